@@ -2,22 +2,22 @@
  *
  * After A. C. Weaver and M. A. Colvin, "A Real-time Messaging System for Token Ring Networks"
  * (University of Virginia, TR-88-08, 1988). Its nine calls, LLCon to LLCstatus, are here under their
- * names; LLCpoll and those behind it are ours. Nothing waits but LLCpoll.
+ * names; LLCpoll and the calls after it are ours. Only LLCpoll waits.
  *
- * A thread is a station. In the paper a process is one, and its calls name no station. So it is here,
- * with thread for process: LLCon turns on the station of the thread that calls it, and each call is
- * about the calling thread's own. No station is shared, so there is nothing to lock, no handle that
- * could be used after its end, and a program may run several stations. What a thread has forgotten
- * to turn off ends with it, its buffers untouched.
+ * A thread is a station. In the paper a process is a station, and its calls name none; here the thread
+ * takes the place of the process. LLCon turns on the station of the thread that calls it, and each call
+ * refers to the calling thread's own station. No station is shared, so there are no locks and no stale
+ * handles, and a program may run several stations. A station that was not turned off ends with its
+ * thread, and its buffers are not written.
  *
- * The network moves only inside calls. LLCxmit sends what it can at once; frames are received,
- * acknowledged and sent again inside LLCpoll and LLCstatus. A program that calls neither for longer
- * than its peers wait for an acknowledgement (20 ms, 8 times) is silent for them.
+ * Network traffic is processed only inside calls. LLCxmit sends as much as it can at once; frames are
+ * received, acknowledged and retransmitted inside LLCpoll and LLCstatus. A program that calls neither
+ * for longer than its peers wait for an acknowledgement (20 ms, 8 times) does not answer them.
  *
- * Buffers given to LLCrecv are written inside LLCpoll and LLCstatus, by the thread that gave them,
- * and at no other time. Indications are called inside LLCpoll alone.
+ * Buffers passed to LLCrecv are written only inside LLCpoll and LLCstatus, by the thread that passed
+ * them. Indications are called only inside LLCpoll.
  *
- * How fast a program sends is its own concern: nothing here holds it back.
+ * The program controls its sending rate: nothing here limits it.
  */
 
 #ifndef TIDEWIRE_H
@@ -34,7 +34,7 @@
 #define LLC_LONGEST_MESSAGE 1497
 
 /*
- Sockets a station may have.
+ Maximum number of sockets of a station.
  */
 #define LLC_MOST_SOCKETS 127
 
@@ -44,7 +44,7 @@
 #define LLC_TICKS_PER_SECOND 1000
 
 /*
- What a call says at once. The first seven are the paper's, in its order.
+ Immediate outcome of a call. The first seven are the paper's, in its order.
  */
 typedef enum LLCoutcome {
     /*
@@ -53,7 +53,7 @@ typedef enum LLCoutcome {
     LLC_ACCEPTED = 0,
     /*
      "Invalid socket": not an even number from 2 to 254, or not open; no station is on; as a
-     destination, a socket that cannot exist, or a group where an acknowledgement is wanted.
+     destination, an impossible socket, or a group if an acknowledgement is requested.
      */
     LLC_INVALID_SOCKET = 1,
     /*
@@ -61,11 +61,11 @@ typedef enum LLCoutcome {
      */
     LLC_DUPLICATE_SOCKET = 2,
     /*
-     "Too many sockets": as many are open as LLCon was told.
+     "Too many sockets": the number given to LLCon is open.
      */
     LLC_TOO_MANY_SOCKETS = 3,
     /*
-     "Socket busy": an operation is pending on that side; for LLCon, the station is on already;
+     "Socket busy": an operation is pending on that side; for LLCon, the station is already on;
      for LLCpoll, it was called by an indication.
      */
     LLC_SOCKET_BUSY = 4,
@@ -82,7 +82,7 @@ typedef enum LLCoutcome {
      */
     LLC_INVALID_ARGUMENT = 7,
     /*
-     The port cannot be opened, or is down: LLCerror says more.
+     The port cannot be opened, or is down: LLCerror has the details.
      */
     LLC_NO_NETWORK = 8,
     /*
@@ -92,24 +92,25 @@ typedef enum LLCoutcome {
 } LLCoutcome;
 
 /*
- The state of a socket's side: of its pending operation, or of its last one. The paper's five, in
- its order.
+ State of a socket's side: of its pending operation, or of its last one. The paper's five, in its
+ order.
  */
 typedef enum LLCstate {
     /*
-     "Operation pending": it waits, for its turn or for a message.
+     "Operation pending": it waits for its turn or for a message.
      */
     LLC_PENDING = 0,
     /*
-     "No operation pending": there was none, or the last one went well.
+     "No operation pending": there was none, or the last one succeeded.
      */
     LLC_IDLE = 1,
     /*
-     "I/O in progress": sent; an acknowledged message stays so until its outcome is known.
+     "I/O in progress": sent; an acknowledged message keeps this state until its outcome is
+     known.
      */
     LLC_IN_PROGRESS = 2,
     /*
-     "Operation failed": LLCfailure says why.
+     "Operation failed": LLCfailure returns the reason.
      */
     LLC_FAILED = 3,
     /*
@@ -119,7 +120,7 @@ typedef enum LLCstate {
 } LLCstate;
 
 /*
- Why an operation failed.
+ Reason for the failure of an operation.
  */
 typedef enum LLCreason {
     /*
@@ -127,16 +128,15 @@ typedef enum LLCreason {
      */
     LLC_NO_FAILURE = 0,
     /*
-     No acknowledgement came; the message may have been delivered all the same.
+     No acknowledgement arrived; the message may nevertheless have been delivered.
      */
     LLC_NO_ACKNOWLEDGEMENT = 1,
     /*
-     The receiver said that it did not take it: it had no buffer, or a shorter one, or the socket
-     is not open.
+     The receiver refused it: it had no buffer, or a shorter one, or the socket is not open.
      */
     LLC_REFUSED = 2,
     /*
-     The network did not take it, as often as it was tried.
+     The network did not accept it, in any of the attempts.
      */
     LLC_NOT_TRANSMITTED = 3,
     /*
@@ -144,53 +144,53 @@ typedef enum LLCreason {
      */
     LLC_TOO_MANY_DESTINATIONS = 4,
     /*
-     A message came that was longer than the buffer, and is lost.
+     A message arrived that was longer than the buffer, and is lost.
      */
     LLC_BUFFER_TOO_SMALL = 5,
 } LLCreason;
 
 /*
- A function to be called when an operation is over: LLC_IDLE where it went well, LLC_FAILED or
- LLC_TIMED_OUT. It may make every call but LLCpoll. It must return: no longjmp, no exception.
+ Function called when an operation is over: LLC_IDLE on success, LLC_FAILED or LLC_TIMED_OUT. It
+ may make every call except LLCpoll. It must return: no longjmp, no exception.
  */
 typedef void (*LLCindication)(int sock, enum LLCstate state, void *context);
 
 /*
- Where messages go to and come from. (In the paper a station's address has one octet.)
+ Source or destination of messages. (In the paper a station's address has one octet.)
  */
 typedef struct LLCaddress {
     /*
-     The socket there: an even number from 2 to 254.
+     Socket: an even number from 2 to 254.
      */
     uint8_t socket;
     /*
-     The station, or for messages without acknowledgement a group of stations.
+     Station, or for messages without acknowledgement a group of stations.
      */
     uint8_t station[6];
 } LLCaddress;
 
 /*
- How often things happened since LLCon.
+ Counters since LLCon.
  */
 typedef struct LLCcounts {
     /*
-     Frames the network took, LLC's own included.
+     Frames accepted by the network, including LLC's own.
      */
     uint64_t frames_sent;
     /*
-     Frames for this station that came in.
+     Frames received for this station.
      */
     uint64_t frames_received;
     /*
-     Frames that the network did not take.
+     Frames not accepted by the network.
      */
     uint64_t frames_not_sent;
     /*
-     Times that the network was down when it was used.
+     Number of times the network was down when it was used.
      */
     uint64_t network_down;
     /*
-     Frames that are not of this service, or make no sense.
+     Frames that do not belong to this service, or are invalid.
      */
     uint64_t foreign;
     /*
@@ -206,19 +206,19 @@ typedef struct LLCcounts {
      */
     uint64_t bad_crc;
     /*
-     Acknowledged messages that were sent again, since no acknowledgement had come.
+     Acknowledged messages that were retransmitted because no acknowledgement had arrived.
      */
     uint64_t sent_again;
     /*
-     Messages that came again and were not delivered again.
+     Duplicate messages, which were not delivered again.
      */
     uint64_t duplicates;
     /*
-     Frames that came in and were lost, since nobody took them in time.
+     Received frames that were lost because they were not taken in time.
      */
     uint64_t overrun_frames;
     /*
-     Indications that were not called, since LLCpoll was not called for too long.
+     Indications that were not called because LLCpoll was not called for too long.
      */
     uint64_t indications_lost;
 } LLCcounts;
@@ -230,54 +230,54 @@ extern "C" {
 /*
  Turns this thread's station on. It may open `socks` sockets, from 0 to LLC_MOST_SOCKETS.
 
- `port` is how it reaches the LAN: a kind, what the kind needs, and words in any order.
+ `port` names its access to the LAN: a kind, the kind's argument, and words in any order.
 
      "in-process station=02:00:00:00:00:01"      the threads of this process
      "udp 127.0.0.1:5001 station=02:00:00:00:00:01 peer=02:00:00:00:00:02@127.0.0.1:5002"
-         processes, without privileges; "peer" as often as wanted, "learn" takes in whoever
-         sends, "any-host" allows addresses of other hosts
+         processes, without privileges; "peer" may be repeated, "learn" admits every sender,
+         "any-host" allows addresses of other hosts
      "ethernet eth0"                             802.3 frames; needs CAP_NET_RAW
-         "station=" for an address other than the interface's, "group=" as often as wanted,
-         "namespace=" for a network namespace that ip-netns has made
+         "station=" for an address other than the interface's, "group=" (may be repeated),
+         "namespace=" for a network namespace made by ip-netns
 
- "spin" lets LLCpoll of the last two wait busily: sooner awake, for a whole processor.
+ With "spin", LLCpoll polls on the last two kinds: lower latency, but it occupies a processor.
 
  # Safety
- `port` is null or a text that ends with a zero octet.
+ `port` must be null or a zero-terminated text.
  */
 enum LLCoutcome LLCon(int socks, const char *port);
 
 /*
- Turns this thread's station off: resets and closes every socket, and the port. Buffers are the
- program's again, and what they hold is not changed any more. No indication is called for what was
- pending. Does no harm where it is off.
+ Turns this thread's station off: resets and closes every socket, and closes the port. Buffers
+ belong to the program again, and are no longer written. Pending operations cause no indication.
+ Harmless if the station is off.
  */
 enum LLCoutcome LLCoff(void);
 
 /*
- Opens a socket: an even number from 2 to 254. It has no indications, no timeouts, priority 0, no
- CRC, no acknowledgement, and sends once.
+ Opens a socket: an even number from 2 to 254. Initially it has no indications, no timeouts,
+ priority 0, no CRC, no acknowledgement, and one transmission per message.
  */
 enum LLCoutcome LLCopen(int sock);
 
 /*
- Closes a socket on which nothing is pending. Indications not yet called never are.
+ Closes a socket without pending operations. Indications not yet called are dropped.
  */
 enum LLCoutcome LLCclose(int sock);
 
 /*
- Sets what a socket's operations are like from the next one on.
+ Sets the options of a socket's operations from the next one on.
 
- `xindication` and `rindication`, where not null, are called inside LLCpoll when a transmission or
- reception is over, with `context`. `xticks` and `rticks`: the ticks an operation may take; 0 is
- for ever. `priority`: 0 (lowest) to 7; higher ones are served first, strictly. `crc`, where not
- 0, ends each message with CRC-16/CCITT and asks for it in what arrives: both ends set it, or
- neither. `ack`, where not 0, asks the receiver for an acknowledgement. `retry`: how often a
- message is sent at the most; 0 counts as 1, and where no acknowledgement comes, 8 is the most.
+ `xindication` and `rindication`, unless null, are called inside LLCpoll when a transmission or
+ reception is over, with `context`. `xticks` and `rticks`: maximum ticks for an operation; 0 for
+ no limit. `priority`: 0 (lowest) to 7; higher ones are served first, strictly. `crc`, if not 0,
+ appends CRC-16/CCITT to each message and requires it in received ones: both ends set it, or
+ neither. `ack`, if not 0, requests an acknowledgement from the receiver. `retry`: maximum number
+ of transmissions of a message; 0 counts as 1, and without an acknowledgement the limit is 8.
 
  # Safety
- The functions can be called with `context` in this thread until the socket is closed, or other
- ones are set.
+ The functions must be callable with `context` in this thread until the socket is closed, or
+ until other functions are set.
  */
 enum LLCoutcome LLCoption(int sock,
                           LLCindication xindication,
@@ -292,81 +292,82 @@ enum LLCoutcome LLCoption(int sock,
 
 /*
  Transmits the `isize` octets at `ip` from socket `sock` to the address at `nap`. The message is
- copied: the program may use `ip` again at once. LLCstatus says what became of it.
+ copied: the program may reuse `ip` at once. LLCstatus reports the outcome.
 
  # Safety
- `nap` is null or may be read; `ip` may be read for `isize` octets, or is null.
+ `nap` must be null or readable; `ip` must be readable for `isize` octets, or null.
  */
 enum LLCoutcome LLCxmit(int sock, const struct LLCaddress *nap, const void *ip, size_t isize);
 
 /*
- Enables the reception of one message of at most `isize` octets at socket `sock`. When it is over,
- and went well, the message is at `ip`, its sender at `nap` and its octets at `osize`, where these
- are not null.
+ Enables the reception of one message of at most `isize` octets at socket `sock`. After a
+ successful reception the message is at `ip`, its sender at `nap` and its length in octets at
+ `osize`, unless these are null.
 
  # Safety
- Until the reception is over or reset, or the station off, the three may be written by this
- thread's calls, and are used by nothing else.
+ Until the reception is over or reset, or the station is off, this thread's calls may write to
+ the three pointers, and nothing else may use them.
  */
 enum LLCoutcome LLCrecv(int sock, struct LLCaddress *nap, void *ip, size_t isize, size_t *osize);
 
 /*
- Takes back what is pending on a side of a socket: 'x' or 'r'. A message that was sent already may
- be delivered all the same. A reception's buffer is the program's again.
+ Cancels the pending operation on a side of a socket: 'x' or 'r'. A message that was already sent
+ may still be delivered. The buffer of a reception belongs to the program again.
  */
 enum LLCoutcome LLCreset(int sock, char ch);
 
 /*
- Lets the network move without waiting, then puts the state of a side of a socket at `sp`.
+ Processes network traffic without waiting, then writes the state of a side of a socket to `sp`.
 
  # Safety
- `sp` is null or may be written.
+ `sp` must be null or writable.
  */
 enum LLCoutcome LLCstatus(int sock, char ch, enum LLCstate *sp);
 
 /*
- Moves the network until an operation of any socket is over that was not over at the end of the
- last LLCpoll, or `ticks` have passed; with 0 ticks it does not wait. Then calls the indications of
- operations that are over. (In the paper interrupts do both.)
+ Processes network traffic until an operation of any socket ends that was pending at the end of
+ the last LLCpoll, or until `ticks` have passed; with 0 ticks it does not wait. Then calls the
+ indications of operations that are over. (In the paper interrupts do both.)
 
- LLC_NO_NETWORK: the network was down meanwhile, or failed; all goes on when it is up again.
+ LLC_NO_NETWORK: the network was down meanwhile, or failed; operation continues when it is up
+ again.
  */
 enum LLCoutcome LLCpoll(uint32_t ticks);
 
 /*
- Puts at `reason` why the last operation on a side of a socket failed.
+ Writes the reason for the failure of the last operation on a side of a socket to `reason`.
 
  # Safety
- `reason` is null or may be written.
+ `reason` must be null or writable.
  */
 enum LLCoutcome LLCfailure(int sock, char ch, enum LLCreason *reason);
 
 /*
- Puts at `counts` how often things happened. LLC_INVALID_SOCKET where the station is off.
+ Writes the station's counters to `counts`. LLC_INVALID_SOCKET if the station is off.
 
  # Safety
- `counts` is null or may be written.
+ `counts` must be null or writable.
  */
 enum LLCoutcome LLCcount(struct LLCcounts *counts);
 
 /*
- Puts the six octets of this thread's station's address at `station`. LLC_INVALID_SOCKET where it
- is off.
+ Writes the six octets of this thread's station address to `station`. LLC_INVALID_SOCKET if the
+ station is off.
 
  # Safety
- `station` is null or may be written for six octets.
+ `station` must be null or writable for six octets.
  */
 enum LLCoutcome LLCself(uint8_t *station);
 
 /*
- What this thread's last complaint about its port was: a text that lasts until the next call; an
- empty one where there was none.
+ Text of this thread's last error about its port, valid until the next call; empty if there was
+ none.
  */
 const char *LLCerror(void);
 
 /*
- An outcome in words: the paper's, where it has them. The text lasts for ever. A number that is no
- outcome has words of its own.
+ Text of an outcome, in the paper's words if it has them. The text is valid forever. An unknown
+ number has a text of its own.
  */
 const char *LLCtext(int outcome);
 

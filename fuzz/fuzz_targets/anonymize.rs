@@ -1,6 +1,6 @@
-//! A script of frames under other addresses, metered beside the frames themselves.
+//! Script of frames, metered with and without pseudonymised addresses.
 #![no_main]
-// The command is no library: what maps addresses is taken file by file.
+// The command is no library: the module that maps addresses is included by path.
 #![expect(dead_code, reason = "the command uses the rest")]
 
 #[path = "../../crates/tidewire/src/anonymize/mod.rs"]

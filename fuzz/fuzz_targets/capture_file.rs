@@ -1,4 +1,4 @@
-//! Any octets as a capture file, packed or not.
+//! Any octets as a capture file, compressed or not.
 #![no_main]
 
 #[path = "../../crates/wire/tests/it/entry.rs"]

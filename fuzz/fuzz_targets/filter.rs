@@ -1,5 +1,5 @@
-//! A text of the filter language and a frame: the text is refused with its place, or means the same
-//! to the kernel's machine and to a whole reading.
+//! Text of the filter language and a frame: the text is refused with its place, or the kernel's
+//! machine and a full evaluation agree on its meaning.
 #![no_main]
 
 #[path = "../../crates/wire/tests/it/kernel.rs"]

@@ -1,4 +1,4 @@
-//! A script of frames and TCP segments for a meter with little room.
+//! Script of frames and TCP segments for a meter with little memory.
 #![no_main]
 
 #[path = "../../crates/meter/tests/it/entry.rs"]

@@ -1,4 +1,5 @@
-//! A text as the profile of a station's machine: refused with its places, or a machine that the simulator takes.
+//! Text as the profile of a station's machine: refused with its places, or accepted by the
+//! simulator.
 #![no_main]
 
 #[path = "../../crates/bench/tests/it/profile_entry.rs"]

@@ -1,4 +1,4 @@
-//! A TCP stream of packets under a script of cuts, copies, overtaking and sending again.
+//! TCP stream of packets under a script of truncation, duplication, reordering and retransmission.
 #![no_main]
 
 #[path = "../../crates/meter/tests/it/entry.rs"]

@@ -1,4 +1,4 @@
-//! Any octets as a PDU of each protocol: what is decoded survives being encoded.
+//! Any octets as a PDU of each protocol: a decoded PDU is unchanged by encoding.
 #![no_main]
 
 #[path = "../../crates/wire/tests/it/entry.rs"]

@@ -1,4 +1,5 @@
-//! A text as a scenario, with settings from outside: refused with its places, or read the same again.
+//! Text as a scenario, with settings from outside: refused with its places, or unchanged by a round
+//! trip.
 #![no_main]
 
 #[path = "../../crates/bench/tests/it/entry.rs"]

@@ -1,4 +1,4 @@
-//! A connection of class 0 or 2 under a script of requests, TPDUs, network events and times.
+//! Connection of class 0 or 2 under a script of requests, TPDUs, network events and times.
 #![no_main]
 
 #[path = "../../crates/stack/tests/it/entry.rs"]

@@ -1,4 +1,4 @@
-//! A class 4 entity under a script of hostile TPDUs, requests and times.
+//! Class 4 entity under a script of hostile TPDUs, requests and times.
 #![no_main]
 
 #[path = "../../crates/stack/tests/it/hostile.rs"]

@@ -1,4 +1,4 @@
-//! Any octets as a TCP stream of TPKTs, whole and cut.
+//! Any octets as a TCP stream of TPKTs, whole and truncated.
 #![no_main]
 
 #[path = "../../crates/wire/tests/it/entry.rs"]

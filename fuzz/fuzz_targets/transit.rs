@@ -1,4 +1,4 @@
-//! A script of what passes two taps, and of what becomes of it on the way and of their clocks.
+//! Script of the traffic at two taps, with effects of the path between them and of their clocks.
 #![no_main]
 
 #[path = "../../crates/meter/tests/it/entry.rs"]

@@ -1,9 +1,10 @@
-//! `cargo xtask bless`: runs the tests so that they rewrite what they expect. Read the diff after.
+//! `cargo xtask bless`: runs the tests so that they rewrite their expected results. Read the diff
+//! after.
 
 use crate::cargo;
 use std::path::Path;
 
-/// Reruns `cargo test` over the workspace, or with `arguments`, with leave to rewrite.
+/// Reruns `cargo test` over the workspace, or with `arguments`, permitting rewrites.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<(), String> {
     let mut command = cargo(root, &["test"]);
     command.env("BLESS", "1").env("INSTA_UPDATE", "always");

@@ -1,12 +1,13 @@
-//! The chores of the workspace: `cargo xtask ci | nightly | tidy | new | bless`.
+//! Maintenance of the workspace: `cargo xtask ci | nightly | tidy | same | new | bless`.
 //!
-//! What the gates check is what people run: there is no second script that knows more.
+//! People and CI run the same gates: there is no second script with other checks.
 #![forbid(unsafe_code)]
 
 mod bless;
 mod ci;
 mod new;
 mod nightly;
+mod same;
 mod tidy;
 mod tree;
 
@@ -16,7 +17,8 @@ use std::process::{Command, ExitCode};
 const USAGE: &str = "\
 usage: cargo xtask ci [quick|lint|pure|scenarios|deny|test|all]   run the gates (all of them)
        cargo xtask nightly [--only NAME] [--minutes N]            search for hours (N for each fuzzer)
-       cargo xtask tidy                                           check the rules of the house
+       cargo xtask tidy                                           check the rules; print numbers of the code
+       cargo xtask same OLD NEW [CAPTURE...]                      compare the numbers of two programs
        cargo xtask new KIND NAME                                  make the files of a new part
            KIND: protocol, measure, medium, fault, workload, scenario
        cargo xtask bless [ARGUMENTS OF cargo test]                rewrite the expected results";
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         ["ci", stage] => ci::run(root(), stage),
         ["nightly", options @ ..] => nightly::run(root(), options),
         ["tidy"] => tidy::run(root()),
+        ["same", old, new, captures @ ..] => same::run(root(), old, new, captures),
         ["new", kind, name] => new::run(root(), kind, name),
         ["bless", rest @ ..] => bless::run(root(), rest),
         _ => {
@@ -45,7 +48,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Cargo, run in the workspace: the one that runs this, if one does.
+/// Cargo command in the workspace: the cargo that runs this program, if one does.
 fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
@@ -53,7 +56,7 @@ fn cargo(root: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-/// The top folder of the workspace.
+/// Top folder of the workspace.
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the workspace")
 }

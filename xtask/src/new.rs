@@ -1,25 +1,25 @@
-//! `cargo xtask new KIND NAME`: makes the files of a new part from templates, and says which lines
-//! to add by hand. Lists are written by hand, so nothing is added to an existing file.
+//! `cargo xtask new KIND NAME`: makes the files of a new part from templates, and prints the lines
+//! to add by hand. Lists are maintained by hand, so nothing is added to an existing file.
 //!
 //! A template has places to be filled in; `cargo xtask tidy` finds those that are left.
 
 use std::fs;
 use std::path::Path;
 
-/// A file to make: its path and its text, both with `{{name}}` where the name goes.
+/// File to make: its path and its text, both with `{{name}}` in place of the name.
 struct File {
     path: &'static str,
     text: &'static str,
 }
 
-/// A kind of part: its files, and what is left to be done by hand.
+/// Kind of part: its files, and the steps left to be done by hand.
 struct Kind {
     name: &'static str,
     files: &'static [File],
     by_hand: &'static [&'static str],
 }
 
-/// All kinds. ARCHITECTURE.md, `To add X`, says the same in prose.
+/// All kinds. ARCHITECTURE.md, `To add X`, has the same in prose.
 const KINDS: [Kind; 6] = [
     Kind {
         name: "protocol",
@@ -40,9 +40,9 @@ const KINDS: [Kind; 6] = [
             text: include_str!("../templates/measure.rs.txt"),
         }],
         by_hand: &[
-            "crates/meter/src/measure/mod.rs: mod {{name}}; and its place in the list",
+            "crates/meter/src/measure/mod.rs: mod {{name}}; a field of Measures, observe, add",
+            "crates/meter/src/registry/rows.rs: a row with name, unit, scopes and help",
             "crates/meter/tests/cases: frames in, this measure out",
-            "crates/tidewire/help/metrics.md: formula, unit, what it cannot tell",
         ],
     },
     Kind {
@@ -108,7 +108,7 @@ pub(crate) fn run(root: &Path, kind: &str, name: &str) -> Result<(), String> {
     let filled = |text: &str| text.replace("{{name}}", name);
     let paths: Vec<String> = kind.files.iter().map(|file| filled(file.path)).collect();
     if let Some(there) = paths.iter().find(|path| root.join(path).exists()) {
-        return Err(format!("{there} is there already"));
+        return Err(format!("{there} already exists"));
     }
     for (file, path) in kind.files.iter().zip(&paths) {
         write(&root.join(path), &filled(file.text))?;
@@ -121,7 +121,7 @@ pub(crate) fn run(root: &Path, kind: &str, name: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Modules are named in snake case, scenarios like files.
+/// Checks a name: modules are named in snake case, scenarios like files.
 fn check_name(kind: &str, name: &str) -> Result<(), String> {
     let joint = if kind == "scenario" { '-' } else { '_' };
     let is_fit = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == joint;
@@ -152,11 +152,11 @@ mod tests {
                 assert!(text.contains("sample") && !text.contains("{{"), "{path}: {text}");
             }
             let again = run(&folder.0, kind.name, "sample").unwrap_err();
-            assert!(again.ends_with("is there already"), "{again}");
+            assert!(again.ends_with("already exists"), "{again}");
         }
     }
 
-    /// A folder that goes away with its test.
+    /// Folder that is removed with its test.
     struct Folder(std::path::PathBuf);
 
     impl Drop for Folder {
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_no_module_can_have_is_refused() {
+    fn a_name_that_is_no_module_name_is_refused() {
         for (kind, name) in [("protocol", "EsIs"), ("protocol", "es-is"), ("scenario", "a_b")] {
             assert!(check_name(kind, name).is_err(), "{kind} {name}");
         }
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_kind_is_refused_with_the_kinds_there_are() {
+    fn an_unknown_kind_is_refused_with_the_known_kinds() {
         let complaint = run(Path::new("."), "widget", "x").unwrap_err();
         assert!(complaint.starts_with("no such kind: widget (there are protocol, "), "{complaint}");
     }

@@ -1,7 +1,8 @@
-//! `cargo xtask nightly`: the searches of the tests, over so many seeds, states and octets as a night allows.
+//! `cargo xtask nightly`: the tests' searches, over as many seeds, states and octets as fit in a
+//! night.
 //!
-//! Each is a test that the gates run too, with a larger number in its environment, or a fuzzer. All run, even
-//! after one that failed; what a search found prints how to have it again.
+//! Each is a fuzzer, or a test that the gates run too, with a larger number in its environment. All
+//! run, even after one that failed; a search prints how to reproduce its finding.
 
 use crate::cargo;
 use std::fs;
@@ -13,7 +14,7 @@ struct Search {
     name: &'static str,
     what: &'static str,
     package: &'static str,
-    /// Which tests of the integration binary.
+    /// Filters for tests of the integration binary.
     filters: &'static [&'static str],
     environment: (&'static str, &'static str),
 }
@@ -56,14 +57,14 @@ const SEARCHES: [Search; 5] = [
     },
 ];
 
-/// The name of what is no search of a test: every target in `fuzz/fuzz_targets`.
+/// Name of the search that is no test: every target in `fuzz/fuzz_targets`.
 const FUZZ: &str = "fuzz";
 
-/// What the options ask for.
+/// Options of the command line.
 #[derive(Debug, PartialEq, Eq)]
 struct Wanted {
     only: Option<String>,
-    /// For each fuzzer.
+    /// Minutes for each fuzzer.
     minutes: u64,
 }
 
@@ -71,7 +72,8 @@ fn wanted(options: &[&str]) -> Result<Wanted, String> {
     let mut wanted = Wanted { only: None, minutes: 10 };
     let mut rest = options;
     while let [option, others @ ..] = rest {
-        let (value, behind) = others.split_first().ok_or_else(|| format!("{option} of what?"))?;
+        let (value, behind) =
+            others.split_first().ok_or_else(|| format!("{option} needs a value"))?;
         match *option {
             "--only" if names().any(|name| name == *value) => {
                 wanted.only = Some((*value).to_owned())
@@ -119,11 +121,11 @@ fn succeeds(command: &mut Command) -> bool {
     command.status().is_ok_and(|status| status.success())
 }
 
-/// Runs each fuzzer for so many minutes. They need a nightly compiler and cargo-fuzz.
+/// Runs each fuzzer for `minutes`. They need a nightly compiler and cargo-fuzz.
 fn fuzz(root: &Path, minutes: u64, failed: &mut Vec<String>) {
     let nightly = |arguments: &[&str]| {
         let mut command = Command::new("cargo");
-        // The toolchain that runs this is not the one asked for.
+        // The toolchain that runs this program is not the one required.
         command.env_remove("RUSTUP_TOOLCHAIN").current_dir(root).args(["+nightly", "fuzz"]);
         command.args(arguments);
         command
@@ -136,7 +138,7 @@ fn fuzz(root: &Path, minutes: u64, failed: &mut Vec<String>) {
     let seconds = format!("-max_total_time={}", minutes * 60);
     for target in targets(root) {
         println!("   {target}");
-        // What it finds goes to a folder of its own: the corpus that is kept is made by the tests.
+        // Findings go to a separate folder: the corpus that is kept is made by the tests.
         let found = root.join("fuzz/target/corpus").join(&target);
         let kept = root.join("fuzz/corpus").join(&target);
         if let Err(error) = fs::create_dir_all(&found) {
@@ -151,7 +153,7 @@ fn fuzz(root: &Path, minutes: u64, failed: &mut Vec<String>) {
     }
 }
 
-/// The names of the fuzz targets, in order.
+/// Names of the fuzz targets, in order.
 fn targets(root: &Path) -> Vec<String> {
     let entries = fs::read_dir(root.join("fuzz/fuzz_targets")).into_iter().flatten().flatten();
     let paths = entries.map(|entry| entry.path());
@@ -181,11 +183,11 @@ mod tests {
         ] {
             assert_eq!(wanted(&options), Err(complaint.to_owned()));
         }
-        assert_eq!(wanted(&["--only"]), Err("--only of what?".to_owned()));
+        assert_eq!(wanted(&["--only"]), Err("--only needs a value".to_owned()));
     }
 
     #[test]
-    fn each_search_names_tests_and_a_variable_that_are_there() {
+    fn each_search_names_existing_tests_and_a_used_variable() {
         let root = crate::root();
         for search in SEARCHES {
             let folder = search.package.trim_start_matches("tidewire-");
@@ -203,7 +205,7 @@ mod tests {
             }
             let variable = search.environment.0;
             let read = texts.iter().any(|(_, text)| text.contains(variable));
-            assert!(read, "{}: nobody reads {variable}", search.name);
+            assert!(read, "{}: no test reads {variable}", search.name);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The files of the workspace as the rules see them: paths with `/`, and texts.
+//! Files of the workspace as the rules see them: paths with `/`, and texts.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,12 +8,13 @@ use std::path::Path;
 /// Every file that belongs to the project, by its path below the top folder.
 #[derive(Default)]
 pub(crate) struct Tree {
-    /// A file that is not UTF-8 text is here with an empty text: it exists, that is all.
+    /// Texts by path; a file that is not UTF-8 has an empty text.
     files: BTreeMap<String, String>,
 }
 
 impl Tree {
-    /// Reads the files below `root`, but for `.git` and what the `/`-lines of `.gitignore` name.
+    /// Reads the files below `root`, except `.git` and those named by the `/`-lines of
+    /// `.gitignore`.
     pub(crate) fn read(root: &Path) -> io::Result<Self> {
         let ignored = fs::read_to_string(root.join(".gitignore")).unwrap_or_default();
         let mut skipped: Vec<&str> = ignored.lines().filter_map(|l| l.strip_prefix('/')).collect();
@@ -40,7 +41,7 @@ impl Tree {
         Ok(())
     }
 
-    /// A made-up tree, for tests of rules.
+    /// Creates a made-up tree, for tests of rules.
     #[cfg(test)]
     pub(crate) fn of(files: &[(&str, &str)]) -> Self {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
@@ -52,7 +53,7 @@ impl Tree {
         self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
     }
 
-    /// The files whose paths start and end so.
+    /// Files whose paths start with `start` and end with `end`.
     pub(crate) fn between<'a>(
         &'a self,
         start: &'a str,
@@ -61,12 +62,12 @@ impl Tree {
         self.files().filter(move |(path, _)| path.starts_with(start) && path.ends_with(end))
     }
 
-    /// The text of one file.
+    /// Text of one file.
     pub(crate) fn text(&self, path: &str) -> Option<&str> {
         self.files.get(path).map(String::as_str)
     }
 
-    /// Whether there is such a file, or a folder with files in it.
+    /// Returns whether the path is a file, or a folder with files in it.
     pub(crate) fn has(&self, path: &str) -> bool {
         let folder = format!("{path}/");
         path.is_empty()
@@ -78,7 +79,7 @@ impl Tree {
                 .is_some_and(|(p, _)| p.starts_with(&folder))
     }
 
-    /// The names of the crates: the folders of `crates/` that have a manifest.
+    /// Names of the crates: the folders of `crates/` that have a manifest.
     pub(crate) fn crates(&self) -> Vec<&str> {
         self.between("crates/", "/Cargo.toml")
             .filter_map(|(path, _)| path.strip_prefix("crates/")?.strip_suffix("/Cargo.toml"))

@@ -1,10 +1,11 @@
-//! How much memory the meter takes for a connection, when it follows a million of them.
+//! Memory of the meter per connection, with a million connections.
 //!
-//! Each is set up, then sends a DT that is acknowledged in each of some rounds: of class 4 over LLC, and of class 0
-//! over TCP, where the TCP connection is followed too. What is told is how much the memory of the process grew
-//! (resident, from /proc), by connection. The frames are written from the layouts alone, one at a time.
+//! Each connection is opened, then sends an acknowledged DT in each of some rounds: class 4 over
+//! LLC, and class 0 over TCP, where the TCP connection is tracked too. The benchmark prints the
+//! growth of the process's resident memory (from /proc) per connection. Frames are built from their
+//! layouts alone, one at a time.
 //!
-//! `cargo bench -p tidewire-bench --bench connections`. `TIDEWIRE_CONNECTIONS` is how many.
+//! `cargo bench -p tidewire-bench --bench connections`. `TIDEWIRE_CONNECTIONS` sets the number.
 
 use core::net::Ipv4Addr;
 use core::time::Duration;
@@ -17,18 +18,18 @@ use wire::{ipv4, mac};
 
 const CONNECTIONS: u32 = 1_000_000;
 const ROUNDS: u8 = 4;
-/// Connections between two stations; references and ports have 16 bits.
+/// Number of connections between two stations; references and ports have 16 bits.
 const OF_A_PAIR: u32 = 50_000;
-/// Between two frames. A round of a million connections lasts ten seconds.
+/// Time between two frames. A round of a million connections lasts ten seconds.
 const STEP_NANOS: u64 = 5_000;
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
-/// LLC of network layer to network layer, UI; then the network layer that does nothing.
+/// LLC from network layer to network layer, UI; then the inactive network layer.
 const LLC: [u8; 4] = [0xFE, 0xFE, 0x03, 0x00];
 
 type Failed = Box<dyn core::error::Error>;
 
-/// Memory of this process that is there, in octets.
+/// Returns the resident memory of this process in octets.
 fn resident() -> Result<u64, Failed> {
     let text = std::fs::read_to_string("/proc/self/statm")?;
     let pages: u64 =
@@ -44,14 +45,14 @@ struct End {
     name: u16,
 }
 
-/// Both sides of a connection: the one that asks for it first.
+/// Returns both sides of a connection, the initiator first.
 fn ends(connection: u32) -> [End; 2] {
     let (pair, place) = (connection / OF_A_PAIR, connection % OF_A_PAIR);
     let name = place as u16 + 1_024;
     [End { station: 1 + pair, name }, End { station: 1_001 + pair, name }]
 }
 
-/// The frame from one side to the other, filled up to the least that Ethernet carries.
+/// Returns the frame from one side to the other, padded to Ethernet's minimum.
 fn frame([from, to]: [End; 2], kind: mac::Kind, data: &[u8]) -> Vec<u8> {
     let mut frame = Vec::new();
     mac::Pdu {
@@ -66,14 +67,14 @@ fn frame([from, to]: [End; 2], kind: mac::Kind, data: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// How TPDUs go.
+/// Carrier of TPDUs.
 trait Way {
     const NAME: &'static str;
 
-    /// The frames that set a connection up.
+    /// Returns the frames that open a connection.
     fn set_up(ends: [End; 2]) -> Vec<Vec<u8>>;
 
-    /// The frames of a DT and of what acknowledges it.
+    /// Returns the frames of a DT and its acknowledgement.
     fn round(ends: [End; 2], number: u8) -> Vec<Vec<u8>>;
 }
 
@@ -114,7 +115,8 @@ impl Way for Class4 {
 struct Class0;
 
 impl Class0 {
-    /// A segment; `sent` are octets that its sender and its receiver have sent before it.
+    /// Returns a segment; `sent` are the octets that its sender and its receiver have sent before
+    /// it.
     fn frame([from, to]: [End; 2], flags: u8, sent: [u32; 2], data: &[u8]) -> Vec<u8> {
         let (mut segment, mut packet) = (Vec::new(), Vec::new());
         let address = |end: End| Ipv4Addr::from_bits(0x0A00_0000 | end.station);
@@ -150,7 +152,7 @@ impl Way for Class0 {
     }
 }
 
-/// Meters so many connections, and prints what each takes after each round.
+/// Meters `connections` connections, and prints the memory per connection after each round.
 fn fill<W: Way>(connections: u32) -> Result<(), Failed> {
     let settings = Settings {
         maximum_connections: connections as usize,

@@ -1,10 +1,10 @@
-//! From samples to a report: for each point and flow what was found, and how sure that is.
+//! Analysis of samples: a report with estimates and their confidence for each point and flow.
 //!
 //! A replication gives one value of each quantity; the interval is Student's t over replications,
-//! which are independent by construction. A single replication has an interval by batch means within
-//! it, where it is long enough. Quantiles far out are taken of all replications together,
-//! with the interval of their order statistics. Bias: messages of one run are correlated, so the
-//! intervals of pooled quantiles and of shares are too narrow under heavy load.
+//! which are independent by construction. A single replication has an interval by batch means
+//! within it, if it is long enough. Far quantiles are pooled over all replications, with the
+//! interval of their order statistics. Bias: messages of one run are correlated, so the intervals
+//! of pooled quantiles and of shares are too narrow under heavy load.
 
 use crate::bound::{Bound, Reason, assumptions, bounds};
 use crate::sample::{FlowSample, Origin, Sample, Within};
@@ -16,18 +16,18 @@ use stats::interval::{self, Estimate, proportion};
 use stats::summary::Summary;
 use std::collections::BTreeMap;
 
-/// Something a flow sample tells.
+/// Quantity derived from a flow sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
-    /// What requirements and tables call it.
+    /// Name in requirements and tables.
     pub name: &'static str,
     /// Its unit.
     pub unit: Unit,
-    /// How to find it; none where there is too little to tell it from.
+    /// Function that computes it; `None` if the sample is too small.
     pub of: fn(&FlowSample) -> Option<f64>,
 }
 
-/// A unit of a quantity.
+/// Unit of a quantity.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 pub enum Unit {
     /// Nanoseconds.
@@ -76,7 +76,7 @@ pub const QUANTITIES: [Quantity; 19] = [
     Quantity { name: "setup", unit: Unit::Nanoseconds, of: |flow| whole(flow.setup_ns) },
 ];
 
-/// A quantile of one run, where at least ten spans lie beyond it.
+/// Quantile of one run, if at least ten values lie beyond it.
 fn far(spans: &crate::sample::Distribution, level: f64) -> Option<f64> {
     let beyond = spans.count as f64 * (1.0 - level);
     (beyond >= 10.0 - 1e-9).then(|| whole(spans.quantile_ns(level)))?
@@ -90,106 +90,106 @@ fn share(part: Option<u64>, all: u64) -> Option<f64> {
     part.filter(|_| all > 0).map(|part| part as f64 / all as f64)
 }
 
-/// What a study found.
+/// Results of a study.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
-    /// The title of its scenario.
+    /// Title of its scenario.
     pub title: String,
-    /// The confidence of every interval in it.
+    /// Confidence level of all its intervals.
     pub level: f64,
-    /// Point by point, in their order.
+    /// Results of each point, in order.
     pub points: Vec<PointReport>,
 }
 
-/// What was found at one point.
+/// Results of one point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PointReport {
-    /// Its place among the points.
+    /// Index of the point.
     pub point: usize,
-    /// What was set.
+    /// Settings of the point.
     pub settings: BTreeMap<String, String>,
-    /// How many replications were made.
+    /// Number of replications.
     pub replications: u64,
-    /// How many of them did not run to their end.
+    /// Number of replications that did not run to their end.
     pub incomplete: u64,
-    /// Whether several replications gave the same to the last octet: nothing in the scenario is random.
-    /// Everything below is then that of one run, which has no interval.
+    /// True if several replications are identical to the last octet because nothing in the scenario
+    /// is random. All results are then those of one run, which has no interval.
     pub deterministic: bool,
-    /// What chance of each replication derived from, in their order; none of runs that were measured,
-    /// whose chance is not all from there.
+    /// Seed of each replication, in order; empty for measured runs, whose randomness is not only
+    /// seeded.
     #[serde(skip)]
     pub seeds: Vec<u64>,
-    /// Flow by flow, in the order of the scenario.
+    /// Results of each flow, in the order of the scenario.
     pub flows: Vec<FlowReport>,
-    /// What the bounds of its flows rest on, if there are any.
+    /// Assumptions of the flows' bounds, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub assumptions: Option<&'static str>,
-    /// The sums of what media and faults counted.
+    /// Sums of the counters of media and faults.
     pub counts: BTreeMap<String, u64>,
 }
 
-/// What was found of one flow at one point.
+/// Results of one flow at one point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FlowReport {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The group of flows that it is one of.
+    /// Group of flows that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The quantities that could be found, in the order of [`QUANTITIES`].
+    /// Available quantities, in the order of [`QUANTITIES`].
     pub quantities: Vec<Found>,
-    /// Of a single replication: its mean delay, or response, with an interval from within the run.
+    /// For a single replication: its mean delay, or response, with an interval from within the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
-    /// Far quantiles of the delay of all replications together.
+    /// Far quantiles of the delay, pooled over all replications.
     pub delay_pooled: Vec<PooledQuantile>,
-    /// Far quantiles of the response of all replications together.
+    /// Far quantiles of the response, pooled over all replications.
     pub response_pooled: Vec<PooledQuantile>,
-    /// The deadline, if there is one.
+    /// Deadline, if there is one.
     pub deadline_ns: Option<u64>,
-    /// Whether its start is drawn anew for each run, so that the worst alignment may not have come.
+    /// True if its start is drawn for each run, so that the worst alignment may not have occurred.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub random_start: bool,
-    /// The longest that a message can take in theory, where that is known.
+    /// Upper bound of a message's delay in theory, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound_ns: Option<u64>,
-    /// Why theory gives no bound, where it was asked.
+    /// Reason for the lack of a bound, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_bound: Option<Reason>,
-    /// How long the slowest message, or answer, took of all replications.
+    /// Maximum delay, or response, over all replications.
     pub longest_ns: Option<u64>,
-    /// How probably a message, or its answer, misses its deadline.
+    /// Probability that a message, or its answer, misses its deadline.
     pub missed: Option<Probability>,
-    /// How probably a message is lost.
+    /// Probability that a message is lost.
     pub lost: Probability,
     /// Messages sent, over all replications.
     pub sent: u64,
     /// Messages not taken.
     pub not_taken: u64,
-    /// Messages that would have been due while their station was away.
+    /// Messages not offered because their station was absent.
     pub not_offered: u64,
     /// Messages that arrived.
     pub delivered: u64,
-    /// Copies that arrived.
+    /// Duplicates that arrived.
     pub duplicated: u64,
-    /// Messages that arrived behind a later one.
+    /// Messages that arrived after a later one.
     pub out_of_order: u64,
-    /// Arrivals that were damaged.
+    /// Damaged arrivals.
     pub damaged: u64,
     /// Messages that were acknowledged.
     pub acknowledged: u64,
     /// Messages that the service could not send, or that were not acknowledged.
     pub failed: u64,
-    /// Messages that were acknowledged and did not arrive.
+    /// Messages that were acknowledged but did not arrive.
     pub acknowledged_and_lost: u64,
-    /// Replications whose warm-up could not be found.
+    /// Replications in which the end of the warm-up was not found.
     pub warmup_too_short: u64,
-    /// How its connections ended, and how often.
+    /// Reasons for the end of its connections, with their counts.
     pub ends: BTreeMap<String, u64>,
 }
 
 impl FlowReport {
-    /// The same without any interval: the messages of a run without chance are no sample of anything.
+    /// Removes all intervals: the messages of a deterministic run are no random sample.
     fn without_intervals(mut self) -> Self {
         self.within = None;
         for quantile in self.delay_pooled.iter_mut().chain(&mut self.response_pooled) {
@@ -201,84 +201,85 @@ impl FlowReport {
         self
     }
 
-    /// A quantity by its name.
+    /// Returns a quantity by its name.
     #[must_use]
     pub fn quantity(&self, name: &str) -> Option<&Found> {
         self.quantities.iter().find(|found| found.name == name)
     }
 }
 
-/// A quantity over the replications of a point.
+/// Estimate of a quantity over the replications of a point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Found {
-    /// Its name.
+    /// Name.
     pub name: &'static str,
-    /// Its unit.
+    /// Unit.
     pub unit: Unit,
-    /// The mean over replications.
+    /// Mean over replications.
     pub mean: f64,
-    /// Half the width of its interval; none of a single replication.
+    /// Half-width of its interval; `None` for a single replication.
     pub half_width: Option<f64>,
-    /// The confidence.
+    /// Confidence level.
     pub level: f64,
-    /// From how many replications.
+    /// Number of replications.
     pub n: u64,
-    /// The values.
+    /// Summary of the values.
     #[serde(skip)]
     pub values: Summary,
-    /// The value of each replication, in their order.
+    /// Value of each replication, in order.
     #[serde(skip)]
     pub each: Vec<f64>,
 }
 
 impl Found {
-    /// With its interval, if it has one.
+    /// Mean with its interval, if it has one.
     #[must_use]
     pub fn estimate(&self) -> Option<Estimate> {
         interval::mean(&self.values, self.level)
     }
 }
 
-/// A quantile of all replications together.
+/// Quantile pooled over all replications.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PooledQuantile {
-    /// Which: 0.999 for what 99.9 % do not exceed.
+    /// Share: 0.999 for the value that 99.9 % do not exceed.
     pub share: f64,
-    /// The quantile.
+    /// Quantile in nanoseconds.
     pub value_ns: u64,
-    /// Its interval, where there are spans enough to bound it on both sides.
+    /// Its interval, if there are enough values to bound it on both sides.
     pub interval_ns: Option<(u64, u64)>,
-    /// Of how many spans.
+    /// Number of values.
     pub count: u64,
 }
 
-/// The shares of which pooled quantiles are told.
+/// Shares of the reported pooled quantiles.
 pub const POOLED: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
-/// How probable something is.
+/// Estimate of a probability.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Probability {
-    /// How often it happened.
+    /// Number of events.
     pub events: u64,
-    /// How often it could have.
+    /// Number of trials.
     pub trials: u64,
-    /// The lower end of its interval, as [`share_interval`] has it; 0 where the runs are copies of one.
+    /// Lower end of its interval by [`share_interval`]; 0 if the runs are copies of one.
     pub low: f64,
-    /// The upper end; above zero even where nothing happened, and 1 where the runs are copies of one.
+    /// Upper end; above 0 even without events, and 1 if the runs are copies of one.
     pub high: f64,
 }
 
-/// How sure an interval is, and of how much more than was seen.
+/// Confidence of an interval, and the extrapolation of the data it applies to.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Confidence {
-    /// Its confidence: 0.95.
+    /// Confidence level: 0.95.
     pub level: f64,
-    /// How many times as many runs as were made; 1 for those that were made.
+    /// Factor on the number of runs; 1 for the runs made.
     pub times: f64,
 }
 
-/// The interval of a share of messages: that of Clopper and Pearson for all messages together, widened
-/// to Student's over runs where messages of one run share their fate. `over_runs` is the share of each run.
+/// Interval of a share of messages: that of Clopper and Pearson for all messages together, widened
+/// to Student's over runs if messages of one run share their fate. `over_runs` is the share of each
+/// run.
 #[must_use]
 pub fn share_interval(
     events: u64,
@@ -298,7 +299,7 @@ pub fn share_interval(
     }
 }
 
-/// Reports what samples show, at this confidence.
+/// Computes the report of samples at this confidence level.
 #[must_use]
 pub fn analyse(samples: &[Sample], level: f64) -> Report {
     let mut points: BTreeMap<usize, Vec<&Sample>> = BTreeMap::new();
@@ -353,7 +354,7 @@ fn point_report(point: usize, mut samples: Vec<&Sample>, level: f64) -> PointRep
     }
 }
 
-/// Whether these are several runs, and the same but for their seeds.
+/// Returns whether these are several runs that are identical except for their seeds.
 fn are_copies(samples: &[&Sample]) -> bool {
     let Some((first, others)) = samples.split_first() else { return false };
     let is_copy = |other: &&Sample| {
@@ -364,14 +365,14 @@ fn are_copies(samples: &[&Sample]) -> bool {
     !others.is_empty() && others.iter().all(is_copy)
 }
 
-/// What all chance of these derived from, where they were simulated.
+/// Seeds of the samples, if all were simulated.
 fn seeds(samples: &[&Sample]) -> Vec<u64> {
     let all_predicted = samples.iter().all(|sample| sample.source == Origin::Predicted);
     samples.iter().filter(|_| all_predicted).map(|sample| sample.seed).collect()
 }
 
 impl Report {
-    /// With the group of each flow that is one of a group.
+    /// Adds the group of each flow that belongs to one.
     #[must_use]
     pub fn with_groups(mut self, points: &[Point]) -> Self {
         for found in &mut self.points {
@@ -389,7 +390,7 @@ impl Report {
         self
     }
 
-    /// With what theory says of the flows of each point, and with their groups.
+    /// Adds the theoretical bounds of the flows of each point, and their groups.
     #[must_use]
     pub fn with_bounds(self, points: &[Point]) -> Self {
         let mut this = self.with_groups(points);
@@ -459,7 +460,7 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
     }
 }
 
-/// The only one, if it is.
+/// The only element, if there is exactly one.
 const fn single(flows: &[FlowSample]) -> Option<&FlowSample> {
     if let [flow] = flows { Some(flow) } else { None }
 }
@@ -467,7 +468,7 @@ const fn single(flows: &[FlowSample]) -> Option<&FlowSample> {
 fn found(quantity: &Quantity, flows: &[FlowSample], level: f64) -> Option<Found> {
     let each: Vec<f64> = flows.iter().filter_map(quantity.of).collect();
     let values: Summary = each.iter().copied().collect();
-    // A quantity that only some replications show would favour those that do.
+    // A quantity available in some replications only would be biased towards those.
     if values.count() < flows.len() as u64 {
         return None;
     }
@@ -505,8 +506,8 @@ fn pooled<'a>(
         .collect()
 }
 
-/// Whether a point has replications enough: the relative error of each of these quantities of each
-/// flow is at most `error` (the sequential rule, looked at in the order of replications).
+/// Returns whether a point has enough replications: the relative error of each of these quantities
+/// of each flow is at most `error` (the sequential rule, applied in the order of replications).
 #[must_use]
 pub fn is_enough(point: &PointReport, quantities: &[&str], error: f64) -> bool {
     // Further copies of one run add nothing.

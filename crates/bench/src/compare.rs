@@ -1,10 +1,11 @@
-//! Whether two studies differ, point by point, flow by flow, quantity by quantity.
+//! Comparison of two studies, point by point, flow by flow, quantity by quantity.
 //!
-//! Points are matched by what was set, flows and quantities by name. Simulated replications of one seed
-//! draw the same chance (common random numbers), so that they are compared pair by pair. Of others means are
-//! compared by Welch; quantiles and shares are those of all messages together, so that each message counts
-//! the same, with intervals that are no narrower than those over runs. A difference is shown where its interval leaves out zero. Bias: of a hundred comparisons at 95 % about five show a
-//! difference that is none.
+//! Points are matched by their settings, flows and quantities by name. Simulated replications with
+//! one seed draw the same random numbers (common random numbers), so they are compared in pairs. In
+//! other cases means are compared by Welch's method. Quantiles and shares are those of all messages
+//! together, so that each message counts the same, with intervals that are no narrower than those
+//! over runs. A difference is significant if its interval excludes zero. Bias: of a hundred
+//! comparisons at 95 % about five show a difference that does not exist.
 
 use crate::analysis::{FlowReport, Found, PointReport, Report, Unit};
 use core::fmt;
@@ -13,69 +14,69 @@ use stats::compare::{difference, difference_of_intervals, paired_difference, pai
 use stats::interval::Interval;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What two studies show against each other.
+/// Result of comparing two studies.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Comparison {
-    /// The confidence of every interval in it.
+    /// Confidence level of all its intervals.
     pub level: f64,
-    /// The points that both have, in the order of the first.
+    /// Points that both have, in the order of the first.
     pub points: Vec<PointComparison>,
-    /// What was set at points that only the first has.
+    /// Settings of the points that only the first has.
     pub only_first: Vec<BTreeMap<String, String>>,
-    /// What was set at points that only the second has.
+    /// Settings of the points that only the second has.
     pub only_second: Vec<BTreeMap<String, String>>,
 }
 
-/// What they show at one point.
+/// Comparison at one point.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct PointComparison {
-    /// What was set.
+    /// Settings of the point.
     pub settings: BTreeMap<String, String>,
-    /// How many pairs of replications of one seed were compared; none where they do not pair.
+    /// Number of pairs of replications with one seed; `None` if they do not pair.
     pub pairs: Option<u64>,
-    /// Every quantity of every flow that both have.
+    /// All quantities of the flows that both have.
     pub differences: Vec<Difference>,
 }
 
-/// One quantity of one flow in two studies. Differences are the second less the first, ratios the
-/// second over the first.
+/// Comparison of one quantity of one flow. The difference is the second less the first, the ratio
+/// the second over the first.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Difference {
-    /// The flow.
+    /// Flow.
     pub flow: String,
-    /// The quantity.
+    /// Quantity.
     pub quantity: &'static str,
-    /// Its unit.
+    /// Unit.
     pub unit: Unit,
-    /// What is compared.
+    /// Statistic compared.
     pub of: Compared,
-    /// That of the first.
+    /// Value in the first.
     pub first: f64,
-    /// That of the second.
+    /// Value in the second.
     pub second: f64,
-    /// The difference.
+    /// Difference.
     pub difference: f64,
-    /// Its interval; none where either study has a single replication.
+    /// Its interval; `None` if either study has a single replication.
     pub interval: Option<(f64, f64)>,
-    /// The ratio, where the first can be told from zero.
+    /// Ratio, if the first is significantly different from zero.
     pub ratio: Option<f64>,
     /// Its interval.
     pub ratio_interval: Option<(f64, f64)>,
-    /// What this shows.
+    /// Verdict.
     pub verdict: Verdict,
 }
 
-/// What of a quantity is compared.
+/// Statistic of a quantity that is compared.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compared {
-    /// The mean over runs of what each run gave.
+    /// Mean over runs of each run's value.
     MeanOfRuns,
-    /// What all messages of all runs give together.
+    /// Value of all messages of all runs together.
     AllMessages,
 }
 
-/// What a comparison shows.
+/// Verdict of a comparison.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -100,7 +101,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Compares the second study with the first, at this confidence.
+/// Compares the second study with the first at this confidence level.
 #[must_use]
 pub fn compare(first: &Report, second: &Report, level: f64) -> Comparison {
     let twin = |point: &PointReport, others: &Report| -> Option<PointReport> {
@@ -118,7 +119,7 @@ pub fn compare(first: &Report, second: &Report, level: f64) -> Comparison {
     Comparison { level, points, only_first: only(first, second), only_second: only(second, first) }
 }
 
-/// Compares one point with another at this confidence, whatever was set there.
+/// Compares two points at this confidence level, whatever their settings.
 #[must_use]
 pub fn compare_points(first: &PointReport, second: &PointReport, level: f64) -> PointComparison {
     let order = pairing(first, second);
@@ -144,8 +145,8 @@ pub fn compare_points(first: &PointReport, second: &PointReport, level: f64) -> 
     PointComparison { settings: first.settings.clone(), pairs, differences }
 }
 
-/// For each replication of the first the place of that of the second with the same seed, where each has
-/// one and only one.
+/// For each replication of the first, the index of the replication of the second with the same
+/// seed; `None` unless they match one to one.
 fn pairing(first: &PointReport, second: &PointReport) -> Option<Vec<usize>> {
     let places = second.seeds.iter().enumerate().map(|(place, seed)| (*seed, place));
     let places: BTreeMap<u64, usize> = places.collect();
@@ -156,15 +157,15 @@ fn pairing(first: &PointReport, second: &PointReport) -> Option<Vec<usize>> {
     (order.len() > 1 && all.iter().all(|count| *count == order.len())).then_some(order)
 }
 
-/// A quantity of all messages of all runs together.
+/// Value over all messages of all runs together.
 #[derive(Clone, Copy)]
 struct OfAll {
     value: f64,
-    /// None of copies of one run, or where there are too few messages.
+    /// `None` for copies of one run, or with too few messages.
     interval: Option<Interval>,
 }
 
-/// A share or a quantile of all messages together; none of other quantities.
+/// Share or quantile over all messages; `None` for other quantities.
 fn of_all(flow: &FlowReport, found: &Found, point: &PointReport) -> Option<OfAll> {
     let share = match found.name {
         "lost" => Some(&flow.lost),
@@ -211,7 +212,7 @@ fn compare_all(flow: &str, found: &Found, first: OfAll, second: OfAll) -> Differ
     }
 }
 
-/// What a difference with this interval shows.
+/// Verdict of a difference with this interval.
 fn verdict(difference: f64, interval: Option<Interval>) -> Verdict {
     match interval {
         None => Verdict::Undecided,

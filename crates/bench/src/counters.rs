@@ -1,10 +1,10 @@
-//! What a host's messaging service counts, for the counts of a sample.
+//! Counters of a host's messaging service and network layer, for the counts of a sample.
 
 use stack::clnp::Subset;
 use stack::profile::Host;
 use std::collections::BTreeMap;
 
-/// Adds what the messaging service of a host counted, if it has one.
+/// Adds the counters of a host's messaging service, if it has one.
 pub(crate) fn add_messaging(host: &Host, counts: &mut BTreeMap<String, u64>) {
     let Some(messaging) = host.messaging() else { return };
     let (own, link) = (messaging.counters(), messaging.acknowledged().counters());
@@ -21,7 +21,7 @@ pub(crate) fn add_messaging(host: &Host, counts: &mut BTreeMap<String, u64>) {
     }
 }
 
-/// Adds what the network layer of a host counted, if it sends full headers.
+/// Adds the counters of a host's network layer, if it sends full headers.
 pub(crate) fn add_network(host: &Host, counts: &mut BTreeMap<String, u64>) {
     if host.network().params().subset == Subset::Inactive {
         return;

@@ -1,15 +1,15 @@
-//! A result folder: the scenario, where the numbers come from, and a line for each run.
+//! Result folder: the scenario, the provenance of the numbers, and a line for each run.
 //!
 //! ```text
 //! runs/2026-11-21T10-04-07-status-csma/
 //!     scenario.toml      as it was read
 //!     mine.toml          copies of the profile files that it names
-//!     run.json           who, what, where: see [`Provenance`]
-//!     samples.ndjson     a line for each run; the last says how it ended
+//!     run.json           program, seed, machine: see [`Provenance`]
+//!     samples.ndjson     a line for each run; the last one records the end
 //! ```
 //!
-//! Every line is on disk before the next run ends, and the last line is written whatever happens
-//! short of the machine going down.
+//! Every line is on disk before the next run ends, and the last line is written in all cases except
+//! a failure of the machine.
 
 use crate::profile::Files;
 use crate::sample::{End, Line, Sample};
@@ -20,41 +20,41 @@ use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Seek as _, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// Where the numbers of a folder come from.
+/// Provenance of the numbers of a folder.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Provenance {
-    /// The title of the scenario.
+    /// Title of the scenario.
     pub title: String,
-    /// The command line, word by word.
+    /// Command line, word by word.
     pub command: Vec<String>,
-    /// A hash of the scenario's text, as in the samples.
+    /// Hash of the scenario's text, as in the samples.
     pub scenario_hash: String,
-    /// What all chance derives from.
+    /// Seed from which all randomness derives.
     #[serde(with = "crate::seed")]
     pub seed: u64,
-    /// The program's version.
+    /// Version of the program.
     pub program_version: String,
-    /// When it began, as the folder's name says it.
+    /// Start time, as in the folder's name.
     pub started: String,
-    /// The machine: kernel, processor, operating system, ports, as the caller found them.
+    /// Machine: kernel, processor, operating system, ports, as determined by the caller.
     pub host: BTreeMap<String, String>,
-    /// The profiles of simulated stations, by the names that the scenario has for them.
+    /// Profiles of simulated stations, by their names in the scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub profiles: BTreeMap<String, UsedProfile>,
 }
 
-/// A profile that stations were on.
+/// Profile used by stations.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct UsedProfile {
-    /// Its title.
+    /// Title.
     pub title: String,
-    /// The copy of its file in the folder; none of one that comes with the program.
+    /// Copy of its file in the folder; `None` for a built-in profile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub copy: Option<String>,
 }
 
 impl Provenance {
-    /// The profile files of a run folder.
+    /// Profile files of a run folder.
     #[must_use]
     pub fn copies(&self, folder: &Path) -> Files {
         let copy = |used: &UsedProfile| used.copy.as_ref().map(|copy| folder.join(copy));
@@ -64,12 +64,12 @@ impl Provenance {
     }
 }
 
-/// The files of a run folder itself, and of what its writer makes there.
+/// Files that the writer itself makes in a run folder.
 const OWN: [&str; 3] = ["scenario.toml", "run.json", "samples.ndjson"];
 
-/// The profiles that a study's stations are on, in the form of [`Provenance`]. A file within the
-/// scenario's folder is copied to the same place of the run folder, so that the scenario there can run
-/// as it is; others go into the folder `profile-copies`.
+/// Profiles of a study's stations, in the form of [`Provenance`]. A file within the scenario's
+/// folder is copied to the same relative path in the run folder, so that the scenario there can be
+/// run unchanged; other files go into the folder `profile-copies`.
 #[must_use]
 pub fn used_profiles(study: &Study) -> BTreeMap<String, UsedProfile> {
     let machines = study.points.iter().flat_map(|point| point.scenario.machines.iter());
@@ -91,13 +91,13 @@ pub fn used_profiles(study: &Study) -> BTreeMap<String, UsedProfile> {
     used.collect()
 }
 
-/// The name of a scenario's text: FNV-1a with 128 bits, hexadecimal.
+/// Hash of a scenario's text: FNV-1a with 128 bits, hexadecimal.
 #[must_use]
 pub fn hash(scenario_text: &str) -> String {
     format!("{:032x}", stats::rng::fnv1a_128(scenario_text.bytes()))
 }
 
-/// The name of a scenario's text and of the profile files that it names, in their order.
+/// Hash of a scenario's text and of the profile files that it names, in their order.
 #[must_use]
 pub fn hash_of(study: &Study) -> String {
     let text = study.source.file_text();
@@ -108,30 +108,30 @@ pub fn hash_of(study: &Study) -> String {
     hash(&files.fold(text.to_owned(), |all, file| all + &file))
 }
 
-/// Writes lines of samples, and the last line whatever happens.
+/// Writer of samples, which writes the last line even if it is dropped.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: Option<W>,
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes to `out`.
+    /// Creates a writer to `out`.
     pub const fn new(out: W) -> Self {
         Self { out: Some(out) }
     }
 
-    /// Writes a sample on its own line.
+    /// Writes a sample as one line.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Errors of the output.
     pub fn sample(&mut self, sample: &Sample) -> io::Result<()> {
         self.line(&Line::Sample(Box::new(sample.clone())))
     }
 
-    /// Writes the last line, and gives back what was written to.
+    /// Writes the last line and returns the output.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Errors of the output.
     pub fn end(mut self, end: End) -> io::Result<Option<W>> {
         self.line(&Line::End(end))?;
         Ok(self.out.take())
@@ -149,30 +149,34 @@ impl<W: Write> Writer<W> {
 impl<W: Write> Drop for Writer<W> {
     fn drop(&mut self) {
         let error = Some("stopped before its end".to_owned());
-        // Whoever drops a writer cannot be told; a folder without its last line is read as cut off.
+        // An error cannot be reported from `drop`; a folder without its last line is read as cut
+        // off.
         let _ = self.line(&Line::End(End { complete: false, error }));
     }
 }
 
-/// A result folder being written.
+/// Result folder being written.
 #[derive(Debug)]
 pub struct Folder {
     path: PathBuf,
     writer: Writer<File>,
+    /// Mark of a folder of runs that was made for this one.
+    has_made_root: bool,
 }
 
 impl Folder {
-    /// Makes `root/STARTED-NAME`, with a number behind it where that is taken, and writes
-    /// everything but the samples.
+    /// Creates `root/STARTED-NAME`, with a number appended if that exists, and writes everything
+    /// but the samples.
     ///
     /// # Errors
-    /// Where the folder or a file in it cannot be made.
+    /// Fails if the folder or a file in it cannot be created.
     pub fn create(
         root: &Path,
         name: &str,
         study: &Study,
         provenance: &Provenance,
     ) -> io::Result<Self> {
+        let has_made_root = !root.exists();
         let path = make(root, &format!("{}-{}", provenance.started, plain(name)))?;
         fs::write(path.join("scenario.toml"), study.source.file_text())?;
         for (name, file) in &study.profiles {
@@ -188,14 +192,14 @@ impl Folder {
         text.push('\n');
         fs::write(path.join("run.json"), text)?;
         let writer = Writer::new(File::create_new(path.join("samples.ndjson"))?);
-        Ok(Self { path, writer })
+        Ok(Self { path, writer, has_made_root })
     }
 
-    /// Opens a folder again whose first samples stay: what stands behind them is cut off, and what
-    /// comes now is written there.
+    /// Reopens a folder, keeping its first `kept` samples: the later ones are truncated, and new
+    /// samples follow.
     ///
     /// # Errors
-    /// Where its samples cannot be read or written, or are fewer.
+    /// Fails if its samples cannot be read or written, or are fewer than `kept`.
     pub fn reopen(path: &Path, kept: usize) -> io::Result<Self> {
         let file = path.join("samples.ndjson");
         let text = fs::read(&file)?;
@@ -210,10 +214,11 @@ impl Folder {
         let mut file = fs::OpenOptions::new().write(true).open(file)?;
         file.set_len(end as u64)?;
         file.seek(io::SeekFrom::End(0))?;
-        Ok(Self { path: path.to_owned(), writer: Writer::new(file) })
+        let (path, writer) = (path.to_owned(), Writer::new(file));
+        Ok(Self { path, writer, has_made_root: false })
     }
 
-    /// Where it is.
+    /// Path of the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -222,22 +227,37 @@ impl Folder {
     /// Writes a sample.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Errors of the output.
     pub fn sample(&mut self, sample: &Sample) -> io::Result<()> {
         self.writer.sample(sample)
     }
 
-    /// Writes how it ended; where the folder is.
+    /// Removes the folder with all that it holds, and the folder of runs if it was made for this one.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// A folder that cannot be removed.
+    pub fn discard(self) -> io::Result<()> {
+        let Self { path, writer, has_made_root } = self;
+        drop(writer);
+        fs::remove_dir_all(&path)?;
+        if has_made_root {
+            // Fails where another process has begun a run there, which stays.
+            let _ = path.parent().map(fs::remove_dir);
+        }
+        Ok(())
+    }
+
+    /// Writes the last line; returns the path of the folder.
+    ///
+    /// # Errors
+    /// Errors of the output.
     pub fn end(self, end: End) -> io::Result<PathBuf> {
         self.writer.end(end)?;
         Ok(self.path)
     }
 }
 
-/// Makes a new folder, the first of this name that does not exist.
+/// Creates a new folder, with the first name of this form that does not exist.
 fn make(root: &Path, name: &str) -> io::Result<PathBuf> {
     fs::create_dir_all(root)?;
     for number in 1..1_000 {
@@ -252,47 +272,47 @@ fn make(root: &Path, name: &str) -> io::Result<PathBuf> {
     Err(io::Error::new(io::ErrorKind::AlreadyExists, "a thousand folders have this name"))
 }
 
-/// A name without what a path would take for more than a name.
+/// Replaces characters that have a meaning in paths.
 fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect()
 }
 
-/// What a result file holds.
+/// Contents of a result file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Results {
-    /// The samples in the order of the file.
+    /// Samples in the order of the file.
     pub samples: Vec<Sample>,
-    /// How it ended; a file that was cut off says so here too.
+    /// End of the study; also set for a file that was cut off.
     pub end: End,
 }
 
-/// Why a result file cannot be read.
+/// Error in reading a result file.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     #[error("cannot read {path}: {error}")]
     Io {
-        /// Which file.
+        /// File.
         path: PathBuf,
-        /// Why.
+        /// System error.
         error: io::Error,
     },
-    /// A line is not what it should be.
+    /// A line is malformed.
     #[error("{path}:{line}: {error}")]
     Line {
-        /// Which file.
+        /// File.
         path: PathBuf,
-        /// Which line, from 1.
+        /// Line number, from 1.
         line: usize,
-        /// Why.
+        /// Error of the line.
         error: serde_json::Error,
     },
 }
 
-/// Reads where the numbers of a folder come from.
+/// Reads the provenance of a folder.
 ///
 /// # Errors
-/// Where its `run.json` cannot be read, or is malformed.
+/// Fails if its `run.json` cannot be read, or is malformed.
 pub fn provenance(folder: &Path) -> Result<Provenance, ReadError> {
     let path = folder.join("run.json");
     let text =
@@ -303,7 +323,7 @@ pub fn provenance(folder: &Path) -> Result<Provenance, ReadError> {
 /// Reads a result folder, or a file of samples.
 ///
 /// # Errors
-/// Where it cannot be read, or a line is malformed that is not the last.
+/// Fails if it cannot be read, or if a line other than the last is malformed.
 pub fn read(path: &Path) -> Result<Results, ReadError> {
     let path = if path.is_dir() { path.join("samples.ndjson") } else { path.to_owned() };
     let failed = |error| ReadError::Io { path: path.clone(), error };
@@ -318,7 +338,7 @@ pub fn read(path: &Path) -> Result<Results, ReadError> {
         match serde_json::from_str(&line) {
             Ok(Line::Sample(sample)) => results.samples.push(*sample),
             Ok(Line::End(end)) => results.end = end,
-            // A line that was being written when the machine went down.
+            // This line was being written when the machine failed.
             Err(_) if lines.peek().is_none() => {}
             Err(error) => return Err(ReadError::Line { path, line: index + 1, error }),
         }
@@ -362,7 +382,7 @@ mod tests {
         }
     }
 
-    /// A study of which the text alone is written.
+    /// A study of which only the text is written.
     fn study() -> Study {
         let source = Source::new("a.toml", "version = 1");
         let profiles = BTreeMap::new();
@@ -370,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_holds_what_was_run_and_how_it_ended() {
+    fn a_folder_holds_the_scenario_the_samples_and_the_end() {
         let root = tempfile::tempdir().unwrap();
         let folder = |name| Folder::create(root.path(), name, &study(), &provenance()).unwrap();
         let mut first = folder("a/b c");
@@ -400,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_is_opened_again_keeps_its_first_samples_and_ends_anew() {
+    fn a_reopened_folder_keeps_its_first_samples_and_ends_again() {
         let root = tempfile::tempdir().unwrap();
         let whole = |count: u64| {
             let mut folder = Folder::create(root.path(), "x", &study(), &provenance()).unwrap();
@@ -433,7 +453,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_cut_off_within_a_line_keeps_what_stands_before() {
+    fn a_file_truncated_within_a_line_keeps_earlier_samples() {
         let root = tempfile::tempdir().unwrap();
         let path = root.path().join("samples.ndjson");
         let line = serde_json::to_string(&Line::Sample(Box::new(sample(0)))).unwrap();

@@ -1,4 +1,4 @@
-//! From a scenario to stations with addresses and flows, for simulated and live runs alike.
+//! Layout of a scenario: stations with addresses and flows, for simulated and live runs alike.
 
 use crate::collect::{Clocks, Collector, Cut, Watched};
 use crate::profile::Profile;
@@ -16,44 +16,44 @@ use std::collections::BTreeMap;
 use wire::addr::Mac;
 use wire::time::{Instant, nanos};
 
-/// A station of a run.
+/// Station of a run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Place {
-    /// Its name; the background's stations are called `background-1` and so on.
+    /// Name; the background's stations are called `background-1` and so on.
     pub name: String,
-    /// What its host is made of.
+    /// Parameters of its host.
     pub host: HostParams,
-    /// What it sends.
+    /// Flows that it sends.
     pub flows: Vec<load::Flow>,
-    /// The machine that it is on, simulated.
+    /// Profile of the simulated machine that it is on.
     pub profile: Option<Profile>,
-    /// Where on the bus or ring it is, in metres; zero on media without places.
+    /// Position on the bus or ring, in metres; zero on media without positions.
     pub metres: f64,
-    /// When its users offer nothing.
+    /// Times at which its users offer nothing.
     pub absences: Vec<Absence>,
-    /// Whether it takes part in flows whose priority counts: of messages, or above 0.
+    /// True if it takes part in flows whose priority matters: of messages, or above 0.
     pub has_priorities: bool,
 }
 
-/// The stations of a run and the flows to watch.
+/// Stations of a run, and the flows to watch.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Layout {
-    /// The scenario's stations in its order, then the background's.
+    /// Stations of the scenario in its order, followed by the background's.
     pub places: Vec<Place>,
-    /// The scenario's flows; the background is not watched.
+    /// Flows of the scenario; the background is not watched.
     pub watched: Vec<Watched>,
-    /// What befalls stations of a token bus.
+    /// Changes of stations of a token bus.
     pub changes: Vec<Change>,
 }
 
-/// What all chance of a replication derives from. It does not depend on the point, so that points
-/// differ by what was set and not by chance.
+/// Seed of a replication. It does not depend on the point, so points differ by their settings and
+/// not by randomness.
 #[must_use]
 pub fn seed_of(scenario: &Scenario, replication: u64) -> u64 {
     Stream::named(scenario.seed, &format!("replication/{replication}")).u64()
 }
 
-/// Lays out a run of a scenario whose chance derives from `seed`.
+/// Lays out a run of a scenario whose randomness derives from `seed`.
 #[must_use]
 pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let stations = scenario.all_stations();
@@ -126,14 +126,14 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     Layout { places, watched, changes: changes(&stations) }
 }
 
-/// Whether a station sends or receives a flow of some kind.
+/// Returns whether a station sends or receives a flow of some kind.
 fn takes_part(scenario: &Scenario, name: &str, is_such: fn(&Flow) -> bool) -> bool {
     let is_at = |flow: &Flow| flow.from == name || flow.to == name;
     scenario.flows.iter().any(|flow| is_such(flow) && is_at(flow))
 }
 
-/// When a flow starts in a run whose chance derives from `seed`. The draw depends on the flow's name
-/// alone, so that it is the same at each point.
+/// Start time of a flow in a run whose randomness derives from `seed`. The draw depends on the
+/// flow's name alone, so it is the same at each point.
 fn start_of(flow: &Flow, seed: u64) -> Duration {
     match (flow.start, flow.pattern.period()) {
         (Start::Random, Some(period)) => {
@@ -144,7 +144,7 @@ fn start_of(flow: &Flow, seed: u64) -> Duration {
     }
 }
 
-/// What befalls these stations.
+/// Changes of these stations.
 fn changes(stations: &[Station]) -> Vec<Change> {
     let of = |(station, it): (usize, &Station)| {
         it.changes().into_iter().map(move |(at, kind)| Change { at, station, kind })
@@ -152,7 +152,7 @@ fn changes(stations: &[Station]) -> Vec<Change> {
     stations.iter().enumerate().flat_map(of).collect()
 }
 
-/// The messaging service of a station on this medium.
+/// Messaging service of a station on this medium.
 fn messaging_on(medium: &Medium) -> messaging::Params {
     let lan = messaging::Params::lan();
     let octets = usize::try_from(medium.most_lsdu_octets()).unwrap_or(usize::MAX);
@@ -162,7 +162,7 @@ fn messaging_on(medium: &Medium) -> messaging::Params {
     messaging::Params { link, ..lan }
 }
 
-/// Each background station sends to the next one, the last to the first.
+/// Adds the background flows: each station sends to the next one, the last to the first.
 fn add_background(scenario: &Scenario, seed: u64, first: usize, places: &mut [Place]) {
     let Some(background) = &scenario.background else { return };
     let Some(mean_interval) = background.mean_interval(&scenario.medium) else { return };
@@ -183,7 +183,7 @@ fn add_background(scenario: &Scenario, seed: u64, first: usize, places: &mut [Pl
     }
 }
 
-/// A collector for a run that began at `origin`.
+/// Creates a collector for a run that began at `origin`.
 #[must_use]
 pub fn collector(
     scenario: &Scenario,
@@ -199,15 +199,15 @@ pub fn collector(
     Collector::new(watched, cut, origin + scenario.stop.after.0, clocks)
 }
 
-/// How long a run waits for its last messages: L, after which nothing of a connection is on its
-/// way, but no shorter than a deadline.
+/// Time for which a run waits for its last messages: L, after which nothing of a connection is
+/// under way, and at least the longest deadline.
 #[must_use]
 pub fn patience(scenario: &Scenario) -> Duration {
     let deadlines = scenario.flows.iter().filter_map(|flow| flow.deadline);
     deadlines.map(|span| span.0).fold(scenario.transport.l.0, Duration::max)
 }
 
-/// The address of a station by its place in the layout.
+/// Address of a station by its index in the layout.
 #[must_use]
 pub fn address(index: usize) -> Mac {
     Mac::local(u32::try_from(index + 1).unwrap_or(u32::MAX))
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn stations_are_spread_over_the_bus_and_send_what_is_theirs() {
+    fn stations_are_spread_over_the_bus_and_send_their_flows() {
         let (_, layout) = layout("50 %");
         let metres: Vec<f64> = layout.places.iter().map(|place| place.metres).collect();
         // Twelve stations on 500 m: 11 gaps of 45.45 m.

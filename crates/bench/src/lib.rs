@@ -1,7 +1,7 @@
 //! Scenarios, runs, samples, reports.
 //!
-//! A [`scenario`] says who sends what over which medium; its points are run several times, each run
-//! gives a [`sample`], and samples give a report. This is the one crate that knows file formats
+//! A [`scenario`] defines the traffic of stations over a medium. Its points are run several times,
+//! each run gives a [`sample`], and samples give a report. This is the only crate with file formats
 //! other than those of frames.
 #![forbid(unsafe_code)]
 
@@ -12,21 +12,18 @@ pub mod collect;
 pub mod compare;
 mod counters;
 pub mod folder;
-pub mod layers;
 pub mod layout;
 pub mod profile;
-pub mod reproduce;
 pub mod run;
 pub mod sample;
 pub mod scenario;
 pub mod scenarios;
 pub mod seed;
 pub mod session;
-pub mod transfer;
 pub mod verdict;
 
-/// The version of this program, as samples and result folders tell it.
+/// Version of this program, as recorded in samples and result folders.
 pub const PROGRAM_VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The program and its version, as it says to its peers.
+/// Program and version, as announced to its peers.
 pub const PROGRAM: &str = concat!("tidewire ", env!("CARGO_PKG_VERSION"));

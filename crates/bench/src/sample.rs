@@ -1,4 +1,4 @@
-//! What one run gave: a row of a result file.
+//! Sample: the result of one run, a row of a result file.
 //!
 //! Times are whole nanoseconds with `_ns` in their names, shares are fractions of one.
 
@@ -6,37 +6,37 @@ use serde::{Deserialize, Serialize};
 use stats::histogram::Histogram;
 use std::collections::BTreeMap;
 
-/// One run of one point.
+/// Result of one run of one point.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Sample {
-    /// The title of its scenario.
+    /// Title of its scenario.
     pub title: String,
-    /// A hash of the scenario's text (FNV-1a, 128 bits, hexadecimal).
+    /// Hash of the scenario's text (FNV-1a, 128 bits, hexadecimal).
     pub scenario_hash: String,
-    /// The program's version.
+    /// Version of the program.
     pub program_version: String,
-    /// How it came about.
+    /// Origin: simulated or measured.
     pub source: Origin,
-    /// The place of its point among the points, from 0.
+    /// Index of its point, from 0.
     pub point: usize,
-    /// What was set at this point, by dotted path.
+    /// Settings of this point, by dotted path.
     pub settings: BTreeMap<String, String>,
-    /// Which replication of the point, from 0.
+    /// Index of the replication of the point, from 0.
     pub replication: u64,
-    /// What all chance of the run derived from.
+    /// Seed from which all randomness of the run derives.
     #[serde(with = "crate::seed")]
     pub seed: u64,
-    /// When the run was over, counted from its start.
+    /// End of the run, relative to its start.
     pub ended_at_ns: u64,
-    /// Whether it ran to its planned end.
+    /// True if it ran to its planned end.
     pub complete: bool,
-    /// What befell each flow.
+    /// Results of each flow.
     pub flows: Vec<FlowSample>,
-    /// What the medium and the faults counted, by name.
+    /// Counters of the medium and the faults, by name.
     pub counts: BTreeMap<String, u64>,
 }
 
-/// How a sample came about.
+/// Origin of a sample.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
@@ -46,132 +46,133 @@ pub enum Origin {
     Measured,
 }
 
-/// What befell one flow in one run. Messages count if they were due after the warm-up and before
-/// the end of the measured time.
+/// Results of one flow in one run. A message counts if it was due after the warm-up and before the
+/// end of the measured time.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct FlowSample {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// When its warm-up ended.
+    /// End of its warm-up.
     pub measured_from_ns: u64,
-    /// When the first message that was judged was due; none in files of older versions.
+    /// Due time of the first message that was judged; `None` in files of older versions.
     #[serde(default)]
     pub first_due_ns: Option<u64>,
-    /// Whether MSER-5 found the run too short, so that nothing was cut.
+    /// True if MSER-5 found the run too short, so that nothing was cut.
     pub warmup_too_short: bool,
     /// Messages handed to the service.
     pub sent: u64,
-    /// Messages that were due but not taken, since too many waited for the service.
+    /// Messages that were due but not accepted, because too many waited for the service.
     pub not_taken: u64,
-    /// Messages that would have been due while their station was away: nobody judges them.
+    /// Messages not offered because their station was absent; they are not judged.
     #[serde(default)]
     pub not_offered: u64,
     /// Messages that arrived, each counted once.
     pub delivered: u64,
-    /// Messages that were handed to the service and had not arrived when the run was over.
+    /// Messages handed to the service that had not arrived at the end of the run.
     pub lost: u64,
-    /// Arrivals of messages that had arrived before.
+    /// Duplicate arrivals of messages.
     pub duplicated: u64,
     /// Messages that arrived after one that was sent later.
     pub out_of_order: u64,
-    /// Arrivals that were no message of a flow, or not the octets that were sent.
+    /// Arrivals that were no message of a flow, or differed from the octets sent.
     pub damaged: u64,
     /// Requests whose answer arrived, each counted once.
     pub answered: u64,
-    /// Messages that the receiver said it took.
+    /// Messages acknowledged by the receiver.
     #[serde(default)]
     pub acknowledged: u64,
     /// Messages that the service could not send, or that were not acknowledged.
     #[serde(default)]
     pub failed: u64,
-    /// Messages that were acknowledged and did not arrive: the service broke its word.
+    /// Messages that were acknowledged but did not arrive: false reports by the service.
     #[serde(default)]
     pub acknowledged_and_lost: u64,
-    /// The deadline, if there is one.
+    /// Deadline, if there is one.
     pub deadline_ns: Option<u64>,
-    /// Of a flow with a deadline: messages (or answers) that came too late or never.
+    /// For a flow with a deadline: messages (or answers) that came too late or never.
     pub missed: Option<u64>,
-    /// From when a message was due to its arrival.
+    /// From a message's due time to its arrival.
     pub delay: Distribution,
-    /// The mean delay (of requests: response) with its interval from within this run.
+    /// Mean delay (for requests: response) with its interval from within this run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub within: Option<Within>,
-    /// From when a message was handed to the service to its arrival: of messages of 20 octets and more
-    /// which were handed over within 4.29 s. Shorter stamps do not have that time.
+    /// From a message's hand-over to the service to its arrival, for messages of at least 20 octets
+    /// that were handed over within 4.29 s. Shorter stamps do not contain that time.
     pub delay_from_sent: Distribution,
-    /// From when a request was due to the arrival of its answer.
+    /// From a request's due time to the arrival of its answer.
     pub response: Distribution,
     /// User octets of the messages that arrived.
     pub delivered_octets: u64,
-    /// User bits that arrived within the measured time, whenever they were due, over that time. The
-    /// time of a flow with a limited number of messages ends with the last arrival, and begins when
-    /// the first message was due, if that is within it.
+    /// User bits that arrived within the measured time, whatever their due time, divided by that
+    /// time. For a flow with a limited number of messages the time ends with the last arrival, and
+    /// begins with the first message's due time if that is later.
     pub throughput_bits_per_second: Option<f64>,
-    /// How long its connection took to open.
+    /// Time to open its connection.
     pub setup_ns: Option<u64>,
-    /// Whether everything was handed over and, over a connection, acknowledged.
+    /// True if everything was handed over and, over a connection, acknowledged.
     pub done: bool,
-    /// How its connection ended, in the words of the protocol.
+    /// End of its connection, in the protocol's terms.
     pub end: Option<Ending>,
 }
 
 impl FlowSample {
-    /// Messages that were judged: due within the measured time.
+    /// Number of messages judged: due within the measured time.
     #[must_use]
     pub const fn judged(&self) -> u64 {
         self.sent + self.not_taken
     }
 }
 
-/// A mean from within one run, by batch means: for a single long run, which has no other interval.
+/// Mean from within one run, by batch means: for a single long run, which has no other interval.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Within {
-    /// The mean of the batches.
+    /// Mean of the batches.
     pub mean_ns: f64,
-    /// Half the width of its interval.
+    /// Half-width of its interval.
     pub half_width_ns: f64,
-    /// The confidence.
+    /// Confidence level.
     pub level: f64,
-    /// How many batches, of which von Neumann's ratio shows no correlation.
+    /// Number of batches, for which von Neumann's ratio shows no correlation.
     pub batches: u64,
 }
 
-/// How a connection ended.
+/// End of a connection.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Ending {
-    /// In the words of the protocol.
+    /// Reason, in the protocol's terms.
     pub reason: String,
-    /// Whether that was the plan.
+    /// True if the end was planned.
     pub orderly: bool,
 }
 
-/// Spans by size.
+/// Distribution of time spans.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Distribution {
-    /// How many.
+    /// Number of spans.
     pub count: u64,
-    /// Their mean, exactly.
+    /// Exact mean.
     pub mean_ns: Option<f64>,
-    /// Their sample standard deviation, exactly.
+    /// Exact sample standard deviation.
     pub standard_deviation_ns: Option<f64>,
-    /// The shortest, exactly.
+    /// Exact minimum.
     pub min_ns: Option<u64>,
-    /// The median, to three digits as all quantiles.
+    /// Median, to three digits like all quantiles.
     pub p50_ns: Option<u64>,
-    /// What 90 % do not exceed.
+    /// Value that 90 % do not exceed.
     pub p90_ns: Option<u64>,
-    /// What 99 % do not exceed.
+    /// Value that 99 % do not exceed.
     pub p99_ns: Option<u64>,
-    /// What 99.9 % do not exceed.
+    /// Value that 99.9 % do not exceed.
     pub p99_9_ns: Option<u64>,
-    /// The longest, exactly.
+    /// Exact maximum.
     pub max_ns: Option<u64>,
-    /// The least span of each class, and how many fell in it: three digits, in rising order.
+    /// Lower limit and count of each class: three digits, in rising order.
     pub classes: Vec<(u64, u64)>,
 }
 
 impl Distribution {
-    /// As a histogram, to merge with others: quantiles as exact as here, ends to three digits.
+    /// Converts to a histogram, to be merged with others: quantiles as exact as here, minimum and
+    /// maximum to three digits.
     #[must_use]
     pub fn histogram(&self) -> Histogram {
         let mut histogram = Histogram::new();
@@ -179,12 +180,12 @@ impl Distribution {
         histogram
     }
 
-    /// What this share of the spans does not exceed.
+    /// Value that this share of the spans does not exceed.
     #[must_use]
     pub fn quantile_ns(&self, share: f64) -> Option<u64> {
         let found = self.histogram().quantile(share).map(wire::time::nanos)?;
-        // The histogram was rebuilt from the lower ends of its classes, so the ends are known
-        // better.
+        // The histogram was rebuilt from the lower limits of its classes, so the exact minimum and
+        // maximum here are better.
         Some(found.clamp(self.min_ns?, self.max_ns?))
     }
 }
@@ -207,22 +208,22 @@ impl From<&Histogram> for Distribution {
     }
 }
 
-/// A line of a result file.
+/// Line of a result file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Line {
-    /// What one run gave.
+    /// Result of one run.
     Sample(Box<Sample>),
-    /// The last line: it is always there.
+    /// Last line, which is always present.
     End(End),
 }
 
-/// How a study ended.
+/// End of a study.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct End {
-    /// Whether every run of every point was made.
+    /// True if every run of every point was made.
     pub complete: bool,
-    /// What went wrong, if something did.
+    /// Error, if one occurred.
     pub error: Option<String>,
 }
 
@@ -246,13 +247,13 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_null_and_not_zero() {
+    fn missing_values_are_null_and_not_zero() {
         let text = serde_json::to_string(&Distribution::from(&Histogram::new())).unwrap();
         assert!(text.starts_with(r#"{"count":0,"mean_ns":null,"#), "{text}");
     }
 
     #[test]
-    fn the_last_line_says_how_it_ended() {
+    fn the_last_line_records_the_end() {
         let end = Line::End(End { complete: false, error: Some("no such port".to_owned()) });
         assert_eq!(
             serde_json::to_string(&end).unwrap(),

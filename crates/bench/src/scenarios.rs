@@ -1,23 +1,23 @@
-//! The scenarios that come with the program.
+//! Built-in scenarios.
 
-/// A scenario that comes with the program.
+/// Built-in scenario.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BuiltIn {
-    /// What commands call it.
+    /// Name on the command line.
     pub name: &'static str,
-    /// Its file.
+    /// Text of its file.
     pub text: &'static str,
 }
 
 impl BuiltIn {
-    /// The name of its file.
+    /// Name of its file.
     #[must_use]
     pub fn file(&self) -> String {
         format!("{}.toml", self.name)
     }
 }
 
-/// All of them, in the order in which they are shown.
+/// All of them, in display order.
 pub const ALL: [BuiltIn; 14] = [
     BuiltIn { name: "status-csma", text: include_str!("../../../scenarios/status-csma.toml") },
     BuiltIn { name: "status-short", text: include_str!("../../../scenarios/status-short.toml") },
@@ -44,7 +44,7 @@ pub const ALL: [BuiltIn; 14] = [
     BuiltIn { name: "ncc84", text: include_str!("../../../scenarios/ncc84.toml") },
 ];
 
-/// The one of this name.
+/// Returns the scenario of this name.
 #[must_use]
 pub fn get(name: &str) -> Option<BuiltIn> {
     ALL.into_iter().find(|scenario| scenario.name == name)

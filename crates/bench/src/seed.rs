@@ -7,20 +7,20 @@ use serde::ser::Serializer;
 /// Writes a seed as a string.
 ///
 /// # Errors
-/// Those of the serializer.
+/// Returns the errors of the serializer.
 pub fn serialize<S: Serializer>(seed: &u64, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_str(seed)
 }
 
-/// Reads a seed from a string, or from a number as older versions wrote it.
+/// Reads a seed from a string, or from a number as written by older versions.
 ///
 /// # Errors
-/// Those of the deserializer, and texts that are no seed.
+/// Returns the errors of the deserializer, and fails on a text that is not a seed.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     deserializer.deserialize_any(Either)
 }
 
-/// Visitor of both forms.
+/// Visitor for both forms.
 struct Either;
 
 impl Visitor<'_> for Either {
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_of_an_older_version_is_read_and_words_are_not() {
+    fn a_number_of_an_older_version_is_read_but_no_words() {
         let seed = |text: &str| serde_json::from_str::<Record>(text).map(|read| read.seed);
         assert_eq!(seed("{\"seed\":7}").unwrap(), 7);
         assert!(seed("{\"seed\":\"seven\"}").is_err());

@@ -1,34 +1,35 @@
-//! Whether requirements hold: yes, no, or not decided by these runs, and how many more would decide.
+//! Verdicts on requirements: pass, fail, or undecided, with the number of further runs that would
+//! decide.
 //!
-//! A requirement holds if the whole interval of what it is about lies on the right side of its limit,
-//! and fails if the whole interval lies on the wrong one. The interval of a share is that of Clopper
-//! and Pearson for all messages together, widened to Student's over runs where messages of one run
-//! miss together. A quantile that single runs are too short to tell is that of all messages together,
-//! with the interval of its order statistics. That no message ever takes longer than a limit, runs alone can only refute; the
-//! bound of theory can show it.
+//! A requirement passes if the whole interval of its quantity lies on the right side of its limit,
+//! and fails if the whole interval lies on the wrong side. The interval of a share is that of
+//! Clopper and Pearson for all messages together, widened to Student's over runs if messages of one
+//! run miss together. A quantile for which single runs are too short is pooled over all messages,
+//! with the interval of its order statistics. That no message ever exceeds a limit can be refuted
+//! by runs, but only shown by a theoretical bound.
 
 use crate::analysis::{Confidence, FlowReport, PointReport, Probability, Report, share_interval};
 use crate::scenario::{Point, Requirement, Subject, means};
 use serde::Serialize;
 use stats::interval::{Interval, mean};
 
-/// The most further runs that are worth naming.
+/// Maximum number of further runs that is reported.
 const MOST_RUNS: u64 = 1_000_000;
 
-/// What became of a requirement.
+/// Verdict on a requirement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// It holds.
+    /// The requirement holds.
     Pass,
-    /// It does not.
+    /// The requirement does not hold.
     Fail,
     /// The runs made do not decide it.
     Undecided,
 }
 
 impl Verdict {
-    /// In a word.
+    /// Verdict as a word.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -39,40 +40,40 @@ impl Verdict {
     }
 }
 
-/// A requirement at one point for one flow, and what was found.
+/// Requirement at one point for one flow, with the result.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Judged {
-    /// The place of the point.
+    /// Index of the point.
     pub point: usize,
-    /// The flow.
+    /// Flow.
     pub flow: String,
-    /// The requirement as it was written.
+    /// Requirement as written.
     pub requirement: String,
-    /// What was found: nanoseconds, bits per second, or a fraction of one; none if there is nothing.
+    /// Estimate: nanoseconds, bits per second, or a fraction of one; `None` if there is none.
     pub found: Option<f64>,
-    /// Its interval.
+    /// Lower end of its interval.
     pub low: Option<f64>,
-    /// Its interval.
+    /// Upper end of its interval.
     pub high: Option<f64>,
-    /// The confidence of the interval; one where theory decided.
+    /// Confidence level of the interval; 1 if theory decided.
     pub level: f64,
-    /// What became of it.
+    /// Verdict.
     pub verdict: Verdict,
-    /// About how many more runs would decide it, if this many runs go on as they did; none if no
-    /// number would.
+    /// Approximate number of further runs that would decide it, if the results continue as so far;
+    /// `None` if no number would.
     pub more_runs: Option<u64>,
-    /// What decided, or why nothing does, in words; empty where the interval says it all.
+    /// Reason for the verdict in words; empty if the interval is the reason.
     pub because: &'static str,
-    /// Whether the flow starts at random in each run, so that runs may not have met the worst
+    /// True if the flow starts at random in each run, so that the runs may not include the worst
     /// alignment.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
     pub random_start: bool,
-    /// The longest that a message of the flow can take in theory, in nanoseconds, where that is known.
+    /// Upper bound of the flow's delay in theory, in nanoseconds, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound_ns: Option<u64>,
 }
 
-/// Judges the requirements of every point by a report with bounds in it.
+/// Judges the requirements of every point by a report that includes bounds.
 #[must_use]
 pub fn judge(report: &Report, points: &[Point]) -> Vec<Judged> {
     let mut judged = Vec::new();
@@ -93,7 +94,7 @@ pub fn judge(report: &Report, points: &[Point]) -> Vec<Judged> {
     judged
 }
 
-/// The worst of some verdicts: a failure before what is not decided.
+/// The worst of some verdicts: fail before undecided.
 #[must_use]
 pub fn worst(judged: &[Judged]) -> Verdict {
     let any = |verdict| judged.iter().any(|judged| judged.verdict == verdict);
@@ -104,7 +105,7 @@ pub fn worst(judged: &[Judged]) -> Verdict {
     }
 }
 
-/// Judges one flow; none where `*` stands for flows that have no such quantity.
+/// Judges one flow; `None` if `*` matches a flow that has no such quantity.
 fn judge_flow(
     requirement: &Requirement,
     flow: &FlowReport,
@@ -140,7 +141,7 @@ fn judge_flow(
     (is_told || requirement.flow.is_some()).then_some(judged)
 }
 
-/// The share of missed deadlines; `false` for a flow without deadline.
+/// Judges the share of missed deadlines; returns `false` for a flow without a deadline.
 fn miss(
     judged: &mut Judged,
     requirement: &Requirement,
@@ -148,7 +149,7 @@ fn miss(
     point: &PointReport,
 ) -> bool {
     let Some(missed) = &flow.missed else {
-        judged.because = "the flow has no deadline, or no clock to tell it by";
+        judged.because = "the flow has no deadline, or no clock to check it";
         return false;
     };
     let is_shown = flow.bound_ns.zip(flow.deadline_ns).is_some_and(|(b, d)| b <= d);
@@ -164,7 +165,7 @@ fn miss(
     true
 }
 
-/// A quantity of each run; `false` where the flow has none of this name.
+/// Judges a quantity of each run; returns `false` if the flow has none of this name.
 fn quantity(
     judged: &mut Judged,
     requirement: &Requirement,
@@ -196,10 +197,11 @@ fn quantity(
     true
 }
 
-/// Why copies of one run decide nothing.
+/// Reason why copies of one run decide nothing.
 const COPIES: &str = "deterministic: one run, which samples nothing; let flows start at random";
 
-/// A quantile that single runs are too short to tell, of all runs together; whether there is one.
+/// Judges a quantile pooled over all runs, for which single runs are too short; returns whether
+/// there is one.
 fn pooled(
     judged: &mut Judged,
     requirement: &Requirement,
@@ -207,7 +209,7 @@ fn pooled(
     name: &str,
     runs: u64,
 ) -> bool {
-    judged.because = "too few messages to tell it";
+    judged.because = "too few messages to decide it";
     let of = if name.starts_with("response.") { &flow.response_pooled } else { &flow.delay_pooled };
     let percent = name.split_once(".p").and_then(|(_, percent)| percent.parse::<f64>().ok());
     let is_it = |share: f64| percent.is_some_and(|percent| (share * 100.0 - percent).abs() < 1e-9);
@@ -221,7 +223,7 @@ fn pooled(
             decide(judged, requirement, (low, high));
             ((high - low) / 2.0 / (requirement.limit - value).abs()).powi(2)
         }
-        // The longest of n messages bounds a quantile q from above if q^n is below the tail.
+        // The maximum of n messages bounds a quantile q from above if q^n is below the tail.
         None => {
             judged.because = "too few messages to bound it";
             let tail = (1.0 - judged.level) / 2.0;
@@ -234,7 +236,7 @@ fn pooled(
     true
 }
 
-/// The longest ever: refuted by what was seen, shown by theory, or neither.
+/// Judges the maximum ever: refuted by observation, shown by theory, or neither.
 fn longest(judged: &mut Judged, requirement: &Requirement, flow: &FlowReport) {
     judged.found = flow.longest_ns.map(|nanos| nanos as f64);
     judged.level = 1.0;
@@ -249,12 +251,13 @@ fn longest(judged: &mut Judged, requirement: &Requirement, flow: &FlowReport) {
         }
         Some(_) => judged.because = "the bound is beyond, and none was seen to take so long",
         None => {
-            judged.because = "no number of runs shows it, and there is no bound: ask for a miss"
+            judged.because = "runs can refute a maximum but never prove one, and theory has no bound \
+                              here: require miss(FLOW) < 1e-3 or delay.p99.9(FLOW) instead"
         }
     }
 }
 
-/// The quantity that tells a share of each run.
+/// Share of each run.
 #[derive(Clone, Copy)]
 struct ShareOf<'a> {
     flow: &'a FlowReport,
@@ -262,7 +265,7 @@ struct ShareOf<'a> {
     point: &'a PointReport,
 }
 
-/// A share of all messages.
+/// Judges a share of all messages.
 fn share(
     judged: &mut Judged,
     requirement: &Requirement,
@@ -287,7 +290,7 @@ fn share(
     if judged.verdict != Verdict::Undecided {
         return;
     }
-    // How much longer it must go on as it did: doubled until that would decide.
+    // Factor on the number of runs, increased until they would decide.
     let mut times = 1.0_f64;
     while times * runs as f64 <= MOST_RUNS as f64 {
         times *= 1.1;
@@ -300,7 +303,7 @@ fn share(
     }
 }
 
-/// How many runs more, if so many times as many would do.
+/// Number of further runs, if `times` as many runs suffice in all.
 fn further(runs: u64, times: f64) -> Option<u64> {
     let all = runs as f64 * times;
     let is_finite = all.is_finite() && all <= MOST_RUNS as f64;
@@ -321,9 +324,10 @@ fn verdict_of(requirement: &Requirement, low: f64, high: f64) -> Verdict {
     }
 }
 
-/// The confidence of an interval at the k-th look at growing data, so that all looks together err no
-/// more often than one at `level` does: 1 - level is spent as 1/2, 1/6, 1/12, ... = 1 / (k (k + 1)),
-/// which add up to one (the union bound; Lan and DeMets 1983 spend it more cleverly).
+/// Confidence level at the `look`-th analysis of growing data, chosen so that all analyses together
+/// err no more often than one at `level`. The error 1 - level is spent as 1/2, 1/6, 1/12, ... = 1 /
+/// (k (k + 1)), which add up to one (the union bound; Lan and DeMets 1983 spend it more
+/// efficiently).
 #[must_use]
 pub fn level_of_look(level: f64, look: u64) -> f64 {
     let look = look.max(1) as f64;

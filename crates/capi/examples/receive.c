@@ -1,4 +1,4 @@
-/* Receives messages with a CRC, and tells of each by an indication: receive PORT COUNT.
+/* Receives messages with a CRC, and prints each from an indication: receive PORT COUNT.
  *
  *     receive "udp 127.0.0.1:5001 station=02:00:00:00:00:01 learn" 100
  */
@@ -15,7 +15,7 @@ struct inbox {
     int left;
 };
 
-/* Takes the next message into the same place. */
+/* Receives the next message into the same buffer. */
 static void enable(struct inbox *inbox)
 {
     LLCrecv(SOCKET, &inbox->from, inbox->message, sizeof inbox->message, &inbox->length);
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     fflush(stdout);
     while (inbox.left > 0)
         LLCpoll(1000);
-    /* An acknowledgement that was lost is asked for again. */
+    /* A sender whose acknowledgement was lost retransmits; poll to answer it. */
     LLCpoll(200);
     LLCoff();
     return 0;

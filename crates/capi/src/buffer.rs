@@ -1,12 +1,12 @@
-//! The memory that a C program lends: read at once, or written when a message is there.
-#![expect(unsafe_code, reason = "C's pointers are followed here")]
+//! Memory lent by a C program: read at once, or written when a message arrives.
+#![expect(unsafe_code, reason = "C's pointers are dereferenced here")]
 
 use crate::types::LLCaddress;
 use core::ffi::{CStr, c_char, c_void};
 use core::ptr::NonNull;
 
-/// Where a message that arrives is to be put. Whoever makes one vouches that its pointers are good
-/// until it is dropped.
+/// Destination of a message to be received. The code that creates one guarantees that its pointers
+/// are valid until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     message: Option<NonNull<u8>>,
@@ -16,11 +16,11 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// A buffer of so many octets; `None` where it has octets and no place.
+    /// Creates a buffer of `octets`; `None` if `message` is null and `octets` is not 0.
     ///
     /// # Safety
-    /// Until it is dropped, `message` may be written for `octets`, and `from` and `length`, where
-    /// they are not null, for one value each; nothing else uses them meanwhile.
+    /// Until it is dropped, `message` must be writable for `octets`, and `from` and `length`,
+    /// unless null, for one value each; nothing else may use them meanwhile.
     pub(crate) unsafe fn lent(
         message: *mut c_void,
         octets: usize,
@@ -34,14 +34,14 @@ impl Buffer {
         Some(Self { message, octets, from: NonNull::new(from), length: NonNull::new(length) })
     }
 
-    /// Writes a message; what is longer than the buffer is cut.
+    /// Writes a message, truncated to the buffer.
     pub(crate) fn write(self, from: LLCaddress, parts: [&[u8]; 2]) {
         let mut written = 0;
         for part in parts {
             let octets = part.len().min(self.octets - written);
             if let Some(message) = self.message {
-                // SAFETY: `written + octets` is at most the octets that were lent, and no slice of
-                // this library's lies in them.
+                // SAFETY: `written + octets` does not exceed the octets that were lent, and no
+                // slice of this library overlaps them.
                 unsafe {
                     message
                         .add(written)
@@ -51,7 +51,7 @@ impl Buffer {
             written += octets;
         }
         if let Some(place) = self.from {
-            // SAFETY: lent for one address; C aligns it, and its alignment is 1.
+            // SAFETY: lent for one address; its alignment is 1.
             unsafe { place.write(from) };
         }
         if let Some(place) = self.length {
@@ -61,50 +61,51 @@ impl Buffer {
     }
 }
 
-/// The octets at a pointer; `None` where there are some and the pointer is null.
+/// Returns the octets at a pointer; `None` if `octets` is not 0 and the pointer is null.
 ///
 /// # Safety
-/// `place` may be read for `octets`, which are fewer than half of the address space, and nothing
-/// writes there while the slice lives.
+/// `place` must be readable for `octets`, which are fewer than half of the address space, and
+/// nothing may write there while the slice lives.
 pub(crate) unsafe fn octets<'a>(place: *const c_void, octets: usize) -> Option<&'a [u8]> {
     if octets == 0 {
         return Some(&[]);
     }
     let place = NonNull::new(place.cast_mut().cast::<u8>())?;
-    // SAFETY: the caller vouches for place, extent and quiet.
+    // SAFETY: the caller guarantees the address, the length, and no writes.
     Some(unsafe { core::slice::from_raw_parts(place.as_ptr(), octets) })
 }
 
-/// The text at a pointer; `None` where it is null or no UTF-8.
+/// Returns the text at a pointer; `None` if it is null or not UTF-8.
 ///
 /// # Safety
-/// `place` is null, or points to octets of which one is zero, and nothing writes there meanwhile.
+/// `place` must be null or point to a zero-terminated string, and nothing may write there
+/// meanwhile.
 pub(crate) unsafe fn text<'a>(place: *const c_char) -> Option<&'a str> {
     if place.is_null() {
         return None;
     }
-    // SAFETY: not null, and the caller vouches for the zero.
+    // SAFETY: not null, and the caller guarantees the terminator.
     unsafe { CStr::from_ptr(place) }.to_str().ok()
 }
 
-/// The value at a pointer, unless it is null.
+/// Reads the value at a pointer, unless it is null.
 ///
 /// # Safety
-/// `place` is null or may be read for one value.
+/// `place` must be null or readable for one value.
 pub(crate) unsafe fn value<T: Copy>(place: *const T) -> Option<T> {
-    // SAFETY: not null, and the caller vouches for the rest; any alignment is good.
+    // SAFETY: not null, and the caller guarantees the rest; any alignment is allowed.
     (!place.is_null()).then(|| unsafe { place.read_unaligned() })
 }
 
-/// Puts a value at a pointer, unless it is null; tells whether it did.
+/// Writes a value at a pointer, unless it is null; returns whether it was written.
 ///
 /// # Safety
-/// `place` is null or may be written for one value.
+/// `place` must be null or writable for one value.
 pub(crate) unsafe fn put<T: Copy>(place: *mut T, value: T) -> bool {
     if place.is_null() {
         return false;
     }
-    // SAFETY: not null, and the caller vouches for the rest; any alignment is good.
+    // SAFETY: not null, and the caller guarantees the rest; any alignment is allowed.
     unsafe { place.write_unaligned(value) };
     true
 }
@@ -120,7 +121,7 @@ mod tests {
         for (octets, expected) in [(5, *b"abcde.."), (7, *b"abcdefg"), (1, *b"a......")] {
             let mut place = *b".......";
             let (mut from, mut length) = (LLCaddress { socket: 0, station: [0; 6] }, 0);
-            // SAFETY: the three live until after the message is written.
+            // SAFETY: all three values live until the message is written.
             let buffer = unsafe {
                 Buffer::lent((&raw mut place).cast(), octets, &raw mut from, &raw mut length)
             };
@@ -130,10 +131,10 @@ mod tests {
     }
 
     #[test]
-    fn null_is_nothing_and_nothing_may_be_null() {
+    fn null_pointers_are_rejected_unless_empty() {
         let null = core::ptr::null_mut::<c_void>();
         let (from, length) = (core::ptr::null_mut(), core::ptr::null_mut());
-        // SAFETY: null pointers are never followed.
+        // SAFETY: null pointers are never dereferenced.
         unsafe {
             assert!(Buffer::lent(null, 1, from, length).is_none());
             Buffer::lent(null, 0, from, length).unwrap().write(FROM, [b"lost", b""]);

@@ -1,10 +1,10 @@
-//! The messaging service for C: the calls of TR-88-08 behind `tidewire.h`.
+//! Messaging service for C: the calls of TR-88-08 behind `tidewire.h`.
 //!
-//! Each call finds the station of its thread, does its work in safe code, and says what came of it.
-//! No panic leaves it. [`types`] has what C sees, [`station`] the work, `buffer` C's memory, and
-//! `port` what a port is called. Left out: more than one operation pending on a side of a socket;
-//! what goes beyond the paper is for programs in Rust.
-#![expect(unsafe_code, reason = "C calls these functions, and gives them pointers")]
+//! Each call finds the station of its thread, does its work in safe code, and returns the outcome.
+//! Panics do not leave it. [`types`] has the types for C, [`station`] the implementation, `buffer`
+//! C's memory, and `port` the text form of ports. Not included: more than one operation pending on
+//! a side of a socket; extensions of the paper beyond the calls below are for programs in Rust.
+#![expect(unsafe_code, reason = "C calls these functions, and passes pointers")]
 
 mod buffer;
 mod port;
@@ -50,16 +50,16 @@ fn with_socket(sock: c_int, call: impl FnOnce(&mut Station, u8) -> LLCoutcome) -
     })
 }
 
-/// Runs something about this thread's station; `None` where it is off, or the thread at its end.
+/// Runs `call` with this thread's station; `None` if the station is off, or the thread is ending.
 fn with_station<T>(call: impl FnOnce(&mut Station) -> T) -> Option<T> {
     let call = |slot: &RefCell<Option<Station>>| slot.borrow_mut().as_mut().map(call);
     STATION.try_with(call).ok().flatten()
 }
 
-/// Keeps what LLCerror says.
+/// Stores the text for LLCerror.
 fn complain(complaint: &dyn Display) -> LLCoutcome {
     let text = CString::new(complaint.to_string()).unwrap_or_default();
-    // At the thread's end there is nobody to read it.
+    // At the thread's end the text can no longer be read.
     let _ = COMPLAINT.try_with(|slot| slot.replace(text));
     LlcNoNetwork
 }
@@ -76,24 +76,24 @@ fn ticks(ticks: u32) -> Option<Duration> {
 
 /// Turns this thread's station on. It may open `socks` sockets, from 0 to LLC_MOST_SOCKETS.
 ///
-/// `port` is how it reaches the LAN: a kind, what the kind needs, and words in any order.
+/// `port` names its access to the LAN: a kind, the kind's argument, and words in any order.
 ///
 ///     "in-process station=02:00:00:00:00:01"      the threads of this process
 ///     "udp 127.0.0.1:5001 station=02:00:00:00:00:01 peer=02:00:00:00:00:02@127.0.0.1:5002"
-///         processes, without privileges; "peer" as often as wanted, "learn" takes in whoever
-///         sends, "any-host" allows addresses of other hosts
+///         processes, without privileges; "peer" may be repeated, "learn" admits every sender,
+///         "any-host" allows addresses of other hosts
 ///     "ethernet eth0"                             802.3 frames; needs CAP_NET_RAW
-///         "station=" for an address other than the interface's, "group=" as often as wanted,
-///         "namespace=" for a network namespace that ip-netns has made
+///         "station=" for an address other than the interface's, "group=" (may be repeated),
+///         "namespace=" for a network namespace made by ip-netns
 ///
-/// "spin" lets LLCpoll of the last two wait busily: sooner awake, for a whole processor.
+/// With "spin", LLCpoll polls on the last two kinds: lower latency, but it occupies a processor.
 ///
 /// # Safety
-/// `port` is null or a text that ends with a zero octet.
+/// `port` must be null or a zero-terminated text.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn LLCon(socks: c_int, port: *const c_char) -> LLCoutcome {
     guarded(|| {
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         let Some(port) = (unsafe { buffer::text(port) }) else { return LlcInvalidArgument };
         let Ok(sockets) = usize::try_from(socks) else { return LlcInvalidArgument };
         if socks > LLC_MOST_SOCKETS {
@@ -112,16 +112,16 @@ pub unsafe extern "C" fn LLCon(socks: c_int, port: *const c_char) -> LLCoutcome 
     })
 }
 
-/// Turns this thread's station off: resets and closes every socket, and the port. Buffers are the
-/// program's again, and what they hold is not changed any more. No indication is called for what was
-/// pending. Does no harm where it is off.
+/// Turns this thread's station off: resets and closes every socket, and closes the port. Buffers
+/// belong to the program again, and are no longer written. Pending operations cause no indication.
+/// Harmless if the station is off.
 #[unsafe(no_mangle)]
 pub extern "C" fn LLCoff() -> LLCoutcome {
     guarded(|| {
         let station = STATION.try_with(RefCell::take).ok().flatten();
         match station.map(Station::off) {
             None | Some(Ok(())) => LlcAccepted,
-            // It is off all the same.
+            // The station is off nevertheless.
             Some(Err(error)) => {
                 complain(&error);
                 LlcAccepted
@@ -130,31 +130,31 @@ pub extern "C" fn LLCoff() -> LLCoutcome {
     })
 }
 
-/// Opens a socket: an even number from 2 to 254. It has no indications, no timeouts, priority 0, no
-/// CRC, no acknowledgement, and sends once.
+/// Opens a socket: an even number from 2 to 254. Initially it has no indications, no timeouts,
+/// priority 0, no CRC, no acknowledgement, and one transmission per message.
 #[unsafe(no_mangle)]
 pub extern "C" fn LLCopen(sock: c_int) -> LLCoutcome {
     with_socket(sock, Station::open)
 }
 
-/// Closes a socket on which nothing is pending. Indications not yet called never are.
+/// Closes a socket without pending operations. Indications not yet called are dropped.
 #[unsafe(no_mangle)]
 pub extern "C" fn LLCclose(sock: c_int) -> LLCoutcome {
     with_socket(sock, Station::close)
 }
 
-/// Sets what a socket's operations are like from the next one on.
+/// Sets the options of a socket's operations from the next one on.
 ///
-/// `xindication` and `rindication`, where not null, are called inside LLCpoll when a transmission or
-/// reception is over, with `context`. `xticks` and `rticks`: the ticks an operation may take; 0 is
-/// for ever. `priority`: 0 (lowest) to 7; higher ones are served first, strictly. `crc`, where not
-/// 0, ends each message with CRC-16/CCITT and asks for it in what arrives: both ends set it, or
-/// neither. `ack`, where not 0, asks the receiver for an acknowledgement. `retry`: how often a
-/// message is sent at the most; 0 counts as 1, and where no acknowledgement comes, 8 is the most.
+/// `xindication` and `rindication`, unless null, are called inside LLCpoll when a transmission or
+/// reception is over, with `context`. `xticks` and `rticks`: maximum ticks for an operation; 0 for
+/// no limit. `priority`: 0 (lowest) to 7; higher ones are served first, strictly. `crc`, if not 0,
+/// appends CRC-16/CCITT to each message and requires it in received ones: both ends set it, or
+/// neither. `ack`, if not 0, requests an acknowledgement from the receiver. `retry`: maximum number
+/// of transmissions of a message; 0 counts as 1, and without an acknowledgement the limit is 8.
 ///
 /// # Safety
-/// The functions can be called with `context` in this thread until the socket is closed, or other
-/// ones are set.
+/// The functions must be callable with `context` in this thread until the socket is closed, or
+/// until other functions are set.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn LLCoption(
     sock: c_int,
@@ -187,10 +187,10 @@ pub unsafe extern "C" fn LLCoption(
 }
 
 /// Transmits the `isize` octets at `ip` from socket `sock` to the address at `nap`. The message is
-/// copied: the program may use `ip` again at once. LLCstatus says what became of it.
+/// copied: the program may reuse `ip` at once. LLCstatus reports the outcome.
 ///
 /// # Safety
-/// `nap` is null or may be read; `ip` may be read for `isize` octets, or is null.
+/// `nap` must be null or readable; `ip` must be readable for `isize` octets, or null.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn LLCxmit(
     sock: c_int,
@@ -202,29 +202,29 @@ pub unsafe extern "C" fn LLCxmit(
         if !station.is_open(socket) {
             return LlcInvalidSocket;
         }
-        // Before the octets are looked at, so that no absurd number of them is.
+        // Checked before the octets are read, to reject absurd sizes.
         if isize > LLC_LONGEST_MESSAGE {
             return LlcPacketTooLarge;
         }
-        // SAFETY: the caller's; `isize` is small.
+        // SAFETY: guaranteed by the caller; `isize` is small.
         let (to, data) = unsafe { (buffer::value(nap), buffer::octets(ip, isize)) };
         let (Some(to), Some(data)) = (to, data) else { return LlcInvalidArgument };
         let (outcome, sent) = station.transmit(socket, to.into(), data);
         if let Err(error) = sent {
-            // The message was accepted, and failed: its state says so.
+            // The message was accepted, and failed; its state shows that.
             complain(&error);
         }
         outcome
     })
 }
 
-/// Enables the reception of one message of at most `isize` octets at socket `sock`. When it is over,
-/// and went well, the message is at `ip`, its sender at `nap` and its octets at `osize`, where these
-/// are not null.
+/// Enables the reception of one message of at most `isize` octets at socket `sock`. After a
+/// successful reception the message is at `ip`, its sender at `nap` and its length in octets at
+/// `osize`, unless these are null.
 ///
 /// # Safety
-/// Until the reception is over or reset, or the station off, the three may be written by this
-/// thread's calls, and are used by nothing else.
+/// Until the reception is over or reset, or the station is off, this thread's calls may write to
+/// the three pointers, and nothing else may use them.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn LLCrecv(
     sock: c_int,
@@ -237,7 +237,7 @@ pub unsafe extern "C" fn LLCrecv(
         if !station.is_open(socket) {
             return LlcInvalidSocket;
         }
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         match unsafe { Buffer::lent(ip, isize, nap, osize) } {
             Some(buffer) => station.receive(socket, isize, buffer),
             None => LlcInvalidArgument,
@@ -245,8 +245,8 @@ pub unsafe extern "C" fn LLCrecv(
     })
 }
 
-/// Takes back what is pending on a side of a socket: 'x' or 'r'. A message that was sent already may
-/// be delivered all the same. A reception's buffer is the program's again.
+/// Cancels the pending operation on a side of a socket: 'x' or 'r'. A message that was already sent
+/// may still be delivered. The buffer of a reception belongs to the program again.
 #[unsafe(no_mangle)]
 pub extern "C" fn LLCreset(sock: c_int, ch: c_char) -> LLCoutcome {
     with_socket(sock, |station, socket| match side(ch) {
@@ -256,10 +256,10 @@ pub extern "C" fn LLCreset(sock: c_int, ch: c_char) -> LLCoutcome {
     })
 }
 
-/// Lets the network move without waiting, then puts the state of a side of a socket at `sp`.
+/// Processes network traffic without waiting, then writes the state of a side of a socket to `sp`.
 ///
 /// # Safety
-/// `sp` is null or may be written.
+/// `sp` must be null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn LLCstatus(sock: c_int, ch: c_char, sp: *mut LLCstate) -> LLCoutcome {
     with_socket(sock, |station, socket| {
@@ -272,7 +272,7 @@ pub unsafe extern "C" fn LLCstatus(sock: c_int, ch: c_char, sp: *mut LLCstate) -
             complain(&error);
         }
         match station.state(socket, side) {
-            // SAFETY: the caller's.
+            // SAFETY: guaranteed by the caller.
             Ok(state) if unsafe { buffer::put(sp, state.into()) } => LlcAccepted,
             Ok(_) => LlcInvalidArgument,
             Err(outcome) => outcome,
@@ -282,11 +282,12 @@ pub unsafe extern "C" fn LLCstatus(sock: c_int, ch: c_char, sp: *mut LLCstate) -
 
 // ---- beyond the paper ---------------------------------------------------------------------------
 
-/// Moves the network until an operation of any socket is over that was not over at the end of the
-/// last LLCpoll, or `ticks` have passed; with 0 ticks it does not wait. Then calls the indications of
-/// operations that are over. (In the paper interrupts do both.)
+/// Processes network traffic until an operation of any socket ends that was pending at the end of
+/// the last LLCpoll, or until `ticks` have passed; with 0 ticks it does not wait. Then calls the
+/// indications of operations that are over. (In the paper interrupts do both.)
 ///
-/// LLC_NO_NETWORK: the network was down meanwhile, or failed; all goes on when it is up again.
+/// LLC_NO_NETWORK: the network was down meanwhile, or failed; operation continues when it is up
+/// again.
 #[unsafe(no_mangle)]
 pub extern "C" fn LLCpoll(ticks: u32) -> LLCoutcome {
     guarded(|| {
@@ -305,24 +306,24 @@ pub extern "C" fn LLCpoll(ticks: u32) -> LLCoutcome {
     })
 }
 
-/// Calls the indications that are owed now; those that they bring about have to wait.
+/// Calls the pending indications; those that they cause must wait.
 fn indicate() {
     let mut left = with_station(|station| station.owed()).unwrap_or(0);
     while left > 0 {
-        // The station is let go before each call, since the function may make calls of its own.
+        // The station is released before each call, because the function may make calls itself.
         let Some((taken, call)) = with_station(|station| station.next_call(left)) else { return };
         left -= taken;
         if let Some(call) = call {
-            // SAFETY: LLCoption was given the function and its context for this.
+            // SAFETY: the function and its context were passed to LLCoption for this.
             unsafe { (call.function)(c_int::from(call.socket), call.state, call.context) };
         }
     }
 }
 
-/// Puts at `reason` why the last operation on a side of a socket failed.
+/// Writes the reason for the failure of the last operation on a side of a socket to `reason`.
 ///
 /// # Safety
-/// `reason` is null or may be written.
+/// `reason` must be null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn LLCfailure(sock: c_int, ch: c_char, reason: *mut LLCreason) -> LLCoutcome {
     with_socket(sock, |station, socket| {
@@ -334,7 +335,7 @@ pub unsafe extern "C" fn LLCfailure(sock: c_int, ch: c_char, reason: *mut LLCrea
             Err(outcome) => return outcome,
         };
         let failure = station.messenger().sockets.failure(socket, side);
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         if unsafe { buffer::put(reason, failure.into()) } {
             LlcAccepted
         } else {
@@ -343,45 +344,45 @@ pub unsafe extern "C" fn LLCfailure(sock: c_int, ch: c_char, reason: *mut LLCrea
     })
 }
 
-/// Puts at `counts` how often things happened. LLC_INVALID_SOCKET where the station is off.
+/// Writes the station's counters to `counts`. LLC_INVALID_SOCKET if the station is off.
 ///
 /// # Safety
-/// `counts` is null or may be written.
+/// `counts` must be null or writable.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn LLCcount(counts: *mut LLCcounts) -> LLCoutcome {
     guarded(|| match with_station(|station| station.counts()) {
         None => LlcInvalidSocket,
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         Some(now) if unsafe { buffer::put(counts, now) } => LlcAccepted,
         Some(_) => LlcInvalidArgument,
     })
 }
 
-/// Puts the six octets of this thread's station's address at `station`. LLC_INVALID_SOCKET where it
-/// is off.
+/// Writes the six octets of this thread's station address to `station`. LLC_INVALID_SOCKET if the
+/// station is off.
 ///
 /// # Safety
-/// `station` is null or may be written for six octets.
+/// `station` must be null or writable for six octets.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn LLCself(station: *mut u8) -> LLCoutcome {
     guarded(|| match with_station(|station| station.addr().0) {
         None => LlcInvalidSocket,
-        // SAFETY: the caller's.
+        // SAFETY: guaranteed by the caller.
         Some(address) if unsafe { buffer::put(station.cast(), address) } => LlcAccepted,
         Some(_) => LlcInvalidArgument,
     })
 }
 
-/// What this thread's last complaint about its port was: a text that lasts until the next call; an
-/// empty one where there was none.
+/// Text of this thread's last error about its port, valid until the next call; empty if there was
+/// none.
 #[unsafe(no_mangle)]
 pub extern "C" fn LLCerror() -> *const c_char {
     let text = COMPLAINT.try_with(|slot| slot.borrow().as_ptr());
     text.unwrap_or(c"".as_ptr())
 }
 
-/// An outcome in words: the paper's, where it has them. The text lasts for ever. A number that is no
-/// outcome has words of its own.
+/// Text of an outcome, in the paper's words if it has them. The text is valid forever. An unknown
+/// number has a text of its own.
 #[unsafe(no_mangle)]
 pub extern "C" fn LLCtext(outcome: c_int) -> *const c_char {
     let text: &'static CStr = match outcome {

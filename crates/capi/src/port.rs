@@ -1,4 +1,4 @@
-//! The port that a text names: what stands behind LLCon's second argument.
+//! Ports by their text form: the second argument of LLCon.
 
 use core::net::SocketAddr;
 use live::port::{
@@ -7,13 +7,13 @@ use live::port::{
 use std::sync::LazyLock;
 use wire::addr::Mac;
 
-/// Frames that may wait for a station of this process.
+/// Maximum number of frames that wait for a station of this process.
 const HUB_FRAMES: usize = 1_024;
 
-/// The LAN of this process.
+/// LAN of this process.
 static HUB: LazyLock<Hub> = LazyLock::new(|| Hub::new(HUB_FRAMES));
 
-/// Why there is no port.
+/// Error in opening a port.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OpenError {
     #[error("a port begins with in-process, udp or ethernet, and not with {0:?}")]
@@ -26,7 +26,7 @@ pub(crate) enum OpenError {
     Port(#[from] PortError),
 }
 
-/// What the words behind a port's kind say.
+/// Options of a port's text form.
 struct Words {
     station: Option<Mac>,
     peers: Vec<(Mac, SocketAddr)>,
@@ -37,7 +37,7 @@ struct Words {
     wait: Wait,
 }
 
-/// The words that each kind of port knows.
+/// Options allowed for each kind of port.
 const OF_HUB: &[&str] = &["station"];
 const OF_UDP: &[&str] = &["station", "peer", "learn", "any-host", "spin"];
 const OF_ETHERNET: &[&str] = &["station", "group", "namespace", "spin"];
@@ -58,7 +58,7 @@ impl Words {
             let complaint = if known.contains(&name) {
                 this.word(name, value).err()
             } else {
-                Some(format!("this port knows {}", known.join(", ")))
+                Some(format!("the words of this port are {}", known.join(", ")))
             };
             if let Some(complaint) = complaint {
                 return Err(OpenError::Word { word: word.to_owned(), complaint });
@@ -126,7 +126,7 @@ pub(crate) fn open(text: &str) -> Result<Box<dyn Port>, OpenError> {
             let interface = words.next().ok_or(OpenError::Missing("the interface's name"))?;
             let Words { station, groups, namespace, wait, .. } = Words::read(words, OF_ETHERNET)?;
             let interface = interface.to_owned();
-            // Nobody here asks when a frame arrived.
+            // Arrival times are not used here.
             let stamp = Stamp::User;
             let params = AfPacketParams { interface, namespace, station, groups, wait, stamp };
             Ok(Box::new(AfPacket::open(&params)?))
@@ -149,7 +149,7 @@ mod tests {
         check("", "a port begins with in-process, udp or ethernet, and not with \"\"");
         check("tcp 1", "a port begins with in-process, udp or ethernet, and not with \"tcp\"");
         check("in-process", "station=ADDRESS is missing");
-        check("in-process spin", "\"spin\": this port knows station");
+        check("in-process spin", "\"spin\": the words of this port are station");
         check(
             "in-process station=01:00:5e:00:00:01",
             "\"station=01:00:5e:00:00:01\": a group is not a station",

@@ -1,4 +1,4 @@
-//! A station as the calls see it: sockets, a port, the buffers lent to it and the indications owed.
+//! Station behind the calls: sockets, a port, lent buffers and pending indications.
 
 use crate::buffer::Buffer;
 use crate::port::{self, OpenError};
@@ -14,10 +14,10 @@ use stack::profile::Messenger;
 use std::collections::{BTreeMap, VecDeque};
 use wire::time::Instant;
 
-/// Indications that may be owed; the oldest go first.
+/// Maximum number of pending indications; the oldest are dropped.
 const MOST_OWED: usize = 4_096;
 
-/// The functions that a socket's user wants to be called.
+/// Indication functions of a socket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Indications {
     pub(crate) transmitted: LLCindication,
@@ -29,14 +29,14 @@ impl Indications {
     const NONE: Self = Self { transmitted: None, received: None, context: core::ptr::null_mut() };
 }
 
-/// What a socket was lent, and what it owes.
+/// State of a socket: its lent buffer and its indication functions.
 #[derive(Debug)]
 struct Socket {
     buffer: Option<Buffer>,
     indications: Indications,
 }
 
-/// An operation that is over, and whose indication was not called yet.
+/// Finished operation, whose indication was not called yet.
 #[derive(Clone, Copy, Debug)]
 struct Over {
     socket: u8,
@@ -44,7 +44,7 @@ struct Over {
     state: LLCstate,
 }
 
-/// A function to be called now.
+/// Function to be called now.
 #[derive(Debug)]
 pub(crate) struct Call {
     pub(crate) function: unsafe extern "C" fn(core::ffi::c_int, LLCstate, *mut c_void),
@@ -53,7 +53,7 @@ pub(crate) struct Call {
     pub(crate) context: *mut c_void,
 }
 
-/// The station of a thread.
+/// Station of a thread.
 pub(crate) struct Station {
     messenger: Messenger,
     port: Box<dyn Port>,
@@ -61,19 +61,19 @@ pub(crate) struct Station {
     sockets: BTreeMap<u8, Socket>,
     owed: VecDeque<Over>,
     indications_lost: u64,
-    /// Whether an operation has ended since the last poll.
+    /// True if an operation has ended since the last poll.
     has_ended: bool,
 }
 
 impl Station {
-    /// A station that may open so many sockets, on the port of this name.
+    /// Creates a station that may open `sockets` sockets, on the port named `port`.
     pub(crate) fn new(sockets: usize, port: &str) -> Result<Self, OpenError> {
         let port = port::open(port)?;
         let params = Params { sockets, ..Params::lan() };
         let messenger = Messenger::new(port.addr(), params);
         clock::be_punctual();
         Ok(Self {
-            messenger: messenger.expect("LLC's parameters for a LAN can be"),
+            messenger: messenger.expect("LLC's parameters for a LAN are valid"),
             port,
             runner: Runner::with(OnDown::Outlast),
             sockets: BTreeMap::new(),
@@ -83,7 +83,7 @@ impl Station {
         })
     }
 
-    /// Closes everything, and sends what LLC has to say to that.
+    /// Closes all sockets, and sends LLC's resulting frames.
     pub(crate) fn off(mut self) -> Result<(), PortError> {
         self.messenger.sockets.close_all(clock::now());
         self.sockets.clear();
@@ -116,7 +116,7 @@ impl Station {
         options: Options,
         indications: Indications,
     ) -> LLCoutcome {
-        // Asked for always: they are how this layer knows that an operation is over.
+        // Always requested, because this layer detects the end of operations by them.
         let options = Options { transmit_indication: true, receive_indication: true, ..options };
         let outcome = self.messenger.sockets.option(socket, options);
         if let Some(open) = self.sockets.get_mut(&socket).filter(|_| outcome.is_accepted()) {
@@ -153,7 +153,7 @@ impl Station {
         outcome.into()
     }
 
-    /// Whether the socket is open.
+    /// Returns whether the socket is open.
     pub(crate) fn is_open(&self, socket: u8) -> bool {
         self.sockets.contains_key(&socket)
     }
@@ -166,7 +166,7 @@ impl Station {
         &self.messenger
     }
 
-    /// Its address.
+    /// Station address.
     pub(crate) fn addr(&self) -> wire::addr::Mac {
         self.port.addr()
     }
@@ -193,7 +193,7 @@ impl Station {
 
     // ---- the network ------------------------------------------------------------------------------
 
-    /// Sends what there is to send.
+    /// Sends all pending frames.
     fn send(&mut self) -> Result<(), PortError> {
         let down = self.runner.counts().down;
         let sent = self.runner.transmit(&mut self.messenger, &mut *self.port);
@@ -201,13 +201,13 @@ impl Station {
         sent.and(self.was_up(down))
     }
 
-    /// Complains where the port has been down since its count was `down`.
+    /// Returns an error if the port has been down since its counter was `down`.
     fn was_up(&self, down: u64) -> Result<(), PortError> {
         let is_up = self.runner.counts().down == down;
         if is_up { Ok(()) } else { Err(PortError::Down(self.port.name().to_owned())) }
     }
 
-    /// One round of the network, which waits for a frame until `until`.
+    /// Runs one round of the network, which waits for a frame until `until`.
     pub(crate) fn round(&mut self, until: Instant) -> Result<(), PortError> {
         let down = self.runner.counts().down;
         let went = self.runner.round(&mut self.messenger, &mut *self.port, until);
@@ -215,7 +215,8 @@ impl Station {
         went.and(self.was_up(down))
     }
 
-    /// Moves the network until an operation has ended since the last time, or `ticks` have passed.
+    /// Processes network traffic until an operation has ended since the last poll, or `ticks` have
+    /// passed.
     pub(crate) fn poll(&mut self, ticks: u32) -> Result<(), PortError> {
         let until = clock::now() + Duration::from_millis(u64::from(ticks));
         let mut went = self.round(Instant::ZERO);
@@ -229,7 +230,7 @@ impl Station {
         went
     }
 
-    /// Fills the buffers of receptions that are over, and notes what is owed.
+    /// Fills the buffers of finished receptions, and queues their indications.
     fn collect(&mut self) {
         while let Some(indication) = self.messenger.indication() {
             let (socket, side, completion) = match indication {
@@ -254,12 +255,13 @@ impl Station {
         }
     }
 
-    /// Indications that are owed now.
+    /// Number of pending indications.
     pub(crate) fn owed(&self) -> usize {
         self.owed.len()
     }
 
-    /// The next function to be called, of the next `most` indications; how many it took.
+    /// Next function to be called, of the next `most` indications, and the number of indications
+    /// taken.
     pub(crate) fn next_call(&mut self, most: usize) -> (usize, Option<Call>) {
         for taken in 1..=most {
             let Some(Over { socket, side, state }) = self.owed.pop_front() else { break };

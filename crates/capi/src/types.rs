@@ -1,4 +1,4 @@
-//! The types of the header, under the names C knows them by.
+//! Types of the C header, under their C names.
 
 use core::ffi::{c_int, c_void};
 use stack::messaging::{self, Completion, Failure, Outcome, SideState};
@@ -6,25 +6,25 @@ use wire::addr::Mac;
 
 /// Octets of the longest message; two fewer with CRC.
 pub const LLC_LONGEST_MESSAGE: usize = 1497;
-/// Sockets a station may have.
+/// Maximum number of sockets of a station.
 pub const LLC_MOST_SOCKETS: c_int = 127;
 /// Ticks of the timeouts in a second.
 pub const LLC_TICKS_PER_SECOND: u32 = 1000;
 
-/// What a call says at once. The first seven are the paper's, in its order.
+/// Immediate outcome of a call. The first seven are the paper's, in its order.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LLCoutcome {
     /// "Operation accepted".
     LlcAccepted = 0,
     /// "Invalid socket": not an even number from 2 to 254, or not open; no station is on; as a
-    /// destination, a socket that cannot exist, or a group where an acknowledgement is wanted.
+    /// destination, an impossible socket, or a group if an acknowledgement is requested.
     LlcInvalidSocket = 1,
     /// "Duplicate socket": it is open already.
     LlcDuplicateSocket = 2,
-    /// "Too many sockets": as many are open as LLCon was told.
+    /// "Too many sockets": the number given to LLCon is open.
     LlcTooManySockets = 3,
-    /// "Socket busy": an operation is pending on that side; for LLCon, the station is on already;
+    /// "Socket busy": an operation is pending on that side; for LLCon, the station is already on;
     /// for LLCpoll, it was called by an indication.
     LlcSocketBusy = 4,
     /// "Packet too large": longer than LLC_LONGEST_MESSAGE, CRC included.
@@ -33,7 +33,7 @@ pub enum LLCoutcome {
     LlcNeitherSide = 6,
     /// A pointer is null that must not be, or a number is out of its range.
     LlcInvalidArgument = 7,
-    /// The port cannot be opened, or is down: LLCerror says more.
+    /// The port cannot be opened, or is down: LLCerror has the details.
     LlcNoNetwork = 8,
     /// A fault in this library. The station should be turned off.
     LlcInternalError = 9,
@@ -53,18 +53,19 @@ impl From<Outcome> for LLCoutcome {
     }
 }
 
-/// The state of a socket's side: of its pending operation, or of its last one. The paper's five, in
-/// its order.
+/// State of a socket's side: of its pending operation, or of its last one. The paper's five, in its
+/// order.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LLCstate {
-    /// "Operation pending": it waits, for its turn or for a message.
+    /// "Operation pending": it waits for its turn or for a message.
     LlcPending = 0,
-    /// "No operation pending": there was none, or the last one went well.
+    /// "No operation pending": there was none, or the last one succeeded.
     LlcIdle = 1,
-    /// "I/O in progress": sent; an acknowledged message stays so until its outcome is known.
+    /// "I/O in progress": sent; an acknowledged message keeps this state until its outcome is
+    /// known.
     LlcInProgress = 2,
-    /// "Operation failed": LLCfailure says why.
+    /// "Operation failed": LLCfailure returns the reason.
     LlcFailed = 3,
     /// "Operation timed out".
     LlcTimedOut = 4,
@@ -92,22 +93,21 @@ impl From<Completion> for LLCstate {
     }
 }
 
-/// Why an operation failed.
+/// Reason for the failure of an operation.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LLCreason {
     /// The last operation did not fail.
     LlcNoFailure = 0,
-    /// No acknowledgement came; the message may have been delivered all the same.
+    /// No acknowledgement arrived; the message may nevertheless have been delivered.
     LlcNoAcknowledgement = 1,
-    /// The receiver said that it did not take it: it had no buffer, or a shorter one, or the socket
-    /// is not open.
+    /// The receiver refused it: it had no buffer, or a shorter one, or the socket is not open.
     LlcRefused = 2,
-    /// The network did not take it, as often as it was tried.
+    /// The network did not accept it, in any of the attempts.
     LlcNotTransmitted = 3,
     /// Too many destinations are in use at a time.
     LlcTooManyDestinations = 4,
-    /// A message came that was longer than the buffer, and is lost.
+    /// A message arrived that was longer than the buffer, and is lost.
     LlcBufferTooSmall = 5,
 }
 
@@ -124,13 +124,13 @@ impl From<Option<Failure>> for LLCreason {
     }
 }
 
-/// Where messages go to and come from. (In the paper a station's address has one octet.)
+/// Source or destination of messages. (In the paper a station's address has one octet.)
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LLCaddress {
-    /// The socket there: an even number from 2 to 254.
+    /// Socket: an even number from 2 to 254.
     pub socket: u8,
-    /// The station, or for messages without acknowledgement a group of stations.
+    /// Station, or for messages without acknowledgement a group of stations.
     pub station: [u8; 6],
 }
 
@@ -146,24 +146,24 @@ impl From<messaging::Address> for LLCaddress {
     }
 }
 
-/// A function to be called when an operation is over: LLC_IDLE where it went well, LLC_FAILED or
-/// LLC_TIMED_OUT. It may make every call but LLCpoll. It must return: no longjmp, no exception.
+/// Function called when an operation is over: LLC_IDLE on success, LLC_FAILED or LLC_TIMED_OUT. It
+/// may make every call except LLCpoll. It must return: no longjmp, no exception.
 pub type LLCindication =
     Option<unsafe extern "C" fn(sock: c_int, state: LLCstate, context: *mut c_void)>;
 
-/// How often things happened since LLCon.
+/// Counters since LLCon.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LLCcounts {
-    /// Frames the network took, LLC's own included.
+    /// Frames accepted by the network, including LLC's own.
     pub frames_sent: u64,
-    /// Frames for this station that came in.
+    /// Frames received for this station.
     pub frames_received: u64,
-    /// Frames that the network did not take.
+    /// Frames not accepted by the network.
     pub frames_not_sent: u64,
-    /// Times that the network was down when it was used.
+    /// Number of times the network was down when it was used.
     pub network_down: u64,
-    /// Frames that are not of this service, or make no sense.
+    /// Frames that do not belong to this service, or are invalid.
     pub foreign: u64,
     /// Messages that found no buffer.
     pub no_buffer: u64,
@@ -171,12 +171,12 @@ pub struct LLCcounts {
     pub overruns: u64,
     /// Messages that did not end with their CRC.
     pub bad_crc: u64,
-    /// Acknowledged messages that were sent again, since no acknowledgement had come.
+    /// Acknowledged messages that were retransmitted because no acknowledgement had arrived.
     pub sent_again: u64,
-    /// Messages that came again and were not delivered again.
+    /// Duplicate messages, which were not delivered again.
     pub duplicates: u64,
-    /// Frames that came in and were lost, since nobody took them in time.
+    /// Received frames that were lost because they were not taken in time.
     pub overrun_frames: u64,
-    /// Indications that were not called, since LLCpoll was not called for too long.
+    /// Indications that were not called because LLCpoll was not called for too long.
     pub indications_lost: u64,
 }

@@ -1,4 +1,4 @@
-//! A message that is acknowledged, and sent again if need be.
+//! Acknowledged message, retransmitted if need be.
 mod over;
 
 use stack::messaging::{Options, Side, SideState};
@@ -7,7 +7,7 @@ use wire::time::Instant;
 
 const SOCKET: u8 = 4;
 
-/// Sends a message, and prints what became of it.
+/// Sends a message, and prints its outcome.
 fn sender(it: &mut Messenger, now: Instant) -> Option<Instant> {
     if it.sockets.open(now, SOCKET).is_accepted() {
         let options = Options { acknowledged: true, transmissions: 8, ..Options::plain() };
@@ -26,7 +26,7 @@ fn receiver(it: &mut Messenger, now: Instant) -> Option<Instant> {
     let _ = it.sockets.open(now, SOCKET);
     let message = it.sockets.take(SOCKET);
     let _ = it.sockets.enable_reception(now, SOCKET, 100);
-    println!("heard: {:?}", message?.data.to_bytes());
+    println!("received: {:?}", message?.data.to_bytes());
     None
 }
 

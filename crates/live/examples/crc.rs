@@ -1,4 +1,4 @@
-//! A CRC from end to end: what does not end with it is counted, and not received.
+//! CRC from end to end: a message without a valid CRC is counted, and not delivered.
 mod over;
 
 use stack::messaging::Options;
@@ -20,7 +20,7 @@ fn sender(it: &mut Messenger, now: Instant) -> Option<Instant> {
     None
 }
 
-/// Asks for a CRC, and prints what has one.
+/// Requires a CRC, and prints the messages that have one.
 fn receiver(it: &mut Messenger, now: Instant) -> Option<Instant> {
     if it.sockets.open(now, SOCKET).is_accepted() {
         let options = Options { crc: true, ..Options::plain() };

@@ -1,4 +1,4 @@
-//! A user is told when an operation is over, and need not ask.
+//! Indications: a user is notified when an operation is over, and need not poll.
 mod over;
 
 use stack::messaging::{Indication, Options};
@@ -7,7 +7,7 @@ use wire::time::Instant;
 
 const SOCKET: u8 = 4;
 
-/// Sends a message, and prints what it is told.
+/// Sends a message, and prints its indication.
 fn sender(it: &mut Messenger, now: Instant) -> Option<Instant> {
     if it.sockets.open(now, SOCKET).is_accepted() {
         let acked = Options { acknowledged: true, transmissions: 8, ..Options::plain() };
@@ -22,7 +22,7 @@ fn sender(it: &mut Messenger, now: Instant) -> Option<Instant> {
     None
 }
 
-/// Receives a message, and prints what it is told.
+/// Receives a message, and prints its indication.
 fn receiver(it: &mut Messenger, now: Instant) -> Option<Instant> {
     if it.sockets.open(now, SOCKET).is_accepted() {
         let options = Options { receive_indication: true, ..Options::plain() };

@@ -1,4 +1,4 @@
-//! Charts wait, then comes an alarm: it is the first to go.
+//! Priorities: an alarm queued after several charts is sent first.
 mod over;
 
 use stack::messaging::{Options, Priority};
@@ -7,7 +7,7 @@ use wire::time::Instant;
 
 const SOCKET: u8 = 4;
 
-/// Asks for eight charts to be sent, and then for the alarm.
+/// Queues eight charts, and then the alarm.
 fn sender(it: &mut Messenger, now: Instant) -> Option<Instant> {
     let priorities = [(SOCKET, Priority::LOWEST, 8), (6, Priority::HIGHEST, 1)];
     for (socket, priority, pending_transmits) in priorities {
@@ -21,7 +21,7 @@ fn sender(it: &mut Messenger, now: Instant) -> Option<Instant> {
     None
 }
 
-/// Prints what comes first.
+/// Prints the first message that arrives.
 fn receiver(it: &mut Messenger, now: Instant) -> Option<Instant> {
     let _ = it.sockets.open(now, SOCKET);
     let _ = it.sockets.enable_reception(now, SOCKET, 100);

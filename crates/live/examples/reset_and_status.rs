@@ -1,4 +1,4 @@
-//! What a side of a socket is doing, and how to take it back.
+//! State of a socket's side, and its reset.
 mod over;
 
 use stack::messaging::Side;

@@ -1,4 +1,4 @@
-//! Operations that may take 5 ms: nobody answers, and nobody sends.
+//! Timeouts: operations limited to 5 ms, without a receiver and without a sender.
 mod over;
 
 use stack::messaging::{Options, Side, SideState};
@@ -7,7 +7,7 @@ use wire::time::Instant;
 
 const SOCKET: u8 = 4;
 
-/// Sends to a station that is not there, listens, and prints how both end.
+/// Sends to a station that does not exist, listens, and prints both outcomes.
 fn sender(it: &mut Messenger, now: Instant) -> Option<Instant> {
     let time = Some(core::time::Duration::from_millis(5));
     if it.sockets.open(now, SOCKET).is_accepted() {

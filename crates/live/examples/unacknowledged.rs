@@ -1,4 +1,4 @@
-//! A message without acknowledgement: one frame, and its sender is told when it has gone out.
+//! Message without acknowledgement: one frame, whose transmission is reported to the sender.
 mod over;
 
 use stack::messaging::{Side, SideState};
@@ -22,7 +22,7 @@ fn receiver(it: &mut Messenger, now: Instant) -> Option<Instant> {
     let _ = it.sockets.open(now, SOCKET);
     let message = it.sockets.take(SOCKET);
     let _ = it.sockets.enable_reception(now, SOCKET, 100);
-    println!("heard: {:?}", message?.data.to_bytes());
+    println!("received: {:?}", message?.data.to_bytes());
     over::done();
     None
 }

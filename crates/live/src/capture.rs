@@ -1,8 +1,8 @@
-//! Captures of what passes a port, as pcapng.
+//! Captures of the frames that pass a port, as pcapng.
 //!
-//! Times in the file are since the Unix epoch, but all of them come from one comparison of the wall
-//! clock with the monotonic clock at the start: differences within the file are those of the
-//! monotonic clock, however the wall clock is set meanwhile.
+//! Times in the file are since the Unix epoch, but all derive from one comparison of the wall clock
+//! with the monotonic clock at the start. Differences within the file are therefore those of the
+//! monotonic clock, even if the wall clock is set meanwhile.
 
 use crate::clock::Correlation;
 use crate::port::{Observer, Passing};
@@ -12,7 +12,7 @@ use wire::dissect::Link;
 use wire::pcapng::Writer;
 use wire::time::Instant;
 
-/// Where a capture goes.
+/// Output of a capture.
 pub type Out = Box<dyn Write + Send>;
 
 struct State {
@@ -21,7 +21,7 @@ struct State {
     octets: Vec<u8>,
     latest: Instant,
     frames: u64,
-    /// The first thing that went wrong; nothing is written after it.
+    /// First error; nothing is written after it.
     failed: Option<io::Error>,
 }
 
@@ -39,17 +39,17 @@ impl State {
     }
 }
 
-/// A capture file under way. Several ports may write to it, each as an interface of its own.
+/// Open capture file. Several ports may write to it, each as a separate interface.
 #[derive(Clone)]
 pub struct Capture {
     state: Arc<Mutex<State>>,
 }
 
 impl Capture {
-    /// Begins a file. `out` should be buffered: frames are written by the stations' own threads.
+    /// Starts a file. `out` should be buffered: frames are written by the stations' own threads.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(out: Out) -> io::Result<Self> {
         let state = State {
             writer: Writer::new(out)?,
@@ -62,13 +62,14 @@ impl Capture {
         Ok(Self { state: Arc::new(Mutex::new(state)) })
     }
 
-    /// An observer for [`crate::port::Observed`], whose frames go to an interface of this name.
+    /// Creates an observer for [`crate::port::Observed`], whose frames are recorded under an
+    /// interface of this name.
     ///
-    /// A station does not stop because its capture fails: the first error is kept for
-    /// [`Capture::finish`], and nothing is written after it.
+    /// A failed capture does not stop the station: the first error is kept for [`Capture::finish`],
+    /// and nothing is written after it.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn observer(&self, name: &str) -> io::Result<Observer> {
         let interface = self.state().writer.interface(Link::Ethernet, name)?;
         let capture = self.clone();
@@ -80,10 +81,10 @@ impl Capture {
         }))
     }
 
-    /// Hands everything on to where it goes, and says how many frames there are.
+    /// Flushes the output and returns the number of frames.
     ///
     /// # Errors
-    /// The first thing that went wrong since the file was begun.
+    /// The first error since the file was started.
     pub fn finish(self) -> io::Result<u64> {
         let mut state = self.state();
         if let Some(error) = state.failed.take() {
@@ -93,7 +94,7 @@ impl Capture {
         Ok(state.frames)
     }
 
-    /// A thread that panicked while it wrote leaves at most a frame cut short.
+    /// Locks the state. A thread that panicked while it wrote leaves at most a truncated frame.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,11 +1,10 @@
-//! The clock that ticks, and the only sleeps.
+//! System clock, and the only sleeps.
 //!
-//! [`now`] is CLOCK_MONOTONIC itself: nanoseconds since the host's boot. It never steps, and all
-//! processes and network namespaces of a host share it, so that the difference of two readings is a
-//! one-way delay even where the readers are two processes. Clocks of two hosts are not compared
-//! here.
+//! [`now`] is CLOCK_MONOTONIC: nanoseconds since the host's boot. It never steps, and all processes
+//! and network namespaces of a host share it. So the difference of two readings is a one-way delay
+//! even between two processes. Clocks of two hosts are not compared here.
 //!
-//! The kernel stamps frames with CLOCK_REALTIME; [`Converter`] turns those stamps into readings of
+//! The kernel stamps frames with CLOCK_REALTIME; [`Converter`] converts those stamps to readings of
 //! the monotonic clock.
 #![expect(unsafe_code, reason = "the system's clocks are read and waited for through libc")]
 
@@ -29,7 +28,7 @@ fn from_spec(spec: libc::timespec) -> u64 {
     seconds.saturating_mul(NANOS_PER_SECOND).saturating_add(nanos)
 }
 
-/// Nanoseconds as the system counts time, saturated where they do not fit.
+/// Converts nanoseconds to a `timespec`, saturating.
 pub(crate) fn to_spec(nanos: u64) -> libc::timespec {
     libc::timespec {
         tv_sec: libc::time_t::try_from(nanos / NANOS_PER_SECOND).unwrap_or(libc::time_t::MAX),
@@ -37,31 +36,30 @@ pub(crate) fn to_spec(nanos: u64) -> libc::timespec {
     }
 }
 
-/// What the monotonic clock of this host shows.
+/// Current reading of this host's monotonic clock.
 #[must_use]
 pub fn now() -> Instant {
     Instant::from_nanos(read(libc::CLOCK_MONOTONIC))
 }
 
-/// What this thread has kept a processor busy for so far, in its own code and in the system's on its
-/// behalf: the difference of two readings is what the work between them cost. A reading is a system
-/// call.
+/// CPU time of this thread so far, in user and kernel mode. The difference of two readings is the
+/// cost of the work between them. A reading is a system call.
 #[must_use]
 pub fn processor() -> Duration {
     Duration::from_nanos(read(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
-/// What the wall clock shows, since the Unix epoch: for names of runs and for capture files.
+/// Wall-clock time since the Unix epoch, for names of runs and for capture files.
 #[must_use]
 pub fn wall() -> Duration {
     Duration::from_nanos(read(libc::CLOCK_REALTIME))
 }
 
-/// At most how far the wall clock is from UTC, as the kernel reckons; none where nothing disciplines
-/// it.
+/// Maximum error of the wall clock relative to UTC, as estimated by the kernel; `None` if the clock
+/// is not disciplined.
 #[must_use]
 pub fn wall_error() -> Option<Duration> {
-    // SAFETY: an all-zero timex is a valid one, and its zero modes ask without setting anything.
+    // SAFETY: an all-zero timex is a valid one, and its zero modes read without setting anything.
     let mut state: libc::timex = unsafe { core::mem::zeroed() };
     // SAFETY: `state` is a timex this call may write to, and is not used elsewhere meanwhile.
     let status = unsafe { libc::adjtimex(&raw mut state) };
@@ -70,7 +68,7 @@ pub fn wall_error() -> Option<Duration> {
     Some(Duration::from_micros(micros))
 }
 
-/// Waits until [`now`] has reached `at`. Does nothing if it has.
+/// Waits until [`now`] has reached `at`; returns at once if it has.
 pub fn sleep_until(at: Instant) {
     let spec = to_spec(at.as_nanos());
     let (clock, absolute) = (libc::CLOCK_MONOTONIC, libc::TIMER_ABSTIME);
@@ -85,8 +83,8 @@ pub fn sleep_until(at: Instant) {
     }
 }
 
-/// How late this thread is woken at the most, in `times` sleeps of `each`: what a busy host, a timer or a
-/// sleeping processor adds to every deadline of a station.
+/// Maximum wake-up latency of this thread, in `times` sleeps of `each`: the delay that a busy host,
+/// a timer or a sleeping processor adds to every deadline of a station.
 #[must_use]
 pub fn latest_wake(times: u32, each: Duration) -> Duration {
     let wake = |_| {
@@ -97,21 +95,21 @@ pub fn latest_wake(times: u32, each: Duration) -> Duration {
     (0..times).map(wake).max().unwrap_or_default()
 }
 
-/// Asks the kernel to wake this thread as near to its deadlines as it can: a timer slack of 1 ns
-/// instead of 50 us. To be called once by each thread that drives a station.
+/// Sets this thread's timer slack to 1 ns instead of 50 us, so that the kernel wakes it close to
+/// its deadlines. To be called once by each thread that drives a station.
 pub fn be_punctual() {
     // SAFETY: this option takes an integer and no pointer.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong, 0, 0, 0) };
 }
 
-/// How the wall clock and the monotonic clock stood to each other once.
+/// Simultaneous readings of the wall clock and the monotonic clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Correlation {
-    /// What the monotonic clock showed.
+    /// Reading of the monotonic clock.
     pub monotonic: Instant,
-    /// What the wall clock showed, in nanoseconds since the Unix epoch.
+    /// Reading of the wall clock, in nanoseconds since the Unix epoch.
     pub wall_nanos: u64,
-    /// At most how far apart the two readings can have been.
+    /// Maximum time between the two readings.
     pub uncertainty: Duration,
 }
 
@@ -136,7 +134,7 @@ impl Correlation {
         best
     }
 
-    /// The monotonic reading that belongs to a wall clock reading.
+    /// Converts a wall-clock reading to a monotonic reading.
     #[must_use]
     pub fn to_monotonic(&self, wall_nanos: u64) -> Instant {
         match wall_nanos.checked_sub(self.wall_nanos) {
@@ -147,7 +145,7 @@ impl Correlation {
         }
     }
 
-    /// The time since the Unix epoch that belongs to a monotonic reading, as capture files want it.
+    /// Converts a monotonic reading to a time since the Unix epoch, as capture files require.
     #[must_use]
     pub fn to_wall(&self, at: Instant) -> Instant {
         let wall = Instant::from_nanos(self.wall_nanos);
@@ -159,31 +157,31 @@ impl Correlation {
     }
 }
 
-/// Turns the kernel's stamps into monotonic readings.
+/// Converts the kernel's stamps to monotonic readings.
 ///
-/// The two clocks may be slewed against each other by 500 ppm, so the correlation is read anew
-/// after 100 ms: it is wrong by 50 ns at the most, and by its uncertainty.
+/// The two clocks may be slewed against each other by 500 ppm, so the correlation is renewed after
+/// 100 ms. Its error is at most 50 ns plus its uncertainty.
 #[derive(Clone, Debug)]
 pub struct Converter {
     correlation: Correlation,
 }
 
-/// How old a correlation may grow.
+/// Maximum age of a correlation.
 const CORRELATION_LASTS: Duration = Duration::from_millis(100);
-/// A stamp further back than this was taken before the wall clock was set anew.
+/// Maximum age of a stamp; an older one was taken before the wall clock was set.
 const OLDEST_STAMP: Duration = Duration::from_secs(60);
 
 impl Converter {
-    /// A converter that has just compared the clocks.
+    /// Creates a converter from a fresh comparison of the clocks.
     #[must_use]
     pub fn new() -> Self {
         Self { correlation: Correlation::read() }
     }
 
-    /// The monotonic reading for a kernel stamp of something that has happened before `now`.
+    /// Converts a kernel stamp of an event before `now` to a monotonic reading.
     ///
-    /// `None` where the stamp cannot be right: the wall clock was set in between. A stamp that
-    /// comes out up to the uncertainty after `now` counts as `now`.
+    /// Returns `None` if the stamp cannot be right because the wall clock was set in between. A
+    /// stamp up to the uncertainty after `now` counts as `now`.
     pub fn convert(&mut self, wall_nanos: u64, now: Instant) -> Option<Instant> {
         if now - self.correlation.monotonic > CORRELATION_LASTS {
             self.correlation = Correlation::read();
@@ -194,8 +192,8 @@ impl Converter {
         is_plausible.then(|| at.min(now))
     }
 
-    /// When something arrived that was taken at `now`, and who says so: the kernel if it can be
-    /// believed.
+    /// Arrival time of a frame taken at `now`, and its source: the kernel's stamp if it is
+    /// plausible, or else this process.
     pub(crate) fn arrival(&mut self, wall_nanos: Option<u64>, now: Instant) -> (Instant, Stamp) {
         match wall_nanos.and_then(|wall_nanos| self.convert(wall_nanos, now)) {
             Some(at) => (at, Stamp::Kernel),
@@ -230,9 +228,9 @@ mod tests {
     }
 
     #[test]
-    fn work_costs_the_processor_and_waiting_costs_it_less() {
+    fn work_costs_processor_time_and_waiting_costs_less() {
         let (began, before) = (now(), processor());
-        // However slow the host, work adds up.
+        // However slow the host, work takes CPU time.
         while processor() - before < Duration::from_micros(100) {}
         sleep_until(now() + Duration::from_millis(5));
         assert!(processor() - before < now() - began, "5 ms of waiting are not work");
@@ -259,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_from_a_wall_clock_since_set_is_not_believed() {
+    fn a_stamp_from_before_the_wall_clock_was_set_is_rejected() {
         let mut converter = Converter::new();
         let wall_nanos = nanos(wall());
         let at = now();

@@ -1,14 +1,16 @@
-//! Numbers that no peer can predict, from the kernel: nonces of sessions, and keys of their cookies.
+//! Random numbers that no peer can predict, from the kernel: nonces of sessions, and keys of their
+//! cookies.
 //!
-//! Results never depend on them. Chance in loads and faults is seeded, and comes from `stats::rng`.
+//! Results never depend on them. Randomness in loads and faults is seeded, and comes from
+//! `stats::rng`.
 
 use crate::port::PortError;
 use std::io;
 
-/// An unpredictable number.
+/// Returns an unpredictable number.
 ///
 /// # Errors
-/// Where the kernel has none to give.
+/// Fails if the kernel provides none.
 pub fn unpredictable() -> Result<u128, PortError> {
     let mut octets = [0; 16];
     getrandom::fill(&mut octets).map_err(|error| PortError::System {

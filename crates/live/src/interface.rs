@@ -1,8 +1,8 @@
-//! LAN interfaces of this host: what they are called, and what they can do.
+//! LAN interfaces of this host: names and properties.
 //!
-//! Everything is asked of the kernel through a socket, not read from `/sys`: a socket belongs to a
-//! network namespace, while `/sys` shows whichever one it was mounted in.
-#![expect(unsafe_code, reason = "interfaces are asked for through ioctl, namespaces through setns")]
+//! All queries go to the kernel through a socket, not to `/sys`: a socket belongs to a network
+//! namespace, whereas `/sys` shows the namespace it was mounted in.
+#![expect(unsafe_code, reason = "interfaces are queried through ioctl, namespaces through setns")]
 
 use crate::port::PortError;
 use crate::socket::Socket;
@@ -14,43 +14,43 @@ use std::os::fd::{AsRawFd, RawFd};
 use wire::addr::Mac;
 use wire::units::BitRate;
 
-/// What kind of interface it is, as far as it matters to a measurement.
+/// Kind of interface, as far as relevant to measurements.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
-    /// The host's own loopback.
+    /// Loopback of the host.
     Loopback,
-    /// One end of a pair within this host.
+    /// One end of a veth pair within this host.
     Veth,
-    /// Anything else: taken for a wire that others depend on.
+    /// Anything else: treated as a wire on which other hosts depend.
     Wire,
 }
 
-/// A LAN interface.
+/// LAN interface.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interface {
-    /// Its number in its network namespace.
+    /// Index in its network namespace.
     pub index: u32,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// The most octets of data in a frame on it, MAC header not counted.
+    /// Maximum number of data octets in a frame, MAC header not counted.
     pub mtu: usize,
-    /// Its station address.
+    /// Station address.
     pub mac: Mac,
-    /// Whether it was switched on.
+    /// True if the interface is administratively up.
     pub is_up: bool,
-    /// Whether it has a link: a cable, and somebody at the other end.
+    /// True if there is a link to a peer.
     pub has_link: bool,
-    /// What its driver says about the link.
+    /// Bit rate of the link as reported by the driver.
     pub rate: Option<BitRate>,
-    /// What kind it is.
+    /// Kind.
     pub kind: Kind,
 }
 
 impl Interface {
-    /// The interface with this name in the network namespace of the calling thread.
+    /// Returns the interface of this name in the network namespace of the calling thread.
     ///
     /// # Errors
-    /// [`PortError::NoSuchInterface`], or what the system said.
+    /// [`PortError::NoSuchInterface`], or the system's error.
     pub fn named(name: &str) -> Result<Self, PortError> {
         let failed = PortError::system("ask for interfaces");
         let socket = Socket::inquiry().map_err(failed)?;
@@ -93,11 +93,11 @@ impl Interface {
         })
     }
 
-    /// All interfaces in the network namespace of the calling thread, in the order of their
-    /// numbers.
+    /// Returns all interfaces in the network namespace of the calling thread, in the order of their
+    /// indices.
     ///
     /// # Errors
-    /// What the system said.
+    /// The system's error.
     pub fn all() -> Result<Vec<Self>, PortError> {
         let mut names = Vec::new();
         // SAFETY: takes nothing; gives an array that if_freenameindex takes back.
@@ -122,8 +122,8 @@ impl Interface {
 }
 
 impl Interface {
-    /// Queues that frames arrive on, in the network namespace of the calling thread; 1 where the driver
-    /// knows of none.
+    /// Number of receive queues, in the network namespace of the calling thread; 1 if the driver
+    /// reports none.
     #[must_use]
     pub fn receive_queues(&self) -> u32 {
         let (Ok(socket), Some(mut request)) = (Socket::inquiry(), request(&self.name)) else {
@@ -138,12 +138,12 @@ impl Interface {
     }
 }
 
-/// Does `work` in another network namespace, on a thread of its own, so that the caller stays where
-/// it is. A socket made there keeps to that namespace. Without a name, does it here.
+/// Runs `work` in another network namespace, on a separate thread, so that the caller's namespace
+/// does not change. A socket created there stays in that namespace. Without a name, runs it here.
 ///
 /// # Errors
-/// [`PortError::NoSuchNamespace`], [`PortError::NotPermitted`] where CAP_SYS_ADMIN is missing, or
-/// the errors of `work`.
+/// [`PortError::NoSuchNamespace`], [`PortError::NotPermitted`] if CAP_SYS_ADMIN is missing, or the
+/// errors of `work`.
 pub fn in_namespace<T: Send>(
     name: Option<&str>,
     work: impl FnOnce() -> Result<T, PortError> + Send,
@@ -168,12 +168,12 @@ pub fn in_namespace<T: Send>(
     })
 }
 
-/// An interface that is up, perhaps in another network namespace, and a raw socket there, which is deaf
-/// still.
+/// Opens an interface that is up, perhaps in another network namespace, and a raw socket there. The
+/// socket receives nothing until it is bound.
 ///
 /// # Errors
 /// [`PortError::NoSuchInterface`], [`PortError::NoSuchNamespace`], [`PortError::Down`],
-/// [`PortError::NotPermitted`] where CAP_NET_RAW is missing, or what the system said.
+/// [`PortError::NotPermitted`] if CAP_NET_RAW is missing, or the system's error.
 pub(crate) fn raw_socket(
     name: &str,
     namespace: Option<&str>,
@@ -216,7 +216,7 @@ const fn ptr_to(request: &mut libc::ifreq) -> *mut libc::ifreq {
 
 /// ETHTOOL_GDRVINFO.
 const GET_DRIVER: u32 = 3;
-/// ETHTOOL_GSET: settings in their older form, which every driver that knows a speed answers.
+/// ETHTOOL_GSET: settings in their older form, which every driver with a known speed supports.
 const GET_SETTINGS: u32 = 1;
 
 /// ETHTOOL_GCHANNELS.
@@ -262,7 +262,7 @@ fn driver(fd: RawFd, request: &mut libc::ifreq) -> io::Result<String> {
     Ok(name.to_string_lossy().into_owned())
 }
 
-/// The rate of the link; `None` where the driver does not know one.
+/// Bit rate of the link; `None` if the driver does not report one.
 fn rate(fd: RawFd, request: &mut libc::ifreq) -> Option<BitRate> {
     let mut settings = Settings {
         command: GET_SETTINGS,
@@ -276,7 +276,7 @@ fn rate(fd: RawFd, request: &mut libc::ifreq) -> Option<BitRate> {
     request.ifr_ifru.ifru_data = (&raw mut settings).cast();
     ask(fd, libc::SIOCETHTOOL as _, request).ok()?;
     let megabits = u32::from(settings.speed_high) << 16 | u32::from(settings.speed);
-    // All ones stand for "unknown", in the older form with 16 bits only.
+    // All ones mean "unknown"; in the older form only 16 bits.
     let is_known = megabits != u32::MAX && megabits != u32::from(u16::MAX);
     if is_known { BitRate::new(u64::from(megabits) * 1_000_000) } else { None }
 }
@@ -292,19 +292,19 @@ mod tests {
         assert_eq!(mem::size_of::<DriverInfo>(), 196);
         assert_eq!(mem::size_of::<Settings>(), 44);
         assert_eq!(mem::offset_of!(Settings, speed_high), 28);
-        // Nine counts, command included.
+        // Nine counters, command included.
         assert_eq!(mem::size_of::<Channels>(), 36);
     }
 
     #[test]
-    fn the_loopback_is_known_for_what_it_is() {
+    fn the_loopback_is_recognised() {
         let lo = Interface::named("lo").unwrap();
         assert_eq!((lo.kind, lo.mac, lo.rate), (Kind::Loopback, Mac([0; 6]), None));
         assert!(Interface::all().unwrap().iter().any(|interface| interface.index == lo.index));
     }
 
     #[test]
-    fn an_interface_that_is_not_there_is_named() {
+    fn a_missing_interface_is_named_in_the_error() {
         for name in ["", "no-such-wire", "a name far too long for an interface"] {
             let error = Interface::named(name).unwrap_err();
             assert_eq!(error.to_string(), format!("no such interface: {name:?}"));

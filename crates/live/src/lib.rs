@@ -1,15 +1,15 @@
-//! Ports and the clock that ticks: where the protocol machines meet real wires.
+//! Ports and the system clock: the protocol machines on real wires.
 //!
-//! [`clock`] is the only place of the whole program that reads a clock or sleeps. [`port`] has the
-//! ways out of the process (a raw LAN interface, UDP datagrams, a hub within the process) and what
-//! may be put around them (faults, the governor, a capture). [`tap`] hears a LAN and cannot send.
-//! [`relay`] passes frames between two LANs, some of them badly.
-//! [`runner`] drives one station on one port; [`iso_tcp`] drives one on TCP connections.
-//! [`mapped`] has capture files looked at where they lie in memory.
+//! [`clock`] is the only module of the program that reads a clock or sleeps. [`port`] has the ways
+//! out of the process (a raw LAN interface, UDP datagrams, a hub within the process) and the layers
+//! around them (faults, the governor, a capture). [`tap`] receives from a LAN and cannot send.
+//! [`relay`] forwards frames between two LANs, subject to faults. [`runner`] drives one station on
+//! one port; [`iso_tcp`] drives one on TCP connections. [`mapped`] reads capture files in place,
+//! mapped into memory.
 //!
-//! [`entropy`] is where numbers come from that no peer can predict.
+//! [`entropy`] provides numbers that no peer can predict.
 //!
-//! No part of it is asynchronous: a thread waits for its port and for the next deadline, no more.
+//! Nothing here is asynchronous: a thread waits for its port and for the next deadline.
 
 pub mod capture;
 pub mod clock;

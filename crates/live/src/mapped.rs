@@ -1,8 +1,9 @@
-//! Capture files looked at where they lie in memory, so that nothing is copied but what is wanted of them.
+//! Capture files mapped into memory, so that only the required octets are copied.
 //!
-//! Such a file can be cut by somebody else meanwhile, and then a look at what is gone raises SIGBUS. Its handler
-//! puts zeros there and takes notice ([`wire::capture::Mapped::torn`]); whoever reads hears of it and loses nothing
-//! that it had. A SIGBUS that has nothing to do with these files goes where it went before.
+//! Another process may truncate such a file meanwhile, and an access to the missing part then
+//! raises SIGBUS. The handler maps zeros there and sets a flag ([`wire::capture::Mapped::torn`]);
+//! the reader reports the truncation and loses nothing it had read before. A SIGBUS from another
+//! cause goes to the previous handler.
 #![expect(unsafe_code, reason = "files in memory exist only as pointers, and handlers get no more")]
 
 use bytes::Bytes;
@@ -14,12 +15,12 @@ use std::os::fd::AsRawFd as _;
 use std::sync::{Arc, OnceLock};
 use wire::capture::{Capture, CaptureError, Mapped};
 
-/// So much is made ready at a time: a matter of some hundred microseconds, and few enough calls.
+/// Octets populated at a time: some hundred microseconds of work, and few calls.
 const PART_OCTETS: usize = 1 << 20;
-/// More files than anybody reads at a time; what goes beyond is read as any other.
+/// Maximum number of files mapped at a time; further files are read normally.
 const MOST_FILES: usize = 16;
 
-/// Where a file lies, for the handler.
+/// Address range of a mapped file, for the signal handler.
 struct Place {
     is_taken: AtomicBool,
     start: AtomicUsize,
@@ -40,13 +41,14 @@ impl Place {
 }
 
 static PLACES: [Place; MOST_FILES] = [const { Place::new() }; MOST_FILES];
-/// What SIGBUS did before, and octets of a page; nothing where that could not be changed.
+/// Previous action of SIGBUS, and the page size in octets; `None` if the handler could not be
+/// installed.
 static BEFORE: OnceLock<Option<(libc::sigaction, usize)>> = OnceLock::new();
 
-/// Has SIGBUS come here; whether it does.
+/// Installs the SIGBUS handler; returns whether it is installed.
 fn install() -> bool {
     let installed = BEFORE.get_or_init(|| {
-        // SAFETY: all zeros is a `sigaction` that says nothing, and these calls only fill it in.
+        // SAFETY: an all-zero `sigaction` is valid, and these calls only fill it in.
         unsafe {
             let mut action: libc::sigaction = core::mem::zeroed();
             let mut before: libc::sigaction = core::mem::zeroed();
@@ -61,15 +63,15 @@ fn install() -> bool {
     installed.is_some()
 }
 
-/// Puts a page of zeros where a file has none any more. Nothing here but calls that a handler may make.
+/// Maps a page of zeros where a file has been truncated. Uses only async-signal-safe calls.
 extern "C" fn on_bus_error(signal: i32, about: *mut libc::siginfo_t, _: *mut libc::c_void) {
     let Some(Some((before, page))) = BEFORE.get() else { return };
-    // SAFETY: the kernel hands over what is to be known of a SIGBUS, and that has an address.
+    // SAFETY: the kernel passes a valid siginfo, which for a SIGBUS has an address.
     let address = unsafe { (*about).si_addr() } as usize;
     if let Some(place) = PLACES.iter().find(|place| place.holds(address)) {
         place.torn.store(true, Ordering::Release);
-        // SAFETY: the page lies in a mapping of this module, which begins and ends at pages; it is read only, and
-        // who reads it was told just now. errno is put back.
+        // SAFETY: the page lies in a mapping of this module, which begins and ends at page
+        // boundaries and is read only; the reader's flag was set above. errno is restored.
         unsafe {
             let errno = *libc::__errno_location();
             let flags = libc::MAP_FIXED | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
@@ -81,7 +83,8 @@ extern "C" fn on_bus_error(signal: i32, about: *mut libc::siginfo_t, _: *mut lib
             }
         }
     }
-    // SAFETY: puts back what was there; the access is tried again, and what was there hears of it.
+    // SAFETY: restores the previous action; the access is retried, and the previous action handles
+    // it.
     unsafe { libc::sigaction(signal, before, ptr::null_mut()) };
 }
 
@@ -105,7 +108,7 @@ impl core::fmt::Debug for Place {
 }
 
 impl Pages {
-    /// Those of so many octets of a file; nothing where it cannot be.
+    /// Maps `octets` of a file; `None` if that is not possible.
     fn of(file: &File, octets: usize) -> Option<Self> {
         let is_free = |place: &&Place| !place.is_taken.swap(true, Ordering::AcqRel);
         if octets == 0 || !install() {
@@ -128,13 +131,14 @@ impl Pages {
         Some(Self { base, octets, place })
     }
 
-    /// Tells the kernel something about a part, which begins at a page; what it said.
+    /// Advises the kernel about a part that begins at a page boundary.
     fn advise(&self, from: usize, to: usize, advice: libc::c_int) -> io::Result<()> {
         let (from, to) = (from.min(self.octets), to.min(self.octets));
         if from >= to {
             return Ok(());
         }
-        // SAFETY: inside the mapping, as was just seen to, and no advice that is given here changes what it holds.
+        // SAFETY: inside the mapping, as was just checked, and no advice given here changes its
+        // contents.
         let said = unsafe { libc::madvise(self.base.as_ptr().add(from).cast(), to - from, advice) };
         if said == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
@@ -142,7 +146,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // First, since what is mapped next may lie where this did.
+        // This comes first, because a later mapping may use the same addresses.
         self.place.end.store(0, Ordering::Release);
         // SAFETY: it was mapped with this length, and nothing points to it any more.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.octets) };
@@ -153,13 +157,14 @@ impl Drop for Pages {
 
 impl AsRef<[u8]> for Pages {
     fn as_ref(&self) -> &[u8] {
-        // SAFETY: the mapping is that long and is read only. What another program writes to the file meanwhile is
-        // seen or not; no octet is taken for more than a number, and what is gone is zeros (above).
+        // SAFETY: the mapping has this length and is read only. Concurrent writes to the file may
+        // or may not be visible; octets are only used as numbers, and truncated parts read as zeros
+        // (above).
         unsafe { core::slice::from_raw_parts(self.base.as_ptr(), self.octets) }
     }
 }
 
-/// The pages, from `Bytes` and from whoever advises on them.
+/// Pages shared by `Bytes` and the code that advises the kernel about them.
 struct Shared(Arc<Pages>);
 
 impl AsRef<[u8]> for Shared {
@@ -168,21 +173,21 @@ impl AsRef<[u8]> for Shared {
     }
 }
 
-/// A plain file, as it is when it is opened. What is appended to it later is read as of any file.
+/// Plain file, mapped at the length it has when opened. Octets appended later are read normally.
 #[derive(Debug)]
 pub struct MappedFile {
     file: File,
     pages: Arc<Pages>,
-    /// Up to where the pages are there, and up to where they were given back.
+    /// End of the populated part, and end of the part given back.
     ready: usize,
     given_back: usize,
 }
 
 impl MappedFile {
-    /// A file that lies in memory from now on.
+    /// Maps a file.
     ///
     /// # Errors
-    /// The file, where it cannot: what is no plain file, is empty, or lies where nothing can be mapped.
+    /// Returns the file if it cannot be mapped: it is no plain file, is empty, or mapping failed.
     pub fn new(file: File) -> Result<Self, File> {
         let octets = match file.metadata() {
             Ok(about) if about.is_file() => usize::try_from(about.len()).unwrap_or(0),
@@ -195,10 +200,10 @@ impl MappedFile {
     }
 }
 
-/// Opens a capture where it lies in memory, or reads it where it cannot.
+/// Opens a capture mapped into memory, or reads it if it cannot be mapped.
 ///
 /// # Errors
-/// Those of [`Capture::open`].
+/// Errors of [`Capture::open`].
 pub fn open(file: File) -> Result<Capture, CaptureError> {
     match MappedFile::new(file) {
         Ok(file) => Capture::open_mapped(Box::new(file)),
@@ -214,7 +219,7 @@ impl Mapped for MappedFile {
     fn reach(&mut self, from: usize) -> usize {
         let behind = from - from % PART_OCTETS;
         if behind > self.given_back {
-            // Where it cannot, more memory counts as this program's than needs to.
+            // If this fails, the process only holds more memory than necessary.
             self.pages.advise(self.given_back, behind, libc::MADV_DONTNEED).ok();
             self.given_back = behind;
         }
@@ -224,12 +229,12 @@ impl Mapped for MappedFile {
         let next = self.pages.octets.min(self.ready + PART_OCTETS);
         match self.pages.advise(self.ready, next, libc::MADV_POPULATE_READ) {
             Ok(()) => self.ready = next,
-            // Linux before 5.14 does not know that, and gets each page when it is looked at.
+            // Linux before 5.14 lacks this advice; each page is then loaded on access.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => self.ready = next,
-            // Reading tells what is the matter.
+            // Reading reports the error.
             Err(_) => return self.ready,
         }
-        // From a disk the next part comes meanwhile.
+        // The next part is read ahead from the disk meanwhile.
         self.pages.advise(next, next + PART_OCTETS, libc::MADV_WILLNEED).ok();
         self.ready
     }
@@ -258,7 +263,7 @@ mod tests {
 
     const FRAMES: u64 = 5_000;
 
-    /// A capture of 5,000 frames of 1,000 octets: 5,080,024 octets.
+    /// Capture of 5,000 frames of 1,000 octets: 5,080,024 octets.
     fn capture() -> (tempfile::NamedTempFile, Box<MappedFile>) {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         let mut writer = Writer::new(Vec::new(), Link::Ethernet).unwrap();
@@ -279,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn every_frame_is_there_and_those_that_came_later_too() {
+    fn every_frame_is_read_including_those_appended_later() {
         let (mut file, mapped) = capture();
         let mut capture = Capture::open_mapped(mapped).unwrap();
         take(&mut capture, 0, FRAMES - 1);
@@ -293,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_while_it_is_read_says_so_and_gives_no_frame_that_it_does_not_have() {
+    fn a_file_cut_while_read_ends_with_an_error_and_no_false_frame() {
         let (file, mapped) = capture();
         let mut capture = Capture::open_mapped(mapped).unwrap();
         take(&mut capture, 0, 10);
@@ -306,11 +311,11 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_before_it_is_reached_is_cut_short() {
+    fn a_file_cut_beyond_the_populated_part_is_cut_short() {
         let (file, mapped) = capture();
         let mut capture = Capture::open_mapped(mapped).unwrap();
         take(&mut capture, 0, 10);
-        // Inside the third part; the first two are looked at as they were.
+        // Inside the third part; the first two were populated before.
         file.as_file().set_len(3_000_000).unwrap();
         // (3,000,000 - 24) / 1,016 = 2,952.7
         take(&mut capture, 10, 2_952);
@@ -319,8 +324,9 @@ mod tests {
     }
 
     #[test]
-    fn zeros_behind_the_end_of_a_file_that_was_cut_are_no_frames() {
-        // The rest of the page in which it ends now is zeros. Cut behind a frame, in its header, and in its octets.
+    fn zeros_after_the_end_of_a_truncated_file_are_no_frames() {
+        // The rest of the last page reads as zeros. Cut after a frame, in its header, and in its
+        // octets.
         for (cut, whole) in [(20 * 1_016, 20), (20 * 1_016 + 8, 20), (20 * 1_016 + 500, 21)] {
             let (file, mapped) = capture();
             let mut capture = Capture::open_mapped(mapped).unwrap();
@@ -335,19 +341,19 @@ mod tests {
     }
 
     #[test]
-    fn a_file_whose_last_frame_is_cut_while_it_is_looked_at_does_not_end_well() {
+    fn a_file_cut_in_its_last_frame_ends_with_an_error() {
         let (file, mapped) = capture();
         let mut capture = Capture::open_mapped(mapped).unwrap();
         take(&mut capture, 0, FRAMES - 1);
         file.as_file().set_len(24 + FRAMES * 1_016 - 300).unwrap();
-        // The rest of its page is zeros: it is given, and then it is said.
+        // The rest of its page reads as zeros: the frame is returned, and then the error.
         assert_eq!(capture.next().unwrap().unwrap().octets[699..701], [(FRAMES - 1) as u8, 0]);
         let error = capture.next().unwrap_err();
         assert!(error.to_string().ends_with("the file was cut while it was read"), "{error}");
     }
 
     #[test]
-    fn a_file_of_blocks_that_is_cut_says_so_wherever_it_is_cut() {
+    fn a_truncated_pcapng_file_is_reported_wherever_it_is_cut() {
         let mut writer = wire::pcapng::Writer::new(Vec::new()).unwrap();
         let interface = writer.interface(Link::Ethernet, "").unwrap();
         for frame in 0..100 {
@@ -355,7 +361,7 @@ mod tests {
             writer.write(interface, at, &[frame as u8; 1_000], 1_000, "").unwrap();
         }
         let octets = writer.into_inner();
-        // Behind a block of 1,032 octets, and in its type, length, time, frame and second length.
+        // After a block of 1,032 octets, and in its type, length, time, frame and second length.
         let block = octets.len() - 80 * 1_032;
         for cut in [0, 2, 4, 5, 14, 500, 1_028] {
             let mut file = tempfile::NamedTempFile::new().unwrap();
@@ -372,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_plain_file_is_given_back() {
+    fn a_file_that_cannot_be_mapped_is_returned() {
         let (reader, _writer) = io::pipe().unwrap();
         let pipe = File::from(std::os::fd::OwnedFd::from(reader));
         assert!(MappedFile::new(pipe).is_err());
@@ -381,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_place_again_when_a_file_is_closed() {
+    fn closing_a_file_frees_its_place() {
         for _ in 0..3 * MOST_FILES {
             let (_file, mapped) = capture();
             assert_eq!(mapped.octets().len(), 5_080_024);

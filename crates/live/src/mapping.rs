@@ -1,4 +1,4 @@
-//! Memory that this process shares with the kernel.
+//! Memory shared between this process and the kernel.
 #![expect(unsafe_code, reason = "shared memory exists only as pointers")]
 
 use bytes::Bytes;
@@ -6,14 +6,14 @@ use core::ptr::{self, NonNull};
 use core::sync::atomic::AtomicU32;
 use std::io;
 
-/// Memory that the kernel writes to as well, and so only borrowed where it is this side's turn.
+/// Memory that the kernel also writes, and so only accessed in parts that this side owns.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     base: NonNull<u8>,
     octets: usize,
 }
 
-// SAFETY: the memory belongs to this value alone, on whatever thread it is.
+// SAFETY: the memory belongs to this value alone, on any thread.
 unsafe impl Send for Mapping {}
 
 impl Drop for Mapping {
@@ -34,22 +34,22 @@ impl Mapping {
         }
     }
 
-    /// Memory of this process, on the boundary of a page.
+    /// Allocates memory of this process, aligned to a page.
     pub(crate) fn anonymous(octets: usize) -> io::Result<Self> {
         Self::new(octets, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE, -1, 0)
     }
 
-    /// What a socket has to share, from this offset on.
+    /// Maps the memory that a socket shares, from `offset` on.
     pub(crate) fn of(fd: libc::c_int, octets: usize, offset: i64) -> io::Result<Self> {
         Self::new(octets, libc::MAP_SHARED | libc::MAP_POPULATE, fd, offset)
     }
 
-    /// Where it begins, for the kernel to be told.
+    /// Start address, for registration with the kernel.
     pub(crate) fn address(&self) -> u64 {
         self.base.as_ptr() as u64
     }
 
-    /// Its size.
+    /// Size in octets.
     pub(crate) const fn octets(&self) -> usize {
         self.octets
     }
@@ -61,14 +61,14 @@ impl Mapping {
         }
     }
 
-    /// A word that both sides write.
+    /// Word that both sides write.
     pub(crate) fn word(&self, offset: usize) -> &AtomicU32 {
         assert!(self.holds(offset, 4) && offset.is_multiple_of(4), "a ring lies in its mapping");
         // SAFETY: inside the mapping and aligned, as was just checked; atomics may be shared.
         unsafe { self.base.add(offset).cast::<AtomicU32>().as_ref() }
     }
 
-    /// Writes where it is this side's turn.
+    /// Writes to a part that this side owns.
     pub(crate) fn write(&self, offset: usize, octets: &[u8]) {
         assert!(self.holds(offset, octets.len()), "a frame lies in its chunk");
         // SAFETY: inside the mapping, as was just checked; by the rings' protocol the kernel does not
@@ -79,7 +79,7 @@ impl Mapping {
         }
     }
 
-    /// A copy of what lies here, where it is this side's turn.
+    /// Returns a copy of a part that this side owns.
     pub(crate) fn read(&self, offset: usize, octets: usize) -> Bytes {
         assert!(self.holds(offset, octets), "the kernel puts frames into chunks");
         // SAFETY: inside the mapping, as was just checked; by the rings' protocol the kernel does not
@@ -89,7 +89,7 @@ impl Mapping {
         })
     }
 
-    /// Copies what lies here, where it is this side's turn.
+    /// Copies a part that this side owns.
     pub(crate) fn read_into(&self, offset: usize, copy: &mut [u8]) {
         assert!(self.holds(offset, copy.len()), "the kernel puts frames into chunks");
         // SAFETY: inside the mapping, as was just checked; by the rings' protocol the kernel does not
@@ -100,8 +100,8 @@ impl Mapping {
         }
     }
 
-    /// What lies here, for whoever may pass it back to the kernel, and does not while it is borrowed;
-    /// nothing where it does not lie in the mapping.
+    /// Borrows a part that this side owns and does not return to the kernel while it is borrowed;
+    /// `None` if it is outside the mapping.
     pub(crate) fn borrow(&mut self, offset: usize, octets: usize) -> Option<&[u8]> {
         if !self.holds(offset, octets) {
             return None;

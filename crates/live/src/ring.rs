@@ -1,8 +1,9 @@
-//! The ring of blocks in which the kernel hands over what a packet socket hears (TPACKET_V3, Linux
-//! `packet_mmap`): no system call for each frame, and none while frames keep coming.
+//! Ring of blocks in which the kernel passes the frames that a packet socket receives (TPACKET_V3,
+//! Linux `packet_mmap`): no system call per frame, and none while frames keep arriving.
 //!
-//! The kernel fills a block and passes it on when it is full, or after [`RETIRE`] when frames are few.
-//! It drops frames, and counts them, while all blocks wait to be read: it is frozen.
+//! The kernel fills a block and passes it on when it is full, or after [`RETIRE`] if there are few
+//! frames. While all blocks wait to be read, the ring is frozen: the kernel drops frames and counts
+//! them.
 
 use crate::mapping::Mapping;
 use crate::socket::Socket;
@@ -11,59 +12,59 @@ use core::sync::atomic::Ordering;
 use core::time::Duration;
 use std::io;
 
-/// Octets of a block: the longest frame with its header, four times.
+/// Octets of a block: four times the longest frame with its header.
 const BLOCK_OCTETS: usize = 256 << 10;
-/// After what time a block is passed on that is not full, or after twice that if frames had just begun to
-/// go into it. So long times the number of blocks the reader may be away however few frames there are: of 16
-/// MB, two seconds.
+/// Time after which a block that is not full is passed on, or after twice that if frames have just
+/// begun to go into it. This time multiplied by the number of blocks is the time for which the
+/// reader may be away, however few frames there are: two seconds for 16 MB.
 const RETIRE: Duration = Duration::from_millis(32);
-/// What the kernel wants to be told of frames, and does not use with blocks.
+/// Frame size that the kernel requires, and does not use with blocks.
 const FRAME_OCTETS: usize = 2_048;
 const FEWEST_BLOCKS: usize = 2;
-/// Of the headers that both sides know.
+/// Offsets in the headers shared with the kernel.
 const STATUS_AT: usize = offset_of!(libc::tpacket_block_desc, hdr);
 const COUNT_AT: usize = STATUS_AT + offset_of!(libc::tpacket_hdr_v1, num_pkts);
 const FIRST_AT: usize = STATUS_AT + offset_of!(libc::tpacket_hdr_v1, offset_to_first_pkt);
 const HEADER_OCTETS: usize = size_of::<libc::tpacket3_hdr>();
-/// The sender's address stands behind the header, on the next boundary.
+/// The sender's address follows the header, on the next alignment boundary.
 const ADDRESS_AT: usize = HEADER_OCTETS.next_multiple_of(libc::TPACKET_ALIGNMENT);
 const DIRECTION_AT: usize = ADDRESS_AT + offset_of!(libc::sockaddr_ll, sll_pkttype);
 
-/// A frame in the ring.
+/// Frame in the ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slot<'a> {
-    /// As much of the frame as was kept.
+    /// Octets of the frame, as far as it was kept.
     pub(crate) octets: &'a [u8],
-    /// Octets there were.
+    /// Octets of the whole frame.
     pub(crate) original_octets: usize,
     /// The kernel's stamp: nanoseconds since the Unix epoch.
     pub(crate) wall_nanos: u64,
-    /// The tag protocol and control information of a VLAN tag the kernel took out.
+    /// Tag protocol and control information of a VLAN tag that the kernel removed.
     pub(crate) vlan: Option<(u16, u16)>,
-    /// Whether this host sent the frame itself.
+    /// True if this host sent the frame itself.
     pub(crate) outgoing: bool,
 }
 
-/// The rest of a block that is this side's.
+/// Unread rest of a block that this side owns.
 #[derive(Clone, Copy, Debug)]
 struct Rest {
-    /// Of the next frame, in the mapping.
+    /// Offset of the next frame in the mapping.
     at: usize,
     frames: u32,
 }
 
-/// A ring, as the reader sees it.
+/// Reader's side of a ring.
 #[derive(Debug)]
 pub(crate) struct Ring {
     memory: Mapping,
     blocks: usize,
-    /// The block under way, or that which comes next.
+    /// Block being read, or the next one.
     block: usize,
     rest: Option<Rest>,
 }
 
 impl Ring {
-    /// Makes a ring of about so many octets for a socket that is not bound yet.
+    /// Creates a ring of about `octets` for a socket that is not bound yet.
     pub(crate) fn new(socket: &Socket, octets: usize) -> io::Result<Self> {
         let blocks = (octets / BLOCK_OCTETS).max(FEWEST_BLOCKS);
         let version = libc::tpacket_versions::TPACKET_V3 as libc::c_int;
@@ -82,7 +83,7 @@ impl Ring {
         Ok(Self { memory, blocks, block: 0, rest: None })
     }
 
-    /// Whether there is a frame. Blocks that were read are given back.
+    /// Returns whether a frame is available. Blocks that have been read are given back.
     pub(crate) fn is_ready(&mut self) -> bool {
         loop {
             let begins = self.block * BLOCK_OCTETS;
@@ -104,7 +105,7 @@ impl Ring {
         }
     }
 
-    /// The next frame, if there is one.
+    /// Takes the next frame, if there is one.
     pub(crate) fn take(&mut self) -> Option<Slot<'_>> {
         if !self.is_ready() {
             return None;

@@ -1,12 +1,12 @@
-//! Drives one station on one port: the loop in which a clock that ticks takes the place of `sim`'s.
+//! Drives one station on one port: the counterpart of `sim`'s loop, with the system clock.
 //!
-//! Each wake-up first takes what has arrived, then lets deadlines expire, then asks the user. In
-//! this order a process that was stopped for a while does not take a peer for dead whose frames are
-//! there.
+//! Each wake-up first takes the frames that have arrived, then lets deadlines expire, then calls
+//! the user. In this order a process that was stopped for a while does not declare a peer lost
+//! whose frames are already there.
 //!
-//! A frame that the port fails on is given up, and the station is told so, before the run ends with
-//! the port's error: a station that is run again goes on where it was. A frame longer than the port
-//! carries is given up and counted, and the run goes on.
+//! If the port fails on a frame, the frame is discarded and reported to the station before the run
+//! ends with the port's error; a later run of the station continues where this one ended. A frame
+//! longer than the port carries is discarded and counted, and the run goes on.
 
 use crate::clock;
 use crate::port::{Port, PortError};
@@ -15,59 +15,59 @@ use core::time::Duration;
 use stack::station::{Frame, Station, Transmission};
 use wire::time::Instant;
 
-/// Frames taken at one wake-up, or sent, before deadlines are looked at again.
+/// Maximum number of frames received or sent at one wake-up before deadlines are checked.
 const BATCH: usize = 64;
-/// Frames handed to the port at a time, of a station that has several.
+/// Maximum number of frames handed to the port at a time, if the station has several.
 const TOGETHER: usize = 16;
-/// How long the loop may not look at its stop flag.
+/// Maximum time between two checks of the stop flag.
 const STOP_LATENCY: Duration = Duration::from_millis(20);
 
-/// What the user wants after a wake-up.
+/// User's decision after a wake-up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Control {
     /// Go on.
     Continue,
-    /// Stop: the run has what it wanted.
+    /// Stop: the run has reached its aim.
     Stop,
 }
 
-/// Why a run stopped.
+/// Reason why a run stopped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stopped {
-    /// Its time was over.
+    /// The time was over.
     Ended,
     /// The stop flag was set.
     Flagged,
-    /// The user had enough.
+    /// The user returned [`Control::Stop`].
     Satisfied,
 }
 
-/// What comes of a run while its interface is down.
+/// Behaviour of a run while its interface is down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum OnDown {
-    /// It ends with [`PortError::Down`].
+    /// The run ends with [`PortError::Down`].
     #[default]
     End,
-    /// It goes on: each frame is given up, nothing arrives, and all is well when it is up again.
+    /// The run goes on: frames are discarded and none arrive until the interface is up again.
     Outlast,
 }
 
-/// What a runner has done so far, and how well it kept time.
+/// Counters of a runner, and its punctuality.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
     /// Frames given to the station.
     pub received: u64,
-    /// Frames the port took.
+    /// Frames that the port accepted.
     pub sent: u64,
-    /// Frames the port did not take.
+    /// Frames that the port did not accept.
     pub given_up: u64,
-    /// Times that the port was down when it was used.
+    /// Number of times the port was down when it was used.
     pub down: u64,
-    /// Frames that the port cannot carry, given up.
+    /// Frames discarded because they exceed the port's maximum length.
     pub too_long: u64,
-    /// Deadlines that came.
+    /// Deadlines that expired.
     pub deadlines: u64,
-    /// The latest that a deadline was looked at.
+    /// Maximum delay of a deadline's handling.
     pub latest: Duration,
 }
 
@@ -76,38 +76,38 @@ pub struct Counts {
 pub struct Runner {
     on_down: OnDown,
     counts: Counts,
-    /// Frames that were polled and not yet handed over, and what became of them: empty between calls.
+    /// Frames polled and not yet handed over, and their outcomes: empty between calls.
     frames: Vec<Frame>,
     outcomes: Vec<Transmission>,
 }
 
 impl Runner {
-    /// A runner that has done nothing yet, and whose runs end when the interface is down.
+    /// Creates a runner whose runs end when the interface is down.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A runner that has done nothing yet.
+    /// Creates a runner.
     #[must_use]
     pub fn with(on_down: OnDown) -> Self {
         Self { on_down, ..Self::default() }
     }
 
-    /// What it has done so far, in all runs.
+    /// Counters of all runs so far.
     #[must_use]
     pub const fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// Drives `station` on `port` until `until`, until `stop` is set, or until `on_wake` has
-    /// enough.
+    /// Drives `station` on `port` until `until`, until `stop` is set, or until `on_wake` returns
+    /// [`Control::Stop`].
     ///
-    /// `on_wake` is called once at the start and after each wake-up; what it makes the station want
-    /// to send is sent at once. May be called again to go on.
+    /// `on_wake` is called once at the start and after each wake-up; frames that the station then
+    /// has are sent at once. May be called again to continue.
     ///
     /// # Errors
-    /// What the port said.
+    /// Errors of the port.
     pub fn run<S: Station>(
         &mut self,
         station: &mut S,
@@ -139,12 +139,12 @@ impl Runner {
         }
     }
 
-    /// One round, for a user with a loop of its own: sends what the station wants sent, takes what
-    /// has arrived, and lets deadlines expire. Waits until `until` or the next deadline at the
-    /// longest.
+    /// Runs one round, for a user with a loop of its own: sends the station's frames, takes those
+    /// that have arrived, and lets deadlines expire. Waits at most until `until` or the next
+    /// deadline.
     ///
     /// # Errors
-    /// What the port said.
+    /// Errors of the port.
     pub fn round<S: Station>(
         &mut self,
         station: &mut S,
@@ -160,7 +160,7 @@ impl Runner {
         self.transmit(station, port).map(drop)
     }
 
-    /// Waits for frames until `wake`, and takes all that are there, up to a batch.
+    /// Waits for frames until `wake`, and takes all available frames, up to a batch.
     fn receive<S: Station>(
         &mut self,
         station: &mut S,
@@ -178,8 +178,8 @@ impl Runner {
                     return Ok(());
                 }
             };
-            // The station is told the time at which it is called, not when the frame arrived, since its
-            // time may not go backwards.
+            // The station gets the time of the call, not that of the arrival, because its time may
+            // not go backwards.
             station.receive(arrival.taken, arrival.frame);
             self.counts.received += 1;
             self.transmit(station, port)?;
@@ -196,11 +196,11 @@ impl Runner {
         }
     }
 
-    /// Sends what the station wants to send, up to a batch, so that one that always has more still
-    /// hears and keeps its deadlines; says whether that was all.
+    /// Sends the station's frames, up to a batch, so that a station that always has more still
+    /// receives and keeps its deadlines. Returns whether all frames were sent.
     ///
     /// # Errors
-    /// What the port said.
+    /// Errors of the port.
     pub fn transmit<S: Station>(
         &mut self,
         station: &mut S,
@@ -224,16 +224,18 @@ impl Runner {
             };
             match failure {
                 None => {}
-                // A peer may ask for a reply that no frame carries: that is no fault of the port.
+                // A peer may request a reply that no frame can carry; that is not a fault of the
+                // port.
                 Some(PortError::TooLong { .. }) => self.counts.too_long += 1,
-                // Not at once again: what is given up may be tried without end.
+                // No immediate retry: a discarded frame may be retried without end.
                 Some(error) => return self.outlast(error).map(|()| true),
             }
         }
         Ok(false)
     }
 
-    /// Hands over one frame, and tells the station what became of it unless the port holds it back.
+    /// Hands over one frame and reports its outcome to the station, unless the port holds the frame
+    /// back.
     fn send_one<S: Station>(
         &mut self,
         station: &mut S,
@@ -247,7 +249,7 @@ impl Runner {
         };
         self.count(outcome);
         if outcome != Transmission::Sent && held_back > 0 {
-            // It is the last one, and those before it still wait.
+            // This is the newest frame, and those before it still wait.
             station.transmitted(clock::now(), 0, Transmission::NotTaken);
         } else if port.held_back() <= held_back {
             station.transmitted(clock::now(), 0, outcome);
@@ -255,9 +257,9 @@ impl Runner {
         error
     }
 
-    /// Hands over the frames that were polled, and tells the station what became of each. Where the port
-    /// fails on one, those behind it are tried all the same, since they were polled; the first failure
-    /// is returned.
+    /// Hands over the polled frames and reports each outcome to the station. If the port fails on a
+    /// frame, the later ones are still tried, because they were polled; the first failure is
+    /// returned.
     fn send_several<S: Station>(
         &mut self,
         station: &mut S,
@@ -301,12 +303,12 @@ impl Runner {
     }
 }
 
-/// When the first of the frames that the port holds back may go.
+/// Time at which the first frame held back by the port may leave.
 fn departure(port: &mut dyn Port) -> Instant {
     port.departs().unwrap_or(Instant::MAX)
 }
 
-/// Tells the station of the frames that the port held back and does not any more.
+/// Reports to the station the frames that the port held back and has now sent.
 fn tell<S: Station>(station: &mut S, port: &mut dyn Port) {
     (0..port.departed()).for_each(|_| station.transmitted(clock::now(), 0, Transmission::Sent));
 }

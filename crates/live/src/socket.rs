@@ -1,7 +1,6 @@
-//! Sockets as the ports use them: several pieces sent at once, kernel stamps, deadlines in
-//! nanoseconds.
+//! Sockets as required by the ports: gathered sends, kernel stamps, deadlines in nanoseconds.
 //!
-//! All system calls on sockets are here, so that nothing above needs `unsafe`.
+//! All system calls on sockets are here, so that no code above needs `unsafe`.
 #![expect(unsafe_code, reason = "recvmsg, sendmsg, ppoll and socket options exist only in libc")]
 
 use crate::clock;
@@ -14,36 +13,36 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use wire::addr::Mac;
 use wire::time::{Instant, nanos};
 
-/// How a thread waits for its port.
+/// Method by which a thread waits for its port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Wait {
-    /// It sleeps until something comes or the deadline does: kind to the host, some 10 us later.
+    /// Sleeps until an arrival or the deadline: little load on the host, some 10 us of delay.
     Block,
-    /// It asks again and again: quickest where the thread has a processor of its own.
+    /// Polls: fastest if the thread has a processor of its own.
     Spin,
 }
 
-/// Datagrams handed to the kernel in one call.
+/// Maximum number of datagrams handed to the kernel in one call.
 pub(crate) const BATCH: usize = 16;
 
-/// A socket that is closed when it is dropped.
+/// Socket that is closed on drop.
 #[derive(Debug)]
 pub(crate) struct Socket(OwnedFd);
 
-/// One datagram or frame that came in, beside its octets.
+/// Metadata of a received datagram or frame.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Received {
     /// Octets in the buffer.
     pub(crate) octets: usize,
-    /// Octets there were.
+    /// Octets of the whole datagram or frame.
     pub(crate) original_octets: usize,
     /// The kernel's stamp: nanoseconds since the Unix epoch.
     pub(crate) wall_nanos: Option<u64>,
-    /// The tag protocol and control information of a VLAN tag the kernel took out.
+    /// Tag protocol and control information of a VLAN tag that the kernel removed.
     pub(crate) vlan: Option<(u16, u16)>,
-    /// Whose datagram it was.
+    /// Sender of a datagram.
     pub(crate) from: Option<SocketAddr>,
-    /// Whether this host sent the frame itself.
+    /// True if this host sent the frame itself.
     pub(crate) outgoing: bool,
 }
 
@@ -60,17 +59,18 @@ fn length<T>() -> libc::socklen_t {
 }
 
 impl Socket {
-    /// A raw socket for whole frames, deaf until it is bound.
+    /// Opens a raw socket for whole frames, which receives nothing until it is bound.
     pub(crate) fn raw() -> io::Result<Self> {
         Self::open(libc::AF_PACKET, libc::SOCK_RAW)
     }
 
-    /// A socket past most of the network stack, deaf until it is bound.
+    /// Opens a socket that bypasses most of the network stack, and receives nothing until it is
+    /// bound.
     pub(crate) fn xdp() -> io::Result<Self> {
         Self::open(libc::AF_XDP, libc::SOCK_RAW)
     }
 
-    /// A socket that is never bound: to ask the kernel about interfaces.
+    /// Opens a socket that is never bound, for queries about interfaces.
     pub(crate) fn inquiry() -> io::Result<Self> {
         Self::open(libc::AF_INET, libc::SOCK_DGRAM)
     }
@@ -78,11 +78,11 @@ impl Socket {
     fn open(family: libc::c_int, kind: libc::c_int) -> io::Result<Self> {
         // SAFETY: takes integers only.
         let fd = check(unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, 0) })?;
-        // SAFETY: the descriptor was just made and belongs to nobody else.
+        // SAFETY: the descriptor was just created and has no other owner.
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Listens for frames of this protocol (`ETH_P_…`) on one interface.
+    /// Receives frames of this protocol (`ETH_P_…`) from one interface.
     pub(crate) fn bind_interface(&self, index: u32, protocol: u16) -> io::Result<()> {
         // SAFETY: an all-zero sockaddr_ll is a valid one.
         let mut address: libc::sockaddr_ll = unsafe { mem::zeroed() };
@@ -95,8 +95,8 @@ impl Socket {
         Ok(())
     }
 
-    /// Takes the first queue of an interface, in copy mode. One that was just let go of may be held for
-    /// some milliseconds more: it is asked for until `until`.
+    /// Binds to the first queue of an interface, in copy mode. A queue that was just released may
+    /// stay busy for some milliseconds; binding is retried until `until`.
     pub(crate) fn bind_xdp(&self, index: u32, until: Instant) -> io::Result<()> {
         // SAFETY: an all-zero sockaddr_xdp is a valid one.
         let mut address: libc::sockaddr_xdp = unsafe { mem::zeroed() };
@@ -116,7 +116,7 @@ impl Socket {
         }
     }
 
-    /// Lets the kernel send what the socket's ring holds.
+    /// Lets the kernel send the frames in the socket's ring.
     pub(crate) fn push(&self) -> io::Result<()> {
         let (none, flags) = (ptr::null(), libc::MSG_DONTWAIT);
         // SAFETY: without a buffer and a name nothing is read from this process's memory.
@@ -132,13 +132,13 @@ impl Socket {
         Ok(())
     }
 
-    /// How many frames the kernel dropped for want of room since it was last asked.
+    /// Number of frames dropped by the kernel for lack of room since the last query.
     pub(crate) fn dropped(&self) -> io::Result<u32> {
         self.statistics().map(|statistics| statistics.tp_drops)
     }
 
-    /// What the kernel counted since it was last asked: frames that passed the filter, those among them
-    /// that it dropped, and how often a ring was full. Without a ring the last stays 0.
+    /// Kernel counters since the last query: frames that passed the filter, those of them that were
+    /// dropped, and the number of times the ring was full. Without a ring the last stays 0.
     pub(crate) fn statistics(&self) -> io::Result<libc::tpacket_stats_v3> {
         let mut statistics =
             libc::tpacket_stats_v3 { tp_packets: 0, tp_drops: 0, tp_freeze_q_cnt: 0 };
@@ -151,7 +151,7 @@ impl Socket {
         Ok(statistics)
     }
 
-    /// The error that the socket met since it was last asked, as where its interface went down.
+    /// Error of the socket since the last query, for example because its interface went down.
     pub(crate) fn error(&self) -> io::Result<()> {
         let mut error: libc::c_int = 0;
         let mut size = length::<libc::c_int>();
@@ -162,12 +162,12 @@ impl Socket {
         if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
     }
 
-    /// Asks for the kernel's stamp with each datagram.
+    /// Requests the kernel's stamp with each datagram.
     pub(crate) fn stamp(&self) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1_i32)
     }
 
-    /// Lets the kernel pass over every frame that this program does not return a length for.
+    /// Attaches a filter: the kernel skips every frame for which `program` returns length 0.
     pub(crate) fn filter(&self, program: &[libc::sock_filter]) -> io::Result<()> {
         // The kernel copies the program, and does not write to it.
         let program = libc::sock_fprog {
@@ -177,14 +177,14 @@ impl Socket {
         self.set(libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, program)
     }
 
-    /// Asks for so much room for what was not taken yet: as much as the process may, if not all.
+    /// Requests a receive buffer of `octets`, or as much as the process may have.
     pub(crate) fn room_for_receiving(&self, octets: i32) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, octets)
             .or_else(|_| self.set(libc::SOL_SOCKET, libc::SO_RCVBUF, octets))
     }
 
-    /// Lets an interface take in frames it would pass over (`PACKET_MR_…`), while this socket
-    /// lives.
+    /// Lets an interface accept frames it would otherwise skip (`PACKET_MR_…`), for as long as this
+    /// socket lives.
     pub(crate) fn join(&self, index: u32, kind: i32, mac: Mac) -> io::Result<()> {
         let Mac([a, b, c, d, e, g]) = mac;
         let membership = libc::packet_mreq {
@@ -196,7 +196,7 @@ impl Socket {
         self.set(libc::SOL_PACKET, libc::PACKET_ADD_MEMBERSHIP, membership)
     }
 
-    /// Lets a send wait this long for room in the interface's queue; then it fails.
+    /// Sets the time for which a send waits for room in the interface's queue; then it fails.
     pub(crate) fn wait_for_room(&self, span: core::time::Duration) -> io::Result<()> {
         let span = libc::timeval {
             tv_sec: libc::time_t::try_from(span.as_secs()).unwrap_or(libc::time_t::MAX),
@@ -205,7 +205,7 @@ impl Socket {
         self.set(libc::SOL_SOCKET, libc::SO_SNDTIMEO, span)
     }
 
-    /// Sends the parts as one datagram, without putting them together first.
+    /// Sends the parts as one datagram, without copying them together first.
     pub(crate) fn send(&self, parts: &[IoSlice<'_>], to: Option<SocketAddr>) -> io::Result<()> {
         let name = to.map(Name::of);
         // SAFETY: an all-zero msghdr is a valid one.
@@ -230,7 +230,7 @@ impl Socket {
         }
     }
 
-    /// Sends one piece.
+    /// Sends a datagram of one part.
     pub(crate) fn send_whole(&self, octets: &[u8]) -> io::Result<()> {
         loop {
             let (pointer, count) = (octets.as_ptr().cast(), octets.len());
@@ -246,8 +246,8 @@ impl Socket {
         }
     }
 
-    /// Sends these, at most [`BATCH`], each as a datagram of its own, in one call; how many the kernel took,
-    /// of which it says no more.
+    /// Sends up to [`BATCH`] datagrams in one call; returns the number that the kernel accepted.
+    /// The call reports nothing more about them.
     pub(crate) fn send_several(&self, datagrams: &[IoSlice<'_>]) -> usize {
         // SAFETY: all-zero headers are valid ones.
         let mut headers: [libc::mmsghdr; BATCH] = unsafe { mem::zeroed() };
@@ -263,8 +263,8 @@ impl Socket {
         usize::try_from(taken).unwrap_or(0)
     }
 
-    /// The next datagram, if one is there, and nothing beside it, which is what `recv` can tell: how many
-    /// octets it had, as many of which as there is room for are in the buffer.
+    /// Receives the next datagram, if there is one, without metadata; returns its original length.
+    /// The buffer holds as many of its octets as fit.
     fn receive_bare(&self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
         let (pointer, room) = (buffer.as_mut_ptr().cast(), buffer.len());
@@ -274,7 +274,7 @@ impl Socket {
         Ok(Some(original_octets))
     }
 
-    /// The next datagram, if one is there. One longer than the buffer is cut.
+    /// Receives the next datagram, if there is one, truncated to the buffer.
     pub(crate) fn receive(&self, buffer: &mut [u8]) -> io::Result<Option<Received>> {
         let mut control: Control = [0; 32];
         // SAFETY: an all-zero sockaddr_storage is a valid one.
@@ -304,7 +304,7 @@ impl Socket {
         }))
     }
 
-    /// Sleeps until something can be received, or `until`. May return early.
+    /// Sleeps until something can be received, or until `until`. May return early.
     pub(crate) fn wait(&self, until: Instant) -> io::Result<()> {
         let left = clock::to_spec(nanos(until - clock::now()));
         let mut poll = libc::pollfd { fd: self.fd(), events: libc::POLLIN, revents: 0 };
@@ -316,7 +316,7 @@ impl Socket {
         }
     }
 
-    /// Receives until there is something or the time is over, in the way asked for.
+    /// Receives until there is a datagram or the time is over, with this method of waiting.
     pub(crate) fn receive_until(
         &self,
         buffer: &mut [u8],
@@ -326,7 +326,7 @@ impl Socket {
         self.ask_until(until, wait, || self.receive(buffer))
     }
 
-    /// The same without stamp, tag and sender.
+    /// Like [`Socket::receive_until`], without stamp, tag and sender.
     pub(crate) fn receive_bare_until(
         &self,
         buffer: &mut [u8],
@@ -356,29 +356,29 @@ impl Socket {
         }
     }
 
-    /// What to wait at.
+    /// Descriptor to wait on.
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
 
-    /// Its descriptor, for as long as it lives.
+    /// Raw descriptor, valid while the socket lives.
     pub(crate) fn fd(&self) -> libc::c_int {
         self.0.as_raw_fd()
     }
 }
 
-/// What a thread waits for at one socket.
+/// Events for which a thread waits at one socket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interest<'a> {
     /// The socket.
     pub(crate) socket: BorrowedFd<'a>,
-    /// That something can be read, or the other end has closed.
+    /// Wait until something can be read, or the other end has closed.
     pub(crate) read: bool,
-    /// That something can be written, or connecting is over.
+    /// Wait until something can be written, or connecting is over.
     pub(crate) write: bool,
 }
 
-/// Sleeps until one of these can be had, or `until`. May return early.
+/// Sleeps until one of these events occurs, or until `until`. May return early.
 pub(crate) fn wait_for(interests: &[Interest<'_>], until: Instant) -> io::Result<()> {
     let events = |wanted: bool, event: libc::c_short| if wanted { event } else { 0 };
     let mut polls: Vec<libc::pollfd> = interests
@@ -389,8 +389,8 @@ pub(crate) fn wait_for(interests: &[Interest<'_>], until: Instant) -> io::Result
             revents: 0,
         })
         .collect();
-    // A socket that broke is reported whether it is waited for or not: it must not keep the thread
-    // from sleeping where nobody wants to read it.
+    // A broken socket is always reported, even without events. It must not keep the thread from
+    // sleeping if there is no interest in it.
     polls.retain(|poll| poll.events != 0);
     let left = clock::to_spec(nanos(until - clock::now()));
     let count = polls.len() as libc::nfds_t;
@@ -402,8 +402,8 @@ pub(crate) fn wait_for(interests: &[Interest<'_>], until: Instant) -> io::Result
     }
 }
 
-/// Begins to connect to a TCP port. The stream does not block; it can be written once connected, and
-/// tells its error when it is.
+/// Starts to connect to a TCP port. The stream does not block. Once connected it becomes writable;
+/// a failure is then reported as its error.
 pub(crate) fn connect(to: SocketAddr) -> io::Result<TcpStream> {
     let family = if to.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 };
     let socket = Socket::open(family, libc::SOCK_STREAM | libc::SOCK_NONBLOCK)?;
@@ -422,7 +422,7 @@ impl From<UdpSocket> for Socket {
     }
 }
 
-/// What the system's last error means for a receiver that does not wait.
+/// Interprets the system's last error for a receiver that does not wait.
 fn nothing_there<T>() -> io::Result<Option<T>> {
     let error = io::Error::last_os_error();
     match error.raw_os_error() {
@@ -431,7 +431,7 @@ fn nothing_there<T>() -> io::Result<Option<T>> {
     }
 }
 
-/// The stamp and the VLAN tag among the control messages.
+/// Stamp and VLAN tag in the control messages.
 fn ancillary(message: &libc::msghdr) -> (Option<u64>, Option<(u16, u16)>) {
     let (mut wall_nanos, mut vlan) = (None, None);
     // SAFETY: the kernel has set the control pointer and length of `message`, whose buffer lives in
@@ -470,13 +470,13 @@ fn socket_address(name: &libc::sockaddr_storage) -> Option<SocketAddr> {
     let pointer = ptr::from_ref(name);
     match i32::from(name.ss_family) {
         libc::AF_INET => {
-            // SAFETY: the family says that this is a sockaddr_in, and the storage is large enough.
+            // SAFETY: the family marks this as a sockaddr_in, and the storage is large enough.
             let address = unsafe { &*pointer.cast::<libc::sockaddr_in>() };
             let ip = Ipv4Addr::from_bits(u32::from_be(address.sin_addr.s_addr));
             Some(SocketAddr::new(IpAddr::V4(ip), u16::from_be(address.sin_port)))
         }
         libc::AF_INET6 => {
-            // SAFETY: the family says that this is a sockaddr_in6, and the storage is large enough.
+            // SAFETY: the family marks this as a sockaddr_in6, and the storage is large enough.
             let address = unsafe { &*pointer.cast::<libc::sockaddr_in6>() };
             let ip = Ipv6Addr::from(address.sin6_addr.s6_addr);
             Some(SocketAddr::new(IpAddr::V6(ip), u16::from_be(address.sin6_port)))
@@ -489,12 +489,12 @@ fn is_outgoing(name: &libc::sockaddr_storage) -> bool {
     if i32::from(name.ss_family) != libc::AF_PACKET {
         return false;
     }
-    // SAFETY: the family says that this is a sockaddr_ll, and the storage is large enough.
+    // SAFETY: the family marks this as a sockaddr_ll, and the storage is large enough.
     let address = unsafe { &*ptr::from_ref(name).cast::<libc::sockaddr_ll>() };
     address.sll_pkttype == libc::PACKET_OUTGOING
 }
 
-/// An internet address as the system wants it.
+/// Internet address in the system's form.
 struct Name {
     storage: libc::sockaddr_storage,
     length: libc::socklen_t,
@@ -545,7 +545,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_arrive_as_one_datagram_with_a_stamp_and_a_cut_one_tells_its_length() {
+    fn parts_arrive_as_one_stamped_datagram_with_its_full_length() {
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();
         let to = receiver.local_addr().unwrap();
         let receiver = Socket::from(receiver);

@@ -1,9 +1,9 @@
-//! Hears everything on a LAN interface, and cannot send.
+//! Tap: receives everything on a LAN interface, and cannot send.
 //!
-//! There is no way to send in this type, and its socket is never used for it: what watches a plant
+//! This type has no send operation, and its socket is never used to send: an observer of a plant
 //! must not be able to disturb it. Frames come one by one, or through a ring shared with the
-//! kernel. Stamps are the kernel's own, of when a frame reached its network stack; stamps of the
-//! interface's hardware, whose clock is another, are not asked for.
+//! kernel. Stamps are the kernel's, taken when a frame reaches its network stack. Hardware stamps
+//! of the interface, which has a different clock, are not requested.
 
 use crate::clock::{self, Converter};
 use crate::interface::{Interface, raw_socket};
@@ -15,73 +15,74 @@ use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
 use wire::filter::Filter;
 use wire::time::Instant;
 
-/// Octets of the two addresses, behind which a VLAN tag stands.
+/// Octets of the two addresses, which precede a VLAN tag.
 const ADDRESSES: usize = 12;
 /// Octets of a VLAN tag.
 const TAG: usize = 4;
 
-/// How frames come out of the kernel.
+/// Delivery of frames by the kernel.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Collection {
-    /// One by one, each at once: for whoever passes them on.
+    /// One by one, each at once, for consumers that forward them.
     OneByOne,
-    /// Through a ring of blocks, some milliseconds later: for whoever counts them.
+    /// Through a ring of blocks, some milliseconds later, for consumers that count them.
     Ring,
 }
 
-/// What the kernel counted since a tap was opened.
+/// Kernel counters since a tap was opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Statistics {
     /// Frames that passed the filter and were kept.
     pub received: u64,
-    /// Frames that passed the filter and were dropped, as there was no room for them.
+    /// Frames that passed the filter and were dropped for lack of room.
     pub dropped: u64,
-    /// How often the ring was full.
+    /// Number of times the ring was full.
     pub frozen: u64,
 }
 
-/// How a tap is opened.
+/// Parameters of a tap.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TapParams {
-    /// The interface's name.
+    /// Interface name.
     pub interface: String,
-    /// The network namespace it is in, as `ip netns` names it; the process's own without one.
+    /// Network namespace of the interface, as named by `ip netns`; `None` for that of the process.
     pub namespace: Option<String>,
-    /// Frames are cut after this many octets.
+    /// Number of octets after which frames are truncated.
     pub snap_octets: usize,
-    /// Whether frames for other stations are heard as well, where the interface gets to see them.
+    /// Also receive frames for other stations, if they reach the interface.
     pub promiscuous: bool,
-    /// Whether frames this host sends are heard as well.
+    /// Also receive frames that this host sends.
     pub outgoing: bool,
-    /// What the kernel may keep while the tap is busy; beyond that it drops frames and counts them.
+    /// Kernel buffer in octets for use while the tap is busy; beyond it frames are dropped and
+    /// counted.
     pub buffer_octets: i32,
-    /// How frames come out of the kernel.
+    /// Delivery of frames by the kernel.
     pub collection: Collection,
-    /// Which frames are wanted. The kernel judges by a few octets of each: all frames that pass come,
-    /// and some others.
+    /// Filter for frames. The kernel checks a few octets of each: all matching frames are
+    /// delivered, and some others.
     pub filter: Filter,
-    /// How the thread waits; for a ring it always sleeps.
+    /// Method of waiting; a ring always sleeps.
     pub wait: Wait,
 }
 
-/// A frame heard on a LAN.
+/// Frame received from a LAN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Sighting<'a> {
-    /// When, on the clock of [`crate::clock::now`].
+    /// Arrival time, on the clock of [`crate::clock::now`].
     pub at: Instant,
-    /// Who says so.
+    /// Source of the time.
     pub stamp: Stamp,
-    /// The kernel's stamp as it stood: nanoseconds since the Unix epoch.
+    /// Unconverted kernel stamp: nanoseconds since the Unix epoch.
     pub wall_nanos: Option<u64>,
-    /// The frame from its destination address on, without FCS, as far as it was kept.
+    /// Octets from the destination address on, without FCS, as far as they were kept.
     pub octets: &'a [u8],
     /// Octets of the whole frame.
     pub original_octets: usize,
-    /// Whether this host sent it.
+    /// True if this host sent it.
     pub outgoing: bool,
 }
 
-/// A receiver of every frame on an interface. It has no way to send.
+/// Receiver of every frame on an interface. It cannot send.
 #[derive(Debug)]
 pub struct Tap {
     socket: Socket,
@@ -90,9 +91,9 @@ pub struct Tap {
     wait: Wait,
     converter: Converter,
     statistics: Statistics,
-    /// Frames that were handed out.
+    /// Number of frames handed out.
     taken: u64,
-    /// Room for a tag, then a frame: the kernel takes VLAN tags out, and here they are put back.
+    /// Room for a tag and a frame: the kernel removes VLAN tags, and here they are put back.
     buffer: Vec<u8>,
     snap_octets: usize,
 }
@@ -101,7 +102,7 @@ impl Tap {
     /// Opens the interface.
     ///
     /// # Errors
-    /// As [`crate::port::AfPacket::open`].
+    /// Those of [`crate::port::AfPacket::open`].
     pub fn open(params: &TapParams) -> Result<Self, PortError> {
         let (interface, socket) = raw_socket(&params.interface, params.namespace.as_deref())?;
         let snap_octets = params.snap_octets.clamp(ADDRESSES, 1 << 18);
@@ -126,7 +127,7 @@ impl Tap {
         match params.collection {
             Collection::OneByOne => {
                 socket.room_for_receiving(params.buffer_octets)?;
-                // A frame that the kernel cut does not say how long it was.
+                // A frame truncated by the kernel would lack its original length.
                 socket.filter(&program(&params.filter, u32::MAX))?;
             }
             Collection::Ring => {
@@ -146,16 +147,16 @@ impl Tap {
         socket.bind_interface(index, libc::ETH_P_ALL as u16)
     }
 
-    /// The interface, as it was when the tap was opened.
+    /// Interface, as it was when the tap was opened.
     #[must_use]
     pub const fn interface(&self) -> &Interface {
         &self.interface
     }
 
-    /// The next frame; waits for one until `until`.
+    /// Returns the next frame; waits for one until `until`.
     ///
     /// # Errors
-    /// [`PortError::Down`] where the interface was switched off, or what the system said.
+    /// [`PortError::Down`] if the interface was switched off, or the system's error.
     pub fn receive(&mut self, until: Instant) -> Result<Option<Sighting<'_>>, PortError> {
         if self.ring.is_some() {
             return self.receive_from_ring(until);
@@ -209,7 +210,7 @@ impl Tap {
     /// Sleeps until there is a frame, or until `until`. May return early.
     ///
     /// # Errors
-    /// As [`Tap::receive`].
+    /// Those of [`Tap::receive`].
     pub fn wait(&mut self, until: Instant) -> Result<(), PortError> {
         if self.ring.as_mut().is_some_and(Ring::is_ready) {
             return Ok(());
@@ -225,54 +226,54 @@ impl Tap {
         }
     }
 
-    /// What to wait for frames at.
+    /// Descriptor to wait on for frames.
     pub(crate) fn descriptor(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
 
-    /// The same for a sandbox that names what may be asked of it; reading or sending there is not its
-    /// holder's to do.
+    /// Number of the descriptor, for a sandbox that restricts the system calls on it. The holder
+    /// must not read or send with it.
     #[must_use]
     pub fn number(&self) -> RawFd {
         self.socket.as_fd().as_raw_fd()
     }
 
-    /// Lets nobody change what the kernel filters, from now on.
+    /// Locks the kernel's filter against changes from now on.
     ///
     /// # Errors
-    /// What the system said.
+    /// The system's error.
     pub fn lock_filter(&self) -> Result<(), PortError> {
         self.socket
             .set(libc::SOL_SOCKET, libc::SO_LOCK_FILTER, 1_i32)
             .map_err(PortError::system("lock the filter"))
     }
 
-    /// Frames the kernel dropped since the tap was opened, as it had no room for them.
+    /// Frames dropped by the kernel since the tap was opened, for lack of room.
     ///
     /// # Errors
-    /// What the system said.
+    /// The system's error.
     pub fn dropped(&mut self) -> Result<u64, PortError> {
         self.statistics().map(|statistics| statistics.dropped)
     }
 
-    /// How many frames the kernel has received that were not handed out yet: whoever stops listening
-    /// takes these before.
+    /// Number of frames that the kernel has received and that were not handed out yet. A listener
+    /// that stops takes these first.
     ///
     /// # Errors
-    /// What the system said.
+    /// The system's error.
     pub fn waiting(&mut self) -> Result<u64, PortError> {
         let received = self.statistics()?.received;
         Ok(received.saturating_sub(self.taken))
     }
 
-    /// What the kernel counted since the tap was opened.
+    /// Kernel counters since the tap was opened.
     ///
     /// # Errors
-    /// What the system said.
+    /// The system's error.
     pub fn statistics(&mut self) -> Result<Statistics, PortError> {
         let more = self.socket.statistics().map_err(PortError::system("count frames"))?;
         let Statistics { received, dropped, frozen } = &mut self.statistics;
-        // The kernel counts what it dropped among what passed.
+        // The kernel includes dropped frames in the count of those that passed.
         *received += u64::from(more.tp_packets.saturating_sub(more.tp_drops));
         *dropped += u64::from(more.tp_drops);
         *frozen += u64::from(more.tp_freeze_q_cnt);
@@ -280,7 +281,7 @@ impl Tap {
     }
 }
 
-/// A filter's program in the kernel's own type.
+/// Converts a filter's program to the kernel's type.
 fn program(filter: &Filter, snap_octets: u32) -> Vec<libc::sock_filter> {
     let instruction = |step: wire::filter::Instruction| libc::sock_filter {
         code: step.code,
@@ -291,7 +292,7 @@ fn program(filter: &Filter, snap_octets: u32) -> Vec<libc::sock_filter> {
     filter.program(snap_octets).into_iter().map(instruction).collect()
 }
 
-/// The frame behind the first [`TAG`] octets of `buffer`, with its VLAN tag where it had one.
+/// Frame after the first [`TAG`] octets of `buffer`, with its VLAN tag put back if it had one.
 fn whole<'a>(buffer: &'a mut [u8], received: &Received, snap: usize) -> (&'a [u8], usize) {
     let Some((protocol, control)) = received.vlan.filter(|_| received.octets >= ADDRESSES) else {
         let octets = buffer.get(TAG..TAG + received.octets).unwrap_or_default();
@@ -315,10 +316,10 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_the_kernel_took_out_stands_behind_the_addresses_again() {
+    fn a_tag_removed_by_the_kernel_is_put_back_after_the_addresses() {
         let mut buffer: Vec<u8> = (0..24).collect();
         let (octets, original) = whole(&mut buffer, &received(16, Some((0x8100, 0x2007))), 20);
-        // Octets 4 to 15 are the addresses, 16 to 19 what follows them.
+        // Octets 4 to 15 are the addresses, 16 to 19 those after them.
         let expected = [4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0x81, 0, 0x20, 7, 16, 17, 18, 19];
         assert_eq!((octets, original), (&expected[..], 20));
 

@@ -1,7 +1,8 @@
-//! What a frame costs the meter: class 4 traffic of many connections, from memory.
+//! Cost of a frame in the meter: class 4 traffic of many connections, from memory.
 //!
-//! Every connection opens, then a DT of 128 octets and an AK take turns, round robin over all
-//! connections, so each frame finds its connection as cold as that many connections make it.
+//! Every connection opens, then a DT of 128 octets and an AK alternate, round robin over all
+//! connections, so each frame finds its connection in as cold a CPU cache as that many connections
+//! cause.
 
 use core::time::Duration;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
@@ -11,7 +12,7 @@ use wire::addr::Mac;
 use wire::dissect::Link;
 use wire::time::Instant;
 
-/// Turns of DT and AK on each connection.
+/// DTs and AKs on each connection.
 const TURNS: u8 = 64;
 
 fn frame(from: Mac, to: Mac, tpdu: &[u8], data_octets: usize) -> Vec<u8> {
@@ -24,7 +25,7 @@ fn frame(from: Mac, to: Mac, tpdu: &[u8], data_octets: usize) -> Vec<u8> {
     octets
 }
 
-/// A trace in which this many connections are open at once.
+/// Trace in which this number of connections are open at once.
 fn trace(connections: u16) -> Vec<Vec<u8>> {
     let ends = |n: u16| (Mac::local(u32::from(n % 50)), Mac::local(100 + u32::from(n % 7)));
     let mut frames = Vec::new();

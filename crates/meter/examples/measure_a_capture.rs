@@ -5,7 +5,7 @@ use meter::{Meter, Settings};
 use wire::dissect::Link;
 use wire::time::Instant;
 
-/// Milliseconds and frames: a DT of three octets, its AK, and the DT again.
+/// Milliseconds and frames: a DT of three octets, its AK, and the retransmitted DT.
 const FRAMES: [(u64, &[u8]); 3] = [
     (0, b"\x02\0\0\0\0\x02\x02\0\0\0\0\x01\0\x0C\xFE\xFE\x03\0\x04\xF0\0\x02\x80abc"),
     (7, b"\x02\0\0\0\0\x01\x02\0\0\0\0\x02\0\x09\xFE\xFE\x03\0\x04\x61\0\x01\x01"),

@@ -1,14 +1,14 @@
-//! How long class 4 waits for its acknowledgements, as a listener sees it.
+//! Acknowledgement delays of class 4 as seen at the tap.
 //!
 //! Definition: from the first time a DT is seen to the first AK that covers it (ISO 8073 6.10,
-//! 12.2.3: YR-TU-NR is the number expected next). Both are seen where the tap is, so the delay is
-//! that of the way from the tap to the receiver, of the receiver, and of the way back.
+//! 12.2.3: YR-TU-NR is the number expected next). Both are seen at the tap, so the delay is that of
+//! the path from the tap to the receiver, of the receiver, and of the path back.
 //!
-//! Bias: a DT that was lost before the tap counts from its first copy that got there. Where a DT was
-//! sent again, the delay still runs from the first copy, and so holds the retransmission time. One
-//! AK that covers several DTs gives a delay for each.
+//! Bias: a DT that was lost before the tap counts from its first copy that reached the tap. If a DT
+//! was retransmitted, the delay still runs from the first copy, and so includes the retransmission
+//! time. An AK that covers several DTs gives a delay for each.
 //!
-//! Left out: connections whose CC was not seen, since DTs and AKs carry only the receiver's
+//! Left out: connections whose CC was not seen, because DTs and AKs carry only the receiver's
 //! reference; ED and EA; classes below 4.
 
 use crate::host::Address;
@@ -21,25 +21,25 @@ use wire::dissect::{Link, Nsdu, levels};
 use wire::time::Instant;
 use wire::tp::{self, Checksum, Connect, Format, Pdu, Raw, Reference};
 
-/// DTs that wait for their AK at a time on one direction; later ones are not measured.
+/// Limit of unacknowledged DTs on one direction; later ones are not measured.
 const MAXIMUM_WAITING: usize = 1_024;
-/// After this silence a connection makes room for another.
+/// Silence after which a connection may be evicted.
 const SILENCE: Duration = Duration::from_secs(300);
 
-/// A DT was acknowledged.
+/// Acknowledgement delay of a DT.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Delay {
-    /// When the AK was seen.
+    /// Time of the AK.
     pub at: Instant,
-    /// How long after the DT that was.
+    /// Delay since the DT.
     pub span: Duration,
-    /// The station that sent the DT.
+    /// Station that sent the DT.
     pub source: Mac,
-    /// The station that sent the AK.
+    /// Station that sent the AK.
     pub destination: Mac,
 }
 
-/// A reference, whose it is, and to whom it means something.
+/// Reference, its owner, and the peer that uses it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Key {
     owner: Address,
@@ -47,20 +47,20 @@ struct Key {
     reference: Reference,
 }
 
-/// What one side of a connection is sent.
+/// Unacknowledged DTs sent to one side of a connection.
 #[derive(Clone, Debug)]
 struct Receiver {
-    /// The other side, under its own reference.
+    /// Key of the other side.
     twin: Key,
     format: Format,
-    /// The number expected next, as its last AK said.
+    /// Number expected next, by its last AK.
     next: u32,
-    /// Numbers of DTs without an AK yet, and when each was first seen.
+    /// Numbers of unacknowledged DTs, and the time at which each was first seen.
     waiting: VecDeque<(u32, Instant)>,
     last_heard: Instant,
 }
 
-/// Waits for the acknowledgements of all class 4 connections on a network.
+/// Acknowledgement delays of all class 4 connections on a network.
 #[derive(Clone, Debug)]
 pub struct Acknowledgements {
     receivers: BTreeMap<Key, Receiver>,
@@ -69,14 +69,15 @@ pub struct Acknowledgements {
 }
 
 impl Acknowledgements {
-    /// Follows up to this many connections at a time; those beyond are not measured.
+    /// Follows up to this number of connections; connections beyond it are not measured.
     #[must_use]
     pub fn new(maximum_connections: usize) -> Self {
         let reassembly = Reassembly::default();
         Self { receivers: BTreeMap::new(), reassembly, maximum_connections }
     }
 
-    /// Takes notice of a frame of which `octets` were captured, and tells each delay it ends.
+    /// Processes a frame of which `octets` were captured; calls `found` for each delay that it
+    /// ends.
     pub fn observe(
         &mut self,
         at: Instant,
@@ -87,7 +88,7 @@ impl Acknowledgements {
     ) {
         let Ok(nsdu) = levels(link, octets, original_octets).nsdu else { return };
         let Some(segment) = nsdu.segment else { return self.nsdu(at, &nsdu, &mut found) };
-        // The meter counts what is odd; here it only makes no delay.
+        // Oddities are counted by the meter; here they only give no delay.
         let mut oddities = Oddities::default();
         if let Some(whole) = self.reassembly.take(at, &nsdu, segment, &mut oddities) {
             let Whole { octets, missing_octets } = &whole;
@@ -139,24 +140,24 @@ impl Acknowledgements {
         }
     }
 
-    /// A CC tells both references: `key` is the requester's side.
+    /// Records both references from a CC: `key` is the requester's side.
     fn confirm(&mut self, at: Instant, key: Key, cc: &Connect<'_>) {
         let is_named = key.reference != Reference(0) && cc.source_reference != Reference(0);
         if !is_named || cc.class.class != 4 {
             return;
         }
         let twin = Key { owner: key.peer, peer: key.owner, reference: cc.source_reference };
-        // A CC sent again changes nothing.
+        // A retransmitted CC changes nothing.
         if self.receivers.get(&key).is_some_and(|receiver| receiver.twin == twin) {
             return;
         }
         if self.receivers.len() >= 2 * self.maximum_connections {
-            self.forget_silent(at.saturating_sub(SILENCE));
+            self.evict_silent(at.saturating_sub(SILENCE));
         }
         if self.receivers.len() + 2 > 2 * self.maximum_connections {
             return;
         }
-        // Whoever uses a reference anew has ended the connection that had it.
+        // Reuse of a reference ends the connection that had it.
         for reused in [key, twin] {
             if let Some(receiver) = self.receivers.remove(&reused) {
                 self.receivers.remove(&receiver.twin);
@@ -169,9 +170,9 @@ impl Acknowledgements {
         self.receivers.insert(twin, receiver(key));
     }
 
-    /// Forgets the connections of which neither side was sent anything since.
-    fn forget_silent(&mut self, oldest: Instant) {
-        // Where one side alone sends, the other is never sent anything but AKs.
+    /// Evicts the connections to which neither side sent anything since `oldest`.
+    fn evict_silent(&mut self, oldest: Instant) {
+        // If only one side sends data, the other is sent AKs alone.
         let is_heard = |receiver: &Receiver| receiver.last_heard >= oldest;
         let heard: BTreeSet<Key> = self
             .receivers
@@ -184,7 +185,7 @@ impl Acknowledgements {
 }
 
 impl Receiver {
-    /// How far `number` lies ahead of `from`, if it does by less than half the modulus.
+    /// Distance of `number` ahead of `from`; none if it is half the modulus or more.
     const fn ahead(&self, from: u32, number: u32) -> Option<u32> {
         let modulus = self.format.modulus();
         let ahead = number.wrapping_sub(from) & (modulus - 1);
@@ -193,7 +194,7 @@ impl Receiver {
 
     fn sent(&mut self, number: u32, at: Instant) {
         let is_known = self.waiting.iter().any(|(waiting, _)| *waiting == number);
-        // Behind what was acknowledged: a copy that came late.
+        // Below the acknowledged number: a late copy.
         let is_old = self.ahead(self.next, number).is_none();
         if !is_known && !is_old && self.waiting.len() < MAXIMUM_WAITING {
             self.waiting.push_back((number, at));
@@ -201,14 +202,14 @@ impl Receiver {
     }
 
     fn acknowledged(&mut self, next: u32, mut covered: impl FnMut(Instant)) {
-        // Behind the last one: an AK that was overtaken.
+        // Below the last acknowledgement: an AK that was overtaken.
         if self.ahead(self.next, next).is_none() {
             return;
         }
         self.next = next;
         let waiting = core::mem::take(&mut self.waiting);
         for (number, since) in waiting {
-            // From `next` on, the receiver still waits.
+            // From `next` on, DTs are not acknowledged yet.
             if self.ahead(next, number).is_some() {
                 self.waiting.push_back((number, since));
             } else {
@@ -225,7 +226,7 @@ mod tests {
     const A: u8 = 1;
     const B: u8 = 2;
 
-    /// An LLC UI frame with the inactive network layer between two stations.
+    /// LLC UI frame with the inactive network layer between two stations.
     fn frame(from: u8, to: u8, tpdu: &[u8]) -> Vec<u8> {
         let mut octets = vec![2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, from];
         octets.extend(u16::try_from(4 + tpdu.len()).unwrap().to_be_bytes());
@@ -234,7 +235,7 @@ mod tests {
         octets
     }
 
-    /// CC from B, which calls the connection 0x0b0b, to A, which calls it 0x0a0a: class 4.
+    /// CC from B (reference 0x0b0b) to A (reference 0x0a0a): class 4.
     fn confirm() -> Vec<u8> {
         frame(B, A, &[6, 0xD0, 0x0A, 0x0A, 0x0B, 0x0B, 0x40])
     }
@@ -247,7 +248,7 @@ mod tests {
         frame(B, A, &[4, 0x6F, 0x0A, 0x0A, next])
     }
 
-    /// The delays, in milliseconds, of frames seen at these milliseconds.
+    /// Delays, in milliseconds, of frames at these milliseconds.
     fn delays(frames: &[(u64, Vec<u8>)]) -> Vec<u64> {
         let mut acknowledgements = Acknowledgements::new(4);
         let mut delays = Vec::new();
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dt_sent_again_counts_from_its_first_copy_and_a_late_copy_not_at_all() {
+    fn a_retransmitted_dt_counts_from_its_first_copy_only() {
         let frames = [
             (0, confirm()),
             (10, data(0)),
@@ -286,7 +287,7 @@ mod tests {
             (71, data(0)),
             (72, acknowledge(1)),
             (80, data(1)),
-            // Overtaken by the one before: it covers nothing.
+            // Overtaken by the AK before it: it covers nothing.
             (81, acknowledge(0)),
             (85, acknowledge(2)),
         ];
@@ -310,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_dr_the_reference_means_nothing() {
+    fn a_dr_invalidates_the_reference() {
         let disconnect = frame(B, A, &[6, 0x80, 0x0A, 0x0A, 0x0B, 0x0B, 0x80]);
         let frames =
             [(0, confirm()), (1, data(0)), (2, disconnect), (3, data(1)), (4, acknowledge(2))];
@@ -318,29 +319,29 @@ mod tests {
     }
 
     #[test]
-    fn connections_of_other_classes_and_without_references_give_no_delay() {
+    fn other_classes_and_zero_references_give_no_delay() {
         let exchange = |cc: [u8; 7]| {
             [(0, frame(B, A, &cc)), (1, data(0)), (5, acknowledge(1)), (6, acknowledge(2))]
         };
         assert_eq!(delays(&exchange([6, 0xD0, 0x0A, 0x0A, 0x0B, 0x0B, 0x40])), [4]);
         assert_eq!(delays(&exchange([6, 0xD0, 0x0A, 0x0A, 0x0B, 0x0B, 0x20])), []);
-        // From B, which has no name for it: DTs to reference 0 are of no connection.
+        // From B, which has no reference yet: DTs to reference 0 are of no connection.
         let nameless = frame(B, A, &[6, 0xD0, 0x0A, 0x0A, 0, 0, 0x40]);
         let dt = frame(A, B, &[4, 0xF0, 0, 0, 0x80, 0x55]);
         assert_eq!(delays(&[(0, nameless), (1, dt), (5, acknowledge(1))]), []);
     }
 
     #[test]
-    fn a_cc_sent_again_leaves_what_waits_and_one_for_other_references_begins_anew() {
-        let again = [(0, confirm()), (10, data(0)), (12, confirm()), (15, acknowledge(1))];
-        assert_eq!(delays(&again), [5]);
+    fn a_retransmitted_cc_keeps_the_pending_dts() {
+        let retransmitted = [(0, confirm()), (10, data(0)), (12, confirm()), (15, acknowledge(1))];
+        assert_eq!(delays(&retransmitted), [5]);
         let other = frame(B, A, &[6, 0xD0, 0x0A, 0x0A, 0x0C, 0x0C, 0x40]);
         let anew = [(0, confirm()), (10, data(0)), (12, other), (15, acknowledge(1))];
         assert_eq!(delays(&anew), []);
     }
 
     #[test]
-    fn damaged_dts_do_not_wait_and_cut_ones_do() {
+    fn damaged_dts_give_no_delay_and_cut_dts_do() {
         // With a checksum of zeros, which is wrong for this DT.
         let damaged = frame(A, B, &[8, 0xF0, 0x0B, 0x0B, 0x80, 0xC3, 2, 0, 0, 0x55]);
         let found = |octets: &[u8]| {
@@ -357,21 +358,21 @@ mod tests {
             found
         };
         assert_eq!(found(&damaged), 0);
-        // Without the user data nobody can tell.
+        // Without the user data the checksum cannot be verified.
         assert_eq!(found(&damaged[..damaged.len() - 1]), 1);
     }
 
     #[test]
     fn half_the_modulus_ahead_is_behind() {
-        // 7-bit numbers: 64 is as far ahead of 0 as behind it. Were it ahead, the AK of 64 would have the
-        // DT wait on, and that of 65 end it.
+        // 7-bit numbers: 64 is as far ahead of 0 as behind it. If it counted as ahead, the AK of 64
+        // would leave the DT pending, and the AK of 65 would end its delay.
         let frames = [(0, confirm()), (10, data(64)), (20, acknowledge(64)), (21, acknowledge(65))];
         assert_eq!(delays(&frames), []);
         assert_eq!(delays(&[(0, confirm()), (10, data(62)), (20, acknowledge(63))]), [10]);
     }
 
     #[test]
-    fn a_direction_has_1024_dts_wait_and_no_more() {
+    fn a_direction_has_1024_pending_dts_at_most() {
         let mut frames = vec![(0, frame(B, A, &[6, 0xD0, 0x0A, 0x0A, 0x0B, 0x0B, 0x42]))];
         for number in 0..1_100_u64 {
             let [.., high, low] = number.to_be_bytes();
@@ -383,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_connections_are_followed_as_was_said_and_silent_ones_make_room() {
+    fn silent_connections_are_evicted_at_the_limit() {
         let mut acknowledgements = Acknowledgements::new(4);
         let mut found = 0;
         let mut pass = |seconds: u64, octets: &[u8]| {
@@ -403,7 +404,8 @@ mod tests {
         pass(3, &open(5));
         pass(4, &dt(5, 0));
         assert_eq!(pass(4, &ack(5, 1)), 0, "there is no room for a fifth");
-        // A alone sends on the first, its last at 200 s; of the fourth that was at 2 s, 300 s before.
+        // Only A sends on the first, last at 200 s; the fourth was used last at 2 s, more than 300
+        // s before.
         pass(200, &dt(1, 1));
         pass(302, &dt(4, 1));
         pass(302, &open(5));
@@ -414,7 +416,7 @@ mod tests {
         assert_eq!(pass(303, &ack(5, 1)), 1, "two were silent for 301 s");
         assert_eq!(pass(303, &ack(1, 2)), 1, "the first goes on");
         pass(303, &dt(2, 1));
-        assert_eq!(pass(303, &ack(2, 2)), 0, "the second is forgotten");
+        assert_eq!(pass(303, &ack(2, 2)), 0, "the second is evicted");
     }
 
     #[test]
@@ -430,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_whatever_is_seen() {
+    fn memory_is_bounded_for_any_input() {
         let mut acknowledgements = Acknowledgements::new(4);
         for reference in 1..1_000_u16 {
             let [high, low] = reference.to_be_bytes();

@@ -1,10 +1,10 @@
-//! Numbers for tests that try many cases.
+//! Pseudo-random numbers for tests with many cases.
 
-/// Numbers from a seed, evenly spread (xorshift).
+/// Evenly distributed numbers from a seed (xorshift).
 pub(crate) struct Draw(pub(crate) u64);
 
 impl Draw {
-    /// A number below a bound.
+    /// Number below a bound.
     pub(crate) fn below(&mut self, bound: u64) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -12,7 +12,7 @@ impl Draw {
         (self.0 % bound) as u32
     }
 
-    /// An octet below a bound.
+    /// Octet below a bound.
     pub(crate) fn octet_below(&mut self, bound: u8) -> u8 {
         self.below(bound.into()) as u8
     }

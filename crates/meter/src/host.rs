@@ -1,11 +1,11 @@
-//! Hosts: whoever sends or receives TPDUs, and what each sent and received.
+//! Hosts: senders and receivers of TPDUs, and what each sent and received.
 //!
-//! A host is a station with its NSAP, or an internet address. Its address is kept once, under a
-//! number. Addresses are kept up to a limit; what the hosts beyond a smaller one sent and received
-//! counts together.
+//! A host is a station with its NSAP, or an IP address. Each address is stored once, under a
+//! number. The number of addresses is limited; so is, further, the number of hosts with measures of
+//! their own, and the traffic of the remaining hosts is summed.
 
-use crate::measure::{Alike, Distribution, Places, Sizes, Sort, Traffic, Waits};
-use crate::sight::Tpdu;
+use crate::measure::{Batch, BatchKind, Distribution, Places, Sizes, Traffic, Waits};
+use crate::observation::Tpdu;
 use core::fmt;
 use core::hash::{BuildHasher, Hash, Hasher};
 use core::net::{Ipv4Addr, Ipv6Addr};
@@ -14,22 +14,22 @@ use hashbrown::HashTable;
 use std::collections::BTreeMap;
 use wire::addr::{Mac, Nsap};
 
-/// Who sends or receives TPDUs.
+/// Address of a sender or receiver of TPDUs.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Address {
-    /// A station of a LAN.
+    /// Station of a LAN.
     Station {
-        /// Its address on the LAN.
+        /// MAC address.
         mac: Mac,
-        /// The network entity's user; empty with the inactive network layer.
+        /// NSAP of the network entity's user; empty with the inactive network layer.
         nsap: Nsap,
     },
-    /// A host of an internet; one of IPv4 in its mapped form.
+    /// IP host; IPv4 addresses are in their IPv4-mapped form.
     Internet(Ipv6Addr),
 }
 
 impl Address {
-    /// The station, where it is one.
+    /// MAC address of a station.
     #[must_use]
     pub const fn mac(&self) -> Option<Mac> {
         match self {
@@ -40,7 +40,8 @@ impl Address {
 }
 
 impl Hash for Address {
-    /// One word where there is no NSAP, as on a LAN without network layer; two of an internet.
+    /// Hashes one word if there is no NSAP, as on a LAN without network layer; two for an IP
+    /// address.
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
         match self {
@@ -59,7 +60,7 @@ impl fmt::Display for Address {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Station { mac, nsap } if nsap.octets().is_empty() => mac.fmt(f),
-            // Of TPDUs without link header: an address of IPv4 is four octets.
+            // TPDUs without link header: an IPv4 address is four octets.
             Self::Station { mac: Mac([0, 0, 0, 0, 0, 0]), nsap } => match *nsap.octets() {
                 [a, b, c, d] => Ipv4Addr::new(a, b, c, d).fmt(f),
                 _ => nsap.fmt(f),
@@ -73,32 +74,32 @@ impl fmt::Display for Address {
     }
 }
 
-/// What a host sent and received since measuring began.
-#[derive(Clone, PartialEq, Debug)]
+/// Traffic that a host sent and received since measuring began.
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Host {
-    /// Who it is; none of the hosts beyond the limit, which are counted together.
+    /// Address; none for the sum of all hosts beyond the limit.
     pub address: Option<Address>,
-    /// What it sent.
+    /// Traffic that it sent.
     pub sent: Traffic,
-    /// What was sent to it.
+    /// Traffic sent to it.
     pub received: Traffic,
-    /// Times that its replies took.
+    /// Response times of its replies.
     pub replied: Distribution,
 }
 
-/// A host's number.
+/// Number of a host.
 pub(crate) type HostNumber = u32;
 
-/// A host that was met: its number, or none where there was no room for it.
+/// Known host: its number, or none if there was no room for it.
 pub(crate) type Met = Option<HostNumber>;
 
-/// Addresses kept for each host that has measures of its own.
+/// Addresses stored per host that has measures of its own.
 const ADDRESSES_PER_HOST: usize = 64;
 
-/// All hosts.
+/// Table of hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Hosts {
-    /// Looked up only, never iterated, so its order cannot show.
+    /// For lookups only, never iterated, so its order cannot show.
     index: HashTable<HostNumber>,
     state: FixedState,
     addresses: Vec<Address>,
@@ -106,44 +107,44 @@ pub(crate) struct Hosts {
     maximum: usize,
 }
 
-/// What was counted of hosts: what each sent and received.
+/// Counts of hosts: traffic that each sent and received.
 #[derive(Clone, Debug)]
 pub(crate) struct Counts {
-    /// By their numbers.
+    /// Traffic sent and received, by host number.
     measured: Vec<[Traffic; 2]>,
-    /// Of those beyond the limit.
+    /// Traffic of the hosts beyond the limit.
     others: [Traffic; 2],
-    /// Times that replies took: by the numbers of hosts, then, under none, of those beyond the limit.
+    /// Response times by host number; those of the hosts beyond the limit under none.
     replied: BTreeMap<Option<HostNumber>, Distribution>,
     bounds: [u64; 9],
 }
 
 impl Counts {
-    /// Nothing of nobody, with the same bounds.
+    /// Empty counts with the same bounds.
     pub(crate) fn none(&self) -> Self {
         let others = [Traffic::new(self.bounds), Traffic::new(self.bounds)];
         Self { measured: Vec::new(), others, replied: BTreeMap::new(), bounds: self.bounds }
     }
 
-    /// Sizes of nothing, with the same bounds.
+    /// Empty size classes with the same bounds.
     pub(crate) fn sizes(&self) -> Sizes {
         Sizes::new(self.bounds)
     }
 
-    /// One more host has measures of its own.
+    /// Adds a host with measures of its own.
     fn push(&mut self) {
         self.measured.push([Traffic::new(self.bounds), Traffic::new(self.bounds)]);
     }
 
-    /// What counts for a host that sends or receives, as `way` tells; one without a number is one of the
-    /// others.
+    /// Traffic that a host sent or received, as `way` says; a host without a number is one beyond
+    /// the limit.
     #[inline]
     fn of(&mut self, number: Option<HostNumber>, way: usize) -> &mut Traffic {
         let own = number.and_then(|number| self.measured.get_mut(number as usize));
         &mut own.unwrap_or(&mut self.others)[way]
     }
 
-    /// Counts a TPDU from one host to another.
+    /// Counts a TPDU between two hosts.
     #[inline]
     pub(crate) fn observe(&mut self, ends: [Option<HostNumber>; 2], tpdu: &Tpdu, places: Places) {
         for (way, end) in ends.into_iter().enumerate() {
@@ -151,28 +152,28 @@ impl Counts {
         }
     }
 
-    /// Counts how long what went from one host to another took.
+    /// Counts delays of the traffic between two hosts.
     pub(crate) fn waited(&mut self, ends: [Option<HostNumber>; 2], waits: &Waits) {
         for (way, end) in ends.into_iter().enumerate() {
             self.of(end, way).waits.add(waits);
         }
     }
 
-    /// Times that the replies of a host took.
+    /// Response times of the replies of a host.
     pub(crate) fn replied(&mut self, number: Option<HostNumber>) -> &mut Distribution {
         let own = number.filter(|number| (*number as usize) < self.measured.len());
         self.replied.entry(own).or_default()
     }
 
-    /// Counts TPDUs of one sort from one host to another in a second.
-    pub(crate) fn alike(
+    /// Counts a batch of TPDUs between two hosts in a second.
+    pub(crate) fn batch(
         &mut self,
         second: u64,
         ends: [HostNumber; 2],
-        (sort, alike): (Sort, &Alike),
+        (kind, batch): (BatchKind, &Batch),
     ) {
         for (way, end) in ends.into_iter().enumerate() {
-            self.of(Some(end), way).alike(second, sort, alike);
+            self.of(Some(end), way).batch(second, kind, batch);
         }
     }
 }
@@ -193,7 +194,7 @@ impl Hosts {
         }
     }
 
-    /// The number of a host, which it is given now if it has none; none where there is no room.
+    /// Number of a host, assigned now if it has none; none if there is no room.
     pub(crate) fn number(&mut self, address: Address) -> Option<HostNumber> {
         let hash = self.state.hash_one(address);
         let addresses = &self.addresses;
@@ -217,7 +218,7 @@ impl Hosts {
         Some(number)
     }
 
-    /// A host, if it was met; where there is no room, whoever has no number counts as met.
+    /// Number of a known host. If the table is full, a host without a number counts as known.
     pub(crate) fn met(&self, address: Address) -> Option<Met> {
         let addresses = &self.addresses;
         let is_it = |number: &HostNumber| addresses.get(*number as usize) == Some(&address);
@@ -227,13 +228,13 @@ impl Hosts {
         }
     }
 
-    /// The address under a number that was given.
+    /// Address of the host with an assigned number.
     pub(crate) fn address(&self, number: HostNumber) -> &Address {
         self.addresses.get(number as usize).expect("a number that was given has an address")
     }
 
-    /// Each host with what was counted, in the order in which they were met; those beyond the limit as one at
-    /// the end.
+    /// Hosts with their counts, in the order of their first TPDU; last the sum of the hosts beyond
+    /// the limit.
     pub(crate) fn iter(&self, counts: Counts) -> impl Iterator<Item = Host> {
         let Counts { measured, others: [sent, received], mut replied, .. } = counts;
         let others = (self.addresses.len() > measured.len()).then(|| Host {
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_met_is_nobody_while_there_is_room_and_one_of_the_others_after() {
+    fn an_unknown_host_counts_as_known_once_the_table_is_full() {
         let mut hosts = Hosts::new(2, [0; 9], 0);
         let address = |number| Address::Internet(Ipv6Addr::from_bits(u128::from(number)));
         // 64 addresses for each of two.

@@ -1,42 +1,41 @@
-//! Measuring time cut into intervals, by frame time only.
+//! Measuring time divided into intervals, by frame time only.
 //!
-//! Interval `n` lasts from `origin + n x length` to just before the next. It lasts its full length
-//! even where the frames end early, and it is there even where nothing was heard, so rates come out
-//! right.
+//! Interval `n` lasts from `origin + n x length` to just before the next. It has its full length
+//! even if the frames end earlier, and it exists even if it has no frames, so rates come out right.
 
 use crate::measure::{Frames, Measures, Traffic};
 use crate::metric::{Basis, Metric, metrics};
+use crate::observation::Observation;
 use crate::oddity::{Class, Oddities};
-use crate::sight::Sight;
 use crate::track::Sink;
 use core::time::Duration;
 use std::collections::VecDeque;
 use wire::time::{Instant, nanos};
 use wire::units::BitRate;
 
-/// Reports kept for whoever takes them; when there are more the oldest is dropped.
+/// Reports kept until they are taken; beyond this number the oldest is dropped.
 const MAXIMUM_WAITING: usize = 1 << 17;
 
-/// What was measured over some time.
+/// Counts and metrics of an interval or of the whole measurement.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// Which interval, counted from 0; none for the total.
+    /// Index of the interval, counted from 0; none for the total.
     pub index: Option<u64>,
-    /// How many intervals it covers: one, but for the total and for a silence.
+    /// Number of intervals covered: one, except for the total and for a silence.
     pub intervals: u64,
-    /// When it begins.
+    /// Start.
     pub start: Instant,
-    /// How long it lasts (M): whole intervals, but for the interval under way.
+    /// Length (M): whole intervals, except for the interval under way.
     pub length: Duration,
-    /// What was counted.
+    /// Counts.
     pub measures: Measures,
-    /// What follows from it.
+    /// Metrics computed from the counts.
     pub metrics: [Metric; 13],
-    /// What was not as it should be.
+    /// Anomalies met.
     pub oddities: Oddities,
 }
 
-/// What was counted so far.
+/// Counts up to now.
 #[derive(Clone, Debug)]
 struct Sum {
     measures: Measures,
@@ -54,7 +53,7 @@ impl Sum {
         self.oddities.add(Class::Truncated, "user data", frames.cut);
     }
 
-    /// Whether nothing was counted.
+    /// True if nothing was counted.
     fn is_nothing(&self) -> bool {
         let Measures { link, network, traffic, .. } = &self.measures;
         [link.lpdus, link.unseen, network.npdus, network.unseen] == [0; 4]
@@ -77,7 +76,7 @@ struct Span {
     intervals: u64,
 }
 
-/// Intervals that are over and have not been taken.
+/// Interval that is over and has not been taken.
 #[derive(Clone, Debug)]
 struct Over {
     index: u64,
@@ -88,27 +87,27 @@ struct Over {
     sum: Sum,
 }
 
-/// The interval under way.
+/// Interval under way.
 #[derive(Clone, Copy, Debug)]
 struct Current {
     index: u64,
     start: Instant,
     end: Instant,
-    /// Until then no interval ends and no second.
+    /// Earlier of the ends of this interval and of the second under way.
     until: Instant,
-    /// The latest time heard of.
+    /// Latest time known.
     last: Instant,
-    /// Whether any time in it was heard of.
+    /// True if a frame or a clock reached this interval.
     is_begun: bool,
 }
 
-/// When the second after this time begins.
+/// Start of the next whole second.
 fn next_second(at: Instant) -> Instant {
     const SECOND: u64 = 1_000_000_000;
     Instant::from_nanos((at.as_nanos() / SECOND + 1).saturating_mul(SECOND))
 }
 
-/// Counts, interval by interval and in total.
+/// Counters of each interval and of the total.
 #[derive(Clone, Debug)]
 pub(crate) struct Intervals {
     length_nanos: u64,
@@ -121,9 +120,9 @@ pub(crate) struct Intervals {
     frames: Frames,
     total: Sum,
     over: VecDeque<Over>,
-    /// Sights as they come, where somebody wants them.
-    witness: Option<Vec<Sight>>,
-    /// Whether frames hold user data.
+    /// Observations of the frame, where the caller asked for them.
+    witness: Option<Vec<Observation>>,
+    /// True if frames hold user data.
     has_data: bool,
 }
 
@@ -149,64 +148,68 @@ impl Intervals {
         }
     }
 
-    /// Whether frames hold user data.
+    /// True if frames hold user data.
     pub(crate) const fn has_data(&self) -> bool {
         self.has_data
     }
 
-    /// Notes whether frames hold user data from now on.
+    /// Sets whether the following frames hold user data.
     pub(crate) const fn expect_data(&mut self, has_data: bool) {
         self.has_data = has_data;
     }
 
-    pub(crate) fn observe(&mut self, sight: &Sight) {
-        self.sum.measures.observe(sight);
+    pub(crate) fn observe(&mut self, observation: &Observation) {
+        self.sum.measures.observe(observation);
     }
 
     pub(crate) const fn oddities(&mut self) -> &mut Oddities {
         &mut self.sum.oddities
     }
 
-    /// Where what is found in the interval under way goes.
+    /// Sink for observations of the interval under way.
     pub(crate) const fn sink(&mut self) -> Sink<'_> {
         let Sum { measures, oddities } = &mut self.sum;
         Sink { measures, oddities, witness: self.witness.as_mut(), has_data: self.has_data }
     }
 
-    /// Where ordinary frames of the second under way go.
+    /// Batch of common frames of the second under way.
     pub(crate) const fn frames(&mut self) -> &mut Frames {
         &mut self.frames
     }
 
-    /// Whether somebody wants to know what a frame was.
+    /// True if the observations of each frame are recorded.
     pub(crate) const fn is_witnessed(&self) -> bool {
         self.witness.is_some()
     }
 
-    /// Where what is found in ordinary frames goes, which nobody wants to know one by one.
+    /// Sink of common frames, whose observations are not recorded one by one.
     #[inline]
     pub(crate) const fn unwitnessed(&mut self) -> Sink<'_> {
         let Sum { measures, oddities } = &mut self.sum;
         Sink { measures, oddities, witness: None, has_data: self.has_data }
     }
 
-    /// Keeps sights from now on, in this list, or no more; gives back what was kept so far.
-    pub(crate) const fn witness(&mut self, list: Option<Vec<Sight>>) -> Option<Vec<Sight>> {
+    /// Records observations in `list` from now on, or stops if there is none; returns the previous
+    /// list.
+    pub(crate) const fn witness(
+        &mut self,
+        list: Option<Vec<Observation>>,
+    ) -> Option<Vec<Observation>> {
         core::mem::replace(&mut self.witness, list)
     }
 
-    /// Which interval is under way.
+    /// Index of the interval under way.
     pub(crate) fn index(&self) -> Option<u64> {
         self.current.map(|current| current.index)
     }
 
-    /// Whether the interval or the second under way is over at this time.
+    /// True if the interval or the second under way is over at this time.
     pub(crate) fn turns_by(&self, at: Instant) -> bool {
         self.current.is_some_and(|current| at >= current.until)
     }
 
-    /// Takes notice of the time, if it is one within the second and the interval under way and not earlier than
-    /// before; whether it is.
+    /// Advances to `at` if that lies in the second and the interval under way and time does not run
+    /// backwards. Returns false, without effect, otherwise.
     #[inline]
     pub(crate) fn goes_on(&mut self, at: Instant) -> bool {
         let Some(current) = &mut self.current else { return false };
@@ -217,8 +220,8 @@ impl Intervals {
         goes_on
     }
 
-    /// Takes notice of the time, and gives it back as it counts: never earlier than before. None
-    /// where it lies before the origin.
+    /// Advances to the time of a frame and returns the time as it counts: never earlier than
+    /// before. None if it lies before the origin.
     pub(crate) fn tick(&mut self, at: Instant) -> Option<Instant> {
         let origin = *self.origin.get_or_insert(at);
         if at < origin {
@@ -250,14 +253,14 @@ impl Intervals {
         Some(at)
     }
 
-    /// Has the sum hold all frames.
+    /// Adds the batched frames to the sum.
     pub(crate) fn count_frames(&mut self) {
         if let Some(current) = &self.current {
             self.sum.frames(current.last, &core::mem::take(&mut self.frames));
         }
     }
 
-    /// Takes notice that it is now at least this late, once measuring has begun.
+    /// Advances the time to at least `now`, once measuring has begun.
     pub(crate) fn advance(&mut self, now: Instant) {
         let last = self.current.map(|current| current.last).or(self.origin);
         if last.is_none_or(|last| now < last) {
@@ -265,7 +268,7 @@ impl Intervals {
         }
         let before = self.current.map(|current| current.index);
         self.tick(now);
-        // An interval that begins just now has not been heard of.
+        // An interval that begins at `now` is not begun yet.
         if let Some(current) = &mut self.current
             && before.is_some_and(|before| before != current.index)
         {
@@ -298,7 +301,7 @@ impl Intervals {
         }
     }
 
-    /// Keeps intervals that are over; a silence goes on with the silence before it.
+    /// Queues an interval that is over; a silence extends the silence before it.
     fn push(&mut self, over: Over) {
         if let Some(last) = self.over.back_mut().filter(|last| last.is_silent && over.is_silent) {
             last.intervals += over.intervals;
@@ -311,7 +314,7 @@ impl Intervals {
         self.over.push_back(over);
     }
 
-    /// The oldest interval that is over and has not been taken.
+    /// Takes the oldest interval that is over.
     #[inline]
     pub(crate) fn take(&mut self) -> Option<Report> {
         if self.over.is_empty() { None } else { self.take_one() }
@@ -324,17 +327,18 @@ impl Intervals {
         Some(sum.report(Some(index), Span { start, length, intervals }, self.channel))
     }
 
-    /// The latest time heard of.
+    /// Latest time known.
     pub(crate) fn last(&self) -> Option<Instant> {
         self.current.map(|current| current.last)
     }
 
-    /// When the first interval begins, once that is known.
+    /// Start of the first interval, once known.
     pub(crate) const fn began(&self) -> Option<Instant> {
         self.origin
     }
 
-    /// The interval under way, up to the latest time heard of; `more` adds what was not counted yet.
+    /// Interval under way, up to the latest time known; `more` adds the batches that are not
+    /// counted yet.
     pub(crate) fn under_way(&self, more: impl FnOnce(&mut Traffic)) -> Option<Report> {
         let Current { index, start, last, .. } = self.current.filter(|current| current.is_begun)?;
         let span = Span { start, length: last.since(start), intervals: 1 };
@@ -344,7 +348,7 @@ impl Intervals {
         Some(sum.report(Some(index), span, self.channel))
     }
 
-    /// Closes the interval under way, and gives the total.
+    /// Closes the interval under way, and returns the total.
     pub(crate) fn finish(&mut self) -> Report {
         self.count_frames();
         if let Some(current) = self.current.filter(|current| current.is_begun) {
@@ -354,7 +358,7 @@ impl Intervals {
             }
         }
         let mut total = self.total.clone();
-        // What was met outside every interval: frames before the origin.
+        // Oddities outside every interval: frames before the origin.
         total.oddities.merge(&self.sum.oddities);
         let intervals = self.current.map_or(0, |current| current.index);
         let length = Duration::from_nanos(self.length_nanos.saturating_mul(intervals));
@@ -377,7 +381,7 @@ mod tests {
 
     fn frame(intervals: &mut Intervals, seconds: u64) {
         if let Some(at) = intervals.tick(Instant::from_nanos(seconds * SECOND)) {
-            intervals.observe(&Sight::Lpdu { at, octets: 100, llc: None });
+            intervals.observe(&Observation::Lpdu { at, octets: 100, llc: None });
         }
     }
 
@@ -439,7 +443,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_heard_is_no_interval() {
+    fn no_frames_give_no_interval() {
         let mut intervals = intervals(None);
         assert_eq!(intervals.finish().length, Duration::ZERO);
         assert!(intervals.take().is_none() && intervals.under_way(|_| {}).is_none());
@@ -455,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_under_way_lasts_as_long_as_was_heard() {
+    fn the_interval_under_way_ends_with_the_latest_time() {
         let mut intervals = intervals(Some(0));
         frame(&mut intervals, 14);
         let report = intervals.under_way(|_| {}).unwrap();
@@ -463,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_ends_intervals_but_neither_begins_measuring_nor_steps_back() {
+    fn a_clock_ends_intervals_but_never_begins_measuring() {
         let at = |seconds: u64| Instant::from_nanos(seconds * SECOND);
         let mut intervals = intervals(None);
         intervals.advance(at(1));

@@ -1,19 +1,20 @@
-//! Frames in, measures out: what the frames of a network tell of its transport connections.
+//! Passive meter: measures of a network's transport connections, computed from its frames.
 //!
-//! A [`Meter`] is given frames with their times, from a capture file, a live port or a simulated
-//! wire: it cannot tell which. It follows every transport connection, counts what it sees interval
-//! by interval, and computes the metrics of NBSIR 85-3104 from the counts. It knows no time but
-//! that of the frames, and its memory is bounded whatever they hold.
+//! A [`Meter`] receives frames with their times, from a capture file, a live port or a simulated
+//! wire; the source makes no difference. It follows every transport connection, counts PDUs in each
+//! interval, and computes the metrics of NBSIR 85-3104 from the counts. The times of frames are its
+//! only clock, and its memory is bounded for any input.
 //!
 //! ```text
 //! frame -> wire::dissect -> reassembly of CLNP segments, or stream (TCP) and its TPKTs
-//!       -> TPDUs -> track (of which connection?) -> Sight -> measure -> metric
+//!       -> TPDUs -> track (of which connection?) -> Observation -> measure -> metric
 //! ```
 //!
-//! Frames as most are take a shorter way, which counts the same: `track::plain` and `stream::plain`.
+//! Common frames take a fast path with identical results: `track::fast_path` and
+//! `stream::fast_path`.
 //!
-//! To add a measure: one file in `measure`, and one field with its lines in `measure::Traffic`, where hosts have it, or in
-//! `measure::Measures`.
+//! To add a measure: one file in `measure`, and one field with its lines in `measure::Traffic`,
+//! where hosts have it, or in `measure::Measures`.
 #![forbid(unsafe_code)]
 
 pub mod delay;
@@ -21,20 +22,21 @@ pub mod delay;
 mod draw;
 mod host;
 mod interval;
+mod lru_slab;
 pub mod measure;
-mod memo;
 pub mod metric;
-mod moment;
 mod nsdu;
+pub mod observation;
 pub mod oddity;
+mod packed_instant;
 mod reassembly;
-pub mod sight;
-mod slab;
+pub mod registry;
 mod stream;
 mod track;
 pub mod transit;
 #[cfg(test)]
 mod trial;
+mod two_way_cache;
 pub mod user;
 
 pub use host::{Address, Host};
@@ -44,39 +46,40 @@ pub use track::{Direction, Known as Connection, Numbers, State};
 use core::time::Duration;
 use host::Hosts;
 use interval::Intervals;
+use observation::Observation;
 use oddity::{Class, Oddities};
 use reassembly::{Reassembly, Whole};
-use sight::Sight;
 use stream::Streams;
-use track::{Party, Passage, Plain, Tracker};
+use track::{CommonFrame, Party, Passage, Tracker};
 use wire::dissect::{Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// How to measure.
+/// Settings of a meter.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// How long an interval lasts.
+    /// Length of an interval.
     pub interval: Duration,
-    /// When the first interval begins; with the first frame where there is none.
+    /// Start of the first interval; the time of the first frame if none is set.
     pub origin: Option<Instant>,
-    /// What the channel can carry, for the metrics that relate to it.
+    /// Capacity of the channel, for the metrics that relate to it.
     pub channel: BitRate,
-    /// How many connections are followed at a time, and how many of TCP.
+    /// Limit on the transport connections, and on the TCP connections, followed at the same time.
     pub maximum_connections: usize,
-    /// How many hosts have measures of their own; what others send and receive counts together.
+    /// Limit on the hosts that have measures of their own; the traffic of all other hosts is
+    /// summed.
     pub maximum_hosts: usize,
-    /// The largest size of each class of sizes but the last, in octets, ascending.
+    /// Largest size of each class of sizes but the last, in octets, ascending.
     pub bounds_octets: [u64; 9],
-    /// After what silence a connection is forgotten.
+    /// Silence after which a connection is evicted.
     pub silence: Duration,
-    /// Seeds the table of connections; results do not depend on it.
+    /// Seed of the hash of the connection table; results do not depend on it.
     pub seed: u64,
 }
 
 impl Settings {
     /// Intervals of this length on a channel of 10 Mbit/s, from the first frame on; 16,384
-    /// connections, forgotten after five minutes; 1,024 hosts.
+    /// connections, evicted after five minutes of silence; 1,024 hosts.
     #[must_use]
     pub const fn every(interval: Duration) -> Self {
         Self {
@@ -92,39 +95,39 @@ impl Settings {
     }
 }
 
-/// What a meter saw in a frame.
+/// Observations and oddities of one frame.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Remarks {
-    /// Segments and TPDUs, and the times that ended with them, in the order in which they counted. What a
-    /// frame released that was held before it, beyond a gap, is here too.
-    pub sights: Vec<Sight>,
-    /// What was not as it should be.
+    /// Segments, TPDUs and the delays that ended with them, in the order in which they were
+    /// counted. Includes segments that were held beyond a gap and that this frame released.
+    pub observations: Vec<Observation>,
+    /// Anomalies of the frame.
     pub oddities: Oddities,
 }
 
-/// What the frames of a capture hold.
+/// Content of captured frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Content {
-    /// All that was sent, unless a capture cut it.
+    /// The whole frame, unless the snap length of the capture cut it.
     #[default]
     Whole,
-    /// Headers: user data was left out on purpose.
+    /// Headers only: user data was omitted on purpose.
     Headers,
 }
 
-/// A passive meter.
+/// Passive meter.
 #[derive(Clone, Debug)]
 pub struct Meter {
     reassembly: Reassembly,
     streams: Streams,
     tracker: Tracker,
     intervals: Intervals,
-    /// The latest time it heard of, once nothing comes any more.
+    /// Latest time known, set once the last frame has arrived.
     until: Option<Instant>,
 }
 
 impl Meter {
-    /// A meter that has seen nothing yet.
+    /// Creates a meter without counts.
     #[must_use]
     pub fn new(settings: Settings) -> Self {
         let Settings { interval, origin, channel, maximum_connections, .. } = settings;
@@ -139,45 +142,49 @@ impl Meter {
         }
     }
 
-    /// Notes what frames hold from now on. User data that is missing from frames of headers is no oddity.
+    /// Sets the content of the following frames. Missing user data is no oddity in frames of
+    /// headers.
     pub const fn expect(&mut self, content: Content) {
         self.intervals.expect_data(matches!(content, Content::Whole));
     }
 
-    /// Takes notice of a frame of which `octets` were captured and `original_octets` were on the
-    /// wire.
+    /// Counts a frame of which `octets` were captured and `original_octets` were on the wire.
     pub fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         let Some(at) = self.tick(at) else { return };
         if self.intervals.is_witnessed() {
             return self.dissect(at, link, octets, original_octets);
         }
-        // A length of 802.3 begins with five at the most, a type with more.
-        let is_plain = match octets.get(12) {
-            Some(..=5) => {
-                Plain::of(link, octets, original_octets).is_some_and(|plain| self.plain(at, &plain))
-            }
-            _ => stream::Plain::of(link, octets, original_octets)
-                .is_some_and(|plain| self.segment_in_turn(at, &plain)),
+        // An 802.3 length begins with an octet of 5 at most, an EtherType with a greater one.
+        let may_be_common = match octets.get(12) {
+            Some(..=5) => CommonFrame::of(link, octets, original_octets)
+                .is_some_and(|frame| self.common_frame(at, &frame)),
+            _ => stream::CommonSegment::of(link, octets, original_octets)
+                .is_some_and(|segment| self.segment_in_turn(at, &segment)),
         };
-        if !is_plain {
+        if !may_be_common {
             self.dissect(at, link, octets, original_octets);
         }
     }
 
-    /// A segment of a TCP stream that is as most are; whether it was.
+    /// Counts a TCP segment on the fast path; returns false if it must be dissected.
     #[inline]
-    fn segment_in_turn(&mut self, at: Instant, plain: &stream::Plain<'_>) -> bool {
-        let is_plain =
-            self.streams.plain(at, plain, &mut self.tracker, &mut self.intervals.unwitnessed());
-        if is_plain {
-            let octets = plain.lpdu_octets as u64;
-            let is_cut = plain.is_cut() && self.intervals.has_data();
-            self.intervals.frames().segment(octets, plain.stream_octets(), is_cut);
+    fn segment_in_turn(&mut self, at: Instant, segment: &stream::CommonSegment<'_>) -> bool {
+        let may_be_common = self.streams.common_segment(
+            at,
+            segment,
+            &mut self.tracker,
+            &mut self.intervals.unwitnessed(),
+        );
+        if may_be_common {
+            let octets = segment.lpdu_octets as u64;
+            let is_cut = segment.is_cut() && self.intervals.has_data();
+            self.intervals.frames().segment(octets, segment.stream_octets(), is_cut);
         }
-        is_plain
+        may_be_common
     }
 
-    /// Takes notice of the time, and gives it back as it counts, as [`Intervals::tick`] does.
+    /// Advances to the time of a frame and returns the time as it counts, as [`Intervals::tick`]
+    /// does.
     #[inline]
     fn tick(&mut self, at: Instant) -> Option<Instant> {
         if self.intervals.goes_on(at) {
@@ -189,27 +196,28 @@ impl Meter {
         self.intervals.tick(at)
     }
 
-    /// Has the interval under way count all that was seen in it: before it ends, and at the end of each second.
+    /// Adds the pending batches to the interval under way: before it ends, and at the end of each
+    /// second.
     fn settle(&mut self) {
         self.tracker.settle(&mut self.intervals.sink().measures.traffic);
     }
 
-    /// A frame that is as most are; whether it was.
+    /// Counts a frame on the fast path; returns false if it must be dissected.
     #[inline]
-    fn plain(&mut self, at: Instant, plain: &Plain<'_>) -> bool {
-        let is_plain = self.tracker.plain(at, plain, &mut self.intervals.unwitnessed());
-        if is_plain {
-            let is_cut = plain.is_cut() && self.intervals.has_data();
-            self.intervals.frames().datagram(plain.lpdu_octets as u64, is_cut);
+    fn common_frame(&mut self, at: Instant, frame: &CommonFrame<'_>) -> bool {
+        let is_common = self.tracker.common_frame(at, frame, &mut self.intervals.unwitnessed());
+        if is_common {
+            let is_cut = frame.is_cut() && self.intervals.has_data();
+            self.intervals.frames().datagram(frame.lpdu_octets as u64, is_cut);
         }
-        is_plain
+        is_common
     }
 
-    /// A frame of any kind.
+    /// Dissects and counts a frame of any kind.
     fn dissect(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         let Levels { lpdu_octets, npdu_octets, llc, nsdu } = levels(link, octets, original_octets);
         if let Some(octets) = lpdu_octets {
-            self.intervals.observe(&Sight::Lpdu { at, octets: octets as u64, llc });
+            self.intervals.observe(&Observation::Lpdu { at, octets: octets as u64, llc });
         }
         let has_transport = matches!(nsdu, Ok(_) | Err(NoNsdu::Stream(_)));
         if has_transport {
@@ -218,7 +226,7 @@ impl Meter {
             measures.network.unseen += u64::from(npdu_octets.is_none());
         }
         if let Some(octets) = npdu_octets {
-            self.intervals.observe(&Sight::Npdu { octets: octets as u64 });
+            self.intervals.observe(&Observation::Npdu { octets: octets as u64 });
         }
         match nsdu {
             Ok(nsdu) => match nsdu.segment {
@@ -236,8 +244,8 @@ impl Meter {
         }
     }
 
-    /// Takes notice of a frame as [`Meter::observe`] does, and tells what it was, in place of what
-    /// `remarks` held.
+    /// Counts a frame as [`Meter::observe`] does, and replaces the content of `remarks` with its
+    /// observations and oddities.
     pub fn observe_remarking(
         &mut self,
         at: Instant,
@@ -246,47 +254,47 @@ impl Meter {
         original_octets: usize,
         remarks: &mut Remarks,
     ) {
-        let mut sights = core::mem::take(&mut remarks.sights);
-        sights.clear();
-        // What was cut of frames before is not this frame's.
+        let mut observations = core::mem::take(&mut remarks.observations);
+        observations.clear();
+        // User data cut from earlier frames is not charged to this frame.
         self.intervals.count_frames();
         let (interval, before) = (self.intervals.index(), self.intervals.oddities().clone());
-        self.intervals.witness(Some(sights));
+        self.intervals.witness(Some(observations));
         self.observe(at, link, octets, original_octets);
-        remarks.sights = self.intervals.witness(None).unwrap_or_default();
-        // The oddities of a new interval count from none.
+        remarks.observations = self.intervals.witness(None).unwrap_or_default();
+        // The oddities of a new interval start from zero.
         let is_same = self.intervals.index() == interval || interval.is_none();
         let now = self.intervals.oddities();
         remarks.oddities = if is_same { now.since(&before) } else { now.clone() };
     }
 
-    /// Takes notice that it is now at least this late, so that intervals end on a silent network
-    /// too. Does nothing before the origin.
+    /// Advances the time to at least `now`, so that intervals end on a silent network too. Does
+    /// nothing before the origin.
     pub fn advance(&mut self, now: Instant) {
         self.settle();
         self.intervals.advance(now);
     }
 
-    /// The oldest interval that is over and has not been taken. To be taken as they come: a meter
-    /// keeps some hundred thousand, then drops the oldest.
+    /// Takes the oldest interval that is over. Call it as intervals end: a meter keeps some hundred
+    /// thousand, then drops the oldest.
     #[inline]
     pub fn take_interval(&mut self) -> Option<Report> {
         self.intervals.take()
     }
 
-    /// When measuring began; none before the first frame, unless that was set.
+    /// Start of the first interval; none before the first frame, unless the origin was set.
     #[must_use]
     pub const fn began(&self) -> Option<Instant> {
         self.intervals.began()
     }
 
-    /// The interval under way, up to the last frame; its length is the time since it began.
+    /// Interval under way, up to the last frame; its length is the time since it began.
     #[must_use]
     pub fn under_way(&self) -> Option<Report> {
-        self.intervals.under_way(|all| self.tracker.tell(all))
+        self.intervals.under_way(|all| self.tracker.add_pending_to(all))
     }
 
-    /// Ends the interval under way, which lasts its full length, and gives the total of all
+    /// Ends the interval under way, which counts with its full length, and returns the total of all
     /// intervals. The last interval can be taken afterwards.
     pub fn finish(&mut self) -> Report {
         self.settle();
@@ -298,34 +306,34 @@ impl Meter {
         self.intervals.finish()
     }
 
-    /// Octets of TCP streams that are held until those before them pass or are given up: at the most
-    /// 16 MiB and one segment.
+    /// Octets of TCP streams held beyond gaps, until the gaps are filled or given up: at most 16
+    /// MiB and one segment.
     #[must_use]
     pub fn held_octets(&self) -> usize {
         self.streams.held_octets()
     }
 
-    /// How many connections are being followed, those that ended lately included.
+    /// Number of connections followed, including those that ended recently.
     #[must_use]
     pub fn connections(&self) -> usize {
         self.tracker.connections()
     }
 
-    /// Each connection that is being followed, those that ended lately included, as it is at the latest time
-    /// heard of: a window that is closed counts until then.
+    /// Connections followed, including those that ended recently, as of the latest time known: a
+    /// closed window counts up to that time.
     pub fn each_connection(&self) -> impl Iterator<Item = Connection> {
         let streams = &self.streams;
         self.tracker.known(self.last().unwrap_or_default(), |ends| streams.carried(ends))
     }
 
-    /// The latest time it heard of; none before the first.
+    /// Latest time known; none before the first frame.
     #[must_use]
     pub fn last(&self) -> Option<Instant> {
         self.until.or_else(|| self.intervals.last())
     }
 
-    /// Each connection that was heard or came to a state since, or whose window is closed, as it is at
-    /// `now`: a window that is closed counts until then.
+    /// Connections with a TPDU or a change of state at or after `since`, or with a closed window,
+    /// as of `now`: a closed window counts up to that time.
     pub fn each_active_connection(
         &self,
         since: Instant,
@@ -335,23 +343,23 @@ impl Meter {
         self.tracker.active(since, now, |ends| streams.carried(ends))
     }
 
-    /// The connection that had to be forgotten first, for its silence or for want of room, and has not
-    /// been taken. To be taken as they come: a meter keeps some thousand.
+    /// Takes the oldest connection that was evicted, for its silence or to make room. Call it
+    /// regularly: a meter keeps some thousand.
     #[inline]
     pub fn take_connection(&mut self) -> Option<Connection> {
-        if let Some(stream) = self.tracker.forgotten_stream() {
+        if let Some(stream) = self.tracker.evicted_stream() {
             self.streams.hand_over(&stream, &mut self.tracker);
         }
-        self.tracker.take_forgotten()
+        self.tracker.take_evicted()
     }
 
-    /// Each host with what it sent and received since measuring began, in the order in which they were
-    /// met.
+    /// Hosts with the traffic that each sent and received since measuring began, in the order of
+    /// their first TPDU.
     pub fn each_host(&self) -> impl Iterator<Item = Host> {
         self.tracker.hosts(self.last().unwrap_or_default(), self.streams.each_carried())
     }
 
-    /// A segment; the TPDUs of its NSDU pass when the last of it does.
+    /// Processes a CLNP segment; the TPDUs of its NSDU pass when its last segment does.
     fn segment(&mut self, at: Instant, nsdu: &Nsdu<'_>, segment: Segment) {
         let oddities = self.intervals.oddities();
         let Some(whole) = self.reassembly.take(at, nsdu, segment, oddities) else { return };

@@ -1,37 +1,37 @@
 //! The thirteen metrics of NBSIR 85-3104, section IV, under the paper's symbols.
 //!
-//! Each is a quotient of two measures, or of a measure and the time it took. A quotient by nothing
-//! is no number: such a metric has no value, which is not the same as zero.
+//! Each is a quotient of two measures, or of a measure and the measured time. If the denominator is
+//! zero, a metric has no value, which is not the same as zero.
 
-use crate::measure::{Measure as _, Measures, Traffic, Transport};
+use crate::measure::{Measures, Traffic, Transport};
 use core::time::Duration;
 use wire::units::BitRate;
 
-/// What a metric is computed from.
+/// Input of the metrics.
 #[derive(Clone, Copy, Debug)]
 pub struct Basis<'a> {
-    /// What was measured.
+    /// Measures of the interval.
     pub measures: &'a Measures,
-    /// Over how long (M).
+    /// Length of the interval (M).
     pub length: Duration,
-    /// What the channel could carry (R).
+    /// Capacity of the channel (R).
     pub channel: BitRate,
 }
 
-/// What a metric means.
+/// Definition of a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct Definition {
     /// The paper's symbol.
     pub symbol: &'static str,
-    /// What it is called.
+    /// Name.
     pub name: &'static str,
-    /// What it is counted in; `1` for a plain ratio.
+    /// Unit; `1` for a dimensionless ratio.
     pub unit: &'static str,
-    /// The number of its equation in the paper.
+    /// Number of its equation in the paper.
     pub equation: u8,
-    /// The equation, in words of the measures.
+    /// Equation, in names of the measures.
     pub formula: &'static str,
-    /// What must not be read into it.
+    /// Limits of its interpretation.
     pub cannot_tell: &'static str,
     quotient: fn(&Basis<'_>) -> (f64, f64),
 }
@@ -39,15 +39,15 @@ pub struct Definition {
 /// A metric and its value.
 #[derive(Clone, Copy, Debug)]
 pub struct Metric {
-    /// What it means.
+    /// Definition.
     pub definition: &'static Definition,
-    /// Its value; none where it would be a quotient by nothing.
+    /// Value; none if the denominator is zero.
     pub value: Option<f64>,
 }
 
 impl Definition {
-    /// The value of this metric; none where it would be a quotient by nothing, or where the tap cannot see the
-    /// layer that it is of.
+    /// Value of this metric; none if the denominator is zero, or if the tap cannot see the layer of
+    /// the metric.
     #[must_use]
     pub fn value(&self, basis: &Basis<'_>) -> Option<f64> {
         if self.is_unseen(basis) {
@@ -57,7 +57,7 @@ impl Definition {
         (divisor > 0.0).then(|| dividend / divisor)
     }
 
-    /// Whether it is made of measures of a layer that the tap cannot see.
+    /// True if the metric needs measures of a layer that the tap cannot see.
     fn is_unseen(&self, basis: &Basis<'_>) -> bool {
         let Measures { link, network, .. } = basis.measures;
         match self.symbol {
@@ -78,9 +78,9 @@ pub fn metrics(basis: &Basis<'_>) -> [Metric; 13] {
     })
 }
 
-/// The metrics of a host, or of a side of a connection, that relate its TPDUs to each other: E_T, R_OM, R_OA,
-/// R_RD, R_RA and S_D of what it sent, but R_OM of what it sent and received, as in the paper's Tables 6
-/// and 7. The others are the channel's.
+/// Metrics of a host, or of a side of a connection, that relate its TPDUs to each other: E_T, R_OM,
+/// R_OA, R_RD, R_RA and S_D of what it sent, except R_OM, which covers what it sent and received,
+/// as in the paper's Tables 6 and 7. The remaining metrics are those of the channel.
 #[must_use]
 pub fn ratios(sent: &Transport, received: &Transport) -> [Metric; 6] {
     let of = |transport: Transport| {
@@ -99,10 +99,10 @@ pub fn ratios(sent: &Transport, received: &Transport) -> [Metric; 6] {
     })
 }
 
-/// The metrics that [`ratios`] gives.
+/// Metrics that [`ratios`] returns.
 pub const RATIOS: [&str; 6] = ["E_T", "R_OM", "R_OA", "R_RD", "R_RA", "S_D"];
 
-/// Counts as the numbers formulas take; exact up to 2^53.
+/// Converts a count for a formula; exact up to 2^53.
 #[expect(clippy::cast_precision_loss, reason = "a count beyond 2^53 octets would take years")]
 const fn float(count: u64) -> f64 {
     count as f64
@@ -132,7 +132,7 @@ fn capacity_bits(basis: &Basis<'_>) -> f64 {
     basis.length.as_secs_f64() * float(basis.channel.bits_per_second())
 }
 
-/// The metrics, in the order of the paper's Table 5.
+/// Metrics in the order of the paper's Table 5.
 pub static METRICS: [Definition; 13] = [
     Definition {
         symbol: "T_L",
@@ -275,6 +275,7 @@ pub static METRICS: [Definition; 13] = [
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::registry::Measure;
 
     #[test]
     fn a_layer_that_the_tap_cannot_see_has_no_metrics() {
@@ -285,8 +286,8 @@ mod tests {
         let of = |symbol| found.iter().find(|metric| metric.definition.symbol == symbol).unwrap();
         assert_eq!(["T_L", "U_C"].map(|symbol| of(symbol).value), [None; 2]);
         assert_eq!(["T_T", "E_C"].map(|symbol| of(symbol).value), [Some(0.0); 2]);
-        assert!(measures.is_unseen("lpdus") && measures.is_unseen("npdu_octets"));
-        assert!(!measures.is_unseen("tpdus"));
+        assert!([Measure::Lpdus, Measure::NpduOctets].into_iter().all(|of| measures.is_unseen(of)));
+        assert!(!measures.is_unseen(Measure::Tpdus));
     }
 
     #[test]

@@ -1,11 +1,11 @@
-//! The TPDUs of an NSDU, one after the other, each to its connection and its measures.
+//! TPDUs of an NSDU: each goes to its connection and its measures.
 
 use crate::oddity::Class;
 use crate::track::{Discarded, Passage, Sink, Tracker};
 use wire::tp;
 
-/// Takes notice of an NSDU of which the front is at hand and so many octets behind it are not; the
-/// flag tells whether it was the capture that left them out.
+/// Counts the TPDUs of an NSDU that begins with `octets`. `missing_octets` more follow that are not
+/// available; `is_cut` is true if the capture cut them.
 pub(crate) fn observe(
     tracker: &mut Tracker,
     passage: Passage,
@@ -13,7 +13,7 @@ pub(crate) fn observe(
     (missing_octets, is_cut): (usize, bool),
     sink: &mut Sink<'_>,
 ) {
-    // Octets not at hand belong to the last TPDU, if it is one that reaches to the end.
+    // Missing octets belong to the last TPDU, if it may reach to the end of the NSDU.
     let mut unaccounted_octets = missing_octets;
     for raw in tp::tpdus(octets) {
         let raw = match raw {

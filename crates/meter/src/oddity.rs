@@ -1,31 +1,31 @@
-//! What a meter meets that is not as it should be, counted by name.
+//! Anomalies that a meter meets, counted by name.
 //!
-//! A meter never stops for what it sees. It counts it, so that whoever reads the measures can tell
-//! how much they leave out. The names are part of the program, so there are only so many.
+//! A meter never stops at an anomaly. It counts it, so that a reader of the measures sees how much
+//! they leave out. The names are constants of the program, so their number is bounded.
 
 use std::collections::BTreeMap;
 
-/// What kind of oddity.
+/// Class of an oddity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Class {
-    /// A field that cannot be what stands there; counted under the field's name.
+    /// Field with an impossible value; counted under the field's name.
     Malformed,
-    /// Frames of other protocols; counted under what they are.
+    /// Frames of other protocols; counted under the protocol's name.
     Foreign,
-    /// Octets that the capture left out.
+    /// Octets missing from the capture.
     Truncated,
-    /// TPDUs that could not be assigned to a connection; counted under their kind.
+    /// TPDUs that belong to no known connection; counted under their kind.
     Unassigned,
-    /// Things transport entities should not do, or that show that TPDUs were missed.
+    /// Violations by transport entities, and signs that TPDUs were missed.
     Transport,
-    /// What the meter itself gave up for want of room.
+    /// State that the meter gave up to stay within its limits.
     Meter,
-    /// Frame times that are not as they should be.
+    /// Frame times out of range or out of order.
     Time,
 }
 
 impl Class {
-    /// As it is printed.
+    /// Name in output.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -40,17 +40,17 @@ impl Class {
     }
 }
 
-/// How often each oddity was met.
+/// Count of each oddity.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Oddities(BTreeMap<(Class, &'static str), u64>);
 
 impl Oddities {
-    /// Counts one.
+    /// Counts one oddity.
     pub fn count(&mut self, class: Class, name: &'static str) {
         self.add(class, name, 1);
     }
 
-    /// Counts some; none makes no entry.
+    /// Counts `times` oddities; zero makes no entry.
     #[inline]
     pub fn add(&mut self, class: Class, name: &'static str, times: u64) {
         if times > 0 {
@@ -63,12 +63,12 @@ impl Oddities {
         *self.0.entry((class, name)).or_default() += times;
     }
 
-    /// Counts all of these too.
+    /// Adds the counts of another.
     pub fn merge(&mut self, more: &Self) {
         more.iter().for_each(|(class, name, times)| self.add(class, name, times));
     }
 
-    /// What was met since these, which must be a part of it.
+    /// Counts since `before`, an earlier state of the same counts.
     #[must_use]
     pub fn since(&self, before: &Self) -> Self {
         let mut since = Self::default();
@@ -78,18 +78,18 @@ impl Oddities {
         since
     }
 
-    /// How often this one was met.
+    /// Count of one oddity.
     #[must_use]
     pub fn get(&self, class: Class, name: &'static str) -> u64 {
         self.0.get(&(class, name)).copied().unwrap_or(0)
     }
 
-    /// Each that was met, in order of class and name.
+    /// Oddities with their counts, ordered by class and name.
     pub fn iter(&self) -> impl Iterator<Item = (Class, &'static str, u64)> {
         self.0.iter().map(|((class, name), times)| (*class, *name, *times))
     }
 
-    /// Whether none was met.
+    /// True if no oddity was counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

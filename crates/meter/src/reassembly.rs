@@ -1,11 +1,11 @@
-//! NSDUs that went in CLNP segments, put together again (ISO 8473 6.8).
+//! Reassembly of NSDUs from CLNP segments (ISO 8473 6.8).
 //!
-//! An NSDU is known by its two addresses and stations and its identifier. What is missing of it is
-//! kept as a list of holes. It is given up when the lifetime of the first segment that was seen
-//! is over, by the time of frames: a receiver would not take it either.
+//! An NSDU is identified by its two addresses and stations and its data unit identifier. Its
+//! missing octets are a list of holes. It is dropped when the lifetime of the first segment that
+//! was seen has expired, by frame time: a receiver would not accept it either.
 //!
-//! Bias: a copy of a segment of which the NSDU is complete already is the first of an NSDU that is
-//! never completed, and is counted as such. So is an NSDU of which one segment was lost on its way.
+//! Bias: a copy of a segment whose NSDU is already complete starts an NSDU that is never completed,
+//! and is counted as such. So is an NSDU of which one segment was lost on its way.
 
 use crate::oddity::{Class, Oddities};
 use core::iter;
@@ -15,42 +15,42 @@ use wire::addr::{Mac, Nsap};
 use wire::dissect::{Nsdu, Segment};
 use wire::time::Instant;
 
-/// NSDUs that are put together at a time; the oldest makes room for a further one.
+/// NSDUs reassembled at the same time; the oldest is evicted for a further one.
 const MOST: usize = 64;
-/// Segments begin at multiples of this (6.7).
+/// Segment offsets are multiples of this number of octets (6.7).
 const UNIT_OCTETS: usize = 8;
 
-/// What tells NSDUs apart.
+/// Key of an NSDU: addresses, identifier, stations.
 type Key = (Nsap, Nsap, u16, Mac, Mac);
 
-/// An NSDU of which some segments have been seen.
+/// NSDU of which some segments have been seen.
 #[derive(Clone, Debug)]
 struct Unit {
     began: Instant,
     ends: Instant,
     octets: Vec<u8>,
     holes: Vec<Range<usize>>,
-    /// From here on not all that was on the wire was captured.
+    /// Octets from the front up to the first that was not captured.
     captured_octets: usize,
 }
 
-/// A whole NSDU.
+/// Complete NSDU.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Whole {
-    /// What was captured of it, from the front.
+    /// Captured octets, from the front.
     pub octets: Vec<u8>,
-    /// Octets behind that.
+    /// Number of octets missing after them.
     pub missing_octets: usize,
 }
 
-/// All NSDUs of which some segments have been seen.
+/// NSDUs under reassembly.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reassembly {
     units: BTreeMap<Key, Unit>,
 }
 
 impl Reassembly {
-    /// Takes a segment; the NSDU, if it was the last part that was missing.
+    /// Adds a segment; returns the NSDU if the segment completed it.
     pub(crate) fn take(
         &mut self,
         at: Instant,
@@ -74,7 +74,7 @@ impl Reassembly {
             return None;
         }
         if !self.units.contains_key(&key) && self.units.len() >= MOST {
-            self.forget_oldest(oddities);
+            self.evict_oldest(oddities);
         }
         let unit = self.units.entry(key).or_insert_with(|| Unit {
             began: at,
@@ -92,7 +92,7 @@ impl Reassembly {
         Some(Whole { octets, missing_octets: nsdu_octets - captured_octets })
     }
 
-    /// Gives up what can no longer be completed.
+    /// Drops NSDUs whose lifetime has expired.
     fn expire(&mut self, now: Instant, oddities: &mut Oddities) {
         let before = self.units.len();
         self.units.retain(|_, unit| now < unit.ends);
@@ -100,13 +100,13 @@ impl Reassembly {
         oddities.add(Class::Transport, INCOMPLETE, over as u64);
     }
 
-    /// Gives up everything.
+    /// Drops all NSDUs.
     pub(crate) fn finish(&mut self, oddities: &mut Oddities) {
         oddities.add(Class::Transport, INCOMPLETE, self.units.len() as u64);
         self.units.clear();
     }
 
-    fn forget_oldest(&mut self, oddities: &mut Oddities) {
+    fn evict_oldest(&mut self, oddities: &mut Oddities) {
         let oldest = self.units.iter().min_by_key(|(_, unit)| unit.began).map(|(key, _)| *key);
         if let Some(key) = oldest {
             self.units.remove(&key);
@@ -115,11 +115,11 @@ impl Reassembly {
     }
 }
 
-/// An NSDU of which not all segments came.
+/// Name of the oddity of an NSDU that was never completed.
 const INCOMPLETE: &str = "NSDU not wholly seen";
 
 impl Unit {
-    /// Fills what lies between `start` and `end`, of which the first octets were captured.
+    /// Fills the hole between `start` and `end`, of which the first octets were captured.
     fn fill(&mut self, start: usize, end: usize, captured: &[u8]) {
         let captured_end = start + captured.len();
         if let Some(place) = self.octets.get_mut(start..captured_end) {
@@ -144,7 +144,7 @@ mod tests {
 
     const NSDU: [u8; 20] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20];
 
-    /// The octets of [`NSDU`] in this range, at so many milliseconds; `cut` of them not captured.
+    /// Octets of [`NSDU`] in this range, at `ms` milliseconds; `cut` of them were not captured.
     fn part(
         reassembly: &mut Reassembly,
         oddities: &mut Oddities,

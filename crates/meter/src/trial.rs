@@ -1,11 +1,11 @@
-//! What tests of both ways through the meter share: frames, and all that a meter tells.
+//! Shared by tests of the fast path and dissection: frames, and the complete results of a meter.
 
 use crate::Meter;
 use core::net::Ipv4Addr;
 use wire::addr::Mac;
 use wire::{ipv4, mac, tcp};
 
-/// The frame of a segment from one host of 10.0.0.0 to another, over IPv4 without options.
+/// Frame of a segment between two hosts of 10.0.0.0, over IPv4 without options.
 pub(crate) fn over_ipv4(
     segment: &tcp::Pdu<'_>,
     [from, to]: [u8; 2],
@@ -29,12 +29,12 @@ pub(crate) fn over_ipv4(
     frame
 }
 
-/// Ends measuring, and tells every interval, connection and host.
-pub(crate) fn all_told(mut meter: Meter) -> String {
+/// Ends measuring, and prints every interval, connection and host.
+pub(crate) fn all_results(mut meter: Meter) -> String {
     let total = meter.finish();
     let intervals: Vec<_> = core::iter::from_fn(|| meter.take_interval()).collect();
-    let forgotten: Vec<_> = core::iter::from_fn(|| meter.take_connection()).collect();
+    let evicted: Vec<_> = core::iter::from_fn(|| meter.take_connection()).collect();
     let known: Vec<_> = meter.each_connection().collect();
     let hosts: Vec<_> = meter.each_host().collect();
-    format!("{total:#?}{intervals:#?}{forgotten:#?}{known:#?}{hosts:#?}")
+    format!("{total:#?}{intervals:#?}{evicted:#?}{known:#?}{hosts:#?}")
 }

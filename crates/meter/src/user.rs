@@ -1,24 +1,24 @@
-//! Who is above transport: told by selectors and first octets, never by port alone.
+//! Application above transport, recognised by selectors and first octets, never by port alone.
 //!
-//! What tells: the text and the requests that RDP clients put into a CR; TSAP selectors that S7
+//! Evidence: the text and the requests that RDP clients put into a CR; TSAP selectors that S7
 //! stations use; the first octet of S7 PDUs; the object identifiers of application contexts in the
 //! first session PDU (MMS, X.400 in its versions, FTAM), and names that only ICCP has.
 //!
-//! Bias: what is encrypted or compressed cannot be told; a connection found under way tells less than
-//! one whose CR and first TSDU were seen; ICCP is MMS with names of its own, and is taken for MMS until
-//! one of them passes.
+//! Bias: encrypted or compressed data cannot be recognised; a connection found under way gives less
+//! evidence than one whose CR and first TSDU were seen; ICCP is MMS with names of its own, and is
+//! taken for MMS until one of them passes.
 
 use wire::tp::{Connect, Parameter};
 
-/// Who is above.
+/// Application above transport.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum User {
-    /// It cannot be told.
+    /// Not recognised.
     #[default]
     Unknown,
     /// S7 communication of programmable controllers.
     S7,
-    /// Its successor.
+    /// S7 communication plus, its successor.
     S7Plus,
     /// Manufacturing messages (ISO 9506), as in IEC 61850.
     Mms,
@@ -30,14 +30,14 @@ pub enum User {
     X400,
     /// Files (FTAM).
     Ftam,
-    /// Conferences (T.125) without a sign of what they are for.
+    /// Conferences (T.125) of unknown purpose.
     T125,
     /// Another application above the OSI session layer.
     Session,
 }
 
 impl User {
-    /// As it is printed.
+    /// Name in output.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -55,22 +55,22 @@ impl User {
     }
 }
 
-/// How sure that is.
+/// Confidence in the recognised application.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub enum Confidence {
-    /// Not at all.
+    /// None.
     #[default]
     None,
-    /// One octet or a selector says so.
+    /// Based on one octet or a selector.
     Guess,
-    /// Several octets say so.
+    /// Based on several octets.
     Likely,
-    /// A name or an object identifier says so.
+    /// Based on a name or an object identifier.
     Sure,
 }
 
 impl Confidence {
-    /// As it is printed.
+    /// Name in output.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -82,10 +82,11 @@ impl Confidence {
     }
 }
 
-/// Octets of a TSDU that are looked at.
+/// Octets of a TSDU that are examined.
 const LOOKED_AT_OCTETS: usize = 1_024;
 
-/// What a CR or CC tells; `header` is all of it, for users that put more there than parameters.
+/// Application that a CR or CC indicates. `header` is the whole header, because some applications
+/// put more than parameters there.
 pub(crate) fn of_connect(connect: &Connect<'_>, header: &[u8]) -> (User, Confidence) {
     if has(header, b"Cookie: msts") || has(connect.data, b"Cookie: msts") {
         return (User::Rdp, Confidence::Sure);
@@ -100,8 +101,8 @@ pub(crate) fn of_connect(connect: &Connect<'_>, header: &[u8]) -> (User, Confide
         let Parameter::CalledTsap(selector) = parameter else { continue };
         found = match selector {
             b"SIMATIC-ROOT-ES" | b"SIMATIC-ROOT-HMI" => (User::S7Plus, Confidence::Likely),
-            // Kind of connection (1 programmer, 2 operator, 3 other), then rack and slot; 0001 is
-            // what IEC 61850 stacks use too.
+            // Connection type (1 programmer, 2 operator, 3 other), then rack and slot; IEC 61850
+            // stacks use 0001 too.
             [1..=3, slot] if *slot > 1 && connect.class.class < 2 => (User::S7, Confidence::Guess),
             b"ICCP" | b"TASE2" => (User::Iccp, Confidence::Likely),
             _ => found,
@@ -110,11 +111,11 @@ pub(crate) fn of_connect(connect: &Connect<'_>, header: &[u8]) -> (User, Confide
     found
 }
 
-/// What the first octets of a TSDU tell.
+/// Application that the first octets of a TSDU indicate.
 pub(crate) fn of_data(tsdu: &[u8]) -> (User, Confidence) {
     let tsdu = tsdu.get(..LOOKED_AT_OCTETS).unwrap_or(tsdu);
     match tsdu {
-        // Protocol identifier, kind of PDU (1 job, 2, 3 acknowledgements, 7 user data), zeros.
+        // Protocol identifier, ROSCTR (1 job, 2, 3 acknowledgements, 7 user data), zeros.
         [0x32, 1 | 2 | 3 | 7, 0, 0, ..] => (User::S7, Confidence::Sure),
         [0x32, 1 | 2 | 3 | 7, ..] => (User::S7, Confidence::Likely),
         [0x72, 1..=3 | 0xFE, ..] => (User::S7Plus, Confidence::Likely),
@@ -132,7 +133,7 @@ pub(crate) fn of_data(tsdu: &[u8]) -> (User, Confidence) {
     }
 }
 
-/// CONNECT and ACCEPT.
+/// Application that a session CONNECT or ACCEPT indicates.
 fn of_session(tsdu: &[u8]) -> (User, Confidence) {
     // 1.0.9506.2: MMS; 2.6.0.1: contexts of message transfer and access; 1.0.8571: FTAM.
     if is_iccp(tsdu) {
@@ -144,14 +145,15 @@ fn of_session(tsdu: &[u8]) -> (User, Confidence) {
     } else if has(tsdu, &[0x28, 0xC2, 0x7B]) {
         (User::Ftam, Confidence::Sure)
     } else if has(tsdu, &[0xA0, 0x03, 0x80, 0x01, 0x00]) {
-        // Presentation in the mode of X.410, which message handling of 1984 alone uses.
+        // Presentation in X.410 mode, which only message handling of 1984 uses.
         (User::X400, Confidence::Likely)
     } else {
         (User::Session, Confidence::Likely)
     }
 }
 
-/// Fully encoded data of context 3, as all MMS stacks number theirs, with an MMS PDU in it.
+/// Fully encoded data with presentation context 3, the number that all MMS stacks use, and an MMS
+/// PDU in it.
 fn of_presentation(octets: &[u8]) -> (User, Confidence) {
     let place = octets.windows(4).take(8).position(|at| matches!(at, [2, 1, 3, 0xA0]));
     let pdu = place.and_then(|place| octets.get(place + 4..));
@@ -187,7 +189,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn first_octets_tell_the_user() {
+    fn first_octets_identify_the_application() {
         // From the layouts of the protocols: an S7 job, an MMS read request, GT and DT alone.
         check(&[0x32, 1, 0, 0, 0, 1, 0, 8], User::S7, Confidence::Sure);
         check(&[0x72, 1, 0, 0xC2], User::S7Plus, Confidence::Likely);

@@ -1,18 +1,19 @@
-//! How fast a shared bus is simulated: simulated seconds per CPU second of this thread.
+//! Speed of shared-bus simulation: simulated seconds per CPU second of this thread.
 //!
 //! 10 Mbit/s, ten Poisson stations with 200 octets of data (218-octet frames with header and FCS)
-//! that offer half of what the bus carries, and one station that reports every 20 ms. Beside it the
-//! same traffic in ns-3 (`peers/shared_bus.cc`), if a C++ compiler and ns-3 are there; rounds take
-//! turns, so that both meet the same machine.
+//! that offer half of the bus's capacity, and one station that reports every 20 ms. For comparison,
+//! the same traffic in ns-3 (`peers/shared_bus.cc`), if a C++ compiler and ns-3 are installed.
+//! Rounds alternate, so that both run under the same load of the machine.
 //!
-//! Then its turns per CPU second beside a bare loop on a binary heap with as many deadlines: the next one
-//! is taken out, and one later by a random span put in, with nothing to do in between.
+//! Then the bus's turns per CPU second, compared with a bare loop on a binary heap of as many
+//! deadlines: the next one is popped, and one later by a random span pushed, with no work in
+//! between.
 //!
-//! Not the same: ns-3's CSMA never collides and charges neither preamble nor gap; and there every
-//! device hears every frame and drops what is not for it.
+//! Differences: ns-3's CSMA never collides and charges neither preamble nor gap; and there every
+//! device receives every frame and drops those for other addresses.
 //!
-//! `cargo bench -p tidewire-sim --bench shared_bus`; `TIDEWIRE_SECONDS=1000` simulates so much in
-//! each round.
+//! `cargo bench -p tidewire-sim --bench shared_bus`; `TIDEWIRE_SECONDS=1000` simulates that many
+//! seconds in each round.
 
 use bytes::Bytes;
 use core::cmp::Reverse;
@@ -30,7 +31,7 @@ use wire::addr::Mac;
 use wire::time::{Instant, nanos};
 
 const BACKGROUND: u32 = 10;
-/// Simulated in each round, unless told otherwise.
+/// Default number of seconds simulated in each round.
 const SECONDS: u64 = 300;
 const ROUNDS: usize = 9;
 /// 50 % of 10^7 bits per second, in frames of 218 octets.
@@ -40,7 +41,7 @@ struct Sender {
     address: Mac,
     peer: Mac,
     data: Bytes,
-    /// For random intervals; constant ones of 20 ms without it.
+    /// Source of random intervals; without it, intervals are 20 ms.
     stream: Option<Stream>,
     next: Instant,
     due: u32,
@@ -90,7 +91,7 @@ impl Station for Sender {
     }
 }
 
-/// Seconds this process has been on a processor, as Linux counts them.
+/// Seconds that this process has spent on a processor, as counted by Linux.
 fn cpu_seconds() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     let nanos: f64 = text.split_whitespace().next()?.parse().ok()?;
@@ -99,7 +100,7 @@ fn cpu_seconds() -> Option<f64> {
 
 type Failed = Box<dyn core::error::Error>;
 
-/// What one round came to.
+/// Result of one round.
 struct Round {
     sent: u64,
     received: u64,
@@ -110,7 +111,7 @@ fn world(data: &Bytes) -> Result<World<CsmaCd, Sender>, Failed> {
     let senders = (0..=BACKGROUND).map(|n| Sender::new(n, data, n < BACKGROUND)).collect();
     let bus = CsmaCd::new(Params::spread(BACKGROUND as usize + 1, 500.0, 1))?;
     let mut world = World::new(bus, senders)?;
-    // Nobody captures what passes, there or here.
+    // Passages are not captured, neither here nor in ns-3.
     world.set_observed(false);
     Ok(world)
 }
@@ -125,7 +126,7 @@ fn ours(seconds: u64, data: &Bytes) -> Result<(Round, Statistics), Failed> {
     Ok((Round { sent, received, cpu_seconds }, *world.medium().statistics()))
 }
 
-/// Turns of a run, and how many of them in one CPU second.
+/// Number of turns of a run, and turns per CPU second.
 fn turns(seconds: u64, data: &Bytes) -> Result<(u64, f64), Failed> {
     let mut world = world(data)?;
     let end = Instant::from_nanos(seconds * 1_000_000_000);
@@ -137,7 +138,7 @@ fn turns(seconds: u64, data: &Bytes) -> Result<(u64, f64), Failed> {
     Ok((turns, turns as f64 / (cpu_seconds().ok_or(NO_CLOCK)? - before)))
 }
 
-/// Deadlines taken from a binary heap of so many, and put back later, in one CPU second.
+/// Deadlines popped from a binary heap of `deadlines`, and pushed back later, per CPU second.
 fn bare_heap(deadlines: usize) -> Result<f64, Failed> {
     const TURNS: usize = 10_000_000;
     let mut stream = Stream::named(1, "increments");
@@ -155,17 +156,17 @@ fn bare_heap(deadlines: usize) -> Result<f64, Failed> {
     Ok(TURNS as f64 / took)
 }
 
-const NO_CLOCK: &str = "no /proc/self/schedstat: cannot tell CPU time";
+const NO_CLOCK: &str = "no /proc/self/schedstat: cannot measure CPU time";
 
 // ---- ns-3 ---------------------------------------------------------------------------------------
 
 const PEER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/peers/shared_bus.cc");
 
-/// Compiles the peer; or says what is missing.
+/// Compiles the peer; the error names the missing part.
 fn compile(into: &Path) -> Result<PathBuf, String> {
     let program = into.join("ns3_shared_bus");
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    // pkg-config's answer for ns-3 may name packages that are not there, and is not needed.
+    // pkg-config's answer for ns-3 may name packages that are not installed, and is not needed.
     let compiled = Command::new(&compiler)
         .args(["-std=c++17", "-O2", PEER, "-o"])
         .arg(&program)
@@ -185,7 +186,7 @@ fn theirs(program: &Path, seconds: u64) -> Result<(Round, u64), Failed> {
     let text = String::from_utf8(output.stdout)?;
     let words: Vec<&str> = text.split_whitespace().collect();
     let [sent, received, cpu_seconds, events] = words.as_slice() else {
-        return Err(format!("{}: {} said {text:?}", program.display(), output.status).into());
+        return Err(format!("{}: {} printed {text:?}", program.display(), output.status).into());
     };
     let (sent, received) = (sent.parse()?, received.parse()?);
     Ok((Round { sent, received, cpu_seconds: cpu_seconds.parse()? }, events.parse()?))
@@ -193,7 +194,7 @@ fn theirs(program: &Path, seconds: u64) -> Result<(Round, u64), Failed> {
 
 // ---- results ------------------------------------------------------------------------------------
 
-/// Median, least and most.
+/// Median, minimum and maximum.
 fn spread(figures: impl Iterator<Item = f64>) -> [f64; 3] {
     let mut figures: Vec<f64> = figures.collect();
     figures.sort_by(f64::total_cmp);
@@ -234,7 +235,7 @@ fn main() -> Result<(), Failed> {
     let mut shares = Vec::new();
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        // Each station's, the medium's, and that of a frame that is about to arrive.
+        // Deadlines of the stations, of the medium, and of a frame that is about to arrive.
         let heap = bare_heap(BACKGROUND as usize + 3)?;
         let (_, per_second) = turns(seconds.min(20), &data)?;
         shares.push(per_second / heap);

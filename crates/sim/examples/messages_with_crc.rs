@@ -1,4 +1,5 @@
-//! A path damages every third frame, unnoticed by the FCS: the CRC notices, and the message comes again.
+//! A path damages every third frame, undetected by the FCS. The CRC detects it, and the message is
+//! retransmitted.
 use core::time::Duration;
 use sim::medium::{faulty::Faulty, framing::Framing, ideal};
 use sim::world::World;
@@ -7,7 +8,7 @@ use stack::messaging::{Address, Options, Params};
 use stack::profile::{Messenger, Programmed};
 use wire::{addr::Mac, time::Instant};
 
-/// A station's program; it would run over a live port as it stands.
+/// A station's program, which runs unchanged over a live port.
 fn program(says: &'static str) -> impl FnMut(&mut Messenger, Instant) -> Option<Instant> {
     move |Messenger { sockets, .. }, now| {
         let crc = Options { crc: true, acknowledged: true, transmissions: 8, ..Options::plain() };

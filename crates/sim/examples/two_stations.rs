@@ -1,4 +1,5 @@
-//! Two stations on 500 m of coaxial cable want to send in the same instant. Who comes through when?
+//! Two stations on 500 m of coaxial cable start in the same instant. Prints the resulting collision's
+//! outcome: the time at which each frame arrives.
 use bytes::Bytes;
 use sim::medium::csma_cd::{CsmaCd, Params};
 use sim::world::World;
@@ -6,7 +7,7 @@ use stack::machine::Deadline;
 use stack::station::{Frame, Station};
 use wire::{addr::Mac, time::Instant};
 
-/// A station with one frame for everybody.
+/// Station that broadcasts one frame.
 struct Greeter(Mac, Option<Frame>);
 
 impl Station for Greeter {
@@ -14,7 +15,7 @@ impl Station for Greeter {
         self.0
     }
     fn receive(&mut self, now: Instant, frame: Frame) {
-        println!("{now} s  {} hears {} octets", self.0, frame.len());
+        println!("{now} s  {} received {} octets", self.0, frame.len());
     }
     fn expire(&mut self, _now: Instant) {}
     fn deadline(&self) -> Option<Deadline> {

@@ -1,10 +1,10 @@
-//! What is due when: a tournament of deadlines, one per node.
+//! Tournament tree of deadlines, one per node.
 //!
-//! A winner tree in the order (time, sequence): each node has a leaf, and each inner place holds the
-//! earlier of the two below it, so that the first is at the root. Moving a deadline is one way up,
-//! as many matches as the tree is high, and without a branch that a processor could mispredict: a
-//! heap guesses at each level which child is less. No dead entries are left behind. Ties fall to the
-//! node that was scheduled first.
+//! A winner tree ordered by (time, sequence). Each node has a leaf, and each inner place holds the
+//! earlier of its two children, so the earliest deadline is at the root. Moving a deadline replays
+//! one path to the root, without a branch that a processor could mispredict; a heap guesses at each
+//! level which child is less. No dead entries are left behind. Of equal times, the one scheduled
+//! first wins.
 
 use wire::time::Instant;
 
@@ -14,33 +14,32 @@ const FEWEST_LEAVES: usize = 4;
 /// Deadlines of nodes, the earliest first.
 #[derive(Clone, Debug)]
 pub struct Agenda {
-    /// The root is at 1, and the two below place p are at 2p and 2p + 1; leaves, as many as a power
-    /// of two, make up the second half.
+    /// The root is at index 1; the children of place p are at 2p and 2p + 1. The leaves, a power of
+    /// two of them, are the second half.
     tree: Vec<Entry>,
     sequence: u64,
     scheduled: usize,
 }
 
-/// A place in the order of deadlines.
+/// Position in the order of deadlines.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Turn {
     /// The deadline.
     pub at: Instant,
-    /// Which deadline it is since the beginning: of two at one instant the one that was set first
-    /// comes first.
+    /// Serial number of the deadline; of two at one instant, the lower number comes first.
     pub sequence: u64,
 }
 
 impl Turn {
-    /// That of what is not scheduled: after all others.
+    /// Turn of an unscheduled node: after all others.
     pub const NEVER: Self = Self { at: Instant::MAX, sequence: u64::MAX };
 
     const fn is_ever(self) -> bool {
         self.sequence != Self::NEVER.sequence
     }
 
-    /// Whether it comes before the other. The times are the upper 64 bits of what is compared, the
-    /// sequence numbers the lower, which takes no branch.
+    /// Returns whether this turn comes before `other`. Comparing one 128-bit key (time in the upper
+    /// 64 bits, sequence number in the lower) takes no branch.
     #[inline]
     #[must_use]
     pub const fn is_before(self, other: Self) -> bool {
@@ -57,8 +56,8 @@ impl Turn {
 struct Entry {
     /// [`Turn::NEVER`] in the leaf of a node without one.
     turn: Turn,
-    /// A whole word, and so is all else here: a move that reads more than was written at a time
-    /// waits.
+    /// A full word, like the other fields: a load wider than the preceding stores would stall store
+    /// forwarding.
     node: usize,
 }
 
@@ -69,22 +68,23 @@ impl Default for Agenda {
 }
 
 impl Agenda {
-    /// An empty agenda for nodes 0 to `nodes` - 1; higher ones may be added by scheduling them.
+    /// Creates an empty agenda for nodes 0 to `nodes` - 1; scheduling a higher node adds it.
     #[must_use]
     pub fn new(nodes: usize) -> Self {
         let leaves = nodes.next_power_of_two().max(FEWEST_LEAVES);
-        // Which node an inner place of an empty tree names does not matter.
+        // The node named in an inner place of an empty tree is never used.
         let tree = (0..2 * leaves).map(|place| Entry { turn: Turn::NEVER, node: place % leaves });
         Self { tree: tree.collect(), sequence: 0, scheduled: 0 }
     }
 
-    /// Sets the node's deadline, or moves it; one that stays the same keeps its turn.
+    /// Sets or moves the node's deadline; an unchanged deadline keeps its turn.
     pub fn schedule(&mut self, node: usize, at: Instant) {
         self.enter_turn(node, Turn { at, sequence: self.sequence });
         self.sequence += 1;
     }
 
-    /// The same where one count of deadlines is kept for several agendas.
+    /// Like [`Agenda::schedule`], with a sequence number that the caller shares among several
+    /// agendas.
     #[inline]
     pub fn enter_turn(&mut self, node: usize, turn: Turn) {
         if node >= self.leaves() {
@@ -101,7 +101,7 @@ impl Agenda {
         self.enter(Entry { turn, node });
     }
 
-    /// Forgets the node's deadline, if it has one.
+    /// Removes the node's deadline, if it has one.
     pub fn cancel(&mut self, node: usize) {
         if node < self.leaves() && self.tree[self.leaves() + node].turn.is_ever() {
             self.scheduled -= 1;
@@ -109,27 +109,28 @@ impl Agenda {
         }
     }
 
-    /// The earliest deadline and its node.
+    /// Returns the earliest deadline and its node.
     #[must_use]
     pub fn first(&self) -> Option<(Instant, usize)> {
         let (turn, node) = self.first_turn();
         turn.is_ever().then_some((turn.at, node))
     }
 
-    /// The earliest deadline among the others, and its node; [`Turn::NEVER`] where there is none.
+    /// Returns the earliest deadline and its node, in the form used to compare agendas;
+    /// [`Turn::NEVER`] if there is none.
     #[must_use]
     #[inline]
     pub fn first_turn(&self) -> (Turn, usize) {
         (self.tree[1].turn, self.tree[1].node)
     }
 
-    /// How many nodes have a deadline.
+    /// Number of nodes that have a deadline.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.scheduled
     }
 
-    /// Whether no node has a deadline.
+    /// Returns whether no node has a deadline.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.scheduled == 0
@@ -139,7 +140,7 @@ impl Agenda {
         self.tree.len() / 2
     }
 
-    /// Puts the entry into its node's leaf, and plays the matches from there to the root.
+    /// Puts the entry into its node's leaf and replays the matches up to the root.
     fn enter(&mut self, entry: Entry) {
         let mut place = self.leaves() + entry.node;
         self.tree[place] = entry;
@@ -147,7 +148,7 @@ impl Agenda {
         while place > 1 {
             let Entry { turn, node: other } = self.tree[place ^ 1];
             let earlier = turn.is_before(Turn { at, sequence });
-            // One by one, in registers: each is a conditional move.
+            // Field by field, in registers: each compiles to a conditional move.
             at = if earlier { turn.at } else { at };
             sequence = if earlier { turn.sequence } else { sequence };
             node = if earlier { other } else { node };
@@ -156,7 +157,7 @@ impl Agenda {
         }
     }
 
-    /// Makes room for so many nodes.
+    /// Makes room for at least `nodes` nodes.
     #[cold]
     fn grow(&mut self, nodes: usize) {
         let old = core::mem::replace(self, Self::new(nodes));
@@ -196,13 +197,13 @@ mod tests {
         let mut agenda = Agenda::default();
         let mut model: BTreeMap<usize, (Instant, u64)> = BTreeMap::new();
         for turn in 0..20_000_u64 {
-            // The tree grows on the way, as more nodes come.
+            // The tree grows as the node numbers increase.
             let node = stream.below(1 + turn / 200) as usize;
             if stream.chance(0.3) {
                 agenda.cancel(node);
                 model.remove(&node);
             } else {
-                // Few different times, so that ties are many.
+                // Few distinct times, so that ties are frequent.
                 let due = at(stream.below(50));
                 agenda.schedule(node, due);
                 if model.get(&node).is_none_or(|old| old.0 != due) {

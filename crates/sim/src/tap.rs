@@ -1,10 +1,10 @@
-//! The observer's tap: a passing frame as the octets that a capture of the wire would hold.
+//! Observer's tap: renders a passing frame as the octets that a capture of the wire would hold.
 //!
-//! What it yields is what a live port or a capture file yields: the time of the last bit, and the
-//! octets from the destination address on, with the MAC's pad and without the FCS. A meter or a
-//! file writer takes them as they are.
+//! The output equals that of a live port or a capture file: the time of the last bit, and the
+//! octets from the destination address on, with the MAC's pad and without the FCS. Meters and file
+//! writers take it unchanged.
 //!
-//! Not modelled: the octets of a pad are zeroes, and the clock of the observer is the true time.
+//! Not modelled: non-zero pad octets, and an error of the observer's clock, which reads true time.
 
 use crate::medium::Passage;
 use crate::medium::framing::Framing;
@@ -12,7 +12,7 @@ use stack::profile;
 use wire::mac;
 use wire::time::Instant;
 
-/// Turns passages into octets, in a buffer that is used again.
+/// Converts passages to octets, in a reused buffer.
 #[derive(Clone, Debug)]
 pub struct Tap {
     minimum_octets: usize,
@@ -20,30 +20,30 @@ pub struct Tap {
     octets: Vec<u8>,
 }
 
-/// A frame as it was captured.
+/// Captured frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Captured<'a> {
-    /// When its last bit passed.
+    /// Time at which the last bit passed.
     pub at: Instant,
-    /// Destination address to the end of the data, or of the pad.
+    /// Octets from the destination address to the end of the data, or of the pad.
     pub octets: &'a [u8],
 }
 
 impl Tap {
-    /// A tap on a medium with this framing, whose stations make frames of 802.3.
+    /// Creates a tap on a medium with `framing`, whose stations make IEEE 802.3 frames.
     #[must_use]
     pub fn new(framing: Framing) -> Self {
         Self::of_stations(framing, profile::Framing::Ieee8023)
     }
 
-    /// A tap that shows frames which stations made for another medium as 802.3 would carry them.
+    /// Creates a tap that converts frames made for another medium to their 802.3 form.
     #[must_use]
     pub fn of_stations(framing: Framing, stations: profile::Framing) -> Self {
         Self { minimum_octets: framing.minimum_octets, stations, octets: Vec::new() }
     }
 
-    /// The passing frame as it is captured; `None` for one that an interface would not hand on,
-    /// since it got lost or has a wrong FCS.
+    /// Returns the captured form of a passing frame; `None` if an interface would not pass it on,
+    /// because it was lost or its FCS is wrong.
     pub fn capture(&mut self, passage: &Passage) -> Option<Captured<'_>> {
         if !passage.fate.arrives() {
             return None;
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn frames_of_a_ring_are_shown_as_802_3_carries_them() {
         let mut tap = Tap::of_stations(Framing::IEEE_802_3, profile::Framing::Ieee8025);
-        // 86 octets behind the header of 14; and 2,000, which no length can say (802.1AC).
+        // 86 octets after the 14-octet header; then 2,000, beyond any length field (802.1AC).
         let captured = tap.capture(&passage(100, Fate::Whole)).unwrap();
         assert_eq!(captured.octets[12..14], [0, 86]);
         let captured = tap.capture(&passage(2_014, Fate::Whole)).unwrap();
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_interface_hands_on_is_not_captured() {
+    fn a_frame_that_no_interface_delivers_is_not_captured() {
         let mut tap = Tap::new(Framing::IEEE_802_3);
         assert_eq!(tap.capture(&passage(60, Fate::Lost)), None);
         assert_eq!(tap.capture(&passage(60, Fate::BadFcs)), None);

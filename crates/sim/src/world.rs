@@ -1,4 +1,4 @@
-//! The loop: stations on a medium, and the clock that jumps from one deadline to the next.
+//! Event loop: stations on a medium, and a clock that jumps from one deadline to the next.
 //!
 //! ```text
 //!   agenda ─▶ expire or receive ─▶ station.poll ─▶ medium.offer ─▶ medium.poll ─┬▶ tap
@@ -6,14 +6,14 @@
 //!     └──────────── deadlines of the touched, arrival times ◀───────────────────────┘
 //! ```
 //!
-//! Each turn takes the earliest deadline, calls whom it belongs to, and drains what comes of it;
-//! only deadlines of those it touched are read again. Deadlines of one instant come in the order in
-//! which they were set, so a run is a function of its stations, its medium and their seeds. There
-//! are three heads to look at: the stations', the arrivals', and the medium's, which nearly every
-//! turn moves.
+//! Each turn takes the earliest deadline, calls its owner, and drains the resulting outputs. Only
+//! the deadlines of the nodes it touched are read again. Deadlines at one instant are served in the
+//! order in which they were set, so a run is a function of its stations, its medium and their
+//! seeds. Three queue heads are compared: the stations', the arrivals', and the medium's, which
+//! changes in nearly every turn.
 //!
-//! Not modelled: the time a station's machine takes; a station acts in no time unless it stands
-//! behind a [`crate::host::Costed`].
+//! Not modelled: processing time in a station. A station acts in zero time unless it is wrapped in
+//! [`crate::host::Costed`].
 
 use crate::agenda::{Agenda, Turn};
 use crate::medium::{Delivery, Event, Medium, Misfit, Passage};
@@ -22,7 +22,7 @@ use stack::station::{Frame, Station};
 use std::collections::VecDeque;
 use wire::time::Instant;
 
-/// How often one station, or the medium, may be called within one instant.
+/// Maximum number of calls of one station, or of the medium, within one instant.
 const TURNS_WITHOUT_TIME: u32 = 100_000;
 
 /// Stations on a medium, numbered from 0.
@@ -31,21 +31,22 @@ pub struct World<M, S> {
     stations: Vec<S>,
     medium: M,
     now: Instant,
-    /// When each station is due.
+    /// Next deadline of each station.
     agenda: Agenda,
-    /// When the medium is due.
+    /// Next deadline of the medium.
     medium_due: Turn,
     arrivals: Arrivals,
-    /// Deadlines set so far, on whichever of the three.
+    /// Number of deadlines set so far, for stations, arrivals and medium together.
     sequence: u64,
-    /// How often each station and the medium were called, and in which instant.
+    /// For each station, and last the medium: instant of the latest call, and number of calls in
+    /// it.
     turns: Vec<(Instant, u32)>,
 }
 
-/// Frames that are yet to arrive, in slots that are used again.
+/// Frames under way to their receivers, in slots that are reused.
 #[derive(Clone, Default, Debug)]
 struct Arrivals {
-    /// When the frame in which slot arrives, the first first.
+    /// Arrival time and slot of each frame, the earliest first.
     order: VecDeque<(Turn, usize)>,
     slots: Vec<Option<(usize, Frame)>>,
     free: Vec<usize>,
@@ -58,7 +59,7 @@ impl Arrivals {
             self.slots.len() - 1
         });
         self.slots[slot] = Some((station, frame));
-        // Media deliver nearly in order, so that the place is at the end or close by.
+        // Media deliver nearly in order, so the position is at the end or close to it.
         let before = self.order.iter().rev().take_while(|(other, _)| turn.is_before(*other));
         match before.count() {
             0 => self.order.push_back((turn, slot)),
@@ -77,23 +78,24 @@ impl Arrivals {
     }
 }
 
-/// Whose turn it is.
+/// Owner of the next deadline.
 #[derive(Clone, Copy, Debug)]
 enum Who {
     Station(usize),
-    /// Whom the next frame is for.
+    /// Receiver of the next frame.
     Receiver,
     Medium,
 }
 
-/// Time stands still: somebody acts again and again within one instant.
+/// Simulated time does not advance: a station or the medium acts again and again within one
+/// instant.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stuck {
     /// The instant.
     pub at: Instant,
-    /// The station that acts, or the medium.
+    /// Index of the station that acts; `None` if it is the medium.
     pub station: Option<usize>,
-    /// The timer that is due next there.
+    /// Timer that is due next there.
     pub timer: Option<&'static str>,
 }
 
@@ -111,10 +113,10 @@ impl fmt::Display for Stuck {
 impl core::error::Error for Stuck {}
 
 impl<M: Medium, S: Station> World<M, S> {
-    /// Connects the stations to the medium; each is called for the first time when the run begins.
+    /// Connects the stations to the medium. The run begins with a call of each.
     ///
     /// # Errors
-    /// Where the medium was made for another number of stations.
+    /// Fails if the medium was made for another number of stations.
     pub fn new(mut medium: M, stations: Vec<S>) -> Result<Self, Misfit> {
         let addresses: Vec<_> = stations.iter().map(Station::addr).collect();
         medium.attach(&addresses)?;
@@ -135,7 +137,7 @@ impl<M: Medium, S: Station> World<M, S> {
         })
     }
 
-    /// How far the run has come.
+    /// Current simulated time.
     #[must_use]
     pub const fn now(&self) -> Instant {
         self.now
@@ -147,7 +149,8 @@ impl<M: Medium, S: Station> World<M, S> {
         &self.stations
     }
 
-    /// The stations, between two runs: [`World::wake`] one that has been asked for something.
+    /// Mutable access to the stations between two runs. After a request to a station, call
+    /// [`World::wake`].
     #[must_use]
     pub fn stations_mut(&mut self) -> &mut [S] {
         &mut self.stations
@@ -159,25 +162,25 @@ impl<M: Medium, S: Station> World<M, S> {
         &self.medium
     }
 
-    /// Whether anybody looks at what passes, as is assumed at first: where nobody does, a run's tap
-    /// may not be called, and the run takes less time. Else it is the same run.
+    /// Sets whether passages are observed; initially they are. If not, the medium may skip the
+    /// tap's calls, which saves time; the run is otherwise identical.
     pub fn set_observed(&mut self, is_observed: bool) {
         self.medium.set_observed(is_observed);
     }
 
-    /// Has the station called, and drained, as soon as the run goes on.
+    /// Schedules the station to be called and drained as soon as the run continues.
     ///
     /// # Panics
-    /// Where there is no such station.
+    /// Panics if there is no such station.
     pub fn wake(&mut self, station: usize) {
         assert!(station < self.stations.len(), "there is no station {station}");
         self.set(station, self.now);
     }
 
-    /// Runs until `end`, what happens then included.
+    /// Runs until `end`, including events at `end`.
     ///
     /// # Errors
-    /// Where time stands still.
+    /// Fails if simulated time stops advancing.
     pub fn run(&mut self, end: Instant, mut tap: impl FnMut(&Passage)) -> Result<(), Stuck> {
         while let Some((at, who)) = self.first()
             && at <= end
@@ -188,10 +191,10 @@ impl<M: Medium, S: Station> World<M, S> {
         Ok(())
     }
 
-    /// Runs until `end`, or until this many turns were taken; whether `end` was reached.
+    /// Runs until `end`, or for at most `turns` turns; returns whether `end` was reached.
     ///
     /// # Errors
-    /// Where time stands still.
+    /// Fails if simulated time stops advancing.
     pub fn run_some(
         &mut self,
         end: Instant,
@@ -210,17 +213,17 @@ impl<M: Medium, S: Station> World<M, S> {
         Ok(false)
     }
 
-    /// Takes one turn, and tells when it was; `None` where nothing will ever happen again.
+    /// Takes one turn and returns its time; `None` if nothing is due any more.
     ///
     /// # Errors
-    /// Where time stands still.
+    /// Fails if simulated time stops advancing.
     pub fn step(&mut self, mut tap: impl FnMut(&Passage)) -> Result<Option<Instant>, Stuck> {
         let Some((at, who)) = self.first() else { return Ok(None) };
         self.turn(at, who, &mut tap)?;
         Ok(Some(self.now))
     }
 
-    /// Whose turn is next, and when.
+    /// Time and owner of the next deadline.
     fn first(&self) -> Option<(Instant, Who)> {
         let (mut turn, station) = self.agenda.first_turn();
         let mut who = Who::Station(station);
@@ -240,7 +243,7 @@ impl<M: Medium, S: Station> World<M, S> {
         self.sequence += 1;
     }
 
-    /// Sets the medium's deadline, if it has one; one that stays the same keeps its turn.
+    /// Sets the medium's deadline, if it has one; an unchanged deadline keeps its turn.
     fn set_medium(&mut self, deadline: Option<Instant>) {
         match deadline.map(|at| at.max(self.now)) {
             Some(at) if self.medium_due != Turn::NEVER && self.medium_due.at == at => {}
@@ -273,7 +276,7 @@ impl<M: Medium, S: Station> World<M, S> {
         if self.drain_station(station)? { self.drain_medium(tap) } else { Ok(()) }
     }
 
-    /// Hands the medium what the station has to send; tells whether that was anything.
+    /// Moves the station's pending frames to the medium; returns whether there were any.
     fn drain_station(&mut self, station: usize) -> Result<bool, Stuck> {
         self.count(station)?;
         let mut offered = false;
@@ -291,7 +294,7 @@ impl<M: Medium, S: Station> World<M, S> {
         Ok(offered)
     }
 
-    /// Passes on what the medium has to tell, and what the stations make of it.
+    /// Dispatches the medium's events, and the frames that stations send in reply.
     fn drain_medium(&mut self, tap: &mut impl FnMut(&Passage)) -> Result<(), Stuck> {
         while let Some(event) = self.medium.poll() {
             match event {
@@ -311,7 +314,7 @@ impl<M: Medium, S: Station> World<M, S> {
         Ok(())
     }
 
-    /// Counts a call of a station or of the medium.
+    /// Counts a call of a station, or of the medium, within the current instant.
     fn count(&mut self, node: usize) -> Result<(), Stuck> {
         let (at, calls) = &mut self.turns[node];
         if *at != self.now {

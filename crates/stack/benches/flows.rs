@@ -1,10 +1,10 @@
-//! What a station of many flows costs: two hosts and the wire between them in one thread, in thread CPU
-//! time.
+//! Cost of a station with many flows: two hosts and the wire between them in one thread, in thread
+//! CPU time.
 //!
-//! `cargo bench -p tidewire-stack --bench flows`. Each flow has a class 4 connection of its own and sends
-//! a message of 100 octets each 10 s, at its own time; the wire takes none. However many flows there
-//! are, as many messages are sent altogether, once all connections are open. An event is a call of a
-//! station: a timer that runs out, a frame that arrives, a frame that has left.
+//! `cargo bench -p tidewire-stack --bench flows`. Each flow has a class 4 connection of its own and
+//! sends a message of 100 octets every 10 s, at its own time; the wire has no delay. The total
+//! number of messages, once all connections are open, is the same for any number of flows. An event
+//! is a call of a station: a timer that expires, a frame that arrives, a frame that has left.
 #![expect(clippy::unwrap_used, reason = "a benchmark stops at what it did not expect")]
 
 use rustix::time::{ClockId, clock_gettime};
@@ -67,7 +67,7 @@ impl Pair {
         Self { hosts, now: Instant::ZERO, events: 0 }
     }
 
-    /// Runs until `end`; messages delivered.
+    /// Runs until `end`; returns the number of messages delivered.
     fn run(&mut self, end: Instant) -> u64 {
         let mut delivered = 0;
         while let Some(deadline) = self.hosts.iter().filter_map(Station::deadline).min()
@@ -91,7 +91,7 @@ impl Pair {
         delivered
     }
 
-    /// Carries what both have to send; whether that was anything.
+    /// Carries all waiting frames; returns true if there were any.
     fn carry(&mut self) -> bool {
         let before = self.events;
         for of in [0, 1] {
@@ -105,7 +105,7 @@ impl Pair {
     }
 }
 
-/// Nanoseconds of a message, and events in a second, both of CPU time.
+/// Nanoseconds per message, and events per second, both of CPU time.
 fn measure(flows: u16) -> [f64; 2] {
     let mut pair = Pair::new(flows);
     // All connections are open, and each has carried a message.

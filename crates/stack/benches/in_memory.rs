@@ -1,11 +1,12 @@
-//! Class 4 beside smoltcp's TCP and beside KCP: both ends and the wire between them in one thread, in
-//! thread CPU time.
+//! Class 4 compared with smoltcp's TCP and with KCP: both ends and the wire between them in one
+//! thread, in thread CPU time.
 //!
-//! `cargo bench -p tidewire-stack --bench in_memory`. Rounds of both alternate; the table shows medians
-//! and their ratio. User data per segment is 1,400 octets on both sides; TCP has 64 KiB buffers and class
-//! 4 a window of 46 DTs, which is as much. Beside KCP, messages have 100 octets and windows 256 segments.
-//! How many acknowledgements came back is shown, since each costs about as much as a segment.
-//! `-- class4` runs class 4 alone, for a profiler; `-- class4 "no checksum"` runs one row of it once.
+//! `cargo bench -p tidewire-stack --bench in_memory`. Rounds of both alternate; the table shows
+//! medians and their ratio. User data per segment is 1,400 octets on both sides; TCP has 64 KiB
+//! buffers and class 4 an equivalent window of 46 DTs. In the comparison with KCP, messages have
+//! 100 octets and windows 256 segments. The number of acknowledgements is shown, because each costs
+//! about as much as a segment. `-- class4` runs class 4 alone, for a profiler;
+//! `-- class4 "no checksum"` runs one row of it once.
 #![expect(clippy::unwrap_used, reason = "a benchmark stops at what it did not expect")]
 
 use bytes::Bytes;
@@ -43,7 +44,7 @@ fn per_segment(run: impl FnOnce()) -> f64 {
     (cpu_nanos() - before) / SEGMENTS as f64
 }
 
-/// Median, least and most.
+/// Median, minimum and maximum.
 fn spread(mut figures: Vec<f64>) -> [f64; 3] {
     figures.sort_by(f64::total_cmp);
     [figures[figures.len() / 2], figures[0], figures[figures.len() - 1]]
@@ -55,16 +56,16 @@ fn shown([middle, least, most]: [f64; 3]) -> String {
 
 // ---- class 4 ------------------------------------------------------------------------------------------
 
-/// What class 4 is asked to do.
+/// Configuration of a class 4 run.
 #[derive(Clone, Copy)]
 struct Task {
     name: &'static str,
-    /// User data of a DT.
+    /// User data of a DT, in octets.
     octets: usize,
     checksum: bool,
-    /// Whether each packet is copied into one piece on its way, as a wire would.
+    /// True to copy each packet into contiguous octets on its way, as a wire would.
     copies: bool,
-    /// After so many DTs an AK is sent.
+    /// Number of DTs per AK.
     acknowledge_every: u16,
     window: u16,
     peer: Peer,
@@ -115,7 +116,7 @@ impl Pair {
         (pair, endpoint)
     }
 
-    /// Carries everything there is once each way; whether there was anything.
+    /// Carries all waiting packets once each way; returns true if there were any.
     fn exchange(&mut self) -> bool {
         let mut busy = false;
         for of in [0, 1] {
@@ -144,7 +145,8 @@ impl Pair {
     }
 }
 
-/// TSDUs of 40 segments beside TCP, which knows no messages; of one beside KCP.
+/// Runs class 4: TSDUs of 40 segments for the comparison with TCP, which has no messages; of one
+/// segment for KCP.
 fn class4(task: Task) -> Cost {
     let (mut pair, endpoint) = Pair::new(task);
     let segments = if task.peer == Peer::Tcp { 40 } else { 1 };
@@ -255,7 +257,7 @@ fn tcp(checksum: bool) -> Cost {
     let (mut received, mut now) = (0, 0);
     let nanos = per_segment(|| {
         while received < SEGMENT * SEGMENTS {
-            // Time moves a little, or the delayed acknowledgement never comes.
+            // Time advances a little; otherwise the delayed acknowledgement would never be sent.
             now += 10;
             for (of, end) in ends.iter_mut().enumerate() {
                 let (wire, interface, sockets, handle) = end;
@@ -291,7 +293,8 @@ impl Write for Datagrams {
     }
 }
 
-/// The fast mode of its documentation: no delay, no congestion window, resent after two later ones.
+/// Fast mode of KCP's documentation: no delay, no congestion window, retransmission after two later
+/// acknowledgements.
 fn kcp() -> Cost {
     const CONVERSATION: u32 = 7;
     let wires = [Datagrams::default(), Datagrams::default()];
@@ -380,7 +383,7 @@ fn compared(task: Task) {
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
     if let Some(place) = arguments.iter().position(|argument| argument == "class4") {
-        // A name behind it has that task run once, so that what a profiler counts is its alone.
+        // A name after it selects a single run of that task, for a profiler.
         let only = arguments.get(place + 1);
         for task in TASKS.into_iter().filter(|task| only.is_none_or(|name| name == task.name)) {
             let rounds = if only.is_some() { 1 } else { ROUNDS };
@@ -390,6 +393,6 @@ fn main() {
         return;
     }
     println!("thread CPU time per segment, median [least to most] of {ROUNDS} rounds;");
-    println!("behind each, packets that came back per segment; last, class 4 over its peer\n");
+    println!("after each, packets returned per segment; last, ratio of class 4 to its peer\n");
     TASKS.into_iter().for_each(compared);
 }

@@ -1,7 +1,7 @@
-//! Protocol machines, the loads that use them, and the faults that befall their frames.
+//! Protocol machines, the loads that use them, and fault injection for their frames.
 //!
-//! Nothing here reads a clock or opens a socket: the same machines run in `sim`, where the clock jumps,
-//! and in `live`, where it ticks. Start with [`machine`].
+//! Nothing here reads a clock or opens a socket. The same machines run in `sim`, where the clock
+//! jumps, and in `live`, where it ticks. Start with [`machine`].
 #![forbid(unsafe_code)]
 
 pub mod clnp;

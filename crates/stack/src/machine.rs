@@ -1,4 +1,4 @@
-//! The contract every protocol machine keeps. Open this file first.
+//! Contract of every protocol machine. Start reading here.
 //!
 //! ```text
 //!            request ↓   ↑ Output::Deliver          the user above
@@ -8,58 +8,58 @@
 //!            receive ↑   ↓ Output::Send             the layer below
 //! ```
 //!
-//! Three rules, and the whole of the contract: *after each call, drain [`Machine::poll`] to `None`;
-//! time never goes backwards; calling [`Machine::expire`] early is harmless.* Machines do not fail: a
-//! protocol error is an output. They read no clock, draw no chance but from their own seeded
+//! The contract has three rules: *after each call, drain [`Machine::poll`] to `None`; time never
+//! goes backwards; calling [`Machine::expire`] early is harmless.* Machines do not fail: a protocol
+//! error is an output. They read no clock, use no random numbers except from their own seeded
 //! generator, and are `Clone`, so that a run can be forked.
 
 use wire::time::Instant;
 
-/// A protocol machine: what one layer of one station does.
+/// Protocol machine: behaviour of one layer of one station.
 pub trait Machine {
-    /// What the user above asks for: OSI's request and response primitives.
+    /// Input from the user above: OSI's request and response primitives.
     type Request;
-    /// What the user above is told: OSI's indication and confirm primitives.
+    /// Output to the user above: OSI's indication and confirm primitives.
     type Indication;
-    /// What passes to and from the layer below.
+    /// Data unit to and from the layer below.
     type Pdu;
-    /// What watchers are told; never needed for the protocol to work.
+    /// Information for observers; not needed by the protocol.
     type Note;
 
-    /// The user asks for something.
+    /// Processes a request of the user.
     fn request(&mut self, now: Instant, request: Self::Request);
-    /// Something arrived from the layer below.
+    /// Processes a PDU from the layer below.
     fn receive(&mut self, now: Instant, pdu: Self::Pdu);
-    /// The time of [`Machine::deadline`] has come, or may have.
+    /// Processes expired timers; called at or after [`Machine::deadline`].
     fn expire(&mut self, now: Instant);
-    /// When the machine next wants [`Machine::expire`] to be called, and why.
+    /// Time and timer of the next call of [`Machine::expire`].
     fn deadline(&self) -> Option<Deadline>;
-    /// What the machine has to say; `None` once it has said everything.
+    /// Returns the next output; `None` if there is none.
     fn poll(&mut self) -> Option<Output<Self::Pdu, Self::Indication, Self::Note>>;
 }
 
-/// One thing a machine has to say.
+/// Output of a machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Output<P, I, N> {
     /// To the layer below.
     Send(P),
     /// To the user above.
     Deliver(I),
-    /// To whoever watches.
+    /// To observers.
     Note(N),
 }
 
-/// When something is due, and the standard's symbol for the timer, so that traces explain themselves.
+/// Time at which a timer is due, with the standard's symbol of the timer for traces.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Deadline {
-    /// The time it is due.
+    /// Due time.
     pub at: Instant,
-    /// The timer: `"T1"`, `"W"`, `"I"`.
+    /// Symbol of the timer: `"T1"`, `"W"`, `"I"`.
     pub timer: &'static str,
 }
 
 impl Deadline {
-    /// The earlier of two deadlines that may be missing.
+    /// Returns the earlier of two optional deadlines.
     #[must_use]
     pub fn earlier(one: Option<Self>, other: Option<Self>) -> Option<Self> {
         match (one, other) {
@@ -69,38 +69,39 @@ impl Deadline {
     }
 }
 
-/// A timer that may be running. Its symbol is fixed when it is made.
+/// Timer that may be running. Its symbol is fixed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timer {
     symbol: &'static str,
-    /// [`Instant::MAX`] while it is stopped, so that the earliest of several is found without a branch.
+    /// [`Instant::MAX`] while stopped, so that the minimum of several timers is found without a
+    /// branch.
     due: Instant,
 }
 
 impl Timer {
-    /// A stopped timer with the standard's symbol.
+    /// Creates a stopped timer with the standard's symbol.
     #[must_use]
     pub const fn new(symbol: &'static str) -> Self {
         Self { symbol, due: Instant::MAX }
     }
 
-    /// Starts it, or starts it anew.
+    /// Starts or restarts the timer.
     pub const fn start(&mut self, due: Instant) {
         self.due = due;
     }
 
-    /// Stops it.
+    /// Stops the timer.
     pub const fn stop(&mut self) {
         self.due = Instant::MAX;
     }
 
-    /// Whether it runs.
+    /// Returns true if the timer is running.
     #[must_use]
     pub const fn is_running(&self) -> bool {
         self.due.as_nanos() != Instant::MAX.as_nanos()
     }
 
-    /// Whether it has run out by `now`; if so, it is stopped.
+    /// Returns true if the timer has expired by `now`, and stops it.
     pub fn ran_out(&mut self, now: Instant) -> bool {
         let out = self.is_running() && self.due <= now;
         if out {
@@ -109,13 +110,13 @@ impl Timer {
         out
     }
 
-    /// When it runs out, without its symbol; [`Instant::MAX`] while it is stopped.
+    /// Expiry time without the symbol; [`Instant::MAX`] while stopped.
     #[must_use]
     pub const fn due(&self) -> Instant {
         self.due
     }
 
-    /// When it runs out.
+    /// Expiry time with the symbol, if running.
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {
         self.is_running().then_some(Deadline { at: self.due, timer: self.symbol })

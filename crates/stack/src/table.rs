@@ -1,8 +1,8 @@
-//! How the decision tables of the machines print, each the same way.
+//! Uniform printing of the machines' state tables.
 
 use std::fmt::{Debug, Write as _};
 
-/// A line for each state and event in which something happens, in the order given.
+/// Prints a line for each state and event with an effect, in the order given.
 pub(crate) fn printed<S: Copy + Debug, E: Copy + Debug, A: Debug>(
     states: &[S],
     events: &[E],

@@ -1,7 +1,9 @@
-//! Means of successive batches of a run, in bounded memory: when there are too many batches, each two
-//! become one (the doubling of Heidelberger and Welch 1981).
+//! Means of successive batches of a run, in bounded memory.
+//!
+//! Pairs of batches are merged into one when there are too many: the doubling of Heidelberger and
+//! Welch (1981).
 
-/// Most batches that are kept.
+/// Largest number of batches kept.
 pub const MOST: usize = 1_024;
 
 /// Sums of successive values in batches of equal size.
@@ -10,18 +12,18 @@ pub struct Batches {
     /// Values in each whole batch.
     size: u64,
     sums: Vec<f64>,
-    /// Of the batch that is not whole yet: how many, and their sum.
+    /// Batch still being filled: number of values and their sum.
     begun: (u64, f64),
 }
 
 impl Batches {
-    /// Of no values yet, one to a batch.
+    /// Creates an empty series of batches with one value per batch.
     #[must_use]
     pub const fn new() -> Self {
         Self { size: 1, sums: Vec::new(), begun: (0, 0.0) }
     }
 
-    /// Takes in the next value.
+    /// Adds the next value.
     pub fn add(&mut self, value: f64) {
         let (count, sum) = self.begun;
         self.begun = (count + 1, sum + value);
@@ -36,13 +38,13 @@ impl Batches {
         }
     }
 
-    /// Values in each batch.
+    /// Number of values in each whole batch.
     #[must_use]
     pub const fn size(&self) -> u64 {
         self.size
     }
 
-    /// The means of the whole batches, in order. What fills no batch is left out.
+    /// Returns the means of the whole batches, in order. An unfinished batch is left out.
     #[must_use]
     pub fn means(&self) -> Vec<f64> {
         self.sums.iter().map(|sum| sum / self.size as f64).collect()
@@ -74,11 +76,12 @@ mod tests {
     }
 
     #[test]
-    fn nineteen_of_twenty_intervals_of_a_correlated_run_hold_its_mean() {
-        // AR(1) with coefficient 0.8 about 10: 400 runs of 20,000 values, in batches of 32. A tenth of
-        // 40 batches is taken to be correlated by chance, and of these at the most a half of 20. Of n
-        // intervals at 95 %, 0.95 n hold the mean, give or take three times sqrt(0.0475 n).
-        let (mut held, mut told) = (0_u32, 0_u32);
+    fn batch_mean_intervals_of_a_correlated_run_cover_at_95_percent() {
+        // AR(1) with coefficient 0.8 about 10: 400 runs of 20,000 values, in batches of 32. With 40
+        // batches, a tenth of the runs is taken to be correlated by chance; with 20, at most half
+        // of those. Of n intervals at 95 %, 0.95 n contain the mean, give or take three times
+        // sqrt(0.0475 n).
+        let (mut held, mut given) = (0_u32, 0_u32);
         for run in 0..400 {
             let mut stream = Stream::named(0x5EED_0A21, &format!("run/{run}"));
             let (mut batches, mut value) = (Batches::new(), 0.0);
@@ -88,12 +91,12 @@ mod tests {
             }
             assert_eq!(batches.size(), 32);
             let Ok(estimate) = batch_means(&batches.means(), 0.95) else { continue };
-            told += 1;
+            given += 1;
             held += u32::from(estimate.interval().contains(10.0));
         }
-        println!("seen: {held} of {told} intervals by batch means hold the mean");
-        assert!(told >= 380, "{told} of 400 runs have an interval");
-        let (expected, deviation) = (0.95 * f64::from(told), (0.0475 * f64::from(told)).sqrt());
-        assert!((f64::from(held) - expected).abs() < 3.0 * deviation, "{held} of {told}");
+        println!("seen: {held} of {given} intervals by batch means hold the mean");
+        assert!(given >= 380, "{given} of 400 runs have an interval");
+        let (expected, deviation) = (0.95 * f64::from(given), (0.0475 * f64::from(given)).sqrt());
+        assert!((f64::from(held) - expected).abs() < 3.0 * deviation, "{held} of {given}");
     }
 }

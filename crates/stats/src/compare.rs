@@ -1,8 +1,8 @@
-//! Whether two sets of independent values differ, and by how much.
+//! Comparison of two sets of independent values: whether they differ, and by how much.
 //!
-//! Means by Welch (1947), or pair by pair where values share their chance (Student 1908; common random
-//! numbers: Law 2015, section 11.2); their ratio by Fieller (1954); whole distributions by Mann and
-//! Whitney (1947), with the correction for ties.
+//! Difference of means by Welch (1947), or pair by pair where the values share random numbers
+//! (Student 1908; common random numbers: Law 2015, section 11.2). Ratio of means by Fieller (1954).
+//! Whole distributions by Mann and Whitney (1947), with the correction for ties.
 
 use crate::interval::{Interval, normal_quantile, t_quantile};
 use crate::summary::Summary;
@@ -10,17 +10,17 @@ use crate::summary::Summary;
 /// A difference or a ratio, with its interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Comparison {
-    /// The estimate: `a - b`, or `a / b`.
+    /// Estimate: `a - b`, or `a / b`.
     pub value: f64,
-    /// Its confidence interval.
+    /// Confidence interval of the estimate.
     pub interval: Interval,
-    /// The confidence.
+    /// Confidence level: 0.95 for 95 %.
     pub level: f64,
-    /// Welch and Satterthwaite's degrees of freedom, or of pairs one less than there are.
+    /// Degrees of freedom after Welch and Satterthwaite; for pairs, the number of pairs minus one.
     pub degrees_of_freedom: f64,
 }
 
-/// The difference of two means, `a - b`, without assuming equal variances. None where either has
+/// Difference of two means, `a - b`, without assuming equal variances. `None` if either set has
 /// fewer than two values.
 #[must_use]
 pub fn difference(a: &Summary, b: &Summary, level: f64) -> Option<Comparison> {
@@ -32,8 +32,8 @@ pub fn difference(a: &Summary, b: &Summary, level: f64) -> Option<Comparison> {
     Some(Comparison { value, interval, level, degrees_of_freedom })
 }
 
-/// The ratio of two means, `a / b`. None where either has fewer than two values, or where `b`
-/// cannot be told from zero, which leaves the ratio unbounded.
+/// Ratio of two means, `a / b`. `None` if either set has fewer than two values, or if `b` does not
+/// differ significantly from zero, because the ratio is then unbounded.
 #[must_use]
 pub fn ratio(a: &Summary, b: &Summary, level: f64) -> Option<Comparison> {
     let (a_error, b_error) = (squared_error(a)?, squared_error(b)?);
@@ -53,8 +53,8 @@ pub fn ratio(a: &Summary, b: &Summary, level: f64) -> Option<Comparison> {
     Some(Comparison { value, interval, level, degrees_of_freedom })
 }
 
-/// The interval of a difference `a - b` from the intervals of both, which need not be even: the method of
-/// variance estimates recovery (Newcombe 1998; Zou and Donner 2008).
+/// Interval of a difference `a - b` from the intervals of both estimates, which may be asymmetric:
+/// the method of variance estimates recovery (Newcombe 1998; Zou and Donner 2008).
 #[must_use]
 pub fn difference_of_intervals(
     a: f64,
@@ -68,8 +68,8 @@ pub fn difference_of_intervals(
     Interval { low: value - below, high: value + above }
 }
 
-/// The mean difference of pairs, `a - b`. What both values of a pair share cancels out. None of fewer
-/// than two pairs.
+/// Mean difference of pairs, `a - b`. Any effect common to both values of a pair cancels out.
+/// `None` for fewer than two pairs.
 #[must_use]
 pub fn paired_difference(pairs: &[(f64, f64)], level: f64) -> Option<Comparison> {
     let apart: Summary = pairs.iter().map(|(a, b)| a - b).collect();
@@ -80,8 +80,8 @@ pub fn paired_difference(pairs: &[(f64, f64)], level: f64) -> Option<Comparison>
     Some(Comparison { value, interval, level, degrees_of_freedom })
 }
 
-/// The ratio of the means of pairs, `a / b`. None of fewer than two pairs, or where `b` cannot be told
-/// from zero.
+/// Ratio of the means of pairs, `a / b`. `None` for fewer than two pairs, or if `b` does not differ
+/// significantly from zero.
 #[must_use]
 pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<Comparison> {
     let [a, b]: [Summary; 2] =
@@ -104,7 +104,7 @@ pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<Comparison> {
     Some(Comparison { value: a_mean / b_mean, interval, level, degrees_of_freedom })
 }
 
-/// The squared standard error of the mean.
+/// Squared standard error of the mean.
 fn squared_error(values: &Summary) -> Option<f64> {
     Some(values.variance()? / values.count() as f64)
 }
@@ -116,26 +116,26 @@ fn welch_satterthwaite(a: &Summary, a_error: f64, b: &Summary, b_error: f64) -> 
     if spread > 0.0 { (a_error + b_error).powi(2) / spread } else { a_freedom + b_freedom }
 }
 
-/// What the ranks of two sets say.
+/// Result of the Mann-Whitney rank test.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct MannWhitney {
-    /// The pairs in which `a` is greater, ties counting half.
+    /// Number of pairs in which `a` is greater; ties count one half.
     pub u: f64,
-    /// `u` over the number of pairs: how probably a value of `a` exceeds one of `b`.
+    /// `u` divided by the number of pairs: the probability that a value of `a` exceeds one of `b`.
     pub superiority: f64,
-    /// The score of `u` under equal distributions; normal from about ten values each.
+    /// Standard score of `u` under equal distributions; normal from about ten values each.
     pub z: f64,
 }
 
 impl MannWhitney {
-    /// Whether equal distributions are rejected at this level, on both sides.
+    /// Returns true if equal distributions are rejected at this level (two-sided).
     #[must_use]
     pub fn is_different(&self, level: f64) -> bool {
         self.z.abs() > normal_quantile(0.5 + level / 2.0)
     }
 }
 
-/// Compares whole distributions by ranks. None where either is empty or all values are equal.
+/// Compares whole distributions by ranks. `None` if either set is empty or all values are equal.
 #[must_use]
 pub fn mann_whitney(a: &[f64], b: &[f64]) -> Option<MannWhitney> {
     let mut ranked: Vec<(f64, bool)> =
@@ -200,7 +200,10 @@ mod tests {
         // t between t(4) = 2.7764 and t(5) = 2.5706.
         let t = (found.interval.high - found.value) / 2.166_67_f64.sqrt();
         assert!(2.5706 < t && t < 2.7764, "t = {t}");
-        assert!(found.interval.contains(0.0), "no difference is shown by so few values");
+        assert!(
+            found.interval.contains(0.0),
+            "four and five values are too few to show a difference"
+        );
         assert_eq!(difference(&a, &summary(&[1.0]), 0.95), None);
     }
 
@@ -211,7 +214,7 @@ mod tests {
         let found = paired_difference(&pairs, 0.95).unwrap();
         check_close(found.value, 2.0);
         check_close(found.interval.high, 4.484_138);
-        // Unpaired, the spread of 10, 20 and 30 hides that.
+        // Unpaired, the spread of 10, 20 and 30 hides the difference.
         let [a, b] = [[11.0, 32.0, 23.0], [10.0, 30.0, 20.0]].map(|values| summary(&values));
         assert!(difference(&a, &b, 0.95).unwrap().interval.high > 20.0);
         assert_eq!(paired_difference(&pairs[..1], 0.95), None);
@@ -219,8 +222,9 @@ mod tests {
 
     #[test]
     fn the_ends_of_a_paired_ratio_solve_their_equation() {
-        // Means 365/3 and 350/3; sums of squares and products around them: 734/3, 1400/3 and 1010/3, of
-        // which half are variances and a third of those belongs to the mean. t(2)^2 = 18.51282.
+        // Means 365/3 and 350/3. Sums of squares and products about them: 734/3, 1400/3 and 1010/3.
+        // Half of each is a variance, and a third of that is the variance of the mean. t(2)^2 =
+        // 18.51282.
         let pairs = [(110.0, 100.0), (132.0, 130.0), (123.0, 120.0)];
         let found = paired_ratio(&pairs, 0.95).unwrap();
         check_close(found.value, 365.0 / 350.0);
@@ -229,7 +233,7 @@ mod tests {
             let right = 18.512_82 * (734.0 - 2.0 * r * 1_010.0 + r * r * 1_400.0) / 18.0;
             assert!((left - right).abs() < 1e-2, "{left} {right}");
         }
-        // What is twice the other is so exactly.
+        // If every `a` is twice its `b`, the ratio is exactly 2.
         let twice = paired_ratio(&[(20.0, 10.0), (60.0, 30.0)], 0.95);
         assert!(twice.is_none_or(|it| (it.interval.high - 2.0).abs() < 1e-9));
         assert_eq!(paired_ratio(&[(1.0, 0.0), (2.0, 0.0)], 0.95), None);

@@ -1,12 +1,12 @@
-//! Spans counted by size: quantiles to three digits, in bounded memory, mergeable in any order.
+//! Histogram of time spans: quantiles to three digits, in bounded memory, mergeable in any order.
 //!
-//! A thin face on `hdrhistogram`, with exact sums beside it: count, sum, sum of squares, least and
-//! greatest are integers, so that merging gives the same bits whatever the order.
+//! Wraps `hdrhistogram` and adds exact sums. Count, sum, sum of squares, minimum and maximum are
+//! integers, so merging in any order gives the same bits.
 
 use crate::interval::binomial_below;
 use core::time::Duration;
 
-/// Spans counted by size.
+/// Histogram of time spans.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     counts: hdrhistogram::Histogram<u64>,
@@ -16,14 +16,15 @@ pub struct Histogram {
     max: u64,
 }
 
-/// Longer spans count as this long, 24 hours, in the quantiles; the maximum keeps them exactly.
+/// 24 hours. In the quantiles, longer spans count as this length; the maximum stays exact.
 const LONGEST_NANOS: u64 = 86_400_000_000_000;
 
 impl Histogram {
-    /// Of no spans yet.
+    /// Creates an empty histogram.
     #[must_use]
     pub fn new() -> Self {
-        let counts = hdrhistogram::Histogram::new(3).expect("three digits are allowed");
+        let counts =
+            hdrhistogram::Histogram::new(3).expect("hdrhistogram accepts three significant digits");
         Self { counts, sum: 0, squares: 0, min: u64::MAX, max: 0 }
     }
 
@@ -32,7 +33,7 @@ impl Histogram {
         self.record_nanos(u64::try_from(span.as_nanos()).unwrap_or(u64::MAX), 1);
     }
 
-    /// Counts a span of so many nanoseconds, so many times.
+    /// Counts `times` spans of `nanos` nanoseconds each.
     pub fn record_nanos(&mut self, nanos: u64, times: u64) {
         if times == 0 {
             return;
@@ -47,7 +48,7 @@ impl Histogram {
         self.max = self.max.max(nanos);
     }
 
-    /// Takes in everything another has counted.
+    /// Adds all spans of another histogram.
     pub fn merge(&mut self, other: &Self) {
         self.counts.add(&other.counts).expect("the histogram resizes itself");
         self.sum = self.sum.saturating_add(other.sum);
@@ -56,44 +57,46 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// How many spans.
+    /// Number of spans.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.counts.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if no span was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()
     }
 
-    /// The shortest, exactly.
+    /// Shortest span, exact.
     #[must_use]
     pub fn min(&self) -> Option<Duration> {
         (!self.is_empty()).then(|| Duration::from_nanos(self.min))
     }
 
-    /// The longest, exactly.
+    /// Longest span, exact.
     #[must_use]
     pub fn max(&self) -> Option<Duration> {
         (!self.is_empty()).then(|| Duration::from_nanos(self.max))
     }
 
-    /// Their mean in nanoseconds, from the exact sum.
+    /// Mean in nanoseconds, from the exact sum.
     #[must_use]
     pub fn mean_nanos(&self) -> Option<f64> {
         (!self.is_empty()).then(|| self.sum as f64 / self.count() as f64)
     }
 
-    /// Their sample standard deviation in nanoseconds, from the exact sums; none of fewer than two.
+    /// Sample standard deviation in nanoseconds, from the exact sums; `None` for fewer than two
+    /// spans.
     #[must_use]
     pub fn standard_deviation_nanos(&self) -> Option<f64> {
         let n = u128::from(self.count());
         if n < 2 {
             return None;
         }
-        // n Q - S^2 loses no digit while it fits; with very long or very many spans it may not.
+        // n Q - S^2 is exact while it fits in 128 bits; with very long or very many spans it may
+        // not fit.
         let exact = n.checked_mul(self.squares).zip(self.sum.checked_mul(self.sum));
         let scaled = match exact {
             Some((first, second)) => first.saturating_sub(second) as f64,
@@ -102,8 +105,8 @@ impl Histogram {
         Some((scaled.max(0.0) / (n as f64 * (n - 1) as f64)).sqrt())
     }
 
-    /// The span that this share of the spans does not exceed, to three digits and never beyond the
-    /// longest: `quantile(0.99)`.
+    /// Returns the quantile for this share of the spans, for example `quantile(0.99)`: to three
+    /// digits, and never beyond the longest span.
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<Duration> {
         if self.is_empty() {
@@ -113,9 +116,9 @@ impl Histogram {
         self.at_rank(rank)
     }
 
-    /// A confidence interval for the quantile, from the order statistics: of independent spans, the
-    /// number below the true quantile is binomial. None where there are too few spans to bound it
-    /// on both sides.
+    /// Confidence interval of the quantile, from the order statistics: for independent spans, the
+    /// number below the true quantile is binomial. `None` if there are too few spans to bound it on
+    /// both sides.
     #[must_use]
     pub fn quantile_interval(&self, share: f64, level: f64) -> Option<(Duration, Duration)> {
         let n = self.count();
@@ -129,15 +132,16 @@ impl Histogram {
         Some((self.at_rank(low)?, self.at_rank(high)?))
     }
 
-    /// How many spans are longer than this, to three digits.
+    /// Number of spans longer than `span`, to three digits.
     #[must_use]
     pub fn count_above(&self, span: Duration) -> u64 {
         let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).min(LONGEST_NANOS);
         self.count() - self.counts.count_between(0, nanos).min(self.count())
     }
 
-    /// What was counted: the least span of each class in nanoseconds and how many fell in it, in
-    /// rising order. [`Histogram::record_nanos`] of each pair rebuilds the quantiles, not the sums.
+    /// Iterates over the classes in rising order, as pairs of the shortest span of the class in
+    /// nanoseconds and its count. [`Histogram::record_nanos`] of each pair rebuilds the quantiles,
+    /// but not the sums.
     pub fn classes(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.counts.iter_recorded().map(|step| {
             let class = self.counts.lowest_equivalent(step.value_iterated_to());
@@ -161,7 +165,7 @@ impl Histogram {
     }
 }
 
-/// The least rank from 0 to n + 1 at which a condition that stays true once true is true.
+/// Returns the smallest rank from 0 to n + 1 at which a monotonic condition becomes true.
 fn first_rank(n: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut low, mut high) = (0, n.checked_add(1)?);
     while low < high {

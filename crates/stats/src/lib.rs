@@ -1,8 +1,8 @@
-//! Numbers and their uncertainty.
+//! Statistics: seeded random streams, histograms, confidence intervals, comparison.
 //!
-//! Nothing here knows of protocols. Each statistic is checked against a published value, or against
-//! arithmetic written beside its test. Spans are [`core::time::Duration`]; everything else is
-//! `f64`.
+//! Nothing here depends on protocols. Each statistic is checked against a published value, or
+//! against arithmetic written next to its test. Spans are [`core::time::Duration`]; everything else
+//! is `f64`.
 #![forbid(unsafe_code)]
 
 pub mod batches;

@@ -1,27 +1,27 @@
-//! Straight lines through points: least squares, how sure the line is, and whether it is one at all.
+//! Straight lines through points: least squares, confidence intervals, and a test for lack of fit.
 
 use crate::interval::{Estimate, t_quantile};
 use statrs::function::beta::beta_reg;
 
-/// A line by ordinary least squares, y on x.
+/// Line by ordinary least squares, y on x.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Line {
-    /// Where it meets x = 0.
+    /// Value of y at x = 0.
     pub intercept: f64,
-    /// How much y grows for each x.
+    /// Growth of y per unit of x.
     pub slope: f64,
-    /// The standard deviation of the points about it, with n - 2 degrees of freedom; none of two
-    /// points, which lie on it whatever they are.
+    /// Standard deviation of the points about the line, with n - 2 degrees of freedom; `None` for
+    /// two points, because these always lie on it.
     pub deviation: Option<f64>,
-    /// How many points.
+    /// Number of points.
     pub n: u64,
     centre: f64,
-    /// The sum of the squared distances of the x from their mean.
+    /// Sum of the squared distances of the x from their mean.
     squares: f64,
 }
 
 impl Line {
-    /// The line through these points; none of fewer than two different x.
+    /// Fits a line through these points; `None` for fewer than two different x.
     #[must_use]
     pub fn through(points: &[(f64, f64)]) -> Option<Self> {
         let n = points.len() as f64;
@@ -40,21 +40,21 @@ impl Line {
         Some(Self { intercept, slope, deviation, n, centre, squares })
     }
 
-    /// What the line says at an x.
+    /// Value of the line at `x`.
     #[must_use]
     pub fn at(&self, x: f64) -> f64 {
         self.intercept + self.slope * x
     }
 
-    /// The intercept with its t interval, for points that scatter about a line independently and
-    /// alike; none of two points.
+    /// Intercept with its t interval, for points that scatter about a line independently and with
+    /// equal variance; `None` for two points.
     #[must_use]
     pub fn intercept_estimate(&self, level: f64) -> Option<Estimate> {
         let error = (1.0 / self.n as f64 + self.centre.powi(2) / self.squares).sqrt();
         self.estimate(self.intercept, error, level)
     }
 
-    /// The slope with its t interval, as [`Line::intercept_estimate`].
+    /// Slope with its t interval, under the conditions of [`Line::intercept_estimate`].
     #[must_use]
     pub fn slope_estimate(&self, level: f64) -> Option<Estimate> {
         self.estimate(self.slope, self.squares.sqrt().recip(), level)
@@ -67,20 +67,21 @@ impl Line {
     }
 }
 
-/// How far means lie from their line, held against how far they would lie by chance.
+/// Distance of means from their line, relative to the distance expected by chance.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct LackOfFit {
-    /// The ratio of the two mean squares; about 1 where the line is right.
+    /// Ratio of the two mean squares; about 1 if the points lie on a line.
     pub f: f64,
-    /// How often a true line would give as great a ratio. A small one says: no line.
+    /// Probability that a true line gives a ratio at least as great. A small value rejects the
+    /// line.
     pub probability: f64,
 }
 
-/// Whether the means of repeated rounds lie on a line: the F test for lack of fit, with rounds as
-/// blocks, so that what shifts a whole round does not count as chance.
+/// F test for lack of fit: whether the means of repeated rounds lie on a line. Rounds are blocks,
+/// so a shift of a whole round does not count as chance.
 ///
-/// `rounds` has a row for each round, and each row a value for each x. None where there are fewer
-/// than three x or two rounds, rows of other lengths, or no chance at all in them.
+/// `rounds` has a row for each round, and each row a value for each x. `None` for fewer than three
+/// x or two rounds, for rows of other lengths, or if the rounds show no variation.
 #[must_use]
 pub fn lack_of_fit(x: &[f64], rounds: &[Vec<f64>]) -> Option<LackOfFit> {
     let (sizes, repeats) = (x.len() as f64, rounds.len() as f64);
@@ -99,7 +100,7 @@ pub fn lack_of_fit(x: &[f64], rounds: &[Vec<f64>]) -> Option<LackOfFit> {
     let line = Line::through(&points)?;
     let lack: f64 = points.iter().map(|(x, y)| (y - line.at(*x)).powi(2)).sum::<f64>() * repeats;
     let (above, below) = (sizes - 2.0, (sizes - 1.0) * (repeats - 1.0));
-    // What is left of a constant in floating point is no chance.
+    // The rounding residue of a constant is not variation.
     if pure <= 1e-24 * grand.powi(2) * sizes * repeats {
         return None;
     }
@@ -109,7 +110,7 @@ pub fn lack_of_fit(x: &[f64], rounds: &[Vec<f64>]) -> Option<LackOfFit> {
     Some(LackOfFit { f, probability })
 }
 
-/// The mean over rows at each place; the rows have one length.
+/// Mean of each column; all rows have the same length.
 fn column_means(rows: &[Vec<f64>]) -> Vec<f64> {
     let mut sums = vec![0.0; rows.first().map_or(0, Vec::len)];
     for row in rows {
@@ -192,10 +193,10 @@ mod tests {
 
     #[test]
     fn lack_of_fit_by_hand() {
-        // Means 0, 2, 3 of the places, 4/3 and 2 of the rounds, 5/3 of all. What is left of the
-        // rounds: 1/3, 1/3, -2/3 and the opposite, squares 4/3 over 2 degrees of freedom. The line
-        // is 1/6 + 1.5 x, missed by -1/6, 1/3, -1/6: squares 1/6, twice, over 1. So F = 1/2, and
-        // with 1 and 2 degrees of freedom P = 1 - t / sqrt(2 + t^2) at t = sqrt(F).
+        // Means 0, 2, 3 of the places, 4/3 and 2 of the rounds, 5/3 of all. The residuals of the
+        // rounds are 1/3, 1/3, -2/3 and the opposite: squares 4/3 over 2 degrees of freedom. The
+        // line is 1/6 + 1.5 x, missed by -1/6, 1/3, -1/6: squares 1/6, twice, over 1. So F = 1/2,
+        // and with 1 and 2 degrees of freedom P = 1 - t / sqrt(2 + t^2) at t = sqrt(F).
         let found =
             lack_of_fit(&[0.0, 1.0, 2.0], &[vec![0.0, 2.0, 2.0], vec![0.0, 2.0, 4.0]]).unwrap();
         check(found.f, 0.5);
@@ -220,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_what_has_no_chance_in_it() {
+    fn rounds_without_variation_have_no_lack_of_fit() {
         let row = vec![1.0, 2.0, 4.0];
         assert_eq!(lack_of_fit(&[0.0, 1.0, 2.0], &[row.clone(), row.clone()]), None);
         assert_eq!(lack_of_fit(&[0.0, 1.0, 2.0], std::slice::from_ref(&row)), None);

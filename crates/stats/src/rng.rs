@@ -1,29 +1,30 @@
-//! Chance, by name: every entity of a run draws from a stream of its own.
+//! Named random streams: every entity of a run draws from its own.
 //!
-//! A stream's key is a hash of the run's seed and the stream's name, so that adding a station or
-//! changing the order of construction never shifts another stream's draws. Philox4x32-10 (Salmon et
-//! al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) expands the key to the state of
+//! A stream's key is a hash of the run's seed and the stream's name. Adding a station or changing
+//! the order of construction therefore never shifts another stream's draws. Philox4x32-10 (Salmon
+//! et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011) expands the key to the state of
 //! xoshiro256++ (Blackman and Vigna), which then makes the draws. Logarithms come from the
-//! pure-Rust `libm`, so that the draws have the same bits on every machine.
+//! pure-Rust `libm`, so the draws have the same bits on every machine.
 
 use core::convert::Infallible;
 use core::time::Duration;
 use rand_core::{Rng as _, SeedableRng as _, TryRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A stream of draws that depends on its seed and its name alone.
+/// Stream of random draws, a function of its seed and name alone.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
-    /// The stream of this name in the run of this seed: `Stream::named(1, "station/3/backoff")`.
+    /// Creates the stream of this name in the run with this seed:
+    /// `Stream::named(1, "station/3/backoff")`.
     #[must_use]
     pub fn named(seed: u64, name: &str) -> Self {
         let hash = fnv1a_128(seed.to_le_bytes().iter().chain(name.as_bytes()).copied());
         Self::from_key(hash)
     }
 
-    /// The stream of a 128-bit key: its low half is Philox's key, its high half part of the
+    /// Creates the stream of a 128-bit key: the low half is Philox's key, the high half part of the
     /// counter.
     #[must_use]
     pub fn from_key(key: u128) -> Self {
@@ -38,12 +39,12 @@ impl Stream {
         Self(Xoshiro256PlusPlus::from_seed(state))
     }
 
-    /// A uniform draw from all 64-bit numbers.
+    /// Draws uniformly from all 64-bit numbers.
     pub fn u64(&mut self) -> u64 {
         self.0.next_u64()
     }
 
-    /// A uniform draw from 0 to `n - 1`, without bias (Lemire 2019). Zero where `n` is zero.
+    /// Draws uniformly from 0 to `n - 1`, without bias (Lemire 2019). Returns zero if `n` is zero.
     pub fn below(&mut self, n: u64) -> u64 {
         let mut product = u128::from(self.u64()) * u128::from(n);
         if (product as u64) < n {
@@ -55,29 +56,29 @@ impl Stream {
         (product >> 64) as u64
     }
 
-    /// Puts items in an order drawn at random (Fisher and Yates).
+    /// Shuffles `items` (Fisher and Yates).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last as u64 + 1) as usize);
         }
     }
 
-    /// A uniform draw from [0, 1), in steps of 2^-53.
+    /// Draws uniformly from [0, 1), in steps of 2^-53.
     pub fn unit(&mut self) -> f64 {
         // Signed, which a processor converts in one step.
         (self.u64() >> 11) as i64 as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 
-    /// Whether an event of this probability happens. Never at 0 or below, always at 1 or above.
+    /// Draws an event of this probability: never true at 0 or below, always true at 1 or above.
     pub fn chance(&mut self, probability: f64) -> bool {
         self.unit() < probability
     }
 
-    /// An exponential draw with this mean, rounded to the nearest nanosecond.
+    /// Draws from the exponential distribution with this mean, rounded to the nearest nanosecond.
     pub fn exponential(&mut self, mean: Duration) -> Duration {
         let mean = u64::try_from(mean.as_nanos()).unwrap_or(u64::MAX);
         let nanos = mean as f64 * -libm::log(1.0 - self.unit());
-        // The cast saturates; 584 years of waiting is for ever. Beyond 2^53 nothing is left to round.
+        // The cast saturates at 584 years. Beyond 2^53 there is no fraction left to round.
         let whole = nanos as u64;
         let half = u64::from(nanos - whole as f64 >= 0.5);
         Duration::from_nanos(whole.saturating_add(half))
@@ -100,7 +101,8 @@ impl TryRng for Stream {
     }
 }
 
-/// FNV-1a with 128 bits: a stable hash for names and scenario texts, not against forgery.
+/// FNV-1a with 128 bits: a stable hash for names and scenario texts, not a protection against
+/// forgery.
 #[must_use]
 pub fn fnv1a_128(octets: impl IntoIterator<Item = u8>) -> u128 {
     const OFFSET: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
@@ -169,8 +171,8 @@ mod tests {
         assert_eq!(waits, GOLDEN_WAITS);
     }
 
-    // Worked out apart from this file, by a Python transcription of the three papers' algorithms.
-    // Any change of these numbers changes the result of every recorded run.
+    // Computed independently, by a Python transcription of the three papers' algorithms. Any change
+    // of these numbers changes the result of every recorded run.
     const GOLDEN_DRAWS: [u64; 4] = [
         13_330_468_647_344_600_652,
         12_435_532_136_505_310_392,
@@ -189,7 +191,7 @@ mod tests {
 
     #[test]
     fn below_is_uniform_also_where_it_must_reject() {
-        // Two thirds of 2^64: without rejection the first half would come up twice as often.
+        // Two thirds of 2^64: without rejection the first half would occur twice as often.
         let n = (u64::MAX / 3) * 2;
         let mut stream = Stream::named(7, "below");
         let draws = 30_000;

@@ -1,8 +1,8 @@
-//! Values over time, in bounded memory: when there are too many bins, each two become one.
+//! Values over time, in bounded memory: when there are too many bins, each pair is merged into one.
 
 use core::time::Duration;
 
-/// Most bins a series keeps.
+/// Largest number of bins of a series.
 pub const BINS: usize = 1_024;
 
 /// Sums of values in equal bins of time from an origin.
@@ -13,14 +13,14 @@ pub struct Series {
 }
 
 impl Series {
-    /// An empty series; a bin of no width counts as one nanosecond.
+    /// Creates an empty series; a width of zero counts as one nanosecond.
     #[must_use]
     pub fn new(width: Duration) -> Self {
         Self { width: width.max(Duration::from_nanos(1)), sums: Vec::new() }
     }
 
-    /// Adds a value at so long after the origin, widening the bins where the series would grow too
-    /// long.
+    /// Adds a value at `after` from the origin. If the series would exceed [`BINS`], the bins
+    /// become wider.
     pub fn add(&mut self, after: Duration, value: f64) {
         while self.bin(after) >= BINS as u128 {
             self.sums = self.sums.chunks(2).map(|pair| pair.iter().sum()).collect();
@@ -35,13 +35,13 @@ impl Series {
         }
     }
 
-    /// How much time each bin covers.
+    /// Time covered by each bin.
     #[must_use]
     pub const fn width(&self) -> Duration {
         self.width
     }
 
-    /// The sum of each bin, from the origin on.
+    /// Sum of each bin, from the origin on.
     #[must_use]
     pub fn sums(&self) -> &[f64] {
         &self.sums

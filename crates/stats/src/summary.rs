@@ -1,7 +1,7 @@
-//! Count, mean, variance and extremes of values that pass by once (Welford 1962; merging after
-//! Chan, Golub and LeVeque 1983).
+//! Count, mean, variance and extremes of values in one pass (Welford 1962; merging after Chan,
+//! Golub and LeVeque 1983).
 
-/// What is known of values seen one at a time.
+/// Running statistics of values added one at a time.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Summary {
     count: u64,
@@ -12,13 +12,13 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Of no values yet.
+    /// Creates a summary without values.
     #[must_use]
     pub const fn new() -> Self {
         Self { count: 0, mean: 0.0, squares: 0.0, min: f64::INFINITY, max: f64::NEG_INFINITY }
     }
 
-    /// Takes in one value.
+    /// Adds one value.
     pub fn add(&mut self, value: f64) {
         self.count += 1;
         let from_old_mean = value - self.mean;
@@ -28,7 +28,7 @@ impl Summary {
         self.max = self.max.max(value);
     }
 
-    /// Takes in everything another has seen. The last bits depend on the order of merging.
+    /// Adds all values of another summary. The last bits depend on the order of merging.
     pub fn merge(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -46,37 +46,37 @@ impl Summary {
         self.max = self.max.max(other.max);
     }
 
-    /// How many values.
+    /// Number of values.
     #[must_use]
     pub const fn count(&self) -> u64 {
         self.count
     }
 
-    /// Their mean; none of no values.
+    /// Mean; `None` without values.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         (self.count > 0).then_some(self.mean)
     }
 
-    /// Their sample variance (divisor n - 1); none of fewer than two values.
+    /// Sample variance (divisor n - 1); `None` for fewer than two values.
     #[must_use]
     pub fn variance(&self) -> Option<f64> {
         (self.count > 1).then(|| self.squares / (self.count - 1) as f64)
     }
 
-    /// The square root of the sample variance.
+    /// Square root of the sample variance.
     #[must_use]
     pub fn standard_deviation(&self) -> Option<f64> {
         self.variance().map(f64::sqrt)
     }
 
-    /// The least value.
+    /// Smallest value.
     #[must_use]
     pub fn min(&self) -> Option<f64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// The greatest value.
+    /// Largest value.
     #[must_use]
     pub fn max(&self) -> Option<f64> {
         (self.count > 0).then_some(self.max)

@@ -1,22 +1,21 @@
-//! Where the warm-up of a run ends: MSER-5 (White 1997; Hoad, Robinson and Davies 2008 recommend
-//! it).
+//! End of a run's warm-up by MSER-5 (White 1997; recommended by Hoad, Robinson and Davies 2008).
 //!
-//! Observations are averaged in fives; the warm-up ends where cutting more would widen the standard
-//! error of the mean of what is left.
+//! Observations are averaged in fives. The warm-up ends where cutting more would widen the standard
+//! error of the mean of the remaining averages.
 
-/// Observations in each average.
+/// Number of observations in each average.
 const AVERAGED: usize = 5;
 
-/// What MSER-5 says of a run.
+/// Result of MSER-5 for a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Warmup {
-    /// So many observations at the start belong to the warm-up.
+    /// Number of observations at the start that belong to the warm-up.
     Ends(usize),
-    /// The best cut lies in the second half: the run is too short to tell.
+    /// The best cut lies in the second half, so the run is too short to find the end.
     TooShort,
 }
 
-/// Finds the end of the warm-up. Runs of fewer than ten observations are too short.
+/// Finds the end of the warm-up. A run of fewer than ten observations is too short.
 #[must_use]
 pub fn mser5(observations: &[f64]) -> Warmup {
     let averages: Vec<f64> = observations
@@ -36,7 +35,7 @@ pub fn mser5(observations: &[f64]) -> Warmup {
         mean += from_old_mean / kept;
         squares += from_old_mean * (average - mean);
         let error = squares / (kept * kept);
-        // On a tie the shorter cut wins, since it keeps more.
+        // On a tie the shorter cut wins, because it keeps more observations.
         if cut <= batches / 2 && error <= least {
             (best, least) = (cut, error);
         }

@@ -1,11 +1,11 @@
-//! `tidewire-tap`: listens on an interface and writes what it hears to standard output as pcapng.
+//! `tidewire-tap`: listens on an interface and writes the frames to standard output as pcapng.
 //!
-//! It is the one part of tidewire that needs a right to listen (CAP_NET_RAW), and is small for it. Once
-//! the interface is open it gives up every other right and that one too, and asks the kernel to let it
-//! do no more than read the ring, write to its output, and end: see [`sandbox`]. The packet socket
-//! never leaves it. Frames hold headers only unless asked otherwise.
+//! It is the only part of tidewire that needs the right to listen (CAP_NET_RAW), and is small for
+//! that reason. Once the interface is open it drops all rights, including that one, and restricts
+//! itself to reading the ring, writing to its output, and ending: see [`sandbox`]. The packet
+//! socket never leaves it. Frames are stripped to their headers unless requested otherwise.
 //!
-//! Left out: opening files, more than one interface, and options for the ring.
+//! Not included: opening files, more than one interface, and options for the ring.
 
 mod options;
 mod sandbox;
@@ -17,21 +17,21 @@ use live::tap::{Collection, Tap, TapParams};
 use options::{Asked, Options};
 use std::process::ExitCode;
 
-/// What the kernel may keep while nobody reads.
+/// Kernel buffer in octets for use while the output is not read.
 const BUFFER_OCTETS: i32 = 16 << 20;
 
-// The exit codes of tidewire: tidewire help exit-codes.
+// Exit codes of tidewire: tidewire help exit-codes.
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 const PERMISSION_MISSING: u8 = 5;
 
-/// Why it cannot go on: what to say, and the exit code.
+/// Fatal error: the exit code and the message.
 struct Failure(u8, String);
 
 fn main() -> ExitCode {
-    // Before anything is read: a program that may listen must not be taken over by one that may not.
+    // First of all: a program that may listen must not be taken over by one that may not.
     if let Err(error) = sandbox::hide() {
-        eprintln!("tidewire-tap: cannot close itself to other processes: {error}");
+        eprintln!("tidewire-tap: cannot protect itself from other processes: {error}");
         return ExitCode::from(FAILED);
     }
     let asked = match options::parse(std::env::args().skip(1)) {
@@ -84,7 +84,7 @@ fn listen(options: &Options) -> Result<(), Failure> {
 }
 
 fn open(options: &Options) -> Result<Tap, PortError> {
-    // A loopback shows every frame twice: as it goes and as it comes.
+    // A loopback delivers every frame twice: as it is sent and as it is received.
     let is_loopback = Interface::named(&options.interface)?.kind == Kind::Loopback;
     Tap::open(&TapParams {
         interface: options.interface.clone(),

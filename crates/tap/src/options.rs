@@ -1,20 +1,20 @@
-//! What can be said on the command line.
+//! Command-line options.
 
 use wire::capture::SNAP_OCTETS;
 use wire::filter::Filter;
 
-/// Where user data is kept, enough for every header at the front of a frame.
+/// Default truncation with user data, enough for all headers at the front of a frame.
 const SNAP_WITH_DATA_OCTETS: usize = 256;
 
 pub(crate) const USAGE: &str =
     "Usage: tidewire-tap INTERFACE [--filter FILTER] [--snap OCTETS] [--keep-data]
 
 Listens on an interface and writes pcapng to standard output, until its reader
-is gone. Needs CAP_NET_RAW to begin, and gives it up. Never sends.
+is gone. Needs CAP_NET_RAW to start, and then drops it. Never sends.
 
-  --filter FILTER      only frames that pass: tidewire help filter
-  --snap OCTETS        look at no more than this of a frame; without it at 256 with
-                       --keep-data, else at all of it, as headers may begin
+  --filter FILTER      only matching frames: tidewire help filter
+  --snap OCTETS        examine at most this many octets of a frame; default: 256 with
+                       --keep-data, otherwise all, because headers may begin
                        anywhere in a TCP segment
   --keep-data          keep user data too, as far as --snap reaches; without it
                        only headers are kept
@@ -22,27 +22,27 @@ is gone. Needs CAP_NET_RAW to begin, and gives it up. Never sends.
 
 Example: ssh plant sudo tidewire-tap eth1 | tidewire watch -r -";
 
-/// What is asked for.
+/// Request on the command line.
 #[derive(Debug)]
 pub(crate) enum Asked {
     Help,
     Listen(Options),
 }
 
-/// How to listen.
+/// Listening options.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Options {
     pub(crate) interface: String,
     pub(crate) filter: Filter,
     pub(crate) snap_octets: usize,
-    /// Whether user data is written as well.
+    /// Write user data as well.
     pub(crate) keeps_data: bool,
     pub(crate) until_end_of_input: bool,
-    /// Whether to try what must not be possible, say what came of it, and end.
+    /// Try the forbidden operations, print the results, and end.
     pub(crate) probe: bool,
 }
 
-/// Reads the words behind the program's name.
+/// Parses the arguments after the program's name.
 pub(crate) fn parse(words: impl Iterator<Item = String>) -> Result<Asked, String> {
     let mut options = Options {
         interface: String::new(),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_for_is_read() {
+    fn options_are_parsed() {
         let Ok(Asked::Listen(options)) = asked("eth1|--filter|iso or tcp|--snap|96") else {
             panic!("an interface, a filter and a length");
         };
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_refused() {
+    fn invalid_options_are_refused() {
         for (text, complaint) in [
             ("--keep-data", "an interface is needed"),
             ("eth1|eth2", "one interface, and not \"eth2\" too"),

@@ -1,9 +1,10 @@
-//! What is given up once the interface is open: other users' rights, all capabilities, and all system
-//! calls but those that reading the ring and writing to the output take.
+//! Sandbox entered once the interface is open. It drops other users' rights, all capabilities, and
+//! all system calls except those needed to read the ring and write to the output.
 //!
-//! The kernel answers every other call with "operation not permitted": nothing can be sent, opened,
-//! started or connected any more, by whatever ran astray in here. Only one thread may be running.
-#![expect(unsafe_code, reason = "rights are given up by calls that only libc has")]
+//! The kernel answers every other call with "operation not permitted". Even compromised code in
+//! this process can no longer send, open, start or connect anything. Only one thread may be
+//! running.
+#![expect(unsafe_code, reason = "rights are dropped by calls that only libc has")]
 
 use core::mem;
 use core::ptr;
@@ -11,13 +12,13 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, RawFd};
 
-/// "nobody", wherever it has a number.
+/// User and group ID without privileges, 65534 on every Linux.
 const NOBODY: u32 = 65_534;
-/// Capabilities have numbers below this.
+/// Upper bound of capability numbers.
 const MOST_CAPABILITIES: libc::c_ulong = 64;
 /// `_LINUX_CAPABILITY_VERSION_3`.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
-/// What the kernel calls the processor (`AUDIT_ARCH_…`); none where it was not tried.
+/// Kernel's identifier of the processor (`AUDIT_ARCH_…`); `None` for untested ones.
 const ARCHITECTURE: Option<u32> = if cfg!(all(target_arch = "x86_64", target_pointer_width = "64"))
 {
     Some(0xC000_003E)
@@ -27,10 +28,10 @@ const ARCHITECTURE: Option<u32> = if cfg!(all(target_arch = "x86_64", target_poi
     None
 };
 
-/// What could be given up.
+/// Result of entering the sandbox.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Confined {
-    /// Whether system calls are filtered.
+    /// True if system calls are filtered.
     pub(crate) filters_calls: bool,
 }
 
@@ -43,19 +44,19 @@ fn prctl(option: libc::c_int, first: libc::c_ulong, second: libc::c_ulong) -> io
     check(unsafe { libc::prctl(option, first, second, 0, 0) }.into())
 }
 
-/// Keeps other processes of the same user from attaching to this one and from reading its memory, where
-/// frames lie, and the kernel from writing either to a core file.
+/// Keeps other processes of the same user from attaching to this one and from reading its memory,
+/// which holds frames, and the kernel from writing it to a core file.
 pub(crate) fn hide() -> io::Result<()> {
     prctl(libc::PR_SET_DUMPABLE, 0, 0)
 }
 
-/// Gives up what is not needed to read the ring of `packets` and to write to `out`.
+/// Drops all rights not needed to read the ring of `packets` and to write to `out`.
 pub(crate) fn enter(packets: RawFd, out: &File) -> io::Result<Confined> {
     for capability in 0..MOST_CAPABILITIES {
-        // Without CAP_SETPCAP, or beyond the last capability, there is nothing to be taken.
+        // Fails harmlessly without CAP_SETPCAP, or beyond the last capability.
         prctl(libc::PR_CAPBSET_DROP, capability, 0).ok();
     }
-    become_nobody()?;
+    become_unprivileged()?;
     // Kernels before 4.3 have no ambient capabilities.
     let clear = libc::PR_CAP_AMBIENT_CLEAR_ALL as libc::c_ulong;
     prctl(libc::PR_CAP_AMBIENT, clear, 0).ok();
@@ -71,8 +72,8 @@ pub(crate) fn enter(packets: RawFd, out: &File) -> io::Result<Confined> {
     Ok(Confined { filters_calls })
 }
 
-/// Root becomes nobody, where there is such a user.
-fn become_nobody() -> io::Result<()> {
+/// Changes from root to the user without privileges.
+fn become_unprivileged() -> io::Result<()> {
     // SAFETY: takes nothing and cannot fail.
     if unsafe { libc::geteuid() } != 0 {
         return Ok(());
@@ -85,7 +86,7 @@ fn become_nobody() -> io::Result<()> {
     let user = check(unsafe { libc::setresuid(NOBODY, NOBODY, NOBODY) }.into());
     for done in [groups, group, user] {
         match done {
-            // In a user namespace there may be root alone, whose capabilities are given up below.
+            // In a user namespace there may be root alone, whose capabilities are dropped below.
             Err(error) if matches!(error.raw_os_error(), Some(libc::EINVAL | libc::EPERM)) => {}
             done => done?,
         }
@@ -111,7 +112,7 @@ fn give_up_capabilities() -> io::Result<()> {
     if left == none { Ok(()) } else { Err(io::Error::other("capabilities stay")) }
 }
 
-/// Whether standard input has ended: its other end is closed.
+/// Returns whether standard input has ended: its other end is closed.
 pub(crate) fn has_input_ended() -> bool {
     let mut input = libc::pollfd { fd: libc::STDIN_FILENO, events: 0, revents: 0 };
     let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -120,13 +121,14 @@ pub(crate) fn has_input_ended() -> bool {
     status > 0 && input.revents & (libc::POLLHUP | libc::POLLERR | libc::POLLNVAL) != 0
 }
 
-/// Ctrl-C at the terminal goes to every process there; this one ends when its input does.
+/// Ignores SIGINT. Ctrl-C at the terminal goes to every process there; this one ends with its
+/// input.
 pub(crate) fn ignore_interrupts() {
     // SAFETY: no function is installed.
     unsafe { libc::signal(libc::SIGINT, libc::SIG_IGN) };
 }
 
-// Of the program: `struct seccomp_data` has the number of the call, the processor, and the arguments.
+// Offsets in `struct seccomp_data`: number of the call, processor, and arguments.
 const CALL_AT: u32 = 0;
 const ARCHITECTURE_AT: u32 = 4;
 const ARGUMENTS_AT: u32 = 16;
@@ -135,7 +137,7 @@ const EQUAL: u16 = 0x15;
 const AT_LEAST: u16 = 0x35;
 const ANY_BIT: u16 = 0x45;
 const RETURN: u16 = 0x06;
-/// Calls of x86-64's 32-bit kind, which have other arguments.
+/// Calls of x86-64's 32-bit variant, which have other arguments.
 const OTHER_KIND: u32 = 0x4000_0000;
 const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
 
@@ -143,7 +145,7 @@ const fn step(code: u16, operand: u32, jump_true: u8, jump_false: u8) -> libc::s
     libc::sock_filter { code, jt: jump_true, jf: jump_false, k: operand }
 }
 
-/// A condition on an argument of a call: its number, and what its lower half must be.
+/// Condition on an argument of a call: its number, and the condition on its lower half.
 #[derive(Clone, Copy)]
 enum Argument {
     Is(u32, u32),
@@ -153,8 +155,8 @@ enum Argument {
     Has(u32, u32),
 }
 
-/// Calls that may be made, with what their arguments must be. What is listed twice may be made either
-/// way.
+/// Allowed calls with the conditions on their arguments. A call that is listed twice may be made
+/// either way.
 fn calls(packets: RawFd, out: RawFd) -> Vec<(libc::c_long, Vec<Argument>)> {
     use Argument::{Has, Is, Lacks};
     let [packets, out] = [packets, out].map(|number| number as u32);
@@ -176,7 +178,7 @@ fn calls(packets: RawFd, out: RawFd) -> Vec<(libc::c_long, Vec<Argument>)> {
         (libc::SYS_sigaltstack, vec![]),
         (libc::SYS_close, vec![]),
         (libc::SYS_futex, vec![]),
-        // Memory, but none that could be run, nor any of a file.
+        // Memory, but neither executable nor backed by a file.
         (libc::SYS_brk, vec![]),
         (libc::SYS_munmap, vec![]),
         (libc::SYS_madvise, vec![]),
@@ -196,7 +198,8 @@ fn program(architecture: u32, packets: RawFd, out: RawFd) -> Vec<libc::sock_filt
         step(RETURN, libc::SECCOMP_RET_KILL_PROCESS, 0, 0),
     ];
     for (call, arguments) in calls(packets, out) {
-        // Each argument takes two steps; behind them stand the leave and a load for the next call.
+        // Each argument takes two steps; after them come the permission and a load for the next
+        // call.
         let rest = |done: usize| (2 * (arguments.len() - done) + 1) as u8;
         program.push(step(LOAD, CALL_AT, 0, 0));
         program.push(step(EQUAL, call as u32, 0, rest(0)));
@@ -228,8 +231,8 @@ fn filter_calls(program: &[libc::sock_filter]) -> io::Result<()> {
     check(unsafe { libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program) }.into())
 }
 
-/// Tries what must not be possible any more, and writes a line for each: what was tried, and what the
-/// system said.
+/// Tries operations that must no longer be possible, and writes a line for each: the operation and
+/// the system's answer.
 pub(crate) fn probe(packets: RawFd, mut out: File) -> io::Result<()> {
     let frame = [0_u8; 60];
     let (octets, length) = (frame.as_ptr().cast::<libc::c_void>(), frame.len());
@@ -270,7 +273,7 @@ pub(crate) fn probe(packets: RawFd, mut out: File) -> io::Result<()> {
     Ok(())
 }
 
-/// The error of a call, or 0.
+/// Error number of a call, or 0.
 fn tried(status: libc::c_long) -> libc::c_long {
     if status >= 0 {
         return 0;

@@ -1,4 +1,4 @@
-//! Frames from the ring to standard output, as pcapng.
+//! Copies frames from the ring to standard output, as pcapng.
 
 use crate::options::Options;
 use crate::sandbox;
@@ -14,38 +14,38 @@ use wire::dissect::{Link, Stripper};
 use wire::pcapng::{WITHOUT_DATA, Writer};
 use wire::time::{Instant, nanos};
 
-/// How often counts are written, and how long silence is listened to before looking up.
+/// Interval at which counters are written, and maximum wait for a frame.
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
 const LOOK_UP: Duration = Duration::from_millis(100);
 const BUFFER_OCTETS: usize = 64 << 10;
-/// Frames between two looks at what else is to be done.
+/// Maximum number of frames between two checks of other work.
 const AT_ONCE: u32 = 1_024;
 
-/// Standard output as a file that is written to in large pieces.
+/// Standard output as a file that is written in large blocks.
 pub(crate) fn output() -> io::Result<File> {
     io::stdout().as_fd().try_clone_to_owned().map(File::from)
 }
 
-/// What is written, and what of it was counted.
+/// Output stream, and counters of the frames written.
 struct Stream<'a> {
     writer: Writer<BufWriter<File>>,
     options: &'a Options,
     interface: u32,
-    /// Frames that were written, and the time of the latest.
+    /// Number of frames written, and the time of the latest.
     frames: u64,
     latest: Instant,
     octets: Vec<u8>,
     stripper: Stripper,
 }
 
-/// Writes frames until the reader is gone, or standard input has ended where that is asked for. What
-/// went wrong, in words.
+/// Writes frames until the reader is gone, or, if requested, until standard input ends. The error
+/// is a message.
 pub(crate) fn run(mut tap: Tap, out: File, options: &Options) -> Result<(), String> {
     let ended = Stream::begin(&tap, out, options)
         .map_err(|error| ("write", error))
         .and_then(|mut stream| stream.follow(&mut tap));
     match ended {
-        // Whoever read has gone: that is how it ends.
+        // The reader has gone: a normal end.
         Err((_, error)) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         ended => ended.map_err(|(doing, error)| format!("cannot {doing}: {error}")),
     }
@@ -75,7 +75,7 @@ impl<'a> Stream<'a> {
                 return self.end(tap);
             }
             let mut is_silent = false;
-            // Without a wait: what is there is written before anything else is done.
+            // Without a wait: available frames are written before anything else is done.
             for _ in 0..AT_ONCE {
                 let received = tap.receive(Instant::ZERO).or_else(|error| self.outlast(error));
                 let Some(sighting) = received.map_err(heard)? else {
@@ -96,8 +96,8 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Goes on where a link went down and the reader looks after it: the socket stays bound, and the kernel passes
-    /// frames on again when the link is up.
+    /// Continues after a link failure if the reader supervises the link. The socket stays bound,
+    /// and the kernel delivers frames again when the link is up.
     fn outlast<T: Default>(&self, error: PortError) -> Result<T, PortError> {
         match error {
             PortError::Down(_) if self.options.until_end_of_input => Ok(T::default()),
@@ -105,7 +105,7 @@ impl<'a> Stream<'a> {
         }
     }
 
-    /// Writes what was received until now, and the counts.
+    /// Writes the frames received until now, and the counters.
     fn end(&mut self, tap: &mut Tap) -> Result<(), Failed> {
         for _ in 0..tap.waiting().map_err(heard)? {
             let until = clock::now() + LOOK_UP;
@@ -119,7 +119,7 @@ impl<'a> Stream<'a> {
     fn write(&mut self, sighting: &Sighting<'_>) -> io::Result<()> {
         let Sighting { octets, original_octets, wall_nanos, .. } = *sighting;
         let Options { filter, keeps_data, .. } = self.options;
-        // The kernel's program lets more through.
+        // The kernel's program passes some other frames as well.
         if !filter.matches(Link::Ethernet, octets, original_octets) {
             return Ok(());
         }
@@ -137,7 +137,7 @@ impl<'a> Stream<'a> {
         self.writer.write(self.interface, at, &self.octets, original_octets, "")
     }
 
-    /// Writes what has been counted so far.
+    /// Writes the counters so far.
     fn count(&mut self, tap: &mut Tap) -> Result<(), Failed> {
         let counted = tap.statistics().map_err(heard)?;
         let statistics = Statistics {

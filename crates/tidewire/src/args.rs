@@ -1,4 +1,4 @@
-//! What a user can say on the command line. One option means one thing in every verb.
+//! The command line. An option has the same meaning in every verb.
 
 pub(crate) mod advise;
 pub(crate) mod capture;
@@ -21,8 +21,24 @@ use clap::{
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Where help lists what every verb has: behind a verb's own options.
+/// Place of the global options in help: behind a verb's own options.
 const LAST: usize = 900;
+
+/// Questions of users, each with the command that answers it.
+pub(crate) const QUESTIONS: &str = "\
+Questions:
+  Which device is slow?
+    tidewire watch -i eth1 -t 60s        its last lines rank the slowest replies
+  Will the trip arrive within 3 ms?
+    tidewire predict substation --require \"max(trip) < 3 ms\"
+  How many stations fit?
+    tidewire predict ieds --vary stations.ied.count=20..200..20
+  Why does the line stop twice a week?
+    tidewire watch -i eth1 --measure 1min --events events.ndjson \\
+        --require \"closed_window_max(interval) < 1 s\" \\
+        --require \"connection_abrupt_ends(interval) == 0\"
+    reports at once when each first fails; events.ndjson holds what preceded
+    it, and Ctrl-C prints all findings";
 
 /// Will the messages on a real-time LAN make their deadlines?
 #[derive(Parser, Debug)]
@@ -32,19 +48,19 @@ const LAST: usize = 900;
     about,
     disable_help_subcommand = true,
     arg_required_else_help = true,
-    before_help = "  tidewire demo                               everything once, in this process\n  \
+    before_help = "  tidewire demo                               every step once, in this process\n  \
                    tidewire predict status-csma                a built-in scenario, simulated\n  \
-                   tidewire watch -r plant.pcapng              what a capture says",
-    after_help = "`tidewire help` lists topics: units, metrics, privileges, exit-codes, scenario, ..."
+                   tidewire watch -r plant.pcapng              a capture, metered",
+    after_help = format!("`tidewire help` lists topics: units, metrics, privileges, exit-codes, scenario, ...\n\n{QUESTIONS}")
 )]
 pub(crate) struct Cli {
-    /// What to do.
+    /// The verb.
     #[command(subcommand)]
     pub(crate) verb: Verb,
-    /// Result on standard output as NDJSON, one record a line.
+    /// Write the result to standard output as NDJSON, one record a line.
     #[arg(long, global = true, display_order = LAST)]
     pub(crate) json: bool,
-    /// No progress and no summary, only results.
+    /// Print no progress, remarks and findings: only results, errors and failed requirements.
     #[arg(short, long, global = true, display_order = LAST)]
     pub(crate) quiet: bool,
 }
@@ -52,7 +68,7 @@ pub(crate) struct Cli {
 /// Reads a command line, and checks that each of its options has an effect.
 ///
 /// # Errors
-/// What clap refuses, or has to print; within, an option without effect.
+/// An error, help or version of clap; in the inner result, an option without effect.
 pub(crate) fn read(
     words: impl IntoIterator<Item = OsString>,
 ) -> Result<(Cli, Result<(), Failure>), clap::Error> {
@@ -70,33 +86,33 @@ pub(crate) enum Verb {
     Demo(Demo),
     /// Simulate a scenario.
     Predict(Predict),
-    /// Send a load over a real port, and tell what became of it.
+    /// Send a load over a real port, and measure its delays, losses and throughput.
     Measure(Box<Measure>),
-    /// Be the other end of `measure`.
+    /// Run the peer of `measure`.
     Serve(Serve),
     /// Meter a capture file or a live port, without sending anything.
     Watch(Box<Watch>),
-    /// Meter captures, and write the stream of measures; `watch` without its display.
+    /// Meter captures, and write the stream of measures: `watch` without its display.
     Meter(measuring::Meter),
-    /// Show a stream of measures; `watch` without its meter.
+    /// Show a stream of measures: `watch` without its meter.
     Show(measuring::Show),
     /// Write the frames of a live port or of captures to pcapng, headers only.
     Capture(capture::Capture),
-    /// Bridge two interfaces, and let faults befall what crosses.
+    /// Bridge two interfaces, and inject faults into the frames that cross.
     Relay(relay::Relay),
     /// Print every layer of the frames in a capture, or of octets given in hexadecimal.
     Dissect(Dissect),
-    /// Hold two runs against each other.
+    /// Compare two runs.
     Compare(Compare),
-    /// Search for the transport settings that suit a network, and say on what evidence.
+    /// Search for the transport settings that suit a network, and print the evidence.
     Advise(Box<advise::Advise>),
-    /// Set the figures of a paper beside ours, each with a verdict.
+    /// Compare the figures of a paper with ours, each with a verdict.
     Reproduce(Box<reproduce::Reproduce>),
-    /// The scenarios that come with tidewire.
+    /// List, print or copy the built-in scenarios.
     Scenarios(Scenarios),
-    /// The machines that simulated stations can be on.
+    /// List, print or copy the machines of simulated stations.
     Profiles(profiles::Profiles),
-    /// What this machine can do, and what to do about what it cannot.
+    /// List what works on this machine, and the fix for what does not.
     Doctor,
     /// Explain a topic.
     Help(Help),
@@ -105,7 +121,7 @@ pub(crate) enum Verb {
 /// `demo`
 #[derive(Args, Debug)]
 pub(crate) struct Demo {
-    /// Where run folders go.
+    /// Folder for run folders.
     #[arg(short, long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) output: PathBuf,
     /// Write no run folder.
@@ -113,16 +129,16 @@ pub(crate) struct Demo {
     pub(crate) no_save: bool,
 }
 
-/// What `predict` and `measure` share.
+/// Options that `predict` and `measure` share.
 #[derive(Args, Debug)]
 pub(crate) struct RunOptions {
-    /// The seed, instead of the scenario's.
+    /// Seed, instead of the scenario's.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
     /// Repetitions of each point, instead of the scenario's.
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) runs: Option<u64>,
-    /// Where run folders go.
+    /// Folder for run folders.
     #[arg(short, long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) output: PathBuf,
     /// Write no run folder.
@@ -133,14 +149,14 @@ pub(crate) struct RunOptions {
     pub(crate) print_scenario: bool,
 }
 
-/// What a single load is like, where no scenario says it.
+/// Pattern of a single load, without a scenario.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Load {
     /// As fast as the service takes it.
     Bulk,
     /// One message every period.
     Cyclic,
-    /// At random, with the period as mean interval.
+    /// Messages at random, with the period as mean interval.
     Poisson,
     /// A request every period, each answered.
     ConstantRateRequest,
@@ -149,7 +165,7 @@ pub(crate) enum Load {
 }
 
 impl Load {
-    /// As the command line calls it.
+    /// Name on the command line.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Bulk => "bulk",
@@ -172,107 +188,112 @@ impl Load {
     after_help = "Examples:\n  tidewire measure status-short                     on a LAN within this process\n  tidewire measure --to 02:00:00:00:00:07 -i eth1 --load bulk --bytes 10MB\n  tidewire measure --udp 127.0.0.1:5001 --udp-peer 127.0.0.1:5002 --load cyclic\n  tidewire measure --over iso-tcp://127.0.0.1:4102 --load maximum-rate-request --messages 1000"
 )]
 pub(crate) struct Measure {
-    /// An experiment with a name of its own. (A scenario file of that name is written `./NAME`.)
+    /// An experiment with a name of its own; write a scenario file of that name as `./NAME`.
     #[command(subcommand)]
     pub(crate) experiment: Option<MeasureExperiment>,
     /// A scenario file, - for standard input, or the name of a built-in one. Without --to it runs on the in-process LAN.
     pub(crate) scenario: Option<String>,
-    /// The station address of a `serve` to measure against.
+    /// Station address of a `serve` to measure against.
     #[arg(long, value_name = "MAC")]
     pub(crate) to: Option<wire::addr::Mac>,
     #[command(flatten)]
     pub(crate) port: PortOptions,
-    /// The load.
+    /// Pattern of the load.
     #[arg(long, value_enum, default_value = "bulk")]
     pub(crate) load: Load,
     /// Octets of each message (TSDU).
     #[arg(long, value_name = "SIZE", default_value = "1000 B")]
     pub(crate) size: String,
-    /// Octets to send in all, in messages of --size; "10MB" is ten million.
+    /// Total octets to send, in messages of --size; "10MB" is ten million.
     #[arg(long, value_name = "SIZE", conflicts_with = "messages")]
     pub(crate) bytes: Option<String>,
-    /// Messages to send in all.
+    /// Total messages to send.
     #[arg(long, value_name = "N")]
     pub(crate) messages: Option<u64>,
-    /// From one message to the next.
+    /// Time from one message to the next.
     #[arg(long, value_name = "TIME", default_value = "20 ms")]
     pub(crate) period: String,
-    /// How long to send at the most.
+    /// Longest time to send.
     #[arg(short, long, value_name = "TIME", default_value = "60 s")]
     pub(crate) time: String,
     /// Retransmission time T1 of class 4.
     #[arg(long, value_name = "TIME", default_value = "20 ms")]
     pub(crate) t1: String,
-    /// Messages one LLC frame each, without a connection.
+    /// Send each message as one LLC frame, without a connection.
     #[arg(long)]
     pub(crate) datagram: bool,
-    /// With --over: the transport class preferred, 0 or 2.
+    /// With --over: the preferred transport class, 0 or 2.
     #[arg(long, value_name = "CLASS", requires = "over", default_value_t = 0,
         value_parser = clap::value_parser!(u8).range(0..=2))]
     pub(crate) class: u8,
     #[command(flatten)]
     pub(crate) run: RunOptions,
-    // The last, because its heading would hold whatever follows.
+    /// Requirement in addition to those of the scenario, such as "lost(*) < 0.1 %"; may be given more than
+    /// once. Without a scenario the flow is named `load`. See tidewire help requirements.
+    #[arg(long, value_name = "REQUIREMENT")]
+    pub(crate) require: Vec<bench::scenario::Requirement>,
+    // Last, because its heading applies to all options that follow.
     #[command(flatten)]
     pub(crate) foreign: ForeignOptions,
 }
 
-/// What `measure` can do beside scenarios and loads.
+/// Experiments of `measure` in addition to scenarios and loads.
 #[derive(Subcommand, Debug)]
 pub(crate) enum MeasureExperiment {
-    /// What each layer of a station costs, against the size of the message.
+    /// Measure the cost of each layer of a station against the size of the message.
     Layers(Box<layers::MeasureLayers>),
     /// Moved to `reproduce tr-88-04 --live`.
     #[command(name = "tr-88-04", hide = true, disable_help_flag = true)]
     Transfer(reproduce::Moved),
 }
 
-/// What is asked of a peer that is no tidewire.
+/// Options for a peer that is not tidewire.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Foreign peer")]
 pub(crate) struct ForeignOptions {
-    /// The TSAP-ID called, in hexadecimal: 0102 for the first rack and second slot of an S7.
+    /// Called TSAP-ID in hexadecimal: 0102 for the first rack and second slot of an S7.
     #[arg(long, value_name = "HEX", requires = "foreign_peer", default_value = "0001")]
     pub(crate) called: String,
-    /// The TSAP-ID that calls, in hexadecimal.
+    /// Calling TSAP-ID in hexadecimal.
     #[arg(long, value_name = "HEX", requires = "foreign_peer", default_value = "0001")]
     pub(crate) calling: String,
-    /// Messages of --size to send on each connection, one after the other, each of which the peer
-    /// sends back. None goes to a peer of which that is not known.
+    /// Messages of --size to send on each connection, one after the other; the peer must send each of
+    /// them back. Use it only if the peer is an echo server.
     #[arg(long, value_name = "N", requires = "foreign_peer", default_value_t = 0)]
     pub(crate) echoes: u64,
 }
 
-/// Where frames go in and out.
+/// Port for frames or connections.
 #[derive(Args, Debug)]
 pub(crate) struct PortOptions {
     /// Send and receive 802.3 frames on this interface (needs CAP_NET_RAW).
     #[arg(short, long, value_name = "IF")]
     pub(crate) interface: Option<String>,
-    /// The same past most of the kernel's network stack (AF_XDP); see tidewire help privileges.
+    /// Send and receive on this interface, past most of the kernel's network stack (AF_XDP); see tidewire
+    /// help privileges.
     #[arg(long, value_name = "IF", conflicts_with = "interface")]
     pub(crate) xdp: Option<String>,
     /// Send and receive frames in UDP datagrams, from this address on this machine.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with_all = ["interface", "xdp"])]
     pub(crate) udp: Option<std::net::SocketAddr>,
-    /// The other end's UDP address.
+    /// UDP address of the other end.
     #[arg(long, value_name = "ADDRESS:PORT", requires = "udp")]
     pub(crate) udp_peer: Option<std::net::SocketAddr>,
-    /// Transport connections over TCP (RFC 1006), such as iso-tcp://127.0.0.1:4102, instead of frames;
-    /// the port is 102 where none is named.
+    /// Use transport connections over TCP (RFC 1006), such as iso-tcp://127.0.0.1:4102, instead of frames;
+    /// the default port is 102.
     #[arg(long, value_name = "URL", conflicts_with_all = ["interface", "xdp", "udp", "fault", "capture"])]
     pub(crate) over: Option<String>,
-    /// With --over: the other end is no tidewire, and agrees to nothing. `serve` sends back what it is
-    /// sent; `measure` opens and releases connections, --messages of them.
+    /// With --over: the other end is not tidewire, and cannot agree to a load. `serve` echoes the received
+    /// messages; `measure` opens and releases --messages connections.
     #[arg(long, requires = "over")]
     pub(crate) foreign_peer: bool,
-    /// What befalls frames that arrive here, such as "loss=1%,duplicate=1%,reorder=1%".
+    /// Faults of frames that arrive here, such as "loss=1%,duplicate=1%,reorder=1%".
     #[arg(long, value_name = "FAULTS")]
     pub(crate) fault: Option<String>,
-    /// Write the frames sent and received here to this pcapng file, as they are after --fault.
+    /// Write the frames sent and received here, after --fault, to this pcapng file.
     #[arg(long, value_name = "FILE")]
     pub(crate) capture: Option<PathBuf>,
-    /// Frames per second to agree to at the most; without it 100 or 1 % of the link, and no cap on
+    /// Highest rate to agree to, in frames per second; without it 100 or 1 % of the link, and no limit on
     /// loopback and on veth.
     #[arg(long, value_name = "N")]
     pub(crate) max_frames: Option<u32>,
@@ -281,13 +302,12 @@ pub(crate) struct PortOptions {
 /// `serve`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire serve -i eth1                            as a station of that LAN\n  tidewire serve --udp 127.0.0.1:5002               for another process of this host\n  tidewire serve --over iso-tcp://127.0.0.1:4102    transport connections over TCP\n  tidewire serve -i eth1 --fault loss=1% -n 1       losing frames, for one measurement"
+    after_help = "Examples:\n  tidewire serve -i eth1                            a station on that LAN\n  tidewire serve --udp 127.0.0.1:5002               for another process of this host\n  tidewire serve --over iso-tcp://127.0.0.1:4102    transport connections over TCP\n  tidewire serve -i eth1 --fault loss=1% -n 1       losing frames, for one measurement"
 )]
 pub(crate) struct Serve {
     #[command(flatten)]
     pub(crate) port: PortOptions,
-    /// Stop after this many measurements, of which each run of `measure` is one; 0 goes on until
-    /// interrupted.
+    /// Stop after this number of measurements; each run of `measure` is one. 0 goes on until interrupted.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
     pub(crate) runs: u64,
     /// Stop after this time.
@@ -295,7 +315,7 @@ pub(crate) struct Serve {
     pub(crate) time: Option<String>,
 }
 
-/// What `watch` does not do where it tells transits.
+/// Options of `watch` that conflict with the measurement of transits.
 const NOT_OF_TRANSITS: [&str; 16] = [
     "screen",
     "metrics",
@@ -319,23 +339,23 @@ const NOT_OF_TRANSITS: [&str; 16] = [
 #[derive(Args, Debug)]
 #[command(
     group = ArgGroup::new("source").required(true).args(["read", "interface"]),
-    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        whatever another tool hears\n  tidewire watch -i eth1 --screen monitor           what passes, as it passes\n  tidewire watch -i eth1 --far-interface eth2       how long it takes through a box\n  tidewire watch -r plant.pcapng --screen measures  what is wrong, and where\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)\n  tidewire watch -r plant.pcapng --require \"response_max(host) < 20 ms\"\n  tidewire watch -r plant.pcapng --anonymize --annotate vendor.pcapng"
+    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        frames that another tool captures\n  tidewire watch -i eth1 --screen monitor           live bars of packets and bits\n  tidewire watch -i eth1 --far-interface eth2       delay through the box between two ports\n  tidewire watch -r plant.pcapng --screen measures  findings, hosts and connections\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)\n  tidewire watch -r plant.pcapng --csv tables --only \"dt_tpdus,response_max\"\n  tidewire watch -r plant.pcapng --require \"response_max(host) < 20 ms\"\n  tidewire watch -r plant.pcapng --anonymize --annotate vendor.pcapng"
 )]
 pub(crate) struct Watch {
     #[command(flatten)]
     pub(crate) source: source::FrameSource,
-    /// A capture of the same traffic at another place: tell one-way transits between the two instead.
-    /// With --interface it is "-", which comes in while the port is heard.
+    /// A capture of the same traffic at another tap: measure one-way transits between the two taps instead.
+    /// With --interface it must be "-": the other capture arrives on standard input while the port is read.
     #[arg(long, value_name = "FILE", conflicts_with_all = NOT_OF_TRANSITS)]
     pub(crate) far: Option<PathBuf>,
-    /// With --interface: the same between that port and this one, by one clock.
+    /// With --interface: measure one-way transits between that port and this one, by one clock.
     #[arg(long, value_name = "IF", requires = "interface", conflicts_with = "far",
         conflicts_with_all = NOT_OF_TRANSITS)]
     pub(crate) far_interface: Option<String>,
-    /// Serve what is counted to Prometheus over HTTP at this address, such as 127.0.0.1:9464.
+    /// Serve the counts to Prometheus over HTTP at this address, such as 127.0.0.1:9464.
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "screen")]
     pub(crate) metrics: Option<std::net::SocketAddr>,
-    /// Let --metrics serve other hosts too; it has neither encryption nor passwords.
+    /// Let other hosts read --metrics; it has neither encryption nor passwords.
     #[arg(long, requires = "metrics")]
     pub(crate) metrics_anywhere: bool,
     #[command(flatten)]
@@ -349,17 +369,17 @@ pub(crate) struct Watch {
 /// Screens.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Screen {
-    /// Events, packets/s, bit/s and acknowledgement delays, as they pass.
+    /// Events, packets/s, bit/s and acknowledgement delays, live.
     Monitor,
-    /// What is wrong, connections, hosts, TPDUs, sizes and who talks with whom.
+    /// Findings, connections, hosts, TPDUs, sizes and the matrix of hosts.
     Measures,
 }
 
-/// What `watch --screen` shows and how.
+/// Options of `watch --screen`.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Screen")]
 pub(crate) struct MonitorOptions {
-    /// Draw on the terminal: what passes as it passes, or what is measured.
+    /// Draw on the terminal: the live monitor, or the measures.
     #[arg(long, value_enum)]
     pub(crate) screen: Option<Screen>,
     /// Write lines instead of drawing: for logs and screen readers.
@@ -371,23 +391,23 @@ pub(crate) struct MonitorOptions {
     /// Show only frames to this station or group.
     #[arg(long, value_name = "MAC", requires = "screen")]
     pub(crate) to_station: Option<wire::addr::Mac>,
-    /// Packets per second of a full-length bar.
-    #[arg(long, value_name = "N", default_value_t = 100.0, requires = "screen")]
-    pub(crate) packets_scale: f64,
-    /// Bits per second of a full-length bar.
-    #[arg(long, value_name = "RATE", default_value = "1 Mbit/s", requires = "screen")]
-    pub(crate) bits_scale: String,
-    /// How many times its own speed a capture is shown at, or "max"; without it 1 for the monitor, and
-    /// "max" for the measures and with --plain.
+    /// Packets per second of a full-length bar; without it 100, raised as soon as a bar is longer.
+    #[arg(long, value_name = "N", requires = "screen")]
+    pub(crate) packets_scale: Option<f64>,
+    /// Bits per second of a full-length bar; without it 1 Mbit/s, raised as soon as a bar is longer.
+    #[arg(long, value_name = "RATE", requires = "screen")]
+    pub(crate) bits_scale: Option<String>,
+    /// Replay speed, as a multiple of the capture's own, or "max"; without it 1 for the monitor, and "max"
+    /// for the measures and with --plain.
     #[arg(long, visible_alias = "replay", value_name = "N", requires = "screen")]
     pub(crate) speed: Option<String>,
-    /// Other keys, such as "quit=x,pause=p"; `tidewire help monitor` has the list.
+    /// Key bindings, such as "quit=x,pause=p"; `tidewire help monitor` has the list.
     #[arg(long, value_name = "KEYS", requires = "screen")]
     pub(crate) keys: Option<String>,
-    /// Colours. NO_COLOR is obeyed.
+    /// Colours of the screen; the variable NO_COLOR turns them off.
     #[arg(long, value_enum, default_value = "auto", requires = "screen")]
     pub(crate) theme: crate::tui::Theme,
-    /// What bars are made of.
+    /// Characters that draw the bars.
     #[arg(long, value_enum, default_value = "auto", requires = "screen")]
     pub(crate) symbols: crate::tui::Symbols,
 }
@@ -415,38 +435,38 @@ pub(crate) struct Dissect {
     after_help = "Examples:\n  tidewire compare runs/2026-01-01T10-00-00-a runs/2026-01-01T10-05-00-b\n  tidewire compare predicted measured               the latest run in each folder"
 )]
 pub(crate) struct Compare {
-    /// A run folder, or a folder of runs, whose latest is taken: the baseline.
+    /// Baseline: a run folder, or a folder of runs, whose latest is used.
     pub(crate) baseline: PathBuf,
-    /// The run folder held against it.
+    /// Run folder to compare with the baseline.
     pub(crate) other: PathBuf,
 }
 
 /// `scenarios`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire scenarios list\n  tidewire scenarios copy ieds my.toml              something to start from\n  tidewire predict my.toml                          what becomes of it\n\n`tidewire help scenario` explains the format of the files."
+    after_help = "Examples:\n  tidewire scenarios list\n  tidewire scenarios copy ieds my.toml              a file to start from\n  tidewire predict my.toml                          its simulation\n\n`tidewire help scenario` explains the format of the files."
 )]
 pub(crate) struct Scenarios {
-    /// What to do with them.
+    /// The action.
     #[command(subcommand)]
     pub(crate) action: ScenarioAction,
 }
 
-/// What to do with the built-in scenarios.
+/// Actions on the built-in scenarios.
 #[derive(Subcommand, Debug)]
 pub(crate) enum ScenarioAction {
-    /// List them.
+    /// List the built-in scenarios.
     List,
-    /// Print one.
+    /// Print a built-in scenario.
     Show {
-        /// Its name.
+        /// Name of the scenario.
         name: String,
     },
-    /// Copy one to a file, to be edited.
+    /// Copy a built-in scenario to a file, to be edited.
     Copy {
-        /// Its name.
+        /// Name of the scenario.
         name: String,
-        /// The file; must not exist yet.
+        /// File to write; must not exist yet.
         file: PathBuf,
     },
     /// Print the JSON Schema of scenario files.

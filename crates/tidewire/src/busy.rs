@@ -1,7 +1,7 @@
-//! What this host itself adds to what it measures: load, frequencies that change, and late wakes.
+//! Effects of this host on its own measurements: load, changing frequencies, and late wakes.
 //!
 //! A live result is that of a network and of two hosts. Before it measures, tidewire looks at the load
-//! and sleeps a few times; what it finds goes into `run.json`, and is warned of where it matters.
+//! and sleeps a few times; the results go into `run.json`, with a warning where they matter.
 
 use crate::{host, quantity};
 use bench::scenario::{Scenario, Study};
@@ -24,14 +24,14 @@ const NOTICED: f64 = 0.1;
 pub(crate) const LOAD: &str = "load";
 pub(crate) const LATEST_WAKE: &str = "latest_wake_ns";
 
-/// What a host was like when it was asked.
+/// State of a host at the time of the query.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Host {
     /// Programs that ran or waited for a processor, on average over the last minute; none where the
-    /// system does not say.
+    /// system does not report it.
     load: Option<f64>,
     processors: usize,
-    /// How late this program was woken at the most.
+    /// Latest wake of this program.
     latest_wake: Duration,
 }
 
@@ -58,7 +58,7 @@ impl Host {
         Some((said, load > BUSY * self.processors as f64))
     }
 
-    /// Whether wakes are so late that deadlines of a few milliseconds are not for this host.
+    /// True if wakes are too late for deadlines of a few milliseconds.
     pub(crate) fn is_late(&self) -> bool {
         self.latest_wake > LATE
     }
@@ -69,7 +69,7 @@ impl Host {
         format!("wakes from {SLEEPS} sleeps were at most {late} late")
     }
 
-    /// What may spoil a measurement that has no deadlines.
+    /// Warnings for a measurement without deadlines.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = self.of_load();
         if self.is_late() {
@@ -78,7 +78,7 @@ impl Host {
         warnings
     }
 
-    /// What may spoil a measurement of these scenarios, by their shortest deadline.
+    /// Warnings for a measurement of these scenarios, by their shortest deadline.
     pub(crate) fn warnings_for(&self, study: &Study) -> Vec<String> {
         let mut warnings = self.of_load();
         let shortest = study.points.iter().flat_map(|point| deadlines(&point.scenario)).min();
@@ -137,7 +137,7 @@ mod tests {
         let latest_wake = Duration::from_micros(late_micros);
         let host = Host { load: Some(load), processors: 2, latest_wake };
         let mut found = host.warnings_for(&study(deadline));
-        // Whether this machine sets its frequency is not for the test to say.
+        // The test does not depend on the frequency setting of this machine.
         found.retain(|warning| !warning.contains("frequency"));
         assert_eq!(found, expected);
     }

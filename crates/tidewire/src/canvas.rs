@@ -1,6 +1,6 @@
-//! The part of the terminal that screens draw on, of bounded size whatever the terminal says of itself.
+//! The part of the terminal that screens draw on, of bounded size, independent of the size that the terminal reports.
 //!
-//! A terminal may say that it is 65,535 columns by 65,535 rows (`stty rows 65535`): cells for all of them
+//! A terminal may report a size of 65,535 columns by 65,535 rows (`stty rows 65535`): cells for all of them
 //! would take hundreds of gigabytes.
 
 use ratatui::backend::CrosstermBackend;
@@ -27,7 +27,7 @@ impl Canvas {
         Ok(Self { terminal: Terminal::with_options(backend, options)?, area })
     }
 
-    /// What there is to draw on now: it follows the terminal's size.
+    /// Current area to draw on: it follows the terminal's size.
     pub(crate) fn area(&mut self) -> io::Result<Rect> {
         let area = bounded(self.terminal.size()?);
         if area != self.area {

@@ -1,4 +1,4 @@
-//! What one key makes of a sweep: each of its values against the first, run by run of one seed.
+//! Effect of one key in a sweep: each of its values against the first, run by run of one seed.
 
 use crate::command::compare::{apart, paired, shown};
 use crate::exit::Failure;
@@ -12,7 +12,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Quantities that are told in plain text; NDJSON has all.
+/// Quantities in plain text; NDJSON has all.
 const TOLD: [&str; 7] = [
     "delay.mean",
     "delay.p99",
@@ -39,7 +39,7 @@ struct Against {
     baseline: String,
     /// The other.
     other: String,
-    /// What else was set.
+    /// Other settings.
     settings: BTreeMap<String, String>,
     #[serde(flatten)]
     comparison: PointComparison,
@@ -48,7 +48,7 @@ struct Against {
 /// Makes sure before a long run that the key varies.
 ///
 /// # Errors
-/// Where it does not.
+/// The key does not vary.
 pub(crate) fn check(study: &Study, key: &str) -> Result<(), Failure> {
     let varies = || study.points.iter().flat_map(|point| point.settings.keys());
     if varies().any(|path| path == key) {
@@ -69,16 +69,16 @@ pub(crate) fn check(study: &Study, key: &str) -> Result<(), Failure> {
 /// Writes the record of the differences that a key makes.
 ///
 /// # Errors
-/// Where nobody reads.
+/// Standard output cannot be written.
 pub(crate) fn record(report: &Report, key: &str, output: &Output) -> io::Result<()> {
     let differences = &against(report, key)[..];
     output.record(&Record { key, level: report.level, differences })
 }
 
-/// Tells the differences that a key makes, in text.
+/// Prints the differences that a key makes, in text.
 ///
 /// # Errors
-/// Where nobody reads.
+/// Standard output cannot be written.
 pub(crate) fn tell(report: &Report, key: &str, output: &Output) -> io::Result<()> {
     if output.json {
         return Ok(());

@@ -1,11 +1,11 @@
-//! How a command ends: the documented exit codes, and errors that say what to do.
+//! End of a command: the documented exit codes, and errors with their fix.
 
 use bench::scenario::ScenarioError;
 use std::fmt;
 use std::io;
 use std::path::Path;
 
-/// How a command ended.
+/// Exit of a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Exit {
     /// It did what it was asked.
@@ -85,17 +85,17 @@ impl Failure {
         }
     }
 
-    /// Whether a permission is missing.
+    /// True if a permission is missing.
     pub(crate) fn is_permission(&self) -> bool {
         self.exit == Exit::PermissionMissing
     }
 
-    /// What happened.
+    /// Description of the failure.
     pub(crate) fn message(&self) -> &str {
         &self.message
     }
 
-    /// What would mend it.
+    /// Fix of the failure.
     pub(crate) fn fix(&self) -> Option<&str> {
         self.fix.as_deref()
     }

@@ -1,9 +1,9 @@
-//! What is known of the machine, for the records of a run and for `doctor`.
+//! Properties of the machine, for the records of a run and for `doctor`.
 
 use std::collections::BTreeMap;
 use std::{fs, path::PathBuf};
 
-/// What can be told of this machine, by name; what cannot be found is left out.
+/// Properties of this machine, by name; unknown ones are left out.
 pub(crate) fn facts() -> BTreeMap<String, String> {
     let found = [
         ("system", system()),
@@ -17,12 +17,12 @@ pub(crate) fn facts() -> BTreeMap<String, String> {
     known.collect()
 }
 
-/// How many threads can run at a time.
+/// Number of threads that can run at a time.
 pub(crate) fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// What the kernel reads time from.
+/// Clock source of the kernel.
 pub(crate) fn clock_source() -> Option<String> {
     line("/sys/devices/system/clocksource/clocksource0/current_clocksource")
 }
@@ -41,7 +41,7 @@ pub(crate) fn governors() -> Option<Vec<String>> {
     (!governors.is_empty()).then_some(governors)
 }
 
-/// Where this program lies, as a command line names it.
+/// Path of this program.
 pub(crate) fn program() -> PathBuf {
     std::env::current_exe().unwrap_or_else(|_| PathBuf::from("tidewire"))
 }

@@ -12,19 +12,19 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// How long a wait lasts at the most before somebody looks whether it is to end.
+/// Longest wait before the next check for an interrupt.
 pub(crate) const LOOK_UP: Duration = Duration::from_millis(100);
 
 /// Exit code after a second interrupt.
 const ABORTED: i32 = 130;
 
 static STOP: AtomicBool = AtomicBool::new(false);
-/// Whether signals are taken already.
+/// True if the signal handler is installed.
 static INSTALLED: AtomicBool = AtomicBool::new(false);
 /// Files that are being opened: a FIFO that no process writes to blocks its opening.
 static OPENING: AtomicUsize = AtomicUsize::new(0);
 
-/// Opens a file for reading. An interrupt meanwhile ends the process, since nothing was begun.
+/// Opens a file for reading. An interrupt meanwhile ends the process, because nothing was begun.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     waiting(path, || File::open(path))
 }
@@ -91,7 +91,7 @@ pub(crate) fn install_with(first: fn(), second: fn()) -> anyhow::Result<&'static
     Ok(&STOP)
 }
 
-/// Whether somebody wants it to end.
+/// True after an interrupt.
 pub(crate) fn requested() -> bool {
     STOP.load(Ordering::SeqCst)
 }

@@ -1,4 +1,4 @@
-//! A live port, heard by this process, or by `tidewire-tap`, which may listen and do nothing else.
+//! Live port, read by this process or by `tidewire-tap`, which has no other right.
 
 use crate::exit::Failure;
 use crate::pipe::Pipe;
@@ -22,15 +22,15 @@ use wire::time::{Instant, nanos};
 /// back, and a tick or two. Time on a port may advance to this much before now, and no further.
 pub(crate) const LAG: Duration = Duration::from_millis(80);
 
-/// What the kernel may keep while the terminal is slow.
+/// Size of the kernel's buffer, in octets, for times in which the terminal is slow.
 const BUFFER_OCTETS: i32 = 16 << 20;
 /// The helper's name, and its exit code where it may not listen.
 const HELPER: &str = "tidewire-tap";
 const NOT_PERMITTED: i32 = 5;
-/// How long the helper may take for what it has still got.
+/// Time for the helper to hand over its last frames.
 const LAST: Duration = Duration::from_secs(1);
 
-/// By which times frames are told.
+/// Clock of the times of frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Times {
     /// By a clock that never steps, which shows the time of day as it was in the beginning.
@@ -39,14 +39,14 @@ pub(crate) enum Times {
     Stamps,
 }
 
-/// How to listen.
+/// Settings of a listener.
 pub(crate) struct Wanted<'a> {
     pub(crate) interface: &'a str,
-    /// The kernel drops what a few octets show not to be wanted; the rest is whoever's who asks.
+    /// The kernel drops frames that a few octets exclude; the caller filters the rest.
     pub(crate) filter: Filter,
     /// Frames are cut after this.
     pub(crate) snap_octets: usize,
-    /// Whether the helper is to listen though this process might.
+    /// True to listen through the helper, even if this process has the right.
     pub(crate) by_helper: bool,
     pub(crate) times: Times,
 }
@@ -63,19 +63,19 @@ pub(crate) struct Own {
     /// The interface's name.
     interface: String,
     tap: Tap,
-    /// Frames are told in the time of day and stamped by the clock that never steps.
+    /// Relation of the time of day, in which frames are reported, to the clock that never steps.
     day: Correlation,
     times: Times,
-    /// How many frames are still to come, once it has been stopped.
+    /// Number of frames still to come, after a stop.
     rest: Option<u64>,
-    /// Whether the interface went down. It is heard again when it is up.
+    /// True while the interface is down. Frames arrive again when it is up.
     is_down: bool,
 }
 
 pub(crate) struct Helper {
     child: Child,
     capture: Capture,
-    /// How long reading may wait.
+    /// Longest wait of a read.
     patience: Arc<AtomicU64>,
     is_stopped: bool,
     /// The interface's name, and whether it went down.
@@ -83,7 +83,7 @@ pub(crate) struct Helper {
     is_down: bool,
 }
 
-/// Where the helper lies, if it is there: beside this program.
+/// Path of the helper, next to this program.
 pub(crate) fn helper() -> PathBuf {
     host::program().with_file_name(HELPER)
 }
@@ -96,7 +96,7 @@ impl Listener {
         if wanted.by_helper {
             return match is_there {
                 true => Helper::open(&helper, wanted).map(Box::new).map(Self::Helper),
-                false => Err(Failure::failed(format!("{} is not there", helper.display()))),
+                false => Err(Failure::failed(format!("{} does not exist", helper.display()))),
             };
         }
         let day = Correlation::read();
@@ -139,7 +139,7 @@ impl Listener {
         }
     }
 
-    /// No frames are wanted but those that were heard before now.
+    /// Stops after the frames that arrived before now.
     pub(crate) fn stop(&mut self) {
         match self {
             Self::Own(own) => own.rest = Some(own.tap.waiting().unwrap_or(0)),
@@ -150,7 +150,7 @@ impl Listener {
         }
     }
 
-    /// Frames that were heard and not taken yet, as far as this process can tell.
+    /// Number of frames that arrived and were not read yet, if known.
     pub(crate) fn waiting(&mut self) -> u64 {
         match self {
             Self::Own(own) => own.tap.waiting().unwrap_or(0),
@@ -158,7 +158,7 @@ impl Listener {
         }
     }
 
-    /// What was counted so far; nothing where nobody can tell.
+    /// Counters so far; none if they are not available.
     pub(crate) fn statistics(&mut self) -> Statistics {
         match self {
             Self::Own(own) => own.tap.statistics().map_or_else(
@@ -210,7 +210,7 @@ impl Own {
         let stamped = |frame: &Sighting<'_>| {
             frame.wall_nanos.filter(|_| *times == Times::Stamps).map(Instant::from_nanos)
         };
-        // The socket stays bound: the kernel says once that the interface is down, and passes frames on
+        // The socket stays bound: the kernel reports once that the interface is down, and passes frames on
         // again when it is up.
         let sighting = match tap.receive(until) {
             Ok(Some(sighting)) => {
@@ -241,7 +241,7 @@ fn say_down(interface: &str) {
     output::say(format_args!("warning: interface {interface} is down; waiting until it is up"));
 }
 
-/// Looks at an interface for a helper that can do nothing but listen: whether it went down is said once. A failure
+/// Looks at an interface for a helper that can do nothing but listen: it reports once that the interface went down. A failure
 /// where it is there no more.
 fn look_after<'a>(interface: &str, is_down: &mut bool) -> Result<Option<Record<'a>>, Failure> {
     match Interface::named(interface) {
@@ -286,7 +286,7 @@ impl Helper {
                 let (is_stopped, is_down) = (false, false);
                 Ok(Self { child, capture, patience, is_stopped, interface, is_down })
             }
-            // It ended before it wrote anything, and says why.
+            // It ended before it wrote anything, and reports the reason.
             Err(error) => Err(why_ended(&mut child, program, &error)),
         }
     }
@@ -311,14 +311,14 @@ impl Helper {
 impl Drop for Helper {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // It ends when its input does, or when it finds that nobody reads.
+        // It ends when its input does, or when its reader closes the pipe.
         self.patience.store(0, Ordering::Relaxed);
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// What the helper says of its end.
+/// Failure that the helper reports at its end.
 fn why_ended(child: &mut Child, program: &Path, what: &dyn core::fmt::Display) -> Failure {
     drop(child.stdin.take());
     let mut said = String::new();
@@ -336,7 +336,7 @@ fn why_ended(child: &mut Child, program: &Path, what: &dyn core::fmt::Display) -
     Failure::failed(what)
 }
 
-/// A tap on an interface, to hear what passes and nothing twice.
+/// Opens a tap on an interface that captures each frame once.
 fn open_tap(wanted: &Wanted<'_>) -> Result<Tap, PortError> {
     // A loopback shows every frame twice: as it goes and as it comes.
     let is_loopback =
@@ -361,10 +361,10 @@ fn cannot_open(interface: &str, error: &PortError, helper: Option<&Path>) -> Fai
         let interface = permission::quoted(interface);
         let give = permission::give(&host::program());
         let helper = helper.map(permission::give).map_or_else(String::new, |give| {
-            format!("\n  or, for the part of it that can do nothing else:\n       {give}")
+            format!("\n  or, for tidewire-tap, which can only listen:\n       {give}")
         });
         return failure.with_fix(format!(
-            "{give}{helper}\n  or, without any privilege of tidewire's own:\n       \
+            "{give}{helper}\n  or, without a privilege for tidewire:\n       \
              sudo tcpdump -i {interface} -U -w - | tidewire watch -r -"
         ));
     }

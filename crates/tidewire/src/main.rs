@@ -4,7 +4,6 @@
 mod anonymize;
 mod args;
 mod busy;
-mod calendar;
 mod canvas;
 mod command;
 mod differences;

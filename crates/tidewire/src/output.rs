@@ -7,22 +7,22 @@ use std::io::{self, IsTerminal};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use wire::printable::{Printable, is_printable};
 
-/// Lines that standard output did not take whole, since nobody read after an interrupt. Once there is
-/// one, nothing more is written: it would go on where a line was cut.
+/// Lines that standard output did not take whole, because the reader stopped reading after an interrupt.
+/// After the first nothing more is written: it would go on where a line was cut.
 static UNREAD_LINES: AtomicU64 = AtomicU64::new(0);
 static UNREAD_OCTETS: AtomicU64 = AtomicU64::new(0);
-/// Whether standard error was given up in the same way.
+/// True if standard error was given up in the same way.
 static IS_UNHEARD: AtomicBool = AtomicBool::new(false);
 
-/// Whether an `end` record was written, which says how the command ended.
+/// True if an `end` record was written, which states how the command ended.
 static HAS_ENDED: AtomicBool = AtomicBool::new(false);
 
-/// Whether an `end` record was written.
+/// Returns true if an `end` record was written.
 pub(crate) fn has_ended() -> bool {
     HAS_ENDED.load(Ordering::Relaxed)
 }
 
-/// What was to be read, and what nobody would.
+/// Output that was not read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Unread {
     lines: u64,
@@ -36,19 +36,19 @@ impl Display for Unread {
         let plural = if *lines == 1 { "" } else { "s" };
         write!(
             f,
-            "nobody read for {seconds} s after the interrupt; {lines} line{plural} not written \
+            "nothing was read for {seconds} s after the interrupt; {lines} line{plural} not written \
              ({octets} octets)"
         )
     }
 }
 
-/// What standard output did not take, if anything.
+/// Output that standard output did not take, if any.
 pub(crate) fn unread() -> Option<Unread> {
     let [lines, octets] = [&UNREAD_LINES, &UNREAD_OCTETS].map(|of| of.load(Ordering::Relaxed));
     (lines > 0).then_some(Unread { lines, octets })
 }
 
-/// Where results go and in which form.
+/// Destination and format of results.
 #[derive(Clone, Copy)]
 pub(crate) struct Output {
     /// NDJSON instead of text.
@@ -84,7 +84,7 @@ impl Output {
         }
     }
 
-    /// Whether a progress bar may be drawn.
+    /// True if a progress bar may be drawn.
     pub(crate) fn draws_progress(&self) -> bool {
         !self.quiet && io::stderr().is_terminal()
     }
@@ -100,7 +100,7 @@ pub(crate) fn printable(text: String) -> String {
     lines.join("\n")
 }
 
-/// Writes lines to standard output; those that nobody reads after an interrupt are counted.
+/// Writes lines to standard output; lines that are not read after an interrupt are counted.
 fn put(lines: &[u8]) -> io::Result<()> {
     let (taken, ended) = match unread() {
         None => Patient::new(io::stdout().lock()).put(lines),
@@ -118,7 +118,7 @@ fn put(lines: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Says something on standard error, unless nobody reads that after an interrupt.
+/// Prints a line to standard error, unless that is not read after an interrupt.
 pub(crate) fn say(what: impl Display) {
     if !IS_UNHEARD.load(Ordering::Relaxed) {
         let (_, said) = Patient::new(io::stderr()).put(printable(format!("{what}\n")).as_bytes());
@@ -127,14 +127,14 @@ pub(crate) fn say(what: impl Display) {
     }
 }
 
-/// Says something on standard error if that takes no wait.
+/// Prints a line to standard error if that takes no wait.
 pub(crate) fn say_at_once(what: &str) {
     if patient::has_room(&io::stderr()) {
         say(what);
     }
 }
 
-/// An error of standard output, which says so; its kind stays.
+/// An error of standard output, with that name in its text; its kind stays.
 fn named(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
 }

@@ -41,7 +41,7 @@ impl Inputs {
         Self(paths.into_iter().filter_map(named).collect())
     }
 
-    /// Whether the file with this name is one of them; `-` is standard output.
+    /// True if the file with this name is one of them; `-` is standard output.
     pub(crate) fn has(&self, path: &Path) -> bool {
         let identity = Identity::of(standard(path, "/dev/stdout"));
         identity.is_some_and(|identity| self.0.contains(&identity))
@@ -82,7 +82,7 @@ pub(crate) fn refuse_same<'a>(
     Ok(())
 }
 
-/// Where an output goes.
+/// Destination of an output.
 #[derive(PartialEq, Eq, Debug)]
 enum Place {
     /// To a file that is there.
@@ -109,7 +109,7 @@ fn standard<'a>(path: &'a Path, stream: &'static str) -> &'a Path {
     if path.as_os_str() == "-" { Path::new(stream) } else { path }
 }
 
-/// When a file is to be found under its name.
+/// Time at which a file appears under its name.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Placing {
     /// At its end, in place of an older one.
@@ -120,7 +120,7 @@ pub(crate) enum Placing {
 }
 
 impl Placing {
-    /// That of outputs of a command that hears a live port, or reads captures.
+    /// Placing of outputs of a command on a live port, or on captures.
     pub(crate) const fn of_source(is_live: bool) -> Self {
         if is_live { Self::AtOnce } else { Self::AtTheEnd }
     }

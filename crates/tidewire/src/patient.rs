@@ -1,5 +1,5 @@
-//! Writing to whoever reads at leisure: a pipe that is full is waited for, yet not after an interrupt
-//! for longer than [`PATIENCE`].
+//! Writer for slow readers: it waits for a full pipe, but after an interrupt no longer than
+//! [`PATIENCE`].
 //!
 //! Not held to that: a write for which others that write to the same pipe take the room at the same
 //! moment. A second interrupt ends the process even so.
@@ -16,10 +16,10 @@ use wire::time::Instant;
 
 /// For how long a reader may take nothing after an interrupt.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
-/// What Linux takes whole where it says that there is room: a page of a pipe (pipe(7), `PIPE_BUF`).
+/// Octets that Linux takes whole if it reports room: a page of a pipe (pipe(7), `PIPE_BUF`).
 const PIECE_OCTETS: usize = 4_096;
 
-/// What writes to it, and gives up after an interrupt with [`io::ErrorKind::TimedOut`].
+/// Writer that waits for its reader, and gives up after an interrupt with [`io::ErrorKind::TimedOut`].
 pub(crate) struct Patient<W> {
     to: W,
     /// A plain file takes what it is given, or fails.
@@ -34,7 +34,7 @@ impl Patient<File> {
         Self { to, is_plain, has_given_up: false }
     }
 
-    /// Whether it is a file, and no pipe or terminal with a name.
+    /// True for a file, and false for a pipe or terminal with a name.
     pub(crate) const fn is_plain(&self) -> bool {
         self.is_plain
     }
@@ -46,7 +46,7 @@ impl Patient<File> {
 }
 
 impl<W: Write + AsFd> Patient<W> {
-    /// What may be a pipe.
+    /// Writer to a target that may be a pipe.
     pub(crate) const fn new(to: W) -> Self {
         Self { to, is_plain: false, has_given_up: false }
     }
@@ -73,7 +73,7 @@ impl<W: Write + AsFd> Write for Patient<W> {
         }
         if self.has_given_up || !await_room(&self.to)? {
             self.has_given_up = true;
-            let why = format!("nobody read for {} s after the interrupt", PATIENCE.as_secs());
+            let why = format!("nothing was read for {} s after the interrupt", PATIENCE.as_secs());
             return Err(io::Error::new(io::ErrorKind::TimedOut, why));
         }
         let piece = octets.get(..PIECE_OCTETS).unwrap_or(octets);
@@ -88,7 +88,7 @@ impl<W: Write + AsFd> Write for Patient<W> {
     }
 }
 
-/// Whether there is room at once.
+/// True if there is room at once.
 pub(crate) fn has_room(to: &impl AsFd) -> bool {
     matches!(wait(to, Duration::ZERO), Ok(1..))
 }
@@ -99,8 +99,8 @@ fn wait(to: &impl AsFd, longest: Duration) -> Result<usize, Errno> {
     poll(&mut [PollFd::new(to, PollFlags::OUT)], Some(&longest))
 }
 
-/// Waits for room, or for somebody to have gone; no room if there was an interrupt and nothing was read
-/// for long after it.
+/// Waits for room, or for the reader to close. Returns false if nothing was read for [`PATIENCE`] after an
+/// interrupt.
 fn await_room(to: &impl AsFd) -> io::Result<bool> {
     let mut interrupted: Option<Instant> = None;
     loop {

@@ -1,9 +1,10 @@
-//! What stands in the way of a port, and what would mend it.
+//! Obstacles to opening a port, and their fixes.
 
 use crate::exit::Failure;
 use crate::host;
 use live::interface::Interface;
 use live::port::PortError;
+pub(crate) use records::findings::quoted;
 use std::path::Path;
 
 /// A port that cannot be opened or used, as a failure with its fix.
@@ -35,7 +36,7 @@ pub(crate) fn failure(error: &PortError) -> Failure {
     }
 }
 
-/// Whether there is no interface of this name any more.
+/// True if there is no interface of this name any more.
 pub(crate) fn is_gone(interface: &str) -> bool {
     matches!(Interface::named(interface), Err(PortError::NoSuchInterface(_)))
 }
@@ -48,15 +49,6 @@ pub(crate) fn give(program: &Path) -> String {
 /// The command that gives it several capabilities.
 fn give_all(names: &[String], program: &Path) -> String {
     format!("sudo setcap {}=ep {}", names.join(","), quoted(&program.display().to_string()))
-}
-
-/// A word as a shell takes it for one.
-pub(crate) fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./+:@%=".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 fn names() -> Option<String> {

@@ -1,5 +1,4 @@
-//! A stream that another program writes to, read by a thread of its own: whoever takes what was read
-//! need not wait for it.
+//! Stream from another program, read by a thread of its own, so that its consumer need not wait.
 
 use crate::interrupt::{self, LOOK_UP};
 use crate::patient::PATIENCE;
@@ -13,43 +12,40 @@ use wire::time::Instant;
 
 const CHUNK_OCTETS: usize = 64 << 10;
 
-/// How long a stream may still come after an interrupt: whoever writes it may have been interrupted as
-/// well, and hands on what it has left. Less than [`PATIENCE`], so that whoever reads what is made of the
-/// stream waits for that.
+/// Longest time for which a stream is read after an interrupt: its writer may have been interrupted as
+/// well, and flush its output. Less than [`PATIENCE`], so that the reader of our output waits for that.
 const LINGERING: Duration = Duration::from_secs(1);
 
-/// What a thread reads.
+/// Stream that a thread reads.
 pub(crate) struct Pipe {
     chunks: Receiver<io::Result<Vec<u8>>>,
     chunk: io::Cursor<Vec<u8>>,
-    /// For how many nanoseconds somebody waits until it is said that there would be a wait; for as long
-    /// as it takes if none are set.
+    /// Longest wait in nanoseconds before a read returns without data; without it a read waits for data.
     silence: Option<Arc<AtomicU64>>,
-    /// How long after an interrupt the stream ends, if it has not come to its end by then.
+    /// Time after an interrupt at which the stream ends at the latest.
     beyond: Option<Duration>,
-    /// When an interrupt was noticed.
+    /// Time at which an interrupt was noticed.
     interrupted: Option<Instant>,
 }
 
 impl Pipe {
-    /// A stream that ends soon after somebody interrupts, though nothing comes.
+    /// Stream that ends soon after an interrupt, even without data.
     pub(crate) fn new(from: impl Read + Send + 'static) -> Self {
         Self::with(from, None, Some(LINGERING))
     }
 
-    /// The same, of a stream of measures: whoever writes that may wait as long for frames, and then
-    /// tells how it ended.
+    /// The same for a stream of measures: its writer may wait as long for frames, and then writes its end
+    /// record.
     pub(crate) fn lasting(from: impl Read + Send + 'static) -> Self {
         Self::with(from, None, Some(PATIENCE))
     }
 
-    /// A stream that says that it would have to wait for longer than is set, in nanoseconds.
+    /// Stream that returns without data after a wait of `nanos`.
     pub(crate) fn patient(from: impl Read + Send + 'static, nanos: Arc<AtomicU64>) -> Self {
         Self::with(from, Some(nanos), None)
     }
 
-    /// A stream that ends soon after somebody interrupts, and says before that it would have to wait for
-    /// longer than is set, in nanoseconds.
+    /// Stream that ends soon after an interrupt, and returns without data after a wait of `nanos`.
     pub(crate) fn interruptible(from: impl Read + Send + 'static, nanos: Arc<AtomicU64>) -> Self {
         Self::with(from, Some(nanos), Some(LINGERING))
     }
@@ -99,7 +95,7 @@ impl Pipe {
         }
     }
 
-    /// Whether it is too late after an interrupt for more.
+    /// True if it is too late after an interrupt for more data.
     fn is_late(&mut self) -> bool {
         let Some(beyond) = self.beyond.filter(|_| interrupt::requested()) else { return false };
         let now = clock::now();
@@ -132,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_silent_stream_would_have_to_be_waited_for_and_goes_on_afterwards() {
+    fn a_silent_stream_is_not_ready_and_continues_later() {
         let (reader, mut writer) = io::pipe().unwrap();
         let nanos = Arc::new(AtomicU64::new(0));
         let mut pipe = Pipe::patient(reader, Arc::clone(&nanos));

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_stands_where_its_value_is_and_bars_reach_as_far_as_intervals() {
+    fn letters_mark_values_and_bars_mark_intervals() {
         let figure = Figure {
             title: "sizes".to_owned(),
             caption: String::new(),

@@ -6,6 +6,9 @@ use bench::analysis::{Found, Unit};
 use bench::sample::Within;
 use bench::scenario::NotAQuantity;
 use core::str::FromStr;
+pub(crate) use records::quantity::{
+    Scale, counted, level, scale, significant, span, trimmed, value, with_unit,
+};
 use stats::interval::Estimate;
 
 /// Reads the value of an option, such as `"15 min"`.
@@ -14,69 +17,6 @@ use stats::interval::Estimate;
 /// A usage error that names the option.
 pub(crate) fn option<T: FromStr<Err = NotAQuantity>>(name: &str, text: &str) -> Result<T, Failure> {
     text.parse().map_err(|error| Failure::usage(format!("{name} {text:?}: {error}")))
-}
-
-/// A unit for display, and how many of the base unit it holds.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Scale {
-    /// What is written behind the number; nothing for fractions.
-    pub(crate) unit: &'static str,
-    /// How many of the base unit it holds.
-    pub(crate) each: f64,
-}
-
-/// The unit in which a value of this size has one to three digits before its point.
-pub(crate) fn scale(unit: Unit, size: f64) -> Scale {
-    let units: &[(&'static str, f64)] = match unit {
-        Unit::Nanoseconds => &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)],
-        Unit::BitsPerSecond => &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)],
-        Unit::Fraction => &[("", 1.0)],
-    };
-    let fits = units.iter().rev().find(|(_, each)| size.abs() >= *each);
-    let (unit, each) = fits.or(units.first()).copied().unwrap_or(("", 1.0));
-    Scale { unit, each }
-}
-
-/// A value to so many significant digits, without an exponent unless it is far from one.
-pub(crate) fn significant(value: f64, digits: usize) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return format!("{value}");
-    }
-    let place = value.abs().log10().floor();
-    if !(-6.0..15.0).contains(&place) {
-        return format!("{value:.*e}", digits.saturating_sub(1));
-    }
-    let decimals = (digits as f64 - 1.0 - place).max(0.0) as usize;
-    format!("{value:.decimals$}")
-}
-
-/// As [`significant`], without zeros at the end of the decimals.
-pub(crate) fn trimmed(value: f64, digits: usize) -> String {
-    let text = significant(value, digits);
-    if !text.contains('.') || text.contains('e') {
-        return text;
-    }
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-fn with_unit(number: &str, unit: &str) -> String {
-    if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
-}
-
-/// A value in the unit that suits it, to three digits: `1.23 ms`.
-pub(crate) fn value(unit: Unit, value: f64) -> String {
-    let Scale { unit, each } = scale(unit, value);
-    with_unit(&significant(value / each, 3), unit)
-}
-
-/// So many of what has this name: `1 frame`, `2 frames`.
-pub(crate) fn counted(count: u64, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
-/// A span of time in the unit that suits it, to three digits.
-pub(crate) fn span(nanos: u64) -> String {
-    value(Unit::Nanoseconds, nanos as f64)
 }
 
 /// A mean over replications with half the width of its interval: `4.1 ± 0.2 ms`; of a single
@@ -107,11 +47,6 @@ pub(crate) fn within(within: &Within) -> String {
     let Within { mean_ns, half_width_ns, level, batches } = *within;
     let of = Estimate { mean: mean_ns, half_width: half_width_ns, level, n: batches };
     estimate(Unit::Nanoseconds, of)
-}
-
-/// A confidence: `95 %`.
-pub(crate) fn level(level: f64) -> String {
-    format!("{} %", trimmed(level * 100.0, 4))
 }
 
 #[cfg(test)]

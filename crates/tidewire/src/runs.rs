@@ -1,11 +1,12 @@
-//! What is kept of the runs of a study: samples as they come, the report, how it ended.
+//! Storage of the runs of a study: samples as they come, the report, its end.
 
 use crate::args::RunOptions;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::paragraph::wrapped;
 use crate::report::Limit;
 use crate::study::Chosen;
-use crate::{calendar, differences, host, report, verdicts};
+use crate::{differences, host, report, verdicts};
 use anyhow::Context;
 use bench::PROGRAM_VERSION;
 use bench::analysis::{Report, analyse};
@@ -14,15 +15,16 @@ use bench::sample::{End, Line, Sample};
 use bench::scenario::Point;
 use bench::verdict::{Judged, Verdict, judge, worst};
 use live::clock;
+use records::calendar;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
 use wire::printable::Printable;
 
-/// The confidence of every interval that is told.
+/// Confidence level of every printed interval.
 pub(crate) const LEVEL: f64 = 0.95;
 
-/// Where samples go while a study is run.
+/// Destination of samples while a study runs.
 pub(crate) struct Recording<'a> {
     output: &'a Output,
     folder: Option<Folder>,
@@ -31,16 +33,16 @@ pub(crate) struct Recording<'a> {
     samples: Vec<Sample>,
 }
 
-/// What was found beside the samples.
+/// Findings in addition to the samples.
 pub(crate) struct Findings<'a> {
     /// The points that were run.
     pub(crate) points: &'a [Point],
-    /// Whether they were simulated, so that what theory says of their media stands beside them.
+    /// True if they were simulated, so that bounds from theory are printed with them.
     pub(crate) is_predicted: bool,
     /// Requirements that looks at growing data judged; those of the scenario are judged by the report
     /// where there are none.
     pub(crate) judged: Option<Vec<Judged>>,
-    /// The key whose differences are told, if any are.
+    /// Key whose differences are printed, if any.
     pub(crate) differences: Option<&'a str>,
 }
 
@@ -54,18 +56,18 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// What a study came to.
+/// Outcome of a study.
 pub(crate) struct Outcome {
-    /// What was found.
+    /// Report of the study.
     pub(crate) report: Report,
-    /// What became of the requirements.
+    /// Verdicts on the requirements.
     pub(crate) judged: Vec<Judged>,
-    /// Where it was kept.
+    /// Run folder, if any.
     pub(crate) folder: Option<PathBuf>,
 }
 
 impl Outcome {
-    /// How a command ends that came to this.
+    /// Exit of a command with this outcome.
     pub(crate) fn exit(&self) -> Exit {
         match worst(&self.judged) {
             Verdict::Pass => Exit::Ok,
@@ -94,7 +96,7 @@ impl<'a> Recording<'a> {
     /// Makes the run folder, unless none is wanted. `host` is what is known of this machine.
     ///
     /// # Errors
-    /// Where it cannot be made.
+    /// The folder cannot be made.
     pub(crate) fn begin(
         chosen: &Chosen,
         run: &RunOptions,
@@ -105,10 +107,10 @@ impl<'a> Recording<'a> {
         Ok(Self { output, folder, kept: VecDeque::new(), samples: Vec::new() })
     }
 
-    /// Goes on with a folder that has these samples, which will be told again but not written.
+    /// Goes on with a folder that has these samples, which are printed again but not written.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// The folder cannot be written.
     pub(crate) fn resume(path: &Path, made: &[Sample], output: &'a Output) -> anyhow::Result<Self> {
         let folder = Folder::reopen(path, made.len())
             .with_context(|| format!("cannot go on with {}", path.display()))?;
@@ -119,7 +121,7 @@ impl<'a> Recording<'a> {
     /// Takes what one run gave.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// The folder cannot be written.
     pub(crate) fn sample(&mut self, sample: Sample) -> std::io::Result<()> {
         match (self.kept.pop_front(), &mut self.folder) {
             (Some(kept), _) if kept == (sample.point, sample.replication) => {}
@@ -138,10 +140,21 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// Writes how it ended, and tells what was found.
+    /// Removes the run folder if it holds no sample, and the folder of runs if it was made for this one.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// A folder that cannot be removed.
+    pub(crate) fn discard_if_empty(&mut self) -> std::io::Result<()> {
+        if !self.samples.is_empty() {
+            return Ok(());
+        }
+        self.folder.take().map_or(Ok(()), Folder::discard)
+    }
+
+    /// Writes the end record, and prints the report.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
     pub(crate) fn end(
         self,
         error: Option<String>,
@@ -169,7 +182,7 @@ impl<'a> Recording<'a> {
         output.record(&Line::End(end))?;
         report::tell(&report, output)?;
         for (name, title) in &profiles {
-            output.line(format_args!("  machine {}: {title}", Printable(name)))?;
+            output.line(wrapped(&format!("  machine {}: ", Printable(name)), title))?;
         }
         verdicts::tell(&judged, &report, output)?;
         report::tell_limits(&limits, output)?;
@@ -183,10 +196,10 @@ impl<'a> Recording<'a> {
     }
 }
 
-/// Keeps samples that were told already; where.
+/// Stores samples that were printed already, and returns the folder.
 ///
 /// # Errors
-/// Where they cannot be written.
+/// The samples cannot be written.
 pub(crate) fn keep(
     chosen: &Chosen,
     run: &RunOptions,

@@ -1,4 +1,4 @@
-//! How far a command is: a bar on a terminal, and elsewhere a line for each tenth.
+//! Progress of a command: a bar on a terminal, and elsewhere a line for each tenth.
 
 use crate::output::Output;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -6,13 +6,13 @@ use indicatif::{ProgressBar, ProgressStyle};
 /// Lines where no bar is drawn.
 const LINES: u64 = 10;
 
-/// How far it is.
+/// Progress of a command.
 pub(crate) struct Steps<'a> {
     what: &'a str,
     done: u64,
     of: u64,
     bar: ProgressBar,
-    /// Where it is shown.
+    /// Output that shows it.
     pub(crate) output: &'a Output,
 }
 
@@ -43,7 +43,7 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// How far runs are, on a terminal.
+/// Progress bar of runs, on a terminal.
 pub(crate) fn bar(runs: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} to go")
         .unwrap_or_else(|_| ProgressStyle::default_bar());

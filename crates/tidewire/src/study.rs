@@ -7,7 +7,9 @@ use crate::output::Output;
 use crate::output_file::{self, Inputs};
 use bench::folder;
 use bench::profile::Files;
-use bench::scenario::{self, MOST_REPLICATIONS, MOST_RUNS, Matters, Setting, Study, meant};
+use bench::scenario::{
+    self, MOST_REPLICATIONS, MOST_RUNS, Matters, Requirement, Setting, Study, means, meant,
+};
 use bench::scenarios;
 use serde::Serialize;
 use serde_json::Value;
@@ -16,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 /// A scenario to be run.
 pub(crate) struct Chosen {
-    /// What its run folder is called after.
+    /// Name that its run folder is called after.
     pub(crate) name: String,
     /// The points to run.
     pub(crate) study: Study,
@@ -42,11 +44,11 @@ pub(crate) enum Purpose {
     Measure,
 }
 
-/// Loads a scenario, puts what the command line says in place of what it says, and prints its
+/// Loads a scenario, replaces its keys by those of the command line, and prints its
 /// warnings.
 ///
 /// # Errors
-/// Where there is no such scenario, or everything that is wrong with it.
+/// There is no such scenario, or it has errors; all of them are listed.
 pub(crate) fn choose(
     which: &str,
     purpose: &Purpose,
@@ -59,7 +61,7 @@ pub(crate) fn choose(
 /// The same with some of its keys set by the command line.
 ///
 /// # Errors
-/// Where there is no such scenario, or everything that is wrong with it and with what is set.
+/// There is no such scenario, or it or a given key has errors; all of them are listed.
 pub(crate) fn choose_with(
     which: &str,
     purpose: &Purpose,
@@ -113,6 +115,31 @@ pub(crate) fn choose_with(
     Ok(Chosen { name, study, inputs })
 }
 
+/// Adds the requirements of the command line to those of the scenario.
+///
+/// # Errors
+/// A requirement of a flow that the scenario does not have.
+pub(crate) fn require(chosen: &mut Chosen, requirements: &[Requirement]) -> Result<(), Failure> {
+    let flows = &chosen.study.scenario().flows;
+    for requirement in requirements {
+        let is_meant =
+            |name: &str| flows.iter().any(|flow| means(name, &flow.name, flow.group.as_deref()));
+        if let Some(name) = requirement.flow.as_ref().filter(|name| !is_meant(name)) {
+            let mut flows: Vec<&str> = flows
+                .iter()
+                .map(|flow| flow.group.as_ref().unwrap_or(&flow.name).as_str())
+                .collect();
+            flows.dedup();
+            let message = format!("--require {:?}: there is no flow \"{name}\"", requirement.text);
+            return Err(Failure::usage(message).with_fix(format!("one of {}", flows.join(", "))));
+        }
+    }
+    for point in &mut chosen.study.points {
+        point.scenario.require.extend(requirements.iter().cloned());
+    }
+    Ok(())
+}
+
 /// The names of the scenarios that come with the program, the likely one first.
 pub(crate) fn names(instead_of: &str) -> String {
     let all = || scenarios::ALL.into_iter().map(|built_in| built_in.name);
@@ -163,7 +190,7 @@ struct Record {
 /// Prints a scenario as it would run, defaults filled in.
 ///
 /// # Errors
-/// Where nobody reads.
+/// Standard output cannot be written.
 pub(crate) fn print(chosen: &Chosen, output: &Output) -> anyhow::Result<Exit> {
     let scenario = chosen.study.scenario();
     let mut record = Record { scenario: serde_json::to_value(scenario)? };

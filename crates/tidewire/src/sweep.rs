@@ -1,4 +1,4 @@
-//! What a sweep found as figures: means, longest delays and misses against the value that varies.
+//! Results of a sweep as figures: means, longest delays and misses against the varied value.
 
 use crate::figure::{Axis, Figure, Mark, Point, Series};
 use crate::quantity::{level, scale};
@@ -14,11 +14,11 @@ const MOST_SERIES: usize = 6;
 pub(crate) struct Drawn {
     /// `delay-mean`, `miss-status`.
     pub(crate) name: String,
-    /// What is drawn.
+    /// Figure to draw.
     pub(crate) figure: Figure,
 }
 
-/// What is drawn of a flow at a point: the value, its interval, and of how many.
+/// Drawn result of a flow at a point: the value, its interval, and its count.
 type Found = (f64, Option<(f64, f64)>, u64);
 
 /// A kind of figure.
@@ -29,7 +29,7 @@ struct Kind {
     unit: Unit,
     about: &'static str,
     of: fn(&FlowReport) -> Option<Found>,
-    /// Whether deadlines and bounds are of the same kind, and are drawn as lines.
+    /// True if deadlines and bounds are of the same kind, and are drawn as lines.
     has_limits: bool,
 }
 
@@ -71,13 +71,13 @@ fn quantity(flow: &FlowReport, names: [&str; 2]) -> Option<Found> {
     Some((found.mean, interval, found.n))
 }
 
-/// What runs to the right, and what tells series apart.
+/// Key of the horizontal axis, and keys that distinguish series.
 pub(crate) struct Across {
     /// The key that runs to the right, and the unit of its values.
     pub(crate) axis: Axis,
     /// By point: how far to the right, and what else was set there.
     pub(crate) places: BTreeMap<usize, (f64, String)>,
-    /// What the numbers of points stand for, where nothing that varies is a number.
+    /// Meaning of the numbers of points, if no varied value is a number.
     pub(crate) legend: Option<String>,
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn figures(report: &Report, seed: u64) -> Vec<Drawn> {
 /// drawn, and that setting.
 type Key<'a> = (usize, &'a str);
 
-/// What is drawn of flows or groups, before it has a unit.
+/// Lines of flows or groups, before they have a unit.
 #[derive(Default)]
 struct Lines<'a> {
     found: BTreeMap<Key<'a>, Vec<Point>>,
@@ -238,7 +238,7 @@ fn capitalized(words: &str) -> String {
     first.into_iter().flatten().chain(letters).collect()
 }
 
-/// How often, with which seed, and what the intervals mean.
+/// Caption: number of runs, seed, and meaning of the intervals.
 fn caption(report: &Report, seed: u64, kind: &Kind, across: &Across) -> String {
     let runs = report.points.iter().map(|point| point.replications);
     let (least, most) = (runs.clone().min().unwrap_or(0), runs.max().unwrap_or(0));
@@ -256,7 +256,7 @@ fn caption(report: &Report, seed: u64, kind: &Kind, across: &Across) -> String {
 }
 
 /// The first path that varies and whose values are numbers of one unit runs to the right; what else
-/// varies tells series apart. Where none is a number, points have theirs.
+/// varies distinguishes series. If none is a number, points are numbered.
 pub(crate) fn across(points: &[PointReport]) -> Across {
     let paths: BTreeSet<&String> = points.iter().flat_map(|point| point.settings.keys()).collect();
     let numeric = paths.into_iter().find_map(|path| {
@@ -315,7 +315,7 @@ mod tests {
     use core::ops::ControlFlow;
     use core::sync::atomic::AtomicBool;
 
-    /// What two flows find while something varies.
+    /// Report of two flows in a sweep.
     fn report(vary: &str) -> Report {
         let flow = |name: &str, size: u32| {
             format!(
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_run_to_the_right_and_what_else_varies_tells_series_apart() {
+    fn numeric_keys_are_the_axis_and_other_keys_make_series() {
         let report = report(
             "\"flow.one.size\" = [\"100 B\", \"300 B\"]\n\
              \"medium.rate\" = [\"10 Mbit/s\", \"5 Mbit/s\"]",

@@ -4,14 +4,14 @@ use crate::paragraph::{COLUMNS, wrapped};
 use core::fmt;
 use std::collections::BTreeSet;
 
-/// What stands between two columns.
+/// Gap between two columns.
 const GAP: usize = 2;
 
 /// First cells up to this width stay in their rows: a line of their own would save little, and the layout
 /// of what is measured would differ from run to run.
 const SHORT: usize = 8;
 
-/// Which side of its column a cell stands on.
+/// Side of its column on which a cell stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Align {
     /// Words.
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_remark_goes_over_the_columns_behind_it_and_makes_none_wider() {
+    fn a_remark_spans_columns_and_widens_none() {
         let mut table = Table::new([("a", Align::Left), ("b", Align::Right), ("c", Align::Right)]);
         table.row(["x".to_owned(), "1".to_owned(), "2".to_owned()]);
         table.remark(["yy".to_owned()], "lost 0 of 5000 (at most 0.00074)");
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_wider_than_a_terminal_has_first_cells_in_lines_of_their_own() {
+    fn first_cells_of_a_wide_table_have_lines_of_their_own() {
         let columns = [("flow", Align::Left), ("p50", Align::Right), ("verdict", Align::Left)];
         let mut table = Table::new(columns);
         let row =

@@ -1,4 +1,4 @@
-//! What became of requirements, as a table.
+//! Verdicts on requirements, as a table.
 
 use crate::output::Output;
 use crate::quantity::{self, level};
@@ -44,7 +44,7 @@ pub(crate) fn tell(judged: &[Judged], report: &Report, output: &Output) -> io::R
     output.line(format_args!("verdict  {}", conclusion(judged, report)))
 }
 
-/// Deadlines that runs decided under random starts: what theory says of the worst alignment.
+/// Deadlines that runs decided under random starts: bounds of theory for the worst alignment.
 fn random_starts(judged: &[Judged]) -> Vec<String> {
     let by_runs = judged.iter().filter(|it| it.random_start && it.level < 1.0);
     let mut notes: Vec<String> = by_runs

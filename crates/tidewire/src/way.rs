@@ -14,7 +14,7 @@ use wire::tpkt;
 /// Opens the way that the options describe.
 ///
 /// # Errors
-/// Usage errors, missing permissions, and what the port said.
+/// Usage errors, missing permissions, and errors of the port.
 pub(crate) fn open(options: &PortOptions, seed: u64) -> anyhow::Result<Way> {
     let wire = match (&options.interface, &options.xdp, options.udp) {
         (Some(interface), ..) => Wire::Interface(interface.clone()),
@@ -40,7 +40,8 @@ pub(crate) fn open(options: &PortOptions, seed: u64) -> anyhow::Result<Way> {
 /// The faults that an option describes.
 pub(crate) fn faults(text: &str) -> Result<Faults, Failure> {
     way::faults(text).map_err(|error| {
-        Failure::usage(format!("--fault {text:?}:\n{error}")).with_fix("tidewire help faults")
+        Failure::scenario_is_wrong(format!("no such faults:\n{error}"), error)
+            .with_fix("tidewire help faults")
     })
 }
 
@@ -78,7 +79,7 @@ pub(crate) fn class(number: u8) -> Result<Class, Failure> {
 /// Opens the way over TCP that the options describe.
 ///
 /// # Errors
-/// Usage errors, and what the system said.
+/// Usage errors, and errors of the system.
 pub(crate) fn open_iso_tcp(
     options: &PortOptions,
     end: End,

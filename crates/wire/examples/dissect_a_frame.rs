@@ -1,4 +1,4 @@
-//! Prints every layer of a frame given in hexadecimal, or of one that says hello.
+//! Prints every layer of a frame given in hexadecimal, or of a sample frame.
 //!
 //! ```text
 //! cargo run -p tidewire-wire --example dissect_a_frame -- 020000000001 020000000002 0004 fefe0300
@@ -18,7 +18,7 @@ fn main() {
         .map(|c| c.to_digit(16).map(|digit| digit as u8))
         .collect();
     let Some(digits) = digits.filter(|digits| digits.len() % 2 == 0) else {
-        eprintln!("not octets in hexadecimal: {text}");
+        eprintln!("error: expected octets in hexadecimal, found: {text}");
         return;
     };
     let octets: Vec<u8> = digits.as_chunks::<2>().0.iter().map(|[h, l]| h << 4 | l).collect();

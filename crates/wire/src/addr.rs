@@ -1,5 +1,5 @@
-//! Addresses: of a station (MAC), of a service in it (SAP), of a network entity (NSAP), of an end of
-//! a TCP connection (socket).
+//! Addresses: of a station (MAC), of a service access point (SAP), of a network entity (NSAP), and
+//! of an end of a TCP connection (socket).
 
 use core::fmt;
 use core::net::Ipv6Addr;
@@ -10,17 +10,17 @@ use core::str::FromStr;
 pub struct Mac(pub [u8; 6]);
 
 impl Mac {
-    /// Every station.
+    /// Broadcast address: all stations.
     pub const BROADCAST: Self = Self([0xFF; 6]);
 
-    /// A locally administered individual address that tells its station's number.
+    /// Locally administered individual address that contains the number of the station.
     #[must_use]
     pub const fn local(station: u32) -> Self {
         let [a, b, c, d] = station.to_be_bytes();
         Self([0x02, 0x00, a, b, c, d])
     }
 
-    /// Whether it names a group of stations (the I/G bit).
+    /// Returns true for a group address (I/G bit).
     #[must_use]
     pub const fn is_group(self) -> bool {
         let Self([first, ..]) = self;
@@ -41,10 +41,10 @@ impl fmt::Debug for Mac {
     }
 }
 
-/// Text that is no address of the kind asked for.
+/// Error: a text is not an address of the requested kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct NotAnAddress {
-    /// What it should have looked like.
+    /// Description of the expected form.
     pub expected: &'static str,
 }
 
@@ -72,21 +72,22 @@ impl FromStr for Mac {
     }
 }
 
-/// A link service access point (LSAP) as it stands in DSAP or SSAP, without the I/G or C/R bit's meaning.
+/// Link service access point (LSAP) as it appears in DSAP or SSAP. The I/G or C/R bit is not
+/// interpreted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Sap(pub u8);
 
 impl Sap {
-    /// The station itself: the null SAP.
+    /// Null SAP: the station itself.
     pub const NULL: Self = Self(0x00);
     /// ISO network layer protocols (CLNP, its inactive subset, ES-IS, IS-IS).
     pub const ISO_NETWORK: Self = Self(0xFE);
     /// SNAP.
     pub const SNAP: Self = Self(0xAA);
-    /// Every SAP of a station.
+    /// Global DSAP: every SAP of a station.
     pub const GLOBAL: Self = Self(0xFF);
 
-    /// Whether it names a group of SAPs (the I/G bit of a DSAP).
+    /// Returns true for a group of SAPs (I/G bit of a DSAP).
     #[must_use]
     pub const fn is_group(self) -> bool {
         self.0 & 0x01 != 0
@@ -105,7 +106,7 @@ impl fmt::Debug for Sap {
     }
 }
 
-/// A network service access point address: up to 20 octets, the last of which selects the user.
+/// Network service access point address: up to 20 octets, of which the last selects the user.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Nsap {
     length: u8,
@@ -113,7 +114,7 @@ pub struct Nsap {
 }
 
 impl Nsap {
-    /// An NSAP of these octets; `None` where there are more than 20.
+    /// Creates an NSAP from its octets; `None` for more than 20.
     #[must_use]
     pub fn new(octets: &[u8]) -> Option<Self> {
         let mut nsap = Self { length: u8::try_from(octets.len()).ok()?, octets: [0; 20] };
@@ -121,8 +122,8 @@ impl Nsap {
         Some(nsap)
     }
 
-    /// The NSAP of the transport entity of a station of one LAN: AFI 49 (local, binary), area 0001,
-    /// the station's address as system identifier, selector 01.
+    /// NSAP of the transport entity of a LAN station: AFI 49 (local, binary), area 0001, the MAC
+    /// address as system identifier, selector 01.
     #[must_use]
     pub const fn of_station(Mac([a, b, c, d, e, f]): Mac) -> Self {
         let ten = [0x49, 0x00, 0x01, a, b, c, d, e, f, 0x01];
@@ -131,7 +132,7 @@ impl Nsap {
         Self { length: 10, octets }
     }
 
-    /// Its octets.
+    /// Octets of the address.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         self.octets.get(..usize::from(self.length)).unwrap_or_default()
@@ -153,12 +154,12 @@ impl fmt::Debug for Nsap {
     }
 }
 
-/// One end of a TCP connection (RFC 9293: a socket): an internet address and a port.
+/// End of a TCP connection (RFC 9293: a socket): an internet address and a port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Socket {
-    /// The address; one of IPv4 stands for itself in its mapped form (RFC 4291 2.5.5.2).
+    /// Address; an IPv4 address in its mapped form (RFC 4291 2.5.5.2).
     pub address: Ipv6Addr,
-    /// The port.
+    /// Port.
     pub port: u16,
 }
 

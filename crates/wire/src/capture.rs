@@ -1,14 +1,15 @@
-//! Capture files: frames with the times they were seen at.
+//! Capture files: frames with their capture times.
 //!
-//! [`Capture`] reads pcap and pcapng, plain or packed by gzip or zstd, and tells them apart by
-//! their first octets. A record borrows the buffer the file is read into, or the memory it lies in
-//! ([`Mapped`]), so nothing is copied. Offsets in errors count octets of the unpacked file.
+//! [`Capture`] reads pcap and pcapng, plain or compressed by gzip or zstd, and detects the format
+//! from the first octets. A record borrows the read buffer, or the memory that holds the file
+//! ([`Mapped`]), so nothing is copied. Offsets in errors count octets of the decompressed file.
 //!
-//! `flate2` and `ruzstd` unpack: people keep captures packed, and both formats are large. `ruzstd`
-//! is built without its hash, so the checksum behind a zstd frame is passed over, not verified.
+//! `flate2` and `ruzstd` decompress, because captures are often stored compressed and both formats
+//! are large. `ruzstd` is built without its hash, so the checksum after a zstd frame is skipped,
+//! not verified.
 //!
-//! Not here: opening files, which the caller does; other capture formats; packed files inside
-//! packed files; capture comments, statistics and decryption secrets.
+//! Left out: opening files, which is left to the caller; other capture formats; compressed files
+//! inside compressed files; capture comments, statistics and decryption secrets.
 
 mod ahead;
 mod mapped;
@@ -26,70 +27,71 @@ use std::io::{self, Read};
 pub use mapped::Mapped;
 pub(crate) use source::{Order, Source};
 
-/// The longest record or block that is believed. Longer lengths are errors of the file.
+/// Longest accepted record or block. A greater length is an error of the file.
 pub const MAX_RECORD_OCTETS: usize = 256 << 20;
-/// The snap length that writers announce: longer records are refused.
+/// Snap length that the writers announce. They refuse longer records.
 pub const SNAP_OCTETS: usize = 262_144;
-/// How many octets of a foreign file an error shows.
+/// Number of octets of an unknown file that an error shows.
 const SHOWN_OCTETS: usize = 16;
 
-/// A frame of a capture.
+/// Frame of a capture.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Record<'a> {
-    /// When the frame was seen. A record without a time (pcapng's simple packet) has that of the
-    /// record before it.
+    /// Capture time. A record without a time (pcapng's simple packet) has the time of the record
+    /// before it.
     pub at: Instant,
-    /// What the first octet belongs to.
+    /// Link type of the frame.
     pub link: Link,
-    /// The frame without FCS, or as much of it as was captured.
+    /// Captured octets of the frame, without FCS.
     pub octets: &'a [u8],
-    /// How long the frame was, without FCS. Never less than there are octets.
+    /// Length of the frame on the wire, without FCS; at least `octets.len()`.
     pub original_octets: usize,
-    /// Where the frame was seen: a place in [`Capture::interfaces`].
+    /// Index of the capturing interface in [`Capture::interfaces`].
     pub interface: u32,
 }
 
-/// What is known of a port that frames were captured at.
+/// Description of an interface at which frames were captured.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Interface {
-    /// What its frames are.
+    /// Link type of its frames.
     pub link: Link,
-    /// Its name where it was captured; empty if the file does not say, cut at 64 octets.
+    /// Name on the capturing host, cut at 64 octets; empty if the file has none.
     pub name: String,
-    /// The most octets kept of a frame; 0 if all were kept.
+    /// Largest number of octets kept of a frame; 0 if all were kept.
     pub snap_octets: u32,
-    /// Octets of FCS at the end of its frames. Records come without them.
+    /// Octets of FCS at the end of its frames. Records exclude the FCS.
     pub fcs_octets: u8,
-    /// The step of its clock.
+    /// Resolution of its timestamps.
     pub resolution: Resolution,
-    /// What is added to its times, in seconds (`if_tsoffset`).
+    /// Offset added to its timestamps, in seconds (`if_tsoffset`).
     pub offset_seconds: i64,
-    /// Whether its writer left user data out and says so in a comment, as tidewire does.
+    /// True if a comment of the writer states that user data was left out, as tidewire writes it.
     pub leaves_out_data: bool,
-    /// What was counted there, as far as the file has been read.
+    /// Counters of the interface, up to the current position in the file.
     pub statistics: Statistics,
 }
 
-/// What the program that captured counted at an interface. Each is told or is not.
+/// Counters of the capturing program for an interface. Each is `None` if the file does not contain
+/// it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Statistics {
-    /// Frames that came to the interface (`isb_ifrecv`).
+    /// Frames received by the interface (`isb_ifrecv`).
     pub received: Option<u64>,
-    /// Frames that the interface dropped, or that the writer counts so (`isb_ifdrop`).
+    /// Frames dropped by the interface, or counted there by the writer (`isb_ifdrop`).
     pub dropped_by_interface: Option<u64>,
-    /// Frames that passed the filter of the kernel (`isb_filteraccept`).
+    /// Frames accepted by the kernel's filter (`isb_filteraccept`).
     pub accepted: Option<u64>,
-    /// Frames that the kernel dropped (`isb_osdrop`).
+    /// Frames dropped by the kernel (`isb_osdrop`).
     pub dropped_by_system: Option<u64>,
-    /// Frames that reached the writer (`isb_usrdeliv`).
+    /// Frames delivered to the writer (`isb_usrdeliv`).
     pub delivered: Option<u64>,
-    /// How often what the writer heard with had no room left. pcapng has no option for it; writers
-    /// of ours say it in the comment, `ring full 2 times`.
+    /// Number of times that the writer's receive ring was full. pcapng has no option for it;
+    /// tidewire's writers put it into the comment, `ring full 2 times`.
     pub ring_full: Option<u64>,
 }
 
 impl Statistics {
-    /// Frames that were dropped, by whomever; none where nothing is told.
+    /// Number of frames dropped by interface and kernel; `None` if neither counter is present.
     #[must_use]
     pub const fn dropped(&self) -> Option<u64> {
         match (self.dropped_by_interface, self.dropped_by_system) {
@@ -99,7 +101,7 @@ impl Statistics {
         }
     }
 
-    /// Adds what was counted elsewhere; what neither tells stays untold.
+    /// Adds the counters of `other`. A counter absent from both stays `None`.
     pub fn add(&mut self, other: &Self) {
         for (sum, more) in [
             (&mut self.received, other.received),
@@ -114,16 +116,16 @@ impl Statistics {
     }
 }
 
-/// The step in which times are written (`if_tsresol` of pcapng).
+/// Resolution of timestamps (`if_tsresol` of pcapng).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Resolution {
-    /// A step is a second divided by ten this many times.
+    /// A step is 10^-n seconds.
     Decimal(u8),
-    /// A step is a second halved this many times, at the most 127.
+    /// A step is 2^-n seconds; n is at most 127.
     Binary(u8),
 }
 
-/// Nanoseconds in a second divided by ten so many times.
+/// Nanoseconds in 10^-n seconds, for n from 0 to 9.
 const NANOS_PER_STEP: [u64; 10] =
     [1_000_000_000, 100_000_000, 10_000_000, 1_000_000, 100_000, 10_000, 1_000, 100, 10, 1];
 
@@ -133,7 +135,7 @@ impl Resolution {
     /// Nanoseconds.
     pub const NANO: Self = Self::Decimal(9);
 
-    /// What `ticks` steps are in nanoseconds, rounded down; saturates after 584 years.
+    /// Converts `ticks` steps to nanoseconds, rounded down; saturates after 584 years.
     #[must_use]
     pub fn nanos(self, ticks: u64) -> u64 {
         match self {
@@ -162,44 +164,46 @@ impl fmt::Display for Resolution {
     }
 }
 
-/// Why a capture cannot be read, or not further. Offsets count octets of the unpacked file.
+/// Reason why a capture cannot be read, or not any further. Offsets count octets of the
+/// decompressed file.
 ///
-/// All whole records before the place come first, and asking again gives the same error, unless that is
-/// [`CaptureError::Unreadable`] for [`io::ErrorKind::WouldBlock`]: then there may be more by now. Only
-/// where a zstd frame is broken inside, records of the window before it may be lost.
+/// All whole records before that offset are returned first, and every later call returns the same
+/// error. The exception is [`CaptureError::Unreadable`] with [`io::ErrorKind::WouldBlock`]: a later
+/// call may then return more. Records are lost only if a zstd frame is corrupt: those of the window
+/// before the corruption.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CaptureError {
-    /// The octets are no capture file of a known format.
+    /// The octets are not a capture file of a known format.
     NotACapture {
-        /// The first of them.
+        /// First octets of the file.
         octets: ArrayVec<u8, SHOWN_OCTETS>,
     },
-    /// The file ends inside the header, record or block that starts here.
+    /// The file ends inside the header, record or block that starts at `offset`.
     CutShort {
-        /// Where that starts.
+        /// Start of the header, record or block.
         offset: u64,
     },
-    /// A header, record or block claims more than [`MAX_RECORD_OCTETS`].
+    /// The length field of a header, record or block exceeds [`MAX_RECORD_OCTETS`].
     TooLong {
-        /// Where it starts.
+        /// Start of the header, record or block.
         offset: u64,
-        /// What it claims.
+        /// Value of the length field.
         octets: u64,
     },
-    /// A field cannot be what it is.
+    /// A field has an invalid value.
     Malformed {
-        /// Where the field stands.
+        /// Start of the field.
         offset: u64,
-        /// The field, in the words of the format.
+        /// Name of the field in the format's specification.
         field: &'static str,
     },
-    /// The octets could not be read or unpacked.
+    /// The octets could not be read or decompressed.
     Unreadable {
-        /// The first octet that is missing.
+        /// Offset of the first missing octet.
         offset: u64,
-        /// The kind of the error.
+        /// Kind of the error.
         kind: io::ErrorKind,
-        /// The error in words.
+        /// Text of the error.
         reason: String,
     },
 }
@@ -237,7 +241,7 @@ enum Format {
     Pcapng(pcapng::Reader),
 }
 
-/// A capture file under way, read record by record.
+/// Capture file, read record by record.
 pub struct Capture {
     source: Source,
     format: Format,
@@ -254,16 +258,17 @@ impl fmt::Debug for Capture {
 }
 
 impl Capture {
-    /// Finds out what `read` holds and reads the header of the file.
+    /// Detects the format of `read` and reads the file header.
     ///
     /// # Errors
-    /// Foreign octets, and a header that is cut short or malformed.
+    /// [`CaptureError::NotACapture`] for an unknown format; otherwise, the header is cut short or
+    /// malformed.
     pub fn open(read: impl Read + Send + 'static) -> Result<Self, CaptureError> {
         let (magic, read) = sniff(Box::new(read))?;
         let mut is_packed = true;
         let (first, read) = match magic.as_slice() {
             [0x1F, 0x8B, ..] => sniff(Box::new(MultiGzDecoder::new(read)))?,
-            // The frame of zstd, and frames to be skipped, which some of its writers put first.
+            // Magic of a zstd frame, and of the skippable frames that some writers put first.
             [0x28, 0xB5, 0x2F, 0xFD, ..] | [0x50..=0x5F, 0x2A, 0x4D, 0x18, ..] => {
                 sniff(Box::new(zstd::Frames::new(read)))?
             }
@@ -275,10 +280,11 @@ impl Capture {
         Self::of(Source::new(read), first, is_packed)
     }
 
-    /// As [`Self::open`], a file whose octets lie in memory; a packed one is read.
+    /// Like [`Self::open`], for a file mapped into memory. A compressed file is read instead.
     ///
     /// # Errors
-    /// Foreign octets, and a header that is cut short or malformed.
+    /// [`CaptureError::NotACapture`] for an unknown format; otherwise, the header is cut short or
+    /// malformed.
     pub fn open_mapped(mut file: Box<dyn Mapped>) -> Result<Self, CaptureError> {
         let reached = file.reach(0);
         let octets = file.octets();
@@ -293,7 +299,7 @@ impl Capture {
         Self::open(file.rest(0).map_err(|error| source::unreadable(0, &error))?)
     }
 
-    /// What begins with these octets.
+    /// Opens the capture whose first octets are `first`.
     fn of(
         mut source: Source,
         first: ArrayVec<u8, SHOWN_OCTETS>,
@@ -307,17 +313,18 @@ impl Capture {
         Ok(Self { source, format, is_packed })
     }
 
-    /// Whether it is packed: then it cannot be asked again where there was nothing to read.
+    /// Returns true for a compressed file. Such a file cannot be read again after
+    /// [`io::ErrorKind::WouldBlock`].
     #[must_use]
     pub const fn is_packed(&self) -> bool {
         self.is_packed
     }
 
-    /// The next record, or `None` at the end of the file.
+    /// Returns the next record, or `None` at the end of the file.
     ///
     /// # Errors
-    /// Whatever is wrong with the file from here on.
-    // Always: the record need not be written down.
+    /// Any [`CaptureError`] from this position on.
+    // Always inlined: the record then need not be stored in memory.
     #[inline(always)]
     #[expect(clippy::should_implement_trait, reason = "a record lends; an Iterator cannot")]
     pub fn next(&mut self) -> Result<Option<Record<'_>>, CaptureError> {
@@ -327,7 +334,7 @@ impl Capture {
         }
     }
 
-    /// The interfaces read of so far. Those of later sections follow those of earlier ones.
+    /// Interfaces described so far. Those of later sections follow those of earlier ones.
     #[must_use]
     pub fn interfaces(&self) -> &[Interface] {
         match &self.format {
@@ -336,7 +343,7 @@ impl Capture {
         }
     }
 
-    /// Octets of the unpacked file before the next record, to show how far a reading is.
+    /// Offset of the next record in the decompressed file, for a progress display.
     #[must_use]
     pub const fn offset(&self) -> u64 {
         self.source.offset()
@@ -345,7 +352,7 @@ impl Capture {
 
 type Octets = Box<dyn Read + Send>;
 
-/// The first octets, and a reader that gives them again.
+/// Returns the first octets, and a reader that yields them again.
 fn sniff(mut read: Octets) -> Result<(ArrayVec<u8, SHOWN_OCTETS>, Octets), CaptureError> {
     let mut first = [0; SHOWN_OCTETS];
     let mut filled = 0;
@@ -354,7 +361,7 @@ fn sniff(mut read: Octets) -> Result<(ArrayVec<u8, SHOWN_OCTETS>, Octets), Captu
             Ok(0) => break,
             Ok(count) => filled += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // The source meets it again, behind what came before it.
+            // The source returns the error again after the octets before it.
             Err(error) if filled > 0 => {
                 let again = source::Failing::new(error);
                 let first = shown(&first, filled);
@@ -374,7 +381,7 @@ fn shown(octets: &[u8], count: usize) -> ArrayVec<u8, SHOWN_OCTETS> {
     octets.iter().copied().take(count).collect()
 }
 
-/// The captured and original length as both formats write them.
+/// Checks the captured and the original length and converts them for both formats.
 pub(crate) fn lengths(octets: &[u8], original_octets: usize) -> io::Result<(u32, u32)> {
     let refused = |why| io::Error::new(io::ErrorKind::InvalidInput, why);
     if octets.len() > SNAP_OCTETS {

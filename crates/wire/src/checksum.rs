@@ -1,13 +1,14 @@
-//! The checksum of ISO 8073 (6.17, annex B) and of CLNP (ISO 8473 6.11): Fletcher's, modulo 255.
+//! Checksum of ISO 8073 (6.17, annex B) and of CLNP (ISO 8473 6.11): Fletcher's, modulo 255.
 //!
-//! Octets `a1 .. aL` pass when both `sum(a_i)` and `sum((L - i + 1) * a_i)` are 0 modulo 255. Since
-//! 255 is 0 here, octets 00 and FF count the same. What else the sums cannot show: two damaged octets
-//! whose changes cancel out modulo 255, where the distance between them makes the second sum cancel too.
+//! Octets `a1 .. aL` pass if both `sum(a_i)` and `sum((L - i + 1) * a_i)` are 0 modulo 255. Two
+//! kinds of damage stay undetected: 00 in place of FF or the reverse, because 255 is 0 here; and
+//! two damaged octets whose changes cancel out modulo 255 in both sums, which depends on their
+//! distance.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 
-/// The two running sums over some octets, reduced modulo 255.
+/// The two running sums, reduced modulo 255.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Fletcher {
     c0: u32,
@@ -15,20 +16,20 @@ pub struct Fletcher {
 }
 
 const LANES: usize = 16;
-/// Chunks of [`LANES`] octets between reductions: a lane's second sum is then 255 * 23 * 22 / 2 at
-/// the most, which still fits into 16 bits.
+/// Chunks of [`LANES`] octets between reductions. The second sum of a lane is then at most 255 * 23
+/// * 22 / 2, which fits into 16 bits.
 const CHUNKS: usize = 23;
-/// Fewer octets than this are faster summed word by word.
+/// Below this number of octets, summing word by word is faster.
 const FEW_OCTETS: usize = 48;
 
 impl Fletcher {
-    /// The sums over no octets.
+    /// Sums over no octets.
     #[must_use]
     pub const fn new() -> Self {
         Self { c0: 0, c1: 0 }
     }
 
-    /// The sums over `octets`.
+    /// Sums over `octets`.
     #[must_use]
     pub fn of(octets: &[u8]) -> Self {
         let mut sums = Self::new();
@@ -36,7 +37,7 @@ impl Fletcher {
         sums
     }
 
-    /// Goes on over more octets.
+    /// Continues the sums over more octets.
     #[inline]
     pub fn add(&mut self, octets: &[u8]) {
         if octets.len() < FEW_OCTETS {
@@ -72,8 +73,8 @@ impl Fletcher {
         (self.c0, self.c1) = (self.c0 % 255, self.c1 % 255);
     }
 
-    /// Eight octets at a time: the even and the odd ones as four numbers in a word each, which one
-    /// multiplication weighs and adds up. A sum of four is 255 * 20 at the most, so none overflows.
+    /// Sums eight octets at a time: the even and the odd ones as four numbers in a word each, which
+    /// one multiplication weights and adds. A sum of four is at most 255 * 20, so none overflows.
     #[inline]
     fn add_words(&mut self, octets: &[u8]) {
         const OCTETS: u64 = 0x00FF_00FF_00FF_00FF;
@@ -94,10 +95,12 @@ impl Fletcher {
         }
     }
 
-    /// Lane `j` sums every 16th octet in 16 bits, so that a compiler may use whole vector registers.
+    /// Lane `j` sums every 16th octet in 16 bits, so that the compiler can use whole vector
+    /// registers.
     fn add_in_lanes(&mut self, block: &[u8]) {
         let (odd, chunks) = block.as_rchunks::<LANES>();
-        // Zeros in front count for nothing, so the odd octets are the end of a first chunk.
+        // Leading zeros do not change the sums, so the odd octets are placed at the end of a first
+        // chunk.
         let mut first = [0; LANES];
         if let Some(end) = first.get_mut(LANES - odd.len()..) {
             end.copy_from_slice(odd);
@@ -122,16 +125,16 @@ impl Fletcher {
         self.c0 += sum;
     }
 
-    /// Whether the octets so far, checksum octets included, pass.
+    /// Returns true if the octets so far, checksum octets included, pass.
     #[must_use]
     pub const fn is_good(self) -> bool {
         self.c0 == 0 && self.c1 == 0
     }
 
-    /// The two checksum octets, to be written where zeros stood while summing.
+    /// Returns the two checksum octets. While summing, their place must hold zeros.
     ///
-    /// `from_end` is how many octets there are from the first checksum octet to the last of all,
-    /// both counted (L - n + 1 in the standard's letters).
+    /// `from_end` is the number of octets from the first checksum octet to the last octet of all,
+    /// both included (L - n + 1 in the standard's letters).
     #[must_use]
     pub const fn octets(self, from_end: usize) -> [u8; 2] {
         // X = -C1 + (L-n).C0, Y = C1 - (L-n+1).C0, modulo 255.
@@ -147,7 +150,7 @@ impl Fletcher {
 mod tests {
     use super::*;
 
-    /// The definition, octet by octet.
+    /// Definition, octet by octet.
     fn plain(octets: &[u8]) -> Fletcher {
         octets.iter().fold(Fletcher::new(), |sums, octet| {
             let c0 = (sums.c0 + u32::from(*octet)) % 255;
@@ -174,7 +177,7 @@ mod tests {
         }
         let mut parts = Fletcher::new();
         octets.chunks(777).for_each(|part| parts.add(part));
-        assert_eq!(parts, plain(&octets), "the sums may be taken piece by piece");
+        assert_eq!(parts, plain(&octets), "the sums can be computed piecewise");
     }
 
     #[test]
@@ -202,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn one_octet_damaged_always_shows_but_for_00_and_ff_and_two_may_cancel() {
+    fn one_damaged_octet_shows_except_00_for_ff_and_two_may_cancel() {
         let sent: Vec<u8> = (0..2_520).map(|i| (i % 251) as u8).collect();
         for place in [0, 255, 2_519] {
             for value in 0..=255 {

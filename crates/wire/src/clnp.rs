@@ -1,7 +1,8 @@
-//! The connectionless network protocol (ISO 8473, RFC 994): the full header, and the inactive subset.
+//! Connectionless network protocol (ISO 8473, RFC 994): the full header and the inactive subset.
 //!
-//! The inactive subset is one octet 00 in front of the NSDU: no addresses, no length, no checksum, for
-//! stations of one LAN only. Left out: what the options say (they are kept), and what a router does.
+//! The inactive subset is one octet 00 in front of the NSDU: no addresses, no length, no checksum,
+//! for stations of one LAN only. Left out: the meaning of options (they are kept), and the
+//! functions of a router.
 
 use crate::addr::Nsap;
 use crate::checksum::Fletcher;
@@ -10,18 +11,18 @@ use bytes::BufMut;
 use core::fmt;
 use core::time::Duration;
 
-/// The network layer protocol identifier of the inactive subset.
+/// Network layer protocol identifier of the inactive subset.
 pub const INACTIVE: u8 = 0x00;
-/// That of the full protocol.
+/// Network layer protocol identifier of the full protocol.
 pub const CLNP: u8 = 0x81;
-/// That of ES-IS (ISO 9542).
+/// Network layer protocol identifier of ES-IS (ISO 9542).
 pub const ES_IS: u8 = 0x82;
-/// That of IS-IS (ISO 10589).
+/// Network layer protocol identifier of IS-IS (ISO 10589).
 pub const IS_IS: u8 = 0x83;
-/// The one version of the protocol (7.2.4).
+/// Only version of the protocol (7.2.4).
 pub const VERSION: u8 = 1;
 
-/// A lifetime counts in these (7.2.5).
+/// Unit of the lifetime field (7.2.5).
 pub const LIFETIME_UNIT: Duration = Duration::from_millis(500);
 
 const SEGMENTATION_PERMITTED: u8 = 0x80;
@@ -31,79 +32,79 @@ const ERROR_REPORT: u8 = 0x20;
 const SEGMENTATION_OCTETS: usize = 6;
 /// Octets before the addresses.
 const FIXED_OCTETS: usize = 9;
-/// Where the flags stand.
+/// Offset of the flags.
 pub(crate) const FLAGS_AT: usize = 4;
-/// Where the checksum stands.
+/// Offset of the checksum.
 pub(crate) const CHECKSUM_AT: usize = 7;
 
-/// What a PDU is.
+/// Type of a PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
     /// DT: data.
     Data,
-    /// ER: an error report.
+    /// ER: error report.
     Error,
     /// A type code the protocol does not define.
     Other(u8),
 }
 
-/// The segmentation part: present where segmentation is permitted.
+/// Segmentation part: present if segmentation is permitted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Segmentation {
-    /// Which data unit this is a segment of.
+    /// Data unit identifier: common to all segments of an initial PDU.
     pub identifier: u16,
-    /// Where in it the segment begins, in octets.
+    /// Offset of the segment's data in the initial PDU, in octets.
     pub offset: u16,
-    /// How long the whole initial PDU was, header included.
+    /// Length of the initial PDU, header included, in octets.
     pub total_octets: u16,
 }
 
-/// What the header checksum says.
+/// Result of verifying the header checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Checksum {
-    /// Both octets are zero: it is not used.
+    /// Both octets are zero: the checksum is not used.
     Unused,
-    /// The sums come out.
+    /// The checksum is correct.
     Good,
-    /// They do not.
+    /// The checksum is wrong.
     Bad,
 }
 
-/// A PDU with a full header.
+/// PDU with a full header.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu<'a> {
     /// Version and protocol identifier extension; 1.
     pub version: u8,
-    /// How long it may still live, in units of 500 ms.
+    /// Remaining lifetime, in units of 500 ms.
     pub lifetime: u8,
-    /// SP: whether it may be segmented.
+    /// SP: the PDU may be segmented.
     pub segmentation_permitted: bool,
-    /// MS: whether more segments follow this one.
+    /// MS: more segments follow.
     pub more_segments: bool,
-    /// E/R: whether its sender wants to hear if it is discarded.
+    /// E/R: the source requests an error report if the PDU is discarded.
     pub error_report: bool,
-    /// DT or ER.
+    /// Type: DT or ER.
     pub kind: Kind,
     /// Octets of header and data of this segment.
     pub segment_octets: u16,
-    /// The header checksum as it stands.
+    /// Header checksum as received.
     pub checksum: [u8; 2],
     /// Destination address.
     pub destination: Nsap,
     /// Source address.
     pub source: Nsap,
-    /// The segmentation part.
+    /// Segmentation part.
     pub segmentation: Option<Segmentation>,
-    /// The options part as it stands: code, length and value each.
+    /// Options part as received: code, length and value of each option.
     pub options: &'a [u8],
-    /// The data of this segment, or as much of it as was captured.
+    /// Captured data of this segment.
     pub data: &'a [u8],
     /// Octets of the header.
     pub header_octets: usize,
 }
 
 impl<'a> Pdu<'a> {
-    /// The PDU in `octets`, all of which was captured.
+    /// Decodes the PDU in `octets`, which were captured completely.
     ///
     /// # Errors
     /// Names the field that cannot be read.
@@ -111,10 +112,10 @@ impl<'a> Pdu<'a> {
         Self::decode_cut(octets, octets.len())
     }
 
-    /// The PDU that was `original_octets` long and of which `octets` were captured.
+    /// Decodes a PDU that was `original_octets` long and of which `octets` were captured.
     ///
     /// # Errors
-    /// As for [`Pdu::decode`]. Of a header that was not all captured, `header` is missing.
+    /// See [`Pdu::decode`]. If the header was not captured completely, the field is `header`.
     pub fn decode_cut(octets: &'a [u8], original_octets: usize) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         if reader.u8("network layer protocol identifier")? != CLNP {
@@ -174,13 +175,13 @@ impl<'a> Pdu<'a> {
         })
     }
 
-    /// Whether this is one segment of several, so that its data is no whole NSDU.
+    /// Returns true for one segment of several, whose data is not a whole NSDU.
     #[must_use]
     pub fn is_segment(&self) -> bool {
         self.more_segments || self.segmentation.is_some_and(|part| part.offset > 0)
     }
 
-    /// What the checksum says of `octets`, which this PDU was decoded from.
+    /// Verifies the checksum over `octets`, from which this PDU was decoded.
     #[must_use]
     pub fn verify(&self, octets: &[u8]) -> Checksum {
         if self.checksum == [0, 0] {
@@ -190,7 +191,7 @@ impl<'a> Pdu<'a> {
         if Fletcher::of(header).is_good() { Checksum::Good } else { Checksum::Bad }
     }
 
-    /// Octets the header has when written.
+    /// Length of the encoded header, in octets.
     #[must_use]
     pub fn encoded_header_octets(&self) -> usize {
         let addresses = 2 + self.destination.octets().len() + self.source.octets().len();
@@ -198,7 +199,7 @@ impl<'a> Pdu<'a> {
         FIXED_OCTETS + addresses + part + self.options.len()
     }
 
-    /// Writes header and data, lengths and checksum as they stand: see [`seal`].
+    /// Writes header and data, with segment length and checksum as they are: see [`seal`].
     pub fn encode(&self, out: &mut impl BufMut) {
         let flag = |set: bool, bit: u8| if set { bit } else { 0 };
         let kind = match self.kind {
@@ -240,7 +241,8 @@ fn address(reader: &mut Reader<'_>, field: &'static str) -> Result<Nsap, Malform
 
 /// Computes the checksum of a header whose checksum octets are zero, and writes it.
 ///
-/// A sum that comes out as 00 is written as FF, since two zero octets mean that there is no checksum.
+/// A checksum octet of 00 is written as FF, because two zero octets mean that the checksum is not
+/// used.
 pub fn seal(header: &mut [u8]) {
     let sums = Fletcher::of(header).octets(header.len().saturating_sub(CHECKSUM_AT));
     if let Some(slot) = header.get_mut(CHECKSUM_AT..CHECKSUM_AT + 2) {
@@ -273,7 +275,7 @@ impl fmt::Display for Pdu<'_> {
 mod tests {
     use super::*;
 
-    // Put together by hand from ISO 8473 clause 7: two NSAPs of 20 octets, a segmentation part, and the
+    // Built by hand from ISO 8473 clause 7: two NSAPs of 20 octets, a segmentation part, and the
     // TPDU 04f002028068656c6c6f; lifetime 64 (32 s). The checksum is checked with the definition.
     const WHOLE: &str = "81 37 01 40 bc 0041 fbc0 \
         13 47000580000000000000000000020000000221 \

@@ -1,13 +1,13 @@
-//! CRC-16/CCITT over messages, end to end: generator x^16 + x^12 + x^5 + 1, most significant bit first.
+//! CRC-16/CCITT over whole messages: generator x^16 + x^12 + x^5 + 1, most significant bit first.
 //!
-//! There are several codes of this generator. This one starts from all ones, reflects nothing and
-//! inverts nothing at the end; catalogues call it CRC-16/CCITT-FALSE or CRC-16/IBM-3740. Its check
+//! Several codes use this generator. This one starts from all ones, reflects nothing and inverts
+//! nothing at the end; catalogues list it as CRC-16/CCITT-FALSE or CRC-16/IBM-3740. Its check
 //! octets follow the message, high octet first, and the code over both is then zero.
 
-/// The generator without its x^16.
+/// Generator without its x^16.
 const GENERATOR: u16 = 0x1021;
 
-/// What each value of the octet at the high end adds.
+/// Contribution of each value of the high octet.
 const TABLE: [u16; 256] = table();
 
 #[expect(clippy::indexing_slicing, reason = "evaluated by the compiler, which checks the bounds")]
@@ -28,10 +28,10 @@ const fn table() -> [u16; 256] {
     table
 }
 
-/// Octets the code takes behind the message.
+/// Number of check octets after the message.
 pub const CHECK_OCTETS: usize = 2;
 
-/// The code over some octets.
+/// CRC over a sequence of octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Crc16(u16);
 
@@ -42,13 +42,13 @@ impl Default for Crc16 {
 }
 
 impl Crc16 {
-    /// The code over no octets.
+    /// CRC over no octets.
     #[must_use]
     pub const fn new() -> Self {
         Self(0xFFFF)
     }
 
-    /// The code over `octets`.
+    /// CRC over `octets`.
     #[must_use]
     pub fn of(octets: &[u8]) -> Self {
         let mut code = Self::new();
@@ -56,7 +56,7 @@ impl Crc16 {
         code
     }
 
-    /// Goes on over more octets.
+    /// Continues the CRC over more octets.
     pub fn add(&mut self, octets: &[u8]) {
         for octet in octets {
             let [high, low] = self.0.to_be_bytes();
@@ -65,13 +65,13 @@ impl Crc16 {
         }
     }
 
-    /// The check octets, in the order in which they follow the message.
+    /// Check octets, in the order in which they follow the message.
     #[must_use]
     pub const fn octets(self) -> [u8; CHECK_OCTETS] {
         self.0.to_be_bytes()
     }
 
-    /// Whether the octets so far, check octets included, are undamaged as far as the code can tell.
+    /// Returns true if the code finds no damage in the octets so far, check octets included.
     #[must_use]
     pub const fn is_good(self) -> bool {
         self.0 == 0
@@ -82,7 +82,7 @@ impl Crc16 {
 mod tests {
     use super::*;
 
-    /// The definition, bit by bit.
+    /// Definition, bit by bit.
     fn plain(octets: &[u8]) -> u16 {
         octets.iter().fold(0xFFFF, |code, octet| {
             (0..8).rev().fold(code, |code, bit| {
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_agrees_with_the_definition_however_the_octets_are_cut() {
+    fn the_table_agrees_with_the_definition_in_pieces_of_any_size() {
         let octets: Vec<u8> = (0..2_048_u32).map(|i| (i * 31 + i / 77) as u8).collect();
         for length in (0..300).chain([2_046, 2_048]) {
             let mut code = Crc16::new();

@@ -1,15 +1,16 @@
-//! The whole chain, from the frame to what it carries.
+//! Dissection of a frame, from the link header to the user data.
 //!
-//! [`levels`] is the meter's way: fixed offsets, no allocation, only what has to be counted. [`dissect`]
-//! keeps every layer, to be printed. Neither fails: both say what they could read and what stopped them.
-//! [`strip_user_data`] leaves the headers of a frame, a [`Stripper`] those of frames that follow each other.
+//! [`levels`] is the meter's decoder: fixed offsets, no allocation, only what the meter counts.
+//! [`dissect`] keeps every layer for printing. Neither fails: both return the layers read and the
+//! field that stopped them. [`strip_user_data`] removes the user data of one frame; a [`Stripper`]
+//! does so for the frames of a stream.
 //!
-//! Both take frames that a capture cut: lengths are held against what the frame had, contents end where
-//! the capture does, and a header beyond that is missing, not malformed.
+//! Both decoders accept frames truncated by the capture. Lengths are checked against the original
+//! frame, contents end where the capture ends, and a header beyond that is missing, not malformed.
 //!
-//! Left out: putting CLNP segments and TCP streams together, which is the meter's; fragments of IP,
-//! which are told from whole packets and left alone; what rides on IP other than TCP; the bodies of
-//! ES-IS and IS-IS.
+//! Left out: reassembly of CLNP segments and TCP streams, which is the meter's task; fragments of
+//! IP, which are recognised and skipped; protocols over IP other than TCP; the bodies of ES-IS and
+//! IS-IS.
 
 mod headers;
 mod layers;
@@ -29,22 +30,22 @@ use crate::{encapsulation, llc, mac, tcp};
 use core::fmt;
 use core::time::Duration;
 
-/// Why a frame has no NSDU of which a capture kept too little.
+/// Reason given for a frame whose headers the capture cut off.
 pub const CUT: &str = "headers not captured";
-/// UD of the connectionless transport protocol (ISO 8602), where a TPDU has its code.
+/// Code of UD of the connectionless transport protocol (ISO 8602), at the place of a TPDU code.
 const UNIT_DATA: u8 = 0x40;
 
-/// What the frames of a capture begin with.
+/// Link type of a capture's frames.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Link {
     /// Ethernet, from the destination address on.
     Ethernet,
-    /// Something else, by its number in the registry of link types of capture files.
+    /// Any other link type, by its number in the registry of capture link types.
     Other(u32),
 }
 
 impl Link {
-    /// Whether frames of it are read.
+    /// Returns true if frames of this link type are decoded.
     #[must_use]
     pub fn is_read(self) -> bool {
         match self {
@@ -53,7 +54,7 @@ impl Link {
         }
     }
 
-    /// From the number of the registry.
+    /// Converts from the number in the registry.
     #[must_use]
     pub const fn from_dlt(number: u32) -> Self {
         match number {
@@ -62,7 +63,7 @@ impl Link {
         }
     }
 
-    /// The number of the registry.
+    /// Number in the registry.
     #[must_use]
     pub const fn dlt(self) -> u32 {
         match self {
@@ -87,93 +88,93 @@ impl fmt::Display for Link {
     }
 }
 
-/// The TPDUs of a frame, and who sent them to whom.
+/// TPDUs of a frame, with source and destination.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Nsdu<'a> {
-    /// The station that sent the frame.
+    /// MAC address of the sending station.
     pub source: Mac,
-    /// The station it is for.
+    /// MAC address of the receiving station.
     pub destination: Mac,
-    /// The source NSAP; empty under the inactive subset.
+    /// Source NSAP; empty under the inactive subset.
     pub source_nsap: Nsap,
-    /// The destination NSAP; empty under the inactive subset.
+    /// Destination NSAP; empty under the inactive subset.
     pub destination_nsap: Nsap,
-    /// The TPDUs, or as much of them as was captured.
+    /// Captured octets of the TPDUs.
     pub octets: &'a [u8],
     /// Octets of the TPDUs that the capture cut off.
     pub missing_octets: usize,
-    /// Which part of an NSDU this is, where it is not the whole.
+    /// Position in the NSDU, if this is only a segment of it.
     pub segment: Option<Segment>,
 }
 
-/// Where in its NSDU a segment belongs.
+/// Position of a segment in its NSDU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Segment {
-    /// Which of the NSDUs between these two addresses.
+    /// Identifier of the NSDU between these two addresses.
     pub identifier: u16,
-    /// Octets of the NSDU before it.
+    /// Offset of the segment in the NSDU, in octets.
     pub offset: usize,
-    /// Octets of the whole NSDU.
+    /// Length of the whole NSDU in octets.
     pub nsdu_octets: usize,
-    /// Whether others follow it.
+    /// True if more segments follow.
     pub more: bool,
-    /// How long the NSDU may still live.
+    /// Remaining lifetime of the NSDU.
     pub lifetime: Duration,
 }
 
-/// A piece of a TCP stream, in which there may be TPDUs.
+/// Segment of a TCP stream, which may contain TPDUs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Piece<'a> {
-    /// Who sent it.
+    /// Sender.
     pub source: Socket,
-    /// Whom it is for.
+    /// Receiver.
     pub destination: Socket,
-    /// The identification of the IPv4 datagram; 0 over IPv6, which has none.
+    /// Identification of the IPv4 datagram; 0 over IPv6, which has none.
     pub identification: u16,
-    /// The number of its first octet; of a SYN, the one before.
+    /// Sequence number of the first octet; of a SYN, the number before it.
     pub sequence: u32,
-    /// The number expected next, if ACK is set.
+    /// Acknowledgement number: the next expected, if ACK is set.
     pub acknowledgement: u32,
-    /// The control bits.
+    /// Control bits.
     pub flags: tcp::Flags,
-    /// How much the sender takes, before scaling.
+    /// Receive window of the sender, before scaling.
     pub window: u16,
-    /// The checksum as it stands.
+    /// Checksum as received.
     pub checksum: u16,
-    /// The octets, or as much of them as was captured.
+    /// Captured octets.
     pub octets: &'a [u8],
     /// Octets that the capture cut off.
     pub missing_octets: usize,
 }
 
-/// Why a frame carries no NSDU.
+/// Reason why a frame carries no NSDU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoNsdu<'a> {
-    /// It carries a piece of a TCP stream.
+    /// It carries a segment of a TCP stream.
     Stream(Piece<'a>),
-    /// It carries something else.
+    /// It carries another protocol, which is named.
     Foreign(&'static str),
-    /// Something in it is not what it should be; the offset counts from the start of the frame.
+    /// A field is malformed; the offset counts from the start of the frame.
     Malformed(Malformed),
 }
 
-/// What a frame counts as at each level.
+/// Octets and contents of a frame at each protocol level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Levels<'a> {
-    /// Octets of the LPDU as NBSIR 85-3104 counts them: MAC header and LLC PDU, without padding and FCS;
-    /// where a link carries IP or OSI without LLC, its header and what it carries. `None` where the
-    /// frame carries neither.
+    /// Octets of the LPDU as NBSIR 85-3104 counts them: MAC header and LLC PDU, without padding and
+    /// FCS. On a link that carries IP or OSI without LLC: the link header and its contents. `None`
+    /// if the frame carries neither.
     pub lpdu_octets: Option<usize>,
-    /// Octets of the NPDU: what the link carries for SAP FE or as a packet of IP. `None` where it is
-    /// something else.
+    /// Octets of the NPDU: the contents of the link for SAP FE, or an IP packet. `None` for
+    /// anything else.
     pub npdu_octets: Option<usize>,
-    /// The control field of the LLC PDU. `None` where the frame carries no LLC.
+    /// Control field of the LLC PDU. `None` if the frame carries no LLC.
     pub llc: Option<llc::Control>,
-    /// The TPDUs.
+    /// TPDUs, or the reason why there are none.
     pub nsdu: Result<Nsdu<'a>, NoNsdu<'a>>,
 }
 
-/// Whether a complaint is that a header field lies beyond the first `captured` octets of a frame.
+/// Returns true if the malformed header field lies beyond the `captured` octets of a frame.
 fn is_missing(complaint: Malformed, captured: usize) -> bool {
     let field_octets = match complaint.field {
         "destination address" | "source address" if complaint.offset < mac::HEADER_OCTETS => 6,
@@ -187,25 +188,27 @@ fn is_missing(complaint: Malformed, captured: usize) -> bool {
         | "source internet address"
         | "destination internet address" => 4,
         "source IPv6 address" | "destination IPv6 address" => 16,
-        // These are wrong only where they end too early.
+        // These are malformed only if they end too early.
         "link header" | "options" | "extension header" | "addresses" => captured + 1,
         _ => 1,
     };
     complaint.offset + field_octets > captured
 }
 
-/// Whether a length frame carries what Novell put there before LLC: an IPX packet, whose unused
-/// checksum would read as two global SAPs.
+/// Returns true if a length frame carries Novell's raw 802.3 format instead of LLC: an IPX packet,
+/// whose unused checksum would read as two global SAPs.
 fn is_bare_ipx(data: &[u8]) -> bool {
     data.starts_with(&[0xFF, 0xFF])
 }
 
-/// Whether an LLC PDU carries an LSDU of the connectionless service. A UI is never a response.
+/// Returns true if an LLC PDU carries an LSDU of the connectionless service. A UI is never a
+/// response.
 fn is_datagram(pdu: &llc::Pdu<'_>) -> bool {
     pdu.control == llc::Control::Ui && !pdu.is_response
 }
 
-/// Whether an NSDU is of the connectionless transport protocol, which shares NSAPs with the other.
+/// Returns true if an NSDU belongs to the connectionless transport protocol, which shares NSAPs
+/// with the connection-oriented one.
 #[must_use]
 pub const fn is_unit_data(nsdu: &[u8]) -> bool {
     matches!(nsdu, [_, UNIT_DATA, ..])

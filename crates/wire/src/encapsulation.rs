@@ -1,53 +1,53 @@
-//! The headers of capture link types other than Ethernet: what a frame carries, and from whom.
+//! Headers of capture link types other than Ethernet.
 //!
 //! Linux cooked captures (SLL, SLL2), BSD loopback (null, loop), raw IP, PPP (RFC 1661, RFC 1377),
-//! Cisco HDLC, frame relay (RFC 2427) and FDDI. Their headers are read and not written.
+//! Cisco HDLC, frame relay (RFC 2427) and FDDI. These headers are decoded but not encoded.
 //!
-//! And TPDUs without any header of link and network, as they are handed over at the boundary between
-//! transport and network, such as within a test centre: link type 252, exported PDUs, where tags stand
-//! before each NSDU. Of the tags, who reads it (`ositp`) and the network addresses of both ends are read;
-//! [`exported`] writes them.
+//! In addition, TPDUs without any link or network header, exported at the boundary between
+//! transport and network, such as within a test centre: link type 252, exported PDUs, with tags
+//! before each NSDU. Of the tags, the dissector name (`ositp`) and the network addresses of both
+//! ends are decoded; [`exported`] writes them.
 //!
-//! Left out: link types that carry no network layer we read, such as LAPD; PPP's own negotiation.
+//! Left out: link types that carry no supported network layer, such as LAPD; PPP's own negotiation.
 
 use crate::addr::{Mac, Nsap};
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
 
-/// What a frame carries.
+/// Protocol of a frame's contents.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Protocol {
-    /// An LLC PDU, to the end of the frame.
+    /// LLC PDU, to the end of the frame.
     Llc,
-    /// A PDU of the ISO network layer.
+    /// PDU of the ISO network layer.
     Osi,
-    /// An IP packet of either version.
+    /// IP packet of either version.
     Internet,
-    /// TPDUs, with no header of link or network.
+    /// TPDUs without link or network header.
     Transport,
-    /// Whatever has this EtherType.
+    /// Protocol with this EtherType.
     Type(u16),
-    /// Something else.
+    /// Any other protocol.
     Other,
 }
 
-/// A frame.
+/// Frame of one of these link types.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu<'a> {
-    /// The number of its link type in the registry of capture files.
+    /// Link type: number in the registry of capture link types.
     pub link: u32,
-    /// Who sent it; zero where the header does not say.
+    /// Source station; zero if the header has none.
     pub source: Mac,
-    /// Whom it is for; zero where the header does not say.
+    /// Destination station; zero if the header has none.
     pub destination: Mac,
-    /// The network addresses of source and destination; empty where the header tells none.
+    /// Network addresses of source and destination; empty if the header has none.
     pub nsaps: [Nsap; 2],
-    /// What it carries.
+    /// Protocol of the contents.
     pub protocol: Protocol,
     /// Octets of the header.
     pub header_octets: usize,
-    /// What it carries, as far as it was captured.
+    /// Captured octets of the contents.
     pub data: &'a [u8],
 }
 
@@ -61,11 +61,11 @@ const LOOP: u32 = 108;
 const LINUX_SLL: u32 = 113;
 const IPV4: u32 = 228;
 const IPV6: u32 = 229;
-/// Whatever was handed over between protocols, with tags before it.
+/// Exported PDUs: any protocol data unit, with tags before it.
 pub const EXPORTED: u32 = 252;
 const LINUX_SLL2: u32 = 276;
 
-/// The link types that are read, and what they are called.
+/// Supported link types with their names.
 pub const LINKS: [(u32, &str); 12] = [
     (NULL, "BSD loopback"),
     (PPP, "PPP"),
@@ -81,16 +81,16 @@ pub const LINKS: [(u32, &str); 12] = [
     (LINUX_SLL2, "Linux cooked 2"),
 ];
 
-/// Frame control of asynchronous LLC frames of FDDI (ISO 9314-2 7.3.3): C, L and the priority vary.
+/// Frame control of asynchronous LLC frames of FDDI (ISO 9314-2 7.3.3); C, L and the priority vary.
 const FDDI_LLC: (u8, u8) = (0x50, 0x78);
-/// Cisco HDLC puts OSI under this, with an octet of padding before most PDUs.
+/// Cisco HDLC's protocol number for OSI, with an octet of padding before most PDUs.
 const HDLC_OSI: u16 = 0xFEFE;
 
 impl<'a> Pdu<'a> {
-    /// The frame in `octets` of this link type; nothing where the link type is not read.
+    /// Decodes the frame in `octets` of this link type; `None` if the link type is not supported.
     ///
     /// # Errors
-    /// Names the header where it is not all there.
+    /// Names the header if it is incomplete.
     pub fn decode(link: u32, octets: &'a [u8]) -> Option<Result<Self, Malformed>> {
         let mut reader = Reader::new(octets);
         let found = match link {
@@ -128,7 +128,7 @@ impl<'a> Pdu<'a> {
         Ok(Self { link: FDDI, source, destination, nsaps, protocol, header_octets, data })
     }
 
-    /// Tags of a number, a length and a value that is padded to four octets, up to the tag 0.
+    /// Decodes tags of a number, a length and a value padded to four octets, up to tag 0.
     fn exported(octets: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         let (mut protocol, mut nsaps) = (Protocol::Other, [Nsap::default(); 2]);
@@ -139,7 +139,7 @@ impl<'a> Pdu<'a> {
             let address = || Nsap::new(value).unwrap_or_default();
             match tag {
                 END_OF_TAGS => break,
-                // The name is padded with zeros, and they are part of its length.
+                // The name is padded with zeros, which count in its length.
                 DISSECTOR if value.split(|octet| *octet == 0).next() == Some(TRANSPORT) => {
                     protocol = Protocol::Transport;
                 }
@@ -154,18 +154,18 @@ impl<'a> Pdu<'a> {
     }
 }
 
-/// The last tag.
+/// Tag that ends the list.
 const END_OF_TAGS: u16 = 0;
-/// The tag that names who reads what is exported.
+/// Tag with the name of the dissector for the exported PDU.
 const DISSECTOR: u16 = 12;
 const IPV4_SOURCE: u16 = 20;
 const IPV4_DESTINATION: u16 = 21;
 const IPV6_SOURCE: u16 = 22;
 const IPV6_DESTINATION: u16 = 23;
-/// Who reads TPDUs, as Wireshark calls it.
+/// Wireshark's name of the dissector for TPDUs.
 const TRANSPORT: &[u8] = b"ositp";
 
-/// Writes the header of link type 252 for TPDUs from one host to another, each told by four octets.
+/// Writes the header of link type 252 for TPDUs between two hosts with IPv4 addresses.
 pub fn exported(from: [u8; 4], to: [u8; 4], out: &mut impl BufMut) {
     let name = b"ositp\0\0\0";
     for (tag, value) in [(DISSECTOR, &name[..]), (IPV4_SOURCE, &from), (IPV4_DESTINATION, &to)] {
@@ -178,8 +178,8 @@ pub fn exported(from: [u8; 4], to: [u8; 4], out: &mut impl BufMut) {
 
 type Found = Result<(Protocol, Mac), Malformed>;
 
-/// Four octets of address family, in the order of the host that captured or of the network; the
-/// numbers of IPv6 differ from system to system.
+/// Address family of four octets, in the byte order of the capturing host or of the network. The
+/// numbers for IPv6 differ between systems.
 fn loopback(reader: &mut Reader<'_>) -> Found {
     let family = match reader.array("link header")? {
         [0, 0, 0, family] | [family, 0, 0, 0] => family,
@@ -193,7 +193,8 @@ fn loopback(reader: &mut Reader<'_>) -> Found {
     Ok((protocol, Mac::default()))
 }
 
-/// Address and control may be left out, and so may the first octet of a protocol below 256.
+/// PPP header. Address and control may be omitted, and so may the first octet of a protocol below
+/// 256.
 fn point_to_point(reader: &mut Reader<'_>) -> Found {
     if reader.rest().starts_with(&[0xFF, 0x03]) {
         reader.take("link header", 2)?;
@@ -218,14 +219,15 @@ fn hdlc(reader: &mut Reader<'_>) -> Found {
     if protocol != HDLC_OSI {
         return Ok((Protocol::Type(protocol), Mac::default()));
     }
-    // The padding is no identifier of a network protocol that is read here.
+    // The padding is not an identifier of a supported network protocol.
     if !matches!(reader.rest(), [0x00 | 0x81..=0x83, ..]) {
         reader.take("link header", 1)?;
     }
     Ok((Protocol::Osi, Mac::default()))
 }
 
-/// Two octets of address are what is used; then control, perhaps padding, and NLPID.
+/// Frame relay header: two octets of address (longer ones are not decoded), control, optional
+/// padding, and NLPID.
 fn frame_relay(reader: &mut Reader<'_>) -> Found {
     let [_, last, control] = reader.array("link header")?;
     if last & 1 == 0 || control != 0x03 {
@@ -252,7 +254,7 @@ fn frame_relay(reader: &mut Reader<'_>) -> Found {
     Ok((protocol, Mac::default()))
 }
 
-/// Packet type, ARPHRD type, length of the address and eight octets for it, protocol.
+/// SLL header: packet type, ARPHRD type, address length, eight octets of address, protocol.
 fn cooked(reader: &mut Reader<'_>) -> Found {
     reader.take("link header", 4)?;
     let length = reader.u16("link header")?;
@@ -260,7 +262,7 @@ fn cooked(reader: &mut Reader<'_>) -> Found {
     Ok((ethernet_type(reader.u16("link header")?), source))
 }
 
-/// Protocol, reserved, interface, ARPHRD type, packet type, length of the address, the address.
+/// SLL2 header: protocol, reserved, interface, ARPHRD type, packet type, address length, address.
 fn cooked_2(reader: &mut Reader<'_>) -> Found {
     let protocol = reader.u16("link header")?;
     reader.take("link header", 9)?;
@@ -273,7 +275,8 @@ const fn station(length: u16, [a, b, c, d, e, f, _, _]: [u8; 8]) -> Mac {
     if length == 6 { Mac([a, b, c, d, e, f]) } else { Mac([0; 6]) }
 }
 
-/// Linux numbers what has no EtherType below those: 4 is 802.2.
+/// Converts Linux's protocol number. Protocols without an EtherType have numbers below 0x0600; 4 is
+/// 802.2.
 const fn ethernet_type(number: u16) -> Protocol {
     match number {
         0x0004 => Protocol::Llc,
@@ -286,8 +289,8 @@ impl fmt::Display for Pdu<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = LINKS.iter().find(|(number, _)| *number == self.link);
         f.write_str(known.map_or("link", |(_, name)| name))?;
-        let nobody = Mac::default();
-        if self.source != nobody || self.destination != nobody {
+        let none = Mac::default();
+        if self.source != none || self.destination != none {
             write!(f, " {}>{}", self.source, self.destination)?;
         }
         if self.nsaps != [Nsap::default(); 2] {
@@ -309,7 +312,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_link_type_tells_what_it_carries() {
+    fn every_link_type_names_its_contents() {
         // Headers by hand after the descriptions in the registry of link types; then one octet.
         check(0, &[2, 0, 0, 0, 0x45], "BSD loopback IP");
         check(0, &[0, 0, 0, 30, 0x60], "BSD loopback IP");
@@ -332,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exported_tells_who_reads_it_and_between_whom_it_goes() {
+    fn an_exported_pdu_has_a_dissector_and_two_addresses() {
         let mut octets = Vec::new();
         exported([192, 0, 2, 1], [192, 0, 2, 7], &mut octets);
         // The tags of exported PDUs: 12 name, 20 and 21 IPv4 addresses, 0 the end.
@@ -346,7 +349,7 @@ mod tests {
         assert_eq!(octets, by_hand.concat());
         octets.push(4);
         check(252, &octets, "exported PDU c0000201>c0000207 TPDUs");
-        // A tag that is not known is passed over, and so is a reader.
+        // An unknown tag is skipped, and so is an unknown dissector.
         check(
             252,
             &[0, 99, 0, 1, 7, 0, 12, 0, 4, b'h', b't', b't', b'p', 0, 0, 0, 0, 9],
@@ -357,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_is_cut_is_named_and_a_link_type_that_is_unknown_is_none() {
+    fn a_cut_header_is_named_and_an_unknown_link_type_is_none() {
         for (link, octets) in [(0, 3), (9, 1), (104, 3), (107, 2), (113, 15), (276, 19), (10, 12)] {
             let complaint = Pdu::decode(link, &vec![0; octets]).unwrap().unwrap_err();
             assert_eq!(complaint.field, "link header", "link type {link}");

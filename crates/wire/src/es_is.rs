@@ -1,6 +1,8 @@
-//! ES-IS, the routing exchange of end and intermediate systems (ISO 9542, RFC 995): its header.
+//! ES-IS, the routing exchange of end systems and intermediate systems (ISO 9542, RFC 995): its
+//! header.
 //!
-//! Left out: addresses and options behind the header (they are kept), and the checksum.
+//! Left out: addresses and options after the header (they are kept), and verification of the
+//! checksum.
 
 use crate::clnp;
 use crate::read::{Malformed, Reader};
@@ -10,21 +12,21 @@ use core::fmt;
 /// Octets of the fixed part (9542 7.2).
 pub const HEADER_OCTETS: usize = 9;
 
-/// What a PDU is.
+/// Type of a PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
-    /// ESH: an end system is there.
+    /// ESH: hello of an end system.
     EndSystemHello,
-    /// ISH: an intermediate system is there.
+    /// ISH: hello of an intermediate system.
     IntermediateSystemHello,
-    /// RD: there is a better way.
+    /// RD: redirect to a better route.
     Redirect,
     /// A type code the protocol does not define.
     Other(u8),
 }
 
 impl Kind {
-    /// As the meter counts it.
+    /// Name under which the meter counts the type.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -54,27 +56,27 @@ impl Kind {
     }
 }
 
-/// A PDU.
+/// ES-IS PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu<'a> {
     /// Version; 1.
     pub version: u8,
-    /// The octet nobody uses, as it came.
+    /// Reserved octet, as received.
     pub reserved: u8,
-    /// The three bits above the type, as they came.
+    /// The three bits above the type, as received.
     pub reserved_bits: u8,
-    /// What it is.
+    /// Type of the PDU.
     pub kind: Kind,
-    /// How long what it says holds, in seconds.
+    /// Holding time of the information, in seconds.
     pub holding_time: u16,
-    /// The header checksum as it stands.
+    /// Header checksum as received.
     pub checksum: [u8; 2],
     /// Addresses and options, to the end of the PDU.
     pub addresses: &'a [u8],
 }
 
 impl<'a> Pdu<'a> {
-    /// The PDU in `octets`: all of it is header, so that the length indicator tells its end.
+    /// Decodes the PDU in `octets`. The whole PDU is header, so the length indicator gives its end.
     ///
     /// # Errors
     /// Names the field that cannot be read.
@@ -97,7 +99,7 @@ impl<'a> Pdu<'a> {
         Ok(Self { version, reserved, reserved_bits, kind, holding_time, checksum, addresses })
     }
 
-    /// Writes the PDU, its checksum as it stands.
+    /// Writes the PDU, with the checksum as it is.
     pub fn encode(&self, out: &mut impl BufMut) {
         let length = HEADER_OCTETS + self.addresses.len();
         out.put_slice(&[clnp::ES_IS, length.min(254) as u8, self.version, self.reserved]);

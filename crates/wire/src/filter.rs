@@ -1,21 +1,22 @@
-//! Which frames are wanted: a small language, its meaning, and a program for the kernel.
+//! Frame filters: a small language, its evaluation, and its translation to a program for the
+//! kernel.
 //!
 //! ```text
 //! filter   = { condition } joined by "or"; "and", or nothing, binds tighter, "not" tightest; ( )
 //! condition = all
 //!           | [ host | from | to ] STATION or INTERNET ADDRESS
 //!           | [ from | to ] port NUMBER          of TCP
-//!           | [ from | to ] nsap HEX or HEX*     exact, or what an NSAP begins with
-//!           | class 0..4                         a CR or CC says it
+//!           | [ from | to ] nsap HEX or HEX*     exact, or a prefix with *
+//!           | class 0..4                         of a CR or CC
 //!           | tpdu cr|cc|dr|dc|dt|ed|ak|ea|rj|er
 //!           | llc | iso | ip | tcp | vlan [ NUMBER ]
 //! ```
 //!
-//! [`Filter::matches`] decides on what the frame decodes to, layer by layer. [`Filter::program`] is
-//! coarser: it passes everything that `matches` does, and more.
+//! [`Filter::matches`] evaluates the decoded layers of a frame. [`Filter::program`] is coarser: it
+//! passes every frame that `matches` accepts, and more.
 //!
-//! Left out: names of hosts, which would have to be asked for; what a connection or a TCP stream
-//! told earlier, since each frame is judged by itself; ports of UDP.
+//! Left out: host names, which would need a resolver; earlier frames of a connection or TCP stream,
+//! because each frame is judged by itself; ports of UDP.
 
 mod assembler;
 mod facts;
@@ -35,7 +36,7 @@ use core::net::Ipv6Addr;
 use core::str::FromStr;
 use facts::Facts;
 
-/// Which end of a frame a condition is about.
+/// End of a frame to which a condition applies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     Either,
@@ -44,7 +45,7 @@ enum Way {
 }
 
 impl Way {
-    /// Whether it holds of an end, given what holds of the source and of the destination.
+    /// Combines the results of a condition for the source and for the destination.
     const fn picks(self, [source, destination]: [bool; 2]) -> bool {
         match self {
             Self::Either => source || destination,
@@ -54,14 +55,14 @@ impl Way {
     }
 }
 
-/// A condition.
+/// Condition on a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Term {
     All,
     Station(Way, Mac),
-    /// An address of IPv4 stands for itself in its mapped form.
+    /// An IPv4 address is stored in its mapped form.
     Internet(Way, Ipv6Addr),
-    /// Whether it is only what the NSAP begins with.
+    /// True if the NSAP is a prefix.
     Nsap(Way, Nsap, bool),
     Port(Way, u16),
     Class(u8),
@@ -70,7 +71,7 @@ enum Term {
     Iso,
     Ip,
     Tcp,
-    /// Any VLAN where none is named.
+    /// Any VLAN if no number is given.
     Vlan(Option<u16>),
 }
 
@@ -92,7 +93,7 @@ impl Expression {
         }
     }
 
-    /// Whether it may hold where of some conditions nothing is known (`None`).
+    /// Returns true if the expression may hold although some conditions are unknown (`None`).
     fn may_hold(&self, term: &impl Fn(Term) -> Option<bool>) -> bool {
         match self {
             Self::Term(one) => term(*one).unwrap_or(true),
@@ -112,7 +113,7 @@ impl Expression {
     }
 }
 
-/// Which frames are wanted.
+/// Filter of frames, with its text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Filter {
     text: Box<str>,
@@ -120,19 +121,19 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// One that every frame passes.
+    /// Creates a filter that passes every frame.
     #[must_use]
     pub fn all() -> Self {
         Self { text: "all".into(), expression: Expression::Term(Term::All) }
     }
 
-    /// Whether every frame passes, as the text says.
+    /// Returns true if the filter passes every frame by definition.
     #[must_use]
     pub fn is_all(&self) -> bool {
         self.expression == Expression::Term(Term::All)
     }
 
-    /// One that only frames pass that pass both.
+    /// Returns a filter that passes the frames that both filters pass.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         if self.is_all() {
@@ -149,7 +150,8 @@ impl Filter {
         Self { text: text.join(" ").into(), expression: Expression::Both(parts) }
     }
 
-    /// Whether a frame passes that was `original_octets` long, and of which `octets` were captured.
+    /// Evaluates the filter for a frame that was `original_octets` long and of which `octets` were
+    /// captured.
     #[must_use]
     pub fn matches(&self, link: Link, octets: &[u8], original_octets: usize) -> bool {
         if self.is_all() {
@@ -159,7 +161,8 @@ impl Filter {
         self.expression.holds(&|term| facts.hold(term))
     }
 
-    /// Whether something between these two stations may pass, as far as stations tell.
+    /// Returns true if frames between these two stations may pass, judged by station addresses
+    /// alone.
     #[must_use]
     pub fn may_match_stations(&self, source: Mac, destination: Mac) -> bool {
         self.expression.may_hold(&|term| match term {
@@ -169,9 +172,9 @@ impl Filter {
         })
     }
 
-    /// A program of the classic packet filter for Ethernet frames. It returns `snap_octets` for every
-    /// frame that [`Filter::matches`] keeps and for some that it does not, and 0 for the rest. VLAN tags
-    /// may stand in the frame or beside it.
+    /// Compiles the filter to a classic BPF program for Ethernet frames. It returns `snap_octets`
+    /// for every frame that [`Filter::matches`] accepts and for some that it rejects, and 0 for the
+    /// rest. VLAN tags may be in the frame or in the kernel's metadata.
     #[must_use]
     pub fn program(&self, snap_octets: u32) -> Vec<Instruction> {
         program::of(&self.expression, snap_octets)
@@ -190,7 +193,7 @@ impl FromStr for Filter {
 }
 
 impl fmt::Display for Filter {
-    /// As it was written.
+    /// Prints the filter's text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }

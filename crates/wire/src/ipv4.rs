@@ -1,7 +1,7 @@
-//! The Internet Protocol, version 4 (RFC 791): the header, whole; fragments one by one.
+//! Internet Protocol, version 4 (RFC 791): the header and single fragments.
 //!
-//! Left out: what the options say (they are kept), the checksum of the header (adapters fill it in
-//! after a capture has seen it), and putting fragments together.
+//! Left out: the meaning of options (they are kept), verification of the header checksum (adapters
+//! fill it in after the capture), and reassembly of fragments.
 
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
@@ -16,41 +16,41 @@ const MORE_FRAGMENTS: u16 = 0x2000;
 const RESERVED: u16 = 0x8000;
 const OFFSET: u16 = 0x1FFF;
 
-/// A datagram, or a fragment of one.
+/// Datagram, or a fragment of one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu<'a> {
     /// Type of service: today DSCP and ECN.
     pub service: u8,
-    /// Octets of header and data as the header says; 0 where the sender's adapter was to fill it in.
+    /// Total length field: octets of header and data; 0 if it was left to the sender's adapter.
     pub total_octets: u16,
-    /// Which datagram of this sender it is.
+    /// Identification: common to the fragments of a datagram.
     pub identification: u16,
-    /// The bit nobody uses, as it came.
+    /// Reserved bit, as received.
     pub reserved: bool,
-    /// DF: whether it may not be cut.
+    /// DF: the datagram must not be fragmented.
     pub dont_fragment: bool,
-    /// MF: whether more fragments follow.
+    /// MF: more fragments follow.
     pub more_fragments: bool,
-    /// Where in its datagram it begins, in units of 8 octets.
+    /// Offset of the fragment in its datagram, in units of 8 octets.
     pub offset: u16,
-    /// TTL: how many routers it may still pass.
+    /// TTL: remaining number of routers.
     pub lifetime: u8,
-    /// What it carries: 6 for TCP.
+    /// Protocol of the data: 6 for TCP.
     pub protocol: u8,
-    /// The header checksum as it stands.
+    /// Header checksum as received.
     pub checksum: u16,
-    /// Who sent it.
+    /// Source address.
     pub source: Ipv4Addr,
-    /// Whom it is for.
+    /// Destination address.
     pub destination: Ipv4Addr,
-    /// The options as they stand, padding included.
+    /// Options as received, padding included.
     pub options: &'a [u8],
-    /// The data, without the padding of the link, or as much of it as was captured.
+    /// Captured octets of the data, without the padding of the link.
     pub data: &'a [u8],
 }
 
 impl<'a> Pdu<'a> {
-    /// A datagram that is whole and may not be cut, without options, that 64 routers may pass (RFC 1700). Its
+    /// Creates an unfragmented datagram with DF, without options, with a TTL of 64 (RFC 1700). Its
     /// identification is zero, and its checksum is left to the adapter.
     #[must_use]
     pub const fn carrying(
@@ -76,7 +76,7 @@ impl<'a> Pdu<'a> {
         }
     }
 
-    /// The datagram in `octets`, all of which was captured.
+    /// Decodes the datagram in `octets`, which were captured completely.
     ///
     /// # Errors
     /// Names the field that cannot be read.
@@ -84,11 +84,11 @@ impl<'a> Pdu<'a> {
         Self::decode_cut(octets, octets.len())
     }
 
-    /// The datagram at the front of what was `original_octets` long and of which `octets` were
-    /// captured.
+    /// Decodes the datagram at the front of data that was `original_octets` long and of which
+    /// `octets` were captured.
     ///
     /// # Errors
-    /// As for [`Pdu::decode`].
+    /// See [`Pdu::decode`].
     pub fn decode_cut(octets: &'a [u8], original_octets: usize) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         let first = reader.u8("IP version")?;
@@ -133,26 +133,26 @@ impl<'a> Pdu<'a> {
         })
     }
 
-    /// Octets of the header.
+    /// Length of the header in octets.
     #[must_use]
     pub const fn header_octets(&self) -> usize {
         HEADER_OCTETS + self.options.len()
     }
 
-    /// Octets of the datagram at the front of `original_octets`: all of them where the header leaves
+    /// Octets of the datagram at the front of `original_octets`: all of them if the header leaves
     /// its length to the adapter.
     #[must_use]
     pub const fn whole_octets(&self, original_octets: usize) -> usize {
         whole(self.total_octets, original_octets)
     }
 
-    /// Whether it is one fragment of several.
+    /// Returns true for one fragment of several.
     #[must_use]
     pub const fn is_fragment(&self) -> bool {
         self.more_fragments || self.offset > 0
     }
 
-    /// Writes header and data, length and checksum as they stand; options are whole words.
+    /// Writes header and data, with length and checksum as they are; options must be whole words.
     pub fn encode(&self, out: &mut impl BufMut) {
         let flag = |set: bool, bit: u16| if set { bit } else { 0 };
         out.put_u8(0x40 | (self.header_octets() / 4) as u8 & 0x0F);
@@ -205,7 +205,7 @@ mod tests {
         [0x45, 0, 0, 21, 0, 111, 0, 0, 123, 1, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2, 0xAA];
 
     #[test]
-    fn a_datagram_reads_and_writes_back_without_the_padding_of_its_link() {
+    fn a_datagram_round_trips_without_the_padding_of_its_link() {
         let padded = [&EXAMPLE[..], &[0; 25]].concat();
         let pdu = Pdu::decode(&padded).unwrap();
         assert_eq!(pdu.to_string(), "IPv4 10.0.0.1>10.0.0.2 id=006f protocol=1 1 octets");
@@ -215,18 +215,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_carried_has_a_header_of_twenty_octets_in_front() {
+    fn a_new_datagram_has_a_header_of_twenty_octets() {
         let hosts = [1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host));
         let mut octets = Vec::new();
         Pdu::carrying(1, hosts, &[0xAA]).encode(&mut octets);
-        // The example but for its identification, DF (the second bit of the flags) and the time to live.
+        // The example, except for its identification, DF (the second bit of the flags) and the time
+        // to live.
         let mut expected = EXAMPLE;
         (expected[5], expected[6], expected[8]) = (0, 0x40, 64);
         assert_eq!(octets, expected);
     }
 
     #[test]
-    fn fragments_say_where_they_belong() {
+    fn fragments_have_an_offset() {
         // RFC 791 example 2: the second of two fragments begins at 256 octets, 32 units of 8.
         let mut octets = EXAMPLE;
         (octets[6], octets[7]) = (0, 32);

@@ -1,7 +1,8 @@
-//! The Internet Protocol, version 6 (RFC 8200): the fixed header, and the way past the extension
-//! headers to what a packet carries.
+//! Internet Protocol, version 6 (RFC 8200): the fixed header, and the chain of extension headers up
+//! to the payload.
 //!
-//! Left out: what extension headers say but for the fragment header, and putting fragments together.
+//! Left out: the contents of extension headers other than the fragment header, and reassembly of
+//! fragments.
 
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
@@ -10,7 +11,7 @@ use core::net::Ipv6Addr;
 
 /// Octets of the fixed header.
 pub const HEADER_OCTETS: usize = 40;
-/// Extension headers that are passed; packets with more are left alone.
+/// Largest number of extension headers skipped; packets with more are not decoded further.
 const EXTENSIONS: usize = 8;
 
 const HOP_BY_HOP: u8 = 0;
@@ -19,42 +20,42 @@ const FRAGMENT: u8 = 44;
 const AUTHENTICATION: u8 = 51;
 const DESTINATION: u8 = 60;
 
-/// A packet.
+/// IPv6 packet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu<'a> {
     /// Traffic class.
     pub class: u8,
     /// Flow label, 20 bits.
     pub flow: u32,
-    /// Octets behind the fixed header as it says; 0 where the sender's adapter was to fill it in.
+    /// Payload length: octets after the fixed header; 0 if it was left to the sender's adapter.
     pub payload_octets: u16,
-    /// What follows the fixed header.
+    /// Next header: type of the header after the fixed one.
     pub next_header: u8,
-    /// How many routers it may still pass.
+    /// Hop limit: remaining number of routers.
     pub hop_limit: u8,
-    /// Who sent it.
+    /// Source address.
     pub source: Ipv6Addr,
-    /// Whom it is for.
+    /// Destination address.
     pub destination: Ipv6Addr,
-    /// Extension headers and data, or as much of them as was captured.
+    /// Captured octets of extension headers and data.
     pub data: &'a [u8],
 }
 
-/// What a packet carries behind its extension headers.
+/// Contents of a packet after its extension headers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Carried<'a> {
-    /// What it is: 6 for TCP.
+    /// Protocol: 6 for TCP.
     pub protocol: u8,
-    /// Whether it is one fragment of several.
+    /// True for one fragment of several.
     pub is_fragment: bool,
-    /// Octets of extension headers before it.
+    /// Octets of extension headers before the contents.
     pub offset: usize,
-    /// Its octets.
+    /// Octets of the contents.
     pub octets: &'a [u8],
 }
 
 impl<'a> Pdu<'a> {
-    /// The packet in `octets`, all of which was captured.
+    /// Decodes the packet in `octets`, which were captured completely.
     ///
     /// # Errors
     /// Names the field that cannot be read.
@@ -62,11 +63,11 @@ impl<'a> Pdu<'a> {
         Self::decode_cut(octets, octets.len())
     }
 
-    /// The packet at the front of what was `original_octets` long and of which `octets` were
-    /// captured.
+    /// Decodes the packet at the front of data that was `original_octets` long and of which
+    /// `octets` were captured.
     ///
     /// # Errors
-    /// As for [`Pdu::decode`].
+    /// See [`Pdu::decode`].
     pub fn decode_cut(octets: &'a [u8], original_octets: usize) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         let first = reader.u8("IP version")?;
@@ -96,11 +97,10 @@ impl<'a> Pdu<'a> {
         whole(self.payload_octets, original_octets)
     }
 
-    /// What it carries.
+    /// Skips the extension headers and returns the contents.
     ///
     /// # Errors
-    /// An extension header that is missing or that reaches past the end; offsets count from the
-    /// fixed header.
+    /// An extension header is missing or reaches past the end; offsets count from the fixed header.
     pub fn carried(&self) -> Result<Carried<'a>, Malformed> {
         let mut reader = Reader::new(self.data);
         let mut protocol = self.next_header;
@@ -128,7 +128,7 @@ impl<'a> Pdu<'a> {
         Ok(Carried { protocol, is_fragment, offset: reader.offset(), octets: reader.rest() })
     }
 
-    /// Writes fixed header and data, lengths as they stand.
+    /// Writes fixed header and data, with lengths as they are.
     pub fn encode(&self, out: &mut impl BufMut) {
         out.put_u32(6 << 28 | u32::from(self.class) << 20 | self.flow & 0x000F_FFFF);
         out.put_u16(self.payload_octets);
@@ -157,7 +157,7 @@ impl fmt::Display for Pdu<'_> {
 mod tests {
     use super::*;
 
-    /// A packet from ::1 to ::2, hop limit 64, that carries these octets under this header.
+    /// Packet from ::1 to ::2, hop limit 64, with these octets after this next header.
     fn packet(next_header: u8, data: &[u8]) -> Vec<u8> {
         let mut octets = vec![0x60, 0, 0, 0, 0, data.len() as u8, next_header, 64];
         for last in [1, 2] {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fragment_is_told_from_a_whole_packet_with_a_fragment_header() {
+    fn an_atomic_fragment_is_not_a_fragment() {
         let fragment = |high: u8, low: u8| {
             let octets = packet(44, &[6, 0, high, low, 0, 0, 0, 9, 1]);
             Pdu::decode(&octets).unwrap().carried().unwrap().is_fragment

@@ -1,35 +1,35 @@
 //! IS-IS, the routing exchange of intermediate systems (ISO 10589, RFC 1142): its common header.
 //!
-//! Left out: everything behind the eight octets that all its PDUs begin with (it is kept).
+//! Left out: everything after the eight octets common to all its PDUs (it is kept).
 
 use crate::clnp;
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
 
-/// Octets that all PDUs begin with (10589 9.5 to 9.13).
+/// Length of the common header (10589 9.5 to 9.13).
 pub const HEADER_OCTETS: usize = 8;
 
-/// What a PDU is.
+/// Type of a PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
-    /// L1 LAN IIH: a router of this area is on this LAN.
+    /// L1 LAN IIH: hello of a level 1 router (within the area).
     Level1Hello,
-    /// L2 LAN IIH: a router between areas is on this LAN.
+    /// L2 LAN IIH: hello of a level 2 router (between areas).
     Level2Hello,
-    /// P2P IIH: a router is at the other end.
+    /// P2P IIH: hello on a point-to-point link.
     PointToPointHello,
-    /// L1 LSP: what a router of this area has for neighbours.
+    /// L1 LSP: link state of a level 1 router.
     Level1LinkState,
-    /// L2 LSP: what a router between areas has for neighbours.
+    /// L2 LSP: link state of a level 2 router.
     Level2LinkState,
-    /// L1 CSNP: all LSPs of this area that a router has.
+    /// L1 CSNP: list of all level 1 LSPs of a router.
     Level1Complete,
-    /// L2 CSNP: all LSPs between areas that a router has.
+    /// L2 CSNP: list of all level 2 LSPs of a router.
     Level2Complete,
-    /// L1 PSNP: some LSPs of this area, acknowledged or asked for.
+    /// L1 PSNP: acknowledgement of, or request for, level 1 LSPs.
     Level1Partial,
-    /// L2 PSNP: some LSPs between areas, acknowledged or asked for.
+    /// L2 PSNP: acknowledgement of, or request for, level 2 LSPs.
     Level2Partial,
     /// A type code the protocol does not define.
     Other(u8),
@@ -48,7 +48,7 @@ impl Kind {
         (27, Self::Level2Partial, "IS-IS L2 PSNP"),
     ];
 
-    /// As the meter counts it.
+    /// Name under which the meter counts the type.
     #[must_use]
     pub fn name(self) -> &'static str {
         let known = Self::ALL.iter().find(|(_, kind, _)| *kind == self);
@@ -68,31 +68,31 @@ impl Kind {
     }
 }
 
-/// A PDU.
+/// IS-IS PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu<'a> {
-    /// Octets of the PDU's header, as it says.
+    /// Length indicator: octets of the PDU's header.
     pub length_indicator: u8,
     /// Version or protocol identifier extension; 1.
     pub extension: u8,
     /// Octets of a system identifier; 0 stands for 6.
     pub identifier_octets: u8,
-    /// The three bits above the type, as they came.
+    /// The three bits above the type, as received.
     pub reserved_bits: u8,
-    /// What it is.
+    /// Type of the PDU.
     pub kind: Kind,
     /// Version; 1.
     pub version: u8,
-    /// The octet nobody uses, as it came.
+    /// Reserved octet, as received.
     pub reserved: u8,
-    /// How many area addresses there may be; 0 stands for 3.
+    /// Maximum number of area addresses; 0 stands for 3.
     pub maximum_areas: u8,
-    /// What follows, as far as it was captured.
+    /// Captured octets after the common header.
     pub rest: &'a [u8],
 }
 
 impl<'a> Pdu<'a> {
-    /// The PDU in `octets`.
+    /// Decodes the PDU in `octets`.
     ///
     /// # Errors
     /// Names the field that cannot be read.

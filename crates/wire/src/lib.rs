@@ -1,11 +1,11 @@
-//! Octets and their meaning.
+//! Decoders and encoders for frames, packets and PDUs.
 //!
-//! One file per protocol. Each knows how to turn octets into a borrowed `Pdu<'_>`, how to turn that
-//! back into octets, and how to print it on one line. Nothing here keeps state, reads a clock or
-//! touches the operating system; nothing here panics, whatever the octets.
+//! One file per protocol. Each decodes octets into a borrowed `Pdu<'_>`, encodes it back, and
+//! prints it on one line. Nothing here keeps state, reads a clock or calls the operating system,
+//! and nothing panics on any input.
 #![deny(clippy::indexing_slicing)]
 
-// What tests share with those in `tests/it` calls it by its name.
+// Tests shared with `tests/it` refer to this crate by name.
 #[cfg(test)]
 extern crate self as wire;
 

@@ -1,18 +1,19 @@
-//! Logical link control PDUs (IEEE 802.2): U-format with its information, I- and S-format by their numbers.
+//! Logical link control PDUs (IEEE 802.2): U-format with its information field, I- and S-format
+//! with their sequence numbers.
 //!
-//! Left out: what FRMR says in its information field.
+//! Left out: the contents of FRMR's information field.
 
 use crate::addr::Sap;
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
 
-/// The C/R bit of an SSAP: set in responses.
+/// C/R bit of an SSAP: set in responses.
 pub const RESPONSE: u8 = 0x01;
-/// The P/F bit of a U-format control field.
+/// P/F bit of a U-format control field.
 pub const POLL_FINAL: u8 = 0x10;
 
-/// What an LLC PDU is, by its control field.
+/// Type of an LLC PDU, by its control field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Control {
     /// UI: unnumbered information, type 1.
@@ -23,7 +24,7 @@ pub enum Control {
     Test,
     /// AC0: acknowledged connectionless, sequence number 0 (type 3).
     Ac0,
-    /// AC1: the same with sequence number 1.
+    /// AC1: acknowledged connectionless, sequence number 1 (type 3).
     Ac1,
     /// SABME: set asynchronous balanced mode extended (type 2).
     Sabme,
@@ -44,12 +45,12 @@ pub enum Control {
     },
     /// RR, RNR or REJ (type 2).
     Supervisory {
-        /// The octet that tells which: 01 RR, 05 RNR, 09 REJ.
+        /// First control octet: 01 RR, 05 RNR, 09 REJ.
         function: u8,
         /// N(R).
         receive: u8,
     },
-    /// A U-format control field that 802.2 does not define, its P/F bit cleared.
+    /// U-format control field that 802.2 does not define, with its P/F bit cleared.
     Unknown(u8),
 }
 
@@ -70,7 +71,8 @@ impl Control {
         }
     }
 
-    /// The control octet of a U-format PDU with a zero P/F bit; 0 for I- and S-format, which have two.
+    /// Control octet of a U-format PDU with a zero P/F bit; 0 for I- and S-format, which have two
+    /// octets.
     #[must_use]
     pub const fn u_format(self) -> u8 {
         match self {
@@ -89,35 +91,35 @@ impl Control {
         }
     }
 
-    /// Whether the control field has two octets.
+    /// Returns true if the control field has two octets.
     #[must_use]
     pub const fn is_numbered(self) -> bool {
         matches!(self, Self::Information { .. } | Self::Supervisory { .. })
     }
 }
 
-/// An LLC PDU.
+/// LLC PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu<'a> {
-    /// DSAP: for whom it is. Its low bit tells a group.
+    /// DSAP: destination. Its low bit marks a group.
     pub destination: Sap,
-    /// SSAP without the C/R bit: whom it comes from.
+    /// SSAP without the C/R bit: source.
     pub source: Sap,
-    /// The C/R bit: whether it is a response.
+    /// C/R bit: set for a response.
     pub is_response: bool,
-    /// What it is.
+    /// Control field.
     pub control: Control,
-    /// The P/F bit.
+    /// P/F bit.
     pub poll_final: bool,
-    /// The information field.
+    /// Information field.
     pub information: &'a [u8],
 }
 
 impl<'a> Pdu<'a> {
-    /// The PDU in `octets`.
+    /// Decodes the PDU in `octets`.
     ///
     /// # Errors
-    /// Names the field that is missing.
+    /// Names the missing field.
     pub fn decode(octets: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         let destination = Sap(reader.u8("DSAP")?);
@@ -144,7 +146,7 @@ impl<'a> Pdu<'a> {
         })
     }
 
-    /// Octets before the information.
+    /// Octets before the information field.
     #[must_use]
     pub const fn header_octets(&self) -> usize {
         if self.control.is_numbered() { 4 } else { 3 }
@@ -167,7 +169,8 @@ impl<'a> Pdu<'a> {
         out.put_slice(self.information);
     }
 
-    /// The status octet of a type 3 response: how the command fared in its low half, the reply in its high.
+    /// Status octet of a type 3 response: the status of the command in the low half, that of the
+    /// reply in the high half.
     #[must_use]
     pub fn status(&self) -> Option<u8> {
         let type3 = matches!(self.control, Control::Ac0 | Control::Ac1);

@@ -1,8 +1,9 @@
-//! Ethernet frames (IEEE 802.3): with a length and LLC behind it, or with a type (behind one of which
-//! LLC stands as well, IEEE 802.1AC); VLAN tags (802.1Q, 802.1ad).
+//! Ethernet frames (IEEE 802.3), with VLAN tags (802.1Q, 802.1ad): either with a length, followed
+//! by LLC, or with a type. One type announces LLC too (IEEE 802.1AC).
 //!
-//! From the destination address to the end of the data; preamble and FCS are the medium's. A length field
-//! counts the LLC PDU without the padding behind it, so a receiver can cut that off; a type field does not.
+//! A frame here extends from the destination address to the end of the data; preamble and FCS
+//! belong to the medium. A length field counts the LLC PDU without the padding, so a receiver can
+//! remove that; a type field does not.
 
 use crate::addr::Mac;
 use crate::read::{Malformed, Reader};
@@ -10,60 +11,60 @@ use arrayvec::ArrayVec;
 use bytes::BufMut;
 use core::fmt;
 
-/// Octets of the header without tags.
+/// Length of the header without tags.
 pub const HEADER_OCTETS: usize = 14;
-/// The shortest frame, without FCS.
+/// Shortest frame, without FCS.
 pub const MIN_OCTETS: usize = 60;
-/// The longest frame, without FCS and tags.
+/// Longest frame, without FCS and tags.
 pub const MAX_OCTETS: usize = 1_514;
-/// Values from here on are types; below, lengths.
+/// Smallest type; smaller values are lengths.
 pub const FIRST_TYPE: u16 = 1_536;
-/// The most data of a length frame: the most that its length may say.
+/// Largest data of a length frame: the largest permitted length.
 pub const MOST_DATA_OCTETS: usize = 1_500;
-/// LLC encapsulation (IEEE 802.1AC): behind this type stands an LLC PDU of any length.
+/// LLC encapsulation (IEEE 802.1AC): type of a frame with an LLC PDU of any length.
 pub const LLC_ENCAPSULATION: u16 = 0x8870;
 /// Preamble and start frame delimiter.
 pub const PREAMBLE_OCTETS: usize = 8;
-/// The frame check sequence.
+/// Length of the frame check sequence.
 pub const FCS_OCTETS: usize = 4;
-/// Tags that are read; frames with more are left alone.
+/// Largest number of tags decoded; frames with more are not decoded further.
 const TAGS: usize = 2;
-/// Tag protocol identifiers: 802.1Q, 802.1ad, and the one that was used before that.
+/// Tag protocol identifiers: 802.1Q, 802.1ad, and its predecessor.
 const TAG_TYPES: [u16; 3] = [0x8100, 0x88A8, 0x9100];
 
-/// A VLAN tag.
+/// VLAN tag.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tag {
-    /// TPID: which kind of tag.
+    /// TPID: type of the tag.
     pub protocol: u16,
     /// TCI: priority, drop eligibility and VLAN.
     pub control: u16,
 }
 
 impl Tag {
-    /// The VLAN, 0 to 4095; 0 is a priority tag.
+    /// VLAN identifier, 0 to 4095; 0 is a priority tag.
     #[must_use]
     pub const fn vlan(self) -> u16 {
         self.control & 0x0FFF
     }
 
-    /// The priority, 0 to 7.
+    /// Priority, 0 to 7.
     #[must_use]
     pub const fn priority(self) -> u8 {
         (self.control >> 13) as u8
     }
 }
 
-/// What follows the addresses and tags.
+/// Field after the addresses and tags.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
-    /// So many octets of LLC.
+    /// Length of the LLC PDU, in octets.
     Length(u16),
-    /// Data of this EtherType.
+    /// EtherType of the data.
     Type(u16),
 }
 
-/// An Ethernet frame.
+/// Ethernet frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pdu<'a> {
     /// Destination address.
@@ -74,25 +75,25 @@ pub struct Pdu<'a> {
     pub tags: ArrayVec<Tag, TAGS>,
     /// Length or type.
     pub kind: Kind,
-    /// The data: for a length frame exactly as long as it says, or as much of it as was captured.
+    /// Captured octets of the data; in a length frame at most as many as the length.
     pub data: &'a [u8],
-    /// What follows the data in a length frame: padding, or a trailer.
+    /// Octets after the data of a length frame: padding, or a trailer.
     pub padding: &'a [u8],
 }
 
 impl<'a> Pdu<'a> {
-    /// The frame in `octets`, all of which was captured.
+    /// Decodes the frame in `octets`, which were captured completely.
     ///
     /// # Errors
-    /// Names the field that is missing, or "length" where it says more than there is.
+    /// Names the missing field, or "length" if it exceeds the frame.
     pub fn decode(octets: &'a [u8]) -> Result<Self, Malformed> {
         Self::decode_cut(octets, octets.len())
     }
 
-    /// The frame that was `original_octets` long and of which `octets` were captured.
+    /// Decodes a frame that was `original_octets` long and of which `octets` were captured.
     ///
     /// # Errors
-    /// As for [`Pdu::decode`], where "what there is" is the original.
+    /// See [`Pdu::decode`]; a length may reach up to `original_octets`.
     pub fn decode_cut(octets: &'a [u8], original_octets: usize) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         let destination = Mac(reader.array("destination address")?);
@@ -125,8 +126,8 @@ impl<'a> Pdu<'a> {
         HEADER_OCTETS + 4 * self.tags.len()
     }
 
-    /// Octets of the LLC PDU in a frame that was `original_octets` long, without padding; `None` where
-    /// it carries something else.
+    /// Octets of the LLC PDU in a frame that was `original_octets` long, without padding; `None` if
+    /// the frame does not carry LLC.
     #[must_use]
     pub fn lpdu_octets(&self, original_octets: usize) -> Option<usize> {
         match self.kind {
@@ -136,7 +137,7 @@ impl<'a> Pdu<'a> {
         }
     }
 
-    /// Writes the frame, its padding as it stands.
+    /// Writes the frame, including its padding.
     pub fn encode(&self, out: &mut impl BufMut) {
         out.put_slice(&self.destination.0);
         out.put_slice(&self.source.0);
@@ -151,7 +152,7 @@ impl<'a> Pdu<'a> {
     }
 }
 
-/// The header of a length frame, for [`crate::packet::Packet::prepend`].
+/// Header of a length frame, for [`crate::packet::Packet::prepend`].
 #[must_use]
 pub const fn header(destination: Mac, source: Mac, length: u16) -> [u8; HEADER_OCTETS] {
     let Mac([a, b, c, d, e, f]) = destination;
@@ -160,7 +161,8 @@ pub const fn header(destination: Mac, source: Mac, length: u16) -> [u8; HEADER_O
     [a, b, c, d, e, f, g, h, i, j, k, l, high, low]
 }
 
-/// Octets a frame of `octets` without FCS takes on the medium: padded, with preamble and FCS.
+/// Octets that a frame of `octets` without FCS occupies on the medium: padded, with preamble and
+/// FCS.
 #[must_use]
 pub fn medium_octets(octets: usize) -> usize {
     PREAMBLE_OCTETS + octets.max(MIN_OCTETS) + FCS_OCTETS
@@ -190,7 +192,7 @@ impl fmt::Display for Pdu<'_> {
 mod tests {
     use super::*;
 
-    // Addresses 02:…:02 from 02:…:01, in front of everything below.
+    // Addresses 02:…:02 from 02:…:01, in front of all frames below.
     const ADDRESSES: [u8; 12] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
 
     fn frame(rest: &[u8]) -> Vec<u8> {
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_length_beyond_the_frame_is_malformed_unless_the_capture_cut_it() {
+    fn a_length_beyond_the_frame_is_malformed_unless_it_was_cut() {
         let octets = frame(&[0, 4, 7, 8, 9]);
         let complaint = Pdu::decode(&octets).unwrap_err();
         assert_eq!(complaint.to_string(), "malformed length at octet 12");
@@ -224,13 +226,13 @@ mod tests {
     }
 
     #[test]
-    fn an_llc_pdu_is_as_long_as_a_length_says_or_as_the_frame_behind_its_type() {
+    fn an_llc_pdu_has_its_length_from_the_field_or_the_frame() {
         let octets = |rest: &[u8], original| {
             let octets = frame(rest);
             Pdu::decode_cut(&octets, original).unwrap().lpdu_octets(original)
         };
         assert_eq!(octets(&[0, 1, 7, 0, 0], 60), Some(1));
-        // 802.1AC: 2,046 octets behind a header of 14, of which a capture kept two.
+        // 802.1AC: 2,046 octets after a header of 14, of which a capture kept two.
         assert_eq!(octets(&[0x88, 0x70, 7, 8], 2_060), Some(2_046));
         assert_eq!(octets(&[0x08, 0x00, 7, 8], 60), None);
     }

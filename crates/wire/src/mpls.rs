@@ -1,32 +1,32 @@
-//! MPLS label stacks (RFC 3032): where they end and what lies behind them.
+//! MPLS label stacks (RFC 3032): the bottom of the stack, and the octets after it.
 //!
-//! Left out: what labels mean, which only the routers know; so what lies behind is told by its first
-//! half octet, as routers that guess do (RFC 4928 3).
+//! Left out: the meaning of labels, which only the routers have. The protocol after the stack is
+//! inferred from its first half octet, as routers do (RFC 4928 3).
 
 use crate::read::{Malformed, Reader};
 use core::fmt;
 
-/// The EtherTypes of packets for one station, and for several.
+/// EtherTypes of unicast and multicast packets.
 pub const ETHERTYPES: [u16; 2] = [0x8847, 0x8848];
-/// Labels that are passed; stacks with more are left alone.
+/// Largest number of labels skipped; stacks with more are not decoded further.
 const LABELS: usize = 8;
 
-/// A stack of labels and what lies behind it.
+/// Label stack with the octets after it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu<'a> {
-    /// The label at the bottom, 20 bits.
+    /// Label at the bottom, 20 bits.
     pub bottom: u32,
-    /// How many labels there are.
+    /// Number of labels.
     pub labels: usize,
-    /// What lies behind them.
+    /// Octets after the stack.
     pub data: &'a [u8],
 }
 
 impl<'a> Pdu<'a> {
-    /// The stack at the front of `octets`.
+    /// Decodes the stack at the front of `octets`.
     ///
     /// # Errors
-    /// A stack without a bottom.
+    /// The stack has no bottom.
     pub fn decode(octets: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         for labels in 1..=LABELS {
@@ -38,7 +38,7 @@ impl<'a> Pdu<'a> {
         Err(reader.malformed("label stack entry"))
     }
 
-    /// Octets of the stack.
+    /// Length of the stack in octets.
     #[must_use]
     pub const fn header_octets(&self) -> usize {
         4 * self.labels

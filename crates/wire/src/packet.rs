@@ -1,19 +1,20 @@
-//! Octets on their way out: headers that grow towards the front, and a payload nobody copies.
+//! Outgoing packets: headers that are prepended, and a payload that is not copied.
 
 use bytes::{Buf, Bytes, BytesMut};
 
-/// Room for headers in front of a payload: MAC 14, LLC 3, inactive CLNP 1, a DT with checksum 12. A packet
-/// is moved from queue to queue, and its weight is most of what that costs: with this it is 64 octets.
+/// Room for headers in front of a payload: MAC 14, LLC 3, inactive CLNP 1, a DT with checksum 12.
+/// Moving a packet from queue to queue costs in proportion to its size; with this room it is 64
+/// octets.
 const ROOM: usize = 30;
-/// Room for the headers of a packet that has more: twice a full CLNP header.
+/// Room for the headers of a packet with more of them: twice a full CLNP header.
 const MORE_ROOM: usize = 120;
 
-/// A PDU being handed down, or a frame: a few header octets followed by a shared payload.
+/// PDU on its way down the stack, or a frame: a few header octets followed by a shared payload.
 ///
-/// A layer that sends puts its header in front with [`Packet::prepend`]; nothing is moved or copied.
-/// **The rule of the two parts**: `head` holds whole headers and `payload` is the user data of the
-/// innermost PDU, or `head` is empty and `payload` holds everything. A receiver may therefore decode
-/// `head` alone and take `payload` as it is.
+/// A sending layer adds its header with [`Packet::prepend`]; nothing is moved or copied.
+/// **Invariant of the two parts**: either `head` holds whole headers and `payload` is the user data
+/// of the innermost PDU, or `head` is empty and `payload` holds everything. A receiver may
+/// therefore decode `head` alone and take `payload` as it is.
 #[derive(Clone)]
 pub struct Packet {
     payload: Bytes,
@@ -23,32 +24,32 @@ pub struct Packet {
 #[derive(Clone)]
 enum Headers {
     Few(Room<ROOM>),
-    /// They do not fit, and lie apart.
+    /// Headers that exceed the small room, in a separate allocation.
     Many(Box<Room<MORE_ROOM>>),
 }
 
-/// Headers that lie at the end of a room.
+/// Buffer with headers at its end.
 #[derive(Clone)]
 struct Room<const OCTETS: usize> {
-    /// Octets in front that are free.
+    /// Number of free octets at the front.
     free: u8,
     octets: [u8; OCTETS],
 }
 
 impl Packet {
-    /// A packet of `payload` alone.
+    /// Creates a packet of `payload` alone.
     #[must_use]
     #[inline]
     pub const fn new(payload: Bytes) -> Self {
         Self { payload, headers: Headers::Few(Room::EMPTY) }
     }
 
-    /// A packet whose header is the last `length` octets of `header`, which are moved as one; of at most
-    /// as many octets as there is room for.
+    /// Creates a packet whose header is the last `length` octets of `header`. These are copied in
+    /// one step; `N` is at most the room for headers.
     #[must_use]
     #[inline]
     pub fn headed<const N: usize>(header: [u8; N], length: usize, payload: Bytes) -> Self {
-        const { assert!(N <= ROOM, "there is room for the header") };
+        const { assert!(N <= ROOM, "the header fits the room") };
         let mut octets = [0; ROOM];
         if let Some(end) = octets.last_chunk_mut::<N>() {
             *end = header;
@@ -57,7 +58,7 @@ impl Packet {
         Self { payload, headers }
     }
 
-    /// Puts `header` in front. Where no room is large enough, everything so far becomes payload first.
+    /// Prepends `header`. If no room is large enough, everything so far becomes payload first.
     #[inline]
     pub fn prepend(&mut self, header: &[u8]) {
         if let Headers::Few(room) = &mut self.headers
@@ -72,7 +73,7 @@ impl Packet {
     fn prepend_apart(&mut self, header: &[u8]) {
         if let Headers::Few(few) = &self.headers {
             let mut many = Box::new(Room::EMPTY);
-            many.prepend(few.taken()).expect("the other room is smaller");
+            many.prepend(few.taken()).expect("the large room is larger than the small one");
             self.headers = Headers::Many(many);
         }
         if let Headers::Many(room) = &mut self.headers
@@ -87,7 +88,8 @@ impl Packet {
         *self = Self::new(whole.freeze());
     }
 
-    /// Takes `count` octets off the front, if the head holds that many or is empty and the payload does.
+    /// Removes `count` octets from the front, if the head holds that many or is empty and the
+    /// payload does.
     #[must_use]
     #[inline]
     pub fn strip(&mut self, count: usize) -> Option<()> {
@@ -104,7 +106,8 @@ impl Packet {
         Some(())
     }
 
-    /// Cuts everything after the first `length` octets: what a receiver does with a MAC frame's pad.
+    /// Truncates the packet to `length` octets, as a receiver does to remove the padding of a MAC
+    /// frame.
     #[inline]
     pub fn truncate(&mut self, length: usize) {
         if length >= self.len() {
@@ -120,7 +123,7 @@ impl Packet {
         }
     }
 
-    /// The headers put in front so far.
+    /// Headers prepended so far.
     #[must_use]
     #[inline]
     pub fn head(&self) -> &[u8] {
@@ -130,7 +133,7 @@ impl Packet {
         }
     }
 
-    /// What follows the headers.
+    /// Octets after the headers.
     #[must_use]
     pub const fn payload(&self) -> &Bytes {
         &self.payload
@@ -143,20 +146,20 @@ impl Packet {
         core::mem::replace(&mut self.payload, Bytes::new())
     }
 
-    /// Octets in all.
+    /// Total length in octets.
     #[must_use]
     #[inline]
     pub fn len(&self) -> usize {
         self.head().len() + self.payload.len()
     }
 
-    /// Whether there are no octets at all.
+    /// Returns true for a packet without any octets.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The first `N` octets, wherever they lie.
+    /// First `N` octets, in the head or the payload.
     #[must_use]
     #[inline]
     pub fn first<const N: usize>(&self) -> Option<[u8; N]> {
@@ -174,7 +177,8 @@ impl Packet {
         Some(first)
     }
 
-    /// Copies all octets to the front of `room`; says how many they are, or nothing where they do not fit.
+    /// Copies all octets to the front of `room` and returns their number; `None` if they do not
+    /// fit.
     #[must_use]
     #[inline]
     pub fn copy_to(&self, room: &mut [u8]) -> Option<usize> {
@@ -185,14 +189,14 @@ impl Packet {
         Some(head.len() + payload.len())
     }
 
-    /// All octets in one piece; copies only where there are headers in front.
+    /// All octets contiguously; copies only if there are headers.
     #[must_use]
     #[inline]
     pub fn into_bytes(mut self) -> Bytes {
         if self.head().is_empty() { self.take_payload() } else { self.to_bytes() }
     }
 
-    /// All octets in one piece; copies only where there are headers in front.
+    /// All octets contiguously; copies only if there are headers.
     #[must_use]
     pub fn to_bytes(&self) -> Bytes {
         if self.head().is_empty() {
@@ -213,7 +217,7 @@ impl<const OCTETS: usize> Room<OCTETS> {
         self.octets.get(usize::from(self.free)..).unwrap_or_default()
     }
 
-    /// Puts `header` in front, if there is room.
+    /// Prepends `header` if there is room.
     #[inline]
     fn prepend(&mut self, header: &[u8]) -> Option<()> {
         let end = usize::from(self.free);
@@ -266,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn more_headers_than_room_are_kept_all_the_same() {
+    fn headers_beyond_the_room_are_kept() {
         let mut packet = Packet::new(Bytes::from_static(b"x"));
         let mut expected = b"x".to_vec();
         for (number, length) in (0_u8..).zip([20, 12, 50, 1, 60, 60, 3, 200, 9]) {
@@ -274,11 +278,11 @@ mod tests {
             expected.splice(0..0, vec![number; length]);
             assert_eq!((packet.len(), &packet.to_bytes()[..]), (expected.len(), &expected[..]));
         }
-        assert_eq!(packet.head(), [8; 9], "what filled all rooms is payload");
+        assert_eq!(packet.head(), [8; 9], "headers beyond all rooms become payload");
     }
 
     #[test]
-    fn headers_apart_are_taken_off_like_others() {
+    fn headers_in_the_large_room_are_removed_like_others() {
         let mut packet = Packet::new(Bytes::from_static(b"data"));
         packet.prepend(&[1; 30]);
         packet.prepend(&[2; 57]);

@@ -1,11 +1,10 @@
 //! pcap, the capture format of libpcap and tcpdump (draft-ietf-opsawg-pcap).
 //!
 //! A header of 24 octets, then records: seconds, fraction, captured length, original length,
-//! octets. Whoever wrote the file chose the order of octets and whether fractions are microseconds
-//! or nanoseconds; the magic number tells. Reading goes through
-//! [`Capture`](crate::capture::Capture).
+//! octets. The magic number gives the byte order and the unit of the fractions, microseconds or
+//! nanoseconds. Files are read through [`Capture`](crate::capture::Capture).
 //!
-//! Not here: the time zone and accuracy of the header, which nobody sets.
+//! Left out: time zone and accuracy in the header, which are always zero in practice.
 
 use crate::capture::{
     CaptureError, Interface, MAX_RECORD_OCTETS, Order, Record, Resolution, SNAP_OCTETS, Source,
@@ -17,19 +16,20 @@ use std::io::{self, Write};
 
 const FILE_HEADER_OCTETS: usize = 24;
 const RECORD_HEADER_OCTETS: usize = 16;
-/// The header of records in files of a patched libpcap of the 1990s: the usual one, then the index
-/// of the interface, a protocol, a packet type and a pad octet.
+/// Length of a record header in files of a patched libpcap of the 1990s: the usual one, then the
+/// index of the interface, a protocol, a packet type and a pad octet.
 const PATCHED_RECORD_HEADER_OCTETS: usize = 24;
 
 const MICRO: u32 = 0xA1B2_C3D4;
 const NANO: u32 = 0xA1B2_3C4D;
 const PATCHED: u32 = 0xA1B2_CD34;
 
-/// Set in the link type if the highest four bits count the FCS, in units of two octets.
+/// Flag in the link type field: the highest four bits are the length of the FCS, in units of two
+/// octets.
 const FCS_IS_TOLD: u32 = 0x0400_0000;
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
-/// The order of octets and the meaning of the magic number that a file begins with.
+/// Returns the byte order and the magic number at the start of a file.
 fn magic(octets: [u8; 4]) -> Option<(Order, u32)> {
     [Order::Big, Order::Little]
         .map(|order| (order, order.u32(octets)))
@@ -41,25 +41,26 @@ pub(crate) fn is_magic(octets: [u8; 4]) -> bool {
     magic(octets).is_some()
 }
 
-/// In which order a record has its lengths.
+/// Order of the two lengths in a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lengths {
-    /// The captured one first, as version 2.4 has them.
+    /// Captured length first, as in version 2.4.
     CapturedFirst,
-    /// Version 2.3 had writers of both kinds. The captured one is the smaller.
+    /// Either order, because version 2.3 had writers of both kinds. The smaller is the captured
+    /// length.
     Either,
-    /// Before version 2.3.
+    /// Original length first, before version 2.3.
     OriginalFirst,
 }
 
-/// The header of a record.
+/// Header of a record.
 struct Header {
     nanos: u64,
     captured: usize,
     original: usize,
 }
 
-/// What is known of a file from its header.
+/// Properties of a file, from its header.
 #[derive(Debug)]
 pub(crate) struct Reader {
     order: Order,
@@ -126,13 +127,13 @@ impl Reader {
         &self.interface
     }
 
-    // Always: the record need not be written down.
+    // Always inlined: the record then need not be stored in memory.
     #[inline(always)]
     pub(crate) fn next<'s>(
         &mut self,
         source: &'s mut Source,
     ) -> Result<Option<Record<'s>>, CaptureError> {
-        // Most records are at hand whole, and have some octets.
+        // Fast path: the whole record is in the buffer, and it is not empty.
         let is_plain = |header: &Header| {
             source.left() as u64 >= self.octets(header) && header.captured > 0 && source.is_sound()
         };
@@ -147,7 +148,7 @@ impl Reader {
         Ok(Some(self.record(&header, source)))
     }
 
-    /// The header of the next record, for which more has to be read first.
+    /// Reads the header of the next record after refilling the buffer.
     #[cold]
     fn next_header(&self, source: &mut Source) -> Result<Option<Header>, CaptureError> {
         let Some(octets) = source.whole(self.record_header_octets)? else { return Ok(None) };
@@ -167,12 +168,12 @@ impl Reader {
         Ok(Some(header))
     }
 
-    /// Octets of a record, its header among them.
+    /// Octets of a record, header included.
     const fn octets(&self, header: &Header) -> u64 {
         self.record_header_octets as u64 + header.captured as u64
     }
 
-    /// What the header of a record says.
+    /// Decodes the header of a record.
     #[inline]
     fn header(&self, header: &[u8; RECORD_HEADER_OCTETS]) -> Header {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *header;
@@ -191,7 +192,7 @@ impl Reader {
         Header { nanos, captured: captured as usize, original: original as usize }
     }
 
-    /// A record that is at hand whole.
+    /// Takes a record that is completely in the buffer.
     #[inline]
     fn record<'s>(&self, header: &Header, source: &'s mut Source) -> Record<'s> {
         let Header { nanos, captured, original } = *header;
@@ -207,17 +208,17 @@ impl Reader {
     }
 }
 
-/// Writes a pcap file with nanoseconds, least significant octet first.
+/// Writer of pcap files with nanoseconds, little-endian.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
 }
 
 impl<W: Write> Writer<W> {
-    /// Writes the header of the file.
+    /// Writes the file header.
     ///
     /// # Errors
-    /// Those of `out`; `InvalidInput` for a link type above 65535.
+    /// Errors of `out`; `InvalidInput` for a link type above 65535.
     pub fn new(mut out: W, link: Link) -> io::Result<Self> {
         let Ok(link) = u16::try_from(link.dlt()) else {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "link type above 65535"));
@@ -234,7 +235,7 @@ impl<W: Write> Writer<W> {
     /// Writes one frame of which `octets` were captured.
     ///
     /// # Errors
-    /// Those of `out`; `InvalidInput` for times after February 2106, for more octets than
+    /// Errors of the output; `InvalidInput` for times after February 2106, for more octets than
     /// [`SNAP_OCTETS`], and for more octets than there were originally.
     pub fn write(&mut self, at: Instant, octets: &[u8], original_octets: usize) -> io::Result<()> {
         let (captured, original) = lengths(octets, original_octets)?;
@@ -249,15 +250,15 @@ impl<W: Write> Writer<W> {
         self.out.write_all(octets)
     }
 
-    /// Hands what is written on to where it goes.
+    /// Flushes the output.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// Gives back the output.
+    /// Returns the output.
     pub fn into_inner(self) -> W {
         self.out
     }
@@ -268,7 +269,7 @@ mod tests {
     use super::*;
     use crate::capture::tests::{check_cuts, hex, read};
 
-    /// Magic, version, zone, accuracy, snap length 65535, link type, both in the order of octets.
+    /// Magic, version, zone, accuracy, snap length 65535, link type, in both byte orders.
     const BIG: &str = "a1 b2 c3 d4 00 02 00 04 00 00 00 00 00 00 00 00 00 00 ff ff 00 00 00 01";
     const LITTLE: &str = "4d 3c b2 a1 02 00 04 00 00 00 00 00 00 00 00 00 ff ff 00 00 69 00 00 00";
 
@@ -287,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_tells_what_the_interface_was() {
+    fn the_header_describes_the_interface() {
         let capture = crate::capture::Capture::open(std::io::Cursor::new(hex(BIG))).unwrap();
         let [interface] = capture.interfaces() else { panic!("one interface") };
         assert_eq!((interface.snap_octets, interface.resolution), (65_535, Resolution::MICRO));
@@ -315,8 +316,9 @@ mod tests {
     }
 
     #[test]
-    fn the_fcs_is_neither_given_nor_counted() {
-        // Highest four bits 2: 2 x 2 octets of FCS; 04 00 00 00: so it is told; Ethernet.
+    fn the_fcs_is_excluded_from_records_and_lengths() {
+        // Highest four bits 2: 2 x 2 octets of FCS; 04 00 00 00: flag that they are valid;
+        // Ethernet.
         let header = BIG.replace("00 00 00 01", "24 00 00 01");
         let whole = "00 00 00 00 00 00 00 00 00 00 00 06 00 00 00 06 01 02 f1 f2 f3 f4";
         let partly = "00 00 00 00 00 00 00 00 00 00 00 05 00 00 00 08 01 02 03 04 f1";
@@ -326,13 +328,13 @@ mod tests {
         assert_eq!(seen[0], (0, 1, vec![1, 2], 2, 0));
         assert_eq!(seen[1], (0, 1, vec![1, 2, 3, 4], 4, 0));
         assert_eq!(seen[2], (0, 1, vec![1], 4, 0));
-        // Without the bit that tells so, the highest bits mean nothing.
+        // Without the flag, the highest bits are not valid.
         let header = BIG.replace("00 00 00 01", "20 00 00 01");
         assert_eq!(read(&file(&header, whole)).0[0].3, 6);
     }
 
     #[test]
-    fn old_versions_have_their_lengths_the_other_way_round() {
+    fn old_versions_have_their_lengths_in_reverse_order() {
         let original_first = "00 00 00 00 00 00 00 00 00 00 00 05 00 00 00 01 07";
         let captured_first = "00 00 00 00 00 00 00 00 00 00 00 01 00 00 00 05 07";
         for (minor, record) in
@@ -350,7 +352,8 @@ mod tests {
         let header = BIG.replace("c3 d4", "cd 34");
         let record = "00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 01 00 00 00 02 08 00 00 00 07";
         assert_eq!(read(&file(&header, record)), (vec![(1_000, 1, vec![7], 1, 0)], None));
-        // 24 octets of header, records of 24 and 24 + 1; the last is cut where its header would end if it were short.
+        // 24 octets of header, records of 24 and 24 + 1. The last is cut where a short record
+        // header would end.
         let empty = "00 00 00 00 00 00 00 01 00 00 00 00 00 00 00 01 00 00 00 02 08 00 00 00";
         let records = [empty, record].join(" ");
         check_cuts(&file(&header, &records), &[(0, 0), (24, 0), (48, 1), (73, 2)]);

@@ -1,11 +1,12 @@
 //! pcapng, the capture format of Wireshark (draft-ietf-opsawg-pcapng).
 //!
-//! A file is a row of blocks: type, length, body, length again. A section header starts a section
-//! and gives the order of octets in it; interface descriptions number the interfaces of the section
-//! from 0; packet blocks refer to them. Blocks of other kinds are passed over. Reading goes through
+//! A file is a sequence of blocks: type, length, body, length again. A section header starts a
+//! section and gives its byte order; interface descriptions number the interfaces of the section
+//! from 0; packet blocks refer to them. Other blocks are skipped. Files are read through
 //! [`Capture`](crate::capture::Capture).
 //!
-//! Not read: comments but for those that say what tidewire left out or counted, name resolution, decryption secrets, custom blocks.
+//! Left out: comments, except for tidewire's own on omitted user data and on counters; name
+//! resolution, decryption secrets, custom blocks.
 
 mod writer;
 
@@ -19,7 +20,7 @@ use crate::read::Malformed;
 use crate::time::Instant;
 use core::ops::Range;
 
-/// The type of the section header block, the same in both orders of octets.
+/// Type of the section header block, the same in both byte orders.
 pub(crate) const MAGIC: [u8; 4] = [0x0A, 0x0D, 0x0D, 0x0A];
 const ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 
@@ -32,9 +33,9 @@ const ENHANCED_PACKET: u32 = 6;
 
 const END_OF_OPTIONS: u16 = 0;
 const COMMENT: u16 = 1;
-/// The end of the comment of an interface of whose frames user data is left out.
+/// End of the comment of an interface whose frames are stored without user data.
 pub const WITHOUT_DATA: &str = "user data is left out";
-/// How a comment of ours says how often a ring was full.
+/// Start of tidewire's comment with the number of times that a ring was full.
 const RING_FULL: &str = "ring full ";
 const TIMES: &str = " times";
 const INTERFACE_NAME: u16 = 2;
@@ -48,17 +49,17 @@ const ACCEPTED: u16 = 6;
 const DROPPED_BY_SYSTEM: u16 = 7;
 const DELIVERED: u16 = 8;
 
-/// Type and length in front of a body.
+/// Length of type and length in front of a body.
 const HEAD_OCTETS: usize = 8;
-/// Head, the least body of all, and the length again.
+/// Shortest block: head and trailing length, with an empty body.
 const MIN_BLOCK_OCTETS: usize = 12;
-/// Head, interface, time and lengths of an enhanced packet block.
+/// Length of head, interface, time and lengths of an enhanced packet block.
 const PACKET_AT: usize = 28;
-/// More interfaces than this are not believed.
+/// Largest accepted number of interfaces.
 const MAX_INTERFACES: usize = 65_536;
 const MAX_NAME_CHARS: usize = 64;
 
-/// The fields of a block, in the order of octets of its section.
+/// Fields of a block, in the byte order of its section.
 struct Fields<'a> {
     octets: crate::read::Reader<'a>,
     order: Order,
@@ -73,7 +74,7 @@ impl<'a> Fields<'a> {
         Ok(self.order.u32(self.octets.array(field)?))
     }
 
-    /// Octets and the pad behind them, which only the end of the block may lack.
+    /// Takes octets and their padding, which may be missing only at the end of the block.
     fn padded(&mut self, field: &'static str, count: usize) -> Result<&'a [u8], Malformed> {
         let octets = self.octets.take(field, count)?;
         let pad = (count.next_multiple_of(4) - count).min(self.octets.rest().len());
@@ -81,7 +82,7 @@ impl<'a> Fields<'a> {
         Ok(octets)
     }
 
-    /// The next option; `None` where they end, with or without an end of options.
+    /// Takes the next option; `None` after the last, with or without an end of options.
     fn option(&mut self) -> Result<Option<(u16, &'a [u8])>, Malformed> {
         if self.octets.is_empty() {
             return Ok(None);
@@ -95,22 +96,22 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// A packet found in a block: what [`Record`] is, with a place instead of octets.
+/// Packet found in a block: a [`Record`] with a position instead of octets.
 struct Packet {
     at: Option<Instant>,
     interface: usize,
-    /// Within the block.
+    /// Position within the block.
     place: Range<usize>,
     original_octets: usize,
 }
 
-/// What is known of a file from the blocks so far.
+/// Properties of a file, from the blocks read so far.
 #[derive(Debug)]
 pub(crate) struct Reader {
     order: Order,
-    /// Those of all sections.
+    /// Interfaces of all sections.
     interfaces: Vec<Interface>,
-    /// The first one of this section.
+    /// Index of the first interface of this section.
     section: usize,
     last: Instant,
 }
@@ -135,8 +136,8 @@ impl Reader {
         }
     }
 
-    /// A packet as most are, in an enhanced packet block without options that is at hand whole: the length of the
-    /// block, what its frame begins with, and the packet.
+    /// Fast path for an enhanced packet block without options that is completely in the buffer:
+    /// length of the block, link type, and packet.
     #[inline]
     fn plain_packet(&self, at_hand: &[u8]) -> Option<(usize, Link, Packet)> {
         let (words, _) = at_hand.first_chunk::<PACKET_AT>()?.as_chunks::<4>();
@@ -166,7 +167,7 @@ impl Reader {
         Some((octets, interface.link, packet))
     }
 
-    /// The record of a packet in a block of so many octets that is at hand whole.
+    /// Takes the record of a packet in a block of `octets` octets that is completely in the buffer.
     #[inline]
     fn record<'s>(
         &mut self,
@@ -185,7 +186,7 @@ impl Reader {
         }
     }
 
-    /// The next packet, in a block of any kind.
+    /// Returns the next packet, from a block of any kind.
     fn next_packet<'s>(
         &mut self,
         source: &'s mut Source,
@@ -216,7 +217,7 @@ impl Reader {
         }
     }
 
-    /// Type and length of the next block. A section header changes the order of octets.
+    /// Reads type and length of the next block. A section header sets the byte order.
     fn head(&mut self, source: &mut Source) -> Result<Option<(u32, usize)>, CaptureError> {
         let offset = source.offset();
         let malformed = |at, field| CaptureError::Malformed { offset: offset + at, field };
@@ -246,7 +247,7 @@ impl Reader {
         Ok(Some((self.order.u32(kind), octets)))
     }
 
-    /// Takes in a whole block; offsets count from its start.
+    /// Evaluates a whole block; offsets count from its start.
     fn block(&mut self, kind: u32, block: &[u8]) -> Result<Option<Packet>, Malformed> {
         let trailer = block.len() - 4;
         let field = "block total length";
@@ -259,7 +260,7 @@ impl Reader {
         let packet = match kind {
             SECTION_HEADER => self.section_header(fields).map(|()| None),
             INTERFACE_DESCRIPTION => self.interface_description(fields).map(|()| None),
-            // No frame is kept from being read by what somebody counted.
+            // Malformed counters do not prevent the frames from being read.
             INTERFACE_STATISTICS => {
                 self.last_counted(fields).ok();
                 Ok(None)
@@ -275,7 +276,7 @@ impl Reader {
     fn section_header(&mut self, mut fields: Fields<'_>) -> Result<(), Malformed> {
         fields.u32("byte-order magic")?;
         let place = fields.octets.malformed("version");
-        // 1.2 stands in files of some writers and means 1.0.
+        // Some writers use 1.2 for 1.0.
         if fields.u16("version")? != 1 {
             return Err(place);
         }
@@ -312,7 +313,7 @@ impl Reader {
                         interface.offset_seconds = self.order.i64(*octets);
                     }
                 }
-                // The draft counts bits, its example octets. No FCS has 16 octets or less than 8
+                // The draft states bits, its example octets. No FCS has 16 octets or fewer than 8
                 // bits.
                 (INTERFACE_FCS, &[value]) => {
                     interface.fcs_octets = if value < 16 { value } else { value / 8 };
@@ -332,7 +333,8 @@ impl Reader {
         self.interfaces.get(index).map(|interface| (index, interface)).ok_or(place)
     }
 
-    /// Counts since the capture began: those of a later block take the place of earlier ones.
+    /// Counters accumulate from the start of the capture, so those of a later block replace earlier
+    /// ones.
     fn last_counted(&mut self, mut fields: Fields<'_>) -> Result<(), Malformed> {
         let place = fields.octets.malformed("interface");
         let number = fields.u32("interface")? as usize;
@@ -371,7 +373,7 @@ impl Reader {
         self.timed_packet(number, place, fields)
     }
 
-    /// What enhanced and obsolete packets share, from the time on.
+    /// Decodes the fields common to enhanced and obsolete packets, from the time on.
     fn timed_packet(
         &self,
         number: usize,
@@ -388,9 +390,9 @@ impl Reader {
         let mut fcs_octets = usize::from(interface.fcs_octets);
         while let Some((code, value)) = fields.option()? {
             if let (PACKET_FLAGS, &[a, b, c, d]) = (code, value) {
-                // Bits 5 to 8; 0 if the writer does not know.
-                let told = self.order.u32([a, b, c, d]) >> 5 & 0xF;
-                fcs_octets = if told == 0 { fcs_octets } else { told as usize };
+                // Bits 5 to 8; 0 if the writer has no information.
+                let flagged = self.order.u32([a, b, c, d]) >> 5 & 0xF;
+                fcs_octets = if flagged == 0 { fcs_octets } else { flagged as usize };
             }
         }
         let original_octets = original.max(captured).saturating_sub(fcs_octets);
@@ -402,8 +404,8 @@ impl Reader {
         })
     }
 
-    /// A simple packet belongs to the first interface, has no time, and is as long as the snap
-    /// length lets it be.
+    /// A simple packet belongs to the first interface, has no time, and is at most as long as the
+    /// snap length.
     fn simple_packet(&self, mut fields: Fields<'_>) -> Result<Packet, Malformed> {
         let (index, interface) = self.interface(0, fields.octets.malformed("interface"))?;
         let original = fields.u32("original length")? as usize;
@@ -424,7 +426,7 @@ impl Reader {
     }
 }
 
-/// The highest bit tells powers of two from powers of ten.
+/// Converts the option: the highest bit selects powers of two instead of powers of ten.
 const fn resolution(value: u8) -> Resolution {
     if value & 0x80 == 0 { Resolution::Decimal(value) } else { Resolution::Binary(value & 0x7F) }
 }
@@ -439,7 +441,7 @@ fn instant(interface: &Interface, ticks: u64) -> Instant {
     })
 }
 
-/// What a comment of ours says of a ring.
+/// Parses tidewire's comment on a full ring.
 fn ring_full(comment: &[u8]) -> Option<u64> {
     let text = core::str::from_utf8(comment).ok()?;
     text.strip_prefix(RING_FULL)?.strip_suffix(TIMES)?.parse().ok()

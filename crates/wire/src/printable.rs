@@ -1,13 +1,13 @@
 //! Characters that are safe to print: names and titles come from peers, captures and files.
 //!
-//! Neither a control character nor one that reorders or hides its neighbours may reach a terminal.
-//! Control characters are those of Unicode (C0, DEL, C1, among them ESC and BEL). Those that reorder or
-//! hide are the bidirectional controls of UAX 9, the zero-width characters, the line and paragraph
-//! separators and the byte order mark.
+//! No control character may reach a terminal, and no character that reorders or hides its
+//! neighbours. Control characters are those of Unicode (C0, DEL, C1, including ESC and BEL).
+//! Characters that reorder or hide are the bidirectional controls of UAX 9, the zero-width
+//! characters, the line and paragraph separators and the byte order mark.
 
 use core::fmt;
 
-/// Whether a character shows as itself and leaves its neighbours where they are.
+/// Returns true if a character is visible as itself and does not affect its neighbours.
 #[must_use]
 pub fn is_printable(symbol: char) -> bool {
     let moves_others = matches!(
@@ -25,7 +25,7 @@ pub fn is_printable(symbol: char) -> bool {
     !symbol.is_control() && !moves_others
 }
 
-/// A text with every unprintable character escaped as Rust writes it: `\u{1b}`, `\n`.
+/// Text that prints with every unprintable character escaped as in Rust: `\u{1b}`, `\n`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Printable<'a>(pub &'a str);
 

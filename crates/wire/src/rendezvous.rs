@@ -1,8 +1,9 @@
-//! The rendezvous protocol: how two tidewires agree before either sends the other any load.
+//! Rendezvous protocol: a control session between two instances of tidewire, in which they agree
+//! before either sends load.
 //!
-//! It is tidewire's own, in the spirit of the control sessions of OWAMP (RFC 4656) and TWAMP (RFC
-//! 5357). Each PDU travels in one LLC UI whose DSAP and SSAP are both [`SAP`], an individual
-//! address from the range that ISO 8802-2 leaves to local use.
+//! The protocol is tidewire's own, modelled on the control sessions of OWAMP (RFC 4656) and TWAMP
+//! (RFC 5357). Each PDU travels in one LLC UI whose DSAP and SSAP are both [`SAP`], an individual
+//! address from the range that ISO 8802-2 reserves for local use.
 //!
 //! ```text
 //! octet  0        4        5      6         14
@@ -10,8 +11,8 @@
 //! ```
 //!
 //! The first fourteen octets mean the same in every version, so that a newer version can at least
-//! be refused. Integers are big-endian. Left out: authentication. Whoever can send on the LAN can
-//! send a Stop, and nothing in a PDU proves who sent it.
+//! be refused. Integers are big-endian. Left out: authentication. Any station on the LAN can send a
+//! Stop, and no PDU proves its sender.
 
 pub mod report;
 
@@ -22,27 +23,27 @@ use arrayvec::ArrayString;
 use bytes::BufMut;
 use core::fmt;
 
-/// The service access point of the rendezvous: both DSAP and SSAP of its UIs.
+/// Service access point of the protocol: both DSAP and SSAP of its UIs.
 pub const SAP: Sap = Sap(0x7C);
 
-/// What every PDU begins with.
+/// First octets of every PDU.
 pub const MAGIC: [u8; 4] = *b"TWRV";
 
-/// The version of this protocol written here.
+/// Implemented version of the protocol.
 ///
 /// Version 2 added the cookie and the number of flows in a Hello, and the kinds Challenge and Done.
 pub const VERSION: u8 = 2;
 
-/// The longest PDU: a Hello with both its texts full.
+/// Longest PDU: a Hello with both texts at their maximum.
 pub const MAX_OCTETS: usize = 14 + 1 + 12 + 12 + 2 + 8 + (1 + 16) + (1 + 64);
 
-/// Octets of a Refuse, the longest answer that a PDU of another version gets.
+/// Octets of a Refuse, the longest answer to a PDU of another version.
 pub const REFUSE_OCTETS: usize = 14 + 1;
 
-/// A short text of printable characters, in UTF-8: see [`is_printable`].
+/// Short text of printable characters, in UTF-8: see [`is_printable`].
 pub type Text<const OCTETS: usize> = ArrayString<OCTETS>;
 
-/// As much of `text` as fits, unprintable characters replaced, for a field of a PDU.
+/// Truncates `text` to a field of a PDU and replaces unprintable characters.
 #[must_use]
 pub fn text<const OCTETS: usize>(text: &str) -> Text<OCTETS> {
     let mut kept = Text::new();
@@ -55,20 +56,20 @@ pub fn text<const OCTETS: usize>(text: &str) -> Text<OCTETS> {
     kept
 }
 
-/// How much load may be put on the LAN, each way.
+/// Limits of the load on the LAN, in each direction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
-    /// Frames in a second.
+    /// Frames per second.
     pub frames_per_second: u32,
-    /// Bits in a second, preamble and FCS of each frame counted.
+    /// Bits per second, including preamble and FCS of each frame.
     pub bits_per_second: u64,
 }
 
 impl Limits {
-    /// No load at all; as the least that is needed: no demand.
+    /// No load at all; as a minimum: no requirement.
     pub const NONE: Self = Self { frames_per_second: 0, bits_per_second: 0 };
 
-    /// What both allow.
+    /// Returns the smaller of both limits.
     #[must_use]
     pub fn both(self, other: Self) -> Self {
         Self {
@@ -77,7 +78,7 @@ impl Limits {
         }
     }
 
-    /// Whether these limits leave room for everything `other` needs.
+    /// Returns true if these limits satisfy the minimum `other`.
     #[must_use]
     pub const fn meet(self, other: Self) -> bool {
         self.frames_per_second >= other.frames_per_second
@@ -91,12 +92,12 @@ impl fmt::Display for Limits {
     }
 }
 
-/// Which way the load goes, seen from whoever says Hello.
+/// Direction of the load, from the point of view of the initiator, which sends the Hello.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Role {
-    /// It sends, the responder receives.
+    /// The initiator sends, the responder receives.
     Sender,
-    /// It receives, the responder sends.
+    /// The initiator receives, the responder sends.
     Receiver,
     /// Both send.
     Both,
@@ -121,18 +122,18 @@ impl Role {
     }
 }
 
-/// Why a Hello is turned down.
+/// Reason for refusing a Hello.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Refusal {
-    /// The responder is in a session with somebody.
+    /// The responder is in a session with another peer.
     Busy,
-    /// What the responder allows is less than the initiator needs.
+    /// The responder's limits are below the initiator's minimum.
     Limits,
-    /// The responder takes part in nothing.
+    /// The responder accepts no sessions.
     Unwilling,
-    /// The responder does not know this version of the protocol.
+    /// The responder does not support this version of the protocol.
     Version,
-    /// A reason this version does not know.
+    /// Reason code that this version does not define.
     Unknown(u8),
 }
 
@@ -170,50 +171,50 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Hello: the initiator asks for a session.
+/// Hello: the initiator requests a session.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Hello {
-    /// Which way the load will go.
+    /// Direction of the load.
     pub role: Role,
-    /// The most the initiator asks for.
+    /// Largest load that the initiator requests.
     pub offered: Limits,
-    /// The least with which its test makes sense; [`Limits::NONE`] where anything will do.
+    /// Smallest load that makes its test meaningful; [`Limits::NONE`] for no requirement.
     pub least: Limits,
-    /// Number of flows; their messages carry the flow numbers below it.
+    /// Number of flows, n; their messages carry flow numbers from 0 to n - 1.
     pub flows: u16,
-    /// Cookie of the last Challenge, which proves that the initiator receives at its address; 0 in the
-    /// first Hello.
+    /// Cookie of the last Challenge, which proves that the initiator receives at its address; 0 in
+    /// the first Hello.
     pub cookie: u64,
-    /// The program and its version.
+    /// Program and its version.
     pub program: Text<16>,
-    /// What the session is for, in words a person at the responder can read.
+    /// Purpose of the session, for the person at the responder.
     pub purpose: Text<64>,
 }
 
-/// Agree: the responder takes part.
+/// Agree: the responder accepts the session.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Agree {
-    /// What both allow: neither side exceeds it.
+    /// Agreed limits, which neither side exceeds.
     pub limits: Limits,
-    /// The program and its version.
+    /// Program and its version.
     pub program: Text<16>,
 }
 
-/// What one side has counted in a session. On the wire each count is a code and a value, and codes
-/// that this version does not know are passed over.
+/// Counters of one side of a session. Each is encoded as a code and a value; unknown codes are
+/// skipped.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Counts {
-    /// Messages delivered to the user, each once.
+    /// Messages delivered to the user, without duplicates.
     pub delivered: u64,
     /// Octets of those messages.
     pub octets: u64,
-    /// Messages that came more than once.
+    /// Messages received more than once.
     pub duplicates: u64,
-    /// Messages whose octets were not those sent.
+    /// Messages received with wrong octets.
     pub damaged: u64,
-    /// Frames received from the peer, the rendezvous' own not counted.
+    /// Frames received from the peer, without those of the rendezvous protocol.
     pub frames: u64,
-    /// Messages of flows that were not agreed on.
+    /// Messages of flows outside the agreement.
     pub not_agreed: u64,
 }
 
@@ -248,47 +249,47 @@ impl Counts {
     }
 }
 
-/// What a PDU says.
+/// Body of a PDU, by its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Body {
-    /// Initiator to responder: let us have a session.
+    /// Initiator to responder: request for a session.
     Hello(Hello),
-    /// Responder to initiator: yes.
+    /// Responder to initiator: acceptance.
     Agree(Agree),
-    /// Responder to initiator: no.
+    /// Responder to initiator: refusal.
     Refuse(Refusal),
-    /// Either way, while a session is open: still here.
+    /// Both directions, while a session is open: keep-alive.
     Alive {
-        /// Grows by one with each.
+        /// Increases by one with each Alive.
         counter: u32,
     },
-    /// Either way: send no more load, and say what you have counted.
+    /// Both directions: stop sending load and report the counters.
     Stop,
-    /// Either way: what the sender has counted.
+    /// Both directions: counters of the sender of the PDU.
     Counts {
-        /// The counts.
+        /// Counters.
         counts: Counts,
-        /// Whether they answer a Stop, and will not grow any more.
+        /// True if they answer a Stop and are final.
         is_final: bool,
     },
-    /// Responder to initiator: repeat the Hello with this cookie, which only the station at its source
-    /// address receives. The responder keeps no state for it.
+    /// Responder to initiator: repeat the Hello with this cookie, which only the station at its
+    /// source address receives. The responder keeps no state for it.
     Challenge {
-        /// The cookie.
+        /// Cookie.
         cookie: u64,
     },
-    /// Initiator to responder: the report was read, and the session may be forgotten.
+    /// Initiator to responder: the report was read, and the session may be deleted.
     Done,
-    /// A PDU of another version, or of a kind this version does not know.
+    /// PDU of another version, or of a kind that this version does not define.
     Foreign {
-        /// Its version.
+        /// Version of the PDU.
         version: u8,
-        /// Its kind.
+        /// Kind of the PDU.
         kind: u8,
     },
 }
 
-/// The kind of a Hello: the same in every version.
+/// Kind of a Hello: the same in every version.
 pub const HELLO: u8 = 1;
 const AGREE: u8 = 2;
 const REFUSE: u8 = 3;
@@ -298,20 +299,20 @@ const COUNTS: u8 = 6;
 const CHALLENGE: u8 = 9;
 const DONE: u8 = 10;
 
-/// A rendezvous PDU.
+/// PDU of the rendezvous protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu {
-    /// The session's name, chosen by its initiator.
+    /// Nonce: identifier of the session, chosen by its initiator.
     pub nonce: u64,
-    /// What it says.
+    /// Body of the PDU.
     pub body: Body,
 }
 
 impl Pdu {
-    /// Reads a PDU; octets behind it are ignored, since a frame may be padded.
+    /// Decodes a PDU. Octets after it are ignored, because a frame may be padded.
     ///
     /// # Errors
-    /// The field that is missing or means nothing.
+    /// Names the field that is missing or invalid.
     pub fn decode(octets: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         let start = reader.malformed("rendezvous magic");
@@ -326,7 +327,7 @@ impl Pdu {
             (VERSION, AGREE) => {
                 Body::Agree(Agree { limits: limits(&mut reader)?, program: words(&mut reader)? })
             }
-            // The same in every version, so that an older peer can say why it refuses.
+            // The same in every version, so that an older peer can report the reason.
             (_, REFUSE) => Body::Refuse(Refusal::from_octet(reader.u8("reason")?)),
             (VERSION, ALIVE) => Body::Alive { counter: reader.u32("counter")? },
             (VERSION, STOP) => Body::Stop,
@@ -343,7 +344,7 @@ impl Pdu {
         Ok(Self { nonce, body })
     }
 
-    /// Writes a Refuse in the version of the peer, which reads no other.
+    /// Writes a Refuse in the version of the peer, which accepts no other.
     pub fn encode_refuse(version: u8, nonce: u64, reason: Refusal, out: &mut impl BufMut) {
         out.put_slice(&MAGIC);
         out.put_u8(version);
@@ -352,7 +353,7 @@ impl Pdu {
         out.put_u8(reason.to_octet());
     }
 
-    /// Writes it.
+    /// Writes the PDU.
     pub fn encode(&self, out: &mut impl BufMut) {
         let (version, kind) = match self.body {
             Body::Hello(_) => (VERSION, HELLO),
@@ -425,8 +426,7 @@ fn put_limits(limits: Limits, out: &mut impl BufMut) {
     out.put_u64(limits.bits_per_second);
 }
 
-/// A text that a terminal may show: too long a one, broken UTF-8 and control characters are
-/// refused.
+/// Decodes a text. Texts that are too long, broken UTF-8 and unprintable characters are refused.
 fn words<const OCTETS: usize>(reader: &mut Reader<'_>) -> Result<Text<OCTETS>, Malformed> {
     let complaint = reader.malformed("text");
     let length = reader.u8("length of a text")?;

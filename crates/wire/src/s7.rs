@@ -1,13 +1,14 @@
-//! S7 communication, which programmable controllers speak above class 0: the header of its PDUs.
+//! S7 communication, the protocol of programmable controllers above class 0: the header of its
+//! PDUs.
 //!
 //! ```text
 //! octet  0         1       2-3         4-5            6-7                8-9          10-11
 //!        32        ROSCTR  redundancy  PDU reference  parameter length   data length  error (ROSCTR 2 and 3)
 //! ```
 //!
-//! No standard describes it; the names are those of Wireshark's dissector `s7comm`. A PDU is a TSDU. Its header holds
-//! no user data. The parameters of user data PDUs (ROSCTR 7) begin with a head of their own, which says whether
-//! the PDU asks or answers.
+//! No standard describes it; the names are those of Wireshark's dissector `s7comm`. A PDU is a
+//! TSDU. Its header contains no user data. The parameters of user data PDUs (ROSCTR 7) begin with a
+//! head of their own, which distinguishes requests from answers.
 //!
 //! Left out: all other parameters, and the data.
 
@@ -15,32 +16,33 @@ use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
 
-/// The protocol identifier.
+/// Protocol identifier.
 pub const PROTOCOL: u8 = 0x32;
-/// Octets of the header of a request.
+/// Length of the header of a request.
 pub const HEADER_OCTETS: usize = 10;
-/// Octets of the longest header, and of the head of parameters that may follow it.
+/// Length of the longest header, including the head of parameters that may follow it.
 pub const LONGEST_HEADER_OCTETS: usize = 16;
-/// Octets in which all PDUs are alike but for the ROSCTR: protocol identifier, ROSCTR, and two zeros.
+/// Length of the part common to all PDUs except for the ROSCTR: protocol identifier, ROSCTR, and
+/// two zeros.
 pub const PREFIX_OCTETS: usize = 4;
-/// Octets of the head of the parameters of user data: 00 01 12, a length, the method, the type.
+/// Length of the head of the parameters of user data: 00 01 12, a length, the method, the type.
 const HEAD_OCTETS: usize = 6;
 
-/// ROSCTR: the kind of PDU.
+/// ROSCTR: type of PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
-    /// 1: a request.
+    /// 1: request.
     Job,
-    /// 2: an acknowledgement without data.
+    /// 2: acknowledgement without data.
     Acknowledgement,
-    /// 3: an acknowledgement with data.
+    /// 3: acknowledgement with data.
     AcknowledgementData,
     /// 7: user data: a request, a reply or an indication.
     UserData,
 }
 
 impl Kind {
-    /// The kind of a code.
+    /// Returns the kind for a ROSCTR code.
     #[must_use]
     pub const fn of_code(code: u8) -> Option<Self> {
         match code {
@@ -75,26 +77,26 @@ impl Kind {
     }
 }
 
-/// The header of a PDU.
+/// Header of a PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Header {
-    /// The kind of PDU.
+    /// Type of PDU.
     pub kind: Kind,
-    /// PDU reference; a reply has that of its request.
+    /// PDU reference; a reply repeats that of its request.
     pub reference: u16,
-    /// Octets of parameters behind the header.
+    /// Octets of parameters after the header.
     pub parameter_octets: u16,
-    /// Octets of data behind the parameters.
+    /// Octets of data after the parameters.
     pub data_octets: u16,
-    /// Error class and code; of acknowledgements alone.
+    /// Error class and code; only in acknowledgements.
     pub error: Option<[u8; 2]>,
 }
 
 impl Header {
-    /// The header at the beginning of a TSDU.
+    /// Decodes the header at the start of a TSDU.
     ///
     /// # Errors
-    /// Names the field that is missing or no field of S7.
+    /// Names the field that is missing or invalid.
     pub fn decode(tsdu: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(tsdu);
         let wrong = |field, offset| Malformed { field, offset };
@@ -121,13 +123,13 @@ impl Header {
         out.put_slice(self.error.as_ref().map_or(&[], |error| error));
     }
 
-    /// Octets of the header.
+    /// Length of the header in octets.
     #[must_use]
     pub fn header_octets(&self) -> usize {
         HEADER_OCTETS + self.error.map_or(0, |error| error.len())
     }
 
-    /// Octets of the whole PDU.
+    /// Length of the whole PDU in octets.
     #[must_use]
     pub fn pdu_octets(&self) -> usize {
         self.header_octets() + usize::from(self.parameter_octets) + usize::from(self.data_octets)
@@ -145,7 +147,7 @@ impl fmt::Display for Header {
     }
 }
 
-/// Whether octets begin as those of a PDU do, as far as they reach into its constant front.
+/// Returns true if `octets` may begin a PDU, as far as they cover its constant prefix.
 #[must_use]
 pub fn is_prefix(octets: &[u8]) -> bool {
     let is_right = |(place, octet): (usize, &u8)| match place {
@@ -156,8 +158,9 @@ pub fn is_prefix(octets: &[u8]) -> bool {
     octets.iter().take(PREFIX_OCTETS).enumerate().all(is_right)
 }
 
-/// Octets at the beginning of a TSDU of `tsdu_octets` that are an S7 header, with the head of parameters of user
-/// data, and no user data; none where the lengths of the header do not come to those of the TSDU.
+/// Octets of S7 header at the start of a TSDU of `tsdu_octets`, including the head of the
+/// parameters of user data; no user data is among them. `None` if the lengths in the header do not
+/// add up to that of the TSDU.
 #[must_use]
 pub fn header_octets(tsdu: &[u8], tsdu_octets: usize) -> Option<usize> {
     let header = Header::decode(tsdu).ok()?;
@@ -172,7 +175,7 @@ pub fn header_octets(tsdu: &[u8], tsdu_octets: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// A job with 14 octets of parameters, as a read of one variable has them.
+    /// A job with 14 octets of parameters, as in a read of one variable.
     const JOB: [u8; 10] = [0x32, 1, 0, 0, 0x12, 0x34, 0, 14, 0, 0];
     /// Its acknowledgement with 2 octets of parameters and 5 of data.
     const ACK: [u8; 12] = [0x32, 3, 0, 0, 0x12, 0x34, 0, 2, 0, 5, 0, 0];
@@ -206,12 +209,12 @@ mod tests {
     }
 
     #[test]
-    fn only_a_header_that_fits_its_tsdu_is_one() {
+    fn only_a_header_that_fits_its_tsdu_is_accepted() {
         assert_eq!(header_octets(&JOB, 24), Some(10));
         assert_eq!(header_octets(&ACK, 19), Some(12));
-        assert_eq!(header_octets(&JOB, 25), None, "one octet more than the lengths say");
+        assert_eq!(header_octets(&JOB, 25), None, "one octet more than the lengths add up to");
         assert_eq!(header_octets(&JOB[..9], 24), None);
-        // User data: the head of the parameters says that it asks (type 4, function group 4).
+        // User data: the head of the parameters marks a request (type 4, function group 4).
         let user =
             [0x32, 7, 0, 0, 0, 1, 0, 8, 0, 4, 0, 1, 0x12, 4, 0x11, 0x44, 1, 0, 0xFF, 9, 0, 0];
         assert_eq!(header_octets(&user, 22), Some(16));
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_is_held_against_as_many_octets_as_there_are() {
+    fn a_prefix_is_compared_over_the_octets_there_are() {
         assert!(is_prefix(&[]) && is_prefix(&[0x32]) && is_prefix(&JOB));
         assert!(!is_prefix(&[0x32, 4]) && !is_prefix(&[0x32, 1, 0, 1]) && !is_prefix(&[3]));
     }

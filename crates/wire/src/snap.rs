@@ -1,28 +1,29 @@
-//! The subnetwork access protocol (IEEE 802, RFC 1042): five octets behind LLC SAP AA that name a protocol.
+//! Subnetwork access protocol (IEEE 802, RFC 1042): five octets after LLC SAP AA that name a
+//! protocol.
 
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
 
-/// Octets of the header.
+/// Length of the header.
 pub const HEADER_OCTETS: usize = 5;
 
-/// A SNAP PDU.
+/// SNAP PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu<'a> {
-    /// OUI: whose protocols these are; zero for EtherTypes.
+    /// OUI: organization that assigns the protocol numbers; zero for EtherTypes.
     pub organization: [u8; 3],
-    /// The protocol.
+    /// Protocol number.
     pub protocol: u16,
-    /// Its PDU.
+    /// PDU of that protocol.
     pub data: &'a [u8],
 }
 
 impl<'a> Pdu<'a> {
-    /// The PDU in `octets`.
+    /// Decodes the PDU in `octets`.
     ///
     /// # Errors
-    /// Names the field that is missing.
+    /// Names the missing field.
     pub fn decode(octets: &'a [u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         let organization = reader.array("organization code")?;

@@ -1,32 +1,32 @@
-//! TCP segments (RFC 9293): the header, whole.
+//! TCP segments (RFC 9293): the complete header.
 //!
-//! Left out: the checksum (adapters fill it in after a capture has seen it), and what the options
-//! say (they are kept).
+//! Left out: verification of the checksum (adapters fill it in after the capture), and the meaning
+//! of options (they are kept).
 
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
 
-/// The protocol number of TCP in IP.
+/// Protocol number of TCP in IP.
 pub const PROTOCOL: u8 = 6;
-/// Octets of the header without options.
+/// Length of the header without options.
 pub const HEADER_OCTETS: usize = 20;
 
-/// The control bits, those of ECN included.
+/// Control bits, including those of ECN.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Flags(pub u8);
 
 impl Flags {
-    /// FIN: the sender has no more to send.
+    /// FIN: the sender will send no more data.
     pub const FIN: Self = Self(0x01);
-    /// SYN: numbers begin here.
+    /// SYN: initial sequence number.
     pub const SYN: Self = Self(0x02);
-    /// RST: the connection is broken off.
+    /// RST: the connection is reset.
     pub const RST: Self = Self(0x04);
-    /// ACK: the acknowledgement number means something.
+    /// ACK: the acknowledgement number is valid.
     pub const ACK: Self = Self(0x10);
 
-    /// Whether all bits of `other` are set.
+    /// Returns true if all bits of `other` are set.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
@@ -47,36 +47,37 @@ impl fmt::Display for Flags {
     }
 }
 
-/// A segment.
+/// TCP segment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu<'a> {
-    /// Whose port it comes from.
+    /// Source port.
     pub source_port: u16,
-    /// Whose port it is for.
+    /// Destination port.
     pub destination_port: u16,
-    /// The number of its first octet; of a SYN, the one before.
+    /// Sequence number of the first octet; of a SYN, the number before it.
     pub sequence: u32,
-    /// The number expected next, if ACK is set.
+    /// Acknowledgement number: the next expected, if ACK is set.
     pub acknowledgement: u32,
-    /// The four bits nobody uses, as they came.
+    /// The four reserved bits, as received.
     pub reserved: u8,
-    /// The control bits.
+    /// Control bits.
     pub flags: Flags,
-    /// How much the sender takes, before scaling.
+    /// Receive window of the sender, before scaling.
     pub window: u16,
-    /// The checksum as it stands.
+    /// Checksum as received.
     pub checksum: u16,
-    /// Where urgent data ends.
+    /// Urgent pointer: end of urgent data.
     pub urgent: u16,
-    /// The options as they stand, padding included.
+    /// Options as received, padding included.
     pub options: &'a [u8],
-    /// The data, or as much of it as was captured.
+    /// Captured octets of the data.
     pub data: &'a [u8],
 }
 
 impl<'a> Pdu<'a> {
-    /// A segment from one port to another without options, with this number and the one expected next, which is zero
-    /// where ACK is not set. Its window is 8,192 octets, and its checksum is left to the adapter.
+    /// Creates a segment without options from one port to another, with its sequence number and the
+    /// next expected one, which is written as zero if ACK is not set. Its window is 8,192 octets,
+    /// and its checksum is left to the adapter.
     #[must_use]
     pub const fn between(
         [source_port, destination_port]: [u16; 2],
@@ -99,7 +100,7 @@ impl<'a> Pdu<'a> {
         }
     }
 
-    /// The segment in `octets`.
+    /// Decodes the segment in `octets`.
     ///
     /// # Errors
     /// Names the field that cannot be read.
@@ -133,13 +134,13 @@ impl<'a> Pdu<'a> {
         })
     }
 
-    /// Octets of the header.
+    /// Length of the header in octets.
     #[must_use]
     pub const fn header_octets(&self) -> usize {
         HEADER_OCTETS + self.options.len()
     }
 
-    /// Writes the segment, its checksum as it stands; options are whole words.
+    /// Writes the segment, with the checksum as it is; options must be whole words.
     pub fn encode(&self, out: &mut impl BufMut) {
         out.put_u16(self.source_port);
         out.put_u16(self.destination_port);

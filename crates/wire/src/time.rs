@@ -1,23 +1,23 @@
-//! Time as every part of tidewire counts it: whole nanoseconds since an origin.
+//! Time base of tidewire: whole nanoseconds since an origin.
 //!
-//! In a capture the origin is the Unix epoch, in a simulated run it is the start of the run, and on a
-//! live port it is the start of the process. Spans are [`Duration`].
+//! The origin is the Unix epoch in a capture, the start of the run in a simulation, and the start
+//! of the process on a live port. Spans are [`Duration`].
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
 use core::time::Duration;
 
-/// A point in time: nanoseconds since the origin of the run or capture it belongs to.
+/// Point in time: nanoseconds since the origin of its run or capture.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(u64);
 
 impl Instant {
-    /// The origin.
+    /// Origin.
     pub const ZERO: Self = Self(0);
-    /// Later than anything that happens.
+    /// Latest representable time, after every event.
     pub const MAX: Self = Self(u64::MAX);
 
-    /// The point that lies this many nanoseconds after the origin.
+    /// Point in time `nanos` nanoseconds after the origin.
     #[must_use]
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
@@ -36,32 +36,32 @@ impl Instant {
         self.0 as f64 / 1e9
     }
 
-    /// How long after `earlier` this is; zero if it is not later.
+    /// Span from `earlier` to this point; zero if this point is not later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// How long after `earlier` this is, in nanoseconds; zero if it is not later.
+    /// Nanoseconds from `earlier` to this point; zero if this point is not later.
     #[must_use]
     pub const fn nanos_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// This point moved towards the origin, at the most to it.
+    /// Point in time earlier by `span`, but not before the origin.
     #[must_use]
     pub fn saturating_sub(self, span: Duration) -> Self {
         self.earlier_by(nanos(span))
     }
 
-    /// This point moved towards the origin by so many nanoseconds, at the most to it.
+    /// Point in time earlier by `nanos` nanoseconds, but not before the origin.
     #[must_use]
     pub const fn earlier_by(self, nanos: u64) -> Self {
         Self(self.0.saturating_sub(nanos))
     }
 }
 
-/// A span in whole nanoseconds; spans beyond 584 years saturate.
+/// Converts a span to whole nanoseconds; spans beyond 584 years saturate.
 #[must_use]
 pub fn nanos(span: Duration) -> u64 {
     span.as_secs().saturating_mul(1_000_000_000).saturating_add(span.subsec_nanos().into())
@@ -88,7 +88,7 @@ impl Sub for Instant {
 }
 
 impl fmt::Display for Instant {
-    /// Seconds with nine decimals: `0.006260000`.
+    /// Prints seconds with nine decimals: `0.006260000`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
     }

@@ -1,42 +1,43 @@
-//! TPKT: the four octets with which RFC 1006 and RFC 2126 cut a TCP stream into packets.
+//! TPKT: the header of four octets with which RFC 1006 and RFC 2126 divide a TCP stream into
+//! packets.
 //!
 //! ```text
 //! octet  0        1         2              4
 //!        version  reserved  length (all)   one TPDU
 //! ```
 //!
-//! A stream that loses its place cannot be trusted again: there is no mark to look for, and octets of
-//! user data may look like a header. So a [`Reassembler`] that met a wrong header says so for ever,
-//! and whoever reads the stream gives the connection up. Not here: security of any kind.
+//! A stream that loses synchronisation cannot regain it: there is no marker, and octets of user
+//! data may look like a header. So a [`Reassembler`] that met an invalid header returns that error
+//! forever, and its caller closes the connection. Left out: security of any kind.
 
 use crate::read::{Malformed, Reader};
 use crate::tp::Kind;
 use bytes::{Buf, Bytes, BytesMut};
 
-/// The version of RFC 1006 and RFC 2126.
+/// Version of RFC 1006 and RFC 2126.
 pub const VERSION: u8 = 3;
-/// Octets of the header.
+/// Length of the header.
 pub const HEADER_OCTETS: usize = 4;
-/// The shortest packet: a header, and a TPDU of length indicator, code and one more octet.
+/// Shortest packet: a header, and a TPDU of length indicator, code and one more octet.
 pub const SHORTEST: usize = 7;
-/// The longest packet, header included.
+/// Longest packet, header included.
 pub const LONGEST: usize = 65_535;
-/// The longest TPDU a packet carries, which is also the default TPDU size over TCP.
+/// Longest TPDU in a packet, which is also the default TPDU size over TCP.
 pub const LONGEST_TPDU: usize = LONGEST - HEADER_OCTETS;
-/// The TCP port that is assigned to it ("iso-tsap").
+/// Assigned TCP port ("iso-tsap").
 pub const PORT: u16 = 102;
 
-/// A packet's header.
+/// Header of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Header {
-    /// The reserved octet, as it came; RFC 1006 says nothing of receivers that see it set.
+    /// Reserved octet, as received; RFC 1006 does not define a receiver's reaction if it is set.
     pub reserved: u8,
-    /// Octets of the whole packet, header included: 7 to 65,535.
+    /// Length of the whole packet, header included: 7 to 65,535 octets.
     pub packet_octets: u16,
 }
 
 impl Header {
-    /// The header in front of a TPDU; `None` where that is too short or too long for one.
+    /// Creates the header for a TPDU; `None` if that is too short or too long.
     #[must_use]
     pub fn of_tpdu(tpdu_octets: usize) -> Option<Self> {
         let packet_octets = u16::try_from(tpdu_octets.checked_add(HEADER_OCTETS)?).ok()?;
@@ -44,10 +45,10 @@ impl Header {
         fits.then_some(Self { reserved: 0, packet_octets })
     }
 
-    /// Reads a header.
+    /// Decodes a header.
     ///
     /// # Errors
-    /// A field that is missing, another version, or a length that no packet has.
+    /// Names the field: missing, another version, or an invalid length.
     pub fn decode(octets: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
         let start = reader.malformed("TPKT version");
@@ -63,23 +64,24 @@ impl Header {
         Ok(Self { reserved, packet_octets })
     }
 
-    /// As octets on the wire.
+    /// Encodes the header.
     #[must_use]
     pub const fn encode(self) -> [u8; HEADER_OCTETS] {
         let [high, low] = self.packet_octets.to_be_bytes();
         [VERSION, self.reserved, high, low]
     }
 
-    /// Octets of the TPDU behind it.
+    /// Length of the TPDU after the header, in octets.
     #[must_use]
     pub fn tpdu_octets(self) -> usize {
         usize::from(self.packet_octets).saturating_sub(HEADER_OCTETS)
     }
 }
 
-/// Whether `octets` begin as a packet with a TPDU in it does: with a header whose reserved octet is
-/// zero, and behind it a length indicator and a code that go with each other and with the length.
-/// For streams whose beginning was not seen: what follows the front of a TPDU is not looked at.
+/// Returns true if `octets` plausibly begin a packet with a TPDU: a header whose reserved octet is
+/// zero, followed by a length indicator and a code that are consistent with each other and with the
+/// length. Used for streams whose beginning was not captured. Octets after the front of the TPDU
+/// are not checked.
 #[must_use]
 pub fn is_believable(octets: &[u8]) -> bool {
     let [VERSION, 0, high, low, indicator, code, rest @ ..] = octets else { return false };
@@ -88,10 +90,10 @@ pub fn is_believable(octets: &[u8]) -> bool {
     let Some(kind) = Kind::of_code(*code) else { return false };
     let has_class = rest.get(4).is_none_or(|class| *class < 0x50);
     let fits = match (kind, rest) {
-        // Class 0 numbers its DTs with nothing but zeros (ISO 8073 13.7.1), but not all stations do.
+        // Class 0 numbers all its DTs zero (ISO 8073 13.7.1), but some stations do not.
         (Kind::Dt, [_, ..]) => indicator == 2 || indicator >= 4,
         (Kind::Dt, []) => false,
-        // DST-REF is zero (13.3.2), and there are five classes, as far as they have come.
+        // DST-REF is zero (13.3.2), and the class is 0 to 4, as far as the octets are there.
         (Kind::Cr, [0, 0, ..] | [0] | []) => indicator >= 6 && has_class,
         (Kind::Cr, _) => false,
         (Kind::Cc, _) => indicator >= 6 && has_class,
@@ -103,58 +105,58 @@ pub fn is_believable(octets: &[u8]) -> bool {
     fits && indicator < 255 && HEADER_OCTETS + 1 + indicator <= packet_octets
 }
 
-/// Whether `octets` are the first of a packet and too few to tell what it holds.
+/// Returns true if `octets` may begin a packet and are too few to identify its contents.
 #[must_use]
 pub fn is_front(octets: &[u8]) -> bool {
     octets.len() < SHORTEST
         && octets.iter().zip([VERSION, 0]).all(|(octet, expected)| *octet == expected)
 }
 
-/// Puts TPDUs together from a TCP stream, however it was cut.
+/// Reassembles TPDUs from a TCP stream, independent of its segmentation.
 ///
-/// It never holds more than [`LONGEST`] octets: what is beyond that it does not take, and the
-/// sender's TCP is held up by it.
+/// It holds at most [`LONGEST`] octets and accepts no more, which exerts backpressure on the
+/// sender's TCP.
 #[derive(Clone, Debug, Default)]
 pub struct Reassembler {
     held: BytesMut,
     broken: Option<Malformed>,
-    /// Octets of the stream that have been handed on.
+    /// Octets of the stream already returned.
     before: usize,
 }
 
 impl Reassembler {
-    /// A stream of which nothing has come yet.
+    /// Creates a reassembler at the start of a stream.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many octets it takes now.
+    /// Number of octets that it accepts now.
     #[must_use]
     pub fn room(&self) -> usize {
         if self.broken.is_some() { 0 } else { LONGEST.saturating_sub(self.held.len()) }
     }
 
-    /// Takes the next octets of the stream; how many it took, which is all of them where they are no
-    /// more than [`Reassembler::room`].
+    /// Appends the next octets of the stream and returns the number accepted: all of them up to
+    /// [`Reassembler::room`].
     pub fn push(&mut self, octets: &[u8]) -> usize {
         let (taken, _) = octets.split_at(octets.len().min(self.room()));
         self.held.extend_from_slice(taken);
         taken.len()
     }
 
-    /// The next TPDU, once all of it has come.
+    /// Returns the next TPDU once it is complete.
     ///
     /// # Errors
-    /// The field of a header that cannot be; offsets count from the start of the stream. From then on
-    /// the answer is always the same.
+    /// Names the invalid header field; offsets count from the start of the stream. Every later call
+    /// returns the same error.
     pub fn take_tpdu(&mut self) -> Result<Option<Bytes>, Malformed> {
         if let Some(fault) = self.broken {
             return Err(fault);
         }
         let header = match Header::decode(&self.held) {
             Ok(header) => header,
-            // The offset of a missing field is where the octets end; of a wrong one, before that.
+            // A missing field has its offset at the end of the octets, an invalid one before it.
             Err(fault) if fault.offset >= self.held.len() || self.is_short(fault) => {
                 return Ok(None);
             }
@@ -175,12 +177,13 @@ impl Reassembler {
         Ok(Some(packet))
     }
 
-    /// Whether the length stands half in what has come.
+    /// Returns true if only the first octet of the length has arrived.
     fn is_short(&self, fault: Malformed) -> bool {
         fault.field == "TPKT length" && self.held.len() < HEADER_OCTETS
     }
 
-    /// Octets of a packet that has not come whole: more than none where a stream that ends is cut.
+    /// Octets of an incomplete packet. More than zero at the end of a stream means that the stream
+    /// was truncated.
     #[must_use]
     pub fn held_octets(&self) -> usize {
         self.held.len()
@@ -191,7 +194,7 @@ impl Reassembler {
 mod tests {
     use super::*;
 
-    /// The CR of an iec61850-rs client, as its session begins: 22 octets in all.
+    /// The CR of an iec61850-rs client at the start of its session: 22 octets in all.
     const CR: [u8; 22] =
         [3, 0, 0, 22, 0x11, 0xE0, 0, 0, 0, 1, 0, 0xC0, 1, 0x0D, 0xC1, 2, 0, 1, 0xC2, 2, 0, 1];
     /// A DT that ends its TSDU, with one octet of user data.
@@ -232,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_ends_early_holds_what_is_missing_the_rest_of() {
+    fn a_truncated_stream_holds_an_incomplete_packet() {
         for length in 0..DT.len() {
             let mut reassembler = Reassembler::new();
             reassembler.push(&DT[..length]);
@@ -242,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_header_is_named_at_its_place_in_the_stream_and_nothing_comes_after_it() {
+    fn an_invalid_header_is_named_by_its_offset_and_ends_the_stream() {
         for (wrong, field, at) in [
             ([2, 0, 0, 8], "TPKT version", 0),
             ([3, 0, 0, 6], "TPKT length", 2),
@@ -255,8 +258,8 @@ mod tests {
             assert_eq!(reassembler.take_tpdu(), Ok(Some(Bytes::from_static(&DT[4..]))));
             let fault = Malformed { field, offset: DT.len() + at };
             assert_eq!(reassembler.take_tpdu(), Err(fault));
-            assert_eq!(reassembler.push(&DT), 0, "a broken stream takes nothing");
-            assert_eq!(reassembler.take_tpdu(), Err(fault), "and does not mend itself");
+            assert_eq!(reassembler.push(&DT), 0, "a broken stream accepts no octets");
+            assert_eq!(reassembler.take_tpdu(), Err(fault), "and stays broken");
         }
     }
 
@@ -307,16 +310,16 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_a_header_makes_it_believable_or_not() {
+    fn a_header_is_believable_only_before_a_tpdu() {
         for believable in [&CR[..], &DT, &[3, 0, 0, 7, 2, 0xF0, 0], &[3, 0, 0, 11, 6, 0x80, 0, 1]] {
             assert!(is_believable(believable), "{believable:02x?}");
         }
-        // Q.931 behind TPKT (H.323): protocol discriminator 8, a call reference of two octets.
+        // Q.931 after TPKT (H.323): protocol discriminator 8, a call reference of two octets.
         let call = [3, 0, 0, 40, 8, 2, 0x12, 0x34, 5];
         // TLS of version 3.1 begins 16 03 01; HTTP with a letter.
         let (tls, http) = ([0x16, 3, 1, 0, 40, 1, 0], *b"GET / HTTP/1.1");
-        // A DT with an octet too many for class 0 and too few for others, a length too short for its
-        // TPDU, a reserved octet.
+        // A DT with an octet too many for class 0 and too few for the others, a length too short
+        // for its TPDU, a reserved octet that is set.
         let numbered = [3, 0, 0, 8, 3, 0xF0, 0x85, 0];
         let short = [3, 0, 0, 7, 6, 0x80, 0, 1];
         let reserved = [3, 1, 0, 7, 2, 0xF0, 0x80];
@@ -327,7 +330,7 @@ mod tests {
 
     #[test]
     fn a_length_indicator_goes_with_its_kind() {
-        // ISO 8073 13.3 to 13.12: octets behind the indicator, parameters left out.
+        // ISO 8073 13.3 to 13.12: octets after the indicator, without parameters.
         for (code, fixed) in [
             (0xE0, 6),
             (0xD0, 6),

@@ -3,18 +3,18 @@
 use core::fmt;
 use core::time::Duration;
 
-/// Bits per second on a medium.
+/// Bit rate of a medium, in bits per second.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct BitRate(u64);
 
 impl BitRate {
-    /// A rate; `None` for zero, which would make every frame last for ever.
+    /// Creates a rate; `None` for zero, at which a frame would never end.
     #[must_use]
     pub const fn new(bits_per_second: u64) -> Option<Self> {
         if bits_per_second == 0 { None } else { Some(Self(bits_per_second)) }
     }
 
-    /// A rate in megabits (10^6 bits) per second; zero counts as one bit per second.
+    /// Creates a rate in megabits (10^6 bits) per second; zero counts as one bit per second.
     #[must_use]
     pub const fn mbps(megabits_per_second: u64) -> Self {
         match Self::new(megabits_per_second * 1_000_000) {
@@ -23,13 +23,13 @@ impl BitRate {
         }
     }
 
-    /// Bits per second.
+    /// Rate in bits per second.
     #[must_use]
     pub const fn bits_per_second(self) -> u64 {
         self.0
     }
 
-    /// How long `bits` last, rounded to the nearest nanosecond.
+    /// Duration of `bits` bits, rounded to the nearest nanosecond.
     #[must_use]
     pub fn bits(self, bits: u64) -> Duration {
         let exact = bits.checked_mul(1_000_000_000).and_then(|bits| bits.checked_add(self.0 / 2));
@@ -41,7 +41,7 @@ impl BitRate {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// How long `octets` last, rounded to the nearest nanosecond.
+    /// Duration of `octets` octets, rounded to the nearest nanosecond.
     #[must_use]
     pub fn octets(self, octets: usize) -> Duration {
         self.bits(octets as u64 * 8)
@@ -49,7 +49,7 @@ impl BitRate {
 }
 
 impl fmt::Display for BitRate {
-    /// With the largest unit that leaves a whole number: `10 Mbit/s`.
+    /// Prints the rate with the largest unit that leaves a whole number: `10 Mbit/s`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (value, unit) = match self.0 {
             r if r.is_multiple_of(1_000_000_000) => (r / 1_000_000_000, "Gbit/s"),

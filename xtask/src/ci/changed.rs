@@ -1,10 +1,10 @@
-//! Which packages have files that differ from the last commit.
+//! Packages with files that differ from the last commit.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
 
-/// The changed packages; every package where git cannot tell.
+/// Changed packages; every package if git fails.
 pub(super) fn packages(root: &Path) -> Vec<String> {
     let mut ask = Command::new("git");
     ask.current_dir(root).args(["status", "--porcelain", "--untracked-files=all"]);
@@ -14,7 +14,7 @@ pub(super) fn packages(root: &Path) -> Vec<String> {
     folders.iter().map(|name| package(name)).collect()
 }
 
-/// The folders below `crates/`, and `xtask`, that the lines of `git status --porcelain` name.
+/// Folders below `crates/`, and `xtask`, named in the lines of `git status --porcelain`.
 fn of(status: &str) -> BTreeSet<String> {
     let paths = status.lines().filter_map(|line| line.get(3..));
     let both_names = paths.flat_map(|path| path.split(" -> "));

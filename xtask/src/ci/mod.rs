@@ -1,5 +1,5 @@
-//! `cargo xtask ci`: the gates, by stages. Every stage runs, even after one that failed; the summary
-//! at the end says what failed, and what was skipped and why.
+//! `cargo xtask ci`: the gates, by stages. Every stage runs, even after one that failed; the
+//! summary at the end lists the failures, and the skipped stages with their reasons.
 
 mod changed;
 mod shown;
@@ -10,12 +10,12 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// The crates that must build without an operating system: floors 0 to 2 but `live`.
+/// Crates that must build without an operating system: floors 0 to 2 except `live`.
 const PURE: [&str; 5] =
     ["tidewire-wire", "tidewire-stats", "tidewire-stack", "tidewire-meter", "tidewire-sim"];
 const BARE_TARGET: &str = "wasm32-unknown-unknown";
 
-/// What came of the stages so far.
+/// Results of the stages so far.
 #[derive(Default)]
 struct Summary {
     failed: Vec<String>,
@@ -27,7 +27,7 @@ struct Stage {
     run: fn(&Path, &mut Summary),
 }
 
-/// The stages of `all`, in order. Tests come last, so that what they say stands at the end.
+/// Stages of `all`, in order. Tests come last, so that their messages are at the end.
 const STAGES: [Stage; 5] = [
     Stage { name: "lint", run: lint },
     Stage { name: "pure", run: pure },
@@ -58,7 +58,7 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<(), String> {
 }
 
 impl Summary {
-    /// Runs a command of `stage` in the workspace; tells whether it succeeded.
+    /// Runs a command of `stage` in the workspace; returns whether it succeeded.
     fn command(&mut self, stage: &str, command: &mut Command) -> bool {
         println!("   {}", line_of(command));
         let succeeded = command.status().is_ok_and(|status| status.success());
@@ -80,7 +80,7 @@ impl Summary {
     }
 }
 
-/// A command as a person would type it.
+/// Command line as a person would type it.
 fn line_of(command: &Command) -> String {
     let arguments = command.get_args().map(|a| a.to_string_lossy().into_owned());
     let line = arguments.fold("cargo".to_owned(), |line, argument| line + " " + &argument);
@@ -98,7 +98,7 @@ fn lint(root: &Path, summary: &mut Summary) {
     format_and_tidy("lint", root, summary);
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     summary.command("lint", &mut cargo(root, &clippy));
-    // Nobody but CI builds this feature by itself; the tests are built with it.
+    // This feature is built alone only in CI; the tests are built with it.
     let clippy = ["clippy", "-p", "tidewire", "--all-targets"];
     let with_feature = [&clippy[..], &["--features", "parquet", "--", "-D", "warnings"]].concat();
     summary.command("lint", &mut cargo(root, &with_feature));
@@ -140,12 +140,12 @@ fn scenarios(root: &Path, summary: &mut Summary) {
     }
 }
 
-/// What every scenario has; what its values mean is tested where scenarios are read.
+/// Checks the mandatory keys of a scenario; their values are tested where scenarios are read.
 fn scenario(text: &str) -> Result<(), String> {
     let table: toml::Table = text.parse().map_err(|e: toml::de::Error| e.to_string())?;
     let version = table.get("version").and_then(toml::Value::as_integer);
     if version != Some(1) {
-        return Err("does not say version = 1".to_owned());
+        return Err("does not have version = 1".to_owned());
     }
     if table.get("title").and_then(toml::Value::as_str).is_none_or(str::is_empty) {
         return Err("has no title".to_owned());
@@ -160,7 +160,7 @@ fn deny(root: &Path, summary: &mut Summary) {
         return;
     }
     summary.command("deny", &mut cargo(root, &["deny", "check", "bans", "licenses", "sources"]));
-    // Known faults of dependencies are looked up in a database that has to be fetched.
+    // Known vulnerabilities of dependencies are in a database that has to be fetched.
     let mut advisories = cargo(root, &["deny", "check", "advisories"]);
     let output = advisories.output();
     let said = output.as_ref().map_or_else(
@@ -195,8 +195,8 @@ fn quick(root: &Path, summary: &mut Summary) {
     run_tests(&selection, "quick", root, summary);
 }
 
-/// Runs the tests and prints what cargo prints, but for the output of tests that passed: of that
-/// only the reasons for skipping something are kept, for the summary.
+/// Runs the tests and prints cargo's output without that of tests that passed. Of the latter, the
+/// reasons for skipping are kept for the summary.
 fn run_tests(selection: &[&str], stage: &str, root: &Path, summary: &mut Summary) {
     let arguments = [&["test"], selection, &["--no-fail-fast", "--", "--show-output"]].concat();
     let mut command = cargo(root, &arguments);
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_unknown_stage_is_refused_with_the_names_there_are() {
+    fn an_unknown_stage_is_refused_with_the_known_names() {
         let complaint = run(Path::new("."), "lynt").unwrap_err();
         assert_eq!(
             complaint,
@@ -235,7 +235,7 @@ mod tests {
     #[test]
     fn a_scenario_needs_its_version_and_a_title() {
         assert_eq!(scenario("version = 1\ntitle = 'x'"), Ok(()));
-        assert_eq!(scenario("version = 2\ntitle = 'x'"), Err("does not say version = 1".into()));
+        assert_eq!(scenario("version = 2\ntitle = 'x'"), Err("does not have version = 1".into()));
         assert_eq!(scenario("version = 1"), Err("has no title".into()));
         assert!(scenario("version =").is_err(), "not TOML at all");
     }

@@ -1,5 +1,5 @@
-//! What of `cargo test -- --show-output` a person wants to read: failures, what was skipped, and what a test
-//! of many runs has `seen: `.
+//! Relevant part of the output of `cargo test -- --show-output`: failures, reasons for skipping,
+//! and the `seen: ` lines of tests of many runs.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(super) struct Filter {
     is_among_successes: bool,
-    /// How many tests gave each reason.
+    /// Number of tests that gave each reason.
     reasons: BTreeMap<String, usize>,
 }
 
 impl Filter {
-    /// Whether this line is to be shown: not what tests printed that passed.
+    /// Returns whether this line is shown: not if a passed test printed it.
     pub(super) fn shows(&mut self, line: &str) -> bool {
         if line == "successes:" {
             self.is_among_successes = true;
@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn output_of_passed_tests_is_hidden_but_for_what_they_skipped() {
+    fn output_of_passed_tests_is_hidden_except_skip_reasons() {
         // As libtest prints it: the output of tests that passed, their names, then the rest.
         let lines = [
             "test a ... ok",

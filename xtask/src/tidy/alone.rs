@@ -1,12 +1,12 @@
-//! The project speaks of itself alone: not of the machine it is written on, nor of where its
-//! dependencies happen to be fetched from.
+//! The project mentions neither the machine it is written on nor the source of its downloaded
+//! dependencies.
 
 use super::Rule;
 use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule { name: "alone", check };
 
-/// What may not stand in a file, put together here so that this file does not contain it.
+/// Forbidden text, assembled here so that this file does not contain it.
 const WORDS: [&str; 9] = [
     concat!("/wo", "rk/"),
     concat!("/ro", "ot/"),
@@ -19,7 +19,7 @@ const WORDS: [&str; 9] = [
     concat!("proxy.", "golang"),
 ];
 
-/// Cargo writes into its lock files where packages come from.
+/// Cargo writes the origin of packages into its lock files.
 const EXEMPT: &str = "Cargo.lock";
 
 fn check(tree: &Tree) -> Vec<String> {
@@ -27,7 +27,7 @@ fn check(tree: &Tree) -> Vec<String> {
     for (path, text) in tree.files().filter(|(path, _)| !path.ends_with(EXEMPT)) {
         for (number, line) in text.lines().enumerate() {
             let said = WORDS.iter().filter(|word| line.contains(**word));
-            finds.extend(said.map(|word| format!("{path}:{}: says {word}", number + 1)));
+            finds.extend(said.map(|word| format!("{path}:{}: contains {word}", number + 1)));
         }
     }
     finds
@@ -39,13 +39,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_of_somebodys_machine_is_found() {
+    fn a_path_of_a_developers_machine_is_found() {
         for word in WORDS {
             let text = format!("first\nsee {word}x\n");
             check(
                 &RULE,
                 &[("README.md", &text), ("fuzz/Cargo.lock", &text)],
-                &[&format!("README.md:2: says {word}")],
+                &[&format!("README.md:2: contains {word}")],
             );
         }
     }

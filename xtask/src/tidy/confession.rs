@@ -1,11 +1,11 @@
-//! A model confesses: media and faults open with `Not modelled:`, measures with `Bias:`.
+//! Models state their limits: media and faults open with `Not modelled:`, measures with `Bias:`.
 
 use super::Rule;
 use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule { name: "confession", check };
 
-/// Where each file, but the list in `mod.rs`, must say what.
+/// Folders, and the words that each file in them, except the list in `mod.rs`, must contain.
 const OWED: [(&str, &str); 3] = [
     ("crates/sim/src/medium", "Not modelled:"),
     ("crates/stack/src/fault", "Not modelled:"),
@@ -17,14 +17,14 @@ fn check(tree: &Tree) -> Vec<String> {
     for (folder, words) in OWED {
         for (path, text) in tree.between(folder, ".rs").filter(|(path, _)| owes(folder, path)) {
             if !header(text).any(|line| line.contains(words)) {
-                finds.push(format!("{path}: its header does not say `{words}`"));
+                finds.push(format!("{path}: its header lacks `{words}`"));
             }
         }
     }
     finds
 }
 
-/// Whether the file at `path` is a model: `folder.rs`, `folder/X.rs` or `folder/X/mod.rs`.
+/// Returns whether the file at `path` is a model: `folder.rs`, `folder/X.rs` or `folder/X/mod.rs`.
 fn owes(folder: &str, path: &str) -> bool {
     let Some(rest) = path.strip_prefix(folder) else { return false };
     let parts: Vec<&str> = rest.split('/').collect();
@@ -35,7 +35,7 @@ fn owes(folder: &str, path: &str) -> bool {
     }
 }
 
-/// The lines of a file's own documentation.
+/// Lines of a file's own documentation.
 fn header(text: &str) -> impl Iterator<Item = &str> {
     text.lines().take_while(|line| line.starts_with("//!"))
 }
@@ -57,8 +57,8 @@ mod tests {
                 ("crates/sim/src/medium/ring/token.rs", "//! Its token.\n"),
             ],
             &[
-                "crates/sim/src/medium/bus.rs: its header does not say `Not modelled:`",
-                "crates/sim/src/medium/ring/mod.rs: its header does not say `Not modelled:`",
+                "crates/sim/src/medium/bus.rs: its header lacks `Not modelled:`",
+                "crates/sim/src/medium/ring/mod.rs: its header lacks `Not modelled:`",
             ],
         );
     }
@@ -73,8 +73,8 @@ mod tests {
                 ("crates/stack/src/fault.rs", "//! Faults.\n"),
             ],
             &[
-                "crates/stack/src/fault.rs: its header does not say `Not modelled:`",
-                "crates/meter/src/measure/volume.rs: its header does not say `Bias:`",
+                "crates/stack/src/fault.rs: its header lacks `Not modelled:`",
+                "crates/meter/src/measure/volume.rs: its header lacks `Bias:`",
             ],
         );
     }

@@ -1,6 +1,6 @@
-//! Crates import downwards only, as the table under `## Floors` in ARCHITECTURE.md says.
+//! Crates import downwards only, according to the table under `## Floors` in ARCHITECTURE.md.
 //!
-//! The table and the manifests are compared both ways: neither may say more than the other.
+//! The table and the manifests are compared in both directions: they must agree exactly.
 
 use super::Rule;
 use super::manifest::{Purpose, crates};
@@ -43,7 +43,7 @@ fn check(tree: &Tree) -> Vec<String> {
     finds
 }
 
-/// The rows `| floor | crate | imports | …` of the section.
+/// Rows `| floor | crate | imports | …` of the section.
 fn table(page: &str) -> BTreeMap<String, Row> {
     let lines = page.lines().skip_while(|line| *line != "## Floors").skip(1);
     lines.take_while(|line| !line.starts_with("## ")).filter_map(row).collect()
@@ -57,7 +57,7 @@ fn row(line: &str) -> Option<(String, Row)> {
     Some((name, Row { floor, imports }))
 }
 
-/// What stands between backquotes.
+/// Texts between backquotes.
 fn quoted(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_table_says_is_allowed() {
+    fn an_import_in_the_table_is_allowed() {
         meter("[dependencies]\ntidewire-wire = '1'", &[]);
     }
 

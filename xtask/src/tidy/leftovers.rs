@@ -5,7 +5,7 @@ use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule { name: "leftovers", check };
 
-/// What may not stand in a file, put together here so that this file does not contain it.
+/// Forbidden text, assembled here so that this file does not contain it.
 const WORDS: [(&str, &[&str]); 8] = [
     (concat!("TO", "DO"), &[".rs", ".md", ".toml"]),
     (concat!("FIX", "ME"), &[".rs", ".md", ".toml"]),
@@ -31,7 +31,7 @@ fn check(tree: &Tree) -> Vec<String> {
     finds
 }
 
-/// Whether `word` stands in `line` by itself, not as a part of a longer word.
+/// Returns whether `word` occurs in `line` as a whole word, not as part of a longer one.
 fn stands_in(word: &str, line: &str) -> bool {
     let is_letter = |c: char| c.is_alphanumeric() || c == '_';
     let starts_word = word.starts_with(is_letter);

@@ -1,4 +1,4 @@
-//! Relative links in documents lead somewhere.
+//! Relative links in documents have existing targets.
 
 use super::Rule;
 use crate::tree::Tree;
@@ -15,14 +15,14 @@ fn check(tree: &Tree) -> Vec<String> {
             }
             let broken = |target: &&str| !leads_somewhere(tree, path, target);
             for target in targets(line).filter(|_| !is_code).filter(broken) {
-                finds.push(format!("{path}:{}: {target} leads nowhere", number + 1));
+                finds.push(format!("{path}:{}: no such target: {target}", number + 1));
             }
         }
     }
     finds
 }
 
-/// What the links of a line point to: what follows `](`.
+/// Targets of the links of a line: the text after `](`.
 fn targets(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next())
 }
@@ -38,7 +38,7 @@ fn leads_somewhere(tree: &Tree, from: &str, target: &str) -> bool {
     place.is_empty() || text.lines().any(|line| anchor(line).as_deref() == Some(place))
 }
 
-/// The path that `link` means in the document `from`; `None` where it leaves the project.
+/// Path of `link` in the document `from`; `None` if it is outside the project.
 fn resolve(from: &str, link: &str) -> Option<String> {
     let mut parts: Vec<&str> = from.split('/').collect();
     parts.pop();
@@ -52,7 +52,7 @@ fn resolve(from: &str, link: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-/// The anchor of a heading: small letters, words joined by hyphens, nothing else.
+/// Anchor of a heading: small letters, words joined by hyphens, nothing else.
 fn anchor(line: &str) -> Option<String> {
     let heading = line.strip_prefix('#')?.trim_start_matches('#').trim();
     let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
@@ -76,9 +76,9 @@ mod tests {
                 ("docs/other.md", "# Here\n"),
             ],
             &[
-                "docs/page.md:2: gone.md leads nowhere",
-                "docs/page.md:2: other.md#nowhere leads nowhere",
-                "docs/page.md:6: ../../x leads nowhere",
+                "docs/page.md:2: no such target: gone.md",
+                "docs/page.md:2: no such target: other.md#nowhere",
+                "docs/page.md:6: no such target: ../../x",
             ],
         );
     }

@@ -1,12 +1,12 @@
-//! What the manifests say of who depends on whom.
+//! Dependencies as declared in the manifests.
 
 use crate::tree::Tree;
 use std::collections::BTreeSet;
 
-/// Which tables of a manifest to look at.
+/// Kinds of dependency tables in a manifest.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// `dependencies`, also those of some targets only.
+    /// `dependencies`, including target-specific ones.
     Normal,
     /// `dev-dependencies` and `build-dependencies`.
     DevOrBuild,
@@ -21,7 +21,7 @@ impl Purpose {
     }
 }
 
-/// The packages that a crate's manifest names, by their package names.
+/// Packages named in a crate's manifest, by their package names.
 pub(super) fn packages(
     tree: &Tree,
     of: &str,
@@ -44,7 +44,7 @@ pub(super) fn packages(
     Ok(packages)
 }
 
-/// The crates of this workspace among them, by the names of their folders.
+/// Crates of this workspace among them, by the names of their folders.
 pub(super) fn crates(tree: &Tree, of: &str, purpose: Purpose) -> Result<BTreeSet<String>, String> {
     let packages = packages(tree, of, purpose)?;
     Ok(packages.iter().filter_map(|p| p.strip_prefix("tidewire-")).map(str::to_owned).collect())
@@ -55,7 +55,7 @@ fn table(tree: &Tree, path: &str) -> Result<toml::Table, String> {
     text.parse().map_err(|e: toml::de::Error| format!("{path}: {}", e.message()))
 }
 
-/// The package behind a dependency's key, which may rename it here or in the workspace's table.
+/// Package behind a dependency's key, which may rename it here or in the workspace's table.
 fn package(key: &str, value: &toml::Value, renames: Option<&toml::Value>) -> String {
     let inherited = value.get("workspace").and_then(toml::Value::as_bool).unwrap_or(false);
     let entry = if inherited { renames.and_then(|r| r.get(key)) } else { Some(value) };

@@ -1,27 +1,31 @@
-//! The rules of the house that neither the compiler nor clippy checks, one file each.
+//! Rules of the project that neither the compiler nor clippy checks, one file each.
 
 mod alone;
 mod asynchronous;
 mod confession;
 mod floors;
+mod language;
 mod leftovers;
 mod length;
 mod links;
 mod manifest;
+mod numbers;
 mod tested;
 mod unsafe_code;
+mod unused;
+mod wildcards;
 
 use crate::tree::Tree;
 use std::path::Path;
 
-/// A rule: its name, and what it finds wrong with a tree, one line per find.
+/// Rule: its name, and its check, which returns one line per violation.
 pub(crate) struct Rule {
     name: &'static str,
     check: fn(&Tree) -> Vec<String>,
 }
 
 /// All rules.
-const RULES: [Rule; 9] = [
+const RULES: [Rule; 12] = [
     floors::RULE,
     length::RULE,
     asynchronous::RULE,
@@ -31,11 +35,16 @@ const RULES: [Rule; 9] = [
     links::RULE,
     alone::RULE,
     tested::RULE,
+    language::RULE,
+    unused::RULE,
+    wildcards::RULE,
 ];
 
-/// Checks every rule on the workspace and prints what is wrong.
+/// Checks every rule on the workspace and prints the violations.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
-    let found = findings(root)?;
+    let tree = Tree::read(root).map_err(|e| format!("cannot read {}: {e}", root.display()))?;
+    numbers::print(&tree);
+    let found = findings_in(&tree);
     for line in &found {
         eprintln!("{line}");
     }
@@ -46,13 +55,12 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     Err(format!("tidy: {} finds", found.len()))
 }
 
-fn findings(root: &Path) -> Result<Vec<String>, String> {
-    let tree = Tree::read(root).map_err(|e| format!("cannot read {}: {e}", root.display()))?;
+fn findings_in(tree: &Tree) -> Vec<String> {
     let finds_of = |rule: &Rule| {
-        let finds = (rule.check)(&tree);
+        let finds = (rule.check)(tree);
         finds.into_iter().map(|find| format!("{}: {find}", rule.name)).collect::<Vec<_>>()
     };
-    Ok(RULES.iter().flat_map(finds_of).collect())
+    RULES.iter().flat_map(finds_of).collect()
 }
 
 /// Asserts that a rule finds exactly `expected` in a made-up tree.
@@ -68,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_workspace_keeps_its_rules() {
-        let found = findings(crate::root()).unwrap();
+        let found = findings_in(&Tree::read(crate::root()).unwrap());
         assert!(found.is_empty(), "{}", found.join("\n"));
     }
 }

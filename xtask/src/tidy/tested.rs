@@ -21,7 +21,7 @@ fn check(tree: &Tree) -> Vec<String> {
     finds
 }
 
-/// The module whose top file this is: `X.rs` or `X/mod.rs`.
+/// Name of the module whose top file this is: `X.rs` or `X/mod.rs`.
 fn module(file: &str) -> Option<&str> {
     let name = file.strip_suffix("/mod.rs").or_else(|| file.strip_suffix(".rs"))?;
     (name != "lib" && !name.contains('/')).then_some(name)

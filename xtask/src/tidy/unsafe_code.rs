@@ -1,12 +1,12 @@
-//! Every crate but `wire`, `live`, `tap` and `capi` forbids unsafe code in its own words: the workspace's lint only
-//! denies it.
+//! Every crate but `wire`, `live`, `tap` and `capi` forbids unsafe code itself: the workspace's
+//! lint only denies it.
 
 use super::Rule;
 use crate::tree::Tree;
 
 pub(super) const RULE: Rule = Rule { name: "unsafe_code", check };
 
-/// They say where they need it, file by file.
+/// Crates that permit it, file by file.
 const EXEMPT: [&str; 4] = ["capi", "live", "tap", "wire"];
 const WORDS: &str = "#![forbid(unsafe_code)]";
 
@@ -17,7 +17,7 @@ fn check(tree: &Tree) -> Vec<String> {
         for top in tops {
             let Some(text) = tree.text(&top) else { continue };
             if !text.lines().any(|line| line == WORDS) {
-                finds.push(format!("{top}: does not say {WORDS}"));
+                finds.push(format!("{top}: lacks {WORDS}"));
             }
         }
     }
@@ -46,7 +46,7 @@ mod tests {
                 ("crates/wire/Cargo.toml", ""),
                 ("crates/wire/src/lib.rs", "//! Octets.\n"),
             ],
-            &["crates/sim/src/lib.rs: does not say #![forbid(unsafe_code)]"],
+            &["crates/sim/src/lib.rs: lacks #![forbid(unsafe_code)]"],
         );
     }
 }

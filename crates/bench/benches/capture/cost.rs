@@ -1,9 +1,9 @@
-//! What work costs: wall time, and time on a processor.
+//! Cost of work: wall time and processor time.
 
 use rustix::param::clock_ticks_per_second;
 use rustix::time::{ClockId, clock_gettime};
 
-/// What reading a capture once costs.
+/// Cost of reading a capture once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cost {
     pub(crate) wall_seconds: f64,
@@ -20,7 +20,7 @@ pub(crate) fn wall_seconds() -> f64 {
     seconds(ClockId::Monotonic)
 }
 
-/// What `work` costs on this thread.
+/// Measures the cost of `work` on this thread.
 pub(crate) fn of<T>(
     work: impl FnOnce() -> Result<T, Box<dyn core::error::Error>>,
 ) -> Result<(T, Cost), Box<dyn core::error::Error>> {
@@ -33,10 +33,11 @@ pub(crate) fn of<T>(
     Ok((result, cost))
 }
 
-/// User and system time of all children that have ended, in steps of a clock tick, commonly 10 ms.
+/// Returns the user and system time of all children that have ended, in steps of a clock tick,
+/// commonly 10 ms.
 pub(crate) fn children_cpu_seconds() -> Result<f64, Box<dyn core::error::Error>> {
     let text = std::fs::read_to_string("/proc/self/stat")?;
-    // The name, in parentheses, may hold anything; what follows begins with the third field.
+    // The name, in parentheses, may contain anything; the rest begins with the third field.
     let fields = text.rsplit_once(')').ok_or("no name in /proc/self/stat")?.1;
     let mut times = fields.split_whitespace().skip(16 - 3);
     let mut next = || times.next().ok_or("too few fields in /proc/self/stat");

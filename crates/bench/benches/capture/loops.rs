@@ -1,8 +1,9 @@
-//! What tracking costs at least: loops that tell whose each frame is, look once in a hash table, and count.
+//! Lower bound of the cost of tracking: loops that identify the connection of each frame, look it
+//! up once in a hash table, and count.
 //!
-//! One reads at fixed offsets the few octets that name a connection, and decodes nothing; it is written for one
-//! protocol stack. The other decodes every layer of every frame with the decoders of `wire`, as a program would that
-//! does not know what it will meet, but verifies no checksum.
+//! One reads the few octets that name a connection at fixed offsets, and decodes nothing; it is
+//! written for one protocol stack. The other decodes every layer of every frame with the decoders
+//! of `wire`, as a program for arbitrary traffic would, but verifies no checksum.
 
 use crate::Failed;
 use foldhash::fast::FixedState;
@@ -16,13 +17,13 @@ use wire::dissect::{NoNsdu, levels};
 use wire::tp::{Pdu, Reference, tpdus};
 use wire::tpkt;
 
-/// The words that begin at these places.
+/// Returns the word at this offset.
 fn word(octets: &[u8], place: usize) -> Option<u64> {
     octets.get(place..)?.first_chunk().map(|word| u64::from_be_bytes(*word))
 }
 
-/// Receiver and sender, and the receiver's reference, of class 4 over the inactive network layer; and
-/// whether it is a DT.
+/// Returns receiver and sender with the receiver's reference, of class 4 over the inactive network
+/// layer, and true for a DT.
 pub(crate) fn class_4(octets: &[u8]) -> Option<((u64, u64), bool)> {
     let header: &[u8; 22] = octets.first_chunk()?;
     if header[14..18] != [0xFE, 0xFE, 0x03, 0x00] {
@@ -33,8 +34,8 @@ pub(crate) fn class_4(octets: &[u8]) -> Option<((u64, u64), bool)> {
     Some((key, header[19] & 0xF0 == 0xF0))
 }
 
-/// Both addresses and ports of TCP over IPv4 without options; and whether its data begins with the DT of a
-/// TPKT.
+/// Returns both addresses and ports of TCP over IPv4 without options, and true if the data begins
+/// with a TPKT that holds a DT.
 pub(crate) fn s7(octets: &[u8]) -> Option<((u64, u64), bool)> {
     let header: &[u8; 54] = octets.first_chunk()?;
     if header[12..15] != [0x08, 0x00, 0x45] || header[23] != 6 {
@@ -44,10 +45,10 @@ pub(crate) fn s7(octets: &[u8]) -> Option<((u64, u64), bool)> {
     Some((key, matches!(octets.get(54..60), Some([3, 0, _, _, 2, 0xF0]))))
 }
 
-/// How a bare loop tells whose frame it is.
+/// Function by which a bare loop identifies the connection of a frame.
 pub(crate) type Whose = fn(&[u8]) -> Option<((u64, u64), bool)>;
 
-/// Whose frame is it, told at fixed offsets, and one count each of frames, octets and DTs.
+/// Identifies the connection of each frame at fixed offsets, and counts frames, octets and DTs.
 pub(crate) fn bare(path: &Path, whose: Whose) -> Result<u64, Failed> {
     let mut capture = mapped::open(File::open(path)?)?;
     let mut flows: HashMap<(u64, u64), [u64; 3], FixedState> =
@@ -65,7 +66,7 @@ pub(crate) fn bare(path: &Path, whose: Whose) -> Result<u64, Failed> {
     Ok(frames)
 }
 
-/// What names a connection, once a frame is decoded.
+/// Name of a connection, from a decoded frame.
 #[derive(PartialEq, Eq, Hash)]
 enum Name {
     /// Sender, receiver, and the receiver's reference.
@@ -74,7 +75,7 @@ enum Name {
     Stream(Socket, Socket),
 }
 
-/// Whose frame is it, every layer of it being decoded, and the same counts.
+/// Identifies the connection of each frame by decoding every layer, with the same counts.
 pub(crate) fn decoded(path: &Path) -> Result<u64, Failed> {
     let mut capture = mapped::open(File::open(path)?)?;
     let mut flows: HashMap<Name, [u64; 3], FixedState> =

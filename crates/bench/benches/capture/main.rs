@@ -1,13 +1,15 @@
-//! How fast a capture file is metered, beside tshark: 5 million frames of class 4, and as many of S7.
+//! Speed of metering a capture file, compared with tshark: 5 million frames of class 4, and as many
+//! of S7.
 //!
-//! Five readers take turns on one file, each on one thread: records alone; two bare loops that tell whose a frame
-//! is and look once in a hash table, one at fixed offsets and one that decodes every layer (`loops.rs`); the
-//! meter, that is `tidewire watch` without its output; and tshark, in every third round. The same captures follow
-//! as `tidewire capture` writes them, headers alone.
+//! Five readers take turns on one file, each on one thread: record reading alone; two bare loops
+//! that identify the connection of a frame and look it up once in a hash table, one at fixed
+//! offsets and one that decodes every layer (`loops.rs`); the meter, that is `tidewire watch`
+//! without its output; and tshark, in every third round. The same captures follow as written by
+//! `tidewire capture`, headers alone.
 //!
 //! `cargo bench -p tidewire-bench --bench capture [-- FOLDER]`. The captures are made in the target
-//! folder and removed; with FOLDER they are made there and stay, and are read again the next time.
-//! `TIDEWIRE_FRAMES` is how many frames are made.
+//! folder and removed; with FOLDER they are made there, kept, and reused the next time.
+//! `TIDEWIRE_FRAMES` sets the number of frames.
 
 mod cost;
 mod loops;
@@ -29,7 +31,7 @@ use wire::pcapng::Writer;
 
 const FRAMES: u64 = 5_000_000;
 const ROUNDS: usize = 9;
-/// tshark takes its turn after each of so many rounds.
+/// Number of rounds between two turns of tshark.
 const PEER_EVERY: usize = 3;
 
 type Failed = Box<dyn core::error::Error>;
@@ -85,7 +87,7 @@ impl Costs {
     }
 }
 
-/// Prints what the meter found, so that a reader can tell what sort of capture this is.
+/// Prints the meter's results, which describe the capture.
 fn describe(path: &Path, total: &meter::Report) -> Result<(), Failed> {
     let all = total.measures.traffic.transport.all();
     println!(
@@ -138,8 +140,8 @@ fn measure(path: &Path, whose: Whose) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Has the page cache hold a file as it does after a reading from the disk, in the large pieces of reading ahead. A
-/// file that was just written stands in it in small ones, which take twice the time to read.
+/// Loads a file into the page cache as reading from disk does, in the large units of read-ahead. A
+/// file just written is cached in small units, which take twice the time to read.
 fn read_from_disk(path: &Path) -> Result<(), Failed> {
     let mut file = File::open(path)?;
     file.sync_all()?;
@@ -148,7 +150,7 @@ fn read_from_disk(path: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A capture that is made if it is not there.
+/// Creates a capture if it does not exist.
 fn made(
     path: &Path,
     make: impl FnOnce(BufWriter<File>) -> Result<(), Failed>,
@@ -160,7 +162,7 @@ fn made(
     read_from_disk(path)
 }
 
-/// The frames of a capture without their user data, as `tidewire capture` writes them.
+/// Writes the frames of a capture without their user data, as `tidewire capture` does.
 fn write_headers(from: &Path, out: BufWriter<File>) -> Result<(), Failed> {
     let mut capture = mapped::open(File::open(from)?)?;
     let mut writer = Writer::new(out)?;

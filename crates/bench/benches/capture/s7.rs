@@ -1,8 +1,9 @@
-//! A capture to measure: the polls of a plant, S7 over COTP class 0 over TCP.
+//! Capture for the benchmark: the polls of a plant, S7 over COTP class 0 over TCP.
 //!
-//! Forty masters poll six controllers each, every 100 ms: a request of one item, a reply with eight octets of
-//! it, both whole in a segment that acknowledges the one before. One in a thousand requests is sent again, as
-//! TCP does after a loss behind the capture. Written from the layouts alone; no station of ours takes part.
+//! Forty masters poll six controllers each, every 100 ms: a request for one item and a reply with
+//! its eight octets, each complete in a segment that acknowledges the previous one. One in a
+//! thousand requests is retransmitted, as TCP does after a loss beyond the capture point. Written
+//! from the layouts alone; none of our stations takes part.
 
 use core::net::Ipv4Addr;
 use std::io::Write;
@@ -15,7 +16,7 @@ use wire::{ipv4, mac};
 
 const MASTERS: u32 = 40;
 const CONTROLLERS: u32 = 6;
-/// Between two frames: 240 connections with two frames each in 100 ms.
+/// Time between two frames: 240 connections with two frames each in 100 ms.
 const STEP_NANOS: u64 = 208_333;
 const AGAIN_EVERY: u64 = 1_000;
 const SYN: u8 = 0x02;
@@ -43,11 +44,11 @@ struct End {
     mac: Mac,
     address: Ipv4Addr,
     port: u16,
-    /// The number of its next octet.
+    /// Sequence number of its next octet.
     next: u32,
 }
 
-/// What a frame is written with.
+/// Writer of frames.
 struct Out<W: Write> {
     writer: Writer<W>,
     frames: u64,
@@ -101,7 +102,7 @@ fn ends() -> Vec<[End; 2]> {
     (0..MASTERS * CONTROLLERS).map(pair).collect()
 }
 
-/// Writes a capture of so many frames.
+/// Writes a capture of `frames` frames.
 pub(crate) fn write(out: impl Write, frames: u64) -> Result<(), Box<dyn core::error::Error>> {
     let writer = Writer::new(out, Link::Ethernet)?;
     let [segment, packet, frame] = [(); 3].map(|()| Vec::new());

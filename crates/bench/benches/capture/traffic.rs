@@ -1,9 +1,9 @@
-//! A capture to measure: class 4 connections of every sort, simulated with our own stations.
+//! Capture for the benchmark: class 4 connections of every kind, simulated with our own stations.
 //!
-//! Eight pairs of stations, each with its own choice of format and checksum, hold for each pair two
-//! bulk transfers, four request-reply dialogues at their own speed, four random and two cyclic
-//! senders, and a short dialogue that connects anew every ten seconds. Every thousandth frame is
-//! lost, so that some are sent again. The same count of frames gives the same octets.
+//! Eight pairs of stations, each with its own choice of format and checksum, have per pair two bulk
+//! transfers, four request-reply dialogues at their own speed, four random and two cyclic senders,
+//! and a short dialogue that reconnects every ten seconds. Every thousandth frame is lost, so some
+//! are retransmitted. The same number of frames gives the same octets.
 
 use core::time::Duration;
 use sim::medium::faulty::Faulty;
@@ -28,7 +28,7 @@ const PAIRS: u32 = 8;
 const SEED: u64 = 1;
 const LOSS: f64 = 0.001;
 const SLICE: Duration = Duration::from_millis(50);
-/// Short dialogues of each pair, one every ten seconds.
+/// Number of short dialogues of each pair, one every ten seconds.
 const DIALOGUES: u64 = 40;
 
 fn ms(ms: u64) -> Duration {
@@ -39,13 +39,13 @@ fn transport(pair: u32) -> Params {
     Params {
         extended: pair.is_multiple_of(2),
         checksum: pair % 4 < 2,
-        // On a LAN of one segment nothing is under way for longer; a 7-bit number comes back soon.
+        // On a LAN of one segment no frame lives longer; a 7-bit number is soon reused.
         nsdu_lifetime: ms(20),
         ..Params::lan()
     }
 }
 
-/// What the first station of a pair sends to the second.
+/// Returns the flows from the first station of a pair to the second.
 fn flows(pair: u32) -> Vec<Flow> {
     let request = |reply_octets| Pattern::MaximumRateRequest { reply_octets };
     let lasting = [
@@ -92,7 +92,7 @@ fn host(number: u32) -> Host {
     Host::new(params, if calls { flows(pair) } else { Vec::new() })
 }
 
-/// Writes a capture of so many frames.
+/// Writes a capture of `frames` frames.
 pub(crate) fn write(out: impl Write, frames: u64) -> Result<(), Box<dyn core::error::Error>> {
     let ideal = Ideal::new(IdealParams {
         rate: Some(BitRate::mbps(10)),

@@ -1,11 +1,11 @@
-//! The peer: `tshark -q -z io,stat,0 -r FILE`, which dissects every frame and counts frames and
+//! Reference: `tshark -q -z io,stat,0 -r FILE`, which dissects every frame and counts frames and
 //! octets.
 
 use super::cost::{Cost, children_cpu_seconds, wall_seconds};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What it calls itself, or why it cannot be run.
+/// Returns its version, or the reason why it cannot be run.
 pub(crate) fn version() -> Result<String, String> {
     let output = Command::new("tshark")
         .arg("--version")
@@ -16,7 +16,7 @@ pub(crate) fn version() -> Result<String, String> {
     text.lines().next().map(str::to_owned).ok_or_else(|| "tshark says no version".to_owned())
 }
 
-/// Runs it once over a capture. Its start is part of the cost.
+/// Runs it once over a capture. Its start-up is part of the cost.
 pub(crate) fn run(path: &Path, frames: u64) -> Result<Cost, Box<dyn core::error::Error>> {
     let (wall, cpu) = (wall_seconds(), children_cpu_seconds()?);
     let output = Command::new("tshark")

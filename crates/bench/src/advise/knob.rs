@@ -1,45 +1,45 @@
-//! What can be set at a class 4 transport, the settings that are tried, and which of two settings is
-//! the more conservative.
+//! Parameters of a class 4 transport that can be set, the settings tried, and their order from
+//! conservative to daring.
 
 use crate::scenario::{Acknowledge, Credit, Retransmit, Scenario, Size, Span, Timer, Transport};
 use core::fmt;
 use core::time::Duration;
 use serde::Serialize;
 
-/// Times T1 that are tried, the longest first.
+/// Values tried for T1, in milliseconds, the longest first.
 const TIMES_MS: [u64; 8] = [1_000, 500, 200, 100, 50, 20, 10, 5];
-/// Windows that are tried; beyond 15 they need the extended format.
+/// Windows tried; above 15 they need the extended format.
 const WINDOWS: [u64; 8] = [1, 2, 4, 8, 15, 30, 60, 120];
-/// The widest window of the normal format.
+/// Maximum window of the normal format.
 const NORMAL_WINDOW: u64 = 15;
-/// The sizes that ISO 8073 has for TPDUs.
+/// TPDU sizes of ISO 8073, in octets.
 const TPDUS: [u64; 7] = [128, 256, 512, 1_024, 2_048, 4_096, 8_192];
 
-/// Something that can be set.
+/// Parameter that can be set.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Knob {
-    /// Whether TPDUs have a checksum.
+    /// Checksum of TPDUs.
     Checksum,
-    /// The retransmission time, fixed or adaptive.
+    /// Retransmission time, fixed or adaptive.
     T1,
-    /// DTs that may be outstanding.
+    /// Maximum number of outstanding DTs.
     Window,
-    /// The size of TPDUs.
+    /// Size of TPDUs.
     Tpdu,
-    /// When the window opens again.
+    /// Condition for reopening the window.
     Credit,
-    /// When DTs are acknowledged.
+    /// Condition for acknowledging DTs.
     Acknowledge,
-    /// What is sent again, and when.
+    /// Retransmission policy.
     Retransmit,
-    /// Whether TPDUs share frames.
+    /// Concatenation of TPDUs in one frame.
     Concatenate,
 }
 
 impl Knob {
-    /// Whether it is for the end that receives to decide: when that acknowledges, and how much it lets
-    /// the other end send. What else there is the sender has for itself, or proposes.
+    /// Returns whether the receiver decides about it: the time of acknowledgements, and the credit
+    /// for the sender. All other parameters are the sender's own, or are proposed by it.
     #[must_use]
     pub const fn is_of_receiver(self) -> bool {
         match self {
@@ -64,31 +64,31 @@ impl fmt::Display for Knob {
     }
 }
 
-/// One setting of a knob.
+/// Setting of a parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Setting {
-    /// With or without.
+    /// With or without checksum.
     Checksum(bool),
-    /// T1 is this.
+    /// Fixed T1.
     Fixed(Span),
-    /// T1 follows the round trips, from this on.
+    /// T1 adapts to the round trips, starting with this value.
     Adaptive(Span),
-    /// So many DTs.
+    /// Maximum number of outstanding DTs.
     Window(u64),
-    /// At most so long.
+    /// Maximum TPDU size.
     Tpdu(Size),
-    /// Opened again so.
+    /// Condition for reopening the window.
     Credit(Credit),
-    /// Acknowledged so.
+    /// Condition for acknowledging.
     Acknowledge(Acknowledge),
-    /// Sent again so.
+    /// Retransmission policy.
     Retransmit(Retransmit),
-    /// With or without.
+    /// With or without concatenation.
     Concatenate(bool),
 }
 
 impl Setting {
-    /// How a knob is set at a transport.
+    /// Setting of a parameter in a transport.
     #[must_use]
     pub fn of(knob: Knob, transport: &Transport) -> Self {
         match knob {
@@ -104,7 +104,7 @@ impl Setting {
         }
     }
 
-    /// A transport with this set, and everything else as it was.
+    /// Returns the transport with this setting, and all others unchanged.
     #[must_use]
     pub fn put(self, transport: &Transport) -> Transport {
         let mut set = transport.clone();
@@ -124,7 +124,7 @@ impl Setting {
 }
 
 impl fmt::Display for Setting {
-    /// As a scenario writes it; a T1 that adapts with the time it begins with.
+    /// Writes the setting as in a scenario; an adaptive T1 with its initial value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Checksum(set) | Self::Concatenate(set) => write!(f, "{set}"),
@@ -153,20 +153,20 @@ impl fmt::Display for Setting {
     }
 }
 
-/// What is tried: of each knob its settings, the most conservative first.
+/// Settings to be tried for each parameter, the most conservative first.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Grid {
-    /// Knob by knob, in the order in which they are settled; no knob twice, none without settings.
+    /// Parameters in the order in which they are settled, each once and with at least one setting.
     pub knobs: Vec<(Knob, Vec<Setting>)>,
 }
 
 impl Grid {
-    /// What can be tried for a scenario, its own settings among it.
+    /// Settings that can be tried for a scenario, including its own.
     ///
-    /// The more conservative is: with checksum; T1 that adapts, then the longer; the smaller window;
-    /// the shorter TPDU, which keeps the wire for less time; the fewer buffers promised; the earlier
-    /// acknowledgement; the fewer DTs sent again; one TPDU a frame. There is no setting without checksum where the path damages
-    /// what the FCS passes.
+    /// Of two settings the more conservative is the one with: checksum; adaptive T1, then the
+    /// longer; the smaller window; the shorter TPDU, which occupies the wire for less time; fewer
+    /// promised buffers; the earlier acknowledgement; fewer retransmitted DTs; one TPDU per frame.
+    /// No setting is without checksum if the path damages data undetected by the FCS.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         let own = &scenario.transport;
@@ -198,7 +198,7 @@ impl Grid {
         }
     }
 
-    /// The scenario's own settings, where the grid has them; else the most conservative.
+    /// The scenario's own settings, as far as the grid has them; otherwise the most conservative.
     pub(super) fn own(&self, transport: &Transport) -> Transport {
         let mut own = transport.clone();
         for (knob, settings) in &self.knobs {
@@ -210,13 +210,13 @@ impl Grid {
         own
     }
 
-    /// The last setting of every knob: the least conservative of each.
+    /// The last setting of every parameter: the least conservative.
     pub(super) fn last(&self, transport: &Transport) -> Transport {
         let lasts = self.knobs.iter().filter_map(|(_, settings)| settings.last());
         lasts.fold(transport.clone(), |set, setting| setting.put(&set))
     }
 
-    /// The widest window and the longest TPDU, with everything that mends losses at its best guess.
+    /// The widest window and the longest TPDU, with the presumably best loss recovery.
     pub(super) fn daring(&self, transport: &Transport) -> Transport {
         self.knobs.iter().fold(transport.clone(), |set, (knob, settings)| {
             let of_knob = match knob {
@@ -231,12 +231,12 @@ impl Grid {
     }
 }
 
-/// Whether the path changes data that the FCS passes.
+/// Returns whether the path changes data undetected by the FCS.
 pub(super) fn is_damaging(scenario: &Scenario) -> bool {
     scenario.faults.damage.0 > 0
 }
 
-/// The longest TPDU that the network takes whole, in a frame or in segments.
+/// Longest TPDU that the network carries completely, in a frame or in segments.
 fn most_tpdu_octets(scenario: &Scenario) -> u64 {
     scenario.transport_on(scenario.medium.most_lsdu_octets()).nsdu_octets as u64
 }
@@ -274,10 +274,10 @@ mod tests {
     }
 
     #[test]
-    fn the_checksum_is_not_open_where_damage_passes_the_fcs() {
+    fn the_checksum_is_fixed_if_damage_passes_the_fcs() {
         let text = scenarios::get("bulk").unwrap().text;
         assert_eq!(settings(text, Knob::Checksum), ["true", "false"]);
-        // What the FCS catches is a loss like any other.
+        // Damage detected by the FCS is a loss like any other.
         let corrupt = text.replace("[vary]", "[faults]\ncorrupt = \"1 %\"\n\n[vary]");
         assert_eq!(settings(&corrupt, Knob::Checksum), ["true", "false"]);
         let damage = text.replace("[vary]", "[faults]\ndamage = \"1 %\"\n\n[vary]");
@@ -289,7 +289,7 @@ mod tests {
         // 1,500 octets of data less LLC and CLNP leave 1,496: 1,024 is the longest of the standard.
         let text = scenarios::get("bulk").unwrap().text;
         assert_eq!(settings(text, Knob::Tpdu), ["128 B", "256 B", "512 B", "1024 B"]);
-        // In segments of CLNP any goes: 65,535 octets of a PDU less its header.
+        // In segments of CLNP all sizes fit: 65,535 octets of a PDU less its header.
         let segments = text.replace("[vary]", "[network]\nprotocol = \"clnp\"\n\n[vary]");
         assert_eq!(settings(&segments, Knob::Tpdu)[4..], ["2048 B", "4096 B", "8192 B"]);
     }

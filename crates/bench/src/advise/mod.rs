@@ -1,13 +1,14 @@
-//! Settings of the class 4 transport for a network of one's own.
+//! Advice on the settings of the class 4 transport for the user's own network.
 //!
-//! TR-88-04 ends with every installation having to measure before it can choose: its round trips are
-//! the lower bound of the retransmission timer, and its window a throttle. [`advise`] does that
-//! for a scenario: it tries settings over a grid, in runs that its caller makes, simulated
-//! ([`predicted`]) or live, and tells which to take, on what evidence, and what it could not decide.
+//! TR-88-04 concludes that every installation has to measure before it can choose: its round trips
+//! are the lower bound of the retransmission timer, and its window limits throughput. [`advise`]
+//! does that for a scenario. It tries settings over a grid, in runs made by its caller, simulated
+//! ([`predicted`]) or live, and reports the recommended settings, the evidence, and undecided
+//! questions.
 //!
-//! Bias: the advice is for this scenario. A knob that makes no difference here is put to its
-//! conservative side, not shown to be right. Simulated stations without a profile compute in no time,
-//! so that a checksum costs its octets alone.
+//! Bias: the advice is for this scenario. A parameter that makes no difference here is set to its
+//! conservative side, which is not evidence for it. Simulated stations without a profile compute in
+//! zero time, so a checksum costs only its octets.
 
 mod knob;
 mod objective;
@@ -31,172 +32,173 @@ use std::sync::Arc;
 use std::thread;
 use trials::Trials;
 
-/// Why nothing can be advised.
+/// Reason why no advice is possible.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum AdviceError {
-    /// Nothing goes over class 4.
+    /// No flow uses class 4.
     #[error("no flow of the scenario has service class-4, so that there is nothing to set")]
     NoConnection,
-    /// Nothing can have a throughput of its own.
+    /// No flow has a throughput of its own.
     #[error("throughput: no class-4 flow sends as fast as it can (bulk, maximum-rate-request)")]
     NothingFast,
-    /// Nothing can be missed.
+    /// No flow has a deadline to miss.
     #[error("misses: no flow of the scenario has a deadline")]
     NoDeadline,
-    /// Advice is for one network.
+    /// The study has several points, and advice is for one network.
     #[error("the scenario has {0} points that differ in more than the transport: choose one")]
     ManyPoints(usize),
-    /// There is no such point.
+    /// The study has no such point.
     #[error("there is no point {asked}: the scenario has {points}")]
     NoSuchPoint {
-        /// Which was asked for, from 1.
+        /// Requested number, from 1.
         asked: usize,
-        /// How many there are.
+        /// Number of points.
         points: usize,
     },
 }
 
-/// What to search, and how far.
+/// Parameters of a search.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Order {
-    /// What settings are judged by.
+    /// Objective by which settings are judged.
     pub objective: Objective,
-    /// What is tried.
+    /// Settings to be tried.
     pub grid: Grid,
-    /// The most runs in all.
+    /// Maximum number of runs in total.
     pub budget: u64,
-    /// The most replications of one setting; at least two show anything.
+    /// Maximum number of replications of one setting; at least two are needed for any result.
     pub replications: usize,
-    /// The same, if more, of settings that may still be better than the advice by more than is
-    /// tolerable.
+    /// Maximum number of replications, if larger, of settings that may still be better than the
+    /// advice by more than the tolerance.
     pub in_play: usize,
-    /// The confidence of each race, and of every interval that is told.
+    /// Confidence level of each race, and of every reported interval.
     pub level: f64,
 }
 
-/// A run to be made: these settings in this replication.
+/// Requested run: settings and replication.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trial {
-    /// The point, with the settings to try.
+    /// Point with the settings to try.
     pub point: Point,
-    /// Which replication; its chance is that of the same replication of all settings.
+    /// Index of the replication; it shares its random numbers with the same replication of all
+    /// settings.
     pub replication: u64,
-    /// What it is for.
+    /// Purpose of the run.
     pub part: Part,
 }
 
-/// What a run is for.
+/// Purpose of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
-    /// To find settings. Where time is short, some of it has to be kept for the proof.
+    /// To find settings. If time is limited, some of it must be kept for the proof.
     Search,
-    /// To judge what was found.
+    /// To judge the settings found.
     Proof,
 }
 
-/// How a search ended.
+/// Reason for the end of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// No knob moves any more.
+    /// No parameter changes any more.
     Settled,
-    /// All runs of the budget were made before.
+    /// The budget of runs was exhausted.
     Budget,
-    /// Whoever makes the runs made no more.
+    /// The caller made no more runs.
     Stopped,
 }
 
-/// What to set, and why.
+/// Recommended settings, with evidence.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Advice {
-    /// What it was judged by.
+    /// Objective by which they were judged.
     pub objective: Objective,
-    /// The transport as advised.
+    /// Transport as recommended.
     pub transport: Transport,
-    /// What came of it.
+    /// Results of the recommended settings.
     pub advised: Outcome,
-    /// What came of the scenario's own settings.
+    /// Results of the scenario's own settings.
     pub own: Outcome,
-    /// What the scenario's own settings are against those advised.
+    /// Verdict on the scenario's own settings, compared with those recommended.
     pub own_verdict: Verdict,
-    /// Knob by knob, all others as advised.
+    /// Evidence for each parameter, all others as recommended.
     pub evidence: Vec<Evidence>,
-    /// Where the search ended, if that was not shown to be better than the scenario's own settings.
+    /// End point of the search, if it was not shown to be better than the scenario's own settings.
     pub unproved: Option<Unproved>,
-    /// Whether the path changes data that the FCS passes, so that the checksum is needed.
+    /// True if the path changes data undetected by the FCS, so that the checksum is needed.
     pub is_damaging: bool,
-    /// The confidence.
+    /// Confidence level.
     pub level: f64,
-    /// Runs that were made.
+    /// Number of runs made.
     pub runs: u64,
-    /// Settings that were tried.
+    /// Number of settings tried.
     pub tried: usize,
-    /// How the search ended.
+    /// Reason for the end of the search.
     pub ended: Ended,
 }
 
-/// Settings that the search took for the best, and that were not shown to be.
+/// Settings that appeared best in the search, without being shown to be.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Unproved {
     /// The settings.
     pub transport: Transport,
-    /// What came of them.
+    /// Results.
     pub outcome: Outcome,
 }
 
-/// What came of some settings, over replications that the search has not seen.
+/// Results of some settings, over replications that the search did not use.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Outcome {
-    /// What each criterion came to; without any where none was run.
+    /// Value of each criterion; empty without runs.
     pub values: Vec<Told>,
-    /// Replications.
+    /// Number of replications.
     pub runs: u64,
-    /// Messages with a deadline, over all replications.
+    /// Number of messages with a deadline, over all replications.
     pub judged: u64,
 }
 
-/// What was found of one knob.
+/// Evidence for one parameter.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Evidence {
-    /// The knob.
+    /// Parameter.
     pub knob: Knob,
-    /// Its setting as advised.
+    /// Recommended setting.
     pub advised: Setting,
-    /// Each of its settings.
+    /// Results of each of its settings.
     pub tried: Vec<Tried>,
 }
 
-/// One setting of a knob, all other knobs as advised.
+/// One setting of a parameter, with all other parameters as recommended.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tried {
-    /// The setting.
+    /// Setting.
     pub setting: Setting,
-    /// What came of it.
+    /// Results.
     pub outcome: Outcome,
-    /// By how much it is worse than the advised one in each criterion, over pairs of runs with the
-    /// same chance; none of fewer than two.
+    /// Amount by which it is worse than the recommended setting in each criterion, over pairs of
+    /// runs with common random numbers; `None` with fewer than two pairs.
     pub differences: Vec<Option<Estimate>>,
-    /// What it is against the advised one.
+    /// Verdict compared with the recommended setting.
     pub verdict: Verdict,
-    /// Whether it is not shown not to be better by more than is tolerable.
+    /// True unless it is shown that it is not better by more than the tolerance.
     pub may_gain: bool,
 }
 
 impl Evidence {
-    /// The settings of which it was not shown what they are against the advised one.
+    /// Settings whose comparison with the recommended one is undecided.
     pub fn undecided(&self) -> impl Iterator<Item = &Tried> {
         self.tried.iter().filter(|tried| tried.verdict == Verdict::Undecided)
     }
 }
 
-/// The one point of a study that advice is for. Points that differ in the transport alone are one,
-/// since that is what is advised on.
+/// Selects the point of a study for the advice. Points that differ only in the transport count as
+/// one, because the transport is the subject of the advice.
 ///
 /// # Errors
-/// Where nothing goes over class 4, where there are several and none was chosen, by its number from 1,
-/// and where there is no such one.
+/// Fails if no flow uses class 4, if there are several points and none was chosen (by its number
+/// from 1), or if the chosen one does not exist.
 pub fn point_of(study: &Study, chosen: Option<usize>) -> Result<Point, AdviceError> {
-    // What varies is the same for all.
+    // The varied transport is the same for all.
     let lan = |point: &Point| Scenario { transport: Transport::lan(), ..point.scenario.clone() };
     let has_connection =
         |point: &Point| point.scenario.flows.iter().any(|flow| flow.service == Service::Class4);
@@ -223,11 +225,11 @@ pub fn point_of(study: &Study, chosen: Option<usize>) -> Result<Point, AdviceErr
     Ok(point)
 }
 
-/// Searches for the settings to advise. `run` makes runs and hands their samples back in order; with
-/// fewer than it was asked for the part that they are for ends with what there is.
+/// Searches for the settings to recommend. `run` makes runs and returns their samples in order; if
+/// it returns fewer than requested, their part of the search ends with the results so far.
 ///
 /// # Errors
-/// Those of `run`, and where the scenario has nothing to advise on.
+/// Errors of `run`, and a scenario without anything to advise on.
 pub fn advise<E: From<AdviceError>>(
     point: &Point,
     order: &Order,
@@ -268,24 +270,24 @@ pub fn advise<E: From<AdviceError>>(
     })
 }
 
-/// Whether runs may differ in more than what a few of them show.
+/// Returns whether runs may differ in ways that a few of them do not show.
 fn has_chance(scenario: &Scenario) -> bool {
     let is_random = |flow: &Flow| matches!(flow.pattern, Pattern::Poisson { .. });
     let has_traffic = scenario.background.is_some() || scenario.flows.iter().any(is_random);
     has_traffic || scenario.faults != Faults::NONE
 }
 
-/// The scenario with the advice filled in.
+/// The scenario with the recommended settings.
 #[must_use]
 pub fn advised(point: &Point, advice: &Advice) -> Scenario {
     Scenario { transport: advice.transport.clone(), ..point.scenario.clone() }
 }
 
-/// Simulates trials on several threads. Samples come in the order of the trials; once `stop` is set,
-/// fewer of them.
+/// Simulates trials on several threads. Samples come in the order of the trials; once `stop` is
+/// set, fewer of them.
 ///
 /// # Errors
-/// That of the first run that cannot be made.
+/// The error of the first run that cannot be made.
 pub fn predicted(
     trials: &[Trial],
     jobs: usize,

@@ -1,4 +1,4 @@
-//! What settings are judged by.
+//! Objectives by which settings are judged.
 
 use super::AdviceError;
 use crate::analysis::Unit;
@@ -6,33 +6,34 @@ use crate::scenario::{Flow, Pattern, Scenario, Service};
 use core::fmt;
 use serde::Serialize;
 
-/// What settings are to make good.
+/// Objective.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Objective {
-    /// Most user data in its time, of flows that send as fast as they can.
+    /// Maximum throughput of the flows that send as fast as they can.
     Throughput,
-    /// The least delay, or response, that 99 % of the messages do not exceed.
+    /// Minimum of the 99th percentile of delay, or response.
     P99,
-    /// The fewest deadlines missed; among those that are equal the least p99.
+    /// Minimum number of missed deadlines; if equal, minimum p99.
     Misses,
 }
 
-/// One number that settings are judged by.
+/// Number by which settings are judged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Criterion {
-    /// Messages with a deadline that missed it, to all of them.
+    /// Share of the messages with a deadline that missed it.
     Missed,
-    /// Of the class 4 flows (those with deadlines, if any has one) the worst 99th percentile of the
-    /// delay, or response. Messages that never arrive count as late as the run is long.
+    /// The worst 99th percentile of delay, or response, of the class 4 flows (those with deadlines,
+    /// if any has one). A message that never arrives counts as late as the run is long.
     P99,
-    /// The sum over the class 4 flows that send as fast as they can.
+    /// Sum over the class 4 flows that send as fast as they can.
     Throughput,
 }
 
 impl Objective {
-    /// What a scenario is about: its deadlines if it has some, else its bulk transfers, else delay.
+    /// Objective of a scenario: its deadlines if it has some, otherwise its bulk transfers,
+    /// otherwise delay.
     #[must_use]
     pub fn of(scenario: &Scenario) -> Self {
         match scenario {
@@ -42,7 +43,7 @@ impl Objective {
         }
     }
 
-    /// The numbers to judge by; a later one counts where the earlier show no difference.
+    /// Criteria in order; a later one counts if the earlier ones show no difference.
     #[must_use]
     pub const fn criteria(self) -> &'static [Criterion] {
         match self {
@@ -52,7 +53,7 @@ impl Objective {
         }
     }
 
-    /// Whether a scenario can be judged by it.
+    /// Checks that a scenario can be judged by it.
     pub(super) fn check(self, scenario: &Scenario) -> Result<(), AdviceError> {
         if !scenario.flows.iter().any(|flow| flow.service == Service::Class4) {
             return Err(AdviceError::NoConnection);
@@ -76,14 +77,14 @@ impl fmt::Display for Objective {
     }
 }
 
-/// Whether a flow sends over a connection as fast as it can.
+/// Returns whether a flow sends over a connection as fast as it can.
 pub(super) fn is_fast(flow: &Flow) -> bool {
     let is_fast = matches!(flow.pattern, Pattern::Bulk { .. } | Pattern::MaximumRateRequest { .. });
     is_fast && flow.service == Service::Class4
 }
 
 impl Criterion {
-    /// What tables call it.
+    /// Name in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -93,7 +94,7 @@ impl Criterion {
         }
     }
 
-    /// Its unit.
+    /// Unit.
     #[must_use]
     pub const fn unit(self) -> Unit {
         match self {
@@ -103,7 +104,7 @@ impl Criterion {
         }
     }
 
-    /// How much worse one value is than another; below zero where it is better.
+    /// Amount by which one value is worse than another; negative if it is better.
     #[must_use]
     pub const fn excess(self, value: f64, than: f64) -> f64 {
         match self {
@@ -120,7 +121,7 @@ mod tests {
     use crate::scenarios;
 
     #[test]
-    fn scenarios_are_judged_by_what_they_are_about() {
+    fn the_objective_follows_from_the_scenarios_flows() {
         let of = |name: &str| {
             let text = scenarios::get(name).unwrap().text;
             Objective::of(load(text, name).unwrap().scenario())

@@ -1,9 +1,9 @@
-//! What came of runs, one by one and together.
+//! Scores of runs, single and combined.
 //!
-//! A share and a rate of several runs is the mean of theirs. A quantile is that of all their messages
-//! together, as `predict` tells it: the mean of the quantiles of short runs is something else where few
-//! messages of a run lie beyond them. Its interval comes from sections: the same quantile of the messages
-//! of some of the runs, of each as of the others.
+//! A share or a rate of several runs is the mean of theirs. A quantile is that of all their
+//! messages together, as in `predict`: the mean of the quantiles of short runs differs if few
+//! messages of a run lie beyond them. Its interval comes from sections: the same quantile of the
+//! messages of equally many runs each.
 
 use super::objective::{Criterion, is_fast};
 use crate::layout::patience;
@@ -14,45 +14,45 @@ use stats::summary::Summary;
 use std::collections::BinaryHeap;
 use wire::time::nanos;
 
-/// The most sections of the runs that a quantile is taken of: with 20 the t quantile is within 7 % of
-/// the normal one, and each has as many runs as there can be.
+/// Maximum number of sections for a quantile: with 20 the t quantile is within 7 % of the normal
+/// one, and each section has as many runs as possible.
 const MOST_SECTIONS: usize = 20;
 
-/// What came of one run, as far as criteria ask.
+/// Score of one run, for all criteria.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Score {
-    /// Messages with a deadline that missed it, to all of them.
+    /// Share of the messages with a deadline that missed it.
     missed: f64,
-    /// Messages with a deadline.
+    /// Number of messages with a deadline.
     pub(super) judged: u64,
-    /// Of the flows that send as fast as they can, in all.
+    /// Total rate of the flows that send as fast as they can.
     bits_per_second: f64,
-    /// Of each flow of which the delay, or response, counts.
+    /// Delays of each flow whose delay, or response, counts.
     delays: Vec<Delays>,
 }
 
-/// How late the messages of a flow came in one run.
+/// Delays of the messages of a flow in one run.
 #[derive(Clone, PartialEq, Debug)]
 struct Delays {
-    /// All messages, those included that never arrived.
+    /// Number of messages, including those that never arrived.
     judged: u64,
-    /// What counts for one that never arrived.
+    /// Delay assigned to a message that never arrived.
     never_ns: u64,
-    /// The spans and how often there was each, the longest first.
+    /// Spans and their counts, the longest first.
     longest_first: Vec<(u64, u64)>,
 }
 
-/// A number with half the width of its interval, if it has one.
+/// Value with the half-width of its interval, if it has one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Told {
-    /// The number.
+    /// Value.
     pub value: f64,
-    /// Half the width of its interval; none of a single run.
+    /// Half-width of its interval; `None` for a single run.
     pub half_width: Option<f64>,
 }
 
 impl Score {
-    /// What a run came to.
+    /// Score of a run.
     #[must_use]
     pub fn of(scenario: &Scenario, sample: &Sample) -> Self {
         let flows = || {
@@ -68,7 +68,7 @@ impl Score {
         let of_delay = flows().filter(|(flow, _)| connected(flow) && (!some || is_urgent(flow)));
         let fast = flows().filter(|(flow, _)| is_fast(flow));
         Self {
-            // Who never came to send has missed everything.
+            // A flow that never started sending has missed everything.
             missed: if judged == 0 { 1.0 } else { missed as f64 / judged as f64 },
             judged,
             bits_per_second: fast.map(|(flow, of)| rate(scenario, flow, of, sample)).sum(),
@@ -81,7 +81,7 @@ impl Delays {
     fn of(scenario: &Scenario, flow: &Flow, found: &FlowSample) -> Self {
         let spans = if flow.pattern.is_answered() { &found.response } else { &found.delay };
         Self {
-            // A run in which there was nothing to judge counts as one message that never came.
+            // A run without messages to judge counts as one message that never arrived.
             judged: found.judged().max(spans.count).max(1),
             never_ns: nanos(scenario.stop.after.0 + patience(scenario)),
             longest_first: spans.classes.iter().rev().copied().collect(),
@@ -94,7 +94,7 @@ impl Delays {
     }
 }
 
-/// User bits over their time; of a transfer that did not end over the whole of the run.
+/// User bits over their time; for an unfinished transfer over the whole run.
 fn rate(scenario: &Scenario, flow: &Flow, found: &FlowSample, sample: &Sample) -> f64 {
     let is_cut_short = found.end.as_ref().is_some_and(|end| !end.orderly);
     let is_whole = found.done || (scenario.messages_of(flow).is_none() && !is_cut_short);
@@ -104,8 +104,8 @@ fn rate(scenario: &Scenario, flow: &Flow, found: &FlowSample, sample: &Sample) -
     }
 }
 
-/// What 99 % of the messages of some runs do not exceed, those included that never arrived: of the
-/// flow of which it is the longest.
+/// The 99th percentile over the messages of some runs, including those that never arrived, of the
+/// flow for which it is the longest.
 fn p99_ns(scores: &[&Score]) -> f64 {
     let flows = scores.iter().map(|score| score.delays.len()).max().unwrap_or(0);
     let of_flow = |flow: usize| {
@@ -115,7 +115,7 @@ fn p99_ns(scores: &[&Score]) -> f64 {
     (0..flows).map(of_flow).fold(0.0, f64::max)
 }
 
-/// From the longest down, since there are few beyond: the runs' spans are merged as far as that.
+/// Merges the runs' spans from the longest down to the percentile, because few lie beyond it.
 fn p99_of_flow(runs: &[&Delays]) -> u64 {
     let judged: u64 = runs.iter().map(|run| run.judged).sum();
     let rank = (judged * 99).div_ceil(100);
@@ -142,7 +142,7 @@ fn p99_of_flow(runs: &[&Delays]) -> u64 {
 }
 
 impl Criterion {
-    /// What some runs came to together; none of none.
+    /// Combined value of some runs; `None` without runs.
     #[must_use]
     pub fn together(self, scores: &[&Score]) -> Option<f64> {
         let mean = |of: fn(&Score) -> f64| {
@@ -156,7 +156,8 @@ impl Criterion {
         }
     }
 
-    /// How many sections so many runs make: each is one where the whole is the mean of the runs.
+    /// Number of sections of `runs` runs: one per run if the combined value is the mean of the
+    /// runs.
     const fn sections(self, runs: usize) -> usize {
         match self {
             Self::P99 if runs > MOST_SECTIONS => MOST_SECTIONS,
@@ -164,7 +165,7 @@ impl Criterion {
         }
     }
 
-    /// The same of each section of the runs.
+    /// Combined value of each section of the runs.
     fn by_section(self, scores: &[&Score]) -> Vec<f64> {
         let sections = self.sections(scores.len());
         let section = |number: usize| {
@@ -174,7 +175,7 @@ impl Criterion {
         (0..sections).filter_map(section).collect()
     }
 
-    /// What some runs came to together, with its interval.
+    /// Combined value of some runs, with its interval.
     #[must_use]
     pub fn told(self, scores: &[&Score], level: f64) -> Option<Told> {
         let value = self.together(scores)?;
@@ -183,7 +184,7 @@ impl Criterion {
         Some(Told { value, half_width })
     }
 
-    /// By how much some runs are worse than others of the same chance, section by section.
+    /// Amount by which some runs are worse than others with common random numbers, by sections.
     #[must_use]
     pub fn difference(self, one: &[&Score], other: &[&Score], level: f64) -> Option<Estimate> {
         let excess = self.excess(self.together(one)?, self.together(other)?);
@@ -218,13 +219,13 @@ mod tests {
         }
         let mut sample = run(&point, "", 0).unwrap();
         let before = p99(&point, &[&sample]);
-        // Status and poll are due together: a status of 42 + 200 octets at 0.8 us keeps its station
-        // for 193.6 us and a gap of 9.6 us, and then the answer of 42 + 400 octets takes 353.6 us
-        // and 5 us of cable. Quantiles are true to 1 %.
+        // Status and poll are due together: a status of 42 + 200 octets at 0.8 us occupies its
+        // station for 193.6 us and a gap of 9.6 us, and then the answer of 42 + 400 octets takes
+        // 353.6 us and 5 us of cable. Quantiles are accurate to 1 %.
         assert!((before - 561.8e3).abs() < 5.6e3, "{before}");
         let status = sample.flows.iter_mut().find(|flow| flow.name == "status").unwrap();
         status.sent += status.sent;
-        // 1 s, and 1.9 s of patience.
+        // 1 s, and 1.9 s for late messages.
         assert_eq!(p99(&point, &[&sample]), 2.9e9);
     }
 
@@ -243,7 +244,7 @@ mod tests {
         assert!((value(&sample) - 8e6 / 30.0).abs() < 1e-6);
     }
 
-    /// A run with a delay of so many spans each; some more were lost.
+    /// Run with the given delays and their counts; `lost` more messages were lost.
     fn delays(longest_first: &[(u64, u64)], lost: u64) -> Score {
         let arrived: u64 = longest_first.iter().map(|(_, times)| times).sum();
         let (judged, never_ns) = (arrived + lost, 1_000_000);
@@ -252,19 +253,19 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_is_that_of_all_messages_and_not_the_mean_of_the_runs() {
+    fn a_quantile_is_taken_over_all_messages_of_all_runs() {
         let check = |scores: &[Score], expected: f64| {
             let scores: Vec<&Score> = scores.iter().collect();
             assert_eq!(Criterion::P99.together(&scores), Some(expected));
         };
         let quiet = delays(&[(10, 99), (7, 1)], 0);
         check(core::slice::from_ref(&quiet), 10.0);
-        // Of 100 messages one may lie beyond: the second from the top is told.
+        // Of 100 messages one may lie beyond: the second largest is reported.
         check(&[delays(&[(90, 1), (80, 1), (10, 98)], 0)], 80.0);
-        // Of 200 two may: 80 is the third, and the mean of the two runs would be 45.
+        // Of 200 two may lie beyond: 80 is the third, and the mean of the two runs would be 45.
         check(&[quiet.clone(), delays(&[(91, 1), (90, 1), (80, 1), (10, 97)], 0)], 80.0);
         check(&[quiet.clone(), delays(&[(90, 1), (80, 1), (10, 98)], 0)], 10.0);
-        // What was lost is the latest: one of two that may be beyond, or one too many.
+        // A lost message counts as the latest: one of two that may lie beyond, or one too many.
         check(&[quiet.clone(), delays(&[(90, 1), (80, 1), (10, 97)], 1)], 80.0);
         check(&[quiet, delays(&[(10, 97)], 3)], 1e6);
         assert_eq!(Criterion::P99.together(&[]), None);
@@ -272,8 +273,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_quantile_comes_from_sections_of_the_runs() {
-        // 40 runs of 100 messages make 20 sections of two, of runs k and k + 20. In the odd ones three
-        // of 200 messages took 30, which is in all 30 of 4,000; 40 may lie beyond.
+        // 40 runs of 100 messages make 20 sections of two, of runs k and k + 20. In the odd
+        // sections three of 200 messages took 30, in total 30 of 4,000; 40 may lie beyond.
         let slow = |run: u64| if run.is_multiple_of(2) { 0 } else { 1 + u64::from(run < 20) };
         let runs: Vec<Score> =
             (0..40).map(|run| delays(&[(30, slow(run)), (10, 100 - slow(run))], 0)).collect();
@@ -284,7 +285,7 @@ mod tests {
         let expected = 2.093 * (4_000.0_f64 / 19.0 / 20.0).sqrt();
         assert!((told.half_width.unwrap() / expected - 1.0).abs() < 1e-3, "{told:?}");
         assert_eq!(Criterion::P99.told(&runs[..1], 0.95).unwrap().half_width, None);
-        // The difference of something from itself is none, run by run.
+        // The difference of a sample from itself is zero, run by run.
         let none = Criterion::P99.difference(&runs, &runs, 0.95).unwrap();
         assert_eq!((none.mean, none.half_width, none.n), (0.0, 0.0, 20));
     }

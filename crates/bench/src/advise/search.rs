@@ -1,77 +1,81 @@
-//! The search: knob by knob, each a race of its settings; then proof on runs of its own.
+//! Search: parameter by parameter, each a race of its settings; then a proof on separate runs.
 //!
-//! A race gives every setting a few replications, keeps the better half with twice as many, and so on
-//! until nothing is open or each has the most replications (successive halving: Karnin, Koren and
-//! Somekh, 2013). The search begins three times: at the scenario's settings, at daring ones, and at the
-//! far end of every knob, since one knob may be worth nothing before another is turned. Half of the runs
-//! are for that.
+//! A race gives every setting a few replications, keeps the better half with twice as many, and so
+//! on until nothing is open or each has the maximum number of replications (successive halving:
+//! Karnin, Koren and Somekh, 2013). The search starts three times: at the scenario's settings, at
+//! daring ones, and at the far end of every parameter, because one parameter may have no effect
+//! before another is changed. It uses half of the runs.
 //!
-//! The best of many noisy means is partly the luckiest. So what was found is then run with other
-//! chance, and held against the scenario's own settings: unless it is shown to be better, these are
-//! gone on from. Then every setting of every knob challenges that. Those that may still be better by more
-//! than is tolerable stay in play, each time with twice the replications, until one of them is shown to
-//! be better, and moved to, or none is left: a setting is not given up since it looks worse so far, but
-//! since it is shown to be worse, or to be better by so little that it does not matter (an indifference
-//! zone, as Kim and Nelson have it, 2001). Looking k times costs confidence: look k has 1 / (k (k + 1)) of
-//! the error that is allowed, which over all looks is 1. Where the runs do not suffice, it is told which
-//! settings are still in play. At last each knob goes to its most conservative setting that costs
-//! little, and the numbers that are told come from these runs alone.
+//! The best of many noisy means is partly the luckiest. So the settings found are then run with
+//! fresh random numbers and compared with the scenario's own settings; the proof continues from the
+//! latter unless the former are shown to be better. Then every setting of every parameter is
+//! compared with the current ones. Those that may still be better by more than the tolerance stay
+//! in play, each time with twice the replications, until one of them is shown to be better and
+//! becomes current, or none is left. A setting is dropped only when it is shown to be worse, or to
+//! be better by so little that it does not matter (an indifference zone: Kim and Nelson, 2001).
+//! Repeated looks cost confidence: look k gets 1 / (k (k + 1)) of the allowed error, which adds up
+//! to 1 over all looks. If the runs do not suffice, the settings still in play are reported.
+//! Finally each parameter goes to its most conservative setting that costs little. The reported
+//! numbers come from these runs alone.
 //!
-//! Not found: settings that are good only together and lie on no way from these starts.
+//! Not found: settings that are good only together and lie on no path from these starts.
 
 use super::knob::{Grid, Knob, Setting};
 use super::trials::{INDIFFERENCE, TOLERABLE, Trials, Verdict};
 use super::{Evidence, Tried};
 use crate::scenario::Transport;
 
-/// Replications that every setting gets first.
+/// Initial number of replications of every setting.
 const FIRST: usize = 3;
-/// The same where there is chance: what befalls one run in three shows up in nine with 97 %
-/// (1 - (2/3)^9), and in three with 70 %. Before that neither equal nor worse means much.
+/// Initial number with randomness: an effect in one run of three shows up in nine runs with 97 % (1
+/// - (2/3)^9), and in three with 70 %. With fewer runs, neither equal nor worse means much.
 const FIRST_BY_CHANCE: usize = 9;
-/// By how much the replications grow while something is open.
+/// Growth factor of the replications while a comparison is open.
 const GROWTH: usize = 2;
-/// Times that every knob is gone through at the most.
+/// Maximum number of passes over all parameters.
 const MOST_PASSES: usize = 5;
-/// Moves of the proof at the most; each is to what is shown to be better, or to the conservative side.
+/// Maximum number of moves of the proof; each is to a setting shown to be better, or to the
+/// conservative side.
 const MOST_MOVES: usize = 12;
 
-/// A search under way.
+/// Search in progress.
 pub(super) struct Search<'a, 't, E> {
     pub(super) grid: &'a Grid,
     pub(super) trials: Trials<'t, E>,
-    /// The confidence of a race as a whole.
+    /// Confidence level of a race as a whole.
     pub(super) level: f64,
-    /// The most replications of one setting.
+    /// Maximum number of replications of one setting.
     pub(super) most: usize,
-    /// The same of settings that are in play.
+    /// Maximum number of replications of settings in play.
     pub(super) in_play: usize,
-    /// Whether there is chance that may not show in the first replications: faults, other traffic.
+    /// True if there is randomness that may not show in the first replications: faults, other
+    /// traffic.
     pub(super) has_chance: bool,
 }
 
-/// What was found on runs of its own.
+/// Result of the separate runs.
 pub(super) struct Proof {
-    /// The number of the settings to advise.
+    /// Number of the settings to recommend.
     pub(super) advised: usize,
-    /// Each knob beside them.
+    /// Evidence for each parameter.
     pub(super) evidence: Vec<Evidence>,
-    /// The number of those that the search ended at and that are not shown to be better than the
-    /// scenario's own.
+    /// Number of the settings at which the search ended, if they are not shown to be better than
+    /// the scenario's own.
     pub(super) unproved: Option<usize>,
 }
 
-/// Settings that differ from the best known in one knob.
+/// Settings that differ from the best known ones in one parameter.
 struct Challenger {
     which: usize,
-    /// How many settings the knob has.
+    /// Number of settings of the parameter.
     among: usize,
-    /// By how much it has to be better, relatively, to be moved to.
+    /// Relative improvement required for a move to it.
     beyond: f64,
 }
 
 impl<E> Search<'_, '_, E> {
-    /// The number of settings that no single knob makes better, as far as the search saw.
+    /// Number of the settings that no change of a single parameter improves, as far as the search
+    /// saw.
     pub(super) fn explore(&mut self, own: &Transport) -> Result<usize, E> {
         let starts = [self.grid.own(own), self.grid.daring(own), self.grid.last(own)];
         let share = self.trials.left() / (2 * starts.len() as u64);
@@ -88,7 +92,7 @@ impl<E> Search<'_, '_, E> {
         Ok(if self.trials.gains(best, own) { best } else { own })
     }
 
-    /// Turns one knob after the other to its best setting.
+    /// Sets one parameter after the other to its best setting.
     fn descend(&mut self, start: usize) -> Result<usize, E> {
         let mut at = start;
         for _ in 0..MOST_PASSES {
@@ -96,7 +100,7 @@ impl<E> Search<'_, '_, E> {
             for place in 0..self.grid.knobs.len() {
                 let rivals = self.rivals(at, place);
                 let leader = self.race(&rivals)?;
-                // A move that gains nothing is one that another pass takes back.
+                // A move without gain could be undone by the next pass.
                 if self.trials.gains(leader, at) {
                     at = leader;
                 }
@@ -111,14 +115,14 @@ impl<E> Search<'_, '_, E> {
         Ok(at)
     }
 
-    /// The settings that differ from some in one knob at the most.
+    /// Settings that differ from the current ones in at most one parameter.
     fn rivals(&mut self, at: usize, place: usize) -> Vec<usize> {
         let Some((_, settings)) = self.grid.knobs.get(place) else { return vec![at] };
         let transport = self.trials.transport(at).clone();
         settings.iter().map(|setting| self.trials.number(setting.put(&transport))).collect()
     }
 
-    /// The best of some; the first where nothing was run.
+    /// Best of some settings; the first if no runs were made.
     fn race(&mut self, rivals: &[usize]) -> Result<usize, E> {
         let mut alive = rivals.to_vec();
         let mut replications = self.first();
@@ -140,29 +144,30 @@ impl<E> Search<'_, '_, E> {
         }
     }
 
-    /// Replications that every setting gets first.
+    /// Initial number of replications of every setting.
     fn first(&self) -> usize {
         if self.has_chance { FIRST_BY_CHANCE.min(self.most) } else { FIRST.min(self.most) }
     }
 
-    /// The confidence of one comparison among so many settings (Bonferroni).
+    /// Confidence level of one comparison among `rivals` settings (Bonferroni).
     fn each(&self, rivals: usize) -> f64 {
         1.0 - (1.0 - self.level) / rivals.saturating_sub(1).max(1) as f64
     }
 
-    /// The confidence of one of so many comparisons at this look, from 1, of as many as it takes.
+    /// Confidence level of one of `rivals` comparisons at this look, from 1, of an unlimited number
+    /// of looks.
     fn at_look(&self, look: usize, rivals: usize) -> f64 {
         1.0 - (1.0 - self.each(rivals)) / (look * (look + 1)) as f64
     }
 
-    /// Judges what was found on runs of its own.
+    /// Judges the settings found on separate runs.
     pub(super) fn prove(&mut self, found: usize, own: &Transport) -> Result<Proof, E> {
         let on_grid = self.trials.number(self.grid.own(own));
         let own = self.trials.number(own.clone());
         self.trials.prove();
-        // Nobody should change what is not shown to be worse.
+        // The scenario's own settings are kept unless they are shown to be worse.
         let is_proved = self.is_worse(own, found)?;
-        // A quarter is kept to tell what every setting is against the advice.
+        // A quarter is reserved to compare every setting with the advice.
         self.trials.reserve(self.trials.left() / 4);
         let advised = self.improve(if is_proved { found } else { on_grid })?;
         self.trials.reserve(0);
@@ -171,7 +176,8 @@ impl<E> Search<'_, '_, E> {
         Ok(Proof { advised, evidence: self.evidence(advised), unproved })
     }
 
-    /// Whether the one is shown to be worse than the other, with as many runs as that takes or may.
+    /// Returns whether one setting is shown to be worse than another, with as many runs as needed
+    /// or allowed.
     fn is_worse(&mut self, one: usize, other: usize) -> Result<bool, E> {
         let mut replications = self.first();
         for look in 1.. {
@@ -186,8 +192,8 @@ impl<E> Search<'_, '_, E> {
         Ok(false)
     }
 
-    /// Moves to what is shown to be better by one knob, and then to the conservative side, until
-    /// there is nothing to move to.
+    /// Moves to settings shown to be better in one parameter, and then to the conservative side,
+    /// until no move is left.
     fn improve(&mut self, start: usize) -> Result<usize, E> {
         let (mut reference, mut at) = (start, start);
         for _ in 0..MOST_MOVES {
@@ -207,8 +213,8 @@ impl<E> Search<'_, '_, E> {
         Ok(at)
     }
 
-    /// Every setting of every knob against some settings, each with the confidence of its comparison
-    /// and what is too little for it to be moved to.
+    /// Every setting of every parameter as a challenger, each with the confidence of its comparison
+    /// and the improvement required for a move.
     fn challengers(&mut self, at: usize) -> Vec<Challenger> {
         let mut challengers = Vec::new();
         for (place, (knob, _)) in self.grid.knobs.iter().enumerate() {
@@ -221,8 +227,8 @@ impl<E> Search<'_, '_, E> {
         challengers
     }
 
-    /// What is shown to be better than some settings by one knob: the best of it. None where nothing is
-    /// in play any more, or the runs do not suffice.
+    /// Best of the settings shown to be better in one parameter. `None` if nothing is in play any
+    /// more, or the runs do not suffice.
     fn challenge(&mut self, at: usize) -> Result<Option<usize>, E> {
         let mut open = self.challengers(at);
         let mut replications = self.first();
@@ -257,8 +263,8 @@ impl<E> Search<'_, '_, E> {
         Ok(None)
     }
 
-    /// Keeps of those in play the best for which half of the runs that are left suffice: the other half
-    /// is for what comes after.
+    /// Keeps the best settings in play that half of the remaining runs suffice for; the other half
+    /// is for later steps.
     fn afford(&self, open: &mut Vec<Challenger>, at: usize, replications: usize) {
         let missing = |one: usize| replications.saturating_sub(self.trials.count(one)) as u64;
         let mut affordable = (self.trials.spendable() / 2).saturating_sub(missing(at));
@@ -272,8 +278,8 @@ impl<E> Search<'_, '_, E> {
         open.retain(|rival| kept.contains(&rival.which));
     }
 
-    /// Runs every setting of every knob beside the advised ones, until it is decided what each is
-    /// against them or it has the most replications.
+    /// Runs every setting of every parameter in comparison with the recommended ones, until each
+    /// comparison is decided or the setting has the maximum number of replications.
     fn gather(&mut self, advised: usize, own: usize) -> Result<(), E> {
         let mut replications = self.first();
         let mut open = self.challengers(advised);
@@ -299,8 +305,8 @@ impl<E> Search<'_, '_, E> {
         Ok(())
     }
 
-    /// Goes to the most conservative setting of each knob that costs little against some others; with
-    /// the checksum, unless it is shown to cost more than is tolerable.
+    /// Moves each parameter to its most conservative setting that costs little compared with
+    /// `reference`; with the checksum, unless it is shown to cost more than the tolerance.
     fn settle(&mut self, at: usize, reference: usize) -> Result<usize, E> {
         let mut at = at;
         for (knob, settings) in &self.grid.knobs {
@@ -308,7 +314,7 @@ impl<E> Search<'_, '_, E> {
             let own = Setting::of(*knob, &transport);
             for setting in settings.iter().take_while(|setting| **setting != own) {
                 let rival = self.trials.number(setting.put(&transport));
-                // What differs seldom looks equal in few runs, and equal is what is looked for.
+                // Rare differences look equal in few runs, and equality is the criterion here.
                 let replications = if self.has_chance { self.most } else { self.first() };
                 self.trials.replicate(&[rival, reference], self.first())?;
                 let is_worse = self.trials.verdict(rival, reference, self.level) == Verdict::Worse;
@@ -333,7 +339,7 @@ impl<E> Search<'_, '_, E> {
         Ok(at)
     }
 
-    /// Every setting of every knob, all other knobs as advised.
+    /// Every setting of every parameter, with all other parameters as recommended.
     fn evidence(&mut self, advised: usize) -> Vec<Evidence> {
         let mut evidence = Vec::new();
         for (place, (knob, settings)) in self.grid.knobs.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Runs of settings, each made once, and what they show of two settings against each other.
+//! Runs of settings, each made once, and pairwise comparisons of settings.
 //!
-//! All settings meet the same chance: replication k of each has the same seed (common random
-//! numbers), so that differences are taken run by run. Bias: a connection that sends other frames
-//! draws other losses, so that the pairs are less alike than their seeds.
+//! All settings use common random numbers: replication k of each has the same seed, so differences
+//! are taken run by run. Bias: a connection that sends other frames draws other losses, so the
+//! pairs are less similar than their seeds.
 
 use super::objective::Criterion;
 use super::score::Score;
@@ -11,26 +11,27 @@ use crate::sample::Sample;
 use crate::scenario::{Point, Transport};
 use stats::interval::Estimate;
 
-/// A relative difference that does not matter.
+/// Relative difference that does not matter.
 pub const INDIFFERENCE: f64 = 0.01;
-/// What the conservative side may cost at the most, with the confidence asked for.
+/// Maximum relative cost of the conservative side, at the requested confidence.
 pub const TOLERABLE: f64 = 0.05;
 
-/// What two settings show.
+/// Result of comparing two settings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The one is shown to be better.
+    /// The first is shown to be better.
     Better,
-    /// The one is shown to be worse.
+    /// The first is shown to be worse.
     Worse,
-    /// They differ by less than matters.
+    /// The difference is shown not to matter.
     Equal,
-    /// More runs would be needed to tell.
+    /// More runs would be needed.
     Undecided,
 }
 
-/// Makes runs: of each trial its sample, in order; fewer where it has to stop.
+/// Function that makes runs and returns the sample of each trial, in order; fewer if it has to
+/// stop.
 pub type Run<'a, E> = &'a mut dyn FnMut(&[Trial]) -> Result<Vec<Sample>, E>;
 
 /// Settings and the runs made with them.
@@ -39,37 +40,37 @@ pub(super) struct Trials<'a, E> {
     criteria: &'static [Criterion],
     run: Run<'a, E>,
     left: u64,
-    /// What runs are for now.
+    /// Current purpose of runs.
     part: Part,
-    /// Runs that are kept for later.
+    /// Number of runs reserved for later.
     reserved: u64,
-    /// Whether whoever makes the runs makes no more for the search.
+    /// True if the caller makes no more runs for the search.
     is_searched: bool,
     candidates: Vec<Candidate>,
-    /// The replication to begin with; those before it were for something else.
+    /// First replication; earlier ones were for another purpose.
     begin: u64,
-    /// Why no more runs are made.
+    /// Reason why no more runs are made.
     pub(super) ended: Option<Ended>,
 }
 
-/// Settings, and what came of them.
+/// Settings with their results.
 struct Candidate {
     transport: Transport,
     was_run: bool,
-    /// Of each replication in turn.
+    /// Scores by replication.
     scores: Vec<Score>,
 }
 
-/// By how much some settings are worse than others.
+/// Amount by which some settings are worse than others.
 struct Excess {
-    /// None over fewer than two pairs of runs.
+    /// `None` with fewer than two pairs of runs.
     estimate: Option<Estimate>,
-    /// The value of the others.
+    /// Value of the other settings.
     of_other: f64,
 }
 
 impl<'a, E> Trials<'a, E> {
-    /// No run yet, and at the most this many.
+    /// Creates an empty set of trials with a maximum number of runs.
     pub(super) fn new(
         point: &Point,
         criteria: &'static [Criterion],
@@ -82,7 +83,7 @@ impl<'a, E> Trials<'a, E> {
         Self { point, criteria, run, left, part, reserved, is_searched, candidates, begin, ended }
     }
 
-    /// The number of these settings.
+    /// Number of these settings.
     pub(super) fn number(&mut self, transport: Transport) -> usize {
         let known = self.candidates.iter().position(|known| known.transport == transport);
         known.unwrap_or_else(|| {
@@ -92,7 +93,7 @@ impl<'a, E> Trials<'a, E> {
         })
     }
 
-    /// The settings of this number.
+    /// Settings of this number.
     pub(super) fn transport(&self, which: usize) -> &Transport {
         &self.of(which).transport
     }
@@ -101,27 +102,27 @@ impl<'a, E> Trials<'a, E> {
         self.candidates.get(which).expect("numbers come from `number`")
     }
 
-    /// How many settings were tried.
+    /// Number of settings tried.
     pub(super) fn tried(&self) -> usize {
         self.candidates.iter().filter(|candidate| candidate.was_run).count()
     }
 
-    /// How many runs may still be made.
+    /// Number of runs that may still be made.
     pub(super) const fn left(&self) -> u64 {
         self.left
     }
 
-    /// How many runs may be made before those that are kept for later.
+    /// Number of runs that may be made without the reserved ones.
     pub(super) const fn spendable(&self) -> u64 {
         self.left.saturating_sub(self.reserved)
     }
 
-    /// Keeps so many runs for later.
+    /// Reserves `runs` runs for later.
     pub(super) const fn reserve(&mut self, runs: u64) {
         self.reserved = runs;
     }
 
-    /// Whether no run may be made now.
+    /// Returns whether no run may be made now.
     pub(super) const fn is_over(&self) -> bool {
         self.is_stopped() || self.left <= self.reserved
     }
@@ -131,12 +132,12 @@ impl<'a, E> Trials<'a, E> {
         is_searched || self.ended.is_some()
     }
 
-    /// How many replications of these settings there are.
+    /// Number of replications of these settings.
     pub(super) fn count(&self, which: usize) -> usize {
         self.of(which).scores.len()
     }
 
-    /// Begins the proof, with chance that nothing has met yet.
+    /// Begins the proof, with fresh random numbers.
     pub(super) fn prove(&mut self) {
         self.part = Part::Proof;
         let counts = self.candidates.iter().map(|candidate| candidate.scores.len());
@@ -146,11 +147,11 @@ impl<'a, E> Trials<'a, E> {
         }
     }
 
-    /// Makes what is missing until each of these has so many replications, or nothing is left. What is
-    /// named twice is run once.
+    /// Makes runs until each of these settings has `replications`, or no runs are left. Settings
+    /// that are named twice are run once.
     pub(super) fn replicate(&mut self, which: &[usize], replications: usize) -> Result<(), E> {
         let mut missing = Vec::new();
-        // By replication first, so that where the budget ends all have about equally many.
+        // By replication first, so that all have about equally many if the budget ends.
         for replication in 0..replications {
             for one in which.iter().filter(|one| self.count(**one) <= replication) {
                 if !missing.contains(&(*one, replication)) {
@@ -193,7 +194,7 @@ impl<'a, E> Trials<'a, E> {
         Trial { point, replication, part: self.part }
     }
 
-    /// A criterion over the replications of these settings.
+    /// Value of a criterion over the replications of these settings.
     fn value(&self, which: usize, criterion: Criterion) -> Option<f64> {
         criterion.together(&self.scores(which, usize::MAX))
     }
@@ -202,7 +203,7 @@ impl<'a, E> Trials<'a, E> {
         self.of(which).scores.iter().take(most).collect()
     }
 
-    /// What came of these settings.
+    /// Results of these settings.
     pub(super) fn outcome(&self, which: usize, level: f64) -> Outcome {
         let scores = self.scores(which, usize::MAX);
         let told = self.criteria.iter().filter_map(|criterion| criterion.told(&scores, level));
@@ -210,22 +211,22 @@ impl<'a, E> Trials<'a, E> {
         Outcome { values: told.collect(), runs: scores.len() as u64, judged }
     }
 
-    /// By how much the one is worse than the other over the replications that both have, and the
-    /// value of the other in these.
+    /// Amount by which one setting is worse than another over their common replications, and the
+    /// other's value in these.
     fn excess(&self, one: usize, other: usize, criterion: Criterion, level: f64) -> Excess {
         let (one, other) = self.pairs(one, other);
         let of_other = criterion.together(&other).unwrap_or(0.0);
         Excess { estimate: criterion.difference(&one, &other, level), of_other }
     }
 
-    /// The replications that both have.
+    /// Replications that both have.
     fn pairs(&self, one: usize, other: usize) -> (Vec<&Score>, Vec<&Score>) {
         let most = self.count(one).min(self.count(other));
         (self.scores(one, most), self.scores(other, most))
     }
 
-    /// By how much the one is worse than the other, criterion by criterion, over pairs of runs; none
-    /// of fewer than two pairs.
+    /// Amount by which one setting is worse than another in each criterion, over pairs of runs;
+    /// `None` with fewer than two pairs.
     pub(super) fn differences(
         &self,
         one: usize,
@@ -236,12 +237,12 @@ impl<'a, E> Trials<'a, E> {
         self.criteria.iter().map(of).collect()
     }
 
-    /// What the replications of both show of the one against the other.
+    /// Verdict on one setting compared with another, from their common replications.
     pub(super) fn verdict(&self, one: usize, other: usize, level: f64) -> Verdict {
         self.verdict_beyond(INDIFFERENCE, one, other, level)
     }
 
-    /// The same where another relative difference does not matter.
+    /// Like [`Self::verdict`], with another relative difference that does not matter.
     pub(super) fn verdict_beyond(
         &self,
         indifference: f64,
@@ -270,8 +271,8 @@ impl<'a, E> Trials<'a, E> {
         Verdict::Equal
     }
 
-    /// Whether the one may still be better than the other by more than is tolerable: in the first
-    /// criterion in which they are not shown to be as good.
+    /// Returns whether one setting may still be better than another by more than the tolerance, in
+    /// the first criterion in which they are not shown to be equal.
     pub(super) fn may_gain(&self, one: usize, other: usize, level: f64) -> bool {
         if one == other {
             return false;
@@ -280,7 +281,7 @@ impl<'a, E> Trials<'a, E> {
             let Excess { estimate, of_other } = self.excess(one, other, *criterion, level);
             let Some(found) = estimate else { return true };
             let (interval, scale) = (found.interval(), of_other.abs());
-            // Nothing is better than none at all.
+            // Zero cannot be improved.
             let is_best = *criterion != Criterion::Throughput && of_other == 0.0;
             if !is_best && interval.low < -TOLERABLE * scale {
                 return true;
@@ -294,8 +295,8 @@ impl<'a, E> Trials<'a, E> {
         false
     }
 
-    /// Whether the one is, in the mean, better than the other by more than the indifference: in the
-    /// first criterion in which they differ by that.
+    /// Returns whether one setting is better than another in the mean by more than the
+    /// indifference, in the first criterion in which they differ by that much.
     pub(super) fn gains(&self, one: usize, other: usize) -> bool {
         for criterion in self.criteria {
             let (one, other) = self.pairs(one, other);
@@ -309,8 +310,8 @@ impl<'a, E> Trials<'a, E> {
         false
     }
 
-    /// Whether the one costs little against the other in every criterion: in the mean no more than
-    /// the indifference, and shown to be no more than what is tolerable.
+    /// Returns whether one setting costs little compared with another in every criterion: in the
+    /// mean at most the indifference, and shown to be at most the tolerance.
     pub(super) fn costs_little(&self, one: usize, other: usize, level: f64) -> bool {
         self.criteria.iter().all(|criterion| {
             let Excess { estimate, of_other } = self.excess(one, other, *criterion, level);
@@ -321,8 +322,8 @@ impl<'a, E> Trials<'a, E> {
         })
     }
 
-    /// Which of these has the best means: of those within the indifference of the best in one
-    /// criterion the best in the next; the first where several are. None where nothing was run.
+    /// Setting with the best means: of those within the indifference of the best in one criterion,
+    /// the best in the next; the first if several are left. `None` if no runs were made.
     pub(super) fn leader(&self, which: &[usize]) -> Option<usize> {
         let run = which.iter().copied().filter(|one| self.count(*one) > 0);
         let mut left: Vec<usize> = run.collect();
@@ -340,7 +341,7 @@ impl<'a, E> Trials<'a, E> {
         left.first().copied()
     }
 
-    /// The better ones of these, best first.
+    /// Better half of these, best first.
     pub(super) fn foremost(&self, which: &[usize], most: usize) -> Vec<usize> {
         let mut left = which.to_vec();
         let mut foremost = Vec::new();

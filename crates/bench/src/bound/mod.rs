@@ -1,15 +1,16 @@
-//! The longest that a message can take, where theory gives it: beside what a simulation saw.
+//! Theoretical upper bound of a message's delay, reported next to the results of simulations.
 //!
-//! A message of a cyclic flow that is one frame waits for the frames before it at its own station, for
-//! its turn on the medium, and on the way for those as urgent at each port. How many frames come
-//! before it in a busy period is the recurrence of response-time analysis (Joseph and Pandya 1986;
-//! for stations and ports in a row Tindell and Clark 1994); a turn is bounded by the medium: an
-//! opportunity of PLCA (IEEE 802.3cg, clause 148), the rotation of a token, or a strict-priority port
-//! (IEEE 802.1Q). Each bound holds for the whole queue of the station, not for its head alone.
+//! A message of a cyclic flow that is one frame waits for the frames before it at its own station,
+//! for its turn on the medium, and at each port on its path for frames of equal or higher priority.
+//! The number of frames before it in a busy period follows from the recurrence of response-time
+//! analysis (Joseph and Pandya 1986; for stations and ports in a row Tindell and Clark 1994). A
+//! turn is bounded by the medium: an opportunity of PLCA (IEEE 802.3cg, clause 148), the rotation
+//! of a token, or a strict-priority port (IEEE 802.1Q). Each bound holds for the whole queue of the
+//! station, not for its head alone.
 //!
-//! Left out, and told as such: connections, requests, acknowledged messages, messages at random,
-//! stations that come and go, machines that take time, faults, CSMA/CD, and the lower access classes of
-//! a token bus.
+//! Not covered, and reported as such: connections, requests, acknowledged messages, messages at
+//! random, stations that enter and leave, machines that take time, faults, CSMA/CD, and the lower
+//! access classes of a token bus.
 
 mod shared;
 mod stream;
@@ -21,8 +22,8 @@ use core::time::Duration;
 use serde::Serialize;
 use stream::Streams;
 
-/// The longest delay of a flow's messages from when they are due to their arrival, or why there is
-/// none.
+/// Upper bound of the delay of a flow's messages from their due time to their arrival, or the
+/// reason why there is none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bound {
     /// No message takes longer, under the medium's [`assumptions`].
@@ -31,38 +32,38 @@ pub enum Bound {
     None(Reason),
 }
 
-/// Why a flow has no bound.
+/// Reason why a flow has no bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// Stations of CSMA/CD may collide again and again, and give a frame up.
+    /// Stations of CSMA/CD may collide repeatedly and discard a frame.
     Contention,
-    /// The messages of a connection wait for credit, and are sent again.
+    /// Messages of a connection wait for credit, and are retransmitted.
     Connection,
-    /// The answer is made of another message.
+    /// An answer depends on another message.
     Answered,
-    /// The next message waits until the one before is acknowledged.
+    /// A message waits until the previous one is acknowledged.
     Acknowledged,
-    /// Messages at random, or as fast as they are taken, may come in any number.
+    /// Messages at random, or as fast as they are accepted, are not limited in number.
     Unlimited,
-    /// A bad path delays and repeats frames.
+    /// A bad path delays and duplicates frames.
     Faults,
     /// Stations enter the ring, leave it, fail, or lose its token.
     Members,
     /// Processors and buses of stations take time.
     Machines,
-    /// A lower access class of a token bus may find the token late for ever.
+    /// A lower access class of a token bus may always find the token late.
     AccessClass,
-    /// On a ring with priorities others may always go first.
+    /// On a ring with priorities other stations may always be served first.
     RingPriority,
-    /// Frames that go first at its station, or at a port, come without limit.
+    /// Frames served before it at its station, or at a port, are not limited.
     Others,
-    /// So much is due that queues need not empty.
+    /// The load is so high that queues need not empty.
     Load,
 }
 
 impl Reason {
-    /// In words.
+    /// Reason in words.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -82,7 +83,7 @@ impl Reason {
     }
 }
 
-/// What the bounds of a medium rest on, in one sentence; none of a medium without bounds.
+/// Assumptions behind the bounds of a medium, in one sentence; `None` for a medium without bounds.
 #[must_use]
 pub const fn assumptions(medium: &Medium) -> Option<&'static str> {
     match medium {
@@ -103,7 +104,7 @@ pub const fn assumptions(medium: &Medium) -> Option<&'static str> {
     }
 }
 
-/// The bound of each flow of a scenario, in their order.
+/// Bound of each flow of a scenario, in order.
 #[must_use]
 pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
     let layout = lay_out(scenario, seed_of(scenario, 0));
@@ -133,7 +134,7 @@ pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
         .collect()
 }
 
-/// Why no flow of a scenario has a bound.
+/// Reason why no flow of a scenario has a bound.
 fn general(scenario: &Scenario) -> Option<Reason> {
     let stations = scenario.all_stations();
     let mut machines = stations.iter().filter_map(|station| scenario.machine_of(station));

@@ -1,4 +1,4 @@
-//! Bounds on media that stations share, and on a wire of their own.
+//! Bounds on media that stations share, and on separate wires.
 
 use super::stream::{Stream, Streams, arrivals};
 use super::{Bound, Reason};
@@ -10,14 +10,14 @@ use sim::medium::{plca, token_bus, token_ring};
 use wire::mac::HEADER_OCTETS;
 use wire::units::BitRate;
 
-/// Steps to a rotation in which every frame that comes has been counted.
+/// Maximum number of steps to a rotation in which all frames have been counted.
 const MOST_STEPS: usize = 1_000;
 /// Octets of a response of LLC type 3 without a reply: its header and status.
 const ANSWER_OCTETS: usize = 4;
-/// The lowest priority of class 6 of a token bus (IEEE 802.4).
+/// Lowest priority of class 6 of a token bus (IEEE 802.4).
 const LEAST_OF_CLASS_6: u8 = 6;
 
-/// The bound of each flow, as far as its medium decides it.
+/// Bound of each flow whose medium determines it.
 pub(super) fn bounds(scenario: &Scenario, places: &[Place], streams: &Streams) -> Vec<Bound> {
     let metres: Vec<f64> = places.iter().map(|place| place.metres).collect();
     let medium = &scenario.medium;
@@ -49,14 +49,14 @@ pub(super) fn bounds(scenario: &Scenario, places: &[Place], streams: &Streams) -
     (0..scenario.flows.len()).map(of).collect()
 }
 
-/// Whether frames without limit may go before those of a stream at its station.
+/// Returns whether unlimited frames may be served before those of a stream at its station.
 fn goes_first(streams: &Streams, stream: &Stream, other: &Stream) -> bool {
     let before = !streams.ranked[stream.station] || other.rank >= stream.rank;
     before && other.period.is_none()
 }
 
-/// On a segment with PLCA: for each frame before it, and for itself, a turn that was just missed, the
-/// turns of all others, and the frame.
+/// On a segment with PLCA: for each frame before it, and for itself, a turn just missed, the turns
+/// of all other stations, and the frame.
 fn turns(segment: &plca::Params, stream: &Stream, streams: &Streams) -> Result<Duration, Reason> {
     let longest = streams.longest(segment.positions_metres.len());
     let octets = |data: Option<usize>| data.map(|data| data + HEADER_OCTETS);
@@ -71,7 +71,7 @@ fn turns(segment: &plca::Params, stream: &Stream, streams: &Streams) -> Result<D
     Ok(stay + way)
 }
 
-/// On a token bus: for each frame before it, and for itself, a rotation.
+/// On a token bus: a rotation for each frame before it, and for itself.
 fn bus_rotation(
     bus: &token_bus::Params,
     stream: &Stream,
@@ -107,7 +107,7 @@ fn bus_rotation(
     Ok(stay + bus.longest_way())
 }
 
-/// On a ring where no frame has priority: for each frame before it, and for itself, a rotation.
+/// On a ring without priorities: a rotation for each frame before it, and for itself.
 fn ring_rotation(
     ring: &token_ring::Params,
     stream: &Stream,
@@ -139,7 +139,7 @@ fn ring_rotation(
     Ok(stay + ring.longest_round())
 }
 
-/// On a wire of its own: the frames before it and itself, with their gaps.
+/// On a separate wire: the frames before it and itself, with their gaps.
 fn own_wire(medium: &Medium, stream: &Stream, streams: &Streams) -> Result<Duration, Reason> {
     let Medium::Ideal { rate, delay } = medium else { return Err(Reason::Contention) };
     let longest = streams.from(stream.station).map(|stream| stream.data_octets).max();
@@ -151,7 +151,7 @@ fn own_wire(medium: &Medium, stream: &Stream, streams: &Streams) -> Result<Durat
     Ok(streams.stay(stream, time).ok_or(Reason::Load)? + delay.0)
 }
 
-/// The longest rotation: all that comes within one is sent in it.
+/// Longest rotation, in which all frames that arrive within it are sent.
 fn rotation(
     holds: impl Fn(Duration) -> Vec<Duration>,
     longest: impl Fn(&[Duration]) -> Duration,
@@ -167,7 +167,7 @@ fn rotation(
     longest(&holds(Duration::MAX))
 }
 
-/// How long a station sends what comes in a span; none if that has no limit.
+/// Time for a station to send all frames that arrive in a span; `None` if that has no limit.
 fn within<'a>(
     mut streams: impl Iterator<Item = &'a Stream>,
     span: Duration,
@@ -179,19 +179,19 @@ fn within<'a>(
     })
 }
 
-/// So many times a span.
+/// A span multiplied by `count`.
 fn times(span: Duration, count: u64) -> Duration {
     span.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// How long bits last, rounded up to a nanosecond.
+/// Duration of bits, rounded up to a nanosecond.
 pub(super) fn ceiling(rate: BitRate, bits: u64) -> Duration {
     let per_second = u128::from(rate.bits_per_second()).max(1);
     let nanos = (u128::from(bits) * 1_000_000_000).div_ceil(per_second);
     Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
 }
 
-/// From the first place to the last.
+/// Distance from the first position to the last.
 fn span_of(metres: &[f64]) -> f64 {
     let least = metres.iter().copied().fold(f64::INFINITY, f64::min);
     let most = metres.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,4 +1,5 @@
-//! What each station may have to send, and how long the queue before a frame can last.
+//! Streams of frames that each station may send, and the maximum duration of the queue before a
+//! frame.
 
 use crate::layout::Place;
 use crate::scenario::{LLC_OCTETS, Medium};
@@ -9,44 +10,45 @@ use std::collections::BTreeMap;
 use wire::addr::Mac;
 use wire::crc16::CHECK_OCTETS;
 
-/// Octets of a TPDU without user data, and of the header of the network layer before it: no AK, CR or
-/// CC of ours is longer.
+/// Octets of a TPDU without user data, and of the network layer's header before it: none of our
+/// AKs, CRs and CCs is longer.
 const CONTROL_OCTETS: usize = 128;
-/// Octets of headers before the data of a DT: transport with checksum and long numbers, and network.
+/// Octets of headers before the data of a DT: transport with checksum and long numbers, and
+/// network.
 const DT_OCTETS: usize = 16 + 37;
-/// Beyond this a queue is taken to grow without end.
+/// Duration beyond which a queue is assumed to grow without end.
 const LONGEST: Duration = Duration::from_secs(60);
-/// The same, in steps of a recurrence.
+/// Maximum number of steps of the recurrence.
 const MOST_STEPS: usize = 10_000;
 
 /// Frames of one kind that a station sends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stream {
-    /// Which station.
+    /// Sending station.
     pub(super) station: usize,
-    /// To which.
+    /// Receiving station.
     pub(super) to: usize,
-    /// Because of which flow.
+    /// Flow that causes them.
     pub(super) flow: usize,
-    /// Its station sends what has a higher rank first.
+    /// Rank: its station sends frames of a higher rank first.
     pub(super) rank: u8,
-    /// The priority in its frames.
+    /// Priority in its frames.
     pub(super) priority: u8,
-    /// The least time between two; none if any number may come at once.
+    /// Minimum time between two; `None` if any number may come at once.
     pub(super) period: Option<Duration>,
-    /// Octets of data in a frame, LLC header included, at the most.
+    /// Maximum number of data octets in a frame, LLC header included.
     pub(super) data_octets: usize,
-    /// Whether each asks for a response at once, on a token bus.
+    /// True if each requests a response within the token, on a token bus.
     pub(super) asks: bool,
 }
 
-/// All that the stations of a scenario send.
+/// All streams of a scenario's stations.
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
     pub(super) all: Vec<Stream>,
-    /// Whether a station, or its MAC, sends the most urgent frame first.
+    /// For each station, whether it, or its MAC, sends the most urgent frame first.
     pub(super) ranked: Vec<bool>,
-    /// The places of each station's streams among all.
+    /// Indices of each station's streams in `all`.
     of: Vec<Vec<usize>>,
 }
 
@@ -74,19 +76,19 @@ impl Streams {
         Self { all, ranked, of }
     }
 
-    /// What a station sends.
+    /// Streams of a station.
     pub(super) fn from(&self, station: usize) -> impl Iterator<Item = &Stream> {
         self.of[station].iter().map(|place| &self.all[*place])
     }
 
-    /// The longest data of a frame of each station; none of one that sends nothing.
+    /// Longest data of a frame of each station; `None` for one that sends nothing.
     pub(super) fn longest(&self, stations: usize) -> Vec<Option<usize>> {
         let longest = |station| self.from(station).map(|stream| stream.data_octets).max();
         (0..stations).map(longest).collect()
     }
 
-    /// The longest that a frame of this stream, or one as urgent, is at its station, which needs
-    /// `time(n)` to send n frames; none if there is no such time.
+    /// Maximum time that a frame of this stream, or one of equal rank, stays at its station, which
+    /// needs `time(n)` to send n frames; `None` if there is no maximum.
     pub(super) fn stay(&self, stream: &Stream, time: impl Fn(u64) -> Duration) -> Option<Duration> {
         let rank = |other: &&Stream| !self.ranked[stream.station] || other.rank >= stream.rank;
         let before: Vec<&Stream> = self.from(stream.station).filter(rank).collect();
@@ -99,21 +101,21 @@ impl Streams {
     }
 }
 
-/// Rank of a stream at a station whose MAC has queues by priority; none at one that hands over one
-/// frame at a time. An access class of a token bus is a queue for two priorities.
+/// Rank of a stream at a station whose MAC has queues by priority; `None` at one that hands over
+/// one frame at a time. An access class of a token bus is a queue for two priorities.
 fn rank_at_mac(stream: &Stream, place: &Place, medium: &Medium) -> Option<u8> {
     let has_classes = matches!(medium, Medium::TokenBus { classes: Some(_), .. });
     let is_ranked = place.has_priorities && place.host.framing.carries_priority();
     is_ranked.then_some(if has_classes { stream.priority / 2 } else { stream.priority })
 }
 
-/// The most messages of a period that are due in a span, both ends included.
+/// Maximum number of messages with this period due in a span, both ends included.
 pub(super) fn arrivals(period: Duration, span: Duration) -> Option<u64> {
     let times = span.as_nanos().checked_div(period.as_nanos())?;
     u64::try_from(times).ok()?.checked_add(1)
 }
 
-/// The shortest span in which all is done that may come in it; none if it is beyond all measure.
+/// Shortest span in which all work that may arrive in it is done; `None` if it exceeds the limit.
 pub(super) fn busy(work: impl Fn(Duration) -> Option<Duration>) -> Option<Duration> {
     let mut span = Duration::ZERO;
     for _ in 0..MOST_STEPS {
@@ -129,7 +131,7 @@ pub(super) fn busy(work: impl Fn(Duration) -> Option<Duration>) -> Option<Durati
     None
 }
 
-/// Adds what a flow makes its two stations send.
+/// Adds the streams that a flow causes at its two stations.
 fn add(
     all: &mut Vec<Stream>,
     station: usize,
@@ -178,14 +180,14 @@ fn add(
             let asks = options.acknowledged && host.framing == Framing::Ieee8024Responding;
             all.push(Stream { asks, ..message });
             if options.acknowledged && !asks {
-                // Acknowledgements go as their messages do, whenever those come.
+                // Acknowledgements are sent when their messages arrive, at any time.
                 all.push(of(to, station, u8::MAX, None, CONTROL_OCTETS));
             }
         }
     }
 }
 
-/// The least time between two messages, if there is one.
+/// Minimum time between two messages, if there is one.
 const fn period(pattern: Pattern) -> Option<Duration> {
     match pattern {
         Pattern::Cyclic { period } => Some(period),
@@ -220,7 +222,7 @@ mod tests {
             Some(of(4, 1)? + of(6, 2)? + of(13, 3)?)
         };
         assert_eq!(busy(work), Some(millis(10)));
-        // More than all the time there is.
+        // More than all the time available.
         assert_eq!(busy(|span| Some(span + millis(1))), None);
     }
 }

@@ -1,6 +1,6 @@
 //! Bounds on switched Ethernet with strict priorities: at each port a message waits for the longest
-//! frame that is less urgent and for all that come as urgent (holistic analysis, Tindell and Clark
-//! 1994; a frame of a flow may be as late at a port as it can be at those before).
+//! less urgent frame and for all frames of equal or higher urgency (holistic analysis, Tindell and
+//! Clark 1994; a frame of a flow may be as late at a port as at the ports before it).
 
 use super::shared::ceiling;
 use super::stream::{Stream, Streams, arrivals, busy};
@@ -12,30 +12,30 @@ use wire::mac::HEADER_OCTETS;
 
 /// Octets of an 802.1Q tag.
 const TAG_OCTETS: usize = 4;
-/// Rounds until no bound changes any more.
+/// Maximum number of rounds until no bound changes any more.
 const MOST_ROUNDS: usize = 1_000;
 
-/// A port on the way of a message.
+/// Port on the path of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Port {
-    /// A station's own.
+    /// Port of a station.
     Station(usize),
-    /// That of a switch towards a station.
+    /// Port of a switch towards a station.
     Last(usize),
-    /// That of a switch towards another.
+    /// Port of a switch towards another switch.
     Trunk { from: usize, to: usize },
 }
 
-/// The ways of all streams, and how long each message may be at each port.
+/// Paths of all streams, and the maximum stay of a message at each port.
 struct Ways<'a> {
     network: Params,
     streams: &'a Streams,
     ports: Vec<Vec<Port>>,
-    /// By stream and port on its way; none if there is no bound.
+    /// Stays by stream and port on its path; `None` if there is no bound.
     stays: Vec<Vec<Option<Duration>>>,
 }
 
-/// The bound of each flow.
+/// Bound of each flow.
 pub(super) fn bounds(scenario: &Scenario, streams: &Streams) -> Vec<Bound> {
     let stations = streams.ranked.len();
     let Some(network) = scenario.medium.network(stations) else { return Vec::new() };
@@ -66,7 +66,7 @@ pub(super) fn bounds(scenario: &Scenario, streams: &Streams) -> Vec<Bound> {
     (0..scenario.flows.len()).map(of).collect()
 }
 
-/// The ports from one station to another, with switches in a row.
+/// Ports from one station to another, with switches in a row.
 fn ports(network: &Params, from: usize, to: usize) -> Vec<Port> {
     let (first, last) = (network.stations[from].switch, network.stations[to].switch);
     let mut ports = vec![Port::Station(from)];
@@ -81,14 +81,14 @@ fn ports(network: &Params, from: usize, to: usize) -> Vec<Port> {
 }
 
 impl Ways<'_> {
-    /// How long a message of a stream may be at each port on its way, as the stays stand.
+    /// Maximum stay of a message of a stream at each port on its path, given the current stays.
     fn stays_of(&self, stream: usize) -> Vec<Option<Duration>> {
         let of = self.streams.all[stream];
         self.ports[stream].iter().map(|port| self.at_port(&of, *port)).collect()
     }
 
-    /// At each port, that of the station included, frames go as their priorities say: each of them
-    /// counts at its own length.
+    /// Maximum stay at a port, that of the station included. Frames are served by priority, each
+    /// with its own length.
     fn at_port(&self, stream: &Stream, port: Port) -> Option<Duration> {
         let link = self.link(port);
         let here = |other: usize| self.ports[other].iter().position(|it| *it == port);
@@ -117,7 +117,7 @@ impl Ways<'_> {
         })
     }
 
-    /// A frame of a stream and the gap behind it.
+    /// Duration of a frame of a stream and the gap after it.
     fn takes(&self, stream: &Stream, link: Link) -> Duration {
         let framing = self.network.framing;
         let octets = stream.data_octets + HEADER_OCTETS + TAG_OCTETS;
@@ -137,7 +137,7 @@ impl Ways<'_> {
         }
     }
 
-    /// All its stays, the ways between, and what switches take.
+    /// Sum of all its stays, the propagation between them, and the latencies of switches.
     fn whole(&self, stream: usize) -> Option<Duration> {
         let mut sum: Duration = self.stays[stream].iter().copied().sum::<Option<Duration>>()?;
         for port in &self.ports[stream] {
@@ -154,7 +154,7 @@ impl Ways<'_> {
         Some(sum)
     }
 
-    /// Whether frames without limit may go before those of a stream somewhere.
+    /// Returns whether unlimited frames may be served before those of a stream at any port.
     fn is_behind_others(&self, stream: usize) -> bool {
         let of = &self.streams.all[stream];
         self.streams.all.iter().enumerate().any(|(other, it)| {

@@ -1,12 +1,11 @@
-//! From what users saw to what befell their flows, wherever the records come from.
+//! Collector: converts users' records of any origin to results of their flows.
 //!
-//! A message is judged if it was due after the warm-up and before the end of the measured time;
-//! what happens to it may be seen later. Records may come in any order between flows and between
-//! the ends of a flow; those of one end come in order of time. Where the ends have clocks of their
-//! own, only answers are timed.
+//! A message is judged if it was due after the warm-up and before the end of the measured time; its
+//! outcome may be recorded later. Records may come in any order between flows and between the ends
+//! of a flow; those of one end come in order of time. If the ends have separate clocks, only
+//! answers are timed.
 //!
-//! What a service says of its messages is held against what arrived: none may be lost that it said
-//! was delivered.
+//! A service's reports are checked against the arrivals: no message reported delivered may be lost.
 
 use crate::sample::{Distribution, Ending, FlowSample, Within};
 use core::time::Duration;
@@ -18,46 +17,46 @@ use stats::warmup::{self, mser5};
 use std::collections::{BTreeMap, VecDeque};
 use wire::time::{Instant, nanos};
 
-/// Records kept of a flow while the end of its warm-up is not known. MSER-5 judges these; what
-/// comes later is long past any warm-up.
+/// Maximum number of records kept of a flow while the end of its warm-up is unknown. MSER-5 judges
+/// these; later ones are long past any warm-up.
 const HELD: usize = 1 << 18;
 
-/// What a collector must know of a flow.
+/// Properties of a flow required by a collector.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Watched {
-    /// Its number.
+    /// Number.
     pub id: FlowId,
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// Whether each message is answered; the deadline then is the answer's.
+    /// True if each message is answered; the deadline then is the answer's.
     pub is_answered: bool,
-    /// Whether the service says of each message whether it was delivered.
+    /// True if the service reports the delivery of each message.
     pub is_acknowledged: bool,
-    /// Whether its messages are limited in number.
+    /// True if its messages are limited in number.
     pub is_limited: bool,
-    /// How old a message or answer may be on arrival, from when it had been due.
+    /// Maximum age of a message or answer on arrival, from its due time.
     pub deadline: Option<Duration>,
 }
 
-/// Where the warm-up of a run ends.
+/// End of the warm-up of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cut {
     /// At this instant.
     At(Instant),
-    /// For each flow where MSER-5 finds it, from this instant on.
+    /// At the point found by MSER-5 for each flow, from this instant on.
     Mser5(Instant),
 }
 
-/// Whether one clock stamps both ends of a flow.
+/// Relation of the clocks that stamp both ends of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Clocks {
-    /// It does: delays one way can be told.
+    /// One clock: one-way delays can be measured.
     Shared,
-    /// Each end has its own: only answers are timed.
+    /// Separate clocks: only answers are timed.
     Separate,
 }
 
-/// Gathers records of one run.
+/// Collects the records of one run.
 #[derive(Clone, Debug)]
 pub struct Collector {
     flows: BTreeMap<FlowId, Gathering>,
@@ -65,7 +64,8 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Of these flows, judging messages that are due from the cut until `until`.
+    /// Creates a collector for these flows, judging messages that are due from the cut until
+    /// `until`.
     #[must_use]
     pub fn new(watched: Vec<Watched>, cut: Cut, until: Instant, clocks: Clocks) -> Self {
         let flows = watched
@@ -75,7 +75,7 @@ impl Collector {
         Self { flows, strangers: 0 }
     }
 
-    /// Takes in a record. Records of flows that are not watched are counted only.
+    /// Adds a record. Records of unwatched flows are only counted.
     pub fn record(&mut self, record: &Record) {
         match self.flows.get_mut(&record.flow) {
             Some(flow) => flow.record(record),
@@ -83,44 +83,44 @@ impl Collector {
         }
     }
 
-    /// Whether every flow is limited and through with its messages.
+    /// Returns whether every flow is limited and done with its messages.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.flows.values().all(|flow| flow.watched.is_limited && flow.over)
     }
 
-    /// Ends the search for the warm-up: what is known now must do. Call it when the measured time
+    /// Ends the search for the warm-up with the present data. To be called when the measured time
     /// is over.
     pub fn end_warmup(&mut self) {
         self.flows.values_mut().for_each(Gathering::end_warmup);
     }
 
-    /// Whether nothing more can change: every judged message was handed over and has arrived, and
-    /// so have the answers. Never before [`Collector::end_warmup`].
+    /// Returns whether no result can change any more: every judged message was handed over and has
+    /// arrived, and so have the answers. Never before [`Collector::end_warmup`].
     #[must_use]
     pub fn is_settled(&self) -> bool {
         self.flows.values().all(Gathering::is_settled)
     }
 
-    /// Records of flows that are not watched: the background's.
+    /// Number of records of unwatched flows: the background's.
     #[must_use]
     pub const fn strangers(&self) -> u64 {
         self.strangers
     }
 
-    /// What befell each flow, in the order of their numbers.
+    /// Results of each flow, in the order of their numbers.
     #[must_use]
     pub fn finish(self) -> Vec<FlowSample> {
         self.flows.into_values().map(Gathering::finish).collect()
     }
 }
 
-/// What is known of one flow so far.
+/// Data of one flow so far.
 #[derive(Clone, Debug)]
 struct Gathering {
     watched: Watched,
     clocks: Clocks,
-    /// When messages must be due to be judged; the start is not known while records are held.
+    /// Range of due times that are judged; its start is unknown while records are held.
     from: Instant,
     until: Instant,
     held: Option<Vec<Record>>,
@@ -138,16 +138,16 @@ struct Gathering {
     delay: Histogram,
     delay_from_sent: Histogram,
     response: Histogram,
-    /// Delays, or responses, in the order of their arrival.
+    /// Delays, or responses, in the order of arrival.
     batches: Batches,
     octets: u64,
-    /// What arrived within the measured time, whenever it was due.
+    /// Arrivals within the measured time, whatever their due time.
     within: Throughput,
     first_due: Option<Instant>,
     setup: Option<Duration>,
     done: bool,
     over: bool,
-    /// Whether a message was handed over, or not taken, that had been due after the measured time.
+    /// True once a message was handed over, or not accepted, that was due after the measured time.
     passed: bool,
     end: Option<Ending>,
 }
@@ -199,7 +199,7 @@ impl Gathering {
             }
             Event::Ended { reason, orderly } => {
                 self.over = true;
-                // The first end counts, but one that was not planned says more than one that was.
+                // The first end counts, but an unplanned end takes precedence over a planned one.
                 if self.end.as_ref().is_none_or(|end| end.orderly && !orderly) {
                     self.end = Some(Ending { reason: (*reason).to_owned(), orderly: *orderly });
                 }
@@ -223,7 +223,7 @@ impl Gathering {
         }
     }
 
-    /// Decides where the warm-up ends, and judges what was held.
+    /// Determines the end of the warm-up, and judges the records held.
     fn end_warmup(&mut self) {
         let Some(held) = self.held.take() else { return };
         let arrivals: Vec<(Instant, f64)> =
@@ -231,7 +231,8 @@ impl Gathering {
         let delays: Vec<f64> = arrivals.iter().map(|(_, delay)| *delay).collect();
         match mser5(&delays) {
             warmup::Warmup::Ends(dropped) => {
-                // Messages may overtake each other; the cut is the latest due among the dropped.
+                // Messages may overtake each other; the cut is the latest due time among the
+                // dropped ones.
                 let dropped = arrivals.iter().take(dropped).map(|(planned, _)| *planned).max();
                 let behind = |planned| planned + Duration::from_nanos(1);
                 self.from = dropped.map_or(self.from, behind).max(self.from);
@@ -241,7 +242,7 @@ impl Gathering {
         held.iter().for_each(|record| self.judge(record));
     }
 
-    /// When a message was due and how long it took: an answer's time for flows that are answered.
+    /// Due time and duration of a message, or of the answer if the flow is answered.
     fn observation(&self, record: &Record) -> Option<(Instant, f64)> {
         let planned = match record.event {
             Event::Answered { planned, .. } if self.watched.is_answered => planned,
@@ -264,7 +265,7 @@ impl Gathering {
         }
         let counts = |instant: Instant| self.from <= instant && instant < self.until;
         match record.event {
-            // Messages are handed over in the order in which they were due.
+            // Messages are handed over in the order of their due times.
             Event::Sent { planned, .. }
             | Event::NotTaken { planned, .. }
             | Event::NotOffered { planned, .. }
@@ -339,8 +340,9 @@ impl Gathering {
         self.held.is_none() && (self.passed || self.over) && arrived
     }
 
-    /// User bits per second. A saturated flow has a backlog: what arrives in the measured time was
-    /// due before, and what is due in it arrives later, so that messages count by their arrival.
+    /// User bits per second. A saturated flow has a backlog: messages that arrive in the measured
+    /// time were due before it, and those due in it arrive later. So messages count by their
+    /// arrival.
     fn throughput(&self) -> Option<f64> {
         if self.clocks == Clocks::Separate {
             return None;
@@ -400,10 +402,10 @@ impl Gathering {
     }
 }
 
-/// The confidence of intervals from within a run.
+/// Confidence level of intervals from within a run.
 const LEVEL: f64 = 0.95;
 
-/// The mean of a run with its interval, where the run is long enough for its correlation.
+/// Mean of a run with its interval, if the run is long enough for its correlation.
 fn within(batches: &Batches) -> Option<Within> {
     let found = batch_means(&batches.means(), LEVEL).ok()?;
     Some(Within {
@@ -419,7 +421,7 @@ fn within(batches: &Batches) -> Option<Within> {
 struct Throughput {
     arrived: Arrivals,
     octets: u64,
-    /// When the first message of all was due, before the measured time or in it.
+    /// Due time of the first message, before the measured time or in it.
     first_due: Option<Instant>,
     last_arrival: Option<Instant>,
 }
@@ -437,11 +439,11 @@ impl Throughput {
     }
 }
 
-/// Which messages have arrived: a bit each for the latest million, so that memory is bounded. Older
-/// ones count as seen before; no network keeps a frame that long.
+/// Set of arrived messages: one bit each for the latest million, so memory is bounded. Older ones
+/// count as duplicates; no network keeps a frame that long.
 #[derive(Clone, Debug, Default)]
 struct Arrivals {
-    /// The sequence number of the first bit; a multiple of 64.
+    /// Sequence number of the first bit; a multiple of 64.
     base: u64,
     bits: VecDeque<u64>,
     highest: Option<u32>,
@@ -449,15 +451,15 @@ struct Arrivals {
     out_of_order: u64,
 }
 
-/// Words of 64 messages that are kept.
+/// Number of words of 64 messages that are kept.
 const WORDS: u64 = 1 << 14;
 
 impl Arrivals {
-    /// Notes an arrival; whether it is the first of its message.
+    /// Records an arrival; returns whether it is the first of its message.
     fn take(&mut self, sequence: u32) -> bool {
         let sequence_wide = u64::from(sequence);
         if self.bits.is_empty() {
-            // What comes first may have been overtaken by half the window at the most.
+            // The first arrival may have been overtaken by at most half the window.
             self.base = (sequence_wide & !63).saturating_sub(WORDS * 32);
         }
         let Some(place) = sequence_wide.checked_sub(self.base) else { return false };
@@ -484,7 +486,7 @@ impl Arrivals {
         true
     }
 
-    /// How many of these have not arrived there, as far back as both go.
+    /// Number of these messages that have not arrived in `there`, as far back as both reach.
     fn missing_from(&self, there: &Self) -> u64 {
         let from = self.base.max(there.base);
         let words = self.bits.iter().enumerate().map(|(place, bits)| (place as u64, *bits));

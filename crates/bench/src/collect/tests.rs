@@ -45,8 +45,8 @@ fn only(collector: Collector) -> FlowSample {
 
 #[test]
 fn five_messages_by_hand() {
-    // Due at 0, 20, 40, 60, 80 ms, deadline 10 ms. 0: on time after 4 ms, and once more. 1: sent 6
-    // ms late, 15 ms old on arrival: late. 2: overtaken by 3, 30 ms old: late. 3: 5 ms. 4: never.
+    // Due at 0, 20, 40, 60, 80 ms, deadline 10 ms. 0: on time after 4 ms, and a duplicate. 1: sent
+    // 6 ms late, 15 ms old on arrival: late. 2: overtaken by 3, 30 ms old: late. 3: 5 ms. 4: never.
     let mut collector = collector(watched(Some(10), false), Cut::At(at(0)));
     feed(&mut collector, 0, Event::Opened { took: Duration::from_millis(3) });
     for (millis, event) in [
@@ -71,7 +71,7 @@ fn five_messages_by_hand() {
     assert_eq!((flow.sent, flow.not_taken, flow.judged()), (5, 1, 6));
     assert_eq!((flow.delivered, flow.lost, flow.duplicated), (4, 1, 1));
     assert_eq!((flow.out_of_order, flow.damaged), (1, 1));
-    // Late 1 and 2, lost 4, not taken 5.
+    // Late 1 and 2, lost 4, not accepted 5.
     assert_eq!((flow.deadline_ns, flow.missed), (Some(10 * MS), Some(4)));
     // (4 + 15 + 30 + 5) / 4 = 13.5 ms from due; from sent (4 + 9 + 30 + 5) / 4 = 12 ms.
     assert_eq!(flow.delay.mean_ns, Some(13.5e6));
@@ -131,7 +131,7 @@ fn mser_5_cuts_the_warm_up_of_each_flow() {
 }
 
 #[test]
-fn a_run_too_short_for_mser_5_is_kept_whole_and_says_so() {
+fn a_run_too_short_for_mser_5_is_kept_whole_and_marked() {
     let mut collector = collector(watched(None, false), Cut::Mser5(at(0)));
     feed(&mut collector, 0, sent(0, 0));
     feed(&mut collector, 1, delivered(0, 0, 0));
@@ -140,7 +140,7 @@ fn a_run_too_short_for_mser_5_is_kept_whole_and_says_so() {
 }
 
 #[test]
-fn ends_with_clocks_of_their_own_tell_no_delay() {
+fn ends_with_separate_clocks_yield_no_delay() {
     let flows = vec![watched(Some(10), false)];
     let mut collector = Collector::new(flows, Cut::At(at(0)), at(1_000), Clocks::Separate);
     feed(&mut collector, 0, sent(0, 0));
@@ -151,7 +151,7 @@ fn ends_with_clocks_of_their_own_tell_no_delay() {
 }
 
 #[test]
-fn an_end_that_was_not_planned_is_remembered() {
+fn an_unplanned_end_takes_precedence() {
     let mut collector = collector(watched(None, false), Cut::At(at(0)));
     feed(&mut collector, 1, Event::Ended { reason: "released", orderly: true });
     feed(&mut collector, 2, Event::Ended { reason: "peer silent", orderly: false });
@@ -162,7 +162,7 @@ fn an_end_that_was_not_planned_is_remembered() {
 }
 
 #[test]
-fn the_records_of_others_are_counted_apart() {
+fn records_of_unwatched_flows_are_counted_separately() {
     let mut collector = collector(watched(None, false), Cut::At(at(0)));
     collector.record(&Record { at: at(1), flow: FlowId(9), event: Event::Done });
     assert_eq!(collector.strangers(), 1);
@@ -170,15 +170,15 @@ fn the_records_of_others_are_counted_apart() {
 }
 
 #[test]
-fn arrivals_are_told_apart_over_a_million_messages() {
+fn arrivals_are_distinguished_over_a_million_messages() {
     let mut arrivals = Arrivals::default();
     assert!((0..3_000_000).all(|sequence| arrivals.take(sequence)));
     assert!(!arrivals.take(2_999_999));
     assert!(!arrivals.take(2_000_000), "within the window");
-    assert!(!arrivals.take(5), "older than the window: taken for a copy");
+    assert!(!arrivals.take(5), "older than the window: counted as a duplicate");
     assert_eq!((arrivals.count, arrivals.out_of_order), (3_000_000, 0));
     assert!(arrivals.bits.len() <= 1 << 14);
-    // A jump far ahead forgets what lies behind the window, and nothing else.
+    // A jump far ahead drops only the messages before the window.
     assert!(arrivals.take(u32::MAX));
     assert!(arrivals.take(u32::MAX - 64 * (WORDS as u32 - 1)));
     assert_eq!(arrivals.out_of_order, 1);
@@ -191,19 +191,19 @@ fn a_flow_is_settled_when_all_that_counts_has_arrived() {
     let mut collector = collector(watched(None, true), Cut::Mser5(at(0)));
     feed(&mut collector, 999, sent(0, 999));
     feed(&mut collector, 1_000, sent(1, 1_000));
-    assert!(!collector.is_settled(), "the warm-up is not known");
+    assert!(!collector.is_settled(), "the warm-up is unknown");
     collector.end_warmup();
-    assert!(!collector.is_settled(), "message 0 is on its way");
+    assert!(!collector.is_settled(), "message 0 is under way");
     feed(&mut collector, 1_003, delivered(0, 999, 999));
-    assert!(!collector.is_settled(), "its answer is on its way");
+    assert!(!collector.is_settled(), "its answer is under way");
     feed(&mut collector, 1_004, answered(0, 999));
     assert!(collector.is_settled());
 }
 
 #[test]
-fn an_acknowledged_message_that_did_not_arrive_is_a_broken_word() {
+fn an_acknowledged_message_that_is_lost_is_counted() {
     // Six messages: 0 arrives and is acknowledged, 1 arrives and its acknowledgement is lost, 2 is
-    // lost and said to be, 3 is lost and acknowledged; 64 and 200,000 are as 3 and 0.
+    // lost and reported so, 3 is lost and acknowledged; 64 and 200,000 are like 3 and 0.
     let watched = Watched { is_acknowledged: true, ..watched(None, false) };
     let mut collector = collector(watched, Cut::At(at(0)));
     for sequence in [0, 1, 2, 3, 64, 200_000] {

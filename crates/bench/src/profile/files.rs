@@ -1,4 +1,4 @@
-//! Profile files: machines that users describe themselves, and where a scenario finds them.
+//! Profile files: machines that users describe themselves, and the search for them.
 
 use super::{Profile, parse_file};
 use crate::scenario::ScenarioError;
@@ -44,7 +44,7 @@ impl Files {
     /// Reads the profile file that a scenario calls `name`.
     ///
     /// # Errors
-    /// Where there is no such file, or it is no profile.
+    /// Fails if there is no such file, or if it is not a valid profile.
     pub fn read(&self, name: &str) -> Result<ProfileFile, Unreadable> {
         let path = match self {
             Self::None => return Err(Unreadable::NoFolder),
@@ -55,10 +55,10 @@ impl Files {
     }
 }
 
-/// Reads a profile that is called `name` from a file.
+/// Reads the profile file at `path`, which a scenario calls `name`.
 ///
 /// # Errors
-/// Where there is no such file, or it is no profile.
+/// Fails if there is no such file, or if it is not a valid profile.
 pub fn read_file(name: &str, path: &Path) -> Result<ProfileFile, Unreadable> {
     let failed = |error| Unreadable::Io { path: path.to_owned(), error };
     let about = fs::metadata(path).map_err(failed)?;
@@ -82,7 +82,7 @@ pub fn read_file(name: &str, path: &Path) -> Result<ProfileFile, Unreadable> {
     Ok(ProfileFile { path: path.to_owned(), text, profile })
 }
 
-/// Reason that there is no profile of a name.
+/// The reason for which a profile cannot be read.
 #[derive(Debug)]
 pub enum Unreadable {
     /// Only a scenario that is a file names files.
@@ -115,7 +115,7 @@ pub enum Unreadable {
         /// The first octet that is wrong.
         octet: usize,
     },
-    /// Its text is no profile.
+    /// Its text is not a valid profile.
     Wrong(Box<ScenarioError>),
 }
 

@@ -1,12 +1,14 @@
-//! Station profiles: what a machine of some kind needs for each frame, as data with its sources.
+//! Station profiles: the processing times of one kind of machine for each frame, as data with their
+//! sources.
 //!
-//! A [`Profile`] names its [`Input`]s, and says of each from which published figure it was derived.
-//! What a run with the profile gives is a prediction only where it is not such a figure. Where the
-//! figures leave something open, a profile has [`Variant`]s: other inputs that fit them as well, so
-//! that what depends on the choice is told as a band.
+//! A [`Profile`] names its [`Input`]s and gives for each the published figure from which it was
+//! derived. The result of a run with the profile is a prediction only if it is not itself such a
+//! figure. If the figures leave something open, a profile has [`Variant`]s: other inputs that fit
+//! them as well, so that a result that depends on the choice is given as a band.
 //!
-//! A profile has what the MAC and LLC take, the software CRC of messages, and where it says so
-//! transport and a user on another processor. Not modelled: what timers and connections take.
+//! A profile covers the times of the MAC and LLC, the software CRC of messages and, if it says so,
+//! the transport and a user on another processor. It does not model the cost of timers and
+//! connections.
 
 mod files;
 mod parse;
@@ -24,13 +26,13 @@ use serde::Serialize;
 use sim::host::{self, Cost, Interface, Level, NoBuffer, Resource, Task, Tasks};
 use wire::addr::Sap;
 
-/// Frames that may be on their way out of a machine.
+/// Maximum number of frames queued for transmission in a machine.
 const QUEUE_FRAMES: usize = 1_000;
 
-/// A profile that comes with the program.
+/// A built-in profile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BuiltIn {
-    /// What scenarios call it.
+    /// The name that scenarios use.
     pub name: &'static str,
     /// Its file.
     pub text: &'static str,
@@ -45,28 +47,28 @@ pub const ALL: [BuiltIn; 5] = [
     BuiltIn { name: "nbs-1986", text: include_str!("../../profiles/nbs-1986.toml") },
 ];
 
-/// The profile of this name that comes with the program.
+/// Returns the built-in profile of this name.
 ///
 /// # Panics
 /// Never: a test reads all of them.
 #[must_use]
 pub fn built_in(name: &str) -> Option<Profile> {
     let BuiltIn { name, text } = ALL.into_iter().find(|profile| profile.name == name)?;
-    Some(parse(name, text).expect("the profiles that come with the program are right"))
+    Some(parse(name, text).expect("built-in profiles are valid"))
 }
 
-/// What a machine of some kind needs for each frame.
+/// The processing times of one kind of machine for each frame.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Profile {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What the machine is, in one line.
+    /// The machine in one line.
     pub title: String,
-    /// What was taken to be so without a figure that says it.
+    /// Assumptions that no published figure confirms.
     pub assumptions: Vec<String>,
-    /// The numbers that were put in.
+    /// Inputs of the model.
     pub inputs: Vec<Input>,
-    /// Other numbers that fit the same figures.
+    /// Other inputs that fit the same figures.
     pub variants: Vec<Variant>,
     interface: Interface,
     resources: Vec<Machinery>,
@@ -101,18 +103,19 @@ impl Function {
     ];
 }
 
-/// A number that was put in.
+/// An input of the model.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Input {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// How much.
+    /// Its value, in `unit`.
     pub value: f64,
-    /// Of what.
+    /// Its unit.
     pub unit: Unit,
-    /// The published figures that it was derived from, by their names; these are no predictions.
+    /// The names of the published figures from which it was derived; these figures are no
+    /// predictions.
     pub calibrated_on: Vec<String>,
-    /// Where it comes from and how.
+    /// Its source, and the derivation from it.
     pub source: String,
 }
 
@@ -123,15 +126,15 @@ pub enum Unit {
     Milliseconds,
     /// Microseconds for each octet.
     MicrosecondsPerOctet,
-    /// How many times as much as another.
+    /// A factor, relative to another.
     Ratio,
     /// Octets.
     Octets,
 }
 
 impl Unit {
-    /// The least and the most that an input of this unit may be: an hour, a second for each octet, and
-    /// speeds from a thousandth to a million.
+    /// The limits of an input in this unit: an hour, a second for each octet, and speeds from a
+    /// thousandth to a million.
     #[must_use]
     pub const fn limits(self) -> (f64, f64) {
         match self {
@@ -157,32 +160,32 @@ impl fmt::Display for Unit {
 /// Other inputs that fit the same figures.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Variant {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What is read or split otherwise.
+    /// The different reading or split of the figures that justifies it.
     pub why: String,
     /// The inputs that differ, and their values.
     pub inputs: Vec<(String, f64)>,
 }
 
-/// Up to which layer frames are worked on.
+/// The highest layer that processes a frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Layer {
     /// Between the host's memory and the interface.
     Mac,
-    /// And by LLC, with what is above it: users, and transport, which costs those of
-    /// [`Sap::ISO_NETWORK`] alone.
+    /// And by LLC, with the layers above it: users, and the transport, which is charged for frames
+    /// of [`Sap::ISO_NETWORK`] alone.
     Llc,
 }
 
-/// A resource; the number of the input that says how many times as fast it is.
+/// A resource, and the index of the input that gives its relative speed.
 #[derive(Clone, PartialEq, Debug)]
 struct Machinery {
     resource: Resource,
     speed: Option<usize>,
 }
 
-/// Where in a frame's way a task stands.
+/// The stage of a frame's processing to which a task belongs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
     Submit,
@@ -200,7 +203,7 @@ struct Work {
     name: String,
     stage: Stage,
     layer: Layer,
-    /// Medium on which it is done; on all of them without.
+    /// The only medium on which the task is done; all media if none is given.
     medium: Option<MediumKind>,
     sap: Option<Sap>,
     level: Level,
@@ -273,7 +276,7 @@ impl Profile {
         self.inputs.iter().find(|input| input.name == name)
     }
 
-    /// The same machine with one input so many times as large; none without such an input.
+    /// The same machine with one input multiplied by `factor`; `None` if there is no such input.
     #[must_use]
     pub fn with_input(&self, name: &str, factor: f64) -> Option<Self> {
         let mut changed = self.clone();
@@ -282,7 +285,7 @@ impl Profile {
         Some(changed)
     }
 
-    /// The machine as one of its variants has it.
+    /// The machine in one of its variants.
     #[must_use]
     pub fn variant(&self, name: &str) -> Option<Self> {
         let variant = self.variants.iter().find(|variant| variant.name == name)?;
@@ -294,7 +297,7 @@ impl Profile {
         Some(changed)
     }
 
-    /// The machine and each of its variants, by the variant's name: what a band is made over.
+    /// The machine and each of its variants, by the variant's name: the members of a band.
     #[must_use]
     pub fn readings(&self) -> Vec<(Option<String>, Self)> {
         let variants = self.variants.iter().filter_map(|variant| {
@@ -343,7 +346,7 @@ impl Profile {
         self.inputs.get(input).map_or(0.0, |input| input.value)
     }
 
-    /// A task as fast as the slowest of its resources.
+    /// A task with the speed of the slowest of its resources.
     fn task(&self, work: &Work) -> Task {
         let speeds = work.uses.iter().filter_map(|resource| self.resources.get(*resource));
         let speeds = speeds.map(|machinery| machinery.speed.map_or(1.0, |speed| self.value(speed)));
@@ -362,7 +365,7 @@ impl Profile {
             checked_octet_picos: picos(charges.checked_octet),
             least: time(charges.least),
             unit: time(charges.unit),
-            // Octets are no times: a faster machine has units as large.
+            // Octets are not times: a faster machine has equally large units.
             unit_octets: charges.unit_octets.map_or(0, |input| self.value(input) as usize),
             divided: time(charges.divided),
         };

@@ -103,14 +103,13 @@ fn read(
     })
 }
 
-/// The name of an entry of a list, as far as it has one.
+/// The name of an entry of a list, if it has one.
 fn name_of<'t>(item: &'t Placed<'_>) -> Option<(&'t str, core::ops::Range<usize>)> {
     let name = item.get_ref().get("name")?;
     Some((name.get_ref().as_str()?, name.span()))
 }
 
-/// The names of a list's entries in their order, those that are wrong otherwise included; each may
-/// be there once.
+/// The names of a list's entries in their order, wrong ones included. Each may occur once.
 fn once<'t>(what: &str, list: Option<&'t Placed<'_>>, problems: &mut Vec<Problem>) -> Vec<&'t str> {
     let Some(DeValue::Array(items)) = list.map(toml::Spanned::get_ref) else { return Vec::new() };
     let mut seen = BTreeSet::new();
@@ -127,7 +126,7 @@ fn once<'t>(what: &str, list: Option<&'t Placed<'_>>, problems: &mut Vec<Problem
     names
 }
 
-/// Names of inputs, and their units as far as they are known.
+/// Names of inputs, and their units if they are valid.
 struct Names<'a> {
     inputs: Vec<&'a str>,
     units: Vec<Option<Unit>>,
@@ -137,7 +136,7 @@ impl<'a> Names<'a> {
     fn of(list: Option<&'a Placed<'_>>, problems: &mut Vec<Problem>) -> Self {
         let inputs = once("input", list, problems);
         let items = list.and_then(|list| list.get_ref().as_array());
-        // What is wrong with a unit is said where the input is read.
+        // An invalid unit is reported where the input is read.
         let unit = |item: &Placed<'_>| Unit::read(item.get_ref().get("unit")?, &mut Vec::new());
         let units = items.into_iter().flat_map(|items| items.iter()).map(unit).collect();
         Self { inputs, units }
@@ -285,7 +284,7 @@ fn work(
     Some(Work { name, stage, layer, medium, sap, level, uses, cost })
 }
 
-/// The cost of a task that nothing is ever charged for at its stage.
+/// Reason why a part of a task's cost is never charged at its stage, if there is such a part.
 fn never_charged(stage: Stage, sap: Option<Sap>, cost: &Charges) -> Option<&'static str> {
     match stage {
         Stage::Complete if sap.is_some() => Some(
@@ -298,8 +297,8 @@ fn never_charged(stage: Stage, sap: Option<Sap>, cost: &Charges) -> Option<&'sta
     }
 }
 
-/// The inputs that a task's cost names. A part that charges nothing is refused: what is to cost
-/// nothing is an input of 0, with its source.
+/// The inputs that a task's cost names. A part that charges nothing is refused: a part without cost
+/// needs an input of 0, with its source.
 fn cost(value: &Placed<'_>, names: &Names<'_>, problems: &mut Vec<Problem>) -> Option<Charges> {
     let mut fields = Fields::of(value, problems)?;
     let mut take = |key, unit| names.take(&mut fields, key, unit, problems);
@@ -436,7 +435,7 @@ unit = "ms"
 source = "measured"
 "#;
 
-    /// What is wrong with the good profile after a change, with the lines.
+    /// Changes the good profile and compares the problems, with their lines.
     #[track_caller]
     fn check(from: &str, to: &str, expected: &[&str]) {
         assert!(GOOD.contains(from));
@@ -449,7 +448,7 @@ source = "measured"
     }
 
     #[test]
-    fn what_is_wrong_with_a_profile_is_said_with_its_line() {
+    fn a_wrong_profile_is_reported_with_its_line() {
         check("", "", &[]);
         check("version = 1", "version = 2", &["version 2 is not known", "a.toml:1:11"]);
         check("\"shared\"", "\"shard\"", &["unknown interface \"shard\"", "a.toml:3:13"]);

@@ -11,7 +11,7 @@ pub struct ResourceView<'a> {
     pub name: &'a str,
     /// True for a processor.
     pub is_processor: bool,
-    /// The input that says how many times as fast it is.
+    /// The input that gives its relative speed.
     pub speed: Option<&'a Input>,
 }
 
@@ -20,15 +20,15 @@ pub struct ResourceView<'a> {
 pub struct TaskView<'a> {
     /// Its name.
     pub name: &'a str,
-    /// Its place in a frame's way.
+    /// Its stage in the processing of a frame.
     pub stage: &'static str,
-    /// The layer that it is of.
+    /// Its layer.
     pub layer: &'static str,
-    /// The only medium on which it is done; all of them without.
+    /// The only medium on which it is done; all media if none.
     pub medium: Option<&'static str>,
     /// Its urgency.
     pub level: &'static str,
-    /// The resources that it takes.
+    /// The resources that it occupies.
     pub uses: Vec<&'a str>,
     /// The parts of its cost.
     pub costs: Vec<CostView<'a>>,
@@ -39,12 +39,12 @@ pub struct TaskView<'a> {
 pub struct CostView<'a> {
     /// The key of the part.
     pub part: &'static str,
-    /// The input that it is.
+    /// The input that gives it.
     pub input: &'a Input,
 }
 
 impl Profile {
-    /// The room of its network interface, as the file calls it.
+    /// The buffering of its network interface, in the file's terms.
     #[must_use]
     pub const fn interface(&self) -> &'static str {
         match self.interface {

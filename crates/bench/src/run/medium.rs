@@ -1,4 +1,4 @@
-//! From a scenario's medium and faults to the simulator's.
+//! Conversion of a scenario's medium and faults to the simulator's.
 
 use super::{Ran, RunError, Watch, simulate};
 use crate::layout::Layout;
@@ -14,10 +14,10 @@ use sim::medium::token_ring::{self, TokenRing};
 use stack::fault;
 use std::collections::BTreeMap;
 
-/// Frames a station may have waiting at its MAC.
+/// Maximum number of frames that wait at a station's MAC.
 const QUEUE_FRAMES: usize = 1_000;
 
-/// Runs a layout on the medium its scenario asks for.
+/// Runs a layout on the medium of its scenario.
 pub(super) fn drive(
     point: &Point,
     layout: Layout,
@@ -83,7 +83,7 @@ pub(super) fn drive(
     }
 }
 
-/// Puts the scenario's faults behind the medium, if there are any.
+/// Applies the scenario's faults to frames that the medium delivers, if there are any.
 fn under_faults<M: sim::medium::Medium>(
     medium: M,
     point: &Point,
@@ -201,7 +201,7 @@ fn count_token_bus(medium: &TokenBus, counts: &mut BTreeMap<String, u64>) {
     note(counts, "medium.carried-ns", wire::time::nanos(statistics.carried));
 }
 
-/// Of a bus whose stations come and go also what became of its ring.
+/// Adds the counters of the logical ring for a bus whose stations enter and leave.
 fn count_changing_bus(medium: &TokenBus, counts: &mut BTreeMap<String, u64>) {
     count_token_bus(medium, counts);
     let statistics = medium.statistics();

@@ -32,54 +32,54 @@ use stations::{Hosted, costed, count_machines, plain};
 use std::collections::BTreeMap;
 use wire::time::Instant;
 
-/// Turns of a world between two looks at whether the run is to stop.
+/// Number of turns of a world between two checks whether the run is to stop.
 const TURNS: u32 = 65_536;
-/// How far a run goes before the records of its users are gathered.
+/// Simulated time after which the users' records are collected.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Why a run cannot be made.
+/// Error that prevents a run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// There is no such bus.
+    /// The CSMA/CD bus is invalid.
     #[error("{0}")]
     Bus(#[from] sim::medium::csma_cd::Invalid),
-    /// There is no such token bus.
+    /// The token bus is invalid.
     #[error("{0}")]
     TokenBus(#[from] sim::medium::token_bus::Invalid),
-    /// There is no such ring.
+    /// The ring is invalid.
     #[error("{0}")]
     Ring(#[from] sim::medium::token_ring::Invalid),
-    /// There is no such segment.
+    /// The PLCA segment is invalid.
     #[error("{0}")]
     Segment(#[from] sim::medium::plca::Invalid),
-    /// There is no such network of switches.
+    /// The switched network is invalid.
     #[error("{0}")]
     Network(#[from] sim::medium::switched::Invalid),
-    /// There are no such faults.
+    /// The faults are invalid.
     #[error("{0}")]
     Faults(#[from] stack::fault::Invalid),
-    /// The medium has other stations than the scenario.
+    /// The medium has a different number of stations than the scenario.
     #[error("{0}")]
     Misfit(#[from] sim::medium::Misfit),
-    /// There is no such machine.
+    /// The machine is invalid.
     #[error("{0}")]
     Machine(#[from] sim::host::Invalid),
-    /// Somebody acts without end.
+    /// A station or the medium acts without end.
     #[error("{0}")]
     Stuck(#[from] sim::world::Stuck),
 }
 
-/// What a run is watched by.
+/// Observation of a run.
 pub struct Watch<'a> {
-    /// Sees every frame that passes the observer at the start of the cable, if anybody wants to: the
-    /// run is the same without, and faster.
+    /// Receives every frame that passes the observer at the start of the cable. Without it the run
+    /// is the same, and faster.
     pub tap: Option<&'a mut dyn FnMut(&Passage)>,
-    /// Asked now and then whether to stop.
+    /// Called from time to time; returns whether to stop.
     pub is_interrupted: &'a dyn Fn() -> bool,
 }
 
-/// What turns the passages that a [`Watch`] sees into frames as a capture file holds them: those of
-/// a ring as 802.3 would carry them.
+/// Tap that converts the passages seen by a [`Watch`] to frames as in a capture file: those of a
+/// ring in their 802.3 form.
 #[must_use]
 pub fn tap(medium: &scenario::Medium) -> Tap {
     Tap::of_stations(Framing::IEEE_802_3, medium.framing())
@@ -88,16 +88,16 @@ pub fn tap(medium: &scenario::Medium) -> Tap {
 /// Simulates one replication of a point.
 ///
 /// # Errors
-/// Where the scenario was not checked, or a protocol machine acts without end.
+/// Fails if the scenario was not checked, or a protocol machine acts without end.
 pub fn run(point: &Point, scenario_hash: &str, replication: u64) -> Result<Sample, RunError> {
     let mut watch = Watch { tap: None, is_interrupted: &|| false };
     run_watched(point, scenario_hash, replication, &mut watch)
 }
 
-/// Simulates one replication of a point under somebody's eyes.
+/// Simulates one replication of a point with observation.
 ///
 /// # Errors
-/// As [`run`].
+/// Errors of [`run`].
 pub fn run_watched(
     point: &Point,
     scenario_hash: &str,
@@ -109,11 +109,11 @@ pub fn run_watched(
     run_laid_out(point, scenario_hash, replication, layout, watch)
 }
 
-/// Simulates one replication of a point with every station of the scenario, but the background's, on this
-/// machine.
+/// Simulates one replication of a point with every station of the scenario, except the
+/// background's, on this machine.
 ///
 /// # Errors
-/// As [`run`].
+/// Errors of [`run`].
 pub fn run_on(
     point: &Point,
     machine: &Profile,
@@ -154,7 +154,7 @@ fn run_laid_out(
     })
 }
 
-/// A run that is over.
+/// Finished run.
 struct Ran {
     collector: Collector,
     ended_at: Instant,
@@ -171,7 +171,7 @@ fn simulate<M: Medium>(
     count: impl Fn(&M, &mut BTreeMap<String, u64>),
 ) -> Result<Ran, RunError> {
     let Layout { places, watched, changes: _ } = layout;
-    // Machines cost the simulator time, too, so that stations without are not wrapped.
+    // Machines cost the simulator time, too, so stations without one are not wrapped.
     if places.iter().any(|place| place.profile.is_some()) {
         let hosts = costed(places, point.scenario.medium.kind())?;
         return simulate_on(World::new(medium, hosts)?, point, watched, watch, |world, counts| {
@@ -221,7 +221,7 @@ fn simulate_on<M: Medium, S: Hosted>(
                 break;
             }
         } else if !is_over && collector.is_over() {
-            // Everything was sent; the last datagrams may still be on their way.
+            // Everything was sent; the last datagrams may still be under way.
             is_over = true;
             end = end.min(now + patience);
         }

@@ -1,4 +1,4 @@
-//! All runs of a study, on several threads, told in the order of the study.
+//! Parallel execution of all runs of a study, with results in the order of the study.
 
 use super::{RunError, Watch, run_watched};
 use crate::folder::hash;
@@ -10,24 +10,24 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::thread;
 
-/// How to make the runs of a study.
+/// Execution plan of a study.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// Replications of each point, in place of what the scenario says.
+    /// Number of replications of each point, instead of the scenario's.
     pub replications: Option<u64>,
-    /// How many runs at a time; at least one.
+    /// Number of concurrent runs; at least one.
     pub jobs: usize,
 }
 
-/// Runs that were made before, by point and replication.
+/// Runs made earlier, by point and replication.
 pub type Made = BTreeMap<(usize, u64), Sample>;
 
-/// Makes every run of a study and hands its samples to `each`, point by point and replication by
-/// replication whatever the threads do, until `each` breaks off. Where `stop` is set, runs end
-/// early and are told as incomplete, and no further ones begin.
+/// Makes every run of a study and passes its samples to `each`, by point and replication regardless
+/// of the threads, until `each` breaks off. Once `stop` is set, runs end early and are reported as
+/// incomplete, and no further ones begin.
 ///
 /// # Errors
-/// That of the first run that cannot be made; what came before it has been told.
+/// The error of the first run that cannot be made; earlier samples have been passed on.
 pub fn run_all(
     study: &Study,
     plan: Plan,
@@ -38,7 +38,7 @@ pub fn run_all(
     run_these(study, &runs, &Made::new(), plan.jobs, stop, each)
 }
 
-/// Every run of a study in its order: its point and its replication.
+/// All runs of a study in order: point and replication.
 #[must_use]
 pub fn all_runs(study: &Study, plan: Plan) -> Vec<(usize, u64)> {
     let points = study.points.iter();
@@ -50,11 +50,11 @@ pub fn all_runs(study: &Study, plan: Plan) -> Vec<(usize, u64)> {
         .collect()
 }
 
-/// Makes these runs but for those that were made before, and hands all their samples to `each` in
-/// this order, as [`run_all`] does.
+/// Makes these runs, except those made earlier, and passes all their samples to `each` in this
+/// order, like [`run_all`].
 ///
 /// # Errors
-/// As [`run_all`].
+/// Errors of [`run_all`].
 pub fn run_these(
     study: &Study,
     runs: &[(usize, u64)],
@@ -84,9 +84,9 @@ pub fn run_these(
     told
 }
 
-/// Does `count` pieces of work, `jobs` at a time, and hands what comes of them to `each` in the order of
-/// their numbers, whatever the threads do, until `each` breaks off or a piece comes to nothing. `work`
-/// is told when what it does is no longer wanted.
+/// Does `count` pieces of work, `jobs` at a time, and passes the results to `each` in the order of
+/// their numbers, regardless of the threads, until `each` breaks off or a piece has no result.
+/// `work` can check whether its result is still needed.
 pub fn in_order<T: Send>(
     count: usize,
     jobs: usize,
@@ -122,7 +122,7 @@ pub fn in_order<T: Send>(
     });
 }
 
-/// Hands results on in the order of their index, and stops at the first gap that stays.
+/// Passes results on in the order of their index, and stops at the first gap that remains.
 fn tell<T>(results: mpsc::Receiver<(usize, T)>, each: &mut impl FnMut(T) -> ControlFlow<()>) {
     let mut early = BTreeMap::new();
     let mut due = 0;

@@ -1,10 +1,10 @@
-//! As many runs as it takes: until means are known well enough, and requirements are decided.
+//! Sequential runs: as many as needed until means are precise enough and requirements are decided.
 //!
-//! The rule of Law and Kelton for a relative half-width, looked at after blocks of replications that
-//! are fixed beforehand and taken in the order of replications: where it stops does not depend on
-//! threads. Each look at growing data is one more chance to be wrong: requirements are judged at the
-//! confidence of [`level_of_look`], and so err over all looks no more often than at a single one.
-//! Bias: the rule for means has no such correction; its intervals cover a little less than they say.
+//! The rule of Law and Kelton for a relative half-width, applied after blocks of replications that
+//! are fixed beforehand and taken in the order of replications: the stopping point does not depend
+//! on threads. Each look at growing data is another chance of error. So requirements are judged at
+//! the confidence of [`level_of_look`], and err over all looks no more often than at a single one.
+//! Bias: the rule for means has no such correction; its intervals cover slightly less than stated.
 
 use super::parallel::{Made, run_these};
 use super::{Plan, RunError, all_runs};
@@ -16,51 +16,52 @@ use core::ops::ControlFlow;
 use core::sync::atomic::{AtomicBool, Ordering};
 use std::collections::BTreeSet;
 
-/// When there are runs enough of a point.
+/// Condition for enough runs of a point.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Goal {
-    /// The relative half-width of each flow's mean delay, or mean response.
+    /// Relative half-width of each flow's mean delay, or mean response.
     pub precision: Option<f64>,
-    /// Whether every requirement must be decided.
+    /// Every requirement must be decided.
     pub decided: bool,
-    /// The most replications of a point.
+    /// Maximum number of replications of a point.
     pub at_most: u64,
-    /// The confidence of it all.
+    /// Overall confidence level.
     pub level: f64,
 }
 
-/// One look at what there is.
+/// One look at the data.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Look {
-    /// Which: from 1.
+    /// Number of the look, from 1.
     pub number: u64,
-    /// Replications of the points that go on.
+    /// Replications of the points that continue.
     pub replications: u64,
-    /// The confidence at which requirements are judged.
+    /// Confidence level at which requirements are judged.
     pub level: f64,
-    /// Points that need more.
+    /// Number of points that need more runs.
     pub open: usize,
 }
 
-/// How it ended.
+/// End of sequential runs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Ended {
-    /// The last look.
+    /// Last look.
     pub look: Look,
-    /// Requirements as each point's last look judged them.
+    /// Requirements as judged by each point's last look.
     pub judged: Vec<Judged>,
-    /// Points whose means are not known so well within the most replications.
+    /// Points whose means are not precise enough within the maximum number of replications.
     pub imprecise: BTreeSet<usize>,
 }
 
-/// Quantities whose precision counts: of a flow that is answered the response, of others the delay.
+/// Quantities whose precision counts: the response of a flow that is answered, otherwise the delay.
 const MEANS: [&str; 2] = ["response.mean", "delay.mean"];
 
-/// Makes runs block by block until the goal is reached or the most are made. Every sample goes to
-/// `each` in an order that the scenario and the goal decide alone; after each look `looked` is told.
+/// Makes runs block by block until the goal is reached or the maximum number is made. Every sample
+/// goes to `each` in an order that depends only on the scenario and the goal; `looked` is called
+/// after each look.
 ///
 /// # Errors
-/// As [`super::run_all`].
+/// Errors of [`super::run_all`].
 pub fn run_until(
     study: &Study,
     plan: Plan,
@@ -86,7 +87,7 @@ pub fn run_until(
             flow
         })?;
         let level = level_of_look(goal.level, number);
-        // What a point's last look found stays.
+        // The result of a point's last look stays.
         judged.retain(|judged| !open.contains(&judged.point));
         imprecise.retain(|point| !open.contains(point));
         let here: Vec<Sample> =
@@ -118,7 +119,7 @@ pub fn run_until(
     }
 }
 
-/// Whether more runs may decide.
+/// Returns whether more runs may decide.
 fn can_be_decided(judged: &Judged) -> bool {
     let by_runs = judged.because.is_empty() || judged.more_runs.is_some();
     judged.verdict == Verdict::Undecided && by_runs

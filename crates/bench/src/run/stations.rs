@@ -1,4 +1,4 @@
-//! From a layout's places to simulated stations, with or without the machines that they are on.
+//! Conversion of a layout's places to simulated stations, with or without their machines.
 
 use crate::layout::Place;
 use crate::profile::Layer;
@@ -11,11 +11,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use wire::addr::{Mac, Sap};
 use wire::time::{Instant, nanos};
 
-/// A simulated station that is, or has in it, a host.
+/// Simulated station that is, or contains, a host.
 pub(super) trait Hosted: Station {
-    /// The host, to be read.
+    /// Host.
     fn host(&self) -> &Host;
-    /// The host.
+    /// Mutable access to the host.
     fn host_mut(&mut self) -> &mut Host;
 }
 
@@ -29,12 +29,12 @@ impl Hosted for Host {
     }
 }
 
-/// A station on its machine, if it is on one: without, it is what it would be behind a machine that
-/// takes no time, and costs the simulator less.
+/// Station with or without a machine. Without one it behaves as on a machine that takes no time,
+/// and costs the simulator less.
 pub(super) enum Placed {
     /// Takes no time.
     Bare(Box<Host>),
-    /// Takes its machine's.
+    /// Takes its machine's time.
     On(Box<Costed<Host>>),
 }
 
@@ -116,7 +116,7 @@ pub(super) fn plain(places: Vec<Place>) -> Vec<Host> {
     places.into_iter().map(bare).collect()
 }
 
-/// A station that takes no time: its MAC has queues by priority where frames carry one.
+/// Station that takes no time: its MAC has queues by priority if frames carry one.
 fn bare(mut place: Place) -> Host {
     let carries = place.host.framing.carries_priority();
     let queues = if carries { MacQueues::ByPriority } else { MacQueues::One };
@@ -127,8 +127,8 @@ fn bare(mut place: Place) -> Host {
     if place.has_priorities { host.above(queues) } else { host }
 }
 
-/// Stations on their machines; those that name none take no time. On a ring a frame without a
-/// buffer is refused, elsewhere it is lost.
+/// Stations on their machines; those without one take no time. On a ring a frame without a buffer
+/// is refused, on other media it is lost.
 pub(super) fn costed(places: Vec<Place>, medium: MediumKind) -> Result<Vec<Placed>, Invalid> {
     let no_buffer = match medium {
         MediumKind::TokenRing | MediumKind::ProNet10 => NoBuffer::Refused,
@@ -153,8 +153,8 @@ pub(super) fn costed(places: Vec<Place>, medium: MediumKind) -> Result<Vec<Place
     places.into_iter().map(on_machine).collect()
 }
 
-/// A host whose user data cross to its protocols where the machine takes something for that. A machine
-/// works on frames in their order, so the host gives it one frame at a time, the most urgent first.
+/// Host whose user data cross to its protocols if the machine takes time for that. A machine
+/// processes frames in order, so the host gives it one frame at a time, the most urgent first.
 fn host(place: Place, machine: &Params) -> Host {
     let host = Host::new(place.host, place.flows).absent(&place.absences);
     let host = if place.has_priorities { host.above(MacQueues::One) } else { host };
@@ -162,7 +162,7 @@ fn host(place: Place, machine: &Params) -> Host {
     if has_front_end { host.behind_front_end() } else { host }
 }
 
-/// Notes what the machines of all stations were busy for and what they lost.
+/// Adds the busy times and losses of all stations' machines.
 pub(super) fn count_machines(stations: &[Placed], counts: &mut BTreeMap<String, u64>) {
     let machines = || stations.iter().filter_map(Placed::machine);
     let mut note = |name: &str, of: fn(&Costed<Host>) -> u64| {

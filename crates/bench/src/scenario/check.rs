@@ -1,4 +1,4 @@
-//! What one key alone does not show: names that must exist, sizes that must fit, loads that must
+//! Checks that need more than one key: names that must exist, sizes that must fit, loads that must
 //! not exceed the medium.
 
 use super::fields::Placed;
@@ -27,7 +27,7 @@ use wire::units::BitRate;
 pub(super) const MOST_STATIONS: u64 = 10_000;
 /// The most flows, background included: stamps number them in 16 bits.
 pub(super) const MOST_FLOWS: u64 = 65_536;
-/// The most octets of a message: what a stamp can ask for as an answer.
+/// The most octets of a message: the longest answer that a stamp can request.
 const LONGEST_REPLY_OCTETS: u64 = 65_534;
 /// The rates of IEEE 802.5.
 const RING_RATES: [BitRate; 2] = [BitRate::mbps(4), BitRate::mbps(16)];
@@ -35,7 +35,7 @@ const RING_RATES: [BitRate; 2] = [BitRate::mbps(4), BitRate::mbps(16)];
 const LEAST_NSDU_OCTETS: u64 = 128;
 /// The rates of a token bus in IEEE 802.4.
 const BUS_RATES: [BitRate; 3] = [BitRate::mbps(1), BitRate::mbps(5), BitRate::mbps(10)];
-/// How long IEEE 802.3cg promises that a multidrop segment may be.
+/// The length of a multidrop segment, in metres, that IEEE 802.3cg guarantees to work.
 const T1S_METRES: f64 = 25.0;
 /// The highest priority of a flow.
 const HIGHEST_PRIORITY: u64 = 7;
@@ -249,7 +249,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Warns of messages that are counted but will never be due.
+    /// Warns of messages that a limit counts but that will never be due.
     fn fits_into_the_run(&mut self, index: usize, flow: &Flow, period: Span) {
         let after = self.scenario.stop.after;
         let Some(messages) = self.scenario.messages_of(flow) else { return };
@@ -263,7 +263,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// Priorities, and what only the messaging service has.
+    /// Checks priorities, and the keys that only the messaging service has.
     fn message(&mut self, index: usize, flow: &Flow) {
         let path = |key: &str| format!("flow.{index}.{key}");
         if flow.priority.is_some_and(|priority| priority > HIGHEST_PRIORITY) {
@@ -306,7 +306,7 @@ impl Checker<'_, '_> {
         if size.0 < least {
             let problem =
                 Problem::error(self.place(path), format!("a message has at least {least} B"));
-            self.problems.push(problem.help("each begins with a stamp that tells which it is"));
+            self.problems.push(problem.help("each begins with a stamp that identifies it"));
         } else if size.0 > most {
             self.error(path, format!("a message of this service has at most {most} B"));
         }
@@ -316,7 +316,7 @@ impl Checker<'_, '_> {
         let transport = &self.scenario.transport;
         let tpdu = transport.tpdu.0;
         let lsdu_octets = self.scenario.medium.most_lsdu_octets();
-        // An NSDU that was asked to be shorter cuts TPDUs, whatever the peers agree on.
+        // A shorter NSDU limits TPDUs, whatever the peers agree on.
         let most = self.scenario.network.nsdu_octets(lsdu_octets);
         if !tpdu.is_power_of_two() || !(128..=8_192).contains(&tpdu) {
             self.error("transport.tpdu", "a TPDU has 128, 256, 512, 1024, 2048, 4096 or 8192 B");
@@ -438,7 +438,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// How many stations there are, the background's included.
+    /// The number of stations, those of the background included.
     fn station_count(&self) -> usize {
         let scenario = self.scenario;
         let background = scenario.background.as_ref().map_or(0, |b| b.stations);
@@ -447,7 +447,7 @@ impl Checker<'_, '_> {
         all + scenario.named_stations.len()
     }
 
-    /// Stations on a segment must be able to take turns, or to notice collisions.
+    /// Checks that the stations of a segment can take turns, or detect collisions.
     fn segment(&mut self, plca: bool, metres: f64) {
         if !plca {
             let params = csma_cd::Params::t1s(2, metres, self.scenario.seed);
@@ -473,7 +473,7 @@ impl Checker<'_, '_> {
         self.error(path, invalid.to_string());
     }
 
-    /// Warns of a segment beyond what IEEE 802.3cg promises.
+    /// Warns of a segment longer than the length that IEEE 802.3cg guarantees to work.
     fn promised(&mut self, metres: f64) {
         if metres > T1S_METRES {
             let message = "IEEE 802.3cg promises 25 m of a multidrop segment, and no more";
@@ -482,7 +482,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// There must be such a bus.
+    /// Checks that such a token bus exists.
     fn token_bus(&mut self) {
         self.answer_at_once();
         let ends = self.scenario.medium.length().map(|(length, _)| vec![0.0, length.metres()]);
@@ -501,7 +501,7 @@ impl Checker<'_, '_> {
         self.error(path, invalid.to_string());
     }
 
-    /// Stations that take time are too late for a response at once.
+    /// Rejects stations on machines: they are too slow for an immediate response.
     fn answer_at_once(&mut self) {
         let scenario = self.scenario;
         if scenario.medium.framing() != Framing::Ieee8024Responding {
@@ -518,7 +518,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// The ring must hold a token, and as many stations as there are.
+    /// Checks that the ring holds a token and all its stations.
     fn ring(&mut self) {
         let scenario = self.scenario;
         let background = scenario.background.as_ref().map_or(0, |b| b.stations);
@@ -553,7 +553,7 @@ impl Checker<'_, '_> {
         }
     }
 
-    /// What is required must be of flows that there are, and that have what is asked of them.
+    /// Checks that each requirement names an existing flow, and a quantity that this flow has.
     fn requirements(&mut self) {
         for (index, requirement) in self.scenario.require.iter().enumerate() {
             let Some(name) = &requirement.flow else { continue };
@@ -575,7 +575,7 @@ impl Checker<'_, '_> {
 /// The place of a value by its path, `flow.0.size`, or of the last part of the path there is.
 pub(super) fn place_of(document: &Placed<'_>, path: &str) -> Range<usize> {
     let mut value = document;
-    // A value that came without a place is a table that another key made.
+    // A value without a place is a table that another key created.
     let mut place = value.span();
     for part in path.split('.') {
         let next = match value.get_ref() {

@@ -1,9 +1,9 @@
 //! Functions that take no time on a machine although other work of it does.
 //!
-//! A profile charges a function if one of its tasks names an input for it; an input of 0 is a choice
-//! that its author states, with a source. A function without any input was left out, and predictions
-//! are too good by what it takes. So a flow that uses it is warned of, unless the scenario states the
-//! choice: `free = ["checksum"]`.
+//! A profile charges a function if one of its tasks names an input for it; an input of 0 is a
+//! choice that its author states, with a source. A function without any input was left out, and
+//! predictions are too good by its cost. So a flow that uses it causes a warning, unless the
+//! scenario states the choice: `free = ["checksum"]`.
 
 use super::check::place_of;
 use super::fields::Placed;
@@ -27,7 +27,8 @@ impl Scenario {
     }
 }
 
-/// Warns of each function that a machine takes no time for, where a scenario names the machine.
+/// Warns of each function that takes no time on a machine, at the place where the scenario names
+/// the machine.
 pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
     if scenario.machines.values().all(|profile| profile.is_ideal()) {
         return;
@@ -58,7 +59,7 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
     }
 }
 
-/// A function in a sentence, and what can be done where it takes no time.
+/// The function in a sentence, and the remedy if it takes no time.
 const fn words(function: Function) -> (&'static str, &'static str) {
     match function {
         Function::Class4 => (

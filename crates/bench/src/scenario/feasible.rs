@@ -1,5 +1,5 @@
-//! What can be told before a run: loads beyond what the medium carries, and deadlines that no message
-//! can make. Warnings, not errors: a sweep may pass through them on purpose.
+//! Warnings that need no run: loads beyond the capacity of the medium, and deadlines that no
+//! message can make. They are not errors, because a sweep may pass through them on purpose.
 
 use super::check::place_of;
 use super::fields::Placed;
@@ -8,7 +8,7 @@ use super::{Flow, LLC_OCTETS, Medium, Pattern, Scenario, Size};
 use core::time::Duration;
 use std::collections::BTreeMap;
 
-/// Adds a warning for each.
+/// Adds these warnings.
 pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
     if scenario.medium.is_shared() {
         shared(scenario, document, problems);
@@ -18,7 +18,7 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
     deadlines(scenario, document, problems);
 }
 
-/// All that is due shares one rate.
+/// Checks a shared medium: everything due shares one rate.
 fn shared(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
     let medium = &scenario.medium;
     let rate = medium.rate().0.bits_per_second() as f64;
@@ -33,7 +33,7 @@ fn shared(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem
     }
 }
 
-/// Each station's link has a rate to itself, out and in.
+/// Checks the links: each station has a rate of its own in each direction.
 fn links(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
     let medium = &scenario.medium;
     let rate = medium.rate().0.bits_per_second() as f64;
@@ -61,12 +61,13 @@ fn links(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>
     }
 }
 
-/// A message needs at least the time of its bits, and on switches once for each link of two.
+/// Checks deadlines: a message needs at least the time of its bits, on switches once for each of
+/// two links.
 fn deadlines(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
     for (index, flow) in scenario.flows.iter().enumerate() {
         let Some(deadline) = flow.deadline else { continue };
         let least = least(flow, &scenario.medium);
-        // No deadline at all is complained of elsewhere.
+        // A deadline of zero is reported elsewhere.
         if !deadline.0.is_zero() && deadline.0 < least {
             let nanos = wire::time::nanos(least);
             let message =
@@ -78,7 +79,7 @@ fn deadlines(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Prob
     }
 }
 
-/// The least time that the frames of a message, and of its answer, take.
+/// The minimum time of the frames of a message, and of its answer.
 fn least(flow: &Flow, medium: &Medium) -> Duration {
     let reply = match flow.pattern {
         Pattern::ConstantRateRequest { reply, .. } | Pattern::MaximumRateRequest { reply } => {
@@ -96,7 +97,7 @@ fn least(flow: &Flow, medium: &Medium) -> Duration {
     of(flow.size) + reply.map_or(Duration::ZERO, of)
 }
 
-/// Bits of the frames a flow has due each second, at the least: headers above LLC and frames sent in
+/// Minimum bits per second of the frames that a flow has due: headers above LLC and frames sent in
 /// answer do not count, nor flows that wait for the service or for answers.
 #[must_use]
 pub fn bits_due_per_second(flow: &Flow, medium: &Medium) -> f64 {
@@ -117,7 +118,7 @@ pub fn bits_due_per_second(flow: &Flow, medium: &Medium) -> f64 {
 mod tests {
     use crate::scenario::load;
 
-    /// What is said of a flow from `a` to `b`.
+    /// Compares the warnings about a flow from `a` to `b`.
     #[track_caller]
     fn check(medium: &str, pattern: &str, size: &str, deadline: &str, expected: &[&str]) {
         let text = format!(
@@ -140,7 +141,7 @@ mod tests {
     const STAR: &str = "{ kind = \"switched\", rate = \"10 Mbit/s\", length = \"100 m\" }";
 
     #[test]
-    fn a_load_beyond_the_medium_or_a_link_is_said_where_it_comes_from() {
+    fn a_load_beyond_the_medium_or_a_link_is_warned_of_at_its_flow() {
         // 1,018 octets every 500 us are 16.288 Mbit/s.
         let often = "{ kind = \"cyclic\", period = \"500 us\" }";
         check(BUS, often, "997 B", "1 s", &["the load is 163 % of what the medium carries"]);
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deadline_below_the_time_of_the_bits_is_said_where_it_stands() {
+    fn a_deadline_below_the_time_of_the_bits_is_warned_of() {
         let cyclic = "{ kind = \"cyclic\", period = \"20 ms\" }";
         // 1,018 octets at 10 Mbit/s: 814.4 us; with a tag 817.6 us over each of two links.
         check(BUS, cyclic, "997 B", "814 us", &["its bits alone take 814 us"]);

@@ -18,7 +18,7 @@ pub(crate) trait Read: Sized {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self>;
 }
 
-/// A table being read: every key must be asked for, or is unknown.
+/// A table being read: every key must be requested, or is reported as unknown.
 pub(crate) struct Fields<'t, 'a> {
     table: &'t DeTable<'a>,
     span: Range<usize>,
@@ -52,18 +52,18 @@ impl<'t, 'a> Fields<'t, 'a> {
         self.table.get(key).map_or(self.span(), toml::Spanned::span)
     }
 
-    /// Whether the table has this key.
+    /// True if the table has this key.
     pub(crate) fn has(&self, key: &str) -> bool {
         self.table.contains_key(key)
     }
 
-    /// A key's value as it stands.
+    /// The value of a key as written.
     pub(crate) fn value(&mut self, key: &'static str) -> Option<&'t Placed<'a>> {
         self.known.push(key);
         self.table.get(key)
     }
 
-    /// A key that may be missing. Where its value is wrong, a problem is added.
+    /// A key that may be missing. If its value is wrong, a problem is added.
     pub(crate) fn optional<T: Read>(
         &mut self,
         key: &'static str,
@@ -97,7 +97,7 @@ impl<'t, 'a> Fields<'t, 'a> {
         pick(&written, span, key, words, problems)
     }
 
-    /// Every key must have been asked for by now.
+    /// Reports every key that was not requested.
     pub(crate) fn finish(self, problems: &mut Vec<Problem>) {
         for key in self.table.keys() {
             let name = key.get_ref().as_ref();

@@ -1,4 +1,4 @@
-//! A flow: who sends what to whom, how often, by which service.
+//! A flow: its sender, receiver, service and rate.
 
 use super::{Pattern, Service, Size, Span, Start};
 use schemars::JsonSchema;
@@ -6,60 +6,62 @@ use serde::Serialize;
 use stack::load;
 use stack::messaging::Priority;
 
-/// What one station sends to another.
+/// The messages that one station sends to another.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct Flow {
-    /// What results call it. Each flow of a group adds to that the stations for which `*` stands.
+    /// Its name in results. Each flow of a group appends the stations for which `*` stands.
     pub name: String,
-    /// The flows with which results sum it up; those for which one table stands have its name here.
+    /// Name of the group whose results sum up this flow; set if a table stands for several flows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The station that sends, or asks. `*` stands for any characters: a flow from each station.
+    /// The station that sends, or requests. `*` stands for any characters: a flow from each
+    /// station.
     pub from: String,
     /// The station that receives, or answers. `*` stands for any characters: a flow to each station.
     pub to: String,
-    /// What carries the messages.
+    /// The service that carries the messages.
     pub service: Service,
-    /// When they are due.
+    /// The times at which messages are due.
     pub pattern: Pattern,
-    /// Octets of each message as its user hands it over (TSDU or LSDU): at least 16.
+    /// Octets of each message as its user submits it (TSDU or LSDU): at least 16.
     pub size: Size,
-    /// How many; for as long as the run lasts if not given.
+    /// The number of messages; unlimited for the length of the run if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
-    /// How old a message (or, of requests, the answer) may be on arrival, counted from when it had
-    /// been due.
+    /// The greatest age of a message (or, for requests, of the answer) on arrival, counted from the
+    /// time at which the message was due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Span>,
-    /// When the first is due, or its connection is opened. If not given, a cyclic flow starts at random
-    /// within its period, and any other flow at once.
+    /// The time at which the first message is due, or its connection is opened. If not given, a
+    /// cyclic flow starts at random within its period, and any other flow at once.
     #[schemars(with = "Option<String>")]
     pub start: Start,
-    /// How much later than the one before each flow of a group starts.
+    /// The delay of each flow of a group after the start of the one before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stagger: Option<Span>,
-    /// 0 (lowest) to 7, that of its frames; a station sends the most urgent first. 0 if not given.
+    /// Priority of its frames, 0 (lowest) to 7; a station sends the most urgent first. 0 if not
+    /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u64>,
-    /// Of messages: whether the receiver acknowledges each (LLC type 3); not if not given.
+    /// For messages: true if the receiver acknowledges each (LLC type 3); false if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledged: Option<bool>,
-    /// Of messages: whether each ends with CRC-16/CCITT from end to end; not if not given.
+    /// For messages: true if each ends with an end-to-end CRC-16/CCITT; false if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub crc: Option<bool>,
-    /// Of messages: how often one is sent again at the most, where the MAC gives it up or no
-    /// acknowledgement comes; 3 if acknowledged, else 0, if not given.
+    /// For messages: maximum number of retransmissions after the MAC gives a message up or no
+    /// acknowledgement comes; if not given, 3 if acknowledged, else 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retries: Option<u64>,
-    /// Of messages: how long after it was handed over one is taken back; never if not given.
+    /// For messages: the time after submission at which one is withdrawn; never if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Span>,
 }
 
 impl Flow {
-    /// Whether the messaging service carries it.
+    /// True if the messaging service carries it.
     #[must_use]
     pub fn is_message(&self) -> bool {
         self.service == Service::Message
@@ -72,13 +74,13 @@ impl Flow {
         number.and_then(Priority::new).unwrap_or(Priority::HIGHEST)
     }
 
-    /// Whether its priority counts at its stations: that of messages always does.
+    /// True if its priority counts at its stations: that of messages always does.
     #[must_use]
     pub fn has_priority(&self) -> bool {
         self.is_message() || self.priority() > Priority::LOWEST
     }
 
-    /// What carries its messages, as stations take it. Numbers beyond their range saturate; a
+    /// The carrier of its messages in the form that stations use. Numbers out of range saturate; a
     /// checked scenario has none.
     #[must_use]
     pub fn carrier(&self) -> load::Service {

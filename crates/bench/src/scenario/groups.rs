@@ -1,4 +1,4 @@
-//! Groups: one table that stands for many stations, or for a flow of each of them.
+//! Groups: one table for many stations, or for one flow of each of them.
 //!
 //! ```text
 //!   [[station]] name = "ied-{1..12}"   ied-1 to ied-12; the group is "ied"
@@ -6,8 +6,8 @@
 //!               from = "ied-*"         trip-ied-1 to trip-ied-12; the group is "trip"
 //! ```
 //!
-//! They are written out in the TOML tree after what varies was set, so that a flow's key is set for its
-//! whole group, and so that each problem is shown where the group is written.
+//! Groups are expanded in the TOML tree after the varying keys were set. So a flow's key is set for
+//! its whole group, and each problem is reported at the place of the group.
 
 use super::Scenario;
 use super::check::{MOST_FLOWS, MOST_STATIONS};
@@ -22,7 +22,7 @@ use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-/// A name that stands for several: `ied-{1..12}`, `bay{01..08}-relay`.
+/// A name of several stations or flows: `ied-{1..12}`, `bay{01..08}-relay`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Numbered<'n> {
     before: &'n str,
@@ -34,10 +34,10 @@ pub(super) struct Numbered<'n> {
 }
 
 impl<'n> Numbered<'n> {
-    /// Reads a name; none where it has no braces.
+    /// Reads a name; none if it has no braces.
     ///
     /// # Errors
-    /// What is wrong with what stands in the braces.
+    /// Describes the mistake in the braces.
     pub(super) fn read(name: &'n str) -> Option<Result<Self, &'static str>> {
         let (before, rest) = name.split_once('{')?;
         Some(
@@ -59,7 +59,7 @@ impl<'n> Numbered<'n> {
         is_whole.then_some(Self { before, first, last, width, after })
     }
 
-    /// What the group is called: what stands before the number.
+    /// The name of the group: the part before the number.
     pub(super) fn group(&self) -> &'n str {
         self.before.trim_end_matches(['-', '_', '.', ' '])
     }
@@ -81,14 +81,15 @@ impl<'n> Numbered<'n> {
     }
 }
 
-/// Whether a flow is meant by a name: its own, that of its group, or one with `*` for any characters.
+/// True if `name` refers to a flow: by its own name, that of its group, or a pattern in which `*`
+/// stands for any characters.
 #[must_use]
 pub fn means(name: &str, flow: &str, group: Option<&str>) -> bool {
     group == Some(name) || matches(name, flow)
 }
 
 impl Scenario {
-    /// As a file has it: with groups as they are written.
+    /// Returns the form of the file, with groups as written.
     #[must_use]
     pub fn as_written(&self) -> Cow<'_, Self> {
         let Some(grouped) = &self.grouped else { return Cow::Borrowed(self) };
@@ -110,10 +111,10 @@ impl Scenario {
 #[must_use]
 pub fn to_toml(scenario: &Scenario) -> String {
     toml::to_string(&*scenario.as_written())
-        .expect("a scenario is made of tables, strings and small integers")
+        .expect("a scenario holds only tables, strings and small integers")
 }
 
-/// Whether a name is what `*` in a pattern may stand for.
+/// True if `name` matches `pattern`, in which `*` stands for any characters.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let Some((start, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(mut name) = name.strip_prefix(start) else { return false };
@@ -126,7 +127,7 @@ pub(super) fn matches(pattern: &str, name: &str) -> bool {
     name.ends_with(end)
 }
 
-/// Writes groups out, or adds what is wrong with them; none where a document has no group.
+/// Expands groups, or adds their problems; none if a document has no group.
 pub(super) fn expand<'a>(document: &Placed<'a>, problems: &mut Vec<Problem>) -> Option<Placed<'a>> {
     let items =
         |key: &str| document.get_ref().get(key).and_then(|value| value.get_ref().as_array());
@@ -185,7 +186,7 @@ fn is_patterned(item: &Placed<'_>) -> bool {
     ["from", "to"].into_iter().any(|key| text_of(item, key).is_some_and(|(at, _)| at.contains('*')))
 }
 
-/// The same table with a key set to a text.
+/// Returns the table with a key set to a text.
 fn set(item: &mut Placed<'_>, key: &'static str, text: String, place: &Range<usize>) {
     if let DeValue::Table(table) = item.get_mut() {
         let value = DeValue::String(DeString::from(text));
@@ -196,7 +197,7 @@ fn set(item: &mut Placed<'_>, key: &'static str, text: String, place: &Range<usi
     }
 }
 
-/// The stations that a table stands for.
+/// The stations that a table describes.
 fn stations_of<'a>(item: &Placed<'a>, problems: &mut Vec<Problem>) -> Vec<Placed<'a>> {
     let Some((name, place)) = text_of(item, "name") else { return vec![item.clone()] };
     let group = match Numbered::read(name) {
@@ -235,7 +236,7 @@ fn names(table: &DeTable<'_>) -> Vec<String> {
     names
 }
 
-/// The flows that a table stands for.
+/// The flows that a table describes.
 fn flows_of<'a>(
     item: &Placed<'a>,
     stations: &[String],
@@ -279,7 +280,7 @@ fn flows_of<'a>(
     pairs.iter().enumerate().map(each).collect()
 }
 
-/// The stations that an end of a flow names.
+/// Returns the stations that an end of a flow names.
 fn ends_of(
     item: &Placed<'_>,
     key: &str,
@@ -309,10 +310,10 @@ struct Starts {
 }
 
 impl Starts {
-    /// Those of a table with `stagger`; or adds what is wrong with it.
+    /// The starts of the flows of a table with `stagger`; or adds its problems.
     fn of(item: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         let (stagger, place) = text_of(item, "stagger")?;
-        // What is no time is complained of where the table is read.
+        // A malformed time is reported where the table is read.
         let stagger = stagger.parse::<Span>().ok()?.0;
         let first =
             text_of(item, "start").map_or(Ok(Span(Duration::ZERO)), |(start, _)| start.parse());
@@ -408,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_group_is_shown_where_it_is_written_and_once() {
+    fn a_wrong_group_is_reported_once_at_its_own_place() {
         for name in ["ied-{1..}", "ied-{3..1}", "ied-{a..b}", "ied-{1..3", "a{1..2}b{1..2}", "{}"] {
             check_error(&format!("name = \"{name}\""), TRIPS, "is named as in \"ied-{1..12}\"");
         }

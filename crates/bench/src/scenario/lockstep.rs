@@ -1,9 +1,10 @@
 //! Stations in lockstep on CSMA/CD: those that take no time send at the same instant.
 //!
-//! A receiver that takes no time sends its AK when a DT ends, which is when the next DT of a sender
-//! that takes no time is ready as well. Both wait for the gap between frames and collide, at nearly
-//! each AK. Stations on machines do not: one of the two is later. So a connection is warned of that has
-//! another DT to send when an AK comes, between stations that take no time.
+//! A receiver that takes no time sends its AK at the end of a DT, at the instant at which the next
+//! DT of a sender that takes no time is ready as well. Both wait for the gap between frames and
+//! collide, at nearly each AK. Stations on machines do not: one of the two is later. So there is a
+//! warning for a connection between stations that take no time if it has another DT to send when an
+//! AK comes.
 //!
 //! A stated choice is not warned of: `profile = "ideal"` states that stations take no time. Nor are flows
 //! that start together, because equal machines would start together too; nor datagrams and messages,
@@ -59,7 +60,7 @@ impl Scenario {
         self.dts_in_a_row(flow).min(transport.window) > acknowledged_at_once
     }
 
-    /// DTs that a user hands over without waiting, at the least: those of a message, or of all.
+    /// Minimum number of DTs that a user submits without waiting: those of a message, or of all.
     fn dts_in_a_row(&self, flow: &Flow) -> u64 {
         let dts = |size: Size| size.0.div_ceil(self.transport.tpdu.0.max(1));
         let of_message = dts(flow.size);
@@ -104,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_beyond_what_is_acknowledged_is_in_lockstep() {
+    fn a_window_with_dts_left_at_an_ak_is_in_lockstep() {
         assert!(bulk(EACH));
         assert!(bulk("window = 2, acknowledge = \"on-request\""));
         assert!(bulk("window = 7, acknowledge = \"withhold\""));
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_or_a_stated_choice_or_another_medium_are_no_lockstep() {
+    fn machines_a_choice_or_another_medium_prevent_lockstep() {
         let of = |medium: &str, profile: &str| {
             warns(medium, profile, EACH, &format!("pattern = {BULK}\nsize = \"1000 B\""))
         };

@@ -17,14 +17,14 @@ use std::sync::Arc;
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ProfileName {
-    /// One that comes with the program.
+    /// A built-in profile.
     BuiltIn(#[schemars(with = "String")] &'static str),
-    /// A file.
+    /// A profile file.
     File(String),
 }
 
 impl ProfileName {
-    /// As the scenario writes it.
+    /// Returns the name as written in the scenario.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -52,7 +52,7 @@ impl Read for ProfileName {
 }
 
 impl Scenario {
-    /// The machine that a station is on, if it takes any time.
+    /// The machine of the station, if it takes any time.
     #[must_use]
     pub fn machine_of(&self, station: &Station) -> Option<&Profile> {
         let profile = self.machines.get(station.profile.as_ref()?)?;
@@ -82,7 +82,7 @@ impl<'a> Machines<'a> {
         Self { files, read: BTreeMap::new(), found: BTreeMap::new() }
     }
 
-    /// Gives a scenario the machines that it names, or adds what is wrong with them.
+    /// Resolves the machines that a scenario names, or adds the problems.
     pub(super) fn resolve(
         &mut self,
         scenario: &mut Scenario,
@@ -128,11 +128,11 @@ impl<'a> Machines<'a> {
     }
 }
 
-/// Names what is wrong with a profile file where the scenario names it.
+/// Reports the problems of a profile file at the place where the scenario names it.
 fn problem(name: &str, error: Unreadable, place: Range<usize>) -> Problem {
     let help = match error {
         Unreadable::Wrong(cause) => {
-            let message = format!("\"{name}\" is no profile");
+            let message = format!("\"{name}\" is not a profile");
             return Problem::error(place, message).cause(cause).help("tidewire help profiles");
         }
         Unreadable::NoFolder => "name a profile that comes with tidewire: tidewire profiles list",

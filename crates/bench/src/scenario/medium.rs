@@ -1,4 +1,4 @@
-//! What the frames of a scenario go over, and what that makes of their size.
+//! The medium of a scenario, and its effect on the size of frames.
 
 use super::quantity::{Length, Rate, Size, Span};
 use super::{LLC_OCTETS, MAC_OCTETS, MOST_DATA_OCTETS, SHORTEST_FRAME_OCTETS};
@@ -19,14 +19,14 @@ const MOST_TAGGED_OCTETS: usize = 1_518;
 /// The most switches in a row.
 pub(super) const MOST_SWITCHES: usize = 100;
 
-/// What the frames go over.
+/// The medium that carries the frames.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub enum Medium {
     /// Every station sends without waiting for another.
     Ideal {
-        /// How fast each sends.
+        /// The bit rate of each station.
         rate: Rate,
         /// From any station to any other; none if not given.
         #[schemars(with = "Option<Span>")]
@@ -34,133 +34,134 @@ pub enum Medium {
     },
     /// Half-duplex ISO 8802-3 on one bus.
     CsmaCd {
-        /// How fast the bus is.
+        /// The bit rate of the bus.
         rate: Rate,
-        /// How long it is.
+        /// The length of the bus.
         length: Length,
     },
     /// A token ring of IEEE 802.5.
     TokenRing {
-        /// How fast it is: 4 or 16 Mbit/s in the standard.
+        /// The bit rate: 4 or 16 Mbit/s in the standard.
         rate: Rate,
-        /// How much cable there is all the way round.
+        /// The length of cable all the way round.
         length: Length,
-        /// Whether the token follows the last frame at once; if not given, it waits until the
+        /// True if the token follows the last frame at once; if not given, it waits until the
         /// sender's own header has come round.
         #[schemars(with = "Option<bool>")]
         early_release: bool,
     },
     /// A token bus of IEEE 802.4.
     TokenBus {
-        /// How fast it is: 1, 5 or 10 Mbit/s in the standard.
+        /// The bit rate: 1, 5 or 10 Mbit/s in the standard.
         rate: Rate,
-        /// How long it is.
+        /// The length of the bus.
         length: Length,
-        /// Where the head end of a broadband bus is, from the start of the cable; a carrierband bus,
-        /// which has none, if not given.
+        /// The distance of the head end of a broadband bus from the start of the cable; if not
+        /// given, the bus is a carrierband bus, which has none.
         #[serde(skip_serializing_if = "Option::is_none")]
         head_end: Option<Length>,
-        /// How much later the head end sends what it hears; none if not given.
+        /// The delay with which the head end repeats a signal; none if not given.
         #[serde(skip_serializing_if = "Span::is_zero")]
         #[schemars(with = "Option<Span>")]
         head_end_delay: Span,
-        /// From the last bit of a token that a station hears to the first that it sends; 32 bit times
-        /// if not given.
+        /// From the last bit of a token that a station receives to the first bit that it sends; 32
+        /// bit times if not given.
         #[serde(skip_serializing_if = "Option::is_none")]
         station_delay: Option<Span>,
-        /// How long a station may begin frames when it has the token, of class 6 where there are
+        /// The time for which a station with the token may begin frames, of class 6 if there are
         /// classes; 10 ms if not given.
         #[schemars(with = "Option<Span>")]
         holding_time: Span,
         /// The target rotation times of the lower classes; all frames are of class 6 if not given.
         #[serde(skip_serializing_if = "Option::is_none")]
         classes: Option<Classes>,
-        /// How stations let others into the ring; they open no windows if not given.
+        /// The windows in which others may enter the ring; stations open none if not given.
         #[serde(skip_serializing_if = "Option::is_none")]
         maintenance: Option<Maintenance>,
-        /// Whether acknowledged messages are acknowledged at once (request with response); each
-        /// acknowledgement waits for its station's token if not given.
+        /// Acknowledges acknowledged messages at once (request with response); if not given, each
+        /// acknowledgement waits for its station's token.
         #[serde(skip_serializing_if = "Option::is_none")]
         request_with_response: Option<RequestWithResponse>,
     },
     /// A 10BASE-T1S multidrop segment of IEEE 802.3cg, at 10 Mbit/s.
     T1s {
-        /// How long it is.
+        /// The length of the segment.
         length: Length,
-        /// Whether stations take turns (PLCA), which is so if not given; else they contend, as in
-        /// CSMA/CD. The other keys say how they take turns.
+        /// True if stations take turns (PLCA), as they do if not given; else they contend, as in
+        /// CSMA/CD. The other keys set the details of the turns.
         #[schemars(with = "Option<bool>")]
         plca: bool,
-        /// How many frames a station may send in its turn after the first; none if not given.
+        /// The number of frames that a station may send in its turn after the first; none if not
+        /// given.
         #[schemars(with = "Option<u64>")]
         max_burst: u64,
-        /// How long a station waits for a further frame of a burst, in bit times; 128 if not given.
+        /// The time that a station waits for a further frame of a burst, in bit times; 128 if not
+        /// given.
         #[schemars(with = "Option<u64>")]
         burst_timer: u64,
-        /// How long a turn lasts that is not taken, in bit times; 32 if not given.
+        /// The length of a turn that is not taken, in bit times; 32 if not given.
         #[schemars(with = "Option<u64>")]
         to_timer: u64,
     },
     /// Full-duplex Ethernet with switches in a row.
     Switched {
-        /// How fast each station's link is.
+        /// The bit rate of each station's link.
         rate: Rate,
-        /// How long each link is.
+        /// The length of each station's link.
         length: Length,
-        /// How many switches there are; one if not given. The stations are spread over them in
-        /// their order.
+        /// The number of switches; one if not given. The stations are spread over them in their
+        /// order.
         #[schemars(with = "Option<u64>")]
         switches: u64,
-        /// How fast the links between switches are; as the others if not given.
+        /// The bit rate of the links between switches; that of the stations' links if not given.
         #[serde(skip_serializing_if = "Option::is_none")]
         trunk_rate: Option<Rate>,
-        /// How long a switch takes with a frame that is in whole; no time if not given.
+        /// The processing time of a switch for a frame received in full; none if not given.
         #[schemars(with = "Option<Span>")]
         latency: Span,
-        /// What each port of a switch has room for, in octets of frames; 64 KiB if not given.
+        /// The buffer of each port of a switch, in octets of frames; 64 KiB if not given.
         #[schemars(with = "Option<Size>")]
         buffer: Size,
     },
     /// A Proteon ProNET-10 token ring, at 10 Mbit/s.
     #[serde(rename = "pronet-10")]
     ProNet10 {
-        /// How much cable there is all the way round.
+        /// The length of cable all the way round.
         length: Length,
     },
 }
 
-/// The target rotation times of a token bus: how long after it was served the time before a class
-/// may begin frames.
+/// The target rotation times of a token bus: a class may begin frames only until this time after it
+/// was last served.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct Classes {
-    /// Of priorities 5 and 4.
+    /// Target of priorities 5 and 4.
     pub class_4: Span,
-    /// Of priorities 3 and 2.
+    /// Target of priorities 3 and 2.
     pub class_2: Span,
-    /// Of priorities 1 and 0.
+    /// Target of priorities 1 and 0.
     pub class_0: Span,
 }
 
-/// When a station of a token bus opens a window for others to enter the ring.
+/// The conditions on which a station of a token bus opens a window for others to enter the ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct Maintenance {
-    /// At every so many-th token (max_inter_solicit_count).
+    /// Once in this many tokens (max_inter_solicit_count).
     pub every: u64,
-    /// Only if less than this has passed since it had the token before.
+    /// Only if less than this has passed since the station last had the token.
     pub target: Span,
 }
 
-/// How a token bus answers acknowledged messages within the token of who sends them.
+/// The answer to an acknowledged message while its sender still has the token, on a token bus.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct RequestWithResponse {
-    /// How often the MAC sends a request again at the most that nobody answers (max_retry): from 0 to
-    /// 7.
+    /// The most times that the MAC repeats a request that is not answered (max_retry): from 0 to 7.
     pub retries: u64,
 }
 
@@ -230,8 +231,8 @@ impl Medium {
         }
     }
 
-    /// Where the stations of a scenario sit that do not say it, in metres: evenly along a bus, the
-    /// first and last at its ends, or evenly around a ring.
+    /// The position of station `index` of `stations` if the scenario gives none, in metres: evenly
+    /// along a bus, the first and last at its ends, or evenly around a ring.
     #[must_use]
     pub fn spread(&self, index: usize, stations: usize) -> f64 {
         let (length, gaps) = match self {
@@ -244,7 +245,7 @@ impl Medium {
         length.metres() * index as f64 / gaps.max(1) as f64
     }
 
-    /// How long it is, and what it is called, where stations have places.
+    /// The length of the medium and its name; none if stations have no positions.
     #[must_use]
     pub const fn length(&self) -> Option<(Length, &'static str)> {
         match self {
@@ -255,7 +256,7 @@ impl Medium {
         }
     }
 
-    /// Whether its stations share the rate.
+    /// True if its stations share the rate.
     #[must_use]
     pub const fn is_shared(&self) -> bool {
         match self {
@@ -349,7 +350,7 @@ impl Medium {
         })
     }
 
-    /// A row of switches with so many stations; none for other media.
+    /// A row of switches with `stations` stations; none for other media.
     #[must_use]
     pub fn network(&self, stations: usize) -> Option<switched::Params> {
         let Self::Switched { rate, length, switches, trunk_rate, latency, buffer } = *self else {
@@ -377,8 +378,8 @@ impl Medium {
         })
     }
 
-    /// Bits of the frame that carries so many octets of data, LLC header included: from destination
-    /// address to FCS, padding included, or on a ring or a token bus all of it.
+    /// Bits of the frame that carries `data_octets` octets of data, LLC header included: from
+    /// destination address to FCS, padding included, or on a ring or a token bus the whole frame.
     #[must_use]
     pub fn frame_bits(&self, data_octets: u64) -> u64 {
         if let Some(bus) = self.bus(Vec::new()) {
@@ -401,7 +402,7 @@ impl Medium {
         if matches!(self.framing(), Framing::Ieee8021Q) { TAG_OCTETS } else { 0 }
     }
 
-    /// Which frames its stations make.
+    /// The frame format of its stations.
     #[must_use]
     pub const fn framing(&self) -> Framing {
         match self {
@@ -414,8 +415,8 @@ impl Medium {
         }
     }
 
-    /// The most octets of data in a frame, LLC header included: what 802.3 allows, or on a ring what
-    /// the token may be held for and an interface has room for, or what 802.4 allows.
+    /// The most octets of data in a frame, LLC header included: the limit of 802.3 or 802.4, or on
+    /// a ring that of the token holding time and of the interface's buffer.
     #[must_use]
     pub fn most_data_octets(&self) -> u64 {
         if let Some(bus) = self.bus(Vec::new()) {

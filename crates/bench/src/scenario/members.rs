@@ -1,9 +1,9 @@
 //! Stations that enter the logical ring of a token bus, leave it, fail, or lose its token, and when
 //! their users are away for it.
 //!
-//! A station whose first change is to enter begins outside. One that enters after it left or failed is
-//! back. Its users offer nothing while it is outside; from when it wants to enter they do, and what
-//! they offer waits.
+//! A station whose first change is to enter begins outside. A station that enters after it left or
+//! failed is back. Its users offer nothing while it is outside; from the time set for its entry
+//! they do, and the messages that they offer wait.
 
 use super::check::place_of;
 use super::fields::Placed;
@@ -15,7 +15,7 @@ use stack::load::Absence;
 use wire::time::Instant;
 
 impl Station {
-    /// What befalls it and when, in the order of time.
+    /// Its changes and their times, in the order of time.
     #[must_use]
     pub fn changes(&self) -> Vec<(Duration, Kind)> {
         let mut changes: Vec<(Duration, Kind)> =
@@ -24,7 +24,7 @@ impl Station {
         changes
     }
 
-    /// When its users offer nothing, in the order of time.
+    /// The periods in which its users offer nothing, in the order of time.
     #[must_use]
     pub fn absences(&self) -> Vec<Absence> {
         let mut absences: Vec<Absence> = Vec::new();
@@ -60,14 +60,15 @@ impl Station {
 }
 
 impl Scenario {
-    /// Whether any station enters, leaves, fails or loses the token.
+    /// True if any station enters, leaves, fails or loses the token.
     #[must_use]
     pub fn has_changes(&self) -> bool {
         self.named_stations.iter().any(|station| !station.changes().is_empty())
     }
 
-    /// When the first message of a flow from this station is due, or its connection is opened, that is
-    /// to begin at `start`: where the station is away then, when it is back, if ever.
+    /// The time at which the first message of a flow from `station` is due, or its connection is
+    /// opened, if the flow is to begin at `start`: if the station is away then, the time of its
+    /// return, or none if it never returns.
     #[must_use]
     pub fn begins(&self, station: &str, start: Duration) -> Option<Duration> {
         let station = self.named_stations.iter().find(|it| it.name == station);
@@ -80,7 +81,7 @@ impl Scenario {
     }
 }
 
-/// Adds what is wrong with changes.
+/// Adds the problems of changes.
 pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
     let after = scenario.stop.after;
     for (index, station) in scenario.named_stations.iter().enumerate() {
@@ -98,7 +99,7 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
             };
             match scenario.medium {
                 Medium::TokenBus { maintenance: None, .. } if kind == Kind::Join => error(
-                    "nobody ever opens a window for stations that want to enter".to_owned(),
+                    "no station ever opens a window for others to enter".to_owned(),
                     Some("maintenance = { every = 16, target = \"20 ms\" } under [medium]"),
                 ),
                 Medium::TokenBus { .. } => {}

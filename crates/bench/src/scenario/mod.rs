@@ -1,4 +1,4 @@
-//! Scenarios: who sends what to whom over which medium, as a TOML file says it.
+//! Scenarios: the flows between stations, and their medium, as a TOML file describes them.
 //!
 //! [`load()`] turns text into a [`Study`], or into a list of everything wrong with it. The structs
 //! are plain data with every default filled in; [`to_toml`] writes them back. [`schema`] describes
@@ -70,25 +70,25 @@ pub const MOST_DATA_OCTETS: u64 = 1_500;
 pub struct Scenario {
     /// The version of the file format: 1.
     pub version: u64,
-    /// What the experiment is about, in one line.
+    /// The subject of the experiment, in one line.
     pub title: String,
-    /// What all chance of the run derives from; 1 if not given.
+    /// The seed of all random numbers of the run; 1 if not given.
     #[schemars(with = "Option<u64>")]
     pub seed: u64,
-    /// How many independent runs of each point; 10 if not given.
+    /// The number of independent runs of each point; 10 if not given.
     #[schemars(with = "Option<u64>")]
     pub replications: u64,
-    /// When a run ends and what of it is measured.
+    /// The end of a run, and the part of it that is measured.
     pub stop: Stop,
-    /// What the frames go over.
+    /// The medium that carries the frames.
     pub medium: Medium,
-    /// What a bad path does to frames; nothing if not given.
+    /// The faults of a bad path; none if not given.
     #[schemars(with = "Option<Faults>")]
     pub faults: Faults,
-    /// What departs from the class 4 transport's values for a LAN.
+    /// Departures from the class 4 transport's values for a LAN.
     #[schemars(with = "Option<Transport>")]
     pub transport: Transport,
-    /// What stands between the transport and the link: the inactive subset of CLNP if not given.
+    /// The protocol between the transport and the link: the inactive subset of CLNP if not given.
     #[schemars(with = "Option<Network>")]
     pub network: Network,
     /// Stations with a name of their own.
@@ -98,22 +98,22 @@ pub struct Scenario {
     /// Stations that differ by number alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stations: Option<Group>,
-    /// Functions of stations that are meant to take no time on their machines; without it, those that
-    /// a machine has no cost for are warned of.
+    /// Functions of stations that take no time on their machines by intention; a warning names any
+    /// other function without a cost.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Function>>")]
     pub free: Vec<Function>,
-    /// Who sends what to whom.
+    /// The flows: their senders, receivers and messages.
     #[serde(rename = "flow")]
     pub flows: Vec<Flow>,
     /// Traffic that only shares the medium.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<Background>,
-    /// What must hold of its flows: `miss(status) < 1e-3`. Nothing if not given.
+    /// Requirements on its flows: `miss(status) < 1e-3`. None if not given.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<String>>")]
     pub require: Vec<Requirement>,
-    /// Which keys take which values in turn, by dotted path: `"background.load"`.
+    /// The keys that vary, by dotted path, and their values: `"background.load"`.
     // Shared by all points of a study: there may be as many values as points.
     #[serde(skip_serializing_if = "varies_nothing")]
     #[schemars(with = "Option<BTreeMap<String, vary::AxisSchema>>")]
@@ -122,7 +122,7 @@ pub struct Scenario {
     #[serde(skip)]
     #[schemars(skip)]
     pub machines: Arc<BTreeMap<ProfileName, Profile>>,
-    /// The same with its groups as they are written, where it has any: `ied-{1..12}` is one station
+    /// The same before the expansion of groups, if there are any: `ied-{1..12}` is one station
     /// there, and a flow from `ied-*` one flow.
     #[serde(skip)]
     #[schemars(skip)]
@@ -133,7 +133,7 @@ fn varies_nothing(vary: &Arc<BTreeMap<String, Vec<toml::Value>>>) -> bool {
     vary.is_empty()
 }
 
-/// When a run ends and what of it is measured.
+/// The end of a run, and the part of it that is measured.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
@@ -142,16 +142,16 @@ pub struct Stop {
     /// not given).
     #[schemars(with = "Option<Span>")]
     pub after: Span,
-    /// What is cut from the start: nothing if not given.
+    /// The part that is cut from the start: nothing if not given.
     #[schemars(with = "Option<String>")]
     pub warmup: Warmup,
-    /// How many messages each flow sends that does not say it itself; the run ends when all are
+    /// The number of messages of each flow that does not give its own; the run ends when all are
     /// through.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub messages: Option<u64>,
 }
 
-/// What is cut from the start of a run.
+/// The part that is cut from the start of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(into = "String")]
 pub enum Warmup {
@@ -159,7 +159,7 @@ pub enum Warmup {
     None,
     /// Messages due before this.
     Fixed(Span),
-    /// For each flow what MSER-5 finds.
+    /// For each flow, the part that MSER-5 finds.
     Mser5,
 }
 
@@ -173,7 +173,7 @@ impl From<Warmup> for String {
     }
 }
 
-/// What a bad path does to frames. Each share is the probability for one frame.
+/// The faults of a bad path. Each share is the probability for one frame.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
@@ -187,16 +187,16 @@ pub struct Faults {
     /// Frames that arrive twice.
     #[schemars(with = "Option<Share>")]
     pub duplicate: Share,
-    /// How much later the copy arrives.
+    /// The delay of the copy.
     #[schemars(with = "Option<Span>")]
     pub duplicate_delay: Span,
     /// Frames held back so that others overtake them.
     #[schemars(with = "Option<Share>")]
     pub reorder: Share,
-    /// How long they are held back.
+    /// The time for which they are held back.
     #[schemars(with = "Option<Span>")]
     pub reorder_delay: Span,
-    /// What is added to the way of every frame.
+    /// The delay that is added to every frame.
     #[schemars(with = "Option<Span>")]
     pub delay: Span,
     /// The most that is added at random, uniformly.
@@ -208,7 +208,7 @@ pub struct Faults {
     /// Frames whose data are changed although the FCS is right.
     #[schemars(with = "Option<Share>")]
     pub damage: Share,
-    /// How they are changed then.
+    /// The kind of change.
     #[schemars(with = "Option<DamageKind>")]
     pub damage_kind: DamageKind,
     /// The most bits changed then, of `bit-flips`.
@@ -221,15 +221,15 @@ pub struct Faults {
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct Burst {
-    /// How probable it is that a good path turns bad.
+    /// The probability that a good path turns bad.
     pub begin: Share,
-    /// How probable it is that a bad path turns good.
+    /// The probability that a bad path turns good.
     pub end: Share,
     /// Frames that vanish on a bad path.
     pub loss: Share,
 }
 
-/// How the data of a frame are changed.
+/// The kind of change to the data of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DamageKind {
@@ -256,7 +256,7 @@ impl Faults {
         damage_bits: 1,
     };
 
-    /// As media and ports carry it out, on a path whose frames live for `nsdu_lifetime` at the
+    /// Plan for media and ports, on a path whose frames live for `nsdu_lifetime` at the
     /// most.
     #[must_use]
     pub fn plan(&self, nsdu_lifetime: Duration) -> fault::Plan {
@@ -299,24 +299,25 @@ impl Faults {
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct Station {
-    /// What flows call it; `ied-{1..12}` is a group of twelve.
+    /// Its name, to which flows refer; `ied-{1..12}` is a group of twelve.
     pub name: String,
-    /// Where on the bus it is. Those that do not say are spread evenly.
+    /// Its position on the bus. Stations without one are spread evenly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<Length>,
-    /// The machine that it is on when it is simulated; one that takes no time if not given.
+    /// The station's machine in a simulation; one that takes no time if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileName>,
-    /// When it wants to be in the logical ring of a token bus: from the beginning if not given.
+    /// The time at which it starts to enter the logical ring of a token bus: it is in the ring from
+    /// the beginning if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enters_at: Option<Span>,
-    /// When it wants to leave that ring; never if not given.
+    /// The time at which it starts to leave that ring; never if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub leaves_at: Option<Span>,
-    /// When it fails, without telling anybody; never if not given.
+    /// The time at which it fails without notice; never if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fails_at: Option<Span>,
-    /// From when on it loses the next token that it is given; never if not given.
+    /// The time from which it loses the next token that it receives; never if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loses_token_at: Option<Span>,
 }
@@ -326,17 +327,17 @@ pub struct Station {
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct Group {
-    /// How many.
+    /// The number of stations.
     pub count: u64,
-    /// What stands before the number and a hyphen; `station` if not given.
+    /// The prefix of the names, before a hyphen and the number; `station` if not given.
     #[schemars(with = "Option<String>")]
     pub prefix: String,
-    /// The machine that each is on when it is simulated; one that takes no time if not given.
+    /// The machine of each in a simulation; one that takes no time if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileName>,
 }
 
-/// When the first message of a flow is due, or its connection is opened.
+/// The time at which the first message of a flow is due, or its connection is opened.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(into = "String")]
 pub enum Start {
@@ -369,7 +370,7 @@ impl From<Start> for String {
     }
 }
 
-/// What carries the messages of a flow.
+/// The service that carries the messages of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Service {
@@ -382,7 +383,7 @@ pub enum Service {
     Message,
 }
 
-/// When messages are due.
+/// The times at which messages are due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
 #[schemars(deny_unknown_fields)]
@@ -409,7 +410,7 @@ pub enum Pattern {
         /// Octets of each answer.
         reply: Size,
     },
-    /// As fast as the service takes them.
+    /// As fast as the service accepts them.
     Bulk {
         /// Octets in all, rounded up to whole messages; without it, `messages` counts them.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -418,7 +419,7 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// The time from one message to the next, where it is fixed.
+    /// The time from one message to the next, if it is fixed.
     #[must_use]
     pub const fn period(&self) -> Option<Duration> {
         match self {
@@ -427,7 +428,7 @@ impl Pattern {
         }
     }
 
-    /// Whether each message is answered.
+    /// True if each message is answered.
     #[must_use]
     pub const fn is_answered(&self) -> bool {
         matches!(self, Self::ConstantRateRequest { .. } | Self::MaximumRateRequest { .. })
@@ -443,7 +444,7 @@ pub struct Background {
     /// included; neither preamble nor the gap between frames counts. On a ring the whole frame
     /// counts, but no token.
     pub load: Share,
-    /// How many stations send it, each as much as the others.
+    /// The number of stations that send it in equal parts.
     pub stations: u64,
     /// Octets of each packet as the MAC carries it, LLC header included.
     pub size: Size,
@@ -479,8 +480,8 @@ impl Scenario {
         self.named_stations.iter().cloned().chain(numbered).collect()
     }
 
-    /// The transport's parameters on a LAN with LSDUs of so many octets: no NSDU is longer than the
-    /// network takes, or than the scenario says.
+    /// The transport's parameters on a LAN with LSDUs of `lsdu_octets` octets: no NSDU is longer
+    /// than the network or the scenario permits.
     #[must_use]
     pub fn transport_on(&self, lsdu_octets: u64) -> tp4::Params {
         let params = self.transport.params();
@@ -489,19 +490,19 @@ impl Scenario {
         tp4::Params { nsdu_octets, ..params }
     }
 
-    /// Whether the start of this flow is drawn anew for each run.
+    /// True if each run draws the start of this flow.
     #[must_use]
     pub fn starts_at_random(&self, flow: &str) -> bool {
         self.flows.iter().any(|it| it.name == flow && it.start == Start::Random)
     }
 
-    /// Whether any flow goes over the messaging service.
+    /// True if any flow uses the messaging service.
     #[must_use]
     pub fn has_messages(&self) -> bool {
         self.flows.iter().any(|flow| flow.service == Service::Message)
     }
 
-    /// How many messages a flow sends, if the scenario limits them.
+    /// The number of messages that a flow sends, if the scenario limits it.
     #[must_use]
     pub fn messages_of(&self, flow: &Flow) -> Option<u64> {
         let total = match flow.pattern {

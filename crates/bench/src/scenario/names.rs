@@ -7,12 +7,12 @@ const LONGEST_NAME: usize = 64;
 /// The longest title, in characters.
 const LONGEST_TITLE: usize = 200;
 
-/// What is wrong with a name, if anything.
+/// Describes the mistake in a name, if there is one.
 pub(crate) fn wrong_name(name: &str) -> Option<String> {
     wrong(name, LONGEST_NAME, "name")
 }
 
-/// What is wrong with a title, if anything.
+/// Describes the mistake in a title, if there is one.
 pub(crate) fn wrong_title(title: &str) -> Option<String> {
     wrong(title, LONGEST_TITLE, "title")
 }
@@ -69,12 +69,12 @@ size = "200 B"
     }
 
     #[test]
-    fn of_a_thousand_problems_fifty_are_shown_and_the_rest_are_counted() {
-        let flow = "[[flow]]\nname = \"a\"\nfrom = \"nobody\"\nto = \"s-2\"\nservice = \"datagram\"\n\
+    fn of_a_thousand_problems_fifty_are_shown_and_the_rest_counted() {
+        let flow = "[[flow]]\nname = \"a\"\nfrom = \"unknown\"\nto = \"s-2\"\nservice = \"datagram\"\n\
                     pattern = { kind = \"cyclic\", period = \"20 ms\" }\nsize = \"200 B\"\n";
         let text = scenario("a", "t") + &flow.repeat(1_000);
         let error = load(&text, "test.toml").unwrap_err();
-        // Each of the thousand has an unknown station, and a name that there was before.
+        // Each of the thousand has an unknown station, and a name already in use.
         let found = error.problems.len();
         assert!(found >= 2_000, "{found}");
         let shown = error.to_string();

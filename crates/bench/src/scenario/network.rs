@@ -17,24 +17,25 @@ pub(super) const LONGEST_LIFETIME: Duration = Duration::from_millis(127_500);
 const HEADER_OCTETS: u64 = 9 + 2 * 11;
 /// Octets of its segmentation part.
 const SEGMENTATION_OCTETS: u64 = 6;
-/// The most that the total length of a PDU says.
+/// Maximum total length of a PDU (16 bits).
 const LONGEST_PDU_OCTETS: u64 = 65_535;
 
-/// How NSDUs of class 4 go over the LAN.
+/// The network protocol for NSDUs of class 4 on the LAN.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct Network {
-    /// What stands in front of TPDUs.
+    /// The header in front of TPDUs.
     #[schemars(with = "Option<Protocol>")]
     pub protocol: Protocol,
-    /// Whether a full header has a checksum.
+    /// True if a full header has a checksum.
     #[schemars(with = "Option<bool>")]
     pub checksum: bool,
-    /// Whether an NSDU under a full header may be cut into segments.
+    /// True if an NSDU under a full header may be cut into segments.
     #[schemars(with = "Option<bool>")]
     pub segmentation: bool,
-    /// How long a PDU with a full header may live, and its segments wait for each other.
+    /// The lifetime of a PDU with a full header, and the time for which its segments wait for each
+    /// other.
     #[schemars(with = "Option<Span>")]
     pub lifetime: Span,
 }
@@ -61,7 +62,8 @@ impl Network {
         }
     }
 
-    /// As the protocol machine of a station takes them, on a LAN with LSDUs of so many octets.
+    /// The parameters of the protocol machine of `station`, on a LAN with LSDUs of `lsdu_octets`
+    /// octets.
     #[must_use]
     pub fn params(&self, station: Mac, lsdu_octets: u64) -> Params {
         let Self { protocol, checksum, segmentation, lifetime } = *self;
@@ -77,7 +79,7 @@ impl Network {
         }
     }
 
-    /// The longest NSDU, on a LAN with LSDUs of so many octets.
+    /// The longest NSDU in octets, on a LAN with LSDUs of `lsdu_octets` octets.
     #[must_use]
     pub const fn nsdu_octets(&self, lsdu_octets: u64) -> u64 {
         match (self.protocol, self.segmentation) {
@@ -87,7 +89,7 @@ impl Network {
         }
     }
 
-    /// How long a PDU lives: whole units, rounded up.
+    /// The lifetime of a PDU: whole units, rounded up.
     #[must_use]
     pub fn life(&self) -> Duration {
         let units = self.lifetime.0.as_nanos().div_ceil(LIFETIME_UNIT.as_nanos());

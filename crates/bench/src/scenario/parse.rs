@@ -14,7 +14,7 @@ use core::time::Duration;
 use std::sync::Arc;
 use toml::de::DeValue;
 
-/// How long a run may take whose length is counted in messages.
+/// The longest time for a run whose length is counted in messages.
 const LONGEST_RUN: Span = Span(Duration::from_secs(600));
 
 /// Reads a document in which `vary` has been carried out already.
@@ -66,7 +66,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
     })
 }
 
-/// How often an acknowledged message is sent again that does not say it.
+/// Default number of retransmissions of an acknowledged message.
 const MESSAGE_RETRIES: u64 = 3;
 
 impl<T: Read> Read for Vec<T> {
@@ -151,7 +151,7 @@ impl Read for Medium {
     }
 }
 
-/// How long a station may begin frames when it has the token, where a scenario does not say it.
+/// Default time for which a station with the token may begin frames.
 const HOLDING_TIME: Span = Span(Duration::from_millis(10));
 
 fn token_bus(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option<Medium> {
@@ -211,7 +211,7 @@ impl Read for Classes {
     }
 }
 
-/// A 10BASE-T1S segment; what is not said is the default of IEEE 802.3cg.
+/// A 10BASE-T1S segment; keys that are not given have the defaults of IEEE 802.3cg.
 fn t1s(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option<Medium> {
     let length = fields.required("length", problems);
     let plca = fields.optional("plca", problems).unwrap_or(true);
@@ -221,7 +221,7 @@ fn t1s(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option<Mediu
     length.map(|length| Medium::T1s { length, plca, max_burst, burst_timer, to_timer })
 }
 
-/// A port's buffer that is not said.
+/// Default buffer of a port.
 const PORT_BUFFER: Size = Size(65_536);
 
 /// A row of switches.

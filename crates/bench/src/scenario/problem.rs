@@ -1,23 +1,23 @@
-//! What is wrong with a scenario: where it stands, what was expected, what was meant.
+//! The problems of a scenario: the place, the expected form, the likely intention.
 
 use core::fmt;
 use core::ops::Range;
 use wire::printable::Printable;
 
-/// Problems of a scenario that are shown; of further ones only the number is.
+/// The number of problems of a scenario that are shown; further ones are only counted.
 pub(super) const MOST_SHOWN: usize = 50;
-/// Characters of a line that are shown before the caret, and behind it.
+/// Characters of a line that are shown before the caret, and after it.
 const MOST_BEFORE: usize = 100;
 const MOST_BEHIND: usize = 100;
 
-/// A scenario's text and where it comes from.
+/// A scenario's text and its origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
-    /// The name of the file, as the reader knows it.
+    /// The name of the file, as given by the user.
     pub file: String,
-    /// Its text; behind that, each on its own line, what the command line set.
+    /// Its text; after that, each on its own line, the settings from the command line.
     pub text: String,
-    /// How many octets of the text come from the file.
+    /// The number of octets of the text that come from the file.
     pub file_octets: usize,
 }
 
@@ -65,27 +65,27 @@ pub struct Place<'a> {
     pub text: &'a str,
 }
 
-/// How much a problem matters.
+/// The severity of a problem.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Severity {
     /// The scenario cannot run.
     Error,
-    /// It can, but may not do what was meant.
+    /// The scenario can run, but perhaps not as intended.
     Warning,
 }
 
 /// One thing wrong with a scenario.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
-    /// How much it matters.
+    /// Its severity.
     pub severity: Severity,
-    /// What is wrong, in lower case.
+    /// The mistake, in lower case.
     pub message: String,
-    /// The octets it is about.
+    /// The octets that contain the mistake.
     pub span: Range<usize>,
-    /// What to write at the caret.
+    /// The text at the caret.
     pub label: Option<String>,
-    /// What to do about it.
+    /// The remedy.
     pub help: Option<String>,
     /// Problems of a file that these octets name.
     pub cause: Option<Box<ScenarioError>>,
@@ -124,35 +124,35 @@ impl Problem {
         Self { severity: Severity::Warning, ..Self::error(span, message) }
     }
 
-    /// The same, of no importance to stations that are not simulated.
+    /// Returns the problem as one that matters only if the stations are simulated.
     #[must_use]
     pub const fn when_simulated(mut self) -> Self {
         self.matters = Matters::WhenSimulated;
         self
     }
 
-    /// The same with words at its caret.
+    /// Returns the problem with a text at its caret.
     #[must_use]
     pub fn label(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// The same with advice.
+    /// Returns the problem with advice.
     #[must_use]
     pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help = Some(help.into());
         self
     }
 
-    /// The same with what is wrong with the file that it is about.
+    /// Returns the problem with those of the file that it refers to.
     #[must_use]
     pub fn cause(mut self, cause: Box<ScenarioError>) -> Self {
         self.cause = Some(cause);
         self
     }
 
-    /// As a terminal shows it: message, place, line, caret, advice.
+    /// Formats the problem for a terminal: message, place, line, caret, advice.
     #[must_use]
     pub fn render(&self, source: &Source) -> String {
         let Place { file: name, line: number, column, text: line } = source.place(self.span.start);
@@ -161,7 +161,7 @@ impl Problem {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
-        // A problem that goes on over lines is marked to the end of its first.
+        // A problem over several lines is marked to the end of its first.
         let octets = self.span.end.saturating_sub(self.span.start);
         let Excerpt { text, indent, marked } = Excerpt::of(line, column - 1, octets);
         let label = self.label.as_ref().map(|label| format!(" {}", Printable(label)));
@@ -183,7 +183,7 @@ impl Problem {
     }
 }
 
-/// As much of a line as a terminal shows around a problem, unprintable characters escaped.
+/// Part of a line around a problem that fits a terminal, unprintable characters escaped.
 struct Excerpt {
     text: String,
     /// Blanks up to the first caret, tabs where the line has tabs.
@@ -193,7 +193,7 @@ struct Excerpt {
 }
 
 impl Excerpt {
-    /// The part of `line` around the characters behind the first `before`, over `octets` octets.
+    /// The part of `line` around the characters after the first `before`, over `octets` octets.
     fn of(line: &str, before: usize, octets: usize) -> Self {
         let skipped = before.saturating_sub(MOST_BEFORE);
         let mut excerpt = Self { text: String::new(), indent: String::new(), marked: 0 };
@@ -230,7 +230,7 @@ impl Excerpt {
 pub struct ScenarioError {
     /// The text that was read.
     pub source: Source,
-    /// What is wrong with it, in order of place; at least one of them an error.
+    /// The problems, in order of place; at least one of them an error.
     pub problems: Vec<Problem>,
 }
 
@@ -254,7 +254,8 @@ pub fn meant<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -
     let steps_to = |candidate: &'a str| {
         let most = (candidate.chars().count() / 3).max(1);
         let candidate = letters(candidate);
-        // What one word is longer by takes a step each: no need to look at a page that was written for a key.
+        // Each character of a difference in length costs a step: a long text need not be compared
+        // with a key.
         let may_be_near = written.len().abs_diff(candidate.len()) <= most;
         may_be_near.then(|| distance(&written, &candidate)).filter(|steps| *steps <= most)
     };
@@ -265,7 +266,7 @@ pub fn meant<'a>(written: &str, candidates: impl IntoIterator<Item = &'a str>) -
         .map(|(_, candidate)| candidate)
 }
 
-/// A word as far as it matters what was meant: case and the choice of `-` or `_` count nothing.
+/// The characters of a word for a comparison that ignores case and the choice of `-` or `_`.
 fn letters(word: &str) -> Vec<char> {
     word.to_lowercase().chars().map(|c| if c == '_' { '-' } else { c }).collect()
 }

@@ -9,13 +9,13 @@ use std::borrow::Cow;
 use wire::time::nanos;
 use wire::units::BitRate;
 
-/// What a kind of quantity looks like in a scenario.
+/// The form of one kind of quantity in a scenario.
 struct Kind {
     /// `a span of time`.
     name: &'static str,
     /// `20 ms`.
     example: &'static str,
-    /// Its units, and how many of the smallest one each holds.
+    /// Its units, and the number of the smallest ones in each.
     units: &'static [(&'static str, u64)],
 }
 
@@ -49,12 +49,12 @@ const LENGTH: Kind = Kind {
 };
 const SHARE: Kind = Kind { name: "a share", example: "30 %", units: &[("%", 10_000_000)] };
 
-/// Text that is not the quantity asked for.
+/// Text that is not a quantity of the expected kind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotAQuantity {
-    /// What it should have been: `a span of time such as "20 ms"`.
+    /// The expected form: `a span of time such as "20 ms"`.
     pub expected: String,
-    /// What is wrong with it, where more can be said.
+    /// The particular mistake, if more can be said.
     pub because: Option<String>,
 }
 
@@ -67,19 +67,20 @@ impl fmt::Display for NotAQuantity {
 
 impl core::error::Error for NotAQuantity {}
 
-/// A decimal number and the unit behind it, as written.
+/// A decimal number and its unit, as written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Decimal<'a> {
     /// Its digits, without the point.
     pub(super) digits: u64,
-    /// How many of them stand behind the point.
+    /// The number of digits after the point.
     pub(super) decimals: u32,
-    /// What follows; empty for a bare number.
+    /// The text after the number; empty for a bare number.
     pub(super) unit: &'a str,
 }
 
 impl<'a> Decimal<'a> {
-    /// Reads `12.5 ms`; `None` where it does not begin with a number, or that has over 18 digits.
+    /// Reads `12.5 ms`; `None` if it does not begin with a number, or the number has over 18
+    /// digits.
     pub(super) fn read(text: &'a str) -> Option<Self> {
         let text = text.trim();
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -95,7 +96,8 @@ impl<'a> Decimal<'a> {
         Some(Self { digits: digits.parse().ok()?, decimals, unit: unit.trim() })
     }
 
-    /// How many of a smaller unit it is, if that is a whole number below 2^64.
+    /// The quantity in a smaller unit (`each` of them make one), if that is a whole number below
+    /// 2^64.
     fn in_units_of(&self, each: u64) -> Option<u64> {
         let scaled = u128::from(self.digits) * u128::from(each);
         let divisor = 10_u128.pow(self.decimals);
@@ -104,7 +106,7 @@ impl<'a> Decimal<'a> {
 }
 
 impl fmt::Display for Decimal<'_> {
-    /// In one spelling: `12.5 ms`.
+    /// Writes the number in one spelling: `12.5 ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimals = self.decimals as usize;
         let digits = format!("{:0width$}", self.digits, width = decimals + 1);
@@ -140,7 +142,7 @@ fn read(text: &str, kind: &Kind) -> Result<u64, NotAQuantity> {
     })
 }
 
-/// In the largest unit of some that leaves a whole number.
+/// Writes a count in the largest of these units that leaves a whole number.
 fn write(f: &mut fmt::Formatter<'_>, count: u64, units: &[(&str, u64)]) -> fmt::Result {
     let fits = |each: &u64| count.is_multiple_of(*each);
     match units.iter().rev().find(|(_, each)| fits(each)) {
@@ -166,7 +168,7 @@ fn schema_of(kind: &Kind) -> Schema {
 pub struct Span(pub Duration);
 
 impl Span {
-    /// Whether it is no time at all.
+    /// True for a span of zero.
     #[must_use]
     pub const fn is_zero(&self) -> bool {
         self.0.is_zero()
@@ -240,7 +242,7 @@ impl fmt::Display for Size {
 pub struct Length(pub u64);
 
 impl Length {
-    /// In metres.
+    /// Returns the length in metres.
     #[must_use]
     pub fn metres(self) -> f64 {
         self.0 as f64 / 1e3
@@ -269,7 +271,7 @@ impl Share {
     /// All of it.
     pub const WHOLE: Self = Self(1_000_000_000);
 
-    /// As a fraction of one.
+    /// Returns the share as a fraction of one.
     #[must_use]
     pub fn fraction(self) -> f64 {
         self.0 as f64 / 1e9
@@ -425,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_quantity_is_said() {
+    fn a_wrong_quantity_is_described() {
         let wrong = |text: &str| text.parse::<Span>().unwrap_err().to_string();
         assert_eq!(wrong("fast"), "expected a span of time such as \"20 ms\"");
         assert_eq!(wrong("-1 s"), "expected a span of time such as \"20 ms\"");
@@ -449,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decimal_keeps_what_was_written_but_for_idle_zeros() {
+    fn a_decimal_keeps_its_text_without_redundant_zeros() {
         for (text, spelled) in
             [("0.50%", "0.5 %"), ("10", "10"), ("2.0 s", "2 s"), ("0.05 ms", "0.05 ms")]
         {

@@ -1,4 +1,4 @@
-//! Requirements: what must hold of the flows of a scenario, such as `miss(status) < 1e-3`.
+//! Requirements on the flows of a scenario, such as `miss(status) < 1e-3`.
 //!
 //! ```text
 //! requirement = quantity "(" flow ")" relation limit
@@ -16,35 +16,35 @@ use core::str::FromStr;
 use serde::{Serialize, Serializer};
 use wire::time::nanos;
 
-/// Something that must hold.
+/// A requirement.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Requirement {
-    /// Of what.
+    /// The quantity that is limited.
     pub subject: Subject,
-    /// Of which flow; of each if there is none.
+    /// The flow; each flow if there is none.
     pub flow: Option<String>,
-    /// On which side of the limit it must be.
+    /// The side of the limit on which the quantity must be.
     pub relation: Relation,
     /// The limit: nanoseconds, bits per second, or a fraction of one.
     pub limit: f64,
-    /// As it was written.
+    /// Text of the requirement as written.
     pub text: String,
 }
 
-/// What a requirement is about.
+/// The quantity that a requirement limits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
     /// The probability that a message, or its answer, misses its deadline.
     Miss,
     /// The probability that a message is lost.
     Lost,
-    /// The longest that any message, or answer, ever takes.
+    /// The longest time of any message, or answer.
     Longest,
     /// A quantity of a run, by its name in [`QUANTITIES`]: its mean over runs.
     Mean(&'static str),
 }
 
-/// On which side of a limit.
+/// Relation of a quantity to its limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Relation {
     /// Below it.
@@ -58,7 +58,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// The relation that a text begins with, and what follows it.
+    /// The relation at the start of a text, and the rest of the text.
     #[must_use]
     pub fn read(text: &str) -> Option<(Self, &str)> {
         let relations =
@@ -66,7 +66,7 @@ impl Relation {
         relations.into_iter().find_map(|(sign, is)| Some((is, text.strip_prefix(sign)?.trim())))
     }
 
-    /// Whether a value is on the right side of a limit.
+    /// True if `value` is on the right side of `limit`.
     #[must_use]
     pub fn holds(self, value: f64, limit: f64) -> bool {
         match self {
@@ -77,7 +77,7 @@ impl Relation {
         }
     }
 
-    /// Whether smaller values are on the right side.
+    /// True if smaller values are on the right side.
     #[must_use]
     pub const fn is_upper(self) -> bool {
         matches!(self, Self::Below | Self::AtMost)
@@ -85,7 +85,7 @@ impl Relation {
 }
 
 impl Subject {
-    /// What its limit is counted in.
+    /// The unit of its limit.
     #[must_use]
     pub fn unit(self) -> Unit {
         match self {
@@ -98,9 +98,9 @@ impl Subject {
         }
     }
 
-    /// Every word a requirement may begin with, and what it means. What is the mean of a run's longest
-    /// message has another meaning than `max` and is left out; so are the shortest, and the shares named
-    /// above.
+    /// Every word with which a requirement may begin, and its meaning. The mean of the longest
+    /// messages of all runs differs from `max` and is left out; so are the shortest, and the shares
+    /// named above.
     fn words() -> impl Iterator<Item = (&'static str, Self)> {
         let own = [("miss", Self::Miss), ("lost", Self::Lost), ("max", Self::Longest)];
         let means = QUANTITIES.iter().map(|quantity| quantity.name);
@@ -110,12 +110,12 @@ impl Subject {
     }
 }
 
-/// Text that is no requirement: why, and what would mend it.
+/// Text that is no requirement: the mistake and its remedy.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotARequirement {
-    /// What is wrong with it.
+    /// The mistake.
     pub message: String,
-    /// What would be right.
+    /// The correct form.
     pub help: Option<String>,
 }
 
@@ -128,7 +128,7 @@ impl fmt::Display for NotARequirement {
 
 impl core::error::Error for NotARequirement {}
 
-/// What a requirement looks like.
+/// Help that shows the form of a requirement.
 const EXAMPLE: &str = "write \"miss(status) < 1e-3\"";
 
 impl FromStr for Requirement {
@@ -197,7 +197,7 @@ impl Serialize for Requirement {
     }
 }
 
-/// What is listed under `require`.
+/// Reads the list under `require`.
 pub(super) fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Vec<Requirement> {
     let toml::de::DeValue::Array(items) = value.get_ref() else {
         let problem = Problem::error(value.span(), "expected a list of requirements");
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_requirement_says_what_would_be_one() {
+    fn a_wrong_requirement_is_reported_with_the_correct_form() {
         let check = |text: &str, expected: &str| {
             assert_eq!(text.parse::<Requirement>().unwrap_err().to_string(), expected);
         };

@@ -16,74 +16,76 @@ pub struct Transport {
     /// The largest TPDU to propose: a power of two from 128 to 8192 octets.
     #[schemars(with = "Option<Size>")]
     pub tpdu: Size,
-    /// The largest NSDU to make of TPDUs, headers included, where that is less than a frame of the
-    /// medium takes: its limit if not given (1,496 octets on 802.3, 8,170 on a token bus).
+    /// The largest NSDU to make of TPDUs, headers included, if it is to be shorter than a frame of
+    /// the medium allows; that limit if not given (1,496 octets on 802.3, 8,170 on a token bus).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nsdu: Option<Size>,
     /// DTs the peer may have outstanding: at most 15 in the normal format.
     #[schemars(with = "Option<u64>")]
     pub window: u64,
-    /// Whether to propose 31-bit numbers and 16-bit credit.
+    /// True to propose the extended format: 31-bit numbers and 16-bit credit.
     #[schemars(with = "Option<bool>")]
     pub extended: bool,
-    /// Whether to ask for the checksum.
+    /// True to propose the checksum.
     #[schemars(with = "Option<bool>")]
     pub checksum: bool,
-    /// When the window opens again.
+    /// The rule by which the window opens again.
     #[schemars(with = "Option<Credit>")]
     pub credit: Credit,
-    /// When DTs in sequence are acknowledged.
+    /// The rule by which DTs in sequence are acknowledged.
     #[schemars(with = "Option<Acknowledge>")]
     pub acknowledge: Acknowledge,
-    /// `withhold` sends an AK after so many DTs in sequence.
+    /// With `withhold`, the number of DTs in sequence after which an AK is sent.
     #[schemars(with = "Option<u64>")]
     pub acknowledge_every: u64,
     /// A_L: the longest an acknowledgement is held back.
     #[schemars(with = "Option<Span>")]
     pub acknowledgement_delay: Span,
-    /// What is sent again when T1 runs out.
+    /// The DTs that are retransmitted when T1 expires.
     #[schemars(with = "Option<Retransmit>")]
     pub retransmit: Retransmit,
-    /// Whether T1 is fixed or follows the round trips.
+    /// The source of T1: fixed, or adapted to the round trips.
     #[schemars(with = "Option<Timer>")]
     pub timer: Timer,
-    /// T1: how long to wait for an acknowledgement before sending again; where it begins if it adapts.
+    /// T1: the wait for an acknowledgement before a TPDU is retransmitted; its initial value if it
+    /// adapts.
     #[schemars(with = "Option<Span>")]
     pub t1: Span,
-    /// N: how often a TPDU is sent at the most.
+    /// N: the maximum number of transmissions of a TPDU.
     #[schemars(with = "Option<u64>")]
     pub n: u64,
-    /// W: the longest a side goes without sending an AK.
+    /// W: the maximum time between two AKs of a side.
     #[schemars(with = "Option<Span>")]
     pub w: Span,
-    /// I: how long a peer may be silent before the connection is given up.
+    /// I: the maximum silence of a peer before the connection is given up.
     #[schemars(with = "Option<Span>")]
     pub i: Span,
-    /// M: the longest an NSDU may live in the network.
+    /// M: the maximum lifetime of an NSDU in the network.
     #[schemars(with = "Option<Span>")]
     pub m: Span,
-    /// L: how long a reference stays frozen; also how long a run waits for its last messages.
+    /// L: the time for which a reference stays frozen; also the time that a run waits for its last
+    /// messages.
     #[schemars(with = "Option<Span>")]
     pub l: Span,
-    /// Whether TPDUs for one peer that are due together share a frame.
+    /// True if TPDUs for one peer that are due together share a frame.
     #[schemars(with = "Option<bool>")]
     pub concatenate: bool,
 }
 
-/// When a receiver's window opens again.
+/// The rule by which a receiver's window opens again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Credit {
     /// As soon as a DT in sequence has been handed to the user.
     Automatic,
-    /// When the user gives the buffer back.
+    /// As soon as the user gives the buffer back.
     ByUser,
     /// One DT at a time: its AK closes the window, and another opens it when the user gives the
     /// buffer back.
     Taut,
 }
 
-/// When a receiver acknowledges what it has in sequence.
+/// The rule by which a receiver acknowledges DTs in sequence.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Acknowledge {
@@ -93,31 +95,31 @@ pub enum Acknowledge {
     Withhold,
     /// After A_L.
     Delay,
-    /// When the sender asks for it, or after A_L.
+    /// At the request of the sender, or after A_L.
     OnRequest,
 }
 
-/// Where T1 comes from.
+/// The source of T1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Timer {
-    /// It is `t1`.
+    /// T1 is `t1`.
     Fixed,
-    /// It follows the round trips, up to W.
+    /// T1 follows the round trips, up to W.
     Adaptive,
 }
 
-/// What is sent again when T1 runs out.
+/// The DTs that are retransmitted when T1 expires.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Retransmit {
     /// The first DT that is not acknowledged.
     First,
-    /// All that are outstanding.
+    /// All DTs that are not acknowledged.
     All,
     /// The first, and at once each further one at which the AK stops.
     Selective,
-    /// The same, and before T1 where AKs that repeat one tell of a loss.
+    /// Like `Selective`, and also before T1 if repeated AKs indicate a loss.
     Early,
 }
 
@@ -165,7 +167,7 @@ impl Transport {
         }
     }
 
-    /// As the protocol machine takes them. Numbers beyond its range saturate; a checked scenario
+    /// The parameters of the protocol machine. Numbers out of range saturate; a checked scenario
     /// has none.
     #[must_use]
     pub fn params(&self) -> tp4::Params {

@@ -1,4 +1,4 @@
-//! What a session runs over: a LAN, or TCP connections. The session itself is the same on both.
+//! Carrier of a session: a LAN, or TCP connections. The session itself is the same on both.
 
 use super::SessionError;
 use super::iso_tcp::IsoWay;
@@ -17,12 +17,12 @@ use wire::addr::Mac;
 use wire::rendezvous::Limits;
 use wire::time::Instant;
 
-/// The reference that a host begins with: those of one that ran before may still be frozen elsewhere.
+/// First reference of a host; those of an earlier host may still be frozen at the peer.
 pub(super) const fn reference_at(now: Instant) -> u16 {
     (now.as_nanos() / 1_000) as u16
 }
 
-/// A host and its users, whatever is below them.
+/// Host and its users, independent of the layers below.
 pub(super) trait Users {
     fn record(&mut self) -> Option<Record>;
     fn unitdata(&mut self) -> Option<Unitdata>;
@@ -33,13 +33,13 @@ pub(super) trait Users {
     fn is_done(&self) -> bool;
     fn expire(&mut self, now: Instant);
     fn deadline(&self) -> Option<Deadline>;
-    /// Takes the load of the session of this nonce, or of none.
+    /// Accepts load of the session with this nonce, or of none.
     fn take_part(&mut self, now: Instant, session: Option<u64>);
-    /// Gives up every connection of a session that is over.
+    /// Drops every connection of a finished session.
     fn end_session(&mut self, now: Instant);
-    /// What its transport has counted; what a class does not have is zero.
+    /// Counters of its transport; zero where a class has none.
     fn counters(&self) -> tp4::Counters;
-    /// Adds what its network layer has counted, if it has one that counts.
+    /// Adds the counters of its network layer, if it has any.
     fn add_network(&self, counts: &mut BTreeMap<String, u64>);
 }
 
@@ -137,7 +137,7 @@ impl Users for NetworkHost {
         Self::take_part(self, now, session);
     }
 
-    // Its connections have been released when it took part in the session no more.
+    // Its connections were released when it left the session.
     fn end_session(&mut self, _now: Instant) {}
 
     fn add_network(&self, _: &mut BTreeMap<String, u64>) {}
@@ -155,15 +155,16 @@ impl Users for NetworkHost {
     }
 }
 
-/// What a party is told and asked at each wake-up.
+/// Callback of a party at each wake-up.
 pub(super) type OnWake<'a, U> = &'a mut dyn FnMut(&mut Party<U>, Instant) -> Control;
 
-/// What carries the messages of a party.
+/// Carrier of a party's messages.
 pub(super) trait Carrier {
-    /// The host that goes with it.
+    /// Type of host for this carrier.
     type Users: Users;
 
-    /// Drives the party until `until`, until `stop` is set, or until `on_wake` has enough.
+    /// Drives the party until `until`, until `stop` is set, or until `on_wake` returns
+    /// [`Control::Stop`].
     fn run(
         &mut self,
         party: &mut Party<Self::Users>,
@@ -171,23 +172,23 @@ pub(super) trait Carrier {
         stop: &AtomicBool,
         on_wake: OnWake<'_, Self::Users>,
     ) -> Result<Stopped, SessionError>;
-    /// The time.
+    /// Current time.
     fn now(&self) -> Instant;
-    /// A number that no peer can predict: for nonces, and as key of cookies.
+    /// Returns a number that no peer can predict, for nonces and as key of cookies.
     fn unpredictable(&mut self) -> Result<u128, SessionError>;
-    /// The most this side offers to send or take.
+    /// Maximum load that this side offers to send or receive.
     fn offered(&self) -> Limits;
-    /// Enforces what both agreed to.
+    /// Enforces the agreed limits.
     fn agree(&mut self, limits: Limits);
-    /// Goes back to what needs no agreement.
+    /// Returns to the limits that need no agreement.
     fn disagree(&mut self);
-    /// Throws away what waits for its turn.
+    /// Discards waiting load.
     fn discard(&mut self);
-    /// Whether both ends are on this host, and so share its clock.
+    /// Returns whether both ends are on this host, and so share its clock.
     fn is_within_host(&self) -> bool;
-    /// What to call the other end.
+    /// Display name of the other end.
     fn name_of(&self, peer: Mac) -> String;
-    /// Writes out what is to be kept of it.
+    /// Flushes the capture, if there is one.
     fn finish(self) -> Result<(), SessionError>;
 }
 
@@ -275,7 +276,7 @@ impl Carrier for IsoWay {
         self.wire.limit(None);
     }
 
-    // What waits is in the connections: they are released, and it is gone.
+    // Waiting load is in the connections, and is lost when they are released.
     fn discard(&mut self) {}
 
     fn is_within_host(&self) -> bool {

@@ -1,8 +1,8 @@
-//! Measuring a peer that is no tidewire: transport connections over TCP, opened and released, and
-//! TSDUs it sends back, where somebody says that it does.
+//! Measurement of a peer that is no tidewire: transport connections over TCP, opened and released,
+//! and TSDUs that it echoes, if the user states that it does.
 //!
-//! Nobody over there has agreed to a load. So there is one connection at a time, one TSDU at a time, a
-//! pause between connections, and none of it but on this host or in a private network.
+//! Such a peer has not agreed to a load. So there is one connection at a time, one TSDU at a time,
+//! a pause between connections, and all of it only on this host or in a private network.
 
 use super::SessionError;
 use bytes::{Bytes, BytesMut};
@@ -21,60 +21,60 @@ use stats::histogram::Histogram;
 use wire::time::Instant;
 use wire::tp::Reference;
 
-/// The least pause between two connections.
+/// Minimum pause between two connections.
 pub const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
-/// The largest TPDU proposed: the most that the standard has for class 0, which some peers insist on.
+/// Largest TPDU proposed: the maximum of the standard for class 0, which some peers require.
 const TPDU_OCTETS: usize = 2_048;
-/// The longest TSDU that is sent to be echoed.
+/// Maximum length of a TSDU that is sent to be echoed, in octets.
 pub const LONGEST_ECHO: usize = 60_000;
 
-/// What is to be done with a foreign peer.
+/// Measurement of a foreign peer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Inquiry {
-    /// Its address.
+    /// Address of the peer.
     pub remote: SocketAddr,
-    /// The class preferred.
+    /// Preferred class.
     pub class: Class,
-    /// The TSAP-ID called.
+    /// Called TSAP-ID.
     pub called: Vec<u8>,
-    /// The TSAP-ID that calls.
+    /// Calling TSAP-ID.
     pub calling: Vec<u8>,
-    /// How many connections are opened, one after the other.
+    /// Number of connections, opened one after the other.
     pub connections: u64,
-    /// From the opening of one to that of the next.
+    /// Time from opening one connection to opening the next.
     pub pause: Duration,
-    /// TSDUs sent on each connection that the peer is to send back, and the octets of each.
+    /// Number of TSDUs sent on each connection, to be echoed by the peer.
     pub echoes: u64,
-    /// Octets of each TSDU.
+    /// Length of each TSDU in octets.
     pub echo_octets: usize,
-    /// How long the peer may take for anything.
+    /// Timeout for every response of the peer.
     pub patience: Duration,
 }
 
-/// What came of it.
+/// Results.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Connections asked for.
+    /// Connections requested.
     pub asked: u64,
     /// Connections that opened.
     pub opened: u64,
-    /// From the call for the TCP connection to T-CONNECT confirm.
+    /// Time from the TCP connect to T-CONNECT confirm.
     pub setup: Histogram,
-    /// From a TSDU handed over to the last octet of the same TSDU back.
+    /// Time from the hand-over of a TSDU to the last octet of the same TSDU back.
     pub response: Histogram,
     /// TSDUs that came back changed.
     pub differing: u64,
-    /// TSDUs that did not come back in time, or since the connection ended.
+    /// TSDUs that did not come back in time, or because the connection ended.
     pub unanswered: u64,
-    /// The class of the last connection that opened.
+    /// Class of the last connection that opened.
     pub class: Option<Class>,
-    /// The largest TPDU that was agreed on, last.
+    /// TPDU size agreed for the last connection, in octets.
     pub tpdu_octets: usize,
-    /// Why the last connection that failed did.
+    /// Reason for the last failure of a connection.
     pub failure: Option<Reason>,
 }
 
-/// Whether a foreign peer may be at this address: on this host or in a private network.
+/// Returns whether a foreign peer may be at this address: on this host or in a private network.
 #[must_use]
 pub fn is_near(address: IpAddr) -> bool {
     match address.to_canonical() {
@@ -87,17 +87,17 @@ pub fn is_near(address: IpAddr) -> bool {
     }
 }
 
-/// Carries an inquiry out; ends early, with what there is, once `stop` is set.
+/// Carries out an inquiry; once `stop` is set it ends early, with the results so far.
 ///
 /// # Errors
-/// [`SessionError::TooFar`], or what the system said.
+/// [`SessionError::TooFar`], or the system's error.
 pub fn inquire(inquiry: &Inquiry, stop: &AtomicBool) -> Result<Found, SessionError> {
     if !is_near(inquiry.remote.ip()) {
         return Err(SessionError::TooFar(inquiry.remote));
     }
     let mut wire = IsoTcp::open(IsoTcpParams { listen: None, remote: Some(inquiry.remote) })?;
     let mut caller = Caller::new(inquiry.clone());
-    // The inquiry ends by itself: each of its steps does.
+    // The inquiry ends by itself, because each of its steps has a timeout.
     let stopped = wire.run(&mut caller, Instant::MAX, stop, |caller, now| {
         caller.go_on(now);
         if caller.is_done() { Control::Stop } else { Control::Continue }
@@ -108,17 +108,17 @@ pub fn inquire(inquiry: &Inquiry, stop: &AtomicBool) -> Result<Found, SessionErr
     Ok(caller.found)
 }
 
-/// The user of one connection at a time.
+/// User of one connection at a time.
 struct Caller {
     inquiry: Inquiry,
     found: Found,
     line: Line,
     connection: Option<Connection>,
-    /// When the connection under way was asked for.
+    /// Time at which the current connection was requested.
     called_at: Instant,
-    /// When the next may be.
+    /// Earliest time for the next connection.
     next_at: Instant,
-    /// When the TSDU under way was sent.
+    /// Time at which the current TSDU was sent.
     sent_at: Option<Instant>,
     sent: u64,
     piece: BytesMut,
@@ -156,7 +156,7 @@ impl Caller {
         self.connection.is_none() && self.found.asked >= self.inquiry.connections
     }
 
-    /// Opens the next connection, if it is its turn.
+    /// Opens the next connection, if it is due.
     fn go_on(&mut self, now: Instant) {
         if self.connection.is_some() || now < self.next_at || self.is_done() {
             return;
@@ -224,7 +224,7 @@ impl Caller {
         }
     }
 
-    /// The octets of the TSDU that is sent next: each counts on from the one before.
+    /// Octets of the next TSDU, which differ from those of the previous one.
     fn tsdu(&self) -> Bytes {
         let octets = self.inquiry.echo_octets.clamp(1, LONGEST_ECHO);
         (0..octets).map(|place| (place as u64 + self.sent) as u8).collect()
@@ -239,7 +239,7 @@ impl Caller {
         }
         let whole = mem::take(&mut self.piece);
         let Some(sent_at) = self.sent_at.take() else {
-            // A peer that speaks unasked is no echo.
+            // Unsolicited data is no echo.
             self.found.differing += 1;
             return;
         };
@@ -254,7 +254,7 @@ impl Caller {
         self.next_echo(now);
     }
 
-    /// When a TSDU that did not come back is given up.
+    /// Time at which a TSDU that did not come back counts as unanswered.
     fn echo_due(&self) -> Option<Instant> {
         self.sent_at.map(|sent_at| sent_at + self.inquiry.patience)
     }

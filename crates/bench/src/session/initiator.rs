@@ -1,4 +1,4 @@
-//! The end of a session that calls, and sends the load.
+//! Initiator: the end of a session that calls and sends the load.
 
 use super::SessionError;
 use super::carrier::{Carrier, Users, reference_at};
@@ -28,62 +28,63 @@ use wire::rendezvous::report::{Arrival, ON_A_PAGE, Page};
 use wire::rendezvous::{Counts, Limits, Role, SAP, text};
 use wire::time::{Instant, nanos};
 
-/// The longest LSDU that 802.3 carries.
+/// Maximum LSDU of 802.3, in octets.
 const LONGEST_LSDU_OCTETS: u64 = MOST_DATA_OCTETS - LLC_OCTETS;
-/// How long a session may take to open or close, retransmissions included.
+/// Maximum time for a session to open or close, retransmissions included.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A load as it came out, and what the other end says of it.
+/// Result of a load, with the peer's report.
 #[derive(Debug)]
 pub struct Measured {
-    /// The sample, its flows completed from what the peer counted.
+    /// Sample, with flows completed from the peer's counts.
     pub sample: Sample,
-    /// Messages handed over here, those of the warm-up counted.
+    /// Messages handed over here, including those of the warm-up.
     pub sent: u64,
-    /// What the peer counted in all.
+    /// Counts of the peer in total.
     pub peer: Counts,
-    /// What both agreed to.
+    /// Agreed limits.
     pub limits: Limits,
-    /// What the transport entity counted here.
+    /// Counters of the transport entity at this end.
     pub transport: tp4::Counters,
-    /// From the first message to the last acknowledgement or reply.
+    /// Time from the first message to the last acknowledgement or reply.
     pub took: Duration,
-    /// What broke it off: then the sample holds what this side knows, and the peer's counts are zero.
+    /// Error that ended it early; the sample then holds only this side's data, and the peer's
+    /// counts are zero.
     pub failure: Option<SessionError>,
 }
 
-/// How a measurement is made.
+/// Parameters of a measurement.
 pub struct Order<'a> {
-    /// The point of the scenario.
+    /// Point of the scenario.
     pub point: &'a Point,
-    /// The hash of the scenario's text.
+    /// Hash of the scenario's text.
     pub scenario_hash: &'a str,
-    /// Which replication of the point.
+    /// Index of the replication of the point.
     pub replication: u64,
-    /// Whom to measure against.
+    /// Address of the peer.
     pub peer: Mac,
-    /// Ends everything early, with what there is.
+    /// Ends everything early, with the results so far.
     pub stop: &'a AtomicBool,
-    /// Told now and then how many messages were handed over.
+    /// Called from time to time with the number of messages handed over.
     pub progress: &'a mut dyn FnMut(u64),
 }
 
-/// One measurement under way.
+/// Measurement in progress.
 struct Initiator<'a, 'b, C: Carrier> {
     nonce: u64,
     sent: u64,
-    /// The number behind the last message that each flow has sent.
+    /// Next sequence number of each flow.
     behind: BTreeMap<FlowId, u32>,
     carrier: &'a mut C,
     party: Party<C::Users>,
     order: Order<'b>,
 }
 
-/// Measures one replication of a point against a responder: agrees, sends, stops, asks for counts.
+/// Measures one replication of a point against a responder: agrees, sends, stops, requests counts.
 ///
 /// # Errors
-/// Where the peer is not there or refuses, or the port cannot be used. What happens once load was sent is
-/// in [`Measured::failure`].
+/// Fails if the peer does not answer or refuses, or the port cannot be used. Errors after load was
+/// sent are in [`Measured::failure`].
 pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError> {
     let scenario = &order.point.scenario;
     let host = Host::new(host_params(way.addr(), clock::now(), scenario), Vec::new());
@@ -92,14 +93,14 @@ pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError
     carry_out(way, host, order)
 }
 
-/// How the station that measures is made.
+/// Parameters of the measuring station's host.
 pub(super) fn host_params(address: Mac, now: Instant, scenario: &Scenario) -> HostParams {
     HostParams {
         address,
         transport: scenario.transport_on(LONGEST_LSDU_OCTETS),
         network: scenario.network.params(address, LONGEST_LSDU_OCTETS),
         last_reference: reference_at(now),
-        // The peer receives, and asks for nothing.
+        // The peer receives, and requests nothing.
         accepts: false,
         saps: vec![SAP],
         framing: Framing::Ieee8023,
@@ -107,11 +108,11 @@ pub(super) fn host_params(address: Mac, now: Instant, scenario: &Scenario) -> Ho
     }
 }
 
-/// The same over TCP: connections of class 4 in the scenario are then of class 0 or 2.
+/// Like [`measure`], over TCP: connections of class 4 in the scenario are then of class 0 or 2.
 ///
 /// # Errors
-/// As [`measure`]; [`SessionError::NoConnection`] for a flow that has none, [`SessionError::NoPriority`] for one
-/// that has a priority.
+/// Errors of [`measure`]; [`SessionError::NoConnection`] for a flow without a connection,
+/// [`SessionError::NoPriority`] for a flow with a priority.
 pub fn measure_iso_tcp(way: &mut IsoWay, order: Order<'_>) -> Result<Measured, SessionError> {
     let flows = &order.point.scenario.flows;
     if let Some(flow) = flows.iter().find(|flow| flow.service != Service::Class4) {
@@ -133,7 +134,7 @@ pub(super) fn carry_out<C: Carrier>(
     let seed = seed_of(&order.point.scenario, order.replication);
     let Layout { places, watched, changes: _ } = lay_out(&order.point.scenario, seed);
     let flows = flows_of(&order, &places)?;
-    // It takes part in nothing, so that it gives out no cookies.
+    // It accepts no sessions, so it issues no cookies.
     let rendezvous = rendezvous::Params::new(None, 0, text(crate::PROGRAM));
     let party = Party::new(host, rendezvous);
     let nonce = carrier.unpredictable()? as u64;
@@ -179,7 +180,7 @@ pub(super) fn carry_out<C: Carrier>(
     Ok(Measured { sample, sent: initiator.sent, peer, limits, transport, took, failure })
 }
 
-/// Every flow of the scenario: this station plays all that send.
+/// All flows of the scenario; this station takes the role of all senders.
 fn flows_of(
     order: &Order<'_>,
     places: &[layout::Place],
@@ -199,7 +200,7 @@ fn flows_of(
 }
 
 impl<C: Carrier> Initiator<'_, '_, C> {
-    /// Runs until the rendezvous has something to tell or `until`; what it has to tell.
+    /// Runs until the control session has an indication, or until `until`; returns the indication.
     fn listen(&mut self, until: Instant) -> Result<Option<Indication>, SessionError> {
         let Self { carrier, party, order, .. } = self;
         if !party.has_told() {
@@ -210,7 +211,7 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         Ok(party.told())
     }
 
-    /// Agrees on a session with this number of flows; what both agreed to.
+    /// Agrees on a session with this number of flows; returns the agreed limits.
     fn open(&mut self, flows: u16) -> Result<Limits, SessionError> {
         let now = self.carrier.now();
         let peer = self.order.peer;
@@ -241,8 +242,8 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         }
     }
 
-    /// Sends the load until it is over, its time is, or somebody stops it; whether it came to its end,
-    /// and how long it took.
+    /// Sends the load until it is over, its time is over, or it is stopped; returns whether it
+    /// completed, and the time it took.
     fn load(
         &mut self,
         collector: &mut Collector,
@@ -291,13 +292,13 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         (result, last - origin)
     }
 
-    /// Asks the peer to end and for its counts.
+    /// Requests the end of the load, and the peer's counts.
     fn close(&mut self) -> Result<Counts, SessionError> {
         let peer = self.carrier.name_of(self.order.peer);
         let now = self.carrier.now();
         self.party.request(now, Request::Stop);
         let until = now + PATIENCE;
-        // An interrupt ended the load; the peer still has to hear of it.
+        // An interrupt ended the load; the peer must still be notified.
         let go_on = AtomicBool::new(false);
         loop {
             let Self { carrier, party, .. } = self;
@@ -314,8 +315,8 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         }
     }
 
-    /// Hands the collector what the peer saw arrive, message by message; whether that is all of it, and
-    /// agrees with what was sent and counted.
+    /// Fetches the peer's arrivals, message by message, for the collector; returns whether they are
+    /// complete, and agree with the messages sent and the counts.
     fn fetch(&mut self, collector: &mut Collector, counts: Counts, limits: Limits) -> bool {
         let (name, go_on) = (self.name(), AtomicBool::new(false));
         let most = most_kept(counts);
@@ -346,7 +347,7 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         false
     }
 
-    /// Whether an arrival is of a message that was sent.
+    /// Returns whether an arrival belongs to a message that was sent.
     fn is_of_ours(&self, arrival: &Arrival) -> bool {
         self.behind.get(&FlowId(arrival.flow)).is_some_and(|behind| arrival.sequence < *behind)
     }
@@ -355,16 +356,16 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         Name { peer: self.order.peer, nonce: self.nonce }
     }
 
-    /// Lets the peer forget the session. If that is lost, the peer does so after a second.
+    /// Lets the peer drop the session. If this is lost, the peer does so after a second.
     fn done(&mut self) {
         let now = self.carrier.now();
         self.party.request(now, Request::Done);
         let Self { carrier, party, .. } = self;
-        // The measurement is complete; a port that fails now changes nothing.
+        // The measurement is complete; an error of the port changes nothing now.
         let _ = carrier.run(party, now, &AtomicBool::new(false), &mut |_, _| Control::Continue);
     }
 
-    /// The sample, with what only the peer can know.
+    /// Sample, with the data that only the peer has.
     fn sample(
         &self,
         collector: Collector,
@@ -408,17 +409,17 @@ impl<C: Carrier> Initiator<'_, '_, C> {
     }
 }
 
-/// What the peer said of what arrived.
+/// Peer's report of the arrivals.
 #[derive(Clone, Copy)]
 struct Told {
-    /// Its counts, if it said them.
+    /// Its counts, if it sent them.
     counts: Option<Counts>,
-    /// Whether it told of each message by itself.
+    /// True if it reported each message.
     each: bool,
 }
 
-/// Whether a record is of the load. A peer may send messages and answers of its own: what was delivered
-/// is in its report alone, and only what was sent can be answered.
+/// Returns whether a record belongs to the load. A peer may send messages and answers of its own:
+/// deliveries are taken from its report alone, and only sent messages can be answered.
 fn is_of_load(record: &Record, behind: &BTreeMap<FlowId, u32>) -> bool {
     match record.event {
         Event::Delivered { .. } => false,
@@ -429,7 +430,7 @@ fn is_of_load(record: &Record, behind: &BTreeMap<FlowId, u32>) -> bool {
     }
 }
 
-/// The most arrivals that a peer with these counts can have kept.
+/// Maximum number of arrivals that a peer with these counts can have kept.
 fn most_kept(counts: Counts) -> u32 {
     let arrived = counts.delivered.saturating_add(counts.duplicates);
     u32::try_from(arrived).unwrap_or(u32::MAX).min(KEPT as u32)
@@ -453,7 +454,7 @@ fn hand_over(collector: &mut Collector, page: &Page) {
     }
 }
 
-/// What arrived is not known, so nothing can be said to be lost, or late unless it was answered.
+/// Marks arrivals as unknown: no message counts as lost, nor as late unless it was answered.
 fn not_known(flow: &mut FlowSample) {
     flow.lost = 0;
     flow.acknowledged_and_lost = 0;
@@ -462,8 +463,8 @@ fn not_known(flow: &mut FlowSample) {
     }
 }
 
-/// The only flow there was is what the peer counted. Where it did not report each message, its counts are
-/// of all that were ever sent, warm-up included, and so is the sample's.
+/// Fills in a single flow from the peer's counts. If the peer did not report each message, its
+/// counts include all messages ever sent, warm-up included, and so does the sample.
 fn of_single(flow: &mut FlowSample, peer: Counts, all_sent: Option<u64>, took: Duration) {
     flow.damaged += peer.damaged;
     if let Some(sent) = all_sent {

@@ -1,6 +1,6 @@
-//! The way over TCP: transport connections of class 0 or 2 on TPKT (RFC 1006, RFC 2126).
+//! Carrier over TCP: transport connections of class 0 or 2 on TPKT (RFC 1006, RFC 2126).
 //!
-//! Load and rendezvous have connections of their own, so that an Alive never waits behind load.
+//! Load and the control session use separate connections, so an Alive never waits behind load.
 
 pub use stack::tp0::Class;
 
@@ -13,36 +13,36 @@ use stack::tp0;
 use wire::addr::Mac;
 use wire::rendezvous::Limits;
 
-/// Connections a server has at a time.
+/// Maximum number of connections of a server at a time.
 const SERVER_LINES: usize = 256;
-/// Connections of one that measures: its flows' and the rendezvous'.
+/// Maximum number of connections of a client: those of its flows, and the control session's.
 const CLIENT_LINES: usize = 1_024;
-/// What is offered where nobody can be harmed.
+/// Offer if load cannot affect other hosts.
 const UNBOUNDED: Limits = Limits { frames_per_second: u32::MAX, bits_per_second: u64::MAX >> 1 };
 
-/// Which end of the connections this is.
+/// Role in the connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// It listens here.
+    /// Server, which listens at this address.
     Server(SocketAddr),
-    /// It calls this server.
+    /// Client, which calls this server.
     Client(SocketAddr),
 }
 
-/// How the way is made.
+/// Parameters of the carrier.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IsoWayParams {
-    /// Which end it is.
+    /// Role.
     pub end: End,
-    /// The class preferred when calling.
+    /// Preferred class when calling.
     pub class: Class,
-    /// Whether a server answers callers that are no tidewire, by sending back what they send.
+    /// True if a server echoes the data of callers other than tidewire.
     pub echoes: bool,
     /// Packets per second to offer instead of the default.
     pub frames_per_second: Option<u32>,
 }
 
-/// TCP connections, and what they are allowed.
+/// TCP connections, with their limits.
 #[derive(Debug)]
 pub struct IsoWay {
     pub(super) wire: IsoTcp,
@@ -52,10 +52,10 @@ pub struct IsoWay {
 }
 
 impl IsoWay {
-    /// Begins to listen, or gets ready to call.
+    /// Starts to listen, or prepares to call.
     ///
     /// # Errors
-    /// What the system said.
+    /// The system's error.
     pub fn open(params: IsoWayParams) -> Result<Self, SessionError> {
         let (listen, remote) = match params.end {
             End::Server(address) => (Some(address), None),
@@ -75,7 +75,7 @@ impl IsoWay {
         Ok(Self { wire, params, offered, name })
     }
 
-    /// The host that goes with it.
+    /// Creates the host for it.
     pub(super) fn host(&self) -> NetworkHost {
         let transport = tp0::Params { class: self.params.class, ..tp0::Params::class0() };
         let (lines, accepts) = match self.params.end {
@@ -86,42 +86,42 @@ impl IsoWay {
         NetworkHost::new(NetworkHostParams { transport, lines, accepts, echoes })
     }
 
-    /// What to call it.
+    /// Display name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it listens, with the port that the system chose.
+    /// Address at which it listens, with the port that the system chose.
     #[must_use]
     pub const fn address(&self) -> Option<SocketAddr> {
         self.wire.address()
     }
 
-    /// What passed so far.
+    /// Counters so far.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.wire.counts()
     }
 
-    /// The most this side offers to send or take.
+    /// Maximum load that this side offers to send or receive.
     #[must_use]
     pub const fn offered(&self) -> Limits {
         self.offered
     }
 
-    /// Enforces what both agreed to. That is nothing only where both are on this host.
+    /// Enforces the agreed limits. There are none only if both ends are on this host.
     pub(super) fn agree(&mut self, limits: Limits) {
         let is_free = self.wire.is_within_host() && limits == UNBOUNDED;
         self.wire.limit((!is_free).then_some(limits));
     }
 
-    /// What stands for the server in a caller's flows.
+    /// Address that stands for the server in a client's flows.
     pub(super) const fn server() -> Mac {
         Mac::local(1)
     }
 
-    /// A server tells its callers apart by their connections alone.
+    /// Display name of a peer. A server distinguishes its callers by their connections alone.
     pub(super) fn peer_name(&self, peer: Mac) -> String {
         match self.params.end {
             End::Client(address) => format!("iso-tcp://{address}"),

@@ -1,7 +1,8 @@
-//! A whole scenario on a LAN within this process: one thread a station, no privilege, no network.
+//! Runs a whole scenario on a LAN within this process: one thread per station, no privilege, no
+//! network.
 //!
-//! The medium of the scenario is not used: frames pass at once, and what is measured is the machines and
-//! this host's scheduling. Faults of the scenario befall frames as they arrive.
+//! The scenario's medium is not used: frames pass at once, and the measurement covers the machines
+//! and this host's scheduling. The scenario's faults apply to frames as they arrive.
 
 use super::SessionError;
 use crate::PROGRAM_VERSION;
@@ -23,30 +24,30 @@ use std::collections::BTreeMap;
 use std::thread;
 use wire::time::Instant;
 
-/// Frames that may wait at a station; beyond that they are lost and counted.
+/// Maximum number of frames that wait at a station; further frames are lost and counted.
 const QUEUE_FRAMES: usize = 4_096;
-/// Until threads have started, nothing is due.
+/// Time for threads to start, before anything is due.
 const RUN_UP: Duration = Duration::from_millis(20);
-/// How often it is looked whether all is over.
+/// Interval between two checks whether all is over.
 const LOOK: Duration = Duration::from_millis(10);
-/// What is still on its way after everybody is done.
+/// Time for frames still under way after all stations are done.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// What a station's thread brings home.
+/// Results of a station's thread.
 struct Brought {
     records: Vec<Record>,
     overrun: u64,
     sent: u64,
     t1: u64,
-    /// What its network layer and its messaging service counted.
+    /// Counters of its network layer and its messaging service.
     counted: BTreeMap<String, u64>,
 }
 
-/// Measures one replication of a point in this process. Ends early, with what there is, once `stop` is
-/// set.
+/// Measures one replication of a point in this process. Once `stop` is set it ends early, with the
+/// results so far.
 ///
 /// # Errors
-/// Where the scenario's faults cannot be, or a thread breaks down.
+/// Fails if the scenario's faults are invalid, or a thread panics.
 pub fn measure(
     point: &Point,
     scenario_hash: &str,
@@ -63,7 +64,7 @@ pub fn measure(
     let is_bad = plan != Plan::harmless(scenario.transport.m.0);
     let mut stations = Vec::new();
     for mut place in places {
-        // A port knows of no response at once.
+        // A port does not support responses within the token.
         if place.host.framing == Framing::Ieee8024Responding {
             place.host.framing = Framing::Ieee8024;
         }
@@ -121,7 +122,7 @@ pub fn measure(
     })
 }
 
-/// Hands the records of all stations to the collector in the order of time; what they counted.
+/// Passes the records of all stations to the collector in order of time; returns their counters.
 fn gather(
     brought: Vec<thread::Result<Result<Brought, SessionError>>>,
     collector: &mut Collector,
@@ -144,7 +145,7 @@ fn gather(
     Ok(counts)
 }
 
-/// Samples count time from the start of their run.
+/// Converts times to be relative to the start of the run, as in samples.
 pub(super) fn from_origin(mut flows: Vec<FlowSample>, origin: Instant) -> Vec<FlowSample> {
     for flow in &mut flows {
         flow.measured_from_ns = flow.measured_from_ns.saturating_sub(origin.as_nanos());
@@ -152,7 +153,7 @@ pub(super) fn from_origin(mut flows: Vec<FlowSample>, origin: Instant) -> Vec<Fl
     flows
 }
 
-/// One station's thread.
+/// Runs one station in its thread.
 fn run_station(
     mut host: Host,
     mut port: Box<dyn Port>,
@@ -168,7 +169,7 @@ fn run_station(
         while let Some(record) = host.record() {
             records.push(record);
         }
-        // What is due later is not judged; what was due may still be on its way.
+        // Messages due later are not judged; earlier ones may still be under way.
         if now >= until && !stopped {
             stopped = true;
             host.wind_up(now);

@@ -1,10 +1,11 @@
-//! Live runs: the same hosts and records as simulated ones, on ports and a clock that ticks.
+//! Live runs: the same hosts and records as in simulated ones, on ports and the system clock.
 //!
-//! [`local`] runs a whole scenario within this process, one thread a station. [`initiator`] and
-//! [`responder`] are the two ends of a run between processes or hosts; nothing but a Hello goes out
-//! before both have agreed. They run over a LAN ([`way`]) or over TCP ([`iso_tcp`]). [`foreign`] measures
-//! peers that agree to nothing since they are no tidewire, and sends them next to nothing. [`relay`] stands
-//! between two LANs and lets faults befall what crosses. [`script`] has both ends face a hostile peer.
+//! [`local`] runs a whole scenario within this process, one thread per station. [`initiator`] and
+//! [`responder`] are the two ends of a run between processes or hosts; before both have agreed,
+//! only a Hello is sent. They run over a LAN ([`way`]) or over TCP ([`iso_tcp`]). [`foreign`]
+//! measures peers that are no tidewire and cannot agree to a load, and sends them very little.
+//! [`relay`] connects two LANs and applies faults to the frames that cross. [`script`] runs both
+//! ends against a hostile peer.
 
 mod carrier;
 pub mod foreign;
@@ -20,68 +21,68 @@ pub mod way;
 
 use live::port::PortError;
 
-/// Why a live run cannot be made, or not go on.
+/// Error that prevents a live run, or ends it.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     /// The port cannot be opened or used.
     #[error("{0}")]
     Port(#[from] PortError),
-    /// There are no such faults.
+    /// The faults are invalid.
     #[error("{0}")]
     Faults(#[from] stack::fault::Invalid),
     /// The capture cannot be written.
     #[error("cannot write the capture: {0}")]
     Capture(std::io::Error),
-    /// Nobody answered.
+    /// The peer did not answer.
     #[error("no answer from {0}: is `tidewire serve` running there?")]
     NoAnswer(String),
-    /// The responder does not take part.
+    /// The responder refused.
     #[error("{peer} refused: {why}")]
     Refused {
-        /// Who.
+        /// Peer.
         peer: String,
-        /// Why.
+        /// Reason.
         why: String,
     },
-    /// The peer was silent for a second: everything was stopped.
-    #[error("peer {0} vanished: nothing was heard for a second, and everything was stopped")]
+    /// The peer was silent for a second: the session was ended.
+    #[error("peer {0} vanished: nothing was received for a second, and everything was stopped")]
     Lost(String),
-    /// A peer whose counts cannot be.
+    /// The peer's counts are impossible.
     #[error(
         "{peer} counted {delivered} messages of {sent} that were sent: its counts are not used"
     )]
     Contradiction {
-        /// The peer.
+        /// Peer.
         peer: String,
-        /// Messages that it says were delivered.
+        /// Messages delivered according to its counts.
         delivered: u64,
         /// Messages that were sent.
         sent: u64,
     },
-    /// A message that does not fit into a frame of the wire.
+    /// A message does not fit into a frame of the wire.
     #[error("messages of flow {flow:?} are longer than the {most} B that 802.3 carries")]
     TooLong {
-        /// The flow.
+        /// Flow.
         flow: String,
-        /// The most octets.
+        /// Maximum number of octets.
         most: u64,
     },
-    /// More flows of messages than one station has sockets for.
+    /// There are more flows of messages than one station has sockets for.
     #[error("against a peer one station sends them all: at most {most} flows of messages")]
     TooManyFlows {
-        /// The most flows.
+        /// Maximum number of flows.
         most: usize,
     },
-    /// A flow that needs a LAN.
+    /// A flow requires a LAN.
     #[error("flow {0:?} sends datagrams, and over TCP there are connections alone")]
     NoConnection(String),
-    /// A flow that needs frames with a priority.
+    /// A flow requires frames with a priority.
     #[error("flow {0:?} has a priority, and over TCP there is none")]
     NoPriority(String),
-    /// A peer that has agreed to nothing, and whose network may be anybody's.
+    /// The peer has agreed to nothing, and is outside this host and private networks.
     #[error("{0} is neither on this host nor in a private network")]
     TooFar(core::net::SocketAddr),
-    /// A thread of the run broke down.
+    /// A thread of the run panicked.
     #[error("a station's thread broke down")]
     Broken,
 }

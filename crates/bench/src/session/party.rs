@@ -1,6 +1,6 @@
-//! A host that takes part in a rendezvous: what both ends of a session are made of.
+//! Host that takes part in a control session: the common part of both ends of a session.
 //!
-//! Once a session is over, its initiator may fetch what arrived, message by message.
+//! After a session, its initiator may fetch the arrivals, message by message.
 
 use super::carrier::Users;
 use super::report::Arrivals;
@@ -19,42 +19,43 @@ use wire::rendezvous::SAP;
 use wire::rendezvous::report::{Body, Page, Pdu};
 use wire::time::Instant;
 
-/// Control field of an LLC UI, the only LPDU of the rendezvous (ISO 8802-2, 5.4.1).
+/// Control field of an LLC UI, the only LPDU of the control session (ISO 8802-2, 5.4.1).
 const UI: u8 = 0x03;
-/// The longest frame without FCS that 802.3 carries; a datagram socket would take longer ones.
+/// Maximum length of an 802.3 frame without FCS; a datagram socket would accept longer ones.
 const LONGEST_FRAME: usize = 1_514;
 
-/// A page of the report that was asked for.
+/// Requested page of the report.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Asked {
     of: Name,
     first: u32,
 }
 
-/// A host and its rendezvous.
+/// Host and its control session.
 ///
-/// Only frames of the rendezvous reach it, and those of the session's peer while the session takes load:
-/// a station without a session can leave no state in the host, and gets no answer from it.
+/// Only frames of the control session reach it, and those of the session's peer while the session
+/// accepts load. A station without a session can leave no state in the host, and gets no answer
+/// from it.
 pub(super) struct Party<U> {
     pub(super) host: U,
     rendezvous: Rendezvous,
     told: VecDeque<Indication>,
-    /// Messages that arrived in the session under way.
+    /// Messages that arrived in the current session.
     pub(super) arrivals: Arrivals,
-    /// The page that was asked for last.
+    /// Page requested last.
     asked: Option<Asked>,
-    /// That page, once it has come.
+    /// The requested page, once received.
     page: Option<Page>,
-    /// Number of flows of the session under way, as the initiator said.
+    /// Number of flows of the current session, as announced by the initiator.
     pub(super) flows: u16,
-    /// Frames of the session that came in, the rendezvous' own not counted.
+    /// Frames of the session received, without those of the control session itself.
     pub(super) frames: u64,
-    /// What the transport had counted when the call came.
+    /// Counters of the transport at the time of the call.
     pub(super) at_call: tp4::Counters,
 }
 
 impl<U: Users> Party<U> {
-    /// `host` must have the rendezvous' SAP among its further SAPs.
+    /// Creates a party. `host` must have the control session's SAP among its further SAPs.
     pub(super) fn new(host: U, params: rendezvous::Params) -> Self {
         let rendezvous = Rendezvous::new(params);
         Self {
@@ -70,7 +71,7 @@ impl<U: Users> Party<U> {
         }
     }
 
-    /// Ends the session: its connections, its arrivals and all that was counted are dropped.
+    /// Ends the session: drops its connections, its arrivals and its counters.
     pub(super) fn end_session(&mut self, now: Instant) {
         self.arrivals = Arrivals::default();
         self.host.end_session(now);
@@ -83,8 +84,8 @@ impl<U: Users> Party<U> {
         self.shuttle(now);
     }
 
-    /// The next thing the rendezvous has to tell. A call that came while the session before it was under way
-    /// begins its own here: the end of that session dropped all that was counted.
+    /// Next indication of the control session. A call that arrived during the previous session
+    /// begins its own session here, because the end of that session dropped all counters.
     pub(super) fn told(&mut self) -> Option<Indication> {
         let told = self.told.pop_front();
         if let Some(indication) = &told {
@@ -93,7 +94,8 @@ impl<U: Users> Party<U> {
         told
     }
 
-    /// Begins the session of a call, unless another one is under way. Its load may follow the call at once.
+    /// Begins the session of a call, unless another one is in progress. Its load may follow the
+    /// call at once.
     fn begin(&mut self, indication: &Indication) {
         if let Indication::Called { hello, .. } = indication
             && self.flows == 0
@@ -103,19 +105,19 @@ impl<U: Users> Party<U> {
         }
     }
 
-    /// Whether the rendezvous has something to tell.
+    /// Returns whether the control session has an indication.
     pub(super) fn has_told(&self) -> bool {
         !self.told.is_empty()
     }
 
-    /// Asks a responder for what arrived, from this one on.
+    /// Requests the arrivals of a responder, from `first` on.
     pub(super) fn fetch(&mut self, now: Instant, of: Name, first: u32) {
         self.page = None;
         self.asked = Some(Asked { of, first });
         self.send(now, of.peer, &Pdu { nonce: of.nonce, body: Body::Fetch(first) });
     }
 
-    /// The page that was asked for last, if it has come.
+    /// Page requested last, if it has arrived.
     pub(super) const fn page(&self) -> Option<&Page> {
         self.page.as_ref()
     }
@@ -127,7 +129,7 @@ impl<U: Users> Party<U> {
         self.host.send_unitdata(now, Unitdata { station, sap: SAP, data });
     }
 
-    /// Takes a PDU of the report; whether it was one.
+    /// Handles a PDU of the report; returns whether it was one.
     fn report(&mut self, now: Instant, station: Mac, data: &Packet) -> bool {
         match Pdu::decode(&data.to_bytes()) {
             Ok(Some(Pdu { nonce, body: Body::Fetch(first) })) => {
@@ -148,7 +150,7 @@ impl<U: Users> Party<U> {
         true
     }
 
-    /// Sends the page that was asked for, if its time has come.
+    /// Sends the requested page, if it is due.
     fn send_page(&mut self, now: Instant) {
         if let Some((Name { peer, nonce }, page)) = self.arrivals.page(now) {
             self.send(now, peer, &Pdu { nonce, body: Body::Page(Box::new(page)) });
@@ -167,7 +169,7 @@ impl<U: Users> Party<U> {
         Deadline::earlier(page, Deadline::earlier(self.host.deadline(), self.rendezvous.deadline()))
     }
 
-    /// Carries LSDUs between host and rendezvous until both are silent.
+    /// Moves LSDUs between host and control session until both are idle.
     fn shuttle(&mut self, now: Instant) {
         self.carry(now);
         self.host.take_part(now, self.rendezvous.loaded().map(|name| name.nonce));
@@ -200,7 +202,7 @@ impl<U: Users> Party<U> {
 }
 
 impl Party<Host> {
-    /// Whether a frame is taken at all.
+    /// Returns whether a frame is accepted at all.
     fn admits(&self, frame: &Frame) -> bool {
         let Some(source) = source(frame).filter(|source| !source.is_group()) else { return false };
         let is_whole = frame.len() <= LONGEST_FRAME;

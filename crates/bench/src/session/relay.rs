@@ -1,18 +1,18 @@
-//! A relay between two interfaces, from what people write.
+//! Relay between two interfaces, from its textual parameters.
 
 use super::SessionError;
 use crate::scenario::{Faults as FaultTable, Transport};
 use live::relay::{Place, Relay, RelayParams, Selection};
 use stack::fault::Faults;
 
-/// Frames that may be held back at a time, each way.
+/// Maximum number of frames held back at a time in each direction.
 const HELD_FRAMES: usize = 16_384;
 
-/// Opens a relay between two interfaces. `faults` befall what comes in at the side of the same index;
-/// their draws are seeded by `seed` and the side.
+/// Opens a relay between two interfaces. `faults` apply to frames that come in at the side of the
+/// same index; their draws are seeded by `seed` and the side.
 ///
 /// # Errors
-/// Where a plan cannot be carried out, or an interface not be opened.
+/// Fails if a plan is invalid, or an interface cannot be opened.
 pub fn open(
     interfaces: [String; 2],
     faults: [Option<FaultTable>; 2],

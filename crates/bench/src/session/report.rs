@@ -1,7 +1,7 @@
 //! Messages that arrived in a session, kept for its initiator, who reads them page by page.
 //!
-//! Pages go out at the rate that both agreed on, and no more of them than a whole report takes with every
-//! Fetch repeated as often as an initiator repeats it.
+//! Pages are sent at the agreed rate, and at most as many as a whole report takes if every Fetch is
+//! repeated as often as an initiator repeats it.
 
 use core::time::Duration;
 use live::port::Bucket;
@@ -12,25 +12,26 @@ use wire::rendezvous::Limits;
 use wire::rendezvous::report::{Arrival, ON_A_PAGE, Page};
 use wire::time::Instant;
 
-/// Arrivals of a session that are kept for its initiator; of more, only the counts are reported.
+/// Maximum number of arrivals kept for the initiator of a session; beyond it only the counts are
+/// reported.
 pub(super) const KEPT: usize = 1 << 19;
-/// From one Fetch to its repetition.
+/// Interval between repetitions of a Fetch.
 pub(super) const FETCH_AGAIN: Duration = Duration::from_millis(250);
-/// How often a Fetch is sent at the most.
+/// Maximum number of transmissions of a Fetch.
 pub(super) const FETCHES: u32 = 8;
 /// Bits of the longest page on the wire: preamble, MAC and LLC headers, and FCS included.
 pub(super) const PAGE_BITS: u64 = (8 + 14 + 3 + 23 + 34 * ON_A_PAGE as u64 + 4) * 8;
 
-/// What arrived in a session.
+/// Arrivals of a session.
 #[derive(Default)]
 pub(super) struct Arrivals {
     kept: Vec<Arrival>,
-    /// Whether there were more than are kept.
+    /// True if there were more than are kept.
     overflowed: bool,
     reading: Option<Reading>,
 }
 
-/// The initiator's reading, once the session is over.
+/// Reading by the initiator after the session.
 struct Reading {
     frames: Bucket,
     bits: Bucket,
@@ -38,7 +39,7 @@ struct Reading {
     pending: Option<Pending>,
 }
 
-/// A page that was asked for and waits for its time.
+/// Page that was requested and waits for its time.
 #[derive(Clone, Copy)]
 struct Pending {
     of: Name,
@@ -47,7 +48,7 @@ struct Pending {
 }
 
 impl Arrivals {
-    /// Keeps what of a record the initiator may read.
+    /// Keeps the data of a record that the initiator may read.
     pub(super) fn hear(&mut self, record: &Record) {
         let Event::Delivered { sequence, planned, sent, octets } = record.event else { return };
         let octets = u32::try_from(octets).unwrap_or(u32::MAX);
@@ -62,7 +63,7 @@ impl Arrivals {
         }
     }
 
-    /// The session is over: its initiator may read, within these limits.
+    /// Opens the arrivals to the initiator after the session, within these limits.
     pub(super) fn open(&mut self, now: Instant, limits: Limits) {
         let pages = self.kept.len().div_ceil(ON_A_PAGE).max(1);
         self.reading = Some(Reading {
@@ -73,7 +74,7 @@ impl Arrivals {
         });
     }
 
-    /// The initiator asks for a page. A later Fetch takes the place of one that waits.
+    /// Handles a Fetch. A later Fetch replaces one that waits.
     pub(super) fn fetch(&mut self, now: Instant, of: Name, first: u32) {
         let Some(reading) = &mut self.reading else { return };
         let Some(left) = reading.fetches_left.checked_sub(1) else { return };
@@ -86,13 +87,13 @@ impl Arrivals {
         }
     }
 
-    /// When the page that waits may go.
+    /// Time at which the waiting page may be sent.
     pub(super) fn deadline(&self) -> Option<Deadline> {
         let pending = self.reading.as_ref()?.pending?;
         Some(Deadline { at: pending.due, timer: "page" })
     }
 
-    /// The page that was asked for and whose time has come, and the session that it is for.
+    /// Returns the requested page once it is due, with its session.
     pub(super) fn page(&mut self, now: Instant) -> Option<(Name, Page)> {
         let reading = self.reading.as_mut()?;
         let Pending { of, first, .. } = reading.pending.take_if(|pending| pending.due <= now)?;

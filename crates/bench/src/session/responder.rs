@@ -1,4 +1,4 @@
-//! The end of a session that is called, and takes the load.
+//! Responder: the end of a session that is called and receives the load.
 
 mod seen;
 
@@ -24,36 +24,36 @@ use wire::addr::{Mac, Nsap};
 use wire::rendezvous::{Counts, Limits, SAP, text};
 use wire::time::{Instant, nanos};
 
-/// The largest TPDU that class 4 can agree on.
+/// Largest TPDU that class 4 can negotiate, in octets.
 const LARGEST_TPDU_OCTETS: usize = 8_192;
-/// Class 4 connections of a session at a time, so that one peer cannot take all memory.
+/// Maximum number of class 4 connections of a session at a time, which bounds the memory used by
+/// one peer.
 const CONNECTIONS: usize = 1_024;
-/// Callers that are answered under full headers if that is how they call.
+/// Maximum number of callers that are answered with full headers because they call with them.
 const IN_KIND: usize = 16;
 
-/// A session as the responder saw it.
+/// Session as seen by the responder.
 #[derive(Clone, Debug)]
 pub struct Served {
-    /// Who called.
+    /// Caller.
     pub peer: String,
-    /// What for, in its own words.
+    /// Purpose, in the caller's words.
     pub purpose: String,
-    /// What both agreed to.
+    /// Agreed limits.
     pub limits: Limits,
-    /// What was counted here, and told the peer.
+    /// Counts at this end, as reported to the peer.
     pub counts: Counts,
-    /// How old messages were on arrival, from when they had been due; empty where the ends have clocks
-    /// of their own.
+    /// Age of messages on arrival, from their due time; empty if the ends have separate clocks.
     pub delay: Histogram,
-    /// What the transport entity counted, this session alone.
+    /// Counters of the transport entity in this session.
     pub transport: tp4::Counters,
-    /// From the first load to the last.
+    /// Time from the first load to the last.
     pub took: Duration,
-    /// Whether it ended as both wished; else the peer vanished.
+    /// True if it ended regularly; false if the peer vanished.
     pub complete: bool,
 }
 
-/// What is counted of the session under way.
+/// Counts of the current session.
 struct Tally {
     counts: Counts,
     seen: Seen,
@@ -73,7 +73,7 @@ impl Tally {
         }
     }
 
-    /// Counts a record; `false` where its flow is not one of the session's.
+    /// Counts a record; returns `false` if its flow does not belong to the session.
     fn record(&mut self, record: &Record, flows: u16) -> bool {
         let is_agreed = record.flow.0 < flows;
         match record.event {
@@ -98,38 +98,38 @@ impl Tally {
     }
 }
 
-/// A station that waits to be called.
+/// Station that waits to be called.
 pub struct Responder(On);
 
-/// What it waits on.
+/// Carrier on which it waits.
 enum On {
     Lan(Box<Waiting<Way>>),
     Tcp(Box<Waiting<IsoWay>>),
 }
 
 impl Responder {
-    /// A station on this way that takes as much as the way offers.
+    /// Creates a station on this carrier that accepts as much as the carrier offers.
     ///
     /// # Errors
-    /// Where the system has no random numbers.
+    /// Fails if the system provides no random numbers.
     pub fn new(way: Way, transport: &Transport) -> Result<Self, SessionError> {
         let params = host_params(way.addr(), clock::now(), transport);
         Ok(Self(On::Lan(Box::new(Waiting::new(way, Host::new(params, Vec::new()))?))))
     }
 
-    /// A server of transport connections over TCP.
+    /// Creates a server of transport connections over TCP.
     ///
     /// # Errors
-    /// Where the system has no random numbers.
+    /// Fails if the system provides no random numbers.
     pub fn iso_tcp(way: IsoWay) -> Result<Self, SessionError> {
         let host = way.host();
         Ok(Self(On::Tcp(Box::new(Waiting::new(way, host)?))))
     }
 
-    /// Waits for a call until `until` and serves it; `None` where none came, or `stop` was set.
+    /// Waits for a call until `until` and serves it; `None` if none came, or `stop` was set.
     ///
     /// # Errors
-    /// Where the port breaks down.
+    /// Fails if the port can no longer be used.
     pub fn serve(
         &mut self,
         until: Instant,
@@ -141,7 +141,7 @@ impl Responder {
         }
     }
 
-    /// TSDUs sent back to callers that are no tidewire.
+    /// Number of TSDUs echoed to callers that are no tidewire.
     #[must_use]
     pub fn echoed(&self) -> u64 {
         match &self.0 {
@@ -150,10 +150,10 @@ impl Responder {
         }
     }
 
-    /// Writes out the capture.
+    /// Flushes the capture.
     ///
     /// # Errors
-    /// Where it could not be written whole.
+    /// Fails if it could not be written completely.
     pub fn close(self) -> Result<(), SessionError> {
         match self.0 {
             On::Lan(waiting) => waiting.carrier.finish(),
@@ -162,13 +162,13 @@ impl Responder {
     }
 }
 
-/// How the station of a responder is made.
+/// Parameters of a responder's host.
 pub(super) fn host_params(address: Mac, now: Instant, transport: &Transport) -> HostParams {
     let nsap = Nsap::of_station(address);
     HostParams {
         address,
-        // It takes TPDUs of any size, and sends none longer than a frame. Whether they have a
-        // checksum is for the caller to say: one that insists on it decides for both.
+        // It accepts TPDUs of any size, and sends none longer than a frame. The caller decides
+        // about the checksum: one that requires it decides for both.
         transport: tp4::Params {
             tpdu_octets: LARGEST_TPDU_OCTETS,
             checksum: false,
@@ -184,7 +184,7 @@ pub(super) fn host_params(address: Mac, now: Instant, transport: &Transport) -> 
     }
 }
 
-/// A host that waits on its carrier.
+/// Host that waits on its carrier.
 pub(super) struct Waiting<C: Carrier> {
     carrier: C,
     party: Party<C::Users>,
@@ -200,7 +200,7 @@ impl<C: Carrier> Waiting<C> {
         Ok(Self { tally, party: Party::new(host, rendezvous), carrier })
     }
 
-    /// Waits for a call until `until` and serves it; `None` where none came, or `stop` was set.
+    /// Waits for a call until `until` and serves it; `None` if none came, or `stop` was set.
     pub(super) fn serve(
         &mut self,
         until: Instant,
@@ -232,7 +232,7 @@ impl<C: Carrier> Waiting<C> {
         Ok(Some(served))
     }
 
-    /// Ends with everything that the session left here.
+    /// Ends the session and drops its state.
     fn end(&mut self) {
         self.carrier.disagree();
         self.party.end_session(self.carrier.now());
@@ -240,7 +240,7 @@ impl<C: Carrier> Waiting<C> {
         while self.party.host.record().is_some() {}
     }
 
-    /// What it waits on.
+    /// Carrier on which it waits.
     pub(super) const fn carrier(&self) -> &C {
         &self.carrier
     }
@@ -270,7 +270,7 @@ impl<C: Carrier> Waiting<C> {
         }
     }
 
-    /// Runs until the rendezvous has something to tell; `None` at `until` or once `stop` is set.
+    /// Runs until the control session has an indication; `None` at `until` or once `stop` is set.
     fn listen(
         &mut self,
         until: Instant,
@@ -291,7 +291,7 @@ impl<C: Carrier> Waiting<C> {
     }
 }
 
-/// What was counted since.
+/// Difference of two readings of the counters.
 fn difference(now: &tp4::Counters, before: &tp4::Counters) -> tp4::Counters {
     let mut since = now.clone();
     for (now, before) in since.sent.iter_mut().zip(before.sent) {

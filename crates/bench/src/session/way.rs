@@ -1,14 +1,17 @@
-//! The way onto the wire: a port, and what is put around it.
+//! Access to the wire: a port, and the layers around it.
 //!
 //! ```text
 //!   station ─ governor ─ capture ─ faults ─ interface or UDP socket
 //! ```
 //!
-//! The capture sees what the station sees: what faults took is not in it.
+//! The capture shows the station's view: frames lost to faults are not in it.
 
 use super::SessionError;
-use crate::scenario::{self, Faults as FaultTable, ScenarioError, Transport};
+use crate::scenario::{
+    self, Faults as FaultTable, Problem, ScenarioError, Severity, Source, Transport,
+};
 use core::net::SocketAddr;
+use core::ops::Range;
 use live::capture::Capture;
 use live::port::{
     AfPacket, AfPacketParams, AfXdp, AfXdpParams, Cap, Faulty, FaultyParams, Observed, Paced, Port,
@@ -21,45 +24,46 @@ use std::path::PathBuf;
 use wire::addr::Mac;
 use wire::rendezvous::Limits;
 
-/// Frames that may be held back by faults at a time.
+/// Maximum number of frames held back by faults at a time.
 const HELD_FRAMES: usize = 4_096;
-/// Frames that may wait for the governor.
+/// Maximum number of frames that wait for the governor.
 const WAITING_FRAMES: usize = 1_024;
-/// What is offered where nobody can be harmed.
+/// Offer if load cannot affect other hosts.
 const UNBOUNDED: Limits = Limits { frames_per_second: u32::MAX, bits_per_second: u64::MAX >> 1 };
 
-/// Which wire.
+/// Kind of wire.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Wire {
     /// 802.3 frames on an interface.
     Interface(String),
-    /// The same past most of the kernel's network stack; the host no longer hears what is taken.
+    /// 802.3 frames through AF_XDP, bypassing most of the kernel's network stack; the host no
+    /// longer receives the frames taken.
     Xdp(String),
     /// Frames in UDP datagrams on this host. A station's address follows from its port number.
     Udp {
-        /// The own socket.
+        /// Address of the own socket.
         address: SocketAddr,
-        /// The other end's, where it is known already.
+        /// Address of the other end, if known.
         peer: Option<SocketAddr>,
     },
 }
 
-/// How a way is made.
+/// Parameters of the access.
 #[derive(Clone, PartialEq, Debug)]
 pub struct WayParams {
-    /// Which wire.
+    /// Kind of wire.
     pub wire: Wire,
-    /// What befalls frames that come in.
+    /// Faults of incoming frames.
     pub faults: Option<FaultTable>,
-    /// What seeds the faults.
+    /// Seed of the faults.
     pub seed: u64,
-    /// Where to record the frames that the station sends and receives.
+    /// File to record the frames that the station sends and receives.
     pub capture: Option<PathBuf>,
     /// Frames per second to offer instead of the default.
     pub frames_per_second: Option<u32>,
 }
 
-/// A port with everything around it.
+/// Port with all its layers.
 pub struct Way {
     pub(super) port: Paced<Box<dyn Port>>,
     capture: Option<Capture>,
@@ -67,17 +71,17 @@ pub struct Way {
     is_unbounded: bool,
 }
 
-/// The station address of a UDP socket: its port number.
+/// Station address of a UDP socket, from its port number.
 #[must_use]
 pub const fn udp_station(address: SocketAddr) -> Mac {
     Mac::local(address.port() as u32)
 }
 
 impl Way {
-    /// Opens the wire and puts everything around it.
+    /// Opens the wire with all its layers.
     ///
     /// # Errors
-    /// Where the port, the faults or the capture cannot be had.
+    /// Fails if the port, the faults or the capture cannot be set up.
     pub fn open(params: &WayParams) -> Result<Self, SessionError> {
         let mut port = open_wire(&params.wire)?;
         let (is_unbounded, link) = (port.is_unbounded(), port.link_rate());
@@ -98,7 +102,7 @@ impl Way {
         }
         let mut offered = default_limits(link);
         if let Some(frames_per_second) = params.frames_per_second {
-            // Whoever sets frames per second means frames of full length as well.
+            // A setting of frames per second applies to frames of full length.
             let bits_per_second = u64::from(frames_per_second) * 12_208;
             offered = Limits { frames_per_second, bits_per_second };
         }
@@ -109,46 +113,47 @@ impl Way {
         Ok(Self { port, capture, offered, is_unbounded })
     }
 
-    /// The own station's address.
+    /// Address of the own station.
     #[must_use]
     pub fn addr(&self) -> Mac {
         self.port.addr()
     }
 
-    /// What to call it.
+    /// Display name.
     #[must_use]
     pub fn name(&self) -> &str {
         self.port.name()
     }
 
-    /// The most this side offers to send or take.
+    /// Maximum load that this side offers to send or receive.
     #[must_use]
     pub const fn offered(&self) -> Limits {
         self.offered
     }
 
-    /// Whether both ends are on this host, and so share its clock.
+    /// Returns whether both ends are on this host, and so share its clock.
     #[must_use]
     pub const fn is_within_host(&self) -> bool {
         self.is_unbounded
     }
 
-    /// Enforces what both agreed to. That is nothing only where both ends are on wires that harm nobody.
+    /// Enforces the agreed limits. There are none only if load on both ends' wires cannot affect
+    /// other hosts.
     pub(super) fn agree(&mut self, limits: Limits) {
         let is_free = self.is_unbounded && limits == UNBOUNDED;
         self.port.cap(if is_free { Cap::Unagreed } else { Cap::Agreed(limits) });
     }
 
-    /// Goes back to what needs no agreement, and throws away what waits.
+    /// Returns to the limits that need no agreement, and discards waiting frames.
     pub(super) fn disagree(&mut self) {
         self.port.discard();
         self.port.cap(Cap::Unagreed);
     }
 
-    /// Writes out the capture.
+    /// Flushes the capture.
     ///
     /// # Errors
-    /// [`SessionError::Capture`] where it could not be written whole.
+    /// [`SessionError::Capture`] if it could not be written completely.
     pub fn close(self) -> Result<(), SessionError> {
         let Self { port, capture, .. } = self;
         drop(port);
@@ -157,25 +162,87 @@ impl Way {
     }
 }
 
-/// Reads faults such as `loss=1%,duplicate=2%`: the keys of a scenario's `faults`, with their values.
+/// Parses faults such as `loss=1%,duplicate=2%`: the keys of a scenario's `faults`, with their
+/// values.
 ///
 /// # Errors
-/// What is wrong with them, as for a scenario that says so.
+/// The problems found, as in a scenario with these faults.
 pub fn faults(text: &str) -> Result<FaultTable, ScenarioError> {
-    let mut lines = vec!["version = 1\ntitle = \"faults\"\n[faults]".to_owned()];
-    for part in text.split(',').filter(|part| !part.trim().is_empty()) {
-        let (key, value) = part.split_once('=').unwrap_or((part, ""));
-        let value = value.trim();
-        let is_number = !value.is_empty() && value.bytes().all(|octet| octet.is_ascii_digit());
-        let value = if is_number { value.to_owned() } else { format!("{value:?}") };
-        lines.push(format!("{} = {value}", key.trim()));
+    let mut translation = Translation::begin();
+    let mut start = 0;
+    for part in text.split(',') {
+        translation.add(part, start);
+        start += part.len() + 1;
     }
-    lines.push(REST.to_owned());
-    let study = scenario::load(&lines.join("\n"), "faults")?;
+    let toml = format!("{}{REST}", translation.toml);
+    let study = scenario::load(&toml, "faults").map_err(|error| translation.back(error, text))?;
     Ok(study.scenario().faults.clone())
 }
 
-/// What a scenario needs beside its faults.
+/// Faults of an option as a table of a scenario.
+struct Translation {
+    toml: String,
+    pieces: Vec<Piece>,
+}
+
+/// Key or value of a fault: its octets in the scenario and those in the option.
+struct Piece {
+    toml: Range<usize>,
+    option: Range<usize>,
+}
+
+impl Translation {
+    fn begin() -> Self {
+        let toml = "version = 1\ntitle = \"faults\"\n[faults]\n".to_owned();
+        Self { toml, pieces: Vec::new() }
+    }
+
+    /// Adds one fault, which begins at the octet `start` of the option.
+    fn add(&mut self, part: &str, start: usize) {
+        if part.trim().is_empty() {
+            return;
+        }
+        let (key, value) = part.split_once('=').unwrap_or((part, ""));
+        let key_place = trimmed(key, start);
+        let value_place = match value.trim() {
+            "" => key_place.clone(),
+            _ => trimmed(value, start + key.len() + 1),
+        };
+        let value = value.trim();
+        let is_number = !value.is_empty() && value.bytes().all(|octet| octet.is_ascii_digit());
+        self.push(key.trim(), key_place);
+        self.toml.push_str(" = ");
+        let value = if is_number { value.to_owned() } else { format!("{value:?}") };
+        self.push(&value, value_place);
+        self.toml.push('\n');
+    }
+
+    fn push(&mut self, text: &str, option: Range<usize>) {
+        let start = self.toml.len();
+        self.toml.push_str(text);
+        self.pieces.push(Piece { toml: start..self.toml.len(), option });
+    }
+
+    /// An error with its places in the option `text`, which is all that the user wrote.
+    fn back(&self, error: ScenarioError, text: &str) -> ScenarioError {
+        let place = |problem: Problem| {
+            let at = problem.span.start;
+            let piece = self.pieces.iter().find(|piece| piece.toml.contains(&at));
+            Problem { span: piece.map_or(0..text.len(), |piece| piece.option.clone()), ..problem }
+        };
+        let problems = error.problems.into_iter();
+        let problems = problems.filter(|problem| problem.severity == Severity::Error).map(place);
+        ScenarioError { source: Source::new("--fault", text), problems: problems.collect() }
+    }
+}
+
+/// Octets of a text without the blanks around it; the text begins at `start`.
+fn trimmed(text: &str, start: usize) -> Range<usize> {
+    let begin = start + text.len() - text.trim_start().len();
+    begin..begin + text.trim().len()
+}
+
+/// Rest of a scenario, without its faults.
 const REST: &str = r#"[stop]
 after = "1 s"
 [medium]
@@ -235,5 +302,17 @@ mod tests {
             let error = faults(text).unwrap_err().to_string();
             assert!(error.contains(said), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn an_error_stands_under_the_word_of_the_option() {
+        let shown = |text: &str| faults(text).unwrap_err().to_string();
+        let text = shown("loss=1%, duplicat = 2%");
+        assert!(text.contains(" --> --fault:1:10\n  |\n1 | loss=1%, duplicat = 2%\n"), "{text}");
+        assert!(text.contains("\n  |          ^^^^^^^^ expected one of"), "{text}");
+        let text = shown("duplicate=1%,loss= much ");
+        assert!(text.contains("1 | duplicate=1%,loss= much"), "{text}");
+        assert!(text.contains("\n  |                    ^^^^"), "{text}");
+        assert!(shown("loss").contains("\n  | ^^^^"), "{}", shown("loss"));
     }
 }

@@ -1,4 +1,4 @@
-//! Advice comes close to an exhaustive search, on networks that want different settings.
+//! Advice compared with an exhaustive search, on networks with different optima.
 
 use crate::study;
 use bench::advise::{
@@ -32,7 +32,7 @@ pattern = { kind = "bulk", total = "300 kB" }
 size = "5 kB"
 "#;
 
-/// A long way that loses more: 60 ms there and back at 10 Mbit/s hold 72 TPDUs of 1,024 octets.
+/// A long path with more loss: 60 ms round trip at 10 Mbit/s hold 72 TPDUs of 1,024 octets.
 const LONG: &str = r#"version = 1
 title = "long"
 stop = { after = "60 s" }
@@ -49,8 +49,8 @@ pattern = { kind = "bulk", total = "300 kB" }
 size = "5 kB"
 "#;
 
-/// A ring under load with status reports, and a path that loses one frame in twenty: of the
-/// messages that come late p99 is then one of many, and not the first.
+/// A ring under load with status reports, and a path that loses one frame in twenty: many messages
+/// are late, and p99 is not the first of them.
 const RING: &str = r#"version = 1
 title = "ring"
 stop = { after = "4 s" }
@@ -77,8 +77,8 @@ fn point(text: &str) -> Point {
     point_of(&study(text, &[]), None).unwrap()
 }
 
-/// Status reports over a way that loses one frame in fifty: all that comes late comes after a loss, and
-/// less than one message in ten, so that p99 is one of few.
+/// Status reports over a path that loses one frame in fifty: every late message follows a loss, and
+/// they are fewer than one in ten, so p99 is one of few.
 const TAIL: &str = r#"version = 1
 title = "tail"
 stop = { after = "2 s" }
@@ -96,11 +96,11 @@ size = "800 B"
 start = "100 ms"
 "#;
 
-/// What makes a judge of the tail count misses. One way takes 10.7 ms: who waits for a T1 of 20 ms or for
-/// three acknowledgements is late.
+/// Replacement that makes missed deadlines the objective. One way takes 10.7 ms: a message that
+/// waits for a T1 of 20 ms or for three acknowledgements is late.
 const DEADLINE: (&str, &str) = ("size = \"800 B\"", "size = \"800 B\"\ndeadline = \"35 ms\"");
 
-/// Five knobs with 216 combinations, most conservative settings first.
+/// Five parameters with 216 combinations, most conservative settings first.
 fn grid() -> Grid {
     let millis = |ms: u64| Span(Duration::from_millis(ms));
     let fixed = |ms: u64| Setting::Fixed(millis(ms));
@@ -131,7 +131,7 @@ fn order(point: &Point, budget: u64) -> Order {
     Order { objective, grid: grid(), budget, replications, in_play, level: 0.95 }
 }
 
-/// What `tidewire advise` has where nothing else is asked for.
+/// Returns the defaults of `tidewire advise`.
 fn by_default(point: &Point) -> Order {
     Order { budget: 2_000, replications: 12, in_play: 192, ..order(point, 0) }
 }
@@ -148,7 +148,7 @@ fn advice(point: &Point, budget: u64) -> Advice {
     advise(point, &order(point, budget), &mut simulated).unwrap()
 }
 
-/// Every combination of the grid.
+/// Returns every combination of the grid.
 fn combinations(transport: &Transport) -> Vec<Transport> {
     grid().knobs.iter().fold(vec![transport.clone()], |all, (_, settings)| {
         let put = |one: &Transport| settings.iter().map(|s| s.put(one)).collect::<Vec<_>>();
@@ -156,7 +156,7 @@ fn combinations(transport: &Transport) -> Vec<Transport> {
     })
 }
 
-/// What some settings come to in these replications.
+/// Returns the scores of some settings in these replications.
 fn scores(point: &Point, transport: &Transport, replications: Range<u64>) -> Vec<Score> {
     let mut point = point.clone();
     point.scenario.transport = transport.clone();
@@ -167,14 +167,14 @@ fn scores(point: &Point, transport: &Transport, replications: Range<u64>) -> Vec
     samples.iter().map(|sample| Score::of(&point.scenario, sample)).collect()
 }
 
-/// The criteria over these runs.
+/// Returns the values of the criteria over these runs.
 fn values(criteria: &[Criterion], scores: &[Score]) -> Vec<f64> {
     let scores: Vec<&Score> = scores.iter().collect();
     criteria.iter().map(|criterion| criterion.together(&scores).unwrap()).collect()
 }
 
-/// The best so many of some settings over these replications, best first: the first criterion that
-/// differs says so.
+/// Returns the best `most` of some settings over these replications, best first, by the first
+/// criterion that differs.
 fn foremost(
     point: &Point,
     settings: &[Transport],
@@ -193,30 +193,30 @@ fn foremost(
     judged.into_iter().take(most).map(|(transport, _)| transport.clone()).collect()
 }
 
-/// How thorough an exhaustive search is: both of its choices are noisy, and so what it chose is
-/// judged on others again.
+/// Effort of an exhaustive search: both of its selections are noisy, so the settings selected are
+/// judged on separate replications.
 struct Search {
     /// Replications of every combination.
     all: u64,
-    /// How many of them get more.
+    /// Number of combinations that get more replications.
     foremost: usize,
-    /// How much more.
+    /// Factor on their replications.
     more: u64,
-    /// Replications of what is judged, to begin with; four times as many at the most.
+    /// Initial number of replications for the judgement; at most four times as many.
     judged: u64,
 }
 
-/// For a transfer, of which few runs tell the throughput.
+/// Effort for a transfer, whose throughput a few runs determine.
 const OF_MEANS: Search = Search { all: 3, foremost: 12, more: 30, judged: 200 };
 
-/// For a tail, of which they do not; as many times more as `TIDEWIRE_ADVISE` says.
+/// Effort for a tail, which needs many runs; `TIDEWIRE_ADVISE` multiplies it.
 fn of_tails() -> Search {
     let times = env::var("TIDEWIRE_ADVISE").ok().and_then(|times| times.parse().ok()).unwrap_or(1);
     let foremost = 16 * usize::try_from(times).unwrap();
     Search { all: 6 * times, foremost, more: 60 * times, judged: 200 * times }
 }
 
-/// Holds advice against the best of all combinations; what was advised.
+/// Compares advice with the best of all combinations; returns the advice.
 #[track_caller]
 fn check_close_to_exhaustive(
     name: &str,
@@ -228,7 +228,7 @@ fn check_close_to_exhaustive(
     let advice = advise(&point, &order(&point), &mut simulated).unwrap();
     let all = combinations(&point.scenario.transport);
     assert_eq!(all.len(), 216);
-    // The search has seen less than 500.
+    // The search has used fewer than 500 replications.
     let seen = foremost(&point, &all, 1_000..1_000 + search.all, search.foremost);
     let seen = foremost(&point, &seen, 2_000..2_000 + search.more, 1);
     let best = seen.first().unwrap();
@@ -252,9 +252,9 @@ fn check_close_to_exhaustive(
     advice.transport
 }
 
-/// Asserts that the first of two is at the most 5 % worse than the second, or than the judge can tell
-/// after four times the replications. A later criterion counts only where the earlier ones differ by
-/// less than matters.
+/// Asserts that the first of two is at most 5 % worse than the second, or indistinguishable from
+/// that by the judge after four times the replications. A later criterion counts only if the
+/// earlier ones differ by less than the indifference.
 #[track_caller]
 fn judge(
     name: &str,
@@ -295,7 +295,7 @@ fn judge(
 }
 
 #[test]
-fn advice_is_within_5_percent_of_the_best_on_three_networks_that_want_different_settings() {
+fn advice_is_within_5_percent_of_the_best_on_three_networks() {
     let bus = check_close_to_exhaustive("bus", BUS, generous, &OF_MEANS);
     let long = check_close_to_exhaustive("long", LONG, generous, &OF_MEANS);
     let ring = check_close_to_exhaustive("ring", RING, generous, &OF_MEANS);
@@ -303,18 +303,18 @@ fn advice_is_within_5_percent_of_the_best_on_three_networks_that_want_different_
 }
 
 #[test]
-fn where_the_tail_decides_advice_is_within_5_percent_of_the_best_too() {
+fn advice_is_within_5_percent_of_the_best_if_the_tail_decides() {
     check_close_to_exhaustive("p99", TAIL, by_default, &of_tails());
 }
 
 #[test]
-fn where_misses_decide_advice_is_within_5_percent_of_the_best_too() {
+fn advice_is_within_5_percent_of_the_best_if_misses_decide() {
     let text = TAIL.replace(DEADLINE.0, DEADLINE.1);
     check_close_to_exhaustive("misses", &text, by_default, &of_tails());
 }
 
 #[test]
-fn on_a_loaded_ring_the_tail_decides_and_advice_is_within_5_percent_of_the_best() {
+fn advice_is_within_5_percent_of_the_best_on_a_loaded_ring() {
     if env::var_os("TIDEWIRE_ADVISE").is_none() {
         println!(
             "skipped: a ring under load, at four shares of losses, takes minutes: TIDEWIRE_ADVISE=4"
@@ -327,7 +327,7 @@ fn on_a_loaded_ring_the_tail_decides_and_advice_is_within_5_percent_of_the_best(
     }
 }
 
-/// The ring with nothing in its way, which takes no time to simulate, and with a deadline.
+/// Returns the ring without other load, which is quick to simulate, with a deadline.
 fn quiet() -> Point {
     let toml = RING
         .replace("loss = \"5 %\"", "loss = \"0 %\"")
@@ -360,19 +360,19 @@ fn no_more_runs_are_made_than_the_budget_has() {
         let advice = advise(&point, &order(&point, budget), &mut run).unwrap();
         assert_eq!((made, advice.runs, advice.ended), (budget, budget, Ended::Budget));
     }
-    // With so few nothing is shown, and nothing is changed.
+    // So few runs show nothing, and nothing is changed.
     for budget in [0, 20] {
         assert_eq!(advice(&point, budget).transport, point_with_grid(&point), "{budget}");
     }
 }
 
-/// The scenario's own settings, T1 as the grid has it first.
+/// Returns the scenario's own settings, with T1 at the grid's first value.
 fn point_with_grid(point: &Point) -> Transport {
     grid().knobs[0].1[0].put(&point.scenario.transport)
 }
 
 #[test]
-fn what_is_told_comes_from_runs_that_the_search_has_not_seen() {
+fn reported_results_come_from_runs_separate_from_the_search() {
     let point = point(&BUS.replace("300 kB", "50 kB"));
     let mut seen = Vec::new();
     let mut run = |trials: &[Trial]| {
@@ -381,7 +381,8 @@ fn what_is_told_comes_from_runs_that_the_search_has_not_seen() {
     };
     let order = Order { replications: 4, in_play: 4, ..order(&point, 2_000) };
     let advice = advise(&point, &order, &mut run).unwrap();
-    // Where there are losses all settings get four, the search the first four and the proof others.
+    // With losses all settings get four replications; the search uses the first four and the proof
+    // separate ones.
     let turn = seen.iter().position(|replication| *replication >= 4).unwrap();
     assert!(seen[turn..].iter().all(|replication| (4..8).contains(replication)));
     let told: Vec<f64> = advice.advised.values.iter().map(|told: &Told| told.value).collect();
@@ -390,7 +391,7 @@ fn what_is_told_comes_from_runs_that_the_search_has_not_seen() {
 }
 
 #[test]
-fn who_makes_the_runs_can_stop_and_gets_what_there_is() {
+fn the_caller_can_stop_runs_and_gets_the_results_so_far() {
     let point = quiet();
     let mut made = 0;
     let mut run = |trials: &[Trial]| {
@@ -403,9 +404,9 @@ fn who_makes_the_runs_can_stop_and_gets_what_there_is() {
 }
 
 #[test]
-fn where_nothing_makes_a_difference_the_conservative_side_is_advised() {
-    // One report of 800 octets every 10 ms, and nothing is lost: T1 never runs out, and a window
-    // of two is never closed.
+fn without_any_difference_the_conservative_side_is_advised() {
+    // One report of 800 octets every 10 ms, and no losses: T1 never expires, and a window of two is
+    // never closed.
     let advice = advice(&quiet(), 500);
     assert_eq!(advice.ended, Ended::Settled);
     let first = |place: usize| grid().knobs[place].1[0];
@@ -414,7 +415,7 @@ fn where_nothing_makes_a_difference_the_conservative_side_is_advised() {
         assert_eq!(evidence.advised, first(place), "{:?}", evidence.knob);
         assert!(evidence.tried.iter().all(|tried| tried.verdict == Verdict::Equal));
     }
-    // Two TPDUs of 256 octets more take longer: that is shown, and not advised.
+    // Two additional TPDUs of 256 octets take longer: that is shown, and not recommended.
     let tpdu = &advice.evidence[2];
     assert_eq!(tpdu.advised, Setting::Tpdu(Size(1_024)));
     assert_eq!(tpdu.tried[0].verdict, Verdict::Worse);

@@ -1,4 +1,4 @@
-//! Bounds beside what is simulated: by hand, and never exceeded in random scenarios.
+//! Bounds compared with hand calculation, and never exceeded in random scenarios.
 
 use crate::{QUIET, study};
 use bench::bound::{Bound, Reason, assumptions, bounds};
@@ -8,7 +8,7 @@ use bench::scenarios;
 use core::time::Duration;
 use std::fmt::Write as _;
 
-/// The bound of the only flow of a quiet scenario with some keys set.
+/// Returns the bound of the only flow of a quiet scenario with some keys set.
 fn quiet(settings: &[(&str, &str)], medium: &str) -> Bound {
     let old = "medium = { kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\" }";
     let text = QUIET.replace(old, &format!("medium = {medium}"));
@@ -25,7 +25,7 @@ fn nanos(nanos: u64) -> Bound {
 }
 
 #[test]
-fn the_bound_of_a_single_flow_is_what_each_medium_takes_at_the_most() {
+fn the_bound_of_a_single_flow_is_the_maximum_of_each_medium() {
     // 200 octets in a UI frame: 14 + 3 + 200 + 4 and 8 in front are 229 octets, 183.2 us, and a gap of
     // 9.6 us, which the bound of a wire counts; 5 us on the way.
     assert_eq!(
@@ -79,8 +79,8 @@ fn what_theory_does_not_bound_says_why() {
     assert_eq!(reasons(of(2)), [Some(Reason::Contention); 7]);
 }
 
-/// Many stations with messages and datagrams of random sizes, periods and phases, all to one of them or to their
-/// neighbours.
+/// Returns a scenario of many stations with messages and datagrams of random sizes, periods and
+/// phases, all to one of them or to their neighbours.
 fn random(medium: &str, random: &mut stats::rng::Stream, priorities: bool) -> String {
     let stations = 2 + random.below(6);
     let flows = 1 + random.below(8);
@@ -109,7 +109,7 @@ fn random(medium: &str, random: &mut stats::rng::Stream, priorities: bool) -> St
     text
 }
 
-/// Runs random scenarios on a medium; how near to its bound the nearest message came.
+/// Runs random scenarios on a medium; returns how close to its bound any message came.
 fn never_exceeded(name: &str, medium: &str, priorities: bool, count: u64, near: f64) {
     const SEED: u64 = 0x5EED_B0D5;
     let mut stream = stats::rng::Stream::named(SEED, name);
@@ -157,7 +157,7 @@ fn no_message_of_random_scenarios_takes_longer_than_its_bound() {
 }
 
 #[test]
-fn urgent_messages_of_a_token_bus_with_classes_keep_to_the_timed_token_bound() {
+fn urgent_token_bus_messages_stay_within_the_timed_token_bound() {
     let bus = "{ kind = \"token-bus\", rate = \"10 Mbit/s\", length = \"500 m\", holding-time = \"2 ms\", \
                classes = { class-4 = \"4 ms\", class-2 = \"3 ms\", class-0 = \"2 ms\" } }";
     const SEED: u64 = 0x5EED_0806;
@@ -200,8 +200,8 @@ fn each_frame_of_a_station_counts_at_its_own_length() {
         flow("file", "service = \"datagram\"", 1_485)
     );
     let study = load(&text, "a.toml").unwrap();
-    // With a gap of 12 octets 8.96 us each and 122.4 us: 212 us at each of two ports, 50 ns of cable
-    // twice. The datagram, by itself in its class, waits for the ten as well.
+    // With a gap of 12 octets 8.96 us each and 122.4 us: 212 us at each of two ports, 50 ns of
+    // cable twice. The datagram, alone in its class, waits for the ten as well.
     let expected = 2 * 212_000 + 2 * 50;
     let bounds = bounds(study.scenario());
     assert_eq!(bounds[0], nanos(expected));
@@ -209,6 +209,6 @@ fn each_frame_of_a_station_counts_at_its_own_length() {
     for flow in &sample.flows {
         assert!(flow.delay.max_ns.unwrap() <= expected, "{}: {:?}", flow.name, flow.delay.max_ns);
     }
-    // The datagram was handed over last and is sent last.
+    // The datagram was submitted last and is sent last.
     assert!(sample.flows[10].delay.max_ns > sample.flows[9].delay.max_ns);
 }

@@ -1,6 +1,6 @@
-//! Ground truth for closed windows: a receiver that stalls its credit logs when it had no buffer left
-//! and when it gave one back. The meter finds the same from the AKs: simulated, to the nanosecond; live,
-//! through a relay that loses DTs, as many.
+//! Ground truth for closed windows: a receiver that stalls its credit logs when it ran out of
+//! buffers and when it released one. The meter derives the same from the AKs: in simulation to the
+//! nanosecond; live, through a relay that loses DTs, in number.
 
 use crate::veth::Pair;
 use bytes::Bytes;
@@ -36,19 +36,20 @@ const BUFFERS: u32 = 3;
 const MESSAGES: u64 = 100;
 const OCTETS: usize = 500;
 
-/// A user of class 4: the sender says all at once, the receiver holds each buffer for a while.
+/// A class 4 user: the sender submits everything at once, the receiver holds each buffer for a
+/// while.
 struct User {
     address: Mac,
     entity: Entity,
-    /// Whether it has a call to make.
+    /// True if it makes the call.
     begins: bool,
     frames: VecDeque<Frame>,
-    /// When buffers are given back.
+    /// Release times of buffers.
     held: VecDeque<(Instant, Endpoint)>,
     delivered: u64,
-    /// Since when no buffer is left.
+    /// Time since which no buffer is left.
     closed_since: Option<Instant>,
-    /// How long there was none, each time.
+    /// Duration of each period without buffers.
     log: Vec<Duration>,
 }
 
@@ -67,7 +68,7 @@ impl User {
         }
     }
 
-    /// One that calls the other as soon as time begins.
+    /// Returns a user that calls the other at the start.
     fn sender() -> Self {
         Self { begins: true, ..Self::new(1) }
     }
@@ -103,7 +104,7 @@ impl User {
         }
     }
 
-    /// A buffer is filled. Each is given back after 1 ms, every seventh after 40 ms.
+    /// Fills a buffer. Each is released after 1 ms, every seventh after 40 ms.
     fn take(&mut self, now: Instant, endpoint: Endpoint) {
         self.delivered += 1;
         let stall = if self.delivered.is_multiple_of(7) { 40 } else { 1 };
@@ -155,7 +156,7 @@ impl Station for User {
     }
 }
 
-/// What the meter finds, and the stations after it.
+/// Returns the meter's report, and the stations after the transfer.
 fn transfer() -> (Report, [User; 2]) {
     let ideal = Ideal::new(IdealParams {
         rate: Some(BitRate::mbps(10)),
@@ -178,21 +179,23 @@ fn transfer() -> (Report, [User; 2]) {
 }
 
 #[test]
-fn closed_windows_are_as_long_as_the_receiver_that_stalls_its_credit_logged() {
+fn metered_closed_windows_equal_the_log_of_the_receiver() {
     let (report, [sender, receiver]) = transfer();
     let closed = &report.measures.delays.closed_window;
     let logged: Duration = receiver.log.iter().sum();
     let nanos = |time: Duration| u64::try_from(time.as_nanos()).unwrap();
     println!("seen: {} closed windows, {logged:?} in all", closed.count);
     assert_eq!(receiver.delivered, MESSAGES);
-    // All AKs are padded to the same length, so that each is tapped as long after it was sent.
+    // All AKs are padded to the same length, so each is tapped with the same delay after it was
+    // sent.
     assert_eq!(closed.count, receiver.log.len() as u64);
     assert_eq!(u128::from(closed.total_ns), logged.as_nanos());
     assert_eq!(Some(closed.min_ns), receiver.log.iter().min().map(|time| nanos(*time)));
     assert_eq!(Some(closed.max_ns), receiver.log.iter().max().map(|time| nanos(*time)));
-    // 14 stalls of 40 ms; the sender always has more to say, so that most of that is closed.
+    // 14 stalls of 40 ms; the sender always has data queued, so the window is closed for most of
+    // them.
     assert!(closed.count > 20 && closed.max_ns > 30_000_000, "{closed:?}");
-    // The sender kept to the window, and nothing was lost, so nothing was sent again.
+    // The sender respected the window and nothing was lost, so nothing was retransmitted.
     let windows = report.measures.traffic.windows;
     assert_eq!((windows.into_closed, windows.unassigned), (0, 0));
     assert_eq!(sender.entity.counters().sent_again, 0);
@@ -201,8 +204,8 @@ fn closed_windows_are_as_long_as_the_receiver_that_stalls_its_credit_logged() {
     assert!(sender.entity.counters().closed_window > 0);
 }
 
-/// What passed on a wire by now, metered. Each end's tap hears what comes in there: what goes out may
-/// pass a tap by.
+/// Meters the frames that have passed a wire. Each end's tap receives incoming frames only;
+/// outgoing ones may bypass a tap.
 fn metered(taps: [LiveTap; 2]) -> Report {
     let mut heard = Vec::new();
     for mut tap in taps {
@@ -219,7 +222,7 @@ fn metered(taps: [LiveTap; 2]) -> Report {
     meter.finish()
 }
 
-/// The stations live with a relay between them that loses some DTs: how many it lost.
+/// Runs the stations live over a relay that loses some DTs; returns the number lost.
 fn live_transfer([left, right]: [&Pair; 2], [sender, receiver]: [&mut User; 2]) -> u64 {
     let plan = Plan { loss: 0.05, ..Plan::harmless(Duration::from_millis(500)) };
     let params = RelayParams {
@@ -254,7 +257,7 @@ fn live_transfer([left, right]: [&Pair; 2], [sender, receiver]: [&mut User; 2]) 
 }
 
 #[test]
-fn relay_stations_and_meters_agree_on_losses_retransmissions_and_closed_windows() {
+fn relay_stations_and_meters_agree_on_losses_and_closed_windows() {
     let Some(left) = Pair::make("left") else { return };
     let Some(right) = Pair::make("right") else { return };
     let taps = [&left, &right].map(|pair| [0, 1].map(|end| pair.tap(end)));
@@ -269,10 +272,10 @@ fn relay_stations_and_meters_agree_on_losses_retransmissions_and_closed_windows(
     assert_eq!(dts(&received).tpdus, dts(&sent).tpdus - lost);
     assert_eq!(dts(&received).originals(), MESSAGES);
     assert!(lost > 0 && again >= lost, "{lost} lost, {again} again");
-    // No AK is lost, so that both sides of the relay see each window close and open again.
+    // No AK is lost, so both sides of the relay see each window close and open.
     let closed = [&sent, &received].map(|report| report.measures.delays.closed_window.clone());
     assert_eq!(closed.clone().map(|closed| closed.count), [receiver.log.len() as u64; 2]);
-    // How long is told and not judged: a thread's wake-up lies between the log and the wire.
+    // The duration is printed and not judged: a thread's wake-up lies between the log and the wire.
     let logged: Duration = receiver.log.iter().sum();
     let metered = closed.map(|closed| Duration::from_nanos(closed.total_ns));
     println!(

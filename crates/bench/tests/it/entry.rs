@@ -1,21 +1,21 @@
-//! What the fuzz target of scenarios calls: a text in, claims checked.
+//! Entry of the fuzz target of scenarios: reads a text and checks invariants.
 
 use bench::layout::lay_out;
 use bench::scenario::{Problem, Requirement, Setting, Severity, Values, load_within, to_toml};
 
-/// Larger ones are not laid out: that takes memory for each station.
+/// Maximum number of stations in a layout, because each takes memory.
 const STATIONS: u64 = 100;
 
-/// Each point is read as a scenario of its own: with more of them one text would take as long as many
-/// others, and would show no more than two paths of a few values do.
+/// Maximum number of points, each read as a scenario of its own. More would cost the time of many
+/// other texts, and cover no more than two paths of a few values do.
 const POINTS: usize = 16;
 
-/// Problems that are shown; of further ones only the number is.
+/// Number of problems that are shown; further ones are only counted.
 const SHOWN: usize = 50;
 
-/// A text up to an octet of zero, and behind it settings, `path=value`, each up to another. What is
-/// refused is refused with its places; what is accepted is written so that it reads the same, and can
-/// be laid out. Whether it was accepted.
+/// Reads a text up to a zero octet, followed by settings, `path=value`, each up to another zero
+/// octet. Checks that rejected texts have errors with places, and that an accepted scenario is read
+/// back equal and can be laid out. Returns true if it was accepted.
 pub(crate) fn scenario(octets: &[u8]) -> bool {
     let Ok(text) = core::str::from_utf8(octets) else { return false };
     let (text, behind) = text.split_once('\0').unwrap_or((text, ""));
@@ -34,7 +34,7 @@ pub(crate) fn scenario(octets: &[u8]) -> bool {
         Err(error) => {
             let shown = error.to_string();
             assert!(error.problems.iter().any(|problem| problem.severity == Severity::Error));
-            // All that are shown, each behind the one before: a text can have hundreds.
+            // All problems shown, each after the previous one: a text can have hundreds.
             let first = error.problems.iter().take(SHOWN);
             first.fold(shown.as_str(), |shown, Problem { message, .. }| {
                 let (_, behind) = shown.split_once(message).unwrap_or_else(|| panic!("{message}"));
@@ -62,7 +62,7 @@ pub(crate) fn scenario(octets: &[u8]) -> bool {
     true
 }
 
-/// A requirement that is read prints as it was written.
+/// Checks that a parsed requirement prints as written.
 fn requirement(text: &str) {
     match text.parse::<Requirement>() {
         Ok(requirement) => assert_eq!(requirement.to_string().parse().as_ref(), Ok(&requirement)),

@@ -45,8 +45,8 @@ fn write_rows(text: &mut String, rows: &[[String; 10]]) {
         let mut line = String::from("  ");
         for (column, (cell, width)) in row.iter().zip(widths).enumerate() {
             match column {
-                0 => write!(line, "{cell:<width$}").expect("a string takes everything"),
-                _ => write!(line, "  {cell:>width$}").expect("a string takes everything"),
+                0 => write!(line, "{cell:<width$}").expect("writing to a String cannot fail"),
+                _ => write!(line, "  {cell:>width$}").expect("writing to a String cannot fail"),
             }
         }
         text.push_str(line.trim_end());
@@ -59,16 +59,17 @@ fn write_point(text: &mut String, sample: &Sample) {
         sample.settings.iter().map(|(path, value)| format!("{path} = {value}")).collect();
     let settings = if settings.is_empty() { "as written".to_owned() } else { settings.join(", ") };
     let (point, end) = (sample.point + 1, sample.ended_at_ns);
-    writeln!(text, "\npoint {point}: {settings}; ended at {end}").expect("a string");
+    writeln!(text, "\npoint {point}: {settings}; ended at {end}")
+        .expect("writing to a String cannot fail");
     let header = HEADER.map(str::to_owned);
     let rows: Vec<_> = core::iter::once(header).chain(sample.flows.iter().map(row)).collect();
     write_rows(text, &rows);
     for (name, count) in &sample.counts {
-        writeln!(text, "  {name} {count}").expect("a string takes everything");
+        writeln!(text, "  {name} {count}").expect("writing to a String cannot fail");
     }
 }
 
-/// The table of a scenario: the first replication of each of its points.
+/// Returns the table of a scenario: the first replication of each of its points.
 fn table(built_in: &BuiltIn) -> String {
     let study = scenario::load(built_in.text, &built_in.file()).unwrap();
     let mut text = format!("{}: replication 0 of each point, times in ns\n", built_in.name);
@@ -78,7 +79,7 @@ fn table(built_in: &BuiltIn) -> String {
     text
 }
 
-/// Fails with the first line that differs, or rewrites the table where `BLESS` is set.
+/// Fails with the first line that differs, or rewrites the table if `BLESS` is set.
 #[track_caller]
 fn check(name: &str) {
     let built_in = scenarios::get(name).unwrap();

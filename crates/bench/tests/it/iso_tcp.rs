@@ -1,4 +1,4 @@
-//! Sessions over TCP on loopback: two ends that agree, and peers that are no tidewire.
+//! Sessions over TCP on loopback: two tidewire ends, and peers that are not tidewire.
 
 use bench::scenario;
 use bench::session::foreign::{Inquiry, inquire};
@@ -22,7 +22,7 @@ fn way(end: End, class: Class, echoes: bool) -> IsoWay {
     IsoWay::open(IsoWayParams { end, class, echoes, frames_per_second: None }).unwrap()
 }
 
-/// Runs `body` beside a server; what the first session came to as the server saw it.
+/// Runs `body` next to a server; returns the server's result of the first session too.
 fn with_server<T>(body: impl FnOnce(SocketAddr) -> T) -> (T, Option<Served>) {
     let server = way(End::Server("127.0.0.1:0".parse().unwrap()), Class::Class0, true);
     let address = server.address().unwrap();
@@ -31,7 +31,7 @@ fn with_server<T>(body: impl FnOnce(SocketAddr) -> T) -> (T, Option<Served>) {
         let serving = scope.spawn(|| {
             let mut responder = Responder::iso_tcp(server).unwrap();
             let served = responder.serve(clock::now() + Duration::from_secs(60), &stop).unwrap();
-            // Whoever was cut off by the end of the session shall not hang.
+            // A client disconnected by the end of the session must not hang.
             drop(responder);
             served
         });
@@ -66,7 +66,7 @@ fn two_ends_agree_and_count_the_same_in_every_class() {
                 pattern = { kind = \"bulk\", total = \"2 MB\" }";
     for (class, aks) in [(Class::Class0, false), (FREE, false), (EXPLICIT, true)] {
         let (measured, served) = with_server(|address| measured(address, class, bulk).unwrap());
-        let served = served.expect("nobody called");
+        let served = served.expect("a peer calls");
         assert!(measured.failure.is_none() && served.complete, "{class:?}");
         assert_eq!(served.counts, measured.peer);
         assert_eq!((measured.peer.delivered, measured.peer.octets), (2_000, 2_000_000));
@@ -92,7 +92,7 @@ fn response_times_are_those_of_every_request() {
 }
 
 #[test]
-fn a_missing_server_is_reported_and_datagrams_and_priorities_have_no_way() {
+fn missing_servers_datagrams_and_priorities_are_rejected() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let bulk = "service = \"class-4\"\nsize = \"100 B\"\n\
                 pattern = { kind = \"bulk\", total = \"1 kB\" }";
@@ -122,7 +122,7 @@ fn inquiry(remote: SocketAddr) -> Inquiry {
 }
 
 #[test]
-fn a_peer_that_has_agreed_to_nothing_is_asked_for_connections_and_echoes_alone() {
+fn a_foreign_peer_gets_only_connections_and_echo_requests() {
     for (class, size) in [(Class::Class0, 2_048), (FREE, 2_048)] {
         let (found, served) = with_server(|address| {
             let inquiry = Inquiry { class, ..inquiry(address) };
@@ -136,7 +136,7 @@ fn a_peer_that_has_agreed_to_nothing_is_asked_for_connections_and_echoes_alone()
 }
 
 #[test]
-fn a_peer_that_is_not_there_or_says_nothing_costs_its_patience_and_no_more() {
+fn an_absent_or_silent_peer_costs_only_the_timeout() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
     let patience = Duration::from_millis(50);

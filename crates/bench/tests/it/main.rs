@@ -8,7 +8,6 @@ mod entry;
 mod expected;
 mod hostile;
 mod iso_tcp;
-mod layers;
 mod media;
 mod members;
 mod messages;
@@ -25,7 +24,7 @@ mod veth;
 
 use bench::scenario::{Setting, Study, Values, load_with};
 
-/// One flow on an ideal wire at 10 Mbit/s and 5 us; everything else is set by tests.
+/// One flow on an ideal wire at 10 Mbit/s and 5 us; tests set everything else.
 const QUIET: &str = r#"version = 1
 title = "quiet"
 stop = { after = "1 s" }
@@ -42,7 +41,7 @@ size = "200 B"
 deadline = "1 ms"
 "#;
 
-/// The text with keys set, each to one value.
+/// Loads the text with keys set, each to one value.
 fn study(text: &str, settings: &[(&str, &str)]) -> Study {
     let settings: Vec<Setting> = settings
         .iter()

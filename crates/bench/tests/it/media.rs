@@ -4,7 +4,7 @@ use crate::{QUIET, study};
 use bench::scenario::{self, load};
 use bench::{run::run, scenarios};
 
-/// A quiet scenario on another medium.
+/// Returns a quiet scenario on another medium.
 fn on(medium: &str) -> String {
     let old = "medium = { kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\" }";
     assert!(QUIET.contains(old));
@@ -12,7 +12,7 @@ fn on(medium: &str) -> String {
 }
 
 #[test]
-fn a_status_report_takes_what_each_medium_takes() {
+fn a_status_report_takes_the_frame_time_of_each_medium() {
     // 200 octets and 17 of headers: 8 (217 + 12) = 1,832 bits, 183.2 us.
     let delays = |medium: &str| {
         let study = load(&on(medium), "a.toml").unwrap();
@@ -24,7 +24,7 @@ fn a_status_report_takes_what_each_medium_takes() {
     // 125 ns.
     let (least, most) = delays("{ kind = \"t1s\", length = \"25 m\" }");
     assert!(least >= 183_325 && most <= 183_325 + 8_400, "{least} {most}");
-    // Nobody else is there.
+    // There is no other station.
     let bus = "{ kind = \"t1s\", length = \"25 m\", plca = false }";
     assert_eq!(delays(bus), (183_325, 183_325));
     // With a tag 1,864 bits: 186.4 us and 0.5 us of cable, twice, and 10 us.
@@ -61,7 +61,7 @@ fn what_cannot_be_is_refused_where_it_is_written() {
 }
 
 #[test]
-fn the_zone_makes_its_deadlines_where_stations_take_turns_for_one_frame_each() {
+fn zone_meets_deadlines_with_plca_and_one_frame_per_turn() {
     let zone = scenarios::get("t1s-zone").unwrap();
     let study = study(zone.text, &[("stop.after", "2 s")]);
     assert_eq!(study.points.len(), 4);
@@ -78,13 +78,13 @@ fn the_zone_makes_its_deadlines_where_stations_take_turns_for_one_frame_each() {
             scenario::Medium::T1s { plca: false, .. } => {
                 assert!(sample.counts["medium.collisions"] > 0);
             }
-            // While the camera may send three frames at a turn, the others wait for three.
+            // While the camera may send three frames per turn, the other stations wait for three.
             scenario::Medium::T1s { max_burst: 2, .. } => assert!(missed > 0),
             _ => assert_eq!(missed, 0, "{:?}", point.settings),
         }
         if let Some(longest) = sample.counts.get("medium.longest-access-ns") {
-            // A gap, a beacon, and seven others, of which one sends at the most the longest frame of
-            // 14 + 3 + 1 + 1,024 octets at a time, if with a burst three, and the burst timer.
+            // A gap, a beacon, and seven other stations, one of which sends frames of at most 14 +
+            // 3 + 1 + 1,024 octets, with a burst three of them, and the burst timer.
             let turns = point.scenario.medium.turns(vec![0.0; 8]).unwrap();
             let bound = turns.longest_access(1_042).as_nanos();
             assert!(u128::from(*longest) <= bound, "{longest} ns, not {bound}");

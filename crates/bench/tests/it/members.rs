@@ -1,5 +1,5 @@
-//! Stations of a token bus that enter, leave, fail and lose the token, as scenarios say it: what
-//! becomes of their flows, and how long the ring takes to be whole again.
+//! Stations of a token bus that enter, leave, fail and lose the token, as set in scenarios: results
+//! of their flows, and the recovery time of the ring.
 //!
 //! At 10 Mbit/s, without cable and with a station's delay of 4 us, a token takes 17.6 + 4 us, a slot is
 //! 8 us, and a message of 100 octets (100 + 3 + 22) x 8 bits, 100 us.
@@ -12,7 +12,7 @@ use bench::scenario::load;
 const BUS: &str = "{ kind = \"token-bus\", rate = \"10 Mbit/s\", length = \"0 m\", \
     station-delay = \"4 us\", maintenance = { every = 1, target = \"100 ms\" } }";
 
-/// `b` sends to `a` every 10 ms for a second, if it is there.
+/// Returns a scenario in which `b` sends to `a` every 10 ms for a second, while it is present.
 fn text(medium: &str, of_b: &str) -> String {
     format!(
         "version = 1\ntitle = \"t\"\nreplications = 1\nstop = {{ after = \"1 s\" }}\n\
@@ -29,7 +29,7 @@ fn sample(of_b: &str) -> Sample {
 }
 
 #[test]
-fn messages_of_a_station_that_left_or_failed_are_not_offered_and_not_judged() {
+fn messages_of_an_absent_station_are_neither_offered_nor_judged() {
     for (of_b, left, bridged) in [("leaves-at = \"505 ms\"", 1, 0), ("fails-at = \"505 ms\"", 0, 1)]
     {
         let sample = sample(of_b);
@@ -43,13 +43,13 @@ fn messages_of_a_station_that_left_or_failed_are_not_offered_and_not_judged() {
 }
 
 #[test]
-fn flows_of_a_station_that_enters_begin_then_and_their_first_message_waits_for_the_window() {
+fn flows_of_an_entering_station_wait_for_its_window() {
     let sample = sample("enters-at = \"300 ms\"");
     let flow = &sample.flows[0];
     // Due at 300, 310, ... 990 ms.
     assert_eq!((flow.sent, flow.delivered, flow.not_offered), (70, 70, 0));
     assert_eq!(sample.counts["medium.entries"], 1);
-    // One that comes back after it failed: 300 to 340 ms are not offered.
+    // A station that returns after a failure: 300 to 340 ms are not offered.
     let back = self::sample("fails-at = \"295 ms\"\nenters-at = \"345 ms\"");
     let flow = &back.flows[0];
     assert_eq!((flow.sent, flow.delivered, flow.not_offered), (95, 95, 5));
@@ -57,7 +57,7 @@ fn flows_of_a_station_that_enters_begin_then_and_their_first_message_waits_for_t
 }
 
 #[test]
-fn a_lost_token_costs_six_slots_and_a_claim_and_is_seen_in_the_longest_delay() {
+fn a_lost_token_adds_six_slots_and_a_claim_to_the_longest_delay() {
     // The claim of b, 02-00-00-00-00-02: 24 (17.6 + 8) us and 2 x (2 + 2) slots, 678.4 us; 48 us before.
     // The message of 500 ms waits for the token that is lost, for at most a rotation: 3 x 21.6 us, two
     // windows of 17.6 + 8, and one of 17.6 + 16.
@@ -87,7 +87,7 @@ fn what_cannot_befall_a_station_is_refused_where_it_is_written() {
     let plain = BUS.replace(", maintenance = { every = 1, target = \"100 ms\" }", "");
     let bus = "{ kind = \"csma-cd\", rate = \"10 Mbit/s\", length = \"100 m\" }";
     check(bus, "leaves-at = \"5 ms\"", "a.toml:10:", "have no `leaves-at`");
-    check(&plain, "enters-at = \"5 ms\"", "a.toml:10:", "nobody ever opens a window");
+    check(&plain, "enters-at = \"5 ms\"", "a.toml:10:", "no station ever opens a window");
     check(BUS, "fails-at = \"1 s\"", "a.toml:10:", "the run ends after 1 s");
     let both = "leaves-at = \"5 ms\"\nfails-at = \"5 ms\"";
     check(BUS, both, "a.toml:11:", "`leaves-at` is at the same time");

@@ -1,5 +1,5 @@
-//! Flows over the messaging service: on which medium how large, by which priority, and never lost
-//! once acknowledged.
+//! Flows over the messaging service: maximum sizes by medium, priorities, and no loss of a message
+//! reported delivered.
 
 use bench::run::run;
 use bench::sample::{FlowSample, Sample};
@@ -8,7 +8,7 @@ use bench::scenarios;
 use bench::session::local;
 use core::sync::atomic::AtomicBool;
 
-/// Two flows between two stations, on a medium, under faults.
+/// Returns a scenario of two flows between two stations, on a medium, under faults.
 fn text(medium: &str, keys: &str, faults: &str) -> String {
     format!(
         r#"
@@ -111,13 +111,13 @@ fn kept_its_word(flow: &FlowSample) {
 }
 
 #[test]
-fn under_loss_none_is_lost_that_was_reported_delivered_simulated_and_live() {
+fn no_message_reported_delivered_is_lost_simulated_or_live() {
     let keys = "acknowledged = true\ncrc = true\npriority = 7\nretries = 1\nsize = \"200 B\"";
     for medium in [BUS, PRONET, RING, TOKEN_BUS] {
         let study = load(&text(medium, keys, "faults = { loss = \"20 %\" }")).unwrap();
         let sample = predicted(&study);
         sample.flows.iter().for_each(kept_its_word);
-        // Sent twice at the most, a message or its acknowledgement is lost with 0.36 squared.
+        // With one retransmission, a message or its acknowledgement is lost with 0.36 squared.
         assert!(sample.flows[0].failed > 0, "{:?}", sample.flows[0]);
         assert!(sample.flows[0].lost > 0, "{:?}", sample.flows[0]);
     }
@@ -141,7 +141,7 @@ fn damage_is_found_by_the_crc_and_without_it_by_the_content() {
 }
 
 #[test]
-fn on_an_802_5_ring_a_message_of_priority_7_waits_for_two_frames_at_the_most() {
+fn a_priority_7_message_waits_at_most_two_frames_on_802_5() {
     let bulk = |n| {
         format!(
             "[[flow]]\nname = \"bulk-{n}\"\nfrom = \"s-{n}\"\nto = \"s-6\"\nservice = \"message\"\n\
@@ -163,7 +163,7 @@ fn on_an_802_5_ring_a_message_of_priority_7_waits_for_two_frames_at_the_most() {
     };
     let (low, high) = (alarm(0), alarm(1));
     // (4003 + 21) octets at 4 Mbit/s take 8.048 ms: the rest of the frame on the ring, and one more
-    // where the reservation came too late for it; with five others a turn takes 40.24 ms.
+    // if the reservation came too late for it; with five others a turn takes 40.24 ms.
     let frame_ns = 8_048_000;
     assert!(high.delay.max_ns.unwrap() < 2 * frame_ns + 1_000_000, "{:?}", high.delay.max_ns);
     assert!(low.delay.max_ns.unwrap() > 4 * frame_ns, "{:?}", low.delay.max_ns);
@@ -175,7 +175,7 @@ fn on_an_802_5_ring_a_message_of_priority_7_waits_for_two_frames_at_the_most() {
 }
 
 #[test]
-fn on_a_token_bus_class_6_is_served_in_each_round_and_class_0_when_the_token_is_early() {
+fn token_bus_serves_class_6_each_round_and_class_0_when_early() {
     let bulk = |n| {
         format!(
             "[[flow]]\nname = \"bulk-{n}\"\nfrom = \"s-{n}\"\nto = \"s-6\"\nservice = \"message\"\n\
@@ -199,8 +199,8 @@ fn on_a_token_bus_class_6_is_served_in_each_round_and_class_0_when_the_token_is_
         sample.flows.into_iter().find(|flow| flow.name == "alarm").unwrap()
     };
     let (low, high) = (alarm(0), alarm(1));
-    // A round is at most the target and one frame begun just before it, 10 + 3.22 ms; then there are
-    // tokens of 21 us and the alarm's own 0.1 ms.
+    // A round is at most the target and one frame begun just before its end, 10 + 3.22 ms; then
+    // there are tokens of 21 us and the alarm's own 0.1 ms.
     assert!(high.delay.max_ns.unwrap() < 13_600_000, "{:?}", high.delay.max_ns);
     assert_eq!((high.lost, high.failed), (0, 0));
     assert!(high.delay.mean_ns.unwrap() < low.delay.mean_ns.unwrap());
@@ -211,7 +211,7 @@ fn on_a_token_bus_class_6_is_served_in_each_round_and_class_0_when_the_token_is_
 }
 
 #[test]
-fn the_ship_runs_on_every_medium_and_every_order_is_acknowledged() {
+fn ship_runs_on_every_medium_with_every_order_acknowledged() {
     let ship = scenarios::get("ship").unwrap();
     let short = |text: &str| {
         let list = Values::List(vec![text.to_owned()]);
@@ -228,7 +228,7 @@ fn the_ship_runs_on_every_medium_and_every_order_is_acknowledged() {
             assert_eq!(flow.acknowledged, acknowledged, "{flow:?}");
         }
     }
-    // On a ring the parts of a route may be larger; on the bus that is said with its place.
+    // On a ring the segments of a route may be larger; on the bus the error shows its place.
     let route = Setting {
         path: "flow.route.size".to_owned(),
         values: Values::List(vec!["2000 B".to_owned()]),
@@ -237,8 +237,8 @@ fn the_ship_runs_on_every_medium_and_every_order_is_acknowledged() {
     assert!(error.to_string().contains("with CRC has at most 1495 B"), "{error}");
 }
 
-/// What becomes of ten messages of 16 octets: user octets that arrived, answers, and delays from due time
-/// and from handing over.
+/// Results of ten messages of 16 octets: user octets that arrived, answers, and delays from due
+/// time and from submission.
 fn of_sixteen_octets(service: &str, pattern: &str) -> (u64, u64, u64, u64) {
     let text = format!(
         "version = 1\ntitle = \"short\"\nreplications = 1\nstop = {{ after = \"1 s\" }}\n\
@@ -257,7 +257,7 @@ fn messages_of_sixteen_octets_pass_over_every_service() {
     let bulk = "kind = \"bulk\", total = \"160 B\"";
     let cyclic = "kind = \"cyclic\", period = \"100 ms\"";
     let request = "kind = \"constant-rate-request\", period = \"100 ms\", reply = \"16 B\"";
-    // Ten messages of 16 octets, which have no room for the time of handing over.
+    // Ten messages of 16 octets, which have no room for the time of submission.
     for (service, pattern, answers) in [
         ("class-4", bulk, 0),
         ("class-4", cyclic, 0),

@@ -1,16 +1,16 @@
-//! Priorities of datagrams and connections: a talker's urgent requests against its own bulk traffic, and that of the
-//! station that answers.
+//! Priorities of datagrams and connections: a talker's urgent requests against its own bulk
+//! traffic, and that of the answering station.
 
 use bench::run::run;
 use bench::sample::FlowSample;
 use bench::scenario;
 
-/// Octets of a bulk datagram. With 3 of LLC, 14 of MAC header, 4 of FCS, 8 of preamble and a gap of 12, and on a switched
-/// network 4 of a tag.
+/// Octets of a bulk datagram, without 3 of LLC, 14 of MAC header, 4 of FCS, 8 of preamble and a gap
+/// of 12, and on a switched network 4 of a tag.
 const BULK_OCTETS: u64 = 1_400;
 
-/// A station that sends another bulk datagrams, which sends some back where `bulk_back` says so, and a request of the first every
-/// 10 ms; what became of the requests.
+/// Runs a talker that sends bulk datagrams and a request every 10 ms; with `bulk_back` the other
+/// station sends bulk datagrams too. Returns the results of the requests.
 fn requests(medium: &str, service: &str, priority: u8, bulk_back: bool) -> FlowSample {
     let bulk = |name: &str, from: u8| {
         format!(
@@ -33,10 +33,11 @@ fn requests(medium: &str, service: &str, priority: u8, bulk_back: bool) -> FlowS
     sample.flows.into_iter().find(|flow| flow.name == "ask").unwrap()
 }
 
-/// On a switched network each of the two frames of an exchange waits at most for the frame under way at its station and
-/// for the one at the switch; at priority 0 for all that the talker and the switch have queued.
+/// On a switched network each of the two frames of an exchange waits at most for one frame in
+/// transmission at its station and one at the switch; at priority 0 for everything queued at the
+/// talker and the switch.
 #[test]
-fn urgent_requests_of_a_talker_wait_for_one_of_its_own_frames_at_each_port() {
+fn urgent_requests_wait_for_one_bulk_frame_at_each_port() {
     let medium = "{ kind = \"switched\", rate = \"10 Mbit/s\", length = \"10 m\" }";
     // In nanoseconds at 10 Mbit/s; no AK of a connection is longer than its request.
     let bulk = (BULK_OCTETS + 3 + 14 + 4 + 4 + 8 + 12) * 800;
@@ -57,10 +58,10 @@ fn urgent_requests_of_a_talker_wait_for_one_of_its_own_frames_at_each_port() {
     }
 }
 
-/// A MAC with one queue gets one frame at a time, so that the request waits for one frame of its own station, and not for
-/// the four that bulk datagrams keep ahead.
+/// A MAC with one queue gets one frame at a time, so the request waits for one frame of its own
+/// station, and not for the four that bulk datagrams keep queued.
 #[test]
-fn above_a_mac_with_one_queue_a_station_sends_its_urgent_frame_next() {
+fn a_mac_with_one_queue_gets_the_urgent_frame_next() {
     let medium = "{ kind = \"ideal\", rate = \"10 Mbit/s\" }";
     let mean =
         |service, priority| requests(medium, service, priority, false).response.mean_ns.unwrap();

@@ -1,11 +1,12 @@
-//! What the fuzz target of profiles calls: a text in, claims checked.
+//! Entry of the fuzz target of profiles: reads a text and checks invariants.
 
 use bench::profile::{Layer, parse};
 use bench::scenario::MediumKind;
 use sim::host::NoBuffer;
 
-/// A text as a profile. What is refused is refused with its places; of what is accepted each reading makes a machine
-/// that the simulator takes. Whether it was accepted.
+/// Reads a text as a profile. Checks that rejected texts have errors with places, and that the
+/// simulator accepts the machine of each reading of an accepted profile. Returns true if it was
+/// accepted.
 pub(crate) fn profile(octets: &[u8]) -> bool {
     let Ok(text) = core::str::from_utf8(octets) else { return false };
     match parse("some", text) {

@@ -1,4 +1,4 @@
-//! Samples become reports, and reports are compared, as one would by hand.
+//! Reports of samples, and comparisons of reports, agree with hand calculation.
 
 use crate::{QUIET, study};
 use bench::analysis::{Report, analyse, is_enough};
@@ -7,7 +7,7 @@ use bench::run::run;
 use bench::sample::{FlowSample, Sample};
 use bench::scenarios;
 
-/// Samples of one flow with these mean delays, everything else from a real run.
+/// Returns samples of one flow with these mean delays, everything else from a real run.
 fn samples(means: &[f64]) -> Vec<Sample> {
     let study = study(QUIET, &[]);
     let template = run(&study.points[0], "hash", 0).unwrap();
@@ -15,7 +15,7 @@ fn samples(means: &[f64]) -> Vec<Sample> {
         let mut sample = template.clone();
         sample.replication = replication as u64;
         sample.flows[0].delay.mean_ns = Some(*mean);
-        // Runs of their own: each drew its start.
+        // Independent runs: each drew its start.
         sample.flows[0].first_due_ns = Some(replication as u64);
         sample
     };
@@ -70,7 +70,7 @@ fn no_miss_still_leaves_an_upper_bound() {
 fn far_quantiles_are_pooled_and_bounded_where_they_can_be() {
     let report = report(&[1.0; 4]);
     let flow = &report.points[0].flows[0];
-    // 50 messages a run: five lie beyond the 90 % quantile, too few for one run to tell it.
+    // 50 messages a run: five lie beyond the 90 % quantile, too few for one run to estimate it.
     assert!(flow.quantity("delay.p50").is_some() && flow.quantity("delay.p90").is_none());
     let pooled: Vec<(f64, u64, bool)> =
         flow.delay_pooled.iter().map(|q| (q.share, q.count, q.interval_ns.is_some())).collect();
@@ -103,7 +103,7 @@ fn a_difference_is_the_second_less_the_first() {
     let comparison = compare(&report(&[1.0, 2.0, 3.0]), &report(&[11.0, 12.0, 13.0]), 0.95);
     let found =
         comparison.points[0].differences.iter().find(|d| d.quantity == "delay.mean").unwrap();
-    // The first, 2 +- 2.5, cannot be told from zero, so there is no ratio to it.
+    // The first, 2 +- 2.5, is not significantly different from zero, so there is no ratio to it.
     assert_eq!((found.difference, found.ratio), (10.0, None));
     // Welch: 10 +- t(4) sqrt(1/3 + 1/3) = 2.7764 x 0.8165 = 2.267.
     let (low, high) = found.interval.unwrap();
@@ -118,8 +118,8 @@ fn a_difference_is_the_second_less_the_first() {
 
 #[test]
 fn replications_of_one_seed_are_compared_pair_by_pair() {
-    // Differences 10, 11 and 12: 11 +- t(2) sqrt(1/3) = 4.3027 x 0.57735 = 2.484. The pairs lie in another
-    // order in the second.
+    // Differences 10, 11 and 12: 11 +- t(2) sqrt(1/3) = 4.3027 x 0.57735 = 2.484. The second has
+    // the pairs in another order.
     let seeded = |means: &[f64], seeds: &[u64]| {
         let mut samples = samples(means);
         samples.iter_mut().zip(seeds).for_each(|(sample, seed)| sample.seed = *seed);
@@ -135,14 +135,14 @@ fn replications_of_one_seed_are_compared_pair_by_pair() {
     assert_eq!(comparison.points[0].pairs, Some(3));
     assert!((low - 8.516).abs() < 1e-3 && (high - 13.484).abs() < 1e-3, "{low} {high}");
     assert_eq!(delay(&comparison).verdict, Verdict::Higher);
-    // Of other seeds, nothing pairs, and the spread of 100 to 300 hides the difference.
+    // With other seeds nothing pairs, and the spread of 100 to 300 hides the difference.
     let comparison = compare(&first, &seeded(&[211.0, 312.0, 110.0], &[8, 9, 10]), 0.95);
     assert_eq!(comparison.points[0].pairs, None);
     assert_eq!(delay(&comparison).verdict, Verdict::NoDifferenceShown);
 }
 
 #[test]
-fn shares_and_quantiles_of_unpaired_runs_are_those_of_all_messages() {
+fn unpaired_runs_pool_shares_and_quantiles_over_all_messages() {
     // 10 of 1,000 and 5 of 10 missed: 15 of 1,010, where the mean of both runs would be 25.5 %.
     let of = |seed: u64| {
         let mut samples = samples(&[1.0, 2.0]);
@@ -162,10 +162,11 @@ fn shares_and_quantiles_of_unpaired_runs_are_those_of_all_messages() {
         (find("delay.p50").of, find("delay.mean").of),
         (Compared::AllMessages, Compared::MeanOfRuns)
     );
-    // Messages of a run share their fate: the interval is Student's over runs, far wider than 15 of 1,010 have.
+    // Outcomes within a run are correlated: the interval is Student's over runs, far wider than
+    // that of 15 of 1,010.
     let (low, high) = missed.interval.unwrap();
     assert!(low < -0.9 && high > 0.9, "{low} {high}");
-    // Runs of one seed are pairs, of which each run counts the same.
+    // Runs of one seed are pairs, in which each run counts the same.
     let paired = compare(&of(100), &of(100), 0.95);
     assert!(paired.points[0].differences.iter().all(|found| found.of == Compared::MeanOfRuns));
 }

@@ -10,8 +10,8 @@ const BUS: &str = "kind = \"token-bus\"\nrate = \"10 Mbit/s\"\nlength = \"0 m\"\
     station-delay = \"4 us\"\n";
 const AT_ONCE: &str = "request-with-response = { retries = 2 }\n";
 
-/// `b` sends `a` acknowledged messages every 10 ms for a second, and `c` sends it reports; `more` are
-/// keys of `a`.
+/// Returns a scenario in which `b` sends `a` acknowledged messages every 10 ms for a second, and
+/// `c` sends it reports; `more` adds keys of `a`.
 fn text(bus: &str, more: &str) -> String {
     format!(
         "version = 1\ntitle = \"t\"\nreplications = 1\nstop = {{ after = \"1 s\" }}\n\
@@ -30,11 +30,11 @@ fn sample(bus: &str, more: &str) -> Sample {
 }
 
 #[test]
-fn each_message_is_acknowledged_within_the_token_that_carried_it() {
+fn each_message_is_acknowledged_during_the_token_that_sent_it() {
     let at_once = sample(&format!("{BUS}{AT_ONCE}"), "");
     let flow = &at_once.flows[0];
     assert_eq!((flow.sent, flow.delivered, flow.acknowledged, flow.failed), (100, 100, 100, 0));
-    // One command before them synchronizes.
+    // One command precedes them to synchronise.
     let count = |name: &str| at_once.counts[&format!("medium.{name}")];
     assert_eq!((count("requests"), count("answers"), count("unanswered")), (101, 101, 0));
     // Without, each acknowledgement is a frame with a token of its own.
@@ -46,11 +46,11 @@ fn each_message_is_acknowledged_within_the_token_that_carried_it() {
 }
 
 #[test]
-fn a_receiver_that_failed_is_asked_again_and_again_and_the_message_fails() {
+fn requests_to_a_failed_receiver_are_retried_until_they_fail() {
     let sample = sample(&format!("{BUS}{AT_ONCE}"), "fails-at = \"905 ms\"");
     let flow = &sample.flows[0];
-    // Due at 0, ... 900 ms are acknowledged; LLC tries each of the others four times, 20 ms apart, and
-    // each try is three requests.
+    // Messages due at 0, ... 900 ms are acknowledged; LLC tries each of the others four times, 20
+    // ms apart, and each try is three requests.
     assert_eq!((flow.delivered, flow.acknowledged), (91, 91));
     assert!(flow.failed > 0, "{flow:?}");
     let count = |name: &str| sample.counts[&format!("medium.{name}")];

@@ -1,4 +1,4 @@
-//! Runs give what arithmetic says, the same each time.
+//! Runs agree with arithmetic, and are reproducible.
 
 use crate::{QUIET, study};
 use bench::run::{Plan, Watch, run, run_all, run_watched};
@@ -8,7 +8,7 @@ use core::cell::Cell;
 use core::ops::ControlFlow;
 use core::sync::atomic::AtomicBool;
 
-/// The quiet wire with its first message due at 0.
+/// Returns the quiet wire with its first message due at 0.
 fn at_once() -> String {
     QUIET.replace("deadline =", "start = \"together\"\ndeadline =")
 }
@@ -83,7 +83,7 @@ fn a_datagram_on_a_ring_waits_for_the_token_and_takes_its_bits() {
 }
 
 #[test]
-fn on_a_token_bus_a_datagram_waits_for_the_token_and_takes_its_bits() {
+fn a_token_bus_datagram_takes_its_token_wait_and_its_bits() {
     // Two stations, no cable: a token is 22 octets and 32 bit times, 20.8 us a hop, 41.6 us round.
     // It leaves the second station at 0, and 8 (3 + 200 + 22) bits take 180 us.
     let ideal = "kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\"";
@@ -116,7 +116,8 @@ fn on_a_ring_a_connection_works_under_load_and_nothing_is_lost() {
     assert_eq!((flow.sent, flow.delivered, flow.lost, flow.missed), (100, 100, 0, Some(0)));
     let counts = &sample.counts;
     assert_eq!((counts["medium.queue-drops"], counts["medium.refused"]), (0, 0));
-    // 60 % of the time are background frames; the reports and their AKs are below another 10 %.
+    // 60 % of the time are background frames; the reports and their AKs take less than another 10
+    // %.
     let carried = counts["medium.carried-ns"] as f64 / sample.ended_at_ns as f64;
     assert!((0.58..0.72).contains(&carried), "{carried}");
 }
@@ -139,7 +140,7 @@ fn faults_befall_datagrams_as_planned() {
 }
 
 #[test]
-fn a_connection_delivers_everything_over_a_path_that_loses_copies_and_reorders() {
+fn a_connection_survives_loss_duplication_and_reordering() {
     let flow = only_flow(&[
         ("flow.status.service", "class-4"),
         ("faults.loss", "10 %"),
@@ -210,7 +211,7 @@ fn breaking_off_makes_no_further_samples() {
 }
 
 #[test]
-fn an_interrupted_run_says_so_and_keeps_what_it_has() {
+fn an_interrupted_run_is_incomplete_and_keeps_its_results() {
     let study = study(&at_once(), &[]);
     let asked = Cell::new(0);
     let mut frames = 0;
@@ -227,7 +228,7 @@ fn an_interrupted_run_says_so_and_keeps_what_it_has() {
 }
 
 #[test]
-fn a_run_is_the_same_whether_or_not_anybody_looks_at_what_passes() {
+fn a_tap_does_not_change_the_run() {
     for kind in ["csma-cd", "token-bus"] {
         let bus = format!("{{ kind = \"{kind}\", rate = \"10 Mbit/s\", length = \"100 m\" }}");
         let ideal = "{ kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\" }";
@@ -255,7 +256,7 @@ fn the_short_scenario_runs_clean() {
 }
 
 #[test]
-fn a_station_on_a_machine_is_later_by_what_the_machine_takes() {
+fn a_machine_delays_its_station_by_its_processing_time() {
     let delay = |settings: &[(&str, &str)]| {
         let settings = [settings, &[("stop.after", "200 ms")]].concat();
         let sample = run(&study(&at_once(), &settings).points[0], "", 0).unwrap();
@@ -267,7 +268,7 @@ fn a_station_on_a_machine_is_later_by_what_the_machine_takes() {
     // 203 octets of data. Framing 1.4883 + 0.0519, twice 0.8312 + 0.4987, interrupt 1.4883 ms.
     let (on_pc, processor) = delay(&[("stations.profile", "pc-pronet")]);
     assert!((on_pc - plain - 5.6883).abs() < 0.0005, "{on_pc} {plain}");
-    // Ten messages: framing, two starts of DMA, one interrupt at the sender and one behind it.
+    // Ten messages: framing, two DMA starts, one interrupt at the sender and one after it.
     // 1.5402 + 2 x 0.8312 + 2 x 1.4883 = 6.1792 ms each.
     assert_eq!(processor.map(|nanos| nanos / 10_000), Some(6_179));
 }
@@ -301,8 +302,8 @@ fn a_machine_that_is_not_known_is_answered_with_those_that_are() {
     assert!(error.contains("did you mean \"pc-pronet\"?"), "{error}");
 }
 
-/// A station offers 163.84 kbit/s to a wire of 100 kbit/s. What arrives in the second that is measured
-/// is what the wire carries: 80 octets of 109 and a gap of 12, 66,115 bit/s.
+/// A station offers 163.84 kbit/s to a wire of 100 kbit/s. Arrivals in the measured second are
+/// limited by the wire: 80 octets of 109 and a gap of 12, 66,115 bit/s.
 #[test]
 fn a_saturated_flow_has_the_throughput_of_its_wire() {
     let text = QUIET
@@ -322,7 +323,7 @@ fn a_saturated_flow_has_the_throughput_of_its_wire() {
 }
 
 #[test]
-fn a_flow_of_which_nothing_arrives_has_no_throughput_and_not_null() {
+fn a_flow_without_arrivals_has_zero_throughput_and_not_none() {
     let study = study(QUIET, &[("faults.loss", "100 %")]);
     let sample = run(&study.points[0], "", 0).unwrap();
     assert_eq!(sample.flows[0].throughput_bits_per_second, Some(0.0));
@@ -338,7 +339,7 @@ fn cyclic_flows_start_at_random_and_together_where_they_say_so() {
     };
     let random = firsts(QUIET);
     assert!(random.iter().all(|first| *first < 20_000_000), "within the period: {random:?}");
-    // 20 uniform draws from 20 ms: the least and the greatest of them lie in the outer quarters.
+    // 20 uniform draws from 20 ms: the smallest and the greatest lie in the outer quarters.
     assert!(random.iter().min() < Some(&5_000_000) && random.iter().max() > Some(&15_000_000));
     assert_eq!(firsts(&at_once()), [0; 20]);
 }
@@ -351,7 +352,7 @@ fn a_token_bus_carries_a_tpdu_of_4096_octets_in_a_frame() {
     let text = QUIET.replace(ideal, bus).replace("\"datagram\"", "\"class-4\"");
     let large = [("transport.tpdu", "4096 B"), ("flow.status.size", "4000 B")];
     let sample = run(&study(&text, &large).points[0], "", 0).unwrap();
-    // 4,000 octets in one DT whose header has 12: 4,016 of data and 22 around them, 3,230.4 us, and
+    // 4,000 octets in one DT with a header of 12: 4,016 of data and 22 around them, 3,230.4 us, and
     // the token at once or within two passes of 20.8 us.
     let least = sample.flows[0].delay.min_ns.unwrap();
     assert!((3_230_400..=3_230_400 + 41_600).contains(&least), "{least}");

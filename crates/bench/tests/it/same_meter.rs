@@ -1,5 +1,5 @@
-//! One meter, three sources: a simulated wire, the capture of it, and a live wire that the same frames
-//! are sent over again; and a live LAN within this process.
+//! One meter, three sources: a simulated wire, its capture, and a live wire over which the same
+//! frames are replayed; and a live LAN within this process.
 
 use crate::veth::Wire;
 use crate::{QUIET, study};
@@ -9,6 +9,7 @@ use bench::scenario::Study;
 use bench::session::local;
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
+use meter::registry::{Measure, Unit, of_network};
 use meter::{Meter, Report, Settings};
 use std::io::Cursor;
 use wire::capture::Capture;
@@ -19,14 +20,14 @@ fn meter() -> Meter {
     Meter::new(Settings::every(Duration::from_millis(100)))
 }
 
-/// Everything that a report tells.
+/// Formats the complete contents of a report.
 fn told(report: &Report) -> String {
     let metrics: Vec<_> = report.metrics.iter().map(|m| (m.definition.symbol, m.value)).collect();
     let (from, length) = (report.start, report.length);
-    format!("{:?} {from} {length:?} {:?} {metrics:?}", report.index, report.measures.values())
+    format!("{:?} {from} {length:?} {:?} {metrics:?}", report.index, of_network(&report.measures))
 }
 
-/// A scenario with retransmissions, copies and frames out of order.
+/// Settings with retransmissions, duplicates and frames out of order.
 const BAD: [(&str, &str); 5] = [
     ("flow.status.messages", "50"),
     ("flow.status.service", "class-4"),
@@ -36,20 +37,20 @@ const BAD: [(&str, &str); 5] = [
 ];
 
 #[test]
-fn the_meter_reads_a_simulated_wire_as_it_reads_the_capture_of_it() {
+fn metering_a_simulated_wire_equals_metering_its_capture() {
     reads_the_same(&study(QUIET, &BAD));
 }
 
 #[test]
-fn the_meter_puts_segments_together_the_same_on_a_wire_and_in_the_capture_of_it() {
-    // Each report is a DT of some 5,000 octets in four segments. One of which a segment is lost
-    // never passes as a DT, so that DTs that pass twice are those whose AK was lost: T1 is short
-    // to have some.
+fn reassembly_on_a_wire_equals_reassembly_in_its_capture() {
+    // Each report is a DT of some 5,000 octets in four segments. If a segment is lost, the DT is
+    // never reassembled, so DTs counted twice are those whose AK was lost: T1 is short to have
+    // some.
     let short = [("transport.t1", "25 ms")];
     reads_the_same(&study(QUIET, &[&BAD[..], &SEGMENTED, &short].concat()));
 }
 
-/// TPDUs that no frame holds.
+/// Settings with TPDUs longer than a frame.
 const SEGMENTED: [(&str, &str); 3] =
     [("network.protocol", "clnp"), ("transport.tpdu", "8192 B"), ("flow.status.size", "5000 B")];
 
@@ -84,20 +85,21 @@ fn reads_the_same(study: &Study) {
             break;
         }
     }
-    // Fifty reports in a second, each one TSDU; the faults did what they should for this to mean anything.
-    let values = direct_total.measures.values();
+    // Fifty reports in a second, each one TSDU; the faults must have occurred for the test to mean
+    // anything.
+    let values = of_network(&direct_total.measures);
     let value = |name| values.iter().find(|(found, _)| *found == name).map(|(_, value)| *value);
-    assert_eq!(value("tsdus"), Some(sample.flows[0].delivered));
-    assert!(frames > 100 && value("dt_retransmissions") > Some(0));
+    assert_eq!(value(Measure::Tsdus), Some(sample.flows[0].delivered));
+    assert!(frames > 100 && value(Measure::DtRetransmissions) > Some(0));
 }
 
-/// Whether a value is a time, or counted in a second that the clock of the wire cuts.
-fn is_of_time(name: &str) -> bool {
-    name.ends_with("_ns") || name.starts_with("peak_")
+/// Returns true for a time, and for a count per second, which depends on the clock of the wire.
+fn is_of_time(measure: Measure) -> bool {
+    measure.unit() == Unit::Nanoseconds || measure.is_peak()
 }
 
 #[test]
-fn a_run_its_capture_and_the_same_frames_on_a_live_wire_are_read_the_same() {
+fn a_run_its_capture_and_its_live_replay_are_metered_alike() {
     let Some(mut wire) = Wire::make() else { return };
     let study = study(QUIET, &BAD);
     let hour = || Meter::new(Settings::every(Duration::from_secs(3_600)));
@@ -126,8 +128,8 @@ fn a_run_its_capture_and_the_same_frames_on_a_live_wire_are_read_the_same() {
     let [direct, from_file, live] = [direct, from_file, live].map(|mut meter| meter.finish());
     assert_eq!(told(&direct), told(&from_file));
     let counts = |report: &Report| {
-        let mut values = report.measures.values();
-        values.retain(|(name, _)| !is_of_time(name));
+        let mut values = of_network(&report.measures);
+        values.retain(|(measure, _)| !is_of_time(*measure));
         values
     };
     assert_eq!(counts(&direct), counts(&live));
@@ -137,21 +139,21 @@ fn a_run_its_capture_and_the_same_frames_on_a_live_wire_are_read_the_same() {
     println!("seen: {} values of {frames} frames, read three times", counts(&live).len());
 }
 
-/// Messages of the first second, and another for a slow host to send the last of them.
+/// Messages of the first second, and another second for a slow host to send the last of them.
 const FIFTY: [(&str, &str); 3] =
     [("flow.status.service", "class-4"), ("flow.status.messages", "50"), ("stop.after", "2 s")];
 
 #[test]
-fn a_live_lan_in_this_process_delivers_what_the_simulated_one_does() {
+fn a_local_live_lan_delivers_the_same_as_the_simulated_lan() {
     let (predicted, _) = live_as_simulated(&study(QUIET, &FIFTY));
     assert_eq!(predicted.flows[0].sent, 50);
 }
 
 #[test]
-fn segments_go_over_a_live_lan_in_this_process_as_over_the_simulated_one() {
+fn a_local_live_lan_carries_segments_like_the_simulated_lan() {
     let (predicted, measured) =
         live_as_simulated(&study(QUIET, &[&FIFTY[..], &SEGMENTED].concat()));
-    // Four segments for each of fifty reports; what is sent again on a slow host makes more.
+    // Four segments for each of fifty reports; retransmissions on a slow host add more.
     assert_eq!(predicted.counts["network.segments"], 200);
     assert!(measured.counts["network.segments"] >= 200);
     assert_eq!(measured.counts["network.discarded"], 0);

@@ -1,4 +1,4 @@
-//! Live runs: a whole scenario in this process, and two ends that agree over UDP on loopback.
+//! Live runs: a whole scenario in this process, and two tidewire ends over UDP on loopback.
 
 use bench::scenario::{self, Point, Setting, Study, Transport, Values};
 use bench::session::initiator::{self, Measured};
@@ -41,7 +41,7 @@ service = "class-4"
     scenario::load_with(&text, "session.toml", settings).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// An address nobody uses now.
+/// Returns an address that is free now.
 fn free_address() -> SocketAddr {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.local_addr().unwrap()
@@ -68,12 +68,12 @@ fn captured_way(
     .unwrap()
 }
 
-/// What the end that measures and the end that answers tell of one sample between them.
+/// Runs one sample between two ends; returns the results of the measuring and of the answering end.
 fn both_ends(point: &Point, loss: f64) -> (Measured, Served) {
     both_ends_captured(point, loss, None)
 }
 
-/// The same, with a capture of what the end that measures sees.
+/// Like [`both_ends`], with a capture at the measuring end.
 fn both_ends_captured(point: &Point, loss: f64, capture: Option<PathBuf>) -> (Measured, Served) {
     let (here, there) = (free_address(), free_address());
     let responder_way = way(there, None, loss);
@@ -93,11 +93,11 @@ fn both_ends_captured(point: &Point, loss: f64, capture: Option<PathBuf>) -> (Me
     };
     let measured = initiator::measure(&mut way, order).unwrap();
     way.close().unwrap();
-    (measured, responder.join().unwrap().expect("nobody called"))
+    (measured, responder.join().unwrap().expect("a peer calls"))
 }
 
 #[test]
-fn a_scenario_runs_in_this_process_and_every_message_is_accounted_for() {
+fn a_local_run_accounts_for_every_message() {
     let study = study(
         "pattern = { kind = \"maximum-rate-request\", reply = \"100 B\" }\nsize = \"64 B\"\nmessages = 200",
     );
@@ -122,7 +122,7 @@ fn two_ends_agree_and_count_the_same_with_and_without_loss() {
         assert_eq!((measured.peer.duplicates, measured.peer.damaged), (0, 0));
         assert_eq!(measured.sample.flows[0].lost, 0);
         assert_eq!(measured.transport.t1 > 0, loss > 0.0, "T1 runs out only where frames are lost");
-        // Both ends are in this process: the delay is known, and of each message.
+        // Both ends are in this process, so the delay of each message is known.
         assert_eq!(served.delay.count(), 300);
     }
 }
@@ -147,7 +147,7 @@ fn a_responder_takes_long_tpdus_in_segments_and_answers_in_kind() {
     assert_eq!(measured.sample.counts["network.reported"], 0);
 }
 
-/// The longest frame that a caller saw of a transfer with the checksum so.
+/// Returns the longest frame that a caller captured of a transfer with or without the checksum.
 fn longest_frame_octets(checksum: &str) -> usize {
     let asked = [Setting {
         path: "transport.checksum".to_owned(),
@@ -176,7 +176,7 @@ fn the_caller_says_whether_there_is_a_checksum() {
 }
 
 #[test]
-fn nobody_there_is_said_so() {
+fn an_absent_peer_is_reported() {
     let study = study("pattern = { kind = \"bulk\", total = \"1 kB\" }\nsize = \"100 B\"");
     let (here, there) = (free_address(), free_address());
     let mut way = way(here, Some(there), 0.0);
@@ -245,7 +245,7 @@ fn against_a_peer_every_flow_is_judged_message_by_message() {
         let flows = &measured.sample.flows;
         // Of 200, 100, 50 and 20 messages in a second those of the first tenth are not judged.
         let sent: Vec<u64> = flows.iter().map(|flow| flow.sent).collect();
-        // A host that is late at the end leaves some of the last out.
+        // A host that is late at the end omits some of the last messages.
         for (sent, due) in sent.iter().zip([180, 90, 45, 18]) {
             assert!((1..=due).contains(sent), "{sent} of {due} messages");
         }

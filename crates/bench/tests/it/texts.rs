@@ -1,4 +1,4 @@
-//! The corpora of the fuzzers of scenarios and of profiles, and texts of both with their pieces exchanged.
+//! Corpora of the fuzzers of scenarios and of profiles, and texts of both with pieces exchanged.
 
 use crate::QUIET;
 use crate::entry::scenario;
@@ -8,12 +8,13 @@ use bench::scenario::load;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The corpus of a fuzzer.
+/// Returns the corpus folder of a fuzzer.
 fn folder(target: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus")).join(target)
 }
 
-/// Compares a corpus with its seeds, and lets `entry` read every file of it; how many it accepted.
+/// Compares a corpus with its seeds, and passes every file of it to `entry`; returns the number
+/// accepted.
 fn accepted(
     target: &str,
     seeds: impl IntoIterator<Item = (String, Vec<u8>)>,
@@ -34,7 +35,7 @@ fn accepted(
     read.filter(|is_accepted| *is_accepted).count()
 }
 
-/// A scenario for each medium, small enough for a fuzzer, and some with settings from outside.
+/// Returns a scenario for each medium, small enough for a fuzzer, some with settings from outside.
 fn seeds() -> Vec<(String, Vec<u8>)> {
     let media = [
         ("ideal", "rate = \"10 Mbit/s\", delay = \"5 us\""),
@@ -65,7 +66,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
 }
 
 #[test]
-fn the_corpora_begin_with_the_seeds_and_every_file_of_them_keeps_its_claims() {
+fn corpora_begin_with_the_seeds_and_every_file_passes_checks() {
     let scenarios = accepted("scenario", seeds(), scenario);
     assert!(scenarios >= 5, "only {scenarios} of the corpus are scenarios");
     let built_in = ALL.iter().map(|it| (it.name.to_owned(), it.text.as_bytes().to_vec()));
@@ -85,8 +86,8 @@ impl Chance {
         usize::try_from((z ^ (z >> 31)) % bound as u64).unwrap()
     }
 
-    /// One of some texts with a few of its lines removed, moved, or taken from another, and values
-    /// that are others.
+    /// Mutates one of some texts: removes or moves lines, takes lines from another text, and
+    /// replaces values.
     fn exchanged(&mut self, texts: &[&str], values: &[&str]) -> String {
         let mut lines: Vec<String> =
             texts[self.below(texts.len())].lines().map(str::to_owned).collect();
@@ -111,7 +112,7 @@ impl Chance {
 }
 
 #[test]
-fn scenarios_with_pieces_exchanged_are_refused_or_read_the_same_again() {
+fn mutated_scenarios_are_rejected_or_read_back_unchanged() {
     let mut chance = Chance(0);
     let texts: Vec<&str> = bench::scenarios::ALL.iter().map(|built_in| built_in.text).collect();
     let values =
@@ -135,7 +136,7 @@ fn profiles_with_pieces_exchanged_are_refused_or_make_a_machine() {
     println!("seen: {accepted} of 2,000 profiles with pieces exchanged are profiles still");
 }
 
-/// Each would allocate gigabytes, or merge flows, before anything runs.
+/// Each of these would allocate gigabytes, or merge flows, before anything runs.
 #[test]
 fn counts_without_bounds_are_refused_where_they_stand() {
     let refused = |from: &str, to: &str| load(&QUIET.replace(from, to), "a.toml").unwrap_err();

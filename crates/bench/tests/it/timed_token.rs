@@ -1,6 +1,6 @@
-//! Access classes of a token bus against the timed token computed by hand (IEEE 802.4): throughput of
-//! class 6, which may send one frame for each token, and of class 0, which gets what its target
-//! rotation time leaves.
+//! Access classes of a token bus compared with the timed token computed by hand (IEEE 802.4):
+//! throughput of class 6, which may send one frame per token, and of class 0, which gets the rest
+//! of its target rotation time.
 
 use bench::run::run;
 use bench::sample::FlowSample;
@@ -31,8 +31,8 @@ struct Frames {
     low: u64,
 }
 
-/// The timed token: at each visit one frame of class 6, then class 0 for as long as its target exceeds
-/// the time since it was served before.
+/// Computes the timed token: at each visit one frame of class 6, then class 0 for as long as its
+/// target exceeds the time since its previous service.
 fn timed_token(stations: &[Sends], target_octets: u64) -> Frames {
     let mut frames = Frames { high: 0, low: 0 };
     let mut served = vec![0; stations.len()];
@@ -59,7 +59,8 @@ fn timed_token(stations: &[Sends], target_octets: u64) -> Frames {
 /// Services that carry class 6.
 const HIGH: [&str; 2] = ["message", "datagram"];
 
-/// A scenario in which station n sends what `stations[n]` says to its neighbour, class 6 by the service `high`.
+/// Returns a scenario in which station n sends the classes of `stations[n]` to its neighbour, class
+/// 6 by the service `high`.
 fn study(stations: &[Sends], target_octets: u64, high: &str) -> Study {
     let (count, target) = (stations.len(), target_octets * 800);
     let mut text = format!(
@@ -78,7 +79,7 @@ fn study(stations: &[Sends], target_octets: u64, high: &str) -> Study {
                  {service}\npattern = {{ kind = \"bulk\", total = \"3 MB\" }}\n\
                  size = \"{MESSAGE_OCTETS} B\"\n"
             )
-            .expect("a string takes everything");
+            .expect("writing to a String cannot fail");
         };
         if matches!(sends, Sends::High | Sends::Both) {
             flow("high", &format!("service = \"{high}\"\npriority = 7"));
@@ -94,7 +95,7 @@ fn simulated(stations: &[Sends], target_octets: u64, high: &str) -> Frames {
     let sample = run(&study(stations, target_octets, high).points[0], "-", 0).unwrap();
     let sum = |class: &str| {
         let of_class = sample.flows.iter().filter(|flow| flow.name.starts_with(class));
-        // In a second: what arrived by then, without what was under way.
+        // Bits that arrived within a second, without frames under way.
         let bits = |flow: &FlowSample| flow.throughput_bits_per_second.unwrap_or_default();
         (of_class.map(bits).sum::<f64>() / (8 * MESSAGE_OCTETS) as f64).round() as u64
     };

@@ -1,4 +1,4 @@
-//! Requirements: judged by intervals and by theory, and by as many runs as it takes.
+//! Requirements: judged by intervals and by theory, with as many runs as needed.
 
 use crate::{QUIET, study};
 use bench::analysis::analyse;
@@ -10,7 +10,7 @@ use core::ops::ControlFlow;
 use core::sync::atomic::AtomicBool;
 use stats::interval::proportion;
 
-/// Fifty messages a run; on a bus of two stations nothing is late and nothing is bounded.
+/// Fifty messages a run; on a bus of two stations no message is late and no delay is bounded.
 const BUS: (&str, &str) =
     ("csma-cd", "{ kind = \"csma-cd\", rate = \"10 Mbit/s\", length = \"100 m\" }");
 
@@ -37,7 +37,7 @@ fn judged(study: &Study) -> Judged {
 }
 
 #[test]
-fn none_missed_passes_below_its_upper_limit_alone_and_says_how_many_more_would_do() {
+fn no_misses_pass_above_the_upper_limit_and_else_give_more_runs() {
     // None of 500: at most 1 - 0.025^(1/500) = 0.00735.
     let passed = judged(&on_bus("miss(status) < 0.0074"));
     assert_eq!((passed.verdict, passed.found, passed.low), (Verdict::Pass, Some(0.0), Some(0.0)));
@@ -53,19 +53,19 @@ fn none_missed_passes_below_its_upper_limit_alone_and_says_how_many_more_would_d
 }
 
 #[test]
-fn the_longest_ever_is_refuted_by_one_message_and_shown_by_theory_alone() {
+fn one_message_refutes_a_maximum_and_only_theory_proves_it() {
     // 183.2 us and 433 ns of cable.
     assert_eq!(judged(&on_bus("max(status) < 183 us")).verdict, Verdict::Fail);
     let open = judged(&on_bus("max(status) < 184 us"));
     assert_eq!((open.verdict, open.more_runs), (Verdict::Undecided, None));
-    // On a wire of its own its bound is 197.8 us.
+    // On a dedicated wire its bound is 197.8 us.
     let on_wire = |require: &str| {
         let text = format!("require = [\"{require}\"]\n{QUIET}");
         judged(&load(&text, "a.toml").unwrap_or_else(|error| panic!("{error}")))
     };
     assert_eq!(on_wire("max(status) < 198 us").verdict, Verdict::Pass);
     assert_eq!(on_wire("max(status) < 197 us").verdict, Verdict::Undecided);
-    // So no message of it misses 1 ms, which 500 of them alone would not show.
+    // So no message of it misses 1 ms, which 500 messages alone would not show.
     let shown = on_wire("miss(status) < 1e-9");
     assert_eq!((shown.verdict, shown.level), (Verdict::Pass, 1.0));
 }
@@ -78,9 +78,9 @@ fn means_are_judged_by_their_intervals() {
 }
 
 #[test]
-fn far_quantiles_are_judged_of_all_runs_together_where_one_is_too_short() {
-    // Of 50 messages a run no ten lie beyond 99 %; of 500 messages the longest bounds it, since
-    // 0.99^500 = 0.0066.
+fn far_quantiles_are_pooled_over_runs_if_one_is_too_short() {
+    // Of 50 messages a run fewer than ten lie beyond 99 %; of 500 messages the longest bounds it,
+    // because 0.99^500 = 0.0066.
     let far = judged(&on_bus("delay.p99(status) < 1 ms"));
     assert_eq!((far.verdict, far.because), (Verdict::Pass, ""));
     assert!(far.found.is_some_and(|found| (found / 183_633.0 - 1.0).abs() < 2e-3), "{far:?}");
@@ -126,7 +126,7 @@ fn until(study: &Study, goal: Goal, jobs: usize, made: &Made) -> (Vec<Sample>, E
 }
 
 #[test]
-fn it_runs_until_the_upper_limit_at_the_confidence_of_its_look_is_below() {
+fn sequential_runs_end_when_the_upper_limit_is_low_enough() {
     let mut study = on_bus("miss(status) < 0.005");
     study.points[0].scenario.replications = 4;
     let goal = Goal { precision: None, decided: true, at_most: 1_000, level: 0.95 };
@@ -139,7 +139,7 @@ fn it_runs_until_the_upper_limit_at_the_confidence_of_its_look_is_below() {
     let high = proportion(0, 1_600, level_of_look(0.95, 6)).interval.high;
     assert_eq!(ended.judged[0].high, Some(high));
     assert!(high < 0.005 && proportion(0, 1_050, level_of_look(0.95, 5)).interval.high > 0.005);
-    // Neither threads nor runs that were made before change anything.
+    // Neither threads nor earlier runs change the result.
     assert_eq!(until(&study, goal, 1, &Made::new()), (samples.clone(), ended.clone()));
     let made: Made =
         samples[..9].iter().map(|it| ((it.point, it.replication), it.clone())).collect();
@@ -187,6 +187,6 @@ fn copies_of_one_run_decide_nothing() {
         (report.points[0].deterministic, judged[0].verdict, judged[0].more_runs)
     };
     assert_eq!(judge_with(Start::Together), (true, Verdict::Undecided, None));
-    // The same with starts of their own are ten runs: none of 500 is at most 0.0074.
+    // With random starts they are ten separate runs: none of 500 is at most 0.0074.
     assert_eq!(judge_with(Start::Random), (false, Verdict::Pass, None));
 }

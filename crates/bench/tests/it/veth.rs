@@ -1,5 +1,5 @@
-//! A wire between two network namespaces, made for one test and removed after it: what is sent at one
-//! end is heard at the other.
+//! A wire between two network namespaces, created for one test and removed after it: frames sent at
+//! one end arrive at the other.
 
 use bytes::Bytes;
 use core::time::Duration;
@@ -16,7 +16,7 @@ use wire::time::Instant;
 /// The interface's name in both namespaces.
 const INTERFACE: &str = "wire0";
 
-/// A frame as it was heard.
+/// A received frame.
 pub(crate) struct Heard {
     pub(crate) at: Instant,
     pub(crate) octets: Vec<u8>,
@@ -33,7 +33,8 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Makes them, under a name; `None`, and a printed reason, where this process may not.
+    /// Creates the pair under a name; `None`, with a printed reason, if this process lacks the
+    /// privilege.
     pub(crate) fn make(name: &str) -> Option<Self> {
         let end = |end| format!("tidewire-{name}-{}{end}", std::process::id());
         let made = Self { names: [end("a"), end("b")] };
@@ -43,7 +44,7 @@ impl Pair {
             &["netns", "add", a],
             &["netns", "add", b],
             &[&["-n", a, "link", "add", INTERFACE][..], &peer].concat(),
-            // Without addresses the hosts' own IPv6 says nothing on the wire.
+            // Without addresses the hosts' own IPv6 sends nothing on the wire.
             &["-n", a, "link", "set", INTERFACE, "addrgenmode", "none"],
             &["-n", b, "link", "set", INTERFACE, "addrgenmode", "none"],
             &["-n", a, "link", "set", INTERFACE, "up"],
@@ -59,7 +60,7 @@ impl Pair {
         Some(made)
     }
 
-    /// A station's port at one of the ends.
+    /// Opens a station's port at one of the ends.
     pub(crate) fn port(&self, end: usize, station: Option<Mac>) -> AfPacket {
         let params = AfPacketParams {
             interface: INTERFACE.to_owned(),
@@ -72,7 +73,7 @@ impl Pair {
         AfPacket::open(&params).unwrap()
     }
 
-    /// A tap at one of the ends, which hears what comes in there, each frame stamped when it did.
+    /// Opens a tap at one of the ends, which receives incoming frames with their arrival times.
     pub(crate) fn tap(&self, end: usize) -> Tap {
         let tap = self.open_tap(end);
         await_stamps();
@@ -94,14 +95,14 @@ impl Pair {
         Tap::open(&params).unwrap()
     }
 
-    /// One of the ends, for a relay.
+    /// Returns one of the ends for a relay.
     pub(crate) fn place(&self, end: usize) -> Place {
         Place { interface: INTERFACE.to_owned(), namespace: Some(self.names[end].clone()) }
     }
 }
 
-/// Waits until the kernel stamps what arrives. It begins some time after a socket asks for it, on a busy host
-/// many milliseconds, and stamps what came before when it is taken.
+/// Waits until the kernel timestamps arrivals. On a busy host it begins many milliseconds after the
+/// socket's request, and until then stamps a frame when it is read.
 fn await_stamps() {
     let params = |station, peers| UdpParams {
         address: "127.0.0.1:0".parse().unwrap(),
@@ -130,7 +131,7 @@ fn await_stamps() {
 impl Drop for Pair {
     fn drop(&mut self) {
         for name in &self.names {
-            // Nothing to be done where it fails; it may never have been made.
+            // A failure cannot be handled; the namespace may never have been created.
             drop(ip(&["netns", "del", name]));
         }
     }
@@ -140,23 +141,23 @@ impl Drop for Pair {
 pub(crate) struct Wire {
     port: AfPacket,
     tap: Tap,
-    /// Goes last.
+    /// Dropped last.
     _pair: Pair,
 }
 
 impl Wire {
-    /// Makes it; `None`, and a printed reason, where this process may not.
+    /// Creates the wire; `None`, with a printed reason, if this process lacks the privilege.
     pub(crate) fn make() -> Option<Self> {
         let pair = Pair::make("meter")?;
         Some(Self { port: pair.port(0, None), tap: pair.tap(1), _pair: pair })
     }
 
-    /// Sends a frame and hears it.
+    /// Sends a frame and receives it at the other end.
     pub(crate) fn pass(&mut self, octets: &[u8]) -> Heard {
         let frame = Packet::new(Bytes::copy_from_slice(octets));
         self.port.send(&frame).unwrap();
         let until = clock::now() + Duration::from_secs(10);
-        let heard = self.tap.receive(until).unwrap().expect("what is sent on a veth pair is heard");
+        let heard = self.tap.receive(until).unwrap().expect("a veth pair delivers every frame");
         Heard {
             at: heard.at,
             octets: heard.octets.to_vec(),

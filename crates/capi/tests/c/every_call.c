@@ -1,4 +1,4 @@
-/* Every call, two stations in one process, and what must be refused; to be run under checkers. */
+/* Every call, two stations in one process, and the calls that must fail; to be run under checkers. */
 #include "tidewire.h"
 #include <pthread.h>
 #include <stdio.h>
@@ -84,7 +84,7 @@ static void a_buffer_given_back(void)
     CHECK(LLCxmit(SOCKET, &everybody, "all", 3) == LLC_ACCEPTED);
     CHECK(LLCxmit(SOCKET, &to, NULL, 0) == LLC_ACCEPTED);
     CHECK(LLCpoll(10) == LLC_ACCEPTED);
-    /* What is never turned off, with a buffer lent to it, ends with the thread. */
+    /* A station that is never turned off, with a lent buffer, ends with the thread. */
     buffer = malloc(10);
     CHECK(LLCrecv(SOCKET, NULL, buffer, 10, NULL) == LLC_ACCEPTED);
     CHECK(LLCoff() == LLC_ACCEPTED);
@@ -99,7 +99,7 @@ static void timed_out(int sock, LLCstate state, void *context)
     CHECK(LLCoff() == LLC_ACCEPTED);
 }
 
-/* Nobody answers, nobody sends: both sides' ends are indicated, until the first turns it off. */
+/* Without a peer: the end of both sides is indicated, until the first turns the station off. */
 static void alone(void)
 {
     LLCaddress to = { .socket = SOCKET, .station = { 2, 0, 0, 0, 0, 9 } };

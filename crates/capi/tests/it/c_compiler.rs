@@ -1,29 +1,29 @@
-//! Compiles C programs against the library, as the documents say.
+//! Compiles C programs against the library, as documented.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// Where this build has put the library: beside the test itself.
+/// Folder of the library of this build: next to the test itself.
 pub(crate) fn library_folder() -> PathBuf {
     let this = std::env::current_exe().unwrap();
     this.parent().unwrap().to_owned()
 }
 
-/// Whether there is a program of this name.
+/// Returns whether a program of this name can be run.
 pub(crate) fn runs(program: &str) -> bool {
     let mut ask = Command::new(program);
     let status = ask.arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
 
-/// A compiled program, removed with its folder.
+/// Compiled program, removed with its folder.
 pub(crate) struct Program {
     folder: tempfile::TempDir,
 }
 
 impl Program {
-    /// Compiles a file of this crate against the shared library; `None`, and a printed reason, where
+    /// Compiles a file of this crate against the shared library; `None`, and a printed reason, if
     /// there is no C compiler.
     pub(crate) fn compile(source: &str, flags: &[&str]) -> Option<Self> {
         let folder = library_folder();
@@ -54,7 +54,7 @@ impl Program {
         Some(Self { folder })
     }
 
-    /// The program as a command, run by `launcher` if there is one.
+    /// Program as a command, run by `launcher` if there is one.
     pub(crate) fn command(&self, launcher: &[&str]) -> Command {
         let mut words: Vec<OsString> = launcher.iter().map(OsString::from).collect();
         words.push(self.folder.path().join("it").into());
@@ -64,7 +64,7 @@ impl Program {
     }
 }
 
-/// Runs a command to its end; what it printed.
+/// Runs a command to its end; returns its output.
 #[track_caller]
 fn printed(mut command: Command) -> String {
     let output = command.output().unwrap();
@@ -77,7 +77,7 @@ const EVERY_CALL: &str = "tests/c/every_call.c";
 const EXPECTED: &str = "every call: 200 exchanges\n";
 
 #[test]
-fn every_call_does_what_the_header_says_and_refuses_what_it_says() {
+fn every_call_behaves_as_the_header_documents() {
     let Some(program) = Program::compile(EVERY_CALL, &[]) else { return };
     assert_eq!(printed(program.command(&[])), EXPECTED);
 }

@@ -1,5 +1,5 @@
-//! A port that goes down: what the calls say, and that all goes on when it is up again.
-#![expect(unsafe_code, reason = "the calls are C's")]
+//! Port that goes down: the calls' outcomes, and recovery when it is up again.
+#![expect(unsafe_code, reason = "the calls take C's pointers")]
 
 use crate::namespace::{INTERFACE, Namespaces};
 use std::ffi::{CStr, CString};
@@ -10,7 +10,7 @@ use tidewire::{
 
 const SOCKET: i32 = 4;
 
-/// Transmits an octet to everybody; the state and the reason afterwards.
+/// Broadcasts an octet; returns the state and the reason afterwards.
 fn transmit() -> (LLCstate, LLCreason) {
     let to = LLCaddress { socket: 4, station: [0xFF; 6] };
     let (mut state, mut reason) = (LLCstate::LlcPending, LLCreason::LlcNoFailure);
@@ -27,7 +27,7 @@ fn transmit() -> (LLCstate, LLCreason) {
 }
 
 #[test]
-fn a_wire_that_goes_down_is_said_and_counted_and_comes_back() {
+fn a_wire_that_goes_down_is_reported_and_counted_and_recovers() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let port = format!("ethernet {INTERFACE} namespace={}", namespaces.names[0]);

@@ -14,12 +14,12 @@ const SENDER: Mac = Mac::local(2);
 const RECEIVER: Mac = Mac::local(3);
 const COUNT: usize = 50;
 
-/// A program that ends with the test, also with one that failed.
+/// Program that ends with the test, even with a failed one.
 pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Where it has ended already there is nothing to do.
+        // Fails harmlessly if it has already ended.
         drop(self.0.kill());
         drop(self.0.wait());
     }
@@ -62,8 +62,8 @@ fn exchange(port: Box<dyn Port>, port_of: impl Fn(Mac) -> String) {
 }
 
 #[test]
-fn the_c_examples_and_rust_exchange_acknowledged_messages_over_udp() {
-    // The receiver says nothing before it is spoken to, so its socket has to be known.
+fn c_examples_and_rust_exchange_messages_over_udp() {
+    // The receiver sends nothing before it receives, so its socket must be a static entry.
     let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let params = UdpParams {
         address: "127.0.0.1:0".parse().unwrap(),
@@ -83,7 +83,7 @@ fn the_c_examples_and_rust_exchange_acknowledged_messages_over_udp() {
 }
 
 #[test]
-fn the_c_examples_and_rust_exchange_acknowledged_messages_over_a_wire() {
+fn c_examples_and_rust_exchange_messages_over_a_wire() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [here, there] = &namespaces.names;

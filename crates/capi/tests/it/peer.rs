@@ -1,4 +1,4 @@
-//! A station in Rust that receives from the C program `send`, and sends to the C program `receive`.
+//! Station in Rust that receives from the C program `send`, and sends to the C program `receive`.
 
 use bytes::Bytes;
 use live::clock;
@@ -10,9 +10,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wire::addr::Mac;
 
-/// The socket of the C programs.
+/// Socket of the C programs.
 const SOCKET: u8 = 4;
-/// Long enough for any machine, and an end if something is wrong.
+/// Long enough for any machine, and a limit in case of an error.
 const MOST: Duration = Duration::from_secs(60);
 
 pub(crate) struct Peer {
@@ -38,7 +38,7 @@ impl Peer {
         assert_eq!(stopped.unwrap(), Stopped::Satisfied);
     }
 
-    /// The next so many messages, and whom they come from.
+    /// Receives the next `count` messages; returns each with its sender.
     pub(crate) fn receive(&mut self, count: usize) -> Vec<(Address, String)> {
         let mut heard = Vec::new();
         self.run(|messenger, now| {

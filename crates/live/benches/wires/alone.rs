@@ -1,4 +1,4 @@
-//! What the messaging service and the runner take by themselves: a port without a wire.
+//! Cost of the messaging service and the runner by themselves: a port without a wire.
 
 use crate::ours::{SOCKET, messenger};
 use crate::{MESSAGE, station};
@@ -15,7 +15,7 @@ use wire::addr::Mac;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// Swallows what is sent, and hands out one frame as often as asked for.
+/// Port that discards sent frames, and delivers one frame as often as requested.
 struct NoWire {
     arriving: Bytes,
     left: u64,

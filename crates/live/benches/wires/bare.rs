@@ -1,5 +1,5 @@
-//! The least a program can do: a packet socket, `send` and `recv`, and no protocol; the same with
-//! batches; UDP; and TCP.
+//! Lower bound: a packet socket, `send` and `recv`, and no protocol; the same with batches; UDP;
+//! and TCP.
 #![expect(unsafe_code, reason = "packet sockets exist only in libc")]
 
 use crate::Way;
@@ -9,12 +9,12 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
-/// Frames of a batch.
+/// Number of frames in a batch.
 const BATCH: usize = 64;
-/// Octets of the longest frame here.
+/// Maximum length of a frame here, in octets.
 pub(crate) const FRAME: usize = 2_048;
 
-/// A packet socket for LLC frames, and its interface's index.
+/// Packet socket for LLC frames, and its interface's index.
 pub(crate) struct Bare {
     pub(crate) fd: OwnedFd,
     pub(crate) index: i32,
@@ -36,11 +36,11 @@ pub(crate) fn set<T>(fd: &OwnedFd, level: i32, name: i32, value: &T) -> Result<(
 }
 
 impl Bare {
-    /// A socket that is not bound yet.
+    /// Creates a socket that is not bound yet.
     pub(crate) fn deaf(namespace: &str) -> Result<Self, PortError> {
         in_namespace(Some(namespace), || {
             let index = Interface::named(crate::INTERFACE)?.index as i32;
-            // SAFETY: takes integers only; the descriptor belongs to nobody else.
+            // SAFETY: takes integers only; the descriptor has no other owner.
             let fd = unsafe {
                 let kind = libc::SOCK_RAW | libc::SOCK_CLOEXEC;
                 OwnedFd::from_raw_fd(check(libc::socket(libc::AF_PACKET, kind, 0))?)
@@ -52,14 +52,15 @@ impl Bare {
         })
     }
 
-    /// One that hears LLC frames.
+    /// Opens a socket that receives LLC frames.
     pub(crate) fn open(namespace: &str) -> Result<Self, PortError> {
         let bare = Self::deaf(namespace)?;
         bare.bind()?;
         Ok(bare)
     }
 
-    /// One that also passes over frames of other hosts, as the port does: a filter of four steps.
+    /// Opens a socket that also skips frames of other hosts, as the port does: a filter of four
+    /// steps.
     pub(crate) fn filtered(namespace: &str) -> Result<Self, PortError> {
         let bare = Self::deaf(namespace)?;
         let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
@@ -81,7 +82,7 @@ impl Bare {
         self.bind_to(libc::ETH_P_802_2 as u16)
     }
 
-    /// Binds it so that it can send, and hears nothing.
+    /// Binds it for sending only; it receives nothing.
     pub(crate) fn bind_to_send(&self) -> Result<(), PortError> {
         self.bind_to(0)
     }
@@ -99,7 +100,7 @@ impl Bare {
         Ok(())
     }
 
-    /// Octets handed to the kernel that it has not yet let go of.
+    /// Octets handed to the kernel that it has not yet released.
     pub(crate) fn unsent_octets(&self) -> i32 {
         let mut octets = 0_i32;
         // SAFETY: this request writes one integer.
@@ -123,7 +124,7 @@ impl Way for Bare {
     }
 }
 
-/// A packet socket that hands over 64 frames at a time.
+/// Packet socket that hands over 64 frames at a time.
 pub(crate) struct Batches {
     bare: Bare,
     outgoing: Vec<[u8; FRAME]>,
@@ -186,7 +187,7 @@ impl Way for Batches {
     }
 }
 
-/// A UDP socket that talks to one other.
+/// UDP socket with one peer.
 pub(crate) struct Udp {
     socket: UdpSocket,
     buffer: [u8; FRAME],
@@ -208,7 +209,7 @@ impl Udp {
 
 impl Way for Udp {
     fn put(&mut self, frame: &[u8]) {
-        // The message alone: UDP has headers of its own.
+        // The message alone: UDP has its own headers.
         let _ = self.socket.send(&frame[crate::HEADERS..]);
     }
 
@@ -217,7 +218,7 @@ impl Way for Udp {
     }
 }
 
-/// A TCP connection with TCP_NODELAY that carries messages of one length.
+/// TCP connection with TCP_NODELAY that carries messages of one length.
 pub(crate) struct Tcp {
     stream: TcpStream,
     taken: usize,
@@ -244,7 +245,7 @@ impl Tcp {
 
 impl Way for Tcp {
     fn put(&mut self, frame: &[u8]) {
-        // The message alone. One at a time is under way, so that the buffer always has room.
+        // The message alone. One message at a time is under way, so the buffer always has room.
         let _ = self.stream.write(&frame[crate::HEADERS..]);
     }
 

@@ -1,17 +1,17 @@
-//! What a benchmark asks of the host: processors, real-time scheduling, addresses for UDP.
+//! Host setup for benchmarks: processors, real-time scheduling, addresses for UDP.
 #![expect(unsafe_code, reason = "affinity and scheduling exist only in libc")]
 
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// The priority of real-time threads, in the middle of what there is.
+/// Priority of real-time threads, in the middle of the range.
 const PRIORITY: i32 = 50;
 
-/// How often a thread was given real-time scheduling, and how often it was refused.
+/// Number of requests for real-time scheduling that were granted, and that were refused.
 pub(crate) static GRANTED: AtomicU64 = AtomicU64::new(0);
 pub(crate) static REFUSED: AtomicU64 = AtomicU64::new(0);
 
-/// Binds this thread to a processor, and asks for real-time scheduling.
+/// Binds this thread to a processor, and requests real-time scheduling.
 pub(crate) fn pin(processor: usize) {
     // SAFETY: an all-zero set is a valid one, and the call reads no more than its size.
     unsafe {
@@ -26,7 +26,7 @@ pub(crate) fn pin(processor: usize) {
     counter.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Gives the two ends of the wire their stations' addresses, and 10.0.0.1 and 10.0.0.2.
+/// Assigns the stations' addresses, and 10.0.0.1 and 10.0.0.2, to the two ends of the wire.
 pub(crate) fn give_addresses(names: &[String; 2], interface: &str) {
     for (of, name) in names.iter().enumerate() {
         let (mac, ip) = (crate::station(of).to_string(), format!("10.0.0.{}/24", of + 1));

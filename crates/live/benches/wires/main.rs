@@ -1,18 +1,18 @@
-//! How fast the messaging service is on a real wire, beside programs that do no more than they must.
+//! Speed of the messaging service on a real wire, compared with minimal programs.
 //!
-//! `cargo bench -p tidewire-live --bench wires` makes two network namespaces with a veth pair between
-//! them (this takes root), and removes them. Each end has a thread of its own, bound to a processor,
-//! with real-time scheduling where that is allowed. Programs take turns, round by round, so that all
-//! meet the same machine; a ratio is that of two programs in one round. `-- speed`, `-- techniques`,
-//! `-- priorities`, `-- transport`, `-- transfers` or `-- relay` does one part, and for a profiler `-- alone`, `-- service`,
-//! `-- bare`, `-- bulk`, `-- bulk-xdp`, `-- requests` or `-- requests-xdp` runs one program;
-//! `TIDEWIRE_ROUNDS` says how many rounds.
-#![expect(clippy::unwrap_used, reason = "a benchmark stops at what it did not expect")]
+//! `cargo bench -p tidewire-live --bench wires` makes two network namespaces with a veth pair
+//! between them (this requires root), and removes them. Each end has a thread of its own, bound to
+//! a processor, with real-time scheduling if that is allowed. Programs alternate round by round, so
+//! that all run under the same load; a ratio is that of two programs in one round. `-- speed`, `--
+//! techniques`, `-- priorities`, `-- transport`, `-- transfers` or `-- relay` does one part. For a
+//! profiler, `-- alone`, `-- service`, `-- bare`, `-- bulk`, `-- bulk-xdp`, `-- requests` or `--
+//! requests-xdp` runs one program. `TIDEWIRE_ROUNDS` sets the number of rounds.
+#![expect(clippy::unwrap_used, reason = "a benchmark stops at the first error")]
 
 mod alone;
 mod bare;
 mod host;
-#[expect(dead_code, reason = "the tests of this crate take the wire down as well")]
+#[expect(dead_code, reason = "only the tests of this crate take the wire down")]
 #[path = "../../tests/it/namespace.rs"]
 mod namespace;
 mod ours;
@@ -38,20 +38,20 @@ use xdp::Xdp;
 const MESSAGE: usize = 100;
 /// Octets of the headers before it: MAC and LLC.
 const HEADERS: usize = 17;
-/// Messages of a round.
+/// Messages in a round.
 const MESSAGES: u64 = 200_000;
-/// Round trips of a round.
+/// Round trips in a round.
 const ROUND_TRIPS: usize = 30_000;
-/// No round trip takes so long: the message is lost, and the next one is sent.
+/// Time, longer than any round trip, after which a message counts as lost and the next one is sent.
 const LOST_AFTER: Duration = Duration::from_millis(200);
 
-/// Something that carries frames to the other end of the wire.
+/// Transport of frames to the other end of the wire.
 trait Way: Send {
     /// Hands a frame over; it may wait for [`Way::flush`].
     fn put(&mut self, frame: &[u8]);
-    /// Sends what waits.
+    /// Sends waiting frames.
     fn flush(&mut self) {}
-    /// Takes what has arrived, as much as it can at once; how many frames that were.
+    /// Takes the frames that have arrived, up to its batch size; returns their number.
     fn take(&mut self) -> usize;
 }
 
@@ -59,7 +59,7 @@ const fn station(of: usize) -> Mac {
     Mac::local(of as u32 + 1)
 }
 
-/// What came of sending as fast as possible.
+/// Result of sending as fast as possible.
 struct Rate {
     sent: u64,
     nanos: f64,
@@ -67,7 +67,7 @@ struct Rate {
 }
 
 impl Rate {
-    /// Thousands of messages sent in a second.
+    /// Thousands of messages sent per second.
     fn thousands(&self) -> f64 {
         self.sent as f64 / self.nanos * 1e6
     }
@@ -88,7 +88,7 @@ fn rate<W: Way>(ends: Result<[W; 2], PortError>, messages: u64) -> Rate {
     rate_of(ends, messages, &ours::frame(station(0), station(1)))
 }
 
-/// How fast one end sends a frame over and over.
+/// Rate at which one end sends a frame over and over.
 fn rate_of<W: Way>(ends: Result<[W; 2], PortError>, messages: u64, frame: &[u8]) -> Rate {
     let [mut sending, mut receiving] = ends.unwrap();
     let (done, taken) = (AtomicBool::new(false), AtomicU64::new(0));
@@ -152,7 +152,7 @@ fn round_trips<W: Way>(ends: Result<[W; 2], PortError>, count: usize) -> Vec<u64
     })
 }
 
-/// A figure of several rounds: median, least and most.
+/// Median, minimum and maximum of a figure over several rounds.
 fn spread(mut figures: Vec<f64>, decimals: usize) -> String {
     figures.sort_by(f64::total_cmp);
     let (least, most) = (figures[0], figures[figures.len() - 1]);
@@ -160,7 +160,7 @@ fn spread(mut figures: Vec<f64>, decimals: usize) -> String {
     format!("{middle:.decimals$} [{least:.decimals$} to {most:.decimals$}]")
 }
 
-/// The share `part` of times, in microseconds.
+/// Percentile `part`, from 0 to 1, of the times, in microseconds.
 fn percentile(times: &mut [u64], part: f64) -> f64 {
     times.sort_unstable();
     let place = (times.len() as f64 * part) as usize;
@@ -171,7 +171,7 @@ fn ratios(ours: &[f64], others: &[f64]) -> Vec<f64> {
     ours.iter().zip(others).map(|(ours, other)| ours / other).collect()
 }
 
-/// Rounds of several programs, in turns.
+/// Rounds of several programs, alternating.
 fn in_turns(rounds: usize, programs: &mut [&mut dyn FnMut() -> f64]) -> Vec<Vec<f64>> {
     let mut figures = vec![Vec::new(); programs.len()];
     for _ in 0..rounds {
@@ -237,7 +237,7 @@ fn speed(names: &[String; 2], rounds: usize) {
     compared(&figures, &PROGRAMS);
 }
 
-/// What the service and the runner take by themselves.
+/// Cost of the service and the runner by themselves.
 fn without_a_wire(rounds: usize) {
     let times: Vec<_> = (0..rounds).map(|_| alone::nanos(MESSAGES)).collect();
     let [sending, taking] = [0, 1].map(|place| times.iter().map(|nanos| nanos[place]).collect());
@@ -255,7 +255,7 @@ const PROGRAMS: [&str; 7] = [
     "UDP",
 ];
 
-/// Each program's figures, and beside those of the service round by round.
+/// Each program's figures, and their ratio to those of the service, round by round.
 fn compared(figures: &[Vec<f64>], names: &[&str]) {
     for (name, own) in names.iter().zip(figures) {
         let ratios = ratios(&figures[2], own);
@@ -265,15 +265,15 @@ fn compared(figures: &[Vec<f64>], names: &[&str]) {
             spread(ratios, 3)
         );
     }
-    let beside = spread(ratios(&figures[4], &figures[5]), 3);
-    println!("  service over AF_XDP beside bare AF_XDP: {beside}");
+    let relative = spread(ratios(&figures[4], &figures[5]), 3);
+    println!("  service over AF_XDP relative to bare AF_XDP: {relative}");
 }
 
-/// A technique: its name, thousands of messages a second, and the p50 of round trips in us.
+/// Technique: its name, thousands of messages a second, and the p50 of round trips in us.
 struct Technique {
     name: &'static str,
     rate: fn(&[String; 2]) -> Rate,
-    /// Round trips of a round, and how they are made.
+    /// Number of round trips in a round, and the function that makes them.
     trips: (usize, RoundTrips),
 }
 
@@ -320,7 +320,9 @@ fn techniques(names: &[String; 2], rounds: usize) {
             trips[place].push(percentile(&mut times, 0.5));
         }
     }
-    println!("\nother ways to the wire, n = {rounds}; over: beside send and recv, round by round");
+    println!(
+        "\nother ways to the wire, n = {rounds}; over: relative to send and recv, round by round"
+    );
     for (place, technique) in TECHNIQUES.iter().enumerate() {
         let sent = MESSAGES * rounds as u64;
         println!(

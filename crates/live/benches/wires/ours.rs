@@ -1,4 +1,4 @@
-//! The messaging service on a raw port: what a program gets.
+//! Messaging service on a raw port, as a program uses it.
 
 use crate::host::pin;
 use crate::{HEADERS, MESSAGE, Rate};
@@ -21,12 +21,12 @@ pub(crate) fn port(namespace: &str, station: Mac, stamp: Stamp) -> AfPacket {
     AfPacket::open(&params).expect("the namespace is this program's own")
 }
 
-/// A packet socket at each end.
+/// Packet socket at each end.
 pub(crate) fn packets(names: &[String; 2], stamp: Stamp) -> [AfPacket; 2] {
     [0, 1].map(|of| port(&names[of], crate::station(of), stamp))
 }
 
-/// An AF_XDP socket at each end.
+/// AF_XDP socket at each end.
 pub(crate) fn xdp(names: &[String; 2]) -> [AfXdp; 2] {
     [0, 1].map(|of| {
         let params = AfXdpParams {
@@ -40,9 +40,9 @@ pub(crate) fn xdp(names: &[String; 2]) -> [AfXdp; 2] {
     })
 }
 
-/// A station with one open socket that has room for this many messages.
+/// Station with one open socket that has room for `pending_receives` messages.
 pub(crate) fn messenger(station: Mac, pending_receives: usize) -> Messenger {
-    let mut messenger = Messenger::new(station, Params::lan()).expect("these parameters can be");
+    let mut messenger = Messenger::new(station, Params::lan()).expect("the parameters are valid");
     let sockets = &mut messenger.sockets;
     let options = Options { pending_receives, ..Options::plain() };
     assert!(sockets.open(Instant::ZERO, SOCKET).is_accepted());
@@ -55,7 +55,7 @@ const fn address(station: Mac) -> Address {
     Address { station, socket: SOCKET }
 }
 
-/// Sends so many messages as fast as it can, to a station that takes them.
+/// Sends `messages` as fast as possible to a station that takes them.
 pub(crate) fn rate<P: Port>(ends: [P; 2], messages: u64) -> Rate {
     let (done, taken) = (AtomicBool::new(false), AtomicU64::new(0));
     let [mut sending, mut receiving] = ends;
@@ -89,7 +89,7 @@ pub(crate) fn rate<P: Port>(ends: [P; 2], messages: u64) -> Rate {
             let run = Runner::new().run(&mut station, &mut sending, Instant::MAX, &stop, |_, _| {
                 if left.get() == 0 { Control::Stop } else { Control::Continue }
             });
-            run.expect("the wire lasts");
+            run.expect("the port works");
             (clock::now() - begun).as_nanos() as f64
         });
         let nanos = sender.join().expect("the sender ends");
@@ -100,7 +100,7 @@ pub(crate) fn rate<P: Port>(ends: [P; 2], messages: u64) -> Rate {
     Rate { sent: messages, nanos, taken: taken.into_inner() }
 }
 
-/// The times of so many round trips, each from one message that came back to the next.
+/// Times of `count` round trips, each from one returned message to the next.
 pub(crate) fn round_trips<P: Port>(ends: [P; 2], count: usize) -> Vec<u64> {
     let done = AtomicBool::new(false);
     let [mut asking, mut answering] = ends;
@@ -140,7 +140,7 @@ fn ask(port: &mut dyn Port, count: usize) -> Vec<u64> {
             times.extend(last.map(|last| (now - last).as_nanos() as u64));
             is_over.set(times.len() >= count);
         }
-        // A message that is lost is sent again after a time that no round trip takes.
+        // A lost message is retransmitted after a time longer than any round trip.
         let is_due = came || last.is_none_or(|last| now - last > crate::LOST_AFTER);
         if is_due && it.sockets.transmit(now, SOCKET, to, data.clone()).is_accepted() {
             last = Some(now);
@@ -152,12 +152,12 @@ fn ask(port: &mut dyn Port, count: usize) -> Vec<u64> {
     let run = Runner::new().run(&mut station, port, Instant::MAX, &stop, |_, _| {
         if is_over.get() { Control::Stop } else { Control::Continue }
     });
-    run.expect("the wire lasts");
+    run.expect("the port works");
     drop(station);
     times
 }
 
-/// The frame that carries a message of the service, for the programs beside it.
+/// Frame that carries a message of the service, for the programs it is compared with.
 pub(crate) fn frame(from: Mac, to: Mac) -> Vec<u8> {
     let length = (MESSAGE + 3) as u16;
     let mut octets = [&to.0[..], &from.0, &length.to_be_bytes(), &[SOCKET, SOCKET, 0x03]].concat();

@@ -1,8 +1,9 @@
-//! Urgent messages on a port that is saturated: how long they take, and how many frames go before.
+//! Urgent messages on a saturated port: their delay, and the number of frames sent before them.
 //!
-//! One station floods at priority 0 with the longest frames; every millisecond it has a message of
-//! priority 7. Its time counts from the moment that was planned, so that a sender that is busy then
-//! does not look quick. A bulk frame went before it if the kernel had not taken it by that moment.
+//! One station floods at priority 0 with the longest frames. Every millisecond it has a message of
+//! priority 7, whose delay counts from the planned moment, so that a sender that is busy then does
+//! not appear fast. A bulk frame counts as sent before it if the kernel had not accepted it by that
+//! moment.
 
 use crate::bare::Bare;
 use crate::host::pin;
@@ -24,22 +25,22 @@ use wire::units::BitRate;
 
 const BULK: u8 = 2;
 const URGENT: u8 = 4;
-/// Urgent messages of a run.
+/// Number of urgent messages in a run.
 const COUNT: u32 = 500;
-/// Between them: no multiple of the time that a bulk frame takes.
+/// Interval between them: no multiple of the time that a bulk frame takes.
 const PERIOD: Duration = Duration::from_micros(1_003);
-/// Bulk messages that wait at the sender at a time.
+/// Number of bulk messages that wait at the sender at a time.
 const WAITING: usize = 50;
 
-/// A port that notes which bulk frames an urgent one found before it.
+/// Port that records which bulk frames were sent before an urgent one.
 struct Noting {
     inner: AfPacket,
-    /// When the kernel had taken each of the last bulk frames.
+    /// Times at which the kernel had accepted each of the last bulk frames.
     taken: VecDeque<Instant>,
     bulk: u64,
-    /// For each urgent frame, how many bulk frames went before it after it was planned.
+    /// For each urgent frame, number of bulk frames sent before it but after its planned time.
     ahead: Vec<usize>,
-    /// For each urgent frame, by its planned time, how many bulk frames went before it at all.
+    /// For each urgent frame, by its planned time, number of all bulk frames sent before it.
     place: BTreeMap<Instant, u64>,
 }
 
@@ -84,7 +85,7 @@ impl Port for Noting {
     }
 }
 
-/// When an urgent frame was planned; `None` for a bulk frame.
+/// Planned time of an urgent frame; `None` for a bulk frame.
 fn planned(frame: &Frame) -> Option<Instant> {
     if frame.len() > 2 * MESSAGE {
         return None;
@@ -93,19 +94,20 @@ fn planned(frame: &Frame) -> Option<Instant> {
     Some(Instant::from_nanos(u64::from_be_bytes(*octets.last_chunk()?)))
 }
 
-/// What the receiver heard.
+/// Data recorded by the receiver.
 #[derive(Default)]
 struct Heard {
     /// Nanoseconds from the planned time to the arrival, by the kernel's stamp.
     delays: Vec<u64>,
-    /// For each urgent frame, by its planned time, how many bulk frames arrived before it at all.
+    /// For each urgent frame, by its planned time, number of all bulk frames that arrived before
+    /// it.
     place: BTreeMap<Instant, u64>,
     bulk: u64,
 }
 
 fn sender() -> Messenger {
     let params = Params::lan();
-    let mut it = Messenger::new(station(0), params).expect("these parameters can be");
+    let mut it = Messenger::new(station(0), params).expect("the parameters are valid");
     for (socket, priority, pending_transmits) in
         [(BULK, Priority::LOWEST, WAITING), (URGENT, Priority::HIGHEST, 8)]
     {
@@ -116,7 +118,7 @@ fn sender() -> Messenger {
     it
 }
 
-/// Sends urgent messages, and bulk where the port is to be saturated, until all have gone.
+/// Sends urgent messages, and bulk if the port is to be saturated, until all have been sent.
 fn send(port: &mut Noting, floods: bool) -> f64 {
     let to = |socket| Address { station: station(1), socket };
     let (mut urgent, mut begun, stop) = (0_u32, None, AtomicBool::new(false));
@@ -140,7 +142,7 @@ fn send(port: &mut Noting, floods: bool) -> f64 {
     let mut station = Programmed::new(sender(), program);
     let begun = clock::now();
     let run = Runner::new().run(&mut station, port, Instant::MAX, &stop, |_, _| Control::Continue);
-    run.expect("the wire lasts");
+    run.expect("the port works");
     (clock::now() - begun).as_secs_f64()
 }
 
@@ -148,7 +150,7 @@ fn hear(port: &mut AfPacket, done: &AtomicBool) -> Heard {
     let mut heard = Heard::default();
     while !done.load(Ordering::Relaxed) {
         let wait = clock::now() + Duration::from_millis(1);
-        let Some(arrival) = port.receive(wait).expect("the wire lasts") else { continue };
+        let Some(arrival) = port.receive(wait).expect("the port works") else { continue };
         match planned(&arrival.frame) {
             Some(planned) => {
                 heard.delays.push((arrival.at - planned).as_nanos() as u64);
@@ -160,7 +162,7 @@ fn hear(port: &mut AfPacket, done: &AtomicBool) -> Heard {
     heard
 }
 
-/// One run: what was heard, what the port noted, and how long it took.
+/// One run: the receiver's data, the port's data, and the duration in seconds.
 fn run(names: &[String; 2], floods: bool) -> (Heard, Noting, f64) {
     let done = AtomicBool::new(false);
     let inner = port(&names[0], station(0), Stamp::User);
@@ -184,7 +186,8 @@ fn run(names: &[String; 2], floods: bool) -> (Heard, Noting, f64) {
     (heard, sending, seconds)
 }
 
-/// The most octets that the kernel holds after it was handed the longest frame, of 10,000 frames.
+/// Maximum number of octets that the kernel holds after it accepted the longest frame, of 10,000
+/// frames.
 fn most_in_the_kernel(names: &[String; 2]) -> i32 {
     let mut bare = Bare::open(&names[0]).expect("the namespace is this program's own");
     let mut frame = crate::ours::frame(station(0), station(1));

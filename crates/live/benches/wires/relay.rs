@@ -1,7 +1,8 @@
-//! A bad path for whatever passes: two wires, and a relay between them that loses frames.
+//! Bad path for any traffic: two wires, and a relay between them that loses frames.
 //!
-//! It is the relay that people use. So class 4 and the kernel's TCP lose the same share of frames in the same
-//! way. Nothing is bound to a processor here and nobody polls, since there are more threads than processors.
+//! This is the relay offered to users. So class 4 and the kernel's TCP lose the same share of
+//! frames in the same way. Threads are not bound to processors here and do not poll, because there
+//! are more threads than processors.
 
 use crate::namespace::{INTERFACE, Namespaces};
 use crate::transport::{Ends, Over, bulk, iperf3, kernel_tcp, offloads_off, policy};
@@ -13,10 +14,10 @@ use stack::fault::{Faults, Plan};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::time::Instant;
 
-/// Octets of a round's bulk data of class 4; a round of TCP lasts two seconds.
+/// Octets of class 4 bulk data in a round; a round of TCP lasts two seconds.
 const OCTETS: u64 = 50_000_000;
 
-/// A relay between the near ends of two wires that loses this share of frames each way.
+/// Relay between the near ends of two wires that loses this share of frames in each direction.
 fn relay(wires: &[Namespaces; 2], loss: f64) -> Relay {
     let place = |namespace: &str| Place {
         interface: INTERFACE.to_owned(),
@@ -66,7 +67,7 @@ fn goodput(wires: &[Namespaces; 2], loss: f64, rounds: usize) {
     let unmeant = total(|way| way.kernel_drops + way.not_sent + way.too_long + way.no_room);
     let share = lost as f64 / received.max(1) as f64 * 100.0;
     println!(
-        "  {:.1} % of frames lost each way; in fact {share:.3} %, of {received}; {unmeant} dropped beside",
+        "  {:.1} % of frames lost each way; in fact {share:.3} %, of {received}; {unmeant} dropped in addition",
         loss * 100.0
     );
     let programs = ["iperf3, kernel TCP", policy(3).0, policy(4).0, policy(6).0];
@@ -76,7 +77,7 @@ fn goodput(wires: &[Namespaces; 2], loss: f64, rounds: usize) {
     }
 }
 
-/// Shows it.
+/// Prints the results.
 pub(crate) fn show(rounds: usize) {
     let (Some(one), Some(two)) = (Namespaces::make(), Namespaces::make()) else { return };
     let wires = [one, two];
@@ -89,7 +90,7 @@ pub(crate) fn show(rounds: usize) {
     let control = std::fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
     let control = control.unwrap_or_default();
     println!("\nbulk data over a relay that loses frames each way, Mbit/s, n = {rounds}");
-    println!("  nobody polls, no real-time scheduling; TCP: {}", control.trim());
+    println!("  no polling, no real-time scheduling; TCP: {}", control.trim());
     for loss in [0.0, 0.001, 0.01, 0.05] {
         goodput(&wires, loss, rounds);
     }

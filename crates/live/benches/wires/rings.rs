@@ -12,7 +12,7 @@ const SLOT: usize = 2_048;
 const SLOTS: usize = 512;
 const BLOCK: usize = 1 << 16;
 const BLOCKS: usize = 16;
-/// Where a frame that is to be sent begins in its slot of a V2 ring.
+/// Offset of an outgoing frame in its slot of a V2 ring.
 const DATA: usize = 32;
 const BATCH: usize = 64;
 
@@ -22,7 +22,7 @@ pub(crate) struct Shared {
     octets: usize,
 }
 
-// SAFETY: the memory belongs to this value alone, on whatever thread it is.
+// SAFETY: the memory belongs to this value alone, on any thread.
 unsafe impl Send for Shared {}
 
 impl Drop for Shared {
@@ -47,7 +47,7 @@ impl Shared {
         Ok(Self { base: base.cast(), octets })
     }
 
-    /// A word of it that both sides write.
+    /// Word that both sides write.
     pub(crate) fn word(&self, offset: usize) -> &AtomicU32 {
         assert!(offset + 4 <= self.octets && offset.is_multiple_of(4));
         // SAFETY: inside the mapping and aligned, as was just checked; atomics may be shared.
@@ -63,7 +63,7 @@ impl Shared {
     }
 }
 
-/// A V2 ring each way.
+/// V2 ring for each direction.
 pub(crate) struct V2 {
     bare: Bare,
     memory: Shared,
@@ -130,7 +130,7 @@ impl Way for V2 {
     }
 }
 
-/// A V3 ring to receive, in blocks that close when they are full or after 1 ms; plain `send`.
+/// V3 ring for receiving, in blocks that close when they are full or after 1 ms; plain `send`.
 pub(crate) struct V3 {
     sending: Bare,
     _receiving: Bare,
@@ -163,7 +163,7 @@ impl Way for V3 {
     }
 
     fn take(&mut self) -> usize {
-        // A block begins with version and offset; then come its status and its count of frames.
+        // A block begins with version and offset, followed by its status and its count of frames.
         let begins = self.block * BLOCK;
         let status = self.memory.word(begins + 8);
         if status.load(Ordering::Acquire) & libc::TP_STATUS_USER == 0 {

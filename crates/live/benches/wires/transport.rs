@@ -1,7 +1,8 @@
-//! Class 4 on the wire beside the kernel's TCP: bulk, round trips, and transfers over a path that loses.
+//! Class 4 on the wire, compared with the kernel's TCP: bulk, round trips, and transfers over a
+//! lossy path.
 //!
-//! Frames have 1,514 octets at the most, and all offloads are off. TCP's bulk is iperf3's; its round trips
-//! are those of two sockets with TCP_NODELAY that poll, as all else here does.
+//! Frames have at most 1,514 octets, and all offloads are off. TCP's bulk is iperf3's; its round
+//! trips are those of two sockets with TCP_NODELAY that poll, like all other programs here.
 
 use crate::bare::{Bare, Batches, Tcp};
 use crate::host::pin;
@@ -27,12 +28,12 @@ use wire::time::Instant;
 
 /// Octets of a TSDU of bulk data.
 const TSDU: usize = 100_000;
-/// Octets of a round's bulk data.
+/// Octets of bulk data in a round.
 const BULK: u64 = 400_000_000;
-/// The largest LLC frame on this wire, without FCS.
+/// Maximum length of an LLC frame on this wire, without FCS.
 const LARGEST_FRAME: usize = 1_514;
 
-/// How class 4 is set for bulk data.
+/// Class 4 parameters for bulk data.
 fn bulk_params() -> Params {
     Params {
         checksum: false,
@@ -48,7 +49,7 @@ fn bulk_params() -> Params {
     }
 }
 
-/// What the ports of two hosts are.
+/// Kind of port at both hosts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Over {
     /// Packet sockets.
@@ -57,12 +58,12 @@ pub(crate) enum Over {
     Xdp,
 }
 
-/// Where two hosts are, and how they run: with processors of their own if they poll.
+/// Location of two hosts, and their way of running: with a processor each if they poll.
 #[derive(Clone, Copy)]
 pub(crate) struct Ends<'a> {
     pub(crate) over: Over,
     pub(crate) names: &'a [String; 2],
-    /// The share of frames that each port loses of those that come in.
+    /// Share of the incoming frames that each port loses.
     pub(crate) loss: f64,
     pub(crate) wait: Wait,
 }
@@ -120,18 +121,18 @@ fn host(of: usize, transport: Params, flows: Vec<Flow>) -> Host {
     Host::new(params, flows)
 }
 
-/// What came of a flow.
+/// Result of a flow.
 pub(crate) struct Run {
     nanos: f64,
-    /// Messages that arrived whole, and in order, with the octets that were sent.
+    /// Messages that arrived whole, in order, with the octets sent.
     delivered: u64,
     damaged: u64,
     sent_again: u64,
-    /// Of requests: how long until each answer.
+    /// For requests: time until each answer.
     answers: Vec<u64>,
 }
 
-/// Carries out one flow from the first station to the second, which checks every octet.
+/// Runs one flow from the first station to the second, which checks every octet.
 fn run(
     ends: &Ends<'_>,
     transport: &Params,
@@ -203,16 +204,16 @@ fn run(
     })
 }
 
-/// Bulk data of so many octets; its goodput in Gbit/s.
+/// Sends `octets` of bulk data; returns the goodput in Gbit/s.
 pub(crate) fn bulk(ends: &Ends<'_>, transport: &Params, octets: u64) -> (f64, Run) {
     let size = TSDU.min(octets as usize);
     let messages = octets / size as u64;
     let run = run(ends, transport, Pattern::Bulk, messages, size);
-    assert_eq!((run.delivered, run.damaged), (messages, 0), "exact, or it does not count");
+    assert_eq!((run.delivered, run.damaged), (messages, 0), "all messages arrived exactly");
     (octets as f64 * 8.0 / run.nanos, run)
 }
 
-/// An iperf3 server, ended when this is dropped.
+/// An iperf3 server, ended on drop.
 pub(crate) struct Server(Child);
 
 impl Drop for Server {
@@ -228,7 +229,7 @@ fn within(namespace: &str) -> Command {
     command
 }
 
-/// Starts one at the second end, `under` a program that says how it is scheduled.
+/// Starts a server at the second end, run `under` a program that sets its scheduling.
 pub(crate) fn iperf3(names: &[String; 2], under: &[&str]) -> Option<Server> {
     let server = [under, &["iperf3", "-s"]].concat();
     let child = within(&names[1]).args(server).stdout(Stdio::null()).spawn().ok()?;
@@ -236,7 +237,7 @@ pub(crate) fn iperf3(names: &[String; 2], under: &[&str]) -> Option<Server> {
     Some(Server(child))
 }
 
-/// What iperf3 received in so many seconds, in Gbit/s.
+/// Data rate received by iperf3 over `seconds`, in Gbit/s.
 pub(crate) fn kernel_tcp(names: &[String; 2], under: &[&str], seconds: u32) -> Option<f64> {
     let seconds = seconds.to_string();
     let client = [under, &["iperf3", "-c", "10.0.0.2", "-t", &seconds, "-f", "m"]].concat();
@@ -256,21 +257,21 @@ pub(crate) fn offloads_off(names: &[String; 2]) -> bool {
     })
 }
 
-/// The most memory this process has had, in MiB (VmHWM).
+/// Peak memory of this process, in MiB (VmHWM).
 fn peak_memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     peak.map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// How iperf3 is run at either end where everybody has a processor of its own.
+/// Scheduling of iperf3 at either end, if each thread has a processor of its own.
 const SCHEDULED: [[&str; 6]; 2] =
     [["taskset", "-c", "0", "chrt", "-f", "50"], ["taskset", "-c", "1", "chrt", "-f", "50"]];
 
 fn rates(names: &[String; 2], rounds: usize) {
     let server = iperf3(names, &SCHEDULED[1]);
     let with_tcp = server.is_some() && kernel_tcp(names, &SCHEDULED[0], 1).is_some();
-    let [ends, beside] = [Ends::polling(names, 0.0), Ends::xdp(names)];
+    let [ends, over_xdp] = [Ends::polling(names, 0.0), Ends::xdp(names)];
     if !with_tcp {
         println!("skipped: iperf3 does not run here");
     }
@@ -287,8 +288,8 @@ fn rates(names: &[String; 2], rounds: usize) {
             &mut || kernel_tcp(names, &SCHEDULED[0], 1).unwrap_or(f64::NAN),
             &mut || bulk(&ends, &bulk_params(), BULK).0,
             &mut || bulk(&ends, &checked, BULK).0,
-            &mut || bulk(&beside, &bulk_params(), BULK).0,
-            &mut || bulk(&beside, &checked, BULK).0,
+            &mut || bulk(&over_xdp, &bulk_params(), BULK).0,
+            &mut || bulk(&over_xdp, &checked, BULK).0,
             &mut || arrived(rate_of(crate::pair(names, Bare::open), frames, &frame)),
             &mut || arrived(rate_of(crate::pair(names, Batches::open), frames, &frame)),
             &mut || arrived(rate_of(crate::pair(names, Xdp::open), frames, &frame)),
@@ -311,9 +312,9 @@ fn rates(names: &[String; 2], rounds: usize) {
     }
 }
 
-/// How long replies took.
+/// Times of the replies.
 fn answers(ends: &Ends<'_>, checksum: bool) -> Vec<u64> {
-    // An AK is a frame of its own, and is sent before the reply.
+    // An AK is a separate frame, and is sent before the reply.
     let params = Params { checksum, acknowledge_every: 16, ..Params::lan() };
     let pattern = Pattern::MaximumRateRequest { reply_octets: 100 };
     run(ends, &params, pattern, ROUND_TRIPS as u64, 100).answers
@@ -332,7 +333,7 @@ pub(crate) fn profile(names: &[String; 2], is_bulk: bool, over: Over) {
 
 fn trips(names: &[String; 2], rounds: usize) {
     let half = |mut times: Vec<u64>| percentile(&mut times, 0.5);
-    let [ends, beside] = [Ends::polling(names, 0.0), Ends::xdp(names)];
+    let [ends, over_xdp] = [Ends::polling(names, 0.0), Ends::xdp(names)];
     let figures = in_turns(
         rounds,
         &mut [
@@ -340,7 +341,7 @@ fn trips(names: &[String; 2], rounds: usize) {
             &mut || half(round_trips(Tcp::pair(names), ROUND_TRIPS)),
             &mut || half(answers(&ends, false)),
             &mut || half(answers(&ends, true)),
-            &mut || half(answers(&beside, false)),
+            &mut || half(answers(&over_xdp, false)),
             &mut || half(round_trips(crate::pair(names, Xdp::open), ROUND_TRIPS)),
         ],
     );
@@ -359,7 +360,7 @@ fn trips(names: &[String; 2], rounds: usize) {
     }
 }
 
-/// What is sent again when, and T1 in milliseconds, or the first T1.
+/// Retransmission policy, and T1 in milliseconds, or its initial value.
 const POLICIES: [(&str, Retransmission, RetransmissionTimer, u64); 7] = [
     ("first, 20 ms", Retransmission::First, RetransmissionTimer::Fixed, 20),
     ("all, 20 ms", Retransmission::All, RetransmissionTimer::Fixed, 20),
@@ -384,11 +385,11 @@ pub(crate) fn policy(place: usize) -> (&'static str, Params) {
 }
 
 fn transfers(names: &[String; 2]) {
-    println!("\ntransfers, with checksum; every octet is compared; loss each way");
+    println!("\ntransfers, with checksum; every octet is compared; loss in each direction");
     let transfer = |name: &str, params: &Params, octets: u64, loss: f64| {
         let (goodput, run) = bulk(&Ends::polling(names, loss), params, octets);
         println!(
-            "  {name:<20} {octets:>13} octets, loss {loss:>5}: exact, {:>8.1} Mbit/s, {} DTs again",
+            "  {name:<20} {octets:>13} octets, loss {loss:>5}: exact, {:>8.1} Mbit/s, {} DTs retransmitted",
             goodput * 1e3,
             run.sent_again
         );
@@ -403,10 +404,10 @@ fn transfers(names: &[String; 2]) {
         transfer(name, &params, 1_000_000_000, 0.0);
         transfer(name, &params, 1_000_000_000, 0.001);
     }
-    println!("  most memory so far: {}", peak_memory());
+    println!("  peak memory so far: {}", peak_memory());
 }
 
-/// Shows all of it.
+/// Prints all results.
 pub(crate) fn show(names: &[String; 2], rounds: usize) {
     if !offloads_off(names) {
         println!("skipped: ethtool cannot turn the offloads off");
@@ -415,7 +416,7 @@ pub(crate) fn show(names: &[String; 2], rounds: usize) {
     trips(names, rounds);
 }
 
-/// Transfers over a path that loses.
+/// Transfers over a lossy path.
 pub(crate) fn show_transfers(names: &[String; 2]) {
     let _ = offloads_off(names);
     transfers(names);

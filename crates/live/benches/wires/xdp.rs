@@ -1,4 +1,4 @@
-//! AF_XDP in copy mode on the generic hook: frames pass by most of the kernel's network stack.
+//! AF_XDP in copy mode on the generic hook: frames bypass most of the kernel's network stack.
 #![expect(unsafe_code, reason = "bpf(2) and the rings exist only as system calls and memory")]
 
 use crate::bare::{check, set};
@@ -25,22 +25,22 @@ const ATTACH_XDP: u32 = 37;
 const GENERIC: u32 = 2;
 
 fn bpf(command: i64, words: &mut [u64; 16]) -> Result<i32, PortError> {
-    // SAFETY: the attributes are as long as announced, zero where they mean nothing, and outlive
-    // the call; what they point to does as well.
+    // SAFETY: the attributes have the stated length, are zero where unused, and outlive the call;
+    // so does the memory they point to.
     checked(unsafe { libc::syscall(libc::SYS_bpf, command, words.as_mut_ptr(), 128) })
 }
 
 fn owned(fd: i32) -> OwnedFd {
-    // SAFETY: the descriptor was just made and belongs to nobody else.
+    // SAFETY: the descriptor was just created and has no other owner.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 
-/// Two words of 32 bits in one of 64, as they lie in memory here.
+/// Two words of 32 bits in one of 64, in memory order.
 const fn two(first: u32, second: u32) -> u64 {
     first as u64 | (second as u64) << 32
 }
 
-/// Sends what arrives on queue 0 to the socket; the program leaves with the returned descriptors.
+/// Redirects frames that arrive on queue 0 to the socket, as long as the returned descriptors live.
 fn attach(socket: &OwnedFd, index: u32) -> Result<[OwnedFd; 3], PortError> {
     let mut words = [0; 16];
     (words[0], words[1]) = (two(MAP_OF_SOCKETS, 4), two(4, 1));
@@ -53,7 +53,7 @@ fn attach(socket: &OwnedFd, index: u32) -> Result<[OwnedFd; 3], PortError> {
     let step = |code: u64, registers: u64, offset: u64, value: i32| {
         code | registers << 8 | offset << 16 | u64::from(value as u32) << 32
     };
-    // r2 = queue; r1 = map; r3 = pass on what is for no socket; redirect; return.
+    // r2 = queue; r1 = map; r3 = pass on frames without a socket; redirect; return.
     let program = [
         step(0x61, 0x12, 16, 0),
         step(0x18, 0x11, 0, map.as_raw_fd()),
@@ -73,7 +73,7 @@ fn attach(socket: &OwnedFd, index: u32) -> Result<[OwnedFd; 3], PortError> {
     Ok([map, program, link])
 }
 
-/// One of the four rings: producer, consumer and entries, wherever they lie.
+/// One of the four rings, by the offsets of its producer, consumer and entries.
 struct Ring {
     memory: Shared,
     producer: usize,
@@ -115,7 +115,7 @@ impl Ring {
     }
 }
 
-/// A socket beside most of the network stack.
+/// Socket that bypasses most of the network stack.
 pub(crate) struct Xdp {
     fd: OwnedFd,
     _attached: [OwnedFd; 3],
@@ -212,7 +212,7 @@ fn bind(fd: &OwnedFd, index: u32) -> Result<(), PortError> {
 impl Way for Xdp {
     fn put(&mut self, frame: &[u8]) {
         let number = self.sending.read(self.sending.producer);
-        // As many may be under way as there are chunks to send from.
+        // The number under way is limited by the chunks to send from.
         while number - self.completed.read(self.completed.consumer) >= RING {
             let done = self.completed.read(self.completed.producer);
             self.completed.set(self.completed.consumer, done);

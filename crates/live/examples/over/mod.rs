@@ -1,7 +1,7 @@
-//! Runs the examples' programs: the same text over whatever the command line names.
+//! Runs the examples' programs, unchanged, over the network named on the command line.
 //!
-//! `cargo run -p tidewire-live --example acknowledged` runs within the process; behind `--` may
-//! stand `udp`, `simulated`, or `ethernet INTERFACE HERE THERE` with two network namespaces, the
+//! `cargo run -p tidewire-live --example acknowledged` runs within the process. After `--` may
+//! follow `udp`, `simulated`, or `ethernet INTERFACE HERE THERE` with two network namespaces, the
 //! first station in one and the others in the other.
 
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -18,12 +18,12 @@ use stack::messaging::{Address, Params};
 use stack::profile::{Messenger, Programmed};
 use wire::{addr::Mac, time::Instant, units::BitRate};
 
-/// What a station does: called once at the start and after everything that happens to it; says when
-/// it wants to be called at the latest.
+/// A station's program, called once at the start and after every event; returns the latest time of
+/// the next call.
 pub(crate) type Program = Box<dyn FnMut(&mut Messenger, Instant) -> Option<Instant> + Send>;
-/// The group to which every station belongs.
+/// Group to which every station belongs.
 pub(crate) const GROUP: Mac = Mac([0x03, 0, 0, 0, 0, 0x07]);
-/// An end if something is wrong.
+/// Time limit in case of an error.
 const MOST: Duration = Duration::from_secs(20);
 static DONE: AtomicBool = AtomicBool::new(false);
 
@@ -32,12 +32,12 @@ pub(crate) fn done() {
     DONE.store(true, Ordering::Relaxed);
 }
 
-/// A socket of one of the stations, which are numbered from 1.
+/// Socket of one of the stations, which are numbered from 1.
 pub(crate) const fn at(station: u32, socket: u8) -> Address {
     Address { station: Mac::local(station), socket }
 }
 
-/// Runs the programs, each on its station, until one is done.
+/// Runs the programs, each on its station, until one calls [`done`].
 pub(crate) fn run(programs: Vec<Program>) {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
@@ -59,20 +59,20 @@ pub(crate) fn run(programs: Vec<Program>) {
                     (clock::now() + MOST, |_: &mut _, _| live::runner::Control::Continue);
                 Runner::new()
                     .run(&mut station, &mut *port, until, &DONE, go_on)
-                    .expect("a port lasts");
+                    .expect("the port works");
             });
         }
     });
 }
 
-/// The program, which has nothing to do once the example is done.
+/// Wraps a program so that it does nothing once the example is done.
 fn until_done(mut program: Program) -> Program {
     let is_done = || DONE.load(Ordering::Relaxed);
     Box::new(move |it, now| if is_done() { None } else { program(it, now) })
 }
 
 fn messenger(station: Mac) -> Messenger {
-    Messenger::new(station, Params::lan()).expect("the parameters for a LAN can be")
+    Messenger::new(station, Params::lan()).expect("the parameters are valid")
 }
 
 fn stations(count: usize) -> impl Iterator<Item = Mac> {
@@ -84,12 +84,13 @@ fn simulate(programs: Vec<Program>) {
     let medium = IdealParams { rate, propagation: Duration::ZERO, framing, queue_frames: 100 };
     let stations = stations(programs.len()).zip(programs);
     let stations = stations.map(|(station, program)| Programmed::new(messenger(station), program));
-    let mut world = World::new(Ideal::new(medium), stations.collect()).expect("a wire has room");
+    let mut world = World::new(Ideal::new(medium), stations.collect())
+        .expect("the medium has places for all stations");
     let step = Duration::from_millis(1);
     let mut now = Instant::ZERO;
     while !DONE.load(Ordering::Relaxed) && now < Instant::ZERO + MOST {
         now += step;
-        world.run(now, |_| {}).expect("time goes on");
+        world.run(now, |_| {}).expect("time advances");
     }
 }
 
@@ -98,7 +99,7 @@ fn in_process(count: usize) -> Vec<Box<dyn Port>> {
     stations(count).map(|station| Box::new(hub.port(station)) as Box<dyn Port>).collect()
 }
 
-/// Each knows the sockets of all others.
+/// Ports that each have the sockets of all others as static entries.
 fn udp(count: usize) -> Result<Vec<Box<dyn Port>>, PortError> {
     let free = |_| std::net::UdpSocket::bind("127.0.0.1:0")?.local_addr();
     let addresses: Result<Vec<_>, std::io::Error> = (0..count).map(free).collect();

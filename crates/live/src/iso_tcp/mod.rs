@@ -6,10 +6,11 @@
 //!   N-DISCONNECT   what waits is written, FIN; then the peer's FIN is awaited, two seconds at most
 //! ```
 //!
-//! A thread drives one station over all of its connections. Queues are bounded on both sides: what the
-//! kernel does not take stays in the machine, which is told what it takes; what the station has no room
-//! for is not read, and TCP holds up the peer. A peer that closes its end is still sent what waits for
-//! it. Not modelled: faults (TCP would mend them unseen), and times on the wire.
+//! A thread drives one station over all of its connections. Queues are bounded in both directions.
+//! TPDUs that the kernel does not accept stay in the machine, which is notified of those accepted.
+//! Octets that the station has no room for are not read, and TCP holds up the peer. A peer that has
+//! closed its end still receives the waiting TPDUs. Not modelled: faults (TCP would repair them
+//! unseen), and transmission time.
 
 mod stream;
 
@@ -31,44 +32,47 @@ use stream::{Came, Phase, Stream};
 use wire::rendezvous::Limits;
 use wire::time::Instant;
 
-/// How long the loop may not look at its stop flag.
+/// Maximum time between two checks of the stop flag.
 const STOP_LATENCY: Duration = Duration::from_millis(20);
-/// How long the peer's FIN is awaited after ours, and what waits is written for one who sent his.
+/// Time for which the peer's FIN is awaited after ours, and waiting TPDUs are written to a peer
+/// that sent its own.
 const LINGER: Duration = Duration::from_secs(2);
-/// Connections taken, and packets handed on from one connection, at one wake-up.
+/// Maximum number of connections accepted, and of packets passed on from one connection, at one
+/// wake-up.
 const BATCH: usize = 64;
-/// A bucket holds what comes together in this share of a second.
+/// A bucket holds the tokens of this fraction of a second.
 const BURSTS_PER_SECOND: u64 = 10;
-/// How long to wait after a connection could not be taken.
+/// Delay after a connection could not be accepted.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
-/// How network connections are made and taken.
+/// Parameters of network connections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IsoTcpParams {
-    /// Where connections are taken; port 0 leaves the choice to the system. Nowhere without one.
+    /// Address on which connections are accepted; port 0 lets the system choose. `None` to accept
+    /// none.
     pub listen: Option<SocketAddr>,
-    /// Whom the station's own calls go to.
+    /// Destination of the station's own connections.
     pub remote: Option<SocketAddr>,
 }
 
-/// What was done so far.
+/// Counters so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
-    /// Packets that went out.
+    /// Packets sent.
     pub sent: u64,
-    /// Packets that came in.
+    /// Packets received.
     pub received: u64,
-    /// Connections that came in and were not taken.
+    /// Incoming connections that were not accepted.
     pub refused: u64,
-    /// Connections given up since what came in was no TPKT.
+    /// Connections closed because the received octets were no TPKT.
     pub malformed: u64,
-    /// Connections that broke, a reset by the peer among them.
+    /// Connections that broke, including resets by the peer.
     pub broken: u64,
-    /// Connections that the peer ended within a packet.
+    /// Connections that the peer closed within a packet.
     pub cut: u64,
 }
 
-/// Pace agreed on: packets and bits in a second.
+/// Agreed rate limits: packets and bits per second.
 #[derive(Clone, Debug)]
 struct Pace {
     packets: Bucket,
@@ -104,17 +108,17 @@ pub struct IsoTcp {
     address: Option<SocketAddr>,
     streams: BTreeMap<Line, Stream>,
     pace: Option<Pace>,
-    /// Until when no connection is taken, since the system had no descriptor for the last one.
+    /// Time until which no connection is accepted, because the last attempt failed.
     accepts_from: Instant,
     scratch: Vec<u8>,
     counts: Counts,
 }
 
 impl IsoTcp {
-    /// Begins to listen, where that is wanted.
+    /// Starts to listen, if `params` name an address.
     ///
     /// # Errors
-    /// What the system said.
+    /// The system's error.
     pub fn open(params: IsoTcpParams) -> Result<Self, PortError> {
         let listener = match params.listen {
             Some(address) => {
@@ -138,36 +142,39 @@ impl IsoTcp {
         })
     }
 
-    /// Where connections are taken, with the port that the system chose.
+    /// Address on which connections are accepted, with the port that the system chose.
     #[must_use]
     pub const fn address(&self) -> Option<SocketAddr> {
         self.address
     }
 
-    /// What was done so far.
+    /// Counters so far.
     #[must_use]
     pub const fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// Whether both ends are on this host.
+    /// Returns whether both ends are on this host.
     #[must_use]
     pub fn is_within_host(&self) -> bool {
         let mut ends = self.address.iter().chain(&self.params.remote);
         ends.all(|address| address.ip().is_loopback())
     }
 
-    /// Keeps what is sent below this, but for what controls the instrument; `None` for no bound.
+    /// Limits the sending rate of all connections but those of the control session; `None` for no
+    /// limit.
     pub fn limit(&mut self, limits: Option<Limits>) {
         self.pace = limits.map(|limits| Pace::new(clock::now(), limits));
     }
 
-    /// Drives `user` until `until`, until `stop` is set, or until `on_wake` has enough.
+    /// Drives `user` until `until`, until `stop` is set, or until `on_wake` returns
+    /// [`Control::Stop`].
     ///
-    /// `on_wake` is called once at the start and after each wake-up. May be called again to go on.
+    /// `on_wake` is called once at the start and after each wake-up. May be called again to
+    /// continue.
     ///
     /// # Errors
-    /// What the system said of waiting or listening; what befalls a connection is told its station.
+    /// System errors in waiting or listening. Failures of a connection are reported to its station.
     pub fn run<U: NetworkUser>(
         &mut self,
         user: &mut U,
@@ -202,7 +209,8 @@ impl IsoTcp {
 
     // ---- out ------------------------------------------------------------------------------------
 
-    /// Carries out what the station wants, and writes what may go; when more may.
+    /// Carries out the station's requests and writes as much as allowed; returns the time at which
+    /// more may be written.
     fn serve<U: NetworkUser>(&mut self, user: &mut U) -> Instant {
         let mut due = Instant::MAX;
         loop {
@@ -233,7 +241,7 @@ impl IsoTcp {
                     Some(_) => self.lose(user, line),
                     None => {}
                 },
-                // The network says that, and nobody to it.
+                // A confirmation by the network; the user never sends it.
                 Network::Taken { .. } => {}
             }
         }
@@ -258,14 +266,15 @@ impl IsoTcp {
         }
     }
 
-    /// Forgets a connection, and tells its station.
+    /// Removes a connection and reports its end to the station.
     fn lose<U: NetworkUser>(&mut self, user: &mut U, line: Line) {
         if self.streams.remove(&line).is_some() {
             user.receive(clock::now(), line, Network::Disconnect);
         }
     }
 
-    /// Writes what may go on one connection; whether that changed anything, and when more may go.
+    /// Writes as much as allowed on one connection; returns whether anything changed, and the time
+    /// at which more may be written.
     fn write<U: NetworkUser>(&mut self, user: &mut U, line: Line) -> (bool, Instant) {
         let Some(stream) = self.streams.get_mut(&line) else { return (false, Instant::MAX) };
         let (now, expires) = (clock::now(), stream.expires());
@@ -304,7 +313,7 @@ impl IsoTcp {
         }
     }
 
-    /// Where everything is written: closes our end if the station or the peer wants an end.
+    /// If all is written, closes our end if the station or the peer has ended the connection.
     fn close<U: NetworkUser>(&mut self, user: &mut U, line: Line) -> bool {
         let Some(stream) = self.streams.get_mut(&line) else { return false };
         let is_over = match stream.phase {
@@ -334,7 +343,8 @@ impl IsoTcp {
             return Ok(());
         }
         let mut interests = Vec::with_capacity(self.streams.len() + 1);
-        // A connection that cannot be taken stays ready: looking at it would make the wait a loop.
+        // A pending connection that cannot be accepted keeps the listener ready: waiting on it
+        // would busy-loop.
         let is_taking = self.accepts_from <= clock::now();
         let until = if is_taking { until } else { until.min(self.accepts_from) };
         if let Some(listener) = self.listener.as_ref().filter(|_| is_taking) {
@@ -342,7 +352,8 @@ impl IsoTcp {
         }
         for (line, stream) in &self.streams {
             let is_held = self.pace.is_some() && !user.is_control(*line);
-            // What is held up by the pace is written when its time comes, not when there is room.
+            // Packets held up by the limits are written when their time comes, not when the socket
+            // has room.
             let write = stream.phase == Phase::Connecting
                 || stream.has_waiting() && !(is_held && stream.next_packet().is_some());
             let read = match stream.phase {
@@ -366,7 +377,8 @@ impl IsoTcp {
             let socket = match listener.accept() {
                 Ok((socket, _)) => socket,
                 Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => break,
-                // One that was given up before it was taken, or no descriptor left: it is not ours.
+                // The connection was aborted before it was accepted, or no descriptor is left: not
+                // an error of ours.
                 Err(_) => {
                     self.counts.refused += 1;
                     self.accepts_from = clock::now() + BACK_OFF;

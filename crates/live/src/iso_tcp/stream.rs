@@ -1,4 +1,4 @@
-//! One TCP connection with TPKT on it, and the bounded queues at both of its ends.
+//! TCP connection with TPKT on it, and the bounded queues at both of its ends.
 
 use bytes::Bytes;
 use stack::station::Frame;
@@ -9,26 +9,26 @@ use wire::read::Malformed;
 use wire::time::Instant;
 use wire::tpkt::{HEADER_OCTETS, Header, Reassembler};
 
-/// Packets that are handed to the kernel in one call.
+/// Maximum number of packets handed to the kernel in one call.
 const GATHERED: usize = 16;
 
-/// How far a TCP connection is.
+/// State of a TCP connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
-    /// It is being made.
+    /// Being established.
     Connecting,
-    /// Octets pass both ways.
+    /// Open in both directions.
     Open,
-    /// What waits is sent; then our end is closed, and the peer's is awaited until then.
+    /// Closing: waiting packets are sent, our end is closed, and the peer's end is awaited.
     Closing {
-        /// When the wait is over.
+        /// End of the wait.
         until: Instant,
-        /// Whether our end is closed.
+        /// True once our end is closed.
         is_shut: bool,
     },
 }
 
-/// A packet on its way out.
+/// Packet to be sent.
 #[derive(Debug)]
 struct Waiting {
     header: [u8; HEADER_OCTETS],
@@ -42,7 +42,7 @@ impl Waiting {
         HEADER_OCTETS + self.tpdu.len()
     }
 
-    /// What is still to be written.
+    /// Parts still to be written.
     fn parts(&self) -> [&[u8]; 3] {
         let mut skip = self.written;
         [&self.header[..], self.tpdu.head(), self.tpdu.payload()].map(|part| {
@@ -53,25 +53,25 @@ impl Waiting {
     }
 }
 
-/// What came of reading.
+/// Result of reading.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Came {
-    /// Octets, or nothing just now.
+    /// Number of octets read; 0 if none are available.
     Octets(usize),
     /// The peer has closed its end.
     End,
-    /// The connection broke: a reset, say.
+    /// The connection broke, for example by a reset.
     Broke,
 }
 
-/// One TCP connection.
+/// TCP connection.
 #[derive(Debug)]
 pub(super) struct Stream {
     pub(super) socket: TcpStream,
     pub(super) phase: Phase,
-    /// Until when what waits is still written, once the peer has closed its end.
+    /// Set once the peer has closed its end: time until which waiting packets are still written.
     pub(super) ended: Option<Instant>,
-    /// Whether TPDUs that have come whole were not handed on yet.
+    /// True while complete TPDUs have not been passed on yet.
     pub(super) is_behind: bool,
     reassembler: Reassembler,
     waiting: VecDeque<Waiting>,
@@ -80,21 +80,21 @@ pub(super) struct Stream {
 impl Stream {
     pub(super) fn new(socket: TcpStream, phase: Phase) -> io::Result<Self> {
         socket.set_nonblocking(true)?;
-        // Each TPDU goes when it is handed over: nothing else is measured.
+        // Each TPDU is sent when it is handed over; otherwise delays by TCP would be measured.
         socket.set_nodelay(true)?;
         let reassembler = Reassembler::new();
         let waiting = VecDeque::new();
         Ok(Self { socket, phase, ended: None, is_behind: false, reassembler, waiting })
     }
 
-    /// Puts a TPDU in the queue; `false` for one that no packet carries.
+    /// Queues a TPDU; returns `false` if it is too long for a packet.
     pub(super) fn push(&mut self, tpdu: Frame) -> bool {
         let Some(header) = Header::of_tpdu(tpdu.len()) else { return false };
         self.waiting.push_back(Waiting { header: header.encode(), tpdu, written: 0 });
         true
     }
 
-    /// When it is given up, whatever waits.
+    /// Time at which the connection is dropped, whatever is still waiting.
     pub(super) fn expires(&self) -> Instant {
         let closing = match self.phase {
             Phase::Closing { until, .. } => until,
@@ -103,17 +103,18 @@ impl Stream {
         self.ended.map_or(closing, |until| until.min(closing))
     }
 
-    /// Whether packets wait to be written.
+    /// Returns whether packets wait to be written.
     pub(super) fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Octets of the packet that is written next, if its turn has not begun.
+    /// Octets of the next packet, if none of it is written yet.
     pub(super) fn next_packet(&self) -> Option<usize> {
         self.waiting.front().filter(|front| front.written == 0).map(Waiting::octets)
     }
 
-    /// Writes up to `most` packets; the octets of TPDUs that are now with the kernel whole.
+    /// Writes up to `most` packets; returns the lengths of the TPDUs that the kernel now has
+    /// completely.
     pub(super) fn write(&mut self, most: usize) -> io::Result<Vec<usize>> {
         let mut parts = Vec::with_capacity(3 * GATHERED);
         for waiting in self.waiting.iter().take(most.min(GATHERED)) {
@@ -139,12 +140,12 @@ impl Stream {
         Ok(taken)
     }
 
-    /// Whether there is room for more octets from the peer.
+    /// Returns whether there is room for more octets from the peer.
     pub(super) fn has_room(&self) -> bool {
         self.reassembler.room() > 0
     }
 
-    /// Reads what there is, as far as there is room.
+    /// Reads the available octets, as far as there is room.
     pub(super) fn read(&mut self, scratch: &mut [u8]) -> Came {
         let room = self.reassembler.room().min(scratch.len());
         let (scratch, _) = scratch.split_at_mut(room);
@@ -159,7 +160,7 @@ impl Stream {
         }
     }
 
-    /// Reads and throws away what there is.
+    /// Reads and discards the available octets.
     pub(super) fn discard(&mut self, scratch: &mut [u8]) -> Came {
         match (&self.socket).read(scratch) {
             Ok(0) => Came::End,
@@ -169,19 +170,19 @@ impl Stream {
         }
     }
 
-    /// The next TPDU that has come whole.
+    /// Takes the next complete TPDU.
     pub(super) fn take_tpdu(&mut self) -> Result<Option<Bytes>, Malformed> {
         self.reassembler.take_tpdu()
     }
 
-    /// Whether the stream ended within a packet.
+    /// Returns whether the stream ended within a packet.
     pub(super) fn is_cut(&self) -> bool {
         self.reassembler.held_octets() > 0
     }
 
-    /// Tells the peer that no more will come.
+    /// Closes our end of the connection.
     pub(super) fn shut(&self) {
-        // Where that fails the connection is gone already, and reading says so.
+        // On failure the connection is already gone, which reading reports.
         let _ = self.socket.shutdown(Shutdown::Write);
     }
 }

@@ -1,12 +1,14 @@
-//! A station on a LAN interface: whole 802.3 frames through a raw socket of Linux.
+//! Station on a LAN interface: whole 802.3 frames through a raw socket of Linux.
 //!
-//! Frames of VLANs never reach the port, nor does the host's own IP traffic: a filter in the kernel
-//! passes over them. A station with the interface's own address has a socket bound to the protocol of
-//! LLC frames, which costs a third less than one bound to all protocols, for which each frame is cloned.
-//! It gets nothing from an interface that belongs to a bridge or a bond, which take each frame before.
-//! A port that polls finds its frames in memory shared with the kernel, where frames are of usual length
-//! and need no stamp of the kernel's: an empty look then costs no call, and a frame arrives 1 us earlier.
-//! Frames are padded to 60 octets here; the FCS is the interface's.
+//! A filter in the kernel skips frames of VLANs and the host's own IP traffic. A station with the
+//! interface's own address has a socket bound to the protocol of LLC frames. This costs a third
+//! less than a socket bound to all protocols, for which each frame is cloned. Such a socket
+//! receives nothing from an interface that belongs to a bridge or a bond, which take each frame
+//! before.
+//!
+//! A port that polls reads its frames from memory shared with the kernel, if frames are of normal
+//! length and need no kernel stamp. An empty poll then costs no call, and a frame arrives 1 us
+//! earlier. Frames are padded to 60 octets here; the FCS is added by the interface.
 
 use super::{Arrival, Counts, MOST_PASSED_OVER, Port, PortError, Stamp, Wait};
 use crate::clock::{self, Converter};
@@ -22,46 +24,48 @@ use wire::addr::Mac;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// The shortest frame without FCS (ISO 8802-3: 64 octets with it).
+/// Minimum frame length without FCS (ISO 8802-3: 64 octets with it).
 const SHORTEST_FRAME: usize = 60;
-/// Frames up to this length, which all of a usual LAN have, are put together before they are handed over.
+/// Maximum length of frames that are copied together before they are handed over; all frames of a
+/// normal LAN are shorter.
 const LONGEST_JOINED: usize = 1_536;
-/// Frames handed over in one call.
+/// Maximum number of frames handed over in one call.
 const BATCH: usize = socket::BATCH;
 /// Octets of a MAC header.
 const MAC_HEADER: usize = 14;
-/// The largest length field; beyond it stand types.
+/// Largest length field; higher values are types.
 const LARGEST_LENGTH: u16 = 1_500;
-/// What the kernel may keep for this port while its thread is busy.
+/// Kernel buffer for this port while its thread is busy, in octets.
 const RECEIVE_BUFFER_OCTETS: i32 = 4 << 20;
-/// After how many looks in vain at shared memory the kernel is asked how the interface is: some 50 us.
+/// Number of empty polls of shared memory, some 50 us, after which the interface's state is
+/// queried.
 const LOOKS_PER_CALL: u64 = 1_024;
-/// How long a send waits for room in the interface's queue: eight of the longest frames at 10
+/// Time for which a send waits for room in the interface's queue: eight of the longest frames at 10
 /// Mbit/s.
 const WAIT_FOR_ROOM: Duration = Duration::from_millis(10);
 
-/// How a raw port is opened.
+/// Parameters of a raw port.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AfPacketParams {
-    /// The interface's name.
+    /// Interface name.
     pub interface: String,
-    /// The network namespace it is in, as `ip netns` names it; the process's own without one.
+    /// Network namespace of the interface, as named by `ip netns`; `None` for that of the process.
     pub namespace: Option<String>,
-    /// The station's address; the interface's own without one.
+    /// Station address; `None` for that of the interface.
     pub station: Option<Mac>,
-    /// Groups the station belongs to, beside that of all stations.
+    /// Groups the station belongs to, in addition to the broadcast group.
     pub groups: Vec<Mac>,
-    /// How the thread waits.
+    /// Method of waiting.
     pub wait: Wait,
-    /// Who tells when frames arrive. The kernel's stamp is earlier by the wake-up, but is taken of
-    /// every frame that this host receives, and is handed over in a call that takes longer.
+    /// Source of arrival times. The kernel's stamp is earlier by the wake-up, but the kernel then
+    /// stamps every frame that this host receives, and delivers it by a slower call.
     pub stamp: Stamp,
 }
 
-/// A station's port on a LAN interface.
+/// Station's port on a LAN interface.
 #[derive(Debug)]
 pub struct AfPacket {
-    /// What it polls; `None` where it is handed frames by calls.
+    /// Ring that it polls; `None` if it receives by calls.
     slots: Option<Slots>,
     socket: Socket,
     interface: Interface,
@@ -70,18 +74,19 @@ pub struct AfPacket {
     converter: Converter,
     stamp: Stamp,
     counts: Counts,
-    /// Frames the kernel dropped, as far as it was asked.
+    /// Frames dropped by the kernel up to the last query.
     overrun: Cell<u64>,
     buffer: Vec<u8>,
-    /// Where frames are put together. It lasts, since one that is made for each frame has to be cleared.
+    /// Buffers in which frames are assembled, kept because a buffer per frame would have to be
+    /// cleared each time.
     outgoing: Box<[[u8; LONGEST_JOINED]; BATCH]>,
 }
 
-/// What the kernel had.
+/// Frame taken from the kernel.
 struct Taken {
     /// The frame, if it is for this station.
     frame: Option<Frame>,
-    /// Whether it was longer than there is room for.
+    /// True if it was longer than the buffer.
     is_cut: bool,
     wall_nanos: Option<u64>,
 }
@@ -91,7 +96,7 @@ impl AfPacket {
     ///
     /// # Errors
     /// [`PortError::NoSuchInterface`], [`PortError::NoSuchNamespace`], [`PortError::Down`],
-    /// [`PortError::NotPermitted`] where CAP_NET_RAW is missing, or what the system said.
+    /// [`PortError::NotPermitted`] if CAP_NET_RAW is missing, or the system's error.
     pub fn open(params: &AfPacketParams) -> Result<Self, PortError> {
         let (interface, socket) = raw_socket(&params.interface, params.namespace.as_deref())?;
         let station = params.station.unwrap_or(interface.mac);
@@ -112,23 +117,24 @@ impl AfPacket {
         Ok(port)
     }
 
-    /// Everything is set before the socket is bound: until then it hears nothing.
+    /// Sets all options before the socket is bound; until then it receives nothing.
     fn prepare(&mut self, groups: &[Mac]) -> io::Result<()> {
         let (socket, index) = (&self.socket, self.interface.index);
         let is_usual = self.interface.mtu + MAC_HEADER <= slots::LONGEST_FRAME;
         if self.wait == Wait::Spin && self.stamp == Stamp::User && is_usual {
-            // A host that has no memory for it hands frames over by calls.
+            // Without memory for a ring, frames are received by calls.
             self.slots = Slots::of(socket).ok();
         }
-        // Never asked for and taken back: the kernel would go on stamping until the socket is closed.
+        // Not enabled and disabled again: the kernel would continue to stamp until the socket is
+        // closed.
         if self.stamp == Stamp::Kernel {
             socket.stamp()?;
         }
         socket.wait_for_room(WAIT_FOR_ROOM)?;
         socket.room_for_receiving(RECEIVE_BUFFER_OCTETS)?;
         socket.set(libc::SOL_PACKET, libc::PACKET_IGNORE_OUTGOING, 1_i32)?;
-        // Past the queueing discipline a frame goes straight to the driver, and nothing reorders
-        // it.
+        // Without the queueing discipline a frame goes straight to the driver, and is not
+        // reordered.
         socket.set(libc::SOL_PACKET, libc::PACKET_QDISC_BYPASS, 1_i32)?;
         if self.station != self.interface.mac && self.interface.kind != Kind::Loopback {
             socket.join(index, libc::PACKET_MR_UNICAST, self.station)?;
@@ -144,7 +150,7 @@ impl AfPacket {
         socket.bind_interface(index, libc::ETH_P_ALL as u16)
     }
 
-    /// The interface, as it was when the port was opened.
+    /// Interface, as it was when the port was opened.
     #[must_use]
     pub const fn interface(&self) -> &Interface {
         &self.interface
@@ -158,8 +164,8 @@ impl AfPacket {
         }
     }
 
-    /// Hands a frame to the kernel: a usual one in one piece, since the kernel takes longer to read
-    /// a list of pieces than this process to copy them.
+    /// Hands a frame to the kernel. A frame of normal length is copied into one part, because the
+    /// kernel takes longer to read a list of parts than this process to copy them.
     fn hand_over(&mut self, frame: &Frame) -> io::Result<()> {
         let Some(whole) = joined(frame, &mut self.outgoing[0]) else {
             let parts = [IoSlice::new(frame.head()), IoSlice::new(frame.payload())];
@@ -168,7 +174,7 @@ impl AfPacket {
         self.socket.send_whole(whole)
     }
 
-    /// Hands the kernel as many of these frames as it takes in one call; how many it took.
+    /// Hands the kernel as many of these frames as it takes in one call; returns their number.
     fn hand_over_several(&mut self, frames: &[Frame]) -> usize {
         let mut batch = [IoSlice::new(&[]); BATCH];
         let limit = self.interface.mtu + MAC_HEADER;
@@ -181,7 +187,7 @@ impl AfPacket {
         self.socket.send_several(batch.get(..count).unwrap_or_default())
     }
 
-    /// What became of a frame that the kernel was handed.
+    /// Outcome of a frame that was handed to the kernel.
     fn outcome(&mut self, handed: io::Result<()>) -> Result<Transmission, PortError> {
         match handed {
             Ok(()) => {
@@ -199,7 +205,7 @@ impl AfPacket {
         }
     }
 
-    /// The next frame that the kernel has, or `None` once the time is over.
+    /// Takes the kernel's next frame; `None` once the time is over.
     fn next(&mut self, until: Instant) -> Result<Option<Taken>, PortError> {
         let Self { slots, socket, station, .. } = self;
         let taken = match slots {
@@ -209,7 +215,7 @@ impl AfPacket {
         taken.map_err(|error| self.failed("receive a frame")(error))
     }
 
-    /// The same by calls of the kernel, through the buffer.
+    /// Takes the next frame by a system call, through the buffer.
     fn next_by_call(&mut self, until: Instant) -> io::Result<Option<Taken>> {
         let Self { socket, buffer, wait, station, .. } = self;
         let room = buffer.len();
@@ -231,7 +237,7 @@ impl AfPacket {
     }
 }
 
-/// The next frame in memory shared with the kernel, or `None` once the time is over.
+/// Takes the next frame from memory shared with the kernel; `None` once the time is over.
 fn next_in(
     slots: &mut Slots,
     socket: &Socket,
@@ -247,7 +253,7 @@ fn next_in(
         if taken.is_some() {
             return Ok(taken);
         }
-        // Memory does not tell that the interface is down.
+        // Shared memory does not show that the interface is down.
         if slots.in_vain().is_multiple_of(LOOKS_PER_CALL) {
             socket.error()?;
         }
@@ -258,20 +264,20 @@ fn next_in(
     }
 }
 
-/// The frame of these octets, if it is for this station.
+/// Returns the frame of these octets if it is for this station.
 ///
-/// A veth end, and any interface in promiscuous mode, passes on what is for others as well.
+/// A veth end, like any interface in promiscuous mode, also delivers frames for other stations.
 fn accepted(station: Mac, octets: &[u8]) -> Option<Frame> {
     let (to, rest) = octets.split_first_chunk::<6>()?;
     let (from, rest) = rest.split_first_chunk::<6>()?;
     let is_meant = *to == station.0 || Mac(*to).is_group();
     let is_own = *from == station.0;
-    // For the kernel, all that is less than a type is a length.
+    // The kernel treats every value below the smallest type as a length.
     let has_length = u16::from_be_bytes(*rest.first_chunk()?) <= LARGEST_LENGTH;
     (is_meant && has_length && !is_own).then(|| Frame::new(Bytes::copy_from_slice(octets)))
 }
 
-/// A frame in one piece, filled up to the shortest there is; `None` where it is longer than the room.
+/// Copies a frame into one part, padded to the minimum length; `None` if it is longer than `room`.
 fn joined<'a>(frame: &Frame, room: &'a mut [u8; LONGEST_JOINED]) -> Option<&'a [u8]> {
     let octets = frame.copy_to(room)?;
     if let Some(pad) = room.get_mut(octets..SHORTEST_FRAME) {
@@ -280,10 +286,10 @@ fn joined<'a>(frame: &Frame, room: &'a mut [u8; LONGEST_JOINED]) -> Option<&'a [
     room.get(..octets.max(SHORTEST_FRAME))
 }
 
-/// Classic BPF that keeps a frame whole unless the kernel takes it for another host's.
+/// Classic BPF that keeps a whole frame unless the kernel classifies it as another host's.
 ///
-/// So it does with frames of VLANs that it has no interface for; by the time such a socket's filter is
-/// run their tags are gone. A tag of VLAN 0 is no more than a priority (IEEE 802.1Q).
+/// That includes frames of VLANs that the kernel has no interface for; their tags are gone by the
+/// time such a socket's filter runs. A tag of VLAN 0 is only a priority (IEEE 802.1Q).
 fn not_of_others() -> [libc::sock_filter; 4] {
     const LOAD_WORD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
     const IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
@@ -298,9 +304,9 @@ fn not_of_others() -> [libc::sock_filter; 4] {
     ]
 }
 
-/// Classic BPF that keeps a frame whole if it has a length field and belongs to no VLAN.
+/// Classic BPF that keeps a whole frame if it has a length field and belongs to no VLAN.
 ///
-/// A tag of VLAN 0 is no more than a priority (IEEE 802.1Q); the kernel has taken it out as well.
+/// A tag of VLAN 0 is only a priority (IEEE 802.1Q); the kernel has removed it as well.
 fn plain_llc() -> [libc::sock_filter; 7] {
     const LOAD_HALF: u32 = libc::BPF_LD | libc::BPF_H | libc::BPF_ABS;
     const LOAD_WORD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
@@ -353,7 +359,7 @@ impl Port for AfPacket {
             let taken = self.hand_over_several(rest);
             self.counts.sent += taken as u64;
             outcomes.extend(core::iter::repeat_n(Transmission::Sent, taken));
-            // Why the kernel did not take one, it says where that is handed over by itself.
+            // The reason for a refusal is only reported for a frame sent by itself.
             if taken == 0 {
                 outcomes.push(self.send(first)?);
             }
@@ -393,8 +399,7 @@ impl Port for AfPacket {
     }
 
     fn counts(&self) -> Counts {
-        // The kernel forgets its count each time it is asked. Where it cannot be asked, nothing is
-        // added.
+        // The kernel resets its counter at each query. If the query fails, nothing is added.
         let dropped = self.socket.dropped().unwrap_or(0);
         self.overrun.set(self.overrun.get() + u64::from(dropped));
         Counts { overrun: self.overrun.get(), ..self.counts }

@@ -1,13 +1,14 @@
-//! A station on a LAN interface that goes past most of the kernel's network stack: AF_XDP.
+//! Station on a LAN interface that bypasses most of the kernel's network stack: AF_XDP.
 //!
-//! It takes LLC frames (with a length field) for its own address, for all stations and for the groups
-//! it was opened with, and takes them away from the host: no other program hears them, no tap either,
-//! nor what the port sends. Everything else stays the host's: IP, other stations' frames, other groups
-//! (those of bridges, say), frames with a VLAN's tag. A tag that the interface takes out beforehand
-//! cannot be seen.
+//! It takes LLC frames (with a length field) for its own address, for the broadcast group and for
+//! its own groups. The host does not see these frames: no other program receives them, nor does a
+//! tap, which also misses the frames that the port sends. All other frames stay with the host: IP,
+//! other stations' frames, other groups (such as those of bridges), frames with a VLAN tag. A tag
+//! that the interface removes beforehand cannot be detected.
 //!
-//! Left out: several receive queues, the kernel's stamps, native hooks of drivers, frames of more than
-//! 1,500 octets of data. Frames are padded to 60 octets here; the FCS is the interface's.
+//! Not included: several receive queues, the kernel's stamps, native hooks of drivers, frames of
+//! more than 1,500 octets of data. Frames are padded to 60 octets here; the FCS is added by the
+//! interface.
 
 use super::{Arrival, Counts, MOST_PASSED_OVER, Port, PortError, Stamp, Wait};
 use crate::clock;
@@ -21,33 +22,33 @@ use wire::mac;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// The shortest frame without FCS (ISO 8802-3: 64 octets with it).
+/// Minimum frame length without FCS (ISO 8802-3: 64 octets with it).
 const SHORTEST_FRAME: usize = 60;
-/// Groups that a program of bounded length asks for.
+/// Maximum number of groups, because the program has a bounded length.
 const MOST_GROUPS: usize = 64;
-/// What such a port takes.
+/// Capabilities that such a port needs.
 const CAPABILITIES: &str = "CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF";
 
-/// How an AF_XDP port is opened.
+/// Parameters of an AF_XDP port.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AfXdpParams {
-    /// The interface's name.
+    /// Interface name.
     pub interface: String,
-    /// The network namespace it is in, as `ip netns` names it; the process's own without one.
+    /// Network namespace of the interface, as named by `ip netns`; `None` for that of the process.
     pub namespace: Option<String>,
-    /// The station's address; the interface's own without one.
+    /// Station address; `None` for that of the interface.
     pub station: Option<Mac>,
-    /// Groups the station belongs to, beside that of all stations: 64 at the most.
+    /// Groups the station belongs to, in addition to the broadcast group: at most 64.
     pub groups: Vec<Mac>,
-    /// How the thread waits.
+    /// Method of waiting.
     pub wait: Wait,
 }
 
-/// A station's port beside the kernel's network stack.
+/// Station's port that bypasses the kernel's network stack.
 #[derive(Debug)]
 pub struct AfXdp {
     xdp: Xdp,
-    /// Lets the interface take in what the station is addressed by, while it lives.
+    /// Lets the interface accept the station's addresses, while it lives.
     _joined: Socket,
     interface: Interface,
     station: Mac,
@@ -58,10 +59,9 @@ pub struct AfXdp {
 impl AfXdp {
     /// Opens the interface.
     ///
-    /// # Errors
     /// [`PortError::NoSuchInterface`], [`PortError::NoSuchNamespace`], [`PortError::Down`],
-    /// [`PortError::NotPermitted`] where a capability is missing, [`PortError::NotForXdp`] where the
-    /// interface or the kernel cannot, or what the system said.
+    /// [`PortError::NotPermitted`] if a capability is missing, [`PortError::NotForXdp`] if the
+    /// interface or the kernel does not support it, or the system's error.
     pub fn open(params: &AfXdpParams) -> Result<Self, PortError> {
         in_namespace(params.namespace.as_deref(), || Self::open_here(params))
     }
@@ -71,27 +71,29 @@ impl AfXdp {
         let unfit =
             |reason: String| PortError::NotForXdp { interface: interface.name.clone(), reason };
         if interface.kind == Kind::Loopback {
-            return Err(unfit("the loopback has no frames of stations".to_owned()));
+            return Err(unfit("the loopback carries no frames of stations".to_owned()));
         }
         if !interface.is_up {
             return Err(PortError::Down(interface.name));
         }
         if params.groups.len() > MOST_GROUPS {
-            return Err(unfit(format!("{MOST_GROUPS} groups at the most")));
+            return Err(unfit(format!("at most {MOST_GROUPS} groups are possible")));
         }
         let queues = interface.receive_queues();
         if queues > 1 {
             let fix = format!("ethtool -L {} combined 1", interface.name);
-            return Err(unfit(format!("it has {queues} receive queues, and one is heard: {fix}")));
+            return Err(unfit(format!(
+                "it has {queues} receive queues, of which one is read: {fix}"
+            )));
         }
         let station = params.station.unwrap_or(interface.mac);
         let failed = |source: io::Error| match source.raw_os_error() {
             Some(libc::EPERM | libc::EACCES) => {
                 PortError::NotPermitted { place: interface.name.clone(), capability: CAPABILITIES }
             }
-            Some(libc::EBUSY | libc::EEXIST) => unfit("another program has its queue".to_owned()),
+            Some(libc::EBUSY | libc::EEXIST) => unfit("another program uses its queue".to_owned()),
             Some(libc::EAFNOSUPPORT | libc::ENOSYS | libc::EOPNOTSUPP | libc::EINVAL) => {
-                unfit(format!("this kernel or interface cannot: {source}"))
+                unfit(format!("not supported by this kernel or interface: {source}"))
             }
             _ => PortError::System { doing: "open an AF_XDP socket", source },
         };
@@ -108,13 +110,13 @@ impl AfXdp {
         Ok(Self { xdp, _joined: joined, interface, station, wait, counts })
     }
 
-    /// The interface, as it was when the port was opened.
+    /// Interface, as it was when the port was opened.
     #[must_use]
     pub const fn interface(&self) -> &Interface {
         &self.interface
     }
 
-    /// The longest frame it carries.
+    /// Maximum length of a frame.
     fn limit(&self) -> usize {
         (self.interface.mtu + mac::HEADER_OCTETS).min(LONGEST_FRAME)
     }
@@ -128,7 +130,7 @@ impl AfXdp {
     }
 }
 
-/// What became of a frame, counted.
+/// Counts the outcome of a frame.
 const fn counted(counts: &mut Counts, sent: Sent) -> Transmission {
     match sent {
         Sent::Out => {
@@ -181,7 +183,7 @@ impl Port for AfXdp {
                 outcomes.push(counted(counts, sent));
             });
             sent.map_err(|error| self.failed("send frames")(error))?;
-            // Why there was no room for one, that says by itself.
+            // The reason for missing room is only reported for a frame sent by itself.
             if outcomes.len() == before {
                 outcomes.push(self.send(first)?);
             }
@@ -216,7 +218,7 @@ impl Port for AfXdp {
     }
 
     fn counts(&self) -> Counts {
-        // Where the kernel cannot be asked, nothing is added.
+        // If the query fails, nothing is added.
         Counts { overrun: self.xdp.dropped().unwrap_or(0), ..self.counts }
     }
 }

@@ -1,11 +1,10 @@
-//! A port with a bad path behind it: faults befall live frames as they befall simulated ones.
+//! Port with a bad path behind it: live frames are subject to the same faults as simulated ones.
 //!
-//! Frames of the rendezvous are spared, as [`super::is_rendezvous`] says. What the faults do with a
-//! frame is in [`stack::fault`].
+//! Frames of the control session are spared, see [`super::is_rendezvous`]. The faults are described
+//! in [`stack::fault`].
 //!
-//! Not modelled: faults closer to the wire than this port. The receiver's interface has checked the
-//! FCS of every frame by the time a fault befalls it here, and delays are as punctual as the
-//! thread's wake-up.
+//! Not modelled: faults closer to the wire than this port. The receiver's interface has already
+//! checked the FCS of a frame that is damaged here. Delays are as punctual as the thread's wake-up.
 
 use super::{Arrival, Counts, MOST_PASSED_OVER, Port, PortError, Stamp, is_rendezvous};
 use crate::clock;
@@ -16,30 +15,31 @@ use wire::addr::Mac;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// What befalls frames, each way.
+/// Faults for each direction.
 #[derive(Clone, Debug)]
 pub struct FaultyParams {
-    /// What befalls frames that come in.
+    /// Faults of incoming frames.
     pub receiving: Option<Faults>,
-    /// What befalls frames that go out.
+    /// Faults of outgoing frames.
     pub sending: Option<Faults>,
-    /// Frames that may be on their way at a time, both ways together; further ones are dropped.
+    /// Maximum number of frames held at a time, in both directions together; further frames are
+    /// dropped.
     pub held_frames: usize,
 }
 
-/// A frame on its way through the bad path.
+/// Frame on its way over the bad path.
 #[derive(Clone, Debug)]
 enum Held {
     Incoming(Stamp, Frame),
     Outgoing(Frame),
 }
 
-/// A port behind a bad path.
+/// Port behind a bad path.
 #[derive(Debug)]
 pub struct Faulty<P> {
     inner: P,
     params: FaultyParams,
-    /// By the time they come out of the path, then by their turn.
+    /// Frames by the time they leave the path, then by serial number.
     held: BTreeMap<(Instant, u64), Held>,
     turn: u64,
     counts: Counts,
@@ -52,31 +52,31 @@ impl<P: Port> Faulty<P> {
         Self { inner, params, held: BTreeMap::new(), turn: 0, counts: NOTHING }
     }
 
-    /// What the faults did to frames that came in.
+    /// Fault counters of incoming frames.
     #[must_use]
     pub fn received(&self) -> fault::Counts {
         self.params.receiving.as_ref().map_or_else(fault::Counts::default, |f| *f.counts())
     }
 
-    /// What the faults did to frames that went out.
+    /// Fault counters of outgoing frames.
     #[must_use]
     pub fn sent(&self) -> fault::Counts {
         self.params.sending.as_ref().map_or_else(fault::Counts::default, |f| *f.counts())
     }
 
-    /// The port beneath.
+    /// Port beneath.
     #[must_use]
     pub const fn inner(&self) -> &P {
         &self.inner
     }
 
-    /// The port beneath, to change its limits say.
+    /// Mutable access to the port beneath, for example to change its limits.
     #[must_use]
     pub const fn inner_mut(&mut self) -> &mut P {
         &mut self.inner
     }
 
-    /// Holds a frame until `at`; says whether there was room.
+    /// Holds a frame until `at`; returns whether there was room.
     fn hold(&mut self, at: Instant, held: Held) -> bool {
         if self.held.len() >= self.params.held_frames {
             return false;
@@ -86,7 +86,7 @@ impl<P: Port> Faulty<P> {
         true
     }
 
-    /// Sends what is due, until something due is for the station.
+    /// Sends the frames that are due, up to one that is for the station, which is returned.
     fn release(&mut self, now: Instant) -> Result<Option<Arrival>, PortError> {
         while let Some(entry) = self.held.first_entry()
             && entry.key().0 <= now
@@ -104,13 +104,13 @@ impl<P: Port> Faulty<P> {
         Ok(None)
     }
 
-    /// Lets the faults befall a frame that came in.
+    /// Applies the faults to an incoming frame.
     fn befall(&mut self, arrival: Arrival) {
         let Arrival { at, stamp, frame, .. } = arrival;
         let outcomes = match &mut self.params.receiving {
             Some(faults) if !is_rendezvous(&frame) => faults.apply(at, frame),
             _ => {
-                // Spared frames take no notice of the room that others have used up.
+                // Spared frames are held even if there is no room.
                 self.turn += 1;
                 self.held.insert((at, self.turn), Held::Incoming(stamp, frame));
                 return;
@@ -135,7 +135,7 @@ impl<P: Port> Port for Faulty<P> {
         self.inner.addr()
     }
 
-    /// A frame that is lost on the bad path was sent all the same.
+    /// Sends a frame. A frame that is lost on the bad path counts as sent.
     fn send(&mut self, frame: &Frame) -> Result<Transmission, PortError> {
         let now = clock::now();
         let outcomes = match &mut self.params.sending {

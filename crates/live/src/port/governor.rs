@@ -1,6 +1,6 @@
-//! The governor: how much load a station may put on a LAN, as two token buckets and a queue.
+//! Governor: limits a station's load on a LAN with two token buckets and a queue.
 //!
-//! Time is an argument here, so that its arithmetic can be checked without waiting.
+//! Time is an argument, so that the arithmetic can be tested without waiting.
 
 use super::is_rendezvous;
 use core::time::Duration;
@@ -13,45 +13,44 @@ use wire::units::BitRate;
 const NANOS_PER_SECOND: i128 = 1_000_000_000;
 /// Octets of preamble and start delimiter, and of the FCS.
 const AROUND: usize = 8 + 4;
-/// The shortest frame without FCS.
+/// Minimum frame length without FCS.
 const SHORTEST: usize = 60;
-/// A bucket holds what comes together in this share of a second: a tenth.
+/// A bucket holds the tokens of this fraction of a second: a tenth.
 const BURSTS_PER_SECOND: u64 = 10;
 
-/// What may be put on a LAN without its owner's consent: 100 frames/s, and 1 % of the link's bits.
-/// Both hold, so whichever is reached first. A link whose rate is unknown counts as one of 10
-/// Mbit/s.
+/// Load allowed on a LAN without its owner's consent: 100 frames/s and 1 % of the link's bits. Both
+/// limits apply. A link of unknown rate counts as 10 Mbit/s.
 #[must_use]
 pub fn default_limits(link: Option<BitRate>) -> Limits {
     let link = link.unwrap_or(BitRate::mbps(10));
     Limits { frames_per_second: 100, bits_per_second: link.bits_per_second() / 100 }
 }
 
-/// Bits a frame takes on an 802.3 wire: preamble, padding and FCS counted, the gap behind it not.
+/// Bits of a frame on an 802.3 wire, with preamble, padding and FCS, without the gap.
 fn wire_bits(frame: &Frame) -> u64 {
     (frame.len().max(SHORTEST) + AROUND) as u64 * 8
 }
 
-/// A token bucket. It may fall into debt, which later tokens pay off first.
+/// Token bucket. It may fall into debt, which later tokens pay off first.
 #[derive(Clone, Debug)]
 pub struct Bucket {
     per_second: u64,
-    /// In tokens of a thousand-millionth, so that a nanosecond adds a whole number of them.
+    /// Level in units of 1e-9 token, so that a nanosecond adds a whole number of them.
     level: i128,
     full: i128,
     at: Instant,
 }
 
 impl Bucket {
-    /// A full bucket that gets `per_second` tokens a second and holds `burst`.
+    /// Creates a full bucket that gains `per_second` tokens a second and holds `burst`.
     #[must_use]
     pub fn new(now: Instant, per_second: u64, burst: u64) -> Self {
         let full = i128::from(burst.max(1)) * NANOS_PER_SECOND;
         Self { per_second, level: full, full, at: now }
     }
 
-    /// When `tokens` may be taken: `now`, or a later time. More than the bucket holds may be taken
-    /// once it is full. `None` where nothing ever flows in.
+    /// Time at which `tokens` may be taken: `now` or later. More tokens than the bucket holds may be
+    /// taken once it is full. `None` if the rate is 0 and the level does not suffice.
     #[must_use]
     pub fn ready(&mut self, now: Instant, tokens: u64) -> Option<Instant> {
         let grown = i128::from(nanos(now - self.at)) * i128::from(self.per_second);
@@ -66,24 +65,24 @@ impl Bucket {
         Some(now + Duration::from_nanos(u64::try_from(wait).unwrap_or(u64::MAX)))
     }
 
-    /// Takes tokens, there or not.
+    /// Takes tokens, into debt if need be.
     pub fn take(&mut self, tokens: u64) {
         self.level -= i128::from(tokens) * NANOS_PER_SECOND;
     }
 }
 
-/// What is to become of a frame.
+/// Decision about a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It may go now.
+    /// Send it now.
     Go,
-    /// It was put in the queue.
+    /// It was queued.
     Queued,
-    /// The queue was full: it is lost.
+    /// The queue was full: the frame is lost.
     Dropped,
 }
 
-/// Two buckets, one of frames and one of bits, and a queue for what exceeds them.
+/// Two buckets, one of frames and one of bits, and a queue for frames that exceed them.
 #[derive(Clone, Debug)]
 pub struct Governor {
     limits: Limits,
@@ -94,7 +93,7 @@ pub struct Governor {
 }
 
 impl Governor {
-    /// A governor with full buckets, each holding a tenth of a second's worth.
+    /// Creates a governor with full buckets, each for a tenth of a second.
     #[must_use]
     pub fn new(now: Instant, limits: Limits, queue_frames: usize) -> Self {
         let frames = u64::from(limits.frames_per_second);
@@ -108,7 +107,7 @@ impl Governor {
         }
     }
 
-    /// What it enforces.
+    /// Limits in force.
     #[must_use]
     pub const fn limits(&self) -> Limits {
         self.limits
@@ -120,14 +119,14 @@ impl Governor {
         self.queue.len()
     }
 
-    /// Enforces other limits from now on. The queue stays.
+    /// Changes the limits from now on. The queue stays.
     pub fn set(&mut self, now: Instant, limits: Limits) {
         let queue = core::mem::take(&mut self.queue);
         *self = Self { queue, ..Self::new(now, limits, self.capacity) };
     }
 
-    /// Judges a frame that is to be sent. Frames of the rendezvous always go, on credit if need be:
-    /// behind a full queue an Alive would come too late, and a Stop as well.
+    /// Decides about a frame to be sent. Frames of the control session are always sent, on credit
+    /// if need be: behind a full queue an Alive or a Stop would come too late.
     pub fn offer(&mut self, now: Instant, frame: &Frame) -> Verdict {
         if is_rendezvous(frame) {
             self.charge(frame);
@@ -144,7 +143,7 @@ impl Governor {
         Verdict::Queued
     }
 
-    /// The next frame of the queue, if it may go now.
+    /// Returns the next frame of the queue, if it may be sent now.
     pub fn release(&mut self, now: Instant) -> Option<Frame> {
         if self.due(now)? > now {
             return None;
@@ -154,12 +153,12 @@ impl Governor {
         Some(frame)
     }
 
-    /// Throws the queue away, and says how many frames were in it.
+    /// Empties the queue; returns the number of discarded frames.
     pub fn discard(&mut self) -> usize {
         core::mem::take(&mut self.queue).len()
     }
 
-    /// When the next frame of the queue may go; `None` where none waits.
+    /// Time at which the next frame of the queue may be sent; `None` if the queue is empty.
     pub fn due(&mut self, now: Instant) -> Option<Instant> {
         let frame = self.queue.front()?.clone();
         Some(self.ready(now, &frame).unwrap_or(Instant::MAX))
@@ -193,7 +192,7 @@ mod tests {
         Frame::new(Bytes::from(octets))
     }
 
-    /// Frames that go out in a second of which each nanosecond is used.
+    /// Number of frames sent in a second with continuous demand.
     fn frames_in_a_second(mut governor: Governor, size: usize) -> u64 {
         let end = START + Duration::from_secs(1);
         let (mut now, mut sent) = (START, 0);
@@ -216,16 +215,16 @@ mod tests {
     #[test]
     fn a_second_carries_the_rate_and_one_burst() {
         let limits = Limits { frames_per_second: 100, bits_per_second: u64::MAX >> 1 };
-        // A burst of 10, then one each 10 ms: at 10, 20, ... 990 ms.
+        // A burst of 10, then one every 10 ms: at 10, 20, ... 990 ms.
         assert_eq!(frames_in_a_second(Governor::new(START, limits, 8), 60), 10 + 99);
         let limits = Limits { frames_per_second: u32::MAX, bits_per_second: 576_000 };
         // A frame of 60 octets takes 72 x 8 = 576 bits: 1,000 a second. A burst of 100, then one
-        // each millisecond: at 1, 2, ... 999 ms.
+        // every millisecond: at 1, 2, ... 999 ms.
         assert_eq!(frames_in_a_second(Governor::new(START, limits, 8), 60), 100 + 999);
     }
 
     #[test]
-    fn a_frame_larger_than_the_bucket_waits_until_it_is_full_and_is_paid_for() {
+    fn a_frame_larger_than_the_bucket_waits_until_it_is_full() {
         // 1,000 bits/s, so the bucket holds 100; a frame of 113 octets takes (113 + 12) x 8 =
         // 1,000.
         let limits = Limits { frames_per_second: 1_000, bits_per_second: 1_000 };
@@ -239,21 +238,21 @@ mod tests {
     }
 
     #[test]
-    fn the_queue_is_bounded_and_the_rendezvous_does_not_stand_in_it() {
+    fn the_queue_is_bounded_and_control_frames_bypass_it() {
         let limits = Limits { frames_per_second: 1, bits_per_second: 1_000_000 };
         let mut governor = Governor::new(START, limits, 2);
         let verdicts = [(); 4].map(|()| governor.offer(START, &frame(60)));
         let expected = [Verdict::Go, Verdict::Queued, Verdict::Queued, Verdict::Dropped];
         assert_eq!(verdicts, expected);
         assert_eq!(governor.offer(START, &alive()), Verdict::Go);
-        // The first frame and the Alive have to be paid for before the next may go.
+        // The first frame and the Alive must be paid for before the next may be sent.
         assert_eq!(governor.due(START), Some(START + Duration::from_secs(2)));
     }
 
     #[test]
-    fn where_nothing_flows_in_nothing_goes_out() {
+    fn without_new_tokens_no_frame_is_sent() {
         let mut governor = Governor::new(START, Limits::NONE, 2);
-        // A bucket holds at least one token, so one frame goes; no second one ever does.
+        // A bucket holds at least one token, so one frame is sent and no second one.
         assert_eq!(governor.offer(START, &frame(60)), Verdict::Go);
         assert_eq!(governor.offer(START, &frame(60)), Verdict::Queued);
         assert_eq!(governor.due(START), Some(Instant::MAX));

@@ -1,7 +1,7 @@
-//! A LAN within the process: a hub whose stations are threads.
+//! LAN within the process: a hub whose stations are threads.
 //!
-//! A frame is in the receivers' queues as soon as it is sent. Not modelled: the time it takes on a
-//! wire, collisions, damage.
+//! A frame is in the receivers' queues as soon as it is sent. Not modelled: transmission time,
+//! collisions, damage.
 
 use super::{Arrival, Counts, Port, PortError, Stamp};
 use crate::clock;
@@ -13,10 +13,10 @@ use wire::addr::Mac;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// What waits for one receiver.
+/// Queue of one receiver.
 #[derive(Debug)]
 struct Queue {
-    /// The station's address; `None` for a tap, which takes everything.
+    /// Station address; `None` for a tap, which receives everything.
     addr: Option<Mac>,
     waiting: VecDeque<(Instant, Frame)>,
     overrun: u64,
@@ -31,7 +31,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// A thread that panicked while it held the queues has not left them half changed.
+    /// Locks the queues. A thread that panicked with the lock has not left them half changed.
     fn queues(&self) -> MutexGuard<'_, Vec<Queue>> {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -39,7 +39,7 @@ impl Shared {
     fn join(&self, addr: Option<Mac>) -> usize {
         let mut queues = self.queues();
         let queue = Queue { addr, waiting: VecDeque::new(), overrun: 0, is_open: true };
-        // The place of one that left, so that stations may come and go for ever.
+        // A closed queue's index is reused, so that stations may join and leave without limit.
         if let Some(place) = queues.iter().position(|queue| !queue.is_open) {
             queues[place] = queue;
             return place;
@@ -75,14 +75,14 @@ impl Shared {
     }
 }
 
-/// A hub: what one station sends, all that it is meant for receive.
+/// Hub: delivers each frame to all stations it is addressed to.
 #[derive(Clone, Debug)]
 pub struct Hub {
     shared: Arc<Shared>,
 }
 
 impl Hub {
-    /// A hub without stations. A receiver that has this many frames waiting loses further ones.
+    /// Creates a hub without stations. A receiver with `queue_frames` waiting loses further ones.
     #[must_use]
     pub fn new(queue_frames: usize) -> Self {
         let queues = Mutex::new(Vec::new());
@@ -90,7 +90,7 @@ impl Hub {
         Self { shared: Arc::new(shared) }
     }
 
-    /// A port for a station with this address.
+    /// Creates a port for a station with this address.
     #[must_use]
     pub fn port(&self, addr: Mac) -> InProcess {
         let place = self.shared.join(Some(addr));
@@ -98,14 +98,14 @@ impl Hub {
         InProcess { shared, place, addr, name: format!("hub/{addr}"), counts: Counts::default() }
     }
 
-    /// Something that hears every frame from now on, and cannot send.
+    /// Creates a receiver of every frame from now on, which cannot send.
     #[must_use]
     pub fn tap(&self) -> HubTap {
         HubTap { place: self.shared.join(None), shared: Arc::clone(&self.shared) }
     }
 }
 
-/// A station's port on a [`Hub`].
+/// Station's port on a [`Hub`].
 #[derive(Debug)]
 pub struct InProcess {
     shared: Arc<Shared>,
@@ -171,7 +171,7 @@ impl Drop for InProcess {
     }
 }
 
-/// Hears every frame on a [`Hub`].
+/// Receiver of every frame on a [`Hub`].
 #[derive(Debug)]
 pub struct HubTap {
     shared: Arc<Shared>,
@@ -179,13 +179,13 @@ pub struct HubTap {
 }
 
 impl HubTap {
-    /// The next frame on the hub; waits for one until `until`.
+    /// Returns the next frame on the hub; waits for one until `until`.
     pub fn receive(&mut self, until: Instant) -> Option<Arrival> {
         let (at, frame) = self.shared.next(self.place, until)?;
         Some(Arrival { at, taken: clock::now(), stamp: Stamp::User, frame })
     }
 
-    /// Frames it missed, since it did not take them in time.
+    /// Frames missed because they were not taken in time.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.shared.overrun(self.place)
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_reaches_those_it_is_meant_for_and_every_tap() {
+    fn a_frame_reaches_its_receivers_and_every_tap() {
         let hub = Hub::new(4);
         let [one, two, three] = [1, 2, 3].map(Mac::local);
         let (mut a, mut b, mut c, mut tap) =
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn a_station_that_comes_after_one_that_left_takes_its_place() {
+    fn a_joining_station_reuses_the_place_of_one_that_left() {
         let hub = Hub::new(4);
         let [one, two] = [1, 2].map(Mac::local);
         let mut stays = hub.port(one);
@@ -233,7 +233,10 @@ mod tests {
             let mut comes = hub.port(two);
             stays.send(&frame(two, one)).unwrap();
             assert!(comes.receive(Instant::ZERO).unwrap().is_some());
-            assert!(comes.receive(Instant::ZERO).unwrap().is_none(), "what was for the last one");
+            assert!(
+                comes.receive(Instant::ZERO).unwrap().is_none(),
+                "a frame for the previous station"
+            );
         }
         assert_eq!(hub.shared.queues().len(), 2);
     }

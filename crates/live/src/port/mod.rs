@@ -1,4 +1,4 @@
-//! Ways onto a LAN, and what may be put around them.
+//! Ports to a LAN, and the layers around them.
 //!
 //! ```text
 //!   Runner ─▶ Observed ─▶ Faulty ─▶ Paced ─▶ AfPacket | AfXdp | Udp | InProcess
@@ -6,8 +6,8 @@
 //!             station sees           governor
 //! ```
 //!
-//! Every layer is a [`Port`], so that a station never knows which there are. The governor lies
-//! beneath the faults: copies that the faults make are load as well.
+//! Every layer is a [`Port`], so a station does not depend on the layers in use. The governor lies
+//! beneath the faults, because copies made by faults are load as well.
 
 mod af_packet;
 mod af_xdp;
@@ -36,33 +36,35 @@ use wire::rendezvous;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// Who told when a frame arrived.
+/// Source of an arrival time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Stamp {
-    /// The kernel, when the frame reached the host's network stack.
+    /// Kernel: time at which the frame reached the host's network stack.
     Kernel,
-    /// This process: on a hub when the frame was sent, else when it was taken, later by the
+    /// This process: on a hub the time of sending, otherwise that of taking the frame, later by the
     /// wake-up.
     User,
 }
 
-/// A frame that arrived.
+/// Frame that arrived.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Arrival {
-    /// When, on the clock of [`crate::clock::now`].
+    /// Arrival time, on the clock of [`crate::clock::now`].
     pub at: Instant,
-    /// When the port handed it out, on the same clock: no earlier than any reading before.
+    /// Time at which the port handed it out, on the same clock: not earlier than any reading
+    /// before.
     pub taken: Instant,
-    /// Who says so.
+    /// Source of the arrival time.
     pub stamp: Stamp,
-    /// The frame, without FCS.
+    /// Frame without FCS.
     pub frame: Frame,
 }
 
-/// Whether a frame belongs to the rendezvous: an 802.3 frame with its SAP at both ends.
+/// Returns whether a frame belongs to the control session: an 802.3 frame with its SAP at both
+/// ends.
 ///
-/// Such frames go past faults and queues. They are how the instrument is controlled, not what is
-/// measured: a lost Alive must mean a lost peer.
+/// Such frames bypass faults and queues. They control the instrument and are not measured: a lost
+/// Alive must mean a lost peer.
 #[must_use]
 pub fn is_rendezvous(frame: &Frame) -> bool {
     let Some([.., high, low, destination, source]) = frame.first::<16>() else { return false };
@@ -70,22 +72,22 @@ pub fn is_rendezvous(frame: &Frame) -> bool {
     is_length && destination == rendezvous::SAP.0 && source == rendezvous::SAP.0
 }
 
-/// What a port has done so far.
+/// Counters of a port so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
-    /// Frames that went out.
+    /// Frames sent.
     pub sent: u64,
-    /// Frames that came in for this station.
+    /// Frames received for this station.
     pub received: u64,
-    /// Frames that were to go out and did not, since a queue was full.
+    /// Frames not sent because a queue was full.
     pub not_sent: u64,
-    /// Frames that came in and were dropped, since a queue was full.
+    /// Received frames dropped because a queue was full.
     pub overrun: u64,
-    /// Octets that came in and are no frame of this LAN.
+    /// Received frames or datagrams that are no frame of this LAN.
     pub foreign: u64,
 }
 
-/// Why a port cannot be opened, or no longer be used.
+/// Error that prevents a port from being opened, or from being used further.
 #[derive(Debug, thiserror::Error)]
 pub enum PortError {
     /// There is no interface of this name.
@@ -94,56 +96,56 @@ pub enum PortError {
     /// There is no network namespace of this name.
     #[error("no such network namespace: {0:?}")]
     NoSuchNamespace(String),
-    /// The process may not do this.
+    /// The process lacks a capability.
     #[error("not permitted on {place}: {capability} is needed")]
     NotPermitted {
-        /// Where.
+        /// Interface or namespace.
         place: String,
-        /// The capability that would allow it.
+        /// Missing capability.
         capability: &'static str,
     },
-    /// The interface has no AF_XDP.
+    /// AF_XDP cannot be used on the interface.
     #[error("no AF_XDP on {interface}: {reason}")]
     NotForXdp {
-        /// Which.
+        /// Interface.
         interface: String,
-        /// Why not.
+        /// Reason.
         reason: String,
     },
-    /// The interface is switched off, or was switched off or taken away meanwhile.
+    /// The interface is down, was switched off, or was removed meanwhile.
     #[error("interface {0} is down")]
     Down(String),
-    /// An address that other hosts reach, where only this host was asked for.
+    /// An address that other hosts reach, although only this host was allowed.
     #[error("{0} is not a loopback address; other hosts must be allowed explicitly")]
     NotLoopback(core::net::SocketAddr),
     /// A frame longer than the port can carry.
     #[error("a frame of {octets} octets does not fit: {limit} at most")]
     TooLong {
-        /// Its octets.
+        /// Length of the frame in octets.
         octets: usize,
-        /// The most there may be.
+        /// Maximum length in octets.
         limit: usize,
     },
-    /// What goes out at one side of a relay comes in at the other by another way.
-    #[error("{0} is on both sides of the relay; frames would go round")]
+    /// The two sides of a relay are connected by another path.
+    #[error("{0} is on both sides of the relay; frames would loop")]
     Loop(String),
-    /// The system said no.
+    /// System error.
     #[error("cannot {doing}: {source}")]
     System {
-        /// What was tried.
+        /// Operation that failed.
         doing: &'static str,
-        /// What the system said.
+        /// Error of the system.
         source: io::Error,
     },
 }
 
 impl PortError {
-    /// Turns what the system said while `doing` into an error.
+    /// Wraps a system error that occurred while `doing`.
     pub(crate) fn system(doing: &'static str) -> impl Fn(io::Error) -> Self + Copy {
         move |source| Self::System { doing, source }
     }
 
-    /// What the system said when something was opened that takes a capability.
+    /// Wraps a system error from opening something that requires a capability.
     pub(crate) fn from_opening(place: &str, capability: &'static str, source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::PermissionDenied => {
@@ -154,34 +156,34 @@ impl PortError {
     }
 }
 
-/// How many frames that are not for the station a port passes over once the time to wait is up.
+/// Maximum number of frames for other stations that a port skips once the time to wait is over.
 pub const MOST_PASSED_OVER: u64 = 1_000;
 
-/// A station's way onto a LAN.
+/// Station's access to a LAN.
 pub trait Port: Send {
-    /// What to call it: an interface's name, a socket's address.
+    /// Display name: an interface's name, or a socket's address.
     fn name(&self) -> &str;
 
-    /// The address it takes frames for, beside groups.
+    /// Address for which it accepts frames, in addition to groups.
     fn addr(&self) -> Mac;
 
     /// Hands a frame over. [`Transmission::GivenUp`] means that a queue was full and the frame is
     /// lost.
     ///
     /// # Errors
-    /// [`PortError::TooLong`], or where the port can no longer be used.
+    /// [`PortError::TooLong`], or an error if the port can no longer be used.
     fn send(&mut self, frame: &Frame) -> Result<Transmission, PortError>;
 
-    /// Whether [`Port::send_several`] is less work than as many calls of [`Port::send`]. Such a port holds
-    /// no frame back.
+    /// Returns whether [`Port::send_several`] is cheaper than the same number of calls of
+    /// [`Port::send`]. Such a port holds no frame back.
     fn takes_several(&self) -> bool {
         false
     }
 
-    /// Hands several frames over, in order, and adds what became of each.
+    /// Hands several frames over, in order, and appends the outcome of each.
     ///
     /// # Errors
-    /// As [`Port::send`], for the first frame of which it is not said what became; none behind it is tried.
+    /// Those of [`Port::send`], for the first frame without an outcome; later frames are not tried.
     fn send_several(
         &mut self,
         frames: &[Frame],
@@ -193,36 +195,36 @@ pub trait Port: Send {
         Ok(())
     }
 
-    /// The next frame for this station; waits for one until `until`, at the longest, and not at all
-    /// where that is past: then `None` says that there is none. (So that a flood of frames for
-    /// others does not hold up the station, at most [`MOST_PASSED_OVER`] are passed over once time
-    /// is up.) Queues that hold back what was sent are served meanwhile.
+    /// Returns the next frame for this station, or `None` if there is none by `until`; a time in
+    /// the past does not wait. At most [`MOST_PASSED_OVER`] frames for other stations are skipped
+    /// once the time is over, so that a flood of them does not hold up the station. Frames held
+    /// back are sent meanwhile.
     ///
     /// # Errors
-    /// Where the port can no longer be used.
+    /// Fails if the port can no longer be used.
     fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError>;
 
-    /// The rate of the link, where one is known.
+    /// Bit rate of the link, if known.
     fn link_rate(&self) -> Option<BitRate>;
 
-    /// Whether nobody but this host can be harmed by load on it.
+    /// Returns whether load on the port can affect this host only.
     fn is_unbounded(&self) -> bool;
 
-    /// What it has done so far.
+    /// Counters so far.
     fn counts(&self) -> Counts;
 
-    /// How many frames it has taken and holds back: those it took last, and those among them that have
-    /// overtaken others. What the system holds back is not known.
+    /// Number of frames that it has accepted and holds back: the newest ones, including those that
+    /// overtook others. Frames held back by the system are not counted.
     fn held_back(&self) -> usize {
         0
     }
 
-    /// When the first of them may go; it goes when the port is next asked for what has arrived.
+    /// Time at which the first of them may leave; it leaves at the next call of [`Port::receive`].
     fn departs(&mut self) -> Option<Instant> {
         None
     }
 
-    /// How many frames that it had held back have gone, or were thrown away, since this was asked last.
+    /// Number of frames held back that have left, or were discarded, since the last call.
     fn departed(&mut self) -> usize {
         0
     }

@@ -1,7 +1,7 @@
-//! A port whose frames somebody looks at: for captures, and for a meter beside the station.
+//! Port with an observer, for captures and for a meter next to the station.
 //!
-//! Above a [`super::Faulty`] port the observer sees what the receiver sees, behind the faults;
-//! beneath it, what was on the wire.
+//! Above a [`super::Faulty`] port the observer sees the same as the receiver, behind the faults;
+//! beneath it, the frames on the wire.
 
 use super::{Arrival, Counts, Port, PortError};
 use crate::clock;
@@ -10,7 +10,7 @@ use wire::addr::Mac;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// Which way a frame passes.
+/// Direction of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Direction {
     /// To the station.
@@ -19,40 +19,41 @@ pub enum Direction {
     Outgoing,
 }
 
-/// A frame that passes a port.
+/// Frame that passes a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Passing<'a> {
-    /// When it came in, or was handed over to go out.
+    /// Time of its arrival, or of its hand-over to the port.
     pub at: Instant,
-    /// Which way.
+    /// Direction.
     pub direction: Direction,
-    /// The frame. One that goes out may still have to be padded.
+    /// Frame; an outgoing one may still have to be padded.
     pub frame: &'a Frame,
 }
 
-/// Who looks. It is called by the station's own thread, so it should be quick.
+/// Observer callback. It is called by the station's own thread, so it should be fast.
 pub type Observer = Box<dyn FnMut(Passing<'_>) + Send>;
 
-/// A port whose frames somebody looks at.
+/// Port with an observer.
 pub struct Observed<P> {
     inner: P,
     observer: Observer,
 }
 
 impl<P: Port> Observed<P> {
-    /// Lets `observer` see what passes a port. Frames given up by the port are not shown.
+    /// Calls `observer` for each frame that passes a port. Frames discarded by the port are not
+    /// shown.
     #[must_use]
     pub fn new(inner: P, observer: Observer) -> Self {
         Self { inner, observer }
     }
 
-    /// The port beneath.
+    /// Port beneath.
     #[must_use]
     pub const fn inner(&self) -> &P {
         &self.inner
     }
 
-    /// The port beneath, to change its limits say.
+    /// Mutable access to the port beneath, for example to change its limits.
     #[must_use]
     pub const fn inner_mut(&mut self) -> &mut P {
         &mut self.inner

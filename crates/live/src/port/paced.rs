@@ -1,4 +1,4 @@
-//! A port under the governor.
+//! Port with a governor.
 
 use super::{Arrival, Counts, Governor, Port, PortError, Verdict, default_limits};
 use crate::clock;
@@ -8,27 +8,26 @@ use wire::rendezvous::Limits;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// What the governor enforces.
+/// Limits that the governor enforces.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cap {
-    /// [`default_limits`] of the link; nothing where the port is unbounded.
+    /// [`default_limits`] of the link; none if the port is unbounded.
     Unagreed,
-    /// What both ends agreed to, on any port.
+    /// Limits agreed by both ends, on any port.
     Agreed(Limits),
 }
 
-/// A port that sends no faster than allowed. What exceeds the limits waits in a bounded queue,
-/// which is served while the station receives.
-/// Frames of the rendezvous overtake those that wait.
+/// Port with a limited rate. Frames that exceed the limits wait in a bounded queue, which is served
+/// while the station receives. Frames of the control session overtake those that wait.
 #[derive(Debug)]
 pub struct Paced<P> {
     inner: P,
     governor: Option<Governor>,
     queue_frames: usize,
     dropped: u64,
-    /// Frames that waited and do not any more, of which nobody has been told.
+    /// Frames that waited and have left, and have not been reported.
     departed: usize,
-    /// Frames that overtook those that wait: the station is told of them in their turn.
+    /// Frames that overtook waiting ones; they are reported to the station in turn.
     overtaking: usize,
 }
 
@@ -42,8 +41,8 @@ impl<P: Port> Paced<P> {
         paced
     }
 
-    /// Enforces something else from now on. Frames that wait go on waiting under the new limits;
-    /// where there are none any more, they are discarded.
+    /// Changes the limits from now on. Waiting frames stay queued under the new limits; without
+    /// limits they are discarded.
     pub fn cap(&mut self, cap: Cap) {
         let limits = match cap {
             Cap::Unagreed if self.inner.is_unbounded() => None,
@@ -63,33 +62,33 @@ impl<P: Port> Paced<P> {
         }
     }
 
-    /// What it enforces; `None` where it enforces nothing.
+    /// Limits in force; `None` if there are none.
     #[must_use]
     pub fn limits(&self) -> Option<Limits> {
         self.governor.as_ref().map(Governor::limits)
     }
 
-    /// Frames waiting for their turn.
+    /// Number of waiting frames.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.governor.as_ref().map_or(0, Governor::waiting)
     }
 
-    /// Throws away the frames that wait, and counts them as not sent: when the peer is lost or
-    /// wants no more load, nothing may follow.
+    /// Discards the waiting frames and counts them as not sent. To be used when the peer is lost or
+    /// has stopped the load.
     pub fn discard(&mut self) {
         let discarded = self.governor.as_mut().map_or(0, Governor::discard);
         self.dropped += discarded as u64;
         self.departed += discarded;
     }
 
-    /// The port beneath.
+    /// Port beneath.
     #[must_use]
     pub const fn inner(&self) -> &P {
         &self.inner
     }
 
-    /// The port beneath, to change its limits say.
+    /// Mutable access to the port beneath, for example to change its limits.
     #[must_use]
     pub const fn inner_mut(&mut self) -> &mut P {
         &mut self.inner

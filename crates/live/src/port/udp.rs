@@ -1,9 +1,9 @@
 //! 802.3 frames in UDP datagrams: a LAN between processes, without any privilege.
 //!
-//! A datagram is four octets, "TWF1", and one frame without FCS. A station's socket is known by
-//! static entry, or learnt from the source address of what it sent, as a bridge learns; a frame for
-//! a station whose socket is unknown, or for a group, goes to all. Datagrams from elsewhere than
-//! known sockets are dropped unless learning is on. Not modelled: the time on a wire, collisions.
+//! A datagram is four octets, "TWF1", and one frame without FCS. A station's socket is a static
+//! entry, or is learnt from the source address of its frames, like in a bridge. A frame for a
+//! station with an unknown socket, or for a group, is sent to all. Datagrams from unknown sockets
+//! are dropped unless learning is on. Not modelled: transmission time, collisions.
 
 use super::{Arrival, Counts, MOST_PASSED_OVER, Port, PortError, Wait};
 use crate::clock::{self, Converter};
@@ -18,14 +18,14 @@ use wire::addr::Mac;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// What each datagram begins with.
+/// Prefix of each datagram.
 const MAGIC: [u8; 4] = *b"TWF1";
-/// The longest frame carried: what fits a UDP datagram over IPv4 behind the magic.
+/// Maximum frame length: the largest UDP datagram over IPv4 without the prefix.
 const LONGEST_FRAME: usize = 65_507 - MAGIC.len();
-/// Stations that are learnt at a time. A further one takes the place of the one heard longest ago.
+/// Maximum number of stations; a further one evicts the learnt station with the oldest frame.
 const MOST_PEERS: usize = 256;
 
-/// Who may take part.
+/// Scope of the LAN.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Reach {
     /// Processes of this host: every address must be a loopback address.
@@ -34,34 +34,34 @@ pub enum Reach {
     AnyHost,
 }
 
-/// How a UDP port is opened.
+/// Parameters of a UDP port.
 #[derive(Clone, Debug)]
 pub struct UdpParams {
-    /// The socket's own address; port 0 leaves the choice to the system.
+    /// Address of the own socket; port 0 lets the system choose.
     pub address: SocketAddr,
-    /// The station's address on the LAN.
+    /// Station address on the LAN.
     pub station: Mac,
-    /// Stations and their sockets, never unlearnt.
+    /// Stations and their sockets as static entries.
     pub peers: Vec<(Mac, SocketAddr)>,
-    /// Whether stations are learnt from what they send.
+    /// Learn stations from their frames.
     pub learn: bool,
-    /// Who may take part.
+    /// Scope.
     pub reach: Reach,
-    /// How the thread waits.
+    /// Method of waiting.
     pub wait: Wait,
 }
 
-/// Where a station is.
+/// Entry of a station.
 #[derive(Clone, Copy, Debug)]
 struct Peer {
     address: SocketAddr,
-    /// A static entry is never given up.
+    /// A static entry is never evicted.
     is_static: bool,
-    /// Number of the datagram heard from it last.
+    /// Serial number of its latest datagram.
     heard: u64,
 }
 
-/// A station's port on a LAN of UDP sockets.
+/// Station's port on a LAN of UDP sockets.
 #[derive(Debug)]
 pub struct Udp {
     socket: Socket,
@@ -71,8 +71,8 @@ pub struct Udp {
     peers: BTreeMap<Mac, Peer>,
     /// Datagrams admitted so far.
     admitted: u64,
-    /// Whether stations were given up: then a frame for an unknown one goes nowhere. All the sockets that
-    /// one sender can invent would get a copy of it otherwise.
+    /// True once a station was evicted. A frame for an unknown station is then discarded; otherwise
+    /// one sender that invents stations would have it copied to all of them.
     has_evicted: bool,
     converter: Converter,
     counts: Counts,
@@ -83,7 +83,7 @@ impl Udp {
     /// Opens the socket.
     ///
     /// # Errors
-    /// [`PortError::NotLoopback`] where other hosts were not allowed, or what the system said.
+    /// [`PortError::NotLoopback`] if other hosts were not allowed, or the system's error.
     pub fn open(params: UdpParams) -> Result<Self, PortError> {
         let addresses = params.peers.iter().map(|(_, address)| *address);
         let elsewhere = addresses.chain([params.address]).find(|address| !is_here(*address));
@@ -112,7 +112,7 @@ impl Udp {
         })
     }
 
-    /// The socket's address, with the port that the system chose.
+    /// Address of the socket, with the port that the system chose.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
@@ -123,7 +123,7 @@ impl Udp {
             [IoSlice::new(&MAGIC), IoSlice::new(frame.head()), IoSlice::new(frame.payload())];
         match self.socket.send(&parts, Some(to)) {
             Ok(()) => Ok(Transmission::Sent),
-            // A peer that went away answers with an ICMP message: on a LAN nobody would notice.
+            // A peer that has gone answers with an ICMP message; on a LAN this would go undetected.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
                 Ok(Transmission::Sent)
             }
@@ -133,7 +133,8 @@ impl Udp {
         }
     }
 
-    /// The frame in the buffer, if it is one, comes from where it may, and is for this station.
+    /// Returns the frame in the buffer, if it is valid, from an admitted sender, and for this
+    /// station.
     fn accept(&mut self, received: &Received) -> Option<Frame> {
         let octets = self.buffer.get(..received.octets).unwrap_or_default();
         let frame = octets.strip_prefix(&MAGIC).map(Bytes::copy_from_slice).map(Frame::new);
@@ -147,7 +148,7 @@ impl Udp {
         (to == self.params.station || to.is_group()).then_some(frame)
     }
 
-    /// Learns where the frame came from; says whether it is to be taken.
+    /// Learns the sender's socket; returns whether the frame is accepted.
     fn admit(&mut self, frame: &Frame, from: SocketAddr) -> bool {
         let Some(mac) = source(frame).filter(|mac| !mac.is_group() && *mac != self.params.station)
         else {
@@ -175,7 +176,7 @@ impl Udp {
         }
     }
 
-    /// Gives up the station that was heard longest ago.
+    /// Evicts the station with the oldest frame.
     fn evict(&mut self) {
         let learnt = self.peers.iter().filter(|(_, peer)| !peer.is_static);
         let oldest = learnt.min_by_key(|(_, peer)| peer.heard).map(|(mac, _)| *mac);

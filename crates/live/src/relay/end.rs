@@ -1,4 +1,4 @@
-//! One side of the relay: a tap that hears, and a socket that is deaf and sends.
+//! One side of the relay: a tap that receives, and a socket that only sends.
 
 use super::Place;
 use crate::clock;
@@ -13,28 +13,28 @@ use std::io::{self, IoSlice};
 use wire::filter::Filter;
 use wire::time::Instant;
 
-/// MAC header and one VLAN tag, which do not count against what an interface can carry.
+/// MAC header and one VLAN tag, which do not count towards an interface's MTU.
 const HEADERS: usize = 18;
-/// What the kernel may keep of what came in.
+/// Kernel buffer for received frames, in octets.
 const RECEIVE_BUFFER_OCTETS: i32 = 16 << 20;
-/// How long a send waits for room in the interface's queue.
+/// Time for which a send waits for room in the interface's queue.
 const WAIT_FOR_ROOM: Duration = Duration::from_millis(10);
 
-/// A frame that came in.
+/// Received frame.
 pub(super) struct Heard {
-    /// When.
+    /// Arrival time.
     pub(super) at: Instant,
-    /// The frame, or nothing where it was too long to be taken whole.
+    /// The frame; `None` if it was too long to be received whole.
     pub(super) frame: Option<Frame>,
 }
 
-/// What became of a frame that was to go out.
+/// Outcome of sending a frame.
 pub(super) enum Handed {
-    /// It went out.
+    /// It was sent.
     Sent,
-    /// There was no room for it.
+    /// The interface's queue was full.
     QueueFull,
-    /// The interface does not carry such frames.
+    /// The interface does not carry frames of this length.
     TooLong,
 }
 
@@ -65,8 +65,9 @@ impl End {
         })?;
         let prepare = || {
             out.wait_for_room(WAIT_FOR_ROOM)?;
-            // Of no protocol: it hears nothing. What it sends goes through the interface's queue, since
-            // other taps of this host would not hear it otherwise (packet(7), PACKET_QDISC_BYPASS).
+            // Bound to no protocol, so it receives nothing. Frames go through the interface's
+            // queue, because otherwise other taps of this host would miss them (packet(7),
+            // PACKET_QDISC_BYPASS).
             out.bind_interface(interface.index, 0)
         };
         prepare().map_err(PortError::system("prepare a raw socket"))?;
@@ -77,7 +78,7 @@ impl End {
         &self.tap.interface().name
     }
 
-    /// The next frame that has come in; does not wait for one.
+    /// Returns the next received frame without waiting.
     pub(super) fn hear(&mut self) -> Result<Option<Heard>, PortError> {
         let sighting = self.tap.receive(clock::now())?;
         Ok(sighting.map(|sighting| Heard {
@@ -103,7 +104,7 @@ impl End {
         }
     }
 
-    /// Frames the kernel dropped so far. Where it cannot be asked, nothing is added.
+    /// Frames dropped by the kernel so far; the last value if the query fails.
     pub(super) fn kernel_drops(&mut self) -> u64 {
         self.kernel_drops = self.tap.dropped().unwrap_or(self.kernel_drops);
         self.kernel_drops

@@ -1,20 +1,19 @@
-//! A bridge between two interfaces with a bad path in it: what NBSIR 85-3104 calls the exception
-//! generator.
+//! Bridge between two interfaces with a bad path in it: the exception generator of NBSIR 85-3104.
 //!
 //! ```text
-//!              ┌─ hear ─▶ faults ─▶ hold ─▶ send ─┐
-//!   interface ─┤                                  ├─ interface
-//!              └─ send ◀─ hold ◀─ faults ◀─ hear ─┘
+//!              ┌─ receive ─▶ faults ─▶ hold ─▶ send ─┐
+//!   interface ─┤                                     ├─ interface
+//!              └─ send ◀─ hold ◀─ faults ◀─ receive ─┘
 //! ```
 //!
-//! It passes whole frames of whatever protocol, with their VLAN tags, and tells of each that the faults
-//! touched. A frame for a station that was heard on the side it came from stays there. One for
-//! everybody crosses, so a second way between the two sides would let frames go round forever. So frames
-//! of a station that seems to change sides on and on do not cross for a second, and are counted. Frames
-//! that one host forges hold back the station whose address they bear, and no other.
+//! The relay forwards whole frames of any protocol, with their VLAN tags, and reports each frame
+//! that the faults touched. A frame for a station known to be on the side it came from stays there.
+//! A broadcast crosses, so a second path between the two sides would let frames loop forever.
+//! Therefore the frames of a station that keeps changing sides do not cross for a second, and are
+//! counted. Forged frames hold back only the station whose address they bear.
 //!
-//! Not modelled: the MAC's own errors, which no packet socket can send; spanning trees; queues by
-//! priority. Delays are as punctual as the thread's wake-up.
+//! Not modelled: the MAC's own errors, which no packet socket can send; spanning trees; priority
+//! queues. Delays are as punctual as the thread's wake-up.
 
 mod end;
 mod path;
@@ -34,57 +33,58 @@ use stack::fault::{self, Faults};
 use stack::station::Frame;
 use wire::time::Instant;
 
-/// How often it looks whether it is to stop.
+/// Maximum time between two checks of the stop flag.
 const LOOK_UP: Duration = Duration::from_millis(100);
-/// Frames taken from one side before the other has its turn.
+/// Maximum number of frames taken from one side before the other side's turn.
 const AT_A_TIME: usize = 64;
 
-/// Where a side of the relay is.
+/// Interface of one side of the relay.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Place {
-    /// The interface's name.
+    /// Interface name.
     pub interface: String,
-    /// The network namespace it is in, as `ip netns` names it; the process's own without one.
+    /// Network namespace of the interface, as named by `ip netns`; `None` for that of the process.
     pub namespace: Option<String>,
 }
 
-/// How a relay is made.
+/// Parameters of a relay.
 #[derive(Clone, Debug)]
 pub struct RelayParams {
     /// The two sides.
     pub places: [Place; 2],
-    /// What befalls frames that come in at the side of the same index.
+    /// Faults of frames that come in at the side of the same index.
     pub faults: [Option<Faults>; 2],
-    /// Which frames the faults may touch.
+    /// Frames that the faults may touch.
     pub selection: Selection,
-    /// Frames that may be held back at a time, each way; further ones are dropped and counted.
+    /// Maximum number of frames held back at a time in each direction; further frames are dropped
+    /// and counted.
     pub held_frames: usize,
 }
 
-/// What became of the frames that came in at one side.
+/// Counters of the frames that came in at one side.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
-    /// Frames that came in.
+    /// Frames received.
     pub received: u64,
     /// Frames for a station of the side they came from, which need not cross.
     pub local: u64,
-    /// Frames, and copies of them, that went out at the other side.
+    /// Frames, and copies of them, sent at the other side.
     pub relayed: u64,
-    /// Frames that the faults held when there was no room left.
+    /// Frames to be held back by the faults, for which there was no room.
     pub no_room: u64,
-    /// Frames that the other side's queue had no room for.
+    /// Frames not sent because the other side's queue was full.
     pub not_sent: u64,
-    /// Frames longer than the other side can send, or than the kernel tells.
+    /// Frames too long for the other side, or truncated by the kernel.
     pub too_long: u64,
-    /// Frames of stations that were heard on both sides in turn: they go round, or are forged.
+    /// Frames of stations that kept changing sides: they loop, or are forged.
     pub held_back: u64,
-    /// Frames that the kernel dropped before the relay could take them.
+    /// Frames dropped by the kernel before the relay could take them.
     pub kernel_drops: u64,
-    /// What the faults did.
+    /// Fault counters.
     pub faults: fault::Counts,
 }
 
-/// A relay.
+/// Relay between two interfaces.
 #[derive(Debug)]
 pub struct Relay {
     ends: [End; 2],
@@ -93,14 +93,14 @@ pub struct Relay {
     counts: [Counts; 2],
 }
 
-/// A frame that was handed to an interface.
+/// Frame that was handed to an interface.
 #[derive(Clone, Copy, Debug)]
 pub struct Sent<'a> {
-    /// When.
+    /// Time of sending.
     pub at: Instant,
-    /// The side that it came in at: 0 or 1. It left at the other.
+    /// Side at which it came in: 0 or 1. It left at the other side.
     pub side: usize,
-    /// The frame.
+    /// Frame.
     pub frame: &'a Frame,
 }
 
@@ -108,7 +108,7 @@ impl Relay {
     /// Opens both interfaces.
     ///
     /// # Errors
-    /// [`PortError::Loop`] where both are one, and those of [`crate::port::AfPacket::open`].
+    /// [`PortError::Loop`] if both are the same, and those of [`crate::port::AfPacket::open`].
     pub fn open(params: RelayParams) -> Result<Self, PortError> {
         let [first, second] = &params.places;
         if first == second {
@@ -125,12 +125,12 @@ impl Relay {
         })
     }
 
-    /// Relays until `until`, or until `stop` is set, which it looks at ten times a second; what has come in
-    /// by then still crosses, as far as one look at each side takes it. `tell` hears of every frame that the
-    /// faults touched.
+    /// Relays until `until`, or until `stop` is set, which is checked ten times a second. Frames
+    /// received by then still cross, up to one batch per side. `tell` is called for every frame
+    /// that the faults touched.
     ///
     /// # Errors
-    /// Where an interface can no longer be used. What was counted stays.
+    /// Fails if an interface can no longer be used. The counters remain valid.
     pub fn run(
         &mut self,
         until: Instant,
@@ -140,10 +140,10 @@ impl Relay {
         self.run_watched(until, stop, tell, &mut |_| ())
     }
 
-    /// The same; `sent` takes each frame that was handed to an interface.
+    /// Like [`Relay::run`]; `sent` is called for each frame that was handed to an interface.
     ///
     /// # Errors
-    /// As [`Relay::run`].
+    /// Those of [`Relay::run`].
     pub fn run_watched(
         &mut self,
         until: Instant,
@@ -170,7 +170,7 @@ impl Relay {
         }
     }
 
-    /// What became of the frames that came in at each side so far.
+    /// Counters of the frames that came in at each side so far.
     #[must_use]
     pub fn counts(&mut self) -> [Counts; 2] {
         for ((counts, end), path) in self.counts.iter_mut().zip(&mut self.ends).zip(&self.paths) {
@@ -180,14 +180,14 @@ impl Relay {
         self.counts
     }
 
-    /// What the sides are called.
+    /// Names of the two interfaces.
     #[must_use]
     pub fn names(&self) -> [&str; 2] {
         let [first, second] = &self.ends;
         [first.name(), second.name()]
     }
 
-    /// Takes what has come in at a side; says how many frames.
+    /// Takes the frames received at a side; returns their number.
     fn take(&mut self, side: usize, tell: &mut dyn FnMut(&Event<'_>)) -> Result<usize, PortError> {
         let Self { ends, paths, sides, counts } = self;
         let (Some(end), Some(path), Some(counts)) =
@@ -213,7 +213,7 @@ impl Relay {
         Ok(AT_A_TIME)
     }
 
-    /// Sends what came in at `side` and is due.
+    /// Sends the frames that came in at `side` and are due.
     fn release(
         &mut self,
         side: usize,

@@ -1,4 +1,4 @@
-//! One way through the relay: which frames the faults may touch, and what is held back.
+//! One direction of the relay: selection of frames for faults, and frames held back.
 
 use crate::port::is_rendezvous;
 use stack::fault::{self, Fate, Faults};
@@ -8,18 +8,18 @@ use wire::dissect::{Link, levels};
 use wire::time::Instant;
 use wire::tp::{self, Kind};
 
-/// Which frames the faults may touch. Those of the rendezvous are always spared.
+/// Selection of frames that the faults may touch. Frames of the control session are always spared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Selection {
-    /// Every one.
+    /// All frames.
     Every,
-    /// Those that carry a TPDU of one of these kinds over LLC, alone or with others; segments of
-    /// CLNP PDUs and whatever comes over IP are not looked into.
+    /// Frames that carry a TPDU of one of these kinds over LLC, alone or with others. Segments of
+    /// CLNP PDUs and packets over IP are not inspected.
     Tpdus(Vec<Kind>),
 }
 
 impl Selection {
-    /// Whether the faults may touch this frame.
+    /// Returns whether the faults may touch this frame.
     #[must_use]
     pub fn selects(&self, frame: &[u8]) -> bool {
         let Self::Tpdus(kinds) = self else { return true };
@@ -29,17 +29,17 @@ impl Selection {
     }
 }
 
-/// What was done to a frame.
+/// Effect on a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Deed {
-    /// The faults' doing; a frame that is [`Fate::Whole`] was late.
+    /// Effect of the faults; a frame that is [`Fate::Whole`] was delayed.
     Fate(Fate),
-    /// It was to be held back, and there was no room left.
+    /// The frame was to be held back, but there was no room.
     NoRoom,
 }
 
 impl Deed {
-    /// Its name in a log.
+    /// Name in a log.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,20 +53,20 @@ impl Deed {
     }
 }
 
-/// Something that befell a frame.
+/// Effect on one frame.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'a> {
-    /// At which side the frame came in.
+    /// Side at which the frame came in.
     pub side: usize,
-    /// The how manieth it is that may be touched and came in there, from 1.
+    /// Serial number, from 1, among the selected frames that came in at this side.
     pub number: u64,
-    /// When it came in.
+    /// Arrival time.
     pub arrived: Instant,
-    /// When it leaves, or would have.
+    /// Time at which it leaves, or would have left.
     pub leaves: Instant,
-    /// What was done.
+    /// Effect.
     pub deed: Deed,
-    /// The frame, as it leaves.
+    /// Frame as it leaves.
     pub frame: &'a Frame,
 }
 
@@ -74,7 +74,7 @@ pub struct Event<'a> {
 pub(super) struct Path {
     faults: Option<Faults>,
     selection: Selection,
-    /// By the time they leave, then by their turn.
+    /// Frames by the time they leave, then by serial number.
     held: BTreeMap<(Instant, u64), Frame>,
     turn: u64,
     limit: usize,
@@ -85,8 +85,8 @@ impl Path {
         Self { faults, selection, held: BTreeMap::new(), turn: 0, limit }
     }
 
-    /// Lets the faults befall a frame, and holds what comes of it until it is due; says how many
-    /// frames it had no room for.
+    /// Applies the faults to a frame and holds the results until they are due; returns the number
+    /// of frames that had no room.
     pub(super) fn befall(
         &mut self,
         side: usize,
@@ -115,7 +115,7 @@ impl Path {
         no_room
     }
 
-    /// Holds a frame until it is due; says whether there was room.
+    /// Holds a frame until it is due; returns whether there was room.
     fn hold(&mut self, leaves: Instant, frame: Frame) -> bool {
         if self.held.len() >= self.limit {
             return false;
@@ -125,13 +125,13 @@ impl Path {
         true
     }
 
-    /// The next frame that is due.
+    /// Takes the next frame that is due.
     pub(super) fn due(&mut self, now: Instant) -> Option<Frame> {
         let entry = self.held.first_entry().filter(|entry| entry.key().0 <= now)?;
         Some(entry.remove())
     }
 
-    /// When the next frame is due.
+    /// Time at which the next frame is due.
     pub(super) fn next(&self) -> Option<Instant> {
         self.held.first_key_value().map(|((at, _), _)| *at)
     }
@@ -148,7 +148,7 @@ mod tests {
     use core::time::Duration;
     use stack::fault::{Plan, Reordering};
 
-    /// An 802.3 frame with a DT of the normal format, over LLC and inactive CLNP.
+    /// 802.3 frame with a DT of the normal format, over LLC and inactive CLNP.
     const DT: [u8; 60] = {
         let mut frame = [0; 60];
         let head =
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_touch_only_frames_with_the_tpdus_asked_for() {
+    fn faults_touch_only_frames_with_the_selected_tpdus() {
         let only = |kinds: &[Kind]| Selection::Tpdus(kinds.to_vec());
         assert!(only(&[Kind::Ak, Kind::Dt]).selects(&DT));
         assert!(!only(&[Kind::Ak]).selects(&DT));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_back_leaves_when_due_and_what_has_no_room_is_told() {
+    fn a_delayed_frame_leaves_when_due_and_lack_of_room_is_reported() {
         let held_back = Duration::from_millis(2);
         let reordering = Some(Reordering { probability: 1.0, held_back });
         let plan = Plan { reordering, ..Plan::harmless(Duration::from_millis(500)) };

@@ -1,4 +1,4 @@
-//! On which side of the relay each station is, as far as it has been heard.
+//! Side of the relay on which each station is, as learnt from its frames.
 
 use core::time::Duration;
 use stack::station::Frame;
@@ -6,32 +6,33 @@ use std::collections::{BTreeMap, BTreeSet};
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// Stations that are remembered. A further one takes the place of the one heard longest ago.
+/// Maximum number of stations. A further one evicts the station with the oldest frame.
 const STATIONS: usize = 4_096;
-/// Changes of side of one station within [`WINDOW`] at which its frames are held back. A station that is
-/// moved changes once; one whose frames go round, or are forged on the other side, changes on and on.
+/// Number of changes of side of one station within [`WINDOW`] at which its frames are held back. A
+/// station that is moved changes once; one whose frames loop, or are forged on the other side,
+/// keeps changing.
 const CHANGES: u32 = 10;
 const WINDOW: Duration = Duration::from_secs(1);
-/// How long the frames of such a station do not cross.
+/// Time for which the frames of such a station do not cross.
 const HELD_BACK: Duration = Duration::from_secs(1);
 
-/// What is to be done with a frame.
+/// Decision about a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Verdict {
     /// It goes to the other side.
     Crosses,
     /// Its receiver is on the side it came from.
     Stays,
-    /// Its sender was heard on both sides in turn: it crosses no more for a while.
+    /// Its sender keeps changing sides: its frames do not cross for a while.
     HeldBack,
 }
 
-/// What is known of a station.
+/// Entry of a station.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     side: usize,
     heard: Instant,
-    /// When the changes that are counted began.
+    /// Start of the period in which changes are counted.
     since: Instant,
     changes: u32,
     held_until: Instant,
@@ -40,14 +41,14 @@ struct Place {
 #[derive(Debug, Default)]
 pub(super) struct Sides {
     stations: BTreeMap<Mac, Place>,
-    /// The same by when they were heard, to within [`WINDOW`].
+    /// Stations by the time of their latest frame, to within [`WINDOW`].
     by_age: BTreeSet<(Instant, Mac)>,
 }
 
 impl Sides {
-    /// Learns from a frame that came in at `side`, and says whether it has to cross.
+    /// Learns from a frame that came in at `side`; returns whether it has to cross.
     pub(super) fn heard(&mut self, at: Instant, side: usize, frame: &Frame) -> Verdict {
-        // What is shorter is no frame of a station; the other side may see it.
+        // A shorter frame has no addresses, and crosses.
         let Some(addresses) = frame.first::<12>() else { return Verdict::Crosses };
         let [a, b, c, d, e, f, source @ ..] = addresses;
         let (destination, source) = (Mac([a, b, c, d, e, f]), Mac(source));
@@ -59,7 +60,7 @@ impl Sides {
         if is_local { Verdict::Stays } else { Verdict::Crosses }
     }
 
-    /// Learns the side of a station; whether its frames are held back.
+    /// Learns the side of a station; returns whether its frames are held back.
     fn learn(&mut self, at: Instant, side: usize, station: Mac) -> bool {
         let Some(place) = self.stations.get_mut(&station) else {
             self.enter(at, side, station);
@@ -109,17 +110,18 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_for_a_station_of_its_own_side_stays_and_any_other_crosses() {
+    fn a_frame_for_its_own_side_stays_and_any_other_crosses() {
         let mut sides = Sides::default();
         let now = Instant::ZERO;
-        assert_eq!(sides.heard(now, 0, &frame(B, A)), Verdict::Crosses, "B was never heard");
+        assert_eq!(sides.heard(now, 0, &frame(B, A)), Verdict::Crosses, "B is unknown");
         assert_eq!(sides.heard(now, 1, &frame(A, B)), Verdict::Crosses);
         assert_eq!(sides.heard(now, 0, &frame(A, Mac([2, 0, 0, 0, 0, 3]))), Verdict::Stays);
         assert_eq!(sides.heard(now, 0, &frame(ALL, A)), Verdict::Crosses);
         assert_eq!(sides.heard(now, 0, &Frame::new(Bytes::from_static(&[1]))), Verdict::Crosses);
     }
 
-    /// Frames of A from both sides in turn, `apart` from each other; how many were held back.
+    /// Sends frames of A from both sides in turn, `apart` from each other; returns the number held
+    /// back.
     fn alternating(sides: &mut Sides, start: Instant, apart: Duration) -> usize {
         let verdicts = (0..150).map(|change| {
             sides.heard(start + apart * change, (change % 2) as usize, &frame(ALL, A))
@@ -128,19 +130,24 @@ mod tests {
     }
 
     #[test]
-    fn a_station_that_is_moved_crosses_and_one_whose_frames_go_round_is_held() {
+    fn a_moved_station_crosses_and_a_looping_one_is_held_back() {
         let mut sides = Sides::default();
         // Eight changes a second are fewer than a loop makes; then one every millisecond.
         assert_eq!(alternating(&mut sides, Instant::ZERO, Duration::from_millis(125)), 0);
         let start = Instant::ZERO + Duration::from_secs(60);
-        // A was on side 1, so each frame is a change; the tenth is held back and so are those behind it.
+        // A was on side 1, so each frame is a change; the tenth is held back and so are those after
+        // it.
         assert_eq!(alternating(&mut sides, start, Duration::from_millis(1)), 150 - 9);
         let later = start + Duration::from_secs(2);
-        assert_eq!(sides.heard(later, 1, &frame(ALL, A)), Verdict::Crosses, "a second of rest");
+        assert_eq!(
+            sides.heard(later, 1, &frame(ALL, A)),
+            Verdict::Crosses,
+            "after a second without changes"
+        );
     }
 
     #[test]
-    fn forged_frames_hold_back_the_station_they_name_and_no_other() {
+    fn forged_frames_hold_back_only_the_station_they_name() {
         let mut sides = Sides::default();
         let far = Mac([2, 0, 0, 0, 0, 9]);
         // The relay has learnt the other stations before.
@@ -154,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn invented_stations_take_the_places_of_the_oldest_and_no_more_memory() {
+    fn invented_stations_evict_the_oldest_and_memory_is_bounded() {
         let mut sides = Sides::default();
         for number in 0..3 * STATIONS as u32 {
             let now = Instant::from_nanos(u64::from(number) * 1_000_000);

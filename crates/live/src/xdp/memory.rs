@@ -1,4 +1,4 @@
-//! The rings that a socket shares with the kernel.
+//! Rings that a socket shares with the kernel.
 #![expect(unsafe_code, reason = "socket options exist only in libc")]
 
 use crate::mapping::Mapping;
@@ -9,10 +9,10 @@ use std::io;
 
 /// Octets of an address in the rings that pass chunks.
 const ADDRESS_OCTETS: usize = 8;
-/// Octets of a `struct xdp_desc` in those that pass frames: address, length, options.
+/// Octets of a `struct xdp_desc` in the rings that pass frames: address, length, options.
 const FRAME_OCTETS: usize = 16;
 
-/// A ring: a count of what was put in, one of what was taken out, and the entries.
+/// Ring: a producer counter, a consumer counter, and the entries.
 #[derive(Debug)]
 pub(super) struct Ring {
     memory: Mapping,
@@ -38,12 +38,12 @@ impl Ring {
         Ok(Self { memory, entries, producer, consumer, begins })
     }
 
-    /// How many entries were ever put in.
+    /// Number of entries ever added.
     pub(super) fn produced(&self) -> u32 {
         self.memory.word(self.producer).load(Ordering::Acquire)
     }
 
-    /// How many entries were ever taken out.
+    /// Number of entries ever removed.
     pub(super) fn consumed(&self) -> u32 {
         self.memory.word(self.consumer).load(Ordering::Acquire)
     }
@@ -52,14 +52,14 @@ impl Ring {
         self.begins + (number % self.entries) as usize * entry
     }
 
-    /// Puts a chunk in. There are never more chunks than entries.
+    /// Adds a chunk. There are never more chunks than entries.
     pub(super) fn put_address(&self, address: u64) {
         let number = self.produced();
         self.memory.write(self.place(number, ADDRESS_OCTETS), &address.to_ne_bytes());
         self.memory.word(self.producer).store(number.wrapping_add(1), Ordering::Release);
     }
 
-    /// Puts a frame in. The caller has seen that there is room.
+    /// Adds a frame. The caller has checked that there is room.
     pub(super) fn put_frame(&self, address: u64, octets: u32) {
         let number = self.produced();
         let mut entry = [0; FRAME_OCTETS];
@@ -73,17 +73,17 @@ impl Ring {
         self.memory.word(self.producer).store(number.wrapping_add(1), Ordering::Release);
     }
 
-    /// Goes back to so many entries put in, where the kernel has not looked at the last.
+    /// Resets the producer counter to `number`; the kernel must not have seen the later entries.
     pub(super) fn take_back(&self, number: u32) {
         self.memory.word(self.producer).store(number, Ordering::Release);
     }
 
-    /// Takes all entries out, unread.
+    /// Removes all entries unread.
     pub(super) fn take_all(&self) {
         self.memory.word(self.consumer).store(self.produced(), Ordering::Release);
     }
 
-    /// Takes out the address and the octets of the next frame.
+    /// Removes the next frame; returns its address and length in octets.
     pub(super) fn take_frame(&self) -> Option<(u64, u32)> {
         let number = self.consumed();
         if self.produced() == number {
@@ -100,18 +100,18 @@ impl Ring {
 
 /// The four rings of a socket.
 pub(super) struct Rings {
-    /// Chunks for frames that will come.
+    /// Chunks for frames to be received.
     pub(super) filling: Ring,
-    /// Chunks whose frames went out.
+    /// Chunks whose frames were sent.
     pub(super) completed: Ring,
-    /// Frames that came.
+    /// Received frames.
     pub(super) receiving: Ring,
-    /// Frames that are to go out.
+    /// Frames to be sent.
     pub(super) sending: Ring,
 }
 
 impl Rings {
-    /// Makes and maps them.
+    /// Creates and maps them.
     pub(super) fn of(socket: &Socket, receiving: u32, sending: u32) -> io::Result<Self> {
         let at: libc::xdp_mmap_offsets = get(socket, libc::XDP_MMAP_OFFSETS)?;
         let ring = |option, size, offsets, page| Ring::of(socket, option, size, offsets, page);
@@ -129,7 +129,7 @@ impl Rings {
     }
 }
 
-/// Tells the kernel which memory frames are in. The mapping has to outlive the socket's use.
+/// Registers the memory for frames with the kernel. The mapping has to outlive the socket's use.
 pub(super) fn register(socket: &Socket, chunks: &Mapping, chunk: u32) -> io::Result<()> {
     // SAFETY: an all-zero registration is a valid one.
     let mut memory: libc::xdp_umem_reg = unsafe { mem::zeroed() };
@@ -139,14 +139,14 @@ pub(super) fn register(socket: &Socket, chunks: &Mapping, chunk: u32) -> io::Res
     socket.set(libc::SOL_XDP, libc::XDP_UMEM_REG, memory)
 }
 
-/// What the kernel counted.
+/// Kernel counters.
 pub(super) fn statistics(socket: &Socket) -> io::Result<libc::xdp_statistics> {
     get(socket, libc::XDP_STATISTICS)
 }
 
-/// An option of the socket whose value is a plain C structure of counts.
+/// Reads an option of the socket whose value is a plain C structure of counters.
 fn get<T: Copy>(socket: &Socket, name: libc::c_int) -> io::Result<T> {
-    // SAFETY: both structures asked for are plain counts, for which all zero is a value.
+    // SAFETY: both structures read here are plain counters, for which all zero is valid.
     let mut value: T = unsafe { mem::zeroed() };
     let mut size = libc::socklen_t::try_from(mem::size_of::<T>()).unwrap_or(0);
     let pointer = (&raw mut value).cast();

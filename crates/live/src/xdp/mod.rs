@@ -1,12 +1,13 @@
-//! AF_XDP sockets: frames that pass by most of the kernel's network stack.
+//! AF_XDP sockets: frames bypass most of the kernel's network stack.
 //!
-//! The interface's driver, or the kernel on its behalf, runs a small program for each frame that
-//! arrives ([`program`]); it turns some over to a socket, which shares memory and rings with this
-//! process. In copy mode on the generic hook, which every interface has: the kernel copies each frame
-//! into or out of that memory, and looks at the ring to send from in a system call only.
+//! The interface's driver, or the kernel on its behalf, runs a small program for each received
+//! frame ([`program`]). The program redirects some frames to a socket, which shares memory and
+//! rings with this process. The socket uses copy mode on the generic hook, which every interface
+//! has: the kernel copies each frame into or out of that memory, and reads the send ring in system
+//! calls only.
 //!
-//! Left out: drivers that hand over their own memory (zero copy), the hook within drivers, frames in
-//! several pieces, stamps.
+//! Not included: drivers that hand over their own memory (zero copy), the hook within drivers,
+//! frames in several parts, stamps.
 
 mod memory;
 mod program;
@@ -22,18 +23,18 @@ use std::io;
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// Frames that may wait to be taken.
+/// Maximum number of received frames that wait to be taken.
 const RECEIVING: u32 = 1_024;
-/// Frames that may be under way to the interface.
+/// Maximum number of frames under way to the interface.
 const SENDING: u32 = 256;
-/// Octets of the piece of memory for one frame; the kernel keeps 256 of them for programs.
+/// Octets of the chunk for one frame; the kernel reserves 256 of them for programs.
 const CHUNK: u32 = 2_048;
-/// The longest frame that fits.
+/// Maximum length of a frame.
 pub(crate) const LONGEST_FRAME: usize = 1_792;
-/// How long the kernel may hold a queue whose socket was just closed.
+/// Maximum time for which the kernel may hold a queue whose socket was just closed.
 const RELEASED_WITHIN: Duration = Duration::from_secs(1);
 
-/// What became of a frame that was to be sent.
+/// Outcome of sending a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Sent {
     /// The interface has it, or the ring keeps it for the next call.
@@ -42,10 +43,11 @@ pub(crate) enum Sent {
     NoRoom,
 }
 
-/// A socket with the first queue of an interface.
+/// Socket on the first queue of an interface.
 #[derive(Debug)]
 pub(crate) struct Xdp {
-    /// Frames come as long as it lives. It goes first, so that none is lost to a socket that is gone.
+    /// Redirects frames while it lives. It is dropped first, so that none is lost to a closed
+    /// socket.
     _program: Program,
     socket: Socket,
     chunks: Mapping,
@@ -56,7 +58,7 @@ pub(crate) struct Xdp {
 }
 
 impl Xdp {
-    /// Takes LLC frames for these addresses away from the host, from now on.
+    /// Redirects LLC frames for these addresses from the host to the socket, from now on.
     pub(crate) fn open(index: u32, addresses: &[Mac]) -> io::Result<Self> {
         let socket = Socket::xdp()?;
         let chunks = Mapping::anonymous((RECEIVING + SENDING) as usize * CHUNK as usize)?;
@@ -69,20 +71,21 @@ impl Xdp {
         Ok(Self { _program: program, socket, chunks, filling, completed, receiving, sending })
     }
 
-    /// Sends a frame of these two parts, filled up to `shortest` octets.
+    /// Sends a frame of two parts, padded to `shortest` octets.
     ///
-    /// The kernel is told at once. A driver without room leaves the frame in the ring, where the next
-    /// call finds it.
+    /// The kernel is called at once. If the driver has no room, the frame stays in the ring for the
+    /// next call.
     pub(crate) fn send(&self, parts: [&[u8]; 2], shortest: usize) -> io::Result<Sent> {
         let number = self.sending.produced();
         if !self.put(parts, shortest)? {
             return Ok(Sent::NoRoom);
         }
         match self.push() {
-            // The kernel dropped one before it: this one stays in the ring, and must not be sent again.
+            // The kernel dropped an earlier frame; this one stays in the ring, and must not be sent
+            // twice.
             Ok(Sent::NoRoom) if self.sending.consumed() == number => Ok(Sent::Out),
             Err(error) => {
-                // Nothing of it was looked at: it must not go out when the interface is up again.
+                // The kernel has not read it: it must not be sent when the interface is up again.
                 if self.sending.consumed() == number {
                     self.sending.take_back(number);
                 }
@@ -92,11 +95,11 @@ impl Xdp {
         }
     }
 
-    /// Sends several such frames with one call of the kernel, as far as there is room in the ring for
-    /// them, and says in order what became of each in `told`. One it has no word for was not looked at:
-    /// it is not in the ring any more.
+    /// Sends several such frames with one call of the kernel, as far as the ring has room, and
+    /// passes each outcome to `told`, in order. A frame without an outcome was not read by the
+    /// kernel, and is no longer in the ring.
     ///
-    /// A call for which the kernel drops a frame ends with that, and is made again for those behind it.
+    /// A call in which the kernel drops a frame ends there, and is repeated for the later frames.
     pub(crate) fn send_several<'a>(
         &self,
         frames: impl Iterator<Item = [&'a [u8]; 2]>,
@@ -104,7 +107,7 @@ impl Xdp {
         mut told: impl FnMut(Sent),
     ) -> io::Result<()> {
         let first = self.sending.produced();
-        // What goes wrong here does so again below.
+        // An error here recurs below.
         let frames = frames.take_while(|parts| matches!(self.put(*parts, shortest), Ok(true)));
         let count = frames.fold(0, |count, _| count + 1);
         let mut known = 0;
@@ -126,13 +129,13 @@ impl Xdp {
             }
             known = looked_at;
         }
-        // What the driver has no room for yet stays in the ring.
+        // Frames that the driver has no room for yet stay in the ring.
         (known..count).for_each(|_| told(Sent::Out));
         Ok(())
     }
 
-    /// Puts a frame of these two parts into the ring, filled up to `shortest` octets; whether there was
-    /// room for it.
+    /// Adds a frame of two parts to the ring, padded to `shortest` octets; returns whether there
+    /// was room.
     fn put(&self, parts: [&[u8]; 2], shortest: usize) -> io::Result<bool> {
         self.completed.take_all();
         let number = self.sending.produced();
@@ -155,7 +158,7 @@ impl Xdp {
         Ok(true)
     }
 
-    /// Lets the kernel send what the ring holds.
+    /// Lets the kernel send the frames in the ring.
     fn push(&self) -> io::Result<Sent> {
         match self.socket.push() {
             Ok(()) => Ok(Sent::Out),
@@ -167,7 +170,7 @@ impl Xdp {
         }
     }
 
-    /// The next frame, if one is there.
+    /// Takes the next frame, if there is one.
     fn take(&self) -> Option<Bytes> {
         let (address, octets) = self.receiving.take_frame()?;
         let frame = self.chunks.read(address as usize, octets as usize);
@@ -175,7 +178,7 @@ impl Xdp {
         Some(frame)
     }
 
-    /// The next frame, or `None` once the time is over.
+    /// Takes the next frame; `None` once the time is over.
     pub(crate) fn receive_until(&self, until: Instant, wait: Wait) -> io::Result<Option<Bytes>> {
         loop {
             if let Some(frame) = self.take() {
@@ -194,7 +197,7 @@ impl Xdp {
         }
     }
 
-    /// Frames for this socket that the kernel dropped for want of room.
+    /// Frames for this socket dropped by the kernel for lack of room.
     pub(crate) fn dropped(&self) -> io::Result<u64> {
         let statistics = memory::statistics(&self.socket)?;
         Ok(statistics.rx_dropped + statistics.rx_ring_full)

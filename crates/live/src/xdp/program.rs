@@ -1,8 +1,9 @@
-//! The program that decides, frame by frame, what the socket gets and what stays the host's.
+//! XDP program that decides for each frame whether it goes to the socket or stays with the host.
 //!
-//! Assembled here, since it is short: an 802.3 frame with a length field, for one of a few addresses,
-//! goes to the socket of its queue; everything else, and what comes on a queue without socket, is
-//! passed on. Loaded and attached by bpf(2); it goes when the descriptor does.
+//! It is short, so it is assembled here. An 802.3 frame with a length field, for one of a few
+//! addresses, goes to the socket of its queue. All other frames, and those on a queue without a
+//! socket, are passed on. It is loaded and attached by bpf(2), and removed when the descriptor is
+//! closed.
 #![expect(unsafe_code, reason = "bpf(2) has no wrapper")]
 
 use crate::socket::Socket;
@@ -11,7 +12,7 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use wire::addr::Mac;
 
-/// The largest length field; beyond it stand types.
+/// Largest length field; higher values are types.
 const LARGEST_LENGTH: i32 = 1_500;
 /// Octets of a MAC header.
 const MAC_HEADER: i32 = 14;
@@ -28,7 +29,7 @@ const GENERIC_HOOK: u32 = 2;
 const PASS: i32 = 2;
 const REDIRECT_MAP: i32 = 51;
 
-/// One instruction: `struct bpf_insn`.
+/// Instruction: `struct bpf_insn`.
 #[repr(C)]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Step {
@@ -38,7 +39,7 @@ struct Step {
     value: i32,
 }
 
-/// An instruction; registers are the one written or compared, and the one read.
+/// Builds an instruction; the registers are the one written or compared, and the one read.
 const fn step(code: u8, [to, from]: [u8; 2], offset: i16, value: i32) -> Step {
     let registers = if cfg!(target_endian = "little") { from << 4 | to } else { to << 4 | from };
     Step { code, registers, offset, value }
@@ -58,10 +59,11 @@ const IF_NOT_EQUAL_WORD: u8 = 0x56;
 const CALL: u8 = 0x85;
 const EXIT: u8 = 0x95;
 
-/// The program. Its context holds where the frame begins (0) and ends (4), and its queue (16).
+/// Builds the program. Its context holds the start of the frame (0), its end (4), and the queue
+/// (16).
 fn steps(map: i32, addresses: &[Mac]) -> Vec<Step> {
-    // Jumps count from the next instruction. Two for each address; then come two that pass the
-    // frame on, and those that redirect it.
+    // Jumps count from the next instruction. Each address takes two instructions; after them come
+    // two that pass the frame on, and those that redirect it.
     let comparing = 2 * addresses.len() as i16;
     let mut steps = vec![
         step(LOAD_WORD, [2, 1], 0, 0),
@@ -85,7 +87,7 @@ fn steps(map: i32, addresses: &[Mac]) -> Vec<Step> {
         step(MOVE_VALUE, [0, 0], 0, PASS),
         step(EXIT, [0, 0], 0, 0),
         step(LOAD_WORD, [2, 1], 16, 0),
-        // A map by its descriptor (1), in two halves.
+        // A map given by its descriptor (1), in two halves.
         step(LOAD_MAP, [1, 1], 0, map),
         step(0, [0, 0], 0, 0),
         step(MOVE_VALUE, [3, 0], 0, PASS),
@@ -134,8 +136,8 @@ struct LinkAttributes {
     flags: u32,
 }
 
-/// Carries out a command of bpf(2) on one of the structures above, each of which begins as the kernel's
-/// union does for that command.
+/// Executes a command of bpf(2) on one of the structures above, each of which begins like the
+/// kernel's union for that command.
 fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_long> {
     let (pointer, octets) = ((&raw const *attributes), mem::size_of::<T>());
     // SAFETY: the pointer and the length are those of `attributes`, which the kernel copies; callers
@@ -144,21 +146,21 @@ fn bpf<T>(command: libc::c_int, attributes: &T) -> io::Result<libc::c_long> {
     if status < 0 { Err(io::Error::last_os_error()) } else { Ok(status) }
 }
 
-/// The descriptor that a command of bpf(2) gave.
+/// Descriptor returned by a command of bpf(2).
 fn descriptor<T>(command: libc::c_int, attributes: &T) -> io::Result<OwnedFd> {
     let fd = bpf(command, attributes)? as libc::c_int;
-    // SAFETY: the descriptor was just made and belongs to nobody else.
+    // SAFETY: the descriptor was just created and has no other owner.
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// A program that is attached to an interface, while it lives.
+/// Program that stays attached to an interface while this value lives.
 #[derive(Debug)]
 pub(super) struct Program {
     _link: OwnedFd,
 }
 
 impl Program {
-    /// Turns LLC frames for these addresses over to the socket, if they come on the first queue.
+    /// Redirects LLC frames for these addresses to the socket, if they arrive on the first queue.
     pub(super) fn attach(socket: &Socket, interface: u32, addresses: &[Mac]) -> io::Result<Self> {
         let (kind, key_octets, value_octets) = (MAP_OF_SOCKETS, 4, 4);
         let attributes = MapAttributes { kind, key_octets, value_octets, entries: 1, flags: 0 };
@@ -190,7 +192,8 @@ impl Program {
 mod tests {
     use super::*;
 
-    /// What the program makes of a frame: whether the socket gets it. As the kernel would run it.
+    /// Interprets the program as the kernel would; returns whether it redirects the frame to the
+    /// socket.
     fn redirects(steps: &[Step], frame: &[u8]) -> bool {
         const BEGIN: u64 = 0x1000;
         let mut registers = [0_u64; 11];
@@ -253,7 +256,8 @@ mod tests {
                 assert!(!redirects(&steps, &frame(to, behind)), "{to} {behind:#x}");
             }
         }
-        // Bridges talk to 01-80-C2-00-00-00; the others differ in the first and the last octets.
+        // Bridges use 01-80-C2-00-00-00; the other addresses differ in the first and the last
+        // octets.
         let bridges = Mac([0x01, 0x80, 0xC2, 0, 0, 0]);
         let [.., last] = own.0;
         let near = Mac([0x12, 0, 0, 0, 0, last]);

@@ -1,4 +1,4 @@
-//! What a capture of a port holds.
+//! Contents of a port's capture.
 
 use crate::{A, B, frame, numbers};
 use live::capture::Capture;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use wire::time::{Instant, nanos};
 
-/// A file in memory that takes only so many octets.
+/// File in memory with a limited size.
 #[derive(Clone, Default)]
 struct File {
     octets: Arc<Mutex<Vec<u8>>>,
@@ -33,7 +33,7 @@ impl Write for File {
 }
 
 #[test]
-fn a_capture_behind_the_faults_holds_what_the_receiver_saw() {
+fn a_capture_behind_the_faults_equals_the_receivers_view() {
     let file = File::default();
     let capture = Capture::new(Box::new(file.clone())).unwrap();
     let mut plan = Plan::harmless(Duration::from_secs(1));

@@ -1,4 +1,4 @@
-//! The examples of the messaging service: each prints the same, whatever it runs on.
+//! Examples of the messaging service: each prints the same over every network.
 
 use crate::namespace::{INTERFACE, Namespaces};
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::process::Command;
 
 /// Each example and the lines it prints.
 const EXAMPLES: [(&str, &[&str]); 8] = [
-    ("unacknowledged", &["heard: b\"350 degrees\""]),
-    ("acknowledged", &["heard: b\"350 degrees\"", "acknowledged"]),
+    ("unacknowledged", &["received: b\"350 degrees\""]),
+    ("acknowledged", &["received: b\"350 degrees\"", "acknowledged"]),
     ("priorities", &["first: b\"fire\""]),
     ("crc", &["b\"with\", and 1 bad"]),
     ("timeouts", &["both: operation timed out"]),
@@ -23,11 +23,14 @@ const EXAMPLES: [(&str, &[&str]); 8] = [
     ),
     (
         "group_address",
-        &["02:00:00:00:00:02 hears b\"turn to port\"", "02:00:00:00:00:03 hears b\"turn to port\""],
+        &[
+            "02:00:00:00:00:02 received b\"turn to port\"",
+            "02:00:00:00:00:03 received b\"turn to port\"",
+        ],
     ),
 ];
 
-/// Where this build has put the examples: beside the folder of the test itself.
+/// Folder of the examples of this build: next to that of the test itself.
 fn folder() -> PathBuf {
     let this = std::env::current_exe().unwrap();
     this.parent().and_then(|deps| deps.parent()).unwrap().join("examples")
@@ -46,7 +49,7 @@ fn check(way: &[&str]) {
         assert!(output.status.success(), "{name} {}: {complaint}", way.join(" "));
         let printed = String::from_utf8(output.stdout).unwrap();
         let mut lines: Vec<&str> = printed.lines().collect();
-        // Two stations of a group hear a message at the same time.
+        // Two stations of a group receive a message at the same time.
         if name == "group_address" {
             lines.sort_unstable();
         }
@@ -55,22 +58,22 @@ fn check(way: &[&str]) {
 }
 
 #[test]
-fn every_example_does_what_it_says_within_a_process() {
+fn every_example_prints_its_lines_within_a_process() {
     check(&["in-process"]);
 }
 
 #[test]
-fn every_example_does_what_it_says_over_udp() {
+fn every_example_prints_its_lines_over_udp() {
     check(&["udp"]);
 }
 
 #[test]
-fn every_example_does_what_it_says_simulated() {
+fn every_example_prints_its_lines_when_simulated() {
     check(&["simulated"]);
 }
 
 #[test]
-fn every_example_does_what_it_says_over_a_wire() {
+fn every_example_prints_its_lines_over_a_wire() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [here, there] = &namespaces.names;

@@ -1,4 +1,4 @@
-//! What befalls live frames, and who sees it.
+//! Faults on live frames, and their visibility to receivers and observers.
 
 use crate::{A, B, frame, numbers};
 use live::clock;
@@ -33,14 +33,14 @@ fn a_lossy_port_loses_its_share_and_no_more() {
     let heard = numbers(&mut b);
     // Binomial(2,000, 0.8): mean 1,600, standard deviation 17.9; four of them are 72.
     assert!((1_528..=1_672).contains(&heard.len()), "seed {SEED}: {} arrived", heard.len());
-    assert!(heard.is_sorted(), "what is not lost keeps its order");
+    assert!(heard.is_sorted(), "frames that are not lost keep their order");
     let counts = b.received();
     assert_eq!((counts.frames, counts.lost), (2_000, 2_000 - heard.len() as u64));
     assert_eq!(b.counts().received, 2_000, "the wire beneath has lost nothing");
 }
 
 #[test]
-fn the_rendezvous_is_spared_both_ways() {
+fn the_control_session_is_spared_in_both_directions() {
     let hub = Hub::new(100);
     let all = || faults(|plan| plan.loss = 1.0);
     let both =
@@ -77,10 +77,10 @@ fn a_sender_can_be_the_bad_path_too() {
     let params = FaultyParams { receiving: None, sending, held_frames: 1 };
     let mut a = Faulty::new(hub.port(A), params);
     a.send(&frame(B, A, 4, 1)).unwrap();
-    // There is no room for a second copy; the frame itself goes out all the same.
+    // There is no room for a second copy; the frame itself is still sent.
     assert_eq!(a.send(&frame(B, A, 4, 2)).unwrap(), Transmission::Sent);
     assert_eq!(numbers(&mut b), [1, 2]);
-    // The copy goes out while the sender receives.
+    // The copy is sent while the sender receives.
     assert!(a.receive(clock::now() + Duration::from_millis(5)).unwrap().is_none());
     assert_eq!(numbers(&mut b), [1]);
     assert_eq!((a.sent().duplicated, a.counts().not_sent), (2, 1));
@@ -126,18 +126,18 @@ fn the_governor_holds_on_any_port_once_both_agreed_to_it() {
     let hub = Hub::new(100);
     let mut b = hub.port(B);
     let mut a = Paced::new(hub.port(A), Cap::Unagreed, 2);
-    assert_eq!(a.limits(), None, "a hub harms nobody");
+    assert_eq!(a.limits(), None, "a hub has no other users");
     a.cap(Cap::Agreed(Limits::NONE));
     let outcomes = [0, 1, 2, 3].map(|n| a.send(&frame(B, A, 4, n)).unwrap());
     let (sent, given_up) = (Transmission::Sent, Transmission::GivenUp);
     assert_eq!(outcomes, [sent, sent, sent, given_up]);
     a.send(&frame(B, A, SAP.0, 9)).unwrap();
-    // A bucket that nothing flows into holds one token; then only the rendezvous goes.
+    // A bucket without inflow holds one token; then only the control session may send.
     assert_eq!(numbers(&mut b), [0, 9]);
     assert_eq!((a.waiting(), a.counts().not_sent), (2, 1));
     a.cap(Cap::Agreed(Limits { frames_per_second: 1_000, bits_per_second: 1_000_000 }));
     assert!(a.receive(clock::now()).unwrap().is_none());
-    assert_eq!(numbers(&mut b), [1, 2], "receiving serves the queue");
+    assert_eq!(numbers(&mut b), [1, 2], "receiving sends queued frames");
 
     a.cap(Cap::Agreed(Limits::NONE));
     let outcomes = [5, 6].map(|n| a.send(&frame(B, A, 4, n)).unwrap());

@@ -50,13 +50,14 @@ fn two_interfaces_agree_and_every_frame_is_counted() {
 }
 
 #[test]
-fn frames_that_are_handed_over_together_arrive_in_order_and_one_that_does_not_fit_stops_them() {
+fn a_batch_arrives_in_order_up_to_the_first_oversized_frame() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;
     let mut one = AfPacket::open(&params(a, A)).unwrap();
     let mut other = AfPacket::open(&params(b, B)).unwrap();
-    // More than one call takes, a frame with a long payload among short ones, and a too long one.
+    // More frames than one call takes, one with a long payload among short ones, and an oversized
+    // one.
     let mut frames: Vec<_> = (0..40).map(|n| frame(B, A, 4, n)).collect();
     let mut long = Frame::new(vec![5; 1_490].into());
     long.prepend(&frame(B, A, 4, 17).first::<21>().unwrap());
@@ -70,7 +71,7 @@ fn frames_that_are_handed_over_together_arrive_in_order_and_one_that_does_not_fi
     for n in 0..35 {
         let arrived = other.receive(soon()).unwrap().unwrap().frame;
         assert_eq!((number(&arrived), arrived.len()), (n, if n == 17 { 1_511 } else { 60 }));
-        // What went before in the same room does not show in the padding.
+        // The previous content of the buffer does not show in the padding.
         let rest = &arrived.to_bytes()[21..];
         assert!(rest.iter().all(|octet| *octet == if n == 17 { 5 } else { 0 }));
     }
@@ -94,13 +95,13 @@ fn a_short_frame_is_padded_and_stamped_by_the_kernel() {
     assert_eq!(arrival.stamp, Stamp::Kernel);
     let margin = Duration::from_millis(1);
     assert!(arrival.at + margin >= before && arrival.at <= clock::now());
-    // 1,500 octets of data are the most; 14 of header stand before them.
+    // Data has at most 1,500 octets; 14 of header precede it.
     let error = one.send(&Frame::new(vec![2; 1_515].into())).unwrap_err();
     assert_eq!(error.to_string(), "a frame of 1515 octets does not fit: 1514 at most");
 }
 
 #[test]
-fn a_port_takes_what_is_meant_for_it_and_a_tap_takes_everything() {
+fn a_port_takes_its_own_frames_and_a_tap_takes_all() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;
@@ -112,7 +113,7 @@ fn a_port_takes_what_is_meant_for_it_and_a_tap_takes_everything() {
     for (n, to) in (0..).zip([B, C, Mac::BROADCAST, group]) {
         one.send(&frame(to, A, 4, n)).unwrap();
     }
-    // An 802.1Q tag, priority 3 and VLAN 5, before the length.
+    // 802.1Q tag, priority 3 and VLAN 5, before the length.
     let plain = frame(B, A, 4, 9).to_bytes();
     let tagged = [&plain[..12], &[0x81, 0x00, 0x60, 0x05], &plain[12..]].concat();
     one.send(&Frame::new(tagged.clone().into())).unwrap();
@@ -137,7 +138,7 @@ fn a_port_takes_what_is_meant_for_it_and_a_tap_takes_everything() {
 }
 
 #[test]
-fn a_port_of_the_interfaces_own_address_passes_over_vlans_and_other_stations_as_well() {
+fn a_port_of_the_interfaces_address_skips_vlans_and_stations() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;
@@ -157,7 +158,7 @@ fn a_port_of_the_interfaces_own_address_passes_over_vlans_and_other_stations_as_
             let tagged = [&plain[..12], &[0x81, 0x00], &control, &plain[12..]].concat();
             one.send(&Frame::new(tagged.into())).unwrap();
         }
-        // What is no length is a type, though the kernel takes it for a length up to 1,535.
+        // A value above 1,500 is a type, although the kernel takes it for a length up to 1,535.
         let mut octets = frame(to, A, 4, 5).to_bytes().to_vec();
         octets[12..14].copy_from_slice(&1_501_u16.to_be_bytes());
         one.send(&Frame::new(octets.into())).unwrap();
@@ -170,7 +171,7 @@ fn a_port_of_the_interfaces_own_address_passes_over_vlans_and_other_stations_as_
 }
 
 #[test]
-fn a_port_that_polls_keeps_frames_whole_and_in_order_and_counts_those_without_room() {
+fn a_polling_port_keeps_frames_whole_and_in_order_and_counts() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;
@@ -181,8 +182,8 @@ fn a_port_that_polls_keeps_frames_whole_and_in_order_and_counts_those_without_ro
     long.prepend(&frame(B, A, 4, 99).first::<21>().unwrap());
     one.send(&long).unwrap();
     assert_eq!(other.receive(soon()).unwrap().unwrap().frame, long);
-    // 2,048 wait at the most, wherever in the ring the first of them lies. Linux may drop frames of its
-    // own where more than 1,000 wait before any socket has them.
+    // At most 2,048 frames wait, wherever in the ring the first of them lies. If more than 1,000
+    // wait before any socket has them, Linux may drop some itself.
     let mut overrun = 0;
     for _ in 0..3 {
         for n in 0..3_000 {
@@ -199,7 +200,7 @@ fn a_port_that_polls_keeps_frames_whole_and_in_order_and_counts_those_without_ro
 }
 
 #[test]
-fn a_port_that_polls_says_that_its_interface_is_down() {
+fn a_polling_port_reports_that_its_interface_is_down() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;
@@ -208,13 +209,13 @@ fn a_port_that_polls_says_that_its_interface_is_down() {
     let mut other = AfPacket::open(&params(b, B)).unwrap();
     other.send(&frame(A, B, 4, 0)).unwrap();
     namespaces.down();
-    assert_eq!(number(&one.receive(soon()).unwrap().unwrap().frame), 0, "it came before");
+    assert_eq!(number(&one.receive(soon()).unwrap().unwrap().frame), 0, "it arrived before");
     let error = one.receive(soon()).unwrap_err();
     assert!(matches!(error, PortError::Down(name) if name == INTERFACE));
 }
 
 #[test]
-fn a_tap_that_is_too_slow_says_how_much_it_missed_and_cuts_what_is_long() {
+fn a_slow_tap_counts_missed_frames_and_truncates_long_ones() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;
@@ -234,12 +235,12 @@ fn a_tap_that_is_too_slow_says_how_much_it_missed_and_cuts_what_is_long() {
         }
     }
     let dropped = tap.dropped().unwrap();
-    assert!(heard > 0 && dropped > 0, "{heard} heard, {dropped} dropped");
-    assert!(heard + dropped >= 500, "{heard} heard and {dropped} dropped of 500");
+    assert!(heard > 0 && dropped > 0, "{heard} received, {dropped} dropped");
+    assert!(heard + dropped >= 500, "{heard} received and {dropped} dropped of 500");
 }
 
 #[test]
-fn what_cannot_be_opened_is_said_plainly() {
+fn an_interface_that_cannot_be_opened_is_reported() {
     let Some(namespaces) = Namespaces::make() else { return };
     let [a, _] = &namespaces.names;
     let error = AfPacket::open(&params(a, A)).unwrap_err();
@@ -267,7 +268,7 @@ fn an_interface_taken_down_ends_the_port() {
 }
 
 #[test]
-fn messages_fail_while_the_interface_is_down_and_arrive_when_it_is_up_again() {
+fn messages_fail_while_the_interface_is_down_and_then_recover() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;

@@ -1,4 +1,4 @@
-//! Hosts on TCP connections: against one another, and against sockets that misbehave.
+//! Hosts on TCP connections: against each other, and against misbehaving sockets.
 
 use bytes::Bytes;
 use core::net::SocketAddr;
@@ -18,20 +18,20 @@ use wire::addr::Mac;
 use wire::rendezvous::Limits;
 use wire::time::Instant;
 
-/// The CR of an iec61850-rs client, in its TPKT.
+/// CR of an iec61850-rs client, in its TPKT.
 const CR: [u8; 22] =
     [3, 0, 0, 22, 0x11, 0xE0, 0, 0, 0, 1, 0, 0xC0, 1, 0x0D, 0xC1, 2, 0, 1, 0xC2, 2, 0, 1];
-/// Nothing here takes so long unless it failed.
+/// Time limit that is only reached on failure.
 const LONG: Duration = Duration::from_secs(30);
 
-/// The session that load connections name.
+/// Session named by load connections.
 const SESSION: Option<u64> = Some(7);
 
 fn params(lines: usize) -> NetworkHostParams {
     NetworkHostParams { transport: Params::class0(), lines, accepts: true, echoes: true }
 }
 
-/// A server in a thread of its own, for as long as `body` takes; what it saw and counted.
+/// Runs a server in a separate thread while `body` runs; returns its records and counters.
 fn with_server(
     params: NetworkHostParams,
     body: impl FnOnce(SocketAddr),
@@ -50,7 +50,7 @@ fn with_server(
                 Control::Continue
             });
             assert_eq!(stopped.unwrap(), Stopped::Flagged);
-            // All clients are gone by now, so every line must go as well.
+            // All clients are gone by now, so every connection must end as well.
             let go_on = AtomicBool::new(false);
             let stopped = wire.run(&mut host, clock::now() + LONG, &go_on, |host, _| {
                 records.extend(core::iter::from_fn(|| host.record()));
@@ -59,7 +59,7 @@ fn with_server(
             assert_eq!(stopped.unwrap(), Stopped::Satisfied, "{} lines stay", host.lines());
             (host, records, wire.counts())
         });
-        // The server has to end where the body fails.
+        // Ends the server even if the body fails.
         struct End<'a>(&'a AtomicBool);
         impl Drop for End<'_> {
             fn drop(&mut self) {
@@ -87,7 +87,7 @@ fn flow(id: u16, pattern: Pattern, messages: u64, size_octets: usize) -> Flow {
     }
 }
 
-/// Carries out flows against a server, until each is over; what this side saw.
+/// Runs flows against a server until each is over; returns this side's records.
 fn carry_out(remote: SocketAddr, flows: Vec<Flow>, limits: Option<Limits>) -> Vec<Record> {
     let mut wire = IsoTcp::open(IsoTcpParams { listen: None, remote: Some(remote) }).unwrap();
     wire.limit(limits);
@@ -122,8 +122,8 @@ fn forty_connections_at_once_deliver_every_message_whole() {
 }
 
 #[test]
-fn a_flow_is_over_only_when_the_peer_has_read_everything() {
-    // 20 MB are more than all socket buffers hold: they cannot be with the kernel alone.
+fn a_flow_ends_only_when_the_peer_has_read_everything() {
+    // 20 MB exceed all socket buffers, so they cannot be in the kernel alone.
     let (_, records, _) = with_server(params(4), |address| {
         carry_out(address, vec![flow(1, Pattern::Bulk, 200, 100_000)], None);
     });
@@ -140,7 +140,7 @@ fn every_request_is_answered() {
 }
 
 #[test]
-fn what_was_agreed_on_is_kept_to() {
+fn the_agreed_limits_are_kept() {
     with_server(params(4), |address| {
         let limits = Limits { frames_per_second: 100, bits_per_second: 1 << 40 };
         let records = carry_out(address, vec![flow(1, Pattern::Bulk, 30, 100)], Some(limits));
@@ -149,12 +149,12 @@ fn what_was_agreed_on_is_kept_to() {
         };
         let took =
             of(|event| *event == Event::Done) - of(|event| matches!(event, Event::Sent { .. }));
-        // A burst of 10 of which the CR is one, then one each 10 ms: the last of 30 after 210 ms.
+        // A burst of 10, including the CR, then one every 10 ms: the last of 30 after 210 ms.
         assert!(took >= Duration::from_millis(200), "{took:?}");
     });
 }
 
-/// Octets until `count` are there or the server closes.
+/// Reads until `count` octets are there or the server closes.
 fn read(stream: &mut TcpStream, count: usize) -> Vec<u8> {
     stream.set_read_timeout(Some(LONG)).unwrap();
     let mut octets = Vec::new();
@@ -162,12 +162,12 @@ fn read(stream: &mut TcpStream, count: usize) -> Vec<u8> {
     octets
 }
 
-/// A connection to the echo, open.
+/// Opens a connection to the echo.
 fn opened(address: SocketAddr) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.write_all(&CR).unwrap();
     let cc = read(&mut stream, 22);
-    // The reference is the server's own; all else of the CC is known.
+    // The reference is the server's choice; the rest of the CC is fixed.
     assert_eq!((&cc[..8], &cc[10..]), (&[3, 0, 0, 22, 0x11, 0xD0, 0, 1][..], &CR[10..]));
     stream
 }
@@ -181,7 +181,7 @@ fn packet(octets: usize) -> Vec<u8> {
 }
 
 #[test]
-fn a_peer_that_closes_its_end_is_still_sent_what_waits_for_it() {
+fn a_peer_that_closes_its_end_still_receives_waiting_data() {
     let (host, ..) = with_server(params(4), |address| {
         let mut stream = opened(address);
         for _ in 0..200 {
@@ -210,10 +210,11 @@ fn an_echo_comes_back_wherever_the_stream_is_cut() {
 }
 
 #[test]
-fn peers_that_break_the_rules_cost_themselves_their_connection_and_nobody_else() {
+fn a_protocol_violation_closes_only_the_peers_own_connection() {
     let (host, _, counts) = with_server(params(8), |address| {
         let mut witness = opened(address);
-        // Not TPKT at all; TPKT and then not; a packet cut short; no CR first; a CR and a second one.
+        // No TPKT; a TPKT followed by something else; a truncated packet; no CR first; a CR and a
+        // second one.
         for octets in [
             &b"GET / HTTP/1.1\r\n\r\n"[..],
             &[&CR[..], b"no packet"].concat(),
@@ -226,7 +227,7 @@ fn peers_that_break_the_rules_cost_themselves_their_connection_and_nobody_else()
             stream.shutdown(Shutdown::Write).unwrap();
             read(&mut stream, usize::MAX);
         }
-        // A connection that is reset: data it has not read is there when it is dropped.
+        // A reset connection: it is dropped while unread data is pending.
         let mut rude = opened(address);
         rude.write_all(&packet(60)).unwrap();
         rude.peek(&mut [0; 1]).unwrap();
@@ -236,17 +237,17 @@ fn peers_that_break_the_rules_cost_themselves_their_connection_and_nobody_else()
     });
     assert_eq!(counts.malformed, 2, "{counts:?}");
     assert_eq!(counts.cut, 1, "{counts:?}");
-    assert_eq!(host.counters().echoed, 2, "the rude one's and the witness'");
+    assert_eq!(host.counters().echoed, 2, "that of the reset connection and that of the witness");
 }
 
 #[test]
-fn a_peer_that_does_not_read_is_not_read_from_and_costs_bounded_memory() {
+fn a_peer_that_does_not_read_is_held_up_in_bounded_memory() {
     with_server(params(4), |address| {
         let mut greedy = opened(address);
         greedy.set_nonblocking(true).unwrap();
         let chunk = packet(8_000);
         let (mut written, mut waits) = (0, 0);
-        // Socket buffers of both ends, and a few hundred kilobytes in the server: not 64 MB.
+        // Socket buffers of both ends, and a few hundred kilobytes in the server: less than 64 MB.
         while written < 64_000_000 && waits < 50 {
             match greedy.write(&chunk[written % 8_007..]) {
                 Ok(octets) => (written, waits) = (written + octets, 0),
@@ -256,7 +257,7 @@ fn a_peer_that_does_not_read_is_not_read_from_and_costs_bounded_memory() {
                 }
             }
         }
-        assert!(written < 64_000_000, "the server went on reading");
+        assert!(written < 64_000_000, "the server continued to read");
         println!("seen: {written} octets taken from a peer that reads nothing");
         let mut other = opened(address);
         other.write_all(&packet(5)).unwrap();
@@ -265,7 +266,7 @@ fn a_peer_that_does_not_read_is_not_read_from_and_costs_bounded_memory() {
 }
 
 #[test]
-fn more_connections_than_allowed_are_closed_and_one_that_says_nothing_does_not_stay() {
+fn surplus_and_silent_connections_are_closed() {
     let mut few = params(2);
     few.transport.patience = Duration::from_millis(100);
     let (host, _, counts) = with_server(few, |address| {
@@ -281,7 +282,7 @@ fn more_connections_than_allowed_are_closed_and_one_that_says_nothing_does_not_s
 }
 
 #[test]
-fn load_of_no_session_or_another_is_refused_and_ends_with_the_session() {
+fn load_outside_its_session_is_refused_and_ends_with_it() {
     let (_, records, _) = with_server(params(4), |address| {
         for session in [None, Some(8)] {
             let mut wire =
@@ -303,8 +304,8 @@ fn load_of_no_session_or_another_is_refused_and_ends_with_the_session() {
 }
 
 #[test]
-fn a_call_to_nobody_ends_the_flow_with_its_reason() {
-    // A port that was free a moment ago; nobody listens there.
+fn a_call_to_a_closed_port_ends_the_flow_with_a_reason() {
+    // A port that was free a moment ago, without a listener.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let records = carry_out(free, vec![flow(1, Pattern::Bulk, 1, 100)], None);
     let reason = "network connection lost";
@@ -313,12 +314,12 @@ fn a_call_to_nobody_ends_the_flow_with_its_reason() {
 }
 
 #[test]
-fn a_tsap_nobody_has_is_refused_with_a_dr() {
+fn an_unknown_tsap_is_refused_with_a_dr() {
     let closed = NetworkHostParams { echoes: false, ..params(2) };
     with_server(closed, |address| {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(&CR).unwrap();
-        // DR to reference 1 from nobody: address unknown (3).
+        // DR to reference 1 with source reference 0: address unknown (3).
         let refused = Bytes::from(read(&mut stream, 11));
         assert_eq!(refused[..], [3, 0, 0, 11, 6, 0x80, 0, 1, 0, 0, 3]);
     });

@@ -26,7 +26,7 @@ const A: Mac = Mac::local(1);
 const B: Mac = Mac::local(2);
 const C: Mac = Mac::local(3);
 
-/// An 802.3 frame with LLC UI on this SAP and a number for data.
+/// 802.3 frame with LLC UI on this SAP and a number as data.
 fn frame(to: Mac, from: Mac, sap: u8, number: u32) -> Frame {
     let mut frame = Frame::new(Bytes::from(number.to_be_bytes().to_vec()));
     frame.prepend(&[sap, sap, 0x03]);
@@ -36,13 +36,13 @@ fn frame(to: Mac, from: Mac, sap: u8, number: u32) -> Frame {
     frame
 }
 
-/// The number in such a frame.
+/// Number in such a frame.
 fn number(frame: &Frame) -> u32 {
     let octets = frame.first::<21>().unwrap();
     u32::from_be_bytes(*octets.last_chunk().unwrap())
 }
 
-/// The numbers of all frames that have arrived.
+/// Numbers of all frames that have arrived.
 fn numbers(port: &mut dyn Port) -> Vec<u32> {
     core::iter::from_fn(|| port.receive(Instant::ZERO).unwrap())
         .map(|arrival| number(&arrival.frame))

@@ -1,7 +1,7 @@
 //! Acknowledged messages between two namespaces whose wire loses, copies and reorders frames.
 //!
-//! `TIDEWIRE_MESSAGES=1000000 cargo test --release -p tidewire-live --test it acknowledged -- --nocapture`
-//! sends a million; `TIDEWIRE_SEED=0x1f` draws other faults.
+//! `TIDEWIRE_MESSAGES=1000000 cargo test --release -p tidewire-live --test it acknowledged --
+//! --nocapture` sends a million; `TIDEWIRE_SEED=0x1f` draws other faults.
 
 use crate::namespace::{Namespaces, params};
 use crate::{A, B};
@@ -20,28 +20,28 @@ use std::time::Duration;
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// Of each kind of fault, on the way to each station.
+/// Probability of each kind of fault, on the way to each station.
 const PROBABILITY: f64 = 0.02;
-/// How much later a copy comes, and how long a frame is held back that others overtake.
+/// Delay of a copy, and of a frame held back to be overtaken.
 const LATE: Duration = Duration::from_micros(1_000);
-/// The plan's longest delay, and what a thread may be late beyond that.
+/// Longest delay of the plan, plus the latency of a thread.
 const LIFETIME: Duration = Duration::from_micros(5_000);
-/// Commands are not sent again before this; on a wire that answers within microseconds, only after a
-/// loss.
+/// Minimum time before a command is retransmitted; on a wire that answers within microseconds, only
+/// after a loss.
 const ACKNOWLEDGEMENT_TIME: Duration = Duration::from_millis(15);
-/// Messages that a receiver has room for on each socket.
+/// Number of messages that a receiver has room for on each socket.
 const BUFFERS: usize = 4;
 const OCTETS: usize = 100;
 
-/// What one end saw.
+/// Results of one end.
 struct End {
-    /// By socket, then by number: at the sender, whether it was reported delivered; at the receiver,
-    /// how often it was delivered.
+    /// By socket, then by number: at the sender, whether it was reported delivered; at the
+    /// receiver, the number of deliveries.
     seen: Vec<Vec<u8>>,
     faults: fault::Counts,
     link: type3::Counters,
     runner: Counts,
-    /// Messages that arrived with other octets than they were sent with.
+    /// Messages that arrived with octets different from those sent.
     damaged: u64,
 }
 
@@ -55,7 +55,7 @@ fn sockets() -> impl Iterator<Item = u8> {
     SOCKETS.step_by(2)
 }
 
-/// The place of a socket in [`End::seen`].
+/// Index of a socket in [`End::seen`].
 fn place(socket: u8) -> usize {
     usize::from(socket / 2 - 1)
 }
@@ -89,7 +89,7 @@ fn messenger(station: Mac) -> Messenger {
     messenger
 }
 
-/// A port whose incoming frames are befallen by the plan.
+/// Port whose incoming frames are subject to the plan.
 fn port(namespace: &str, station: Mac, seed: u64) -> Faulty<AfPacket> {
     let plan = Plan {
         loss: PROBABILITY,
@@ -105,7 +105,7 @@ fn port(namespace: &str, station: Mac, seed: u64) -> Faulty<AfPacket> {
     Faulty::new(AfPacket::open(&params(namespace, station)).unwrap(), params_of_faults)
 }
 
-/// Sends numbered messages from each socket to its namesake until each one's outcome is known.
+/// Sends numbered messages from each socket to its counterpart until all outcomes are known.
 fn send(port: &mut Faulty<AfPacket>, each: u64) -> End {
     let sockets_count = sockets().count();
     let mut seen = vec![vec![0; each as usize]; sockets_count];
@@ -145,7 +145,7 @@ fn send(port: &mut Faulty<AfPacket>, each: u64) -> End {
     End { seen, faults: port.received(), link, runner: *runner.counts(), damaged: 0 }
 }
 
-/// Takes what comes until it is told to stop.
+/// Takes messages until `stop` is set.
 fn take(port: &mut Faulty<AfPacket>, each: u64, stop: &AtomicBool) -> End {
     let mut seen = vec![vec![0_u8; each as usize]; sockets().count()];
     let mut damaged = 0;
@@ -176,7 +176,7 @@ fn take(port: &mut Faulty<AfPacket>, each: u64, stop: &AtomicBool) -> End {
     End { seen, faults: port.received(), link, runner: *runner.counts(), damaged }
 }
 
-/// A share of 2 % of so many frames, give or take four standard deviations and one.
+/// Returns whether `count` is 2 % of `frames`, within four standard deviations and one.
 fn is_two_percent(count: u64, frames: u64) -> bool {
     let mean = frames as f64 * PROBABILITY;
     let deviation = (mean * (1.0 - PROBABILITY)).sqrt();
@@ -184,7 +184,7 @@ fn is_two_percent(count: u64, frames: u64) -> bool {
 }
 
 #[test]
-fn of_acknowledged_messages_none_is_lost_that_was_reported_delivered_and_none_comes_twice() {
+fn acknowledged_messages_are_delivered_exactly_once_as_reported() {
     let Some(made) = Namespaces::make() else { return };
     made.up();
     let seed = number_in("TIDEWIRE_SEED").unwrap_or(7);
@@ -226,10 +226,10 @@ fn of_acknowledged_messages_none_is_lost_that_was_reported_delivered_and_none_co
     for faults in [receiver.faults, sender.faults] {
         let fault::Counts { frames, lost, duplicated, held_back, .. } = faults;
         assert!(is_two_percent(lost, frames), "{faults:?}");
-        // A frame that is lost is neither copied nor held back.
+        // A lost frame is neither copied nor held back.
         assert!(is_two_percent(duplicated, frames - lost), "{faults:?}");
         assert!(is_two_percent(held_back, frames - lost), "{faults:?}");
     }
-    // Each loss of a command or a response was made good, and each copy of a command noticed.
+    // Each loss of a command or a response was repaired, and each copy of a command detected.
     assert!(sender.link.sent_again > 0 && receiver.link.duplicates > 0);
 }

@@ -7,15 +7,15 @@ use wire::addr::Mac;
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// The interface's name in both namespaces.
+/// Interface name in both namespaces.
 pub(crate) const INTERFACE: &str = "wire0";
 
-/// Two namespaces, removed when this is dropped: also after a failed test.
+/// Two namespaces, removed on drop, even after a failed test.
 pub(crate) struct Namespaces {
     pub(crate) names: [String; 2],
 }
 
-/// A station's packet socket in one of them.
+/// Parameters of a station's packet socket in one of them.
 pub(crate) fn params(namespace: &str, station: Mac) -> AfPacketParams {
     AfPacketParams {
         interface: INTERFACE.to_owned(),
@@ -38,7 +38,7 @@ fn must(arguments: &[&str]) {
 }
 
 impl Namespaces {
-    /// Makes them; `None`, and a printed reason, where this process may not.
+    /// Makes them; `None`, and a printed reason, if this process is not permitted to.
     pub(crate) fn make() -> Option<Self> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = |end| format!("tidewire-{}-{number}{end}", std::process::id());
@@ -61,7 +61,7 @@ impl Namespaces {
         let peer = ["type", "veth", "peer", "name", INTERFACE, "netns", b];
         must(&[&["-n", a, "link", "add", INTERFACE][..], &peer].concat());
         for name in [a, b] {
-            // Without addresses the hosts' own IPv6 says nothing on the wire.
+            // Without addresses the hosts' own IPv6 sends nothing on the wire.
             must(&["-n", name, "link", "set", INTERFACE, "addrgenmode", "none"]);
         }
         Some(made)
@@ -81,7 +81,7 @@ impl Namespaces {
 impl Drop for Namespaces {
     fn drop(&mut self) {
         for name in &self.names {
-            // Nothing to be done where it fails; the second may never have been made.
+            // A failure is ignored; the second may never have been made.
             drop(ip(&["netns", "del", name]));
         }
     }

@@ -1,4 +1,4 @@
-//! A station that does no more than a rendezvous and a count of numbered frames.
+//! Station that only runs a control session and counts numbered frames.
 
 use crate::frame;
 use bytes::Bytes;
@@ -22,7 +22,7 @@ pub(crate) const WIDE: Limits =
 pub(crate) struct Party {
     addr: Mac,
     machine: Rendezvous,
-    /// How many numbered frames it sends once it may.
+    /// Number of numbered frames it sends once permitted.
     load: u32,
     outgoing: VecDeque<Frame>,
     pub(crate) frames: u64,
@@ -56,10 +56,10 @@ impl Party {
         self.machine.request(clock::now(), Request::Open(call));
     }
 
-    /// Runs it until it is told something that `is_last`.
+    /// Runs it until an indication that `is_last`.
     pub(crate) fn run(&mut self, port: &mut dyn Port, is_last: fn(&Indication) -> bool) {
         let stop = AtomicBool::new(false);
-        // Long enough for any machine, and an end if something is wrong.
+        // Long enough for any machine, and a limit in case of an error.
         let until = clock::now() + Duration::from_secs(60);
         let stopped = Runner::new().run(self, port, until, &stop, |party, _| {
             if party.told.iter().any(is_last) { Control::Stop } else { Control::Continue }

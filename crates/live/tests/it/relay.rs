@@ -1,4 +1,4 @@
-//! A relay between two veth pairs: what crosses, what the faults take, and what it tells of them.
+//! Relay between two veth pairs: forwarding, faults, and reports of them.
 
 use crate::namespace::{INTERFACE, Namespaces, params};
 use bytes::Bytes;
@@ -18,7 +18,7 @@ use wire::tp::Kind;
 
 const A: Mac = Mac([2, 0, 0, 0, 0, 1]);
 const B: Mac = Mac([2, 0, 0, 0, 0, 2]);
-/// Longer than any of this takes.
+/// Longer than any of these tests takes.
 const LONG: Duration = Duration::from_secs(20);
 
 /// Two pairs of namespaces: stations in the first of each, the relay between the second ones.
@@ -54,7 +54,7 @@ fn station(pair: &Namespaces, station: Mac) -> AfPacket {
     AfPacket::open(&AfPacketParams { stamp: Stamp::User, ..params }).unwrap()
 }
 
-/// An 802.3 frame over LLC and inactive CLNP, from A to B.
+/// 802.3 frame over LLC and inactive CLNP, from A to B.
 fn frame(tpdu: &[u8]) -> Frame {
     let length = [0, u8::try_from(4 + tpdu.len()).unwrap()];
     let mut octets = [&B.0[..], &A.0, &length, &[0xFE, 0xFE, 3, 0], tpdu].concat();
@@ -62,13 +62,13 @@ fn frame(tpdu: &[u8]) -> Frame {
     Frame::new(Bytes::from(octets))
 }
 
-/// A DT of the normal format.
+/// DT of the normal format.
 fn dt(number: u8) -> Frame {
     frame(&[4, 0xF0, 0, 1, 0x80 | (number & 0x7F)])
 }
 
 #[test]
-fn what_the_faults_may_touch_is_lost_and_told_and_all_else_crosses_in_order() {
+fn selected_frames_are_lost_and_reported_and_the_rest_in_order() {
     let Some(line) = Line::make() else { return };
     let plan = Plan { loss: 0.1, ..Plan::harmless(Duration::from_millis(500)) };
     let mut relay = Relay::open(line.params(Some(Faults::new(plan, 1, "there").unwrap()))).unwrap();
@@ -100,12 +100,12 @@ fn what_the_faults_may_touch_is_lost_and_told_and_all_else_crosses_in_order() {
     assert_eq!((there.received, there.faults.frames), (1_001, 1_000));
     assert_eq!(there.relayed + there.faults.lost, 1_001);
     assert_eq!(numbers.len() as u64, there.relayed - 1);
-    // 1,000 draws of 0.1: five deviations are 47.
+    // 1,000 draws of 0.1: five standard deviations are 47.
     assert!(there.faults.lost.abs_diff(100) < 48, "{}", there.faults.lost);
     assert_eq!(told, vec![Deed::Fate(Fate::Lost); told.len()]);
     assert_eq!(told.len() as u64, there.faults.lost);
     assert_eq!(back, Counts::default());
-    // In order: the steps from number to number never go round, so they add up to at most 999.
+    // In order: the steps from number to number never wrap, so they add up to at most 999.
     let steps = numbers.windows(2).map(|pair| u32::from(pair[1].wrapping_sub(pair[0]) & 0x7F));
     assert!(steps.sum::<u32>() <= 999, "{numbers:?}");
 }

@@ -1,4 +1,4 @@
-//! The ring and the kernel's filter, on a veth pair of our own.
+//! Ring and kernel filter, on a veth pair of the test's own.
 
 use crate::namespace::{INTERFACE, Namespaces, params};
 use crate::{A, B, C, frame};
@@ -37,7 +37,7 @@ fn soon() -> Instant {
 /// A plain frame, one with a tag, one with two, one with a tag for another VLAN, and a long one.
 fn several() -> Vec<Vec<u8>> {
     let plain = frame(B, A, 0xFE, 7).to_bytes();
-    // As long as any frame on the wire is.
+    // Padded to the minimum length on the wire.
     let padded = |mut octets: Vec<u8>| {
         octets.resize(octets.len().max(60), 0);
         octets
@@ -54,7 +54,7 @@ fn several() -> Vec<Vec<u8>> {
     ]
 }
 
-/// What a tap hears of frames until the last one comes: an end that every filter here lets through.
+/// Frames that a tap receives up to the last one, an end mark that every filter here accepts.
 fn heard(tap: &mut Tap, sender: &mut AfPacket, frames: &[Vec<u8>]) -> Vec<(Vec<u8>, usize)> {
     let end = frame(Mac::BROADCAST, A, 0xFE, 0).to_bytes();
     for octets in frames.iter().cloned().chain([end.to_vec()]) {
@@ -63,7 +63,7 @@ fn heard(tap: &mut Tap, sender: &mut AfPacket, frames: &[Vec<u8>]) -> Vec<(Vec<u
     let mut heard = Vec::new();
     loop {
         let sighting = tap.receive(soon()).unwrap().expect("the end comes");
-        // The host's own neighbour discovery is none of this.
+        // Skips the host's own neighbour discovery.
         if sighting.octets.get(6..12) != Some(&A.0[..]) {
             continue;
         }
@@ -76,7 +76,7 @@ fn heard(tap: &mut Tap, sender: &mut AfPacket, frames: &[Vec<u8>]) -> Vec<(Vec<u
 }
 
 #[test]
-fn a_ring_gives_what_single_frames_give() {
+fn a_ring_delivers_the_same_frames_as_single_reads() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;
@@ -98,13 +98,14 @@ fn a_ring_gives_what_single_frames_give() {
 }
 
 #[test]
-fn the_kernel_lets_every_frame_through_that_a_filter_wants_and_few_others() {
+fn the_kernel_passes_all_frames_of_a_filter_and_few_others() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;
     let mut sender = sender(a);
     let sent = several();
-    // By the index in `several`: which come. The end, a broadcast for SAP fe, must pass as well.
+    // Expected frames, by index in `several`. The end mark, a broadcast for SAP fe, must pass as
+    // well.
     for (text, expected) in [
         ("iso", &[0, 1, 2, 3][..]),
         ("vlan or to ff:ff:ff:ff:ff:ff", &[1, 2, 3]),
@@ -113,7 +114,7 @@ fn the_kernel_lets_every_frame_through_that_a_filter_wants_and_few_others() {
         ("to 02:00:00:00:00:03 or to ff:ff:ff:ff:ff:ff", &[4]),
         ("not host 02:00:00:00:00:03", &[0, 1, 2, 3]),
         ("tcp or to ff:ff:ff:ff:ff:ff", &[]),
-        // What the kernel cannot tell it lets through.
+        // The kernel passes frames that it cannot decide about.
         ("not iso or to ff:ff:ff:ff:ff:ff", &[0, 1, 2, 3, 4]),
     ] {
         let mut tap = Tap::open(&tap(b, text)).unwrap();
@@ -124,13 +125,12 @@ fn the_kernel_lets_every_frame_through_that_a_filter_wants_and_few_others() {
         assert_eq!(octets, whole, "{text}");
         let filter: Filter = text.parse().unwrap();
         for frame in sent.iter().filter(|f| filter.matches(Link::Ethernet, f, f.len())) {
-            assert!(expected.contains(&&frame[..]), "{text} wants {frame:02x?}");
+            assert!(expected.contains(&&frame[..]), "{text} must pass {frame:02x?}");
         }
     }
 }
 
-/// Sends so many frames, in pieces, and hears as many as the ring has room for: nothing is lost
-/// that is not counted.
+/// Sends `frames` in parts, and receives as many as the ring has room for: every loss is counted.
 fn flood(frames: u32, buffer_octets: i32, reads_at_once: bool) -> Option<(u64, Statistics)> {
     let namespaces = Namespaces::make()?;
     namespaces.up();
@@ -161,13 +161,13 @@ fn flood(frames: u32, buffer_octets: i32, reads_at_once: bool) -> Option<(u64, S
 }
 
 #[test]
-fn what_was_heard_and_what_was_dropped_is_what_was_sent() {
-    // Two blocks of 256 KiB: a frame of 60 octets takes some 150 with its header, so that 3,500 fit;
-    // fewer where a block is passed on before it is full.
+fn received_and_dropped_frames_add_up_to_those_sent() {
+    // Two blocks of 256 KiB: a frame of 60 octets takes some 150 with its header, so 3,500 fit, and
+    // fewer if a block is passed on before it is full.
     let Some((heard, counted)) = flood(20_000, 1, false) else { return };
     assert!((1..8_000).contains(&heard) && counted.frozen > 0, "{counted:?}");
     let Some((heard, counted)) = flood(20_000, 16 << 20, true) else { return };
-    println!("seen: flood of 20000 frames, {heard} heard, {counted:?}");
+    println!("seen: flood of 20000 frames, {heard} received, {counted:?}");
     assert_eq!((heard, counted.dropped, counted.frozen), (20_000, 0, 0));
 }
 

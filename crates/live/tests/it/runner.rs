@@ -1,4 +1,4 @@
-//! The loop that drives a station.
+//! Loop that drives a station.
 
 use crate::{A, B, frame, numbers};
 use live::clock;
@@ -14,7 +14,7 @@ use wire::rendezvous::Limits;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// Answers each frame with the next number, and notes when it was called.
+/// Station that answers each frame with the next number, and logs the times of its calls.
 #[derive(Default)]
 struct Echo {
     due: Option<Instant>,
@@ -58,7 +58,7 @@ impl Station for Echo {
 static RUNNING: AtomicBool = AtomicBool::new(false);
 
 #[test]
-fn frames_are_answered_and_deadlines_kept_and_time_never_goes_back() {
+fn frames_and_deadlines_are_served_and_time_never_goes_back() {
     let hub = Hub::new(100);
     let (mut a, mut b) = (hub.port(A), hub.port(B));
     for n in 0..10 {
@@ -73,7 +73,7 @@ fn frames_are_answered_and_deadlines_kept_and_time_never_goes_back() {
     assert_eq!(stopped.unwrap(), Stopped::Satisfied);
     let mut expected: Vec<u32> = (0..10).map(|n| 10 * n + 1).collect();
     expected.push(1_000);
-    assert_eq!(numbers(&mut b), expected, "what expire wanted sent is sent before the end");
+    assert_eq!(numbers(&mut b), expected, "frames queued by expire are sent before the end");
     assert!(station.times.is_sorted());
     assert!(matches!(station.expired.as_slice(), [(planned, now)] if now >= planned));
     let counts = runner.counts();
@@ -102,7 +102,7 @@ fn a_run_ends_when_its_time_is_over_or_its_flag_is_set() {
     assert_eq!(flagged.unwrap(), Stopped::Flagged);
 }
 
-/// A port that fails on its first frame and then works.
+/// Port that fails on its first frame and then works.
 struct Fails {
     hub: live::port::InProcess,
     left: u32,
@@ -143,7 +143,7 @@ impl Port for Fails {
 }
 
 #[test]
-fn a_station_is_told_of_the_frame_on_which_its_port_failed_and_goes_on() {
+fn a_port_failure_is_reported_to_the_station_which_goes_on() {
     for (runner, ends) in [(Runner::new(), true), (Runner::with(OnDown::Outlast), false)] {
         let (hub, mut runner) = (Hub::new(100), runner);
         let (mut a, mut b) = (Fails { hub: hub.port(A), left: 1 }, hub.port(B));
@@ -158,7 +158,7 @@ fn a_station_is_told_of_the_frame_on_which_its_port_failed_and_goes_on() {
     }
 }
 
-/// Always has one more frame to send.
+/// Station that always has one more frame to send.
 struct Flood {
     sent: u64,
     heard: bool,
@@ -180,14 +180,14 @@ impl Station for Flood {
     }
 
     fn poll(&mut self) -> Option<Frame> {
-        // An end, should the runner have none.
+        // A limit, should the runner have none.
         self.sent += 1;
         (self.sent < 1_000_000).then(|| frame(B, A, 4, 0))
     }
 }
 
 #[test]
-fn a_station_that_always_has_more_to_send_still_hears_and_can_be_stopped() {
+fn a_flooding_station_still_receives_and_can_be_stopped() {
     let hub = Hub::new(10);
     let (mut a, mut b) = (hub.port(A), hub.port(B));
     b.send(&frame(A, B, 4, 1)).unwrap();
@@ -196,11 +196,11 @@ fn a_station_that_always_has_more_to_send_still_hears_and_can_be_stopped() {
         if station.heard { Control::Stop } else { Control::Continue }
     });
     assert_eq!(stopped.unwrap(), Stopped::Satisfied);
-    assert!(station.sent < 1_000, "{} frames before it heard one", station.sent);
+    assert!(station.sent < 1_000, "{} frames before it received one", station.sent);
 }
 
 #[test]
-fn a_station_is_told_of_frames_that_a_port_holds_back_when_they_leave_it() {
+fn frames_held_back_by_a_port_are_reported_when_they_leave() {
     let hub = Hub::new(100);
     let none = Cap::Agreed(Limits::NONE);
     let (mut a, mut b) = (Paced::new(hub.port(A), none, 3), hub.port(B));

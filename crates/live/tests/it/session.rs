@@ -1,4 +1,4 @@
-//! Whole sessions of two stations, each on a thread of its own.
+//! Whole sessions of two stations, each on a separate thread.
 
 use crate::party::{Party, WIDE};
 use crate::{A, B};
@@ -6,7 +6,8 @@ use live::port::{Hub, Port};
 use stack::rendezvous::Indication;
 use std::thread;
 
-/// The initiator sends `load` frames once both have agreed, stops, and is told how many arrived.
+/// The initiator sends `load` frames once both have agreed, stops, and receives the number that
+/// arrived.
 pub(crate) fn converse(mut one: Box<dyn Port>, mut other: Box<dyn Port>, load: u32) {
     let (a, b) = (one.addr(), other.addr());
     let responder = thread::spawn(move || {

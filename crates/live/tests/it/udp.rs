@@ -14,7 +14,7 @@ fn params(station: Mac, peers: Vec<(Mac, SocketAddr)>, learn: bool) -> UdpParams
     UdpParams { address, station, peers, learn, reach: Reach::ThisHost, wait: Wait::Block }
 }
 
-/// A learner, and a station that knows the learner's socket.
+/// A learner, and a station that has the learner's socket as a static entry.
 fn pair() -> (Udp, Udp) {
     let learner = Udp::open(params(B, Vec::new(), true)).unwrap();
     let other = Udp::open(params(A, vec![(B, learner.address())], false)).unwrap();
@@ -36,8 +36,8 @@ fn a_kernel_stamp_lies_between_sending_and_taking() {
         let arrival = b.receive(before + Duration::from_secs(30)).unwrap().unwrap();
         let after = clock::now();
         assert_eq!((number(&arrival.frame), arrival.stamp), (n, Stamp::Kernel));
-        // The clocks are compared to within far less than a millisecond; a stamp that was taken for
-        // another clock's would be off by the time since boot.
+        // The clocks are compared to within far less than a millisecond; a stamp of the wrong clock
+        // would be off by the time since boot.
         assert!(arrival.at + Duration::from_millis(1) >= before && arrival.at <= after);
     }
 }
@@ -51,15 +51,18 @@ fn other_hosts_are_out_of_reach_unless_allowed() {
     let peer = (B, "192.0.2.1:4711".parse().unwrap());
     assert!(matches!(open(params(A, vec![peer], true)), Err(PortError::NotLoopback(_))));
     let reaching = UdpParams { reach: Reach::AnyHost, ..bound };
-    assert!(matches!(open(reaching), Ok(false)), "a port that others reach is under the governor");
+    assert!(
+        matches!(open(reaching), Ok(false)),
+        "a port that other hosts reach needs the governor"
+    );
     assert!(matches!(open(params(A, Vec::new(), true)), Ok(true)));
 }
 
 #[test]
-fn datagrams_that_are_no_frames_and_frames_of_strangers_are_dropped_and_counted() {
+fn invalid_and_foreign_datagrams_are_dropped_and_counted() {
     let (mut a, mut b) = pair();
     let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
-    // To B, which learns: no magic, then a frame that claims to come from a group.
+    // To B, which learns: no prefix, then a frame whose source is a group.
     stranger.send_to(b"hello", b.address()).unwrap();
     let whole = |to, from| [b"TWF1".to_vec(), frame(to, from, 4, 9).to_bytes().to_vec()].concat();
     stranger.send_to(&whole(B, Mac::BROADCAST), b.address()).unwrap();
@@ -68,14 +71,14 @@ fn datagrams_that_are_no_frames_and_frames_of_strangers_are_dropped_and_counted(
     stranger.send_to(&whole(A, B), a.address()).unwrap();
     assert_eq!((numbers(&mut a), numbers(&mut b)), (vec![], vec![]));
     assert_eq!((a.counts().foreign, b.counts().foreign), (2, 2));
-    // What is well formed but for others is neither taken nor counted as foreign; it is learnt
-    // from.
+    // A well-formed frame for another station is neither delivered nor counted as foreign, but its
+    // source is learnt.
     stranger.send_to(&whole(A, C), b.address()).unwrap();
     assert_eq!(numbers(&mut b), []);
     b.send(&frame(C, B, 4, 77)).unwrap();
     let mut octets = [0; 64];
     let (length, _) = stranger.recv_from(&mut octets).unwrap();
-    assert_eq!(octets[..length], whole_reply(), "B sends to where C was heard");
+    assert_eq!(octets[..length], whole_reply(), "B sends to the socket learnt for C");
 }
 
 fn whole_reply() -> Vec<u8> {
@@ -83,7 +86,7 @@ fn whole_reply() -> Vec<u8> {
 }
 
 #[test]
-fn a_group_is_sent_to_everybody() {
+fn a_group_frame_is_sent_to_all_sockets() {
     let mut b = Udp::open(params(B, Vec::new(), true)).unwrap();
     let mut c = Udp::open(params(C, Vec::new(), true)).unwrap();
     let peers = vec![(B, b.address()), (C, c.address())];
@@ -111,7 +114,7 @@ fn a_socket_that_invents_300_stations_keeps_no_other_out() {
     assert_eq!(numbers(&mut learner), [1], "a further station is learnt");
     learner.send(&frame(A, B, 4, 2)).unwrap();
     assert_eq!(numbers(&mut honest), [2]);
-    // The first of those invented is forgotten, and 256 sockets get no copy of what is for it.
+    // The first of those invented is evicted, and a frame for it is not copied to 256 sockets.
     let before = learner.counts();
     let outcome = learner.send(&frame(Mac::local(100), B, 4, 3)).unwrap();
     assert_eq!(outcome, Transmission::GivenUp);

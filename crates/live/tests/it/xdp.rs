@@ -44,7 +44,7 @@ fn packet_port(namespace: &str, station: Mac) -> AfPacket {
     AfPacket::open(&AfPacketParams { interface, namespace, station, groups, wait, stamp }).unwrap()
 }
 
-/// The port; `None`, and a printed reason, where this system has none.
+/// Opens the port; `None`, and a printed reason, if this system does not support it.
 fn open(params: &AfXdpParams) -> Option<AfXdp> {
     match AfXdp::open(params) {
         Ok(port) => Some(port),
@@ -56,7 +56,7 @@ fn open(params: &AfXdpParams) -> Option<AfXdp> {
     }
 }
 
-/// The next frame that comes, within a time that no frame takes.
+/// Number of the next frame, which must arrive within 30 s.
 fn next(port: &mut dyn Port) -> u32 {
     let arrival = port.receive(clock::now() + Duration::from_secs(30)).unwrap();
     number(&arrival.expect("a frame was sent").frame)
@@ -76,28 +76,29 @@ fn two_interfaces_agree_over_af_xdp_and_every_frame_is_counted() {
 }
 
 #[test]
-fn the_host_keeps_all_but_llc_frames_for_this_station_and_its_groups() {
+fn the_host_keeps_all_but_llc_frames_for_the_station() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;
     let Some(mut xdp) = open(&params(b, B)) else { return };
-    // These hear what the host has: one station each, and all groups.
+    // These receive the frames that stay with the host: one station each, and all groups.
     let (mut host, mut as_b) = (packet_port(b, C), packet_port(b, B));
     let mut sender = packet_port(a, A);
     for (place, to) in [B, C, GROUP, Mac::BROADCAST, BRIDGES, Mac::local(9)].iter().enumerate() {
         sender.send(&frame(*to, A, SOCKET, place as u32)).unwrap();
     }
-    assert_eq!([next(&mut host), next(&mut host)], [1, 4], "what the port did not take");
+    assert_eq!([next(&mut host), next(&mut host)], [1, 4], "the frames that the port did not take");
     assert_eq!(next(&mut as_b), 4);
     assert_eq!([next(&mut xdp), next(&mut xdp), next(&mut xdp)], [0, 2, 3]);
     assert_eq!((xdp.counts().received, xdp.counts().overrun), (3, 0));
-    // A frame with a type is the host's, also for this station: a type of local experiments.
+    // A frame with a type (of local experiments) stays with the host, even if it is for this
+    // station.
     let mut typed = Frame::new(Bytes::from_static(&[0; 50]));
     typed.prepend(&[&B.0[..], &A.0, &[0x88, 0xB5]].concat());
     sender.send(&typed).unwrap();
     sender.send(&frame(B, A, SOCKET, 9)).unwrap();
-    assert_eq!(next(&mut xdp), 9, "nothing of what was for others came before");
-    // The host has everything again once the port is gone.
+    assert_eq!(next(&mut xdp), 9, "no frame for other stations arrived before");
+    // The host receives everything again once the port is closed.
     drop(xdp);
     sender.send(&frame(B, A, SOCKET, 10)).unwrap();
     assert_eq!(next(&mut as_b), 10);
@@ -111,7 +112,7 @@ fn a_short_frame_is_padded_and_a_long_one_goes_through_whole() {
     let (Some(mut one), Some(mut other)) = (open(&params(a, A)), open(&params(b, B))) else {
         return;
     };
-    // More than there is room for at a time, so that every chunk and entry is used again.
+    // More frames than there is room for at a time, so that every chunk and entry is reused.
     for turn in 0..3_000_u32 {
         one.send(&frame(B, A, SOCKET, turn)).unwrap();
         let arrival = other.receive(clock::now() + Duration::from_secs(30)).unwrap().unwrap();
@@ -130,28 +131,28 @@ fn a_short_frame_is_padded_and_a_long_one_goes_through_whole() {
 }
 
 #[test]
-fn a_port_that_cannot_be_had_says_why() {
+fn a_port_that_cannot_be_opened_reports_the_reason() {
     let Some(namespaces) = Namespaces::make() else { return };
     let [a, b] = &namespaces.names;
     let said = |params: &AfXdpParams| AfXdp::open(params).unwrap_err().to_string();
     assert_eq!(said(&params(a, A)), "interface wire0 is down");
     namespaces.up();
     let loopback = AfXdpParams { interface: "lo".into(), namespace: None, ..params(a, A) };
-    assert_eq!(said(&loopback), "no AF_XDP on lo: the loopback has no frames of stations");
+    assert_eq!(said(&loopback), "no AF_XDP on lo: the loopback carries no frames of stations");
     let nowhere = AfXdpParams { interface: "nowhere0".into(), ..params(a, A) };
     assert_eq!(said(&nowhere), "no such interface: \"nowhere0\"");
     let crowd = AfXdpParams { groups: vec![GROUP; 65], ..params(a, A) };
-    assert_eq!(said(&crowd), "no AF_XDP on wire0: 64 groups at the most");
+    assert_eq!(said(&crowd), "no AF_XDP on wire0: at most 64 groups are possible");
     let Some(mut first) = open(&params(b, B)) else { return };
     let second = said(&params(b, C));
-    assert_eq!(second, "no AF_XDP on wire0: another program has its queue");
+    assert_eq!(second, "no AF_XDP on wire0: another program uses its queue");
     let mut sender = packet_port(a, A);
     sender.send(&frame(B, A, SOCKET, 5)).unwrap();
-    assert_eq!(next(&mut first), 5, "the first one is none the worse");
+    assert_eq!(next(&mut first), 5, "the first one still works");
 }
 
 #[test]
-fn what_is_given_up_while_the_interface_is_down_never_goes_out() {
+fn a_frame_discarded_while_the_interface_is_down_is_never_sent() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;
@@ -175,14 +176,14 @@ fn what_is_given_up_while_the_interface_is_down_never_goes_out() {
 }
 
 #[test]
-fn frames_handed_over_together_arrive_in_order_and_each_is_told_of() {
+fn a_batch_arrives_in_order_with_an_outcome_for_each_frame() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;
     let (Some(mut one), Some(mut other)) = (open(&params(a, A)), open(&params(b, B))) else {
         return;
     };
-    // 60 rounds of 50: every chunk and entry is used again, and a call of the kernel takes 32.
+    // 60 rounds of 50: every chunk and entry is reused, and a call of the kernel takes 32.
     let mut outcomes = vec![];
     for round in 0..60_u32 {
         let frames: Vec<_> = (0..50).map(|place| frame(B, A, SOCKET, round * 50 + place)).collect();
@@ -193,7 +194,7 @@ fn frames_handed_over_together_arrive_in_order_and_each_is_told_of() {
     }
     assert_eq!(outcomes, [Transmission::Sent; 3_000]);
     assert_eq!((one.counts().sent, one.counts().not_sent), (3_000, 0));
-    // One that is too long stops those behind it and not those before it.
+    // An oversized frame stops the later ones but not the earlier ones.
     let mut long = Frame::new(Bytes::from(vec![0; 1_600]));
     long.prepend(&[&B.0[..], &A.0, &1_600_u16.to_be_bytes()].concat());
     let frames = [frame(B, A, SOCKET, 1), frame(B, A, SOCKET, 2), long, frame(B, A, SOCKET, 3)];
@@ -205,7 +206,7 @@ fn frames_handed_over_together_arrive_in_order_and_each_is_told_of() {
 }
 
 #[test]
-fn of_frames_handed_over_together_none_goes_out_later_where_the_interface_is_down() {
+fn no_frame_of_a_failed_batch_is_sent_later() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;
@@ -227,7 +228,8 @@ fn of_frames_handed_over_together_none_goes_out_later_where_the_interface_is_dow
     assert_eq!(first.map(|arrival| number(&arrival.frame)), Some(9));
 }
 
-/// How often a message is sent, every 20 ms: a receiver on a busy machine may sleep for long.
+/// Maximum transmissions of a message, one every 20 ms: a receiver on a busy machine may sleep for
+/// long.
 const PATIENCE: u32 = 250;
 
 fn patient() -> Params {
@@ -239,7 +241,7 @@ fn patient() -> Params {
     }
 }
 
-/// Sends so many acknowledged messages, and says how many were reported delivered.
+/// Sends acknowledged messages; returns the number reported delivered.
 fn send(port: &mut dyn Port) -> u32 {
     let mut messenger = Messenger::new(A, patient()).unwrap();
     let options = Options {
@@ -274,7 +276,7 @@ fn send(port: &mut dyn Port) -> u32 {
     done.get()
 }
 
-/// Takes messages until told to stop; how often each number came.
+/// Takes messages until `stop` is set; returns the number of deliveries of each.
 fn take(port: &mut dyn Port, stop: &AtomicBool) -> Vec<u32> {
     let mut messenger = Messenger::new(B, patient()).unwrap();
     let options = Options { crc: true, pending_receives: 4, ..Options::plain() };
@@ -295,7 +297,7 @@ fn take(port: &mut dyn Port, stop: &AtomicBool) -> Vec<u32> {
 }
 
 #[test]
-fn acknowledged_messages_arrive_once_each_over_af_xdp_and_a_wire_that_loses() {
+fn over_a_lossy_af_xdp_wire_each_message_arrives_once() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let [a, b] = &namespaces.names;

@@ -1,64 +1,66 @@
-//! How long things take, as seen from here.
+//! Delays as seen at the tap.
 //!
-//! Definition: the times of [`Between`], each with its count, total, least, median, 99th percentile
-//! and greatest. A time counts when it ends. The median and the percentile are by nearest rank, as the upper
-//! edge of a class that is at most 1/128 (0.8 %) wide, and never beyond the greatest.
-//! Bias: all are as seen at this point of the network. An acknowledgement delay is that of the way
-//! from here to the receiver, of the receiver, and of the way back; a DT that was sent again counts
-//! from its first copy. A reply of S7 is paired with the request that has its PDU reference. Of other users no key
-//! is read, so a response time is taken only where one request is outstanding and none was ambiguous since the
-//! last time that none was; the other replies to outstanding requests count as ambiguous. The requester is then the
-//! side that sent the CR, or else whose TSDU was seen first. A round trip of a TCP stream is taken of one
-//! segment at a time, and of none that was sent again. One that ends with an ACK without data, of that segment
-//! alone, counts apart: a receiver may delay such an ACK by up to 500 ms (RFC 1122, 4.2.3.2), so that time is no
-//! property of the network. An ACK with data waits for the data, which the other round trips have in them. A window that is still
-//! closed when its connection ends, or is forgotten, or metering ends, counts until then: what a receiver
-//! would have done later is not known.
+//! Definition: the delays of [`DelayKind`], each with its count, total, minimum, median, 99th
+//! percentile and maximum. A delay counts when it ends. The median and the percentile are by
+//! nearest rank, as the upper edge of a class that is at most 1/128 (0.8 %) wide, and never beyond
+//! the maximum.
+//! Bias: all delays are as seen at the tap. An acknowledgement delay is that of the path from the
+//! tap to the receiver, of the receiver, and of the path back; a retransmitted DT counts from its
+//! first copy. A reply of S7 is paired with the request that has its PDU reference. For other
+//! applications no key is read: a response time is taken only while one request is outstanding and
+//! none was ambiguous since there were none; the other replies to outstanding requests count as
+//! ambiguous. The requester is then the side that sent the CR, or else the side whose TSDU was seen
+//! first. A round trip of a TCP stream is measured on one segment at a time, and never on a
+//! retransmitted one. A round trip that ends with an ACK without data, of that segment alone,
+//! counts separately: a receiver may delay such an ACK by up to 500 ms (RFC 1122, 4.2.3.2), so that
+//! time is no property of the network. An ACK with data waits for the data, and that wait is
+//! included in the other round trips. A window that is closed when its connection ends or is
+//! evicted, or measuring ends, counts up to then: how long it would have stayed closed is unknown.
 
+use super::Times;
 use super::histogram::Histogram;
-use super::{Measure, Times, Values};
-use crate::sight::{Between, Sight};
+use crate::observation::{DelayKind, Observation};
 use core::time::Duration;
 
-/// Values of one kind of time.
+/// Distribution of delays of one kind.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Distribution {
-    /// How many.
+    /// Number of values.
     pub count: u64,
-    /// All of them together, in nanoseconds.
+    /// Sum, in nanoseconds.
     pub total_ns: u64,
-    /// The least, in nanoseconds; zero where there is none.
+    /// Minimum, in nanoseconds; zero if there are no values.
     pub min_ns: u64,
-    /// The greatest, in nanoseconds.
+    /// Maximum, in nanoseconds.
     pub max_ns: u64,
     classes: Histogram,
 }
 
-/// Summary of a distribution, in nanoseconds; zeros where it has no values.
+/// Summary of a distribution, in nanoseconds; zeros if it has no values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Summary {
     /// Number of values.
     pub count: u64,
     /// Sum of all values.
     pub total_ns: u64,
-    /// Least value.
+    /// Minimum.
     pub min_ns: u64,
     /// Median by nearest rank, as the upper edge of its class.
     pub p50_ns: u64,
     /// 99th percentile by nearest rank, likewise.
     pub p99_ns: u64,
-    /// Greatest value.
+    /// Maximum.
     pub max_ns: u64,
 }
 
 impl Distribution {
-    /// Takes a time in.
+    /// Adds a delay.
     pub fn record(&mut self, span: Duration) {
         self.record_nanos(wire::time::nanos(span));
     }
 
-    /// Takes a time in, in nanoseconds.
-    // Always: distributions that take the same time in share the work.
+    /// Adds a delay, in nanoseconds.
+    // Always inline: distributions that record the same delay share the work.
     #[inline(always)]
     pub(crate) fn record_nanos(&mut self, nanos: u64) {
         let nanos = nanos.min(u64::MAX >> 1);
@@ -73,7 +75,7 @@ impl Distribution {
         self.classes.note(nanos);
     }
 
-    /// Takes times in, in nanoseconds below 2^63.
+    /// Adds delays, in nanoseconds below 2^63.
     #[inline]
     pub(crate) fn record_all(&mut self, times: impl Iterator<Item = u64>) {
         let mut least = if self.count == 0 { u64::MAX } else { self.min_ns };
@@ -91,7 +93,7 @@ impl Distribution {
         (self.total_ns, self.count) = (total, count);
     }
 
-    /// Adds what was taken in elsewhere.
+    /// Adds the values of another distribution.
     pub fn add(&mut self, other: &Self) {
         if other.count == 0 {
             return;
@@ -103,8 +105,8 @@ impl Distribution {
         self.classes.add(&other.classes);
     }
 
-    /// The value that `permille` of all do not exceed (nearest rank), as the upper edge of its class and never
-    /// beyond the greatest; zero where there is none.
+    /// Value that `permille` of all values do not exceed (nearest rank), as the upper edge of its
+    /// class and never beyond the maximum; zero if there are no values.
     #[must_use]
     pub fn quantile_ns(&self, permille: u64) -> u64 {
         let [edge] = self.classes.at_ranks([self.rank(permille)]);
@@ -129,19 +131,19 @@ impl Distribution {
         Summary { count, total_ns, min_ns, p50_ns, p99_ns, max_ns }
     }
 
-    /// As a sum of times without their distribution.
+    /// Count, sum and maximum, without the distribution.
     pub(crate) const fn times(&self) -> Times {
         Times { count: self.count, total_ns: self.total_ns, max_ns: self.max_ns }
     }
 
-    /// The mean, in nanoseconds; none of nothing.
+    /// Mean, in nanoseconds; none if there are no values.
     #[must_use]
     pub const fn mean_ns(&self) -> Option<u64> {
         self.total_ns.checked_div(self.count)
     }
 }
 
-/// All times.
+/// Delays of all kinds.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Delays {
     /// From a DT to the first AK that covers it.
@@ -150,98 +152,65 @@ pub struct Delays {
     pub response: Distribution,
     /// From a CR to its CC.
     pub set_up: Distribution,
-    /// From a SYN to the one that answers it.
+    /// From a SYN to the SYN that answers it.
     pub callee_handshake: Distribution,
-    /// From the SYN that answers to the ACK.
+    /// From the answering SYN to the ACK.
     pub caller_handshake: Distribution,
     /// From octets of a TCP stream to the first ACK that covers them.
     pub round_trip: Distribution,
     /// From one segment of a TCP stream to an ACK of it alone, without data.
     pub delayed_ack: Distribution,
-    /// How long windows were closed.
+    /// Durations of closed windows.
     pub closed_window: Distribution,
-    /// Replies that pair with no single request: several were outstanding and no key tells them apart, or the
-    /// request was not seen.
+    /// Replies that pair with no single request: several requests were outstanding and no key
+    /// distinguishes them, or the request was not seen.
     pub ambiguous_responses: u64,
 }
 
-/// The values of each distribution, in the order of [`Delays::each`].
-#[rustfmt::skip]
-const NAMES: [[&str; 6]; 8] = [
-    ["ack_delays", "ack_delay_total_ns", "ack_delay_min_ns", "ack_delay_p50_ns",
-     "ack_delay_p99_ns", "ack_delay_max_ns"],
-    ["responses", "response_total_ns", "response_min_ns", "response_p50_ns",
-     "response_p99_ns", "response_max_ns"],
-    ["set_ups", "set_up_total_ns", "set_up_min_ns", "set_up_p50_ns",
-     "set_up_p99_ns", "set_up_max_ns"],
-    ["tcp_callee_handshakes", "tcp_callee_handshake_total_ns", "tcp_callee_handshake_min_ns",
-     "tcp_callee_handshake_p50_ns", "tcp_callee_handshake_p99_ns", "tcp_callee_handshake_max_ns"],
-    ["tcp_caller_handshakes", "tcp_caller_handshake_total_ns", "tcp_caller_handshake_min_ns",
-     "tcp_caller_handshake_p50_ns", "tcp_caller_handshake_p99_ns", "tcp_caller_handshake_max_ns"],
-    ["tcp_round_trips", "tcp_round_trip_total_ns", "tcp_round_trip_min_ns",
-     "tcp_round_trip_p50_ns", "tcp_round_trip_p99_ns", "tcp_round_trip_max_ns"],
-    ["tcp_delayed_acks", "tcp_delayed_ack_total_ns", "tcp_delayed_ack_min_ns",
-     "tcp_delayed_ack_p50_ns", "tcp_delayed_ack_p99_ns", "tcp_delayed_ack_max_ns"],
-    ["closed_windows", "closed_window_total_ns", "closed_window_min_ns", "closed_window_p50_ns",
-     "closed_window_p99_ns", "closed_window_max_ns"],
-];
-
-/// Name of the count of replies that pair with no single request.
-pub(super) const AMBIGUOUS: &str = "responses_ambiguous";
-
 impl Delays {
-    /// What each distribution is called, and the names of its values: count, total, least, median, 99th
-    /// percentile and greatest.
+    /// Each delay with its distribution.
     #[must_use]
-    pub fn names() -> [(&'static str, [&'static str; 6]); 8] {
-        let none = Self::default();
-        let called = none.each().map(|(name, _)| name);
-        core::array::from_fn(|place| (called[place], NAMES[place]))
-    }
-
-    /// Each distribution and what it is called, in the order of its values.
-    #[must_use]
-    pub const fn each(&self) -> [(&'static str, &Distribution); 8] {
+    pub const fn each(&self) -> [(DelayKind, &Distribution); 8] {
         [
-            ("acknowledgement", &self.acknowledgement),
-            ("response", &self.response),
-            ("set-up", &self.set_up),
-            ("TCP, callee", &self.callee_handshake),
-            ("TCP, caller", &self.caller_handshake),
-            ("TCP round trip", &self.round_trip),
-            ("TCP delayed ACK", &self.delayed_ack),
-            ("closed window", &self.closed_window),
+            (DelayKind::Acknowledgement, &self.acknowledgement),
+            (DelayKind::Response, &self.response),
+            (DelayKind::SetUp, &self.set_up),
+            (DelayKind::CalleeHandshake, &self.callee_handshake),
+            (DelayKind::CallerHandshake, &self.caller_handshake),
+            (DelayKind::RoundTrip, &self.round_trip),
+            (DelayKind::DelayedAck, &self.delayed_ack),
+            (DelayKind::ClosedWindow, &self.closed_window),
         ]
     }
-}
 
-impl Delays {
-    /// The times of this sort.
+    /// Delays of this kind.
     #[inline]
-    pub(crate) const fn of(&mut self, between: Between) -> &mut Distribution {
+    pub(crate) const fn of(&mut self, between: DelayKind) -> &mut Distribution {
         match between {
-            Between::Acknowledgement => &mut self.acknowledgement,
-            Between::Response => &mut self.response,
-            Between::SetUp => &mut self.set_up,
-            Between::CalleeHandshake => &mut self.callee_handshake,
-            Between::CallerHandshake => &mut self.caller_handshake,
-            Between::RoundTrip => &mut self.round_trip,
-            Between::DelayedAck => &mut self.delayed_ack,
-            Between::ClosedWindow => &mut self.closed_window,
+            DelayKind::Acknowledgement => &mut self.acknowledgement,
+            DelayKind::Response => &mut self.response,
+            DelayKind::SetUp => &mut self.set_up,
+            DelayKind::CalleeHandshake => &mut self.callee_handshake,
+            DelayKind::CallerHandshake => &mut self.caller_handshake,
+            DelayKind::RoundTrip => &mut self.round_trip,
+            DelayKind::DelayedAck => &mut self.delayed_ack,
+            DelayKind::ClosedWindow => &mut self.closed_window,
         }
     }
 }
 
-impl Measure for Delays {
-    fn observe(&mut self, sight: &Sight) {
-        match sight {
-            Sight::Span(between, span) => self.of(*between).record(*span),
-            Sight::AmbiguousResponse => self.ambiguous_responses += 1,
+impl Delays {
+    /// Counts what an observation adds.
+    pub fn observe(&mut self, observation: &Observation) {
+        match observation {
+            Observation::Span(between, span) => self.of(*between).record(*span),
+            Observation::AmbiguousResponse => self.ambiguous_responses += 1,
             _ => {}
         }
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Adds the delays of another.
+    pub fn add(&mut self, other: &Self) {
         self.acknowledgement.add(&other.acknowledgement);
         self.response.add(&other.response);
         self.set_up.add(&other.set_up);
@@ -251,18 +220,6 @@ impl Measure for Delays {
         self.delayed_ack.add(&other.delayed_ack);
         self.closed_window.add(&other.closed_window);
         self.ambiguous_responses += other.ambiguous_responses;
-    }
-
-    fn values(&self) -> Values {
-        let mut values = Vec::new();
-        for ((_, distribution), names) in self.each().into_iter().zip(NAMES) {
-            let Summary { count, total_ns, min_ns, p50_ns, p99_ns, max_ns } =
-                distribution.summary();
-            let found = [count, total_ns, min_ns, p50_ns, p99_ns, max_ns];
-            values.extend(names.into_iter().map(Into::into).zip(found));
-        }
-        values.push((AMBIGUOUS.into(), self.ambiguous_responses));
-        values
     }
 }
 

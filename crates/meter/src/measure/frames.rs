@@ -1,16 +1,16 @@
-//! Frames that are alike, to be counted at once.
+//! Batches of common frames, counted together.
 //!
-//! Most frames are one of two: a datagram of LLC, or a segment of TCP on Ethernet. Those of a second count in
-//! the same places, and only their octets have to be added up. Bias: none of its own; it counts what the
-//! measures would count one by one.
+//! Definition: most frames are one of two kinds: an LLC datagram, or a TCP segment on Ethernet.
+//! Those of a second count in the same counters, and only their octets have to be summed. Bias:
+//! none of its own; a batch has the same result as its frames counted one by one.
 
 use super::{Measures, second};
 use wire::time::Instant;
 
-/// A MAC header, and one with the LLC header of a datagram behind it.
+/// Octets before the NPDU: a MAC header, and a MAC header with the LLC header of a datagram.
 const BEFORE_NPDU_OCTETS: [u64; 2] = [14, 17];
 
-/// Frames of one sort.
+/// Frames of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Same {
     frames: u64,
@@ -18,14 +18,14 @@ struct Same {
     octets: u64,
 }
 
-/// Frames of both sorts, all of one second.
+/// Frames of both kinds, all of one second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Frames {
     segments: Same,
     datagrams: Same,
-    /// Octets that the segments carry.
+    /// Octets of data in the segments.
     stream_octets: u64,
-    /// How many of all were captured without their user data.
+    /// Number of frames captured without all of their user data.
     pub(crate) cut: u64,
 }
 
@@ -38,15 +38,15 @@ impl Same {
 }
 
 impl Frames {
-    /// Adds an LLC datagram: the octets of its LPDU, and whether user data of it is missing.
+    /// Adds an LLC datagram: the octets of its LPDU, and whether user data is missing.
     #[inline]
     pub(crate) const fn datagram(&mut self, octets: u64, is_cut: bool) {
         self.datagrams.one(octets);
         self.cut += is_cut as u64;
     }
 
-    /// Adds a segment that comes in its turn: the octets of its LPDU, those of the stream, and whether some of these
-    /// are missing.
+    /// Adds a segment in sequence: the octets of its LPDU, those of the stream, and whether some of
+    /// these are missing.
     #[inline]
     pub(crate) const fn segment(&mut self, octets: u64, stream_octets: u64, is_cut: bool) {
         self.segments.one(octets);
@@ -56,7 +56,7 @@ impl Frames {
 }
 
 impl Measures {
-    /// Takes notice of frames in the second of `at`.
+    /// Counts frames in the second of `at`.
     pub(crate) fn frames(&mut self, at: Instant, frames: &Frames) {
         let Frames { segments, datagrams, stream_octets, .. } = *frames;
         for (same, before_npdu) in [segments, datagrams].into_iter().zip(BEFORE_NPDU_OCTETS) {

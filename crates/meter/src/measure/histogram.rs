@@ -1,7 +1,8 @@
-//! Histogram of nanoseconds: exact below 256 ns, then 128 classes to a doubling.
+//! Histogram of nanoseconds: exact below 256 ns, then 128 classes per doubling.
 //!
-//! A class is at most 1/128 (0.8 %) of its values wide. Counts exist only for doublings that have values, and only
-//! from the twentieth value on: the first nineteen are a list of their classes.
+//! Definition: a class is at most 1/128 (0.8 %) of its values wide. Counters are allocated only for
+//! doublings that have values, and only from the twentieth value on: the first nineteen are a list
+//! of their classes.
 //!
 //! Bias: a quantile is the upper edge of its class, so it is high by at most 0.8 %.
 
@@ -9,16 +10,17 @@ use core::fmt;
 
 /// Classes per doubling.
 const PER_DOUBLING: usize = 128;
-/// Values of as many bits are exact, and each of them is a class.
+/// Values of up to this number of bits have a class each.
 const EXACT_BITS: u32 = 8;
-/// Doublings beyond those.
+/// Number of doublings, the exact range included.
 const ROWS: usize = 57;
-/// Values that are kept as a list.
+/// Number of values that are kept as a list.
 const FEW: usize = 19;
-/// Place of a row that has no values.
+/// Offset of a row without values.
 const NO_ROW: u32 = u32::MAX / 2;
 
-/// Class of a value: its row, and its leading eight bits. A row but the first has no values with fewer.
+/// Class of a value: its row, and its leading eight bits. Only the first row has values of fewer
+/// bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Class {
     row: u8,
@@ -42,7 +44,8 @@ impl Class {
 /// Histogram of nanoseconds.
 #[derive(Clone)]
 pub(crate) struct Histogram {
-    /// Place in `counts` of each row, less the least leading bits in it; [`NO_ROW`] of a row without values.
+    /// Offset in `counts` of each row, minus the least leading bits in it; [`NO_ROW`] for a row
+    /// without values.
     rows: [u32; ROWS],
     counts: Vec<u64>,
     /// Classes of the first values, while `counts` is empty.
@@ -71,13 +74,13 @@ impl fmt::Debug for Histogram {
 
 impl Histogram {
     /// Counts a value.
-    // Always: distributions that take the same value in share the work.
+    // Always inline: distributions that record the same value share the work.
     #[inline(always)]
     pub(crate) fn note(&mut self, value: u64) {
         self.note_class(Class::of(value), 1);
     }
 
-    /// Counts values; those of one class in a row are counted together.
+    /// Counts values; consecutive values of one class are counted together.
     #[inline]
     pub(crate) fn note_all(&mut self, values: impl Iterator<Item = u64>) {
         let mut values = values.map(Class::of);
@@ -109,7 +112,7 @@ impl Histogram {
         row.wrapping_add(class.leading.into()) as usize
     }
 
-    /// Counts a value whose row has no values yet.
+    /// Counts a value of a row without values.
     #[cold]
     fn note_elsewhere(&mut self, class: Class) {
         if self.counts.is_empty() && self.few.len() < FEW {
@@ -120,14 +123,14 @@ impl Histogram {
         self.count(class, 1);
     }
 
-    /// Counts the first values in their rows.
+    /// Moves the values of the list into rows.
     fn spread(&mut self) {
         for class in core::mem::take(&mut self.few) {
             self.count(class, 1);
         }
     }
 
-    /// Counts values of a class in its row.
+    /// Adds to the count of a class in its row.
     fn count(&mut self, class: Class, times: u64) {
         if let Some(row) = self.rows.get_mut(usize::from(class.row))
             && *row == NO_ROW
@@ -152,7 +155,7 @@ impl Histogram {
         other.each().for_each(|(class, times)| self.count(class, times));
     }
 
-    /// Classes that have values with their counts; of the first values each by itself.
+    /// Classes with values and their counts; values in the list come one by one.
     fn each(&self) -> impl Iterator<Item = (Class, u64)> {
         let few = self.few.iter().map(|class| (*class, 1));
         let rows = (0..).zip(&self.rows).filter(|(_, place)| **place != NO_ROW);
@@ -167,7 +170,7 @@ impl Histogram {
         few.chain(rows)
     }
 
-    /// Classes that have values, ascending, with their counts.
+    /// Classes with values and their counts, ascending.
     fn classes(&self) -> Vec<(Class, u64)> {
         let mut classes: Vec<(Class, u64)> = self.each().collect();
         classes.sort_unstable();
@@ -179,7 +182,8 @@ impl Histogram {
         classes
     }
 
-    /// Upper edges of the classes in which the values of these ranks lie, counted from 1, ascending.
+    /// Upper edges of the classes that contain the values of these ranks, counted from 1,
+    /// ascending.
     pub(crate) fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [u64; N] {
         let (mut found, mut seen, mut next) = ([0; N], 0, 0);
         for (class, count) in self.classes() {
@@ -192,7 +196,7 @@ impl Histogram {
         found
     }
 
-    /// Octets that it has on the heap.
+    /// Octets on the heap.
     #[cfg(test)]
     fn heap_octets(&self) -> usize {
         self.counts.capacity() * size_of::<u64>() + self.few.capacity() * size_of::<Class>()
@@ -223,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn few_values_take_no_rows_and_count_the_same() {
+    fn few_values_need_no_rows_and_have_the_same_quantiles() {
         let (mut few, mut many) = (Histogram::default(), Histogram::default());
         for value in 1..=19_u64 {
             few.note(value * 1_000);

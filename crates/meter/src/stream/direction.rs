@@ -1,37 +1,37 @@
-//! One direction of a TCP connection: its octets in order, out of segments in any order.
+//! One direction of a TCP connection: delivers its octets in order, from segments in any order.
 //!
-//! A segment beyond a gap is held until the gap is filled, or given up: once the receiver has
-//! acknowledged what is missing (it came past where nobody listened), or once too much is held. What
-//! is held is bounded for a direction and for all.
+//! A segment beyond a gap is held until the gap is filled or given up. A gap is given up once the
+//! receiver has acknowledged the missing octets (the capture missed them), or once too much is
+//! held. The held octets are bounded for a direction and for all directions together.
 
 use super::framer::{Found, Framer};
 use crate::measure::Times;
-use crate::moment::Moment;
-use crate::sight::{Between, Order};
+use crate::observation::{DelayKind, Order};
+use crate::packed_instant::PackedInstant;
 use std::collections::VecDeque;
 use wire::dissect::Piece;
 use wire::tcp::Flags;
 use wire::time::Instant;
 
-/// Octets held beyond a gap, of a direction.
+/// Limit of octets held beyond a gap, of a direction.
 const HELD_OCTETS: usize = 1 << 16;
-/// Segments held beyond a gap, of a direction.
+/// Limit of segments held beyond a gap, of a direction.
 const HELD_SEGMENTS: usize = 64;
-/// Within this time the same packet is a copy.
+/// Time within which the same packet is a copy.
 const COPY_NANOS: u64 = 10_000_000;
-/// Packets that are remembered to know copies by.
+/// Number of recent packets that are compared to detect copies.
 const REMEMBERED: usize = 2;
 
-/// What tells a copy of a packet from a segment that is sent again.
+/// Fingerprint of a packet, which distinguishes a copy from a retransmitted segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Print {
     pub(super) sequence: u32,
     pub(super) acknowledgement: u32,
     /// Octets of data.
     pub(super) octets: u32,
-    /// The window, then the checksum.
+    /// Window, then checksum.
     pub(super) window_and_checksum: u32,
-    /// The identification of IP, then the flags.
+    /// Identification of IP, then flags.
     pub(super) identification_and_flags: u32,
 }
 
@@ -48,7 +48,7 @@ impl Print {
     }
 }
 
-/// A segment beyond a gap.
+/// Segment beyond a gap.
 #[derive(Clone, Debug)]
 struct Held {
     sequence: u32,
@@ -56,45 +56,45 @@ struct Held {
     missing_octets: usize,
 }
 
-/// What is held beyond gaps.
+/// Segments held beyond gaps.
 #[derive(Clone, Debug, Default)]
 struct Beyond {
-    /// In order of their numbers.
+    /// Segments in the order of their numbers.
     held: VecDeque<Held>,
 }
 
-/// One direction.
+/// One direction of a TCP connection.
 #[derive(Clone, Debug)]
 pub(super) struct Direction {
-    /// The number of the next octet, once a segment was seen.
+    /// Number of the next octet; set with the first segment.
     next: u32,
     has_next: bool,
-    /// What its sender acknowledged of the other direction, once it did.
+    /// Number up to which its sender acknowledged the other direction; set with its first ACK.
     acknowledged: u32,
     has_acknowledged: bool,
     pub(super) framer: Framer,
-    prints: [(Print, Moment); REMEMBERED],
-    /// Which of the prints is replaced next.
+    prints: [(Print, PackedInstant); REMEMBERED],
+    /// Index of the print that is replaced next.
     oldest_print: u8,
-    /// The number whose ACK ends a round trip, and when it began; never where none is under way.
-    trip: (u32, Moment),
-    /// How long round trips of its octets took.
+    /// Number whose ACK ends the round trip under way, and its start; never if none is under way.
+    trip: (u32, PackedInstant),
+    /// Round trips of its octets.
     pub(super) round_trips: Times,
-    /// The same, where the receiver may have delayed its ACK.
+    /// Round trips for which the receiver may have delayed its ACK.
     pub(super) delayed_acks: Times,
-    /// None where nothing is held.
+    /// None if nothing is held.
     beyond: Option<Box<Beyond>>,
 }
 
-const NO_TRIP: (u32, Moment) = (0, Moment::NEVER);
+const NO_TRIP: (u32, PackedInstant) = (0, PackedInstant::NEVER);
 
-/// How far `number` lies ahead of `from`; less than zero where it lies behind.
+/// Distance of `number` ahead of `from`; negative if it lies behind.
 pub(super) const fn ahead(from: u32, number: u32) -> i32 {
     number.wrapping_sub(from).cast_signed()
 }
 
 impl Direction {
-    /// A direction of which nothing was seen.
+    /// Direction without segments.
     pub(super) fn new() -> Self {
         Self {
             next: 0,
@@ -102,7 +102,7 @@ impl Direction {
             acknowledged: 0,
             has_acknowledged: false,
             framer: Framer::new(),
-            prints: [(Print::default(), Moment::NEVER); REMEMBERED],
+            prints: [(Print::default(), PackedInstant::NEVER); REMEMBERED],
             oldest_print: 0,
             trip: NO_TRIP,
             round_trips: Times::NONE,
@@ -111,34 +111,34 @@ impl Direction {
         }
     }
 
-    /// Whether this SYN begins another connection than the one that is known.
+    /// True if this SYN opens another connection than the current one.
     pub(super) fn is_begun_anew(&self, piece: &Piece<'_>) -> bool {
         self.next().is_some_and(|next| {
             let behind = next.wrapping_sub(piece.sequence.wrapping_add(1));
-            // The same SYN again comes before much was sent.
+            // A retransmitted SYN comes before much was sent.
             behind > HELD_OCTETS as u32 || (behind > 0 && !self.holds_nothing())
         })
     }
 
-    /// Whether the same packet passed a moment ago; it is remembered.
+    /// True if the same packet passed a moment ago; stores its print.
     pub(super) fn is_copy(&mut self, at: Instant, piece: &Piece<'_>) -> bool {
         let print = Print::of(piece);
         let is_copy = self.has_print(at, &print);
         if !is_copy {
-            self.remember(at, &print);
+            self.store_print(at, &print);
         }
         is_copy
     }
 
-    /// Remembers a packet by its print.
+    /// Stores the print of a packet.
     #[inline]
-    fn remember(&mut self, at: Instant, print: &Print) {
+    fn store_print(&mut self, at: Instant, print: &Print) {
         let place = usize::from(self.oldest_print) % REMEMBERED;
-        self.prints[place] = (*print, Moment::of(at));
+        self.prints[place] = (*print, PackedInstant::of(at));
         self.oldest_print = self.oldest_print.wrapping_add(1);
     }
 
-    /// Whether a packet with this print passed a moment ago.
+    /// True if a packet with this print passed a moment ago.
     fn has_print(&self, at: Instant, print: &Print) -> bool {
         self.prints.iter().any(|(known, since)| {
             let is_of_late = |since| at.nanos_since(since) < COPY_NANOS;
@@ -146,14 +146,14 @@ impl Direction {
         })
     }
 
-    /// Takes notice of a segment without a flag but ACK and PSH that comes in its turn, its data being whole
-    /// packets and nothing held. Says whether it is one; if not, nothing has happened.
+    /// Processes a segment with no flags but ACK and PSH, in sequence, with whole packets as data
+    /// and nothing held. Returns false, without effect, for any other segment.
     #[inline]
     pub(super) fn take_in_turn(&mut self, at: Instant, print: &Print) -> bool {
         let Some(next) = self.next() else { return false };
         let Print { sequence, octets, acknowledgement, .. } = *print;
-        // What comes next with data is no copy, which would lie behind what it is a copy of; and what
-        // lies one behind without data keeps alive.
+        // A segment with new data is no copy, which would be behind; and a segment without data one
+        // octet behind is a keep-alive probe.
         let is_in_turn = if octets > 0 {
             sequence == next && self.framer.is_in_step()
         } else {
@@ -162,7 +162,7 @@ impl Direction {
         if !is_in_turn || !self.holds_nothing() {
             return false;
         }
-        self.remember(at, print);
+        self.store_print(at, print);
         self.note_acknowledgement(acknowledgement);
         if octets > 0 {
             let end = next.wrapping_add(octets);
@@ -172,7 +172,7 @@ impl Direction {
         true
     }
 
-    /// Takes notice that its sender acknowledged octets of the other direction.
+    /// Records the acknowledgement that a segment carries for the other direction.
     pub(super) fn acknowledges(&mut self, piece: &Piece<'_>) {
         if piece.flags.has(Flags::ACK) {
             self.note_acknowledgement(piece.acknowledgement);
@@ -185,15 +185,15 @@ impl Direction {
         }
     }
 
-    /// Measures how long it takes until octets up to this number are acknowledged, unless others are measured.
+    /// Starts to measure a round trip of octets up to this number, unless one is under way.
     #[inline]
     fn begin_trip(&mut self, edge: u32, at: Instant) {
-        if self.trip.1 == Moment::NEVER {
-            self.trip = (edge, Moment::of(at));
+        if self.trip.1 == PackedInstant::NEVER {
+            self.trip = (edge, PackedInstant::of(at));
         }
     }
 
-    /// What its sender acknowledged of the other direction.
+    /// Number up to which its sender acknowledged the other direction.
     pub(super) fn acknowledged(&self) -> Option<u32> {
         self.has_acknowledged.then_some(self.acknowledged)
     }
@@ -206,7 +206,7 @@ impl Direction {
         at: Instant,
         number: u32,
         octets: u32,
-    ) -> Option<(Between, u64)> {
+    ) -> Option<(DelayKind, u64)> {
         let (edge, since) = self.trip;
         let since = since.get()?;
         if ahead(edge, number) < 0 {
@@ -214,16 +214,16 @@ impl Direction {
         }
         self.trip = NO_TRIP;
         let nanos = at.nanos_since(since);
-        // An ACK of more than one segment is not held back (RFC 1122, 4.2.3.2).
+        // A receiver does not delay the ACK of more than one segment (RFC 1122, 4.2.3.2).
         if octets == 0 && number == edge {
             self.delayed_acks.note_next(nanos);
-            return Some((Between::DelayedAck, nanos));
+            return Some((DelayKind::DelayedAck, nanos));
         }
         self.round_trips.note_next(nanos);
-        Some((Between::RoundTrip, nanos))
+        Some((DelayKind::RoundTrip, nanos))
     }
 
-    /// What a segment is beside what went before.
+    /// Position of a segment relative to the earlier ones.
     pub(super) fn order(&self, piece: &Piece<'_>) -> Order {
         let octets = (piece.octets.len() + piece.missing_octets) as u32;
         let Some(next) = self.next() else { return Order::Next };
@@ -246,13 +246,13 @@ impl Direction {
         }
     }
 
-    /// Notes that octets of a segment were sent before, so that no round trip is taken of them.
-    pub(super) const fn forget_trip(&mut self) {
+    /// Cancels the round trip under way because octets were retransmitted.
+    pub(super) const fn cancel_trip(&mut self) {
         self.trip = NO_TRIP;
     }
 
-    /// Takes the octets of a segment, and hands on what is in order; how many more octets are held
-    /// than before.
+    /// Takes the octets of a segment, and delivers what is in order; returns the change of the
+    /// octets held.
     pub(super) fn take(
         &mut self,
         at: Instant,
@@ -290,7 +290,8 @@ impl Direction {
         self.held_octets().cast_signed() - before.cast_signed()
     }
 
-    /// Takes notice that its receiver has octets that were not seen here; how many fewer are held.
+    /// Gives up octets that the receiver has and that were not seen here; returns the change of the
+    /// octets held.
     pub(super) fn has_arrived(
         &mut self,
         number: u32,
@@ -307,7 +308,7 @@ impl Direction {
         self.held_octets().cast_signed() - before.cast_signed()
     }
 
-    /// Gives up every gap; how many fewer octets are held.
+    /// Gives up every gap; returns the change of the octets held.
     pub(super) fn flush(
         &mut self,
         context: (bool, bool),
@@ -320,7 +321,7 @@ impl Direction {
         -before.cast_signed()
     }
 
-    /// The number of the octet that comes next; none before the first segment.
+    /// Number of the next octet; none before the first segment.
     #[inline]
     pub(super) fn next(&self) -> Option<u32> {
         self.has_next.then_some(self.next)
@@ -330,7 +331,7 @@ impl Direction {
         (self.next, self.has_next) = (next, true);
     }
 
-    /// Whether nothing is held.
+    /// True if nothing is held.
     pub(super) fn holds_nothing(&self) -> bool {
         self.beyond.is_none()
     }
@@ -339,12 +340,12 @@ impl Direction {
         self.beyond.iter().flat_map(|beyond| &beyond.held)
     }
 
-    /// Octets that are held.
+    /// Number of octets held.
     pub(super) fn held_octets(&self) -> usize {
         self.held().map(|held| held.octets.len()).sum()
     }
 
-    /// Hands on octets of which the first `seen` went by before.
+    /// Delivers octets of which the first `seen` were delivered before.
     fn deliver(
         &mut self,
         octets: &[u8],
@@ -376,7 +377,7 @@ impl Direction {
         }
     }
 
-    /// Hands on what no gap separates any more.
+    /// Delivers segments that no gap precedes any more.
     fn release(&mut self, context: (bool, bool), found: &mut dyn FnMut(Found<'_>)) {
         let is_reached = |next: u32, held: &Held| ahead(next, held.sequence) <= 0;
         while let Some(Beyond { held }) = self.beyond.as_deref_mut() {
@@ -390,7 +391,7 @@ impl Direction {
         }
     }
 
-    /// Stops waiting for the octets before the first segment held.
+    /// Gives up the octets before the first segment held.
     fn give_up(&mut self, context: (bool, bool), found: &mut dyn FnMut(Found<'_>)) {
         let Some(sequence) = self.held().next().map(|held| held.sequence) else { return };
         let gap = ahead(self.next, sequence).unsigned_abs() as usize;

@@ -1,118 +1,118 @@
-//! TPKTs found in the octets of one direction of a TCP stream, on any port, by content.
+//! TPKTs in one direction of a TCP stream, found by content on any port.
 //!
-//! A direction that begins with a believable header carries TPKTs; so does one in which a header is
-//! found whose packet ends with its segment or before another header. Where the place is lost, be it
-//! that octets were not captured or that what stands there is no header, the next believable header is
-//! looked for. Of a packet that is cut by segments only the front is kept: its header, the header of
-//! its TPDU and the first user data.
+//! A direction that begins with a plausible header carries TPKTs. So does a direction with a header
+//! whose packet ends with its segment or before another header. If synchronisation is lost, because
+//! octets were not captured or because no header is where one should be, the framer searches for
+//! the next plausible header. Of a packet that segments divide only the front is kept: its header,
+//! the header of its TPDU and the first user data.
 //!
-//! RDP mixes other PDUs among its TPKTs; they tell their length, and are passed. Where TLS takes
-//! over, nothing more is read.
+//! RDP mixes other PDUs with its TPKTs; they contain their length, and are skipped. Where TLS
+//! starts, reading ends.
 
 use wire::tpkt::{self, Header};
 
-/// Octets kept of a packet that is cut by segments.
+/// Octets kept of a packet that is divided by segments.
 pub(super) const KEPT_OCTETS: usize = 512;
-/// Segments of a direction that are looked at before it is taken for something else.
+/// Segments of a direction examined before it is classified as foreign.
 const TRIES: u8 = 64;
 
-/// What a direction carries.
+/// Content of a direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// It is not known yet; so many segments have been looked at.
+    /// Not known yet, after this number of segments.
     Unknown(u8),
-    /// TPKTs, and where the next begins is known.
+    /// TPKTs, synchronised.
     InStep,
-    /// TPKTs, and where the next begins is not known.
+    /// TPKTs, synchronisation lost.
     OutOfStep,
-    /// Something else.
+    /// No TPKTs.
     Foreign,
 }
 
-/// A packet that began in one segment and goes on in the next.
+/// Packet that began in an earlier segment.
 #[derive(Clone, Debug, Default)]
 struct Partial {
-    /// Its first octets.
+    /// First octets.
     kept: Vec<u8>,
-    /// Octets of it in all; zero while that is not known.
+    /// Length of the packet; zero while unknown.
     packet_octets: usize,
-    /// Octets of it that went by.
+    /// Octets received of it.
     seen_octets: usize,
-    /// Whether some of them were not captured.
+    /// True if some of them were not captured.
     is_cut: bool,
-    /// Whether it is no TPKT, and to be passed.
+    /// True if it is no TPKT, and is skipped.
     is_foreign: bool,
 }
 
-/// A TPDU, or several, out of a packet.
+/// Content of a packet: one TPDU, or several.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Packet<'a> {
-    /// The front of it, behind the TPKT header.
+    /// Front of the content, after the TPKT header.
     pub(super) octets: &'a [u8],
-    /// Octets behind that.
+    /// Octets missing after the front.
     pub(super) missing_octets: usize,
-    /// Whether some of those were not captured.
+    /// True if some of those were not captured.
     pub(super) is_cut: bool,
-    /// Behind how many octets of the direction, counted round 32 bits, it ends.
+    /// Offset of its end in the direction, modulo 2^32.
     pub(super) end: u32,
 }
 
-/// What happened besides packets.
+/// Event other than a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Event {
-    /// It carries TPKTs: this was not known before.
+    /// The direction is now known to carry TPKTs.
     Recognised,
-    /// The next packet was to begin here, and does not.
+    /// Synchronisation lost: no packet begins where one should.
     LostStep,
-    /// The next packet begins here, after its place was lost.
+    /// Synchronisation restored: the next packet begins here.
     FoundStep,
-    /// A PDU of another protocol among the packets.
+    /// PDU of another protocol between packets.
     ForeignPdu,
-    /// TLS took over.
+    /// TLS started.
     Tls,
 }
 
-/// What is found.
+/// Result of the framer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Found<'a> {
-    /// A packet.
+    /// Packet.
     Packet(Packet<'a>),
-    /// Something else.
+    /// Event.
     Event(Event),
 }
 
-/// One direction of a stream.
+/// Framer of one direction of a stream.
 #[derive(Clone, Debug)]
 pub(super) struct Framer {
     state: State,
     partial: Option<Box<Partial>>,
-    /// Octets that came or were skipped, round 32 bits.
+    /// Octets received or skipped, modulo 2^32.
     passed: u32,
 }
 
 impl Framer {
-    /// A direction of which nothing was seen.
+    /// Framer without octets.
     pub(super) const fn new() -> Self {
         Self { state: State::Unknown(0), partial: None, passed: 0 }
     }
 
-    /// Whether it carries TPKTs.
+    /// True if the direction carries TPKTs.
     pub(super) fn is_recognised(&self) -> bool {
         matches!(self.state, State::InStep | State::OutOfStep)
     }
 
-    /// Whether the next octets begin a packet.
+    /// True if the next octets begin a packet.
     pub(super) fn is_in_step(&self) -> bool {
         self.state == State::InStep && self.partial.is_none()
     }
 
-    /// Whether it ends between packets.
+    /// True if the last packet is complete.
     pub(super) fn is_between(&self) -> bool {
         self.partial.is_none()
     }
 
-    /// Takes the next octets; `mixed` tells that RDP's own PDUs may stand among the packets, and
-    /// `other_way` that the other direction carries TPKTs.
+    /// Processes the next octets. The first flag of `context` allows PDUs of RDP between packets,
+    /// the second says that the other direction carries TPKTs.
     pub(super) fn push(
         &mut self,
         octets: &[u8],
@@ -123,7 +123,7 @@ impl Framer {
         self.read(octets, context, found);
     }
 
-    /// Reads octets that came, of which the first may have come before.
+    /// Reads octets; the first of them may repeat octets kept from the previous segment.
     fn read<'a>(
         &mut self,
         mut octets: &'a [u8],
@@ -133,7 +133,7 @@ impl Framer {
         if self.is_recognised() {
             octets = self.go_on(octets, found);
         } else if let Some(front) = self.partial.take() {
-            // Too little to tell by has come before; it comes once more with the rest.
+            // The previous octets were too few to classify; they are joined with these.
             let joined = [&front.kept, octets].concat();
             return self.read(&joined, (mixed, other_way), found);
         }
@@ -154,7 +154,7 @@ impl Framer {
         }
     }
 
-    /// Takes notice of octets that were not seen.
+    /// Skips octets that were not seen.
     pub(super) fn skip(&mut self, skipped_octets: usize, found: &mut dyn FnMut(Found<'_>)) {
         if skipped_octets == 0 {
             return;
@@ -173,7 +173,7 @@ impl Framer {
         };
         partial.seen_octets += skipped_octets;
         partial.is_cut = true;
-        // Where the front of the TPDU is among them, nothing can be read of it.
+        // If the front of the TPDU is among them, it cannot be read.
         if partial.seen_octets == partial.packet_octets {
             self.finish(0, found);
         }
@@ -195,7 +195,7 @@ impl Framer {
         }
     }
 
-    /// What begins with `octets`; what is left of them.
+    /// Processes the packet at the front of `octets`; returns the rest.
     fn packet<'a>(
         &mut self,
         octets: &'a [u8],
@@ -231,8 +231,8 @@ impl Framer {
         }
     }
 
-    /// A fast-path PDU of RDP ([MS-RDPBCGR] 2.2.8.1.2): the two low bits are zero, and one or two
-    /// octets tell its length.
+    /// Skips a fast-path PDU of RDP ([MS-RDPBCGR] 2.2.8.1.2): the two low bits are zero, and one or
+    /// two octets hold its length.
     fn foreign<'a>(
         &mut self,
         octets: &'a [u8],
@@ -248,7 +248,7 @@ impl Framer {
         };
         if !mixed || length < 3 {
             self.lose(found);
-            // What stands there may be the octets before the next header.
+            // These octets may precede the next header.
             return octets.get(1..).unwrap_or_default();
         }
         found(Found::Event(Event::ForeignPdu));
@@ -261,7 +261,7 @@ impl Framer {
         }
     }
 
-    /// A packet that goes on in the next segment.
+    /// Begins a packet that continues in the next segment.
     fn begin(&mut self, octets: &[u8], packet_octets: usize, is_foreign: bool) {
         let kept = octets.get(..KEPT_OCTETS).unwrap_or(octets).to_vec();
         let seen_octets = octets.len();
@@ -269,12 +269,12 @@ impl Framer {
         self.partial = Some(Box::new(partial));
     }
 
-    /// Goes on with the packet under way; what is left of `octets`.
+    /// Continues the packet under way; returns the rest of `octets`.
     fn go_on<'a>(&mut self, octets: &'a [u8], found: &mut dyn FnMut(Found<'_>)) -> &'a [u8] {
         let Some(partial) = &mut self.partial else { return octets };
         let mut octets = octets;
         if partial.packet_octets == 0 {
-            // Not all of the header has come yet.
+            // The header is not complete yet.
             let wanted = tpkt::HEADER_OCTETS.saturating_sub(partial.kept.len());
             let (header, rest) = octets.split_at(wanted.min(octets.len()));
             partial.kept.extend_from_slice(header);
@@ -302,7 +302,7 @@ impl Framer {
         rest
     }
 
-    /// Hands on the packet under way, behind which so many octets have come.
+    /// Delivers the packet under way; `behind` more octets follow it.
     fn finish(&mut self, behind: usize, found: &mut dyn FnMut(Found<'_>)) {
         let Some(partial) = self.partial.take() else { return };
         if partial.is_foreign {
@@ -315,8 +315,8 @@ impl Framer {
     }
 }
 
-/// Where in `octets` a packet begins: at the front, or where a packet would end with them or before
-/// another one.
+/// Offset in `octets` at which a packet begins: the front, or where a packet would end with
+/// `octets` or before another packet.
 fn step(octets: &[u8]) -> Option<usize> {
     if tpkt::is_believable(octets) {
         return Some(0);
@@ -340,13 +340,13 @@ fn step(octets: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// A DT of class 0 with this user data, in a packet.
+    /// DT of class 0 with this user data, in a packet.
     fn packet(data: &[u8]) -> Vec<u8> {
         let header = Header::of_tpdu(3 + data.len()).unwrap().encode();
         [&header[..], &[2, 0xF0, 0x80], data].concat()
     }
 
-    /// What is found in these pieces, a line for each; a number is octets that were not seen.
+    /// Results for these pieces, a line for each; a number is octets that were not seen.
     fn found(pieces: &[Result<&[u8], usize>], mixed: bool) -> Vec<String> {
         let mut framer = Framer::new();
         let mut lines = Vec::new();
@@ -369,41 +369,41 @@ mod tests {
     }
 
     #[test]
-    fn packets_are_found_wherever_the_stream_is_cut() {
+    fn packets_are_found_for_any_segmentation() {
         let stream = [packet(&[1; 5]), packet(&[]), packet(&[2; 40])].concat();
         let expected = ["Recognised", "8+0", "3+0", "43+0"];
         for cut in 7..stream.len() {
             let (front, back) = stream.split_at(cut);
             assert_eq!(found(&[Ok(front), Ok(back)], false), expected, "cut at {cut}");
         }
-        // Octet by octet, once the first packet has told what the stream carries.
+        // Octet by octet, once the first packet has identified the stream.
         let mut pieces = vec![Ok(&stream[..12])];
         pieces.extend(stream[12..].chunks(1).map(Ok));
         assert_eq!(found(&pieces, false), expected);
     }
 
     #[test]
-    fn of_a_long_packet_the_front_is_kept() {
+    fn the_front_of_a_long_packet_is_kept() {
         let long = packet(&[7; 2_000]);
         let (front, back) = long.split_at(1_000);
-        // 512 octets are kept, 4 of them of the TPKT header; 2,003 are the TPDU.
+        // 512 octets are kept, 4 of them the TPKT header; the TPDU has 2,003.
         assert_eq!(found(&[Ok(front), Ok(back)], false), ["Recognised", "508+1495"]);
     }
 
     #[test]
-    fn octets_not_seen_within_a_packet_do_no_harm() {
+    fn missing_octets_within_a_packet_keep_synchronisation() {
         let (first, last) = (packet(&[1; 100]), packet(&[2; 5]));
         let pieces = [Ok(&first[..20]), Err(80), Ok(&first[100..]), Ok(&last[..])];
         assert_eq!(found(&pieces, false), ["Recognised", "16+87 cut", "8+0"]);
     }
 
     #[test]
-    fn octets_not_seen_beyond_a_packet_lose_the_step_until_a_header_is_found() {
+    fn missing_octets_beyond_a_packet_lose_synchronisation() {
         let (first, last) = (packet(&[1; 100]), packet(&[2; 5]));
         let pieces = [Ok(&first[..20]), Err(90), Ok(&[9; 40][..]), Ok(&last[..])];
         let expected = ["Recognised", "LostStep", "FoundStep", "8+0"];
         assert_eq!(found(&pieces, false), expected);
-        // Within a segment a header counts if its packet ends where the segment does.
+        // Within a segment a header counts if its packet ends with the segment.
         let behind = [&[9; 40][..], &last].concat();
         let pieces = [Ok(&first[..20]), Err(90), Ok(&behind[..])];
         assert_eq!(found(&pieces, false), expected);
@@ -413,20 +413,20 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tpkt_is_left_alone() {
+    fn other_protocols_are_ignored() {
         let line = b"GET / HTTP/1.1\r\n\r\n";
         let pieces: Vec<Result<&[u8], usize>> = (0..100).map(|_| Ok(&line[..])).collect();
         assert_eq!(found(&pieces, false), [""; 0]);
         let dt = packet(&[1]);
         let mut late = pieces;
         late.push(Ok(&dt));
-        assert_eq!(found(&late, false), [""; 0], "after so many tries nobody looks");
+        assert_eq!(found(&late, false), [""; 0], "no search after the last try");
         // H.323: TPKT with Q.931 in it.
         assert_eq!(found(&[Ok(&[3, 0, 0, 12, 8, 2, 0x12, 0x34, 5, 4, 3, 0x88])], false), [""; 0]);
     }
 
     #[test]
-    fn tls_ends_the_reading_and_fast_path_pdus_are_passed() {
+    fn tls_ends_the_reading_and_fast_path_pdus_are_skipped() {
         let cr = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0];
         let record = [0x16, 3, 1, 0, 2, 1, 2];
         let pieces = [Ok(&cr[..]), Ok(&record[..]), Ok(&cr[..])];
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_in_a_segment_of_its_own_tells_with_what_follows() {
+    fn a_header_in_its_own_segment_counts_with_the_next_segment() {
         let stream = packet(&[1, 2, 3]);
         for cut in 1..7 {
             let pieces = [Ok(&stream[..cut]), Ok(&stream[cut..])];
@@ -452,14 +452,14 @@ mod tests {
     }
 
     #[test]
-    fn a_header_in_parts_is_waited_for() {
+    fn a_divided_header_is_completed() {
         let stream = [packet(&[1]), packet(&[2])].concat();
         let pieces = [Ok(&stream[..9]), Ok(&stream[9..10]), Ok(&stream[10..])];
         assert_eq!(found(&pieces, false), ["Recognised", "4+0", "4+0"]);
     }
 
     #[test]
-    fn between_packets_only_those_of_rdp_stand_and_of_three_octets_or_more() {
+    fn only_rdp_pdus_of_three_octets_or_more_are_skipped() {
         let cr = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0];
         let behind = |octets: &[u8], mixed: bool| {
             let next = packet(&[1]);
@@ -468,22 +468,22 @@ mod tests {
         };
         assert_eq!(behind(&[0x44, 3, 9], true), "ForeignPdu 4+0");
         assert_eq!(behind(&[0x44, 3, 9], false), "LostStep FoundStep 4+0");
-        // Too short, and with low bits that are none of its.
+        // Too short; and with low bits that RDP does not use.
         assert_eq!(behind(&[0x44, 2], true), "LostStep FoundStep 4+0");
         assert_eq!(behind(&[0x45, 3, 9], true), "LostStep FoundStep 4+0");
         assert_eq!(behind(&[0x45, 0x80, 3], true), "LostStep FoundStep 4+0");
-        // A packet of version 3 whose reserved octet is right and whose length is not.
+        // Packet of version 3 with a valid reserved octet and an invalid length.
         assert_eq!(behind(&[3, 0, 0, 2], false), "LostStep FoundStep 4+0");
     }
 
     #[test]
-    fn a_header_that_is_cut_is_waited_for_and_what_is_none_is_not() {
+    fn only_a_plausible_partial_header_is_completed() {
         let stream = [packet(&[1]), packet(&[2])].concat();
         for cut in 9..12 {
             let pieces = [Ok(&stream[..cut]), Ok(&stream[cut..])];
             assert_eq!(found(&pieces, false), ["Recognised", "4+0", "4+0"], "cut at {cut}");
         }
-        // Four octets that are a header, though of no length that there is.
+        // Four octets like a header, with an impossible length.
         let pieces = [Ok(&stream[..8]), Ok(&[3, 0, 0, 2][..])];
         assert_eq!(found(&pieces, false), ["Recognised", "4+0", "LostStep"]);
         // Two octets that begin nothing, then a packet.

@@ -1,16 +1,16 @@
-//! Packets of TCP streams with their places: which octet of its stream is the last of each, and in which
-//! segments that octet passed. For whoever compares what two taps saw of the same streams.
+//! Packets of TCP streams with their positions: the last octet of each in its stream, and the
+//! segments in which that octet passed. Used to compare the captures of two taps.
 //!
-//! Streams are followed as in [`Streams`](super::Streams), and what a mirror port shows twice counts once.
+//! Streams are followed as in [`Streams`](super::Streams), and a copy by a mirror port counts once.
 //!
-//! Left out: packets whose last octet was not seen; what several TPDUs of one packet are; segments that are
-//! sent again once [`BACK`] packets of their direction, or [`REMEMBERED`] of all, have passed meanwhile.
+//! Left out: packets whose last octet was not seen; the individual TPDUs of a packet; segments
+//! retransmitted after [`BACK`] more packets of their direction, or [`REMEMBERED`] of all.
 
 use super::direction::{Direction, ahead};
 use super::framer::{Found, Packet};
 use super::{hash, look_at};
-use crate::sight::Order;
-use crate::slab::{Place, Slab};
+use crate::lru_slab::{LruSlab, Place};
+use crate::observation::Order;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::collections::VecDeque;
@@ -20,65 +20,65 @@ use wire::tcp::Flags;
 use wire::time::Instant;
 use wire::tpkt;
 
-/// Segments of a direction that wait for what lies before them.
+/// Limit of segments of a direction that wait for earlier octets.
 const WAITING: usize = 256;
-/// Octets that are held beyond gaps and for segments that wait, of all streams.
+/// Limit of octets held beyond gaps and in waiting segments, of all streams.
 const HELD_OCTETS: usize = 4 << 20;
-/// Packets that are remembered, of all streams.
+/// Recent packets kept, of all streams.
 const REMEMBERED: u32 = 1 << 16;
-/// How many packets back a segment that is sent again is looked for.
+/// Number of recent packets searched for a retransmitted segment.
 const BACK: usize = 1 << 14;
 
-/// A segment with data.
+/// Segment with data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Carrier {
     pub(crate) at: Instant,
-    /// The number of its first octet.
+    /// Number of its first octet.
     pub(crate) first: u32,
     pub(crate) octets: u32,
 }
 
 impl Carrier {
-    /// Whether the octet with this number is in it.
+    /// True if it contains the octet with this number.
     const fn holds(&self, number: u32) -> bool {
         number.wrapping_sub(self.first) < self.octets
     }
 }
 
-/// A packet of a stream, and a segment in which its last octet passed.
+/// Packet of a stream, and a segment in which its last octet passed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Sight {
+pub(crate) struct Observation {
     pub(crate) carrier: Carrier,
-    /// From where to where.
+    /// Sender and receiver.
     pub(crate) ends: [Socket; 2],
-    /// The number of its last octet.
+    /// Number of its last octet.
     pub(crate) last: u32,
-    /// Of the whole packet.
+    /// Octets of the whole packet.
     pub(crate) octets: u32,
-    /// Whether the packet was seen before, in another segment.
+    /// True if the packet was already seen in another segment.
     pub(crate) is_again: bool,
 }
 
-/// A packet that was seen.
+/// Recent packet.
 #[derive(Clone, Copy, Debug)]
 struct Past {
     last: u32,
     octets: u32,
-    /// The one before it of its direction, which may have been forgotten.
+    /// Number of the previous packet of its direction, which may have been evicted.
     before: Option<u32>,
 }
 
-/// The latest packets of all streams, under the numbers in which they came.
+/// Recent packets of all streams, numbered in order.
 #[derive(Clone, Debug, Default)]
 struct Latest {
-    /// Each in the place of its number, divided by how many there may be.
+    /// Ring, indexed by number modulo its size.
     ring: Vec<Past>,
     count: u32,
 }
 
 impl Latest {
-    /// Remembers a packet; its number.
-    fn remember(&mut self, past: Past) -> u32 {
+    /// Adds a packet; returns its number.
+    fn push(&mut self, past: Past) -> u32 {
         let number = self.count;
         self.count = self.count.wrapping_add(1);
         match self.ring.get_mut((number % REMEMBERED) as usize) {
@@ -88,7 +88,7 @@ impl Latest {
         number
     }
 
-    /// The packets of a direction from the latest on back.
+    /// Recent packets of a direction, latest first.
     fn back(&self, newest: Option<u32>) -> impl Iterator<Item = Past> {
         let known = |number: &u32| self.count.wrapping_sub(*number) <= REMEMBERED;
         let mut next = newest;
@@ -102,15 +102,15 @@ impl Latest {
     }
 }
 
-/// One way of a connection.
+/// One direction of a connection.
 #[derive(Clone, Debug)]
 struct Way {
     direction: Direction,
-    /// The number of the first octet its framer was given.
+    /// Number of the first octet that its framer received.
     base: Option<u32>,
-    /// Segments that reach beyond what has come in order.
+    /// Segments that reach beyond the octets delivered in order.
     waiting: VecDeque<Carrier>,
-    /// The number of its latest packet.
+    /// Number of its latest packet.
     newest: Option<u32>,
 }
 
@@ -122,13 +122,13 @@ impl Way {
         }
     }
 
-    /// Octets that are held for it.
+    /// Octets held for it.
     fn held_octets(&self) -> usize {
         self.direction.held_octets() + self.waiting.len() * size_of::<Carrier>()
     }
 }
 
-/// A connection.
+/// TCP connection.
 #[derive(Clone, Debug)]
 struct Flow {
     ends: [Socket; 2],
@@ -137,12 +137,12 @@ struct Flow {
     is_over: bool,
 }
 
-/// What flows share while packets come to light.
+/// State shared by all connections while packets are reported.
 struct Light<'a> {
     latest: &'a mut Latest,
     /// Ends and sizes of packets, empty between uses.
     packets: &'a mut Vec<(u32, u32)>,
-    seen: &'a mut dyn FnMut(Sight),
+    seen: &'a mut dyn FnMut(Observation),
 }
 
 impl Flow {
@@ -157,13 +157,13 @@ impl Flow {
         self.ways.iter().map(Way::held_octets).sum()
     }
 
-    /// From where to where a way goes.
+    /// Sender and receiver of a direction.
     const fn ends(&self, way: usize) -> [Socket; 2] {
         let [low, high] = self.ends;
         if way == 0 { [low, high] } else { [high, low] }
     }
 
-    /// Does something to a direction, and tells of the packets that come to light.
+    /// Runs `act` on a direction, and reports the packets that it completes.
     fn act(
         &mut self,
         way: usize,
@@ -186,10 +186,10 @@ impl Flow {
             let last = way.number(end);
             for carrier in way.waiting.iter().filter(|carrier| carrier.holds(last)) {
                 let carrier = *carrier;
-                (light.seen)(Sight { carrier, ends, last, octets, is_again: false });
+                (light.seen)(Observation { carrier, ends, last, octets, is_again: false });
             }
             let past = Past { last, octets, before: way.newest };
-            way.newest = Some(light.latest.remember(past));
+            way.newest = Some(light.latest.push(past));
         }
         let next = way.direction.next();
         let is_ahead = |carrier: &Carrier| {
@@ -199,15 +199,15 @@ impl Flow {
         way.waiting.retain(is_ahead);
     }
 
-    /// Tells of packets that were seen before, of which a segment has the last octet.
-    fn tell_again(&self, way: usize, carrier: Carrier, light: &mut Light<'_>) {
+    /// Reports packets seen before whose last octet is in this segment.
+    fn report_repeated(&self, way: usize, carrier: Carrier, light: &mut Light<'_>) {
         let ends = self.ends(way);
-        let again = light.latest.back(self.ways[way].newest);
+        let repeated = light.latest.back(self.ways[way].newest);
         for Past { last, octets, .. } in
-            again.take_while(|past| ahead(carrier.first, past.last) >= 0)
+            repeated.take_while(|past| ahead(carrier.first, past.last) >= 0)
         {
             if carrier.holds(last) {
-                (light.seen)(Sight { carrier, ends, last, octets, is_again: true });
+                (light.seen)(Observation { carrier, ends, last, octets, is_again: true });
             }
         }
     }
@@ -221,7 +221,7 @@ impl Flow {
         if octets > 0 {
             let carrier = Carrier { at, first, octets };
             if of.direction.next().is_some_and(|next| ahead(next, first) < 0) {
-                self.tell_again(way, carrier, light);
+                self.report_repeated(way, carrier, light);
             }
             let waiting = &mut self.ways[way].waiting;
             if waiting.len() >= WAITING {
@@ -235,12 +235,12 @@ impl Flow {
         });
     }
 
-    /// Gives every gap of a way up.
+    /// Gives up every gap of a direction.
     fn flush(&mut self, way: usize, light: &mut Light<'_>) {
         self.act(way, light, |direction, context, found| direction.flush(context, found));
     }
 
-    /// Takes notice of a segment.
+    /// Processes a segment.
     fn segment(&mut self, way: usize, at: Instant, piece: &Piece<'_>, light: &mut Light<'_>) {
         let direction = &mut self.ways[way].direction;
         if direction.is_copy(at, piece) {
@@ -263,38 +263,43 @@ impl Flow {
     }
 }
 
-/// All TCP connections that a tap sees.
+/// All TCP connections at a tap.
 #[derive(Clone, Debug)]
 pub(crate) struct Located {
-    /// Looked up only, never iterated, so its order cannot show.
+    /// For lookups only, never iterated, so its order cannot show.
     index: HashTable<Place>,
     state: FixedState,
-    slab: Slab<Flow>,
+    slab: LruSlab<Flow>,
     latest: Latest,
     packets: Vec<(u32, u32)>,
     held_octets: usize,
 }
 
 impl Located {
-    /// Follows up to so many connections; the one that was silent longest is forgotten for another.
+    /// Follows up to `maximum` connections; the least recently used is evicted for another.
     pub(crate) fn new(maximum: usize) -> Self {
         Self {
             index: HashTable::new(),
             state: FixedState::with_seed(0),
-            slab: Slab::new(maximum),
+            slab: LruSlab::new(maximum),
             latest: Latest::default(),
             packets: Vec::new(),
             held_octets: 0,
         }
     }
 
-    /// Octets that are held beyond gaps and for segments that wait.
+    /// Octets held beyond gaps and in waiting segments.
     pub(crate) const fn held_octets(&self) -> usize {
         self.held_octets
     }
 
-    /// Takes notice of a segment.
-    pub(crate) fn observe(&mut self, at: Instant, piece: &Piece<'_>, seen: &mut dyn FnMut(Sight)) {
+    /// Processes a segment.
+    pub(crate) fn observe(
+        &mut self,
+        at: Instant,
+        piece: &Piece<'_>,
+        seen: &mut dyn FnMut(Observation),
+    ) {
         let sent = [piece.source, piece.destination];
         let way = usize::from(piece.source > piece.destination);
         let ends = if way == 0 { sent } else { [sent[1], sent[0]] };
@@ -317,8 +322,8 @@ impl Located {
         }
     }
 
-    /// Gives every gap up, so that what is held behind it counts.
-    pub(crate) fn finish(&mut self, seen: &mut dyn FnMut(Sight)) {
+    /// Gives up every gap, so that the octets held beyond it count.
+    pub(crate) fn finish(&mut self, seen: &mut dyn FnMut(Observation)) {
         let Self { slab, latest, packets, .. } = self;
         let light = &mut Light { latest, packets, seen };
         for place in slab.places() {
@@ -339,7 +344,7 @@ impl Located {
         if self.slab.is_full()
             && let Some(oldest) = self.slab.oldest()
         {
-            self.forget(oldest);
+            self.evict(oldest);
         }
         let place = self.slab.insert(Flow::new(ends), at);
         let (slab, state) = (&self.slab, &self.state);
@@ -349,7 +354,7 @@ impl Located {
         place
     }
 
-    fn forget(&mut self, place: Place) {
+    fn evict(&mut self, place: Place) {
         let Some(flow) = self.slab.remove(place) else { return };
         self.held_octets -= flow.held_octets();
         let name = hash(&self.state, flow.ends);

@@ -1,32 +1,32 @@
 //! TCP streams and the TPKTs in them.
 //!
-//! Every TCP connection is followed: by its two sockets, forgotten by age. Those that turn out to
-//! carry TPKTs, on whatever port, hand their TPDUs on, each once, however often TCP sent it. What is
-//! kept of a stream is bounded: segments beyond a gap, and the front of a packet that is cut.
+//! Every TCP connection is followed by its two sockets, and evicted by age. Connections that turn
+//! out to carry TPKTs, on any port, deliver their TPDUs, each once, however often TCP sent it.
+//! Memory per stream is bounded: segments beyond a gap, and the front of a divided packet.
 //!
 //! Left out: windows and options of TCP.
 
 mod direction;
+mod fast_path;
 mod framer;
 mod located;
-mod plain;
 mod times;
 
 use crate::host::Address;
-use crate::measure::{Measure, Streams as Counts};
+use crate::lru_slab::{LruSlab, Place};
+use crate::measure::Streams as Counts;
+use crate::observation::{DelayKind, Observation, Order, Segment};
 use crate::oddity::Class;
-use crate::sight::{Between, Order, Segment, Sight};
-use crate::slab::{Place, Slab};
-use crate::track::{NetworkEnd, Party, Passage, Recalled, Sink, Tracker};
+use crate::track::{Hint, NetworkEnd, Party, Passage, Sink, Tracker};
 use core::hash::BuildHasher;
 use core::time::Duration;
 use direction::Direction;
+pub(crate) use fast_path::CommonSegment;
+use fast_path::RecentStreams;
 use foldhash::fast::FixedState;
 use framer::{Event, Found, Packet};
 use hashbrown::HashTable;
-pub(crate) use located::{Located, Sight as LocatedSight};
-pub(crate) use plain::Plain;
-use plain::Remembered;
+pub(crate) use located::{Located, Observation as LocatedSight};
 use times::{Handshake, Opening};
 use wire::addr::Socket;
 use wire::dissect::Piece;
@@ -34,35 +34,35 @@ use wire::tcp::Flags;
 use wire::time::{Instant, nanos};
 use wire::tp::Reference;
 
-/// Octets held beyond gaps, of all streams.
+/// Limit of octets held beyond gaps, of all streams.
 const HELD_OCTETS: isize = 16 << 20;
 
-/// What was seen of a stream before it was known to carry TPKTs.
+/// State of a stream not yet known to carry TPKTs.
 #[derive(Clone, Copy, Debug)]
 struct Early {
     counts: Counts,
     syn: Opening,
-    /// The SYN that answers.
+    /// The answering SYN.
     answer: Opening,
 }
 
-/// A TCP connection.
+/// TCP connection.
 #[derive(Clone, Debug)]
 struct Flow {
-    /// Its ends, the lower first.
+    /// Its ends, the lower socket first.
     ends: [Socket; 2],
-    /// Which of all flows that were ever seen.
+    /// Number of the connection, never reused.
     number: u64,
-    /// What each sends.
+    /// Directions, by sender.
     directions: [Direction; 2],
-    /// Gone once it is known to carry TPKTs.
+    /// None once it is known to carry TPKTs.
     early: Option<Box<Early>>,
-    /// Whether PDUs of RDP may stand among the packets.
+    /// True if PDUs of RDP may come between the packets.
     is_mixed: bool,
     is_over: bool,
-    /// The reference of its last CR.
+    /// Reference of its last CR.
     request: Option<Reference>,
-    /// Whether a packet of it has passed.
+    /// True if a packet has passed.
     has_carried: bool,
     handshake: Handshake,
 }
@@ -84,32 +84,32 @@ impl Flow {
         }
     }
 
-    /// Whether nothing is held.
+    /// True if nothing is held.
     fn is_idle(&self) -> bool {
         self.directions.iter().all(|direction| direction.held_octets() == 0)
     }
 
-    /// What a direction has to know of the rest.
+    /// Context of a direction for its framer.
     fn context(&self, way: usize) -> (bool, bool) {
         (self.is_mixed, self.directions[1 - way].framer.is_recognised())
     }
 
     /// Counts a segment.
     fn count(&mut self, segment: Segment, sink: &mut Sink<'_>) {
-        let sight = Sight::Segment(segment);
-        sink.witness(|| sight);
+        let observation = Observation::Segment(segment);
+        sink.witness(|| observation);
         match &mut self.early {
-            Some(early) => early.counts.observe(&sight),
-            None => sink.measures.observe(&sight),
+            Some(early) => early.counts.observe(&observation),
+            None => sink.measures.observe(&observation),
         }
     }
 
-    /// Notes that it carries TPKTs, and counts what went before.
+    /// Marks it as carrying TPKTs, and counts its earlier segments.
     fn recognise(&mut self, sink: &mut Sink<'_>) {
         let Some(early) = self.early.take() else { return };
         sink.measures.streams.add(&early.counts);
-        self.forget_round_trips();
-        let both = [Between::CalleeHandshake, Between::CallerHandshake];
+        self.clear_round_trips();
+        let both = [DelayKind::CalleeHandshake, DelayKind::CallerHandshake];
         for (between, span) in both.into_iter().zip(self.handshake.nanos()) {
             if let Some(span) = span {
                 sink.span(between, span);
@@ -118,17 +118,17 @@ impl Flow {
     }
 }
 
-/// All TCP connections.
+/// Table of TCP connections.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams {
-    /// Looked up only, never iterated, so its order cannot show.
+    /// For lookups only, never iterated, so its order cannot show.
     index: HashTable<Place>,
     state: FixedState,
-    slab: Slab<Flow>,
-    remembered: Remembered,
-    /// How often a stream was made or forgotten, and one: nothing was ever found before the first.
+    slab: LruSlab<Flow>,
+    recent: RecentStreams,
+    /// Number of connections added or removed, plus one: zero never validates a cached stream.
     changes: u64,
-    /// How many there have been.
+    /// Number of connections ever seen.
     flows: u64,
     silence_nanos: u64,
     held_octets: isize,
@@ -144,13 +144,13 @@ fn hash(state: &FixedState, [first, second]: [Socket; 2]) -> u64 {
 }
 
 impl Streams {
-    /// Follows up to so many connections, each until nothing was heard of it for `silence`.
+    /// Follows up to `maximum` connections, each until it was silent for `silence`.
     pub(crate) fn new(maximum: usize, silence: Duration, seed: u64) -> Self {
         Self {
             index: HashTable::new(),
             state: FixedState::with_seed(seed),
-            slab: Slab::new(maximum),
-            remembered: Remembered::default(),
+            slab: LruSlab::new(maximum),
+            recent: RecentStreams::default(),
             changes: 1,
             flows: 0,
             silence_nanos: nanos(silence),
@@ -158,7 +158,7 @@ impl Streams {
         }
     }
 
-    /// Takes notice of a segment, and hands its TPDUs to `tracker`.
+    /// Processes a segment, and passes its TPDUs to `tracker`.
     pub(crate) fn observe(
         &mut self,
         at: Instant,
@@ -204,7 +204,7 @@ impl Streams {
         self.held_octets.unsigned_abs()
     }
 
-    /// Gives every gap up, so that what is held behind it counts.
+    /// Gives up every gap, so that the octets held beyond it count.
     pub(crate) fn finish(&mut self, tracker: &mut Tracker, sink: &mut Sink<'_>) {
         for place in self.slab.places() {
             if self.slab.get(place).is_none_or(|flow| flow.is_idle()) {
@@ -215,12 +215,12 @@ impl Streams {
             for way in [0, 1] {
                 self.held_octets += flush(flow, way, at, tracker, sink);
             }
-            // Each in the second in which its stream was heard.
+            // Each counts in the second of its stream's last segment.
             tracker.settle(&mut sink.measures.traffic);
         }
     }
 
-    /// The stream between these ends, if it is known.
+    /// Place of the stream between these ends, if it is known.
     fn known(&self, ends: [Socket; 2]) -> Option<Place> {
         let is_it = |place: &Place| self.slab.get(*place).is_some_and(|flow| flow.ends == ends);
         self.index.find(hash(&self.state, ends), is_it).copied()
@@ -279,7 +279,7 @@ impl Streams {
     }
 }
 
-/// Takes notice of a segment of a flow; how many more octets are held than before.
+/// Processes a segment of a connection; returns the change of the octets held.
 fn segment(
     flow: &mut Flow,
     way: usize,
@@ -313,7 +313,7 @@ fn segment(
         });
     }
     if matches!(order, Order::Again | Order::Late) {
-        flow.directions[way].forget_trip();
+        flow.directions[way].cancel_trip();
     }
     flow.count(Segment { octets, order }, sink);
     if flow.early.is_some() && octets > 0 {
@@ -332,7 +332,7 @@ fn segment(
     held
 }
 
-/// The receiver of a direction has octets of it; how many more are held than before.
+/// Gives up octets of a direction that its receiver has; returns the change of the octets held.
 fn arrived(
     flow: &mut Flow,
     way: usize,
@@ -347,7 +347,7 @@ fn arrived(
     })
 }
 
-/// Gives up every gap of a direction; how many more octets are held than before.
+/// Gives up every gap of a direction; returns the change of the octets held.
 fn flush(
     flow: &mut Flow,
     way: usize,
@@ -362,7 +362,7 @@ fn flush(
     })
 }
 
-/// Does something to a direction, and deals with what is found thereby.
+/// Runs `act` on a direction, and processes the packets and events that it reports.
 fn with_sink(
     flow: &mut Flow,
     way: usize,
@@ -380,19 +380,19 @@ fn with_sink(
         Found::Packet(packet) => {
             look_at(&packet, &mut is_mixed, &mut request);
             let Packet { octets, missing_octets, is_cut, .. } = packet;
-            // What was until now is of the connection before.
+            // Earlier TPDUs belong to the previous connection.
             if is_request(octets) && has_carried && !has_gone {
                 times.go_to(tracker);
                 has_gone = true;
             }
             has_carried = true;
             let Passage { at, from, to } = passage;
-            let of = (at, number, Recalled::default());
-            // A witness wants it whole.
+            let of = (at, number, Hint::default());
+            // Observations of the frame need full dissection.
             if let [2, 0xF0, number, octets @ ..] = octets
                 && sink.witness.is_none()
                 && let part = (*number, octets, missing_octets)
-                && tracker.plain_part(of, || [to, from], part, sink).is_some()
+                && tracker.common_dt(of, || [to, from], part, sink).is_some()
             {
                 let times = u64::from(is_cut && missing_octets > 0 && sink.has_data);
                 return sink.oddities.add(Class::Truncated, "user data", times);
@@ -419,7 +419,7 @@ fn with_sink(
     (flow.is_mixed, flow.request) = (is_mixed, request);
     flow.has_carried = has_carried;
     if has_gone {
-        flow.forget_times();
+        flow.clear_times();
     }
     if is_recognised {
         flow.recognise(sink);
@@ -427,7 +427,7 @@ fn with_sink(
     held
 }
 
-/// Whether it is a CR.
+/// True for a CR.
 const fn is_request(octets: &[u8]) -> bool {
     matches!(octets, [_, code, ..] if *code & 0xF0 == 0xE0)
 }
@@ -435,7 +435,7 @@ const fn is_request(octets: &[u8]) -> bool {
 /// Looks for signs of RDP, and for the reference of a CR.
 fn look_at(packet: &Packet<'_>, is_mixed: &mut bool, request: &mut Option<Reference>) {
     match packet.octets {
-        // A class 0 DT with Connect-Initial or Connect-Response of T.125.
+        // Class 0 DT with Connect-Initial or Connect-Response of T.125.
         [2, 0xF0, 0x80, 0x7F, 0x65 | 0x66, ..] => *is_mixed = true,
         [_, code, _, _, high, low, ..] if code & 0xF0 == 0xE0 => {
             *request = Some(Reference(u16::from_be_bytes([*high, *low])));

@@ -1,18 +1,18 @@
-//! How long TCP's own things took on a stream: its handshake, and round trips of the octets of both ends.
+//! TCP delays of a stream: its handshake, and round trips of the octets of both ends.
 //!
-//! They are added up here, and go to hosts and connections when somebody asks, when another connection begins on the
-//! stream, and when the stream is forgotten.
+//! They are summed here, and handed over to hosts and connections for a report, when another
+//! connection begins on the stream, and when the stream is evicted.
 
 use super::{Flow, Streams, party};
 use crate::measure::{Times, Waits};
-use crate::moment::Moment;
+use crate::packed_instant::PackedInstant;
 use crate::track::{Carried, Party, Tracker};
 use wire::addr::Socket;
 use wire::tcp::Flags;
 use wire::time::Instant;
 
-/// A segment that opens a stream. What answers one that was sent again answers nobody knows which, so that no time
-/// is taken (RFC 6298, 3, after Karn).
+/// Segment that opens a stream. The answer to a retransmitted segment may be to either copy, so no
+/// delay is measured (RFC 6298, 3, after Karn).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Opening {
     Unseen,
@@ -21,7 +21,7 @@ pub(super) enum Opening {
 }
 
 impl Opening {
-    /// Takes notice that it was sent now.
+    /// Records that it was sent at `at`.
     const fn sent(self, at: Instant) -> Self {
         match self {
             Self::Unseen => Self::Once(at),
@@ -29,7 +29,7 @@ impl Opening {
         }
     }
 
-    /// How many nanoseconds after it this is, if that can be told.
+    /// Nanoseconds from it to `at`, if it was sent once.
     const fn nanos_to(self, at: Instant) -> Option<u64> {
         match self {
             Self::Once(since) => Some(at.nanos_since(since)),
@@ -38,38 +38,38 @@ impl Opening {
     }
 }
 
-/// How long the opening of a stream took.
+/// Handshake of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handshake {
-    /// How many nanoseconds the callee took to answer, and the caller after that.
-    callee: Moment,
-    caller: Moment,
-    /// Which end is the callee.
+    /// Nanoseconds until the callee answered, then until the caller did.
+    callee: PackedInstant,
+    caller: PackedInstant,
+    /// End that is the callee.
     callee_end: u8,
 }
 
 impl Handshake {
     pub(super) const NONE: Self =
-        Self { callee: Moment::NEVER, caller: Moment::NEVER, callee_end: 0 };
+        Self { callee: PackedInstant::NEVER, caller: PackedInstant::NEVER, callee_end: 0 };
 
-    /// How many nanoseconds the callee took to answer, and the caller after that; none where that was not seen.
+    /// Nanoseconds until the callee answered, then until the caller did; none if not seen.
     pub(super) const fn nanos(&self) -> [Option<u64>; 2] {
         [self.callee.nanos(), self.caller.nanos()]
     }
 }
 
-/// What was added up and has not gone to hosts and connections.
+/// Delays not yet handed over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StreamTimes {
     ends: [Socket; 2],
     handshake: Handshake,
-    /// Of the octets of each end.
+    /// Round trips of the octets of each end.
     round_trips: [Times; 2],
     delayed_acks: [Times; 2],
 }
 
 impl StreamTimes {
-    /// Of what each end sent.
+    /// Delays, by sender.
     fn waits(&self) -> [Waits; 2] {
         let ([callee, caller], callee_end) = (self.handshake.nanos(), self.handshake.callee_end);
         [0, 1].map(|end: usize| {
@@ -87,7 +87,7 @@ impl StreamTimes {
         })
     }
 
-    /// Goes to the hosts at both ends, and to the connection between them.
+    /// Hands the delays over to the hosts at both ends, and to the connection between them.
     pub(super) fn go_to(&self, tracker: &mut Tracker) {
         let waits = self.waits();
         if !waits.iter().all(Waits::is_without_tcp) {
@@ -97,12 +97,12 @@ impl StreamTimes {
 }
 
 impl Flow {
-    /// Takes notice of the three segments with which it opens; this one is of one end.
+    /// Processes one of the three segments of the handshake, sent by the end `way`.
     pub(super) fn handshake(&mut self, at: Instant, way: usize, flags: Flags) {
         let Some(early) = &mut self.early else { return };
         let [callee, caller] = self.handshake.nanos();
         let first = |known: Option<u64>, now: Option<u64>| {
-            known.or(now).map_or(Moment::NEVER, Moment::of_nanos)
+            known.or(now).map_or(PackedInstant::NEVER, PackedInstant::of_nanos)
         };
         match (flags.has(Flags::SYN), flags.has(Flags::ACK)) {
             (true, false) => early.syn = early.syn.sent(at),
@@ -118,43 +118,43 @@ impl Flow {
         }
     }
 
-    /// What was added up and has not gone to hosts and connections.
+    /// Delays not yet handed over.
     pub(super) fn times(&self) -> StreamTimes {
         let round_trips = self.directions.each_ref().map(|direction| direction.round_trips);
         let delayed_acks = self.directions.each_ref().map(|direction| direction.delayed_acks);
         StreamTimes { ends: self.ends, handshake: self.handshake, round_trips, delayed_acks }
     }
 
-    /// All that was added up has gone to hosts and connections.
-    pub(super) fn forget_times(&mut self) {
+    /// Clears the delays after they were handed over.
+    pub(super) fn clear_times(&mut self) {
         self.handshake = Handshake::NONE;
-        self.forget_round_trips();
+        self.clear_round_trips();
     }
 
-    /// Round trips count from now on.
-    pub(super) fn forget_round_trips(&mut self) {
+    /// Clears the round trips, so that they count from now on.
+    pub(super) fn clear_round_trips(&mut self) {
         for direction in &mut self.directions {
             (direction.round_trips, direction.delayed_acks) = (Times::NONE, Times::NONE);
         }
     }
 
-    /// Has hosts, and the connection that it carries, have what was added up.
+    /// Hands the delays over to hosts, and to the connection that it carries.
     pub(super) fn hand_over(&mut self, tracker: &mut Tracker) {
         if self.early.is_none() {
             self.times().go_to(tracker);
-            self.forget_times();
+            self.clear_times();
         }
     }
 }
 
 impl Streams {
-    /// What was added up of each stream and has not gone to hosts.
+    /// Delays of each stream not yet handed over.
     pub(crate) fn each_carried(&self) -> impl Iterator<Item = ([Party; 2], [Waits; 2])> {
         let flows = self.slab.iter().filter(|(_, flow, _)| flow.early.is_none());
         flows.map(|(_, flow, _)| (flow.ends.map(party), flow.times().waits()))
     }
 
-    /// What was added up of the stream between two parties, and when it was heard last.
+    /// Delays of the stream between two parties, and the time of its last segment.
     pub(crate) fn carried(&self, [first, second]: &[Party; 2]) -> Option<Carried> {
         let [first, second] = [first.socket()?, second.socket()?];
         let is_swapped = first > second;
@@ -167,7 +167,8 @@ impl Streams {
         Some(Carried { waits, heard: self.slab.heard(place) })
     }
 
-    /// Has hosts, and the connection that it carries, have what was added up of the stream between two parties.
+    /// Hands the delays of the stream between two parties over to hosts, and to the connection that
+    /// it carries.
     pub(crate) fn hand_over(&mut self, [first, second]: &[Party; 2], tracker: &mut Tracker) {
         let (Some(first), Some(second)) = (first.socket(), second.socket()) else { return };
         let ends = if first > second { [second, first] } else { [first, second] };

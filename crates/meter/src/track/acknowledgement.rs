@@ -1,30 +1,30 @@
-//! Which AKs of one direction say anything new (NBSIR 85-3104, section IV).
+//! Original and retransmitted AKs of one direction (NBSIR 85-3104, section IV).
 //!
 //! An AK is original if it acknowledges new data, grants new credit or reduces credit granted
-//! before; any other is a retransmission. The paper counts an AK that only confirms flow control
-//! among the retransmissions, and so a new subsequence number or confirmation alone makes no AK
+//! before; any other AK is a retransmission. The paper counts an AK that only confirms flow control
+//! among the retransmissions, so a new subsequence number or a confirmation alone makes no AK
 //! original.
 //!
 //! Bias: an AK that was overtaken by a later one with the same number and no subsequence number
 //! looks like a change of credit. The first AK of a connection found under way counts as original,
 //! and as acknowledging.
 
-use crate::sight::Role;
+use crate::observation::Role;
 use wire::tp::Format;
 
-/// What a side told its peer last.
+/// Last acknowledgement and credit that a side sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Grant {
     /// YR-TU-NR.
     pub(super) next: u32,
     /// CDT.
     pub(super) credit: u16,
-    /// Which of the AKs with this number it was; zero where the parameter is absent.
+    /// Subsequence number, which orders the AKs with this number; zero if the parameter is absent.
     subsequence: u16,
 }
 
 impl Grant {
-    /// Nothing was told yet: a number that no format has stands for it, so that it takes no more room.
+    /// No AK yet: a number that no format has, so that no flag takes more room.
     const NONE: Self = Self { next: u32::MAX, credit: 0, subsequence: 0 };
 
     const fn is_none(self) -> bool {
@@ -32,27 +32,27 @@ impl Grant {
     }
 }
 
-/// The AKs of one direction.
+/// AKs of one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct AcknowledgementOrder(Grant);
 
 impl AcknowledgementOrder {
-    /// A direction whose CR or CC granted this credit.
+    /// Direction whose CR or CC granted this credit.
     pub(super) fn from_the_start(credit: u8) -> Self {
         Self(Grant { next: 0, credit: u16::from(credit), subsequence: 0 })
     }
 
-    /// A direction found under way.
+    /// Direction found under way.
     pub(super) const fn under_way() -> Self {
         Self(Grant::NONE)
     }
 
-    /// What was told last; none before anything was.
+    /// Last grant; none before the first.
     pub(super) fn grant(&self) -> Option<Grant> {
         Some(self.0).filter(|grant| !grant.is_none())
     }
 
-    /// Whether a DT with this number lies beyond the credit told last.
+    /// True if a DT with this number lies beyond the credit granted last.
     #[inline]
     pub(super) fn is_beyond(&self, format: Format, number: u32) -> bool {
         let known = self.0;
@@ -60,7 +60,7 @@ impl AcknowledgementOrder {
         ahead >= u32::from(known.credit) && ahead < format.modulus() / 2 && !known.is_none()
     }
 
-    /// Takes notice of an AK, and tells what it is for.
+    /// Processes an AK and returns its role.
     #[inline]
     pub(super) fn arrive(
         &mut self,
@@ -70,17 +70,17 @@ impl AcknowledgementOrder {
         (subsequence, confirms): (u16, bool),
     ) -> Role {
         let says_nothing_new = if confirms { Role::Confirming } else { Role::KeepingAlive };
-        let told = Grant { next, credit, subsequence };
+        let grant = Grant { next, credit, subsequence };
         let known = &mut self.0;
         if known.is_none() {
-            *known = told;
+            *known = grant;
             return Role::Acknowledging;
         }
         let ahead = next.wrapping_sub(known.next) & (format.modulus() - 1);
         if ahead >= format.modulus() / 2 || (ahead == 0 && subsequence < known.subsequence) {
             return says_nothing_new;
         }
-        let before = core::mem::replace(known, told);
+        let before = core::mem::replace(known, grant);
         match ahead {
             0 if credit == before.credit => says_nothing_new,
             0 => Role::Crediting,
@@ -130,12 +130,12 @@ mod tests {
     #[test]
     fn each_ak_has_one_of_four_roles() {
         let mut order = AcknowledgementOrder::from_the_start(1);
-        let mut role = |next, credit, told| order.arrive(Format::Normal, next, credit, told);
+        let mut role = |next, credit, more| order.arrive(Format::Normal, next, credit, more);
         assert_eq!(role(1, 0, (0, false)), Role::Acknowledging);
         assert_eq!(role(1, 4, (1, false)), Role::Crediting);
         assert_eq!(role(1, 4, (1, true)), Role::Confirming);
         assert_eq!(role(1, 4, (1, false)), Role::KeepingAlive);
-        // One that both acknowledges and confirms acknowledges.
+        // An AK that both acknowledges and confirms counts as acknowledging.
         assert_eq!(role(2, 4, (0, true)), Role::Acknowledging);
     }
 

@@ -1,24 +1,25 @@
-//! One transport connection as a listener knows it.
+//! One transport connection as the tap sees it.
 //!
-//! What every connection needs stands in it; what few need (expedited data, retransmissions, several
-//! DTs without an AK) is kept apart, so that a million quiet connections have room.
+//! State that every connection needs is stored inline. State that few need (expedited data,
+//! retransmissions, several DTs without an AK) is boxed, so that a million quiet connections fit in
+//! memory.
 
 use super::acknowledgement::AcknowledgementOrder;
-use super::both::Sum;
+use super::counter_store::SideCounters;
 use super::data::{Beyond, DataOrder};
 use super::direction::{Direction, Numbers};
+use super::pair_counters::Sum;
 use super::replies::{Outstanding, Replies, Request, Within};
-use super::sides::Kept;
 use super::waiting::{Behind, Waiting};
 use crate::host::HostNumber;
 use crate::measure::{DelaySum, Summary, Times, Volume, Waits};
-use crate::sight::{Ending, Role, Tpdu};
+use crate::observation::{Ending, Role, Tpdu};
 use crate::user::{Confidence, User};
 use std::collections::VecDeque;
 use wire::time::Instant;
 use wire::tp::{ClassOption, Format, Kind, Reference};
 
-/// How far a connection has come.
+/// State of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum State {
     /// A CR was seen, no CC yet.
@@ -27,8 +28,8 @@ pub enum State {
     Established,
     /// A DR was seen.
     Closing,
-    /// A DC was seen, or the TCP connection of one of class 0 ended. The reference stays frozen until
-    /// it is used anew or forgotten.
+    /// A DC was seen, or the TCP connection of one of class 0 ended. The reference stays frozen
+    /// until it is reused or the connection is evicted.
     Closed,
 }
 
@@ -36,13 +37,13 @@ impl State {
     /// All states, in the order in which a connection goes through them.
     pub const ALL: [Self; 4] = [Self::Opening, Self::Established, Self::Closing, Self::Closed];
 
-    /// Whether a CR with the same reference asks for another connection.
+    /// True if a CR with the same reference requests another connection.
     #[must_use]
     pub const fn is_over(self) -> bool {
         matches!(self, Self::Closing | Self::Closed)
     }
 
-    /// As it is printed.
+    /// Name in output.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -54,23 +55,23 @@ impl State {
     }
 }
 
-/// Which of the two sides: 0 sent the CR where one was seen.
+/// Side of a connection: 0 sent the CR if one was seen, 1 is its peer.
 pub(super) type Side = usize;
 
-/// The other side.
+/// The peer of a side.
 pub(super) const fn other(side: Side) -> Side {
     1 - side
 }
 
-/// Who a side is.
+/// Address and port of a side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct End {
     pub(super) host: HostNumber,
-    /// Zero where there are no ports.
+    /// TCP port; zero if there are no ports.
     pub(super) port: u16,
 }
 
-/// TPDUs of one kind and size, of which a side sends one or a few: CR, CC, DR, DC.
+/// TPDUs of one kind and size, of which a side sends few: CR, CC, DR, DC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Same {
     kind: Option<Kind>,
@@ -79,7 +80,7 @@ struct Same {
     data_octets: u8,
 }
 
-/// What few directions need.
+/// State that few directions need.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rare {
     /// The number of the last ED.
@@ -92,40 +93,40 @@ pub(super) struct Rare {
     keeping_alive: u64,
     into_closed_window: u64,
     empty_parts: u64,
-    /// DTs that came beyond a hole.
+    /// DTs beyond a hole.
     pub(super) beyond: Beyond,
-    /// DTs that wait for their AK behind the first.
+    /// Unacknowledged DTs after the first.
     pub(super) waiting: Behind,
-    /// Requests that have no reply yet, but for the first of the connection.
+    /// Requests without a reply, except the first of the connection.
     pub(super) requests: VecDeque<Request>,
-    /// Since when the peer gives no credit; none while it gives some.
+    /// Time since which the peer grants no credit; none while it grants some.
     closed_since: Option<Instant>,
-    /// How long it was closed, each time, but for the time under way.
+    /// Durations of closed windows, except the one under way.
     closed: Times,
 }
 
-/// What becomes of a window.
+/// Change of a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Turn {
-    /// It was open.
+    /// It was open and is closed.
     Closed,
-    /// It was closed for so many nanoseconds.
+    /// It was opened; it was closed for this number of nanoseconds.
     Opened(u64),
 }
 
-/// What one side sends.
+/// State and counts of what one side sends.
 #[derive(Clone, Debug)]
 pub(super) struct Sender {
     host: HostNumber,
     port: u16,
-    /// Its name for the connection; zero while it is not known.
+    /// The side's reference; zero while unknown.
     pub(super) reference: Reference,
     pub(super) data: DataOrder,
     pub(super) acknowledgements: AcknowledgementOrder,
     pub(super) waiting: Waiting,
     pub(super) rare: Option<Box<Rare>>,
     same: [Same; 2],
-    /// How long its DTs waited for their AKs.
+    /// Acknowledgement delays of its DTs.
     pub(super) delays: DelaySum,
     pub(super) within: Within,
     pub(super) disconnect_requested: bool,
@@ -133,7 +134,7 @@ pub(super) struct Sender {
 }
 
 impl Sender {
-    /// A side that opened the connection and granted this credit in doing so.
+    /// Side that opened the connection and granted this credit in its CR or CC.
     pub(super) fn opening(end: End, reference: Reference, credit: u8) -> Self {
         Self {
             data: DataOrder::from_the_start(),
@@ -142,7 +143,7 @@ impl Sender {
         }
     }
 
-    /// A side found sending, or not known yet.
+    /// Side found under way, or not known yet.
     pub(super) const fn under_way(end: End, reference: Reference) -> Self {
         let same = Same { kind: None, tpdus: 0, header_octets: 0, data_octets: 0 };
         Self {
@@ -161,7 +162,8 @@ impl Sender {
         }
     }
 
-    /// Takes notice that it opens the connection only now, whatever it seemed to send before, which stays counted.
+    /// Restarts the numbering because the side opens the connection only now; earlier TPDUs stay
+    /// counted.
     fn open(&mut self, reference: Reference, credit: u8) {
         let begun = Self::opening(self.end(), reference, credit);
         let Self { same, delays, .. } = *self;
@@ -173,19 +175,19 @@ impl Sender {
         *self = Self { same, delays, rare, ..begun };
     }
 
-    /// Its requests are outstanding no more.
-    fn forget_requests(&mut self) {
+    /// Drops its outstanding requests.
+    fn drop_requests(&mut self) {
         if let Some(rare) = &mut self.rare {
             rare.requests.clear();
         }
     }
 
-    /// Who it is.
+    /// Address and port.
     pub(super) const fn end(&self) -> End {
         End { host: self.host, port: self.port }
     }
 
-    /// Notes whether the peer lets it send; what that changes.
+    /// Records whether the peer grants credit; returns the change of the window, if any.
     #[inline]
     pub(super) fn window(&mut self, at: Instant, is_closed: bool) -> Option<Turn> {
         if is_closed {
@@ -202,17 +204,17 @@ impl Sender {
         Some(Turn::Opened(closed))
     }
 
-    /// Since when its peer gives it no credit; none while it gives some.
+    /// Time since which its peer grants no credit; none while it grants some.
     pub(super) fn closed_since(&self) -> Option<Instant> {
         self.rare.as_ref().and_then(|rare| rare.closed_since)
     }
 
-    /// Whether all its DTs are acknowledged.
+    /// True if all its DTs are acknowledged.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty() && self.rare.as_ref().is_none_or(|rare| rare.waiting.is_empty())
     }
 
-    /// Keeps what few have of a TPDU that it sent.
+    /// Counts the rare properties of a TPDU that it sent.
     pub(super) fn count(&mut self, tpdu: &Tpdu) {
         match tpdu.kind {
             Kind::Dt if tpdu.retransmitted || tpdu.into_closed_window || tpdu.empty_part => {
@@ -262,7 +264,7 @@ impl Sender {
         }
     }
 
-    /// What it sent of a kind other than DT and AK.
+    /// Volume of a kind other than DT and AK.
     fn volume_of_other(&self, kind: Kind) -> Volume {
         let kept = self.rare.iter().flat_map(|rare| &rare.volumes);
         let mut volume = Volume::default();
@@ -281,20 +283,20 @@ impl Sender {
         volume
     }
 
-    /// What it sent, by kind.
-    fn volumes(&self, kept: &Kept, confirming_or_alive: u64) -> [Volume; 10] {
+    /// Volumes by kind.
+    fn volumes(&self, kept: &SideCounters, confirming_or_alive: u64) -> [Volume; 10] {
         let mut volumes = Kind::ALL.map(|kind| match kind {
             Kind::Dt | Kind::Ak => Volume::default(),
             _ => self.volume_of_other(kind),
         });
         let others: u64 = volumes.iter().map(|volume| volume.tpdus).sum();
         let [tpdus, dts, dts_again, _] = kept.counts();
-        let again = self.rare.as_ref().map_or(0, |rare| rare.dt_octets_again);
+        let repeated = self.rare.as_ref().map_or(0, |rare| rare.dt_octets_again);
         volumes[Kind::Dt as usize] = Volume {
             tpdus: dts,
             header_octets: kept.sum(Sum::DtHeaders),
             data_octets: kept.sum(Sum::DtData),
-            information_octets: kept.sum(Sum::DtData) - again,
+            information_octets: kept.sum(Sum::DtData) - repeated,
             retransmissions: dts_again,
         };
         volumes[Kind::Ak as usize] = Volume {
@@ -306,7 +308,7 @@ impl Sender {
         volumes
     }
 
-    /// How long its peer gave it no credit, each time; up to now where it still gives none.
+    /// Durations for which its peer granted no credit; a window still closed counts up to `now`.
     pub(super) fn closed_windows(&self, now: Instant) -> Times {
         let Some(rare) = self.rare.as_deref() else { return Times::default() };
         let mut times = rare.closed;
@@ -316,8 +318,8 @@ impl Sender {
         times
     }
 
-    /// All that is known of it but for its numbers, with what is kept of it and how long things took.
-    fn direction(&self, kept: &Kept, waits: Waits) -> Direction {
+    /// Direction for a report, from its state, its counters and its delays.
+    fn direction(&self, kept: &SideCounters, waits: Waits) -> Direction {
         let rare = self.rare.as_deref();
         let (confirming, keeping_alive) =
             rare.map_or((0, 0), |rare| (rare.confirming, rare.keeping_alive));
@@ -342,34 +344,34 @@ impl Sender {
     }
 }
 
-/// A connection, or the half of one that was found under way.
+/// Connection, or half of a connection that was found under way.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
-    /// Counts connections as they come; wraps after four thousand million.
+    /// Number of the connection in order of appearance; wraps after 2^32.
     pub(super) serial: u32,
     pub(super) senders: [Sender; 2],
     pub(super) state: State,
-    /// When it came to the first two states; the end of time for those it did not come to.
+    /// Times of the first two states; the end of time for a state not reached.
     opened: [Instant; 2],
-    /// When it came to the other two, likewise: kept apart, since most of a connection's life is before.
+    /// Times of the other two states, likewise; boxed because they are needed only at the end.
     ended: Option<Box<[Instant; 2]>>,
-    /// How numbers are written; none until the CC or the first numbered TPDU tells.
+    /// Format of sequence numbers; none until the CC or the first numbered TPDU shows it.
     pub(super) format: Option<Format>,
-    /// What was agreed on; none where that was not seen.
+    /// Class and options agreed on; none if the CC was not seen.
     agreed: Option<Agreed>,
     pub(super) ending: Option<Ending>,
-    /// Whether an ER was seen.
+    /// True if an ER was seen.
     pub(super) is_erroneous: bool,
     pub(super) user: User,
     pub(super) confidence: Confidence,
-    /// How many TSDUs have been looked at for who is above.
+    /// Number of TSDUs examined to recognise the application.
     pub(super) looked_at: u8,
     pub(super) outstanding: Outstanding,
     /// Replies of each side; none before the first.
     pub(super) replies: Option<Box<Replies>>,
 }
 
-/// What matters of the class that the sides agreed on.
+/// Relevant part of the class and options agreed on.
 #[derive(Clone, Copy, Debug)]
 struct Agreed {
     class: u8,
@@ -398,7 +400,7 @@ impl Connection {
         connection
     }
 
-    /// Asked for by a CR.
+    /// Connection requested by a CR.
     pub(super) fn requested(
         from: End,
         to: End,
@@ -410,14 +412,14 @@ impl Connection {
         Self::new(senders, State::Opening, at, Some(0))
     }
 
-    /// Found under way: side 1 is `to`, whose reference the TPDU named.
+    /// Connection found under way: side 1 is `to`, whose reference the TPDU carried.
     pub(super) fn adopted(from: End, to: End, destination: Reference, at: Instant) -> Self {
         let senders = [Sender::under_way(from, Reference(0)), Sender::under_way(to, destination)];
         Self::new(senders, State::Established, at, None)
     }
 
-    /// What a side sent, with what is kept of it, and where its numbers stand, at this time.
-    pub(super) fn direction(&self, side: Side, kept: &Kept, now: Instant) -> Direction {
+    /// Direction of a side at `now`, from its state and its counters `kept`.
+    pub(super) fn direction(&self, side: Side, kept: &SideCounters, now: Instant) -> Direction {
         let (sender, peer) = (&self.senders[side], &self.senders[other(side)]);
         let format = self.format.filter(|format| *format != Format::Class0);
         let beyond = sender.rare.as_ref().map(|rare| &rare.beyond);
@@ -435,23 +437,23 @@ impl Connection {
         Direction { numbers, replied, ..sender.direction(kept, waits) }
     }
 
-    /// Whether DTs name it by its network connection alone.
+    /// True if its DTs identify it by the network connection alone.
     pub(super) const fn is_by_network(&self) -> bool {
         matches!(self.format, Some(Format::Class0))
     }
 
-    /// Whether receivers tell credit.
+    /// True if receivers grant credit.
     pub(super) fn has_flow_control(&self) -> bool {
         self.agreed.map_or_else(|| !self.is_by_network(), |agreed| agreed.has_flow_control)
     }
 
-    /// How long the windows that are closed have been so.
+    /// Durations, up to `now`, of the windows that are closed.
     pub(super) fn closed_for(&self, now: Instant) -> impl Iterator<Item = u64> {
         let since = self.senders.each_ref().map(Sender::closed_since);
         since.into_iter().flatten().map(move |since| now.nanos_since(since))
     }
 
-    /// No window of it matters any more; how long those that were closed had been so.
+    /// Closes the account of all windows; returns the durations of those that were closed.
     pub(super) fn end_windows(&mut self, at: Instant) -> impl Iterator<Item = u64> {
         let turns = self.senders.each_mut().map(|sender| sender.window(at, false));
         turns.into_iter().flatten().filter_map(|turn| match turn {
@@ -460,7 +462,7 @@ impl Connection {
         })
     }
 
-    /// Notes that it came to a state.
+    /// Records the time at which it entered a state.
     pub(super) fn enter(&mut self, state: State, at: Instant) {
         self.state = self.state.max(state);
         let of_the_end = usize::from(self.state == State::Closed);
@@ -475,19 +477,19 @@ impl Connection {
         *since = (*since).min(at);
     }
 
-    /// The class agreed on; none where that was not seen.
+    /// Class agreed on; none if the CC was not seen.
     pub(super) fn class(&self) -> Option<u8> {
         self.agreed.map(|agreed| agreed.class)
     }
 
-    /// When it came to each state.
+    /// Time at which it entered each state.
     pub(super) fn history(&self) -> [Option<Instant>; 4] {
         let ([opening, established], ended) = (self.opened, self.ended.as_deref());
         let [closing, closed] = ended.copied().unwrap_or([Instant::MAX; 2]);
         [opening, established, closing, closed].map(|at| Some(at).filter(|at| *at != Instant::MAX))
     }
 
-    /// Takes notice of a CC sent by side 1; how long after the CR it is, where that was seen.
+    /// Processes a CC sent by side 1; returns its delay after the CR, if the CR was seen.
     pub(super) fn confirm(
         &mut self,
         at: Instant,
@@ -499,7 +501,7 @@ impl Connection {
         let [requester, confirmer] = &mut self.senders;
         confirmer.open(source, credit);
         if !was_requested {
-            // Its CR was not seen, but a CC is answered by the first DT and AK.
+            // The CR was not seen, but the requester's numbers start after the CC.
             requester.data = DataOrder::from_the_start();
         }
         self.format = Some(class.format());
@@ -508,7 +510,7 @@ impl Connection {
             has_flow_control: class.class > 1 && !class.without_flow_control,
         });
         self.outstanding = Outstanding::after(self.outstanding);
-        self.senders.iter_mut().for_each(Sender::forget_requests);
+        self.senders.iter_mut().for_each(Sender::drop_requests);
         let [since, _] = self.opened;
         self.enter(State::Established, at);
         if self.has_flow_control() {
@@ -523,9 +525,9 @@ impl Connection {
         was_requested.then(|| at.nanos_since(since))
     }
 
-    /// Notes who seems to be above, if that is surer than what is known.
+    /// Records the application, if it was recognised with more confidence than before.
     pub(super) fn recognise(&mut self, (user, confidence): (User, Confidence)) {
-        // ICCP is told from MMS by names that come later.
+        // ICCP is distinguished from MMS by names that come later.
         let is_finer = (self.user, user) == (User::Mms, User::Iccp);
         if confidence > self.confidence || is_finer {
             (self.user, self.confidence) = (user, confidence);

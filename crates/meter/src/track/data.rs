@@ -1,28 +1,28 @@
-//! Which DTs of one direction were seen before (ISO 8073 6.10: numbering).
+//! Detection of retransmitted DTs of one direction (ISO 8073 6.10: numbering).
 //!
 //! A DT is a retransmission if its number was seen before on its direction. Numbers wrap, so they
-//! are unwrapped against the next one expected: up to half the modulus ahead is new, the other half
-//! lies behind. All below the next one expected has been seen; what was seen beyond it is kept as
-//! runs of consecutive numbers, so memory grows with the holes, not with the window.
+//! are unwrapped against the next expected number: up to half the modulus ahead is new, the other
+//! half lies behind. All DTs below the next expected number have been seen or given up. DTs beyond
+//! it are stored as runs of consecutive numbers, so memory grows with holes, not with the window.
 //!
-//! A hole that the capture never shows filled is given up once the peer acknowledges past it, or
-//! once a DT lies so far beyond it that no credit could reach there from an unacknowledged hole. A
-//! single DT far beyond everything is not believed until its successor follows it.
+//! A hole that is never filled is given up once the peer acknowledges past it, or once a DT lies so
+//! far beyond it that no credit could reach there from an unacknowledged hole. A single DT far
+//! beyond all others is not believed until its successor follows it.
 //!
-//! Bias: a DT that is both late and more than half the modulus old is taken for a new one, and 64
-//! or more consecutive DTs missing from a capture in the normal format are taken for a step back.
+//! Bias: a DT that is late and more than half the modulus old is taken for a new one. If 64 or more
+//! consecutive DTs in the normal format are missing from a capture, the next counts as a step back.
 
 use super::tsdu::{Finished, Open, Stretch};
 use wire::tp::Format;
 
-/// Holes kept at a time; when there are more the oldest is given up.
+/// Runs kept at the same time; beyond this number the oldest hole is given up.
 const MAXIMUM_RUNS: usize = 64;
 
-/// What the first number of a direction, 0, unwraps to: a multiple of every modulus, so that there
-/// is room below it.
+/// Unwrapped value of the first number of a direction, 0: a multiple of every modulus, with room
+/// below it.
 const FIRST: u64 = 1 << 32;
 
-/// How many DTs may be under way at once: the largest credit of the format.
+/// Largest number of DTs under way at once: the largest credit of the format.
 const fn window(format: Format) -> u64 {
     match format {
         Format::Class0 | Format::Normal => 15,
@@ -34,52 +34,52 @@ const fn window(format: Format) -> u64 {
 #[derive(Clone, Copy, Debug)]
 struct Run {
     first: u64,
-    /// One past its last.
+    /// One past its last number.
     end: u64,
     stretch: Stretch,
 }
 
-/// What the arrival of a DT meant.
+/// Result of the arrival of a DT.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Arrival {
     /// Its number was seen before.
     pub(super) retransmitted: bool,
     /// Its number lies further ahead than any credit reaches.
     pub(super) out_of_window: bool,
-    /// The TSDUs that are finished by it.
+    /// TSDUs that it completes.
     pub(super) finished: Finished,
-    /// Numbers given up as never to be seen.
+    /// Numbers given up as never seen.
     pub(super) unseen: u64,
 }
 
-/// The DTs of one direction.
+/// DTs of one direction.
 #[derive(Clone, Debug)]
 pub(super) struct DataOrder {
-    /// The number expected next, unwrapped; zero before the first DT of a connection found under
-    /// way. With [`HOLES`].
+    /// Next expected number, unwrapped; zero before the first DT of a connection found under way.
+    /// Includes the flag [`HOLES`].
     next: u64,
     open: Open,
 }
 
-/// Whether holes lie before what was seen last. No number comes so far.
+/// Flag: there are holes below the highest DT seen. No unwrapped number has this bit.
 const HOLES: u64 = 1 << 63;
 
-/// What lies beyond the number expected next: kept apart, since most directions never have a hole.
+/// DTs beyond the next expected number; boxed because most directions never have a hole.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Beyond {
-    /// In order, with holes between.
+    /// Runs in ascending order, with holes between them.
     runs: Vec<Run>,
-    /// The number that would confirm that the last DT out of window was no accident.
+    /// Number that would confirm that the last DT out of window was no error.
     suspect: Option<u64>,
 }
 
 impl DataOrder {
-    /// A direction whose first DT will have number 0.
+    /// Direction whose first DT will have number 0.
     pub(super) const fn from_the_start() -> Self {
         Self { next: FIRST, open: Open::WHOLE }
     }
 
-    /// A direction found under way, perhaps within a TSDU.
+    /// Direction found under way, perhaps within a TSDU.
     pub(super) const fn under_way() -> Self {
         Self { next: 0, open: Open::BROKEN }
     }
@@ -88,8 +88,8 @@ impl DataOrder {
         self.next & !HOLES
     }
 
-    /// One past the highest DT seen, and the DT that stands for this number near to it, each counted
-    /// on from the first; none before the first DT of a direction found under way.
+    /// One past the highest DT seen, and the unwrapped value of `next` near it, each counted from
+    /// the first DT; none before the first DT of a direction found under way.
     pub(super) fn numbers(
         &self,
         format: Format,
@@ -97,21 +97,21 @@ impl DataOrder {
         beyond: Option<&Beyond>,
     ) -> Option<(u64, Option<u64>)> {
         let end = beyond.and_then(|beyond| beyond.runs.last()).map_or(self.next(), |run| run.end);
-        let told = |number| unwrap(self.next(), number, format).saturating_sub(FIRST);
-        (self.next > 0).then(|| (end.saturating_sub(FIRST), next.map(told)))
+        let unwrapped = |number| unwrap(self.next(), number, format).saturating_sub(FIRST);
+        (self.next > 0).then(|| (end.saturating_sub(FIRST), next.map(unwrapped)))
     }
 
-    /// Takes notice of a DT of a class whose network loses nothing and keeps the order.
+    /// Processes a DT of a class whose network service neither loses nor reorders.
     pub(super) fn in_order(&mut self, stretch: Stretch) -> Arrival {
         Arrival { finished: self.open.absorb(stretch), ..Arrival::default() }
     }
 
-    /// Notes that octets went by that were not seen.
+    /// Records that octets were missed, so that the TSDU under way is incomplete.
     pub(super) const fn interrupt(&mut self) {
         self.open = Open::BROKEN;
     }
 
-    /// Takes notice of a DT; `beyond` is where what lies beyond a hole is kept.
+    /// Processes a DT; `beyond` returns the state of DTs beyond a hole.
     pub(super) fn arrive<'a>(
         &mut self,
         format: Format,
@@ -133,8 +133,8 @@ impl DataOrder {
         Arrival { finished: self.open.absorb(stretch), ..Arrival::default() }
     }
 
-    /// Takes notice of a DT if it is the next one and no hole lies behind it, with its TSDU as
-    /// [`Open::go_on`] does. None where it is another; nothing has happened then.
+    /// Processes a DT if it is the next expected one and there are no holes, with its TSDU as
+    /// [`Open::go_on`] does. Returns none, without effect, otherwise.
     #[inline]
     pub(super) fn arrive_in_turn(
         &mut self,
@@ -154,13 +154,13 @@ impl DataOrder {
         Some(finished)
     }
 
-    /// Whether holes lie before what was seen last.
+    /// True if there are holes below the highest DT seen.
     #[inline]
     pub(super) const fn has_holes(&self) -> bool {
         self.next & HOLES != 0
     }
 
-    /// Takes notice that the peer acknowledged every DT before `number`.
+    /// Processes an acknowledgement of every DT before `number`.
     pub(super) fn acknowledged(
         &mut self,
         format: Format,
@@ -173,7 +173,7 @@ impl DataOrder {
         }
     }
 
-    /// Has something done where the holes are.
+    /// Runs `act` on the holes.
     #[cold]
     fn with(&mut self, beyond: &mut Beyond, act: impl FnOnce(&mut Edge<'_>) -> Arrival) -> Arrival {
         let mut edge = Edge { next: self.next(), open: self.open, beyond };
@@ -188,7 +188,7 @@ impl DataOrder {
     }
 }
 
-/// The number expected next, and what lies beyond it.
+/// Next expected number, and the DTs beyond it.
 struct Edge<'a> {
     next: u64,
     open: Open,
@@ -196,7 +196,7 @@ struct Edge<'a> {
 }
 
 impl Edge<'_> {
-    /// A DT that is not the next one, or holes lie behind it.
+    /// Processes a DT that is not the next one, or that has holes beyond it.
     fn arrive(&mut self, place: u64, window: u64, stretch: Stretch) -> Arrival {
         let (next, mut arrival) = (self.next, Arrival::default());
         let is_among = |run: &Run| (run.first..run.end).contains(&place);
@@ -212,10 +212,10 @@ impl Edge<'_> {
         arrival
     }
 
-    /// Holes before `number` will not be filled.
+    /// Gives up the holes before `number`.
     fn close(&mut self, format: Format, number: u32) -> Arrival {
         let mut arrival = Arrival::default();
-        // An AK beyond all that was seen proves nothing about holes, and may be damaged or forged.
+        // An AK beyond all DTs seen proves nothing about holes, and may be damaged or forged.
         let (next, Some(last)) = (self.next, self.beyond.runs.last()) else { return arrival };
         let place = unwrap(next, number, format);
         if place > last.end {
@@ -232,7 +232,7 @@ impl Edge<'_> {
         arrival
     }
 
-    /// A DT beyond a hole.
+    /// Processes a DT beyond a hole.
     fn jump(&mut self, place: u64, window: u64, stretch: Stretch, arrival: &mut Arrival) {
         let reach = self.beyond.runs.last().map_or(0, |run| run.end) + window;
         while self.is_beyond(place, window) && place < reach && !self.beyond.runs.is_empty() {
@@ -266,7 +266,7 @@ impl Edge<'_> {
         place >= self.next + window
     }
 
-    /// Puts a run in its place, joined with the neighbours it touches.
+    /// Inserts a run in order and joins it with the neighbours it touches.
     fn insert(&mut self, run: Run, arrival: &mut Arrival) {
         let runs = &mut self.beyond.runs;
         let at = runs.partition_point(|other| other.first < run.first);
@@ -277,7 +277,7 @@ impl Edge<'_> {
         }
     }
 
-    /// Takes in the runs that no hole separates any more.
+    /// Absorbs the runs that no hole separates any more.
     fn absorb_reached(&mut self, arrival: &mut Arrival) {
         while let Some(run) = self.beyond.runs.first().copied().filter(|run| run.first == self.next)
         {
@@ -287,7 +287,7 @@ impl Edge<'_> {
         }
     }
 
-    /// Stops waiting for the numbers before the first run.
+    /// Gives up the numbers before the first run.
     fn give_up_hole(&mut self, arrival: &mut Arrival) {
         let Some(first) = self.beyond.runs.first().map(|run| run.first) else { return };
         arrival.unseen += first - self.next;
@@ -311,8 +311,8 @@ fn join(runs: &mut Vec<Run>, at: usize, arrival: &mut Arrival) {
     }
 }
 
-/// The place nearest to `next` that this number stands for: less than half the modulus ahead of it,
-/// or at most half behind.
+/// Unwraps `number` to the value nearest to `next`: less than half the modulus ahead of it, or at
+/// most half behind.
 const fn unwrap(next: u64, number: u32, format: Format) -> u64 {
     let modulus = format.modulus() as u64;
     let ahead = (number as u64).wrapping_sub(next) & (modulus - 1);
@@ -324,7 +324,7 @@ mod tests {
     use super::*;
     use crate::draw::Draw;
 
-    /// A direction with what lies beyond its holes.
+    /// Direction with its DTs beyond holes.
     struct Followed(DataOrder, Beyond);
 
     impl Followed {
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_seen_twice_is_a_retransmission_and_a_filled_hole_is_not() {
+    fn a_repeated_number_is_a_retransmission_a_filled_hole_is_not() {
         assert_eq!(retransmissions([0, 1, 2, 2, 1]), [2, 1]);
         assert_eq!(retransmissions([0, 2, 3, 1, 2, 1, 4]), [2, 1]);
     }
@@ -386,14 +386,14 @@ mod tests {
     #[test]
     fn numbers_wrap_many_times_without_a_false_retransmission() {
         assert_eq!(retransmissions((0..1_000).map(|n| n % 128)), []);
-        // Go-back-N of 15 across the wrap: 120 to 134 once more.
-        let again = (0..135).chain(120..140).map(|n| n % 128);
+        // Go-back-N of 15 across the wrap: 120 to 134 are retransmitted.
+        let numbers = (0..135).chain(120..140).map(|n| n % 128);
         let expected: Vec<u32> = (120..135).map(|n| n % 128).collect();
-        assert_eq!(retransmissions(again), expected);
+        assert_eq!(retransmissions(numbers), expected);
     }
 
     #[test]
-    fn duplicates_are_told_beyond_32_dts() {
+    fn duplicates_are_detected_beyond_32_dts() {
         assert_eq!(retransmissions((0..60).chain([0])), [0]);
         let mut order = Followed::from_the_start();
         for number in 0..10_000 {
@@ -407,12 +407,13 @@ mod tests {
         let mut order = Followed::from_the_start();
         let finished: Vec<u64> =
             [0, 2, 3, 1].iter().map(|n| arrive(&mut order, *n).finished.tsdus).collect();
-        // DT 3 is whole once DT 2 before it is seen to end a TSDU; DTs 1 and 2 once DT 1 is there.
+        // DT 3 is complete once DT 2 before it is seen to end a TSDU; DTs 1 and 2 once DT 1
+        // arrives.
         assert_eq!(finished, [1, 0, 1, 2]);
     }
 
     #[test]
-    fn a_hole_the_peer_acknowledged_is_given_up_and_its_tsdu_not_counted() {
+    fn an_acknowledged_hole_is_given_up_and_its_tsdu_not_counted() {
         let mut order = Followed::from_the_start();
         assert!([0, 2, 3].map(|number| arrive(&mut order, number).unseen) == [0; 3]);
         assert_eq!(order.acknowledged(Format::Normal, 1), Arrival::default(), "1 is still awaited");
@@ -423,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hole_no_credit_reaches_across_is_given_up() {
+    fn a_hole_that_no_credit_can_span_is_given_up() {
         let mut order = Followed::from_the_start();
         let unseen: u64 = (1..16).map(|number| arrive(&mut order, number).unseen).sum();
         // DT 15 may be sent only after an AK of DT 0, since credit is at most 15.
@@ -432,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn one_wild_number_changes_nothing_and_two_in_a_row_are_believed() {
+    fn a_wild_number_is_ignored_until_its_successor_follows() {
         let mut order = Followed::from_the_start();
         arrive(&mut order, 0);
         assert!(arrive(&mut order, 50).out_of_window);
@@ -444,13 +445,13 @@ mod tests {
             }
         );
         arrive(&mut order, 50);
-        // 2 to 49 were never seen: 48 numbers.
+        // Numbers 2 to 49 were never seen: 48 of them.
         assert_eq!(arrive(&mut order, 51).unseen, 48);
         assert!(arrive(&mut order, 2).retransmitted);
     }
 
     #[test]
-    fn memory_is_bounded_whatever_holes_there_are() {
+    fn memory_is_bounded_for_any_holes() {
         let mut order = Followed::under_way();
         for number in (0..60_000).step_by(2) {
             order.arrive(Format::Extended, number, Stretch::of(1, false));
@@ -458,9 +459,9 @@ mod tests {
         }
     }
 
-    /// A sender with a window of 15, as seen at a tap behind which nothing is reordered by more
-    /// than one DT and which misses one in `missed_of` (none where that is 0): absolute numbers,
-    /// first to last.
+    /// DTs of a sender with a window of 15, at a tap after which nothing is reordered by more than
+    /// one DT and which misses one in `missed_of` (none if 0): unwrapped numbers in order of
+    /// arrival.
     fn tapped(seed: u64, missed_of: u64) -> Vec<u64> {
         let mut numbers = Draw((seed + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let mut draw = |below: u64| u64::from(numbers.below(below));
@@ -474,7 +475,7 @@ mod tests {
                 }
                 6 | 7 if next > lowest => lowest + draw(next - lowest),
                 _ => {
-                    // What is held back has not reached the peer, so no AK goes beyond it.
+                    // A DT that is held back has not reached the peer, so no AK goes beyond it.
                     lowest += draw(held.unwrap_or(next) - lowest + 1);
                     continue;
                 }
@@ -492,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dt_is_judged_as_if_all_numbers_were_remembered() {
+    fn runs_detect_the_same_retransmissions_as_a_set_of_numbers() {
         for seed in 0..200 {
             for missed_of in [0, 10] {
                 let mut order = Followed::from_the_start();
@@ -514,7 +515,7 @@ mod tests {
             let (mut octets, mut incomplete) = (Vec::new(), 0);
             let mut seen = std::collections::BTreeSet::new();
             for number in tapped(seed, 0) {
-                // DT n carries n octets; every third ends a TSDU.
+                // DT n carries n octets; every third DT ends a TSDU.
                 let stretch = Stretch::of(number, number % 3 == 2);
                 let wrapped = u32::try_from(number % 128).unwrap();
                 let finished = order.arrive(Format::Normal, wrapped, stretch).finished;
@@ -522,7 +523,7 @@ mod tests {
                 incomplete += finished.incomplete;
                 seen.insert(number);
             }
-            // Whole are those of three DTs that were all seen, and the end of the one before.
+            // Complete are TSDUs of which all three DTs were seen, and the EOT before them.
             let is_whole = |first: &u64| {
                 let needed = first.saturating_sub(1)..first + 3;
                 needed.clone().count() == seen.range(needed).count()
@@ -536,7 +537,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ak_closes_the_holes_before_it_and_no_others() {
+    fn an_ak_closes_only_the_holes_before_it() {
         let mut order = Followed::from_the_start();
         let mut expect = |acknowledged: Option<u32>, number: u32, expected: (bool, u64, u64)| {
             let format = Format::Normal;
@@ -549,23 +550,23 @@ mod tests {
         };
         expect(None, 0, (false, 0, 0));
         expect(None, 5, (false, 0, 0));
-        // 3 is expected: 1 and 2 came past unseen, and 3 may end what began with them.
+        // 3 is expected: 1 and 2 were missed, and 3 may end the TSDU that began with them.
         expect(Some(3), 1, (true, 2, 0));
         expect(None, 3, (false, 0, 1));
         expect(None, 4, (false, 0, 0));
-        // 6 and 7 came past unseen, and 8 may end what began with them.
+        // 6 and 7 were missed, and 8 may end the TSDU that began with them.
         expect(None, 8, (false, 0, 0));
         expect(Some(9), 7, (true, 2, 1));
-        // An AK beyond all that was seen proves nothing; one of the last does.
+        // An AK beyond all DTs seen proves nothing; an AK of the last one does.
         expect(None, 12, (false, 0, 0));
         expect(Some(20), 9, (false, 0, 0));
         expect(Some(13), 10, (true, 2, 1));
     }
 
     #[test]
-    fn a_dt_that_no_credit_reaches_gives_up_no_hole_and_is_believed_when_the_next_comes() {
+    fn a_dt_out_of_window_counts_once_its_successor_arrives() {
         let mut order = Followed::from_the_start();
-        // 1 is missing. A credit of 15 from 3 on, one past the last, reaches to 17.
+        // 1 is missing. A credit of 15 from 3, one past the last, reaches to 17.
         assert!([0, 2].map(|number| arrive(&mut order, number).unseen) == [0; 2]);
         for number in [18, 40] {
             let Arrival { out_of_window, unseen, .. } = arrive(&mut order, number);
@@ -577,19 +578,19 @@ mod tests {
             far.map(|it| (it.out_of_window, it.retransmitted)),
             [(true, false), (true, true), (true, false)]
         );
-        // From 3 to 30 none was seen: 30 itself was taken for an accident.
+        // Numbers 3 to 30 were not seen: 30 itself was taken for an error.
         assert_eq!((far[2].unseen, arrive(&mut order, 32).out_of_window), (27, false));
     }
 
     #[test]
-    fn so_many_runs_are_kept_apart_and_no_more() {
+    fn the_number_of_runs_is_limited() {
         let format = Format::Extended;
         let mut order = Followed::from_the_start();
         let runs = MAXIMUM_RUNS as u32;
         let pass = |order: &mut Followed, number| {
             order.arrive(format, number, Stretch::of(10, true)).unseen
         };
-        // Every other one, from 1 on.
+        // Every second number, from 1 on.
         for run in 0..runs {
             assert_eq!(pass(&mut order, 2 * run + 1), 0, "{run}");
         }

@@ -1,19 +1,19 @@
-//! What connections keep of how long things took, and what it comes to for their hosts.
+//! Delays that connections keep, and their sums for hosts.
 //!
-//! Nothing is counted for hosts when a time ends: what their connections kept is added up when somebody
-//! asks, and when a connection is forgotten. So it is with what TCP's own things took, which streams keep: it goes to
-//! the connection that the stream carries, and to its hosts.
+//! A delay is not counted for its hosts when it ends. The sums that connections keep are added for
+//! the hosts when a report is made, and when a connection is evicted. The TCP delays that streams
+//! keep are handled alike: they go to the connection that the stream carries, and to its hosts.
 
 use super::connection::{Connection, Side, other};
-use super::remembered::Tally;
+use super::recent_sides::Totals;
 use super::table::{Key, Party};
-use super::{Forgotten, Tracker};
+use super::{Evicted, Tracker};
 use crate::host::{Counts, Host, Met};
 use crate::measure::{Times, Traffic, Waits};
 use wire::time::Instant;
 use wire::tp::Reference;
 
-/// Counts for the hosts of a connection how long things took on it, by `now`.
+/// Adds the delays of a connection, as of `now`, to its hosts.
 fn count(counts: &mut Counts, connection: &Connection, now: Instant) {
     for side in [0, 1] {
         let ends = [side, other(side)].map(|side| Some(connection.senders[side].end().host));
@@ -24,31 +24,31 @@ fn count(counts: &mut Counts, connection: &Connection, now: Instant) {
     }
 }
 
-/// Counts for the hosts at the ends of a stream how long things took on it, where both were met.
+/// Adds the delays of a stream to the hosts at its ends, if both are known.
 fn count_carried(counts: &mut Counts, ends: [Option<Met>; 2], waits: &[Waits; 2]) {
     let [Some(first), Some(second)] = ends else { return };
     counts.waited([first, second], &waits[0]);
     counts.waited([second, first], &waits[1]);
 }
 
-/// What TCP's own things took on a stream, of what each end sent.
+/// TCP delays of a stream, by sender.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Carried {
     pub(crate) waits: [Waits; 2],
-    /// When the stream was heard last.
+    /// Time of the stream's last segment.
     pub(crate) heard: Instant,
 }
 
 impl Tracker {
-    /// Each host, at this time, with what streams did not hand over yet.
+    /// Hosts as of `now`, including delays that streams did not hand over yet.
     pub(crate) fn hosts(
         &self,
         now: Instant,
         streams: impl Iterator<Item = ([Party; 2], [Waits; 2])>,
     ) -> impl Iterator<Item = Host> {
         let mut counts = self.hosts.counts.clone();
-        let (all, sides) = (&mut Traffic::default(), &mut self.sides.nobody());
-        self.remembered.tell(Tally { hosts: &mut counts, all, sides });
+        let (all, sides) = (&mut Traffic::default(), &mut self.sides.empty());
+        self.recent.add_pending_to(Totals { hosts: &mut counts, all, sides });
         for (_, connection, _) in self.table.slab.iter() {
             count(&mut counts, connection, now);
         }
@@ -58,7 +58,7 @@ impl Tracker {
         self.hosts.iter(counts)
     }
 
-    /// Takes notice that a connection is forgotten, as it was when it was heard last.
+    /// Keeps the delays of a connection that is evicted, as of its last TPDU.
     pub(super) fn keep_delays(&mut self, connection: &Connection, last: Instant) {
         count(&mut self.hosts.counts, connection, last);
     }
@@ -67,8 +67,8 @@ impl Tracker {
         ends.map(|end| self.hosts.met(end.address))
     }
 
-    /// Takes over how long TCP's own things took on the stream between two ends: for its hosts, and for the connection
-    /// that it carries, or carried last if that was forgotten and nobody took it yet.
+    /// Takes over the TCP delays of the stream between two ends: for its hosts, and for the
+    /// connection that it carries. If that was evicted and not taken yet, its report receives them.
     pub(crate) fn carried(&mut self, ends: &[Party; 2], waits: &[Waits; 2]) {
         let met = self.met(ends);
         count_carried(&mut self.hosts.counts, met, waits);
@@ -77,13 +77,13 @@ impl Tracker {
         if let Some((place, side)) = self.table.find(&key, &self.hosts) {
             return self.sides.carried(place, &of_sides(side, waits));
         }
-        let is_of_stream = |forgotten: &&mut Forgotten| {
-            forgotten
+        let is_of_stream = |evicted: &&mut Evicted| {
+            evicted
                 .stream
                 .is_some_and(|[first, second]| [first, second] == *ends || [second, first] == *ends)
         };
-        if let Some(Forgotten { known, stream: Some([first, _]) }) =
-            self.forgotten.iter_mut().rev().find(is_of_stream)
+        if let Some(Evicted { known, stream: Some([first, _]) }) =
+            self.evicted.iter_mut().rev().find(is_of_stream)
         {
             let side = usize::from(first != owner);
             for (direction, waits) in known.directions.iter_mut().zip(of_sides(side, waits)) {
@@ -93,13 +93,13 @@ impl Tracker {
     }
 }
 
-/// The times of both sides, the first of which are those of this side.
+/// Delays of both sides, with `side` first.
 fn of_sides(side: Side, waits: &[Waits; 2]) -> [Waits; 2] {
     [waits[side], waits[other(side)]]
 }
 
 impl Connection {
-    /// How long what a side sent took, and how long it waited, by `now`.
+    /// Delays of one side as of `now`.
     pub(super) fn waits(&self, side: usize, now: Instant) -> Waits {
         let [opening, established, ..] = self.history();
         let set_up = opening.zip(established).filter(|_| side == 1);
@@ -109,7 +109,7 @@ impl Connection {
             ambiguous_responses: self.ambiguous_replies(side),
             set_up: set_up
                 .map_or_else(Times::default, |(from, to)| Times::one(to.nanos_since(from))),
-            // Streams keep what is of TCP.
+            // TCP delays are kept by streams.
             callee_handshake: Times::default(),
             caller_handshake: Times::default(),
             round_trip: Times::default(),

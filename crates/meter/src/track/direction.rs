@@ -1,63 +1,63 @@
-//! What one side of a connection sent, spelled out for whoever asks.
+//! Report of what one side of a connection sent.
 
-use crate::measure::{Measure as _, Peak, Sizes, Summary, Transport, Volume, Waits};
+use crate::measure::{Peak, Sizes, Summary, Transport, Volume, Waits};
 use wire::time::Instant;
 use wire::tp::Kind;
 
-/// Where the numbers of a direction stand: counted on without wrapping, so that they can be drawn.
+/// Sequence numbers of a direction, unwrapped, so that they can be plotted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Numbers {
     /// One past the highest DT seen.
     pub sent: u64,
-    /// The DT that the peer expects next, as its last AK says; none before the first.
+    /// Next DT that the peer expects, by its last AK; none before the first.
     pub acknowledged: Option<u64>,
     /// One past the last DT that the peer's credit allows; none before the first AK.
     pub allowed: Option<u64>,
 }
 
-/// What one side of a connection sent, and how its peer let it.
+/// Traffic and flow control of one side of a connection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Direction {
     /// TPDUs by kind, in the order of [`Kind::ALL`].
     pub volumes: [Volume; 10],
-    /// TSDUs that were seen whole.
+    /// TSDUs of which every DT was seen.
     pub tsdus: u64,
     /// Their octets.
     pub tsdu_octets: u64,
-    /// Its AKs by role: acknowledging, crediting, confirming, keeping alive.
+    /// AKs by role: acknowledging, crediting, confirming, keeping alive.
     pub roles: [u64; 4],
-    /// DTs beyond the credit that its peer gave.
+    /// DTs beyond the credit that its peer granted.
     pub into_closed_window: u64,
-    /// DTs that carry nothing and end nothing.
+    /// DTs without user data and without EOT.
     pub empty_parts: u64,
-    /// Since when its peer gives no credit; none while it gives some.
+    /// Time since which its peer grants no credit; none while it grants some.
     pub closed_since: Option<Instant>,
-    /// Where its numbers stand; none in classes without numbers, and before the first.
+    /// Sequence numbers; none in classes without numbers, and before the first.
     pub numbers: Option<Numbers>,
-    /// The busiest second of its TPDUs.
+    /// Busiest second of its TPDUs.
     pub peak: Peak,
     /// Its TPDUs, DTs and TSDUs by size.
     pub sizes: Sizes,
-    /// How long things took, the longest to the next microsecond; how long its peer gave no credit.
+    /// Delays, the maximum rounded up to the next microsecond, and durations of closed windows.
     pub waits: Waits,
-    /// Times that its replies took since the connection was seen first.
+    /// Response times of its replies since the connection was first seen.
     pub replied: Summary,
 }
 
 impl Direction {
-    /// The TPDUs of this kind.
+    /// Volume of this kind.
     #[must_use]
     pub const fn of(&self, kind: Kind) -> &Volume {
         &self.volumes[kind as usize]
     }
 
-    /// Its TPDUs by kind.
+    /// Volumes by kind.
     #[must_use]
     pub const fn transport(&self) -> Transport {
         Transport::of_volumes(self.volumes)
     }
 
-    /// All TPDUs.
+    /// Volume of all TPDUs.
     #[must_use]
     pub fn all(&self) -> Volume {
         let mut all = Volume::default();
@@ -65,8 +65,8 @@ impl Direction {
         all
     }
 
-    /// What was counted since an earlier count of the same; its numbers and its window are as they
-    /// are now, and the longest times those of the whole.
+    /// Counts since `earlier`, a previous state of the same direction. Numbers and window are the
+    /// current ones, and maxima those of the whole.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -85,7 +85,7 @@ impl Direction {
         }
     }
 
-    /// Adds what another direction counted; numbers, windows and percentiles of several are none.
+    /// Adds the counts of another direction; the sum has no numbers, windows or percentiles.
     pub fn add(&mut self, other: &Self) {
         self.volumes.iter_mut().zip(&other.volumes).for_each(|(volume, more)| volume.add(more));
         self.tsdus += other.tsdus;
@@ -95,7 +95,7 @@ impl Direction {
         self.empty_parts += other.empty_parts;
         (self.closed_since, self.numbers, self.replied) = (None, None, Summary::default());
         self.peak.add(&other.peak);
-        // Nothing has bounds of its own.
+        // An empty direction has no bounds of its own.
         if self.sizes.classes == Sizes::default().classes {
             self.sizes.bounds_octets = other.sizes.bounds_octets;
         }

@@ -1,20 +1,20 @@
-//! How connections end: by DR and DC (ISO 8073 6.7), or with their network connection.
+//! Ends of connections: by DR and DC (ISO 8073 6.7), or with their network connection.
 
 use super::connection::{Sender, Side, State, other};
 use super::table::{Found, Key};
 use super::{Passage, Sink, Tracker};
-use crate::sight::{Ending, Step, Tpdu};
-use crate::slab::Place;
+use crate::lru_slab::Place;
+use crate::observation::{Ending, Step, Tpdu};
 use wire::tp::{Disconnect, DisconnectConfirm, Reference};
 
-/// DR reason 128: normal disconnect, asked for by the user (ISO 8073 13.5.3).
+/// DR reason 128: normal disconnect, requested by the user (ISO 8073 13.5.3).
 const NORMAL: u8 = 128;
 /// DR reason 128 + 2: connection negotiation failed.
 const NEGOTIATION_FAILED: u8 = 130;
-/// DR reasons that tell of a protocol not kept: duplicate source reference, mismatched references,
+/// DR reasons that report a protocol violation: duplicate source reference, mismatched references,
 /// protocol error, reference overflow, header or parameter length invalid.
 const ERRORS: [u8; 5] = [131, 132, 133, 135, 138];
-/// How a network connection ended.
+/// End of a network connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum NetworkEnd {
     /// By a FIN, between TPDUs.
@@ -24,8 +24,8 @@ pub(crate) enum NetworkEnd {
 }
 
 impl Tracker {
-    /// Takes notice that the TCP connection between two ends is over: a connection of class 0 is,
-    /// and so is one that it still asks for, by the reference of its last CR.
+    /// Ends the class 0 connection of a TCP connection that is over, and refuses the one it still
+    /// requests, found by the reference of its last CR.
     pub(crate) fn network_ended(
         &mut self,
         passage: Passage,
@@ -64,7 +64,7 @@ impl Tracker {
         sink.step(step);
     }
 
-    /// A DR: the connection is to end, and how.
+    /// Processes a DR, which begins the release of a connection.
     pub(super) fn disconnect(
         &mut self,
         passage: Passage,
@@ -105,7 +105,7 @@ impl Tracker {
         first
     }
 
-    /// A DC: the connection has ended.
+    /// Processes a DC, which completes the release.
     pub(super) fn confirm_disconnect(
         &mut self,
         passage: Passage,
@@ -129,7 +129,7 @@ impl Tracker {
         first
     }
 
-    /// The connection in which the sender of a TPDU goes by this reference, and its side.
+    /// Connection in which the sender of a TPDU has this reference, and its side.
     fn by_sender(&self, passage: Passage, reference: Reference) -> Option<Found> {
         let key = Key { owner: &passage.from, peer: &passage.to, reference };
         let is_named = reference != Reference(0);
@@ -137,8 +137,8 @@ impl Tracker {
     }
 }
 
-/// Where a DR or DC belongs: to one connection, or to both halves of one found under way. With
-/// each the side that sent it.
+/// Connections that a DR or DC concerns: one, or both halves of one found under way. Each comes
+/// with the side that sent the TPDU.
 fn halves(
     by_receiver: Option<Found>,
     by_sender: Option<Found>,

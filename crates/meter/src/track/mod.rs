@@ -1,34 +1,34 @@
-//! Who talks with whom: every transport connection on the network, followed by its references.
+//! Transport connections on the network, followed by their references.
 //!
-//! A connection begins with its CR, known by the sender's reference; the CC adds the other
+//! A connection begins with its CR, identified by the sender's reference; the CC adds the other
 //! reference and the format of numbers. A DR or DC ends it; its references stay frozen until a CR
-//! uses them anew. Where the beginning was not seen, the first DT, ED, AK or EA makes a connection
-//! known from one side only (the receiver's reference is all those TPDUs carry), and its numbers
-//! count from there. The clock is that of the frames.
+//! reuses them. If the beginning was not seen, the first DT, ED, AK or EA reveals one side of the
+//! connection only (those TPDUs carry the receiver's reference alone), and its numbers count from
+//! there. The clock is that of the frames.
 //!
-//! Bias: the two sides of a connection found under way are followed apart until a CC, so an AK does
-//! not close holes among its DTs. A CR that was delayed past the end of its connection is a new
-//! one.
+//! Bias: the two sides of a connection found under way are followed separately until a CC, so an AK
+//! does not close holes among its DTs. A CR that was delayed past the end of its connection counts
+//! as a new connection.
 //!
-//! A connection of class 0 or 1 is found by its network connection, since its DTs name nothing else;
-//! it may be found under way with both its sides, and ends with its TCP connection. In classes 2 to 4
-//! references count, over whatever network.
+//! A connection of class 0 or 1 is found by its network connection, because its DTs carry no
+//! reference. It may be found under way with both its sides, and ends with its TCP connection. In
+//! classes 2 to 4 references count, over any network.
 //!
-//! Left out: the numbers of class 1, and reassignment (classes 1 and 3), which puts a connection on
-//! another network connection.
+//! Left out: the numbers of class 1, and reassignment (classes 1 and 3), which moves a connection
+//! to another network connection.
 
 mod acknowledgement;
-mod both;
 mod connection;
+mod counter_store;
 mod data;
 mod delays;
 mod direction;
 mod ending;
-mod plain;
-mod remembered;
+mod fast_path;
+mod pair_counters;
+mod recent_sides;
 mod replies;
 mod report;
-mod sides;
 mod sink;
 mod table;
 mod transfer;
@@ -39,90 +39,90 @@ pub use connection::State;
 pub(crate) use delays::Carried;
 pub use direction::{Direction, Numbers};
 pub(crate) use ending::NetworkEnd;
-pub(crate) use plain::{Plain, Recalled};
+pub(crate) use fast_path::{CommonFrame, Hint};
 pub use report::Connection as Known;
 pub(crate) use sink::Sink;
 pub(crate) use table::Party;
 
 use crate::host::Hosts;
+use crate::lru_slab::Place;
 use crate::measure::Traffic;
+use crate::observation::{DelayKind, Observation, Step, Tpdu};
 use crate::oddity::Class;
-use crate::sight::{Between, Sight, Step, Tpdu};
-use crate::slab::Place;
 use crate::user;
 use connection::{Connection, End, other};
 use core::time::Duration;
-use remembered::{Remembered, Tally};
-use sides::Sides;
+use counter_store::CounterStore;
+use recent_sides::{RecentSides, Totals};
 use std::collections::VecDeque;
 use table::{Found, Key, Removed, Table};
-use transfer::Part;
+use transfer::DtFields;
 use wire::read::Malformed;
 use wire::time::{Instant, nanos};
 use wire::tp::{Checksum, Connect, Format, Kind, Pdu, Raw, Reference};
 
-/// Forgotten connections kept for whoever takes them.
-const MAXIMUM_FORGOTTEN: usize = 4_096;
+/// Evicted connections kept until they are taken.
+const MAXIMUM_EVICTED: usize = 4_096;
 
-/// When a TPDU passed, from whom to whom.
+/// Passage of a TPDU: time, sender and receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Passage {
-    /// When.
+    /// Time.
     pub(crate) at: Instant,
-    /// Who sent it.
+    /// Sender.
     pub(crate) from: Party,
-    /// Whom it was sent to.
+    /// Receiver.
     pub(crate) to: Party,
 }
 
-/// Why a TPDU does not count at the transport level.
+/// Reason for which a TPDU does not count at the transport level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Discarded {
-    /// It cannot be read.
+    /// It cannot be decoded.
     Malformed(Malformed),
-    /// Its checksum does not come out: whoever receives it throws it away (ISO 8073 6.17).
+    /// Its checksum is wrong: a receiver discards it (ISO 8073 6.17).
     BadChecksum,
 }
 
-/// All connections.
+/// Table of connections with their hosts and counters.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracker {
     table: Table,
-    remembered: Remembered,
+    recent: RecentSides,
     hosts: Hosts,
-    sides: Sides,
+    sides: CounterStore,
     silence_nanos: u64,
-    /// The number of the last connection.
+    /// Number of the last connection.
     serial: u32,
-    /// Connections that had to be forgotten and have not been taken.
-    forgotten: VecDeque<Forgotten>,
+    /// Evicted connections that have not been taken.
+    evicted: VecDeque<Evicted>,
 }
 
-/// A connection that had to be forgotten.
+/// Evicted connection.
 #[derive(Clone, Debug)]
-struct Forgotten {
+struct Evicted {
     known: Known,
-    /// The ends of the stream that named it, where one did.
+    /// Ends of the stream that identified it, if any.
     stream: Option<[Party; 2]>,
 }
 
 impl Tracker {
-    /// Follows up to `maximum` connections, each until nothing was heard of it for `silence`.
+    /// Follows up to `maximum` connections, each until it was silent for `silence`.
     pub(crate) fn new(maximum: usize, silence: Duration, hosts: Hosts, seed: u64) -> Self {
-        let (table, forgotten) = (Table::new(maximum, seed), VecDeque::new());
+        let (table, evicted) = (Table::new(maximum, seed), VecDeque::new());
         let none = hosts.counts.sizes();
-        let (remembered, sides) = (Remembered::new(&none), Sides::new(none));
+        let (recent, sides) = (RecentSides::new(&none), CounterStore::new(none));
         let silence_nanos = nanos(silence);
-        Self { table, remembered, hosts, sides, silence_nanos, serial: 0, forgotten }
+        Self { table, recent, hosts, sides, silence_nanos, serial: 0, evicted }
     }
 
-    /// How many connections are known.
+    /// Number of connections followed.
     pub(crate) const fn connections(&self) -> usize {
         self.table.count()
     }
 
-    /// Each connection that is known, in the order of their places, as it is at `now`; `carried` tells what the
-    /// stream between two ends did not hand over yet.
+    /// Reports of all connections, in the order of their places, as of `now`; `carried` returns the
+    /// TCP delays that the stream between two ends did not hand over yet.
     pub(crate) fn known(
         &self,
         now: Instant,
@@ -132,15 +132,15 @@ impl Tracker {
         self.table.slab.iter().map(spell_out)
     }
 
-    /// Nothing comes after `now`: counts the windows that are closed until then.
+    /// Ends measuring at `now`: counts the windows that are still closed.
     pub(crate) fn finish(&self, now: Instant, sink: &mut Sink<'_>) {
         for (_, connection, _) in self.table.slab.iter() {
             connection.closed_for(now).for_each(|closed| sink.closed_window(closed));
         }
     }
 
-    /// Each connection that was heard or came to a state since, or whose window is closed, as it is at
-    /// `now`; likewise.
+    /// Reports of the connections with a TPDU or a change of state at or after `since`, or with a
+    /// closed window, as of `now`; likewise.
     pub(crate) fn active(
         &self,
         since: Instant,
@@ -163,22 +163,22 @@ impl Tracker {
             .map(spell_out)
     }
 
-    /// The connection forgotten first that was not taken yet.
+    /// Takes the oldest evicted connection.
     #[inline]
-    pub(crate) fn take_forgotten(&mut self) -> Option<Known> {
-        if self.forgotten.is_empty() {
+    pub(crate) fn take_evicted(&mut self) -> Option<Known> {
+        if self.evicted.is_empty() {
             return None;
         }
-        self.forgotten.pop_front().map(|forgotten| forgotten.known)
+        self.evicted.pop_front().map(|evicted| evicted.known)
     }
 
-    /// Whether any connection was forgotten and not taken yet, and of the first the ends of the stream that named it.
+    /// Ends of the stream of the oldest evicted connection, if it has one.
     #[inline]
-    pub(crate) fn forgotten_stream(&self) -> Option<[Party; 2]> {
-        if self.forgotten.is_empty() { None } else { self.forgotten.front()?.stream }
+    pub(crate) fn evicted_stream(&self) -> Option<[Party; 2]> {
+        if self.evicted.is_empty() { None } else { self.evicted.front()?.stream }
     }
 
-    /// The ends of the stream that names a connection, where one does.
+    /// Ends of the stream that identifies a connection, if any.
     fn stream_of(&self, connection: &Connection) -> Option<[Party; 2]> {
         let party = |side: usize| {
             let End { host, port } = connection.senders[side].end();
@@ -187,24 +187,22 @@ impl Tracker {
         connection.is_by_network().then(|| [0, 1].map(party))
     }
 
-    /// Counts all TPDUs that were added up and not counted yet, `all` being those of the network.
+    /// Counts all pending batches; `all` receives those of the network.
     pub(crate) fn settle(&mut self, all: &mut Traffic) {
-        let tally = Tally { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
-        self.remembered.settle(tally);
+        let tally = Totals { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
+        self.recent.settle(tally);
     }
 
-    /// Counts all TPDUs that were added up and not counted yet into a count of those of the network that goes
-    /// elsewhere.
-    pub(crate) fn tell(&self, all: &mut Traffic) {
-        let (hosts, sides) = (&mut self.hosts.counts.none(), &mut self.sides.nobody());
-        self.remembered.tell(Tally { hosts, all, sides });
+    /// Adds all pending batches to `all`, a copy of the network's counts, and keeps them pending.
+    pub(crate) fn add_pending_to(&self, all: &mut Traffic) {
+        let (hosts, sides) = (&mut self.hosts.counts.none(), &mut self.sides.empty());
+        self.recent.add_pending_to(Totals { hosts, all, sides });
     }
 
-    /// Takes notice of a TPDU of which the last `missing_octets` of user data are not at hand, and
-    /// counts it.
+    /// Counts a TPDU of which the last `missing_octets` of user data are not available.
     ///
     /// # Errors
-    /// Says why it does not count at the transport level.
+    /// Returns the reason for which it does not count at the transport level.
     pub(crate) fn observe(
         &mut self,
         passage: Passage,
@@ -213,7 +211,7 @@ impl Tracker {
         sink: &mut Sink<'_>,
     ) -> Result<(), Discarded> {
         self.expire(passage.at, sink);
-        // None in a DT of class 0, whose connection TCP tells.
+        // Zero in a DT of class 0, whose connection is identified by TCP.
         let reference = raw.destination_reference().unwrap_or_default();
         let key = Key { owner: &passage.to, peer: &passage.from, reference };
         let found = self.table.find(&key, &self.hosts);
@@ -257,7 +255,7 @@ impl Tracker {
         let places = sink.measures.traffic.sizes.places(tpdu);
         self.hosts.counts.observe(ends, tpdu, places);
         sink.measures.traffic.sized(tpdu, places);
-        sink.witness(|| Sight::Tpdu(*tpdu));
+        sink.witness(|| Observation::Tpdu(*tpdu));
     }
 
     /// Counts a TPDU that one side of a connection sent.
@@ -267,15 +265,15 @@ impl Tracker {
         let connection = self.table.get(place);
         connection.senders[side].count(tpdu);
         let ends = [side, other(side)].map(|side| Some(connection.senders[side].end().host));
-        // All have the same bounds.
+        // All size classes have the same bounds.
         let places = sink.measures.traffic.sizes.places(tpdu);
         self.sides.count((place, side), tpdu, places);
         self.hosts.counts.observe(ends, tpdu, places);
         sink.measures.traffic.sized(tpdu, places);
-        sink.witness(|| Sight::Tpdu(*tpdu));
+        sink.witness(|| Observation::Tpdu(*tpdu));
     }
 
-    /// Takes notice that octets between two ends went by that were not seen.
+    /// Records that octets between two ends were missed.
     pub(crate) fn interrupt(&mut self, passage: Passage) {
         let Passage { from, to, .. } = passage;
         let key = Key { owner: &to, peer: &from, reference: Reference(0) };
@@ -299,40 +297,40 @@ impl Tracker {
                 sink.oddities.count(Class::Transport, "connection fell silent");
                 sink.step(Step::Silent);
             }
-            self.forget(&removed, heard, sink);
+            self.evict(&removed, heard, sink);
         }
     }
 
-    fn forget(&mut self, removed: &Removed, last: Instant, sink: &mut Sink<'_>) {
+    fn evict(&mut self, removed: &Removed, last: Instant, sink: &mut Sink<'_>) {
         let Removed { place, connection } = removed;
-        // What was added up for it counts where it stood, before another counts there.
+        // Pending batches count for the connection that leaves this place, before another takes it.
         self.settle(&mut sink.measures.traffic);
         let kept = self.sides.take(*place);
         connection.closed_for(last).for_each(|closed| sink.closed_window(closed));
         self.keep_delays(connection, last);
-        if self.forgotten.len() >= MAXIMUM_FORGOTTEN {
-            self.forgotten.pop_front();
+        if self.evicted.len() >= MAXIMUM_EVICTED {
+            self.evicted.pop_front();
         }
         let stream = self.stream_of(connection);
         let known = Known::of(connection, (last, last), &self.hosts, kept);
-        self.forgotten.push_back(Forgotten { known, stream });
+        self.evicted.push_back(Evicted { known, stream });
     }
 
     fn insert(&mut self, mut connection: Connection, at: Instant, sink: &mut Sink<'_>) -> Place {
         self.serial = self.serial.wrapping_add(1);
         connection.serial = self.serial;
         let is_full = self.table.slab.is_full();
-        let (place, forgotten) = self.table.insert(connection, at, &self.hosts);
-        for (nth, forgotten) in forgotten.iter().enumerate() {
-            if nth == 0 && is_full && !forgotten.connection.state.is_over() {
+        let (place, evicted) = self.table.insert(connection, at, &self.hosts);
+        for (nth, evicted) in evicted.iter().enumerate() {
+            if nth == 0 && is_full && !evicted.connection.state.is_over() {
                 sink.oddities.count(Class::Meter, "connection forgotten for want of room");
             }
-            self.forget(forgotten, at, sink);
+            self.evict(evicted, at, sink);
         }
         place
     }
 
-    /// The ends of a passage under their numbers; none where there is no room for another host.
+    /// Ends of a passage with their host numbers; none if there is no room for another host.
     fn ends(&mut self, from: Party, to: Party, sink: &mut Sink<'_>) -> Option<[End; 2]> {
         let mut end = |party: Party| {
             let host = self.hosts.number(party.address)?;
@@ -353,7 +351,7 @@ impl Tracker {
         (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
     ) -> Option<Found> {
         let Passage { at, from, to } = passage;
-        // Class 0 and 1 need no reference, and TCP tells their connections apart.
+        // Classes 0 and 1 need no reference: TCP identifies their connections.
         if cr.source_reference == Reference(0) && from.port == 0 {
             return None;
         }
@@ -387,7 +385,7 @@ impl Tracker {
         if !is_named && from.port == 0 {
             return None;
         }
-        // Some stations answer to another reference; TCP still tells which connection they mean.
+        // Some stations answer to another reference; TCP still identifies the connection.
         let by_network = Key { owner: &to, peer: &from, reference: Reference(0) };
         let found = found.or_else(|| {
             let is_by_network = from.port != 0 && cc.class.class < 2;
@@ -409,8 +407,8 @@ impl Tracker {
                 return Some((place, 1));
             }
         }
-        // The CR was not seen; or the same requester's reference comes with another confirmer's: the
-        // end of the one connection and the CR of the next were not seen.
+        // The CR was not seen; or the requester's reference comes with another confirmer's
+        // reference: the end of the old connection and the CR of the new one were not seen.
         sink.oddities.count(Class::Transport, "CC without CR");
         let [from, to] = self.ends(from, to, sink)?;
         let mut requester = Connection::adopted(from, to, cc.destination_reference, at);
@@ -419,7 +417,7 @@ impl Tracker {
         self.establish(place, at, cc, (tpdu, sink))
     }
 
-    /// A CC confirms the connection in this place.
+    /// Confirms the connection in this place by a CC.
     fn establish(
         &mut self,
         place: Place,
@@ -433,14 +431,14 @@ impl Tracker {
         let set_up = connection.confirm(at, cc.source_reference, cc.credit, cc.class);
         connection.recognise(user::of_connect(cc, &[]));
         for _ in connection.closed_for(at) {
-            sink.witness(|| Sight::WindowClosed);
+            sink.witness(|| Observation::WindowClosed);
         }
         if let Some(set_up) = set_up {
-            sink.span(Between::SetUp, set_up);
+            sink.span(DelayKind::SetUp, set_up);
         }
         for side in [0, 1] {
-            for forgotten in self.table.bind(place, side, &self.hosts) {
-                self.forget(&forgotten, at, sink);
+            for evicted in self.table.bind(place, side, &self.hosts) {
+                self.evict(&evicted, at, sink);
             }
         }
         tpdu.step = Some(Step::Established);
@@ -454,7 +452,7 @@ impl Tracker {
         Some((place, other(receiver)))
     }
 
-    /// Makes a connection known by a TPDU that is not its first.
+    /// Creates a connection found under way from a TPDU that is not its first.
     fn adopt(
         &mut self,
         (passage, reference): (&Passage, Reference),
@@ -462,7 +460,7 @@ impl Tracker {
         sink: &mut Sink<'_>,
     ) -> Option<Found> {
         let format = transfer::numbering(pdu)?;
-        // Without a reference only TCP tells connections apart.
+        // Without a reference only TCP identifies a connection.
         let is_by_network = format == Format::Class0 && passage.to.port != 0;
         if reference == Reference(0) && !is_by_network {
             return None;
@@ -477,7 +475,7 @@ impl Tracker {
         Some((self.insert(connection, passage.at, sink), 1))
     }
 
-    /// Takes notice of a TPDU of data transfer to the side that was found; gives the side it is from.
+    /// Processes a TPDU of data transfer to the side `found`; returns the side that sent it.
     fn flow(
         &mut self,
         at: Instant,
@@ -491,7 +489,7 @@ impl Tracker {
         let side = other(receiver);
         match pdu {
             Pdu::Dt(dt) => {
-                let part = Part {
+                let part = DtFields {
                     number: dt.number,
                     ends: dt.end_of_tsdu,
                     octets: dt.data,
@@ -504,12 +502,12 @@ impl Tracker {
             }
             Pdu::Ed(ed) => {
                 let rare = connection.senders[side].rare.get_or_insert_default();
-                tpdu.retransmitted = transfer::again(&mut rare.expedited, ed.number, format);
+                tpdu.retransmitted = transfer::repeats(&mut rare.expedited, ed.number, format);
             }
             Pdu::Ea(ea) => {
                 let rare = connection.senders[side].rare.get_or_insert_default();
                 let last = &mut rare.expedited_acknowledged;
-                tpdu.retransmitted = transfer::again(last, ea.number, format);
+                tpdu.retransmitted = transfer::repeats(last, ea.number, format);
             }
             Pdu::Cr(_) | Pdu::Cc(_) | Pdu::Dr(_) | Pdu::Dc(_) | Pdu::Rj(_) | Pdu::Er(_) => {}
         }
@@ -517,9 +515,9 @@ impl Tracker {
     }
 }
 
-/// A TPDU that could not be read as one without parameters, where that may help. RDP puts texts and
-/// requests where the parameters of CR and CC are to be, so over TCP one whose parameters cannot be
-/// read is one without, and what stands there its user data.
+/// Reads a TPDU that failed to decode as one without parameters, if that may help. RDP puts text
+/// and requests in place of the parameters of CR and CC. So over TCP a CR or CC with invalid
+/// parameters is read as one without, and those octets as its user data.
 fn without_parameters<'a>(raw: &Raw<'a>, fault: Malformed, passage: &Passage) -> Option<Raw<'a>> {
     let may_help = matches!(raw.kind, Kind::Cr | Kind::Cc)
         && passage.from.port != 0

@@ -1,14 +1,15 @@
-//! Requests and replies of a connection: pairing, and how long each reply took.
+//! Pairing of requests and replies of a connection, and response times.
 //!
-//! A reply of S7 names its request by the PDU reference, so that any number of requests may be outstanding. Of
-//! other users no key is read: a reply is paired only while one request is outstanding. A reply that pairs with
-//! no single request counts as ambiguous.
+//! A reply of S7 identifies its request by the PDU reference, so any number of requests may be
+//! outstanding. For other applications no key is read: a reply is paired only while one request is
+//! outstanding. A reply that pairs with no single request counts as ambiguous.
 //!
-//! The first outstanding request stands in the connection; further ones are kept apart, up to a limit.
+//! The first outstanding request is stored in the connection; further ones are stored separately,
+//! up to a limit.
 
 use super::connection::{Connection, Sender, Side, other};
 use crate::measure::{Distribution, Times};
-use crate::moment::Moment;
+use crate::packed_instant::PackedInstant;
 use crate::user::User;
 use std::collections::VecDeque;
 use wire::time::Instant;
@@ -16,19 +17,20 @@ use wire::time::Instant;
 /// Outstanding requests of a side beyond the first of the connection; the oldest is evicted first.
 const MOST: usize = 256;
 
-/// Role of an S7 PDU in an exchange.
+/// Role of an S7 PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Role {
-    /// A request with its PDU reference.
+    /// Request with its PDU reference.
     Request(u16),
-    /// A reply with that of its request.
+    /// Reply with the PDU reference of its request.
     Reply(u16),
-    /// User data that neither asks nor answers.
+    /// User data that is neither request nor reply.
     Indication,
 }
 
 impl Role {
-    /// Role of the PDU at the beginning of a TSDU; none where that is no S7 PDU, or too little of it is at hand.
+    /// Role of the PDU at the beginning of a TSDU; none if it is no S7 PDU or too short to
+    /// classify.
     #[inline]
     const fn of(tsdu: &[u8]) -> Option<Self> {
         // Protocol identifier, ROSCTR, redundancy identification, PDU reference.
@@ -42,8 +44,8 @@ impl Role {
         }
     }
 
-    /// The same of user data: behind ten octets of header the head of its parameters, then their length, the method,
-    /// and the type in the upper half of an octet.
+    /// Role of user data: after ten octets of header come the head of the parameters, their length,
+    /// the method, and the type in the upper half of an octet.
     #[cold]
     const fn of_user_data(tsdu: &[u8], reference: u16) -> Option<Self> {
         let Some((_, [0x00, 0x01, 0x12, _, _, kind, ..])) = tsdu.split_at_checked(10) else {
@@ -57,7 +59,7 @@ impl Role {
     }
 }
 
-/// Outstanding request of a side that has a key.
+/// Outstanding request with a key.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     reference: u16,
@@ -67,87 +69,88 @@ pub(super) struct Request {
 /// TSDU under way of a side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Within {
-    /// Between TSDUs.
+    /// None: between TSDUs.
     Nothing,
-    /// A request that has a key.
+    /// Request with a key.
     Request,
-    /// Another that has a key.
+    /// Another PDU with a key.
     Keyed,
-    /// One without a key.
+    /// PDU without a key.
     Unkeyed,
 }
 
-/// The outstanding request that stands in the connection.
+/// First outstanding request, stored in the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum First {
     None,
-    /// Side 0 sent it, under a PDU reference.
+    /// Sent by side 0, with a PDU reference.
     OfInitiator,
-    /// Side 1 sent it, likewise.
+    /// Sent by side 1, likewise.
     OfResponder,
-    /// The requester sent it; its user has no key.
+    /// Sent by the requester; its application has no key.
     Unkeyed,
 }
 
 impl First {
-    /// A request that has a key, of a side.
+    /// Request with a key, of a side.
     const fn of(side: Side) -> Self {
         if side == 0 { Self::OfInitiator } else { Self::OfResponder }
     }
 }
 
-/// Requester of a connection of which no TSDU was seen.
+/// Requester of a connection without a TSDU yet.
 const UNKNOWN: u8 = u8::MAX;
 
-/// Requests of a connection that have no reply yet.
+/// Outstanding requests of a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outstanding {
-    /// When the first ended.
-    asked: Moment,
-    /// PDU reference of the first, where it has a key.
+    /// End of the first request.
+    asked: PackedInstant,
+    /// PDU reference of the first request, if it has a key.
     reference: u16,
-    /// Requests without a key and a reply; sticks at the most there can be.
+    /// Outstanding requests without a key; saturates.
     unkeyed: u16,
     first: First,
-    /// The side that asks without keys; [`UNKNOWN`] before the first TSDU.
+    /// Side that sends requests without keys; [`UNKNOWN`] before the first TSDU.
     requester: u8,
-    /// Whether several of those were outstanding since none last was, so that no reply tells which it answers.
+    /// True if several requests without keys were outstanding at once since there were none, so
+    /// that a reply has no unique request.
     is_ambiguous: bool,
-    /// Number of the latest times of replies that are not added up.
+    /// Number of recent response times that are not in the distribution yet.
     latest: u8,
 }
 
-/// Part of a TSDU that a DT is, as far as replies are concerned.
+/// Part of a TSDU that a DT carries, as far as replies are concerned.
 #[derive(Clone, Copy)]
 pub(super) struct Span<'a> {
     pub(super) at: Instant,
     pub(super) side: Side,
     pub(super) octets: &'a [u8],
-    /// Whether it begins its TSDU.
+    /// True if it begins its TSDU.
     pub(super) begins: bool,
-    /// Whether it ends it.
+    /// True if it ends its TSDU.
     pub(super) ends: bool,
-    /// TSDU that it goes on with.
+    /// TSDU that it continues.
     pub(super) within: Within,
 }
 
-/// Times that are added to a distribution together.
+/// Response times that are added to a distribution at once.
 const TOGETHER: usize = 32;
-/// Bit of a time of side 1.
+/// Bit that marks a response time of side 1.
 const OF_RESPONDER: u32 = 1 << 31;
 
-/// Replies of both sides. The connection counts the latest times, so that noting one writes to a cache line without
-/// reading it.
+/// Response times of both sides. The count of recent times is in the connection, so that recording
+/// one writes to a cache line without reading it.
 #[repr(C, align(64))]
 #[derive(Clone, Debug, Default)]
 pub(super) struct Replies {
-    /// Nanoseconds of the latest replies, with [`OF_RESPONDER`].
+    /// Recent response times in nanoseconds, with [`OF_RESPONDER`].
     latest: [u32; TOGETHER],
-    /// Those before, of each side.
+    /// Earlier response times of each side.
     sides: [OfSide; 2],
 }
 
-/// Replies of a side.
+/// Response times of a side.
 #[derive(Clone, Debug, Default)]
 struct OfSide {
     times: Distribution,
@@ -155,7 +158,7 @@ struct OfSide {
 }
 
 impl Replies {
-    /// Adds up the latest times.
+    /// Adds the recent response times to the distributions.
     #[cold]
     fn add_up(&mut self, count: u8) {
         let latest = self.latest.get(..count.into()).unwrap_or_default();
@@ -165,14 +168,14 @@ impl Replies {
         }
     }
 
-    /// Adds up the latest times, and one that is too long for them.
+    /// Adds the recent response times, and one that is too long for their format.
     #[cold]
     fn add_long(&mut self, count: u8, side: Side, nanos: u64) {
         self.add_up(count);
         self.sides[side].times.record_nanos(nanos);
     }
 
-    /// The latest times of a side.
+    /// Recent response times of a side.
     fn latest(&self, count: u8, side: Side) -> impl Iterator<Item = u64> {
         let of_side = if side == 0 { 0 } else { OF_RESPONDER };
         let latest = self.latest.iter().take(count.into());
@@ -182,33 +185,33 @@ impl Replies {
     }
 }
 
-/// Meaning of a DT for replies.
+/// Result of a DT for pairing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Found {
     Nothing,
-    /// A reply, and its delay after the request in nanoseconds.
+    /// Reply, and its delay after the request in nanoseconds.
     Reply(u64),
-    /// A reply that pairs with no single request.
+    /// Reply that pairs with no single request.
     Ambiguous,
 }
 
 impl Outstanding {
-    /// None; the requester where it is known.
+    /// No requests; `requester` if it is known.
     pub(super) const fn none(requester: Option<u8>) -> Self {
         let requester = match requester {
             Some(side) => side,
             None => UNKNOWN,
         };
-        let (asked, first) = (Moment::NEVER, First::None);
+        let (asked, first) = (PackedInstant::NEVER, First::None);
         Self { asked, reference: 0, unkeyed: 0, first, requester, is_ambiguous: false, latest: 0 }
     }
 
-    /// None, side 0 being the requester; the latest times of replies stay.
+    /// No requests, with side 0 as requester; the recent response times stay.
     pub(super) const fn after(before: Self) -> Self {
         Self { latest: before.latest, ..Self::none(Some(0)) }
     }
 
-    /// Whether the first request is the one of a side under this reference.
+    /// True if the first request is that of a side with this reference.
     #[inline]
     fn is_first(&self, side: Side, reference: u16) -> bool {
         self.first == First::of(side) && self.reference == reference
@@ -216,7 +219,7 @@ impl Outstanding {
 }
 
 impl Connection {
-    /// Count, sum and greatest of the times that the replies of a side took.
+    /// Count, sum and maximum of the response times of a side.
     pub(super) fn reply_times(&self, side: Side) -> Times {
         let Some(replies) = &self.replies else { return Times::default() };
         let mut times = replies.sides[side].times.times();
@@ -230,7 +233,7 @@ impl Connection {
         self.replies.as_ref().map_or(0, |replies| replies.sides[side].ambiguous)
     }
 
-    /// Distribution of the times that the replies of a side took; none where there are none.
+    /// Distribution of the response times of a side; none if it is empty.
     pub(super) fn replied(&self, side: Side) -> Option<Distribution> {
         let replies = self.replies.as_ref()?;
         let mut sum = replies.sides[side].times.clone();
@@ -239,8 +242,8 @@ impl Connection {
         (sum.count > 0).then_some(sum)
     }
 
-    /// Pairs requests and replies. `span` is a DT that was seen for the first time.
-    // Always: there is less to it than to calling it.
+    /// Pairs requests and replies. `span` is a DT seen for the first time.
+    // Always inline: the body is shorter than a call.
     #[inline(always)]
     pub(super) fn exchange(&mut self, span: Span<'_>) -> Found {
         if span.begins
@@ -265,7 +268,7 @@ impl Connection {
                 if is_alone && !self.senders[side].has_requests() {
                     self.outstanding.first = First::of(side);
                     self.outstanding.reference = reference;
-                    self.outstanding.asked = Moment::of(at);
+                    self.outstanding.asked = PackedInstant::of(at);
                     return Found::Nothing;
                 }
                 self.request_more(side, Request { reference, at });
@@ -285,7 +288,7 @@ impl Connection {
         }
     }
 
-    /// Counts a reply and its delay after the request in nanoseconds; none if the pair is ambiguous.
+    /// Counts a reply and its response time in nanoseconds; none if the pair is ambiguous.
     #[inline(always)]
     fn reply(&mut self, side: Side, nanos: Option<u64>) -> Found {
         let Some(nanos) = nanos else { return self.ambiguous(side) };
@@ -309,22 +312,22 @@ impl Connection {
         Found::Reply(nanos)
     }
 
-    /// Notes the first reply of either side.
+    /// Records the first reply of either side.
     #[cold]
     fn first_reply(&mut self, side: Side, nanos: u64) -> Found {
         self.replies.get_or_insert_default().sides[side].times.record_nanos(nanos);
         Found::Reply(nanos)
     }
 
-    /// Notes a reply that pairs with no single request.
+    /// Records a reply that pairs with no single request.
     #[cold]
     fn ambiguous(&mut self, side: Side) -> Found {
         self.replies.get_or_insert_default().sides[side].ambiguous += 1;
         Found::Ambiguous
     }
 
-    /// Notes a request where others are outstanding. A reference that is outstanding already names no single request
-    /// any more: the reply to it is ambiguous.
+    /// Records a request while others are outstanding. If its reference is already outstanding,
+    /// that no longer names a single request: the reply to it is ambiguous.
     #[cold]
     fn request_more(&mut self, side: Side, request: Request) {
         let is_first = self.outstanding.is_first(side, request.reference);
@@ -342,7 +345,7 @@ impl Connection {
         }
     }
 
-    /// A DT whose TSDU has no key, or that goes on with one.
+    /// Processes a DT of a TSDU without a key.
     #[inline(always)]
     fn unkeyed(&mut self, span: Span<'_>) -> Found {
         let Span { at, side, begins, ends, .. } = span;
@@ -366,20 +369,20 @@ impl Connection {
         self.answered(at, side)
     }
 
-    /// A request without a key ends.
+    /// Records the end of a request without a key.
     #[inline(always)]
     fn asked(&mut self, at: Instant) {
         let outstanding = &mut self.outstanding;
         let is_alone = outstanding.unkeyed == 0 && outstanding.first == First::None;
         outstanding.unkeyed = outstanding.unkeyed.saturating_add(1);
         if is_alone {
-            (outstanding.first, outstanding.asked) = (First::Unkeyed, Moment::of(at));
+            (outstanding.first, outstanding.asked) = (First::Unkeyed, PackedInstant::of(at));
         } else {
             outstanding.is_ambiguous = true;
         }
     }
 
-    /// A reply without a key begins.
+    /// Records the beginning of a reply without a key.
     #[inline(always)]
     fn answered(&mut self, at: Instant, side: Side) -> Found {
         let outstanding = &mut self.outstanding;
@@ -397,17 +400,17 @@ impl Connection {
         self.reply(side, since.map(|since| at.nanos_since(since)))
     }
 
-    /// A request of several DTs is outstanding from its last one on.
+    /// Moves the time of a request of several DTs to its latest DT.
     #[cold]
     fn request_goes_on(&mut self, at: Instant, side: Side) -> Found {
         let sender = &mut self.senders[side];
         let last = sender.rare.as_mut().and_then(|rare| rare.requests.back_mut());
         match (last, self.outstanding.first) {
-            // One that was outstanding twice stays ambiguous.
+            // A reference that was outstanding twice stays ambiguous.
             (Some(last), _) if last.at == Instant::MAX => {}
             (Some(last), _) => last.at = at,
             (None, first) if first == First::of(side) => {
-                self.outstanding.asked = Moment::of(at);
+                self.outstanding.asked = PackedInstant::of(at);
             }
             (None, _) => {}
         }
@@ -425,7 +428,7 @@ impl Sender {
         &mut self.rare.get_or_insert_default().requests
     }
 
-    /// Takes an outstanding request that is not the first; when it ended, where that tells a time.
+    /// Removes an outstanding request other than the first; returns its end, if known.
     #[cold]
     fn take_request(&mut self, reference: u16) -> Option<Instant> {
         let requests = &mut self.rare.as_mut()?.requests;

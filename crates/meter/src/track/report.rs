@@ -1,41 +1,41 @@
-//! What is known of a connection, spelled out for whoever asks.
+//! Report of a connection.
 
 use super::connection::{self, State};
+use super::counter_store::SideCounters;
 use super::direction::Direction;
-use super::sides::Kept;
 use crate::host::{Address, Hosts};
-use crate::sight::Ending;
+use crate::observation::Ending;
 use crate::user::{Confidence, User};
 use wire::time::Instant;
 use wire::tp::Reference;
 
-/// A connection: side 0 sent the CR, where one was seen. Of one found under way over a network
-/// without connections each half is one.
+/// Report of a connection; side 0 sent the CR, if one was seen. Over a network without connections,
+/// each half of a connection found under way is one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Connection {
-    /// Which connection of this meter it is, counted from 1.
+    /// Number of the connection in this meter, counted from 1.
     pub serial: u32,
-    /// Who the sides are, with their ports; a port is zero where there are none.
+    /// Addresses and ports of the sides; a port is zero if there are no ports.
     pub ends: [(Address, u16); 2],
-    /// Their names for it; none where it is not known.
+    /// References of the sides; none if unknown.
     pub references: [Option<Reference>; 2],
-    /// What each side sent.
+    /// Traffic of each side.
     pub directions: [Direction; 2],
-    /// The class agreed on; none where that was not seen.
+    /// Class agreed on; none if the CC was not seen.
     pub class: Option<u8>,
-    /// How far it has come.
+    /// Current state.
     pub state: State,
-    /// When it came to each state, in the order of [`State::ALL`].
+    /// Time of entry into each state, in the order of [`State::ALL`].
     pub history: [Option<Instant>; 4],
-    /// How it ended; none where it has not, or was refused.
+    /// Kind of end; none if it has not ended, or was refused.
     pub ending: Option<Ending>,
-    /// When a TPDU of it was seen last.
+    /// Time of its last TPDU.
     pub last: Instant,
-    /// Until when this is so: a window that is closed counts until then.
+    /// Time of this report; a closed window counts up to it.
     pub until: Instant,
-    /// Who seems to be above.
+    /// Application above transport.
     pub user: User,
-    /// How sure that is.
+    /// Confidence in the recognised application.
     pub confidence: Confidence,
 }
 
@@ -44,7 +44,7 @@ impl Connection {
         known: &connection::Connection,
         (last, now): (Instant, Instant),
         hosts: &Hosts,
-        kept: [Kept; 2],
+        kept: [SideCounters; 2],
     ) -> Self {
         let named = |reference| Some(reference).filter(|named| *named != Reference(0));
         Self {
@@ -66,13 +66,13 @@ impl Connection {
         }
     }
 
-    /// When it was seen first.
+    /// Time at which it was first seen.
     #[must_use]
     pub fn start(&self) -> Instant {
         self.history.iter().flatten().min().copied().unwrap_or(self.last)
     }
 
-    /// TPDUs both ways.
+    /// TPDUs of both directions.
     #[must_use]
     pub fn tpdus(&self) -> u64 {
         self.directions.iter().map(|direction| direction.all().tpdus).sum()

@@ -1,57 +1,57 @@
-//! Where what is found goes: measures, oddities, and whoever wants to know what a frame was.
+//! Destination of results: measures, oddities, and optionally the list of observations.
 
 use crate::measure::Measures;
+use crate::observation::{DelayKind, Observation, Step};
 use crate::oddity::Oddities;
-use crate::sight::{Between, Sight, Step};
 use core::time::Duration;
 
-/// Where what is found goes.
+/// Destination of results.
 pub(crate) struct Sink<'a> {
-    /// What is measured.
+    /// Measures.
     pub(crate) measures: &'a mut Measures,
-    /// What is odd.
+    /// Anomalies.
     pub(crate) oddities: &'a mut Oddities,
-    /// Where each sight is kept, for whoever wants to know what a frame was.
-    pub(crate) witness: Option<&'a mut Vec<Sight>>,
-    /// Whether frames hold user data; where they do not, missing user data is not odd.
+    /// List of observations, if the caller asked for them.
+    pub(crate) witness: Option<&'a mut Vec<Observation>>,
+    /// True if frames hold user data; otherwise missing user data is no oddity.
     pub(crate) has_data: bool,
 }
 
 impl Sink<'_> {
-    /// Takes notice of how long something took, in nanoseconds.
-    // Always: where the kind is known, choosing among them falls away.
+    /// Counts a delay in nanoseconds.
+    // Always inline: where the kind is known, the selection is eliminated.
     #[inline(always)]
-    pub(crate) fn span(&mut self, between: Between, nanos: u64) {
+    pub(crate) fn span(&mut self, between: DelayKind, nanos: u64) {
         self.measures.delays.of(between).record_nanos(nanos);
-        self.witness(|| Sight::Span(between, Duration::from_nanos(nanos)));
+        self.witness(|| Observation::Span(between, Duration::from_nanos(nanos)));
     }
 
     /// Counts a reply that pairs with no single request.
     pub(crate) fn ambiguous_response(&mut self) {
         self.measures.delays.ambiguous_responses += 1;
-        self.witness(|| Sight::AmbiguousResponse);
+        self.witness(|| Observation::AmbiguousResponse);
     }
 
-    /// A window was closed for so many nanoseconds.
+    /// Counts a window that was closed for this number of nanoseconds.
     pub(crate) fn closed_window(&mut self, nanos: u64) {
-        self.span(Between::ClosedWindow, nanos);
+        self.span(DelayKind::ClosedWindow, nanos);
     }
 
     pub(crate) fn step(&mut self, step: Step) {
-        self.measures.observe(&Sight::Step(step));
-        self.witness(|| Sight::Step(step));
+        self.measures.observe(&Observation::Step(step));
+        self.witness(|| Observation::Step(step));
     }
 
-    /// Keeps a sight, where somebody wants it.
+    /// Records an observation, if the caller asked for them.
     #[inline]
-    pub(crate) fn witness(&mut self, sight: impl FnOnce() -> Sight) {
+    pub(crate) fn witness(&mut self, observation: impl FnOnce() -> Observation) {
         if let Some(witness) = &mut self.witness {
-            keep(witness, sight);
+            keep(witness, observation);
         }
     }
 }
 
 #[cold]
-fn keep(witness: &mut Vec<Sight>, sight: impl FnOnce() -> Sight) {
-    witness.push(sight());
+fn keep(witness: &mut Vec<Observation>, observation: impl FnOnce() -> Observation) {
+    witness.push(observation());
 }

@@ -1,16 +1,17 @@
-//! Connections found by reference, forgotten by age.
+//! Table of connections: found by reference, evicted by age.
 //!
-//! A TPDU names its connection by the receiver's reference, which means something only between that
-//! receiver and that sender. So each side whose reference is known has an entry under (receiver,
-//! sender, reference). The DTs of class 0 name none: a connection of class 0 has an entry under
-//! reference zero too, which is the same for both sides, and is the only one of its network connection.
+//! A TPDU identifies its connection by the receiver's reference, which is unique only between that
+//! receiver and that sender. So each side with a known reference has an entry under (receiver,
+//! sender, reference). The DTs of class 0 carry no reference: a connection of class 0 also has an
+//! entry under reference zero. It is the same for both sides, and the only one of its network
+//! connection.
 //!
-//! An entry is four octets: where the connection stands and which side it is. What it is looked up
-//! by is read there.
+//! An entry is four octets: the place of the connection and the side. Its key is read from the
+//! connection.
 
 use super::connection::{Connection, End, Side, other};
 use crate::host::{Address, Hosts};
-use crate::slab::{Place, Slab};
+use crate::lru_slab::{LruSlab, Place};
 use core::hash::{BuildHasher, Hash, Hasher};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
@@ -18,20 +19,20 @@ use wire::addr::Socket;
 use wire::time::Instant;
 use wire::tp::Reference;
 
-/// Where a connection stands, and one of its sides: which, the function tells that gives it.
+/// Place of a connection, and one of its sides; the function that returns it defines which.
 pub(super) type Found = (Place, Side);
 
-/// Who sends or receives, as a TPDU tells it.
+/// Sender or receiver of a TPDU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Party {
-    /// The host.
+    /// Host.
     pub(crate) address: Address,
-    /// Its port; zero where there are no ports.
+    /// TCP port; zero if there are no ports.
     pub(crate) port: u16,
 }
 
 impl Party {
-    /// Its end of a TCP connection, if it is one.
+    /// Its end of a TCP connection, if it has a port.
     pub(crate) const fn socket(&self) -> Option<Socket> {
         match self.address {
             Address::Internet(address) => Some(Socket { address, port: self.port }),
@@ -40,12 +41,12 @@ impl Party {
     }
 }
 
-/// Under what a side of a connection is found.
+/// Key of a side of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Key<'a> {
-    /// Whose reference it is.
+    /// Side that assigned the reference.
     pub(super) owner: &'a Party,
-    /// Whom it was told.
+    /// Peer that uses it.
     pub(super) peer: &'a Party,
     pub(super) reference: Reference,
 }
@@ -59,7 +60,7 @@ impl Hash for Party {
 }
 
 impl Key<'_> {
-    /// What it is looked up by: without a reference, the same whoever of both is the owner.
+    /// Hash of the key; without a reference, it is the same for both sides as owner.
     #[inline]
     fn hash(&self, state: &FixedState) -> u64 {
         let Self { owner, peer, reference } = *self;
@@ -70,7 +71,7 @@ impl Key<'_> {
     }
 }
 
-/// A place, a side, and whether it is found under reference zero: the side is the first then, and stands for both.
+/// Place, side, and the flag for reference zero: the side is then the first, and stands for both.
 type Entry = u32;
 
 const fn entry(place: Place, side: Side, by_network: bool) -> Entry {
@@ -85,36 +86,36 @@ const fn is_by_network(entry: Entry) -> bool {
     entry & 2 != 0
 }
 
-/// A connection that is forgotten.
+/// Connection that was removed.
 #[derive(Debug)]
 pub(super) struct Removed {
-    /// Where it stood.
+    /// Place that it had.
     pub(super) place: Place,
     pub(super) connection: Connection,
 }
 
-/// All connections that are known.
+/// Table of connections.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
-    /// Looked up only, never iterated, so its order cannot show.
+    /// For lookups only, never iterated, so its order cannot show.
     entries: HashTable<Entry>,
-    /// How often an entry was made or removed, and one: nothing was ever found before the first.
+    /// Number of entries added or removed, plus one: zero never validates a cached side.
     changes: u64,
     state: FixedState,
-    pub(super) slab: Slab<Connection>,
+    pub(super) slab: LruSlab<Connection>,
 }
 
-/// The side that an entry is for, its peer, and the reference it is looked up by.
-fn ends(slab: &Slab<Connection>, entry: Entry) -> Option<(End, End, Reference)> {
+/// Side of an entry, its peer, and its reference.
+fn ends(slab: &LruSlab<Connection>, entry: Entry) -> Option<(End, End, Reference)> {
     let (place, side) = place_and_side(entry);
     let senders = &slab.get(place)?.senders;
     let reference = if is_by_network(entry) { Reference(0) } else { senders[side].reference };
     Some((senders[side].end(), senders[other(side)].end(), reference))
 }
 
-/// What an entry is looked up by, its addresses copied.
+/// Key of an entry, with copies of its addresses.
 fn looked_up_by(
-    slab: &Slab<Connection>,
+    slab: &LruSlab<Connection>,
     hosts: &Hosts,
     entry: Entry,
 ) -> Option<(Party, Party, Reference)> {
@@ -123,11 +124,11 @@ fn looked_up_by(
     Some((party(owner), party(peer), reference))
 }
 
-/// Where the connection stands and which side is the owner, if an entry is looked up by this key. What tells most entries
-/// apart is compared first, and no address is copied.
+/// Place of the connection and side of the owner, if an entry has this key. The most selective
+/// fields are compared first, and no address is copied.
 #[inline]
 fn found_under(
-    slab: &Slab<Connection>,
+    slab: &LruSlab<Connection>,
     hosts: &Hosts,
     entry: Entry,
     wanted: &Key<'_>,
@@ -155,34 +156,35 @@ impl Table {
             entries: HashTable::new(),
             changes: 1,
             state: FixedState::with_seed(seed),
-            slab: Slab::new(maximum),
+            slab: LruSlab::new(maximum),
         }
     }
 
-    /// The connection under this key and whose reference the key holds.
+    /// Connection with this key, and the side that owns the reference.
     pub(super) fn find(&self, wanted: &Key<'_>, hosts: &Hosts) -> Option<Found> {
         let found = |entry: Entry| found_under(&self.slab, hosts, entry, wanted);
         let entry = self.entries.find(wanted.hash(&self.state), |entry| found(*entry).is_some());
         entry.and_then(|entry| found(*entry))
     }
 
-    /// The connection at a place that was found.
+    /// Connection at a place that was found.
     pub(super) fn get(&mut self, place: Place) -> &mut Connection {
         self.slab.at(place)
     }
 
-    /// How often what is found has changed.
+    /// Number of changes of the table, for validation of cached lookups.
     pub(super) const fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// How many connections are known.
+    /// Number of connections.
     pub(super) const fn count(&self) -> usize {
         self.slab.count()
     }
 
-    /// Adds a connection under the references its sides have; where there is no room the one
-    /// longest silent makes way. Returns where it stands, and those that had to be forgotten.
+    /// Adds a connection under the known references of its sides. If the table is full, the least
+    /// recently used connection is evicted. Returns the place, and the connections that were
+    /// removed.
     pub(super) fn insert(
         &mut self,
         connection: Connection,
@@ -190,16 +192,16 @@ impl Table {
         hosts: &Hosts,
     ) -> (Place, Vec<Removed>) {
         let oldest = self.slab.oldest().filter(|_| self.slab.is_full());
-        let mut forgotten: Vec<Removed> =
+        let mut evicted: Vec<Removed> =
             oldest.and_then(|oldest| self.remove(oldest, hosts)).into_iter().collect();
         let place = self.slab.insert(connection, at);
-        forgotten.extend(self.bind(place, 0, hosts));
-        forgotten.extend(self.bind(place, 1, hosts));
-        (place, forgotten)
+        evicted.extend(self.bind(place, 0, hosts));
+        evicted.extend(self.bind(place, 1, hosts));
+        (place, evicted)
     }
 
-    /// Enters a side under its reference, if it is known, and under the network connection, if the
-    /// class has it. Other connections that are found under the same keys are over, and forgotten.
+    /// Adds the entries of a side: under its reference, if known, and under the network connection,
+    /// if the class needs it. Other connections with the same keys are over, and are removed.
     pub(super) fn bind(&mut self, place: Place, side: Side, hosts: &Hosts) -> Vec<Removed> {
         let connection = self.slab.at(place);
         let is_named = connection.senders[side].reference != Reference(0);
@@ -213,13 +215,13 @@ impl Table {
     fn enter(&mut self, new: Entry, hosts: &Hosts) -> Option<Removed> {
         let (owner, peer, reference) = looked_up_by(&self.slab, hosts, new)?;
         let wanted = Key { owner: &owner, peer: &peer, reference };
-        let mut forgotten = None;
+        let mut evicted = None;
         if let Some((before, _)) = self.find(&wanted, hosts) {
             let (place, _) = place_and_side(new);
             if before == place {
                 return None;
             }
-            forgotten = self.remove(before, hosts);
+            evicted = self.remove(before, hosts);
         }
         self.changes += 1;
         let (slab, state) = (&self.slab, &self.state);
@@ -228,10 +230,10 @@ impl Table {
                 Key { owner: &owner, peer: &peer, reference }.hash(state)
             })
         });
-        forgotten
+        evicted
     }
 
-    /// Takes a side out from under its references. To be called before what they are changes.
+    /// Removes the entries of a side. Call it before its references change.
     pub(super) fn unbind(&mut self, place: Place, side: Side, hosts: &Hosts) {
         for entry in [entry(place, side, false), entry(place, 0, true)] {
             let by = looked_up_by(&self.slab, hosts, entry);
@@ -244,14 +246,14 @@ impl Table {
         }
     }
 
-    /// Forgets a connection.
+    /// Removes a connection.
     pub(super) fn remove(&mut self, place: Place, hosts: &Hosts) -> Option<Removed> {
         self.unbind(place, 0, hosts);
         self.unbind(place, 1, hosts);
         self.slab.remove(place).map(|connection| Removed { place, connection })
     }
 
-    /// Forgets the connection longest silent if it was not heard since `before`.
+    /// Evicts the least recently used connection if it was silent since `before`.
     pub(super) fn expire(&mut self, before: Instant, hosts: &Hosts) -> Option<(Removed, Instant)> {
         let place = self.slab.expired(before)?;
         let heard = self.slab.heard(place);
@@ -261,7 +263,7 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use super::super::sides::Sides;
+    use super::super::counter_store::CounterStore;
     use super::*;
     use crate::measure::BOUNDS_OCTETS;
     use crate::track::State;
@@ -290,8 +292,8 @@ mod tests {
     fn insert(table: &mut Table, hosts: &Hosts, reference: u16, seconds: u64) -> Vec<State> {
         let [from, to] = [0, 1].map(|host| End { host, port: 0 });
         let connection = Connection::requested(from, to, Reference(reference), 0, at(seconds));
-        let (_, forgotten) = table.insert(connection, at(seconds), hosts);
-        forgotten.iter().map(|gone| gone.connection.state).collect()
+        let (_, evicted) = table.insert(connection, at(seconds), hosts);
+        evicted.iter().map(|gone| gone.connection.state).collect()
     }
 
     fn known(table: &Table, hosts: &Hosts) -> Vec<u16> {
@@ -299,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_silent_makes_way() {
+    fn the_least_recently_used_is_evicted() {
         let (mut table, hosts) = (Table::new(2, 0), hosts());
         assert_eq!(insert(&mut table, &hosts, 1, 1), []);
         assert_eq!(insert(&mut table, &hosts, 2, 2), []);
@@ -310,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_used_anew_means_the_new_connection_alone() {
+    fn a_reused_reference_names_the_new_connection_only() {
         let (mut table, hosts) = (Table::new(8, 0), hosts());
         insert(&mut table, &hosts, 7, 1);
         assert_eq!(insert(&mut table, &hosts, 7, 2), [State::Opening]);
@@ -320,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_is_found_under_the_keys_of_two_has_both_forgotten() {
+    fn a_connection_with_the_keys_of_two_removes_both() {
         let (mut table, hosts) = (Table::new(8, 0), hosts());
         insert(&mut table, &hosts, 7, 1);
         let [from, to] = [0, 1].map(|host| End { host, port: 0 });
@@ -329,13 +331,13 @@ mod tests {
         assert_eq!(table.insert(of_network, at(2), &hosts).1.len(), 0);
         let mut of_both = Connection::requested(from, to, Reference(7), 0, at(3));
         of_both.format = Some(wire::tp::Format::Class0);
-        let (_, forgotten) = table.insert(of_both, at(3), &hosts);
-        let states: Vec<State> = forgotten.iter().map(|gone| gone.connection.state).collect();
+        let (_, evicted) = table.insert(of_both, at(3), &hosts);
+        let states: Vec<State> = evicted.iter().map(|gone| gone.connection.state).collect();
         assert_eq!((states, table.count()), (vec![State::Opening, State::Established], 1));
     }
 
     #[test]
-    fn the_silent_expire_in_order_and_their_keys_with_them() {
+    fn silent_connections_expire_in_order_with_their_keys() {
         let (mut table, hosts) = (Table::new(8, 0), hosts());
         (1..=3).for_each(|n| {
             insert(&mut table, &hosts, n, u64::from(n));
@@ -345,17 +347,17 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_its_entries_and_its_sums_take_less_than_400_octets() {
-        // Of two million entries for a million connections, 2^22 places of an octet and a place each:
-        // the next power of two of which no more than seven eighths are taken.
+    fn a_connection_takes_less_than_400_octets() {
+        // Of two million entries for a million connections, 2^22 slots of an octet and an entry
+        // each: the next power of two at a load factor of seven eighths at most.
         let index_octets = (1 << 22) * (1 + size_of::<Entry>()) / 1_000_000;
-        let octets = Slab::<Connection>::SLOT_OCTETS + Sides::OCTETS + index_octets;
+        let octets = LruSlab::<Connection>::SLOT_OCTETS + CounterStore::OCTETS + index_octets;
         println!("seen: {octets} octets for a connection at a million connections");
         assert!(octets < 400, "{octets}");
     }
 
     #[test]
-    fn many_connections_are_found_after_the_index_has_grown() {
+    fn connections_are_found_after_the_index_has_grown() {
         let (mut table, hosts) = (Table::new(100_000, 9), hosts());
         (1..=60_000).for_each(|n| {
             insert(&mut table, &hosts, n, u64::from(n));

@@ -1,41 +1,41 @@
-//! TPDUs of data transfer: what a DT, an AK, an ED or an EA means to its connection.
+//! TPDUs of data transfer: the effect of a DT, AK, ED or EA on its connection.
 
 use super::Sink;
 use super::connection::{Connection, Sender, Side, Turn, other};
 use super::data::Arrival;
 use super::replies::{Found, Span, Within};
 use super::tsdu::Stretch;
+use crate::observation::{DelayKind, Observation, Role, Tpdu};
 use crate::oddity::{Class, Oddities};
-use crate::sight::{Between, Role, Sight, Tpdu};
 use crate::user;
 use wire::time::Instant;
 use wire::tp::{Acknowledgement, Format, Parameter, Pdu};
 
-/// TSDUs of a connection that are looked at for who is above.
+/// TSDUs of a connection that are examined to recognise the application.
 const LOOKED_AT: u8 = 8;
 
-/// What a DT says and carries. It goes by value, so that it need not lie in memory.
+/// Fields of a DT. Passed by value, so that they need not be in memory.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(super) struct DtFields<'a> {
     pub(super) number: u32,
-    /// Whether it ends its TSDU.
+    /// True if it ends its TSDU.
     pub(super) ends: bool,
-    /// Its user data, as far as it is at hand.
+    /// User data, as far as available.
     pub(super) octets: &'a [u8],
-    /// Octets of its user data, those that are not at hand among them.
+    /// Octets of user data, unavailable ones included.
     pub(super) data_octets: u64,
 }
 
-/// What an AK says. It goes by value, as a DT does.
+/// Fields of an AK. Passed by value, as a DT.
 #[derive(Clone, Copy)]
-pub(super) struct Told {
+pub(super) struct AkFields {
     pub(super) next: u32,
     pub(super) credit: u16,
-    /// Its subsequence number, 0 where it has none, and whether it confirms one.
+    /// Subsequence number, 0 if it has none, and whether it has a flow control confirmation.
     pub(super) more: (u16, bool),
 }
 
-impl From<&Acknowledgement<'_>> for Told {
+impl From<&Acknowledgement<'_>> for AkFields {
     fn from(ak: &Acknowledgement<'_>) -> Self {
         let mut more = (0, false);
         for parameter in ak.parameters.iter() {
@@ -49,18 +49,18 @@ impl From<&Acknowledgement<'_>> for Told {
     }
 }
 
-/// A DT that this side sent.
+/// Processes a DT that this side sent.
 #[inline]
 pub(super) fn data(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Format),
-    part: Part<'_>,
+    part: DtFields<'_>,
     (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
 ) {
     let (is_over, has_flow_control) = (connection.state.is_over(), connection.has_flow_control());
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
-    let Part { number, ends, .. } = part;
+    let DtFields { number, ends, .. } = part;
     let stretch = Stretch::of(tpdu.data_octets, ends);
     let arrival = match format {
         Format::Class0 => sender.data.in_order(stretch),
@@ -85,19 +85,20 @@ pub(super) fn data(
     }
 }
 
-/// A DT as most are: the next one, not empty, within its credit, and of a connection that is not over. Tells the
-/// octets of the TSDU that it ends, where it does. None where it is another; nothing has happened then.
-// Always: where the format is known, much of it falls away.
+/// Processes a common DT: the next expected one, not empty, within its credit, and of a connection
+/// that is not over. Returns the octets of the TSDU if the DT ends it. Returns the outer none,
+/// without effect, for any other DT.
+// Always inline: where the format is known, much of it is eliminated.
 #[inline(always)]
 pub(super) fn data_in_turn(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Format),
-    part: Part<'_>,
+    part: DtFields<'_>,
     sink: &mut Sink<'_>,
 ) -> Option<Option<u64>> {
-    let Part { number, ends, data_octets, .. } = part;
+    let DtFields { number, ends, data_octets, .. } = part;
     let is_over = connection.state.is_over();
-    // Receivers of class 0 tell no credit.
+    // Receivers of class 0 grant no credit.
     let has_flow_control = format != Format::Class0 && connection.has_flow_control();
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
@@ -113,17 +114,17 @@ pub(super) fn data_in_turn(
     Some(finished)
 }
 
-/// A DT that this side sent for the first time: who waits for what from now on. The format is that of numbers
-/// that will be acknowledged.
-// Always: where the format is known, much of it falls away.
+/// Updates delays and pairing after a DT that this side sent for the first time. `format` is that
+/// of numbers that will be acknowledged.
+// Always inline: where the format is known, much of it is eliminated.
 #[inline(always)]
 fn passed(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Option<Format>),
-    part: Part<'_>,
+    part: DtFields<'_>,
     (is_empty, sink): (bool, &mut Sink<'_>),
 ) {
-    let Part { number, ends, octets, .. } = part;
+    let DtFields { number, ends, octets, .. } = part;
     let sender = &mut connection.senders[side];
     if let Some(format) = format {
         let Sender { waiting, rare, .. } = &mut *sender;
@@ -139,14 +140,14 @@ fn passed(
     } else if begins {
         sender.within = Within::Unkeyed;
     }
-    // The user tells whether there is a key.
+    // Whether there is a key depends on the application.
     if begins && connection.looked_at < LOOKED_AT {
         connection.looked_at += 1;
         connection.recognise(user::of_data(octets));
     }
     match connection.exchange(Span { at, side, octets, begins, ends, within }) {
         Found::Nothing => {}
-        Found::Reply(nanos) => sink.span(Between::Response, nanos),
+        Found::Reply(nanos) => sink.span(DelayKind::Response, nanos),
         Found::Ambiguous => sink.ambiguous_response(),
     }
 }
@@ -168,27 +169,27 @@ fn note_gaps(arrival: &Arrival, oddities: &mut Oddities) {
     oddities.add(Class::Transport, "TSDU not wholly seen", arrival.finished.incomplete);
 }
 
-/// An AK that this side sent.
+/// Processes an AK that this side sent.
 pub(super) fn acknowledge(
     connection: &mut Connection,
     of: (Instant, Side, Format),
-    ak: Told,
+    ak: AkFields,
     (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
 ) {
-    let role = told(connection, of, ak, sink);
+    let role = judge(connection, of, ak, sink);
     close_holes(connection, of, (ak.next, role), (tpdu, sink));
 }
 
-/// What an AK of this side is for, and who waits no longer.
-// Always: as most AKs are judged where they are read.
+/// Processes an AK of this side: returns its role, and ends the delays of the DTs that it covers.
+// Always inline: the fast path calls it for most AKs.
 #[inline(always)]
-pub(super) fn told(
+pub(super) fn judge(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Format),
-    ak: Told,
+    ak: AkFields,
     sink: &mut Sink<'_>,
 ) -> Role {
-    // Once a connection is over nobody waits for credit.
+    // Once a connection is over, a closed window no longer matters.
     let has_windows = connection.has_flow_control() && !connection.state.is_over();
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
@@ -198,21 +199,21 @@ pub(super) fn told(
         let more = rare.as_mut().map(|rare| &mut rare.waiting);
         waiting.acknowledged(format, (ak.next, at), more, |span| {
             delays.note(span);
-            sink.span(Between::Acknowledgement, span);
+            sink.span(DelayKind::Acknowledgement, span);
         });
     }
     if has_windows && matches!(role, Role::Acknowledging | Role::Crediting) {
         let is_closed = sender.acknowledgements.grant().is_some_and(|grant| grant.credit == 0);
         match peer.window(at, is_closed) {
-            Some(Turn::Opened(closed)) => sink.span(Between::ClosedWindow, closed),
-            Some(Turn::Closed) => sink.witness(|| Sight::WindowClosed),
+            Some(Turn::Opened(closed)) => sink.span(DelayKind::ClosedWindow, closed),
+            Some(Turn::Closed) => sink.witness(|| Observation::WindowClosed),
             None => {}
         }
     }
     role
 }
 
-/// What an AK of this side tells of DTs that were never seen, `next` being the one expected.
+/// Gives up holes that an AK of this side closes; `next` is the number expected next.
 pub(super) fn close_holes(
     connection: &mut Connection,
     (_, side, format): (Instant, Side, Format),
@@ -228,9 +229,9 @@ pub(super) fn close_holes(
     tpdu.finished_octets = closed.finished.octets;
 }
 
-/// EDs and EAs go one at a time (ISO 8073 6.11), so only the last can come again.
-/// Whether this one did.
-pub(super) fn again(last: &mut Option<u32>, number: u32, format: Format) -> bool {
+/// True if an ED or EA repeats the last one. Only the last can be retransmitted, because one is
+/// sent at a time (ISO 8073 6.11).
+pub(super) fn repeats(last: &mut Option<u32>, number: u32, format: Format) -> bool {
     let behind = last.map(|last| last.wrapping_sub(number) & (format.modulus() - 1));
     let retransmitted = behind.is_some_and(|behind| behind < format.modulus() / 2);
     if !retransmitted {
@@ -239,7 +240,7 @@ pub(super) fn again(last: &mut Option<u32>, number: u32, format: Format) -> bool
     retransmitted
 }
 
-/// How a TPDU of data transfer writes its number; nothing for one that is of another phase.
+/// Format of the number of a TPDU of data transfer; none for TPDUs of other phases.
 pub(super) const fn numbering(pdu: &Pdu<'_>) -> Option<Format> {
     match pdu {
         Pdu::Dt(dt) => Some(dt.format),

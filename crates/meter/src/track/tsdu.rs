@@ -1,15 +1,15 @@
-//! TSDUs put together from the DTs seen so far, without keeping the DTs.
+//! Reassembly of TSDU lengths from the DTs seen so far, without storing the DTs.
 //!
-//! A stretch of consecutive DTs is summed up by whether TSDUs end in it and how many octets lie
-//! before the first and behind the last of those ends. Where two stretches meet, the TSDU between
-//! them is whole, so DTs that arrive out of order cost no memory of their own.
+//! A run of consecutive DTs is summarised by whether TSDUs end in it, and by the octets before the
+//! first and after the last of those ends. Where two runs meet, the TSDU between them is complete,
+//! so DTs that arrive out of order need no memory of their own.
 
-/// A stretch of consecutive DTs, as TSDUs see it.
+/// Summary of the TSDUs in a run of consecutive DTs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Stretch {
-    /// Whether any of its DTs carries EOT.
+    /// True if any of its DTs carries EOT.
     has_end: bool,
-    /// Octets up to the first EOT, or all where there is none.
+    /// Octets up to the first EOT, or all if there is none.
     head_octets: u64,
     /// Octets after the last EOT.
     tail_octets: u64,
@@ -20,8 +20,8 @@ impl Stretch {
         Self { has_end: end_of_tsdu, head_octets: data_octets, tail_octets: 0 }
     }
 
-    /// This stretch with the one that begins where it ends, and the octets of the TSDU that is
-    /// whole now.
+    /// Joins this run with the one that follows it; also returns the octets of the TSDU that is now
+    /// complete.
     pub(super) const fn followed_by(self, next: Self) -> (Self, Option<u64>) {
         let (head_octets, tail_octets) = (self.head_octets, self.tail_octets);
         match (self.has_end, next.has_end) {
@@ -35,20 +35,20 @@ impl Stretch {
     }
 }
 
-/// TSDUs that came to their end.
+/// TSDUs that ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) struct Finished {
-    /// Those of which every DT was seen: a DT finishes the one it lies in and, at the most, the
-    /// one before and the one behind it.
+    /// TSDUs of which every DT was seen: a DT completes the one it belongs to and, at most, the
+    /// one before and the one after it.
     pub(super) tsdus: u64,
-    /// The octets of each.
+    /// Octets of each.
     pub(super) octets: [u64; 3],
-    /// Those of which a DT was never seen.
+    /// TSDUs of which a DT was never seen.
     pub(super) incomplete: u64,
 }
 
 impl Finished {
-    /// One TSDU of so many octets.
+    /// Adds a complete TSDU of this number of octets.
     pub(super) fn whole(&mut self, octets: u64) {
         if let Some(place) = self.octets.get_mut(self.tsdus as usize) {
             *place = octets;
@@ -56,7 +56,7 @@ impl Finished {
         }
     }
 
-    /// These and more of them.
+    /// Sum of both.
     pub(super) fn and(mut self, more: Self) -> Self {
         more.octets.iter().take(more.tsdus as usize).for_each(|octets| self.whole(*octets));
         self.incomplete += more.incomplete;
@@ -64,18 +64,18 @@ impl Finished {
     }
 }
 
-/// The TSDU under way on one direction of a connection: its octets so far, zero between TSDUs.
+/// TSDU under way on one direction of a connection: its octets so far, zero between TSDUs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Open(u64);
 
 impl Open {
     /// Between TSDUs.
     pub(super) const WHOLE: Self = Self(0);
-    /// Of the TSDU under way a part was not seen, so how long it is cannot be told.
+    /// A part of the TSDU under way was not seen, so its length is unknown.
     pub(super) const BROKEN: Self = Self(u64::MAX);
 
-    /// Goes on with the DT that comes next: the octets of its TSDU, where that ends with it. None where a
-    /// part of that was not seen; nothing has happened then.
+    /// Adds the DT that comes next; returns the octets of its TSDU if the DT ends it. Returns the
+    /// outer none, without effect, if a part of the TSDU was not seen.
     #[inline]
     pub(super) fn go_on(&mut self, data_octets: u64, end_of_tsdu: bool) -> Option<Option<u64>> {
         let octets = self.0.checked_add(data_octets).filter(|_| *self != Self::BROKEN)?;
@@ -83,7 +83,7 @@ impl Open {
         Some(end_of_tsdu.then_some(octets))
     }
 
-    /// Goes on with the stretch that comes next.
+    /// Adds the run that comes next.
     pub(super) fn absorb(&mut self, stretch: Stretch) -> Finished {
         let Stretch { has_end, head_octets, tail_octets } = stretch;
         let mut finished = Finished::default();
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stretches_add_up_the_same_in_whatever_order_they_are_joined() {
+    fn runs_give_the_same_sum_in_any_order_of_joining() {
         // TSDUs of 3, 5 + 7 and 11 octets, then 13 octets of one that goes on.
         let parts = [(3, true), (5, false), (7, true), (11, true), (13, false)];
         let stretches = parts.map(|(octets, end)| Stretch::of(octets, end));
@@ -121,7 +121,7 @@ mod tests {
             stretches.into_iter().rev().reduce(|b, a| join(&mut right, a.followed_by(b))).unwrap();
         right.reverse();
         assert_eq!((forwards, &left), (backwards, &right));
-        // 5 + 7, then 11, as they are joined; 2 + 3 once what went before is known.
+        // 5 + 7, then 11, as they are joined; 2 + 3 once the part before is known.
         assert_eq!(left, [12, 11]);
         let mut open = Open(2);
         let finished = Finished { tsdus: 1, octets: [5, 0, 0], incomplete: 0 };
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tsdu_with_a_part_unseen_is_not_counted_among_the_whole() {
+    fn a_tsdu_with_a_missing_part_is_not_counted_as_complete() {
         let mut open = Open::BROKEN;
         let (stretch, whole) = Stretch::of(40, true).followed_by(Stretch::of(60, true));
         assert_eq!(whole, Some(60));

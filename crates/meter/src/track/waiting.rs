@@ -1,43 +1,43 @@
-//! DTs of one direction that wait for their AK, and since when.
+//! Unacknowledged DTs of one direction, with their times.
 //!
-//! The first stands by itself, so that directions with one DT at a time need no more room. DTs
+//! The first is stored inline, so that directions with one DT at a time need no more memory. DTs
 //! beyond a limit are not measured.
 
-use crate::moment::Moment;
+use crate::packed_instant::PackedInstant;
 use std::collections::VecDeque;
 use wire::time::Instant;
 use wire::tp::Format;
 
-/// DTs that wait at a time, but for the first; later ones are not measured.
+/// Limit of unacknowledged DTs, without the first; later ones are not measured.
 const MOST: usize = 1_024;
 
-/// DTs without an AK: the first of them. Those behind it are kept elsewhere.
+/// First unacknowledged DT; those after it are stored elsewhere.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
-    /// Since when; none where none waits.
-    since: Moment,
-    /// Its number, and whether there are any behind it: [`HAS_MORE`].
+    /// Time of the DT; none if every DT is acknowledged.
+    since: PackedInstant,
+    /// Its number, with the flag [`HAS_MORE`] if others follow it.
     number: u32,
 }
 
-/// No number has this bit.
+/// Flag; no number has this bit.
 const HAS_MORE: u32 = 1 << 31;
 
-/// DTs without an AK behind the first.
+/// Unacknowledged DTs after the first.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Behind {
-    /// Whether some wait in another order than that of their numbers.
+    /// True if their times are not in the order of their numbers.
     is_mixed: bool,
     each: VecDeque<(u32, Instant)>,
 }
 
 impl Behind {
-    /// Whether none waits.
+    /// True if there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.each.is_empty()
     }
 
-    /// Takes notice of a DT that was not sent before.
+    /// Adds a DT that is no retransmission.
     #[inline(never)]
     fn push(&mut self, format: Format, (number, at): (u32, Instant)) {
         self.is_mixed = match self.each.back() {
@@ -49,7 +49,8 @@ impl Behind {
         }
     }
 
-    /// Those that are covered wait no longer; how many nanoseconds each waited by `at`.
+    /// Removes the DTs that are covered; calls `waited` with the delay of each, in nanoseconds, at
+    /// `at`.
     #[inline(never)]
     fn take(&mut self, at: Instant, is_covered: impl Fn(u32) -> bool, mut waited: impl FnMut(u64)) {
         while let Some((_, since)) = self.each.pop_front_if(|(number, _)| is_covered(*number)) {
@@ -66,26 +67,26 @@ impl Behind {
     }
 }
 
-/// Whether `number` lies ahead of `from` by less than half the modulus.
+/// True if `number` is ahead of `from` by less than half the modulus.
 const fn is_ahead(format: Format, from: u32, number: u32) -> bool {
     let modulus = format.modulus();
     number.wrapping_sub(from) & (modulus - 1) < modulus / 2
 }
 
 impl Waiting {
-    pub(super) const NONE: Self = Self { since: Moment::NEVER, number: 0 };
+    pub(super) const NONE: Self = Self { since: PackedInstant::NEVER, number: 0 };
 
-    /// Whether none waits but perhaps behind the first.
+    /// True if the first DT is acknowledged; others may follow it.
     pub(super) fn is_empty(&self) -> bool {
-        self.since == Moment::NEVER
+        self.since == PackedInstant::NEVER
     }
 
     const fn has_more(&self) -> bool {
         self.number & HAS_MORE != 0
     }
 
-    /// Takes notice of a DT that was not sent before; `more` is where those behind the first are.
-    // Always: many find none that waits.
+    /// Adds a DT that is no retransmission; `more` returns the DTs after the first.
+    // Always inline: often no other DT is unacknowledged.
     #[inline(always)]
     pub(super) fn sent<'a>(
         &mut self,
@@ -95,15 +96,15 @@ impl Waiting {
     ) {
         if self.is_empty() && !self.has_more() {
             self.number = number;
-            self.since = Moment::of(at);
+            self.since = PackedInstant::of(at);
             return;
         }
         more().push(format, (number, at));
         self.number |= HAS_MORE;
     }
 
-    /// Takes notice that every DT before `next` is acknowledged, and tells how many nanoseconds each waited.
-    // Always: many find the first alone.
+    /// Removes every DT before `next`, and calls `waited` with the delay of each in nanoseconds.
+    // Always inline: often there is only the first.
     #[inline(always)]
     pub(super) fn acknowledged(
         &mut self,
@@ -117,7 +118,7 @@ impl Waiting {
             && is_covered(self.number & !HAS_MORE)
         {
             waited(at.nanos_since(since));
-            self.since = Moment::NEVER;
+            self.since = PackedInstant::NEVER;
         }
         let Some(more) = more.filter(|_| self.has_more()) else { return };
         more.take(at, is_covered, waited);
@@ -158,32 +159,32 @@ mod tests {
     }
 
     #[test]
-    fn dts_that_came_out_of_order_are_found_behind_those_that_still_wait() {
+    fn out_of_order_dts_are_covered_by_number() {
         check(&[(0, 10), (2, 11), (1, 12)], &[(2, 20), (3, 30)], &[10, 8, 19]);
-        // Whatever comes in order after it.
+        // DTs that come in order after it.
         check(&[(0, 10), (2, 11), (1, 12), (3, 13)], &[(2, 20), (4, 30)], &[10, 8, 19, 17]);
     }
 
     #[test]
-    fn the_first_waits_on_when_those_behind_it_are_acknowledged() {
-        // DT 2 came before DT 1. The AK of DT 1 comes twice, and says nothing of DT 2.
+    fn the_first_dt_stays_when_later_ones_are_acknowledged() {
+        // DT 2 came before DT 1. The AK of DT 1 comes twice, and does not cover DT 2.
         check(&[(2, 10), (1, 12)], &[(2, 20), (2, 25), (3, 30)], &[8, 20]);
     }
 
     #[test]
-    fn where_each_dt_is_acknowledged_before_the_next_none_stands_behind_another() {
+    fn dts_acknowledged_one_by_one_need_no_list() {
         let (mut waiting, mut found) = (Waiting::NONE, Vec::new());
         for number in 0..200 {
             let one = (number % 128, at(100 * u64::from(number)));
-            waiting.sent(Format::Normal, one, || unreachable!("DT {number} waits alone"));
-            let told = ((number + 1) % 128, at(100 * u64::from(number) + 30));
-            waiting.acknowledged(Format::Normal, told, None, |span| found.push(span / 1_000_000));
+            waiting.sent(Format::Normal, one, || unreachable!("DT {number} is the only one"));
+            let ak = ((number + 1) % 128, at(100 * u64::from(number) + 30));
+            waiting.acknowledged(Format::Normal, ak, None, |span| found.push(span / 1_000_000));
         }
         assert_eq!(found, [30; 200]);
     }
 
     #[test]
-    fn memory_is_bounded_whatever_is_seen() {
+    fn memory_is_bounded_for_any_input() {
         let (mut waiting, mut more) = (Waiting::NONE, Behind::default());
         for number in 0..100_000 {
             waiting.sent(Format::Extended, (number, at(0)), || &mut more);

@@ -1,26 +1,27 @@
-//! From readings of two clocks to one-way transits, with what cannot be known of them.
+//! One-way transits from the readings of two clocks, with the bounds that the readings allow.
 //!
-//! A TPDU that passes the near tap first is read `offset + transit` later by the far clock; one that
-//! passes the far tap first, `offset - transit`. No transit is negative, so the offset lies between the
-//! greatest reading of one way and the least of the other. The width of that gap is the least round
-//! trip between the taps. Its middle is taken for the offset, which is right if the least transits of
-//! both ways are equal, and wrong by half the gap at the most. From readings alone nobody can tell more:
-//! what is added to all transits of one way and taken from all of the other leaves them as they are.
-//! The sum of both ways has no such error.
+//! A TPDU that passes the near tap first is read `offset + transit` later by the far clock; one
+//! that passes the far tap first, `offset - transit`. No transit is negative, so the offset lies
+//! between the greatest reading of one direction and the least of the other. The width of that gap
+//! is the least round trip between the taps. Its middle is the estimate of the offset: exact if the
+//! least transits of both directions are equal, and wrong by half the gap at most. Readings alone
+//! allow no better estimate: adding a constant to all transits of one direction and subtracting it
+//! from all of the other leaves the readings unchanged. The sum of both directions has no such
+//! error.
 //!
-//! Clocks also drift apart. Where one offset fits all readings no skew is taken; else, of the straight
-//! lines that separate the two ways, the one that leaves most room to both. The bounds of offset and skew
-//! are those of all such lines either way.
+//! Clocks also drift apart. If one offset fits all readings, no skew is assumed. Otherwise, of the
+//! straight lines that separate the two directions, the estimate is the line with the widest
+//! margin. The bounds of offset and skew in both cases are those of all such lines.
 //!
-//! One clock that stamps for both taps has neither offset nor skew to itself: each difference is a transit,
-//! and its sign says which way.
+//! One clock that stamps for both taps has neither offset nor skew: each difference is a transit,
+//! and its sign gives the direction.
 //!
-//! Where no straight line separates the ways, a clock changed its speed meanwhile, and `wander` tells
-//! what holds then. A stamp is rounded, and may be wrong by its step.
+//! If no straight line separates the directions, a clock changed its speed, and `wander` estimates
+//! the offset. A stamp is rounded, and may be wrong by its step.
 //!
-//! Assumed: the skew is constant while it is looked at, unless readings say that it is not, and below
-//! [`MOST_SKEW`]. Bias: where delays change in step with time, a skew is seen that is none; its bounds
-//! still hold. A change of speed that is too small to be seen makes them too narrow.
+//! Assumed: the skew is constant during the measurement, unless readings contradict that, and below
+//! [`MOST_SKEW`]. Bias: if delays change steadily with time, an apparent skew is seen; its bounds
+//! still hold. A change of speed that is too small to be seen makes the bounds too narrow.
 
 mod outline;
 mod readings;
@@ -30,93 +31,95 @@ mod wander;
 use readings::Gathered;
 pub use readings::Readings;
 
-/// No two clocks that work drift apart faster: 500 in a million.
+/// Limit of the skew of working clocks: 500 in a million.
 pub const MOST_SKEW: f64 = 500e-6;
-/// What the clocks differ by at the most: 73 years.
+/// Limit of the difference of the clocks: 73 years.
 const MOST_DIFFERENCE_NS: i64 = 1 << 61;
-/// How often a search halves or thirds its range: far below a nanosecond in an hour.
+/// Steps of a search that halves or thirds its range: the result is exact to far below a nanosecond
+/// in an hour.
 const STEPS: usize = 100;
 
-/// The same copy of a TPDU at both taps.
+/// Readings of the same copy of a TPDU at both taps.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Reading {
-    /// When the near tap saw it, by its clock.
+    /// Time at the near tap, by its clock.
     pub near_ns: u64,
-    /// What the far clock said less what the near one did.
+    /// Far clock minus near clock.
     pub difference_ns: i64,
-    /// From whom it went to whom.
+    /// Sender and receiver.
     pub ends: [u32; 2],
 }
 
-/// An estimate with the least and the greatest that cannot be ruled out.
+/// Estimate with its lower and upper bound.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Bounded {
-    /// The estimate.
+    /// Estimate.
     pub value: f64,
-    /// The least it may be.
+    /// Lower bound.
     pub least: f64,
-    /// The greatest it may be.
+    /// Upper bound.
     pub most: f64,
 }
 
-/// Transits of one way.
+/// Transits of one direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Way {
-    /// How many.
+    /// Number.
     pub count: u64,
-    /// The least.
+    /// Minimum.
     pub least_ns: i64,
-    /// The mean.
+    /// Mean.
     pub mean_ns: i64,
-    /// The median: at least half are no longer.
+    /// Median: at least half are no longer.
     pub median_ns: i64,
-    /// 99 % are no longer.
+    /// 99th percentile: 99 % are no longer.
     pub p99_ns: i64,
-    /// The greatest.
+    /// Maximum.
     pub most_ns: i64,
 }
 
-/// What the difference of two clocks did while it was looked at.
+/// Course of the clock difference during the measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Course {
-    /// Nothing speaks against a skew that stays the same.
+    /// No reading contradicts a constant skew.
     Steady,
-    /// The skew changed, and was below [`MOST_SKEW`]: offsets are told from the readings around each.
+    /// The skew changed, and was below [`MOST_SKEW`]: offsets follow from the readings around each
+    /// time.
     Changing,
-    /// Not even that explains the readings: a clock was set, or copies were matched wrongly. No
-    /// offset and no transit is told.
+    /// Even a changing skew does not explain the readings: a clock was set, or copies were matched
+    /// wrongly. There is no offset and no transit.
     Broken {
-        /// The first reading that those before it rule out, by the near clock.
+        /// First reading that contradicts those before it, by the near clock.
         near_ns: u64,
     },
 }
 
-/// How two clocks stand to each other, and what follows for the transits.
+/// Relation of two clocks, and the transits that follow from it.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Clocks {
-    /// The far clock less the near one in the middle of what was seen, in nanoseconds; nothing where
-    /// TPDUs went one way only.
+    /// Far clock minus near clock in the middle of the measurement, in nanoseconds; none if TPDUs
+    /// went one way only.
     pub offset_ns: Option<Bounded>,
-    /// What became of that meanwhile.
+    /// Course of the offset during the measurement.
     pub course: Course,
-    /// By how much the far clock runs faster, in parts of one; on the average, where that changed.
+    /// Rate by which the far clock is faster, as a fraction; the average if it changed.
     pub skew: Option<Bounded>,
-    /// By how much a transit may be wrong at the most, in nanoseconds: up one way and down the other.
+    /// Largest error of a transit, in nanoseconds: with opposite sign in the two directions.
     pub error_ns: Option<f64>,
-    /// Pairs between hosts of which nothing went the other way, so that it cannot be told which tap
-    /// they passed first.
+    /// Pairs between hosts with traffic in one direction only, so that the tap they passed first is
+    /// unknown.
     pub unplaced: u64,
-    /// Transits from the near tap to the far one, then back. Where TPDUs went one way only, what each
-    /// took longer than the fastest.
+    /// Transits from the near tap to the far one, then back. If TPDUs went one way only, the excess
+    /// of each transit over the least.
     pub ways: [Option<Way>; 2],
 }
 
 impl Clocks {
-    fn untold(course: Course, ways: [Option<Way>; 2]) -> Self {
+    fn without_estimate(course: Course, ways: [Option<Way>; 2]) -> Self {
         Self { offset_ns: None, course, skew: None, error_ns: None, unplaced: 0, ways }
     }
 
-    /// Nothing went the other way.
+    /// Result for one direction without the other.
     fn one_way(readings: &Readings, origin: &Origin) -> Self {
         let beyond_the_fastest = |is_back: bool| {
             let of = &readings.ways()[usize::from(is_back)];
@@ -125,10 +128,10 @@ impl Clocks {
             let beyond = |reading: &Reading| origin.point(reading).nanos - fastest;
             Some(Way::of(readings.shape(is_back, beyond)?, of.means(origin).1 - fastest))
         };
-        Self::untold(Course::Steady, [false, true].map(beyond_the_fastest))
+        Self::without_estimate(Course::Steady, [false, true].map(beyond_the_fastest))
     }
 
-    /// The skew is the same for half of the time from the middle on, and before.
+    /// Result for a constant skew; `half` is the time from the middle to either end.
     fn steady(
         readings: &Readings,
         origin: &Origin,
@@ -154,11 +157,11 @@ impl Clocks {
             skew: Some(skew.over(1e9)),
             error_ns: Some(error_ns),
             ways: [false, true].map(of),
-            ..Self::untold(Course::Steady, [None; 2])
+            ..Self::without_estimate(Course::Steady, [None; 2])
         }
     }
 
-    /// The skew changes.
+    /// Result for a changing skew.
     fn changing(readings: &Readings, origin: &Origin, step_ns: u64) -> Self {
         let kept = readings.kept();
         let point = |reading: &Reading| (origin.point(reading), readings.is_back(reading));
@@ -166,7 +169,7 @@ impl Clocks {
             Ok(bounds) => bounds,
             Err(seconds) => {
                 let near_ns = origin.near_ns.saturating_add_signed((seconds * 1e9) as i64);
-                return Self::untold(Course::Broken { near_ns }, [None; 2]);
+                return Self::without_estimate(Course::Broken { near_ns }, [None; 2]);
             }
         };
         let of = |is_back: bool| {
@@ -192,11 +195,11 @@ impl Clocks {
             skew: wander::average_skew(kept, point, &bounds).map(|skew| skew.over(1e9)),
             error_ns: bounds.iter().map(error).max_by(f64::total_cmp),
             ways: [false, true].map(of),
-            ..Self::untold(Course::Changing, [None; 2])
+            ..Self::without_estimate(Course::Changing, [None; 2])
         }
     }
 
-    /// Of one clock, each difference is a transit.
+    /// Result for one clock: each difference is a transit.
     fn of_one(readings: &Readings, origin: &Origin) -> Self {
         let none = Some(Bounded { value: 0.0, least: 0.0, most: 0.0 });
         let of = |is_back: bool| {
@@ -204,7 +207,7 @@ impl Clocks {
             let transit = |reading: &Reading| reading.difference_ns.unsigned_abs() as f64;
             Some(Way::of(readings.shape(is_back, transit)?, nanos.abs()))
         };
-        let clocks = Self::untold(Course::Steady, [false, true].map(of));
+        let clocks = Self::without_estimate(Course::Steady, [false, true].map(of));
         Self { offset_ns: none, skew: none, error_ns: Some(0.0), ..clocks }
     }
 }
@@ -216,7 +219,7 @@ impl Bounded {
         Self { value, least, most }
     }
 
-    /// Of a difference from that of an origin, the whole.
+    /// Absolute value of a difference relative to an origin.
     fn from(self, origin: &Origin) -> Self {
         let base = origin.difference_ns as f64;
         let Self { value, least, most } = self;
@@ -224,13 +227,13 @@ impl Bounded {
         Self { value, least, most }
     }
 
-    /// By how much it may be wrong.
+    /// Largest error.
     fn error(self) -> f64 {
         self.most - self.value
     }
 }
 
-/// From where readings are counted, so that their digits are few.
+/// Origin of readings, which keeps their digits few.
 #[derive(Clone, Copy, Debug)]
 struct Origin {
     near_ns: u64,
@@ -251,29 +254,29 @@ impl Origin {
     }
 }
 
-/// A reading, as seconds and nanoseconds from the origin.
+/// Reading in seconds and nanoseconds from the origin.
 #[derive(Clone, Copy, Debug)]
 struct Point {
     seconds: f64,
     nanos: f64,
 }
 
-/// Transits of one way, before they are put in order.
+/// Unsorted transits of one direction.
 struct Shape {
     count: u64,
     least: f64,
     most: f64,
-    /// Those that are kept one by one.
+    /// Transits that are kept one by one.
     nanos: Vec<f64>,
 }
 
-/// The lines that lie below all readings there and above all readings back.
+/// Lines below all forward readings and above all backward readings.
 struct Corridor {
-    /// The corners below readings there.
+    /// Lower corners of the forward readings.
     there: Vec<Point>,
-    /// The corners above readings back.
+    /// Upper corners of the backward readings.
     back: Vec<Point>,
-    /// By how much stamps may be rounded.
+    /// Largest rounding of stamps.
     step_ns: f64,
 }
 
@@ -288,8 +291,8 @@ impl Corridor {
         }
     }
 
-    /// Where a line of this slope, in nanoseconds a second, may stand at a time: from the greatest
-    /// reading back to the least there.
+    /// Range of a line of this slope, in nanoseconds per second, at a time: from the greatest
+    /// backward reading to the least forward one.
     fn room(&self, slope: f64, seconds: f64) -> (f64, f64) {
         let standing = |point: &Point| point.nanos - slope * (point.seconds - seconds);
         let least = self.back.iter().map(standing).fold(f64::NEG_INFINITY, f64::max);
@@ -302,15 +305,15 @@ impl Corridor {
         most - least
     }
 
-    /// The slope of the line that is taken, and the bounds of all that could be; nothing where one of
-    /// the ways is missing.
+    /// Slope of the estimated line, and the bounds of all possible slopes; none if one direction is
+    /// missing.
     fn slope(&self) -> Option<Bounded> {
         if self.there.is_empty() || self.back.is_empty() {
             return None;
         }
         let limit = MOST_SKEW * 1e9;
-        // The width is concave: the least of straight lines less the greatest of some. In a short
-        // capture it would be widest with a skew that nothing speaks for.
+        // The width is concave: the minimum of straight lines minus the maximum of others. In a
+        // short capture its maximum is often at a skew without evidence.
         let best = if self.width(0.0) >= 0.0 {
             0.0
         } else {
@@ -331,7 +334,7 @@ impl Corridor {
         Some(Bounded { value: best, least: edge(-limit), most: edge(limit) })
     }
 
-    /// Where the line of this slope that is taken stands at a time, and the bounds of all that could be.
+    /// Value of the estimated line of this slope at a time, and the bounds of all possible values.
     fn offset(&self, slope: Bounded, seconds: f64) -> Bounded {
         let (low, high) = self.room(slope.value, 0.0);
         let value = low.midpoint(high) + slope.value * seconds;
@@ -342,7 +345,7 @@ impl Corridor {
     }
 }
 
-/// Where a concave function is highest; in the middle where it is so over a range.
+/// Position of the maximum of a concave function; the middle if it is flat there.
 fn highest(mut low: f64, mut high: f64, of: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..STEPS {
         let third = (high - low) / 3.0;
@@ -361,7 +364,7 @@ fn highest(mut low: f64, mut high: f64, of: impl Fn(f64) -> f64) -> f64 {
 impl Way {
     fn of(shape: Shape, mean: f64) -> Self {
         let Shape { count, least, most, mut nanos } = shape;
-        // The rank of a quantile, from 1: at least so large a share is no greater.
+        // Rank of a quantile, from 1: at least this share is no greater.
         let mut quantile = |thousandths: usize| {
             let rank = (nanos.len() * thousandths).div_ceil(1_000).max(1);
             let (_, nanos, _) = nanos.select_nth_unstable_by(rank - 1, f64::total_cmp);

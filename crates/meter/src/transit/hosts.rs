@@ -1,14 +1,14 @@
-//! Numbers for hosts, in the order in which they were met.
+//! Numbers of hosts, in the order of their first TPDU.
 
 use crate::host::Address;
 use core::hash::BuildHasher;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
-/// The hosts that were met.
+/// Numbered hosts.
 #[derive(Clone, Debug)]
 pub(super) struct Hosts {
-    /// Looked up only, never iterated, so its order cannot show.
+    /// For lookups only, never iterated, so its order cannot show.
     index: HashTable<u32>,
     state: FixedState,
     addresses: Vec<Address>,
@@ -16,18 +16,19 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    /// Nobody yet, and so many at the most.
+    /// Empty table for up to `limit` hosts.
     pub(super) fn new(limit: usize) -> Self {
         let state = FixedState::with_seed(0);
         Self { index: HashTable::new(), state, addresses: Vec::new(), limit }
     }
 
-    /// How many have a number.
+    /// Number of hosts with a number.
     pub(super) const fn count(&self) -> usize {
         self.addresses.len()
     }
 
-    /// The number of a host. Those beyond the limit are one, which their TPDUs' headers still tell apart.
+    /// Number of a host. Hosts beyond the limit share one; the headers of their TPDUs still
+    /// distinguish them.
     #[inline]
     pub(super) fn number(&mut self, address: &Address) -> u32 {
         let hash = self.state.hash_one(address);

@@ -1,32 +1,33 @@
 //! One-way transit of TPDUs between two taps of the same traffic.
 //!
-//! A TPDU is known again at the other tap by its addresses, its header and the length of its data; one
-//! in a TCP stream by the stream's sockets, the number of its last octet and its length, and it passes
-//! with the segment that has its last octet. Where that segment was cut elsewhere at the other tap, by
-//! a middlebox or because adapters join and part segments, its stamp is of other octets, and nothing is
-//! matched.
+//! A TPDU is recognised at the other tap by its addresses, its header and the length of its data. A
+//! TPDU in a TCP stream is recognised by the stream's sockets, the number of its last octet and its
+//! length, and it passes with the segment that contains its last octet. If the other tap saw that
+//! segment with other boundaries, because of a middlebox or segmentation offload, its stamp belongs
+//! to other octets, and nothing is matched.
 //!
-//! Copies of it (retransmissions, window timers) are told apart by their order: the first at one tap
-//! is the first at the other. Where the taps saw it a different number of times one copy was lost
-//! between them or was not captured, nobody can say which, and none of them is matched. So a
+//! Copies of a TPDU (retransmissions, window timers) are distinguished by their order: the first at
+//! one tap is the first at the other. If the taps saw a different number of copies, one was lost
+//! between them or not captured. It is unknown which, and none of them is matched. So a
 //! retransmission is never taken for the original.
 //!
-//! With two clocks nobody knows in advance how far they are apart, and one may be set meanwhile. So what
-//! has come to both taps tells how far these have come (`pace`), by the age of each: a TPDU of which
-//! nothing was heard for a second of that is settled, and another of its name is not its copy.
-//! A number that comes back sooner is one; if it does so for four seconds what there is of it is settled
-//! between two of its comings.
+//! The difference of two clocks is unknown in advance, and a clock may be set meanwhile. So TPDUs
+//! that reached both taps show the progress of each tap (`pace`), as its age. A TPDU without a copy
+//! for one second of age is settled, and a later TPDU of the same name is not its copy. A number
+//! reused sooner counts as a copy; if that goes on for four seconds, the copies so far are settled
+//! between two of its appearances.
 //!
-//! What is found is the difference of two clocks' readings; [`clock`] makes transit of it. Where one
-//! clock stamps for both taps that difference is the transit. Frames then come in the order of their
-//! stamps, which tells more: a copy that has reached the other tap waits no longer, so that a number
-//! that comes back is not taken for a copy, and nothing waits for longer than a transit may take.
+//! The result is the difference of two clocks' readings, from which [`clock`] computes transits. If
+//! one clock stamps for both taps, the difference is the transit. Frames then come in the order of
+//! their stamps, which allows more: a copy that has reached the other tap no longer waits, so a
+//! reused number is not taken for a copy, and nothing waits for longer than the longest transit.
 //!
-//! Bias: copies of which one was lost and another doubled between the taps, or of which each tap missed
-//! another, are matched wrongly, and so may be numbers that come back in less than twice a transit.
-//! Left out: TPDUs in CLNP segments, which a path may cut anew, and TPDUs beyond the limits, which are
-//! counted; TPDUs whose last octet did not pass a tap, and of a packet with several all but the whole;
-//! where one clock stamps, copies in TCP that come when a tap has seen the first one arrive.
+//! Bias: if one copy was lost and another duplicated between the taps, or each tap missed a
+//! different copy, copies are matched wrongly. So may be numbers reused within twice a transit.
+//! Left out: TPDUs in CLNP segments, which a path may segment anew, and TPDUs beyond the limits,
+//! which are counted; TPDUs whose last octet did not pass a tap, and the individual TPDUs of a
+//! packet with several; with one clock, TCP copies that come after a tap has seen the first one
+//! arrive.
 
 pub mod clock;
 mod hosts;
@@ -46,15 +47,15 @@ use wire::dissect::{Link, NoNsdu, levels};
 use wire::time::Instant;
 use wire::tp;
 
-/// TCP connections that are followed at a tap.
+/// Limit of TCP connections followed at a tap.
 const STREAMS: usize = 1 << 16;
 
-/// Which of the two taps.
+/// One of the two taps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Tap {
-    /// The one whose clock is the reference.
+    /// Tap whose clock is the reference.
     Near,
-    /// The other.
+    /// The other tap.
     Far,
 }
 
@@ -67,62 +68,64 @@ impl Tap {
     }
 }
 
-/// The limits on memory.
+/// Limits on memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// TPDUs whose copies wait for each other, and a quarter of how many copies may. The oldest at the tap
-    /// that has more of them is settled when there are as many.
+    /// TPDUs whose copies wait for each other, and a quarter of the limit on copies. If it is
+    /// reached, the oldest TPDU at the tap with more of them is settled.
     pub waiting: usize,
-    /// Pairs whose times are kept one by one. Of more the medians and other quantiles of transits are told
-    /// by a share, as are offsets of a clock that changes its speed; all else by all.
+    /// Pairs whose times are kept one by one. Beyond it, quantiles of transits, and offsets of a
+    /// clock that changes its speed, are computed from a sample; all other results from all pairs.
     pub pairs: usize,
 }
 
 impl Limits {
-    /// An eighth of a million TPDUs that wait, a million pairs: some 15 MB and 25 MB.
+    /// 2^17 waiting TPDUs and 2^20 pairs: some 15 MB and 25 MB.
     pub const USUAL: Self = Self { waiting: 1 << 17, pairs: 1 << 20 };
 }
 
-/// Who stamps what the taps see.
+/// Clocks that stamp the frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Stamps {
-    /// Each tap's own clock. Frames of a tap come in its order.
+    /// A clock at each tap. The frames of a tap come in its order.
     TwoClocks,
     /// One clock. The frames of both taps come in its order.
     OneClock {
-        /// What takes longer from tap to tap is not matched.
+        /// Longest transit; copies further apart are not matched.
         longest: Duration,
     },
 }
 
-/// Matches what two taps see of the same traffic.
+/// Matches the frames of two taps of the same traffic.
 #[derive(Clone, Debug)]
 pub struct Transit {
     limits: Limits,
-    /// Stamps of both taps are multiples of this or less.
+    /// Step of the stamps of both taps, or a multiple of it.
     step_ns: u64,
-    /// What each tap sees of TCP streams.
+    /// TCP streams at each tap.
     streams: [Located; 2],
     known: Known,
     pairing: Pairing,
 }
 
-/// How much is held.
+/// Memory in use.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Held {
     /// TPDUs whose copies wait for each other: at most [`Limits::waiting`].
     pub tpdus: usize,
-    /// Places for copies of them that are not the first at their tap, taken or not: at most four times as many.
+    /// Places for copies that are not the first at their tap, occupied or not: at most four times
+    /// as many.
     pub copies: usize,
-    /// Hosts that have a number: at most [`Limits::waiting`].
+    /// Numbered hosts: at most [`Limits::waiting`].
     pub hosts: usize,
-    /// Pairs whose times are kept one by one: fewer than [`Limits::pairs`], and a quarter for an interval.
+    /// Pairs whose times are kept one by one: fewer than [`Limits::pairs`], and a quarter for an
+    /// interval.
     pub pairs: usize,
-    /// Octets of TCP streams that wait for what lies before them, and of what is kept of their segments.
+    /// Octets of TCP streams that wait for earlier octets, and of their segments.
     pub stream_octets: usize,
 }
 
-/// What names are made of.
+/// State from which names of TPDUs are made.
 #[derive(Clone, Debug)]
 struct Known {
     hosts: Hosts,
@@ -130,7 +133,7 @@ struct Known {
 }
 
 impl Transit {
-    /// Nothing seen yet.
+    /// Creates a matcher without frames.
     #[must_use]
     pub fn new(stamps: Stamps, limits: Limits) -> Self {
         Self {
@@ -142,30 +145,32 @@ impl Transit {
         }
     }
 
-    /// Takes notice that stamps of a tap are rounded to such steps; else it is to nanoseconds.
+    /// Sets the rounding of a tap's stamps; the default is a nanosecond.
     pub fn stamps_are_rounded(&mut self, step_ns: u64) {
         self.step_ns = self.step_ns.max(step_ns);
     }
 
-    /// Takes notice that the far clock is so much ahead, for [`Self::turn`], so that what passed one tap before
-    /// the other was opened waits for nothing.
+    /// Sets the lead of the far clock, for [`Self::turn`], so that a TPDU that passed one tap
+    /// before the other was opened does not wait.
     pub fn clocks_are_apart(&mut self, nanos: i64) {
         self.pairing.pace.set_apart(nanos);
     }
 
-    /// Takes notice that no frame comes from a tap any more.
+    /// Marks a tap as ended: it delivers no more frames.
     pub fn end(&mut self, tap: Tap) {
         self.pairing.pace.end(tap);
     }
 
-    /// Of two clocks, the tap whose next frame is best looked at, if both have one: then the fewest TPDUs wait.
+    /// With two clocks, the tap whose next frame is to be read if both have one, so that the fewest
+    /// TPDUs wait.
     #[must_use]
     pub fn turn(&self) -> Tap {
         self.pairing.pace.turn()
     }
 
-    /// Takes notice of a frame at a tap. Of two clocks each tap's frames come in the order of its own;
-    /// which tap comes first does not matter as long as no more TPDUs lie between than may wait.
+    /// Processes a frame at a tap. With two clocks, each tap's frames come in the order of its own
+    /// clock; the order between taps does not matter as long as no more TPDUs lie between than may
+    /// wait.
     pub fn observe(
         &mut self,
         tap: Tap,
@@ -179,7 +184,7 @@ impl Transit {
         let nsdu = match levels(link, octets, original_octets).nsdu {
             Ok(nsdu) if nsdu.segment.is_none() => nsdu,
             Err(NoNsdu::Stream(piece)) => {
-                let seen = &mut |sight| known.in_stream(tap, &sight, pairing);
+                let seen = &mut |observation| known.in_stream(tap, &observation, pairing);
                 return streams[tap as usize].observe(at, &piece, seen);
             }
             Ok(_) | Err(_) => return,
@@ -192,7 +197,7 @@ impl Transit {
         ];
         let whole = nsdu.octets.len() + nsdu.missing_octets;
         for raw in tp::tpdus(nsdu.octets).map_while(Result::ok) {
-            // The last TPDU of an NSDU goes to its end, captured or not.
+            // The last TPDU of an NSDU reaches to its end, captured or not.
             let goes_to_the_end = raw.offset + raw.octets.len() == nsdu.octets.len();
             let octets = if goes_to_the_end { whole - raw.offset } else { raw.octets.len() };
             let data_octets = octets.saturating_sub(raw.header_octets);
@@ -201,19 +206,19 @@ impl Transit {
         }
     }
 
-    /// Settles all that wait, and tells how long TPDUs took from tap to tap each way.
+    /// Settles all waiting TPDUs, and returns the transits of both directions.
     #[must_use]
     pub fn finish(self) -> Found {
         let Self { streams, mut known, mut pairing, step_ns, .. } = self;
         pairing.pace.release();
         for (tap, mut streams) in [Tap::Near, Tap::Far].into_iter().zip(streams) {
-            streams.finish(&mut |sight| known.in_stream(tap, &sight, &mut pairing));
+            streams.finish(&mut |observation| known.in_stream(tap, &observation, &mut pairing));
         }
         let (matching, readings) = pairing.finish();
         Found { matching, clocks: readings.tell(step_ns) }
     }
 
-    /// How much is held now, for whoever watches over memory.
+    /// Memory in use, for checks of the limits.
     #[must_use]
     pub fn held(&self) -> Held {
         let Pairing { window, readings, taken, .. } = &self.pairing;
@@ -228,13 +233,13 @@ impl Transit {
         }
     }
 
-    /// Takes notice that it is at least so late by the one clock that stamps.
+    /// Advances the time of the one clock that stamps to at least `now`.
     pub fn advance(&mut self, now: Instant) {
         self.pairing.settle_due(now);
     }
 
-    /// What was settled since this was asked last, of one clock; the first time nothing. What was not
-    /// seen again at the other tap is settled once it is too old.
+    /// TPDUs settled since the last call, with one clock; the first call returns an empty result. A
+    /// TPDU that did not reach the other tap is settled once it is too old.
     pub fn take_interval(&mut self) -> Found {
         let none = Readings::of_one(self.limits.pairs / 4);
         let now = self.pairing.matching;
@@ -247,27 +252,27 @@ impl Transit {
 }
 
 impl Known {
-    /// Takes notice of what a tap sees of a stream: a packet, or the last octets of one that it saw before.
-    fn in_stream(&mut self, tap: Tap, sight: &LocatedSight, pairing: &mut Pairing) {
-        let LocatedSight { carrier, ends, last, octets, is_again } = *sight;
+    /// Processes an observation of a stream: a packet, or a repetition of the last octets of one.
+    fn in_stream(&mut self, tap: Tap, observation: &LocatedSight, pairing: &mut Pairing) {
+        let LocatedSight { carrier, ends, last, octets, is_again } = *observation;
         let ports = ends.map(|end| end.port);
         let ends = ends.map(|end| self.hosts.number(&Address::Internet(end.address)));
         let seen = Seen { at: carrier.at, segment: [carrier.first, carrier.octets] };
         let name = self.namer.name(&(ends, ports, [last, octets]));
         if is_again {
-            pairing.again(tap, seen, (name, ends));
+            pairing.repeated(tap, seen, (name, ends));
         } else {
             pairing.tpdu(tap, seen, (name, ends));
         }
     }
 }
 
-/// What came of two taps.
+/// Result of matching two taps.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Found {
-    /// How many TPDUs were matched.
+    /// Number of TPDUs that were matched.
     pub matching: Matching,
-    /// How the clocks stand to each other, and the transits; nothing where no TPDU was matched.
+    /// Relation of the clocks, and the transits; none if no TPDU was matched.
     pub clocks: Option<Clocks>,
 }
 

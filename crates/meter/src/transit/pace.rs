@@ -1,48 +1,48 @@
-//! How far each tap has come, and which is to go on.
+//! Progress of each tap, and the tap to read next.
 //!
-//! A tap's age is the time by its clock, but that no step of it counts for less than nothing nor for more
-//! than a second: it grows evenly however its clock is set. What was seen at both taps tells how far
-//! they have come together, at the ages at which it passed each: whatever passed one of them before
-//! that, and is not late, has passed the other.
+//! A tap's age is the time by its clock, except that each step of the clock counts for at least
+//! zero and at most a second: it grows evenly even if the clock is set. TPDUs seen at both taps
+//! show the common progress, by the ages at which they passed each tap: any TPDU that passed one
+//! tap before that, and is not late, has passed the other.
 //!
-//! Whatever passed one tap long before the other was opened waits for nothing, if the clocks are known to agree
-//! so far; and nothing new waits for a tap that is over.
+//! A TPDU that passed one tap long before the other was opened does not wait, if the clocks are
+//! known to agree well enough; and no new TPDU waits for a tap that has ended.
 //!
-//! Taps are read in the order of their clocks. Where the clocks turn out to be apart (so much of one tap
-//! matches nothing that the other has shown), the other is read, and from the next match on they are
-//! read as far apart as that was.
+//! Taps are read in the order of their clocks. If the clocks turn out to differ (many TPDUs of one
+//! tap match none of the other), the other tap is read. From the next match on, the taps are read
+//! with that difference.
 
 use super::Tap;
 use wire::time::Instant;
 
-/// No step of a clock, and no pair, counts for more.
+/// Largest step of a clock, or of a pair, that counts.
 const STEP_NS: u64 = 1_000_000_000;
 
-/// How far both taps have come.
+/// Progress of both taps.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     first: [Option<Instant>; 2],
     last: [Option<Instant>; 2],
     is_over: [bool; 2],
-    /// Of a tap that is over, the age of the other when that had come as far by its clock.
+    /// For a tap that has ended, the age of the other tap when its clock reached the same time.
     passed_ns: [Option<u64>; 2],
-    /// Whether what passes a tap may have passed the other since that was opened.
+    /// True if a TPDU at a tap may have passed the other tap since that was opened.
     is_within: [bool; 2],
     ages_ns: [u64; 2],
     together_ns: [u64; 2],
     /// TPDUs of each tap since the last pair.
     alone: [usize; 2],
-    /// After so many the other tap is read.
+    /// Number of TPDUs without a pair after which the other tap is read.
     patience: usize,
     has_paired: bool,
-    /// By how much stamps of the far tap are greater, as they are read.
+    /// Lead of the far tap's stamps, as they are read.
     apart_ns: i64,
-    /// Whether that is known.
+    /// True if the lead is known.
     is_known: bool,
 }
 
 impl Pace {
-    /// At the beginning; after so many TPDUs without a pair the other tap is read.
+    /// Initial state; after `patience` TPDUs without a pair the other tap is read.
     pub(super) fn new(patience: usize) -> Self {
         Self {
             first: [None; 2],
@@ -60,23 +60,23 @@ impl Pace {
         }
     }
 
-    /// Takes the stamps of the far tap for so much greater from the beginning.
+    /// Sets the initial lead of the far tap's stamps.
     pub(super) fn set_apart(&mut self, nanos: i64) {
         (self.apart_ns, self.is_known) = (nanos, true);
     }
 
-    /// Takes notice that no frame comes from a tap any more.
+    /// Marks a tap as ended.
     pub(super) fn end(&mut self, tap: Tap) {
         self.is_over[tap as usize] = true;
         self.note_passed(tap);
     }
 
-    /// Takes notice that what the taps held back comes now, in any order.
+    /// Allows TPDUs that the taps held back to come in any order.
     pub(super) fn release(&mut self) {
         (self.is_over, self.passed_ns) = ([false; 2], [None; 2]);
     }
 
-    /// By how much stamps of the other tap are greater than those of this one.
+    /// Lead of the other tap's stamps over those of this tap.
     fn apart_from(&self, tap: Tap) -> i128 {
         let apart = i128::from(self.apart_ns);
         match tap {
@@ -85,7 +85,7 @@ impl Pace {
         }
     }
 
-    /// Notes whether the other tap has come as far as the last frame of one that is over.
+    /// Records whether the other tap has reached the last frame of a tap that has ended.
     #[inline]
     fn note_passed(&mut self, over: Tap) {
         let (this, other) = (over as usize, over.other() as usize);
@@ -103,8 +103,8 @@ impl Pace {
         self.passed_ns[this] = is_passed.then_some(self.ages_ns[other]);
     }
 
-    /// Whether what was not seen at the other tap and passes this one now is not going to be: that one is over,
-    /// or was opened later by more than that.
+    /// True if a TPDU that passes this tap now will never be seen at the other tap: that has ended,
+    /// or was opened later by more than `longest_ns`.
     #[inline]
     pub(super) fn is_out_of_reach(&mut self, tap: Tap, at: Instant, longest_ns: u64) -> bool {
         let other = tap.other() as usize;
@@ -119,7 +119,7 @@ impl Pace {
         !self.is_within[tap as usize]
     }
 
-    /// Takes notice of a frame.
+    /// Processes the time of a frame.
     #[inline]
     pub(super) fn pass(&mut self, tap: Tap, at: Instant) {
         let last = self.last[tap as usize].replace(at).unwrap_or_else(|| {
@@ -130,14 +130,15 @@ impl Pace {
         self.note_passed(tap.other());
     }
 
-    /// The age of a tap.
+    /// Age of a tap.
     pub(super) const fn age(&self, tap: Tap) -> Instant {
         Instant::from_nanos(self.ages_ns[tap as usize])
     }
 
-    /// The age up to which a tap has come together with the other. If it is known how their clocks stand, nothing comes
-    /// any more at one that is over, and its own age goes on: no further than the other has come since the last pair,
-    /// as a clock may be set, nor than it has come since it was as far by its clock, as ages grow less than time.
+    /// Age up to which a tap has progressed together with the other. At a tap that has ended
+    /// nothing more arrives, so if the clock difference is known, its own age counts. It counts no
+    /// further than the progress of the other tap since the last pair, because a clock may be set;
+    /// nor than its progress since the same time by its clock, because ages grow less than time.
     pub(super) fn together(&self, tap: Tap) -> Instant {
         let (this, other) = (tap as usize, tap.other() as usize);
         let together_ns = if self.is_known && self.is_over[other] {
@@ -152,14 +153,14 @@ impl Pace {
         Instant::from_nanos(together_ns)
     }
 
-    /// Takes notice of a TPDU that has no pair yet.
+    /// Counts a TPDU without a pair so far.
     #[inline]
     pub(super) fn note_alone(&mut self, tap: Tap) {
         self.alone[tap as usize] += 1;
     }
 
-    /// Takes notice of a copy of a TPDU that has come to both taps, which it passed at these ages; and by how much
-    /// the stamps differ, where there is no other copy.
+    /// Processes the ages at which a copy of a TPDU passed both taps, and the difference of its
+    /// stamps, if there is no other copy.
     pub(super) fn note_pair(&mut self, ages: [Instant; 2], difference_ns: Option<i64>) {
         let is_long = self.alone.iter().any(|alone| *alone >= self.patience);
         if let Some(nanos) = difference_ns.filter(|_| is_long) {
@@ -169,14 +170,14 @@ impl Pace {
             self.alone = [0; 2];
         }
         self.has_paired = true;
-        // A copy may have been taken for another; so no pair alone moves much.
+        // A copy may be matched wrongly, so no single pair has much effect.
         for (together, age) in self.together_ns.iter_mut().zip(ages) {
             let (least, most) = (together.saturating_sub(STEP_NS), *together + STEP_NS);
             *together = age.as_nanos().clamp(least, most);
         }
     }
 
-    /// The tap whose next frame is wanted.
+    /// Tap whose next frame is to be read.
     pub(super) fn turn(&self) -> Tap {
         let [Some(near), Some(far)] = self.last else {
             return if self.last[0].is_none() { Tap::Near } else { Tap::Far };
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_older_tap_is_read_and_the_other_once_nothing_matches() {
+    fn the_older_tap_is_read_until_nothing_matches() {
         let mut pace = Pace::new(3);
         assert_eq!(pace.turn(), Near);
         pace.pass(Near, at(10));
@@ -223,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn where_neither_matches_the_order_of_clocks_holds_again() {
+    fn without_matches_taps_are_read_in_the_order_of_clocks() {
         let mut pace = Pace::new(2);
         pace.note_pair([at(0), at(0)], Some(0));
         pace.pass(Near, at(10));
@@ -235,11 +236,11 @@ mod tests {
     }
 
     #[test]
-    fn what_passed_before_the_other_tap_was_opened_or_once_it_is_over_is_out_of_reach() {
+    fn tpdus_outside_the_life_of_the_other_tap_are_out_of_reach() {
         let mut pace = Pace::new(2);
         pace.pass(Near, at(100));
         pace.pass(Far, at(7_300));
-        assert!(!pace.is_out_of_reach(Near, at(100), STEP_NS), "nobody knows how the clocks stand");
+        assert!(!pace.is_out_of_reach(Near, at(100), STEP_NS), "the clock difference is unknown");
         // Two hours ahead, so that the far tap was opened with the near one.
         pace.set_apart(7_200_000_000_000);
         let early = [98, 99].map(|seconds| pace.is_out_of_reach(Near, at(seconds), STEP_NS));
@@ -252,7 +253,7 @@ mod tests {
         pace.pass(Near, at(501));
         assert_eq!([Near, Far].map(|tap| pace.together(tap)), [at(1), at(1)]);
         pace.end(Far);
-        assert_eq!(pace.together(Near), at(2), "all of it has passed what is over");
+        assert_eq!(pace.together(Near), at(2), "all of it has passed the ended tap");
         assert!(pace.is_out_of_reach(Near, at(500), STEP_NS));
         assert!(!pace.is_out_of_reach(Far, at(7_500), STEP_NS));
         pace.release();
@@ -261,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tap_saw_before_it_was_over_has_passed_the_other_once_that_has_come_as_far() {
+    fn tpdus_of_an_ended_tap_pass_once_the_other_has_caught_up() {
         let mut pace = Pace::new(2);
         pace.set_apart(0);
         pace.pass(Near, at(10));
@@ -269,12 +270,13 @@ mod tests {
         pace.note_pair([at(0), at(0)], Some(0));
         pace.pass(Near, at(19));
         pace.end(Near);
-        // A second older, since no step counts for more; the other one is two seconds older before it has come so far.
+        // A second older, because no step counts for more; the other tap is two seconds older
+        // before it has caught up.
         for seconds in [11, 18] {
             pace.pass(Far, at(seconds));
             assert_eq!(pace.together(Near), at(0));
         }
-        // 1 s, and what comes after second 19.
+        // 1 s, and the TPDUs after second 19.
         for (seconds, together) in [(19, 1), (20, 2), (400, 3)] {
             pace.pass(Far, at(seconds));
             assert_eq!(pace.together(Near), at(together));
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_ahead_once_the_other_tap_is_over_hurries_nothing() {
+    fn setting_a_clock_ahead_after_a_tap_ended_settles_nothing() {
         let mut pace = Pace::new(2);
         pace.set_apart(0);
         pace.pass(Near, at(10));
@@ -292,7 +294,8 @@ mod tests {
         pace.note_pair([at(0), at(0)], Some(0));
         (11..20).for_each(|seconds| pace.pass(Near, at(seconds)));
         pace.end(Near);
-        // Set ahead by 100 s: what passed the near tap 3 s after the pair has not come for sure.
+        // Set ahead by 100 s: a TPDU that passed the near tap 3 s after the pair has not arrived
+        // for certain.
         for (seconds, together) in [(111, 1), (112, 2), (113, 3)] {
             pace.pass(Far, at(seconds));
             assert_eq!(pace.together(Near), at(together));
@@ -300,8 +303,9 @@ mod tests {
     }
 
     #[test]
-    fn clocks_may_be_as_far_apart_as_any_number_says() {
-        // As far behind as can be said, the far tap shows what passed it long after the near one was opened.
+    fn clocks_may_differ_by_any_number() {
+        // At the greatest lag, the far tap shows TPDUs that passed it long after the near tap was
+        // opened.
         for (apart, is_early) in [(i64::MIN, false), (i64::MAX, true)] {
             let mut pace = Pace::new(2);
             pace.set_apart(apart);
@@ -312,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn an_age_never_shrinks_and_no_step_counts_for_more_than_a_second() {
+    fn an_age_grows_by_at_most_a_second_per_step() {
         let mut pace = Pace::new(2);
         for seconds in [100, 5_000, 3, 4] {
             pace.pass(Near, at(seconds));

@@ -1,4 +1,4 @@
-//! Which copies at the two taps are the same.
+//! Pairing of copies at the two taps.
 
 use super::clock::{Reading, Readings};
 use super::pace::Pace;
@@ -8,36 +8,35 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use wire::time::{Instant, nanos};
 
-/// After so many TPDUs that passed one tap first it is known which tap those of their ends pass first.
+/// Number of TPDUs in one direction after which the tap that their ends pass first is known.
 const SURE: i8 = 8;
-/// Of two clocks, what takes longer from tap to tap may be settled before it has come. The shorter this is, the
-/// sooner a number that comes back is known for another TPDU.
+/// Longest transit with two clocks; a longer one may be settled before its copy arrives. The
+/// shorter this is, the sooner a reused number is recognised as another TPDU.
 const LONGEST: Duration = Duration::from_secs(1);
-/// Of two clocks, a number that comes back all the time has new copies once it did so for so long.
+/// With two clocks, time of continuous reuse after which a number has new TPDUs.
 const LONG_NS: u64 = 4_000_000_000;
 
-/// How many TPDUs were matched, and why others were not.
+/// Numbers of TPDUs matched, and of those not matched by reason.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Matching {
-    /// TPDUs that the near tap saw, and the far one.
+    /// TPDUs seen at the near tap, and at the far one.
     pub tpdus: [u64; 2],
     /// Pairs: the same copy at both taps.
     pub matched: u64,
-    /// Copies that one tap alone saw, all of them: lost between the taps or not captured.
+    /// Copies of TPDUs that only one tap saw: lost between the taps or not captured.
     pub unmatched: [u64; 2],
-    /// Copies of TPDUs that the taps saw a different number of times, each at least once: which of
-    /// them are pairs cannot be told.
+    /// Copies of TPDUs that each tap saw, but a different number of times: the pairs are unknown.
     pub ambiguous: [u64; 2],
-    /// Copies in TCP segments of which the two taps saw different ones.
+    /// Copies in TCP segments with different boundaries at the two taps.
     pub recut: [u64; 2],
     /// Pairs beyond the limit, whose times are not kept one by one.
     pub beyond: u64,
-    /// TPDUs that were let go for want of room while copies of them may have been on their way.
+    /// TPDUs settled to make room while copies of them may have been on their way.
     pub crowded: u64,
 }
 
 impl Matching {
-    /// What came since an earlier count.
+    /// Counts since `before`, an earlier state.
     pub(super) fn since(&self, before: &Self) -> Self {
         let both = |now: [u64; 2], then: [u64; 2]| [now[0] - then[0], now[1] - then[1]];
         Self {
@@ -52,23 +51,23 @@ impl Matching {
     }
 }
 
-/// Matches copies.
+/// Matcher of copies.
 #[derive(Clone, Debug)]
 pub(super) struct Pairing {
     stamps: Stamps,
     pub(super) window: Window,
     pub(super) pace: Pace,
-    /// Which tap TPDUs of these ends pass first, where one clock tells: the near one above zero.
+    /// Tap that TPDUs of these ends pass first, with one clock: the near tap above zero.
     leanings: BTreeMap<[u32; 2], i8>,
     most_leanings: usize,
     pub(super) matching: Matching,
     pub(super) readings: Readings,
-    /// What was known when an interval was taken last, and the readings since, where any was.
+    /// Counts at the last interval taken, and the readings since then, if an interval was taken.
     pub(super) taken: Option<(Matching, Readings)>,
 }
 
 impl Pairing {
-    /// Nothing seen yet.
+    /// Creates a matcher without copies.
     pub(super) fn new(stamps: Stamps, limits: Limits) -> Self {
         Self {
             stamps,
@@ -85,7 +84,7 @@ impl Pairing {
         }
     }
 
-    /// Takes notice of a copy of a TPDU between these ends.
+    /// Processes a copy of a TPDU between these ends.
     pub(super) fn tpdu(&mut self, tap: Tap, seen: Seen, (name, ends): (Name, [u32; 2])) {
         self.matching.tpdus[tap as usize] += 1;
         self.settle_due(seen.at);
@@ -121,20 +120,20 @@ impl Pairing {
         }
     }
 
-    /// Takes notice of a copy of a TPDU that counts only if the tap has seen the TPDU before.
-    pub(super) fn again(&mut self, tap: Tap, seen: Seen, named: (Name, [u32; 2])) {
+    /// Processes a copy of a TPDU that counts only if the tap has seen the TPDU before.
+    pub(super) fn repeated(&mut self, tap: Tap, seen: Seen, named: (Name, [u32; 2])) {
         let known = self.window.find(named.0);
         if known.is_some_and(|key| self.window.at(key).counts[tap as usize] > 0) {
             self.tpdu(tap, seen, named);
         }
     }
 
-    /// Whether nothing of a TPDU is on its way that could be a copy seen at this time: by one clock the first was seen
-    /// too long before or after. By two, copies have come for long, and both taps are past the last of them by
-    /// more than half the time that one takes to follow another.
+    /// True if no copy of a waiting TPDU can be on its way at this time. With one clock: the first
+    /// was seen too long before or after. With two: copies have come for long, and both taps are
+    /// past the last of them by more than half the mean time between copies.
     fn is_at_rest(&mut self, key: Key, at: Instant) -> bool {
         if let Stamps::OneClock { longest } = self.stamps {
-            // What was held behind a gap is told of late.
+            // A TPDU held beyond a gap is reported late.
             let first = self.window.heard(key);
             return at.since(first).max(first.since(at)) > longest;
         }
@@ -144,7 +143,7 @@ impl Pairing {
         for_ns > LONG_NS && together.nanos_since(*changed) > for_ns / 2 / u64::from(*near.max(far))
     }
 
-    /// Notes when a TPDU was heard again, and how far both taps have come if that was at the other tap.
+    /// Records the time of a copy, and the progress of both taps if it was at the other tap.
     fn note_copy(&mut self, key: Key, tap: Tap, counts: [u32; 2], now: Instant) {
         let age = self.pace.age(key.tap());
         let waiting = self.window.at(key);
@@ -165,7 +164,7 @@ impl Pairing {
         }
     }
 
-    /// Settles what has waited long enough.
+    /// Settles TPDUs that have waited long enough.
     #[inline]
     pub(super) fn settle_due(&mut self, now: Instant) {
         match self.stamps {
@@ -174,7 +173,7 @@ impl Pairing {
         }
     }
 
-    /// Settles what was first seen before then.
+    /// Settles TPDUs first seen before `then`.
     fn settle_older(&mut self, then: Instant) {
         for tap in [Tap::Near, Tap::Far] {
             while let Some(key) = self.window.expired(tap, then) {
@@ -183,7 +182,7 @@ impl Pairing {
         }
     }
 
-    /// Settles what both taps have left so far behind that no copy of it is on its way between them.
+    /// Settles TPDUs so old at both taps that no copy is on its way between them.
     #[inline]
     fn settle_silent(&mut self) {
         for tap in [Tap::Near, Tap::Far] {
@@ -199,7 +198,7 @@ impl Pairing {
         }
     }
 
-    /// Settles all that wait: what was matched, and the readings, and nothing else takes memory any more.
+    /// Settles all waiting TPDUs, returns the counts and the readings, and frees all other memory.
     pub(super) fn finish(mut self) -> (Matching, Readings) {
         while let Some(oldest) = self.window.oldest() {
             self.settle(oldest);
@@ -207,8 +206,8 @@ impl Pairing {
         (self.matching, self.readings)
     }
 
-    /// Whether a TPDU that was not seen at the other tap is not going to be: by two clocks it is out of reach,
-    /// by one it comes to the tap that its like pass last.
+    /// True if a TPDU not seen at the other tap will never be. With two clocks, it is out of reach;
+    /// with one, it comes at the tap that TPDUs of its ends pass last.
     fn is_orphan(&mut self, tap: Tap, at: Instant, ends: [u32; 2]) -> bool {
         if self.stamps == Stamps::TwoClocks {
             return self.pace.is_out_of_reach(tap, at, nanos(LONGEST));
@@ -219,13 +218,13 @@ impl Pairing {
             Tap::Far => *leaning >= SURE,
         };
         if is_orphan {
-            // Many of them would mean that the leaning is wrong.
+            // Many such TPDUs would mean that the leaning is wrong.
             *leaning -= leaning.signum();
         }
         is_orphan
     }
 
-    /// Pairs the copies of a TPDU, if they can be.
+    /// Pairs the copies of a TPDU, if possible.
     fn settle(&mut self, key: Key) {
         let Some(waiting) = self.window.remove(key) else { return };
         if waiting.counts == [1, 1] {
@@ -262,7 +261,7 @@ impl Pairing {
         self.matching.beyond = self.readings.dropped();
     }
 
-    /// Notes which tap was passed first, where one clock tells.
+    /// Records the tap that was passed first, with one clock.
     fn lean(&mut self, ends: [u32; 2], difference_ns: i64) {
         if self.stamps == Stamps::TwoClocks {
             return;
@@ -275,7 +274,7 @@ impl Pairing {
     }
 }
 
-/// What the far clock said less what the near one did; the greatest there is where it is more.
+/// Far clock minus near clock, saturating.
 fn difference_ns(near: Instant, far: Instant) -> i64 {
     let difference = i128::from(far.as_nanos()) - i128::from(near.as_nanos());
     i64::try_from(difference).unwrap_or(if difference < 0 { i64::MIN } else { i64::MAX })

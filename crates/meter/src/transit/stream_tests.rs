@@ -1,4 +1,4 @@
-//! TPDUs in TCP streams, by hand, with times in nanoseconds.
+//! Hand-computed cases of TPDUs in TCP streams, with times in nanoseconds.
 
 use super::*;
 use crate::draw::Draw;
@@ -7,12 +7,12 @@ use Tap::{Far, Near};
 use wire::tcp;
 use wire::tcp::Flags;
 
-/// A TPKT with a DT of class 0 that ends its TSDU: 7 octets of headers, then this user data.
+/// TPKT with a DT of class 0 that ends its TSDU: 7 octets of headers, then this user data.
 pub(super) fn packet(data: &[u8]) -> Vec<u8> {
     [&[3, 0, 0, 7 + data.len() as u8, 2, 0xF0, 0x80][..], data].concat()
 }
 
-/// A segment of the stream from host to host, which stand for their addresses.
+/// Segment of the stream between two hosts, which stand for their addresses.
 #[derive(Clone)]
 pub(super) struct Sent {
     from: u8,
@@ -23,7 +23,7 @@ pub(super) struct Sent {
 }
 
 impl Sent {
-    /// The frame; each has an identification of its own, or it would be the copy of a mirror port.
+    /// Frame; each has its own identification, else it would be a copy by a mirror port.
     pub(super) fn frame(&self, identification: u16) -> Vec<u8> {
         let port = |host: u8| if host == 2 { 102 } else { 1_024 };
         let (ports, numbers) =
@@ -33,7 +33,7 @@ impl Sent {
     }
 }
 
-/// From the caller, host 1, to host 2, port 102.
+/// Segment from the caller, host 1, to host 2, port 102.
 pub(super) fn there(sequence: u32, data: Vec<u8>) -> Sent {
     Sent { from: 1, to: 2, sequence, acknowledgement: 1, data }
 }
@@ -42,7 +42,7 @@ fn back(sequence: u32, data: Vec<u8>) -> Sent {
     Sent { from: 2, to: 1, sequence, acknowledgement: 1, data }
 }
 
-/// What comes of these frames, in the order in which they are looked at.
+/// Result of these frames, in the order in which they are processed.
 #[track_caller]
 fn found(stamps: Stamps, seen: &[(Tap, u64, Sent)]) -> Found {
     let mut transit = Transit::new(stamps, Limits::USUAL);
@@ -53,15 +53,16 @@ fn found(stamps: Stamps, seen: &[(Tap, u64, Sent)]) -> Found {
     transit.finish()
 }
 
-/// Transits of both ways, least and greatest.
+/// Transits of both directions: number, minimum, maximum.
 fn ways(found: &Found) -> [Option<(u64, i64, i64)>; 2] {
     let ways = found.clocks.as_ref().unwrap().ways;
     ways.map(|way| way.map(|way| (way.count, way.least_ns, way.most_ns)))
 }
 
 #[test]
-fn offset_and_transits_come_out_as_they_do_of_class_4() {
-    // The far clock is 1,000 ahead. There: 100 and 140; back: 100 and 160. Each packet is 9 octets.
+fn offset_and_transits_are_those_of_class_4() {
+    // The far clock is 1,000 ahead. Forward: 100 and 140; back: 100 and 160. Each packet is 9
+    // octets.
     let data = || packet(&[7; 2]);
     let found = found(
         Stamps::TwoClocks,
@@ -83,10 +84,10 @@ fn offset_and_transits_come_out_as_they_do_of_class_4() {
 }
 
 #[test]
-fn a_segment_sent_again_is_never_taken_for_the_original() {
+fn a_retransmitted_segment_is_never_taken_for_the_original() {
     let one = |sequence| there(sequence, packet(&[7; 2]));
-    // The second of three is lost between the taps and sent again 80,000 later; meanwhile the third is
-    // held at the far tap, which knows where it begins by then only.
+    // The second of three is lost between the taps and retransmitted 80,000 later. Meanwhile the
+    // far tap holds the third, whose beginning is known only then.
     let found = found(
         Stamps::TwoClocks,
         &[
@@ -108,7 +109,7 @@ fn a_segment_sent_again_is_never_taken_for_the_original() {
 }
 
 #[test]
-fn several_tpdus_of_a_segment_pass_with_it_and_a_long_one_with_its_last_octet() {
+fn a_tpdu_passes_with_the_segment_of_its_last_octet() {
     let long = packet(&[7; 40]);
     let (front, rest) = long.split_at(30);
     // Two short ones and the front of a long one; its rest with another.
@@ -132,7 +133,7 @@ fn several_tpdus_of_a_segment_pass_with_it_and_a_long_one_with_its_last_octet() 
 }
 
 #[test]
-fn what_a_middlebox_cut_elsewhere_is_counted_and_not_matched() {
+fn segments_recut_by_a_middlebox_are_counted_and_not_matched() {
     let two = [packet(&[1]), packet(&[2])].concat();
     let (first, second) = two.split_at(8);
     let found = found(
@@ -151,7 +152,7 @@ fn what_a_middlebox_cut_elsewhere_is_counted_and_not_matched() {
 }
 
 #[test]
-fn numbers_may_begin_again_and_one_clock_tells_each_transit() {
+fn numbers_may_wrap_and_one_clock_gives_each_transit() {
     let longest = Duration::from_secs(10);
     // 9 octets from 4 before the end of all numbers; the second begins at 5.
     let (first, second) = (there(u32::MAX - 3, packet(&[7; 2])), there(5, packet(&[7; 2])));
@@ -164,7 +165,7 @@ fn numbers_may_begin_again_and_one_clock_tells_each_transit() {
             (Far, 11_300, second),
             (Far, 20_000, back(1, packet(&[]))),
             (Near, 20_700, back(1, packet(&[]))),
-            // The first again, which the far tap had seen.
+            // The first once more, which the far tap had seen.
             (Near, 30_000, first),
         ],
     );
@@ -173,7 +174,7 @@ fn numbers_may_begin_again_and_one_clock_tells_each_transit() {
 }
 
 #[test]
-fn what_a_mirror_port_shows_twice_is_one_copy_and_other_streams_are_none() {
+fn duplicates_by_a_mirror_port_count_once() {
     let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
     let mut see = |tap, nanos, identification, sent: &Sent| {
         let frame = sent.frame(identification);
@@ -191,9 +192,9 @@ fn what_a_mirror_port_shows_twice_is_one_copy_and_other_streams_are_none() {
 }
 
 #[test]
-fn a_gap_that_is_never_filled_leaves_what_follows_to_be_matched() {
+fn segments_after_a_gap_that_is_never_filled_are_matched() {
     for first in [1, 0x9000_0000] {
-        // The first of two segments after the beginning was not captured at the far tap.
+        // The far tap did not capture the first of two segments after the beginning.
         let one = |number: u32| there(first + 9 * number, packet(&[7; 2]));
         let mut seen = vec![(Near, 10_000, one(0)), (Far, 10_100, one(0))];
         seen.extend([(Near, 10_200, one(1)), (Near, 10_400, one(2)), (Far, 10_500, one(2))]);
@@ -203,13 +204,12 @@ fn a_gap_that_is_never_filled_leaves_what_follows_to_be_matched() {
 }
 
 #[test]
-fn by_one_clock_nothing_that_was_held_behind_a_gap_is_matched_after_more_than_the_longest_transit()
-{
+fn held_segments_are_not_matched_beyond_the_longest_transit() {
     let one = |number: u32| there(1 + 9 * number, packet(&[7; 2]));
     let other = Sent { from: 3, ..there(1, packet(&[])) };
-    // One tap misses the second packet until that is sent again, and holds the third meanwhile. What it sees of
-    // another stream waits before both. The third comes to the other tap 13,000 after it passed, and 3,000 after it
-    // was let go.
+    // One tap misses the second packet until that is retransmitted, and holds the third meanwhile.
+    // Its observation of another stream waits before both. The third arrives at the other tap
+    // 13,000 after it passed, and 3,000 after it was released.
     for [here, there] in [[Near, Far], [Far, Near]] {
         let seen = [
             (here, 10_000, one(0)),
@@ -228,7 +228,7 @@ fn by_one_clock_nothing_that_was_held_behind_a_gap_is_matched_after_more_than_th
 }
 
 #[test]
-fn taps_that_cut_frames_or_have_another_link_below_know_the_same_packets() {
+fn truncated_frames_and_other_links_give_the_same_packets() {
     // Links of Ethernet, 14 octets, and of IP alone (LINKTYPE_RAW, 101).
     let links = [(Link::Ethernet, 0), (Link::Other(101), 14)];
     for (far, skipped) in links {
@@ -255,7 +255,7 @@ fn taps_that_cut_frames_or_have_another_link_below_know_the_same_packets() {
 }
 
 #[test]
-fn whatever_passes_every_copy_is_counted_once_and_what_waits_is_bounded() {
+fn every_copy_is_counted_once_and_memory_is_bounded() {
     let mut pairs = 0;
     for seed in 1..=60_u64 {
         let mut draw = Draw(0x2026_1122 + seed);
@@ -269,8 +269,8 @@ fn whatever_passes_every_copy_is_counted_once_and_what_waits_is_bounded() {
             (0..60).flat_map(|_| packet(&vec![7; draw.below(30) as usize])).collect();
         for nanos in 0..1_500 {
             let tap = [Near, Far][draw.below(2) as usize];
-            // Mostly in order and cut alike, sometimes anywhere and of any length, and with octets that
-            // are no packet.
+            // Mostly in order with equal boundaries, sometimes anywhere and of any length, and with
+            // octets that are no packet.
             let around = nanos as usize * stream.len() / 1_500;
             let (begin, octets) = match draw.below(20) {
                 0 => (draw.below(stream.len() as u64) as usize, draw.below(80) as usize),

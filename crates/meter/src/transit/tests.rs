@@ -1,14 +1,14 @@
-//! Cases by hand, with times in nanoseconds.
+//! Hand-computed cases, with times in nanoseconds.
 
 use super::*;
 use wire::addr::Mac;
 
-/// A DT with this number from one station to another.
+/// DT with this number from one station to another.
 fn frame(from: u32, to: u32, number: u8) -> Vec<u8> {
     frame_of(from, to, 1, number)
 }
 
-/// The same of a connection.
+/// DT of a given connection.
 pub(super) fn frame_of(from: u32, to: u32, connection: u16, number: u8) -> Vec<u8> {
     let [high, low] = connection.to_be_bytes();
     let tpdu = [4, 0xF0, high, low, 0x80 | number, b'x'];
@@ -20,10 +20,10 @@ pub(super) fn frame_of(from: u32, to: u32, connection: u16, number: u8) -> Vec<u
     octets
 }
 
-/// From, to, number, near time, far time; no time where a tap did not see it.
+/// Sender, receiver, number, near time, far time; no time if a tap did not see it.
 type Seen = (u32, u32, u8, Option<i64>, Option<i64>);
 
-/// What comes of what two taps saw.
+/// Result of the frames at two taps.
 #[track_caller]
 fn found(seen: &[Seen]) -> Found {
     let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
@@ -38,8 +38,8 @@ fn found(seen: &[Seen]) -> Found {
 }
 
 #[test]
-fn offset_and_transits_come_out_as_by_hand() {
-    // The far clock is 1,000 ahead. There: 100 and 140; back: 100 and 160.
+fn offset_and_transits_are_as_computed_by_hand() {
+    // The far clock is 1,000 ahead. Forward: 100 and 140; back: 100 and 160.
     let found = found(&[
         (1, 2, 0, Some(10_000), Some(11_100)),
         (2, 1, 0, Some(12_000), Some(12_900)),
@@ -48,14 +48,15 @@ fn offset_and_transits_come_out_as_by_hand() {
     ]);
     let clocks = found.clocks.unwrap();
     assert_eq!((found.matching.matched, found.matching.tpdus), (4, [4, 4]));
-    // The readings are 1,100 and 1,140 there, 900 and 840 back: without skew the offset lies between
-    // 900 and 1,100, in whose middle it is. A skew of up to 500 in a million could add 3 ns in the 6 us
-    // to either end, and 6 ns from end to end. A stamp is rounded by 1 ns at the most.
+    // The readings are 1,100 and 1,140 forward, 900 and 840 back: without skew the offset lies
+    // between 900 and 1,100; the estimate is the middle. A skew of up to 500 in a million could add
+    // 3 ns in the 6 us to either end, and 6 ns from end to end. A stamp is rounded by 1 ns at most.
     let offset = clocks.offset_ns.unwrap();
     assert!((offset.value - 1_000.0).abs() < 1e-6, "{offset:?}");
     assert!((893.0..=899.0).contains(&offset.least), "{offset:?}");
     assert!((1_101.0..=1_107.0).contains(&offset.most), "{offset:?}");
-    // At the end, 6 us from the middle: the least reading there is the first, 12 us before; and 1 ns of rounding.
+    // At the end, 6 us from the middle: the least forward reading is the first, 12 us before; and 1
+    // ns of rounding.
     assert!((clocks.error_ns.unwrap() - 107.0).abs() < 0.01, "{:?}", clocks.error_ns);
     let [there, back] = clocks.ways.map(Option::unwrap);
     assert_eq!((there.least_ns, there.most_ns, there.mean_ns), (100, 140, 120));
@@ -64,9 +65,9 @@ fn offset_and_transits_come_out_as_by_hand() {
 }
 
 #[test]
-fn the_truth_lies_within_the_bounds_whatever_skew_and_asymmetry_there_are() {
-    // Far clock: 5 ms ahead, 40 in a million faster. There 300 us to 1.2 ms, back 100 us to 700 us,
-    // over 100 s: so the least round trip is 400 us, and half of it the error.
+fn the_truth_lies_within_the_bounds_for_skew_and_asymmetry() {
+    // Far clock: 5 ms ahead, 40 in a million faster. Forward 300 us to 1.2 ms, back 100 us to 700
+    // us, over 100 s: so the least round trip is 400 us, and half of it the error.
     let mut seen = Vec::new();
     for turn in 0..100_i64 {
         let near = 1_000_000_000 * turn + 7;
@@ -80,14 +81,14 @@ fn the_truth_lies_within_the_bounds_whatever_skew_and_asymmetry_there_are() {
     let skew = clocks.skew.unwrap();
     assert!(skew.least <= 40e-6 && 40e-6 <= skew.most, "{skew:?}");
     assert!((skew.value - 40e-6).abs() < 2e-6, "{skew:?}");
-    // Turned by so much that 400 us open or close over 100 s.
+    // A slope that opens or closes 400 us over 100 s.
     assert!(skew.least > 30e-6 && skew.most < 50e-6, "{skew:?}");
     // In the middle, 49.5 s, the clocks are 5 ms and 49.5 s x 40e-6 = 1.98 ms apart.
     let offset = clocks.offset_ns.unwrap();
     assert!(offset.least <= 6_980_000.0 && 6_980_000.0 <= offset.most, "{offset:?}");
     let [there, back] = clocks.ways.map(Option::unwrap);
     let error = clocks.error_ns.unwrap();
-    // Asymmetry of 200 us shows as half of it in each way, which the bound covers.
+    // Asymmetry of 200 us shows as half of it in each direction, which the bound covers.
     assert!((there.least_ns as f64 - 300_000.0).abs() <= error, "{there:?} {error}");
     assert!((back.least_ns as f64 - 100_000.0).abs() <= error, "{back:?} {error}");
     assert!((there.least_ns + back.least_ns - 400_000).abs() < 10_000, "{there:?} {back:?}");
@@ -97,14 +98,14 @@ fn the_truth_lies_within_the_bounds_whatever_skew_and_asymmetry_there_are() {
 
 #[test]
 fn a_retransmission_is_never_taken_for_the_original() {
-    // DT 0 is sent twice. Where both copies pass, the first is matched with the first.
+    // DT 0 is sent twice. If both copies pass, the first is matched with the first.
     let both = found(&[
         (1, 2, 0, Some(10_000), Some(10_100)),
         (1, 2, 0, Some(90_000), Some(90_100)),
         (2, 1, 0, Some(95_100), Some(95_000)),
     ]);
     assert_eq!(both.clocks.unwrap().ways.map(|way| way.unwrap().most_ns), [100, 100]);
-    // Where the first is lost between the taps, the second would look 80 us late; so neither counts.
+    // If the first is lost between the taps, the second would look 80 us late; so neither counts.
     let lost = found(&[
         (1, 2, 0, Some(10_000), None),
         (1, 2, 0, Some(90_000), Some(90_100)),
@@ -119,7 +120,7 @@ fn a_retransmission_is_never_taken_for_the_original() {
 }
 
 #[test]
-fn one_way_alone_tells_only_what_is_beyond_the_fastest() {
+fn one_direction_gives_only_the_excess_over_the_least_transit() {
     let clocks = found(&[
         (1, 2, 0, Some(10_000), Some(910_100)),
         (1, 2, 1, Some(20_000), Some(920_140)),
@@ -133,9 +134,10 @@ fn one_way_alone_tells_only_what_is_beyond_the_fastest() {
 }
 
 #[test]
-fn a_transit_may_be_wrong_by_most_where_bounds_are_widest() {
-    // As by hand above, but the readings that bound come last: at the beginning, 6 us before the middle,
-    // the greatest reading back lies 12 us ahead, so that 500 in a million add 6 ns to the 100, and rounding 1 ns.
+fn the_error_of_a_transit_is_that_of_the_widest_bounds() {
+    // As above, but the readings that bound the offset come last: at the beginning, 6 us before the
+    // middle, the greatest backward reading lies 12 us ahead, so that 500 in a million add 6 ns to
+    // the 100, and rounding 1 ns.
     let clocks = found(&[
         (1, 2, 0, Some(10_000), Some(11_140)),
         (2, 1, 0, Some(12_000), Some(12_840)),
@@ -158,7 +160,7 @@ fn the_fastest_need_not_be_the_first() {
 }
 
 #[test]
-fn whoever_is_heard_first_may_be_on_either_side() {
+fn the_first_sender_may_be_at_either_tap() {
     let clocks =
         found(&[(2, 1, 0, Some(20_100), Some(20_000)), (1, 2, 0, Some(30_000), Some(30_100))])
             .clocks
@@ -168,7 +170,7 @@ fn whoever_is_heard_first_may_be_on_either_side() {
 }
 
 #[test]
-fn a_frame_that_one_tap_cut_is_the_same_frame() {
+fn a_frame_truncated_by_one_tap_is_the_same_frame() {
     let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
     // Ten octets of user data.
     let mut whole = frame(1, 2, 0);
@@ -181,7 +183,7 @@ fn a_frame_that_one_tap_cut_is_the_same_frame() {
 }
 
 #[test]
-fn a_link_that_does_not_tell_both_stations_knows_no_frame_again() {
+fn a_link_without_both_stations_matches_no_frame() {
     let whole = frame(1, 2, 0);
     // LINKTYPE_LINUX_SLL, 113: for this host, of Ethernet, with a sender of six octets, 802.2 above.
     let mut cooked = vec![0, 0, 0, 1, 0, 6];
@@ -198,11 +200,11 @@ fn a_link_that_does_not_tell_both_stations_knows_no_frame_again() {
 }
 
 #[test]
-fn a_host_that_only_sends_is_placed_by_whom_it_sends_to() {
+fn a_host_that_only_sends_is_placed_by_its_receivers() {
     let clocks = found(&[
         (1, 2, 0, Some(10_000), Some(10_100)),
         (2, 1, 0, Some(20_100), Some(20_000)),
-        // To the near station, so from the far side; and between two that nobody knows.
+        // To the near station, so from the far side; and between two stations with unknown sides.
         (3, 1, 0, Some(30_150), Some(30_000)),
         (4, 5, 0, Some(40_000), Some(40_100)),
     ])
@@ -212,7 +214,7 @@ fn a_host_that_only_sends_is_placed_by_whom_it_sends_to() {
 }
 
 #[test]
-fn memory_has_its_limits_and_they_are_counted() {
+fn memory_is_limited_and_drops_are_counted() {
     let mut transit = Transit::new(Stamps::TwoClocks, Limits { waiting: 2, pairs: 4 });
     for number in 0..100 {
         for tap in [Tap::Near, Tap::Far] {
@@ -223,17 +225,17 @@ fn memory_has_its_limits_and_they_are_counted() {
     }
     let Found { matching, clocks } = transit.finish();
     assert_eq!(matching.matched, 100);
-    // Three are kept at the most.
+    // Three are kept at most.
     assert!((97..=100).contains(&matching.beyond), "{matching:?}");
     assert_eq!(clocks.unwrap().ways[0].unwrap().count, 100);
 }
 
 #[test]
-fn nothing_seen_is_nothing_found() {
+fn no_frames_give_no_result() {
     assert_eq!(found(&[]), Found { matching: Matching::default(), clocks: None });
 }
 
-/// What comes of what two taps with one clock saw: tap, from, to, number, time.
+/// Result of the frames at two taps with one clock: tap, sender, receiver, number, time.
 #[track_caller]
 fn found_of_one(seen: &[(Tap, u32, u32, u8, u64)]) -> Found {
     let longest = Duration::from_nanos(5_000);
@@ -248,7 +250,7 @@ fn found_of_one(seen: &[(Tap, u32, u32, u8, u64)]) -> Found {
 use Tap::{Far, Near};
 
 #[test]
-fn one_clock_tells_each_transit_as_it_is_and_which_way() {
+fn one_clock_gives_each_transit_and_its_direction() {
     let found = found_of_one(&[
         (Near, 1, 2, 0, 10_000),
         (Far, 1, 2, 0, 10_300),
@@ -260,15 +262,16 @@ fn one_clock_tells_each_transit_as_it_is_and_which_way() {
     let clocks = found.clocks.unwrap();
     assert_eq!((clocks.error_ns, clocks.offset_ns.unwrap().most), (Some(0.0), 0.0));
     let [there, back] = clocks.ways.map(Option::unwrap);
-    // There 300 and 900 ns, back 900 ns: nothing says that both ways are alike.
+    // Forward 300 and 900 ns, back 900 ns: the directions need not be alike.
     assert_eq!((there.count, there.least_ns, there.mean_ns, there.most_ns), (2, 300, 600, 900));
     assert_eq!((back.count, back.least_ns), (1, 900));
 }
 
 #[test]
-fn a_number_that_comes_back_is_another_tpdu_where_one_clock_stamps() {
-    // DT 0 four times, 1,000 ns apart; the third is lost between the taps, so that neither it nor the
-    // fourth is matched, since nobody knows which of them arrived. The first two were settled before.
+fn with_one_clock_a_reused_number_is_another_tpdu() {
+    // DT 0 four times, 1,000 ns apart. The third is lost between the taps, so neither it nor the
+    // fourth is matched, because it is unknown which of them arrived. The first two were settled
+    // before.
     let mut seen = Vec::new();
     for turn in 0..4 {
         seen.push((Near, 1, 2, 0, 10_000 + 1_000 * turn));
@@ -279,13 +282,13 @@ fn a_number_that_comes_back_is_another_tpdu_where_one_clock_stamps() {
     let Found { matching, clocks } = found_of_one(&seen);
     assert_eq!((matching.matched, matching.ambiguous, matching.unmatched), (2, [2, 1], [0, 0]));
     assert_eq!(clocks.unwrap().ways[0].unwrap().most_ns, 100);
-    // Once what was lost is too old to arrive, the number is known again.
+    // Once the lost copy is too old to arrive, the number is matched again.
     seen.extend([(Near, 1, 2, 0, 19_000), (Far, 1, 2, 0, 19_100)]);
     assert_eq!(found_of_one(&seen).matching.matched, 3);
 }
 
 #[test]
-fn a_copy_made_between_the_taps_does_not_wait_for_the_next_of_its_number() {
+fn a_duplicate_does_not_wait_for_the_next_use_of_its_number() {
     let mut seen = Vec::new();
     for number in 0..8 {
         let at = 10_000 + 500 * u64::from(number);
@@ -301,8 +304,9 @@ fn a_copy_made_between_the_taps_does_not_wait_for_the_next_of_its_number() {
 }
 
 #[test]
-fn a_tap_that_is_opened_late_or_misses_frames_is_known_again() {
-    // The near tap misses the first ten, and their numbers come back at once: the leaning is learnt anew.
+fn a_tap_opened_late_or_with_missing_frames_is_matched_again() {
+    // The near tap misses the first ten, and their numbers are reused at once: the leaning is
+    // learnt anew.
     let mut seen = Vec::new();
     for turn in 0..60_u64 {
         let (number, at) = ((turn % 2) as u8, 10_000 + 1_000 * turn);
@@ -318,9 +322,9 @@ fn a_tap_that_is_opened_late_or_misses_frames_is_known_again() {
 }
 
 #[test]
-fn a_number_that_comes_back_later_is_another_tpdu_by_two_clocks_too() {
-    // DT 0 every 5 s and nine more DTs a second; the third DT 0 is lost between the taps. It is alone, and all
-    // others are matched: nothing was heard of each for a second when the next comes.
+fn with_two_clocks_a_number_reused_later_is_another_tpdu() {
+    // DT 0 every 5 s and nine more DTs a second; the third DT 0 is lost between the taps. It is
+    // unmatched, and all others are matched: each has had no copy for a second when the next comes.
     let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
     for turn in 0..250_u64 {
         let number = if turn % 50 == 0 { 0 } else { 1 + (turn % 50) as u8 };
@@ -339,9 +343,9 @@ fn a_number_that_comes_back_later_is_another_tpdu_by_two_clocks_too() {
 }
 
 #[test]
-fn a_number_that_comes_back_all_the_time_is_spoilt_by_a_loss_for_some_seconds_only() {
-    // DT 0 every 300 ms, and another DT every 10 ms whose number comes back after 640 ms. The far tap misses the
-    // twentieth DT 0, or the near one does, with transits of 2 ms.
+fn a_loss_spoils_a_constantly_reused_number_for_seconds_only() {
+    // DT 0 every 300 ms, and another DT every 10 ms whose number is reused after 640 ms. The far
+    // tap misses the twentieth DT 0, or the near one does, with transits of 2 ms.
     for missing in [Near, Far] {
         let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
         for turn in 0..6_000_u64 {
@@ -357,7 +361,7 @@ fn a_number_that_comes_back_all_the_time_is_spoilt_by_a_loss_for_some_seconds_on
         let Found { matching, clocks } = transit.finish();
         let Matching { matched, unmatched, ambiguous, .. } = matching;
         let [more, fewer] = [ambiguous[0].max(ambiguous[1]), ambiguous[0].min(ambiguous[1])];
-        // 4 s of 300 ms, and one to notice.
+        // 4 s of 300 ms, and one until it is noticed.
         assert!(more == fewer + 1 && more <= 16 && unmatched == [0, 0], "{matching:?}");
         assert_eq!(matched + more, 6_200);
         assert_eq!(clocks.unwrap().ways[0].unwrap().most_ns, 0);
@@ -365,7 +369,7 @@ fn a_number_that_comes_back_all_the_time_is_spoilt_by_a_loss_for_some_seconds_on
 }
 
 #[test]
-fn copies_that_wait_have_their_limit() {
+fn waiting_copies_are_limited() {
     let mut transit = Transit::new(Stamps::TwoClocks, Limits { waiting: 4, pairs: 10 });
     for turn in 0..1_000 {
         transit.observe(Near, Instant::from_nanos(turn), Link::Ethernet, &frame(1, 2, 0), 60);
@@ -374,8 +378,8 @@ fn copies_that_wait_have_their_limit() {
     assert_eq!(transit.finish().matching.unmatched, [1_000, 0]);
 }
 
-/// What comes of a far clock that stands so far ahead at each time, with transits of 300 us to 1.2 ms
-/// there and 100 us to 700 us back, every 20 ms for 100 s.
+/// Result for a far clock with this lead at each time, with transits of 300 us to 1.2 ms forward
+/// and 100 us to 700 us back, every 20 ms for 100 s.
 fn found_with(ahead: impl Fn(i64) -> i64) -> Found {
     let mut seen = Vec::new();
     for turn in 0..5_000_i64 {
@@ -392,7 +396,7 @@ fn found_with(ahead: impl Fn(i64) -> i64) -> Found {
             let Some(nanos) = [near, far][place] else { continue };
             let at = Instant::from_nanos(nanos.cast_unsigned());
             let mut octets = frame(*from, *to, 0);
-            // The TPDU's header has two octets more, which nobody knows, to number it by.
+            // The header of the TPDU has two octets more, of an unknown parameter, as a number.
             octets[17..].fill(0);
             let tpdu = [9, 0xF0, 0, 1, 0x80, 0x55, 3, (number >> 8) as u8, *number as u8, 0, b'x'];
             octets[13] = 15;
@@ -404,9 +408,9 @@ fn found_with(ahead: impl Fn(i64) -> i64) -> Found {
 }
 
 #[test]
-fn a_clock_that_changes_its_speed_is_followed_and_the_truth_lies_within_the_bounds() {
-    // 5 ms ahead; 40 in a million faster until 50 s, then 60 slower: no line fits, since at 50 s it is
-    // 2 ms and at the end 1 ms to one side.
+fn the_truth_lies_within_the_bounds_if_a_clock_changes_speed() {
+    // 5 ms ahead; 40 in a million faster until 50 s, then 60 slower: no line fits, because it is 2
+    // ms to one side at 50 s and 1 ms at the end.
     let ahead = |at: i64| {
         let turn = 50_000_000_000;
         5_000_000 + if at < turn { at / 25_000 } else { turn / 25_000 - (at - turn) * 3 / 50_000 }
@@ -425,28 +429,28 @@ fn a_clock_that_changes_its_speed_is_followed_and_the_truth_lies_within_the_boun
     let [there, back] = clocks.ways.map(Option::unwrap);
     assert!((there.mean_ns as f64 - 705_000.0).abs() <= error, "{there:?} {error}");
     assert!((back.mean_ns as f64 - 400_000.0).abs() <= error, "{back:?} {error}");
-    // Both ways together, on the average, whatever the clocks do.
+    // The average of both directions together does not depend on the clocks.
     assert!((there.mean_ns + back.mean_ns - 1_105_000).abs() < 1_000, "{there:?} {back:?}");
-    // Half of the least round trip, 400 us, at the least. The fastest there come every 200 ms and the
-    // fastest back every 140 ms, so that at an end of the capture they are so far away at the most: 500 in
-    // a million of that are 100 us and 70 us, and half of 570 us is the most, but for what the clocks
-    // drift apart until then, 60 in a million of 340 ms.
+    // At least half of the least round trip, 400 us. The fastest forward TPDUs come every 200 ms
+    // and the fastest backward ones every 140 ms, so that at an end of the capture they are that
+    // far away at most. 500 in a million of that are 100 us and 70 us, and half of 570 us is the
+    // maximum, plus the drift of the clocks until then, 60 in a million of 340 ms.
     assert!((200_000.0..=285_000.0 + 20_400.0).contains(&error), "{error}");
     println!("seen: offset {offset:?}, skew {skew:?}, error {error}");
 }
 
 #[test]
-fn a_clock_that_is_set_gives_no_transits_and_the_time() {
+fn a_clock_that_is_set_gives_its_time_and_no_transits() {
     let ahead = |at: i64| if at < 60_000_000_000 { 5_000_000 } else { 25_000_000 };
     let clocks = found_with(ahead).clocks.unwrap();
     let clock::Course::Broken { near_ns } = clocks.course else { panic!("{clocks:?}") };
     assert_eq!((clocks.ways, clocks.error_ns), ([None; 2], None));
-    // The first TPDU back after 60 s tells.
+    // The first TPDU back after 60 s shows it.
     assert!((60_000_000_000..60_020_000_000).contains(&near_ns), "{near_ns}");
 }
 
 #[test]
-fn intervals_tell_what_was_settled_in_each_and_the_whole_tells_all() {
+fn intervals_count_settled_tpdus_and_the_total_counts_all() {
     let longest = Duration::from_nanos(5_000);
     let mut transit = Transit::new(Stamps::OneClock { longest }, Limits::USUAL);
     let see = |transit: &mut Transit, tap, number, nanos| {

@@ -1,5 +1,5 @@
-//! Traffic at random between two taps, against a matcher that is slow and plain: it has all copies of a TPDU
-//! before it decides, and knows when they passed.
+//! Random traffic between two taps, compared with a slow and simple reference matcher: it has all
+//! copies of a TPDU before it decides, and has the true times at which they passed.
 
 use super::stream_tests::{packet, there};
 use super::tests::frame_of;
@@ -11,29 +11,30 @@ use std::collections::{BTreeMap, BTreeSet};
 const MS: u64 = 1_000_000;
 const SECOND: u64 = 1_000 * MS;
 
-/// A frame on its way, and when it passed each tap, if it did.
+/// Frame, and the time at which it passed each tap, if it did.
 #[derive(Clone, Debug)]
 struct Sent {
     from: u32,
     to: u32,
-    /// What its TPDU is known by between its ends.
+    /// Number that identifies its TPDU between its ends.
     number: u32,
     passed: [Option<u64>; 2],
 }
 
-/// How a trial goes.
+/// Parameters of a trial.
 #[derive(Clone, Copy)]
 struct Plan {
     frames: u64,
-    /// Of a hundred frames so many are sent again within a second, lost between the taps, and doubled there.
+    /// Percentages of frames retransmitted within a second, lost between the taps, and duplicated
+    /// there.
     again: u64,
     lost: u64,
     doubled: u64,
-    /// Whether numbers come back after four seconds.
+    /// True if numbers are reused after four seconds.
     comes_back: bool,
 }
 
-/// Some 100 frames a second between two hosts at either tap, where odd ones are at the near one.
+/// Some 100 frames a second between two hosts at each tap; odd hosts are at the near one.
 fn traffic(plan: Plan, draw: &mut Draw) -> Vec<Sent> {
     let mut due: BTreeMap<u64, Sent> = BTreeMap::new();
     let mut used: BTreeMap<u32, u64> = BTreeMap::new();
@@ -63,7 +64,7 @@ fn traffic(plan: Plan, draw: &mut Draw) -> Vec<Sent> {
     all
 }
 
-/// A frame that leaves now, and perhaps a double: what takes longer comes after what was sent later.
+/// Frame that leaves now, and perhaps a duplicate; a slow frame is overtaken by later ones.
 fn pass(leaves: u64, sent: &Sent, plan: Plan, draw: &mut Draw) -> Vec<Sent> {
     let first = if sent.from % 2 == 1 { Near } else { Far };
     let arrives = leaves + MS / 10 + u64::from(draw.below(40 * MS));
@@ -81,7 +82,7 @@ fn pass(leaves: u64, sent: &Sent, plan: Plan, draw: &mut Draw) -> Vec<Sent> {
     all
 }
 
-/// What the slow matcher finds: pairs by the times at which they passed, and the counts.
+/// Result of the reference matcher: pairs by the times at which they passed, and the counts.
 #[derive(Debug, Default, PartialEq)]
 struct Slow {
     pairs: BTreeSet<[u64; 2]>,
@@ -99,7 +100,7 @@ fn slow(all: &[Sent]) -> Slow {
     let mut found = Slow::default();
     for copies in by_name.values_mut() {
         copies.sort_unstable();
-        // Numbers that come back do so after four seconds, copies within less than one.
+        // Numbers are reused after four seconds, copies come within less than one.
         for group in copies.chunk_by(|(one, _), (next, _)| next - one < 2 * SECOND) {
             let of = |tap| group.iter().filter(move |copy| copy.1 == tap).map(|copy| copy.0);
             let counts = [0, 1].map(|tap| of(tap).count() as u64);
@@ -117,7 +118,7 @@ fn slow(all: &[Sent]) -> Slow {
     found
 }
 
-/// The frames of both taps, by the time of their clocks' stamps, with the times at which they passed.
+/// Frames of both taps, by the stamps of their clocks, with the times at which they passed.
 fn frames(all: &[Sent], clock: impl Fn(u64) -> u64) -> [Vec<(u64, u64, Vec<u8>)>; 2] {
     [Near, Far].map(|tap| {
         let stamp = |passed: u64| if tap == Near { passed } else { clock(passed) };
@@ -133,8 +134,8 @@ fn frames(all: &[Sent], clock: impl Fn(u64) -> u64) -> [Vec<(u64, u64, Vec<u8>)>
     })
 }
 
-/// What the meter finds where the tap goes on whose turn it is: what was matched, and pairs by the times at
-/// which they passed.
+/// Result of the meter when frames are read in the order of its turns: counts, and pairs by the
+/// times at which they passed.
 fn fast(seen: &[Vec<(u64, u64, Vec<u8>)>; 2], mut transit: Transit) -> (Matching, Slow) {
     let mut places = [0; 2];
     loop {
@@ -165,7 +166,7 @@ fn fast(seen: &[Vec<(u64, u64, Vec<u8>)>; 2], mut transit: Transit) -> (Matching
     (matching, Slow { pairs, unmatched, ambiguous })
 }
 
-/// Both found the same.
+/// Asserts that both found the same.
 #[track_caller]
 fn check(found: &Slow, slow: &Slow, why: &str) {
     let missing: Vec<_> = slow.pairs.difference(&found.pairs).take(3).collect();
@@ -175,13 +176,13 @@ fn check(found: &Slow, slow: &Slow, why: &str) {
     assert_eq!(found.ambiguous, slow.ambiguous, "{why}");
 }
 
-/// Times may be told apart by nanoseconds, whatever the clock does to them.
+/// Matcher for clocks with a resolution of a nanosecond.
 fn two_clocks(limits: Limits) -> Transit {
     Transit::new(Stamps::TwoClocks, limits)
 }
 
 #[test]
-fn the_meter_finds_what_a_slow_matcher_finds() {
+fn the_meter_matches_as_the_reference_does() {
     let (mut pairs, mut others) = (0, [0; 2]);
     for seed in 1..=40 {
         let mut draw = Draw(0x2026_1122 + seed);
@@ -202,7 +203,7 @@ fn the_meter_finds_what_a_slow_matcher_finds() {
 }
 
 #[test]
-fn where_frames_are_lost_and_sent_again_every_pair_is_of_one_frame() {
+fn with_losses_and_retransmissions_each_pair_is_of_one_frame() {
     let mut pairs = 0;
     for seed in 1..=20 {
         let mut draw = Draw(0x5EED + seed);
@@ -218,12 +219,12 @@ fn where_frames_are_lost_and_sent_again_every_pair_is_of_one_frame() {
 }
 
 #[test]
-fn a_clock_that_is_set_to_and_fro_changes_no_pair() {
+fn setting_a_clock_repeatedly_changes_no_pair() {
     for seed in 1..=20 {
         let mut draw = Draw(0xC10C + seed);
         let plan = Plan { frames: 3_000, again: 10, lost: 5, doubled: 5, comes_back: false };
         let all = traffic(plan, &mut draw);
-        // Every so often it is somewhere else within 200 s, so that stamps run backwards as well.
+        // The clock is set repeatedly to an offset within 200 s, so that stamps run backwards too.
         let steps: Vec<u64> = (0..32).map(|_| u64::from(draw.below(200 * SECOND))).collect();
         let every = SECOND * (3 + u64::from(draw.below(20)));
         let clock = |passed: u64| passed + steps[(passed / every) as usize];
@@ -235,19 +236,19 @@ fn a_clock_that_is_set_to_and_fro_changes_no_pair() {
 }
 
 #[test]
-fn a_tap_that_begins_minutes_later_and_ends_earlier_loses_nothing_between() {
+fn a_tap_that_begins_late_and_ends_early_loses_no_pair() {
     let plan = Plan { frames: 60_000, again: 5, lost: 0, doubled: 0, comes_back: false };
     let all = traffic(plan, &mut Draw(77));
     for tap in [0, 1] {
         let mut seen = frames(&all, |passed| passed + SECOND / 3);
-        // Ten minutes, of which this one hears the fifth and the sixth alone.
+        // Ten minutes, of which this tap captures the fifth and the sixth alone.
         seen[tap].retain(|(passed, ..)| (240 * SECOND..360 * SECOND).contains(passed));
         let heard: BTreeSet<u64> = seen[tap].iter().map(|(passed, ..)| *passed).collect();
         let limits = Limits { waiting: 4_000, pairs: 1 << 20 };
         let (matching, found) = fast(&seen, two_clocks(limits));
         let both = all.iter().filter(|sent| sent.passed[tap].is_some_and(|at| heard.contains(&at)));
         let truth: BTreeSet<[u64; 2]> = both.map(|sent| sent.passed.map(Option::unwrap)).collect();
-        // A frame sent again across the beginning or the end is one of two there.
+        // A retransmission across the beginning or the end is one of two there.
         let missing = truth.difference(&found.pairs).count();
         assert!(found.pairs.is_subset(&truth) && missing < 20, "{missing} {matching:?}");
         assert!(found.pairs.len() > 11_000);
@@ -255,7 +256,7 @@ fn a_tap_that_begins_minutes_later_and_ends_earlier_loses_nothing_between() {
 }
 
 #[test]
-fn numbers_that_came_back_before_a_tap_was_opened_or_after_it_was_closed_spoil_nothing() {
+fn numbers_reused_outside_the_life_of_a_tap_spoil_nothing() {
     let plan = Plan { frames: 30_000, again: 0, lost: 5, doubled: 0, comes_back: true };
     for tap in [0, 1] {
         let mut all = traffic(plan, &mut Draw(55));
@@ -272,14 +273,15 @@ fn numbers_that_came_back_before_a_tap_was_opened_or_after_it_was_closed_spoil_n
 }
 
 #[test]
-fn where_little_is_sent_what_is_under_way_when_a_tap_ends_is_matched() {
+fn sparse_tpdus_under_way_at_the_end_of_a_tap_are_matched() {
     let sent = |number: u32, near: Option<u64>, far: u64| Sent {
         from: if near.is_some() { 1 } else { 2 },
         to: if near.is_some() { 2 } else { 1 },
         number,
         passed: [near.map(|at| at * MS), Some(far * MS)],
     };
-    // The near tap misses what goes back, so that it hears of nothing for nine seconds. Then it ends.
+    // The near tap misses the backward TPDUs, so that it has no frame for nine seconds. Then it
+    // ends.
     let all = [
         sent(0, Some(10_000), 10_014),
         sent(1, None, 11_000),
@@ -294,11 +296,11 @@ fn where_little_is_sent_what_is_under_way_when_a_tap_ends_is_matched() {
 }
 
 #[test]
-fn clocks_that_are_hours_apart_need_no_room_once_that_is_known() {
+fn known_clock_differences_of_hours_need_no_memory() {
     let plan = Plan { frames: 60_000, again: 0, lost: 3, doubled: 0, comes_back: false };
     let all = traffic(plan, &mut Draw(99));
     let limits = Limits { waiting: 2_000, pairs: 1 << 20 };
-    // The near tap begins later, so that nothing that the far one hears at first has passed it.
+    // The near tap begins later, so that the first frames of the far tap never passed it.
     let is_heard = |near: u64| near > 5 * SECOND;
     let truth: BTreeSet<_> =
         slow(&all).pairs.into_iter().filter(|pair| is_heard(pair[0])).collect();
@@ -310,12 +312,14 @@ fn clocks_that_are_hours_apart_need_no_room_once_that_is_known() {
             transit.clocks_are_apart(7_200 * SECOND as i64);
         }
         let (matching, found) = fast(&seen, transit);
-        // By the order of stamps all of the near tap comes first, and what waits of it in the end is all there is.
+        // By the order of stamps all of the near tap comes first, and only the TPDUs still waiting
+        // at the end match.
         let least = if is_known { truth.len() } else { 0 };
         assert!(found.pairs.is_subset(&truth) && found.pairs.len() >= least, "{matching:?}");
         assert_eq!(matching.crowded > 0, !is_known, "{matching:?}");
     }
-    // Set by two hours in the middle, after which a quarter of what may wait goes by until that is noticed.
+    // Set by two hours in the middle, after which a quarter of the waiting limit passes until that
+    // is noticed.
     for ahead in [
         |passed: u64| 7_200 * u64::from(passed > 300 * SECOND),
         |passed| 7_200 * u64::from(passed <= 300 * SECOND),
@@ -330,7 +334,7 @@ fn clocks_that_are_hours_apart_need_no_room_once_that_is_known() {
 }
 
 #[test]
-fn where_room_is_short_every_copy_is_counted_once_and_what_was_let_go_is_said() {
+fn at_the_limit_copies_count_once_and_evictions_are_reported() {
     for seed in 1..=20 {
         let mut draw = Draw(0xBAD + seed);
         let plan = Plan { frames: 2_000, again: 20, lost: 20, doubled: 10, comes_back: true };
@@ -345,11 +349,11 @@ fn where_room_is_short_every_copy_is_counted_once_and_what_was_let_go_is_said() 
     }
 }
 
-/// A TCP segment that passed both taps, or the near one alone: its frame, and when.
+/// TCP segment that passed both taps, or the near one alone: its frame, and its times.
 type Segment = (Vec<u8>, [Option<u64>; 2]);
 
-/// A stream of packets in segments, some of which are lost between the taps; those and others are sent again, as
-/// they were or with what follows.
+/// Stream of packets in segments, some of which are lost between the taps. These and others are
+/// retransmitted, with the same boundaries or with the data that follows.
 fn segments(draw: &mut Draw) -> Vec<Segment> {
     let octets: Vec<u8> =
         (0..400).flat_map(|_| packet(&vec![7; draw.below(50) as usize])).collect();
@@ -384,7 +388,7 @@ fn segments(draw: &mut Draw) -> Vec<Segment> {
 }
 
 #[test]
-fn what_is_lost_and_sent_again_in_tcp_is_never_taken_for_another_segment() {
+fn a_tcp_retransmission_is_never_taken_for_another_segment() {
     let (mut pairs, mut kinds) = (0, [0; 3]);
     for seed in 1..=60 {
         let mut draw = Draw(0x7C9 + seed);
@@ -403,7 +407,7 @@ fn what_is_lost_and_sent_again_in_tcp_is_never_taken_for_another_segment() {
         let Matching { ambiguous, recut, tpdus, .. } = matching;
         kinds = [kinds[0] + ambiguous[0], kinds[1] + recut[0], kinds[2] + tpdus[0]];
     }
-    // Of 400 packets some 30 are lost at first, and some 20 are sent again for nothing.
-    println!("seen: {pairs} pairs, {kinds:?} that cannot be told, were cut elsewhere, and in all");
+    // Of 400 packets some 30 are lost at first, and some 20 are retransmitted needlessly.
+    println!("seen: {pairs} pairs, {kinds:?} unmatched (ambiguous, recut) and in all");
     assert!(pairs > 60 * 300 && kinds[0] > 1_000 && kinds[2] > 60 * 400, "{pairs} {kinds:?}");
 }

@@ -1,19 +1,20 @@
-//! TPDUs whose copies wait for each other, by name, and at either tap in the order in which they were heard.
+//! TPDUs whose copies wait for each other, by name, and at either tap in LRU order.
 //!
-//! A name is 128 bits of what a TPDU is known again by, so that all names take as little room: two of a
-//! thousand million TPDUs beside those that wait are taken for one another once in some 10^24 captures.
+//! A name is a hash of 128 bits over the identifying features of a TPDU, so all names have one
+//! size. Among a thousand million TPDUs, two are mistaken for each other while one waits in one of
+//! some 10^24 captures.
 
 use super::Tap;
-use crate::slab::{Place, Slab};
+use crate::lru_slab::{LruSlab, Place};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hash};
 use wire::time::Instant;
 
-/// What a TPDU is known again by.
+/// Hash of the features that identify a TPDU.
 pub(super) type Name = [u64; 2];
 
-/// Gives names.
+/// Hash function of names.
 #[derive(Clone, Debug)]
 pub(super) struct Namer([FixedState; 2]);
 
@@ -22,53 +23,53 @@ impl Namer {
         Self([1, 2].map(FixedState::with_seed))
     }
 
-    /// The name of what has these features.
+    /// Name of a TPDU with these features.
     #[inline]
     pub(super) fn name(&self, features: &impl Hash) -> Name {
         self.0.each_ref().map(|state| state.hash_one(features))
     }
 }
 
-/// A copy of a TPDU at a tap.
+/// Copy of a TPDU at a tap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Seen {
     pub(super) at: Instant,
-    /// In a TCP stream: the first octet of its segment, and how many there are.
+    /// In a TCP stream: first octet of its segment, and number of octets.
     pub(super) segment: [u32; 2],
 }
 
-/// No further copy.
+/// End of the list of copies.
 const NONE: u32 = u32::MAX;
 
-/// The copies of a TPDU.
+/// Copies of a TPDU.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     name: Name,
-    /// From whom to whom.
+    /// Sender and receiver.
     pub(super) ends: [u32; 2],
-    /// How many copies the near tap has seen, and the far one.
+    /// Number of copies at the near tap, and at the far one.
     pub(super) counts: [u32; 2],
-    /// The first of each, where there is one.
+    /// First copy at each tap, if there is one.
     first: [Seen; 2],
-    /// The last of the others.
+    /// Last of the other copies.
     more: u32,
-    /// When the tap that did not see the first one saw its last, if it saw any.
+    /// Age at which the tap that did not see the first copy saw its last, if it saw any.
     pub(super) other_heard: Instant,
-    /// When the tap that saw the first one saw it, and how far that was when either saw the last.
+    /// Age of the tap that saw the first copy then, and its age when either tap saw the last.
     pub(super) since: Instant,
     pub(super) changed: Instant,
 }
 
-/// A copy that is not the first at its tap.
+/// Copy that is not the first at its tap.
 #[derive(Clone, Copy, Debug)]
 struct More {
     seen: Seen,
     is_far: bool,
-    /// The one before it, at either tap; of one that is gone, the next that is.
+    /// Previous copy, at either tap; of a free place, the next free one.
     before: u32,
 }
 
-/// Where a TPDU waits: with those that were seen first at this tap.
+/// Place of a waiting TPDU, in the list of the tap that saw it first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Key(u32);
 
@@ -77,7 +78,7 @@ impl Key {
         Self(place << 1 | tap as u32)
     }
 
-    /// The tap that saw the first copy.
+    /// Tap that saw the first copy.
     pub(super) const fn tap(self) -> Tap {
         if self.0 & 1 == 0 { Tap::Near } else { Tap::Far }
     }
@@ -87,26 +88,26 @@ impl Key {
     }
 }
 
-/// TPDUs that wait.
+/// Waiting TPDUs.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
-    /// Looked up only, never iterated, so its order cannot show.
+    /// For lookups only, never iterated, so its order cannot show.
     index: HashTable<Key>,
-    waiting: [Slab<Waiting>; 2],
+    waiting: [LruSlab<Waiting>; 2],
     more: Vec<More>,
     free: u32,
-    /// How many copies wait.
+    /// Number of waiting copies.
     copies: usize,
     limit: usize,
 }
 
 impl Window {
-    /// Room for so many TPDUs, and for four times as many copies.
+    /// Empty window for up to `limit` TPDUs, and four times as many copies.
     pub(super) fn new(limit: usize) -> Self {
         let limit = limit.clamp(1, 1 << 27);
         Self {
             index: HashTable::new(),
-            waiting: [0, 1].map(|_| Slab::new(limit)),
+            waiting: [0, 1].map(|_| LruSlab::new(limit)),
             more: Vec::new(),
             free: NONE,
             copies: 0,
@@ -114,13 +115,13 @@ impl Window {
         }
     }
 
-    /// Whether one has to go before another comes.
+    /// True if a TPDU must be removed before another is added.
     pub(super) const fn is_full(&self) -> bool {
         let [near, far] = &self.waiting;
         near.count() + far.count() >= self.limit || self.copies >= 4 * self.limit
     }
 
-    /// Where a TPDU waits, if it does.
+    /// Place of a TPDU, if it waits.
     #[inline]
     pub(super) fn find(&self, name: Name) -> Option<Key> {
         let is_it = |key: &Key| self.get(*key).is_some_and(|waiting| waiting.name == name);
@@ -132,31 +133,31 @@ impl Window {
         self.waiting[key.tap() as usize].get(key.place())
     }
 
-    /// What waits there.
+    /// TPDU at a place.
     #[inline]
     pub(super) fn at(&mut self, key: Key) -> &mut Waiting {
         self.waiting[key.tap() as usize].at(key.place())
     }
 
-    /// When the tap that saw the first copy of it saw its last.
+    /// Age at which the tap that saw the first copy saw its last.
     pub(super) fn heard(&self, key: Key) -> Instant {
         self.waiting[key.tap() as usize].heard(key.place())
     }
 
-    /// The TPDU that waits longest of those that were seen first at the tap that has more of them.
+    /// Longest-waiting TPDU of the tap that saw more of them first.
     pub(super) fn oldest(&self) -> Option<Key> {
         let [near, far] = &self.waiting;
         let tap = if near.count() >= far.count() { Tap::Near } else { Tap::Far };
         self.waiting[tap as usize].oldest().map(|place| Key::new(tap, place))
     }
 
-    /// The TPDU that waits longest of those that were seen first at a tap, if that has not heard it since.
+    /// Longest-waiting TPDU that a tap saw first, if the tap had no copy since `before`.
     #[inline]
     pub(super) fn expired(&mut self, tap: Tap, before: Instant) -> Option<Key> {
         self.waiting[tap as usize].expired(before).map(|place| Key::new(tap, place))
     }
 
-    /// Takes a TPDU that does not wait, heard now. To be called where there is room.
+    /// Adds a TPDU that does not wait yet, seen now. Call it only if there is room.
     pub(super) fn insert(
         &mut self,
         (name, ends): (Name, [u32; 2]),
@@ -179,7 +180,7 @@ impl Window {
         });
     }
 
-    /// Takes another copy of one that waits; how many each tap has seen with it.
+    /// Adds another copy of a waiting TPDU; returns the number of copies at each tap.
     pub(super) fn add(&mut self, key: Key, tap: Tap, seen: Seen) -> [u32; 2] {
         self.copies += 1;
         let waiting = self.waiting[key.tap() as usize].at(key.place());
@@ -206,13 +207,13 @@ impl Window {
         counts
     }
 
-    /// Takes notice of when the tap that saw the first copy heard of it.
+    /// Records the age of a copy at the tap that saw the first one.
     #[inline]
     pub(super) fn touch(&mut self, key: Key, now: Instant) {
         self.waiting[key.tap() as usize].touch(key.place(), now);
     }
 
-    /// Takes a TPDU out.
+    /// Removes a TPDU.
     pub(super) fn remove(&mut self, key: Key) -> Option<Waiting> {
         let waiting = self.waiting[key.tap() as usize].remove(key.place())?;
         if let Ok(entry) = self.index.find_entry(waiting.name[0], |found| *found == key) {
@@ -222,8 +223,8 @@ impl Window {
         Some(waiting)
     }
 
-    /// The copies of one that was taken out, of which both taps saw as many, in the order in which they came. To
-    /// be called once, if only to let them go.
+    /// Pairs of copies of a removed TPDU that both taps saw equally often, in order. Call it
+    /// exactly once, because it frees the copies.
     pub(super) fn pairs(&mut self, waiting: &Waiting) -> Vec<[Seen; 2]> {
         let mut seen = [Vec::new(), Vec::new()];
         let mut place = waiting.more;
@@ -238,22 +239,22 @@ impl Window {
         has_both.then_some(waiting.first).into_iter().chain(more).collect()
     }
 
-    /// Whether one that was taken out has copies beyond the first of each tap.
+    /// True if a removed TPDU has copies beyond the first of each tap.
     pub(super) const fn has_more(waiting: &Waiting) -> bool {
         waiting.more != NONE
     }
 
-    /// The first copy at each tap of one that was seen at both.
+    /// First copy at each tap of a TPDU that was seen at both.
     pub(super) const fn firsts(waiting: &Waiting) -> [Seen; 2] {
         waiting.first
     }
 
-    /// How many TPDUs wait, and how many places there are for copies beyond the first at a tap.
+    /// Number of waiting TPDUs, and number of places for copies beyond the first at a tap.
     pub(super) fn held(&self) -> [usize; 2] {
         [self.index.len(), self.more.len()]
     }
 
-    /// How many TPDUs wait, and how many copies.
+    /// Number of waiting TPDUs, and of their copies.
     #[cfg(test)]
     pub(super) fn counts(&self) -> [usize; 2] {
         [self.index.len(), self.copies]

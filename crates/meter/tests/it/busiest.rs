@@ -1,5 +1,5 @@
-//! The busiest second, against how much more there was after each second than before it: of the network, of each
-//! host both ways, and of each side of each connection.
+//! The busiest second, against the difference of counts before and after each second: of the
+//! network, of each host in both directions, and of each side of each connection.
 
 use crate::every_capture::captures;
 use core::time::Duration;
@@ -11,10 +11,10 @@ use std::path::Path;
 use wire::capture::Capture;
 use wire::time::Instant;
 
-/// Frames of a capture that are read.
+/// Frames read of a capture.
 const FRAMES: u64 = 20_000;
 
-/// Of what a peak is: of the network, of a host by its name and way, of a connection by its number and side.
+/// Scope of a peak: the network, a host by address and direction, a connection by number and side.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Of {
     Network,
@@ -22,10 +22,10 @@ enum Of {
     Side(u32, usize),
 }
 
-/// What was counted of it, all in all.
+/// Total counts of the scope.
 type Counted = (Volume, Peak);
 
-/// What was counted when the second under way began, and the most in a second before.
+/// Counts at the start of the second under way, and the maximum in an earlier second.
 #[derive(Default)]
 struct Seconds {
     before: BTreeMap<Of, [u64; 2]>,
@@ -48,24 +48,24 @@ fn sides(connection: &Connection) -> [(Of, Counted); 2] {
     })
 }
 
-/// All there is to be told now.
-fn told(meter: &Meter) -> BTreeMap<Of, Counted> {
-    let mut told: BTreeMap<Of, Counted> = BTreeMap::new();
+/// Counts of all scopes at present.
+fn counts(meter: &Meter) -> BTreeMap<Of, Counted> {
+    let mut counts: BTreeMap<Of, Counted> = BTreeMap::new();
     if let Some(report) = meter.under_way() {
         let all = &report.measures.traffic;
-        told.insert(Of::Network, (all.transport.all(), all.peak));
+        counts.insert(Of::Network, (all.transport.all(), all.peak));
     }
     for host in meter.each_host() {
         for (way, traffic) in [&host.sent, &host.received].into_iter().enumerate() {
-            told.insert(Of::Host(host.address, way), (traffic.transport.all(), traffic.peak));
+            counts.insert(Of::Host(host.address, way), (traffic.transport.all(), traffic.peak));
         }
     }
-    told.extend(meter.each_connection().flat_map(|connection| sides(&connection)));
-    told
+    counts.extend(meter.each_connection().flat_map(|connection| sides(&connection)));
+    counts
 }
 
-/// Meters a capture with connections that are forgotten soon, and compares; how many peaks, and over how many
-/// seconds.
+/// Meters a capture with early eviction, and compares; returns the number of peaks, and of seconds
+/// compared.
 #[track_caller]
 fn check(path: &Path) -> (usize, usize) {
     let ten_years = Duration::from_secs(10 * 365 * 86_400);
@@ -78,7 +78,7 @@ fn check(path: &Path) -> (usize, usize) {
         frames += 1;
         let second = |at: Instant| at.as_nanos() / 1_000_000_000;
         if second(record.at) > second(last) {
-            told(&meter).iter().for_each(|(of, (volume, _))| seconds.note(of.clone(), volume));
+            counts(&meter).iter().for_each(|(of, (volume, _))| seconds.note(of.clone(), volume));
             count += 1;
         }
         last = last.max(record.at);
@@ -97,7 +97,7 @@ fn check(path: &Path) -> (usize, usize) {
         println!("skipped: {} has times years apart", path.display());
         return (0, 0);
     }
-    for (of, (volume, peak)) in told(&meter) {
+    for (of, (volume, peak)) in counts(&meter) {
         seconds.note(of.clone(), &volume);
         peaks.insert(of, peak);
     }
@@ -110,7 +110,7 @@ fn check(path: &Path) -> (usize, usize) {
 }
 
 #[test]
-fn the_busiest_second_is_the_one_after_which_there_was_most_more() {
+fn the_busiest_second_is_the_greatest_difference_of_counts() {
     let cell = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng");
     // Both hosts, the network and three connections.
     let (peaks, seconds) = check(Path::new(cell));

@@ -1,17 +1,17 @@
-//! Capture files, read whole.
+//! Capture files, read as a whole.
 
 use std::path::PathBuf;
 use wire::time::Instant;
 
-/// A frame with its time and its length on the wire.
+/// Frame with its time and its length on the wire.
 pub(crate) struct Frame {
     pub(crate) at: Instant,
     pub(crate) octets: Vec<u8>,
     pub(crate) original_octets: usize,
 }
 
-/// A file among the captures and tables kept beside the project; `None`, and a note, where it is
-/// not.
+/// Path of a shared capture or table outside the repository; `None`, and a message, if it is
+/// missing.
 pub(crate) fn shared(folder: &str, file: &str) -> Option<PathBuf> {
     let shared = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared");
     let path = PathBuf::from(shared).join(folder).join(file);
@@ -22,7 +22,7 @@ pub(crate) fn shared(folder: &str, file: &str) -> Option<PathBuf> {
     is_there.then_some(path)
 }
 
-/// The frames of a pcap file with little-endian microseconds.
+/// Frames of a pcap file with little-endian microseconds.
 pub(crate) fn frames(pcap: &[u8]) -> Vec<Frame> {
     let word = |at: usize| u32::from_le_bytes(pcap[at..at + 4].try_into().unwrap());
     assert_eq!(word(0), 0xA1B2_C3D4, "not a pcap file of this kind");

@@ -1,4 +1,4 @@
-//! The corpora of the fuzzers: scripts of TCP segments and frames, kept as they are made here.
+//! Corpora of the fuzzers: scripts of TCP segments and frames, equal to those generated here.
 
 use crate::{entry, ordinary, reassembler, two_taps};
 use std::fs;
@@ -11,20 +11,20 @@ const FIN: u8 = 0x11;
 const THERE: u8 = 4;
 const BACK: u8 = 1;
 
-/// A TCP segment 10 ms after the one before it.
+/// TCP segment 10 ms after the one before it.
 fn segment(ends: u8, flags: u8, sequence: u16, data: &[u8]) -> Vec<u8> {
     let [high, low] = sequence.to_be_bytes();
     let head = [1, ends, flags, high, low, 0, 10, u8::try_from(data.len()).unwrap()];
     [&head[..], data].concat()
 }
 
-/// An Ethernet frame, `cut` ms after what was before it, with an octet missing for each 16 of them.
+/// Ethernet frame, `cut` ms after the previous step, with an octet missing for each 16 of them.
 fn frame(cut: u8, octets: &[u8]) -> Vec<u8> {
     let head = [0, 0, 0, 0, 0, 0, cut, u8::try_from(octets.len()).unwrap()];
     [&head[..], octets].concat()
 }
 
-/// A class 4 TPDU over LLC and the inactive subset, from station 1 to 2.
+/// Class 4 TPDU over LLC and the inactive subset, from station 1 to 2.
 fn class4(tpdu: &[u8]) -> Vec<u8> {
     let stations = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
     let length = [0, u8::try_from(4 + tpdu.len()).unwrap()];
@@ -73,30 +73,31 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A stream from this number on of ten packets of 0 to 90 octets and one of 1,000, and its script.
+/// Stream from this number on of ten packets of 0 to 90 octets and one of 1,000, and its script.
 fn reassembled(first: u32, operations: &[u8]) -> Vec<u8> {
     let lengths = (0..10).map(|packet| packet * 20).chain([0xE9]);
     let packets: Vec<u8> = [10].into_iter().chain(lengths).collect();
     [&first.to_be_bytes()[..], &packets, operations].concat()
 }
 
-/// Scripts of a stream: 8n sends n + 1 octets, 8n + 1 45 times as many; 8n + 2 has one of those under
-/// way pass, 8n + 4 a copy of it; 8n + 5 sends again; 6 acknowledges; 8n + 7 moves the clock.
+/// Scripts of a stream: 8n sends n + 1 octets, 8n + 1 45 times as many; 8n + 2 delivers one of the
+/// segments under way, 8n + 4 a copy of it; 8n + 5 retransmits; 6 acknowledges; 8n + 7 moves the
+/// clock.
 fn reassembler_seeds() -> Vec<(&'static str, Vec<u8>)> {
     let in_order = [0x19, 2].repeat(12);
     let each_octet = [0, 2].repeat(200);
     let overtaken = [9, 9, 9, 9, 9, 0x22, 0x1A, 6, 0x12, 0x0A, 2, 6].repeat(3);
     let copied = [0x19, 4, 4, 2, 0xFF, 6].repeat(9);
-    let again = [0x29, 2, 0x0D, 0, 40, 0x15, 0, 200, 6].repeat(6);
+    let repeats = [0x29, 2, 0x0D, 0, 40, 0x15, 0, 200, 6].repeat(6);
     let late = [0x51, 0x51, 0x0A, 0x4F, 0x0D, 0, 9, 2].repeat(4);
     vec![
         ("in-order", reassembled(1_000, &in_order)),
         ("each-octet", reassembled(7, &each_octet)),
         ("overtaken", reassembled(0x8000_0000, &overtaken)),
         ("copied", reassembled(0x7FFF_FF00, &copied)),
-        ("again", reassembled(1, &again)),
+        ("again", reassembled(1, &repeats)),
         ("late", reassembled(77, &late)),
-        ("numbers-begin-anew", reassembled(u32::MAX - 700, &[&overtaken[..], &again].concat())),
+        ("numbers-begin-anew", reassembled(u32::MAX - 700, &[&overtaken[..], &repeats].concat())),
         ("all-at-once", reassembled(0, &[])),
         (
             "clock-put-back",
@@ -105,27 +106,30 @@ fn reassembler_seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// Scripts of two taps: how both are looked at, 15 for all room there is, and by how much the far clock is ahead, in
-/// steps of about a second with 0x30 beside how.
+/// Scripts of two taps: the order in which both are read, the limits (15 for the maximum), and the
+/// lead of the far clock, in steps of about a second if the order has 0x30.
 fn two_taps_seeds() -> Vec<(&'static str, Vec<u8>)> {
-    // Each way at 2 ms: 8w + 2 sends on way w; 0x20 more is lost, 0x80 more with an AK; 0x10 waits 2 ms.
+    // Each direction at 2 ms: 8w + 2 sends in direction w; 0x20 more is lost, 0x80 more with an AK;
+    // 0x10 waits 2 ms.
     let each_way = [0x02, 9, 0x10, 0x0A, 3, 0x10, 0x12, 200, 0x10, 0x1A, 90, 0x10].repeat(8);
     let some_lost = [0x02, 9, 0x29, 0x2A, 3, 0x10, 0x92, 200, 0x89, 0xBA, 90, 0x10].repeat(8);
-    // 3 sends the n-th again; with 0x08 it is lost, with 0x10 doubled. 0x29 is a second, and so four go by.
-    let again = [0x02, 9, 0x10, 0x0A, 3, 0x0B, 0, 7, 0x29, 0x13, 1, 9, 0x03, 0, 99].repeat(8);
+    // 3 retransmits the n-th; with 0x08 it is lost, with 0x10 duplicated. 0x29 is a second, and so
+    // four go by.
+    let repeats = [0x02, 9, 0x10, 0x0A, 3, 0x0B, 0, 7, 0x29, 0x13, 1, 9, 0x03, 0, 99].repeat(8);
     let comes_back = [0x02, 9, 0x29, 0x29, 0x03, 0, 5, 0x29, 0x29, 0x29, 0x03, 0, 50].repeat(8);
-    // 0x24 and 0x2C set a clock by so many seconds or so; 5 and 0x0D close a tap or open it.
+    // 0x24 and 0x2C set a clock by about that number of seconds; 5 and 0x0D close a tap or open it.
     let set = [&each_way[..], &[0x24, 0, 7], &each_way, &[0x2C, 0xFF, 3]].concat().repeat(2);
     let late = [&[0x0D], &some_lost[..], &[0x0D], &some_lost, &[0x05], &each_way].concat();
-    // 6: so many times 7 octets of a stream, from how far back, with what fate, and how late.
+    // 6: a multiple of 7 octets of a stream, its distance back, its fate, and its delay.
     let stream =
         [0x5E, 0, 0, 9, 0x10, 0x66, 0, 1, 9, 0x51, 0x7E, 80, 0, 20, 0x4E, 0, 4, 7].repeat(9);
-    // 7: octets that are no frame, the first frame at the far tap again, and with the last stamp there is.
+    // 7: octets that are no frame, the first frame at the far tap once more, and with the greatest
+    // stamp.
     let odd = [0x07, 3, 1, 2, 3, 0x1F, 0, 0x3F, 0, 255, 255, 255, 255, 255, 255, 255, 255];
-    let odd = [&each_way[..], &odd, &each_way, &odd, &again].concat();
-    // 0x29 is a second of which little is heard; the near tap ends with a frame that is under way.
+    let odd = [&each_way[..], &odd, &each_way, &odd, &repeats].concat();
+    // 0x29 is a second with little traffic; the near tap ends with a frame under way.
     let seldom = [&[0x02, 9, 0x29, 0x2A, 3][..], &[0x29; 8], &[0x2A, 3, 0x10, 0x92, 16]].concat();
-    // Of what goes between others nothing is answered.
+    // Traffic between the other hosts is never answered.
     let unanswered = [[0x1A, 9, 0x10].repeat(8), [0x02, 9, 0x10, 0x0A, 3, 0x10].repeat(8)].concat();
     let with = |head: [u8; 4], steps: &[u8]| [&head[..], steps].concat();
     vec![
@@ -133,13 +137,13 @@ fn two_taps_seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("unanswered", with([0x20, 7, 0x10, 0], &unanswered)),
         ("each-way", with([0, 15, 0, 9], &each_way)),
         ("some-lost", with([0x32, 15, 0x0E, 0x10], &some_lost)),
-        ("one-clock", with([1, 15, 0, 0], &[&some_lost[..], &again].concat())),
-        ("again", with([0x20, 11, 0x80, 0], &again)),
+        ("one-clock", with([1, 15, 0, 0], &[&some_lost[..], &repeats].concat())),
+        ("again", with([0x20, 11, 0x80, 0], &repeats)),
         ("comes-back", with([0x08, 15, 0, 0], &comes_back)),
         ("clocks-are-set", with([0x30, 3, 0, 1], &set)),
         ("begins-later-and-ends-earlier", with([0x32, 15, 0xFF, 0xF0], &late)),
         ("one-after-the-other", with([0x0C, 15, 0, 200], &late)),
-        ("little-room", with([0, 0, 0, 0], &[&again[..], &some_lost].concat())),
+        ("little-room", with([0, 0, 0, 0], &[&repeats[..], &some_lost].concat())),
         ("stream", with([0, 15, 0, 50], &stream)),
         ("stream-by-one-clock", with([1, 2, 0, 0], &stream)),
         ("any-frames", with([0x0A, 14, 1, 1], &odd)),
@@ -147,7 +151,7 @@ fn two_taps_seeds() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 #[test]
-fn the_corpora_begin_with_the_seeds_and_every_file_of_them_keeps_its_claims() {
+fn corpora_contain_the_seeds_and_every_file_holds_its_claims() {
     check("meter", seeds(), &entry::script);
     check("transit", two_taps_seeds(), &two_taps::script);
     check("reassembler", reassembler_seeds(), &|octets| {
@@ -156,7 +160,7 @@ fn the_corpora_begin_with_the_seeds_and_every_file_of_them_keeps_its_claims() {
 }
 
 #[test]
-fn of_the_seeds_of_the_reassembler_every_tpdu_is_found() {
+fn every_tpdu_of_the_reassembler_seeds_is_found() {
     for (name, octets) in reassembler_seeds() {
         assert!(reassembler::script(&octets), "{name} asks for more room than there is");
     }
@@ -172,7 +176,12 @@ fn check(target: &str, seeds: Vec<(&str, Vec<u8>)>, run: &dyn Fn(&[u8])) {
             fs::write(&path, &octets).unwrap();
         }
         let found = fs::read(&path).unwrap_or_default();
-        assert_eq!(found, octets, "{} is not what this test makes", path.display());
+        assert_eq!(
+            found,
+            octets,
+            "{} differs from the script that this test generates",
+            path.display()
+        );
     }
     for file in fs::read_dir(folder).unwrap() {
         run(&fs::read(file.unwrap().path()).unwrap());

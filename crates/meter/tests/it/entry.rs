@@ -1,7 +1,7 @@
-//! What the fuzz target calls: octets in, frames and segments out of them, claims checked.
+//! Entry point of the fuzz target: frames and segments from octets, with invariants checked.
 //!
-//! Two meters hear each frame. One is asked what every frame was, and so dissects them all; the other takes its
-//! short ways. Both have to tell the same.
+//! Two meters process each frame. One records observations, and so dissects every frame; the other
+//! uses its fast path. Their results must be equal.
 
 use core::time::Duration;
 use meter::{Host, Meter, Remarks, Settings};
@@ -10,10 +10,10 @@ use wire::dissect::Link;
 use wire::time::Instant;
 use wire::tp;
 
-/// Connections, and TCP connections, that a fuzzed meter follows.
+/// Limit of connections, and of TCP connections, of a fuzzed meter.
 const CONNECTIONS: usize = 8;
 
-/// A meter of each way.
+/// Meter with dissection and meter with fast path.
 struct Both {
     short: Meter,
     long: Meter,
@@ -40,7 +40,7 @@ impl Both {
         self.compare_over();
     }
 
-    /// Intervals that are over and connections that are forgotten.
+    /// Compares intervals that are over and evicted connections.
     fn compare_over(&mut self) {
         loop {
             let both = [&mut self.short, &mut self.long].map(Meter::take_interval);
@@ -57,7 +57,7 @@ impl Both {
         assert_eq!(self.long.take_connection(), None);
     }
 
-    /// What is known while measuring goes on.
+    /// Compares results while measuring goes on.
     fn compare(&self) {
         let [short, long] = [&self.short, &self.long].map(|meter| {
             let under_way = meter.under_way().map(|of| (of.length, of.measures, of.oddities));
@@ -77,16 +77,17 @@ impl Both {
         assert!(all.information_octets <= all.data_octets && all.retransmissions <= all.tpdus);
         assert!(measures.streams.copies <= measures.streams.segments);
         let sent: u64 = self.short.each_host().map(|host| host.sent.transport.all().tpdus).sum();
-        assert_eq!(sent, all.tpdus, "what hosts sent is what there was");
+        assert_eq!(sent, all.tpdus, "the sum over all senders is the total");
     }
 }
 
-/// Octets as a script: each step is a head of 8 octets and as many octets as it says.
+/// Runs a script: each step is a head of 8 octets and the number of octets it specifies.
 ///
-/// The first octet of the head tells what these are. 1: a segment of a TCP stream between few sockets, 2 with it
-/// over Ethernet, and 4 numbered from where its sender was. Else 4: TPDUs over LLC from one of few stations
-/// to another; else a frame, 2 of any link. 8: the meters are looked at before. 16: time goes back. From 32 on: how
-/// many octets were not captured; 128 in the second octet says that they were not on the wire either.
+/// The first octet of the head is the kind of these octets. 1: a segment of a TCP stream between
+/// few sockets, 2 with it over Ethernet, and 4 numbered from its sender's position. Else 4: TPDUs
+/// over LLC between two of few stations; else a frame, 2 of any link. 8: the meters are compared
+/// before. 16: time goes back. From 32 on: the number of octets not captured; 128 in the second
+/// octet means that they were not on the wire either.
 pub(crate) fn script(octets: &[u8]) {
     let mut meters = Both::new();
     let (mut rest, mut nanos, mut next) = (octets, 0_u64, [0_u32; 16]);
@@ -135,8 +136,9 @@ pub(crate) fn script(octets: &[u8]) {
     meters.finish();
 }
 
-/// TPDUs over LLC and the inactive network layer between a few stations, with `flags % 16` octets of pad. The
-/// checksum of the first is made to come out unless `flags` has 16; 32 to 128 make one octet above MAC another.
+/// TPDUs over LLC and the inactive network layer between a few stations, with `flags % 16` octets
+/// of pad. The checksum of the first is corrected unless `flags` has 16; 32 to 128 each change one
+/// octet above MAC.
 fn datagram(ends: u8, flags: u8, tpdus: &[u8]) -> Vec<u8> {
     let station = |number: u8| Mac::local(u32::from(number & 3)).0;
     let mut tpdus = tpdus.to_vec();
@@ -157,7 +159,7 @@ fn datagram(ends: u8, flags: u8, tpdus: &[u8]) -> Vec<u8> {
     [&station(ends >> 2), &station(ends), &length[..], &above_mac, &tpdus, &[0; 15][..pad]].concat()
 }
 
-/// A TCP segment in a packet of IPv4 between a few sockets.
+/// TCP segment in an IPv4 packet between a few sockets.
 pub(crate) fn segment(
     ends: u8,
     flags: u8,

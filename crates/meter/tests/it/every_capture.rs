@@ -1,8 +1,8 @@
-//! Every capture beside the project, read to its end: what each holds is kept in `captures.txt`, and
-//! where tshark counts other TPDUs, `tshark.toml` says why.
+//! Every shared capture, read to its end: `captures.txt` has the expected counts, and `tshark.toml`
+//! gives the reason if tshark counts other TPDUs.
 //!
-//! A line of `captures.txt` is the file, its frames, then measures that are not zero, then oddities,
-//! then who is above its connections. `BLESS=1` writes it anew.
+//! A line of `captures.txt` is the file, its frames, then measures that are not zero, then
+//! oddities, then the applications above its connections. `BLESS=1` rewrites it.
 
 use crate::capture::shared;
 use core::fmt::Write as _;
@@ -18,10 +18,10 @@ use wire::tp::Kind;
 
 const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures.txt");
 const DIFFERENCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/tshark.toml");
-/// tshark takes seconds for files longer than this.
+/// tshark takes seconds for longer files.
 const SHORT_OCTETS: u64 = 600_000;
 
-/// The captures, by their paths within the folder, in order; nothing where there is none.
+/// Captures by their paths within the folder, in order; none if the folder is missing.
 pub(crate) fn captures() -> Option<(PathBuf, Vec<String>)> {
     let folder = shared("captures", "INDEX.md")?.parent().unwrap().to_owned();
     let (mut files, mut folders) = (Vec::new(), vec![folder.clone()]);
@@ -39,7 +39,7 @@ pub(crate) fn captures() -> Option<(PathBuf, Vec<String>)> {
     Some((folder, files))
 }
 
-/// A capture, metered to its end or to where the file is broken.
+/// Meters a capture to its end or to the position where the file is damaged.
 fn metered(path: &Path) -> (u64, Meter, Report) {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
     let mut frames = 0;
@@ -94,9 +94,8 @@ fn summary(name: &str, path: &Path) -> String {
         write!(line, "; {}: {name} {times}", class.name()).unwrap();
     }
     let mut users: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    let forgotten: Vec<meter::Connection> =
-        core::iter::from_fn(|| meter.take_connection()).collect();
-    for connection in meter.each_connection().chain(forgotten) {
+    let evicted: Vec<meter::Connection> = core::iter::from_fn(|| meter.take_connection()).collect();
+    for connection in meter.each_connection().chain(evicted) {
         *users.entry((connection.user.name(), connection.confidence.name())).or_default() += 1;
     }
     for ((user, confidence), connections) in users {
@@ -106,7 +105,7 @@ fn summary(name: &str, path: &Path) -> String {
 }
 
 #[test]
-fn every_capture_is_read_to_its_end_and_holds_what_it_did() {
+fn every_capture_has_the_expected_counts() {
     let Some((folder, files)) = captures() else { return };
     let lines: Vec<String> = files.iter().map(|name| summary(name, &folder.join(name))).collect();
     let text = lines.join("\n") + "\n";
@@ -121,7 +120,7 @@ fn every_capture_is_read_to_its_end_and_holds_what_it_did() {
     println!("seen: {} captures", files.len());
 }
 
-/// TPDUs by kind, as tshark counts them; nothing where there is no tshark.
+/// TPDUs by kind, as tshark counts them; none if there is no tshark.
 fn by_tshark(path: &Path) -> Option<BTreeMap<&'static str, u64>> {
     let mut tshark = Command::new("tshark");
     tshark.args(["-o", "clnp.always_decode_transport:TRUE", "--disable-protocol", "t125"]);
@@ -138,7 +137,7 @@ fn by_tshark(path: &Path) -> Option<BTreeMap<&'static str, u64>> {
 }
 
 #[test]
-fn tshark_counts_the_same_tpdus_where_it_is_right() {
+fn tshark_counts_the_same_tpdus_except_for_known_differences() {
     let Some((folder, files)) = captures() else { return };
     let known: Table = fs::read_to_string(DIFFERENCES).unwrap().parse().unwrap();
     let (mut compared, mut differing) = (0, Vec::new());
@@ -160,7 +159,7 @@ fn tshark_counts_the_same_tpdus_where_it_is_right() {
         }
         differing.push(name.clone());
         let Some(difference) = known.get(name) else {
-            panic!("{name}: ours {ours:?}, tshark {theirs:?}, and nobody says why");
+            panic!("{name}: ours {ours:?}, tshark {theirs:?}, and tshark.toml has no reason");
         };
         assert_eq!(difference["tshark"].as_str().unwrap(), format!("{theirs:?}"), "{name}");
         assert!(difference["why"].as_str().unwrap().len() > 20, "{name}");

@@ -1,4 +1,4 @@
-//! Frames that are damaged, cut or made up: the meter counts them and stays consistent.
+//! Damaged, truncated and invalid frames: the meter counts them and stays consistent.
 
 use crate::Draws;
 use core::time::Duration;
@@ -7,7 +7,7 @@ use wire::addr::Mac;
 use wire::dissect::Link;
 use wire::time::Instant;
 
-/// A frame among few stations and references, mostly well formed.
+/// Frame between few stations and references, mostly well formed.
 fn frame(draws: &mut Draws) -> Vec<u8> {
     let codes = [0xE1, 0xD1, 0x80, 0xC0, 0xF0, 0xF0, 0xF0, 0x10, 0x64, 0x64, 0x20, 0x54, 0x70];
     let (reference, source) = (draws.below(4) as u8, draws.below(4) as u8);
@@ -44,7 +44,7 @@ fn measure(draws_seed: u64, table_seed: u64) -> Vec<Report> {
     let mut meter = Meter::new(settings);
     let (mut nanos, mut reports) = (0_u64, Vec::new());
     for _ in 0..2_000 {
-        // Sometimes silence, sometimes a step back.
+        // Sometimes a silence, sometimes a step back in time.
         let longest = if draws.below(100) == 0 { 400_000_000_000 } else { 20_000_000 };
         nanos += draws.below(longest) as u64;
         let at = nanos.saturating_sub(draws.below(30_000_000) as u64);
@@ -61,7 +61,7 @@ fn measure(draws_seed: u64, table_seed: u64) -> Vec<Report> {
 }
 
 #[test]
-fn measures_stay_consistent_whatever_the_frames() {
+fn measures_are_consistent_for_any_frames() {
     for seed in 0..100 {
         let reports = measure(seed, 0);
         for report in &reports {
@@ -90,7 +90,7 @@ fn measures_stay_consistent_whatever_the_frames() {
 }
 
 #[test]
-fn the_seed_of_the_table_does_not_show() {
+fn results_do_not_depend_on_the_seed_of_the_table() {
     for seed in 0..10 {
         let measured = |table_seed| {
             let reports = measure(seed, table_seed);

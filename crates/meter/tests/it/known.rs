@@ -1,4 +1,4 @@
-//! What a meter knows while it listens: times, connections, hosts, and segments that fit nowhere.
+//! State of a meter during measuring: times, connections, hosts, and invalid segments.
 
 use core::time::Duration;
 use meter::measure::Times;
@@ -16,7 +16,7 @@ fn at(millis: u64) -> Instant {
     Instant::from_nanos(millis * MILLISECOND)
 }
 
-/// An LLC frame from one station to another.
+/// LLC frame from one station to another.
 fn frame(from: u32, to: u32, npdu: &[u8]) -> Vec<u8> {
     let length = u16::try_from(3 + npdu.len()).unwrap();
     let header = mac::header(Mac::local(to), Mac::local(from), length);
@@ -29,7 +29,7 @@ fn pass(meter: &mut Meter, millis: u64, ends: (u32, u32), tpdus: &[u8]) {
     meter.observe(at(millis), Link::Ethernet, &frame, frame.len());
 }
 
-/// A meter that has heard two stations open a connection of class 4: 1 asked 2, which gives credit 3.
+/// Meter after two stations opened a connection of class 4: 1 called 2, which grants credit 3.
 fn opened() -> Meter {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(1)));
     pass(&mut meter, 0, (1, 2), &[6, 0xE5, 0, 0, 0, 1, 0x40]);
@@ -50,16 +50,16 @@ fn the_one(meter: &Meter) -> Connection {
 }
 
 #[test]
-fn numbers_and_credit_of_a_direction_are_those_of_its_last_tpdus() {
+fn numbers_and_credit_are_those_of_the_last_tpdus() {
     let mut meter = opened();
     assert_eq!(meter.connections(), 1);
     (0..3).for_each(|number| data(&mut meter, 20, number));
     acknowledge(&mut meter, 30, 2, 5);
     let [there, back] = the_one(&meter).directions;
-    // 0 to 2 were sent, 2 is expected, and from it on 5 are allowed.
+    // 0 to 2 were sent, 2 is expected, and 5 are allowed from it on.
     let numbers = Numbers { sent: 3, acknowledged: Some(2), allowed: Some(7) };
     assert_eq!(there.numbers, Some(numbers));
-    // The CR gave credit 5, from number 0 on.
+    // The CR granted credit 5, from number 0 on.
     let numbers = Numbers { sent: 0, acknowledged: Some(0), allowed: Some(5) };
     assert_eq!(back.numbers, Some(numbers));
     pass(&mut meter, 40, (3, 4), &[6, 0xE5, 0, 0, 0, 1, 0x40]);
@@ -67,7 +67,7 @@ fn numbers_and_credit_of_a_direction_are_those_of_its_last_tpdus() {
 }
 
 #[test]
-fn a_connection_has_its_names_and_began_when_its_cr_was_seen() {
+fn a_connection_has_references_and_begins_with_its_cr() {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(1)));
     pass(&mut meter, 70, (1, 2), &[6, 0xE5, 0, 0, 0, 1, 0x40]);
     assert_eq!(the_one(&meter).references, [Some(Reference(1)), None]);
@@ -80,7 +80,7 @@ fn a_connection_has_its_names_and_began_when_its_cr_was_seen() {
 }
 
 #[test]
-fn what_is_added_up_is_told_at_any_time() {
+fn pending_batches_are_in_every_report() {
     let mut meter = opened();
     for number in 0..3 {
         data(&mut meter, 20, number);
@@ -91,7 +91,7 @@ fn what_is_added_up_is_told_at_any_time() {
 }
 
 #[test]
-fn what_is_added_up_counts_in_the_classes_that_were_asked_for() {
+fn batches_count_in_the_configured_size_classes() {
     let bounds_octets = [1, 6, 10, 20, 30, 40, 50, 60, 70];
     let settings = Settings { bounds_octets, ..Settings::every(Duration::from_secs(1)) };
     let mut meter = Meter::new(settings);
@@ -105,14 +105,14 @@ fn what_is_added_up_counts_in_the_classes_that_were_asked_for() {
 }
 
 #[test]
-fn a_connection_is_active_while_it_is_heard_or_its_window_is_closed() {
+fn a_connection_is_active_with_tpdus_or_a_closed_window() {
     let mut meter = opened();
     data(&mut meter, 20, 0);
     let active = |meter: &Meter, since, now| {
         let found: Vec<Connection> = meter.each_active_connection(at(since), at(now)).collect();
         found
     };
-    assert_eq!(active(&meter, 20, 50).len(), 1, "it was heard just then");
+    assert_eq!(active(&meter, 20, 50).len(), 1, "its last TPDU was just then");
     assert_eq!(active(&meter, 21, 50).len(), 0);
     acknowledge(&mut meter, 30, 1, 0);
     assert_eq!(the_one(&meter).directions[0].closed_since, Some(at(30)));
@@ -136,7 +136,7 @@ fn three_hundred_crs_of_one_connection_are_counted_one_by_one() {
 }
 
 #[test]
-fn measuring_begins_with_the_first_frame_or_when_it_is_told_to() {
+fn measuring_begins_with_the_first_frame_or_at_the_origin() {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(1)));
     assert_eq!(meter.began(), None);
     data(&mut meter, 70, 0);
@@ -145,7 +145,7 @@ fn measuring_begins_with_the_first_frame_or_when_it_is_told_to() {
     let origin = Some(at(50));
     let mut meter = Meter::new(Settings { origin, ..Settings::every(Duration::from_secs(1)) });
     assert_eq!(meter.began(), origin);
-    // A clock that comes to the origin begins the first interval.
+    // A clock that reaches the origin begins the first interval.
     assert!(meter.under_way().is_none());
     meter.advance(at(49));
     assert!(meter.under_way().is_none());
@@ -154,7 +154,7 @@ fn measuring_begins_with_the_first_frame_or_when_it_is_told_to() {
 }
 
 #[test]
-fn a_clock_within_an_interval_says_how_long_it_has_lasted() {
+fn a_clock_within_an_interval_extends_its_length() {
     let mut meter = opened();
     meter.advance(at(2_500));
     assert_eq!(meter.take_interval().unwrap().index, Some(0));
@@ -165,7 +165,7 @@ fn a_clock_within_an_interval_says_how_long_it_has_lasted() {
 }
 
 #[test]
-fn a_silence_is_one_report_whatever_its_length() {
+fn a_silence_of_any_length_is_one_report() {
     let silent = |intervals: u64| {
         let mut meter = Meter::new(Settings::every(Duration::from_millis(1)));
         data(&mut meter, 0, 0);
@@ -174,7 +174,7 @@ fn a_silence_is_one_report_whatever_its_length() {
         let lengths: Vec<u64> = taken.map(|report| report.intervals).collect();
         lengths
     };
-    // The first, in which the DT passed, and those behind it.
+    // The interval in which the DT passed, and the ones after it.
     for intervals in [1, 2, 100_000, 100_001] {
         assert_eq!(silent(intervals), [1, intervals]);
     }
@@ -204,10 +204,11 @@ fn oddities_are_empty_until_one_is_counted() {
 }
 
 #[test]
-fn hosts_beyond_the_limit_count_together_and_addresses_are_kept_for_64_times_as_many() {
+fn hosts_beyond_the_limit_are_summed_and_64_addresses_kept_each() {
     let settings = Settings { maximum_hosts: 2, ..Settings::every(Duration::from_secs(1)) };
     let mut meter = Meter::new(settings);
-    // 2 x 64 addresses are kept: of 127 that send to the first each has a connection, of the next none.
+    // 2 x 64 addresses are stored: the 127 senders to the first have a connection each, the next
+    // has none.
     for host in 2..=129 {
         pass(&mut meter, 0, (host, 1), &[6, 0xE5, 0, 0, 0, 1, 0x40]);
     }
@@ -221,7 +222,7 @@ fn hosts_beyond_the_limit_count_together_and_addresses_are_kept_for_64_times_as_
     assert_eq!((sent, received), (vec![1, 0, 127], vec![0, 128, 0]));
 }
 
-/// A segment of an NSDU of 48 octets, all of whose TPDU is one DT.
+/// Segment of an NSDU of 48 octets whose TPDU is one DT.
 fn segment(offset: u16, octets: usize, more: bool) -> Vec<u8> {
     let nsap = Nsap::new(&[0x49, 0, 1]).unwrap();
     let data = vec![0; octets];
@@ -251,7 +252,7 @@ fn segment(offset: u16, octets: usize, more: bool) -> Vec<u8> {
 }
 
 #[test]
-fn segments_that_fit_nowhere_are_odd() {
+fn invalid_segments_are_counted_as_oddities() {
     let odd = |octets: &[u8]| {
         let mut meter = Meter::new(Settings::every(Duration::from_secs(1)));
         meter.observe(Instant::ZERO, Link::Ethernet, octets, octets.len());
@@ -259,11 +260,7 @@ fn segments_that_fit_nowhere_are_odd() {
     };
     assert_eq!((odd(&segment(0, 24, true)), odd(&segment(24, 24, false))), (0, 0));
     assert_eq!(odd(&segment(4, 20, true)), 1, "offsets are multiples of 8");
-    assert_eq!(
-        odd(&segment(0, 20, true)),
-        1,
-        "and so is where a segment ends that is not the last"
-    );
+    assert_eq!(odd(&segment(0, 20, true)), 1, "and so is the end of a segment before the last");
     assert_eq!(odd(&segment(40, 16, true)), 1, "it ends beyond its NSDU");
     assert_eq!(odd(&segment(24, 0, true)), 1, "it holds nothing");
     assert_eq!(odd(&segment(24, 24, true)), 1, "nothing can follow it");

@@ -1,4 +1,4 @@
-//! The meter from outside: whole captures and hand-made cases.
+//! Tests of the meter's public interface: whole captures and hand-made cases.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod busiest;

@@ -1,38 +1,38 @@
-//! Measures alone and together: what was seen so many times counts so many times, under its name.
+//! Measures alone and together: each observation counts as often as it was made, under its name.
 
 use core::time::Duration;
 use meter::measure::{
-    Connections, Delays, Distribution, Link, Llc, Measure, Measures, Network, Peak, Roles,
-    SizeClass, Sizes, Streams, Summary, Times, Traffic, Transport, Tsdus, Volume, Waits, Windows,
+    Distribution, Measures, Peak, SizeClass, Sizes, Summary, Times, Traffic, Volume, Waits,
 };
-use meter::sight::{Between, Ending, Order, Role, Segment, Sight, Step, Tpdu};
+use meter::observation::{DelayKind, Ending, Observation, Order, Role, Segment, Step, Tpdu};
+use meter::registry;
 use meter::{Direction, Numbers};
 use wire::llc::Control;
 use wire::time::Instant;
 use wire::tp::Kind;
 
-fn lpdu(llc: Option<Control>) -> Sight {
-    Sight::Lpdu { at: Instant::ZERO, octets: 100, llc }
+fn lpdu(llc: Option<Control>) -> Observation {
+    Observation::Lpdu { at: Instant::ZERO, octets: 100, llc }
 }
 
-/// A DT with 5 octets of header and 10 of data.
+/// DT with 5 octets of header and 10 of data.
 fn dt() -> Tpdu {
     Tpdu::plain(Kind::Dt, 5, 10)
 }
 
-/// An AK of 5 octets for something, which is new or not.
-fn ak(role: Role, retransmitted: bool) -> Sight {
-    Sight::Tpdu(Tpdu { role: Some(role), retransmitted, ..Tpdu::plain(Kind::Ak, 5, 0) })
+/// AK of 5 octets with a role, original or retransmitted.
+fn ak(role: Role, retransmitted: bool) -> Observation {
+    Observation::Tpdu(Tpdu { role: Some(role), retransmitted, ..Tpdu::plain(Kind::Ak, 5, 0) })
 }
 
-fn span(between: Between, nanos: u64) -> Sight {
-    Sight::Span(between, Duration::from_nanos(nanos))
+fn span(between: DelayKind, nanos: u64) -> Observation {
+    Observation::Span(between, Duration::from_nanos(nanos))
 }
 
-/// Everything that can be seen, and how many times it is.
-fn sights() -> Vec<(usize, Sight)> {
-    let segment = |order| Sight::Segment(Segment { octets: 7, order });
-    let dr = |step| Sight::Tpdu(Tpdu { step: Some(step), ..Tpdu::plain(Kind::Dr, 7, 0) });
+/// One observation of each kind, with the number of times it is made.
+fn observations() -> Vec<(usize, Observation)> {
+    let segment = |order| Observation::Segment(Segment { octets: 7, order });
+    let dr = |step| Observation::Tpdu(Tpdu { step: Some(step), ..Tpdu::plain(Kind::Dr, 7, 0) });
     vec![
         (2, lpdu(Some(Control::Ui))),
         (3, lpdu(Some(Control::Xid))),
@@ -42,7 +42,7 @@ fn sights() -> Vec<(usize, Sight)> {
         (7, lpdu(None)),
         (8, lpdu(Some(Control::Information { send: 1, receive: 2 }))),
         (9, lpdu(Some(Control::Supervisory { function: 1, receive: 2 }))),
-        (8, Sight::Npdu { octets: 50 }),
+        (8, Observation::Npdu { octets: 50 }),
         (2, segment(Order::Next)),
         (3, segment(Order::Ahead)),
         (4, segment(Order::Late)),
@@ -53,47 +53,39 @@ fn sights() -> Vec<(usize, Sight)> {
         (3, ak(Role::Crediting, false)),
         (4, ak(Role::Confirming, true)),
         (5, ak(Role::KeepingAlive, true)),
-        (2, Sight::Tpdu(Tpdu { empty_part: true, ..Tpdu::plain(Kind::Dt, 5, 0) })),
-        (3, Sight::Tpdu(Tpdu { unassigned: true, ..dt() })),
-        (4, Sight::Tpdu(Tpdu { into_closed_window: true, ..dt() })),
-        (5, Sight::Tpdu(Tpdu { retransmitted: true, ..dt() })),
-        (6, Sight::Tpdu(Tpdu { finished_tsdus: 2, finished_octets: [10, 30, 0], ..dt() })),
+        (2, Observation::Tpdu(Tpdu { empty_part: true, ..Tpdu::plain(Kind::Dt, 5, 0) })),
+        (3, Observation::Tpdu(Tpdu { unassigned: true, ..dt() })),
+        (4, Observation::Tpdu(Tpdu { into_closed_window: true, ..dt() })),
+        (5, Observation::Tpdu(Tpdu { retransmitted: true, ..dt() })),
+        (6, Observation::Tpdu(Tpdu { finished_tsdus: 2, finished_octets: [10, 30, 0], ..dt() })),
         (2, dr(Step::Refused)),
         (3, dr(Step::NotAgreed)),
         (4, dr(Step::Ended(Ending::Erroneous))),
-        (5, Sight::Step(Step::Requested)),
-        (6, Sight::Step(Step::Established)),
-        (7, Sight::Step(Step::Silent)),
-        (8, Sight::Step(Step::Ended(Ending::Graceful))),
-        (9, Sight::Step(Step::Ended(Ending::Abrupt))),
-        (2, span(Between::Acknowledgement, 11)),
-        (3, span(Between::Response, 12)),
-        (4, span(Between::SetUp, 13)),
-        (5, span(Between::CalleeHandshake, 14)),
-        (6, span(Between::CallerHandshake, 15)),
-        (7, span(Between::RoundTrip, 16)),
-        (8, span(Between::ClosedWindow, 17)),
+        (5, Observation::Step(Step::Requested)),
+        (6, Observation::Step(Step::Established)),
+        (7, Observation::Step(Step::Silent)),
+        (8, Observation::Step(Step::Ended(Ending::Graceful))),
+        (9, Observation::Step(Step::Ended(Ending::Abrupt))),
+        (2, span(DelayKind::Acknowledgement, 11)),
+        (3, span(DelayKind::Response, 12)),
+        (4, span(DelayKind::SetUp, 13)),
+        (5, span(DelayKind::CalleeHandshake, 14)),
+        (6, span(DelayKind::CallerHandshake, 15)),
+        (7, span(DelayKind::RoundTrip, 16)),
+        (8, span(DelayKind::ClosedWindow, 17)),
     ]
 }
 
-/// All of it, this many times.
+/// Measures of all observations, this many times.
 fn measured(times: usize) -> Measures {
     let mut measures = Measures::default();
-    for (count, sight) in sights() {
-        (0..count * times).for_each(|_| measures.observe(&sight));
+    for (count, observation) in observations() {
+        (0..count * times).for_each(|_| measures.observe(&observation));
     }
     measures
 }
 
-fn alone<M: Measure>() -> M {
-    let mut measure = M::default();
-    for (count, sight) in sights() {
-        (0..count).for_each(|_| measure.observe(&sight));
-    }
-    measure
-}
-
-/// What that counts to, under its names.
+/// Expected values, under their names.
 const EXPECTED: [(&str, u64); 68] = [
     // 2 to 9 link PDUs of 100 octets, 44 together; 8 network PDUs of 50.
     ("lpdus", 44),
@@ -102,7 +94,7 @@ const EXPECTED: [(&str, u64); 68] = [
     ("npdu_octets", 400),
     ("peak_second_lpdus", 44),
     ("peak_second_lpdu_octets", 4_400),
-    // All of time zero: 43 TPDUs, 233 octets of headers and 180 of data.
+    // All at time zero: 43 TPDUs, 233 octets of headers and 180 of data.
     ("peak_second_tpdus", 43),
     ("peak_second_tpdu_octets", 413),
     ("llc_datagrams", 2),
@@ -172,39 +164,16 @@ const EXPECTED: [(&str, u64); 68] = [
 ];
 
 #[test]
-fn what_was_seen_counts_under_its_name() {
-    let values = measured(1).values();
+fn each_observation_counts_under_its_name() {
+    let values = registry::of_network(&measured(1));
     for (name, expected) in EXPECTED {
-        let value = values.iter().find(|(found, _)| found == name).unwrap().1;
+        let value = values.iter().find(|(found, _)| found.to_string() == name).unwrap().1;
         assert_eq!(value, expected, "{name}");
     }
 }
 
 #[test]
-fn a_measure_alone_counts_what_it_counts_among_all() {
-    let all = measured(1);
-    assert_eq!(alone::<Link>(), all.link);
-    assert_eq!(alone::<Network>(), all.network);
-    assert_eq!(alone::<Llc>(), all.llc);
-    assert_eq!(alone::<Streams>(), all.streams);
-    assert_eq!(alone::<Delays>(), all.delays);
-    assert_eq!(alone::<Transport>(), all.traffic.transport);
-    assert_eq!(alone::<Tsdus>(), all.traffic.tsdus);
-    assert_eq!(alone::<Connections>(), all.traffic.connections);
-    assert_eq!(alone::<Sizes>(), all.traffic.sizes);
-    assert_eq!(alone::<Roles>(), all.traffic.roles);
-    assert_eq!(alone::<Windows>(), all.traffic.windows);
-    let named = |values: &[(std::borrow::Cow<'_, str>, u64)]| {
-        values.iter().map(|(name, value)| (name.to_string(), *value)).collect::<Vec<_>>()
-    };
-    let expected = [("lpdus".to_owned(), 44), ("lpdu_octets".to_owned(), 4_400)];
-    assert_eq!(named(&all.link.values()), expected);
-    let expected = [("npdus".to_owned(), 8), ("npdu_octets".to_owned(), 400)];
-    assert_eq!(named(&all.network.values()), expected);
-}
-
-#[test]
-fn two_times_add_up_and_can_be_told_apart_again() {
+fn measures_of_two_times_add_up_and_subtract() {
     let (two, three, five) = (measured(2), measured(3), measured(5));
     let mut sum = two.clone();
     sum.add(&three);
@@ -221,12 +190,12 @@ fn two_times_add_up_and_can_be_told_apart_again() {
     assert_eq!(all, Traffic { peak, ..sum.traffic });
 }
 
-/// So many times of so many nanoseconds.
+/// Delays: `times` of `nanos` nanoseconds each.
 fn spans(nanos: u64, times: u64) -> Times {
     Times { count: times, total_ns: nanos * times, max_ns: nanos + times }
 }
 
-/// What went one way, every number another.
+/// Direction with different values in all fields.
 fn direction(times: u64) -> Direction {
     let mut volume = Volume::default();
     (0..times).for_each(|_| volume.observe(&dt()));
@@ -265,9 +234,9 @@ fn direction(times: u64) -> Direction {
 }
 
 #[test]
-fn a_direction_adds_up_and_an_earlier_count_of_it_can_be_taken_off() {
+fn directions_add_up_and_subtract() {
     let (two, five) = (direction(2), direction(5));
-    // Numbers, an open end, the busiest second, the longest times and percentiles are those of the whole.
+    // Numbers, an open end, the busiest second, maxima and percentiles are those of the whole.
     let longest = |waits: Waits, nanos: u64| {
         let with = |times: Times, kind: u64| Times { max_ns: kind + nanos, ..times };
         Waits {
@@ -307,11 +276,11 @@ fn a_direction_adds_up_and_an_earlier_count_of_it_can_be_taken_off() {
     assert_eq!((sum.all().tpdus, sum.of(Kind::Dt).header_octets), (50, 25));
     let mut alone = Direction::default();
     alone.add(&direction(3));
-    assert_eq!(alone.sizes, direction(3).sizes, "nothing has no bounds of its own");
+    assert_eq!(alone.sizes, direction(3).sizes, "an empty direction has no bounds of its own");
 }
 
 #[test]
-fn a_distribution_has_a_mean_and_takes_the_longest_time_there_is() {
+fn a_distribution_has_a_mean_and_accepts_the_longest_time() {
     let mut distribution = Distribution::default();
     assert_eq!(distribution.mean_ns(), None);
     for nanos in [10, 30, 80] {
@@ -321,13 +290,4 @@ fn a_distribution_has_a_mean_and_takes_the_longest_time_there_is() {
     distribution.record(Duration::MAX);
     assert_eq!(distribution.max_ns, i64::MAX as u64);
     assert_eq!(distribution.quantile_ns(1_000), i64::MAX as u64);
-}
-
-#[test]
-fn what_distributions_are_called_goes_with_the_names_of_their_values() {
-    let names = Delays::names();
-    let called = names.map(|(called, names)| (called, names[0]));
-    assert_eq!(called[0], ("acknowledgement", "ack_delays"));
-    assert_eq!(called[7], ("closed window", "closed_windows"));
-    assert_eq!(names[2].1[1..4], ["set_up_total_ns", "set_up_min_ns", "set_up_p50_ns"]);
 }

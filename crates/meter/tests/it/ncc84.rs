@@ -1,4 +1,4 @@
-//! NBSIR 85-3104's Table 4 and Table 5, from a trace that was made to have the volumes of Table 4.
+//! Table 4 and Table 5 of NBSIR 85-3104, from a trace that was made to have the volumes of Table 4.
 
 use crate::capture::{frames, shared};
 use core::time::Duration;
@@ -12,12 +12,12 @@ use wire::time::Instant;
 /// and the 164 days before 13 June 1984, a leap year) and 76,560 seconds.
 const ORIGIN_SECONDS: u64 = 5_277 * 86_400 + 76_560;
 
-/// The paper's intervals, then the total; nothing where the capture is not at hand.
+/// The paper's intervals, then the total; none if the capture is missing.
 fn reports() -> Option<Vec<Report>> {
     reports_of(Settings::every(Duration::from_secs(900)), usize::MAX)
 }
 
-/// The intervals and the total of the trace, each frame cut to so many octets.
+/// Intervals and total of the trace, each frame cut to `snapshot_octets`.
 fn reports_of(settings: Settings, snapshot_octets: usize) -> Option<Vec<Report>> {
     let trace = frames(&fs::read(shared("captures", "ncc84-exact.pcap")?).unwrap());
     let origin = Some(Instant::from_nanos(ORIGIN_SECONDS * 1_000_000_000));
@@ -43,7 +43,7 @@ fn the_origin_is_the_epoch_of_the_paper() {
 }
 
 #[test]
-fn table_4_comes_out_but_for_the_two_cells_no_meter_can_give() {
+fn table_4_is_reproduced_except_for_two_impossible_cells() {
     // Interval 3 has 1,783 TSDUs in 1,769 original DTs, and fewer TSDU octets than information
     // octets though no TSDU lasts into another interval: one DT ends at most one TSDU, so neither
     // can be.
@@ -65,7 +65,10 @@ fn table_4_comes_out_but_for_the_two_cells_no_meter_can_give() {
                 continue;
             }
             assert_eq!(interval, 3, "{name}: printed {printed}, measured {measured}");
-            assert!(impossible.contains(&(name, printed, measured)), "{name}: {measured}");
+            assert!(
+                impossible.contains(&(name.to_string().as_str(), printed, measured)),
+                "{name}: {measured}"
+            );
         }
     }
     assert_eq!((compared, equal), (136, 134));
@@ -80,8 +83,8 @@ fn the_total_is_the_sum_of_the_intervals_over_two_hours() {
         let sum: u64 = intervals.iter().map(|report| report.measures.table()[row].1).sum();
         assert_eq!(sum, *value, "{name}");
     }
-    // Counted apart by another dissector: 8,650 DT, 13,447 AK, 225 CC, DR and DC, 364 CR of which
-    // 139 repeat one of 225.
+    // Counted separately by another dissector: 8,650 DT, 13,447 AK, 225 CC, DR and DC, 364 CR of
+    // which 139 repeat one of 225.
     let kinds: Vec<(u64, u64)> = total
         .measures
         .traffic
@@ -126,8 +129,8 @@ fn table_5_is_the_arithmetic_of_its_formulas() {
 }
 
 #[test]
-fn a_capture_of_headers_alone_gives_the_same_measures() {
-    // The longest TPDU header is the 50 octets of a CR; 18 octets stand before it.
+fn a_capture_of_headers_gives_the_same_measures() {
+    // The longest TPDU header is the 50 octets of a CR; 18 octets precede it.
     let (Some(whole), Some(headers)) =
         (reports(), reports_of(Settings::every(Duration::from_secs(900)), 68))
     else {
@@ -142,13 +145,13 @@ fn a_capture_of_headers_alone_gives_the_same_measures() {
 }
 
 #[test]
-fn neither_the_interval_nor_the_seed_nor_room_to_spare_changes_the_total() {
+fn the_total_does_not_depend_on_interval_seed_or_limits() {
     let Some(expected) = reports() else { return };
     let expected = expected.last().unwrap();
     let second = Settings::every(Duration::from_secs(1));
     for settings in [
         Settings { seed: 0x5EED, ..second.clone() },
-        // Room for all that are open at once, not for those that ended as well.
+        // Room for the connections open at once, not for those that ended as well.
         Settings { maximum_connections: 64, seed: 1, ..second },
     ] {
         let reports = reports_of(settings, usize::MAX).unwrap();

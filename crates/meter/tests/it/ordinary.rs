@@ -1,4 +1,4 @@
-//! Scripts of what most frames are, for the short ways of the meter, and of what they may not take for it.
+//! Scripts of common frames for the fast path of the meter, and of frames that it must not accept.
 
 use crate::{Draws, entry};
 
@@ -8,14 +8,14 @@ const FIN: u8 = 1;
 const RST: u8 = 4;
 const SYN: u8 = 2;
 
-/// A step of a script.
+/// Step of a script.
 fn step(head: [u8; 7], body: &[u8]) -> Vec<u8> {
     let length = u8::try_from(body.len()).unwrap();
     [&head[..], &[length], body].concat()
 }
 
-/// From one of three hosts to host 3, and back, and seldom from that to itself; now and then what was not captured
-/// was not sent.
+/// Traffic between one of three hosts and host 3, seldom from host 3 to itself; in a few frames the
+/// missing octets were not sent either.
 fn ends(draws: &mut Draws) -> (u8, u8) {
     let (host, way) = (draws.below(13) as u8 / 4, draws.below(2) as u8);
     let ends = if way == 0 { host | 3 << 2 } else { 3 | host << 2 };
@@ -44,7 +44,7 @@ fn packets(draws: &mut Draws) -> Vec<u8> {
     packet
 }
 
-/// A segment in its turn, or one that is early, late, empty, cut, or ends the stream.
+/// Segment in sequence, or a segment that is early, late, empty or cut, or ends the stream.
 fn segment(draws: &mut Draws) -> Vec<u8> {
     let (_, ends) = ends(draws);
     let data = packets(draws);
@@ -69,12 +69,13 @@ fn segment(draws: &mut Draws) -> Vec<u8> {
     step([kind, ends, flags, high, low, heard, passed(draws)], data)
 }
 
-/// A TPDU of class 4, mostly a DT or an AK in its turn; `numbers` are those of each host's next DT, both ways.
+/// TPDU of class 4, mostly a DT or an AK in turn; `numbers` are those of each host's next DT, in
+/// both directions.
 fn datagram(draws: &mut Draws, numbers: &mut [[u32; 2]; 4]) -> Vec<u8> {
     let (host, ends) = ends(draws);
     let side = usize::from(ends & 3 == 3);
     let sent = &mut numbers[usize::from(host)];
-    // Whose reference it is: hosts have 1 to 4, and 11 to 14 those that host 3 gave them.
+    // References: hosts have 1 to 4, and host 3 assigned 11 to 14 to them.
     let reference = |of: usize| host + 1 + 10 * of as u8;
     let is_extended = host == 2;
     let open = |code: u8, from: usize, to: u8| {
@@ -116,7 +117,7 @@ fn datagram(draws: &mut Draws, numbers: &mut [[u32; 2]; 4]) -> Vec<u8> {
     if tpdu[1] == 0xF0 {
         tpdu.resize(tpdu.len() + draws.below(150), 0x5A);
     }
-    // Now and then another TPDU in the same frame.
+    // Seldom another TPDU in the same frame.
     if draws.below(40) == 0 {
         tpdu.extend([4, 0xF0, 0, reference(1 - side), 0x80]);
     }
@@ -128,7 +129,7 @@ fn datagram(draws: &mut Draws, numbers: &mut [[u32; 2]; 4]) -> Vec<u8> {
     step([4 | oddly(draws), ends, flags, 0, 0, 0, passed(draws)], &tpdu)
 }
 
-/// That meters are looked at, time goes back, or octets are cut, each seldom.
+/// Flags that compare the meters, set time back, or cut octets, each seldom.
 fn oddly(draws: &mut Draws) -> u8 {
     let cut = 32 * draws.below(4) as u8;
     [(40, 8), (60, 16), (8, cut)]
@@ -137,12 +138,12 @@ fn oddly(draws: &mut Draws) -> u8 {
         .sum()
 }
 
-/// Milliseconds since the step before.
+/// Milliseconds since the previous step.
 fn passed(draws: &mut Draws) -> u8 {
     if draws.below(50) == 0 { 255 } else { draws.below(20) as u8 }
 }
 
-/// A script of so many steps.
+/// Script of this number of steps.
 pub(crate) fn script(seed: u64, steps: usize) -> Vec<u8> {
     let (mut draws, mut numbers) = (Draws(seed), [[0; 2]; 4]);
     let mut octets = Vec::new();
@@ -151,7 +152,7 @@ pub(crate) fn script(seed: u64, steps: usize) -> Vec<u8> {
             0 => segment(&mut draws),
             _ => datagram(&mut draws, &mut numbers),
         };
-        // Lost on the way, or passing twice.
+        // Lost before the tap, or captured twice.
         for _ in 0..[1, 1, 1, 1, 1, 1, 1, 0, 2][draws.below(9)] {
             octets.extend(&next);
         }
@@ -160,7 +161,7 @@ pub(crate) fn script(seed: u64, steps: usize) -> Vec<u8> {
 }
 
 #[test]
-fn short_ways_count_what_long_ones_do() {
+fn the_fast_path_counts_what_dissection_does() {
     let scripts = std::env::var("TIDEWIRE_SCRIPTS").map_or(300, |text| text.parse().unwrap());
     for seed in 0..scripts {
         entry::script(&script(seed, 300));
@@ -168,7 +169,7 @@ fn short_ways_count_what_long_ones_do() {
 }
 
 #[test]
-fn a_connection_that_is_forgotten_as_its_next_dt_comes_is_found_under_way() {
+fn an_evicted_connection_is_found_under_way_by_its_next_dt() {
     const CR: [u8; 11] = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0];
     const CC: [u8; 11] = [3, 0, 0, 11, 6, 0xD0, 0, 1, 0, 2, 0];
     const DT: [u8; 9] = [3, 0, 0, 9, 2, 0xF0, 0x80, 0x32, 1];
@@ -177,7 +178,7 @@ fn a_connection_that_is_forgotten_as_its_next_dt_comes_is_found_under_way() {
     let back = |flags, data: &[u8]| step([7, 2 | 1 << 2, flags, 0, 0, 0, 250], data);
     let opened = [there(SYN, &[]), back(SYN | ACK, &[]), there(ACK, &CR), back(ACK, &CC)].concat();
     let data = [there(ACK, &DT), there(ACK, &DT)].concat();
-    // TCP says something for 3 s, its user nothing: connections are forgotten after 2 s.
+    // TCP segments without data for 3 s: connections are evicted after 2 s of silence.
     let silence = [there(ACK, &[]), back(ACK, &[])].concat().repeat(6);
     entry::script(&[&opened[..], &data, &silence, &data].concat());
 }

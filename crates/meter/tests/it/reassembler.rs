@@ -1,26 +1,28 @@
-//! What the fuzz target of the stream reassembler calls: a stream of packets and a script of what
-//! becomes of its segments. Nothing is lost for good, so every TPDU counts once and in order.
+//! Entry point of the fuzz target of the stream reassembler: a stream of packets and a script of
+//! the fate of its segments. Nothing is lost for good, so every TPDU counts once and in order.
 //!
-//! The meter stands where all segments pass. A segment may be cut anywhere, overtaken, copied, and
-//! sent again with other bounds; the receiver acknowledges what has passed; the clock goes either way.
+//! The meter is where all segments pass. A segment may be cut anywhere, overtaken, copied, and
+//! retransmitted with other bounds; the receiver acknowledges the octets that have passed; the
+//! clock goes either way.
 
 use crate::entry;
 use core::ops::Range;
 use core::time::Duration;
-use meter::sight::Sight;
+use meter::observation::Observation;
 use meter::{Meter, Remarks, Settings};
 use wire::dissect::Link;
 use wire::time::Instant;
 use wire::tp::Kind;
 
-/// What a meter promises to hold of a direction beyond a gap, in segments and in octets.
+/// Documented limits of a direction beyond a gap, in segments and in octets.
 const SEGMENTS: usize = 64;
 const OCTETS: usize = 1 << 16;
-/// Both directions, with the segment that is one too many.
+/// Both directions, with one segment too many.
 const HELD_OCTETS: usize = 2 * (OCTETS + 2_000);
-/// When the first frame passes: what is earlier is left out, as it lies before the first interval.
+/// Time of the first frame: earlier frames are not counted, because they lie before the first
+/// interval.
 const ORIGIN_NANOS: u64 = 1_000_000_000;
-/// No script is as long: whoever was silent for so long would be forgotten.
+/// Longer than any script, so that no connection is evicted for silence.
 const SILENCE: Duration = Duration::from_secs(1_000_000);
 /// From host 1 to host 2, and back.
 const THERE: u8 = 0b1001;
@@ -28,7 +30,7 @@ const BACK: u8 = 0b0110;
 const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 
-/// One octet of a script after the other; zeros behind its end.
+/// Octets of a script in sequence; zeros after its end.
 struct Script<'a>(&'a [u8]);
 
 impl Script<'_> {
@@ -43,24 +45,24 @@ impl Script<'_> {
     }
 }
 
-/// A TCP connection under way, and the meter beside it.
+/// TCP connection under way, with its meter.
 struct Wire {
     meter: Meter,
     remarks: Remarks,
     nanos: u64,
     stream: Vec<u8>,
-    /// The number of the first octet of the stream.
+    /// Number of the first octet of the stream.
     first: u32,
-    /// How much of the stream was sent, and which of that has passed the meter.
+    /// Octets of the stream sent, and the ranges that have passed the meter.
     sent: usize,
     passed: Vec<bool>,
     in_order: usize,
-    /// Segments that left and have not arrived.
+    /// Segments sent that have not arrived.
     under_way: Vec<Range<usize>>,
-    /// Those that passed beyond a gap: the meter may hold as many.
+    /// Segments that passed beyond a gap: the meter may hold as many.
     beyond: Vec<Range<usize>>,
     is_within_bounds: bool,
-    /// DTs as the meter told them: octets of their headers and of their data.
+    /// DTs that the meter observed: octets of their headers and of their data.
     found: Vec<(u64, u64)>,
 }
 
@@ -91,8 +93,8 @@ impl Wire {
         let at = Instant::from_nanos(self.nanos);
         let Self { meter, remarks, .. } = self;
         meter.observe_remarking(at, Link::Other(101), &frame, frame.len(), remarks);
-        for sight in &remarks.sights {
-            if let Sight::Tpdu(tpdu) = sight {
+        for observation in &remarks.observations {
+            if let Observation::Tpdu(tpdu) = observation {
                 assert_eq!(tpdu.kind, Kind::Dt, "the stream carries DTs alone");
                 self.found.push((tpdu.header_octets, tpdu.data_octets));
             }
@@ -105,7 +107,7 @@ impl Wire {
         self.first.wrapping_add(place as u32)
     }
 
-    /// The sender sends so many more octets, or those that are left.
+    /// Sends this number of octets, or the remaining ones.
     fn send(&mut self, octets: usize) {
         let end = (self.sent + octets).min(self.stream.len());
         if self.sent < end {
@@ -114,7 +116,7 @@ impl Wire {
         }
     }
 
-    /// A segment passes the meter.
+    /// Passes a segment at the meter.
     fn pass(&mut self, part: Range<usize>) {
         let number = self.number(part.start);
         self.observe(THERE, ACK, number, 1, part.clone());
@@ -128,7 +130,7 @@ impl Wire {
         self.is_within_bounds &= self.beyond.len() <= SEGMENTS && octets <= OCTETS;
     }
 
-    /// The receiver acknowledges all that has passed in order.
+    /// Acknowledges all octets that have passed in order.
     fn acknowledge(&mut self) {
         let number = self.number(self.in_order);
         self.observe(BACK, ACK, 1, number, 0..0);
@@ -148,7 +150,7 @@ impl Wire {
                 self.pass(part);
             }
             5 => {
-                // Again, with other bounds.
+                // Retransmission with other bounds.
                 let start = (script.octet() << 8 | script.octet()) % (self.sent + 1);
                 let end = (start + 1 + value * 45).min(self.sent);
                 self.pass(start..end.max(start));
@@ -164,7 +166,7 @@ impl Wire {
 }
 
 /// DTs of class 0 in their packets, and for each the octets of its header and of its data. Most are
-/// short; some are longer than what is kept of a packet, or than a segment.
+/// short; some are longer than the part kept of a packet, or than a segment.
 fn packets(script: &mut Script<'_>) -> (Vec<u8>, Vec<(u64, u64)>) {
     let (mut stream, mut expected) = (Vec::new(), Vec::new());
     for _ in 0..=script.octet() % 32 {
@@ -173,7 +175,7 @@ fn packets(script: &mut Script<'_>) -> (Vec<u8>, Vec<(u64, u64)>) {
         stream.extend([3, 0]);
         stream.extend(u16::try_from(7 + data_octets).unwrap().to_be_bytes());
         stream.extend([2, 0xF0, if octet & 1 == 0 { 0 } else { 0x80 }]);
-        // What looks like the beginning of a packet stands within packets too.
+        // Octets like the beginning of a packet occur within packets too.
         let filler = [3, 0, 0, 7, 2, 0xF0, 0x80, 0x32].into_iter().cycle();
         stream.extend(filler.take(data_octets));
         expected.push((3, data_octets as u64));
@@ -181,8 +183,8 @@ fn packets(script: &mut Script<'_>) -> (Vec<u8>, Vec<(u64, u64)>) {
     (stream, expected)
 }
 
-/// Octets as a script: the number of the first octet of a stream, its packets, and what becomes of
-/// its segments. Whether all TPDUs had to be found, and were.
+/// Runs a script: number of the first octet of a stream, its packets, and the fate of its segments.
+/// Returns true if all TPDUs had to be found, and were.
 pub(crate) fn script(octets: &[u8]) -> bool {
     let mut script = Script(octets);
     let first = [(); 4].map(|()| script.octet() as u8);
@@ -191,7 +193,7 @@ pub(crate) fn script(octets: &[u8]) -> bool {
     while let Some(operation) = script.next() {
         wire.step(&mut script, operation);
     }
-    // Whatever has not arrived does now, in the order in which it was sent.
+    // Segments that have not arrived do so now, in the order in which they were sent.
     while wire.sent < wire.stream.len() {
         wire.send(1_460);
     }

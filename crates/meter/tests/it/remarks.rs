@@ -1,10 +1,10 @@
-//! What a meter remarks on frame by frame is, added up, what it measures.
+//! The remarks of all frames add up to the measures of the meter.
 
 use crate::every_capture::captures;
 use core::time::Duration;
 use meter::measure::Measures;
+use meter::observation::Observation;
 use meter::oddity::{Class, Oddities};
-use meter::sight::Sight;
 use meter::{Meter, Remarks, Settings};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -12,22 +12,23 @@ use wire::capture::Capture;
 use wire::dissect::Link;
 use wire::time::Instant;
 
-/// Meters a capture with remarks and without, and adds the remarks up; how many sights there were.
+/// Meters a capture with and without remarks, and compares the sum; returns the number of
+/// observations.
 fn check(path: &Path) -> usize {
     let settings = Settings::every(Duration::from_secs(7));
     let (mut silent, mut meter) = (Meter::new(settings.clone()), Meter::new(settings));
     let (mut sum, mut oddities) = (Measures::default(), Oddities::default());
-    let (mut remarks, mut sights) = (Remarks::default(), 0);
+    let (mut remarks, mut observations) = (Remarks::default(), 0);
     let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
     while let Ok(Some(record)) = capture.next() {
         let (at, octets, original) = (record.at, record.octets, record.original_octets);
         silent.observe(at, record.link, octets, original);
         meter.observe_remarking(at, record.link, octets, original, &mut remarks);
-        remarks.sights.iter().for_each(|sight| sum.observe(sight));
+        remarks.observations.iter().for_each(|observation| sum.observe(observation));
         oddities.merge(&remarks.oddities);
-        sights += remarks.sights.len();
+        observations += remarks.observations.len();
     }
-    // What the end of a capture sets free belongs to no frame: it is in no remark.
+    // Segments released at the end of a capture belong to no frame: they are in no remark.
     let mut measured = Measures::default();
     let mut met = Oddities::default();
     let mut under_way = meter.under_way();
@@ -42,11 +43,11 @@ fn check(path: &Path) -> usize {
     assert_eq!(sum.traffic.roles, measured.traffic.roles, "{name}");
     assert_eq!(sum.traffic.windows, measured.traffic.windows, "{name}");
     assert_eq!(oddities, met, "{name}");
-    // Handshakes are measured once a stream turns out to carry TPKTs, and then with its sights.
+    // Handshakes count once a stream is known to carry TPKTs, together with its earlier segments.
     assert_eq!(sum.delays, measured.delays, "{name}");
     let (total, alone) = (meter.finish(), silent.finish());
     assert_eq!((total.measures, total.oddities), (alone.measures, alone.oddities), "{name}");
-    sights
+    observations
 }
 
 #[test]
@@ -56,16 +57,16 @@ fn remarks_add_up_to_the_measures() {
     let Some((folder, files)) = captures() else { return };
     let paths: Vec<PathBuf> = files.iter().map(|name| folder.join(name)).collect();
     let short = |path: &&PathBuf| path.metadata().unwrap().len() < 2_000_000;
-    let sights: usize = paths.iter().filter(short).map(|path| check(path)).sum();
-    println!("seen: {sights} sights");
-    assert!(sights > 10_000);
+    let observations: usize = paths.iter().filter(short).map(|path| check(path)).sum();
+    println!("seen: {observations} observations");
+    assert!(observations > 10_000);
 }
 
 #[test]
-fn a_frame_without_transport_has_no_sights_and_old_ones_are_gone() {
+fn a_frame_without_transport_clears_the_observations() {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(1)));
     let mut remarks = Remarks::default();
-    remarks.sights.push(Sight::Npdu { octets: 1 });
+    remarks.observations.push(Observation::Npdu { octets: 1 });
     let frame = [0xFF; 60];
     meter.observe_remarking(
         wire::time::Instant::ZERO,
@@ -74,12 +75,12 @@ fn a_frame_without_transport_has_no_sights_and_old_ones_are_gone() {
         60,
         &mut remarks,
     );
-    assert!(remarks.sights.is_empty());
+    assert!(remarks.observations.is_empty());
     assert_eq!(remarks.oddities.iter().count(), 1);
 }
 
 #[test]
-fn a_frame_is_not_told_what_was_missing_of_those_before() {
+fn a_cut_frame_causes_no_oddity_in_the_next_remarks() {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(10)));
     // DTs to reference 7, 20 octets of user data each, of which the capture kept none.
     let frame = |number: u8| {

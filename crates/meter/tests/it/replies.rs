@@ -1,4 +1,4 @@
-//! Replies and the requests that they answer: by the PDU reference of S7, and without a key.
+//! Pairing of replies and requests: by the PDU reference of S7, and without a key.
 
 use crate::capture::shared;
 use core::net::Ipv4Addr;
@@ -16,7 +16,7 @@ use wire::tcp::{self, Flags};
 use wire::time::Instant;
 use wire::{ipv4, mac};
 
-/// A stream between a client, side 0, and a server, side 1.
+/// Stream between a client, side 0, and a server, side 1.
 struct Stream {
     meter: Meter,
     next: [u32; 2],
@@ -63,12 +63,13 @@ impl Stream {
         self.meter.observe(at, Link::Ethernet, &frame, frame.len());
     }
 
-    /// A whole S7 PDU.
+    /// Complete S7 PDU.
     fn s7(&mut self, millis: u64, side: usize, kind: u8, reference: u8) {
         self.dt(millis, side, &[0x32, kind, 0, 0, 0, reference, 0, 2, 0, 0, 4, 1], true);
     }
 
-    /// Times of the replies of the server in milliseconds (count, total, least, greatest), and ambiguous replies.
+    /// Response times of the server in milliseconds (count, total, minimum, maximum), and ambiguous
+    /// replies.
     fn replied(&self) -> ([u64; 4], u64) {
         let server = Address::Internet(Ipv4Addr::new(10, 0, 0, 2).to_ipv6_mapped());
         let host = self.meter.each_host().find(|host| host.address == Some(server)).unwrap();
@@ -97,7 +98,7 @@ fn replies_of_s7_pair_by_reference_in_any_order() {
 }
 
 #[test]
-fn a_reply_to_no_request_that_was_seen_is_ambiguous() {
+fn a_reply_without_a_request_is_ambiguous() {
     let mut stream = Stream::new();
     stream.s7(0, 0, 1, 1);
     stream.s7(5, 1, 3, 9);
@@ -118,7 +119,7 @@ fn a_reference_outstanding_twice_pairs_with_neither_request() {
 }
 
 #[test]
-fn user_data_of_s7_asks_answers_or_indicates_by_its_type() {
+fn the_type_of_s7_user_data_is_request_reply_or_indication() {
     let mut stream = Stream::new();
     let user_data = |kind: u8| {
         [0x32, 7, 0, 0, 0, 5, 0, 8, 0, 4, 0, 1, 0x12, 4, 0x11, kind << 4 | 4, 1, 0, 10, 0, 0, 0]
@@ -138,17 +139,17 @@ fn a_request_of_several_dts_is_outstanding_from_its_end() {
     stream.s7(34, 1, 3, 7);
     stream.dt(36, 1, &[0x32, 3, 0, 0, 0, 8, 0, 2], false);
     stream.dt(90, 1, &[0; 40], true);
-    // 34 ms, and from the end of the request to the beginning of the reply 6 ms.
+    // 34 ms, and 6 ms from the end of the request to the beginning of the reply.
     assert_eq!(stream.replied(), ([2, 40, 6, 34], 0));
 }
 
 #[test]
-fn replies_without_a_key_pair_only_alone() {
+fn replies_without_a_key_pair_with_a_single_request_only() {
     let mut stream = Stream::new();
     let (request, reply) = ([1, 2, 3], [4, 5]);
     stream.dt(0, 0, &request, true);
     stream.dt(4, 1, &reply, true);
-    // Two outstanding: the first reply may answer either, and so the second.
+    // Two are outstanding: the first reply may answer either, and so may the second.
     stream.dt(10, 0, &request, true);
     stream.dt(11, 0, &request, true);
     stream.dt(15, 1, &reply, true);
@@ -159,19 +160,19 @@ fn replies_without_a_key_pair_only_alone() {
 }
 
 #[test]
-fn the_reply_after_two_requests_is_not_the_one_to_a_third() {
+fn a_late_reply_does_not_pair_with_a_third_request() {
     let mut stream = Stream::new();
     stream.dt(0, 0, &[1], true);
     stream.dt(1, 0, &[1], true);
     stream.dt(5, 1, &[2], true);
     stream.dt(6, 0, &[1], true);
-    // It answers the second request, 19 ms after that, and not the third.
+    // It answers the second request, 19 ms after that, not the third.
     stream.dt(20, 1, &[2], true);
     assert_eq!(stream.replied(), ([0, 0, 0, 0], 2));
 }
 
 #[test]
-fn outstanding_requests_take_bounded_room_and_the_last_pair() {
+fn outstanding_requests_are_limited_and_the_latest_pair() {
     let mut stream = Stream::new();
     for n in 0..60_000_u32 {
         let [.., high, low] = n.to_be_bytes();
@@ -181,11 +182,12 @@ fn outstanding_requests_take_bounded_room_and_the_last_pair() {
     let [.., high, low] = 59_999_u32.to_be_bytes();
     stream.dt(60_005, 1, &[0x32, 3, 0, 0, high, low, 0, 2, 0, 0, 4, 1], true);
     stream.dt(60_006, 1, &[0x32, 3, 0, 0, 0, 9, 0, 2, 0, 0, 4, 1], true);
-    // The last of them is known, the tenth was evicted.
+    // The last request is stored, the tenth was evicted.
     assert_eq!(stream.replied(), ([1, 6, 6, 6], 1));
 }
 
-/// Times in nanoseconds by host, ascending, paired by PDU reference from what tshark reads.
+/// Response times in nanoseconds by host, ascending, paired by PDU reference in the output of
+/// tshark.
 fn by_tshark(path: &Path) -> Option<BTreeMap<Ipv4Addr, Vec<u64>>> {
     let mut tshark = Command::new("tshark");
     tshark.args(["-Y", "s7comm", "-T", "fields", "-E", "occurrence=a"]);

@@ -1,4 +1,4 @@
-//! TCP segment by segment: what comes again, what is held beyond gaps, and what begins anew.
+//! TCP segments one by one: retransmissions, octets held beyond gaps, and new connections.
 
 use crate::entry;
 use core::time::Duration;
@@ -17,7 +17,7 @@ const THERE: u8 = 0b1001;
 const BACK: u8 = 0b0110;
 const MILLISECOND: u64 = 1_000_000;
 
-/// A DT of class 0 that ends its TSDU, in a packet of so many octets.
+/// DT of class 0 that ends its TSDU, in a packet of this number of octets.
 fn packet(octets: usize) -> Vec<u8> {
     let [.., high, low] = octets.to_be_bytes();
     let mut packet = vec![3, 0, high, low, 2, 0xF0, 0x80];
@@ -25,14 +25,14 @@ fn packet(octets: usize) -> Vec<u8> {
     packet
 }
 
-/// A meter that hears one TCP connection.
+/// Meter of one TCP connection.
 struct Wire {
     meter: Meter,
     nanos: u64,
 }
 
 impl Wire {
-    /// One that has heard the SYN of the caller, whose first octet has number 1,000.
+    /// Meter after the SYN of the caller, whose first octet has number 1,000.
     fn new() -> Self {
         let meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
         let mut wire = Self { meter, nanos: 0 };
@@ -52,7 +52,7 @@ impl Wire {
         self.passes(THERE, ACK, sequence, 1, data);
     }
 
-    /// DTs that were counted so far.
+    /// Number of DTs counted so far.
     fn dts(&self) -> u64 {
         let report = self.meter.under_way().unwrap();
         report.measures.table()[12].1
@@ -64,16 +64,16 @@ impl Wire {
 }
 
 #[test]
-fn what_lies_beyond_a_gap_is_held_once() {
+fn octets_beyond_a_gap_are_held_once() {
     let mut wire = Wire::new();
     wire.data(1_000, &packet(20));
     wire.data(1_040, &packet(30));
     assert_eq!((wire.dts(), wire.meter.held_octets()), (1, 30));
-    // The same again, and a part of it.
+    // The same segment once more, and a part of it.
     wire.data(1_040, &packet(30));
     wire.data(1_040, &packet(30)[..10]);
     assert_eq!(wire.meter.held_octets(), 30);
-    // Before it, and behind it.
+    // Before it, and after it.
     wire.data(1_030, &packet(10));
     wire.data(1_070, &packet(40));
     assert_eq!((wire.dts(), wire.meter.held_octets()), (1, 80));
@@ -84,7 +84,7 @@ fn what_lies_beyond_a_gap_is_held_once() {
 }
 
 #[test]
-fn more_of_the_same_segment_is_held_beside_it() {
+fn a_longer_copy_of_a_held_segment_is_held_too() {
     let mut wire = Wire::new();
     wire.data(1_000, &packet(20));
     wire.data(1_040, &packet(30)[..10]);
@@ -95,7 +95,7 @@ fn more_of_the_same_segment_is_held_beside_it() {
 }
 
 #[test]
-fn a_direction_holds_65536_octets_and_64_segments_and_then_gives_the_gap_up() {
+fn a_gap_is_given_up_beyond_65536_octets_or_64_segments() {
     let mut wire = Wire::new();
     wire.data(1_000, &packet(20));
     wire.data(2_000, &packet(40_000));
@@ -115,26 +115,26 @@ fn a_direction_holds_65536_octets_and_64_segments_and_then_gives_the_gap_up() {
 }
 
 #[test]
-fn a_gap_that_the_receiver_does_not_have_is_given_up_at_once() {
+fn an_acknowledged_gap_is_given_up_at_once() {
     let mut wire = Wire::new();
     wire.data(1_000, &packet(20));
     wire.passes(BACK, ACK, 1, 1_020, &[]);
-    // What lies between passed where nobody listened, since the receiver has it; then an older ACK, which
+    // The missing octets were not captured, because the receiver has them; then an older ACK, which
     // takes nothing back.
     wire.passes(BACK, ACK, 1, 1_070, &[]);
     wire.passes(BACK, ACK, 1, 1_020, &[]);
     wire.data(1_070, &packet(30));
     assert_eq!((wire.dts(), wire.meter.held_octets()), (2, 0));
-    // The receiver does not have what comes next.
+    // The receiver does not have the next octets.
     wire.data(1_110, &packet(30));
     assert_eq!((wire.dts(), wire.meter.held_octets()), (2, 30));
-    // It has some of it, though not all.
+    // It has some of them, but not all.
     wire.passes(BACK, ACK, 1, 1_105, &[]);
     assert_eq!((wire.dts(), wire.meter.held_octets()), (3, 0));
 }
 
 #[test]
-fn what_is_held_counts_when_the_connection_ends() {
+fn held_octets_count_when_the_connection_ends() {
     for flags in [FIN | ACK, RST] {
         let mut wire = Wire::new();
         wire.data(1_000, &packet(20));
@@ -147,14 +147,14 @@ fn what_is_held_counts_when_the_connection_ends() {
 }
 
 #[test]
-fn a_syn_far_from_what_was_sent_begins_another_connection() {
-    // The same SYN again, before more than 65,536 octets were sent.
+fn a_syn_far_from_the_octets_sent_begins_another_connection() {
+    // A retransmitted SYN, before more than 65,536 octets were sent.
     let sent = |octets: usize| {
         let mut wire = Wire::new();
         wire.data(1_000, &packet(octets - 30_000));
         wire.data(1_000 + octets as u32 - 30_000, &packet(30_000));
         wire.passes(THERE, SYN, 999, 0, &[]);
-        // What comes next is next for the old connection, and far ahead for a new one.
+        // The next segment is in sequence for the old connection, and far ahead for a new one.
         wire.data(1_000 + octets as u32, &packet(20));
         wire.finish().measures.streams.ahead
     };
@@ -169,20 +169,20 @@ fn a_syn_far_from_what_was_sent_begins_another_connection() {
 }
 
 #[test]
-fn a_syn_again_while_octets_are_held_begins_another_connection_if_any_were_sent() {
+fn a_repeated_syn_after_data_while_holding_is_a_new_connection() {
     let mut wire = Wire::new();
     wire.data(1_000, &packet(20));
     wire.data(1_040, &packet(30));
     wire.passes(THERE, SYN, 999, 0, &[]);
-    assert_eq!(wire.meter.held_octets(), 0, "what the old one held is no more");
+    assert_eq!(wire.meter.held_octets(), 0, "the held octets of the old one are gone");
     wire.data(1_000, &packet(20));
     assert_eq!(wire.dts(), 2);
-    // Nothing but what lies beyond the gap: the same SYN, sent again.
+    // Only octets beyond the gap: a retransmitted SYN.
     let mut wire = Wire::new();
     wire.data(1_040, &packet(30));
     wire.passes(THERE, SYN, 999, 0, &[]);
     assert_eq!(wire.meter.held_octets(), 30);
-    // Nothing held: the same SYN, sent again.
+    // Nothing held: a retransmitted SYN.
     let mut wire = Wire::new();
     wire.data(1_000, &packet(20));
     wire.passes(THERE, SYN, 999, 0, &[]);
@@ -202,7 +202,7 @@ fn the_same_packet_is_a_copy_until_ten_milliseconds_have_passed() {
     }
 }
 
-/// A segment of TCP from host 1 to host 2 on Ethernet, as most are.
+/// Common TCP segment from host 1 to host 2 on Ethernet.
 fn on_ethernet(sequence: u32, data: &[u8]) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
     frame.extend(entry::segment(THERE, ACK, sequence, 1, data));
@@ -210,7 +210,7 @@ fn on_ethernet(sequence: u32, data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn copies_of_acknowledgements_are_told_on_ethernet_too() {
+fn copies_of_acknowledgements_are_detected_on_ethernet_too() {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
     let data = on_ethernet(1_000, &packet(20));
     let silent = on_ethernet(1_020, &[]);
@@ -218,11 +218,11 @@ fn copies_of_acknowledgements_are_told_on_ethernet_too() {
         meter.observe(Instant::from_nanos(at * MILLISECOND), Link::Ethernet, frame, frame.len());
     }
     let streams = meter.finish().measures.streams;
-    // The third is a copy of the second; the fourth says so again, 20 ms later.
+    // The third is a copy of the second; the fourth repeats it 20 ms later.
     assert_eq!((streams.segments, streams.copies, streams.again), (4, 1, 0));
 }
 
-/// DTs and lost and found steps of segments on Ethernet, one after the other.
+/// DTs, and losses and recoveries of synchronisation, of consecutive segments on Ethernet.
 fn counted(segments: &[&[u8]]) -> (u64, u64, u64) {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
     let mut sequence = 1_000;
@@ -238,20 +238,20 @@ fn counted(segments: &[&[u8]]) -> (u64, u64, u64) {
 }
 
 #[test]
-fn what_looks_like_a_packet_within_another_is_none() {
-    // A DT in two segments, the second of which looks like a whole packet.
+fn a_header_within_a_packet_begins_no_packet() {
+    // DT in two segments, the second of which looks like a whole packet.
     let outer = [&packet(40)[..20], &packet(20)].concat();
     let [first, inner] = [&outer[..20], &outer[20..]];
     assert_eq!(counted(&[&packet(20), first, inner, &packet(20)]), (3, 0, 0));
 }
 
 #[test]
-fn a_packet_after_octets_that_are_none_says_that_the_step_was_found() {
+fn a_packet_after_foreign_octets_restores_synchronisation() {
     assert_eq!(counted(&[&packet(20), &[9; 30], &packet(20), &packet(20)]), (3, 1, 1));
 }
 
 #[test]
-fn a_connection_that_ends_within_a_packet_or_is_reset_ends_abruptly() {
+fn an_end_within_a_packet_or_a_reset_is_abrupt() {
     // CR and CC of class 0, and the front of a DT.
     let cr = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 7, 0];
     let cc = [3, 0, 0, 11, 6, 0xD0, 0, 7, 0, 8, 0];
@@ -270,7 +270,7 @@ fn a_connection_that_ends_within_a_packet_or_is_reset_ends_abruptly() {
 }
 
 #[test]
-fn another_syn_breaks_the_connection_off() {
+fn another_syn_ends_the_connection_abruptly() {
     let mut wire = Wire::new();
     wire.data(1_000, &[3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 7, 0]);
     wire.passes(BACK, ACK, 1, 1_011, &[3, 0, 0, 11, 6, 0xD0, 0, 7, 0, 8, 0]);
@@ -279,8 +279,8 @@ fn another_syn_breaks_the_connection_off() {
 }
 
 #[test]
-fn pdus_of_rdp_stand_between_packets_of_rdp_alone() {
-    // Connect-Initial of T.125 tells that it is RDP; then a fast-path PDU of five octets.
+fn rdp_pdus_are_skipped_in_rdp_streams_only() {
+    // Connect-Initial of T.125 identifies RDP; then a fast-path PDU of five octets.
     let initial = [3, 0, 0, 10, 2, 0xF0, 0x80, 0x7F, 0x65, 0];
     let fast = [0x44, 5, 1, 2, 3];
     assert_eq!(counted(&[&initial, &fast, &packet(20)]), (2, 0, 0));
@@ -288,7 +288,7 @@ fn pdus_of_rdp_stand_between_packets_of_rdp_alone() {
 }
 
 #[test]
-fn a_direction_is_given_up_after_some_tries_unless_the_other_one_carries_packets() {
+fn a_direction_is_foreign_after_64_tries_unless_its_peer_is_not() {
     let found = |answer: &[u8]| {
         let mut wire = Wire::new();
         wire.passes(BACK, ACK, 1, 1_000, answer);
@@ -302,7 +302,7 @@ fn a_direction_is_given_up_after_some_tries_unless_the_other_one_carries_packets
 }
 
 #[test]
-fn after_the_end_the_same_numbers_may_be_used_anew() {
+fn sequence_numbers_may_be_reused_after_the_end() {
     let mut wire = Wire::new();
     wire.data(1_000, &packet(20));
     wire.passes(THERE, FIN | ACK, 1_020, 1, &[]);
@@ -312,7 +312,7 @@ fn after_the_end_the_same_numbers_may_be_used_anew() {
 }
 
 #[test]
-fn what_both_sides_hold_counts_at_the_end_of_measuring() {
+fn octets_held_for_both_sides_count_at_the_end_of_measuring() {
     let mut wire = Wire::new();
     wire.data(1_000, &packet(20));
     wire.passes(BACK, ACK, 1, 1_020, &packet(20));
@@ -324,13 +324,13 @@ fn what_both_sides_hold_counts_at_the_end_of_measuring() {
 }
 
 #[test]
-fn a_stream_is_forgotten_after_five_minutes_with_what_it_holds() {
+fn a_stream_is_evicted_after_five_minutes_with_held_octets() {
     let mut wire = Wire::new();
     wire.data(1_000, &packet(20));
     wire.data(1_040, &packet(30));
     assert_eq!(wire.meter.held_octets(), 30);
     wire.nanos += 301_000 * MILLISECOND;
-    // Far from what was sent, and the first that is seen of it.
+    // Far from the octets sent, and the first segment of a new stream.
     wire.data(700_000, &packet(20));
     assert_eq!((wire.dts(), wire.meter.held_octets()), (2, 0));
     assert_eq!(wire.finish().measures.streams.ahead, 1);
@@ -350,19 +350,20 @@ fn a_handshake_is_timed_from_a_syn_that_was_seen() {
     let (syn, answer, ack) = ((THERE, SYN, 999), (BACK, SYN | ACK, 0), (THERE, ACK, 1_000));
     assert_eq!(handshakes(&[syn, answer, ack]), (Some(20), Some(20)));
     assert_eq!(handshakes(&[answer, ack]), (None, Some(20)));
-    // Which of several SYNs was answered cannot be told, however many there were; nor which answer was acknowledged.
+    // With several SYNs, the answered one is unknown, for any number of them; and so is the
+    // acknowledged answer.
     for times in 2..=5 {
         let opening = [vec![syn; times], vec![answer, ack]].concat();
         assert_eq!(handshakes(&opening), (None, Some(20)), "{times} times");
         let opening = [vec![syn], vec![answer; times], vec![ack]].concat();
         assert_eq!(handshakes(&opening), (Some(20), None), "{times} times");
     }
-    // The one SYN was answered before it was sent again.
+    // The one SYN was answered before it was retransmitted.
     assert_eq!(handshakes(&[syn, answer, syn, answer, ack]), (Some(20), None));
 }
 
 #[test]
-fn of_all_streams_16_mebibytes_are_held() {
+fn all_streams_together_hold_16_mebibytes() {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
     let mut pass = |port: u16, sequence: u32, data: &[u8]| {
         let mut frame = entry::segment(THERE, ACK, sequence, 1, data);
@@ -370,14 +371,14 @@ fn of_all_streams_16_mebibytes_are_held() {
         meter.observe(Instant::ZERO, Link::Other(101), &frame, frame.len());
         meter.held_octets()
     };
-    // 256 streams hold as much as one may: 65,536 octets beyond a gap of one.
+    // 256 streams hold the maximum each: 65,536 octets beyond a gap of one.
     for port in 1..=256 {
         pass(port, 1_000, &packet(20));
         pass(port, 1_021, &packet(40_000));
         assert_eq!(pass(port, 41_021, &packet(25_536)), usize::from(port) << 16);
     }
     pass(257, 1_000, &packet(20));
-    // What one more wants to hold is given up, of it alone.
+    // A further stream gives its own octets up.
     assert_eq!(pass(257, 1_021, &packet(10)), 16 << 20);
     let total = meter.finish();
     let oddity = total.oddities.get(Class::Meter, "segments given up for want of room");
@@ -386,8 +387,8 @@ fn of_all_streams_16_mebibytes_are_held() {
 }
 
 #[test]
-fn streams_side_by_side_are_told_apart() {
-    // Plain ones on Ethernet, and others.
+fn concurrent_streams_are_separate() {
+    // On the fast path for Ethernet, and dissected for the other link.
     for link in [Link::Ethernet, Link::Other(101)] {
         let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
         for place in 0..5 {
@@ -408,7 +409,7 @@ fn streams_side_by_side_are_told_apart() {
 }
 
 #[test]
-fn what_was_remembered_of_a_forgotten_stream_is_not_taken_for_the_one_in_its_place() {
+fn the_cached_side_of_an_evicted_stream_is_not_reused() {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
     let mut pass = |seconds: u64, port: u16, sequence: u32| {
         let mut frame = on_ethernet(sequence, &packet(20));
@@ -417,7 +418,8 @@ fn what_was_remembered_of_a_forgotten_stream_is_not_taken_for_the_one_in_its_pla
         meter.observe(at, Link::Ethernet, &frame, frame.len());
     };
     (0..3).for_each(|place| pass(0, 1, 1_000 + 20 * place));
-    // Five minutes later another comes in its place, and stands where the first goes on.
+    // Five minutes later another stream takes its place, with the sequence number at which the
+    // first continued.
     pass(301, 2, 1_000);
     pass(301, 1, 1_020);
     let found: Vec<_> = meter.each_connection().map(|it| (it.ends[0].1, it.tpdus())).collect();
@@ -425,7 +427,7 @@ fn what_was_remembered_of_a_forgotten_stream_is_not_taken_for_the_one_in_its_pla
 }
 
 #[test]
-fn a_connection_over_tcp_is_active_while_its_stream_is_heard_and_when_it_ends() {
+fn a_connection_is_active_with_its_tpdus_and_at_its_end() {
     let mut wire = Wire::new();
     wire.passes(BACK, SYN | ACK, 0, 1_000, &[]);
     // CR and CC of class 0, at 40 and 60 ms.
@@ -436,7 +438,7 @@ fn a_connection_over_tcp_is_active_while_its_stream_is_heard_and_when_it_ends() 
         wire.meter.each_active_connection(since, now).count()
     };
     assert_eq!([60, 61].map(|since| active(&wire, since)), [1, 0]);
-    // An acknowledgement of TCP's alone, at 80 ms, and the end, at 100 ms, which forgets the stream.
+    // A TCP ACK without data, at 80 ms, and the end, at 100 ms, which removes the stream.
     wire.passes(THERE, ACK, 1_011, 12, &[]);
     assert_eq!([80, 81].map(|since| active(&wire, since)), [1, 0]);
     wire.passes(THERE, RST, 1_011, 0, &[]);
@@ -444,7 +446,7 @@ fn a_connection_over_tcp_is_active_while_its_stream_is_heard_and_when_it_ends() 
 }
 
 #[test]
-fn a_connection_from_port_zero_has_the_times_of_its_stream_as_others_have() {
+fn a_connection_from_port_zero_has_its_tcp_delays() {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
     let mut nanos = 0;
     let mut passes = |ends: u8, flags: u8, sequence: u32, acknowledged: u32, data: &[u8]| {

@@ -1,4 +1,4 @@
-//! TCP streams in every state a network can leave them in: the TPDUs in them count once.
+//! TCP streams with any segmentation, loss and order: the TPDUs in them count once.
 
 use crate::Draws;
 use crate::{entry, reassembler};
@@ -7,7 +7,7 @@ use meter::{Meter, Report, Settings};
 use wire::dissect::Link;
 use wire::time::Instant;
 
-/// So many DTs of class 0 in their packets, of 0 to 299 octets, every third of which goes on.
+/// DTs of class 0 in their packets, of 0 to 299 octets; every third has no EOT.
 fn stream(draws: &mut Draws, dts: usize) -> Vec<u8> {
     let mut octets = Vec::new();
     for dt in 0..dts {
@@ -21,7 +21,7 @@ fn stream(draws: &mut Draws, dts: usize) -> Vec<u8> {
     octets
 }
 
-/// The stream cut into segments of 1 to 200 octets, with the number of the first octet of each.
+/// Stream cut into segments of 1 to 200 octets, with the number of the first octet of each.
 fn segments(draws: &mut Draws, octets: &[u8]) -> Vec<(u32, Vec<u8>)> {
     let (mut segments, mut place) = (Vec::new(), 0);
     while place < octets.len() {
@@ -32,7 +32,7 @@ fn segments(draws: &mut Draws, octets: &[u8]) -> Vec<(u32, Vec<u8>)> {
     segments
 }
 
-/// What a meter makes of segments from host 1 to host 2, a millisecond apart.
+/// Report of a meter for segments from host 1 to host 2, a millisecond apart.
 fn metered(segments: &[(u32, Vec<u8>)]) -> Report {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
     let opening = entry::segment(0b1001, 0x02, 999, 0, &[]);
@@ -46,17 +46,17 @@ fn metered(segments: &[(u32, Vec<u8>)]) -> Report {
 }
 
 #[test]
-fn tpdus_count_once_whatever_becomes_of_the_segments() {
+fn tpdus_count_once_for_any_order_and_segmentation() {
     for seed in 0..60 {
         let mut draws = Draws(seed);
         let octets = stream(&mut draws, 60);
         let in_order = segments(&mut draws, &octets);
         let expected = metered(&in_order);
         assert_eq!(expected.measures.table()[12].1, 60, "seed {seed}");
-        // Nobody saw the CR, so what the first DT goes on with is not known.
+        // The CR was not seen, so the beginning of the first DT's TSDU is unknown.
         assert_eq!(expected.measures.traffic.tsdus.tsdus, 39, "seed {seed}");
-        // Some twice, some overtaken by up to five, some cut otherwise; the first packet stays whole,
-        // since by it the stream is known.
+        // Some twice, some overtaken by up to five, some with other bounds; the first packet stays
+        // whole, because it identifies the stream.
         let mut mangled = vec![(1_000, octets[..400].to_vec())];
         let mut waiting: Vec<(u32, Vec<u8>)> = Vec::new();
         for segment in segments(&mut draws, &octets) {
@@ -84,7 +84,7 @@ fn tpdus_count_once_whatever_becomes_of_the_segments() {
 }
 
 #[test]
-fn a_hole_costs_the_tpdus_in_it_and_a_few_more() {
+fn a_gap_loses_the_tpdus_in_it_and_a_few_more() {
     let mut lost = 0;
     for seed in 0..60 {
         let mut draws = Draws(seed);
@@ -94,24 +94,24 @@ fn a_hole_costs_the_tpdus_in_it_and_a_few_more() {
         with_hole.remove(place);
         let found = metered(&with_hole);
         let dts = found.measures.table()[12].1;
-        // The packets that the segment of up to 200 octets was a part of are gone, and those up to the
-        // next that can be told to begin; not the rest, though no ACK says that nothing fills the hole.
+        // Lost are the packets in the segment of up to 200 octets, and those up to the next
+        // recognisable header; not the rest, though no ACK shows that the gap is never filled.
         assert!(dts <= 60, "seed {seed}: {dts}");
         lost += 60 - dts;
     }
-    // Were nothing found behind a hole it would be about half of all.
+    // If nothing were found beyond a gap, it would be about half of all.
     assert!((1..900).contains(&lost), "{lost} of 3,600 lost");
     println!("seen: {lost} of 3,600 TPDUs behind a hole in their stream not found");
 }
 
 #[test]
-fn scripts_of_random_octets_do_no_harm() {
+fn scripts_of_random_octets_do_not_panic() {
     for seed in 0..2_000 {
         let mut draws = Draws(seed);
         let mut octets = Vec::new();
         let packets = stream(&mut draws, 4);
         for _ in 0..40 {
-            // Mostly segments of few sockets, with pieces of a stream of packets or anything.
+            // Mostly segments of few sockets, with pieces of a stream of packets or random octets.
             let length = draws.below(120);
             let place = draws.below(packets.len() + 1);
             let piece = &packets[place..(place + length).min(packets.len())];
@@ -133,7 +133,7 @@ fn scripts_of_random_octets_do_no_harm() {
 }
 
 #[test]
-fn scripts_of_what_becomes_of_segments_lose_no_tpdu() {
+fn scripts_of_segment_fates_lose_no_tpdu() {
     let scripts = std::env::var("TIDEWIRE_SCRIPTS").map_or(2_000, |text| text.parse().unwrap());
     let mut exact = 0_u64;
     for seed in 0..scripts {

@@ -1,5 +1,6 @@
-//! Times of TCP, as hosts and connections have them, against those of the network: of every capture, as it is read
-//! and at its end, with all the connections there are and with few that are forgotten soon.
+//! TCP delays of hosts and connections against those of the network, for every capture. They are
+//! compared while it is read and at its end, with all connections and with few that are evicted
+//! early.
 
 use crate::entry;
 use crate::every_capture::captures;
@@ -14,10 +15,10 @@ use wire::capture::Capture;
 use wire::dissect::Link;
 use wire::time::Instant;
 
-/// Frames of a capture that are read.
+/// Frames read of a capture.
 const FRAMES: usize = 20_000;
 
-/// What was found in a capture: round trips and halves of handshakes of the network, and how many of them hosts had.
+/// Results of a capture: round trips and halves of handshakes of the network, and those of hosts.
 #[derive(Default)]
 struct Found {
     network: [u64; 2],
@@ -35,7 +36,7 @@ fn counts([trips, callee, caller]: [u64; 3]) -> [u64; 2] {
     [trips, callee + caller]
 }
 
-/// What all hosts sent comes to what they received, and to no more than there was on the network.
+/// Checks that all hosts sent as much as they received, and at most as much as the network carried.
 #[track_caller]
 fn compare(name: &str, meter: &Meter, network: &Delays) -> [Times; 3] {
     let mut hosts = [Waits::default(); 2];
@@ -74,7 +75,7 @@ fn check(path: &Path, few: bool) -> Found {
     while let Ok(Some(record)) = capture.next() {
         frames += 1;
         meter.observe(record.at, record.link, record.octets, record.original_octets);
-        // Whoever takes what is forgotten may be late.
+        // Evicted connections may be taken late.
         if frames % 3 == 0 {
             core::iter::from_fn(|| meter.take_connection()).for_each(&mut keep);
         }
@@ -101,14 +102,14 @@ fn check(path: &Path, few: bool) -> Found {
 }
 
 #[test]
-fn times_of_tcp_at_all_hosts_come_to_those_of_the_network() {
+fn tcp_delays_of_all_hosts_add_up_to_those_of_the_network() {
     let Some((folder, files)) = captures() else { return };
     for few in [false, true] {
         let mut sum = Found::default();
         for name in &files {
             let Found { network, hosts, connections } = check(&folder.join(name), few);
             assert_eq!(hosts, network, "{name}");
-            // Each is of class 0; one that is forgotten has nothing of what comes after.
+            // Each is of class 0; an evicted connection receives no later delays.
             assert!(few || connections == hosts, "{name}: {connections:?} of {hosts:?}");
             for which in [0, 1] {
                 sum.hosts[which] += hosts[which];
@@ -124,10 +125,11 @@ fn times_of_tcp_at_all_hosts_come_to_those_of_the_network() {
     }
 }
 
-/// tshark takes seconds for files longer than this.
+/// tshark takes seconds for longer files.
 const SHORT_OCTETS: u64 = 600_000;
 
-/// Where tshark has another time for a handshake: a mirror port copied the SYN, and tshark counts from the copy.
+/// Capture for which tshark has another handshake time: a mirror port copied the SYN, and tshark
+/// counts from the copy.
 const OF_A_COPY: &str = "s7/s7-1200-hmi.pcap";
 
 /// Two ends, the lower first.
@@ -138,7 +140,7 @@ fn sorted(mut ends: Ends) -> Ends {
     ends
 }
 
-/// From SYN to ACK, in nanoseconds, as tshark has it; nothing where there is no tshark.
+/// Time from SYN to ACK in nanoseconds, by tshark; none if there is no tshark.
 fn by_tshark(path: &Path) -> Option<BTreeMap<Ends, Vec<u64>>> {
     let mut tshark = Command::new("tshark");
     tshark.args(["-Y", "tcp.analysis.initial_rtt", "-T", "fields", "-r"]).arg(path);
@@ -152,7 +154,7 @@ fn by_tshark(path: &Path) -> Option<BTreeMap<Ends, Vec<u64>>> {
         else {
             panic!("{line}");
         };
-        // What IP carries in IP has two of each.
+        // A packet of IP in IP has two of each.
         let Ok(seconds) = seconds.parse::<f64>() else { continue };
         let ends = sorted([format!("{from}:{from_port}"), format!("{to}:{to_port}")]);
         found.entry(ends).or_default().push((seconds * 1e9).round() as u64);
@@ -160,7 +162,7 @@ fn by_tshark(path: &Path) -> Option<BTreeMap<Ends, Vec<u64>>> {
     Some(found)
 }
 
-/// From SYN to ACK of each connection of which both halves were timed.
+/// Time from SYN to ACK of each connection of which both halves were timed.
 fn handshakes(path: &Path) -> Vec<(Ends, u64)> {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
     let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
@@ -213,20 +215,21 @@ fn a_handshake_takes_as_long_as_tshark_says() {
     assert!(same > 50, "{same}");
 }
 
-/// From a host to another, as [`entry::segment`] has them.
+/// Sender and receiver, as [`entry::segment`] encodes them.
 const fn ends(from: u8, to: u8) -> u8 {
     to << 2 | from
 }
 
 #[test]
-fn a_connection_that_is_forgotten_has_what_tcp_took_whichever_socket_is_the_lower() {
+fn an_evicted_connection_has_its_tcp_delays_for_either_order() {
     const CR: [u8; 11] = [3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0];
     const CC: [u8; 11] = [3, 0, 0, 11, 6, 0xD0, 0, 1, 0, 2, 0];
     for [caller, callee] in [[1, 2], [2, 1]] {
         let (there, back) = (ends(caller, callee), ends(callee, caller));
         let silence = Duration::from_secs(2);
         let mut meter = Meter::new(Settings { silence, ..Settings::every(silence) });
-        // SYN, its answer 1 ms later, the answer to that 3 ms later with the CR, whose ACK takes 5 ms with the CC.
+        // SYN, its answer 1 ms later, the answer to that 3 ms later with the CR, whose ACK takes 5
+        // ms with the CC.
         for (ms, ends, flags, numbers, data) in [
             (10, there, 0x02, [0, 0], &[][..]),
             (11, back, 0x12, [0, 1], &[]),
@@ -237,17 +240,17 @@ fn a_connection_that_is_forgotten_has_what_tcp_took_whichever_socket_is_the_lowe
             let at = Instant::from_nanos(ms * 1_000_000);
             meter.observe(at, Link::Other(101), &frame, frame.len());
         }
-        // Class 4 without TCP, once the connection was silent for so long.
+        // Class 4 without TCP, once the connection was silent long enough.
         let other =
             [&[2; 12][..], &[0, 11, 0xFE, 0xFE, 3, 0], &[6, 0xE1, 0, 0, 0, 1, 0x40]].concat();
         meter.observe(Instant::from_nanos(9_000_000_000), Link::Ethernet, &other, other.len());
-        let forgotten = meter.take_connection().unwrap();
+        let evicted = meter.take_connection().unwrap();
         let sent = |host: u8| {
             let is_it = |end: &&(Address, _)| end.0.to_string() == format!("10.0.0.{host}");
-            let side = forgotten.ends.iter().position(|end| is_it(&end)).unwrap();
-            of_tcp(&forgotten.directions[side].waits).map(|times| times.total_ns / 1_000_000)
+            let side = evicted.ends.iter().position(|end| is_it(&end)).unwrap();
+            of_tcp(&evicted.directions[side].waits).map(|times| times.total_ns / 1_000_000)
         };
-        // Round trips of what each sent, and what it took as the callee and as the caller.
+        // Round trips of each sender, and its delay as the callee and as the caller.
         assert_eq!([sent(caller), sent(callee)], [[5, 0, 3], [0, 1, 0]], "{caller} to {callee}");
     }
 }

@@ -1,12 +1,13 @@
-//! What the fuzz target of two taps calls: octets as a script of what passes both, claims checked.
+//! Entry point of the fuzz target of two taps: octets as a script of the traffic that passes both,
+//! with invariants checked.
 //!
-//! Hosts 1 and 3 are at the near tap, 2 and 4 at the far one. What they send is lost, doubled, late and sent
-//! again; clocks are set; taps are opened and closed; segments of a TCP stream are cut elsewhere on their
-//! way; and there are frames of any octets with any stamp.
+//! Hosts 1 and 3 are at the near tap, 2 and 4 at the far one. Their TPDUs are lost, duplicated,
+//! delayed and retransmitted; clocks are set; taps are opened and closed; segments of a TCP stream
+//! are recut on their way; and there are frames of random octets with any stamp.
 //!
-//! Whatever happens, what was seen of a TPDU at one tap is matched as often as it was seen at the other at
-//! the most, every copy is counted once, and memory has its bounds. Where nothing comes twice and no clock
-//! is set, it is known what has to be matched, and in what bounds the offset lies.
+//! In every case, the copies of a TPDU at one tap are matched at most as often as it was seen at
+//! the other, every copy is counted once, and memory is bounded. If no TPDU is sent twice and no
+//! clock is set, the expected matches and the bounds of the offset are known.
 
 use crate::entry;
 use core::time::Duration;
@@ -18,55 +19,57 @@ use wire::dissect::Link;
 use wire::time::Instant;
 
 const MS: u64 = 1_000_000;
-/// When the script begins, by a clock that is never set: long after the origin, which no clock is behind at first.
+/// Start of the script, by a clock that is never set: so late that no clock is before the origin at
+/// first.
 const BEGIN_NS: u64 = 1 << 60;
-/// What takes longer by one clock is not matched.
+/// Longest transit by one clock; slower copies are not matched.
 const LONGEST: Duration = Duration::from_secs(2);
-/// From whom to whom TPDUs go; what comes from an odd one passes the near tap first.
+/// Senders and receivers of TPDUs; those of an odd sender pass the near tap first.
 const WAYS: [[u32; 2]; 4] = [[1, 2], [2, 1], [3, 2], [4, 3]];
-/// TCP's sockets, from the near host to the far one.
+/// TCP sockets, from the near host to the far one.
 const THERE: u8 = 0b1001;
 const ACK: u8 = 0x10;
 /// Packets of the TCP stream.
 const PACKETS: usize = 300;
-/// What may be held of the streams of a tap: 64 KiB beyond a gap each way with a segment that is one too many, and
-/// what is kept of 256 segments, some 24 octets each. One is the script's, and frames of any octets have few others.
+/// Limit of octets held of the streams of a tap: 64 KiB beyond a gap in each direction plus one
+/// segment too many, and the records of 256 segments, some 24 octets each. One stream is the
+/// script's; frames of random octets make few others.
 const STREAM_OCTETS: usize = 2 * 2 * (65_536 + 2_000 + 256 * 24);
 
-/// What a TPDU is known by: its way, its kind and its number.
+/// Key of a TPDU: direction, kind and number.
 type Name = (usize, Kind, usize);
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Kind {
     Dt,
     Ak,
-    /// A packet of the TCP stream.
+    /// Packet of the TCP stream.
     Packet,
 }
 
-/// A frame that passes a tap.
+/// Frame that passes a tap.
 #[derive(Clone)]
 struct Passing {
     at_ns: u64,
     tap: Tap,
-    /// What it is stamped with whatever the tap's clock says.
+    /// Stamp that overrides the tap's clock.
     stamp: Option<u64>,
     link: Link,
     octets: Vec<u8>,
     names: Vec<Name>,
 }
 
-/// What becomes of a frame between the taps.
+/// Fate of a frame between the taps.
 #[derive(Clone, Copy)]
 struct Fate {
     is_lost: bool,
     is_doubled: bool,
-    /// An AK goes before the DT in it; or a segment is cut in two.
+    /// True if an AK precedes the DT in it, or if a segment is cut in two.
     is_in_two: bool,
     transit_ns: u64,
 }
 
-/// Octets of the script, one after the other; zeros behind its end.
+/// Octets of the script in sequence; zeros after its end.
 struct Script<'a>(&'a [u8]);
 
 impl Script<'_> {
@@ -85,44 +88,45 @@ impl Script<'_> {
     }
 
     fn fate(&mut self, bits: u8) -> Fate {
-        // Less than half a second there and back, so that nothing is settled before it comes.
+        // Less than half a second in both directions together, so that nothing is settled before it
+        // arrives.
         let transit_ns = 1 + u64::from(self.octet()) * 1_600_000;
         let [is_lost, is_doubled, is_in_two] = [1, 2, 4].map(|bit| bits & bit != 0);
         Fate { is_lost, is_doubled, is_in_two, transit_ns }
     }
 }
 
-/// How both taps are looked at.
+/// Order in which both taps are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Order {
-    /// As the matcher asks for it.
+    /// By the turns of the matcher.
     Turn,
-    /// As frames pass.
+    /// By time.
     Time,
     /// One tap after the other.
     Apart,
 }
 
-/// The taps and what lies between them.
+/// Taps and the network between them.
 struct World {
     limits: Limits,
     has_one_clock: bool,
-    /// Whether the matcher is told how far apart the clocks are at first.
-    is_told: bool,
+    /// True if the initial clock difference is set in the matcher.
+    is_lead_known: bool,
     order: Order,
     now_ns: u64,
-    /// By how much each clock is ahead from when on, and when each tap was closed or opened.
+    /// Lead of each clock from each time on, and the times at which each tap was closed or opened.
     clocks: [Vec<(u64, i64)>; 2],
     turned: [Vec<u64>; 2],
     passing: Vec<Passing>,
-    /// TPDUs that were sent: their way, and whether an AK goes before.
+    /// TPDUs sent: direction, and whether an AK precedes them.
     sent: Vec<(usize, bool)>,
-    /// Octets of the TCP stream, the ends of its packets, how much of it was sent, and in how many segments.
+    /// Octets of the TCP stream, ends of its packets, octets sent, and number of segments.
     stream: Vec<u8>,
     packet_ends: Vec<usize>,
     streamed: usize,
     segments: u16,
-    /// Whether no TPDU comes twice, no clock is set, and no frame is of any octets.
+    /// True if no TPDU is sent twice, no clock is set, and no frame has random octets.
     is_once: bool,
     is_steady: bool,
     is_known: bool,
@@ -147,7 +151,7 @@ impl World {
                 pairs: [2, 5, 64, 1 << 12][limits >> 2 & 3],
             },
             has_one_clock,
-            is_told: how & 2 != 0,
+            is_lead_known: how & 2 != 0,
             order: match how >> 2 & 3 {
                 _ if has_one_clock => Order::Time,
                 0 | 1 => Order::Turn,
@@ -169,7 +173,7 @@ impl World {
         }
     }
 
-    /// Eight kinds of steps, each with five bits of its own.
+    /// Runs a step: eight kinds, each with five bits of its own.
     fn step(&mut self, script: &mut Script<'_>, operation: u8) {
         let value = operation >> 3;
         match operation & 7 {
@@ -207,7 +211,7 @@ impl World {
         }
     }
 
-    /// A frame of a number that was given out leaves its host.
+    /// Sends a frame with an assigned number from its host.
     fn send(&mut self, number: usize, fate: Fate) {
         let (way, has_ak) = self.sent[number];
         let octets = frame(WAYS[way], number, has_ak);
@@ -225,7 +229,7 @@ impl World {
         self.pass(passing.clone(), &[passing], fate);
     }
 
-    /// A frame passes the tap where it is sent, and becomes others on its way to the other one.
+    /// Passes a frame at the tap where it is sent, and its successors at the other one.
     fn pass(&mut self, first: Passing, others: &[Passing], fate: Fate) {
         let tap = if first.tap == Tap::Near { Tap::Far } else { Tap::Near };
         self.passing.push(first);
@@ -240,7 +244,7 @@ impl World {
         self.is_once &= !is_doubled;
     }
 
-    /// A part of the stream, which is new, was sent before, or both.
+    /// Sends a part of the stream, which is new, was sent before, or both.
     fn stream(&mut self, part: core::ops::Range<usize>, fate: Fate) {
         if part.is_empty() {
             return;
@@ -273,7 +277,7 @@ impl World {
         self.pass(whole, &others, fate);
     }
 
-    /// A frame of any octets, or one that passed before, at either tap with any stamp.
+    /// Passes a frame of random octets, or an earlier frame, at either tap with any stamp.
     fn any_frame(&mut self, script: &mut Script<'_>, value: u8) {
         let tap = if value & 1 == 0 { Tap::Near } else { Tap::Far };
         let mut passing = Passing {
@@ -301,7 +305,7 @@ impl World {
     }
 }
 
-/// A DT of class 4, with an AK before it or without, over LLC and the inactive subset.
+/// DT of class 4, with or without an AK before it, over LLC and the inactive subset.
 fn frame(ends: [u32; 2], number: usize, has_ak: bool) -> Vec<u8> {
     let [high, low] = ((number >> 7) as u16).to_be_bytes();
     let in_connection = (number & 0x7F) as u8;
@@ -317,14 +321,14 @@ fn frame(ends: [u32; 2], number: usize, has_ak: bool) -> Vec<u8> {
     octets
 }
 
-/// What a tap hears.
+/// Frame at a tap.
 struct Heard {
     tap: Tap,
     stamp: Instant,
     passing: Passing,
 }
 
-/// What both taps hear, in the order in which it passes.
+/// Frames at both taps, in the order of time.
 fn heard(world: &World) -> Vec<Heard> {
     let mut all: Vec<&Passing> = world.passing.iter().collect();
     all.sort_by_key(|passing| passing.at_ns);
@@ -345,11 +349,11 @@ fn heard(world: &World) -> Vec<Heard> {
     heard
 }
 
-/// A matcher that is shown frames and looked at after each.
+/// Matcher that processes frames, with invariants checked after each.
 struct Shown<'a> {
     world: &'a World,
     transit: Transit,
-    /// What was counted in intervals that were taken.
+    /// Counts of the intervals taken.
     taken: Vec<Matching>,
 }
 
@@ -360,7 +364,7 @@ impl<'a> Shown<'a> {
             false => Stamps::TwoClocks,
         };
         let mut transit = Transit::new(stamps, world.limits);
-        if world.is_told {
+        if world.is_lead_known {
             transit.clocks_are_apart(world.clocks[1][0].1);
         }
         Self { world, transit, taken: Vec::new() }
@@ -379,7 +383,7 @@ impl<'a> Shown<'a> {
         }
     }
 
-    /// Shows all, and tells what is found.
+    /// Processes all frames, and returns the result.
     fn all(mut self, heard: &[Heard]) -> Found {
         let of_tap = |tap: Tap| heard.iter().filter(move |heard| heard.tap == tap);
         match self.world.order {
@@ -419,12 +423,12 @@ impl<'a> Shown<'a> {
         };
         let parts: [fn(&Matching) -> u64; 4] =
             [|of| of.matched, |of| of.tpdus[0], |of| of.unmatched[1], |of| of.ambiguous[0]];
-        assert!(parts.into_iter().all(sum), "what was taken of intervals is found in all");
+        assert!(parts.into_iter().all(sum), "the intervals add up to the total");
         found
     }
 }
 
-/// How often each tap heard of what was sent.
+/// Number of times that each tap saw each TPDU.
 fn copies(heard: &[Heard]) -> BTreeMap<Name, [u64; 2]> {
     let mut copies: BTreeMap<Name, [u64; 2]> = BTreeMap::new();
     for Heard { tap, passing, .. } in heard {
@@ -435,7 +439,7 @@ fn copies(heard: &[Heard]) -> BTreeMap<Name, [u64; 2]> {
     copies
 }
 
-/// Octets as a script: how both taps are looked at, with what room, by how much the far clock is ahead, and steps.
+/// Runs a script of octets: order of the taps, limits, lead of the far clock, and steps.
 pub(crate) fn script(octets: &[u8]) {
     let mut script = Script(octets);
     let mut world = World::new(&mut script);
@@ -444,7 +448,7 @@ pub(crate) fn script(octets: &[u8]) {
     }
     let heard = heard(&world);
     let found = Shown::new(&world).all(&heard);
-    assert_eq!(found, Shown::new(&world).all(&heard), "the same is found again");
+    assert_eq!(found, Shown::new(&world).all(&heard), "a second run has the same result");
     let copies = copies(&heard);
     let Matching { tpdus, matched, unmatched, ambiguous, recut, .. } = found.matching;
     for tap in [0, 1] {
@@ -469,7 +473,7 @@ pub(crate) fn script(octets: &[u8]) {
     }
 }
 
-/// Every pair is of one way or of none.
+/// Checks that every pair has one direction or none.
 fn check_clocks(world: &World, Found { matching, clocks }: &Found) {
     assert_eq!(clocks.is_some(), matching.matched > 0, "{matching:?}");
     let Some(Clocks { course, unplaced, ways, .. }) = clocks else { return };
@@ -481,7 +485,7 @@ fn check_clocks(world: &World, Found { matching, clocks }: &Found) {
     for way in ways.iter().flatten() {
         assert!(way.least_ns <= way.median_ns && way.median_ns <= way.p99_ns, "{way:?}");
         assert!(way.p99_ns <= way.most_ns, "{way:?}");
-        // Frames come in the order of the one clock as long as that is not set.
+        // Frames come in the order of the one clock as long as it is not set.
         if world.has_one_clock && world.is_steady {
             let longest_ns = i64::try_from(LONGEST.as_nanos()).unwrap();
             assert!(
@@ -492,8 +496,8 @@ fn check_clocks(world: &World, Found { matching, clocks }: &Found) {
     }
 }
 
-/// What comes once, by clocks that are never set, is matched if both taps hear it; and the truth about the clocks
-/// lies in its bounds.
+/// Checks that TPDUs sent once, with clocks that are never set, are matched if both taps saw them,
+/// and that the true clock difference lies within the bounds.
 fn check_once(
     world: &World,
     copies: &BTreeMap<Name, [u64; 2]>,

@@ -1,31 +1,31 @@
-//! The packet buffers of a network interface: who has them and who waits.
+//! Packet buffers of a network interface: their holders and the frames that wait for them.
 
 use super::{Interface, NoBuffer};
 use std::collections::VecDeque;
 
-/// The buffers of an interface.
+/// Buffers of an interface.
 #[derive(Clone, Debug)]
 pub(super) struct Buffers {
     interface: Interface,
     no_buffer: NoBuffer,
-    /// Whether a frame going out has its buffer.
+    /// An outgoing frame holds its buffer.
     sends: bool,
-    /// Whether a frame coming in has its buffer.
+    /// An incoming frame holds its buffer.
     receives: bool,
-    /// Frames going out that wait for the buffer.
+    /// Outgoing frames that wait for the buffer.
     awaiting: VecDeque<u64>,
-    /// A frame that was let through before the buffer was taken.
+    /// A frame admitted by the medium before the buffer was taken.
     late: Option<u64>,
 }
 
-/// What becomes of a frame that arrives.
+/// Outcome of a frame's arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arrival {
-    /// It has the buffer.
+    /// The frame has the buffer.
     Taken,
-    /// It gets the buffer next.
+    /// The frame gets the buffer next.
     Late,
-    /// It is lost.
+    /// The frame is lost.
     Lost,
 }
 
@@ -41,7 +41,7 @@ impl Buffers {
         }
     }
 
-    /// Whether the next frame that arrives finds room.
+    /// Returns whether the next frame that arrives finds a buffer.
     pub(super) const fn has_receive_buffer(&self) -> bool {
         match self.interface {
             Interface::Unlimited => true,
@@ -58,7 +58,8 @@ impl Buffers {
         }
     }
 
-    /// A frame wants to go out; whether it may be written now, or else waits.
+    /// Requests the buffer for an outgoing frame; returns whether it may be written now. Otherwise
+    /// the frame waits.
     pub(super) fn claim(&mut self, job: u64) -> bool {
         let has = self.has_send_buffer() && self.awaiting.is_empty();
         if has {
@@ -69,7 +70,7 @@ impl Buffers {
         has
     }
 
-    /// A frame arrives.
+    /// Takes in a frame that arrives.
     pub(super) const fn arrive(&mut self, job: u64) -> Arrival {
         if self.has_receive_buffer() {
             self.receives = true;
@@ -84,17 +85,17 @@ impl Buffers {
         }
     }
 
-    /// The medium is done with a frame.
+    /// Releases the buffer of the outgoing frame, which the medium is done with.
     pub(super) const fn sent(&mut self) {
         self.sends = false;
     }
 
-    /// A frame has been read.
+    /// Releases the buffer of the incoming frame, which has been read.
     pub(super) const fn read(&mut self) {
         self.receives = false;
     }
 
-    /// The frame that came late, once it has the buffer.
+    /// Gives the buffer to the late frame, if there is one and the buffer is free.
     pub(super) const fn admit(&mut self) -> Option<u64> {
         let Some(job) = self.late else { return None };
         let is_free = match self.interface {
@@ -110,7 +111,7 @@ impl Buffers {
         Some(job)
     }
 
-    /// The frame that may now be written after it has waited.
+    /// Gives the buffer to the oldest outgoing frame that waits, if the buffer is free.
     pub(super) fn grant(&mut self) -> Option<u64> {
         if !self.has_send_buffer() {
             return None;
@@ -130,7 +131,11 @@ mod tests {
         let mut it = Buffers::new(Interface::Shared, NoBuffer::Refused);
         assert!(it.claim(1) && !it.claim(2));
         assert!(!it.has_receive_buffer());
-        assert_eq!(it.arrive(3), Arrival::Late, "it was begun before the buffer was taken");
+        assert_eq!(
+            it.arrive(3),
+            Arrival::Late,
+            "its transmission began before the buffer was taken"
+        );
         assert_eq!(it.arrive(4), Arrival::Lost);
         assert_eq!((it.admit(), it.grant()), (None, None));
         it.sent();

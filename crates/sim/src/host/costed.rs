@@ -1,4 +1,4 @@
-//! A station behind its machine.
+//! Station wrapped in its machine's processing costs.
 
 use super::buffers::{Arrival, Buffers};
 use super::schedule::{Schedule, Step, Usage, Work};
@@ -16,14 +16,14 @@ use wire::time::Instant;
 /// Octets of an LLC header in U format: DSAP, SSAP, control.
 const LLC_OCTETS: usize = 3;
 
-/// How often things happened to frames between the medium and the station.
+/// Counters of frames between the medium and the station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Frames that are in the interface's buffer, or were: written, for the medium to send.
+    /// Frames written to the interface's buffer for transmission.
     pub written: u64,
-    /// Frames that arrived from the medium, those without a buffer included.
+    /// Frames that arrived from the medium, including those without a buffer.
     pub arrived: u64,
-    /// Frames that the station sent and that were given up, since too many were on their way out.
+    /// Frames of the station that were dropped because the outgoing queue was full.
     pub queue_drops: u64,
     /// Frames that arrived and found no buffer.
     pub lost: u64,
@@ -31,7 +31,7 @@ pub struct Counters {
     pub late: u64,
 }
 
-/// Where a frame is on its way.
+/// Processing stage of a frame.
 #[derive(Clone, Debug)]
 enum Stage {
     Cross(Crossing),
@@ -45,15 +45,15 @@ enum Stage {
 #[derive(Clone, Debug)]
 struct Job {
     stage: Stage,
-    /// How many of the stage's tasks are done.
+    /// Number of the stage's tasks that are done.
     done: usize,
     octets: usize,
     checked_octets: usize,
-    /// The service access point of a frame's LPDU.
+    /// Service access point of the frame's LPDU.
     sap: Option<Sap>,
 }
 
-/// A station whose frames cost its machine time.
+/// Station whose frames cost processing time on its machine.
 #[derive(Clone, Debug)]
 pub struct Costed<S> {
     station: S,
@@ -63,21 +63,21 @@ pub struct Costed<S> {
     buffers: Buffers,
     jobs: BTreeMap<u64, Job>,
     next_job: u64,
-    /// Frames of the station that the medium has not been given yet.
+    /// Frames of the station that the medium has not yet been given.
     outgoing: usize,
-    /// What the medium gets next.
+    /// Frames that the medium gets next.
     ready: VecDeque<Frame>,
-    /// Octets of the frames that the medium has, by MAC queue.
+    /// Lengths in octets of the frames that the medium has, by MAC queue.
     away: [VecDeque<usize>; PRIORITIES],
     counters: Counters,
 }
 
 impl<S: Station> Costed<S> {
-    /// A station on a machine. `checked` are the SAPs to which LSDUs go that end with a CRC, which
-    /// software makes and checks; [`Sap::ISO_NETWORK`] is among them where TPDUs have a checksum.
+    /// Puts a station on a machine. `checked` lists the SAPs whose LSDUs end with a CRC made and
+    /// checked in software; it contains [`Sap::ISO_NETWORK`] if TPDUs have a checksum.
     ///
     /// # Errors
-    /// Where there cannot be such a machine.
+    /// Fails if the parameters are inconsistent.
     pub fn new(station: S, params: Params, checked: BTreeSet<Sap>) -> Result<Self, Invalid> {
         params.check()?;
         Ok(Self {
@@ -95,55 +95,55 @@ impl<S: Station> Costed<S> {
         })
     }
 
-    /// The station itself.
+    /// Wrapped station.
     #[must_use]
     pub const fn station(&self) -> &S {
         &self.station
     }
 
-    /// The station itself, to fetch what it has for its users.
+    /// Mutable access to the wrapped station, to fetch its users' results.
     #[must_use]
     pub const fn station_mut(&mut self) -> &mut S {
         &mut self.station
     }
 
-    /// How long each resource was busy with what is over.
+    /// Busy time of each resource, completed work only.
     #[must_use]
     pub fn usage(&self) -> &[Usage] {
         self.schedule.usage()
     }
 
-    /// How long each task took so far, all frames together, whatever resources it used.
+    /// Time of each task so far, summed over all frames, regardless of the resources it used.
     #[must_use]
     pub const fn time_by_task(&self) -> &BTreeMap<String, Duration> {
         self.schedule.by_task()
     }
 
-    /// Records each task with its times from now on; memory grows with every task.
+    /// Records each task with its times from now on. Memory grows with every task.
     pub fn record_work(&mut self) {
         self.schedule.record();
     }
 
-    /// Tasks that were recorded, in the order in which they ended; a suspended one in parts.
+    /// Recorded tasks, in the order in which they ended; a suspended task appears in parts.
     #[must_use]
     pub fn work(&self) -> &[Work] {
         self.schedule.work()
     }
 
-    /// How long its processors were busy, all together.
+    /// Busy time of all processors together.
     #[must_use]
     pub fn processor_time(&self) -> Duration {
         self.usage().iter().filter(|usage| usage.is_processor).map(|usage| usage.busy).sum()
     }
 
-    /// How often things happened.
+    /// Counters of the run so far.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Octets of a frame over which software makes or checks a CRC, or transport its checksum. LLC's
-    /// own responses have none.
+    /// Number of octets of a frame over which software computes a CRC, or transport its checksum; 0
+    /// for LLC's own responses.
     fn checked_octets(&self, frame: &Frame, is_outgoing: bool) -> usize {
         let Some(header) = frame.first::<{ mac::HEADER_OCTETS + LLC_OCTETS }>() else { return 0 };
         let [.., destination, source, _] = header;
@@ -151,8 +151,8 @@ impl<S: Station> Costed<S> {
         if source & RESPONSE != 0 || !self.checked.contains(&to) {
             return 0;
         }
-        // A sender has yet to append the CRC that a receiver goes over as well; a TPDU has its checksum
-        // among its parameters.
+        // A sender has yet to append the CRC that a receiver checks as well. A TPDU has its
+        // checksum among its parameters.
         let appended = if is_outgoing && to != Sap::ISO_NETWORK { CHECK_OCTETS } else { 0 };
         frame.len().saturating_sub(header.len() + appended)
     }
@@ -171,7 +171,7 @@ impl<S: Station> Costed<S> {
             Stage::Read(_) => &tasks.read,
             Stage::Receive(_) => &tasks.receive,
         };
-        // Work for other frames is left out.
+        // Skips tasks that belong to other SAPs.
         let is_due = |task: &Task| task.sap.is_none() || task.sap == *sap;
         *done += list.iter().skip(*done).take_while(|task| !is_due(task)).count();
         match list.get(*done) {
@@ -186,7 +186,7 @@ impl<S: Station> Costed<S> {
         }
     }
 
-    /// All tasks of a frame's stage are done.
+    /// Handles the end of a stage: all its tasks for this frame are done.
     fn end_stage(&mut self, now: Instant, job: u64) {
         let Some(Job { stage, octets, checked_octets, sap, .. }) = self.jobs.remove(&job) else {
             return;
@@ -240,7 +240,7 @@ impl<S: Station> Costed<S> {
         job
     }
 
-    /// Does everything that can be done now.
+    /// Does all work that is possible now.
     fn settle(&mut self, now: Instant) {
         loop {
             while let Some(job) = self.schedule.finished(now) {
@@ -270,7 +270,7 @@ impl<S: Station> Costed<S> {
     }
 }
 
-/// To which service access point a frame's LPDU goes.
+/// Service access point to which a frame's LPDU goes.
 fn sap(frame: &Frame) -> Option<Sap> {
     let [.., destination, _, _] = frame.first::<{ mac::HEADER_OCTETS + LLC_OCTETS }>()?;
     Some(Sap(destination))
@@ -319,7 +319,8 @@ impl<S: Station> Station for Costed<S> {
     }
 
     fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
-        // Later frames of the station may be on their way here already: it is not its last one.
+        // Later frames of the station may already be queued here, so this frame is not its newest
+        // one.
         let outcome = match outcome {
             Transmission::NotTaken => Transmission::GivenUp,
             Transmission::Sent | Transmission::GivenUp | Transmission::Refused => outcome,

@@ -1,4 +1,4 @@
-//! What a station's machine costs: the same station behind processors, buses and tasks.
+//! Processing cost of a station's machine: the same station behind processors, buses and tasks.
 //!
 //! ```text
 //!   station.crossing ─▶ submit or deliver ─▶ station.crossed       user data, where it crosses
@@ -6,24 +6,24 @@
 //!   medium ─▶ [buffer] ─▶ read ─▶ [buffer free] ─▶ receive ─▶ station.receive
 //! ```
 //!
-//! Each word between two arrows is a list of [`Task`]s, and each task has one or more [`Resource`]s
-//! to itself for as long as its [`Cost`] says. What a frame is about to do waits in front of a
-//! resource that is taken. When the last task is done the station is called, and what it then sends
-//! goes the same way out. The protocol machines are not touched: without tasks, and with an
-//! interface that has room for every frame, a station is called when it would be called anyway.
+//! Each word between two arrows is a list of [`Task`]s. Each task holds one or more [`Resource`]s
+//! exclusively for the time given by its [`Cost`]; a frame whose next resource is taken waits for
+//! it. When the last task is done, the station is called, and the frames it then sends take the
+//! same way out. The protocol machines are unchanged: without tasks, and with an interface that has
+//! room for every frame, a station is called at the same times as without a machine.
 //!
-//! Which task comes next: those of [`Level::Interrupt`] before those of [`Level::Base`], and of one
-//! level those of the older frame. A task that waits for a resource keeps later ones off it. An
-//! interrupt suspends base tasks that run on processors alone; they go on where they were. A transfer
-//! over a bus is not suspended.
+//! Order of tasks: [`Level::Interrupt`] before [`Level::Base`], and within a level the older frame
+//! first. A task that waits for a resource reserves it against later tasks. An interrupt suspends
+//! base tasks that run on processors alone; they then resume. A transfer over a bus is not
+//! suspended.
 //!
-//! A station may have its user on one processor and its protocols on another, a front end: then each
-//! message crosses, downwards after the tasks of `submit` and upwards after those of `deliver`, in
-//! interface data units that its tasks may charge for.
+//! A station may run its user on one processor and its protocols on another (a front end). Then
+//! each message crosses between them, downwards after the tasks of `submit` and upwards after those
+//! of `deliver`, in interface data units that its tasks may charge for.
 //!
-//! Not modelled: other transfers between two units of one message; the time that timers and the user's program take; cycles that a transfer steals from
-//! a processor, but where the transfer's task takes the processor itself; switching between tasks,
-//! but where it is in their costs; memory that runs out.
+//! Not modelled: other transfers between two units of one message; the time of timers and of the
+//! user's program; processor cycles stolen by a transfer, unless the transfer's task takes the
+//! processor itself; task switching, unless the costs include it; memory exhaustion.
 
 mod buffers;
 mod costed;
@@ -35,47 +35,47 @@ pub use schedule::{Usage, Work};
 use core::time::Duration;
 use wire::addr::Sap;
 
-/// Something that does one thing at a time: a processor, a bus, a DMA channel.
+/// Exclusive resource, which does one thing at a time: a processor, a bus, a DMA channel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Resource {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// Whether it is a processor, so that its time is CPU time and its work can be interrupted.
+    /// True for a processor: its time is CPU time and its work can be interrupted.
     pub is_processor: bool,
 }
 
-/// How urgent a task is.
+/// Urgency of a task.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Level {
-    /// What a processor does between interrupts.
+    /// Base level: work between interrupts.
     Base,
-    /// What an interrupt makes it do.
+    /// Interrupt level.
     Interrupt,
 }
 
-/// How long a task takes: a fixed part, a part for each octet, and no less than a least.
+/// Duration of a task: a fixed part, parts for each octet and unit, and a minimum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Cost {
-    /// For each frame.
+    /// Time for each frame.
     pub fixed: Duration,
-    /// For each octet of the frame's data, in picoseconds.
+    /// Time for each octet of the frame's data, in picoseconds.
     pub octet_picos: u64,
-    /// For each octet over which software makes or checks a CRC, or the checksum of class 4, in
+    /// Time for each octet over which software computes a CRC, or the checksum of class 4, in
     /// picoseconds.
     pub checked_octet_picos: u64,
-    /// For each interface data unit, of so many octets, that the data are cut into: one at the least.
-    /// None where there are no octets in a unit.
+    /// Time for each interface data unit of at most `unit_octets` into which the data are cut: at
+    /// least one unit. Not charged if `unit_octets` is 0.
     pub unit: Duration,
-    /// The most octets in a unit.
+    /// Maximum number of octets in a unit.
     pub unit_octets: usize,
-    /// Once, where there is more than one unit.
+    /// Time charged once if there is more than one unit.
     pub divided: Duration,
-    /// The least, where something else that goes on meanwhile hides the first octets.
+    /// Minimum time, where a concurrent activity hides the first octets.
     pub least: Duration,
 }
 
 impl Cost {
-    /// How long it takes for a frame with so many octets of data, so many of them checked.
+    /// Time for a frame with `octets` of data, of which `checked_octets` are checked.
     #[must_use]
     pub fn of(&self, octets: usize, checked_octets: usize) -> Duration {
         let each = |count: usize, picos: u64| u128::from(picos) * count as u128;
@@ -96,34 +96,34 @@ impl Cost {
     }
 }
 
-/// Work for each frame.
+/// Work done for each frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Task {
-    /// What it is called; its time is added up under this name.
+    /// Name, under which its time is summed.
     pub name: String,
-    /// The resources that it has to itself, by their places in [`Params::resources`].
+    /// Resources that it holds exclusively, as indices into [`Params::resources`].
     pub uses: Vec<usize>,
-    /// How urgent it is.
+    /// Urgency.
     pub level: Level,
-    /// How long it takes.
+    /// Duration.
     pub cost: Cost,
-    /// Only frames and messages of this LLC service access point cost it; all if none is named.
+    /// LLC service access point whose frames and messages incur the task; all if `None`.
     pub sap: Option<Sap>,
 }
 
 impl Task {
-    /// Of the checked octets of a frame to a SAP those that are its own: transport's tasks make and
-    /// check the checksum of TPDUs, and those of LLC the CRC of messages.
+    /// Share of a frame's checked octets, sent to `sap`, that this task processes: transport's
+    /// tasks compute the checksum of TPDUs, and those of LLC the CRC of messages.
     pub(super) fn checked(&self, sap: Option<Sap>, octets: usize) -> usize {
         let is_transport = sap == Some(Sap::ISO_NETWORK);
         if self.sap.is_some() == is_transport { octets } else { 0 }
     }
 }
 
-/// The tasks of a machine, in the order in which they are done.
+/// Tasks of a machine, each list in the order of execution.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tasks {
-    /// Before a message of a user, which is on one processor, reaches the protocols on another.
+    /// Before a message of a user, who runs on one processor, reaches the protocols on another.
     pub submit: Vec<Task>,
     /// Before a message from the protocols reaches the user.
     pub deliver: Vec<Task>,
@@ -131,53 +131,53 @@ pub struct Tasks {
     pub send: Vec<Task>,
     /// With the buffer, before the medium gets the frame.
     pub write: Vec<Task>,
-    /// After the medium is done with the frame, before the station hears of it.
+    /// After the medium is done with the frame, before the station is notified.
     pub complete: Vec<Task>,
     /// While a frame that arrived holds the buffer.
     pub read: Vec<Task>,
-    /// After that, before the station gets the frame.
+    /// After the buffer is free again, before the station gets the frame.
     pub receive: Vec<Task>,
 }
 
-/// What room the network interface has.
+/// Buffers of the network interface.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Interface {
-    /// For every frame.
+    /// Room for every frame.
     Unlimited,
-    /// For one frame going out, from its writing until the medium is done with it, and for one
-    /// coming in, until it is read.
+    /// One buffer for an outgoing frame, from its writing until the medium is done with it, and one
+    /// for an incoming frame, until it is read.
     Separate,
-    /// For one frame, going out or coming in: writing, transmission and reading never overlap.
+    /// One buffer for both directions: writing, transmission and reading never overlap.
     Shared,
 }
 
-/// What becomes of a frame that arrives while the buffer is taken.
+/// Treatment of a frame that arrives while the buffer is taken.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum NoBuffer {
-    /// The medium asks [`stack::station::Station::has_receive_buffer`] and refuses it, as a ring
-    /// does. One that was let through before the buffer was taken gets it next.
+    /// The medium asks [`stack::station::Station::has_receive_buffer`] and refuses the frame, as a
+    /// ring does. A frame admitted before the buffer was taken gets it next.
     Refused,
-    /// It is lost.
+    /// The frame is lost.
     Lost,
 }
 
-/// What a machine is like.
+/// Parameters of a machine.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// Its processors, buses and channels.
+    /// Processors, buses and channels.
     pub resources: Vec<Resource>,
-    /// What they do.
+    /// Tasks of the resources.
     pub tasks: Tasks,
-    /// Its network interface.
+    /// Network interface.
     pub interface: Interface,
-    /// What becomes of a frame that finds no buffer.
+    /// Treatment of a frame that finds no buffer.
     pub no_buffer: NoBuffer,
-    /// How many frames may be on their way out; more are given up.
+    /// Maximum number of outgoing frames; further frames are dropped.
     pub queue_frames: usize,
 }
 
 impl Params {
-    /// A machine that takes no time.
+    /// Machine that takes no time.
     #[must_use]
     pub fn ideal() -> Self {
         Self {
@@ -189,10 +189,10 @@ impl Params {
         }
     }
 
-    /// Checks that each task has its resources, and none twice.
+    /// Checks that each task names existing resources, each once.
     ///
     /// # Errors
-    /// Names the first task that has not.
+    /// Names the first task that does not.
     pub fn check(&self) -> Result<(), Invalid> {
         let Tasks { submit, deliver, send, write, complete, read, receive } = &self.tasks;
         for task in [submit, deliver, send, write, complete, read, receive].into_iter().flatten() {
@@ -206,15 +206,15 @@ impl Params {
     }
 }
 
-/// Why there cannot be such a machine.
+/// Reason why a machine's parameters are inconsistent.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Invalid {
-    /// A task that uses nothing, a resource twice, or one that is not there.
+    /// A task names no resource, one resource twice, or a missing resource.
     Resources {
         /// The task.
         task: String,
     },
-    /// No room for any frame on its way out.
+    /// The outgoing queue has no room.
     Queue,
 }
 
@@ -223,9 +223,9 @@ impl core::fmt::Display for Invalid {
         match self {
             Self::Resources { task } => write!(
                 f,
-                "the task \"{task}\" uses no resource, one twice, or one that is not there"
+                "the task \"{task}\" names no resource, the same resource twice, or a missing resource"
             ),
-            Self::Queue => f.write_str("there is no room for a frame on its way out"),
+            Self::Queue => f.write_str("the outgoing queue has no room for a frame"),
         }
     }
 }
@@ -253,11 +253,11 @@ mod tests {
     }
 
     #[test]
-    fn interface_data_units_cost_each_and_a_message_of_several_once_more() {
+    fn a_message_of_several_interface_data_units_costs_extra() {
         let (unit, divided) = (Duration::from_micros(500), Duration::from_millis(3));
         let cost = Cost { unit, unit_octets: 1_024, divided, ..Cost::default() };
         let millis = |octets| cost.of(octets, 0).as_secs_f64() * 1e3;
-        // Of 1,025 octets there are 2 units: 2 x 0.5 ms + 3 ms.
+        // 1,025 octets make 2 units: 2 x 0.5 ms + 3 ms.
         assert_eq!([0, 1_024, 1_025, 4_097].map(millis), [0.5, 0.5, 4.0, 5.5]);
     }
 

@@ -1,4 +1,4 @@
-//! Who has which resource: steps of work that wait, run, are suspended and end.
+//! Allocation of resources: steps of work that wait, run, are suspended and end.
 
 use super::{Level, Resource};
 use core::cmp::Reverse;
@@ -7,23 +7,23 @@ use core::time::Duration;
 use std::collections::BTreeMap;
 use wire::time::Instant;
 
-/// How long a resource was busy with what is over.
+/// Busy time of a resource, completed work only.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Usage {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// Whether it is a processor.
+    /// True for a processor.
     pub is_processor: bool,
-    /// How long it was busy.
+    /// Busy time.
     pub busy: Duration,
 }
 
-/// Part of a task that was done without interruption.
+/// Part of a task that ran without interruption.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Work {
     /// Name of the task.
     pub task: String,
-    /// True if a processor took part, so that it is not a transfer alone.
+    /// True if a processor took part; false for a transfer alone.
     pub on_processor: bool,
     /// Number of the frame; older ones are smaller.
     pub frame: u64,
@@ -33,15 +33,15 @@ pub struct Work {
     pub end: Instant,
 }
 
-/// Work that a frame has to be done to it next.
+/// Next step of work for a frame.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
-    /// The frame's number; older ones are smaller. A frame has one step at a time.
+    /// Number of the frame; older ones are smaller. A frame has one step at a time.
     pub(super) job: u64,
     pub(super) task: String,
     pub(super) uses: Vec<usize>,
     pub(super) level: Level,
-    /// What is left to do.
+    /// Remaining duration.
     pub(super) left: Duration,
 }
 
@@ -57,17 +57,17 @@ impl Running {
     }
 }
 
-/// What goes first: the higher level, then the older frame.
+/// Rank of a step: the higher level first, then the older frame.
 type Rank = (Reverse<Level>, u64);
 
-/// The resources of a machine and the work that they do.
+/// Resources of a machine and the work that they do.
 #[derive(Clone, Debug)]
 pub(super) struct Schedule {
     usage: Vec<Usage>,
     by_task: BTreeMap<String, Duration>,
     waiting: BTreeMap<Rank, Step>,
     running: Vec<Running>,
-    /// Work in the order in which it ended, if it is recorded.
+    /// Work in the order in which it ended, if recording is on.
     record: Option<Vec<Work>>,
 }
 
@@ -92,7 +92,7 @@ impl Schedule {
         self.record.get_or_insert_default();
     }
 
-    /// Work that was recorded.
+    /// Recorded work.
     pub(super) fn work(&self) -> &[Work] {
         self.record.as_deref().unwrap_or_default()
     }
@@ -105,17 +105,18 @@ impl Schedule {
         &self.by_task
     }
 
-    /// Lets a step wait for its turn.
+    /// Queues a step.
     pub(super) fn put(&mut self, step: Step) {
         self.waiting.insert((Reverse(step.level), step.job), step);
     }
 
-    /// When the next step ends.
+    /// Time at which the next step ends.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.running.iter().map(Running::ends).min()
     }
 
-    /// The frame whose step has ended by now, the older one first where there are several.
+    /// Frame whose step has ended by `now`: the step that ended first, and of equal times the older
+    /// frame.
     pub(super) fn finished(&mut self, now: Instant) -> Option<u64> {
         self.dispatch(now);
         let ended = self.running.iter().enumerate().filter(|(_, running)| running.ends() <= now);
@@ -138,7 +139,7 @@ impl Schedule {
         *self.by_task.entry(step.task.clone()).or_default() += busy;
     }
 
-    /// Begins what can begin.
+    /// Starts every step that can start.
     fn dispatch(&mut self, now: Instant) {
         if self.waiting.is_empty() {
             return;
@@ -156,7 +157,7 @@ impl Schedule {
         suspended.into_iter().for_each(|step| self.put(step));
     }
 
-    /// The first step behind a rank that can begin; those that cannot claim what they wait for.
+    /// First step behind the rank `behind` that can start; steps that cannot claim their resources.
     fn next_to_begin(
         &self,
         behind: Bound<Rank>,
@@ -179,7 +180,8 @@ impl Schedule {
         next.map(|(rank, _)| *rank)
     }
 
-    /// Whether what has a step's resources, if anything does, can be suspended for it.
+    /// Returns whether every running step that holds one of this step's resources can be suspended
+    /// for it.
     fn may_begin(&self, step: &Step, now: Instant) -> bool {
         self.running.iter().filter(|running| overlap(&running.step, step)).all(|running| {
             let on_processors =
@@ -221,7 +223,7 @@ mod tests {
         Step { job, task: format!("task {job}"), uses: uses.to_vec(), level, left }
     }
 
-    /// Lets steps come at their times, and tells which frame's step ends when, in microseconds.
+    /// Submits steps at their times; returns the end time in microseconds and the frame of each.
     fn run(schedule: &mut Schedule, steps: Vec<(u64, Step)>) -> Vec<(u64, u64)> {
         let mut steps = steps.into_iter().peekable();
         let mut ended = Vec::new();
@@ -271,9 +273,10 @@ mod tests {
     }
 
     #[test]
-    fn a_step_that_waits_for_two_resources_keeps_later_ones_off_both() {
+    fn a_step_waiting_for_two_resources_reserves_both() {
         let mut it = schedule();
-        // 2 needs the bus until 30; 3, which could have had the processor, comes after it.
+        // Step 2 needs the bus until 30; step 3, which could have had the processor, comes after
+        // it.
         let steps = vec![
             (0, step(1, Level::Base, &[BUS], 30)),
             (5, step(2, Level::Base, &[CPU, BUS], 10)),
@@ -285,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn resources_work_side_by_side() {
+    fn resources_work_in_parallel() {
         let mut it = schedule();
         let steps =
             vec![(0, step(1, Level::Base, &[CPU], 30)), (0, step(2, Level::Base, &[BUS], 20))];

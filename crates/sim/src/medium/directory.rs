@@ -1,19 +1,19 @@
-//! Which stations a destination address means.
+//! Directory of destination addresses: the stations that an address designates.
 //!
-//! Not modelled: group membership (a group address means every other station), promiscuous
+//! Not modelled: group membership (a group address designates every other station), promiscuous
 //! stations, and addresses that change during a run.
 
 use wire::addr::Mac;
 
-/// The addresses of the stations on a medium.
+/// Addresses of the stations on a medium.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Directory {
-    /// In the order of addresses, as numbers; stations of one address in their own order.
+    /// Pairs of address (as a number) and station, sorted by both.
     sorted: Vec<(u64, usize)>,
 }
 
 impl Directory {
-    /// The directory of stations with these addresses.
+    /// Creates the directory of stations with these addresses.
     pub(super) fn new(addresses: &[Mac]) -> Self {
         let mut sorted: Vec<_> =
             addresses.iter().enumerate().map(|(station, mac)| (number(*mac), station)).collect();
@@ -21,7 +21,7 @@ impl Directory {
         Self { sorted }
     }
 
-    /// The stations that a frame from `source` to `destination` is meant for.
+    /// Stations to which a frame from `source` to `destination` is addressed.
     pub(super) fn recipients(
         &self,
         source: usize,
@@ -38,8 +38,8 @@ impl Directory {
         among.iter().map(|(_, station)| *station).filter(move |station| *station != source)
     }
 
-    /// A name for each station that no other station changes: its address, and which of the
-    /// stations with this address it is.
+    /// A name for each station that does not depend on the other stations' number or order: its
+    /// address, and, from the second station of the same address on, that station's ordinal.
     pub(super) fn names(addresses: &[Mac]) -> impl Iterator<Item = String> {
         addresses.iter().enumerate().map(|(station, mac)| {
             let before = addresses[..station].iter().filter(|other| *other == mac).count();
@@ -48,7 +48,7 @@ impl Directory {
     }
 }
 
-/// The address as a number, which is compared faster than its octets.
+/// Address as a number, which compares faster than its octets.
 fn number(Mac([a, b, c, d, e, f]): Mac) -> u64 {
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
@@ -64,7 +64,7 @@ mod tests {
         let directory = Directory::new(&addresses);
         let to = |destination| directory.recipients(1, destination).collect::<Vec<_>>();
         assert_eq!(to(twin), [0, 2]);
-        assert_eq!(to(Mac::local(1)), [0_usize; 0], "a station does not hear itself");
+        assert_eq!(to(Mac::local(1)), [0_usize; 0], "a station does not receive its own frames");
         assert_eq!(to(Mac::local(9)), [0_usize; 0]);
         let mut all = to(Mac::BROADCAST);
         all.sort_unstable();

@@ -1,10 +1,10 @@
-//! A medium with a bad path behind it: every frame it carries meets the faults of a plan.
+//! Medium followed by a bad path: every frame it carries is subject to the faults of a plan.
 //!
-//! The sender notices nothing. All receivers of a frame share its fate, and so does the observer,
-//! who sits behind the bad path and is also told of frames that got lost there.
+//! The sender is not affected. All receivers of a frame share its fate. So does the observer, who
+//! sits behind the bad path and also sees the frames that are lost there.
 //!
-//! Not modelled: faults that differ from receiver to receiver, and faults that depend on what else
-//! is on the wire. What befalls a frame is said in [`stack::fault`].
+//! Not modelled: faults that differ between receivers, and faults that depend on other traffic. The
+//! faults are described in [`stack::fault`].
 
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use smallvec::SmallVec;
@@ -15,12 +15,12 @@ use std::collections::{BTreeMap, VecDeque};
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// A medium whose frames meet faults.
+/// Medium whose frames are subject to faults.
 #[derive(Clone, Debug)]
 pub struct Faulty<M> {
     inner: M,
     faults: Faults,
-    /// Frames that the observer has yet to see, in the order in which they come.
+    /// Frames that the observer has yet to see, in order of time.
     held: BTreeMap<(Instant, u64), Passage>,
     sequence: u64,
     events: VecDeque<Event>,
@@ -32,17 +32,17 @@ impl<M: Medium> Faulty<M> {
         Self { inner, faults, held: BTreeMap::new(), sequence: 0, events: VecDeque::new() }
     }
 
-    /// The medium in front of the bad path.
+    /// Medium in front of the bad path.
     pub const fn inner(&self) -> &M {
         &self.inner
     }
 
-    /// What the faults did so far.
+    /// Counters of the faults so far.
     pub const fn counts(&self) -> &Counts {
         self.faults.counts()
     }
 
-    /// Takes everything the inner medium has to tell.
+    /// Takes all events of the inner medium, and releases passages that are due.
     fn absorb(&mut self, now: Instant) {
         let mut next = self.inner.poll();
         while let Some(event) = next.take() {
@@ -65,7 +65,7 @@ impl<M: Medium> Faulty<M> {
         }
     }
 
-    /// Sends a frame down the bad path.
+    /// Sends a frame over the bad path.
     fn pass(&mut self, passage: Passage, recipients: &[(usize, Instant)]) {
         let Passage { started, at: passed, source, frame, .. } = passage;
         for Outcome { at, frame, fate } in self.faults.apply(passed, frame) {

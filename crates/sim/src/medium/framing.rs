@@ -1,35 +1,35 @@
-//! What a MAC puts around a frame, counted in bits.
+//! Framing overhead of a MAC, counted in bits.
 //!
 //! Not modelled: the octets themselves. A simulated frame carries neither preamble, pad nor FCS;
-//! only the time they take is charged.
+//! only their transmission time counts.
 
 use wire::mac;
 
-/// Octets of data in a frame of so many octets: all but its addresses and the two octets behind
-/// them, which are counted among what is sent around the data.
+/// Octets of data in a frame of `frame_octets`: all but its addresses and the two octets after
+/// them, which count as framing.
 #[must_use]
 pub const fn data_octets(frame_octets: usize) -> usize {
     frame_octets.saturating_sub(mac::HEADER_OCTETS)
 }
 
-/// What is sent around a frame's octets (destination address to the end of its data).
+/// Framing around a frame's octets (destination address to the end of its data).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Framing {
-    /// Octets in front: preamble and start delimiter.
+    /// Octets before the frame: preamble and start delimiter.
     pub preamble_octets: usize,
-    /// Octets behind: the frame check sequence.
+    /// Octets after the frame: the frame check sequence.
     pub fcs_octets: usize,
-    /// Shorter frames are padded to this many octets, FCS not counted.
+    /// Minimum length in octets, FCS not counted; shorter frames are padded.
     pub minimum_octets: usize,
-    /// Longer frames are refused, FCS not counted.
+    /// Maximum length in octets, FCS not counted; longer frames are refused.
     pub maximum_octets: usize,
-    /// Silence between two frames of one sender, in bit times.
+    /// Gap between two frames of one sender, in bit times.
     pub gap_bits: u64,
 }
 
 impl Framing {
-    /// IEEE 802.3: 7 + 1 octets in front, 64 to 1518 octets with the FCS, 96 bit times between
-    /// frames.
+    /// IEEE 802.3: preamble and SFD of 7 + 1 octets, frames of 64 to 1518 octets with the FCS, a
+    /// gap of 96 bit times.
     pub const IEEE_802_3: Self = Self {
         preamble_octets: 8,
         fcs_octets: 4,
@@ -38,7 +38,7 @@ impl Framing {
         gap_bits: 96,
     };
 
-    /// Nothing around the frame, and no limit to its length.
+    /// No framing, and no limit to the frame's length.
     pub const BARE: Self = Self {
         preamble_octets: 0,
         fcs_octets: 0,
@@ -47,7 +47,7 @@ impl Framing {
         gap_bits: 0,
     };
 
-    /// Bits on the wire for a frame of so many octets, without the gap.
+    /// Bits on the wire of a frame of `frame_octets`, without the gap.
     #[must_use]
     pub const fn wire_bits(&self, frame_octets: usize) -> u64 {
         let padded =

@@ -1,4 +1,4 @@
-//! A wire without contention: every station sends into a full-duplex pipe of its own.
+//! Wire without contention: every station sends into a full-duplex pipe of its own.
 //!
 //! ```text
 //!   offer ── queue ── [ first bit … last bit ] ── propagation ── delivery
@@ -21,57 +21,57 @@ use wire::addr::Mac;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// What an ideal medium is like.
+/// Parameters of an ideal medium.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// How fast each station sends; without one, frames take no time at all.
+    /// Bit rate of each station; if `None`, frames take no transmission time.
     pub rate: Option<BitRate>,
-    /// From the last bit at the sender to the last bit at the receiver.
+    /// Delay from the last bit at the sender to the last bit at the receiver.
     pub propagation: Duration,
-    /// What is put around each frame.
+    /// Framing overhead of each frame.
     pub framing: Framing,
-    /// How many frames a station may have waiting or in transmission; more are refused.
+    /// Maximum number of frames waiting or in transmission per station; further frames are refused.
     pub queue_frames: usize,
 }
 
-/// What happened on an ideal medium so far.
+/// Counters of an ideal medium.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Statistics {
     /// Frames that stations offered.
     pub offered: u64,
-    /// Frames sent whole.
+    /// Frames sent completely.
     pub sent: u64,
-    /// Frames refused for want of room in the queue.
+    /// Frames refused because the queue was full.
     pub queue_drops: u64,
-    /// Frames refused because they are too long for the medium.
+    /// Frames refused because they exceed the maximum length.
     pub oversized: u64,
 }
 
-/// An ideal medium.
+/// Ideal medium.
 #[derive(Clone, Debug)]
 pub struct Ideal {
     params: Params,
     directory: Directory,
     entities: Vec<Entity>,
-    /// When each station's frame in transmission ends.
+    /// End time of each station's frame in transmission.
     ends: Agenda,
     events: VecDeque<Event>,
     statistics: Statistics,
 }
 
-/// A station's end of its pipe.
+/// MAC entity of one station.
 #[derive(Clone, Default, Debug)]
 struct Entity {
-    /// The first is in transmission.
+    /// Queue, whose first frame is in transmission.
     queue: VecDeque<Frame>,
-    /// When the frame in transmission began.
+    /// Start of the frame in transmission.
     started: Instant,
-    /// When the next may begin: the gap is over.
+    /// End of the gap, and earliest start of the next frame.
     free: Instant,
 }
 
 impl Ideal {
-    /// An ideal medium.
+    /// Creates an ideal medium.
     #[must_use]
     pub fn new(params: Params) -> Self {
         Self {
@@ -84,7 +84,7 @@ impl Ideal {
         }
     }
 
-    /// What happened so far.
+    /// Counters of the run so far.
     #[must_use]
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
@@ -99,7 +99,7 @@ impl Ideal {
         self.events.push_back(Event::Transmitted { station, queue: 0, outcome });
     }
 
-    /// Begins with the first frame of the station's queue, at once or when the gap is over.
+    /// Starts the first frame of the station's queue, now or when the gap is over.
     fn begin(&mut self, now: Instant, station: usize) {
         let Some(octets) = self.entities[station].queue.front().map(Frame::len) else { return };
         let takes = self.bits(self.params.framing.wire_bits(octets));
@@ -108,7 +108,7 @@ impl Ideal {
         self.ends.schedule(station, entity.started + takes);
     }
 
-    /// The station's frame in transmission has ended.
+    /// Ends the station's frame in transmission.
     fn end(&mut self, now: Instant, station: usize) {
         self.ends.cancel(station);
         let gap = self.bits(self.params.framing.gap_bits);

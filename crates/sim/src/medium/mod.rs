@@ -1,10 +1,10 @@
-//! What carries frames between stations, and the MAC entities at its ends.
+//! Media that carry frames between stations, with the MAC entities of those stations.
 //!
-//! A medium holds the MAC entities of all its stations: their queues, and whatever their standard
-//! makes them keep. It is driven like a machine: after each call, drain [`Medium::poll`]; time
+//! A medium holds the MAC entities of all its stations, with their queues and the state that their
+//! standard requires. It is driven like a machine: after each call, drain [`Medium::poll`]; time
 //! never goes backwards; an early [`Medium::expire`] is harmless.
 //!
-//! Not modelled: here nothing; each medium says for itself what it leaves out.
+//! Not modelled: each medium lists its own omissions.
 
 pub mod csma_cd;
 mod directory;
@@ -23,92 +23,93 @@ use stack::station::{Frame, Transmission};
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// A medium with the MAC entities of the stations on it, which are numbered from 0.
+/// Medium with the MAC entities of its stations, which are numbered from 0.
 pub trait Medium {
-    /// Connects one MAC entity for each address, in this order: called once, before all else.
+    /// Connects one MAC entity for each address, in this order. Called once, before all other
+    /// methods.
     ///
     /// # Errors
-    /// Where the medium was made for another number of stations.
+    /// Fails if the medium was made for another number of stations.
     fn attach(&mut self, addresses: &[Mac]) -> Result<(), Misfit>;
-    /// A station hands its MAC entity a frame to send.
+    /// Queues a frame of `station` at its MAC entity.
     fn offer(&mut self, now: Instant, station: usize, frame: Frame);
-    /// The time of [`Medium::deadline`] has come, or may have.
+    /// Handles the deadline of [`Medium::deadline`]; an early call is harmless.
     fn expire(&mut self, now: Instant);
-    /// When it next wants [`Medium::expire`] to be called, and why.
+    /// Next time at which [`Medium::expire`] must be called, and the timer's name.
     fn deadline(&self) -> Option<Deadline>;
-    /// What happened on it; `None` once it has told everything.
+    /// Returns the next event; `None` when all events have been returned.
     fn poll(&mut self) -> Option<Event>;
-    /// Whether the station's interface has a buffer for the next frame, from now on: a medium on
-    /// which frames come back tells their senders of those that found none. On others it does not
-    /// matter.
+    /// Sets whether the interface of `station` has a buffer for the next frame from now on. A
+    /// medium on which frames return to their sender reports frames that found no buffer; other
+    /// media ignore this.
     fn set_receive_buffer(&mut self, _now: Instant, _station: usize, _has: bool) {}
-    /// Whether there is an observer, as there is at first: without one a medium need not tell of
+    /// Sets whether there is an observer; initially there is. Without one, a medium may omit
     /// passages. Nothing else may depend on it.
     fn set_observed(&mut self, _is_observed: bool) {}
 }
 
-/// The priority, 0 to 7, of a frame that this station sends. Higher numbers count as 7.
+/// Priority, 0 to 7, of a frame that this station sends. Higher numbers count as 7.
 pub type PriorityOf = fn(station: usize, frame: &Frame) -> u8;
 
-/// Every frame has priority 0.
+/// Priority function that gives every frame priority 0.
 #[must_use]
 pub const fn unprioritised(_station: usize, _frame: &Frame) -> u8 {
     0
 }
 
-/// What happened on a medium.
+/// Event on a medium.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A frame passes the observer, now or very soon. Passages come in the order of
-    /// [`Passage::at`], and each is followed directly by its deliveries, but for those of a
-    /// [`faulty::Faulty`] medium.
+    /// [`Passage::at`]. Except on a [`faulty::Faulty`] medium, each is followed directly by its
+    /// deliveries.
     Passage(Passage),
-    /// A frame reaches a station it is meant for.
+    /// A frame reaches a station it is addressed to.
     Delivery(Delivery),
-    /// The medium is done with the oldest frame in one of a station's MAC queues, or has refused the
-    /// newest one for it.
+    /// The medium is done with the oldest frame in one of a station's MAC queues, or has refused
+    /// the newest frame for that queue.
     Transmitted {
-        /// The station that gave it.
+        /// Station that sent the frame.
         station: usize,
-        /// The queue: the frame's priority where the MAC queues by priority, and 0 else.
+        /// MAC queue: the frame's priority if the MAC queues by priority, otherwise 0.
         queue: u8,
-        /// What became of it.
+        /// Outcome of the transmission.
         outcome: Transmission,
     },
 }
 
-/// A frame as an ideal observer on the medium sees it.
+/// Frame as an ideal observer on the medium sees it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Passage {
-    /// When its first bit, preamble included, reached the observer.
+    /// Time at which the first bit, preamble included, reached the observer.
     pub started: Instant,
-    /// When its last bit did.
+    /// Time at which the last bit reached the observer.
     pub at: Instant,
-    /// The station that sent it.
+    /// Station that sent it.
     pub source: usize,
-    /// The frame, without the pad that the MAC adds.
+    /// Frame without the MAC's pad.
     pub frame: Frame,
-    /// What a bad path made of it; [`Fate::Whole`] on a medium without faults.
+    /// Effect of a bad path on the frame; [`Fate::Whole`] on a medium without faults.
     pub fate: Fate,
 }
 
-/// A frame that reaches a station.
+/// Frame that reaches a station.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Delivery {
-    /// When its last bit arrives: now or later.
+    /// Time at which the last bit arrives: now or later.
     pub at: Instant,
-    /// The station it reaches.
+    /// Receiving station.
     pub station: usize,
-    /// The frame, without the pad that the MAC adds.
+    /// Frame without the MAC's pad.
     pub frame: Frame,
 }
 
-/// A medium was made for another number of stations than it was given.
+/// Error: the medium was made for another number of stations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Misfit {
-    /// How many stations have a place on it.
+    /// Number of stations that the medium has places for.
     pub places: usize,
-    /// How many there are.
+    /// Number of stations to attach.
     pub stations: usize,
 }
 

@@ -1,5 +1,5 @@
-//! The shared bus against a slow model of the same standard, which knows no shortcut: it asks every
-//! station in every bit time what it hears, and steps its processes as clause 4.2.8 writes them.
+//! The shared bus against a slow model of the same standard without shortcuts: in every bit time it
+//! computes the signals at every station, and steps the processes as clause 4.2.8 writes them.
 
 use crate::talker::Talker;
 use sim::medium::csma_cd::{CsmaCd, Params};
@@ -19,7 +19,7 @@ const FRAME: u64 = 576;
 const BIT_NANOS: u64 = 100;
 const BIT_METRES: f64 = 20.0;
 
-/// A signal as its sender emits it: for ever, as long as its end is not known.
+/// Signal as its sender emits it; without end until its end is known.
 struct Signal {
     station: usize,
     place: u64,
@@ -27,7 +27,7 @@ struct Signal {
     end: u64,
 }
 
-/// Where the Deference process is.
+/// State of the Deference process.
 enum Deference {
     Silent,
     Carrier { own: bool },
@@ -38,25 +38,25 @@ struct Entity {
     place: u64,
     offers: VecDeque<u64>,
     deference: Deference,
-    /// When the frame at the head of the queue may start.
+    /// Earliest start of the frame at the head of the queue.
     ready: u64,
-    /// Its collisions so far.
+    /// Collisions of that frame so far.
     attempts: u32,
-    /// When the signal being sent started, and when it ends.
+    /// Start and end of the signal being sent.
     sending: Option<(u64, u64)>,
     collided: bool,
     backoff: Stream,
 }
 
-/// What came through: frames (station, start, end at the sender), and how many fragments there
-/// were.
+/// Frames sent completely (station, start, end at the sender), and the number of fragments.
 #[derive(Default, PartialEq, Debug)]
 struct Outcome {
     frames: Vec<(usize, u64, u64)>,
     fragments: u64,
 }
 
-/// What a station hears of the others now, and whether any of that rose before now.
+/// Returns whether a station detects a carrier of other stations now, and whether any of it rose
+/// before now.
 fn hear(now: u64, number: usize, place: u64, signals: &[Signal]) -> (bool, bool) {
     let mut heard = (false, false);
     for signal in signals.iter().filter(|signal| signal.station != number) {
@@ -88,7 +88,7 @@ impl Entity {
         let Some((start, end)) = self.sending.filter(|(_, end)| *end == now) else { return };
         self.sending = None;
         let own = signals.iter_mut().rfind(|signal| signal.station == number);
-        own.expect("a station hears itself").end = now;
+        own.expect("a station receives its own signal").end = now;
         if core::mem::take(&mut self.collided) {
             outcome.fragments += 1;
             self.attempts += 1;
@@ -105,7 +105,7 @@ impl Entity {
         self.ready = self.offers.front().map_or(u64::MAX, |offer| now.max(*offer));
     }
 
-    /// One step of the Deference process; tells whether a frame starts now.
+    /// One step of the Deference process; returns whether a frame starts now.
     fn defer(&mut self, now: u64, number: usize, signals: &[Signal]) -> bool {
         let sending = self.sending.is_some();
         let (on, on_before) = hear(now, number, self.place, signals);
@@ -140,7 +140,7 @@ impl Entity {
         false
     }
 
-    /// Notices a collision while sending.
+    /// Detects a collision while sending.
     fn watch(&mut self, now: u64, number: usize, signals: &[Signal]) {
         let Some((start, end)) = &mut self.sending else { return };
         if !self.collided && hear(now, number, self.place, signals).0 {
@@ -170,7 +170,7 @@ fn bit_by_bit(places: &[u64], offers: &[Vec<u64>], seed: u64, bits: u64) -> Outc
         for (number, entity) in entities.iter_mut().enumerate() {
             entity.watch(now, number, &signals);
         }
-        // No signal takes as many bit times to the far end.
+        // No signal takes that many bit times to the far end.
         signals.retain(|signal| signal.end.saturating_add(SLOT) > now);
     }
     outcome
@@ -187,7 +187,7 @@ fn in_one_go(places: &[u64], offers: &[Vec<u64>], seed: u64, bits: u64) -> Outco
         Talker::scripted(number as u32, &nanos)
     });
     let bus = CsmaCd::new(params).expect("the bus is allowed");
-    let mut world = World::new(bus, stations.collect()).expect("a place for each");
+    let mut world = World::new(bus, stations.collect()).expect("one place per station");
     let mut outcome = Outcome::default();
     let last = Instant::from_nanos((bits - 1) * BIT_NANOS);
     world
@@ -196,16 +196,16 @@ fn in_one_go(places: &[u64], offers: &[Vec<u64>], seed: u64, bits: u64) -> Outco
             let at = |at: Instant| at.as_nanos() / BIT_NANOS - places[passage.source];
             outcome.frames.push((passage.source, at(passage.started), at(passage.at)));
         })
-        .expect("time goes on");
+        .expect("time advances");
     outcome.fragments = world.medium().statistics().fragments;
     outcome
 }
 
 #[test]
-fn every_start_and_end_agrees_with_a_model_that_steps_bit_by_bit() {
-    // 60 buses of 2 to 7 stations at random places on up to 5 km, with bursts of offers so close
-    // that collisions of many stations, of their remains and of their retries are frequent: 20 ms
-    // each.
+fn starts_and_ends_agree_with_a_bit_by_bit_model() {
+    // 60 buses of 2 to 7 stations at random places on up to 5 km, 20 ms each. Offers come in bursts
+    // so close that collisions of many stations, of their fragments and of their retries are
+    // frequent.
     const BITS: u64 = 200_000;
     let seed = std::env::var("TIDEWIRE_SEED").map_or(0x5EED_0004, |seed| {
         u64::from_str_radix(seed.trim_start_matches("0x"), 16).expect("a hexadecimal number")

@@ -1,4 +1,4 @@
-//! One sender: what arithmetic says a medium carries at the most, and how long frames wait.
+//! One sender: the arithmetic maximum of a medium's throughput, and the waiting time of frames.
 
 use crate::talker::{Talker, When};
 use core::time::Duration;
@@ -31,14 +31,14 @@ fn full_duplex(rate: Option<BitRate>) -> ideal::Ideal {
     })
 }
 
-/// Lets one station send as fast as it can for a second, and returns what passed.
+/// Lets one station send as fast as it can for a second; returns the passages.
 fn saturate(medium: impl Medium, octets: usize) -> Vec<Passage> {
     let sender = Talker::new(0, Mac::local(1), octets, When::Always);
     let receiver = Talker::new(1, Mac::local(0), octets, When::Never);
-    let mut world = World::new(medium, vec![sender, receiver]).expect("two places");
+    let mut world = World::new(medium, vec![sender, receiver]).expect("one place per station");
     let mut passages = Vec::new();
     let second = Instant::from_nanos(1_000_000_000);
-    world.run(second, |passage| passages.push(passage.clone())).expect("time goes on");
+    world.run(second, |passage| passages.push(passage.clone())).expect("time advances");
     assert_eq!(world.now(), second);
     let [sender, receiver] = world.stations() else { panic!("there are two stations") };
     assert_eq!(sender.sent, passages.len() as u64);
@@ -51,7 +51,7 @@ fn saturate(medium: impl Medium, octets: usize) -> Vec<Passage> {
 fn check(passages: &[Passage], wire_octets: usize, frames_per_second: f64) {
     let per_second = passages.len() as f64;
     let relative = (per_second - frames_per_second).abs() / frames_per_second;
-    // A second begins with a frame: the count is at most one too high or too low.
+    // The second begins with a frame: the count is at most one too high or too low.
     assert!(relative < 1e-3 + 1.0 / per_second, "{per_second} frames/s of {wire_octets} octets");
     let interval = Duration::from_nanos((8 * (wire_octets as u64 + 8) + 96) * 100);
     for pair in passages.windows(2) {
@@ -78,13 +78,13 @@ fn one_sender_fills_an_ideal_medium_to_the_exact_ceiling() {
 }
 
 #[test]
-fn a_frame_shorter_than_the_minimum_takes_the_time_of_the_minimum() {
+fn a_short_frame_takes_the_time_of_the_minimum_length() {
     let bus = CsmaCd::new(Params::spread(2, 500.0, 1)).unwrap();
     check(&saturate(bus, 20), 64, 14_880.95);
 }
 
 #[test]
-fn on_an_ideal_medium_without_a_rate_frames_take_only_their_propagation() {
+fn without_a_rate_frames_take_only_their_propagation() {
     let stations = vec![Talker::scripted(0, &[1_000, 2_000]), Talker::scripted(1, &[])];
     let mut world = World::new(full_duplex(None), stations).unwrap();
     world.run(Instant::from_nanos(1_000_000), |_| {}).unwrap();
@@ -92,10 +92,10 @@ fn on_an_ideal_medium_without_a_rate_frames_take_only_their_propagation() {
 }
 
 #[test]
-fn frames_wait_on_an_ideal_medium_as_long_as_in_a_queue_with_constant_service() {
+fn waiting_times_on_an_ideal_medium_are_those_of_m_d_1() {
     // M/D/1: W = rho S / (2 (1 - rho)); S = 1230.4 us for 1518 octets, rho = 1/2: 615.2 us. The
-    // mean of 40 runs of 100 s (40,600 frames each) and its deviation across runs: 5 of them bound
-    // it.
+    // mean of 40 runs of 100 s (40,600 frames each) may differ from W by 5 of its standard
+    // deviations.
     const SEED: u64 = 0x5EED_0003;
     println!("seed {SEED:#x}");
     let mean = Duration::from_nanos(2 * 1_230_400);
@@ -128,5 +128,8 @@ fn frames_wait_on_an_ideal_medium_as_long_as_in_a_queue_with_constant_service() 
     let deviation = (summary.variance().unwrap() / 40.0).sqrt();
     let off = (mean - 615_200.0).abs();
     assert!(off < 5.0 * deviation, "{mean} ns, {deviation} ns of deviation");
-    assert!(deviation < 10_000.0, "the test can tell a wait from another: {deviation} ns");
+    assert!(
+        deviation < 10_000.0,
+        "the precision suffices to distinguish waiting times: {deviation} ns"
+    );
 }

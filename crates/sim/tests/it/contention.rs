@@ -1,4 +1,4 @@
-//! What many collisions come to: distributions and shares, against arithmetic.
+//! Distributions and shares under many collisions, against arithmetic.
 
 use crate::talker::{Talker, When};
 use core::time::Duration;
@@ -9,15 +9,15 @@ use wire::time::Instant;
 
 fn run(params: Params, talkers: Vec<Talker>, span: Duration) -> World<CsmaCd, Talker> {
     let bus = CsmaCd::new(params).expect("the bus is allowed");
-    let mut world = World::new(bus, talkers).expect("a place for each");
-    world.run(Instant::ZERO + span, |_| {}).expect("time goes on");
+    let mut world = World::new(bus, talkers).expect("one place per station");
+    world.run(Instant::ZERO + span, |_| {}).expect("time advances");
     world
 }
 
 #[test]
-fn two_stations_come_apart_at_each_attempt_as_often_as_their_draws_differ() {
+fn two_colliding_stations_separate_as_often_as_draws_differ() {
     // Two stations at one place offer a frame at time 0. After k collisions each draws from 2^k
-    // slots; they collide again if the draws are equal, with probability 2^-k, and if they differ
+    // slots. If the draws are equal, with probability 2^-k, they collide again. If they differ,
     // both frames go through at that attempt: the later draw finds the bus busy, defers, and is
     // alone.
     //   P(2) = 1/2, P(3) = 1/2 3/4 = 3/8, P(4) = 1/8 7/8 = 7/64, P(5) = 1/64 15/16 = 15/1024,
@@ -33,7 +33,7 @@ fn two_stations_come_apart_at_each_attempt_as_often_as_their_draws_differ() {
         let world = run(params, talkers, Duration::from_secs(1));
         let attempts = world.medium().statistics().attempts;
         let attempt = attempts.iter().position(|frames| *frames == 2);
-        let attempt = attempt.expect("both went through at the same attempt");
+        let attempt = attempt.expect("both were sent at the same attempt");
         seen[(attempt - 1).min(4)] += 1;
     }
     let chi_square: f64 = core::iter::zip(seen, expected)
@@ -43,7 +43,7 @@ fn two_stations_come_apart_at_each_attempt_as_often_as_their_draws_differ() {
     assert!(chi_square < 33.4, "chi square {chi_square}, seen {seen:?}");
 }
 
-/// Thirty stations that always have a frame, for so many seconds.
+/// Thirty stations that always have a frame, for `seconds`.
 fn saturated(wire_octets: usize, length_metres: f64, seconds: u64) -> Statistics {
     const SEED: u64 = 0x5EED_0006;
     println!("seed {SEED:#x}");
@@ -60,24 +60,25 @@ fn share(statistics: &Statistics, wire_octets: usize, seconds: u64) -> f64 {
 }
 
 #[test]
-fn thirty_saturated_stations_near_each_other_do_better_than_a_slot_per_collision() {
+fn a_collision_of_near_stations_costs_less_than_a_slot() {
     // Metcalfe and Boggs (1976), P = 64 octets, T = 51.2 us, Q = 32: E = P/(P + W T) = .3737. The
-    // formula charges 51.2 us for every contention interval, but a collision of stations this near
-    // is over after preamble, jam and gap: 19.2 us and the way there and back, at most 2 x 0.87 us
-    // on 200 m. With W = 1.676 such intervals for each frame of 57.6 us, and 9.6 us of gap:
-    // 51.2 / (67.2 + 1.676 x 20.9) = .50.
+    // formula charges 51.2 us for every contention interval. But a collision of stations this near
+    // is over after preamble, jam, gap and round trip: 19.2 us and at most 2 x 0.87 us on 200 m.
+    // With W = 1.676 such intervals for each frame of 57.6 us, and 9.6 us of gap: 51.2 / (67.2 +
+    // 1.676 x 20.9) = .50.
     let statistics = saturated(64, 200.0, 20);
     let share = share(&statistics, 64, 20);
     println!("share {share}, {statistics:?}");
     assert!(share > 0.50, "share {share}");
-    // And one sender alone is the most there can be.
+    // The upper limit is the share of one sender alone.
     assert!(share < 0.7619, "share {share}");
 }
 
 #[test]
 fn long_frames_lose_less_to_collisions_than_short_ones() {
-    // Metcalfe and Boggs with T = 51.2 us and Q = 32: .9052 for 1024 octets, of P without preamble
-    // and gap; these take another 17.6 us of 836.8: at least .9052 x 819.2 / 836.8 = .886.
+    // Metcalfe and Boggs with T = 51.2 us and Q = 32: .9052 for 1024 octets, where P excludes
+    // preamble and gap. These take another 17.6 us, of 836.8: at least .9052 x 819.2 / 836.8 =
+    // .886.
     let statistics = saturated(1_024, 2_500.0, 20);
     let share = share(&statistics, 1_024, 20);
     println!("share {share}, {statistics:?}");
@@ -88,7 +89,7 @@ fn long_frames_lose_less_to_collisions_than_short_ones() {
 fn no_frame_is_lost_without_being_counted() {
     const SEED: u64 = 0x5EED_0007;
     println!("seed {SEED:#x}");
-    // Ten stations offer 20 % more than the bus can take, into queues of 5 frames.
+    // Ten stations offer 20 % more than the bus can carry, into queues of 5 frames.
     let mean = Duration::from_nanos(10 * 67_200 * 100 / 120);
     let talkers = (0..10).map(|n| Talker::poisson(n, 60, mean, SEED)).collect();
     let params = Params { queue_frames: 5, ..Params::spread(10, 1_000.0, SEED) };
@@ -114,7 +115,7 @@ fn a_frame_too_long_for_the_medium_is_refused_at_once() {
         vec![Talker::new(0, Mac::local(1), 1_515, When::Always), Talker::scripted(1, &[])];
     let bus = CsmaCd::new(Params::spread(2, 0.0, 1)).unwrap();
     let mut world = World::new(bus, talkers).unwrap();
-    // It offers another as soon as one is refused, so that time stands still.
+    // The station offers another frame as soon as one is refused, so time does not advance.
     let stuck = world.run(Instant::from_nanos(1_000), |_| {}).unwrap_err();
     assert_eq!((stuck.at, stuck.station), (Instant::ZERO, Some(0)));
     assert!(stuck.to_string().starts_with("station 0 acted 100000 times at 0.000000000 s"));

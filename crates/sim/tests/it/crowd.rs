@@ -1,16 +1,17 @@
-//! Many connections of two transport entities whose clocks differ, on a path that does everything.
+//! Many connections of two transport entities whose clocks differ, on a path with every fault.
 //!
-//! Station 1 asks for connections and sends messages and expedited data on them; station 2 takes all.
-//! Some connections are closed while data is under way. Station 2 may lose power: it comes back at once
-//! with other references, or after I and L with the same ones. Then, for each connection that station 2 has:
+//! Station 1 requests connections and sends messages and expedited data on them; station 2 accepts
+//! all. Some connections are closed while data is under way. Station 2 may lose power: it comes
+//! back at once with other references, or after I and L with the same ones. Then, for each
+//! connection that station 2 has:
 //!
-//! 1. Messages come whole, in order, each once; so does expedited data (ISO 8073 6.11, 6.20).
-//! 2. No message comes before expedited data that was handed over before it (12.2.3.4).
+//! 1. Messages arrive whole, in order, each once; so does expedited data (ISO 8073 6.11, 6.20).
+//! 2. No message arrives before expedited data that was handed over before it (12.2.3.4).
 //! 3. No CR makes two connections, whatever becomes of its copies (12.2.2, 6.18).
-//! 4. Where nobody closed it early and it did not fail, everything came.
+//! 4. If the connection was not closed early and did not fail, everything arrived.
 //! 5. Nothing is left: no connection, no timer, no reference, once L has passed.
 //!
-//! `TIDEWIRE_SEED` and `TIDEWIRE_SEEDS` are heeded as in `swarm`.
+//! `TIDEWIRE_SEED` and `TIDEWIRE_SEEDS` are used as in `swarm`.
 
 use crate::skew::Clock;
 use crate::swarm::{add, from_environment, plan, transport};
@@ -36,13 +37,13 @@ const SEEDS: u64 = 200;
 /// DSAP, SSAP, UI, and the inactive subset of CLNP.
 const BELOW: [u8; 4] = [0xFE, 0xFE, 0x03, 0x00];
 
-/// A small number as four octets that are neither 00 nor FF: the checksum counts modulo 255 and takes one
-/// for the other (ISO 8073 annex B), so that no such damage can be seen.
+/// Encodes a small number as four octets that are neither 00 nor FF. The checksum counts modulo 255
+/// and so cannot detect one of these changed to the other (ISO 8073 annex B).
 const fn mark(number: u32) -> u32 {
     (number + 1) * 0x0101_0101
 }
 
-/// The number behind a mark; a damaged one gives a number that is never used.
+/// Number encoded by a mark; a damaged mark gives a number that is never used.
 const fn number(mark: u32) -> u32 {
     (mark / 0x0101_0101).wrapping_sub(1)
 }
@@ -54,27 +55,27 @@ enum Act {
         octets: usize,
     },
     Expedite,
-    /// Whatever may be under way.
+    /// Close, whatever may be under way.
     Close,
-    /// When everything is through.
+    /// Close when everything is acknowledged.
     Release,
 }
 
-/// What station 1 knows of a connection.
+/// State of a connection at station 1.
 #[derive(Default)]
 struct Talk {
     endpoint: Option<Endpoint>,
     messages: u32,
     expedited: u32,
-    /// How much expedited data had been handed over before the latest message.
+    /// Number of expedited data handed over before the latest message.
     assured: u32,
-    /// Whether all messages are acknowledged.
+    /// True if all messages are acknowledged.
     drained: bool,
-    /// Whether it was closed before everything was through, or failed.
+    /// True if it was closed before everything was acknowledged, or failed.
     cut: bool,
 }
 
-/// What station 2 heard on a connection.
+/// Data received by station 2 on a connection.
 #[derive(Default)]
 struct Heard {
     id: u32,
@@ -83,7 +84,7 @@ struct Heard {
     partial: BytesMut,
 }
 
-/// Counts of what users saw.
+/// Counters of the users' indications.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 struct Told {
     messages: u64,
@@ -111,7 +112,7 @@ struct Users {
     frames: VecDeque<Frame>,
     talks: BTreeMap<u32, Talk>,
     heard: BTreeMap<Endpoint, Heard>,
-    /// Without power until then.
+    /// Without power until this time.
     down_until: Instant,
     told: Told,
     broken: Option<String>,
@@ -192,7 +193,7 @@ impl Users {
         over && self.acts.is_empty() && self.entity.connections() == 0
     }
 
-    /// Has the connections closed on which everything asked for is through.
+    /// Closes the connections on which everything requested is acknowledged.
     fn release(&mut self, now: Instant) {
         let now = self.clock.reads(now);
         for (id, talk) in &self.talks {
@@ -214,7 +215,7 @@ impl Users {
                 let octets = data.first_chunk().copied().unwrap_or_default();
                 let id = number(u32::from_be_bytes(octets));
                 if self.heard.values().any(|heard| heard.id == id) {
-                    self.broken = Some(format!("connection {id} was made twice"));
+                    self.broken = Some(format!("connection {id} was opened twice"));
                 }
                 self.heard.insert(endpoint, Heard { id, ..Heard::default() });
                 self.entity.request(now, Request::Accept { endpoint, data: Bytes::new() });
@@ -276,14 +277,14 @@ impl Heard {
         let mut tsdu = self.partial.split();
         let Self { id, messages, expedited, .. } = self;
         if tsdu.len() < 12 || (tsdu.get_u32(), tsdu.get_u32()) != (mark(*id), mark(*messages)) {
-            return Err(format!("message {messages} of {id} did not come next"));
+            return Err(format!("message {messages} of {id} was not the next"));
         }
         let before = number(tsdu.get_u32());
         if before > *expedited {
             return Err(format!("message {messages} of {id} overtook expedited data"));
         }
         if tsdu.iter().any(|octet| *octet != mark(*id ^ *messages) as u8) {
-            return Err(format!("message {messages} of {id} is not what was sent"));
+            return Err(format!("message {messages} of {id} differs from the one sent"));
         }
         *messages += 1;
         Ok(())
@@ -329,14 +330,14 @@ impl Station for Users {
     }
 }
 
-/// What the user of station 1 does, in order of time.
+/// Actions of station 1's user, in order of time.
 fn acts(draw: &mut Stream) -> VecDeque<(Instant, u32, Act)> {
     let mut acts = Vec::new();
     let most = if draw.chance(0.1) { 60 } else { 8 };
     for id in 0..1 + draw.below(most) as u32 {
         let mut at = Instant::from_nanos(draw.below(1_000_000_000));
         acts.push((at, id, Act::Open));
-        // Fewer than 250, as marks demand.
+        // Fewer than 250, as marks require.
         for _ in 0..draw.below(40) {
             at += Duration::from_micros(draw.below(20_000));
             let act = if draw.chance(0.3) {
@@ -355,13 +356,13 @@ fn acts(draw: &mut Stream) -> VecDeque<(Instant, u32, Act)> {
     acts.into()
 }
 
-/// What a seed stands for.
+/// Parameters drawn from a seed.
 struct Case {
     params: Params,
     clocks: [Clock; 2],
     acts: VecDeque<(Instant, u32, Act)>,
     path: Faulty<Ideal>,
-    /// When station 2 loses power, and whether it stays away for I and L.
+    /// Time at which station 2 loses power, and whether it stays away for I and L.
     restart: Option<(Instant, bool)>,
 }
 
@@ -383,7 +384,7 @@ fn case(seed: u64) -> Result<Case, String> {
     Ok(Case { params, clocks, acts, path: Faulty::new(path, faults), restart })
 }
 
-/// Runs a seed; what was counted, or which invariant broke.
+/// Runs a seed; returns the counters, or the invariant that failed.
 fn run(seed: u64) -> Result<(Counters, Told), String> {
     let Case { params, clocks, acts, path, mut restart } = case(seed)?;
     let restarts = restart.is_some();
@@ -400,8 +401,8 @@ fn run(seed: u64) -> Result<(Counters, Told), String> {
             users.broken.take().map_or(Ok(()), Err)?;
         }
         if let Some((_, waits)) = restart.take_if(|(at, _)| *at == now) {
-            // The peer sends on old connections until I ran out. The same references may be used L
-            // after that; before, only others.
+            // The peer sends on old connections until I has passed. The same references may be
+            // reused L after that, and only others before.
             let last = if waits { 0x4000 } else { 0x8000 };
             let mut new = Users::new(2, &params, clocks[1], last);
             if waits {
@@ -439,7 +440,7 @@ fn run(seed: u64) -> Result<(Counters, Told), String> {
 }
 
 #[test]
-fn no_connection_of_a_crowd_loses_doubles_or_disorders_anything_or_stays() {
+fn a_crowd_of_connections_stays_exact_and_leaves_nothing() {
     let seeds = match from_environment("TIDEWIRE_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..from_environment("TIDEWIRE_SEEDS").unwrap_or(SEEDS),
@@ -466,6 +467,6 @@ fn no_connection_of_a_crowd_loses_doubles_or_disorders_anything_or_stays() {
         let urgent = [expedited_again, expedited_duplicates];
         let users = [told.messages, told.expedited, told.refused, told.cut, told.complete];
         let all = [&counts[..], &urgent, &users].concat();
-        assert!(!all.contains(&0), "something never happened: {all:?}");
+        assert!(!all.contains(&0), "an event never occurred: {all:?}");
     }
 }

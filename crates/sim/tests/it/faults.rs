@@ -1,4 +1,4 @@
-//! A bad path behind a medium.
+//! Bad path behind a medium.
 
 use crate::talker::Talker;
 use core::time::Duration;
@@ -20,10 +20,10 @@ fn run<M: Medium>(medium: M) -> (World<M, Talker>, Vec<Passage>) {
     println!("seed {SEED:#x}");
     let mean = Duration::from_millis(1);
     let talkers = (0..4).map(|n| Talker::poisson(n, 214, mean, SEED)).collect();
-    let mut world = World::new(medium, talkers).expect("a place for each");
+    let mut world = World::new(medium, talkers).expect("one place per station");
     let mut passages = Vec::new();
     let end = Instant::from_nanos(10_000_000_000);
-    world.run(end, |passage| passages.push(passage.clone())).expect("time goes on");
+    world.run(end, |passage| passages.push(passage.clone())).expect("time advances");
     assert!(passages.is_sorted_by_key(|passage| passage.at), "passages come in order");
     (world, passages)
 }
@@ -56,10 +56,10 @@ fn frames_are_conserved_on_a_bad_path() {
     let (world, seen) = run(Faulty::new(bus(), faults));
     let counts = *world.medium().counts();
     let sent = world.medium().inner().statistics().sent;
-    assert_eq!(counts.frames, sent, "the sender notices nothing");
+    assert_eq!(counts.frames, sent, "the sender is not affected");
     let of = |fate| seen.iter().filter(|passage| passage.fate == fate).count() as u64;
-    // At most 11 ms after it passed, what becomes of a frame has been seen: 44 frames a side at the
-    // end of the run, four times as many at the very most.
+    // A frame's fate is observed at most 11 ms after it passed: 44 frames per direction at the end
+    // of the run, four times as many in the worst case.
     assert!(counts.lost - of(Fate::Lost) < 100);
     assert!(counts.bad_fcs - of(Fate::BadFcs) < 100);
     assert!(counts.duplicated - of(Fate::Copied) < 100);

@@ -22,11 +22,11 @@ use wire::time::Instant;
 const CPU: usize = 0;
 const DMA: usize = 1;
 
-/// A station that sends its frames as they are, again where they are refused, and logs.
+/// Station that sends its frames as given, repeats refused ones, and logs.
 struct Sender {
     address: Mac,
     frames: VecDeque<Frame>,
-    /// The frame that the medium has, while refusals are answered by sending it again.
+    /// Frame that the medium has, kept if refused frames are repeated.
     sending: Option<Frame>,
     sent: Vec<Instant>,
     refusals: u32,
@@ -82,7 +82,8 @@ fn task(name: &str, uses: usize, level: Level, fixed_us: u64, octet_ns: u64) -> 
     Task { name: name.to_owned(), uses: vec![uses], level, cost, sap: None }
 }
 
-/// Framing 1 ms, DMA of 1 us an octet either way, an interrupt of 500 us for what is sent or heard.
+/// Framing 1 ms, DMA of 1 us an octet either way, an interrupt of 500 us for each frame sent or
+/// received.
 fn machine(interface: Interface, no_buffer: NoBuffer) -> Params {
     let resource = |name: &str, is_processor| Resource { name: name.to_owned(), is_processor };
     Params {
@@ -102,10 +103,10 @@ fn machine(interface: Interface, no_buffer: NoBuffer) -> Params {
 }
 
 fn costed(station: Sender, params: &Params) -> Costed<Sender> {
-    Costed::new(station, params.clone(), BTreeSet::new()).expect("the machine is right")
+    Costed::new(station, params.clone(), BTreeSet::new()).expect("the machine is valid")
 }
 
-/// 10 Mbit/s, nothing around a frame, no way: 100 octets of data take 114 octet times, 91.2 us.
+/// 10 Mbit/s, no framing, no propagation: 100 octets of data take 114 octet times, 91.2 us.
 fn wire() -> Ideal {
     Ideal::new(ideal::Params {
         rate: Some(wire::units::BitRate::mbps(10)),
@@ -116,9 +117,9 @@ fn wire() -> Ideal {
 }
 
 fn run<M: Medium>(medium: M, stations: Vec<Costed<Sender>>, ms: u64) -> World<M, Costed<Sender>> {
-    let mut world = World::new(medium, stations).expect("it fits");
+    let mut world = World::new(medium, stations).expect("one place per station");
     let end = Instant::from_nanos(ms * 1_000_000);
-    world.run(end, |_| {}).expect("time goes on");
+    world.run(end, |_| {}).expect("time advances");
     for station in world.stations() {
         for usage in station.usage() {
             assert!(usage.busy <= Duration::from_millis(ms), "{usage:?} of {ms} ms");
@@ -150,8 +151,8 @@ fn a_frame_passes_its_tasks_one_after_the_other() {
 fn a_machine_without_costs_changes_nothing() {
     let stations = || [Sender::new(1, 2, 3, 100), Sender::new(2, 1, 2, 40)];
     let on_machines = run(wire(), stations().map(|s| costed(s, &Params::ideal())).into(), 5);
-    let mut plain = World::new(wire(), stations().into()).expect("it fits");
-    plain.run(Instant::from_nanos(5_000_000), |_| {}).expect("time goes on");
+    let mut plain = World::new(wire(), stations().into()).expect("one place per station");
+    plain.run(Instant::from_nanos(5_000_000), |_| {}).expect("time advances");
     for (one, other) in on_machines.stations().iter().zip(plain.stations()) {
         assert_eq!(one.station().sent, other.sent);
         assert_eq!(one.station().heard, other.heard);
@@ -160,8 +161,8 @@ fn a_machine_without_costs_changes_nothing() {
 }
 
 #[test]
-fn a_ring_refuses_what_finds_the_buffer_taken_and_retries_bring_it_through() {
-    // Three stations without work of their own send to one whose buffer is taken for 2 ms a frame.
+fn a_ring_refuses_frames_without_a_buffer_and_retries_deliver() {
+    // Three stations without costs send to one whose buffer is taken for 2 ms a frame.
     let slow = Params {
         tasks: Tasks {
             read: vec![task("in", DMA, Level::Interrupt, 2_000, 0)],
@@ -169,7 +170,7 @@ fn a_ring_refuses_what_finds_the_buffer_taken_and_retries_bring_it_through() {
         },
         ..machine(Interface::Shared, NoBuffer::Refused)
     };
-    let ring = TokenRing::new(Ring::pronet_10(4, 100.0)).expect("there is such a ring");
+    let ring = TokenRing::new(Ring::pronet_10(4, 100.0)).expect("the ring is allowed");
     let senders = (2..=4).map(|number| costed(Sender::new(number, 1, 5, 100), &Params::ideal()));
     let stations = core::iter::once(costed(Sender::new(1, 2, 0, 100), &slow)).chain(senders);
     let world = run(ring, stations.collect(), 100);
@@ -182,11 +183,11 @@ fn a_ring_refuses_what_finds_the_buffer_taken_and_retries_bring_it_through() {
     println!("seen: {refusals} refusals of 15 frames");
     assert!(refusals > 15, "a frame takes 88 us and the buffer 2 ms");
     assert_eq!((receiver.counters().arrived, receiver.counters().lost), (15, 0));
-    assert_eq!(receiver.counters().late, 0, "nothing was let through in vain");
+    assert_eq!(receiver.counters().late, 0, "no frame was admitted without a buffer");
 }
 
 #[test]
-fn elsewhere_what_finds_the_buffer_taken_is_lost() {
+fn on_other_media_a_frame_without_a_buffer_is_lost() {
     let slow = Params {
         tasks: Tasks { read: vec![task("in", DMA, Level::Interrupt, 150, 0)], ..Tasks::default() },
         ..machine(Interface::Shared, NoBuffer::Lost)
@@ -196,36 +197,37 @@ fn elsewhere_what_finds_the_buffer_taken_is_lost() {
         costed(Sender::new(2, 1, 0, 1), &slow),
     ];
     let world = run(wire(), stations, 10);
-    // One arrives every 91.2 us and is read for 150: every other one is lost.
+    // A frame arrives every 91.2 us and is read for 150: every second one is lost.
     let counters = world.stations()[1].counters();
     assert_eq!((counters.arrived, counters.lost), (10, 5));
     assert_eq!(world.stations()[1].station().heard.len(), 5);
 }
 
 #[test]
-fn with_one_buffer_a_station_is_deaf_while_it_writes_and_sends() {
-    // Both send at once. Their writing overlaps, so each is deaf when the other's frame comes.
+fn with_one_buffer_a_station_cannot_receive_while_it_sends() {
+    // Both send at once. Their writing overlaps, so neither has a buffer when the other's frame
+    // arrives.
     let heard_at = |interface| {
         let params = machine(interface, NoBuffer::Lost);
         let stations = [Sender::new(1, 2, 1, 100), Sender::new(2, 1, 1, 1_000)];
         let world = run(wire(), stations.map(|s| costed(s, &params)).into(), 20);
         world.stations().iter().map(|s| micros(&s.station().heard)).collect::<Vec<_>>()
     };
-    // Station 2 writes from 1,000 to 2,000 us and sends for 811.2; a frame comes at 1,191.2. The
-    // buffer of station 1 is free again at 1,191.2, before what comes at 2,811.2.
+    // Station 2 writes from 1,000 to 2,000 us and sends for 811.2; a frame arrives at 1,191.2. The
+    // buffer of station 1 is free again at 1,191.2, before the frame that arrives at 2,811.2.
     let short = heard_at(Interface::Shared);
     assert_eq!(short, [vec![2_811.2 + 1_000.0 + 500.0], vec![]]);
-    // With two buffers the first frame is read when the DMA is done with writing, at 2,000.
+    // With two buffers the first frame is read when the DMA has finished writing, at 2,000.
     let both = heard_at(Interface::Separate);
     assert_eq!(both, [vec![4_311.2], vec![2_000.0 + 100.0 + 500.0]]);
 }
 
 #[test]
 fn behind_a_front_end_a_request_and_its_reply_cross_four_times() {
-    // A request of 20 octets and a reply of 100: down, out, in and up cost 1,000, 200, 300 and 2,000 us
-    // each way, and a unit of 64 octets 10 us more at each crossing: 7,000 us, two crossings of one unit
-    // and two of two, 60 us. Datagrams have 17 octets around the data, 2 x 17 + 120 octets in 123.2 us;
-    // class 4 has 13 more, 144.0 us.
+    // A request of 20 octets and a reply of 100: down, out, in and up cost 1,000, 200, 300 and
+    // 2,000 us each way, and each unit of 64 octets 10 us more at each crossing: 7,000 us, two
+    // crossings of one unit and two of two, 60 us. Datagrams have 17 octets around the data, 2 x 17
+    // + 120 octets in 123.2 us; class 4 has 13 more, 144.0 us.
     let mut params = machine(Interface::Unlimited, NoBuffer::Lost);
     let named = |name: &str| Resource { name: name.to_owned(), is_processor: true };
     params.resources = ["host", "front end"].map(named).to_vec();
@@ -257,13 +259,13 @@ fn behind_a_front_end_a_request_and_its_reply_cross_four_times() {
             Some(record.at.since(planned).as_micros())
         });
         let answers: Vec<u128> = answers.collect();
-        // Over class 4 no AK of one message is in the way of another here: front ends take 0.5 ms for
-        // it while user data cross for at least 3 ms.
+        // Over class 4 no AK of one message delays another here: front ends take 0.5 ms for it
+        // while user data cross for at least 3 ms.
         assert_eq!(answers, [micros; 3], "{service:?}");
     }
 }
 
-/// A host of a LAN with these flows.
+/// Host of a LAN with these flows.
 fn host(number: u32, flows: Vec<Flow>) -> Host {
     let address = Mac::local(number);
     let params = HostParams {

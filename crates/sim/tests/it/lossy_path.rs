@@ -1,4 +1,4 @@
-//! Class 4 over a path that loses one frame in twenty each way, seeded: what T1 costs.
+//! Class 4 over a path that loses one frame in twenty each way, seeded: the cost of T1.
 
 use core::time::Duration;
 use sim::medium::faulty::Faulty;
@@ -42,7 +42,7 @@ fn host(number: u32, transport: &Params) -> Host {
     Host::new(params, if number == 1 { vec![flow] } else { Vec::new() })
 }
 
-/// How long the transfer took, how often T1 ran out, and DTs sent again.
+/// Duration of the transfer, expiries of T1, and retransmitted DTs.
 fn transfer(transport: &Params, seed: u64) -> (Duration, u64, u64) {
     let ideal = Ideal::new(IdealParams {
         rate: Some(BitRate::mbps(1_000)),
@@ -51,10 +51,10 @@ fn transfer(transport: &Params, seed: u64) -> (Duration, u64, u64) {
         queue_frames: 1_000,
     });
     let plan = Plan { loss: 0.05, ..Plan::harmless(Duration::from_millis(1)) };
-    let faults = Faults::new(plan, seed, "path").expect("a plan that can be");
+    let faults = Faults::new(plan, seed, "path").expect("the plan is valid");
     let hosts = vec![host(1, transport), host(2, transport)];
-    let mut world = World::new(Faulty::new(ideal, faults), hosts).expect("a place for each");
-    world.run(Instant::ZERO + Duration::from_secs(3_600), |_| {}).expect("time goes on");
+    let mut world = World::new(Faulty::new(ideal, faults), hosts).expect("one place per station");
+    world.run(Instant::ZERO + Duration::from_secs(3_600), |_| {}).expect("time advances");
     let mut delivered = 0;
     let receiver = &mut world.stations_mut()[1];
     while let Some(record) = receiver.record() {
@@ -84,9 +84,10 @@ fn cases() -> impl Iterator<Item = (u16, Retransmission, u64)> {
 }
 
 #[test]
-fn an_adaptive_t1_is_no_worse_than_the_fixed_one_it_begins_at_however_much_is_lost() {
-    // The round trip is below 1 ms and the peer acknowledges within 1 ms, so that the T1 learnt is far
-    // below the first. A window of 256 loses 13 DTs, so that hardly an AK tells of the round trip.
+fn under_loss_an_adaptive_t1_is_no_worse_than_its_fixed_start() {
+    // The round trip is below 1 ms and the peer acknowledges within 1 ms, so the measured T1 is far
+    // below the initial one. A window of 256 loses 13 DTs, so hardly an AK yields a round-trip
+    // sample.
     let first = Duration::from_millis(20);
     let mut worse = Vec::new();
     for (window, retransmission, seed) in cases() {

@@ -1,4 +1,4 @@
-//! The simulator against arithmetic, against a slow model of the same standard, and against itself.
+//! Simulator against arithmetic, against a slow model of the same standard, and against itself.
 
 mod bit_by_bit;
 mod ceilings;

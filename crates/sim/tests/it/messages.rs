@@ -1,4 +1,4 @@
-//! The messaging service under fire: what is reported delivered was, and nothing is delivered twice.
+//! Messaging service on a bad path: messages reported delivered were, and none is delivered twice.
 //!
 //! `TIDEWIRE_SEED=0x1f cargo test -p tidewire-sim messages` runs one seed alone;
 //! `TIDEWIRE_SEEDS=100000` runs as many.
@@ -22,14 +22,14 @@ use wire::addr::Mac;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// A program of any kind.
+/// Program of any kind.
 type AnyProgram = Box<dyn FnMut(&mut Messenger, Instant) -> Option<Instant>>;
 
 const SEEDS: u64 = 300;
-/// From one station to the other.
+/// Propagation delay from one station to the other.
 const PROPAGATION: Duration = Duration::from_millis(1);
 const SOCKETS: [u8; 3] = [2, 4, 6];
-/// The socket of what is sent beside messages.
+/// Socket of the bulk datagrams sent in addition to messages.
 const BULK: u8 = 8;
 
 const fn ms(ms: u64) -> Duration {
@@ -41,27 +41,28 @@ fn ideal(rate: Option<BitRate>, propagation: Duration) -> Ideal {
     Ideal::new(IdealParams { rate, propagation, framing, queue_frames: 8 })
 }
 
-/// What the users of both stations saw. A message is known by its sender, its socket and its number.
+/// Results seen by the users of both stations. A message is identified by sender, socket and
+/// number.
 #[derive(Default)]
 struct Log {
     reported: BTreeMap<(Mac, u8, u64), Completion>,
     delivered: BTreeMap<(Mac, u8, u64), u32>,
-    /// Messages that arrived with other octets than they were sent with.
+    /// Messages that arrived with octets different from those sent.
     damaged: u64,
 }
 
-/// What one station's program does.
+/// Behaviour of one station's program.
 #[derive(Clone)]
 struct Conduct {
     own: Mac,
     peer: Mac,
     options: Options,
     messages: u64,
-    /// How probable it is that a transmission is reset, each time the program is called.
+    /// Probability of resetting a transmission, at each call of the program.
     resets: f64,
-    /// How probable it is that no buffer is put out, each time the program is called.
+    /// Probability of providing no buffer, at each call of the program.
     lazy: f64,
-    /// Whether there is always a long datagram of the lowest priority to send as well.
+    /// True if there is always a long datagram of the lowest priority to send as well.
     floods: bool,
 }
 
@@ -72,7 +73,8 @@ fn message(socket: u8, number: u64) -> Bytes {
     Bytes::from(octets)
 }
 
-/// A program that sends numbered messages from every socket to its namesake, and takes what comes.
+/// Program that sends numbered messages from every socket to its counterpart, and takes all that
+/// arrive.
 fn program(
     conduct: Conduct,
     log: Rc<RefCell<Log>>,
@@ -130,9 +132,9 @@ fn program(
     }
 }
 
-/// What a seed stands for.
+/// Parameters drawn from a seed.
 struct Case {
-    /// The rate of the medium; none where frames take no time.
+    /// Rate of the medium; if `None`, frames take no transmission time.
     rate: Option<BitRate>,
     plan: Plan,
     link: type3::Params,
@@ -143,7 +145,7 @@ fn case(seed: u64) -> Case {
     let mut draw = Stream::named(seed, "messages");
     let probability =
         |draw: &mut Stream, most: f64| if draw.chance(0.7) { draw.unit() * most } else { 0.0 };
-    // Either no PDU is late by more than the path takes in one direction, or M covers it.
+    // Either no PDU is late by more than the one-way delay, or M covers it.
     let is_short = draw.chance(0.5);
     let late = Duration::from_micros(if is_short { 990 } else { 1_000 + draw.below(19_000) });
     let lifetime = if is_short { Duration::ZERO } else { PROPAGATION + late };
@@ -159,7 +161,7 @@ fn case(seed: u64) -> Case {
         delay: Delay { constant: Duration::ZERO, jitter },
         corruption: Some(Corruption {
             probability: probability(&mut draw, 0.1),
-            // MAC and LLC headers and the status of a response: no CRC covers what is no LSDU.
+            // MAC and LLC headers and the status of a response: the CRC covers LSDUs only.
             spared_octets: 18,
             damage: Damage::OneOctet,
         }),
@@ -192,7 +194,7 @@ fn case(seed: u64) -> Case {
     Case { rate: None, plan, link, conduct }
 }
 
-/// Runs two stations under a conduct until each has heard what became of all its messages.
+/// Runs two stations under a conduct until each has the outcome of all its messages.
 fn run(seed: u64, case: &Case) -> (Log, Counters) {
     let faults = Faults::new(case.plan, seed, "messages").unwrap();
     let log = Rc::new(RefCell::new(Log::default()));
@@ -243,7 +245,7 @@ impl Log {
 }
 
 #[test]
-fn none_is_lost_that_was_reported_delivered_and_none_is_delivered_twice() {
+fn reported_deliveries_are_true_and_nothing_arrives_twice() {
     let number = |name| {
         let text: String = std::env::var(name).ok()?;
         let hexadecimal = text.strip_prefix("0x").map(|digits| u64::from_str_radix(digits, 16));
@@ -283,9 +285,9 @@ fn none_is_lost_that_was_reported_delivered_and_none_is_delivered_twice() {
 }
 
 #[test]
-fn a_copy_that_outlives_its_number_is_delivered_again_unless_the_next_command_waits_for_it() {
+fn a_copy_that_outlives_its_number_is_a_duplicate_unless_waited() {
     // A message arrives after 1 ms, its response after 2, the next message after 3: a copy that
-    // arrives at 3.5 ms finds its number expected again.
+    // arrives at 3.5 ms carries the number that is expected again.
     let with = |lifetime| {
         let mut case = case(0);
         let after = Duration::from_micros(2_500);
@@ -305,9 +307,9 @@ fn a_copy_that_outlives_its_number_is_delivered_again_unless_the_next_command_wa
 }
 
 #[test]
-fn a_late_response_acknowledges_a_lost_command_unless_the_next_command_waits_for_it() {
-    // Responses arrive 2 ms after their commands, and once more 2.5 ms later: then the command after
-    // the next is under way, which has the same number, and a tenth of the commands is lost.
+fn a_late_response_acknowledges_a_lost_command_unless_waited() {
+    // Responses arrive 2 ms after their commands, and a copy 2.5 ms later. By then the command
+    // after the next is under way, which has the same number, and a tenth of the commands is lost.
     let late = Duration::from_micros(2_500);
     let lost = |seed, lifetime| {
         let mut case = case(0);
@@ -328,10 +330,10 @@ fn a_late_response_acknowledges_a_lost_command_unless_the_next_command_waits_for
 }
 
 #[test]
-fn a_copy_of_what_was_still_queued_when_its_response_came_dies_before_the_next_command() {
-    // At 1 Mbit/s a long datagram takes 12 ms and a message 1 ms at the most. The response waits for
-    // the peer's datagrams, and what T1 sends again for those of this side, so that it often goes out
-    // after the response came, and its copy arrives 5 ms later.
+fn a_copy_queued_after_its_response_dies_before_the_next() {
+    // At 1 Mbit/s a long datagram takes 12 ms and a message at most 1 ms. The response waits for
+    // the peer's datagrams, and a retransmission by T1 for this station's datagrams. So the
+    // retransmission often leaves after the response arrived, and its copy arrives 5 ms later.
     let after = ms(5);
     let lifetime = PROPAGATION + after;
     let mut queued = 0;
@@ -353,11 +355,11 @@ fn a_copy_of_what_was_still_queued_when_its_response_came_dies_before_the_next_c
         assert_eq!((log.lost(), log.twice()), (vec![], vec![]), "seed {seed:#x}");
         queued += counters.sent_again;
     }
-    println!("seen: {queued} commands sent again on a slow medium");
+    println!("seen: {queued} commands retransmitted on a slow medium");
     assert!(queued > 0);
 }
 
-/// What a sender does that floods at priority 0 and now and then has something urgent; notes when.
+/// Sender that floods at priority 0 and sometimes sends an urgent message; logs the times of these.
 fn urgent_among_bulk(
     urgent: Rc<RefCell<Vec<Instant>>>,
 ) -> impl FnMut(&mut Messenger, Instant) -> Option<Instant> {
@@ -374,7 +376,8 @@ fn urgent_among_bulk(
             assert!(sockets.option(urgent_socket, highest).is_accepted());
         }
         if now >= next {
-            // Not a multiple of a frame's time, so that it comes at every phase of a bulk frame.
+            // Not a multiple of a frame's duration, so that it comes at every phase of a bulk
+            // frame.
             next = now + Duration::from_micros(10_007);
             let to = Address { station: peer, socket: urgent_socket };
             let data = Bytes::from_static(&[4; 100]);
@@ -389,7 +392,7 @@ fn urgent_among_bulk(
 }
 
 #[test]
-fn an_urgent_frame_waits_for_at_most_one_other_however_many_wait() {
+fn an_urgent_frame_waits_for_at_most_one_bulk_frame() {
     let asked = Rc::new(RefCell::new(Vec::new()));
     let messenger = |number| Messenger::new(Mac::local(number), Params::lan()).unwrap();
     let program = urgent_among_bulk(Rc::clone(&asked));
@@ -409,13 +412,13 @@ fn an_urgent_frame_waits_for_at_most_one_other_however_many_wait() {
         .unwrap();
     let waits: Vec<Duration> =
         asked.borrow().iter().zip(&started).map(|(asked, started)| *started - *asked).collect();
-    // A frame of 1,514 octets takes 8 octets of preamble and 4 of FCS more, and a gap of 12 on either
-    // side: 1,550 octets of 0.8 us. So much at the most, and nearly so much at some phase.
+    // A frame of 1,514 octets takes 8 octets of preamble and 4 of FCS more, and a gap of 12 on
+    // either side: 1,550 octets of 0.8 us. This is the maximum, and nearly reached at some phase.
     let one_frame = Duration::from_micros(1_240);
     let longest = waits.iter().max().unwrap();
     assert!(*longest <= one_frame && *longest > one_frame.mul_f64(0.95), "{longest:?}");
     assert!(waits.len() >= 990, "{} urgent messages", waits.len());
-    // The medium was saturated: 1,000 urgent frames of 117 octets (141 with all around them), and
-    // bulk frames of 1,538 for the rest of 12,500,000 octets.
+    // The medium was saturated: 1,000 urgent frames of 117 octets (141 with framing), and bulk
+    // frames of 1,538 for the rest of 12,500,000 octets.
     assert!(bulk >= (12_500_000 - 1_000 * 141) / 1_538 - 2, "{bulk} bulk frames");
 }

@@ -1,4 +1,4 @@
-//! Stations whose frames wait for longer in their own queue than T1.
+//! Stations whose frames wait longer in their own queue than T1.
 
 use core::time::Duration;
 use sim::medium::framing::Framing;
@@ -13,7 +13,8 @@ use wire::addr::{Mac, Nsap};
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// Frames of 1,024 octets take 84 ms each, and fifteen may be outstanding: the last waits for 1.2 s.
+/// Frames of 1,024 octets take 84 ms each, and fifteen may be outstanding: the last waits for 1.2
+/// s.
 const BITS_PER_SECOND: u64 = 100_000;
 const MESSAGES: u64 = 60;
 
@@ -45,7 +46,7 @@ fn bulk(size_octets: usize) -> Flow {
     }
 }
 
-/// Sends all messages; DTs sent again.
+/// Sends all messages; returns the number of retransmitted DTs.
 fn sent_again(
     network: fn(Nsap) -> clnp::Params,
     transport: &Params,
@@ -72,9 +73,9 @@ fn sent_again(
 }
 
 #[test]
-fn nothing_is_sent_again_because_it_waited_in_its_own_station() {
-    // The answer to a frame: 10 ms at the most until an AK is sent, and 7 ms for its 64 octets and what
-    // precedes them. T1 is 100 ms.
+fn waiting_in_the_own_queue_causes_no_retransmission() {
+    // Response time of a frame: at most 10 ms until an AK is sent, and 7 ms for its 64 octets and
+    // for the frame before it. T1 is 100 ms.
     assert_eq!(sent_again(clnp::Params::inactive, &Params::lan(), 1_000).unwrap(), 0);
     // Six segments of a TPDU take 0.7 s; T1 counts from the end of the last.
     let long = Params { tpdu_octets: 8_192, nsdu_octets: 8_192, window: 4, ..Params::lan() };

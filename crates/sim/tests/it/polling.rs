@@ -1,4 +1,4 @@
-//! How long frames wait for the token, against the formulas of symmetric polling systems.
+//! Waiting time for the token, against the formulas of symmetric polling systems.
 //!
 //! N queues with Poisson arrivals of rate l each, constant service b, and a constant r from each
 //! queue to the next; p = N l b (Takagi, Analysis of Polling Systems, 1986):
@@ -8,9 +8,9 @@
 //!   until the queue is empty    E W = (N l b b + r (N - p)) / (2 (1 - p))
 //! ```
 //!
-//! Only r in all matters for the mean over all stations, so that it does no harm that the ring's
-//! monitor has its latency in one place. Times are bits at 1 Mbit/s, microseconds, on the ring, and at
-//! 10 Mbit/s, microseconds still, on the bus.
+//! For the mean over all stations only the sum of r matters, so the ring's monitor may have its
+//! latency in one place. Times are in microseconds: bits at 1 Mbit/s on the ring, and 10 Mbit/s on
+//! the bus.
 
 use crate::talker::{Talker, When};
 use core::time::Duration;
@@ -30,7 +30,8 @@ const DATA_OCTETS: usize = 104;
 /// 8 of the stations, 24 of the monitor, and 288 us of cable at 200 m each.
 const ROUND: f64 = 320.0;
 
-/// A token medium, and how far each of its stations is from the observer, in nanoseconds.
+/// Token medium, and the propagation delay from each of its stations to the observer, in
+/// nanoseconds.
 struct Polling<M> {
     medium: M,
     away: fn(u64) -> u64,
@@ -47,8 +48,7 @@ fn ring_of(params: &Params) -> Polling<TokenRing> {
     }
 }
 
-/// The mean wait of all frames of a run of `frames` frames at this utilisation, and how many there
-/// were.
+/// Mean wait of all frames of a run of `frames` frames at this utilisation, and their number.
 fn mean_wait<M: Medium>(
     polling: Polling<M>,
     service: f64,
@@ -63,11 +63,12 @@ fn mean_wait<M: Medium>(
         let mut stream = Stream::named(seed, &name(station));
         let first = Instant::ZERO + stream.exponential(mean);
         let when = When::Poisson(Box::new(stream), mean, first);
-        // To nobody, so that nothing but waiting happens.
+        // The destination does not exist, so that waiting is the only effect.
         Talker::new(station, Mac::local(99), 14 + DATA_OCTETS, when)
     };
     let Polling { medium, away } = polling;
-    let mut world = World::new(medium, (0..STATIONS).map(talker).collect()).expect("places");
+    let mut world =
+        World::new(medium, (0..STATIONS).map(talker).collect()).expect("one place per station");
     // The k-th frame's arrival is drawn from the same stream again.
     let mut arrivals: Vec<_> =
         (0..STATIONS).map(|station| (Stream::named(seed, &name(station)), Instant::ZERO)).collect();
@@ -78,17 +79,17 @@ fn mean_wait<M: Medium>(
             let (stream, arrival) = &mut arrivals[passage.source];
             *arrival += stream.exponential(mean);
             let started = passage.started.as_nanos() - away(passage.source as u64);
-            assert!(started >= arrival.as_nanos(), "a frame was sent before it was there");
+            assert!(started >= arrival.as_nanos(), "a frame was sent before it was offered");
             waits += started - arrival.as_nanos();
             count += 1;
         })
-        .expect("time goes on");
+        .expect("time advances");
     let given_up: u64 = world.stations().iter().map(|talker| talker.given_up).sum();
     assert_eq!(given_up, 0);
     (waits as f64 / count as f64 / 1e3, count)
 }
 
-/// Ten runs must wait as long on average as the formula says, to 2 %.
+/// Checks that the mean wait of ten runs equals that of the formula, to 2 %.
 #[track_caller]
 fn check<M: Medium>(
     polling: impl Fn() -> Polling<M>,
@@ -113,7 +114,7 @@ fn check<M: Medium>(
          mean {deviation:.1}"
     );
     assert!((mean / expected - 1.0).abs() < 0.02, "{mean} us, not {expected}");
-    assert!(deviation < 0.01 * expected, "the test can tell 2 %: {deviation} us");
+    assert!(deviation < 0.01 * expected, "the precision suffices for 2 %: {deviation} us");
 }
 
 fn ring() -> Params {
@@ -124,7 +125,7 @@ fn ring() -> Params {
 }
 
 #[test]
-fn with_one_frame_for_each_token_frames_wait_as_in_a_one_limited_polling_system() {
+fn a_ring_with_one_frame_per_token_is_one_limited_polling() {
     // A visit with a frame costs the frame and the token behind it: b = 1,024 bits.
     let ring = Params { frames_per_token: Some(1), ..ring() };
     let (n, r, b) = (f64::from(STATIONS), ROUND / f64::from(STATIONS), 1_024.0);
@@ -136,8 +137,8 @@ fn with_one_frame_for_each_token_frames_wait_as_in_a_one_limited_polling_system(
 }
 
 #[test]
-fn with_a_long_tht_frames_wait_as_in_an_exhaustive_polling_system() {
-    // The formula has no cost for a visit that serves somebody, so this token has no length.
+fn a_ring_with_a_long_tht_is_exhaustive_polling() {
+    // The formula has no cost for a visit that serves a station, so this token has no length.
     let format = Format { token_bits: 0, ..Format::IEEE_802_5 };
     let ring = Params { format, token_holding_time: Duration::MAX, ..ring() };
     let (n, r, b) = (f64::from(STATIONS), ROUND / f64::from(STATIONS), 1_000.0);
@@ -159,10 +160,10 @@ fn bus_of(holding_time: Duration) -> Polling<TokenBus> {
 }
 
 #[test]
-fn a_bus_whose_token_is_held_for_one_frame_is_a_one_limited_polling_system() {
+fn a_bus_with_one_frame_per_token_is_one_limited_polling() {
     // 126 octets of frame, 40 of each pass.
     let (n, r, b) = (f64::from(STATIONS), 32.0, 100.8);
-    // A frame is begun within THT, and the next would be begun after it.
+    // A frame begins within THT; the next would begin after it.
     for (p, frames) in [(0.3, 20_000), (0.5, 200_000)] {
         let all = p / b;
         let expected = (all * b * b + r * (n + p)) / (2.0 * (1.0 - p - all * r));
@@ -171,7 +172,7 @@ fn a_bus_whose_token_is_held_for_one_frame_is_a_one_limited_polling_system() {
 }
 
 #[test]
-fn a_bus_whose_token_is_held_for_long_is_an_exhaustive_polling_system() {
+fn a_bus_with_a_long_tht_is_exhaustive_polling() {
     let (n, r, b) = (f64::from(STATIONS), 32.0, 100.8);
     for (p, frames) in [(0.3, 20_000), (0.6, 40_000), (0.85, 500_000)] {
         let expected = (p * b + r * (n - p)) / (2.0 * (1.0 - p));

@@ -17,10 +17,10 @@ use wire::time::Instant;
 type Program = Box<dyn FnMut(&mut Messenger, Instant) -> Option<Instant>>;
 
 const SOCKET: u8 = 4;
-/// What the receiver's interface cannot take before this.
+/// Time from which the receiver's interface has a buffer.
 const BUFFER_AT: Instant = Instant::from_nanos(1_000_000);
 
-/// A station whose interface has a buffer from some time on.
+/// Station whose interface has a buffer from some time on.
 struct Interface {
     station: Programmed<Program>,
     buffer_at: Instant,
@@ -67,8 +67,9 @@ fn station(number: u32, buffer_at: Instant, program: Program) -> Interface {
     Interface { station: Programmed::new(messenger, program), buffer_at, now: Instant::ZERO }
 }
 
-/// One message under these options to an interface that has a buffer from `buffer_at` on: the
-/// frames its sender put on the ring, by their times, its state and failure, and what was received.
+/// Sends one message under these options to an interface that has a buffer from `buffer_at` on.
+/// Returns the times of the frames that its sender put on the ring, its state and failure, and the
+/// number of messages received.
 fn run(options: Options, buffer_at: Instant) -> (Vec<Instant>, SideState, Option<Failure>, usize) {
     let sender = move |messenger: &mut Messenger, now| {
         if messenger.sockets.open(now, SOCKET).is_accepted() {
@@ -110,7 +111,7 @@ fn run(options: Options, buffer_at: Instant) -> (Vec<Instant>, SideState, Option
 }
 
 #[test]
-fn a_refused_datagram_is_sent_as_often_as_retry_says_and_then_fails() {
+fn a_refused_datagram_is_retried_up_to_retry_and_then_fails() {
     for transmissions in [1, 2, 7] {
         let options = Options { transmissions, ..Options::plain() };
         let failed = (SideState::Failed, Some(Failure::NotTransmitted), 0);
@@ -124,13 +125,13 @@ fn a_refused_datagram_goes_through_once_there_is_a_buffer() {
     let options = Options { transmissions: u32::MAX, ..Options::plain() };
     let (frames, state, failure, taken) = run(options, BUFFER_AT);
     assert_eq!((state, failure, taken), (SideState::Idle, None, 1));
-    // Each attempt takes a frame of 37 bits and 8 (3 + 11) of data, 14.9 us, and the token's way
-    // round before it may be sent again: no more than 67 in the millisecond, and many.
+    // Each attempt takes a frame of 37 bits and 8 (3 + 11) of data, 14.9 us, and a round of the
+    // token before the next: at most 67 in the millisecond.
     assert!((10..=68).contains(&frames.len()), "{} frames", frames.len());
 }
 
 #[test]
-fn a_refused_acknowledged_message_is_sent_as_often_as_retry_says() {
+fn a_refused_acknowledged_message_is_retried_up_to_retry() {
     for transmissions in [1, 3] {
         let options = Options { acknowledged: true, transmissions, ..Options::plain() };
         let (frames, state, failure, taken) = run(options, Instant::MAX);
@@ -143,15 +144,15 @@ fn a_refused_acknowledged_message_is_sent_as_often_as_retry_says() {
 }
 
 #[test]
-fn a_refused_acknowledged_message_is_sent_again_at_once_and_for_the_last_time_after_t1() {
+fn a_refused_message_is_retried_at_once_and_finally_after_t1() {
     let sent_at = |transmissions| {
         let options = Options { acknowledged: true, transmissions, ..Options::plain() };
         let (frames, state, ..) = run(options, Instant::MAX);
         assert_eq!(state, SideState::Failed);
         frames.iter().map(|at| *at - frames[0]).collect::<Vec<_>>()
     };
-    // T1 is 20 ms. A frame of 37 bits and 8 (3 + 11) of data takes 14.9 us of 10 Mbit/s, and comes back
-    // after the two stations' latency; then the token comes round.
+    // T1 is 20 ms. A frame of 37 bits and 8 (3 + 11) of data takes 14.9 us of 10 Mbit/s, and
+    // returns after the two stations' latency; then the token comes round.
     let t1 = Params::lan().link.acknowledgement_time;
     assert_eq!(sent_at(1).len(), 1);
     let [_, second] = sent_at(2)[..] else { panic!("two frames were expected") };

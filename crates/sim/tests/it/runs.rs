@@ -1,4 +1,4 @@
-//! Runs as a whole: they are repeatable, may be forked and woken, and never hang.
+//! Whole runs: repeatable, forkable, woken from outside, and never stuck.
 
 use crate::talker::{Talker, When};
 use core::time::Duration;
@@ -22,22 +22,23 @@ fn bus(stations: u32, silent: u32, seed: u64) -> World<CsmaCd, Talker> {
     let talkers: Vec<_> = talkers.chain(silent).collect();
     let mut params = Params::spread(stations as usize, 1_000.0, seed);
     params.positions_metres.resize(talkers.len(), 500.0);
-    World::new(CsmaCd::new(params).expect("the bus is allowed"), talkers).expect("a place for each")
+    World::new(CsmaCd::new(params).expect("the bus is allowed"), talkers)
+        .expect("one place per station")
 }
 
 fn passages(mut world: World<CsmaCd, Talker>) -> Vec<Passage> {
     let mut passages = Vec::new();
-    world.run(SECOND, |passage| passages.push(passage.clone())).expect("time goes on");
+    world.run(SECOND, |passage| passages.push(passage.clone())).expect("time advances");
     assert!(passages.is_sorted_by_key(|passage| passage.at));
     passages
 }
 
-/// Everything that a tap captures, as one row of octets.
+/// All frames that a tap captures, as one sequence of octets.
 fn captured(world: World<CsmaCd, Talker>) -> Vec<u8> {
     let mut tap = Tap::new(Framing::IEEE_802_3);
     let mut octets = Vec::new();
     for passage in passages(world) {
-        let captured = tap.capture(&passage).expect("no faults are about");
+        let captured = tap.capture(&passage).expect("the medium has no faults");
         octets.extend_from_slice(&captured.at.as_nanos().to_be_bytes());
         octets.extend_from_slice(captured.octets);
     }
@@ -53,7 +54,7 @@ fn the_same_seed_brings_the_same_run_and_another_seed_another() {
 }
 
 #[test]
-fn a_station_more_does_not_reshuffle_what_the_others_draw() {
+fn an_added_station_leaves_the_draws_of_the_rest_unchanged() {
     // The silent station changes nothing on the wire, so every passage must be the same.
     assert!(passages(bus(10, 0, 3)) == passages(bus(10, 1, 3)));
 }
@@ -90,7 +91,7 @@ fn a_world_where_nothing_is_due_ends_at_once() {
     while let Some(at) = world.step(|_| {}).unwrap() {
         steps.push(at.as_nanos());
     }
-    // The first call of each, the station's timer, the end of its frame.
+    // The first call of each, the station's timer, and the end of its frame.
     assert_eq!(steps, [0, 0, 7, 57_607]);
     assert!(world.run(SECOND, |_| {}).is_ok());
     assert_eq!(world.now(), SECOND);
@@ -103,7 +104,7 @@ fn a_bus_with_places_for_others_is_refused() {
     assert_eq!(misfit, Misfit { places: 3, stations: 1 });
 }
 
-/// A station whose timer never advances.
+/// Station whose timer never advances.
 #[derive(Debug)]
 struct Stopped;
 

@@ -6,7 +6,7 @@ use stack::station::{Frame, Station, Transmission};
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// A clock that runs fast by so many millionths.
+/// Clock that runs fast by this many parts per million.
 #[derive(Clone, Copy)]
 pub(crate) struct Clock(pub(crate) i64);
 
@@ -16,7 +16,7 @@ impl Clock {
         Instant::from_nanos((nanos + nanos * i128::from(self.0) / 1_000_000) as u64)
     }
 
-    /// The first time at which it reads `local` or later.
+    /// Earliest true time at which the clock reads `local` or later.
     pub(crate) fn when(self, local: Instant) -> Instant {
         let scaled = i128::from(local.as_nanos()) * 1_000_000 / (1_000_000 + i128::from(self.0));
         let mut at = Instant::from_nanos(scaled as u64);
@@ -27,7 +27,7 @@ impl Clock {
     }
 }
 
-/// A station that has the time from such a clock.
+/// Station driven by such a clock.
 pub(crate) struct Skewed<S> {
     pub(crate) clock: Clock,
     pub(crate) station: S,

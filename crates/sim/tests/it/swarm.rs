@@ -1,18 +1,18 @@
-//! Many small worlds in which everything goes wrong, and what must hold in each.
+//! Many small simulations under every fault, and the invariants that hold in each.
 //!
 //! Each seed draws parameters, flows, clocks and a bad path, and runs two hosts to the end. Then:
 //!
-//! 1. What was delivered of a flow is whole, and is its first messages in order, each once.
-//! 2. A flow that says it is done (every message acknowledged) had every message delivered.
-//! 3. A flow that did not get there says why.
+//! 1. The messages delivered of a flow are whole, and are its first messages in order, each once.
+//! 2. A flow that reports completion (every message acknowledged) had every message delivered.
+//! 3. A flow that did not complete reports the reason.
 //! 4. Nothing is left: no connection, no timer, no reference, once L has passed.
 //!
-//! No octet is damaged in a way that Fletcher's checksum cannot see (00 for FF, and damages of one TPDU in
-//! several segments that cancel out): what comes of those is no property of class 4.
+//! No octet is damaged in a way that Fletcher's checksum cannot detect (00 for FF, and damages of
+//! one TPDU in several segments that cancel out): such errors are outside class 4's guarantees.
 //!
-//! A restarted host forgets what it had delivered, so that 1 and 2 are asked of what came since.
-//! `TIDEWIRE_SEED=0x1f cargo test -p tidewire-sim swarm` runs one seed alone; `TIDEWIRE_SEEDS=100000`
-//! runs as many.
+//! A restarted host has no record of earlier deliveries, so 1 and 2 are checked for those since.
+//! `TIDEWIRE_SEED=0x1f cargo test -p tidewire-sim swarm` runs one seed alone;
+//! `TIDEWIRE_SEEDS=100000` runs that many.
 
 use crate::skew::{Clock, Skewed};
 use core::time::Duration;
@@ -34,17 +34,17 @@ use wire::units::BitRate;
 
 const SEEDS: u64 = 300;
 
-/// What a seed stands for.
+/// Parameters drawn from a seed.
 struct Case {
     network: clnp::Params,
     transport: Params,
     flows: Vec<Flow>,
     plan: Plan,
     clocks: [Clock; 2],
-    /// When host 2 loses power and comes back empty.
+    /// Time at which host 2 loses power and restarts without state.
     restart: Option<Instant>,
     rate: BitRate,
-    /// Connections host 2 will have at a time.
+    /// Maximum number of simultaneous connections that host 2 accepts.
     connections: usize,
 }
 
@@ -88,17 +88,17 @@ pub(crate) fn transport(draw: &mut Stream) -> Params {
     }
 }
 
-/// Half of the cases have full headers, and half of those TPDUs that go in segments.
+/// Half of the cases have full headers, and in half of those TPDUs are segmented.
 fn network(draw: &mut Stream, transport: Params) -> (clnp::Params, Params) {
     let inactive = clnp::Params::inactive(Nsap::default());
     if draw.chance(0.5) {
         return (inactive, transport);
     }
     let segmentation = draw.chance(0.5);
-    // The checksum of TPDUs does not cover addresses, so that a damaged header must be known.
+    // The checksum of TPDUs does not cover addresses, so header damage must be detected.
     let subset = clnp::Subset::Full { checksum: true, segmentation, error_report: true };
-    // An NSDU may live for one unit in reassembly and for as long as before on its way. L grows by
-    // twice what M does.
+    // An NSDU may stay in reassembly for one unit, in addition to its time on the path. L grows by
+    // twice as much as M.
     let unit = wire::clnp::LIFETIME_UNIT;
     let network = clnp::Params { subset, lifetime: unit, ..inactive };
     let (tpdu_octets, nsdu_octets) =
@@ -117,17 +117,18 @@ pub(crate) fn plan(draw: &mut Stream, lifetime: Duration) -> Plan {
     let probability =
         |draw: &mut Stream, most: f64| if draw.chance(0.7) { draw.unit() * most } else { 0.0 };
     if draw.chance(0.1) {
-        // A path so good that numbers would come back too soon.
+        // A path so good that numbers would be reused too soon.
         return Plan::harmless(lifetime);
     }
-    // A copy may be held back as well: all delays together stay below the lifetime.
+    // A copy may be held back as well: the sum of all delays stays below the lifetime.
     let third = lifetime / 3;
     Plan {
         loss: if draw.chance(0.05) { 0.7 } else { probability(draw, 0.2) },
         fcs_errors: probability(draw, 0.1),
         corruption: Some(Corruption {
             probability: probability(draw, 0.1),
-            // The MAC header: what the station's address filter and the length decide is not at stake.
+            // The MAC header is spared: the station's address filter and the length are not under
+            // test.
             spared_octets: 14,
             damage: Damage::OneOctet,
         }),
@@ -146,7 +147,7 @@ fn flow(draw: &mut Stream, id: u16) -> Flow {
         1 => Pattern::Poisson { mean_interval: period },
         2 => Pattern::ConstantRateRequest { period, reply_octets },
         3 => Pattern::MaximumRateRequest { reply_octets },
-        // So seldom that only the window timer keeps the connection alive.
+        // So rarely that only the window timer keeps the connection open.
         4 => Pattern::Cyclic { period: ms(600) },
         _ => Pattern::Bulk,
     };
@@ -206,7 +207,7 @@ fn host(number: u32, case: &Case, last_reference: u16) -> Skewed<Host> {
     Skewed { clock, station: Host::new(params, flows) }
 }
 
-/// What the users of a flow saw.
+/// Results seen by the users of a flow.
 #[derive(Default, Debug)]
 struct Seen {
     delivered: Vec<u32>,
@@ -221,7 +222,7 @@ fn collect(host: &mut Host, seen: &mut Seens, sender: bool) -> Result<(), String
         let flow = seen.entry(record.flow).or_default();
         match record.event {
             Event::Delivered { sequence, .. } => flow.delivered.push(sequence),
-            // A damaged DSAP hands a frame to the users of datagrams, whom no checksum protects.
+            // A damaged DSAP directs a frame to the users of datagrams, which have no checksum.
             Event::Damaged { .. } if record.flow == FlowId(0) => {}
             Event::Damaged { reason } => {
                 return Err(format!("{:?} damaged: {reason}", record.flow));
@@ -234,7 +235,7 @@ fn collect(host: &mut Host, seen: &mut Seens, sender: bool) -> Result<(), String
     Ok(())
 }
 
-/// Runs a seed; what its hosts counted, or which invariant broke.
+/// Runs a seed; returns the counters of its hosts, or the invariant that failed.
 fn run(seed: u64) -> Result<(Counters, u64), String> {
     let case = case(seed);
     let ideal = Ideal::new(IdealParams {
@@ -250,7 +251,7 @@ fn run(seed: u64) -> Result<(Counters, u64), String> {
     let mut total = Counters::default();
     let (mut now, end) = (Instant::ZERO, Instant::ZERO + Duration::from_secs(3_600));
     let mut restart = case.restart;
-    // How many messages of each flow had been delivered when the receiver restarted.
+    // Number of messages of each flow delivered before the receiver restarted.
     let mut before = BTreeMap::new();
     while now < end {
         now = (now + ms(100)).min(restart.unwrap_or(end));
@@ -300,7 +301,7 @@ fn judge(flow: &Flow, seen: &Seens, before: &BTreeMap<FlowId, usize>) -> Result<
         return Err(format!("{:?} done, {} delivered", flow.id, seen.delivered.len()));
     }
     if seen.ended.is_none() {
-        return Err(format!("{:?} neither ended nor said why: {seen:?}", flow.id));
+        return Err(format!("{:?} neither completed nor reported a reason: {seen:?}", flow.id));
     }
     Ok(())
 }
@@ -334,7 +335,7 @@ pub(crate) fn from_environment(name: &str) -> Option<u64> {
 }
 
 #[test]
-fn acknowledged_messages_arrive_once_whole_and_in_order_or_the_connection_says_why() {
+fn messages_arrive_exactly_once_in_order_or_failure_is_reported() {
     let seeds = match from_environment("TIDEWIRE_SEED") {
         Some(seed) => seed..seed + 1,
         None => 0..from_environment("TIDEWIRE_SEEDS").unwrap_or(SEEDS),
@@ -356,7 +357,7 @@ fn acknowledged_messages_arrive_once_whole_and_in_order_or_the_connection_says_w
         ("connections opened", total.opened),
         ("segments sent", segments),
         ("T1 ran out", total.t1),
-        ("given up after N", total.gave_up),
+        ("failed after N", total.gave_up),
         ("closed window", total.closed_window),
         ("sequence wrap", total.sequence_wraps),
         ("number not reusable yet", total.number_waits),
@@ -376,7 +377,7 @@ fn acknowledged_messages_arrive_once_whole_and_in_order_or_the_connection_says_w
     }
     if seeds.end - seeds.start >= SEEDS {
         let silent: Vec<_> = fired.iter().filter(|(_, times)| *times == 0).collect();
-        assert!(silent.is_empty(), "never happened: {silent:?}");
+        assert!(silent.is_empty(), "never occurred: {silent:?}");
     }
 }
 

@@ -1,5 +1,5 @@
-//! Switched Ethernet: store and forward by hand, full buffers, strict priority and its bound, and the
-//! queue at a port against theory.
+//! Switched Ethernet: store and forward by hand, full buffers, strict priority and its bound, and
+//! the queue at a port against theory.
 //!
 //! At 10 Mbit/s a frame of 60 octets takes 576 bits, 57.6 us, and a gap 9.6 us. 100 m of cable take
 //! 500 ns.
@@ -35,12 +35,12 @@ fn run_heard(
     tap: impl FnMut(&Passage),
 ) -> World<Switched, Talker> {
     let network = Switched::new(params).expect("the network is allowed");
-    let mut world = World::new(network, stations).expect("a place for each");
-    world.run(Instant::from_nanos(end_nanos), tap).expect("time goes on");
+    let mut world = World::new(network, stations).expect("one place per station");
+    world.run(Instant::from_nanos(end_nanos), tap).expect("time advances");
     world
 }
 
-/// Station `number` sends frames of so many octets to `peer` at these times, in nanoseconds.
+/// Station `number`, which sends frames of `octets` to `peer` at these times, in nanoseconds.
 fn sender(number: u32, peer: u32, octets: usize, nanos: &[u64]) -> Talker {
     let times = nanos.iter().map(|nanos| Instant::from_nanos(*nanos)).collect();
     Talker::new(number, Mac::local(peer), octets, When::At(times))
@@ -59,27 +59,28 @@ fn a_switch_takes_a_frame_in_whole_and_sends_it_on() {
     let world = run_heard(star(2, Buffer::Frames(9)), stations, 1_000_000, note);
     assert_eq!(arrivals(&world, 1), [127_200]);
     assert_eq!(heard, [(0, 69_100, 126_700)]);
-    // Both ways at once: nobody waits for anybody.
+    // Both directions at once: neither frame waits.
     let stations = vec![sender(0, 1, 60, &[1_000]), sender(1, 0, 60, &[1_000])];
     let world = run(star(2, Buffer::Frames(9)), stations, 1_000_000);
     assert_eq!((arrivals(&world, 0), arrivals(&world, 1)), (vec![127_200], vec![127_200]));
 }
 
 #[test]
-fn frames_for_one_port_wait_there_for_each_other_and_for_the_gap() {
-    // Two come to the switch at 58.1 and are queued at 68.1: one goes at once, one at 68.1 + 67.2.
+fn frames_for_one_port_are_sent_in_turn_with_gaps() {
+    // Two frames reach the switch at 58.1 and are queued at 68.1: one goes at once, one at 68.1 +
+    // 67.2.
     let stations = vec![sender(0, 2, 60, &[0]), sender(1, 2, 60, &[0]), sender(2, 0, 60, &[])];
     let world = run(star(3, Buffer::Frames(9)), stations, 1_000_000);
     assert_eq!(arrivals(&world, 2), [126_200, 193_400]);
     assert_eq!(world.medium().statistics().longest_waits[0], Duration::from_nanos(67_200));
-    // One station's frames wait on its own link: nobody waits at the switch.
+    // One station's frames wait on its own link: none waits at the switch.
     let stations = vec![sender(0, 1, 60, &[0, 0]), sender(1, 0, 60, &[])];
     let world = run(star(2, Buffer::Frames(9)), stations, 1_000_000);
     assert_eq!(arrivals(&world, 1), [126_200, 193_400]);
     assert_eq!(world.medium().statistics().longest_waits[0], Duration::ZERO);
 }
 
-/// Three switches in a row, two stations at each end and one in the middle; trunks are ten times as
+/// Three switches in a row, two stations at each end and one in the middle. Trunks are ten times as
 /// fast and ten times as long as the stations' links.
 fn row() -> Params {
     let link = Link { rate: BitRate::mbps(100), metres: 1_000.0 };
@@ -105,11 +106,11 @@ fn each_hop_costs_the_frame_its_link_and_the_switch() {
 }
 
 #[test]
-fn a_frame_to_everybody_reaches_each_station_once() {
+fn a_broadcast_reaches_each_station_once() {
     let mut stations: Vec<_> = (1..5).map(|n| sender(n, 0, 60, &[])).collect();
     stations.insert(0, Talker::scripted(0, &[0]));
     let world = run(row(), stations, 1_000_000);
-    // Its neighbour: 68.1 + 58.1. The middle: 20.76 later. The others: 20.76 later again.
+    // Its neighbour: 68.1 + 58.1. The middle: 20.76 later. The rest: 20.76 later again.
     let all: Vec<_> = (0..5).flat_map(|station| arrivals(&world, station)).collect();
     assert_eq!(all, [126_200, 146_960, 167_720, 167_720]);
     assert_eq!(world.medium().statistics().delivered, 4);
@@ -118,7 +119,7 @@ fn a_frame_to_everybody_reaches_each_station_once() {
 
 #[test]
 fn a_full_port_loses_frames_and_counts_them() {
-    // Six frames come to one port at once.
+    // Six frames reach one port at once.
     let offer = |buffer| {
         let stations = (0..7).map(|n| sender(n, 6, 60, if n < 6 { &[0] } else { &[] })).collect();
         let world = run(star(7, buffer), stations, 10_000_000);
@@ -134,7 +135,7 @@ fn a_full_port_loses_frames_and_counts_them() {
 }
 
 #[test]
-fn what_a_station_cannot_send_is_refused_and_counted() {
+fn frames_that_a_station_cannot_send_are_refused_and_counted() {
     let params = Params { queue_frames: 2, ..star(2, Buffer::Frames(9)) };
     let stations = vec![sender(0, 1, 60, &[0, 0, 0]), sender(1, 9, 60, &[0])];
     let world = run(params.clone(), stations, 1_000_000);
@@ -146,17 +147,17 @@ fn what_a_station_cannot_send_is_refused_and_counted() {
     assert_eq!(run(params, stations, 1_000_000).medium().statistics().oversized, 1);
 }
 
-/// Station 0 is of priority 0, all others of 7.
+/// Priority 0 for station 0, and 7 for all others.
 fn all_but_the_first(station: usize, _frame: &Frame) -> u8 {
     if station == 0 { 0 } else { 7 }
 }
 
 #[test]
-fn an_urgent_frame_overtakes_all_others_but_the_one_being_sent() {
+fn an_urgent_frame_overtakes_all_but_the_frame_being_sent() {
     // Station 0 sends three frames of 1,514 octets, 12,208 bits, 1,220.8 us; they are queued at
-    // 1,231.3, and then every 1,230.4. Station 1's frame is queued at 2,000 + 68.1, while the first is
-    // being sent, from 1,231.3 to 2,452.1. It goes at 2,461.7, and the second of the others behind it,
-    // though it was queued at 2,461.7 as well.
+    // 1,231.3, and then every 1,230.4. Station 1's frame is queued at 2,000 + 68.1, while the first
+    // is being sent, from 1,231.3 to 2,452.1. It goes at 2,461.7, before station 0's second frame,
+    // which was queued at 2,461.7 as well.
     let params = Params { priority_of: all_but_the_first, ..star(3, Buffer::Frames(9)) };
     let stations = vec![
         sender(0, 2, 1_514, &[0, 0, 0]),
@@ -177,8 +178,8 @@ fn an_urgent_frame_overtakes_all_others_but_the_one_being_sent() {
     assert_eq!(waits[0], Duration::from_nanos(67_200));
 }
 
-/// Urgent frames, each from a station of its own and no more than one of each at a time, wait at most
-/// for one other frame, the longest, and for one frame of each other station.
+/// Urgent frames, each from a separate station and at most one of each at a time, wait at most for
+/// the longest other frame and for one frame of each other station.
 #[test]
 fn strict_priority_keeps_urgent_frames_within_their_bound() {
     const SEED: u64 = 0x5EED_8021;
@@ -194,7 +195,7 @@ fn strict_priority_keeps_urgent_frames_within_their_bound() {
         for n in 1..=urgent {
             let octets = 60 + random.below(400) as usize;
             let phase = random.below(100_000);
-            // 20 ms: above ten frames of the longest, so that no station has two at a time.
+            // 20 ms exceed ten of the longest frames, so no station has two under way at a time.
             let period = 20_000_000 + random.below(1_000_000);
             let times: Vec<_> = (0..20).map(|k| phase + k * period).collect();
             stations.push(sender(n, urgent + 1, octets, &times));
@@ -213,8 +214,8 @@ fn strict_priority_keeps_urgent_frames_within_their_bound() {
     assert!(closest > 0.8, "the configurations come near the bound: {closest}");
 }
 
-/// The mean wait at a port that 20 stations send to at random, over links a hundred times as fast, in
-/// microseconds.
+/// Mean wait in microseconds at a port to which 20 stations send at random, over links a hundred
+/// times as fast.
 fn mean_wait(octets: usize, utilisation: f64, frames: u64, seed: u64) -> f64 {
     const STATIONS: u32 = 20;
     let fast = Link { rate: BitRate::mbps(1_000), metres: 0.0 };
@@ -250,7 +251,7 @@ fn mean_wait(octets: usize, utilisation: f64, frames: u64, seed: u64) -> f64 {
 }
 
 #[test]
-fn frames_wait_at_a_port_as_long_as_the_theory_of_m_d_1_queues_says() {
+fn waiting_times_at_a_port_are_those_of_m_d_1() {
     // W = p S / (2 (1 - p)), S = 0.8 (L + 8) + 9.6 us; L = 64 and 1,518 with FCS.
     for (octets, utilisation, expected) in
         [(1_514, 0.3, 263.7), (1_514, 0.5, 615.2), (1_514, 0.7, 1_435.5), (60, 0.5, 33.6)]
@@ -260,13 +261,13 @@ fn frames_wait_at_a_port_as_long_as_the_theory_of_m_d_1_queues_says() {
         let interval = interval::mean(&summary, 0.99).expect("20 runs").interval();
         println!("seen: M/D/1 at {utilisation}: {interval:?} us, in theory {expected}");
         assert!(interval.contains(expected), "{interval:?} at {utilisation}, not {expected}");
-        assert!(interval.high - interval.low < 0.12 * expected, "{interval:?} tells something");
+        assert!(interval.high - interval.low < 0.12 * expected, "{interval:?} is narrow");
     }
 }
 
 #[test]
-fn a_network_that_cannot_be_is_refused() {
-    let refused = |params: Params| Switched::new(params).expect_err("there is no such network");
+fn an_invalid_network_is_refused() {
+    let refused = |params: Params| Switched::new(params).expect_err("the network is invalid");
     assert_eq!(refused(Params { trunks: Vec::new(), ..row() }), Invalid::Tree);
     let mut ring = row();
     ring.trunks.push(Trunk { ends: [0, 2], ..ring.trunks[0] });

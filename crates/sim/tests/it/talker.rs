@@ -1,4 +1,4 @@
-//! Stations that send plain frames, and remember what they saw.
+//! Stations that send plain frames and log their arrivals.
 
 use bytes::Bytes;
 use core::time::Duration;
@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// When a station sends.
+/// Times at which a station sends.
 #[derive(Clone, Debug)]
 pub(crate) enum When {
     /// Never.
@@ -22,7 +22,7 @@ pub(crate) enum When {
     Poisson(Box<Stream>, Duration, Instant),
 }
 
-/// A station that sends frames of one length to one address.
+/// Station that sends frames of one length to one address.
 #[derive(Clone, Debug)]
 pub(crate) struct Talker {
     address: Mac,
@@ -35,7 +35,7 @@ pub(crate) struct Talker {
     pub(crate) offered: u64,
     pub(crate) sent: u64,
     pub(crate) given_up: u64,
-    /// When each frame arrived here.
+    /// Arrival time of each frame.
     pub(crate) arrivals: Vec<Instant>,
 }
 
@@ -57,13 +57,13 @@ impl Talker {
         }
     }
 
-    /// Station `number`, which sends frames of 60 octets to everybody at these times.
+    /// Station `number`, which broadcasts frames of 60 octets at these times, in nanoseconds.
     pub(crate) fn scripted(number: u32, nanos: &[u64]) -> Self {
         let times = nanos.iter().map(|nanos| Instant::from_nanos(*nanos)).collect();
         Self::new(number, Mac::BROADCAST, 60, When::At(times))
     }
 
-    /// Station `number`, which sends to its neighbour at random, drawing by its own name.
+    /// Station `number`, which sends to its neighbour at random, with a random stream of its own.
     pub(crate) fn poisson(number: u32, octets: usize, mean: Duration, seed: u64) -> Self {
         let mut stream = Stream::named(seed, &format!("station/{number}/arrival"));
         let first = Instant::ZERO + stream.exponential(mean);
@@ -71,7 +71,7 @@ impl Talker {
         Self::new(number, Mac::local(number ^ 1), octets, when)
     }
 
-    /// Has it send one more frame, from outside the run.
+    /// Requests one more frame, from outside the run.
     pub(crate) fn ask(&mut self) {
         self.outgoing += 1;
     }

@@ -1,10 +1,10 @@
-//! A token bus to the octet: timelines worked out by hand, ceilings, access classes, the bound on
-//! the token's rotation.
+//! Token bus to the octet: timelines worked out by hand, ceilings, access classes, the bound on the
+//! token's rotation.
 //!
-//! At 10 Mbit/s an octet lasts 800 ns and a token of 22 octets 17.6 us; a frame of 60 octets carries
-//! 46 octets of data and takes 8 (46 + 22) = 544 bits, 54.4 us. Without cable a station has the token
-//! 17.6 us and its delay after the one before. Addresses grow with the station's number, so that the
-//! token goes from each to the one before, starting at the last.
+//! At 10 Mbit/s an octet lasts 800 ns and a token of 22 octets 17.6 us. A frame of 60 octets
+//! carries 46 octets of data and takes 8 (46 + 22) = 544 bits, 54.4 us. Without cable a station has
+//! the token 17.6 us and its delay after the previous one. Addresses grow with the station's index,
+//! so the token goes from each index to the next lower one, starting at the highest.
 
 use crate::talker::{Talker, When};
 use core::time::Duration;
@@ -24,20 +24,21 @@ fn params(stations: usize) -> Params {
     }
 }
 
-/// A frame: its source, and when the observer heard its first and last bit, in nanoseconds.
+/// Frame as seen by the observer: its source, and the times of its first and last bit, in
+/// nanoseconds.
 type Heard = (usize, u64, u64);
 
-/// Runs a bus until `end_nanos`; what the observer heard.
+/// Runs a bus until `end_nanos`; returns the observed frames.
 pub(crate) fn run(
     params: Params,
     stations: Vec<Talker>,
     end_nanos: u64,
 ) -> (World<TokenBus, Talker>, Vec<Heard>) {
     let bus = TokenBus::new(params).expect("the bus is allowed");
-    let mut world = World::new(bus, stations).expect("a place for each");
+    let mut world = World::new(bus, stations).expect("one place per station");
     let mut heard = Vec::new();
     let note = |p: &Passage| heard.push((p.source, p.started.as_nanos(), p.at.as_nanos()));
-    world.run(Instant::from_nanos(end_nanos), note).expect("time goes on");
+    world.run(Instant::from_nanos(end_nanos), note).expect("time advances");
     (world, heard)
 }
 
@@ -51,20 +52,21 @@ fn the_token_goes_down_the_addresses_and_a_frame_waits_for_it() {
     // Station 2 has the token at 0, station 1 at 17.6 us, station 0 at 35.2 us, station 2 at 52.8.
     let (_, heard) = run(params(3), scripted(&[&[], &[1_000], &[]]), 1_000_000);
     assert_eq!(heard, [(1, 17_600, 72_000)]);
-    // Just after it has passed: the next round.
+    // Offered just after the token has passed: the next round.
     let (_, heard) = run(params(3), scripted(&[&[], &[17_601], &[]]), 1_000_000);
     assert_eq!(heard, [(1, 70_400, 124_800)]);
-    // While it is there: station 1 sends from 17.6 to 72 us, station 0 has it 17.6 us later.
+    // Offered while the token is there: station 1 sends from 17.6 to 72 us, station 0 has it 17.6
+    // us later.
     let (world, heard) = run(params(3), scripted(&[&[20_000], &[0], &[]]), 1_000_000);
     assert_eq!(heard, [(1, 17_600, 72_000), (0, 89_600, 144_000)]);
     assert_eq!(world.medium().statistics().tokens_used, 2);
-    // Station 1 after 72 + 3 x 17.6, but that station 0 sent 54.4 in between.
+    // Station 1 after 72 + 3 x 17.6, plus the 54.4 that station 0 sent in between.
     let (world, _) = run(params(3), scripted(&[&[20_000], &[0, 80_000], &[]]), 1_000_000);
     assert_eq!(world.medium().statistics().longest_rotation, Duration::from_nanos(161_600));
 }
 
 #[test]
-fn a_head_end_is_passed_on_every_way_and_delays_the_token_too() {
+fn a_head_end_delays_every_signal_and_the_token() {
     // Stations at 0 and 200 m, the head end at 1,000 m: 4 us one way, 5 us from the other, and
     // 10 us within it. From either station to the other a signal takes 5 + 10 + 4 = 19 us.
     let bus = Params {
@@ -107,8 +109,8 @@ fn saturated_stations_fill_the_bus_to_the_exact_ceiling() {
 
 #[test]
 fn one_sender_waits_for_the_token_between_bursts() {
-    // Two stations: frames of 1,022 octets take 817.6 us. The highest address has passed the token on
-    // at 0 and has it back after a round, 35.2 us. THT 2 ms: three frames are begun, 0, 817.6 and
+    // Two stations: frames of 1,022 octets take 817.6 us. The highest address has passed the token
+    // on at 0 and has it back after a round, 35.2 us. THT 2 ms: three frames begin, 0, 817.6 and
     // 1,635.2 us after that. Then the token goes round.
     let bus = Params { service: Service::HoldingTime(Duration::from_millis(2)), ..params(2) };
     let stations = vec![
@@ -120,7 +122,7 @@ fn one_sender_waits_for_the_token_between_bursts() {
     assert_eq!(begun, [35_200, 852_800, 1_670_400, 2_523_200, 3_340_800]);
 }
 
-/// Station 3's frames are of class 6, station 0's of class 0.
+/// Priority by station: class 6 for station 3 down to class 0 for station 0.
 fn by_station(station: usize, _frame: &Frame) -> u8 {
     [0, 2, 4, 6][station]
 }
@@ -128,10 +130,10 @@ fn by_station(station: usize, _frame: &Frame) -> u8 {
 #[test]
 fn a_class_below_6_sends_only_what_its_target_leaves() {
     // Stations 3 (class 6), 2 (class 4), 1 (class 2) and 0 (class 0), all saturated with frames of
-    // 54.4 us. Class 6 begins frames for 100 us: two, 108.8 us. A round with nothing but these takes
-    // 4 x 17.6 + 108.8 = 179.2 us. Class 4 has a target of 300 us: in each round it may begin while
-    // less than that has gone since it was served before. Class 2's target is 100 us and class 0's
-    // 179 us: never more, once the others send.
+    // 54.4 us. Class 6 begins frames for 100 us: two, 108.8 us. A round with these alone takes 4 x
+    // 17.6 + 108.8 = 179.2 us. Class 4 has a target of 300 us: in each round it may begin while
+    // less than that has passed since its previous service. Class 2's target is 100 us and class
+    // 0's 179 us: neither is ever served once the others send.
     let bus = Params {
         service: Service::Classes {
             holding_time: Duration::from_micros(100),
@@ -146,8 +148,9 @@ fn a_class_below_6_sends_only_what_its_target_leaves() {
     let mut counts = [0_u64; 4];
     late.for_each(|(station, ..)| counts[*station] += 1);
     // Class 4: with r the time from service to service, it begins frames while its own time so far
-    // is below 300 - r, and r = 179.2 + 54.4 k, k the frames of its service before. k = 2: 288, so
-    // 12 us are left: one frame. k = 1: 233.6, 66.4 us: two frames. They alternate.
+    // is below 300 - r, and r = 179.2 + 54.4 k, where k is the number of frames in its previous
+    // service. k = 2: 288, so 12 us are left: one frame. k = 1: 233.6, 66.4 us: two frames. They
+    // alternate.
     let rounds = counts[3] / 2;
     assert!(rounds > 180, "{counts:?}");
     assert!(counts[2].abs_diff(rounds * 3 / 2) <= 2, "{counts:?}");
@@ -155,12 +158,13 @@ fn a_class_below_6_sends_only_what_its_target_leaves() {
     assert!(world.medium().statistics().tokens_too_late > 300);
 }
 
-/// Random configurations must keep to the timed-token bound: the longest target of the low classes,
-/// the longest low-class frame, and for each station THT, the longest frame of class 6 and the pass.
+/// Checks random configurations against the timed-token bound: the longest target of the low
+/// classes, the longest low-class frame, and for each station THT, the longest frame of class 6 and
+/// the pass.
 ///
-/// In the time between two visits to a station let j be the last low-class transmission. It was
-/// begun with T - e left on its counter, e since that class was served before; so from that service
-/// to j's end no more than T and a frame go by, and what follows is class 6 and passes alone.
+/// Let j be the last low-class transmission between two visits to a station. It began with T - e
+/// left on its timer, where e is the time since that class's previous service. So from that service
+/// to the end of j at most T and a frame pass, and what follows is class 6 and passes alone.
 #[test]
 fn the_token_never_comes_later_than_the_timed_token_bound() {
     const SEED: u64 = 0x5EED_0802;
@@ -202,7 +206,7 @@ fn the_token_never_comes_later_than_the_timed_token_bound() {
 }
 
 #[test]
-fn a_token_is_where_it_must_be_after_an_hour_in_which_nobody_asked() {
+fn the_token_position_is_exact_after_an_idle_hour() {
     // 3 stations, 52.8 us a round. Station 1 has it at 17.6 us + 52.8 us m. The first such time from
     // 3,600 s on has m = 68,181,818: 3,599,999,990.4 + 17.6 = 3,600,000,008.0 us.
     let hour = 3_600_000_000_000;
@@ -214,7 +218,7 @@ fn a_token_is_where_it_must_be_after_an_hour_in_which_nobody_asked() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_and_counted() {
+fn frames_that_do_not_fit_are_refused_and_counted() {
     let bus = Params { queue_frames: 2, ..params(2) };
     let long = vec![
         Talker::new(0, Mac::local(1), 14 + 8_175, When::At([Instant::ZERO].into())),
@@ -222,7 +226,7 @@ fn what_does_not_fit_is_refused_and_counted() {
     ];
     let (world, heard) = run(bus.clone(), long, 100_000_000);
     assert_eq!((heard.len(), world.medium().statistics().oversized), (0, 1));
-    // Four at once, before the token is back: two have room.
+    // Four at once, before the token is back: there is room for two.
     let (world, heard) = run(bus, scripted(&[&[1, 1, 1, 1], &[]]), 100_000_000);
     assert_eq!((heard.len(), world.medium().statistics().queue_drops), (2, 2));
     assert_eq!((world.stations()[0].sent, world.stations()[0].given_up), (2, 2));

@@ -1,10 +1,10 @@
-//! The logical ring of a token bus as stations come and go: times worked out by hand, and the bound on
-//! the token's rotation with windows.
+//! Logical ring of a token bus as stations enter and leave: times worked out by hand, and the bound
+//! on the token's rotation with windows.
 //!
-//! At 10 Mbit/s a frame without data takes 17.6 us, one with an address 22.4 us, and frames of 60 octets
-//! 54.4 us. Without cable and with a station's delay of 4 us a slot is 8 us, the token is passed in
-//! 21.6 us, and an answer is over 4 + 22.4 us after its window opens; 4 us later whoever asked goes on.
-//! The station of the highest number has the token at 0 and passes it on.
+//! At 10 Mbit/s a frame without data takes 17.6 us, one with an address 22.4 us, and frames of 60
+//! octets 54.4 us. Without cable and with a station's delay of 4 us a slot is 8 us, and the token
+//! is passed in 21.6 us. A response is over 4 + 22.4 us after its window opens; 4 us later the
+//! demander goes on. The station of the highest index has the token at 0 and passes it on.
 
 use crate::talker::{Talker, When};
 use crate::token_bus::{run, scripted};
@@ -17,7 +17,7 @@ use wire::addr::Mac;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// A window at each token that is early enough.
+/// Opens a window at each token that is early enough.
 const EACH: Maintenance =
     Maintenance { tokens_between_windows: 1, target_rotation_time: Duration::from_millis(100) };
 
@@ -28,14 +28,15 @@ fn params(stations: usize) -> Params {
     }
 }
 
-/// A change, by its time in nanoseconds.
+/// Change at a time in nanoseconds.
 const fn change(nanos: u64, station: usize, kind: Kind) -> Change {
     Change { at: Duration::from_nanos(nanos), station, kind }
 }
 
 #[test]
-fn a_window_in_which_nobody_answers_costs_its_frame_and_a_slot_and_two_at_the_lowest_address() {
-    // 17.6 + 8 + 21.6 and 17.6 + 2 x 8 + 21.6: 102.4 us, where 43.2 are the idle rotation.
+fn an_unanswered_window_costs_a_frame_and_a_slot() {
+    // 17.6 + 8 + 21.6, and 17.6 + 2 x 8 + 21.6 at the lowest address: 102.4 us; the idle rotation
+    // is 43.2.
     for (tokens_between_windows, windows) in [(1, 20), (4, 8)] {
         let maintenance = Some(Maintenance { tokens_between_windows, ..EACH });
         let bus = Params { maintenance, ..params(2) };
@@ -50,9 +51,10 @@ fn a_window_in_which_nobody_answers_costs_its_frame_and_a_slot_and_two_at_the_lo
 }
 
 #[test]
-fn who_wants_in_answers_in_the_window_above_it_and_has_the_token_next() {
-    // Station 0 has the token at 21.6 us and opens two windows, until 55.2. Station 2 has it at 76.8;
-    // its window opens at 94.4 and the answer is dealt with at 124.8. Station 1 has the token at 146.4.
+fn a_joining_station_responds_and_receives_the_next_token() {
+    // Station 0 has the token at 21.6 us and opens two windows, until 55.2. Station 2 has it at
+    // 76.8; its window opens at 94.4 and the response is handled at 124.8. Station 1 has the token
+    // at 146.4.
     let changes = vec![change(0, 1, Kind::Join)];
     let bus = Params { maintenance: Some(EACH), changes, ..params(3) };
     let (world, heard) = run(bus.clone(), scripted(&[&[], &[1_000], &[]]), 1_000_000);
@@ -60,7 +62,8 @@ fn who_wants_in_answers_in_the_window_above_it_and_has_the_token_next() {
     let statistics = world.medium().statistics();
     assert_eq!((statistics.entries, statistics.contentions), (1, 0));
     assert_eq!(statistics.latest_entry, Duration::from_nanos(124_800));
-    // The highest address answers in the second window of the lowest: 21.6 + 17.6 + 8 + 30.4 = 77.6.
+    // The highest address responds in the second window of the lowest: 21.6 + 17.6 + 8 + 30.4 =
+    // 77.6.
     let changes = vec![change(0, 2, Kind::Join)];
     let (_, heard) = run(Params { changes, ..bus }, scripted(&[&[], &[], &[0]]), 1_000_000);
     // Station 1, the first of those in the ring, passes the token on at 0.
@@ -68,12 +71,13 @@ fn who_wants_in_answers_in_the_window_above_it_and_has_the_token_next() {
 }
 
 #[test]
-fn two_who_answer_at_once_are_told_apart_by_two_bits_of_their_addresses_at_a_time() {
-    // As above until 124.8. Addresses 02-00-00-00-00-01 and -02 have the same bits but for the last two:
-    // 01 and 10. Of 24 passes, the one of the bits 10 that are common and the last take the second
-    // window: 17.6 + 8 + 30.4 = 56; 22 passes of bits 00 take the last: 17.6 + 24 + 30.4 = 72.
-    // 124.8 + 22 x 72 + 2 x 56 = 1,820.8, and the token for station 2. It sends for 54.4 us, opens a window
-    // after 17.6 us, and station 1 is in after 30.4 us.
+fn contention_is_resolved_by_two_address_bits_at_a_time() {
+    // As above until 124.8. Addresses 02-00-00-00-00-01 and -02 differ only in their last two bits:
+    // 01 and
+    // 10. Of 24 passes, the one with the common bits 10 and the last take the second window: 17.6 +
+    //   8 + 30.4 = 56; 22 passes with bits 00 take the last: 17.6 + 24 + 30.4 = 72. 124.8 + 22 x 72
+    //   + 2 x 56 = 1,820.8, and the token for station 2. It sends for 54.4 us, opens a window after
+    //   17.6 us, and station 1 is in after 30.4 us.
     let changes = vec![change(0, 1, Kind::Join), change(0, 2, Kind::Join)];
     let bus = Params { maintenance: Some(EACH), changes, ..params(4) };
     let (world, heard) = run(bus, scripted(&[&[], &[0], &[0], &[]]), 3_000_000);
@@ -98,13 +102,13 @@ fn a_late_token_leaves_no_time_for_a_window() {
         let (world, _) = run(bus(micros), (0..2).map(always).collect(), 10_000_000);
         world.medium().statistics().windows
     };
-    // Only station 0 is in time, at the first token: it is done with its frame at 21.6 + 54.4 us.
+    // Only station 0 is in time, at the first token: its frame ends at 21.6 + 54.4 us.
     assert_eq!(windows(100), 1);
     assert!(windows(1_000) > 80);
 }
 
 #[test]
-fn with_windows_the_token_never_comes_later_than_the_bound_and_runs_repeat_themselves() {
+fn with_windows_rotations_keep_the_bound_and_runs_repeat() {
     const SEED: u64 = 0x5EED_0804;
     const FRAME: Duration = Duration::from_nanos(54_400);
     println!("seed {SEED:#x}");
@@ -155,7 +159,7 @@ fn with_windows_the_token_never_comes_later_than_the_bound_and_runs_repeat_thems
 }
 
 #[test]
-fn who_leaves_names_its_successor_and_takes_no_more_frames() {
+fn a_leaving_station_names_its_successor_and_refuses_frames() {
     // Station 1 has the token at 21.6 us and sends set_successor until 44, then the token: station 0 has
     // it at 65.6. Without station 1 it goes round in 43.2.
     let changes = vec![change(0, 1, Kind::Leave)];
@@ -170,8 +174,8 @@ fn who_leaves_names_its_successor_and_takes_no_more_frames() {
 
 #[test]
 fn a_successor_that_failed_is_bridged_by_who_follows() {
-    // The token and a slot, twice: 51.2 us. who_follows is out at 73.6, the answer dealt with at 104,
-    // and station 0 has the token at 125.6.
+    // The token and a slot, twice: 51.2 us. who_follows is out at 73.6, the response is handled at
+    // 104, and station 0 has the token at 125.6.
     let changes = vec![change(0, 1, Kind::Fail)];
     let (world, heard) =
         run(Params { changes, ..params(3) }, scripted(&[&[0], &[], &[]]), 1_000_000);
@@ -182,25 +186,26 @@ fn a_successor_that_failed_is_bridged_by_who_follows() {
 }
 
 #[test]
-fn where_two_in_a_row_failed_all_are_asked_and_who_is_left_alone_has_the_token() {
-    // who_follows and three windows, twice: 51.2 + 2 x 46.4 = 144 us. solicit_successor_2 is out at 161.6;
-    // the answer is dealt with at 192, and station 0 has the token at 213.6.
+fn after_two_failures_in_a_row_all_stations_are_solicited() {
+    // who_follows and three windows, twice: 51.2 + 2 x 46.4 = 144 us. solicit_successor_2 is out at
+    // 161.6; the response is handled at 192, and station 0 has the token at 213.6.
     let changes = vec![change(0, 1, Kind::Fail), change(0, 2, Kind::Fail)];
     let bus = Params { changes, ..params(4) };
     let (world, heard) = run(bus, scripted(&[&[0], &[], &[], &[]]), 1_000_000);
     assert_eq!(heard, [(0, 213_600, 268_000)]);
     assert_eq!(world.medium().idle_rotation(), Duration::from_nanos(43_200));
-    // Nobody answers in the two windows: 161.6 + 16, and the token for itself.
+    // No station responds in the two windows: 161.6 + 16, and the token for itself.
     let changes = vec![change(0, 0, Kind::Fail)];
     let (_, heard) = run(Params { changes, ..params(2) }, scripted(&[&[], &[0]]), 1_000_000);
     assert_eq!(heard, [(1, 199_200, 253_600)]);
 }
 
 #[test]
-fn a_token_lost_with_its_station_is_claimed_by_the_highest_address() {
-    // Station 1 begins its frame at 21.6 us and fails at 50. After 7 slots, at 106, all claim. 24 times a
-    // frame and a slot are 614.4 us; the bits of 02-00-00-00-00-02 are 10 twice, which is 2 (2 + 2) slots of
-    // data: 64 us. Station 2 has the token at 784.4. It bridges station 1 in 104 us: 838.8 + 104 + 21.6.
+fn a_token_lost_with_its_holder_goes_to_the_highest_address() {
+    // Station 1 begins its frame at 21.6 us and fails at 50. After 7 slots, at 106, all claim. 24
+    // times a frame and a slot are 614.4 us. The bits of 02-00-00-00-00-02 are 10 twice, which is 2
+    // (2 + 2) slots of data: 64 us. Station 2 has the token at 784.4. It bridges station 1 in 104
+    // us: 838.8 + 104 + 21.6.
     let changes = vec![change(50_000, 1, Kind::Fail)];
     let bus = Params { changes, ..params(3) };
     let (world, heard) = run(bus, scripted(&[&[60_000], &[0], &[60_000]]), 3_000_000);
@@ -211,8 +216,9 @@ fn a_token_lost_with_its_station_is_claimed_by_the_highest_address() {
 }
 
 #[test]
-fn who_loses_the_token_claims_it_a_slot_before_the_others() {
-    // It comes at 21.6 us; 6 slots are 48. The bits of 02-00-00-00-00-01 are 10 and 01: 614.4 + 6 x 8 us.
+fn a_station_that_loses_the_token_claims_it_a_slot_earlier() {
+    // It arrives at 21.6 us; 6 slots are 48. The bits of 02-00-00-00-00-01 are 10 and 01: 614.4 + 6
+    // x 8 us.
     let changes = vec![change(0, 1, Kind::LoseToken)];
     let bus = Params { changes, ..params(3) };
     let (world, heard) = run(bus, scripted(&[&[], &[0], &[]]), 3_000_000);
@@ -221,9 +227,9 @@ fn who_loses_the_token_claims_it_a_slot_before_the_others() {
 }
 
 #[test]
-fn where_there_is_no_ring_who_wants_one_claims_a_token_and_lets_the_others_in() {
-    // 7 slots, and the claim of 02-00-00-00-00-01, 662.4 us: 718.4. After its frame it asks for 17.6 us,
-    // station 0 answers in 30.4, and has the token 21.6 later.
+fn without_a_ring_a_joining_station_claims_and_admits() {
+    // 7 slots, and the claim of 02-00-00-00-00-01, 662.4 us: 718.4. After its frame it solicits for
+    // 17.6 us, station 0 responds in 30.4, and has the token 21.6 later.
     let changes = vec![change(0, 0, Kind::Join), change(0, 1, Kind::Join)];
     let bus = Params { maintenance: Some(EACH), changes, ..params(2) };
     let (world, heard) = run(bus, scripted(&[&[0], &[0]]), 3_000_000);
@@ -232,9 +238,10 @@ fn where_there_is_no_ring_who_wants_one_claims_a_token_and_lets_the_others_in() 
     assert_eq!((statistics.tokens_lost, statistics.claims, statistics.entries), (0, 1, 2));
 }
 
-/// Changes at random, many at once, within 20 ms; who wants to be in the ring at the end must be, and its frame go out.
+/// Random changes, many at once, within 20 ms. A station that requests membership at the end must
+/// be in the ring, and its frame must be sent.
 #[test]
-fn whatever_befalls_a_ring_who_works_in_the_end_is_in_it() {
+fn after_any_changes_every_working_station_is_in_the_ring() {
     const SEED: u64 = 0x5EED_0805;
     println!("seed {SEED:#x}");
     let mut random = Stream::named(SEED, "members");
@@ -285,11 +292,11 @@ fn whatever_befalls_a_ring_who_works_in_the_end_is_in_it() {
         seen.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
     println!("seen: entries, contentions, departures, bridges, lost tokens, claims {seen:?}");
-    assert!(seen.iter().all(|count| *count > 0), "each happens: {seen:?}");
+    assert!(seen.iter().all(|count| *count > 0), "each occurs: {seen:?}");
 }
 
 #[test]
-fn a_ring_that_nobody_may_enter_and_stations_that_are_not_there_are_refused() {
+fn changes_without_windows_or_of_missing_stations_are_refused() {
     let refused = |bus| TokenBus::new(bus).unwrap_err();
     let changes = vec![change(0, 1, Kind::Join)];
     assert_eq!(refused(Params { changes: changes.clone(), ..params(2) }), Invalid::Windows);

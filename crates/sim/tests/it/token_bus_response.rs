@@ -1,8 +1,8 @@
 //! Request with response on a token bus: exchanges worked out by hand.
 //!
-//! At 10 Mbit/s a token takes 17.6 us, a request of 60 octets (46 + 22) x 0.8 = 54.4 us, and a response of
-//! 18, of which 4 are data, (4 + 22) x 0.8 = 20.8 us. Without cable and with a station's delay of 4 us a
-//! slot is 8 us. Station 1 has the token at 0, and station 0 at 21.6 us.
+//! At 10 Mbit/s a token takes 17.6 us, a request of 60 octets (46 + 22) x 0.8 = 54.4 us, and a
+//! response of 18, of which 4 are data, (4 + 22) x 0.8 = 20.8 us. Without cable and with a
+//! station's delay of 4 us a slot is 8 us. Station 1 has the token at 0, and station 0 at 21.6 us.
 
 use bytes::Bytes;
 use core::time::Duration;
@@ -23,13 +23,13 @@ const PLAIN: u16 = 0x40;
 const ASKS: u16 = 0x48;
 const ANSWERS: u16 = 0x50;
 
-/// A station that sends at given times, and answers what asks after a while.
+/// Station that sends at given times, and responds to requests after a delay.
 #[derive(Debug)]
 struct Party {
     address: Mac,
-    /// What it sends of its own, and when.
+    /// Frames of its own, with their times.
     script: VecDeque<(Instant, u16)>,
-    /// How long it takes to answer, if it does.
+    /// Delay of its responses, if it responds.
     answers_after: Option<Duration>,
     answers: VecDeque<(Instant, Mac)>,
     outgoing: VecDeque<Frame>,
@@ -88,14 +88,14 @@ fn params(retries: u32, length_metres: f64) -> Params {
     Params {
         station_delay: Duration::from_micros(4),
         request_with_response: Some(retries),
-        // One frame for each token; an exchange is one.
+        // One frame for each token; an exchange counts as one.
         service: Service::HoldingTime(Duration::from_nanos(1)),
         ..Params::carrierband(BitRate::mbps(10), 2, length_metres)
     }
 }
 
-/// What happened until 1 ms: what the observer heard, with its source and in nanoseconds, what each
-/// station was told, and the counts.
+/// Events until 1 ms: observed frames with their source and times in nanoseconds, outcomes reported
+/// to each station, and counters.
 struct Happened {
     heard: Vec<(usize, u64, u64)>,
     told: [Vec<(u64, Transmission)>; 2],
@@ -103,7 +103,8 @@ struct Happened {
     counts: Statistics,
 }
 
-/// Station 0 asks station 1 at 0, which sends a frame of its own at these times.
+/// Station 0 requests a response of station 1 at 0; station 1 sends frames of its own at these
+/// times.
 fn run(params: Params, answers_after: Option<u64>, of_its_own: &[u64]) -> Happened {
     let party = |number, script: &[(u64, u16)], answers_after| Party {
         address: Mac::local(number),
@@ -118,10 +119,10 @@ fn run(params: Params, answers_after: Option<u64>, of_its_own: &[u64]) -> Happen
     let answers_after = answers_after.map(Duration::from_nanos);
     let stations = vec![party(0, &[(0, ASKS)], None), party(1, &own, answers_after)];
     let bus = TokenBus::new(params).expect("the bus is allowed");
-    let mut world = World::new(bus, stations).expect("a place for each");
+    let mut world = World::new(bus, stations).expect("one place per station");
     let mut heard = Vec::new();
     let note = |p: &Passage| heard.push((p.source, p.started.as_nanos(), p.at.as_nanos()));
-    world.run(Instant::from_nanos(1_000_000), note).expect("time goes on");
+    world.run(Instant::from_nanos(1_000_000), note).expect("time advances");
     let counts = *world.medium().statistics();
     assert_eq!(counts.offered, counts.finished() + world.medium().queued() as u64);
     let told = [0, 1].map(|station| world.stations()[station].told.clone());
@@ -129,37 +130,39 @@ fn run(params: Params, answers_after: Option<u64>, of_its_own: &[u64]) -> Happen
 }
 
 #[test]
-fn the_answer_comes_within_the_token_and_before_what_waits_for_it() {
-    // Asked from 21.6 to 76 us; answered after 4 us, for 20.8 us. Then the token is passed: 100.8 + 21.6.
+fn a_response_precedes_frames_that_wait_for_the_token() {
+    // Request from 21.6 to 76 us; response after 4 us, for 20.8 us. Then the token is passed: 100.8
+    // + 21.6.
     let Happened { heard, told, arrived, counts } = run(params(0, 0.0), Some(0), &[30_000]);
     assert_eq!(heard, [(0, 21_600, 76_000), (1, 80_000, 100_800), (1, 122_400, 176_800)]);
     assert_eq!(arrived, [100_800, 176_800]);
-    // Nobody is told what became of the answer.
+    // The outcome of the response is not reported.
     let sent = |at| vec![(at, Transmission::Sent)];
     assert_eq!(told, [sent(100_800), sent(176_800)]);
     assert_eq!((counts.requests, counts.answers, counts.unanswered), (1, 1, 0));
     assert_eq!(counts.carried, Duration::from_nanos(2 * 54_400 + 20_800));
-    // 200 m are 1 us: the token arrives at 22.6, the request at 78, the answer 4 + 20.8 + 1 us later.
+    // 200 m are 1 us: the token arrives at 22.6, the request at 78, the response 4 + 20.8 + 1 us
+    // later.
     let Happened { heard, arrived, .. } = run(params(0, 200.0), Some(0), &[]);
     assert_eq!(heard, [(0, 22_600, 77_000), (1, 83_000, 103_800)]);
     assert_eq!(arrived, [103_800]);
 }
 
 #[test]
-fn a_request_that_nobody_answers_is_repeated_within_the_token_and_then_given_up() {
-    // 54.4 us and two slots each: at 21.6, 92 and 162.4 us, and given up at 232.8.
+fn an_unanswered_request_is_repeated_and_then_discarded() {
+    // 54.4 us and two slots each: at 21.6, 92 and 162.4 us, and discarded at 232.8.
     let Happened { heard, told, counts, .. } = run(params(2, 0.0), None, &[30_000]);
     let asked = [(0, 21_600, 76_000), (0, 92_000, 146_400), (0, 162_400, 216_800)];
     assert_eq!(heard[..3], asked);
-    // The token is there 21.6 us later: whatever the holding time says, the exchange was one frame.
+    // The token arrives 21.6 us later: whatever the holding time, the exchange was one frame.
     assert_eq!(heard[3..], [(1, 254_400, 308_800)]);
     assert_eq!(told[0], [(232_800, Transmission::GivenUp)]);
     assert_eq!((counts.requests, counts.answers, counts.unanswered), (3, 0, 1));
 }
 
 #[test]
-fn an_answer_that_is_late_waits_for_the_token_as_any_frame() {
-    // It would have to begin by 92 us, 16 us after the request: after 12 us and the delay it does, just.
+fn a_late_response_waits_for_the_token_like_any_frame() {
+    // It must begin by 92 us, 16 us after the request: after 12 us and the delay it just does.
     let Happened { heard, .. } = run(params(0, 0.0), Some(12_000), &[]);
     assert_eq!(heard, [(0, 21_600, 76_000), (1, 92_000, 112_800)]);
     // The token leaves at 92 us.
@@ -170,8 +173,9 @@ fn an_answer_that_is_late_waits_for_the_token_as_any_frame() {
 }
 
 #[test]
-fn who_fails_while_it_answers_is_asked_again_in_vain() {
-    // It fails at 90 us; the holder listens for two slots more, asks from 106 to 160.4, gives up at 176.4.
+fn a_station_that_fails_while_responding_is_requested_again() {
+    // It fails at 90 us. The holder listens for two slots more, requests from 106 to 160.4, and
+    // discards the request at 176.4.
     let at = Duration::from_micros(90);
     let changes = vec![Change { at, station: 1, kind: Kind::Fail }];
     let bus = Params { changes, ..params(1, 0.0) };
@@ -182,7 +186,7 @@ fn who_fails_while_it_answers_is_asked_again_in_vain() {
 }
 
 #[test]
-fn the_longest_exchange_is_all_repetitions_and_an_answer_behind_the_last() {
+fn the_longest_exchange_is_all_repetitions_and_a_response() {
     // 3 x (54.4 + 16) + 20.8 us.
     let longest = params(2, 0.0).longest_exchange(46, 4);
     assert_eq!(longest, Duration::from_nanos(3 * 70_400 + 20_800));

@@ -1,8 +1,8 @@
-//! A token ring to the bit time: ceilings, timelines worked out by hand, priority, refusal.
+//! Token ring to the bit time: ceilings, timelines worked out by hand, priority, refusal.
 //!
 //! At 4 Mbit/s a bit lasts 250 ns. Without cable four stations make a ring of 4 + 24 = 28 bits: one
-//! from each station to the next, and 25 from the last to the first. A frame of 60 octets carries 46
-//! octets of data: 8 (46 + 21) = 536 bits. The token starts out from station 0.
+//! from each station to the next, and 25 from the last to the first. A frame of 60 octets carries
+//! 46 octets of data: 8 (46 + 21) = 536 bits. The token starts at station 0.
 
 use crate::talker::{Talker, When};
 use bytes::Bytes;
@@ -24,7 +24,7 @@ fn params(stations: usize) -> Params {
     Params::ieee_802_5(BitRate::mbps(4), stations, 0.0)
 }
 
-/// A frame: its source, and when its first and last bit left it, in bit times.
+/// Frame: its source, and the times at which its first and last bit left, in bit times.
 type Sent = (usize, u64, u64);
 
 /// Runs stations without cable that send frames of 60 octets at these times, in nanoseconds.
@@ -33,24 +33,24 @@ fn run(params: Params, offers: &[&[u64]]) -> (World<TokenRing, Talker>, Vec<Sent
     let stations = offers.iter().enumerate().map(talker).collect();
     let count = offers.len() as u64;
     let ring = TokenRing::new(params).expect("the ring is allowed");
-    let mut world = World::new(ring, stations).expect("a place for each");
+    let mut world = World::new(ring, stations).expect("one place per station");
     let mut sent = Vec::new();
     let end = Instant::from_nanos(20_000_000);
     world
         .run(end, |p| {
-            // The observer is a bit behind each station that follows, and 24 more behind the last.
+            // The observer is a bit behind each following station, and 24 more behind the last.
             let away = if p.source == 0 { 0 } else { count - p.source as u64 + 24 };
             let bits = |at: Instant| at.as_nanos() / BIT - away;
             sent.push((p.source, bits(p.started), bits(p.at)));
         })
-        .expect("time goes on");
+        .expect("time advances");
     (world, sent)
 }
 
 /// Saturates 32 stations with frames of `data` octets, one for each token, for 0.4 s.
 fn utilisation(latency_bits: u64, release: Release, data: usize) -> f64 {
     const STATIONS: u64 = 32;
-    // What 32 stations and the monitor lack in latency is cable: 0.25 us a bit, 50 m.
+    // Cable makes up for the latency that 32 stations and the monitor lack: 0.25 us a bit, 50 m.
     let length_metres = (latency_bits - STATIONS - 24) as f64 * 50.0;
     let params = Params {
         release,
@@ -61,10 +61,10 @@ fn utilisation(latency_bits: u64, release: Release, data: usize) -> f64 {
     assert_eq!(ring.latency(), Duration::from_nanos(latency_bits * BIT));
     let talker = |n| Talker::new(n, Mac::local(n ^ 1), data + 14, When::Always);
     let stations = (0..STATIONS as u32).map(talker).collect();
-    let mut world = World::new(ring, stations).expect("a place for each");
+    let mut world = World::new(ring, stations).expect("one place per station");
     let mut passages: Vec<Passage> = Vec::new();
     let end = Instant::from_nanos(400_000_000);
-    world.run(end, |passage| passages.push(passage.clone())).expect("time goes on");
+    world.run(end, |passage| passages.push(passage.clone())).expect("time advances");
     // From one frame of a station to its next: 32 frames with their tokens, and once round.
     let frame_bits = 8 * (data as u64 + 21);
     let visit_bits = match release {
@@ -103,17 +103,17 @@ fn saturated_stations_fill_the_ring_to_the_exact_ceiling() {
 }
 
 #[test]
-fn a_token_is_where_it_must_be_after_an_hour_in_which_nobody_asked() {
-    // 32 stations at 16 Mbit/s: the way round is 56 bits of 62.5 ns, 3,500 ns. The token is at
-    // station 5 at 312.5 + 3,500 m ns. The first such time from 3,600 s + 1 ns on has
-    // m = 1,028,571,429: 3,600.000 001 812 5 s. The observer is 51 bits, 3,187.5 ns, away.
+fn the_token_position_is_exact_after_an_idle_hour() {
+    // 32 stations at 16 Mbit/s: a round takes 56 bits of 62.5 ns, 3,500 ns. The token is at station
+    // 5 at 312.5 + 3,500 m ns. The first such time from 3,600 s + 1 ns on has m = 1,028,571,429:
+    // 3,600.000 001 812 5 s. The observer is 51 bits, 3,187.5 ns, away.
     let hour = 3_600_000_000_000;
     let mut stations: Vec<_> = (0..32).map(|n| Talker::scripted(n, &[])).collect();
     stations[5] = Talker::scripted(5, &[hour + 1]);
     let ring = TokenRing::new(Params::ieee_802_5(BitRate::mbps(16), 32, 0.0)).expect("allowed");
-    let mut world = World::new(ring, stations).expect("a place for each");
+    let mut world = World::new(ring, stations).expect("one place per station");
     let (mut started, mut steps) = (Vec::new(), 0);
-    while world.step(|p| started.push(p.started)).expect("time goes on").is_some() {
+    while world.step(|p| started.push(p.started)).expect("time advances").is_some() {
         steps += 1;
     }
     assert_eq!(started, [Instant::from_nanos(hour + 5_000)]);
@@ -122,9 +122,9 @@ fn a_token_is_where_it_must_be_after_an_hour_in_which_nobody_asked() {
 }
 
 #[test]
-fn stations_send_in_the_order_of_the_ring_and_hear_in_that_order() {
-    // All have a frame at 0. Station 1 is first to be passed, after a bit; then a frame, a token
-    // and a bit each; station 0 is 25 bits behind station 3.
+fn stations_send_and_receive_in_the_order_of_the_ring() {
+    // All have a frame at 0. Station 1 is passed first, after a bit; then a frame, a token and a
+    // bit each; station 0 is 25 bits behind station 3.
     let (world, sent) = run(params(4), &[&[0], &[0], &[0], &[0]]);
     let expected = [(1, 1, 537), (2, 562, 1_098), (3, 1_123, 1_659), (0, 1_708, 2_244)];
     assert_eq!(sent, expected);
@@ -137,14 +137,14 @@ fn stations_send_in_the_order_of_the_ring_and_hear_in_that_order() {
 }
 
 #[test]
-fn where_a_station_sits_decides_and_not_its_number() {
+fn the_order_follows_positions_and_not_indices() {
     let spread = Params { length_metres: 400.0, ..params(3) };
     let ring = Params { positions_metres: vec![300.0, 100.0, 200.0], ..spread };
     let ring = TokenRing::new(ring).expect("the ring is allowed");
     let talkers = (0..3).map(|n| Talker::scripted(n, &[1])).collect();
-    let mut world = World::new(ring, talkers).expect("a place for each");
+    let mut world = World::new(ring, talkers).expect("one place per station");
     let mut sources = Vec::new();
-    world.run(Instant::from_nanos(1_000_000), |p| sources.push(p.source)).expect("time goes on");
+    world.run(Instant::from_nanos(1_000_000), |p| sources.push(p.source)).expect("time advances");
     // The token leaves station 1, at 100 m, at time 0.
     assert_eq!(sources, [2, 0, 1]);
 }
@@ -176,8 +176,8 @@ fn frames_too_long_for_the_ring_or_for_tht_are_refused_at_once() {
         let at = When::At([Instant::ZERO].into());
         let sender = Talker::new(0, Mac::local(1), octets, at);
         let stations = vec![sender, Talker::scripted(1, &[])];
-        let mut world = World::new(ring, stations).expect("a place for each");
-        world.run(Instant::from_nanos(20_000_000), |_| {}).expect("time goes on");
+        let mut world = World::new(ring, stations).expect("one place per station");
+        world.run(Instant::from_nanos(20_000_000), |_| {}).expect("time advances");
         let statistics = world.medium().statistics();
         assert_eq!(statistics.oversized, world.stations()[0].given_up);
         assert_eq!(statistics.finished(), 1);
@@ -196,11 +196,11 @@ fn only_station_3(station: usize, _frame: &Frame) -> u8 {
 }
 
 #[test]
-fn a_reservation_brings_the_next_token_past_those_with_less_priority() {
-    // Station 1 takes the token at bit 1. Station 3 reserves 5 in its frame, so the token that
-    // leaves at 561 has P = 5 and passes station 2 by; station 3 has it at 563. Its own token, P = 5
-    // still, leaves at 1,123 and reaches station 1 after 26 bits at 1,149, which raised it and now
-    // lets it down: the token takes 24 bits again, and station 2 has it at 1,174.
+fn a_reservation_takes_the_token_past_lower_priorities() {
+    // Station 1 captures the token at bit 1. Station 3 reserves 5 in its frame, so the token that
+    // leaves at 561 has P = 5 and passes station 2; station 3 has it at 563. Its own token, P = 5
+    // still, leaves at 1,123 and reaches station 1, which raised the priority, after 26 bits at
+    // 1,149. Station 1 lowers it: the token takes 24 bits again, and station 2 has it at 1,174.
     let ring = Params { priority_of: only_station_3, frames_per_token: Some(1), ..params(4) };
     let (world, sent) = run(ring.clone(), &[&[], &[0, 0], &[0], &[0]]);
     let expected = [(1, 1, 537), (3, 563, 1_099), (2, 1_174, 1_710), (1, 1_761, 2_297)];
@@ -219,7 +219,7 @@ fn a_reservation_brings_the_next_token_past_those_with_less_priority() {
 }
 
 #[test]
-fn under_early_release_a_reservation_in_a_frame_that_is_not_back_comes_too_late() {
+fn under_early_release_a_reservation_may_come_too_late() {
     // 28 bits of latency and 972 of cable, 50 m each: a frame of 536 bits is out long before its
     // reservation bits return at 1 + 1000 + 16. Stations sit together, so the order is as above.
     let long = Params { length_metres: 48_600.0, frames_per_token: Some(1), ..params(4) };
@@ -228,14 +228,16 @@ fn under_early_release_a_reservation_in_a_frame_that_is_not_back_comes_too_late(
         let ring = TokenRing::new(ring).expect("the ring is allowed");
         let offers: [&[u64]; 4] = [&[], &[0], &[0], &[0]];
         let talkers = offers.iter().zip(0..).map(|(at, n)| Talker::scripted(n, at)).collect();
-        let mut world = World::new(ring, talkers).expect("a place for each");
+        let mut world = World::new(ring, talkers).expect("one place per station");
         let mut sources = Vec::new();
-        world.run(Instant::from_nanos(9_000_000), |p| sources.push(p.source)).expect("goes on");
+        world
+            .run(Instant::from_nanos(9_000_000), |p| sources.push(p.source))
+            .expect("time advances");
         assert_eq!(sources, expected, "{release:?}");
     }
 }
 
-/// A station that sends a few frames, each until it is not refused, and that needs a while to empty
+/// Station that sends a few frames, each until it is not refused, and that takes a while to empty
 /// its one receive buffer.
 #[derive(Clone, Debug)]
 struct OneBuffer {
@@ -260,7 +262,7 @@ impl Station for OneBuffer {
         self.address
     }
     fn receive(&mut self, now: Instant, _frame: Frame) {
-        assert!(self.has_receive_buffer(), "a frame came without a buffer");
+        assert!(self.has_receive_buffer(), "a frame arrived without a buffer");
         self.arrivals.push(now);
         self.full_until = Some(now + self.copying);
     }
@@ -286,7 +288,7 @@ impl Station for OneBuffer {
 }
 
 #[test]
-fn a_refused_frame_is_reported_and_goes_through_once_there_is_a_buffer() {
+fn a_refused_frame_is_reported_and_succeeds_with_a_buffer() {
     // ProNET-10, two stations: 2 + 10 bits, 1.2 us round; a frame of 46 octets of data takes
     // 37 + 368 = 405 bits, 40.5 us, a token 1.0 us. Station 0 has two frames at 0 and station 1
     // copies for 100 us.
@@ -298,8 +300,8 @@ fn a_refused_frame_is_reported_and_goes_through_once_there_is_a_buffer() {
     let ring = TokenRing::new(Params::pronet_10(2, 0.0)).expect("the ring is allowed");
     let copying = Duration::from_micros(100);
     let stations = vec![OneBuffer::new(0, 2, copying), OneBuffer::new(1, 0, copying)];
-    let mut world = World::new(ring, stations).expect("a place for each");
-    world.run(Instant::from_nanos(1_000_000), |_| {}).expect("time goes on");
+    let mut world = World::new(ring, stations).expect("one place per station");
+    world.run(Instant::from_nanos(1_000_000), |_| {}).expect("time advances");
     let at = Instant::from_nanos;
     let [sender, receiver] = world.stations() else { panic!("there are two stations") };
     assert_eq!(receiver.arrivals, [at(41_800), at(212_600)]);
@@ -313,15 +315,15 @@ fn a_refused_frame_is_reported_and_goes_through_once_there_is_a_buffer() {
 }
 
 #[test]
-fn a_buffer_is_looked_for_when_the_address_arrives() {
+fn the_buffer_is_checked_when_the_address_arrives() {
     // As above, but the copying ends around the time when the second frame's address is at station
     // 1: 46.6 us after the start, so 4.8 us after the first arrived.
     for (nanos, refused) in [(4_800, 0), (4_801, 1)] {
         let ring = TokenRing::new(Params::pronet_10(2, 0.0)).expect("the ring is allowed");
         let copying = Duration::from_nanos(nanos);
         let stations = vec![OneBuffer::new(0, 2, copying), OneBuffer::new(1, 0, copying)];
-        let mut world = World::new(ring, stations).expect("a place for each");
-        world.run(Instant::from_nanos(1_000_000), |_| {}).expect("time goes on");
+        let mut world = World::new(ring, stations).expect("one place per station");
+        world.run(Instant::from_nanos(1_000_000), |_| {}).expect("time advances");
         assert_eq!(world.medium().statistics().refused, refused, "copying takes {nanos} ns");
     }
 }
@@ -330,7 +332,8 @@ fn by_number(station: usize, _frame: &Frame) -> u8 {
     (station % 8) as u8
 }
 
-/// Twelve stations with priorities of their own that send frames at random times; what passed.
+/// Twelve stations with priorities of their own that send frames at random times; returns the
+/// passages.
 fn random(seed: u64, release: Release) -> (World<TokenRing, Talker>, Vec<Vec<u64>>, Vec<Passage>) {
     let mut stream = Stream::named(seed, "token-ring/offers");
     let offers: Vec<Vec<u64>> = (0..12)
@@ -349,10 +352,10 @@ fn random(seed: u64, release: Release) -> (World<TokenRing, Talker>, Vec<Vec<u64
     };
     let ring = TokenRing::new(ring).expect("the ring is allowed");
     let talkers = offers.iter().zip(0..).map(|(at, n)| Talker::scripted(n, at)).collect();
-    let mut world = World::new(ring, talkers).expect("a place for each");
+    let mut world = World::new(ring, talkers).expect("one place per station");
     let mut passages = Vec::new();
     let mut last = Instant::ZERO;
-    while let Some(at) = world.step(|p| passages.push(p.clone())).expect("time goes on") {
+    while let Some(at) = world.step(|p| passages.push(p.clone())).expect("time advances") {
         assert!(at >= last);
         last = at;
     }
@@ -360,7 +363,7 @@ fn random(seed: u64, release: Release) -> (World<TokenRing, Talker>, Vec<Vec<u64
 }
 
 #[test]
-fn the_most_important_frame_that_waits_is_always_next_and_the_ring_calms_down() {
+fn the_highest_waiting_priority_is_served_next_and_then_lowered() {
     let seeds = std::env::var("TIDEWIRE_SEED").ok().map_or(1..=200, |seed| {
         let seed = u64::from_str_radix(seed.trim_start_matches("0x"), 16).expect("a hex number");
         seed..=seed
@@ -375,8 +378,8 @@ fn the_most_important_frame_that_waits_is_always_next_and_the_ring_calms_down() 
         assert_eq!(world.medium().priority(), 0, "seed {seed:#x}");
         assert!(passages.is_sorted_by_key(|passage| passage.at), "seed {seed:#x}");
         raised += statistics.raised;
-        // A frame that was there before another was begun and is not sent next is no more important
-        // than the one that is.
+        // If a frame was offered before another began and is not sent next, its priority is not
+        // above that of the frame that is.
         let mut next = [0; 12];
         for pair in passages.windows(2) {
             next[pair[0].source] += 1;
@@ -394,7 +397,7 @@ fn the_most_important_frame_that_waits_is_always_next_and_the_ring_calms_down() 
 }
 
 #[test]
-fn a_ring_is_a_function_of_what_it_is_offered() {
+fn a_ring_is_a_function_of_the_offered_frames() {
     for release in [Release::OwnHeader, Release::Early] {
         let (world, _, passages) = random(7, release);
         let (again, _, same) = random(7, release);
@@ -408,9 +411,10 @@ fn a_ring_is_a_function_of_what_it_is_offered() {
 fn frames_under_way_count_as_queued_until_they_are_back() {
     let talkers = (0..6).map(|n| Talker::poisson(n, 514, Duration::from_millis(4), 3)).collect();
     let ring = Params { queue_frames: 3, ..Params::ieee_802_5(BitRate::mbps(4), 6, 1_000.0) };
-    let mut world = World::new(TokenRing::new(ring).expect("allowed"), talkers).expect("places");
+    let mut world =
+        World::new(TokenRing::new(ring).expect("allowed"), talkers).expect("one place per station");
     for millis in 1..500 {
-        world.run(Instant::from_nanos(millis * 1_000_000), |_| {}).expect("time goes on");
+        world.run(Instant::from_nanos(millis * 1_000_000), |_| {}).expect("time advances");
         let statistics = *world.medium().statistics();
         let queued = world.medium().queued();
         assert_eq!(statistics.offered, statistics.finished() + queued as u64);
@@ -423,16 +427,17 @@ fn frames_under_way_count_as_queued_until_they_are_back() {
 }
 
 #[test]
-fn rings_that_cannot_be_are_named() {
-    let refused = |params: Params| TokenRing::new(params).expect_err("it cannot be").to_string();
+fn invalid_rings_are_refused_with_a_reason() {
+    let refused =
+        |params: Params| TokenRing::new(params).expect_err("the ring is invalid").to_string();
     assert_eq!(
         refused(Params { monitor_latency_bits: 0, ..params(4) }),
-        "the ring is too short: the way round takes 1000 ns, the token 6000 ns"
+        "the ring is too short: its latency is 1000 ns, the token takes 6000 ns"
     );
     let long = Params { length_metres: f64::NAN, ..params(4) };
     assert_eq!(refused(long), "the ring's length is not a number of metres");
     let away = Params { positions_metres: vec![1.0], ..params(1) };
-    assert_eq!(refused(away), "a station's place is not on the ring");
+    assert_eq!(refused(away), "a station's position is not on the ring");
     let many = Params::pronet_10(256, 100.0);
     assert_eq!(refused(many), "the ring has addresses for 255 stations only");
     let none = Params { token_holding_time: Duration::from_micros(41), ..params(4) };

@@ -1,9 +1,9 @@
-//! The token ring against a slow model of the same standard, in which the token moves from station
-//! to station, wanted or not, and every frame's reservation bits are carried past every station.
+//! The token ring against a slow model of the same standard. The model moves the token from station
+//! to station, used or not, and carries every frame's reservation bits past every station.
 //!
-//! Both know the same rules, but here nothing is computed ahead or afterwards. Stations sit together;
-//! a hop is the latency of a station, and 24 bits more into station 0, where the monitor is. Times
-//! are nanoseconds.
+//! Both follow the same rules, but the model computes nothing ahead or afterwards. Stations sit
+//! together; a hop is the latency of a station, and 24 bits more into station 0, where the monitor
+//! is. Times are in nanoseconds.
 
 use bytes::Bytes;
 use core::time::Duration;
@@ -22,23 +22,23 @@ const TOKEN: u64 = 24 * BIT;
 const HEADER: u64 = 120 * BIT;
 const RESERVATION: u64 = 16 * BIT;
 
-/// A ring to be compared.
+/// Ring to be compared.
 #[derive(Clone, Debug)]
 struct Case {
     release: Release,
     holding: u64,
     frames_per_token: Option<u32>,
-    /// Of each station.
+    /// Latency of each station.
     latency_bits: u64,
-    /// Of the frames of each station.
+    /// Data octets of the frames of each station.
     data_octets: Vec<usize>,
     offers: Vec<Vec<Offer>>,
 }
 
-/// A frame: when it is there to be sent, and its priority.
+/// Frame: the time at which it is offered, and its priority.
 type Offer = (u64, u8);
 
-/// A station that sends frames which name their priority, to nobody.
+/// Station whose frames carry their priority, sent to an address that no station has.
 #[derive(Clone, Debug)]
 struct Sender {
     address: Mac,
@@ -62,7 +62,7 @@ impl Station for Sender {
     fn poll(&mut self) -> Option<Frame> {
         let (_, priority) = self.offers.pop_front_if(|(at, _)| *at <= self.now.as_nanos())?;
         let mut frame = Frame::new(Bytes::from(vec![0; self.data_octets]));
-        // In place of the length, which nobody reads here.
+        // In place of the length, which is not read here.
         frame.prepend(&[&Mac::local(99).0[..], &self.address.0, &[0, priority]].concat());
         Some(frame)
     }
@@ -72,14 +72,14 @@ fn priority_of(_station: usize, frame: &Frame) -> u8 {
     frame.first::<14>().expect("a frame has a header")[13]
 }
 
-/// A frame: its source, and when its first and last bit left it.
+/// Frame: its source, and the times at which its first and last bit left.
 type Sent = (usize, u64, u64);
 
-/// The slow model.
+/// Slow model.
 struct Slow<'a> {
     case: &'a Case,
     queues: Vec<VecDeque<Offer>>,
-    /// For each station the priorities (Sr, Sx), the newest last.
+    /// Priorities (Sr, Sx) of each station, the newest last.
     stacks: Vec<Vec<(u8, u8)>>,
     sent: Vec<Sent>,
 }
@@ -93,7 +93,7 @@ impl Slow<'_> {
         (self.case.latency_bits + if to == 0 { 24 } else { 0 }) * BIT
     }
 
-    /// The highest priority of the frames that wait at the station, if there are any.
+    /// Highest priority of the frames that wait at the station, if there are any.
     fn waits(&self, station: usize, at: u64) -> Option<u8> {
         let waiting = self.queues[station].iter().filter(|(offered, _)| *offered <= at);
         waiting.map(|offer| offer.1).max()
@@ -107,7 +107,7 @@ impl Slow<'_> {
         self.queues[station].remove(place);
     }
 
-    /// Moves the token until nothing is left to send; tells its priority then.
+    /// Moves the token until no frame is left to send; returns its priority then.
     fn run(&mut self, end: u64) -> u8 {
         let (mut at, mut station, mut token) = (0, 0, (0, 0));
         while at < end {
@@ -134,11 +134,12 @@ impl Slow<'_> {
         token.0
     }
 
-    /// A station sends its frames; tells when the next token is out, and what it says.
+    /// Lets a station send its frames; returns the time at which the next token is out, and its
+    /// fields.
     fn hold(&mut self, station: usize, since: u64, token: (u8, u8)) -> (u64, (u8, u8)) {
         let takes = 8 * (self.case.data_octets[station] as u64 + 21) * BIT;
         let (mut at, mut frames) = (since, 0);
-        // When each frame's reservation bits came back, and what they said.
+        // Return time of each frame's reservation bits, and their value.
         let mut back = Vec::new();
         loop {
             self.take(station, at);
@@ -185,7 +186,7 @@ impl Slow<'_> {
     }
 }
 
-/// The frames of the medium that is tested, and the ring's priority at the end.
+/// Frames of the medium under test, and the ring's priority at the end.
 fn fast(case: &Case, end: u64) -> (Vec<Sent>, u8) {
     let count = case.offers.len();
     let ring = Params {
@@ -203,7 +204,7 @@ fn fast(case: &Case, end: u64) -> (Vec<Sent>, u8) {
         now: Instant::ZERO,
     });
     let ring = TokenRing::new(ring).expect("the ring is allowed");
-    let mut world = World::new(ring, senders.collect()).expect("a place for each");
+    let mut world = World::new(ring, senders.collect()).expect("one place per station");
     let mut sent = Vec::new();
     world
         .run(Instant::from_nanos(end), |p| {
@@ -212,14 +213,14 @@ fn fast(case: &Case, end: u64) -> (Vec<Sent>, u8) {
             let away = bits * BIT;
             sent.push((p.source, p.started.as_nanos() - away, p.at.as_nanos() - away));
         })
-        .expect("time goes on");
+        .expect("time advances");
     (sent, world.medium().priority())
 }
 
 fn case(stream: &mut Stream) -> Case {
     let count = 2 + stream.below(9) as usize;
     let most = 1 + stream.below(25);
-    // Between bits, so that nothing comes in the very instant in which something passes.
+    // Between bits, so that no two events coincide.
     let time = |stream: &mut Stream| stream.below(60_000) * BIT + 1 + stream.below(249);
     let priorities = 1 + stream.below(8);
     let offers = (0..count)
@@ -243,7 +244,7 @@ fn case(stream: &mut Stream) -> Case {
 }
 
 #[test]
-fn the_ring_sends_what_a_token_that_goes_hop_by_hop_sends_and_when() {
+fn the_ring_agrees_with_a_hop_by_hop_model() {
     let seeds = std::env::var("TIDEWIRE_SEED").ok().map_or(1..=400, |seed| {
         let seed = u64::from_str_radix(seed.trim_start_matches("0x"), 16).expect("a hex number");
         seed..=seed

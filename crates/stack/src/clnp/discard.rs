@@ -1,17 +1,18 @@
-//! Why PDUs are discarded (ISO 8473 7.9.1.4), how often, and how an error report says so.
+//! Reasons for discarding PDUs (ISO 8473 7.9.1.4), their counters, and their encoding in error
+//! reports.
 
 use core::fmt;
 use std::collections::BTreeMap;
 
-/// The option of an error report that has the reason.
+/// Option of an error report that contains the reason.
 const OPTION: u8 = 0xC1;
 
-/// Why a PDU was discarded: an error type code.
+/// Reason for discarding a PDU: an error type code.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Reason(pub u8);
 
 impl Reason {
-    /// Not specified.
+    /// Reason not specified.
     pub const NOT_SPECIFIED: Self = Self(0x00);
     /// Protocol procedure error.
     pub const PROTOCOL_PROCEDURE_ERROR: Self = Self(0x01);
@@ -29,7 +30,7 @@ impl Reason {
     pub const LIFETIME_EXPIRED_IN_REASSEMBLY: Self = Self(0xA1);
     /// The version of the protocol is not supported.
     pub const UNSUPPORTED_VERSION: Self = Self(0xB1);
-    /// A segment does not go with those of its data unit.
+    /// A segment is inconsistent with the others of its data unit.
     pub const REASSEMBLY_INTERFERENCE: Self = Self(0xC0);
 }
 
@@ -51,12 +52,12 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The option that says a reason; the error is not localised to a field.
+/// Encodes a reason as an option; the error is not localised to a field.
 pub(super) const fn option(Reason(code): Reason) -> [u8; 4] {
     [OPTION, 2, code, 0]
 }
 
-/// The reason that the options of an error report give.
+/// Returns the reason in the options of an error report.
 pub(super) fn reason_of(mut options: &[u8]) -> Reason {
     while let [code, length, rest @ ..] = options {
         let Some((value, behind)) = rest.split_at_checked(usize::from(*length)) else { break };
@@ -68,20 +69,20 @@ pub(super) fn reason_of(mut options: &[u8]) -> Reason {
     Reason::NOT_SPECIFIED
 }
 
-/// How often things happened.
+/// Event counters of the network layer.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// PDUs discarded, by reason.
     pub discarded: BTreeMap<Reason, u64>,
-    /// What error reports said of PDUs sent from here, by reason.
+    /// Error reports received on PDUs sent from here, by reason.
     pub reported: BTreeMap<Reason, u64>,
-    /// Segments sent, of NSDUs that were cut.
+    /// Segments sent of segmented NSDUs.
     pub segments_sent: u64,
-    /// NSDUs that were too long to be sent.
+    /// NSDUs too long to be sent.
     pub too_long: u64,
     /// Error reports sent.
     pub reports_sent: u64,
-    /// PDUs of other network layer protocols, or of none.
+    /// PDUs of other or unknown network layer protocols.
     pub foreign: u64,
 }
 

@@ -1,20 +1,20 @@
-//! The connectionless network protocol of an end system (ISO 8473, RFC 994), over one subnetwork.
+//! Connectionless network protocol of an end system (ISO 8473, RFC 994), over one subnetwork.
 //!
-//! An NSDU goes out under a full header or, in the inactive subset, behind one octet 00 without
-//! addresses. One that is longer than the subnetwork takes is cut into segments, if that is permitted.
-//! Both forms are received, whichever is sent; segments are put together again, within a time and
-//! a number that are bounded.
+//! An NSDU is sent with a full header or, in the inactive subset, after one octet 00 without
+//! addresses. An NSDU longer than the subnetwork accepts is segmented, if permitted. Both forms are
+//! received, whichever is sent. Segments are reassembled, within a bounded time and a bounded
+//! number of data units.
 //!
 //! ```text
 //!   NSDU ─▶ header ─▶ longer than the subnetwork takes? ─▶ segments ─▶ subnetwork
 //!   NSDU ◀─ reassembly ◀─ segment? ◀─ for this NSAP, alive, sums right? ◀─ subnetwork
 //! ```
 //!
-//! What is discarded is counted by its reason (7.9.1.4), and reported to its sender where that asked
-//! to be told and it was no error report itself.
+//! Discarded PDUs are counted by reason (7.9.1.4). An error report goes to the sender if it
+//! requested one and the discarded PDU was not an error report itself.
 //!
-//! Left out: forwarding, which is for intermediate systems; routing (the user names the station an
-//! NSDU goes to); options, which are read over; security, quality of service.
+//! Left out: forwarding, which is a function of intermediate systems; routing (the user names the
+//! destination station of an NSDU); options, which are ignored; security, quality of service.
 
 mod discard;
 mod reassembly;
@@ -34,46 +34,47 @@ use wire::clnp::{CLNP, Checksum, INACTIVE, Kind, LIFETIME_UNIT, Pdu, Segmentatio
 use wire::packet::Packet;
 use wire::time::Instant;
 
-/// Data of all segments but the last comes in multiples of this, and no segment has less (6.7).
+/// Data of all segments but the last is a multiple of this, and no segment has less (6.7).
 const SEGMENT_UNIT: usize = 8;
 
-/// What form NSDUs are sent in.
+/// Form in which NSDUs are sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subset {
-    /// One octet in front; for stations of one LAN.
+    /// Inactive subset: one octet in front; for stations of one LAN.
     Inactive,
-    /// The full header.
+    /// Full header.
     Full {
-        /// Whether the header has a checksum.
+        /// The header has a checksum.
         checksum: bool,
-        /// SP: whether an NSDU may be cut into segments.
+        /// SP: an NSDU may be segmented.
         segmentation: bool,
-        /// E/R: whether to ask for error reports.
+        /// E/R: error reports are requested.
         error_report: bool,
     },
 }
 
-/// What an end system's network layer is like.
+/// Parameters of an end system's network layer.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// Its NSAP address; not needed for the inactive subset.
+    /// NSAP address; not needed for the inactive subset.
     pub address: Nsap,
-    /// What form it sends in.
+    /// Form in which NSDUs are sent.
     pub subset: Subset,
-    /// How long a PDU may live: at most 127.5 s, in steps of 500 ms rounded up. Segments wait for
-    /// each other for as long as the rest of their lives.
+    /// Lifetime of PDUs: at most 127.5 s, in steps of 500 ms rounded up. It also limits the
+    /// reassembly time of a segmented NSDU.
     pub lifetime: Duration,
-    /// The most octets the subnetwork takes: of the LLC PDU's information, on 802.3 with LLC 1497.
+    /// Maximum octets per subnetwork data unit: information field of the LLC PDU, 1497 on 802.3
+    /// with LLC.
     pub subnetwork_octets: usize,
-    /// How many NSDUs may be put together at a time; the oldest gives way to a further one.
+    /// Maximum number of concurrent reassemblies; a further one evicts the oldest.
     pub reassemblies: usize,
-    /// How many stations are remembered that sent full headers, and are sent full headers with the
-    /// same options although this station sends the inactive subset.
+    /// Maximum number of stations that are answered in kind: stations that sent full headers
+    /// receive full headers with the same options, although this station sends the inactive subset.
     pub in_kind: usize,
 }
 
 impl Params {
-    /// The inactive subset on an 802.3 LAN; full headers are received for this address.
+    /// Inactive subset on an 802.3 LAN; full headers are received for this address.
     #[must_use]
     pub const fn inactive(address: Nsap) -> Self {
         Self {
@@ -86,7 +87,7 @@ impl Params {
         }
     }
 
-    /// Full headers with checksum on an 802.3 LAN, segments where needed, and error reports.
+    /// Full headers with checksum on an 802.3 LAN, segmentation if needed, and error reports.
     #[must_use]
     pub const fn full(address: Nsap) -> Self {
         let subset = Subset::Full { checksum: true, segmentation: true, error_report: true };
@@ -94,66 +95,66 @@ impl Params {
     }
 }
 
-/// An NPDU with the station it goes to or comes from.
+/// NPDU with its destination or source station.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Npdu {
-    /// The other station of the subnetwork.
+    /// Other station of the subnetwork.
     pub station: Mac,
-    /// The NPDU.
+    /// Octets of the NPDU.
     pub packet: Packet,
 }
 
 /// N-UNITDATA request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Request {
-    /// The station that has the address, or leads to it.
+    /// Station that has the destination address or leads to it.
     pub station: Mac,
-    /// The NSAP it goes to; of no use to the inactive subset.
+    /// Destination NSAP; unused in the inactive subset.
     pub destination: Nsap,
     /// The NSDU.
     pub data: Packet,
 }
 
-/// What a user is told.
+/// Indication to the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Indication {
     /// N-UNITDATA indication.
     Unitdata {
-        /// The station it came from.
+        /// Source station.
         station: Mac,
-        /// The NSAP it came from; none in the inactive subset.
+        /// Source NSAP; none in the inactive subset.
         source: Option<Nsap>,
         /// The NSDU.
         data: Packet,
     },
     /// An error report: a PDU sent from here was discarded.
     Reported {
-        /// Who says so.
+        /// NSAP that reports the discard.
         reporter: Nsap,
-        /// Why.
+        /// Reason for the discard.
         reason: Reason,
     },
-    /// An NSDU that is too long for the subnetwork and may not be cut, or for any PDU.
+    /// The NSDU is too long for any PDU, or too long for the subnetwork without segmentation.
     TooLong {
-        /// Its octets.
+        /// Length of the NSDU in octets.
         octets: usize,
     },
 }
 
-/// The network layer of an end system.
+/// Network layer of an end system.
 #[derive(Clone, Debug)]
 pub struct Network {
     params: Params,
     identifier: u16,
     reassembly: Reassembly,
-    /// What form stations sent in that are answered in kind.
+    /// Form used for stations that are answered in kind.
     in_kind: BTreeMap<Mac, Subset>,
     outputs: VecDeque<Output<Npdu, Indication, Infallible>>,
     counters: Counters,
 }
 
 impl Network {
-    /// A network layer whose first data unit identifier is 1.
+    /// Creates a network layer whose first data unit identifier is 1.
     #[must_use]
     pub const fn new(params: Params) -> Self {
         let reassembly = Reassembly::new(params.reassemblies);
@@ -162,26 +163,26 @@ impl Network {
         Self { params, identifier: 0, reassembly, in_kind: BTreeMap::new(), outputs, counters }
     }
 
-    /// What it is like.
+    /// Parameters of the network layer.
     #[must_use]
     pub const fn params(&self) -> &Params {
         &self.params
     }
 
-    /// How often things happened.
+    /// Event counters.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// NSDUs of which some segments are there and others are not.
+    /// Number of NSDUs under reassembly.
     #[must_use]
     pub fn incomplete(&self) -> usize {
         self.reassembly.len()
     }
 
-    /// Makes an NSDU for a station an NPDU of the inactive subset, which needs no stay in the queue of
-    /// outputs; `false`, and nothing is done, where it has to be requested.
+    /// Fast path: turns an NSDU into an NPDU of the inactive subset without passing through the
+    /// output queue. Returns `false` and does nothing if the NSDU must be requested instead.
     pub(crate) fn send_inactive(&self, station: Mac, data: &mut Packet) -> bool {
         let subset = self.in_kind.get(&station).copied().unwrap_or(self.params.subset);
         let is_simple = subset == Subset::Inactive && self.outputs.is_empty();
@@ -192,8 +193,8 @@ impl Network {
         is_simple && fits
     }
 
-    /// Makes an NPDU of the inactive subset the NSDU that it would deliver; `false`, and nothing is done,
-    /// where it has to be received.
+    /// Fast path: turns an NPDU of the inactive subset into the NSDU that would be delivered.
+    /// Returns `false` and does nothing if the NPDU must be received instead.
     pub(crate) fn receive_inactive(&mut self, station: Mac, packet: &mut Packet) -> bool {
         let is_simple = packet.first::<1>() == Some([INACTIVE])
             && self.outputs.is_empty()
@@ -204,7 +205,7 @@ impl Network {
         is_simple
     }
 
-    /// The header of a DT to this address, as it is before it is cut and sealed.
+    /// Header of a DT to this address, before segmentation and checksum.
     fn header(&mut self, destination: Nsap, subset: Subset) -> Pdu<'static> {
         let (segmentation, error_report) = match subset {
             Subset::Full { segmentation, error_report, .. } => (segmentation, error_report),
@@ -234,7 +235,7 @@ impl Network {
         pdu
     }
 
-    /// Sends an NSDU under a full header, in as many segments as it takes.
+    /// Sends an NSDU with a full header, in one or more segments.
     fn send(&mut self, request: Request, subset: Subset, checksum: bool) {
         let Request { station, destination, data } = request;
         let pdu = self.header(destination, subset);
@@ -255,7 +256,7 @@ impl Network {
         let mut offset = 0;
         while offset < whole.len() {
             let left = whole.len() - offset;
-            // What stays for the last segment is no less than a unit either.
+            // The octets left for the last segment must not be less than a unit either.
             let octets = match left {
                 left if left <= most => left,
                 left if left - room < SEGMENT_UNIT => room - SEGMENT_UNIT,
@@ -286,10 +287,10 @@ impl Network {
         self.outputs.push_back(Output::Send(Npdu { station, packet }));
     }
 
-    /// A PDU with a full header.
+    /// Receives a PDU with a full header.
     fn take(&mut self, now: Instant, station: Mac, octets: &[u8]) {
         let Ok(pdu) = Pdu::decode(octets) else {
-            // Whom to report to cannot be known.
+            // The address for a report cannot be determined.
             return self.counters.discard(Reason::HEADER_SYNTAX_ERROR);
         };
         if let Some(reason) = self.objection(&pdu, octets) {
@@ -314,7 +315,7 @@ impl Network {
         }
     }
 
-    /// Notes the form in which a station is to be answered.
+    /// Records the form in which a station is to be answered.
     fn remember(&mut self, station: Mac, pdu: &Pdu<'_>) {
         let is_known = self.in_kind.contains_key(&station);
         if is_known || self.in_kind.len() < self.params.in_kind {
@@ -327,7 +328,7 @@ impl Network {
         }
     }
 
-    /// Why a PDU is not taken, if it is not (6.3, 6.9).
+    /// Returns the reason to discard a PDU, if any (6.3, 6.9).
     fn objection(&self, pdu: &Pdu<'_>, octets: &[u8]) -> Option<Reason> {
         if pdu.version != VERSION {
             return Some(Reason::UNSUPPORTED_VERSION);
@@ -362,10 +363,10 @@ impl Network {
         self.outputs.push_back(Output::Deliver(indication));
     }
 
-    /// Discards a PDU, and reports it to its sender where it may (6.10.2).
+    /// Discards a PDU, and sends an error report if permitted (6.10.2).
     fn discard(&mut self, station: Mac, pdu: &Pdu<'_>, octets: &[u8], reason: Reason) {
         self.counters.discard(reason);
-        // Whose address is in a broken header cannot be trusted.
+        // The source address in a corrupt header cannot be trusted.
         let wanted = pdu.error_report && pdu.kind == Kind::Data;
         if wanted && reason != Reason::INCORRECT_CHECKSUM && station_is_single(station) {
             let header = octets.get(..pdu.header_octets).unwrap_or(octets);
@@ -373,10 +374,10 @@ impl Network {
         }
     }
 
-    /// As [`Network::discard`], of a PDU of which this is the header.
+    /// Like [`Network::discard`], for a PDU of which only the header is left.
     fn report(&mut self, station: Mac, header: &[u8], reason: Reason) {
         self.counters.discard(reason);
-        // The header alone: the data it speaks of is gone.
+        // Decodes the header alone; its data was discarded.
         if let Ok(pdu) = Pdu::decode_cut(header, usize::from(u16::MAX))
             && pdu.error_report
             && station_is_single(station)
@@ -385,7 +386,7 @@ impl Network {
         }
     }
 
-    /// Sends an error report: the reason as an option, the header of what was discarded as data.
+    /// Sends an error report: the reason as an option, the header of the discarded PDU as data.
     fn send_report(&mut self, station: Mac, destination: Nsap, header: &[u8], reason: Reason) {
         let mut options = BytesMut::new();
         options.put_slice(&discard::option(reason));
@@ -405,13 +406,14 @@ impl Network {
     }
 }
 
-/// A lifetime as PDUs carry it, rounded up; a PDU that lives no time at all would arrive dead.
+/// Lifetime in PDU units, rounded up, at least one. A PDU with no lifetime would be expired on
+/// arrival.
 fn units(lifetime: Duration) -> u8 {
     let units = lifetime.as_nanos().div_ceil(LIFETIME_UNIT.as_nanos());
     u8::try_from(units).unwrap_or(u8::MAX).max(1)
 }
 
-/// Whether reports to it reach no more than one station.
+/// Returns true if a report to the station reaches only that station.
 const fn station_is_single(station: Mac) -> bool {
     !station.is_group()
 }

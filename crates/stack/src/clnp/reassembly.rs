@@ -1,8 +1,8 @@
-//! Segments that are put together again (ISO 8473 6.8).
+//! Reassembly of segments (ISO 8473 6.8).
 //!
-//! A data unit is told from others by its two addresses and its identifier. It is kept for no longer
-//! than the segment that may live the shortest. Segments may come in any order, more than once, and
-//! overlap, if they agree on where their data unit ends.
+//! A data unit is identified by its two addresses and its identifier. It is kept no longer than the
+//! shortest remaining lifetime of its segments. Segments may arrive in any order, more than once,
+//! and overlapping, if they agree on the end of their data unit.
 
 use bytes::{Bytes, BytesMut};
 use core::ops::Range;
@@ -10,43 +10,43 @@ use wire::addr::{Mac, Nsap};
 use wire::clnp::Pdu;
 use wire::time::Instant;
 
-/// Data units of which some segments are there and others are not.
+/// Data units under reassembly.
 #[derive(Clone, Debug)]
 pub(super) struct Reassembly {
     units: Vec<Unit>,
     most: usize,
 }
 
-/// A data unit that is not complete.
+/// Incomplete data unit.
 #[derive(Clone, Debug)]
 struct Unit {
     key: (Nsap, Nsap, u16),
     ends: Instant,
     held: Held,
     data: BytesMut,
-    /// What is there, in order and apart from each other.
+    /// Received ranges, in order and not touching each other.
     there: Vec<Range<usize>>,
 }
 
-/// What is left of a data unit that is given up.
+/// Remains of an abandoned data unit, for an error report.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
-    /// Where its first segment came from.
+    /// Source station of its first segment.
     pub station: Mac,
-    /// The header of the segment that came first.
+    /// Header of the first segment received.
     pub first: Bytes,
 }
 
-/// What came of a segment.
+/// Result of a segment.
 #[derive(Debug)]
 pub(super) enum Taken {
-    /// It was the last that was missing.
+    /// The data unit is complete.
     Whole(Bytes),
-    /// Others are missing still.
+    /// Further segments are missing.
     Kept,
-    /// It does not go with those that are there.
+    /// The segment is inconsistent with those already received.
     Interference,
-    /// It is kept, and the oldest data unit had to give way.
+    /// The segment is kept, and the oldest data unit was evicted.
     Displaced(Held),
 }
 
@@ -59,19 +59,19 @@ impl Reassembly {
         self.units.len()
     }
 
-    /// When the next data unit is given up.
+    /// Time at which the next data unit expires.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.units.iter().map(|unit| unit.ends).min()
     }
 
-    /// A data unit whose time is over by `now`, if there is one; the earliest first.
+    /// Removes a data unit that has expired by `now`, the earliest first.
     pub(super) fn expire(&mut self, now: Instant) -> Option<Held> {
         let over = self.units.iter().enumerate().filter(|(_, unit)| unit.ends <= now);
         let (place, _) = over.min_by_key(|(_, unit)| unit.ends)?;
         Some(self.units.remove(place).held)
     }
 
-    /// Takes a segment of `octets` that may live until `ends`.
+    /// Adds a segment of `octets`, whose lifetime ends at `ends`.
     pub(super) fn take(
         &mut self,
         pdu: &Pdu<'_>,
@@ -86,7 +86,7 @@ impl Reassembly {
         let Some(total) = total.filter(|total| range.end <= *total) else {
             return Taken::Interference;
         };
-        // The last says that it is, and no other may.
+        // Only the last segment may clear the more-segments flag, and it must.
         if pdu.more_segments == (range.end == total) || range.is_empty() {
             return Taken::Interference;
         }
@@ -117,7 +117,7 @@ impl Reassembly {
 }
 
 impl Unit {
-    /// Notes that this range is there.
+    /// Adds a received range.
     fn add(&mut self, mut range: Range<usize>) {
         self.there.retain(|other| {
             let apart = other.end < range.start || range.end < other.start;

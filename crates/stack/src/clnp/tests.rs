@@ -1,4 +1,4 @@
-//! Two end systems by hand: each NPDU is looked at before it is handed on.
+//! Two end systems: each NPDU is examined before it is passed on.
 
 use super::*;
 use bytes::Bytes;
@@ -21,7 +21,7 @@ fn data(octets: usize) -> Bytes {
     (0..octets).map(|n| (n % 251) as u8).collect()
 }
 
-/// What a machine says, sent and delivered apart.
+/// Outputs of a machine: NPDUs sent, and indications delivered.
 fn drain(network: &mut Network) -> (Vec<Npdu>, Vec<Indication>) {
     let (mut sent, mut told) = (Vec::new(), Vec::new());
     while let Some(output) = network.poll() {
@@ -34,7 +34,7 @@ fn drain(network: &mut Network) -> (Vec<Npdu>, Vec<Indication>) {
     (sent, told)
 }
 
-/// The NPDUs in which an NSDU of so many octets goes to station 2.
+/// NPDUs for an NSDU of `octets` octets to station 2.
 fn send(network: &mut Network, octets: usize) -> Vec<Npdu> {
     let request = Request { station: THERE, destination: nsap(2), data: Packet::new(data(octets)) };
     network.request(Instant::ZERO, request);
@@ -43,7 +43,7 @@ fn send(network: &mut Network, octets: usize) -> Vec<Npdu> {
     sent
 }
 
-/// What station 2 makes of an NPDU of station 1.
+/// Outputs of station 2 for an NPDU of station 1.
 fn hand(network: &mut Network, now: Instant, npdu: &Npdu) -> (Vec<Npdu>, Vec<Indication>) {
     network.receive(now, Npdu { station: HERE, packet: npdu.packet.clone() });
     drain(network)
@@ -71,7 +71,7 @@ fn an_nsdu_goes_out_under_a_header_and_comes_in_without() {
 }
 
 #[test]
-fn the_inactive_subset_is_one_octet_and_both_are_understood() {
+fn the_inactive_subset_is_one_octet_and_both_are_received() {
     let mut here = network(1, |params| params.subset = Subset::Inactive);
     let sent = send(&mut here, 3);
     assert_eq!(sent[0].packet.to_bytes()[..], [0, 0, 1, 2]);
@@ -81,7 +81,7 @@ fn the_inactive_subset_is_one_octet_and_both_are_understood() {
 }
 
 #[test]
-fn what_is_too_long_is_cut_in_eights_and_no_segment_is_tiny() {
+fn segments_are_multiples_of_eight_octets_and_never_tiny() {
     // Room for 100 - 37 = 63 octets in the last segment, 56 in the others.
     let mut here = network(1, |params| params.subnetwork_octets = 100);
     let cuts = |here: &mut Network, octets| {
@@ -104,7 +104,7 @@ fn what_is_too_long_is_cut_in_eights_and_no_segment_is_tiny() {
 }
 
 #[test]
-fn an_nsdu_that_may_not_be_cut_is_refused() {
+fn a_long_nsdu_without_segmentation_is_refused() {
     let mut here = network(1, |params| {
         params.subset = Subset::Full { checksum: false, segmentation: false, error_report: false };
     });
@@ -138,7 +138,7 @@ fn segments_come_together_in_any_order_and_more_than_once() {
 }
 
 #[test]
-fn segments_that_wait_too_long_are_given_up_and_reported() {
+fn expired_reassemblies_are_discarded_and_reported() {
     let mut here = network(1, |params| {
         (params.subnetwork_octets, params.lifetime) = (100, Duration::from_millis(1_001));
     });
@@ -160,7 +160,7 @@ fn segments_that_wait_too_long_are_given_up_and_reported() {
 }
 
 #[test]
-fn no_more_data_units_are_kept_than_there_may_be() {
+fn the_number_of_reassemblies_is_bounded() {
     let mut here = network(1, |params| params.subnetwork_octets = 100);
     let mut there = network(2, |params| params.reassemblies = 2);
     for _ in 0..5 {
@@ -194,7 +194,7 @@ fn a_segment_that_disagrees_with_its_data_unit_is_discarded() {
         there.counters().discarded.clone()
     };
     let interference = [(Reason::REASSEMBLY_INTERFERENCE, 1)].into();
-    // It reaches beyond the end; it ends there and says that more follows; another end; nothing in it.
+    // It reaches beyond the end; it ends there with more segments to follow; another end; no data.
     assert_eq!(spoilt(|pdu| with(pdu, |part| part.offset = 112)), interference);
     assert_eq!(spoilt(|pdu| with(pdu, |part| part.offset = 64)), interference);
     assert_eq!(spoilt(|pdu| with(pdu, |part| part.total_octets += 8)), interference);
@@ -202,7 +202,7 @@ fn a_segment_that_disagrees_with_its_data_unit_is_discarded() {
 }
 
 #[test]
-fn what_is_not_taken_is_counted_by_its_reason_and_reported_if_that_is_wanted() {
+fn discards_are_counted_by_reason_and_reported_on_request() {
     let mut here = network(1, |_| {});
     let sent = send(&mut here, 10);
     let octets = sent[0].packet.to_bytes();
@@ -227,7 +227,7 @@ fn what_is_not_taken_is_counted_by_its_reason_and_reported_if_that_is_wanted() {
     assert_eq!(reason(3, 0, true), (Reason::LIFETIME_EXPIRED_IN_TRANSIT, 1));
     assert_eq!(reason(18, 9, true), (Reason::DESTINATION_UNKNOWN, 1));
     assert_eq!(reason(4, 0xBF, true), (Reason::HEADER_SYNTAX_ERROR, 0));
-    // Of a header whose sums are wrong nothing is believed, not even whom to tell.
+    // No field of a header with a wrong checksum is used, not even the source address.
     assert_eq!(reason(18, 9, false), (Reason::INCORRECT_CHECKSUM, 0));
     // The length indicator.
     assert_eq!(reason(1, 255, false), (Reason::HEADER_SYNTAX_ERROR, 0));
@@ -236,7 +236,7 @@ fn what_is_not_taken_is_counted_by_its_reason_and_reported_if_that_is_wanted() {
 #[test]
 fn an_error_report_is_never_answered_with_another() {
     let mut there = network(2, |_| {});
-    // For nobody here, and wanting a report: but it is one.
+    // Not for this station, and with a request for a report: but it is a report itself.
     let mut pdu = there.header(nsap(9), Params::full(nsap(2)).subset);
     (pdu.kind, pdu.error_report, pdu.segmentation) = (Kind::Error, true, None);
     pdu.header_octets = pdu.encoded_header_octets();
@@ -251,7 +251,7 @@ fn an_error_report_is_never_answered_with_another() {
 
 proptest! {
     #[test]
-    fn any_octets_are_survived_and_leave_no_more_than_there_may_be(
+    fn random_octets_keep_reassembly_within_its_bound(
         npdus in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..80), 0..40),
     ) {
         let mut there = network(2, |params| params.reassemblies = 2);
@@ -266,7 +266,7 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_cut_comes_together(octets in 0_usize..9_000, room in 54_usize..2_000) {
+    fn any_segmented_nsdu_is_reassembled(octets in 0_usize..9_000, room in 54_usize..2_000) {
         let mut here = network(1, |params| params.subnetwork_octets = room);
         let mut there = network(2, |_| {});
         let sent = send(&mut here, octets);
@@ -296,7 +296,7 @@ fn a_station_is_answered_in_the_form_it_last_sent_in() {
     here.request(Instant::ZERO, request);
     let (sent, _) = drain(&mut here);
     there.receive(Instant::ZERO, Npdu { station: THERE, packet: sent[0].packet.clone() });
-    // A second station is one more than are remembered.
+    // A second station is one more than the maximum.
     there.receive(Instant::ZERO, Npdu { station: Mac::local(9), packet: sent[0].packet.clone() });
     drain(&mut there);
     let answer = send(&mut there, 5)[0].packet.to_bytes();

@@ -1,45 +1,45 @@
-//! Damage that the FCS does not show: it happened in a bridge or an interface, behind the MAC's
-//! check.
+//! Corruption that the FCS does not detect, because it happened in a bridge or an interface after
+//! the MAC's check.
 //!
-//! Not modelled: octets lost or inserted; a damaged frame keeps its length.
+//! Not modelled: octets lost or inserted; a corrupt frame keeps its length.
 
 use crate::station::Frame;
 use bytes::BytesMut;
 use smallvec::SmallVec;
 use stats::rng::Stream;
 
-/// Damage that the FCS does not show.
+/// Corruption that the FCS does not detect.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Corruption {
-    /// How probable it is for a frame.
+    /// Probability per frame.
     pub probability: f64,
-    /// Octets at the start of the frame that stay as they are: 14 for the header of the MAC.
+    /// Octets at the start of the frame that stay intact: 14 for the MAC header.
     pub spared_octets: usize,
-    /// What happens to the others.
+    /// Type of the damage to the other octets.
     pub damage: Damage,
 }
 
-/// What happens to a damaged frame.
+/// Type of damage to a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Damage {
-    /// From one to so many different bits are inverted; each number is equally probable.
+    /// From one to `at_most` different bits are inverted; each number is equally probable.
     BitFlips {
-        /// The most bits.
+        /// Maximum number of bits.
         at_most: u8,
     },
-    /// One octet takes another value, but never 00 for FF or FF for 00: Fletcher's checksum counts
-    /// modulo 255 and sees every such change of one octet. Of two in one TPDU, which came in two
-    /// segments, it may see neither.
+    /// One octet takes another value, but never 00 for FF or FF for 00. Fletcher's checksum, modulo
+    /// 255, detects every such change of one octet. Two of them in one TPDU, from two segments, may
+    /// escape it.
     OneOctet,
-    /// One octet grows by 1 to so many, modulo 255: Fletcher's checksum also sees that several have
-    /// grown, as long as by less than 255 together.
+    /// One octet grows by 1 to `at_most`, modulo 255. Fletcher's checksum also detects several such
+    /// octets, as long as they grow by less than 255 together.
     SmallStep {
-        /// The most.
+        /// Maximum growth.
         at_most: u8,
     },
 }
 
-/// Chance for corruption.
+/// Random streams of corruption.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
     whether: Stream,
@@ -51,7 +51,8 @@ impl Draws {
         Self { whether: stream("corruption"), place: stream("corruption place") }
     }
 
-    /// The next frame as it arrives, if it is damaged. A frame of spared octets alone never is.
+    /// Returns the next frame as it arrives, if it is damaged. A frame of spared octets alone is
+    /// never damaged.
     pub(super) fn damage(&mut self, plan: Corruption, frame: &Frame) -> Option<Frame> {
         let chosen = self.whether.chance(plan.probability);
         let octets = frame.len().saturating_sub(plan.spared_octets) as u64;
@@ -71,7 +72,7 @@ impl Draws {
         Some(Frame::new(damaged.freeze()))
     }
 
-    /// A step of 1 to 254 modulo 255 leads from any value to another remainder.
+    /// A step of 1 to 254 modulo 255 always changes the remainder.
     fn step(&mut self, data: &mut [u8], at_most: u8) {
         let place = self.place.below(data.len() as u64) as usize;
         if let Some(octet) = data.get_mut(place) {

@@ -1,23 +1,23 @@
-//! What the path takes, for every frame: a constant, and jitter.
+//! Delay of the path for every frame: a constant, and jitter.
 //!
-//! Not modelled: queues, so that a frame does not delay the next. Jitter longer than the interval
-//! of two frames may change their order.
+//! Not modelled: queues, so a frame does not delay the next. Jitter longer than the interval
+//! between two frames may reorder them.
 
 use core::time::Duration;
 use stats::rng::Stream;
 use wire::time::nanos;
 
-/// What the path takes.
+/// Delay of the path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Delay {
-    /// At the least.
+    /// Minimum delay.
     pub constant: Duration,
-    /// At the most in addition: uniform from zero to this.
+    /// Maximum additional delay: uniform from zero to this.
     pub jitter: Duration,
 }
 
 impl Delay {
-    /// What it takes for the next frame.
+    /// Draws the delay of the next frame.
     pub(super) fn draw(self, stream: &mut Stream) -> Duration {
         if self.jitter.is_zero() {
             return self.constant;

@@ -1,22 +1,22 @@
-//! Frames that arrive twice.
+//! Duplication of frames.
 //!
-//! Not modelled: more than one copy of a frame, and copies of frames that were lost. A copy is as
-//! the frame was sent, even where the frame itself arrives damaged.
+//! Not modelled: more than one copy of a frame, and copies of lost frames. A copy equals the frame
+//! as sent, even if the frame itself arrives damaged.
 
 use core::time::Duration;
 use stats::rng::Stream;
 
-/// Frames that arrive twice.
+/// Duplication of frames.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Duplication {
-    /// How probable it is for a frame.
+    /// Probability per frame.
     pub probability: f64,
-    /// How long after the frame its copy arrives.
+    /// Delay of the copy after the frame.
     pub after: Duration,
 }
 
 impl Duplication {
-    /// How long after the next frame its copy arrives, if there is to be one.
+    /// Draws the delay of the next frame's copy, if there is one.
     pub(super) fn draw(self, stream: &mut Stream) -> Option<Duration> {
         stream.chance(self.probability).then_some(self.after)
     }

@@ -1,23 +1,23 @@
-//! Frames that vanish: singly, and in bursts after Gilbert and Elliott.
+//! Loss of frames: single, and in bursts after Gilbert and Elliott.
 //!
-//! Not modelled: bursts that last for a time; a burst here lasts for a number of frames.
+//! Not modelled: bursts with a duration in time; a burst here spans a number of frames.
 
 use super::Plan;
 use stats::rng::Stream;
 
-/// Bursts of loss: a path that is good or bad, and may change before each frame (Elliott 1963; in
-/// the good state only [`Plan::loss`] is at work).
+/// Bursts of loss: the path is good or bad, and may change before each frame (Elliott 1963; in the
+/// good state only [`Plan::loss`] applies).
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Burst {
-    /// How probable it is that a good path turns bad.
+    /// Probability that a good path turns bad.
     pub begin: f64,
-    /// How probable it is that a bad path turns good.
+    /// Probability that a bad path turns good.
     pub end: f64,
-    /// How probable it is that a frame vanishes on a bad path.
+    /// Probability that a frame is lost on a bad path.
     pub loss: f64,
 }
 
-/// Chance for loss.
+/// Random streams of loss.
 #[derive(Clone, Debug)]
 pub(super) struct Draws {
     single: Stream,
@@ -36,7 +36,7 @@ impl Draws {
         }
     }
 
-    /// Whether the next frame vanishes.
+    /// Draws whether the next frame is lost.
     pub(super) fn lose(&mut self, plan: &Plan) -> bool {
         let single = self.single.chance(plan.loss);
         let Some(burst) = plan.burst else { return single };

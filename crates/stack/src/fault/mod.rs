@@ -1,14 +1,14 @@
-//! What a bad path does to frames: a seeded plan, the same on simulated media and on live ports.
+//! Faults of a bad path: a seeded plan, the same on simulated media and on live ports.
 //!
 //! ```text
 //!   frame ─▶ lost? ─▶ FCS wrong? ─▶ damaged? ─▶ copied? ─▶ late, held back? ─▶ 0, 1 or 2 frames
 //! ```
 //!
-//! Every kind of fault draws from a stream of its own, and draws for every frame whatever befell it
-//! otherwise: the n-th frame is copied, or not, whether or not there is loss in the plan as well.
+//! Every kind of fault draws from its own stream, and draws for every frame, whatever the other
+//! faults do to it. Whether the n-th frame is copied does not depend on the plan's loss.
 //!
-//! Not modelled: faults that depend on a frame's length, content or receiver, links that go down
-//! for a time, and the sender's own errors. Each kind says for itself what else it leaves out.
+//! Not modelled: faults that depend on a frame's length, content or receiver; temporary link
+//! outages; errors of the sender. Each kind lists its own omissions.
 
 mod corruption;
 mod delay;
@@ -29,30 +29,29 @@ use smallvec::SmallVec;
 use stats::rng::Stream;
 use wire::time::Instant;
 
-/// What a path does to frames. Probabilities are per frame and lie from 0 to 1.
+/// Faults of a path. Probabilities are per frame and lie from 0 to 1.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Plan {
-    /// How probable it is that a frame vanishes.
+    /// Probability that a frame is lost.
     pub loss: f64,
     /// Bursts of loss, in addition.
     pub burst: Option<Burst>,
-    /// How probable it is that a frame arrives with a wrong FCS, so that the receiver's MAC drops
-    /// it.
+    /// Probability that a frame arrives with a wrong FCS, so that the receiver's MAC drops it.
     pub fcs_errors: f64,
-    /// Damage that the FCS does not show.
+    /// Corruption that the FCS does not detect.
     pub corruption: Option<Corruption>,
-    /// Frames that arrive twice.
+    /// Duplication of frames.
     pub duplication: Option<Duplication>,
-    /// Frames that later ones overtake.
+    /// Reordering of frames.
     pub reordering: Option<Reordering>,
-    /// What the path takes, for every frame.
+    /// Delay of every frame.
     pub delay: Delay,
-    /// M: the longest a frame may be on its way, as the protocols assume. No plan may exceed it.
+    /// M: maximum transit time of a frame, as the protocols assume. No plan may exceed it.
     pub nsdu_lifetime: Duration,
 }
 
 impl Plan {
-    /// A path that does nothing to frames.
+    /// Plan of a path without faults.
     #[must_use]
     pub const fn harmless(nsdu_lifetime: Duration) -> Self {
         Self {
@@ -67,7 +66,7 @@ impl Plan {
         }
     }
 
-    /// The longest that a frame, or its copy, may be late.
+    /// Maximum delay of a frame or its copy.
     #[must_use]
     pub fn longest_delay(&self) -> Duration {
         let held = self.reordering.map_or(Duration::ZERO, |reordering| reordering.held_back);
@@ -76,10 +75,10 @@ impl Plan {
         always.saturating_add(held).saturating_add(copied)
     }
 
-    /// Checks that it can be carried out.
+    /// Checks that the plan is valid.
     ///
     /// # Errors
-    /// Names what cannot be.
+    /// Names the invalid part.
     pub fn check(&self) -> Result<(), Invalid> {
         let burst = self.burst.unwrap_or(Burst { begin: 0.0, end: 1.0, loss: 0.0 });
         let probabilities = [
@@ -108,21 +107,21 @@ impl Plan {
     }
 }
 
-/// Why a plan cannot be carried out.
+/// Reason why a plan is invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Invalid {
-    /// A probability that does not lie from 0 to 1.
+    /// A probability outside 0 to 1.
     Probability {
-        /// Of which fault.
+        /// Fault with this probability.
         fault: &'static str,
     },
-    /// Damage of no bits.
+    /// Corruption of zero bits.
     NoDamage,
-    /// A frame could be on its way for longer than the protocols assume.
+    /// The delays exceed the transit time that the protocols assume.
     Outlived {
-        /// How long at the most.
+        /// Maximum delay under this plan.
         longest: Duration,
-        /// How long they assume.
+        /// Transit time that the protocols assume.
         nsdu_lifetime: Duration,
     },
 }
@@ -145,23 +144,23 @@ impl fmt::Display for Invalid {
 
 impl core::error::Error for Invalid {}
 
-/// What became of a frame on the path.
+/// Fate of a frame on the path.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Fate {
-    /// It arrives as it was sent.
+    /// It arrives as sent.
     Whole,
-    /// It arrives with other octets than it was sent with, under a right FCS.
+    /// It arrives with changed octets, under a correct FCS.
     Damaged,
-    /// It arrives once more.
+    /// It arrives as a second copy.
     Copied,
-    /// It vanished.
+    /// It is lost.
     Lost,
-    /// It came with a wrong FCS, and the receiver's MAC dropped it.
+    /// It arrives with a wrong FCS, and the receiver's MAC drops it.
     BadFcs,
 }
 
 impl Fate {
-    /// Whether the frame gets past the receiver's MAC.
+    /// Returns true if the frame passes the receiver's MAC.
     #[must_use]
     pub const fn arrives(self) -> bool {
         match self {
@@ -171,23 +170,23 @@ impl Fate {
     }
 }
 
-/// A frame behind the bad path.
+/// Frame after the path.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// When it arrives, or would have.
+    /// Arrival time; for a lost frame, the time at which it would have arrived.
     pub at: Instant,
-    /// The frame, damaged if it was.
+    /// Frame, with its damage.
     pub frame: Frame,
-    /// What became of it.
+    /// Fate of the frame.
     pub fate: Fate,
 }
 
-/// How often the faults did what.
+/// Counters of the faults.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counts {
-    /// Frames that took the path.
+    /// Frames sent over the path.
     pub frames: u64,
-    /// Frames that vanished, in bursts or singly.
+    /// Frames lost, in bursts or singly.
     pub lost: u64,
     /// Frames dropped for a wrong FCS.
     pub bad_fcs: u64,
@@ -199,7 +198,7 @@ pub struct Counts {
     pub held_back: u64,
 }
 
-/// A plan being carried out.
+/// Fault injector: executes a plan.
 #[derive(Clone, Debug)]
 pub struct Faults {
     plan: Plan,
@@ -213,11 +212,11 @@ pub struct Faults {
 }
 
 impl Faults {
-    /// Begins to carry out `plan` on the path called `name`; each kind of fault draws from its own
+    /// Starts to execute `plan` on the path called `name`. Each kind of fault draws from its own
     /// stream, named `fault/NAME/KIND`.
     ///
     /// # Errors
-    /// Where the plan cannot be carried out.
+    /// The plan is invalid.
     pub fn new(plan: Plan, seed: u64, name: &str) -> Result<Self, Invalid> {
         plan.check()?;
         let stream = |kind| Stream::named(seed, &format!("fault/{name}/{kind}"));
@@ -233,20 +232,19 @@ impl Faults {
         })
     }
 
-    /// The plan.
+    /// Plan in execution.
     #[must_use]
     pub const fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// How often the faults did what so far.
+    /// Counters of the faults so far.
     #[must_use]
     pub const fn counts(&self) -> &Counts {
         &self.counts
     }
 
-    /// What becomes of a frame that takes the path at `now`: one outcome, and a second one where it
-    /// is copied.
+    /// Applies the faults to a frame sent at `now`: one outcome, and a second one for a copy.
     pub fn apply(&mut self, now: Instant, frame: Frame) -> SmallVec<[Outcome; 2]> {
         let plan = self.plan;
         let lost = self.loss.lose(&plan);

@@ -1,22 +1,22 @@
-//! Frames that later ones overtake: a chosen frame is held back for a while.
+//! Reordering: a chosen frame is held back for a fixed time.
 //!
-//! Not modelled: paths of different speed; every chosen frame is held back equally long, and
-//! whether another overtakes it depends on whether one follows within that time.
+//! Not modelled: paths of different speed. Every chosen frame is held back equally long, and it is
+//! overtaken only if another follows within that time.
 
 use core::time::Duration;
 use stats::rng::Stream;
 
-/// Frames that are held back.
+/// Reordering of frames by holding some back.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Reordering {
-    /// How probable it is for a frame.
+    /// Probability per frame.
     pub probability: f64,
-    /// How long.
+    /// Time for which a chosen frame is held back.
     pub held_back: Duration,
 }
 
 impl Reordering {
-    /// How long the next frame is held back, if it is.
+    /// Draws the time for which the next frame is held back, if any.
     pub(super) fn draw(self, stream: &mut Stream) -> Option<Duration> {
         stream.chance(self.probability).then_some(self.held_back)
     }

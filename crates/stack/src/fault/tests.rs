@@ -1,4 +1,4 @@
-//! Faults, kind by kind.
+//! Tests of each kind of fault.
 //!
 //! Not modelled: nothing; these are the tests.
 
@@ -15,7 +15,7 @@ fn frame(number: u64) -> Frame {
     Frame::new(Bytes::from(octets))
 }
 
-/// Everything that becomes of the frames numbered from 0, one every microsecond.
+/// Fates of all frames, numbered from 0, one per microsecond.
 fn run(plan: Plan, seed: u64) -> (Faults, Vec<SmallVec<[Outcome; 2]>>) {
     let mut faults = Faults::new(plan, seed, "path").unwrap();
     let at = |number| Instant::from_nanos(number * 1_000);
@@ -23,8 +23,8 @@ fn run(plan: Plan, seed: u64) -> (Faults, Vec<SmallVec<[Outcome; 2]>>) {
     (faults, outcomes)
 }
 
-/// Asserts that `count` of `of` is what probability `p` makes probable: the normal interval of 5
-/// standard deviations, left by chance once in 1.7 million times.
+/// Asserts that `count` of `of` agrees with probability `p`: normal interval of 5 standard
+/// deviations, exceeded by chance once in 1.7 million times.
 #[track_caller]
 fn check(count: u64, of: u64, p: f64) {
     let (count, of) = (count as f64, of as f64);
@@ -91,7 +91,7 @@ fn frames_are_as_late_as_planned() {
         sum_nanos += late;
         if let Some(copy) = outcomes.get(1) {
             assert_eq!(copy.at.since(outcomes[0].at), Duration::from_millis(1));
-            assert_eq!(copy.frame, frame(number as u64), "a copy is as the frame was sent");
+            assert_eq!(copy.frame, frame(number as u64), "a copy equals the frame as sent");
         }
     }
     // Held back and with more than 2 ms of jitter: only frames that arrive are held back.
@@ -119,7 +119,7 @@ fn one_kind_of_fault_does_not_shift_the_draws_of_another() {
 }
 
 #[test]
-fn the_same_seed_and_name_bring_the_same_faults_and_others_do_not() {
+fn faults_are_a_function_of_seed_and_name() {
     let (_, one) = run(everything(), 5);
     let (_, again) = run(everything(), 5);
     let (_, other) = run(everything(), 6);
@@ -177,7 +177,7 @@ fn damage_of_one_octet_never_escapes_fletcher() {
 }
 
 #[test]
-fn small_steps_in_several_frames_of_one_tpdu_add_up_and_never_escape_fletcher() {
+fn small_steps_in_several_frames_never_escape_fletcher() {
     let damage = Damage::SmallStep { at_most: 42 };
     let corruption = Some(Corruption { probability: 1.0, spared_octets: 14, damage });
     let (_, outcomes) = run(Plan { corruption, ..Plan::harmless(SECOND) }, 9);
@@ -191,21 +191,21 @@ fn small_steps_in_several_frames_of_one_tpdu_add_up_and_never_escape_fletcher() 
 }
 
 #[test]
-fn a_frame_with_nothing_behind_its_header_cannot_be_damaged() {
+fn a_frame_without_data_cannot_be_damaged() {
     let damage = Damage::BitFlips { at_most: 200 };
     let corruption = Some(Corruption { probability: 1.0, spared_octets: 14, damage });
     let plan = Plan { corruption, ..Plan::harmless(SECOND) };
     let mut faults = Faults::new(plan, 10, "path").unwrap();
     let header = Frame::new(Bytes::from_static(&[0; 14]));
     assert_eq!(faults.apply(Instant::ZERO, header)[0].fate, Fate::Whole);
-    // One octet has no more than eight bits to flip.
+    // One octet has only eight bits to flip.
     let short = Frame::new(Bytes::from_static(&[0; 15]));
     assert_eq!(faults.apply(Instant::ZERO, short)[0].fate, Fate::Damaged);
     assert_eq!(faults.counts().damaged, 1);
 }
 
 #[test]
-fn a_plan_that_cannot_be_is_refused() {
+fn an_invalid_plan_is_refused() {
     let refuse = |plan: Plan| Faults::new(plan, 11, "path").unwrap_err().to_string();
     let harmless = Plan::harmless(SECOND);
     for loss in [-0.1, 1.1, f64::NAN] {

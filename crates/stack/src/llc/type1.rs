@@ -1,8 +1,8 @@
 //! LLC type 1 (IEEE 802.2): unacknowledged connectionless service, and the XID and TEST responder.
 //!
-//! Without state: an LSDU goes out as one UI, and every UI for a SAP that is open here is delivered. A
-//! station answers XID and TEST commands for its null SAP and its open SAPs, never a response, so that
-//! two stations cannot keep each other busy.
+//! It keeps no state: an LSDU is sent as one UI, and every UI for an open SAP is delivered. A
+//! station answers XID and TEST commands for its null SAP and its open SAPs, but never a response,
+//! so two stations cannot answer each other endlessly.
 
 use crate::machine::{Deadline, Machine, Output};
 use bytes::{BufMut, BytesMut};
@@ -17,11 +17,11 @@ const UI: u8 = Control::Ui.u_format();
 const XID: u8 = Control::Xid.u_format();
 const TEST: u8 = Control::Test.u_format();
 
-/// The types of LLC that a station has, as its XID information says: the basic format, the types, no
-/// window.
+/// LLC types supported by a station, as encoded in its XID information: the basic format, the
+/// types, no window.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Class {
-    /// Type 1 alone.
+    /// Type 1 only.
     I,
     /// Types 1 and 3.
     Iii,
@@ -36,17 +36,17 @@ impl Class {
     }
 }
 
-/// An LLC PDU with the station it goes to or comes from.
+/// LLC PDU with its destination or source station.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lpdu {
-    /// The other station.
+    /// Other station.
     pub station: Mac,
     /// DSAP, SSAP, control and information.
     pub packet: Packet,
 }
 
 impl Lpdu {
-    /// A UI: what becomes of a DL-UNITDATA request, which no machine need remember.
+    /// Creates the UI of a DL-UNITDATA request; no machine keeps state for it.
     #[must_use]
     pub fn ui(station: Mac, destination: Sap, source: Sap, mut data: Packet) -> Self {
         data.prepend(&[destination.0, source.0, UI]);
@@ -54,80 +54,80 @@ impl Lpdu {
     }
 }
 
-/// What a user asks for.
+/// Request of the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
     /// DL-UNITDATA request.
     Unitdata {
-        /// Whom the LSDU goes to; may be a group.
+        /// Destination station; may be a group.
         station: Mac,
-        /// The SAP there.
+        /// Destination SAP.
         destination: Sap,
-        /// The SAP here.
+        /// Source SAP.
         source: Sap,
         /// The LSDU.
         data: Packet,
     },
-    /// A TEST command: its information comes back if the station is there.
+    /// TEST command: a present station returns its information.
     Test {
-        /// Whom it goes to.
+        /// Destination station.
         station: Mac,
-        /// The SAP there; the null SAP asks the station itself.
+        /// Destination SAP; the null SAP addresses the station itself.
         destination: Sap,
-        /// The information.
+        /// Information field.
         data: Packet,
     },
-    /// An XID command: what types of LLC the station has.
+    /// XID command: requests the LLC types of the station.
     Xid {
-        /// Whom it goes to.
+        /// Destination station.
         station: Mac,
-        /// The SAP there.
+        /// Destination SAP.
         destination: Sap,
     },
 }
 
-/// What a user is told.
+/// Indication to the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Indication {
     /// DL-UNITDATA indication.
     Unitdata {
-        /// Whom the LSDU comes from.
+        /// Source station.
         station: Mac,
-        /// The SAP here that it is for.
+        /// Destination SAP, on this station.
         destination: Sap,
-        /// The SAP there.
+        /// Source SAP.
         source: Sap,
         /// The LSDU.
         data: Packet,
     },
     /// A TEST response.
     Tested {
-        /// Who answered.
+        /// Station that responded.
         station: Mac,
-        /// The information that came back.
+        /// Returned information.
         data: Packet,
     },
     /// An XID response.
     Identified {
-        /// Who answered.
+        /// Station that responded.
         station: Mac,
-        /// Format, types and window, as they stand.
+        /// Format, types and window, as received.
         data: Packet,
     },
 }
 
-/// How often things happened.
+/// Event counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// UIs for a SAP nobody has open here.
+    /// UIs for a SAP that is not open here.
     pub no_such_sap: u64,
-    /// PDUs that are no type 1 PDU, or too short for one.
+    /// PDUs of other types, or too short.
     pub not_understood: u64,
     /// XID and TEST commands answered.
     pub answered: u64,
 }
 
-/// The type 1 machine of a station.
+/// Type 1 machine of a station.
 #[derive(Clone, Debug)]
 pub struct Type1 {
     class: Class,
@@ -137,13 +137,13 @@ pub struct Type1 {
 }
 
 impl Type1 {
-    /// A machine of a class I station with these SAPs open.
+    /// Creates the machine of a class I station with these SAPs open.
     #[must_use]
     pub fn new(open: impl IntoIterator<Item = Sap>) -> Self {
         Self::of_class(Class::I, open)
     }
 
-    /// A machine of a station of this class with these SAPs open.
+    /// Creates the machine of a station of this class with these SAPs open.
     #[must_use]
     pub fn of_class(class: Class, open: impl IntoIterator<Item = Sap>) -> Self {
         Self {
@@ -154,30 +154,31 @@ impl Type1 {
         }
     }
 
-    /// How often things happened.
+    /// Event counters.
     #[must_use]
     pub const fn counters(&self) -> Counters {
         self.counters
     }
 
-    /// Whether it has said everything.
+    /// Returns true if no output is queued.
     #[must_use]
     pub(crate) fn is_silent(&self) -> bool {
         self.outputs.is_empty()
     }
 
-    /// From now on, UIs for this SAP are delivered.
+    /// Opens a SAP: its UIs are delivered from now on.
     pub fn open(&mut self, sap: Sap) {
         self.open.insert(sap);
     }
 
-    /// From now on, they are not.
+    /// Closes a SAP: its UIs are no longer delivered.
     pub fn close(&mut self, sap: Sap) {
         self.open.remove(&sap);
     }
 
-    /// The destination and source SAP of a UI for one open SAP, taken off it: what it would deliver,
-    /// without a stay in its queue. Anything else is left as it is, for [`Machine::receive`].
+    /// Fast path: removes the header of a UI for one open SAP and returns destination and source
+    /// SAP, without queuing a delivery. Any other packet is left unchanged for
+    /// [`Machine::receive`].
     pub fn read_ui(&self, packet: &mut Packet) -> Option<(Sap, Sap)> {
         let [dsap, ssap, control] = packet.first()?;
         let is_ui = control & !POLL_FINAL == UI && ssap & RESPONSE == 0;
@@ -206,7 +207,8 @@ impl Type1 {
         }
     }
 
-    /// Answers a command under the SAP it was for; under the null SAP where that was a group.
+    /// Answers a command from the SAP it was addressed to, or from the null SAP if that was a
+    /// group.
     fn answer(&mut self, station: Mac, destination: Sap, source: Sap, control: u8, data: Packet) {
         if destination != Sap::NULL && !self.is_here(destination) {
             self.counters.no_such_sap += 1;
@@ -289,7 +291,7 @@ mod tests {
 
     const PEER: Mac = Mac::local(9);
 
-    /// What a machine with SAP 20 open says to these octets, in hexadecimal.
+    /// Outputs of a machine with SAP 20 open for these octets, in hexadecimal.
     fn says(octets: &[u8]) -> Vec<String> {
         let mut machine = Type1::new([Sap(0x20)]);
         let packet = Packet::new(Bytes::copy_from_slice(octets));
@@ -320,8 +322,8 @@ mod tests {
     }
 
     #[test]
-    fn commands_are_answered_with_their_poll_bit_and_responses_are_not() {
-        // The station itself, an open SAP, all SAPs, a closed one.
+    fn commands_are_answered_with_their_poll_bit() {
+        // The station itself, an open SAP, all SAPs, a closed SAP.
         assert_eq!(says(&[0x00, 0x22, 0xBF, 0x81, 1, 0]), ["send 2201bf810100"]);
         assert_eq!(says(&[0x20, 0x22, 0xAF, 0x81, 1, 0]), ["send 2221af810100"]);
         assert_eq!(says(&[0xFF, 0x22, 0xE3, 1, 2]), ["send 2201e30102"]);
@@ -330,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_station_with_type_3_says_so_and_its_saps_come_and_go() {
+    fn a_class_iii_station_announces_type_3_and_opens_saps() {
         let mut machine = Type1::of_class(Class::Iii, []);
         let mut says = |octets: &'static [u8]| {
             let packet = Packet::new(Bytes::from_static(octets));
@@ -353,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_counted_and_nothing_else() {
+    fn invalid_pdus_are_only_counted() {
         let mut machine = Type1::new([]);
         for octets in [&[0x20][..], &[0x20, 0x22], &[0x20, 0x22, 0x7F], &[]] {
             let packet = Packet::new(Bytes::copy_from_slice(octets));

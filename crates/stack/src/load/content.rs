@@ -1,7 +1,7 @@
-//! What messages are filled with: octets that tell whether they are the ones that were sent.
+//! Contents of messages: octets from which a receiver recognises the message that was sent.
 //!
-//! Octet `p` of message `s` is `(p + s) mod 251`. The period is a prime, so that neither a piece from
-//! another place nor one from another message passes unnoticed but by a chance of 1 in 251.
+//! Octet `p` of message `s` is `(p + s) mod 251`. The period is a prime, so a piece from another
+//! offset or from another message remains undetected only with a probability of 1 in 251.
 
 use bytes::Bytes;
 
@@ -23,7 +23,7 @@ fn start(sequence: u32, place: usize) -> usize {
     (place % PERIOD + sequence as usize % PERIOD) % PERIOD
 }
 
-/// Octets `from..to` of a message, shared; `None` where they are more than the table holds.
+/// Octets `from..to` of a message, shared; `None` if the table is too short.
 pub(super) fn shared(sequence: u32, from: usize, to: usize) -> Option<Bytes> {
     let start = start(sequence, from);
     TABLE.get(start..start + to.saturating_sub(from)).map(Bytes::from_static)
@@ -40,7 +40,7 @@ pub(super) fn append(out: &mut Vec<u8>, sequence: u32, from: usize, to: usize) {
     }
 }
 
-/// Whether `octets` are what stands in a message from `place` on.
+/// Returns true if `octets` equal those of the message from `place` on.
 pub(super) fn matches(sequence: u32, place: usize, octets: &[u8]) -> bool {
     let mut place = place;
     let mut rest = octets;

@@ -1,7 +1,7 @@
-//! Users that make traffic, and what they tell of it.
+//! Users that generate traffic, and the records they produce.
 //!
-//! A [`Flow`] says what one station sends to another, over which service, in which pattern. Every
-//! message begins with a [`Stamp`], so that whoever receives it can tell which one it is and how old.
+//! A [`Flow`] describes the messages from one station to another: service, pattern, size. Every
+//! message begins with a [`Stamp`], from which the receiver gets its sequence number and its age.
 
 mod content;
 mod sender;
@@ -17,196 +17,201 @@ use core::time::Duration;
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// A flow's number; unique in a run, the same at both ends.
+/// Flow number; unique in a run, the same at both ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowId(pub u16);
 
-/// Which service carries the messages.
+/// Service that carries the messages.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Service {
     /// A class 4 transport connection, opened before the first message and released after the last.
     Class4,
-    /// LLC type 1: each message one UI frame, unacknowledged.
+    /// LLC type 1: one unacknowledged UI frame per message.
     Datagram,
-    /// A socket of the messaging service: each message one LSDU.
+    /// Socket of the messaging service: one LSDU per message.
     Message(MessageOptions),
 }
 
-/// What the messaging service does for the messages of a flow.
+/// Options of the messaging service for the messages of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MessageOptions {
-    /// Whether messages end with CRC-16/CCITT.
+    /// Messages end with CRC-16/CCITT.
     pub crc: bool,
-    /// Whether the receiver acknowledges each message (LLC type 3); else LLC type 1.
+    /// The receiver acknowledges each message (LLC type 3); otherwise LLC type 1.
     pub acknowledged: bool,
-    /// How often a message is sent at the most, where the MAC gives it up or no acknowledgement
-    /// comes.
+    /// Maximum number of transmissions of a message, if the MAC drops it or no acknowledgement
+    /// arrives.
     pub transmissions: u32,
-    /// How long a transmission may take, from when it is handed over; for ever without.
+    /// Maximum time for a message from handover to outcome; unlimited if `None`.
     pub timeout: Option<Duration>,
 }
 
-/// When messages are due.
+/// Pattern of the times at which messages are due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
-    /// One every `period`, whatever became of the one before.
+    /// One message every `period`, regardless of the one before.
     Cyclic {
-        /// From one message to the next.
+        /// Interval between messages.
         period: Duration,
     },
-    /// At random: exponential intervals with this mean.
+    /// Random: exponential intervals with this mean.
     Poisson {
-        /// The mean of the intervals.
+        /// Mean interval.
         mean_interval: Duration,
     },
     /// A request every `period`, each answered by the peer (NBS-1986's constant rate).
     ConstantRateRequest {
-        /// From one request to the next.
+        /// Interval between requests.
         period: Duration,
         /// Octets of each reply, stamp included.
         reply_octets: usize,
     },
-    /// A request as soon as the reply to the one before is in (NBS-1986's maximum rate).
+    /// A request as soon as the reply to the one before has arrived (NBS-1986's maximum rate).
     MaximumRateRequest {
         /// Octets of each reply, stamp included.
         reply_octets: usize,
     },
-    /// Messages as fast as the service takes them.
+    /// Messages as fast as the service accepts them.
     Bulk,
 }
 
-/// What one station sends to another.
+/// Messages from one station to another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {
-    /// Its number.
+    /// Flow number.
     pub id: FlowId,
-    /// Whom it goes to.
+    /// Destination station.
     pub peer: Mac,
-    /// What carries it.
+    /// Service that carries the messages.
     pub service: Service,
-    /// That of its frames; a station sends the most urgent first. A connection has it both ways, and so has the answer
-    /// to a request without connection where the MAC's frames carry priorities.
+    /// Priority of its frames; a station sends the most urgent first. A connection has it in both
+    /// directions. So has the answer to a request without connection, if the MAC's frames carry
+    /// priorities.
     pub priority: Priority,
-    /// When its messages are due.
+    /// Times at which its messages are due.
     pub pattern: Pattern,
     /// Octets of each message (TSDU or LSDU), stamp included: at least [`LEAST_OCTETS`].
     pub size_octets: usize,
-    /// How many messages; for ever without one.
+    /// Number of messages; unlimited if `None`.
     pub messages: Option<u64>,
-    /// When the first is due (or its connection is opened).
+    /// Time at which the first message is due, or its connection is opened.
     pub start: Instant,
-    /// What seeds the intervals of a Poisson pattern: derive it from the run's seed and the flow's name.
+    /// Seed of the intervals of a Poisson pattern: derive it from the run's seed and the flow's
+    /// name.
     pub seed: u64,
 }
 
-/// A time in which a station's users offer nothing.
+/// Period in which a station's users offer no messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Absence {
-    /// From when on.
+    /// Start of the absence.
     pub from: Instant,
-    /// Until when; for ever without one.
+    /// End of the absence; never if `None`.
     pub until: Option<Instant>,
 }
 
 impl Absence {
-    /// Whether it is under way at this time.
+    /// Returns true if `at` lies within the absence.
     #[must_use]
     pub fn covers(&self, at: Instant) -> bool {
         self.from <= at && self.until.is_none_or(|until| at < until)
     }
 }
 
-/// Something a station's users saw happen.
+/// Record of an event at a station's users.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Record {
-    /// When.
+    /// Time of the event.
     pub at: Instant,
-    /// Of which flow.
+    /// Flow of the event.
     pub flow: FlowId,
-    /// What.
+    /// Kind of event.
     pub event: Event,
 }
 
-/// What happened.
+/// Event at a user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
     /// At the sender: its connection is open.
     Opened {
-        /// From T-CONNECT request to confirm.
+        /// Time from T-CONNECT request to confirm.
         took: Duration,
     },
-    /// At the sender: a message was handed to the service.
+    /// At the sender: a message was passed to the service.
     Sent {
-        /// Which one, counted from 0.
+        /// Sequence number, from 0.
         sequence: u32,
-        /// When it had been due.
+        /// Time at which it was due.
         planned: Instant,
     },
-    /// At the sender: a message was due, but so many were waiting for the service that it was dropped.
+    /// At the sender: a message was due, but was dropped because too many were waiting for the
+    /// service.
     NotTaken {
-        /// Which one.
+        /// Sequence number.
         sequence: u32,
-        /// When it had been due.
+        /// Time at which it was due.
         planned: Instant,
     },
     /// At the sender: a message would have been due, but its user was absent.
     NotOffered {
-        /// Which one.
+        /// Sequence number.
         sequence: u32,
-        /// When it would have been due.
+        /// Time at which it would have been due.
         planned: Instant,
     },
-    /// At the receiver: a message arrived whole.
+    /// At the receiver: a complete message arrived.
     Delivered {
-        /// Which one.
+        /// Sequence number.
         sequence: u32,
-        /// When it had been due at the sender, on the sender's clock.
+        /// Time at which it was due, on the sender's clock.
         planned: Instant,
-        /// When it was handed to the sender's service, on the sender's clock, where its stamp has that.
+        /// Time at which it was passed to the sender's service, on the sender's clock, if its stamp
+        /// has it.
         sent: Option<Instant>,
-        /// Its octets.
+        /// Length in octets.
         octets: usize,
     },
     /// At the sender of requests: the reply arrived.
     Answered {
-        /// To which request.
+        /// Sequence number of the request.
         sequence: u32,
-        /// When that request had been due.
+        /// Time at which the request was due.
         planned: Instant,
-        /// When it was handed to the service, where the stamps of request and reply have that.
+        /// Time at which the request was passed to the service, if the stamps of request and reply
+        /// have it.
         sent: Option<Instant>,
-        /// Octets of the reply.
+        /// Length of the reply in octets.
         octets: usize,
     },
-    /// At the sender of acknowledged messages: the receiver said that it took one.
+    /// At the sender of acknowledged messages: the receiver acknowledged one.
     Acknowledged {
-        /// Which one.
+        /// Sequence number.
         sequence: u32,
-        /// When it had been due.
+        /// Time at which it was due.
         planned: Instant,
     },
     /// At the sender of messages without a connection: the service could not send one, or no
-    /// acknowledgement came; it may have arrived all the same.
+    /// acknowledgement arrived. The message may nevertheless have arrived.
     Failed {
-        /// Which one.
+        /// Sequence number.
         sequence: u32,
-        /// When it had been due.
+        /// Time at which it was due.
         planned: Instant,
-        /// In the words of the service.
+        /// Reason, in the terms of the service.
         reason: &'static str,
     },
-    /// At either end: what arrived was no message of a flow, or not the octets that were sent.
+    /// At either end: the data received was not a message of a flow, or was altered.
     Damaged {
-        /// What was wrong with it.
+        /// Description of the damage.
         reason: &'static str,
     },
-    /// At the sender: every message was handed over and, over a connection, acknowledged.
+    /// At the sender: every message was passed to the service and, over a connection, acknowledged.
     Done,
-    /// At the sender or receiver: the connection ended, or never opened.
+    /// At either end: the connection ended, or never opened.
     Ended {
-        /// In the words of the protocol.
+        /// Reason, in the terms of the protocol.
         reason: &'static str,
-        /// Whether that was the plan.
+        /// True for a planned end.
         orderly: bool,
     },
 }

@@ -1,4 +1,5 @@
-//! The user at the sending end of a flow: knows what is due, not how it travels.
+//! Sending end of a flow: determines when messages are due, independent of the service that carries
+//! them.
 
 use super::{
     Absence, Event, Flow, FlowId, LEAST_OCTETS, Pattern, Record, Service, Stamp, StampKind, content,
@@ -11,45 +12,45 @@ use std::collections::VecDeque;
 use wire::packet::Packet;
 use wire::time::Instant;
 
-/// Messages that may wait for the service; when more are due, the new ones are dropped and counted.
+/// Maximum number of messages waiting for the service; further ones are dropped and counted.
 const WAITING: usize = 4_096;
 
-/// How far the sending end of a flow is.
+/// Stage of the sending end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Stage {
-    /// Its time has not come.
+    /// Its start time has not come.
     Waiting,
     /// Its connection is being opened.
     Opening,
-    /// Messages are due as the pattern says.
+    /// Messages are due as the pattern requires.
     Running,
-    /// The last message was handed over; acknowledgements or replies are awaited.
+    /// The last message was handed over; acknowledgements or replies are pending.
     Finishing,
-    /// It is over.
+    /// The flow has ended.
     Over,
 }
 
-/// The sending end of a flow.
+/// Sending end of a flow.
 #[derive(Clone, Debug)]
 pub struct Sender {
     flow: Flow,
     stage: Stage,
     chance: Stream,
-    /// When the next message is due; `None` where that depends on a reply, or there is none left.
+    /// Time at which the next message is due; `None` if that depends on a reply, or none is left.
     next_due: Option<Instant>,
-    /// Messages that were due, and when, oldest first.
+    /// Sequence numbers and due times of waiting messages, oldest first.
     waiting: VecDeque<(u32, Instant)>,
-    /// Messages that have been due so far.
+    /// Number of messages that have become due.
     due: u64,
-    /// Requests without a reply.
+    /// Number of requests without a reply.
     unanswered: u64,
     opened_at: Instant,
-    /// When its user offers nothing.
+    /// Periods in which the user offers nothing.
     absences: Vec<Absence>,
 }
 
 impl Sender {
-    /// The sending end of `flow`, before its start.
+    /// Creates the sending end of `flow`, before its start.
     #[must_use]
     pub fn new(flow: Flow) -> Self {
         let chance = Stream::named(flow.seed, "arrivals");
@@ -66,30 +67,30 @@ impl Sender {
         }
     }
 
-    /// Its user offers nothing at these times: what would be due is told and not handed over, and a
-    /// pattern that waits for the service or for an answer goes on when the user is back.
+    /// Sets the absences of the user. A message due in an absence is recorded but not handed over.
+    /// A pattern that waits for the service or for a reply resumes when the user is back.
     pub fn absent(&mut self, absences: &[Absence]) {
         self.absences = absences.to_vec();
     }
 
-    /// What it carries out.
+    /// Flow of this sender.
     #[must_use]
     pub const fn flow(&self) -> &Flow {
         &self.flow
     }
 
-    /// How far it is.
+    /// Current stage.
     #[must_use]
     pub const fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// When it next wants [`Sender::expire`].
+    /// Time and timer of the next [`Sender::expire`].
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {
         let at = match self.stage {
             Stage::Waiting => Some(self.flow.start),
-            // Bulk is due when a message has been taken, not at a time.
+            // A bulk message becomes due when one has been handed over, not at a time.
             Stage::Running if self.is_ahead() => None,
             Stage::Running => self.next_due,
             Stage::Opening | Stage::Finishing | Stage::Over => None,
@@ -97,13 +98,13 @@ impl Sender {
         at.map(|at| Deadline { at, timer: "load" })
     }
 
-    /// Its connection is being opened.
+    /// Records that its connection is being opened.
     pub fn opening(&mut self, now: Instant) {
         self.stage = Stage::Opening;
         self.opened_at = now;
     }
 
-    /// Messages may flow from now on; how long opening took.
+    /// Starts the messages; returns the time that opening took.
     pub fn open(&mut self, now: Instant) -> Duration {
         let took = now.since(self.opened_at);
         self.stage = Stage::Running;
@@ -117,7 +118,7 @@ impl Sender {
         took
     }
 
-    /// No further message becomes due; what waits is still handed over and answered.
+    /// Stops further messages from becoming due; waiting ones are still handed over and answered.
     pub fn wind_up(&mut self) {
         match self.stage {
             Stage::Waiting | Stage::Opening => self.end(),
@@ -129,14 +130,14 @@ impl Sender {
         }
     }
 
-    /// It is over, whether or not everything was sent.
+    /// Ends the flow, even if messages are left.
     pub fn end(&mut self) {
         self.stage = Stage::Over;
         self.next_due = None;
         self.waiting.clear();
     }
 
-    /// Counts every message that has become due; those there is no room for are told in `records`.
+    /// Queues every message that has become due; those that do not fit are recorded in `records`.
     pub fn expire(&mut self, now: Instant, records: &mut VecDeque<Record>) {
         while self.stage == Stage::Running
             && let Some(planned) = self.next_due.filter(|due| *due <= now)
@@ -167,7 +168,7 @@ impl Sender {
         }
     }
 
-    /// When the message after the one due at `planned` is due, if that is known already.
+    /// Due time of the message after the one due at `planned`, if already determined.
     fn after(&mut self, planned: Instant) -> Option<Instant> {
         match self.flow.pattern {
             Pattern::Cyclic { period } | Pattern::ConstantRateRequest { period, .. } => {
@@ -181,7 +182,7 @@ impl Sender {
         }
     }
 
-    /// Whether a bulk flow has as much waiting as it needs to keep its service busy.
+    /// Returns true if a bulk flow has enough messages waiting to keep its service busy.
     fn is_ahead(&self) -> bool {
         self.flow.pattern == Pattern::Bulk && self.waiting.len() >= 2
     }
@@ -193,14 +194,14 @@ impl Sender {
         }
     }
 
-    /// Whether a message is waiting to be handed to the service.
+    /// Returns true if a message is waiting to be handed over.
     #[must_use]
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// Whether it has nothing to do before its deadline, whatever it has just done: it runs without a
-    /// connection, and all that was due has been handed over.
+    /// Returns true if the flow has nothing to do before its deadline, whatever it did last: it
+    /// runs without a connection, and every due message was handed over.
     #[must_use]
     pub fn rests(&self, now: Instant) -> bool {
         self.flow.service == Service::Datagram
@@ -209,7 +210,7 @@ impl Sender {
             && self.next_due.is_some_and(|due| due > now)
     }
 
-    /// The oldest waiting message, and when it was due.
+    /// Oldest waiting message: sequence number and due time.
     #[must_use]
     pub fn oldest_waiting(&self) -> Option<(u32, Instant)> {
         self.waiting.front().copied()
@@ -225,26 +226,27 @@ impl Sender {
                 StampKind::Request { reply_octets: reply_octets.min(0xFFFE) as u16 }
             }
         };
-        // A bulk message is due when there is room for it: it cannot be late.
+        // A bulk message is due when there is room for it, so it cannot be late.
         let planned = if self.flow.pattern == Pattern::Bulk { now } else { planned };
         let event = Event::Sent { sequence, planned };
         records.push_back(Record { at: now, flow: self.flow.id, event });
         Some(Stamp { flow: self.flow.id, kind, sequence, planned, lag: Some(now.since(planned)) })
     }
 
-    /// The oldest waiting message in one piece, to be a TSDU; handed to the service `now`.
+    /// Takes the oldest waiting message as a contiguous TSDU; `now` is the handover time.
     pub fn take_tsdu(&mut self, now: Instant, records: &mut VecDeque<Record>) -> Option<Bytes> {
         let stamp = self.take_stamp(now, records)?;
         Some(tsdu(&stamp, self.flow.size_octets))
     }
 
-    /// The oldest waiting message as an LSDU whose content is shared; handed to the service `now`.
+    /// Takes the oldest waiting message as an LSDU with shared contents; `now` is the handover
+    /// time.
     pub fn take_lsdu(&mut self, now: Instant, records: &mut VecDeque<Record>) -> Option<Packet> {
         let stamp = self.take_stamp(now, records)?;
         Some(lsdu(&stamp, self.flow.size_octets))
     }
 
-    /// A reply came in.
+    /// Records a reply.
     pub fn answered(&mut self, now: Instant) {
         self.unanswered = self.unanswered.saturating_sub(1);
         let more = matches!(self.flow.pattern, Pattern::MaximumRateRequest { .. });
@@ -253,20 +255,21 @@ impl Sender {
         }
     }
 
-    /// Whether everything was handed over and answered; acknowledgement is the service's to know.
+    /// Returns true if every message was handed over and every request answered. Acknowledgements
+    /// are tracked by the service.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.stage == Stage::Finishing && self.waiting.is_empty() && self.unanswered == 0
     }
 
-    /// Its number.
+    /// Flow number.
     #[must_use]
     pub const fn id(&self) -> FlowId {
         self.flow.id
     }
 }
 
-/// A message of `octets` in one piece.
+/// Creates a contiguous message of `octets` octets.
 pub(super) fn tsdu(stamp: &Stamp, octets: usize) -> Bytes {
     let mut message = Vec::with_capacity(octets.max(LEAST_OCTETS));
     let head = stamp.encode(octets);
@@ -275,7 +278,7 @@ pub(super) fn tsdu(stamp: &Stamp, octets: usize) -> Bytes {
     Bytes::from(message)
 }
 
-/// A message of `octets` whose content nobody copies.
+/// Creates a message of `octets` octets whose contents are not copied.
 pub(super) fn lsdu(stamp: &Stamp, octets: usize) -> Packet {
     let head = stamp.encode(octets);
     match content::shared(stamp.sequence, head.len(), octets) {
@@ -314,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn cyclic_messages_are_due_on_the_grid_however_late_they_are_handed_over() {
+    fn cyclic_messages_are_due_on_the_grid_despite_late_handover() {
         let mut records = VecDeque::new();
         let mut sender = sender(Pattern::Cyclic { period: Duration::from_millis(20) }, 4);
         sender.open(ms(5));
@@ -331,12 +334,12 @@ mod tests {
         assert_eq!(sender.deadline().map(|d| d.at), Some(ms(65)));
         sender.expire(ms(65), &mut records);
         assert_eq!(sender.stage(), Stage::Finishing);
-        assert!(!sender.is_done(), "the last one still waits");
+        assert!(!sender.is_done(), "the last message still waits");
         assert!(sender.take_lsdu(ms(65), &mut records).is_some() && sender.is_done());
     }
 
     #[test]
-    fn at_maximum_rate_a_request_waits_for_the_reply_to_the_one_before() {
+    fn at_maximum_rate_a_request_waits_for_the_last_reply() {
         let mut records = VecDeque::new();
         let mut sender = sender(Pattern::MaximumRateRequest { reply_octets: 50 }, 2);
         sender.open(ms(0));

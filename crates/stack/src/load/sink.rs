@@ -1,4 +1,4 @@
-//! The user at the receiving end: checks every message octet by octet and answers requests.
+//! Receiving end of flows: checks every message octet by octet and answers requests.
 
 use super::sender::{lsdu, tsdu};
 use super::stamp::{STAMP_OCTETS, stamp_octets};
@@ -6,24 +6,24 @@ use super::{LEAST_OCTETS, Stamp, StampKind, content};
 use bytes::Bytes;
 use wire::packet::Packet;
 
-/// What became of a message that arrived.
+/// Result of checking a received message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// It is whole and what was sent.
+    /// The message is complete and unaltered.
     Whole {
-        /// What it says of itself.
+        /// Stamp of the message.
         stamp: Stamp,
-        /// Its octets.
+        /// Length in octets.
         octets: usize,
     },
-    /// It is not.
+    /// The message is damaged.
     Damaged {
-        /// What is wrong with it.
+        /// Description of the damage.
         reason: &'static str,
     },
 }
 
-/// Puts the pieces of messages together, keeping no more than the stamp.
+/// Checker of messages that arrive in pieces; stores no more than the stamp.
 #[derive(Clone, Debug, Default)]
 pub struct Sink {
     stamp: [u8; STAMP_OCTETS],
@@ -32,7 +32,7 @@ pub struct Sink {
 }
 
 impl Sink {
-    /// Takes the next piece; what became of the message that ends with it, if one does.
+    /// Checks the next piece; returns the result of the message that ends with it, if one does.
     pub fn take(&mut self, piece: &[u8], end: bool) -> Option<Outcome> {
         let missing = STAMP_OCTETS.saturating_sub(self.octets);
         let (stamp, rest) = piece.split_at(missing.min(piece.len()));
@@ -51,7 +51,7 @@ impl Sink {
         Some(whole.judge())
     }
 
-    /// Outcome of a message of which the last piece is in.
+    /// Result of a message whose last piece has arrived.
     fn judge(&self) -> Outcome {
         let head = &self.stamp[..self.octets.min(STAMP_OCTETS)];
         if head.len() < LEAST_OCTETS {
@@ -68,7 +68,7 @@ impl Sink {
         }
     }
 
-    /// A message that came in one packet.
+    /// Checks a message that arrived in one packet.
     #[must_use]
     pub fn whole(packet: &Packet) -> Outcome {
         let mut sink = Self::default();
@@ -77,26 +77,27 @@ impl Sink {
         whole.unwrap_or(Outcome::Damaged { reason: "no stamp" })
     }
 
-    /// Octets of the reply a message wants.
+    /// Length of the reply to a request, in octets; `None` for other messages.
     #[must_use]
     pub fn reply_octets(request: &Stamp) -> Option<usize> {
         reply(request).map(|(_, octets)| octets)
     }
 
-    /// The reply a message wants, as a TSDU.
+    /// Reply to a request, as a TSDU.
     #[must_use]
     pub fn reply_tsdu(request: &Stamp) -> Option<Bytes> {
         reply(request).map(|(stamp, octets)| tsdu(&stamp, octets))
     }
 
-    /// The reply a message wants, as an LSDU.
+    /// Reply to a request, as an LSDU.
     #[must_use]
     pub fn reply_lsdu(request: &Stamp) -> Option<Packet> {
         reply(request).map(|(stamp, octets)| lsdu(&stamp, octets))
     }
 }
 
-/// A reply carries the stamp of its request, so that the requester knows when that was due.
+/// Stamp and length of the reply. It carries the stamp of its request, from which the requester
+/// gets the due time.
 fn reply(request: &Stamp) -> Option<(Stamp, usize)> {
     match request.kind {
         StampKind::Request { reply_octets } => {
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_whole_however_it_is_cut() {
+    fn a_message_is_whole_in_pieces_of_any_size() {
         let sent = stamp(9, StampKind::Message);
         let message = tsdu(&sent, 10_000);
         for cut in [1, 7, 19, 20, 21, 1_000, 9_999, 10_000] {
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_seen_and_the_next_message_is_judged_afresh() {
+    fn damage_does_not_affect_the_next_message() {
         let message = tsdu(&stamp(9, StampKind::Message), 100);
         let mut sink = Sink::default();
         let mut damaged = message.to_vec();
@@ -175,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_answered_with_as_many_octets_as_it_asks_for() {
+    fn a_reply_has_the_requested_length() {
         let request = stamp(4, StampKind::Request { reply_octets: 300 });
         let reply = Sink::reply_tsdu(&request).unwrap();
         assert_eq!(reply.len(), 300);

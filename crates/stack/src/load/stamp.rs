@@ -1,64 +1,65 @@
-//! Stamp at the head of every message: flow, sequence number, and the time when the message was due.
+//! Stamp at the start of every message: flow, sequence number, and the time at which the message
+//! was due.
 //!
 //! ```text
 //!   octet 0  flow 2   kind 2   sequence 4   planned 8      every message
 //!   octet 16 lag 4                                         messages of 20 octets and more
 //! ```
 //!
-//! All fields are big-endian. The kind is 0 for a message, FFFF for a reply, and otherwise the octets of
-//! the reply that a request asks for. A lag of FFFFFFFF is not known.
+//! All fields are big-endian. The kind is 0 for a message, FFFF for a reply, and otherwise the
+//! requested length of the reply in octets. A lag of FFFFFFFF is unknown.
 
 use super::FlowId;
 use arrayvec::ArrayVec;
 use core::time::Duration;
 use wire::time::{Instant, nanos};
 
-/// Octets of the shortest message: a stamp without lag.
+/// Length of the shortest message: a stamp without lag.
 pub const LEAST_OCTETS: usize = 16;
-/// Octets of a stamp with lag, which every message has that is as long.
+/// Length of a stamp with lag, used in every message that has room for it.
 pub(super) const STAMP_OCTETS: usize = 20;
 
-/// Lag field of a stamp whose lag is not known.
+/// Lag field of a stamp with unknown lag.
 const NO_LAG: u32 = u32::MAX;
 
-/// Whether a message wants an answer.
+/// Kind of a message: request, reply, or neither.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum StampKind {
-    /// No answer is wanted.
+    /// Message without a reply.
     Message,
-    /// A reply of so many octets is wanted.
+    /// Request for a reply.
     Request {
-        /// Octets of the reply.
+        /// Length of the reply in octets.
         reply_octets: u16,
     },
-    /// The answer.
+    /// Reply to a request.
     Reply,
 }
 
-/// First octets of a message.
+/// Stamp: first octets of a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Stamp {
-    /// The flow it belongs to.
+    /// Flow of the message.
     pub flow: FlowId,
-    /// Whether it wants an answer.
+    /// Kind of the message.
     pub kind: StampKind,
-    /// Its place in the flow, from 0.
+    /// Sequence number in the flow, from 0.
     pub sequence: u32,
-    /// When it had been due, on the sender's clock.
+    /// Time at which the message was due, on the sender's clock.
     pub planned: Instant,
-    /// Time from then until it was handed to the service; `None` where the message has no room for it
-    /// or it is 4.29 s or more.
+    /// Time from then to its handover to the service; `None` if the message has no room for it, or
+    /// if it is 4.29 s or more.
     pub lag: Option<Duration>,
 }
 
 impl Stamp {
-    /// Time when it was handed to the service, on the sender's clock, where its lag is known.
+    /// Time of handover to the service, on the sender's clock, if the lag is known.
     #[must_use]
     pub fn sent(&self) -> Option<Instant> {
         self.lag.map(|lag| self.planned + lag)
     }
 
-    /// First octets of a message of this length.
+    /// Encodes the stamp of a message of this length.
     #[must_use]
     pub fn encode(&self, message_octets: usize) -> ArrayVec<u8, STAMP_OCTETS> {
         let kind = match self.kind {
@@ -79,7 +80,8 @@ impl Stamp {
         stamp
     }
 
-    /// Stamp of a message, from its first 20 octets or all it has; `None` where it is too short.
+    /// Decodes the stamp from the first 20 octets of a message, or all of a shorter one; `None` if
+    /// it is too short.
     #[must_use]
     pub fn decode(octets: &[u8]) -> Option<Self> {
         let (flow, rest) = octets.split_first_chunk::<2>()?;
@@ -101,7 +103,7 @@ impl Stamp {
     }
 }
 
-/// Octets of the stamp of a message of this length.
+/// Length of the stamp in a message of this length.
 pub(super) const fn stamp_octets(message_octets: usize) -> usize {
     if message_octets < STAMP_OCTETS { LEAST_OCTETS } else { STAMP_OCTETS }
 }
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lag_too_long_for_its_field_is_not_known() {
+    fn a_lag_too_long_for_its_field_is_unknown() {
         // The field has 32 bits of nanoseconds, and all ones are no lag.
         for (lag, read) in [(0xFFFF_FFFE, true), (0xFFFF_FFFF, false), (0x1_0000_0000, false)] {
             let lag = Some(Duration::from_nanos(lag));

@@ -1,8 +1,8 @@
-//! Messages between sockets of stations, over LLC types 1 and 3, with every service an option.
+//! Messages between sockets of stations, over LLC types 1 and 3, with every service optional.
 //!
 //! After A. C. Weaver and M. A. Colvin, "A Real-time Messaging System for Token Ring Networks"
-//! (University of Virginia, TR-88-08, 1988): a user pays for no service that he does not use. A
-//! message is an LSDU: there is no header but LLC's.
+//! (University of Virginia, TR-88-08, 1988): a user pays only for the services used. A message is
+//! an LSDU: there is no header besides LLC's.
 //!
 //! | the paper's call | here |
 //! |---|---|
@@ -17,20 +17,20 @@
 //!            └─ LLC type 3 (AC0, AC1) ┴─▶ 7 6 5 … 0 ─▶ at a time ─▶ MAC
 //! ```
 //!
-//! Nothing here waits: an operation says at once whether it was accepted, and [`Messaging::status`]
-//! or an [`Indication`] says later what became of it.
+//! No operation blocks: each returns at once whether it was accepted. [`Messaging::status`] or an
+//! [`Indication`] reports its result later.
 //!
-//! **Acknowledged** messages are commands of LLC type 3, and its limits are theirs (see
-//! [`crate::llc::type3`]). One of no octets and without CRC is acknowledged, not delivered: a probe.
+//! **Acknowledged** messages are commands of LLC type 3, with its limits (see
+//! [`crate::llc::type3`]). An empty message without CRC is acknowledged but not delivered: a probe.
 //!
-//! **CRC.** A socket with CRC appends CRC-16/CCITT to what it sends, and takes what arrives for
-//! damaged and lost unless it ends with its CRC: both ends choose it or neither does. A damaged
-//! message is not acknowledged, so that it is sent again. LLC's header and its response have no CRC
-//! but the FCS: damage there can turn "no buffer" into "accepted".
+//! **CRC.** A socket with CRC appends CRC-16/CCITT to each message, and discards received messages
+//! that do not end with a correct CRC. Both ends must choose it, or neither. A damaged message is
+//! not acknowledged, so it is retransmitted. LLC's header and its response are protected by the FCS
+//! only: damage there can turn "no buffer" into "accepted".
 //!
-//! **Priorities** are strict among the frames that wait here: a frame of the highest priority waits
-//! for at most one other, since no further one is handed to the MAC before [`Messaging::transmitted`]
-//! was called. The answers that LLC itself gives go before all.
+//! **Priorities** are strict among the frames waiting here. A frame of the highest priority waits
+//! for at most one other, because no further frame is passed to the MAC before
+//! [`Messaging::transmitted`] is called. LLC's own answers go before all.
 
 mod check;
 mod queue;
@@ -49,34 +49,34 @@ use core::fmt;
 use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
 
-/// The first and the last socket there may be; they are LSAPs, so that odd ones would name groups.
+/// Range of socket numbers. They are even LSAPs; odd ones would be group addresses.
 pub const SOCKETS: core::ops::RangeInclusive<u8> = 2..=254;
 
-/// What a station's messaging is like.
+/// Parameters of a station's messaging service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// How many sockets may be open; 127 is the most there are.
+    /// Maximum number of open sockets; at most 127.
     pub sockets: usize,
-    /// Its LLC type 3. N3 limits unacknowledged messages as well.
+    /// Parameters of LLC type 3. N3 limits unacknowledged messages as well.
     pub link: type3::Params,
     /// Queues of the MAC below.
     pub queues: MacQueues,
 }
 
 impl Params {
-    /// For a LAN of 802.3 stations.
+    /// Parameters for a LAN of 802.3 stations.
     #[must_use]
     pub const fn lan() -> Self {
         Self { sockets: 127, link: type3::Params::lan(), queues: MacQueues::One }
     }
 }
 
-/// Where messages go to and come from: a socket of a station.
+/// Source or destination of messages: a socket of a station.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Address {
-    /// The station; for messages without acknowledgement it may be a group.
+    /// Station; for messages without acknowledgement it may be a group.
     pub station: Mac,
-    /// The socket there: an even number from 2 to 254.
+    /// Socket on that station: an even number from 2 to 254.
     pub socket: u8,
 }
 
@@ -86,20 +86,20 @@ impl fmt::Display for Address {
     }
 }
 
-/// What an operation says at once: the paper's operation status, in its order.
+/// Immediate result of an operation: the paper's operation status, in its order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[must_use]
 pub enum Outcome {
     /// "Operation accepted".
     Accepted,
-    /// "Invalid socket": not an even number from 2 to 254, or not open; as a destination, one that
-    /// cannot exist, or a group where an acknowledgement is wanted.
+    /// "Invalid socket": not an even number from 2 to 254, or not open. As a destination: not a
+    /// valid socket, or a group with acknowledgement.
     InvalidSocket,
-    /// "Duplicate socket": it is open already.
+    /// "Duplicate socket": already open.
     DuplicateSocket,
-    /// "Too many sockets": as many are open as there may be.
+    /// "Too many sockets": the maximum number is open.
     TooManySockets,
-    /// "Socket busy": as many operations are pending as there may be.
+    /// "Socket busy": the maximum number of operations is pending.
     SocketBusy,
     /// "Packet too large": longer than an LSDU of this LAN.
     TooLarge,
@@ -108,7 +108,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Whether the operation was accepted.
+    /// Returns true if the operation was accepted.
     #[must_use]
     pub const fn is_accepted(self) -> bool {
         matches!(self, Self::Accepted)
@@ -129,7 +129,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// A side of a socket; both work at the same time.
+/// Side of a socket; both sides work simultaneously.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Side {
     /// "x".
@@ -139,7 +139,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The side that the paper's letter names.
+    /// Returns the side for the paper's letter.
     ///
     /// # Errors
     /// [`Outcome::NeitherSide`] for any letter but x and r.
@@ -152,15 +152,15 @@ impl Side {
     }
 }
 
-/// The state of a socket's side: of its oldest operation, or of the last one where none is pending.
+/// State of a socket's side: of its oldest operation, or of the last one if none is pending.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum SideState {
-    /// "Operation pending": it waits, for its turn or for a message.
+    /// "Operation pending": it waits for its turn or for a message.
     Pending,
-    /// "No operation pending": there was none, or the last one went well.
+    /// "No operation pending": there was none, or the last one succeeded.
     Idle,
-    /// "I/O in progress": handed to the MAC; an acknowledged message stays so until its outcome is
-    /// known. Receptions never are: frames arrive whole.
+    /// "I/O in progress": passed to the MAC; an acknowledged message stays so until its outcome is
+    /// known. Receptions never have this state, because frames arrive whole.
     InProgress,
     /// "Operation failed": see [`Messaging::failure`].
     Failed,
@@ -180,18 +180,18 @@ impl fmt::Display for SideState {
     }
 }
 
-/// Why an operation failed.
+/// Reason why an operation failed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Failure {
-    /// No acknowledgement came; the message may have been delivered all the same.
+    /// No acknowledgement arrived; the message may nevertheless have been delivered.
     NoAcknowledgement,
-    /// The receiver said that it did not take it.
+    /// The receiver refused the message with this status.
     Refused(CommandStatus),
-    /// The MAC gave it up each time.
+    /// The MAC failed every transmission.
     NotTransmitted,
-    /// Too many destinations are in use at a time.
+    /// Too many destinations are in use simultaneously.
     NoVariable,
-    /// A message came that was longer than the buffer, and is lost.
+    /// A received message was longer than the buffer, and is lost.
     BufferTooSmall,
 }
 
@@ -207,14 +207,14 @@ impl fmt::Display for Failure {
     }
 }
 
-/// How an operation ended.
+/// Completion of an operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Completion {
-    /// It went well: a message arrived, went out, or was acknowledged if it was to be.
+    /// Success: a message arrived, was transmitted, or was acknowledged if requested.
     Done,
     /// It failed.
     Failed(Failure),
-    /// Its time was over; the message may go out or be delivered all the same.
+    /// Its time limit expired; the message may nevertheless be transmitted or delivered.
     TimedOut,
 }
 
@@ -228,48 +228,49 @@ impl Completion {
     }
 }
 
-/// What a user is told, if the socket's options say so. (The paper calls a function of the user's.)
+/// Indication to the user, if enabled by the socket's options. (The paper calls a function of the
+/// user instead.)
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Indication {
-    /// A transmission is over.
+    /// A transmission has ended.
     Transmitted {
-        /// The socket.
+        /// Socket of the transmission.
         socket: u8,
-        /// Which of its transmissions, counted from 0 since it was opened.
+        /// Sequence number of the transmission, from 0 since the socket was opened.
         sequence: u64,
-        /// How it ended.
+        /// Result of the transmission.
         completion: Completion,
     },
-    /// A reception is over; [`Messaging::take`] gives the message, if it went well.
+    /// A reception has ended; [`Messaging::take`] returns the message if it succeeded.
     Received {
-        /// The socket.
+        /// Socket of the reception.
         socket: u8,
-        /// How it ended.
+        /// Result of the reception.
         completion: Completion,
     },
 }
 
-/// A message that arrived.
+/// Received message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Message {
-    /// Whom it comes from.
+    /// Source of the message.
     pub from: Address,
-    /// The message, without its CRC.
+    /// Contents, without CRC.
     pub data: Packet,
 }
 
-/// How often things happened, beside what LLC counts.
+/// Event counters, in addition to those of LLC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Unacknowledged messages that found no buffer.
+    /// Unacknowledged messages dropped for lack of a buffer.
     pub no_buffer: u64,
-    /// Unacknowledged messages that were longer than the buffer.
+    /// Unacknowledged messages dropped because they were longer than the buffer.
     pub overruns: u64,
-    /// Messages that did not end with their CRC.
+    /// Messages with a missing or wrong CRC.
     pub bad_crc: u64,
-    /// LLC's answers that were dropped, since too many waited for the medium.
+    /// LLC's answers dropped, because too many were waiting for the medium.
     pub answers_dropped: u64,
-    /// Messages that arrived and were never taken before their socket was closed.
+    /// Received messages that were not taken before their socket was closed.
     pub never_taken: u64,
 }
 
@@ -277,7 +278,7 @@ const fn sap(socket: u8) -> Sap {
     Sap(socket)
 }
 
-/// Whether there can be a socket of this number.
+/// Returns true if the number is a valid socket.
 #[must_use]
 pub fn is_socket(number: u8) -> bool {
     SOCKETS.contains(&number) && number.is_multiple_of(2)

@@ -1,4 +1,4 @@
-//! What waits for the medium: eight queues, the highest served first.
+//! Queues for the medium: eight priorities, the highest served first.
 
 use super::Indication;
 use super::socket::{OperationId, Priority};
@@ -9,49 +9,49 @@ use std::collections::VecDeque;
 use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
 
-/// LLC's own answers that may wait.
+/// Maximum number of LLC's own answers waiting.
 const MOST_ANSWERS: usize = 256;
 
-/// Whose frame it is.
+/// Origin of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Whose {
-    /// A message without acknowledgement.
+    /// Message without acknowledgement.
     Datagram(OperationId),
-    /// A command of LLC type 3.
+    /// Command of LLC type 3.
     Command(Ticket),
-    /// An answer of LLC's.
+    /// Answer of LLC.
     Answer,
 }
 
-/// What waits: a message without acknowledgement is made a frame when its turn comes, so that no
-/// more than its name is moved about until then.
+/// Waiting frame. A message without acknowledgement becomes a frame only when its turn comes; until
+/// then only its identifier is queued.
 #[derive(Clone, Debug)]
 pub(super) enum Waiting {
-    /// A message without acknowledgement.
+    /// Message without acknowledgement.
     Datagram(OperationId),
-    /// A command of LLC type 3.
+    /// Command of LLC type 3.
     Command(Ticket, Box<Lpdu>),
-    /// An answer of LLC's.
+    /// Answer of LLC.
     Answer(Box<Lpdu>),
 }
 
-/// A UI that is no packet yet: whoever frames it writes all its headers at once.
+/// UI that is not a packet yet, so that framing can write all its headers at once.
 #[derive(Clone, Debug)]
 pub(crate) struct Datagram {
-    /// Whom it goes to.
+    /// Destination station.
     pub(crate) station: Mac,
-    /// The SAP there.
+    /// Destination SAP.
     pub(crate) destination: Sap,
-    /// The SAP here.
+    /// Source SAP.
     pub(crate) source: Sap,
-    /// Its priority, 0 to 7.
+    /// Priority, 0 to 7.
     pub(crate) priority: u8,
     /// The LSDU.
     pub(crate) data: Bytes,
 }
 
 impl Datagram {
-    /// As an LPDU.
+    /// Converts to an LPDU.
     pub(crate) fn lpdu(self) -> Lpdu {
         let Self { station, destination, source, priority, data } = self;
         let type1::Lpdu { packet, .. } =
@@ -60,34 +60,34 @@ impl Datagram {
     }
 }
 
-/// What is said next, in a form that is quickly moved about.
+/// Next output, in a form that is cheap to move.
 #[derive(Clone, Debug)]
 pub(crate) enum Said {
-    /// To the user.
+    /// Indication to the user.
     Indication(Indication),
-    /// To the MAC: a message without acknowledgement.
+    /// Message without acknowledgement, to the MAC.
     Datagram(Datagram),
-    /// To the MAC: any other LPDU.
+    /// Any other LPDU, to the MAC.
     Lpdu(Box<Lpdu>),
 }
 
 #[derive(Clone, Default, Debug)]
 pub(super) struct Queues {
-    /// By priority.
+    /// Waiting frames by priority.
     waiting: [VecDeque<Waiting>; 8],
-    /// What goes before all.
+    /// Answers, which go before all.
     answers: VecDeque<Box<Lpdu>>,
 }
 
 impl Queues {
-    /// Puts a frame behind those of its priority.
+    /// Appends a frame to the queue of its priority.
     pub(super) fn put(&mut self, priority: Priority, waiting: Waiting) {
         if let Some(queue) = self.waiting.get_mut(usize::from(priority.number())) {
             queue.push_back(waiting);
         }
     }
 
-    /// Puts an answer behind the others; `false` where too many wait.
+    /// Appends an answer; returns `false` if too many wait.
     #[must_use]
     pub(super) fn answer(&mut self, lpdu: Lpdu) -> bool {
         let has_room = self.answers.len() < MOST_ANSWERS;
@@ -97,18 +97,18 @@ impl Queues {
         has_room
     }
 
-    /// How many answers wait.
+    /// Number of waiting answers.
     pub(super) fn answers(&self) -> usize {
         self.answers.len()
     }
 
-    /// Takes the newest answer where there are more than this.
+    /// Removes the newest answer if there are more than `count`.
     pub(super) fn take_answer_beyond(&mut self, count: usize) -> Option<Lpdu> {
         let is_new = self.answers.len() > count;
         self.answers.pop_back_if(|_| is_new).map(|lpdu| *lpdu)
     }
 
-    /// The priority of the next frame; answers go before all.
+    /// Priority of the next frame; answers go before all.
     pub(super) fn most_urgent(&self) -> Option<Priority> {
         if !self.answers.is_empty() {
             return Some(Priority::HIGHEST);
@@ -117,7 +117,7 @@ impl Queues {
         u8::try_from(place).ok().and_then(Priority::new)
     }
 
-    /// The next frame.
+    /// Removes the next frame.
     pub(super) fn next(&mut self) -> Option<Waiting> {
         if let Some(lpdu) = self.answers.pop_front() {
             return Some(Waiting::Answer(lpdu));
@@ -125,7 +125,7 @@ impl Queues {
         self.waiting.iter_mut().rev().find_map(VecDeque::pop_front)
     }
 
-    /// Takes back the frame of a message without acknowledgement, if it still waits.
+    /// Removes the frame of a message without acknowledgement, if it still waits.
     pub(super) fn take_back(&mut self, priority: Priority, id: OperationId) {
         if let Some(queue) = self.waiting.get_mut(usize::from(priority.number())) {
             queue.retain(|waiting| !matches!(waiting, Waiting::Datagram(other) if *other == id));

@@ -1,4 +1,4 @@
-//! The machine: sockets above LLC types 1 and 3 above the queues.
+//! State machine of the messaging service: sockets, LLC types 1 and 3, queues.
 
 mod reception;
 
@@ -21,14 +21,14 @@ use wire::crc16::CHECK_OCTETS;
 use wire::packet::Packet;
 use wire::time::Instant;
 
-/// What a timer is for.
+/// Purpose of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Timed {
-    /// The time that a transmission may take.
+    /// Time limit of a transmission.
     Transmit,
-    /// The time that a reception may wait.
+    /// Time limit of a reception.
     Receive,
-    /// The next attempt at a receiver that had no buffer.
+    /// Next attempt to a receiver that had no buffer.
     Again,
 }
 
@@ -42,10 +42,10 @@ impl Timed {
     }
 }
 
-/// The messaging of a station.
+/// Messaging service of a station.
 ///
-/// A machine whose requests are methods, because each returns at once whether it was accepted. Towards
-/// a MAC with one queue it hands out one LPDU, and the next only after [`Messaging::transmitted`].
+/// Its requests are methods, because each returns at once whether it was accepted. For a MAC with
+/// one queue it outputs one LPDU, and the next only after [`Messaging::transmitted`].
 #[derive(Clone, Debug)]
 pub struct Messaging {
     params: Params,
@@ -53,7 +53,7 @@ pub struct Messaging {
     datagrams: Type1,
     acknowledged: Type3,
     queues: Queues,
-    /// Frames that the MAC has, by priority, oldest first.
+    /// Frames passed to the MAC, by priority, oldest first.
     ahead: [VecDeque<Whose>; PRIORITIES],
     timers: BTreeSet<(Instant, Timed, OperationId)>,
     operations: u64,
@@ -62,10 +62,10 @@ pub struct Messaging {
 }
 
 impl Messaging {
-    /// The messaging of a station without open sockets.
+    /// Creates the messaging service of a station without open sockets.
     ///
     /// # Errors
-    /// Where LLC's parameters cannot be.
+    /// The parameters of LLC are invalid.
     pub fn new(params: Params) -> Result<Self, type3::Invalid> {
         Ok(Self {
             params,
@@ -81,19 +81,19 @@ impl Messaging {
         })
     }
 
-    /// How often things happened.
+    /// Event counters.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Its LLC type 3, to be read.
+    /// Read access to LLC type 3.
     #[must_use]
     pub const fn acknowledged(&self) -> &Type3 {
         &self.acknowledged
     }
 
-    /// Its LLC type 1, to be read.
+    /// Read access to LLC type 1.
     #[must_use]
     pub const fn datagrams(&self) -> &Type1 {
         &self.datagrams
@@ -116,7 +116,7 @@ impl Messaging {
         Outcome::Accepted
     }
 
-    /// Closes a socket on which no operation is pending.
+    /// Closes a socket without pending operations.
     pub fn close(&mut self, now: Instant, socket: u8) -> Outcome {
         match self.sockets.get(&socket) {
             None => return Outcome::InvalidSocket,
@@ -141,7 +141,7 @@ impl Messaging {
         }
     }
 
-    /// Sets what the socket's operations are like from now on.
+    /// Sets the options of the socket's further operations.
     pub fn option(&mut self, socket: u8, options: Options) -> Outcome {
         let Some(open) = self.sockets.get_mut(&socket) else { return Outcome::InvalidSocket };
         open.options = options;
@@ -190,7 +190,7 @@ impl Messaging {
         Outcome::Accepted
     }
 
-    /// Enables the reception of one message of at most so many octets.
+    /// Enables the reception of one message of at most `octets` octets.
     pub fn enable_reception(&mut self, now: Instant, socket: u8, octets: usize) -> Outcome {
         let Some(open) = self.sockets.get_mut(&socket) else { return Outcome::InvalidSocket };
         if open.receives.len() + open.received.len() >= open.options.pending_receives {
@@ -210,13 +210,13 @@ impl Messaging {
         Outcome::Accepted
     }
 
-    /// The oldest message that arrived at a socket and was not taken yet.
+    /// Takes the oldest received message of a socket.
     pub fn take(&mut self, socket: u8) -> Option<Message> {
         self.sockets.get_mut(&socket)?.received.pop_front()
     }
 
-    /// Takes back every operation that is pending on a side. A message that the MAC has, or whose
-    /// acknowledgement is awaited, may be delivered all the same.
+    /// Cancels all pending operations of a side. A message that was passed to the MAC, or whose
+    /// acknowledgement is awaited, may nevertheless be delivered.
     pub fn reset(&mut self, now: Instant, socket: u8, side: Side) -> Outcome {
         let Some(open) = self.sockets.get_mut(&socket) else { return Outcome::InvalidSocket };
         match side {
@@ -238,10 +238,10 @@ impl Messaging {
         Outcome::Accepted
     }
 
-    /// The state of a socket's side.
+    /// State of a socket's side.
     ///
     /// # Errors
-    /// [`Outcome::InvalidSocket`] where the socket is not open.
+    /// [`Outcome::InvalidSocket`] if the socket is not open.
     pub fn status(&self, socket: u8, side: Side) -> Result<SideState, Outcome> {
         let open = self.sockets.get(&socket).ok_or(Outcome::InvalidSocket)?;
         Ok(match side {
@@ -255,7 +255,7 @@ impl Messaging {
         })
     }
 
-    /// Why the last operation of a side failed, where it did.
+    /// Reason why the last operation of a side failed, if it did.
     #[must_use]
     pub fn failure(&self, socket: u8, side: Side) -> Option<Failure> {
         let open = self.sockets.get(&socket)?;
@@ -269,13 +269,14 @@ impl Messaging {
         }
     }
 
-    /// What a user is told next. (The same as [`Machine::poll`] delivers, without an LPDU.)
+    /// Next indication to the user. (The same as delivered by [`Machine::poll`], without an LPDU.)
     pub fn indication(&mut self) -> Option<Indication> {
         self.indications.pop_front()
     }
 
-    /// The MAC is done with the oldest LPDU of this queue, or has not taken the newest one: the queue is
-    /// the LPDU's priority where [`Params::queues`] has one for each, and 0 else.
+    /// Reports that the MAC has finished with the oldest LPDU of this queue, or did not accept the
+    /// newest. The queue is the LPDU's priority if [`Params::queues`] has one for each, and
+    /// otherwise 0.
     pub fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
         let queue = match self.params.queues {
             MacQueues::One => 0,
@@ -287,7 +288,7 @@ impl Messaging {
             Transmission::Sent | Transmission::GivenUp | Transmission::Refused => ahead.pop_front(),
         };
         match whose {
-            // Neither machine of LLC has more to say than it had.
+            // Neither LLC machine has new output.
             Some(Whose::Datagram(id)) => self.datagram_transmitted(now, id, outcome),
             Some(Whose::Command(ticket)) => {
                 self.acknowledged.transmitted(now, ticket, outcome);
@@ -297,7 +298,8 @@ impl Messaging {
         }
     }
 
-    /// Takes a command that asks for a response at once; that response, which goes by what waits.
+    /// Processes a command that requests a response at once; returns that response, which bypasses
+    /// the queues.
     pub(crate) fn asked(&mut self, now: Instant, lpdu: Lpdu) -> Option<Lpdu> {
         let before = self.queues.answers();
         self.receive(now, lpdu);
@@ -309,7 +311,7 @@ impl Messaging {
         open.transmits.iter_mut().find(|transmit| transmit.id == id)
     }
 
-    /// Hands a transmission to LLC.
+    /// Passes a transmission to LLC.
     fn send(&mut self, now: Instant, id: OperationId) {
         let Some(transmit) = self.transmission(id) else { return };
         transmit.again = None;
@@ -324,7 +326,7 @@ impl Messaging {
         self.acknowledged.request(now, request);
     }
 
-    /// The UI that a transmission without acknowledgement goes out as.
+    /// Creates the UI for a transmission without acknowledgement.
     fn ui(&mut self, id: OperationId) -> Option<Datagram> {
         let transmit = self.transmission(id)?;
         transmit.in_progress = true;
@@ -354,7 +356,7 @@ impl Messaging {
         self.complete(id, completion);
     }
 
-    /// LLC type 3 says what became of a command.
+    /// Processes the outcome of a command, reported by LLC type 3.
     fn command_over(&mut self, now: Instant, id: OperationId, outcome: type3::Outcome, used: u32) {
         let again = now + self.params.link.acknowledgement_time;
         let Some(transmit) = self.transmission(id) else { return };
@@ -371,9 +373,9 @@ impl Messaging {
                 Completion::Failed(Failure::Refused(command))
             }
             type3::Outcome::NoAcknowledgement => Completion::Failed(Failure::NoAcknowledgement),
-            // Nobody but this side cancels, and then the transmission is gone.
+            // Only this machine cancels commands, and it removes the transmission first.
             type3::Outcome::Cancelled => return,
-            // The length was looked at before.
+            // The length was checked before.
             type3::Outcome::QueueFull | type3::Outcome::TooLong => {
                 Completion::Failed(Failure::NoVariable)
             }
@@ -381,7 +383,7 @@ impl Messaging {
         self.complete(id, completion);
     }
 
-    /// Takes a transmission from below.
+    /// Withdraws a transmission from LLC and the queues.
     fn withdraw(&mut self, now: Instant, transmit: &Transmit) {
         let Transmit { id, to, priority, due, again, .. } = *transmit;
         due.map(|due| self.timers.remove(&(due, Timed::Transmit, id)));
@@ -395,7 +397,7 @@ impl Messaging {
         }
     }
 
-    /// A transmission is over.
+    /// Completes a transmission.
     fn complete(&mut self, id: OperationId, completion: Completion) -> Option<Transmit> {
         let open = self.sockets.get_mut(&id.socket)?;
         let transmit = match open.transmits.front() {
@@ -415,12 +417,12 @@ impl Messaging {
         Some(transmit)
     }
 
-    /// The priority of the frame that goes next; none where none waits.
+    /// Priority of the next frame; `None` if none waits.
     pub(crate) fn most_urgent(&self) -> Option<Priority> {
         self.queues.most_urgent()
     }
 
-    /// The same as [`Machine::poll`], without making a packet of what is none yet.
+    /// Same as [`Machine::poll`], without building the packet of a datagram.
     pub(crate) fn say(&mut self) -> Option<Said> {
         if let Some(indication) = self.indications.pop_front() {
             return Some(Said::Indication(indication));
@@ -431,7 +433,7 @@ impl Messaging {
         loop {
             let (whose, priority, said) = match self.queues.next()? {
                 Waiting::Datagram(id) => {
-                    // One that was taken back has left the queue as well.
+                    // A cancelled transmission has left the queue as well.
                     let Some(datagram) = self.ui(id) else { continue };
                     (Whose::Datagram(id), datagram.priority, Said::Datagram(datagram))
                 }
@@ -453,7 +455,7 @@ impl Messaging {
         }
     }
 
-    /// Moves everything that LLC has to say until it is silent.
+    /// Forwards the outputs of LLC until there are none.
     fn settle(&mut self, now: Instant) {
         loop {
             if let Some(output) = self.acknowledged.poll() {
@@ -518,7 +520,8 @@ impl Messaging {
                 let Some(place) = open.receives.iter().position(|receive| receive.id == id) else {
                     return;
                 };
-                // The one that waited longest is served first, so this one becomes the first.
+                // [`Self::received`] completes the first reception, so this one is moved to the
+                // front.
                 if let Some(receive) = open.receives.remove(place) {
                     open.receives.push_front(receive);
                 }
@@ -551,7 +554,7 @@ impl Machine for Messaging {
             let Lpdu { station, packet, .. } = lpdu;
             self.datagrams.receive(now, type1::Lpdu { station, packet });
         } else if self.is_damaged(&lpdu.packet) {
-            // As if the FCS had been wrong: no acknowledgement, so that it comes again.
+            // Treated like a wrong FCS: no acknowledgement, so the command is retransmitted.
             self.counters.bad_crc += 1;
         } else {
             self.acknowledged.receive(now, lpdu);

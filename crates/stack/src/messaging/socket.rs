@@ -1,4 +1,4 @@
-//! A socket: its options, and the operations on each of its sides.
+//! Socket: its options, and the operations on each of its sides.
 
 use super::{Address, Completion, Message};
 use bytes::Bytes;
@@ -6,60 +6,61 @@ use core::time::Duration;
 use std::collections::VecDeque;
 use wire::time::Instant;
 
-/// 0 (lowest) to 7 (highest).
+/// Priority from 0 (lowest) to 7 (highest).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Priority(u8);
 
 impl Priority {
-    /// The lowest.
+    /// Lowest priority.
     pub const LOWEST: Self = Self(0);
-    /// The highest.
+    /// Highest priority.
     pub const HIGHEST: Self = Self(7);
-    /// All, the highest first.
+    /// All priorities, the highest first.
     pub const ALL: [Self; 8] =
         [Self(7), Self(6), Self(5), Self(4), Self(3), Self(2), Self(1), Self(0)];
 
-    /// The priority of this number; `None` beyond 7.
+    /// Creates the priority of this number; `None` beyond 7.
     #[must_use]
     pub const fn new(number: u8) -> Option<Self> {
         if number <= Self::HIGHEST.0 { Some(Self(number)) } else { None }
     }
 
-    /// Its number.
+    /// Number from 0 to 7.
     #[must_use]
     pub const fn number(self) -> u8 {
         self.0
     }
 }
 
-/// What a socket's operations are like, from the next one on.
+/// Options of a socket's operations, effective from the next one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Options {
-    /// Whether the end of each transmission is indicated.
+    /// The end of each transmission is indicated.
     pub transmit_indication: bool,
-    /// Whether the end of each reception is indicated.
+    /// The end of each reception is indicated.
     pub receive_indication: bool,
-    /// How long a transmission may take; for ever without.
+    /// Time limit of a transmission; unlimited if `None`.
     pub transmit_time: Option<Duration>,
-    /// How long a reception may wait for a message; for ever without.
+    /// Time limit of a reception; unlimited if `None`.
     pub receive_time: Option<Duration>,
-    /// The priority of what is transmitted.
+    /// Priority of transmissions.
     pub priority: Priority,
-    /// Whether messages end with CRC-16/CCITT, at both ends.
+    /// Messages end with CRC-16/CCITT, at both ends.
     pub crc: bool,
-    /// Whether the receiver acknowledges each message.
+    /// The receiver acknowledges each message.
     pub acknowledged: bool,
-    /// How often a message is sent at the most where the MAC gives it up, the receiver has no
-    /// buffer, or no acknowledgement comes; LLC's N4 is the limit of the last.
+    /// Maximum number of transmissions of a message, if the MAC drops it, the receiver has no
+    /// buffer, or no acknowledgement arrives. In the last case LLC's N4 limits it too.
     pub transmissions: u32,
-    /// Transmissions that may be pending at a time; 1 in the paper.
+    /// Maximum number of pending transmissions; 1 in the paper.
     pub pending_transmits: usize,
-    /// Receptions that may be pending, or over with their message not taken; 1 in the paper.
+    /// Maximum number of receptions, pending or completed with their message not taken; 1 in the
+    /// paper.
     pub pending_receives: usize,
 }
 
 impl Options {
-    /// The cheapest service, which a socket has when it is opened: a datagram that goes out once.
+    /// Cheapest service, the default of an opened socket: a datagram that is transmitted once.
     #[must_use]
     pub const fn plain() -> Self {
         Self {
@@ -77,7 +78,7 @@ impl Options {
     }
 }
 
-/// Which operation: its socket, and its place among all operations of the station.
+/// Identifier of an operation: its socket, and its number among all operations of the station.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct OperationId {
     pub(super) socket: u8,
@@ -85,7 +86,7 @@ pub(super) struct OperationId {
 }
 
 impl OperationId {
-    /// As LLC type 3 knows it.
+    /// Request identifier for LLC type 3.
     pub(super) const fn request(self) -> u64 {
         self.number << 8 | self.socket as u64
     }
@@ -95,29 +96,29 @@ impl OperationId {
     }
 }
 
-/// A transmission that is not over.
+/// Transmission in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Transmit {
     pub(super) id: OperationId,
     pub(super) sequence: u64,
     pub(super) to: Address,
-    /// The LSDU, CRC included.
+    /// LSDU, CRC included.
     pub(super) data: Bytes,
     pub(super) priority: Priority,
     pub(super) acknowledged: bool,
     pub(super) in_progress: bool,
-    /// How often it may yet be sent.
+    /// Remaining number of transmissions.
     pub(super) left: u32,
     pub(super) due: Option<Instant>,
-    /// When it is sent again to a receiver that had no buffer.
+    /// Time of the retransmission to a receiver that had no buffer.
     pub(super) again: Option<Instant>,
 }
 
-/// A reception that is not over.
+/// Reception in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Receive {
     pub(super) id: OperationId,
-    /// Octets of the longest LSDU that fits, CRC included.
+    /// Length of the longest LSDU that fits, CRC included.
     pub(super) octets: usize,
     pub(super) due: Option<Instant>,
 }
@@ -125,14 +126,14 @@ pub(super) struct Receive {
 #[derive(Clone, Debug)]
 pub(super) struct Socket {
     pub(super) options: Options,
-    /// Transmissions accepted so far.
+    /// Number of transmissions accepted so far.
     pub(super) accepted: u64,
     pub(super) transmits: VecDeque<Transmit>,
     pub(super) receives: VecDeque<Receive>,
     pub(super) received: VecDeque<Message>,
-    /// The buffer that LLC type 3 knows of.
+    /// Buffer last reported to LLC type 3.
     pub(super) known_buffer: Option<usize>,
-    /// How the last operation of each side ended.
+    /// Result of the last operation of each side.
     pub(super) transmitted: Completion,
     pub(super) reception: Completion,
 }
@@ -163,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_is_known_to_llc_by_one_number() {
+    fn an_operation_has_one_request_identifier_for_llc() {
         let id = OperationId { socket: 254, number: 0x12_3456 };
         assert_eq!(OperationId::of_request(id.request()), id);
     }

@@ -1,4 +1,4 @@
-//! Two stations' messaging, frame by frame.
+//! Messaging of two stations, frame by frame.
 
 use super::*;
 use crate::llc::type3::Lpdu;
@@ -12,12 +12,12 @@ const A: Mac = Mac::local(1);
 const B: Mac = Mac::local(2);
 const MS: Duration = Duration::from_millis(1);
 
-/// Messaging of A and B on a wire without delay; each frame is 1 ms after the last.
+/// Messaging of A and B on a wire without delay; frames are 1 ms apart.
 struct Pair {
     now: Instant,
     both: [Messaging; 2],
     told: [Vec<Indication>; 2],
-    /// What the wire does to a frame: lets it pass changed or unchanged, or loses it.
+    /// Effect of the wire on a frame: passed, changed or lost.
     wire: fn(usize, Packet) -> Option<Packet>,
     frames: usize,
 }
@@ -39,7 +39,7 @@ impl Pair {
         this
     }
 
-    /// Socket 4 of A transmits to socket 8 of B.
+    /// Transmits from socket 4 of A to socket 8 of B.
     fn transmit(&mut self, data: &'static [u8]) -> Outcome {
         let to = Address { station: B, socket: 8 };
         self.both[0].transmit(self.now, 4, to, Bytes::from_static(data))
@@ -55,7 +55,7 @@ impl Pair {
         Some(message.data.to_bytes().to_vec())
     }
 
-    /// Carries frames until nobody has any.
+    /// Carries frames until there are none.
     fn settle(&mut self) {
         let next = |both: &mut [Messaging; 2]| {
             (0..2).find_map(|of| both[of].poll().map(|output| (of, output)))
@@ -79,7 +79,7 @@ impl Pair {
         }
     }
 
-    /// Carries frames and lets deadlines come until there are none.
+    /// Carries frames and advances to deadlines until there are none.
     fn run(&mut self) {
         self.settle();
         while let Some(due) = self.both.iter().filter_map(|one| one.deadline()).min() {
@@ -118,7 +118,7 @@ fn sockets_are_even_numbers_from_2_to_254_and_open_once() {
 }
 
 #[test]
-fn operations_on_a_closed_socket_and_to_impossible_ones_are_refused() {
+fn operations_on_closed_and_invalid_sockets_are_refused() {
     let now = Instant::ZERO;
     let mut messaging = Messaging::new(Params::lan()).unwrap();
     let to = |station, socket| Address { station, socket };
@@ -142,7 +142,7 @@ fn operations_on_a_closed_socket_and_to_impossible_ones_are_refused() {
 }
 
 #[test]
-fn a_message_longer_than_an_lsdu_is_refused_and_the_longest_arrives() {
+fn the_longest_message_is_that_of_an_lsdu() {
     // 1,500 octets of 802.3 data hold LLC's 3 and 1,497 of LSDU, 2 of which may be a CRC.
     static LONG: [u8; 1_498] = [7; 1_498];
     for crc in [false, true] {
@@ -158,7 +158,7 @@ fn a_message_longer_than_an_lsdu_is_refused_and_the_longest_arrives() {
 }
 
 #[test]
-fn each_combination_of_crc_and_acknowledgement_delivers_and_says_so() {
+fn each_combination_of_crc_and_acknowledgement_delivers() {
     // SDN takes a frame; SDA takes two, and two more to synchronize first.
     for (crc, acknowledged, frames) in [(false, false, 1), (true, false, 1), (true, true, 4)] {
         let base = Options { crc, acknowledged, ..Options::plain() };
@@ -180,7 +180,7 @@ fn each_combination_of_crc_and_acknowledgement_delivers_and_says_so() {
 }
 
 #[test]
-fn a_socket_has_as_many_operations_pending_as_its_options_say() {
+fn pending_operations_are_limited_by_the_options() {
     let mut pair = Pair::new(acknowledged());
     assert_eq!((pair.enable(10), pair.enable(10)), (Outcome::Accepted, Outcome::SocketBusy));
     assert_eq!(
@@ -197,7 +197,7 @@ fn a_socket_has_as_many_operations_pending_as_its_options_say() {
 }
 
 #[test]
-fn a_receiver_without_buffer_is_tried_again_until_it_has_one_or_tries_are_used_up() {
+fn a_receiver_without_buffer_is_retried_up_to_the_limit() {
     let mut pair = Pair::new(acknowledged());
     assert!(pair.transmit(b"x").is_accepted());
     pair.settle();
@@ -219,7 +219,7 @@ fn a_receiver_without_buffer_is_tried_again_until_it_has_one_or_tries_are_used_u
 }
 
 #[test]
-fn a_peer_that_never_acknowledges_a_closed_socket_and_a_small_buffer_are_told_apart() {
+fn failures_distinguish_silence_closed_socket_and_buffer() {
     let mut pair = Pair::new(acknowledged());
     pair.wire = |_, _| None;
     assert!(pair.transmit(b"abc").is_accepted());
@@ -237,7 +237,7 @@ fn a_peer_that_never_acknowledges_a_closed_socket_and_a_small_buffer_are_told_ap
 }
 
 #[test]
-fn a_damaged_message_is_not_acknowledged_and_comes_again() {
+fn a_damaged_message_is_not_acknowledged_but_retransmitted() {
     let mut pair = Pair::new(Options { crc: true, ..acknowledged() });
     // Frames 0 and 1 synchronize; 2 is the message.
     pair.wire = |frame, packet| {
@@ -287,7 +287,7 @@ fn operations_time_out_by_their_options_and_the_next_ones_work() {
 }
 
 #[test]
-fn a_reset_takes_back_what_has_not_gone_out() {
+fn a_reset_cancels_messages_not_yet_transmitted() {
     let mut pair = Pair::new(Options::plain());
     assert!(pair.enable(10).is_accepted() && pair.transmit(b"no").is_accepted());
     assert!(pair.both[0].reset(pair.now, 4, Side::Transmit).is_accepted());
@@ -301,7 +301,8 @@ fn a_reset_takes_back_what_has_not_gone_out() {
 #[test]
 fn a_reset_during_an_exchange_loses_no_later_message() {
     let mut pair = Pair::new(acknowledged());
-    // The acknowledgement of the first message is lost, and it is reset before it comes again.
+    // The acknowledgement of the first message is lost, and the message is reset before its
+    // retransmission.
     pair.wire = |frame, packet| (frame != 3).then_some(packet);
     assert!(pair.enable(10).is_accepted() && pair.transmit(b"first").is_accepted());
     pair.settle();
@@ -314,7 +315,7 @@ fn a_reset_during_an_exchange_loses_no_later_message() {
 }
 
 #[test]
-fn a_frame_that_the_mac_gives_up_is_tried_as_often_as_the_options_say() {
+fn a_frame_dropped_by_the_mac_is_retried_up_to_the_limit() {
     let mut pair = Pair::new(Options { transmissions: 3, ..Options::plain() });
     assert!(pair.transmit(b"x").is_accepted());
     for attempt in 0..3 {
@@ -347,7 +348,7 @@ fn waiting_frames_go_out_by_priority_one_at_a_time() {
 }
 
 #[test]
-fn the_states_and_outcomes_speak_the_papers_words() {
+fn the_states_and_outcomes_print_the_papers_words() {
     let outcomes = [
         Outcome::Accepted,
         Outcome::InvalidSocket,

@@ -1,30 +1,31 @@
-//! What a host knows of each transport connection: whose it is, and what is half said on it.
+//! State of each transport connection of a host: its user, and the message being received.
 
 use crate::load::{FlowId, Sink, Stamp};
 use bytes::Bytes;
 use std::collections::VecDeque;
 
-/// Replies that may wait on one connection; a peer that asks more than it reads loses the rest.
+/// Maximum number of replies waiting on one connection; if a peer requests more than it reads, the
+/// rest is lost.
 const REPLIES: usize = 256;
 
-/// Which user of the host a connection belongs to.
+/// User of the host that owns a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
-    /// The sender at this place.
+    /// Sender at this place.
     Sender(usize),
-    /// Whoever asked for it from elsewhere.
+    /// Accepted from a peer.
     Accepted,
 }
 
-/// One connection as its user sees it.
+/// Connection from the point of view of its user.
 #[derive(Clone, Debug)]
 pub(super) struct Conversation {
     pub(super) role: Role,
     pub(super) sink: Sink,
-    /// The flow of the latest message that arrived.
+    /// Flow of the latest message received.
     pub(super) flow: Option<FlowId>,
-    /// Requests whose replies wait. A reply is made when it is sent, so that 20 octets of a request do
-    /// not take up to 65,534 octets of memory.
+    /// Requests whose replies wait. A reply is built when it is sent, so 20 octets of a request do
+    /// not occupy up to 65,534 octets of memory.
     requests: VecDeque<Stamp>,
 }
 
@@ -33,7 +34,7 @@ impl Conversation {
         Self { role, sink: Sink::default(), flow, requests: VecDeque::new() }
     }
 
-    /// Queues the reply to a request; `false` where too many wait already.
+    /// Queues the reply to a request; returns `false` if too many wait already.
     pub(super) fn reply(&mut self, request: Stamp) -> bool {
         let room = self.requests.len() < REPLIES;
         if room {
@@ -42,22 +43,22 @@ impl Conversation {
         room
     }
 
-    /// Whether replies wait.
+    /// Returns true if replies wait.
     pub(super) fn has_replies(&self) -> bool {
         !self.requests.is_empty()
     }
 
-    /// How many replies wait.
+    /// Number of waiting replies.
     pub(super) fn replies(&self) -> usize {
         self.requests.len()
     }
 
-    /// Octets of the next reply.
+    /// Length of the next reply in octets.
     pub(super) fn first_reply_octets(&self) -> Option<usize> {
         self.requests.front().and_then(Sink::reply_octets)
     }
 
-    /// The next reply, if the connection takes that many octets.
+    /// Takes the next reply, if it fits into `room` octets or the connection is `idle`.
     pub(super) fn next_reply(&mut self, room: usize, idle: bool) -> Option<Bytes> {
         let fits = self.first_reply_octets().is_some_and(|octets| idle || octets <= room);
         if !fits {

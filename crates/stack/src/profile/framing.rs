@@ -1,4 +1,4 @@
-//! How a frame holds an LPDU: what stands in it behind the two addresses.
+//! Framing of LPDUs: the fields after the two addresses, for each MAC.
 //!
 //! ```text
 //!   802.3      destination  source  length       LPDU  padding
@@ -10,15 +10,16 @@
 //! ```
 //!
 //! A [`Frame`] has its addresses first on every medium. On an 802.5 ring access control (AC) and
-//! frame control (FC) go in front of them, on an 802.4 bus FC alone, and ProNET-10 has no such fields:
-//! there the two octets say what an observer on 802.3 needs, and the ring does not send them. The media count time by
-//! what their standard sends.
+//! frame control (FC) precede them, on an 802.4 bus FC alone, and ProNET-10 has no such fields. In
+//! its frames the two octets are those that an observer on 802.3 needs, and the ring does not send
+//! them. The media compute time from the octets that their standard sends.
 //!
-//! Rings and token buses have no length field and no shortest frame, so that the LPDU is the rest of the frame. A
-//! length field cannot say more than 1,500: a longer LPDU goes behind the type of LLC encapsulation
-//! (IEEE 802.1AC), where an interface takes so long a frame.
+//! Rings and token buses have neither a length field nor a minimum frame length, so the LPDU is the
+//! rest of the frame. A length field is limited to 1,500: a longer LPDU follows the type of LLC
+//! encapsulation (IEEE 802.1AC), if an interface accepts such a long frame.
 //!
-//! On 802.1Q networks every frame has a priority tag (VLAN 0), so that switches know its priority.
+//! On 802.1Q networks every frame has a priority tag (VLAN 0), from which switches read its
+//! priority.
 //!
 //! Left out: source routing, addresses of one octet, VLANs.
 
@@ -30,44 +31,46 @@ use wire::llc::{Control, POLL_FINAL, RESPONSE};
 use wire::mac;
 use wire::packet::Packet;
 
-/// AC of a frame: the token bit, which says that it is none; priority in the three highest bits.
+/// AC of a frame: token bit set, for a frame instead of a token; priority in the three highest
+/// bits.
 const ACCESS_CONTROL: u8 = 0x10;
 /// FC of a frame with an LPDU; its priority in the three lowest bits.
 const FRAME_CONTROL: u8 = 0x40;
-/// MAC action of an 802.4 frame in FC, 01MMMPPP: MMM = 001 asks for a response, and 010 is one.
+/// MAC action of an 802.4 frame in FC, 01MMMPPP: MMM = 001 requests a response, and 010 is a
+/// response.
 const REQUEST_WITH_RESPONSE: u8 = 0x08;
 const RESPONSE_FRAME: u8 = 0x10;
-/// The bits of FC that are the priority.
+/// Bits of FC with the priority.
 const PRIORITY: u8 = 0x07;
-/// The bits of FC that say that there is an LPDU.
+/// Bits of FC that mark a frame with an LPDU.
 const FRAME_TYPE: u8 = 0xC0;
 
 /// TPID of an 802.1Q tag.
 const TAG: u16 = 0x8100;
-/// Octets of a tag.
+/// Length of a tag.
 const TAG_OCTETS: usize = 4;
 
-/// Which MAC's frames a station makes and reads.
+/// Frame format of a station's MAC.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Framing {
-    /// IEEE 802.3: a length, and padding behind short LPDUs.
+    /// IEEE 802.3: a length, and padding after short LPDUs.
     Ieee8023,
-    /// IEEE 802.3 with a priority tag of 802.1Q, which holds the priority of the LPDU.
+    /// IEEE 802.3 with a priority tag of 802.1Q, which carries the priority of the LPDU.
     Ieee8021Q,
-    /// IEEE 802.4: FC with the priority of the LPDU, of which two make an access class.
+    /// IEEE 802.4: FC with the priority of the LPDU; two priorities form an access class.
     Ieee8024,
-    /// The same where commands of LLC type 3 are requests with response, and its responses answer them
-    /// at once: the MAC tells nobody what became of those.
+    /// IEEE 802.4 with commands of LLC type 3 as requests with response, and its responses sent at
+    /// once; the MAC does not report the fate of those.
     Ieee8024Responding,
     /// IEEE 802.5: AC with the priority of access, FC with the priority of the LPDU.
     Ieee8025,
-    /// ProNET-10: the LPDU ends where the frame does. The two octets behind the addresses are those
-    /// of 802.3, for observers; they are not read.
+    /// ProNET-10: the LPDU ends with the frame. The two octets after the addresses are those of
+    /// 802.3, for observers; they are ignored on receipt.
     WholeFrame,
 }
 
 impl Framing {
-    /// The longest LSDU of a frame, where the framing bounds it: 1,500 octets less the LLC header.
+    /// Longest LSDU of a frame, if the framing limits it: 1,500 octets minus the LLC header.
     #[must_use]
     pub const fn longest_lsdu(self) -> usize {
         match self {
@@ -78,13 +81,13 @@ impl Framing {
         }
     }
 
-    /// Whether a receiver learns the priority of an LPDU.
+    /// Returns true if frames carry the priority of their LPDU to the receiver.
     #[must_use]
     pub const fn carries_priority(self) -> bool {
         matches!(self, Self::Ieee8021Q | Self::Ieee8024 | Self::Ieee8024Responding | Self::Ieee8025)
     }
 
-    /// The frame in which the station of address `source` sends an LPDU.
+    /// Builds the frame for an LPDU from the station `source`.
     #[must_use]
     pub fn frame(self, source: Mac, lpdu: Lpdu) -> Frame {
         let Lpdu { station, priority, mut packet, .. } = lpdu;
@@ -108,8 +111,8 @@ impl Framing {
         packet
     }
 
-    /// The same for a UI, all of whose headers are written in whole words: one that were written in
-    /// pieces could not be moved before they have all arrived.
+    /// Builds the frame for a UI, all of whose headers are written in whole words: after piecewise
+    /// writes, moving them would stall the processor.
     pub(crate) fn datagram(self, source: Mac, datagram: Datagram) -> Frame {
         match self {
             Self::Ieee8023 | Self::WholeFrame => {}
@@ -122,7 +125,8 @@ impl Framing {
         let length = u64::from(Self::length_or_type(llc.len() + data.len()));
         let (station, source) = (number(station), number(source));
         let llc = u64::from_be_bytes([0, 0, 0, 0, 0, llc[0], llc[1], llc[2]]);
-        // One octet of the first address, the rest of it with the first half of the second, and so on.
+        // One octet of the first address, the rest of it with the first half of the second, and so
+        // on.
         let words =
             [station >> 40, station << 24 | source >> 24, source << 40 | length << 24 | llc];
         let mut header = [0; 24];
@@ -132,7 +136,7 @@ impl Framing {
         Packet::headed(header, mac::HEADER_OCTETS + 3, data)
     }
 
-    /// What 802.3 has behind the addresses in front of an LPDU of so many octets.
+    /// Length or type field of 802.3 in front of an LPDU of `lpdu_octets` octets.
     #[must_use]
     pub const fn length_or_type(lpdu_octets: usize) -> u16 {
         if lpdu_octets > mac::MOST_DATA_OCTETS {
@@ -142,7 +146,7 @@ impl Framing {
         }
     }
 
-    /// The LPDU in a frame, and the station it comes from; `None` where the frame holds none.
+    /// Extracts the LPDU and its source station from a frame; `None` if the frame contains none.
     #[must_use]
     pub fn lpdu(self, mut frame: Frame) -> Option<Lpdu> {
         let [_, _, _, _, _, _, a, b, c, d, e, f, high, low] = frame.first()?;
@@ -168,14 +172,14 @@ impl Framing {
         Some(Lpdu { station: Mac([a, b, c, d, e, f]), priority, packet: frame, ticket: None })
     }
 
-    /// The priority with which an 802.5 station asks for the token for a frame: that in its AC.
+    /// Priority in the AC of an 802.5 frame, with which a station requests the token.
     #[must_use]
     pub fn access_priority(frame: &Frame) -> u8 {
         frame.first::<13>().map_or(0, |[.., access_control]| access_control >> 5)
     }
 
-    /// The priority by which a MAC queues a frame: that in its tag, AC or FC; 0 of frames that carry
-    /// none.
+    /// Priority by which a MAC queues a frame: that in its tag, AC or FC; 0 for frames without
+    /// priority.
     #[must_use]
     pub fn priority_of(self, frame: &Frame) -> u8 {
         match self {
@@ -186,20 +190,20 @@ impl Framing {
         }
     }
 
-    /// The priority in the tag of an 802.1Q frame; 0 of a frame without tag.
+    /// Priority in the tag of an 802.1Q frame; 0 without a tag.
     #[must_use]
     pub fn tag_priority(frame: &Frame) -> u8 {
         let Some([.., high, low, control]) = frame.first::<15>() else { return 0 };
         if [high, low] == TAG.to_be_bytes() { control >> 5 } else { 0 }
     }
 
-    /// Whether an 802.4 frame asks for a response at once.
+    /// Returns true if an 802.4 frame requests a response at once.
     #[must_use]
     pub fn asks(frame: &Frame) -> bool {
         Self::has_action(frame, REQUEST_WITH_RESPONSE)
     }
 
-    /// Whether an 802.4 frame is such a response.
+    /// Returns true if an 802.4 frame is such a response.
     #[must_use]
     pub fn answers(frame: &Frame) -> bool {
         Self::has_action(frame, RESPONSE_FRAME)
@@ -210,14 +214,15 @@ impl Framing {
         control.is_some_and(|control| control & !PRIORITY == FRAME_CONTROL | action)
     }
 
-    /// The priority of the LPDU in an 802.4 frame: that in its FC.
+    /// Priority in the FC of an 802.4 frame.
     #[must_use]
     pub fn data_priority(frame: &Frame) -> u8 {
         frame.first::<14>().map_or(0, |[.., frame_control]| frame_control & 7)
     }
 }
 
-/// What an LPDU asks of the MAC of 802.4: commands of LLC type 3 a response, which its responses are.
+/// MAC action of an LPDU on 802.4: commands of LLC type 3 request a response, and its responses are
+/// one.
 fn action(packet: &Packet) -> u8 {
     let Some([_, source, control]) = packet.first::<3>() else { return 0 };
     let control = control & !POLL_FINAL;
@@ -227,18 +232,18 @@ fn action(packet: &Packet) -> u8 {
     if source & RESPONSE == 0 { REQUEST_WITH_RESPONSE } else { RESPONSE_FRAME }
 }
 
-/// The octets of an address as a number.
+/// Octets of an address as a number.
 fn number(address: Mac) -> u64 {
     let Mac([a, b, c, d, e, f]) = address;
     u64::from_be_bytes([0, 0, a, b, c, d, e, f])
 }
 
-/// Leaves of what follows a length, or the type of LLC encapsulation, the LPDU.
+/// Truncates a frame to the LPDU after its length, or after the type of LLC encapsulation.
 fn until_length(frame: &mut Frame, length_or_type: [u8; 2]) -> Option<()> {
     let value = u16::from_be_bytes(length_or_type);
     let length = usize::from(value);
     if value < mac::FIRST_TYPE && length <= frame.len() {
-        // What follows the LPDU is padding.
+        // Octets after the LPDU are padding.
         frame.truncate(length);
         return Some(());
     }
@@ -260,8 +265,9 @@ mod tests {
     }
 
     #[test]
-    fn an_lpdu_comes_out_of_a_frame_as_it_went_in_with_the_priority_that_the_mac_carries() {
-        // 1,500 is the most that a length says; 2,046 the most on ProNET-10, 4,472 on some 802.5 rings.
+    fn an_lpdu_round_trips_with_the_priority_that_the_mac_carries() {
+        // 1,500 is the maximum of a length; 2,046 is the maximum on ProNET-10, 4,472 on some 802.5
+        // rings.
         for octets in [3, 46, 1_500, 1_501, 1_535, 1_536, 1_537, 2_046, 4_472] {
             for (framing, carried, header) in [
                 (Framing::Ieee8023, 0, 14),
@@ -302,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_behind_the_addresses_is_that_of_the_standard() {
+    fn the_fields_after_the_addresses_are_those_of_the_standard() {
         let behind = |framing: Framing, octets| {
             let [.., high, low] = framing.frame(HERE, lpdu(octets, 5)).first::<14>().unwrap();
             [high, low]
@@ -341,7 +347,7 @@ mod tests {
     #[test]
     fn frames_of_other_protocols_hold_no_lpdu() {
         let mut frame = Packet::new(Bytes::from(vec![9; 46]));
-        // A type, a length of more than there is, and FC of a ring's own MAC frame.
+        // A type, a length of more octets than there are, and FC of a ring's own MAC frame.
         for (framing, behind) in
             [(Framing::Ieee8023, 0x0800), (Framing::Ieee8023, 47), (Framing::Ieee8025, 0x1000)]
         {

@@ -1,5 +1,5 @@
-//! A station of a LAN: class 4 transport over CLNP over LLC type 1, the messaging service over LLC types
-//! 1 and 3, and their users.
+//! Station of a LAN: class 4 transport over CLNP over LLC type 1, the messaging service over LLC
+//! types 1 and 3, and their users.
 //!
 //! ```text
 //!   senders ┬──────────┬─────────┬ sinks          users: stack::load
@@ -9,10 +9,11 @@
 //!           └─ 802.3, 802.5 … ───┘
 //! ```
 //!
-//! A host above a MAC with one queue hands it one frame at a time where it has sockets, or where [`Host::above`] asks
-//! for it, so that the most urgent frame waits for at most one frame of its own station: by priority, messages first
-//! among equals. A MAC with queues by priority gets every frame at once ([`MacQueues`]). What the further SAPs send
-//! is little and keeps sessions alive: it goes first, and does not wait for that one frame.
+//! If a MAC has one queue and the host has sockets, or if [`Host::above`] requires it, the host
+//! passes one frame at a time. So the most urgent frame waits for at most one frame of its own
+//! station. The order is by priority, and messages go first among equals. A MAC with queues by
+//! priority gets every frame at once ([`MacQueues`]). Frames of the further SAPs are few and keep
+//! sessions alive: they go first, and do not wait for that one frame.
 
 mod crossing;
 mod frames;
@@ -43,51 +44,51 @@ use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
 use wire::time::Instant;
 
-/// The LSAP of messages sent without a connection.
+/// LSAP of messages sent without a connection.
 pub const MESSAGE_SAP: Sap = Sap(0x5C);
-/// The TSAP-ID of the users that make traffic.
+/// TSAP-ID of the users that generate traffic.
 const TSAP: &[u8] = b"tidewire";
-/// Frames of bulk datagram flows that may be at the medium at a time.
+/// Maximum number of frames of bulk datagram flows at the medium.
 const FRAMES_AHEAD: usize = 4;
-/// LSDUs for other SAPs that are kept for whoever fetches them.
+/// Maximum number of LSDUs for other SAPs that are kept until fetched.
 const OTHERS: usize = 64;
 
-/// What a host is made of.
+/// Parameters of a host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostParams {
-    /// Its address.
+    /// MAC address.
     pub address: Mac,
-    /// Its transport entity's parameters.
+    /// Parameters of the transport entity.
     pub transport: Params,
-    /// Its network layer's parameters. Peers have the NSAP that [`wire::addr::Nsap::of_station`] says.
+    /// Parameters of the network layer. Peers have the NSAP of [`wire::addr::Nsap::of_station`].
     pub network: clnp::Params,
-    /// The reference before the first one it gives out.
+    /// Reference before the first one that it assigns.
     pub last_reference: u16,
-    /// Whether it accepts connections and answers requests.
+    /// True to accept connections and answer requests.
     pub accepts: bool,
     /// Further SAPs, whose LSDUs are fetched with [`Host::unitdata`].
     pub saps: Vec<Sap>,
-    /// Which frames it makes.
+    /// Frame format.
     pub framing: Framing,
-    /// Its messaging service, if it has one.
+    /// Parameters of the messaging service, if there is one.
     pub messaging: Option<messaging::Params>,
 }
 
-/// Where a message goes, and how urgent it is.
+/// Destination and priority of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct To {
-    /// The station.
+    /// Destination station.
     pub(super) station: Mac,
-    /// The priority in its frames.
+    /// Priority in its frames.
     pub(super) priority: Priority,
 }
 
 /// An LSDU from or to one of the further SAPs.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unitdata {
-    /// The other station.
+    /// Other station.
     pub station: Mac,
-    /// The SAP, the same at both ends.
+    /// SAP, the same at both ends.
     pub sap: Sap,
     /// The LSDU.
     pub data: Packet,
@@ -98,9 +99,9 @@ struct Flowing {
     sender: Sender,
     endpoint: Option<Endpoint>,
     socket: Option<u8>,
-    /// Whether everything handed to the transport has been acknowledged.
+    /// True if all data passed to the transport has been acknowledged.
     drained: bool,
-    /// Whether a message is on its way to a front end.
+    /// True while a message is on its way to a front end.
     is_crossing: bool,
 }
 
@@ -116,16 +117,16 @@ impl Flowing {
     }
 }
 
-/// Sender of a frame that the medium has.
+/// Sender of a frame that was passed to the medium.
 #[derive(Clone, Copy, Debug)]
 enum Ahead {
-    /// The sockets.
+    /// Sockets.
     Socket,
-    /// Any other user, and the timer that waits for the frame to leave.
+    /// Any other user, with the timer that waits for the transmission.
     Other(Option<Ticket>),
 }
 
-/// A station with transport, link and users.
+/// Station with transport, link and users.
 #[derive(Clone, Debug)]
 pub struct Host {
     params: HostParams,
@@ -134,43 +135,43 @@ pub struct Host {
     transport: Entity,
     sockets: Option<Sockets>,
     flows: Vec<Flowing>,
-    /// Which of them have something to do.
+    /// Flows with pending work.
     waiting: Waiting,
-    /// Where flows of a number are.
+    /// Index of flow numbers.
     places: BTreeSet<(FlowId, usize)>,
-    /// Flows that are not over.
+    /// Number of flows that have not ended.
     under_way: usize,
-    /// How often a flow was looked at.
+    /// Number of times a flow was examined.
     looks: u64,
     conversations: BTreeMap<Endpoint, Conversation>,
-    /// Connections with replies to hand over, and room for one.
+    /// Connections with waiting replies, and room for one.
     replying: BTreeSet<Endpoint>,
-    /// Responses that go out at once and that nothing is said of (802.4).
+    /// Responses that are sent at once and not reported (802.4).
     answers: VecDeque<Frame>,
-    /// What the further SAPs send, where there are sockets.
+    /// Frames of the further SAPs, if there are sockets.
     urgent: VecDeque<Frame>,
     frames: Frames,
-    /// Queues of the MAC below; none where order does not matter, since nothing has a priority.
+    /// Queues of the MAC below; `None` if no priorities are in use, so order does not matter.
     queues: Option<MacQueues>,
-    /// The priority of the LPDUs that the link hands down, and that of the frame received last.
+    /// Priority of the LPDUs that the link sends, and priority of the last frame received.
     sending: Priority,
     heard: Priority,
-    /// Frames handed to the medium and not reported back yet, by MAC queue, oldest first.
+    /// Frames passed to the medium and not reported back yet, by MAC queue, oldest first.
     ahead: [VecDeque<Ahead>; PRIORITIES],
-    /// How many of them are not the sockets'.
+    /// Number of them that are not from the sockets.
     others_ahead: [usize; PRIORITIES],
     records: VecDeque<Record>,
-    /// What crosses to and from a front end, where there is one.
+    /// Transfers to and from a front end, if there is one.
     crossings: Option<Crossings>,
     others: VecDeque<Unitdata>,
     foreign: u64,
 }
 
 impl Host {
-    /// A host that will carry out `flows`.
+    /// Creates a host with `flows`.
     ///
     /// # Panics
-    /// Where the messaging service's parameters cannot be.
+    /// The parameters of the messaging service are invalid.
     #[must_use]
     pub fn new(params: HostParams, flows: Vec<Flow>) -> Self {
         let saps = [Sap::ISO_NETWORK, MESSAGE_SAP].into_iter().chain(params.saps.iter().copied());
@@ -207,26 +208,26 @@ impl Host {
         host
     }
 
-    /// Its users offer nothing at these times.
+    /// Sets the periods in which its users offer nothing.
     #[must_use]
     pub fn absent(mut self, absences: &[Absence]) -> Self {
         self.flows.iter_mut().for_each(|flow| flow.sender.absent(absences));
         self
     }
 
-    /// Its MAC has these queues.
+    /// Sets the queues of its MAC.
     #[must_use]
     pub const fn above(mut self, queues: MacQueues) -> Self {
         self.queues = Some(queues);
         self
     }
 
-    /// The next thing its users saw happen.
+    /// Next record of its users.
     pub fn record(&mut self) -> Option<Record> {
         self.records.pop_front()
     }
 
-    /// The next LSDU for one of the further SAPs.
+    /// Next LSDU for one of the further SAPs.
     pub fn unitdata(&mut self) -> Option<Unitdata> {
         self.others.pop_front()
     }
@@ -238,7 +239,7 @@ impl Host {
         self.drain(now);
     }
 
-    /// Adds a flow; it begins at its start, or at once where that is past.
+    /// Adds a flow; it begins at its start time, or at once if that is past.
     pub fn add(&mut self, flow: Flow) {
         let place = self.flows.len();
         self.places.insert((flow.id, place));
@@ -247,13 +248,14 @@ impl Host {
         self.under_way += 1;
     }
 
-    /// Lets no further message become due: flows end when what they have handed over is through.
+    /// Stops further messages from becoming due: flows end when the messages already handed over
+    /// are delivered.
     pub fn wind_up(&mut self, now: Instant) {
         for place in 0..self.flows.len() {
             match self.flows[place].sender.stage() {
-                // Nothing is under way, nor will be.
+                // The flow has not begun, and will not.
                 Stage::Waiting => self.end(place),
-                // Its connection is not wanted any more.
+                // Its connection is no longer needed.
                 Stage::Opening => self.abandon(now, place),
                 Stage::Running | Stage::Finishing | Stage::Over => {
                     self.flows[place].sender.wind_up();
@@ -264,7 +266,7 @@ impl Host {
         self.drain(now);
     }
 
-    /// Ends all flows: connections are released, messages that wait are dropped.
+    /// Ends all flows: connections are released, waiting messages are dropped.
     pub fn stop(&mut self, now: Instant) {
         for place in 0..self.flows.len() {
             self.abandon(now, place);
@@ -272,43 +274,43 @@ impl Host {
         self.drain(now);
     }
 
-    /// Whether every flow is over.
+    /// Returns true if every flow has ended.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.under_way == 0
     }
 
-    /// How often it looked whether a flow has something to do: what its users cost it.
+    /// Number of times a flow was examined for pending work: the cost of its users.
     #[must_use]
     pub const fn looks(&self) -> u64 {
         self.looks
     }
 
-    /// Its transport entity, to be read.
+    /// Read access to its transport entity.
     #[must_use]
     pub const fn transport(&self) -> &Entity {
         &self.transport
     }
 
-    /// Its messaging service, to be read.
+    /// Read access to its messaging service.
     #[must_use]
     pub fn messaging(&self) -> Option<&Messaging> {
         self.sockets.as_ref().map(Sockets::messaging)
     }
 
-    /// Its network layer, to be read.
+    /// Read access to its network layer.
     #[must_use]
     pub const fn network(&self) -> &Network {
         &self.network
     }
 
-    /// Its link machine, to be read.
+    /// Read access to its link machine.
     #[must_use]
     pub const fn link(&self) -> &Type1 {
         &self.link
     }
 
-    /// Frames that were not for this stack: without an LPDU.
+    /// Number of received frames without an LPDU.
     #[must_use]
     pub const fn foreign_frames(&self) -> u64 {
         self.foreign
@@ -320,7 +322,7 @@ impl Host {
 
     // ---- the loop ---------------------------------------------------------------------------------
 
-    /// Moves everything that has something to say until all are silent.
+    /// Forwards the outputs of all machines until there are none.
     fn drain(&mut self, now: Instant) {
         loop {
             if let Some(output) = self.transport.poll() {
@@ -335,7 +337,7 @@ impl Host {
         }
     }
 
-    /// Carries on what the link has to say next, if anything.
+    /// Forwards the next output of the link, if any.
     fn poll_link(&mut self, now: Instant) -> bool {
         let Some(output) = self.link.poll() else { return false };
         match output {
@@ -351,8 +353,8 @@ impl Host {
         said.map(|said| self.socket_says(now, said)).is_some()
     }
 
-    /// Frames of bulk datagram flows of this priority that may still be handed over: those of the sockets count where they
-    /// share the queue, less urgent ones that wait do not.
+    /// Number of frames of bulk datagram flows of this priority that may still be passed on. Frames
+    /// of the sockets count if they share the queue; waiting frames of lower priority do not.
     fn room_ahead(&self, priority: Priority) -> usize {
         let ahead = match self.queues {
             Some(MacQueues::ByPriority) => self.others_ahead[usize::from(priority.number())],
@@ -403,7 +405,7 @@ impl Host {
     }
 
     fn send_message(&mut self, now: Instant, To { station, priority }: To, data: Packet) {
-        // What the link has to say came before it.
+        // Outputs of the link came before it.
         while self.poll_link(now) {}
         self.sending = priority;
         self.send_lpdu(Lpdu::ui(station, MESSAGE_SAP, MESSAGE_SAP, data));
@@ -414,7 +416,7 @@ impl Host {
 
     fn socket_says(&mut self, now: Instant, said: Said) {
         match said {
-            // Messages are not requests: nobody waits for a reply.
+            // Messages are not requests and get no reply.
             Said::Arrived(data) => self.message(now, None, Sink::whole(&data), Asker::Nobody),
             Said::Over { place, handed: Handed { sequence, planned }, acknowledged, result } => {
                 let flowing = &mut self.flows[place];
@@ -436,7 +438,7 @@ impl Host {
         }
     }
 
-    /// Hands one message of a flow to its socket, if one waits and the socket takes it.
+    /// Passes one message of a flow to its socket, if one waits and the socket accepts it.
     fn hand_to_socket(&mut self, now: Instant, place: usize) -> bool {
         let Flowing { sender, socket, drained, .. } = &mut self.flows[place];
         let (Some(socket), Some(sockets)) = (*socket, &mut self.sockets) else { return false };
@@ -464,7 +466,7 @@ impl Host {
         }
     }
 
-    /// A message came in whole or damaged.
+    /// Processes a received message, whole or damaged.
     fn message(&mut self, now: Instant, from: Option<FlowId>, outcome: Outcome, asker: Asker) {
         let (stamp, octets) = match outcome {
             Outcome::Whole { stamp, octets } => (stamp, octets),
@@ -509,8 +511,8 @@ impl Host {
             }
             Indication::Disconnect { endpoint, reason } => self.disconnected(now, endpoint, reason),
             Indication::Ready { endpoint } => self.has_room(endpoint),
-            // Room is asked for before a TSDU is handed over, so none comes back.
-            // No expedited data is sent, and none agreed on unless a program asks for it.
+            // Room is checked before a TSDU is passed on, so none is returned. Expedited data is
+            // not sent, and only agreed on if a program requests it.
             Indication::Established { .. }
             | Indication::Full { .. }
             | Indication::Expedited { .. }

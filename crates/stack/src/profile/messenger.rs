@@ -1,4 +1,4 @@
-//! A station whose program sends and receives messages: sockets over LLC over 802.3 or a ring.
+//! Station of a program that sends and receives messages: sockets over LLC over 802.3 or a ring.
 
 use super::Framing;
 use crate::machine::{Deadline, Machine};
@@ -8,13 +8,13 @@ use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// Indications that are kept for whoever fetches them; the oldest go first.
+/// Maximum number of indications kept until fetched; the oldest are dropped first.
 const INDICATIONS: usize = 4_096;
 
-/// A station with [`Messaging`].
+/// Station with [`Messaging`].
 #[derive(Clone, Debug)]
 pub struct Messenger {
-    /// Its sockets.
+    /// Messaging service with its sockets.
     pub sockets: Messaging,
     address: Mac,
     framing: Framing,
@@ -24,18 +24,18 @@ pub struct Messenger {
 }
 
 impl Messenger {
-    /// A station of this address on 802.3 without open sockets.
+    /// Creates a station with this address on 802.3, without open sockets.
     ///
     /// # Errors
-    /// Where LLC's parameters cannot be.
+    /// The parameters of LLC are invalid.
     pub fn new(address: Mac, params: Params) -> Result<Self, crate::llc::type3::Invalid> {
         Self::framed(address, params, Framing::Ieee8023)
     }
 
-    /// A station of this address on a LAN with this framing, without open sockets.
+    /// Creates a station with this address on a LAN with this framing, without open sockets.
     ///
     /// # Errors
-    /// Where LLC's parameters cannot be.
+    /// The parameters of LLC are invalid.
     pub fn framed(
         address: Mac,
         params: Params,
@@ -51,24 +51,24 @@ impl Messenger {
         })
     }
 
-    /// The oldest indication that was not fetched yet.
+    /// Takes the oldest indication.
     pub fn indication(&mut self) -> Option<Indication> {
         self.indications.pop_front().or_else(|| self.sockets.indication())
     }
 
-    /// Indications that nobody fetched in time.
+    /// Number of indications dropped because they were not fetched in time.
     #[must_use]
     pub const fn indications_dropped(&self) -> u64 {
         self.indications_dropped
     }
 
-    /// Frames that were not for this stack: without an LPDU.
+    /// Number of received frames without an LPDU.
     #[must_use]
     pub const fn foreign_frames(&self) -> u64 {
         self.foreign
     }
 
-    /// Keeps what the user is told.
+    /// Keeps an indication until it is fetched.
     fn keep(&mut self, indication: Indication) {
         if self.indications.len() >= INDICATIONS {
             self.indications.pop_front();
@@ -125,7 +125,8 @@ mod tests {
     use crate::messaging::Address;
     use bytes::Bytes;
 
-    /// What arrives at socket 2 of station 2 when station 1 sends so many octets there.
+    /// Type field and length received at socket 2 of station 2, for a message of `octets` octets
+    /// from station 1.
     fn exchanged(framing: Framing, octets: usize) -> Option<(u16, usize)> {
         let now = Instant::ZERO;
         let mut params = Params::lan();
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_carries_messages_that_no_802_3_length_can_tell() {
+    fn a_ring_carries_messages_beyond_an_802_3_length() {
         // UI: three octets of LLC header in front of the message.
         assert_eq!(exchanged(Framing::Ieee8023, 100), Some((103, 100)));
         assert_eq!(exchanged(Framing::WholeFrame, 100), Some((103, 100)));

@@ -1,4 +1,4 @@
-//! Ready stations: machines joined by hand, one loop each, under users that make traffic.
+//! Complete stations: machines joined by hand, one loop each, with users that generate traffic.
 
 mod conversation;
 mod framing;

@@ -1,4 +1,4 @@
-//! A host on a network with connections: transport class 0 or 2 on each, and its users.
+//! Host on a network with connections: transport class 0 or 2 on each, and its users.
 //!
 //! ```text
 //!   senders ┐             ┌ sinks     TSAP "tidewire"
@@ -7,7 +7,7 @@
 //!      network connections            TCP, say: one for each transport connection
 //! ```
 //!
-//! The messages and records are those of the LAN [`Host`](super::Host).
+//! Messages and records are those of the LAN [`Host`](super::Host).
 
 mod attached;
 
@@ -28,31 +28,32 @@ use wire::rendezvous::SAP;
 use wire::time::Instant;
 use wire::tp::Reference;
 
-/// The TSAP-ID of the users that make traffic.
+/// TSAP-ID of the users that generate traffic.
 const LOAD_TSAP: &[u8] = b"tidewire";
-/// The TSAP-ID of the rendezvous.
+/// TSAP-ID of the rendezvous protocol.
 const RENDEZVOUS_TSAP: &[u8] = b"tidewire-rendezvous";
-/// Rendezvous PDUs that wait for their connection to open; later ones are lost, and sent again.
+/// Maximum number of rendezvous PDUs waiting for their connection to open; further ones are lost,
+/// and later retransmitted.
 const CONTROL_WAITING: usize = 16;
-/// The longest PDU of the rendezvous and its report: what a frame of a LAN would carry.
+/// Longest PDU of the rendezvous protocol and its report: the maximum in a frame of a LAN.
 const CONTROL_OCTETS: usize = 1_497;
-/// Rendezvous PDUs that are kept for whoever fetches them.
+/// Maximum number of rendezvous PDUs kept until fetched.
 const OTHERS: usize = 64;
-/// Where so many replies wait, nothing more is read from their connection.
+/// Number of waiting replies at which reading from their connection stops.
 const REPLIES_AHEAD: usize = 128;
-/// The longest TSDU that is echoed.
+/// Longest TSDU that is echoed.
 const LONGEST_ECHO: usize = 1 << 16;
 
-/// What a host on a network with connections is made of.
+/// Parameters of a host on a network with connections.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NetworkHostParams {
-    /// How its transport connections behave.
+    /// Parameters of its transport connections.
     pub transport: Params,
-    /// Connections there may be at a time, of whatever state.
+    /// Maximum number of connections, in any state.
     pub lines: usize,
-    /// Whether it accepts load, and answers requests.
+    /// True to accept load, and to answer requests.
     pub accepts: bool,
-    /// Whether it accepts calls for any other TSAP, or for none, and sends every TSDU back.
+    /// True to accept calls for any other TSAP, or for none, and to echo every TSDU.
     pub echoes: bool,
 }
 
@@ -63,43 +64,43 @@ struct Flowing {
     drained: bool,
 }
 
-/// What all connections of a host have counted.
+/// Sum of the counters of all connections of a host.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NetworkCounters {
     /// TPDUs sent, by kind.
     pub sent: [u64; 10],
     /// TPDUs received, by kind.
     pub received: [u64; 10],
-    /// NSDUs in which something was no TPDU.
+    /// NSDUs that contained an invalid TPDU.
     pub malformed: u64,
-    /// Times a DT had to wait for credit.
+    /// Number of times a DT had to wait for credit.
     pub closed_window: u64,
-    /// Calls turned down, and network connections not taken.
+    /// Calls refused, and network connections not accepted.
     pub refused: u64,
     /// TSDUs echoed.
     pub echoed: u64,
 }
 
-/// A host whose transport connections are of class 0 or 2.
+/// Host with transport connections of class 0 or 2.
 #[derive(Clone, Debug)]
 pub struct NetworkHost {
     params: NetworkHostParams,
     next_line: u32,
-    /// Nonce of the session whose load connections are taken; none are taken without one.
+    /// Nonce of the session whose load connections are accepted; without one, none are.
     session: Option<u64>,
     attached: BTreeMap<Line, Attached>,
-    /// Lines whose connection may have something to say, or take.
+    /// Lines whose connection may have output, or room for input.
     touched: BTreeSet<Line>,
     flows: Vec<Flowing>,
     outputs: VecDeque<(Line, Network)>,
     records: VecDeque<Record>,
     others: VecDeque<Unitdata>,
-    /// What connections that are gone have counted.
+    /// Counters of closed connections.
     counters: NetworkCounters,
 }
 
 impl NetworkHost {
-    /// A host without connections.
+    /// Creates a host without connections.
     #[must_use]
     pub const fn new(params: NetworkHostParams) -> Self {
         Self {
@@ -123,17 +124,18 @@ impl NetworkHost {
         }
     }
 
-    /// The next thing its users saw happen.
+    /// Next record of its users.
     pub fn record(&mut self) -> Option<Record> {
         self.records.pop_front()
     }
 
-    /// The next rendezvous PDU.
+    /// Next rendezvous PDU.
     pub fn unitdata(&mut self) -> Option<Unitdata> {
         self.others.pop_front()
     }
 
-    /// Sends a rendezvous PDU: to whom one came from, or else over a new connection.
+    /// Sends a rendezvous PDU: over the connection from the station if there is one, else over a
+    /// new one.
     pub fn send_unitdata(&mut self, now: Instant, Unitdata { station, data, .. }: Unitdata) {
         let known = self.attached.iter().find(|(_, attached)| {
             attached.user == User::Rendezvous(station) && !attached.is_over()
@@ -150,18 +152,19 @@ impl NetworkHost {
         self.drain(now);
     }
 
-    /// Adds a flow; it begins at its start, or at once where that is past.
+    /// Adds a flow; it begins at its start time, or at once if that is past.
     pub fn add(&mut self, flow: Flow) {
         self.flows.push(Flowing { sender: Sender::new(flow), line: None, drained: true });
     }
 
-    /// Lets no further message become due: flows end when what they have handed over is through.
+    /// Stops further messages from becoming due: flows end when the messages already handed over
+    /// are delivered.
     pub fn wind_up(&mut self, now: Instant) {
         self.flows.iter_mut().for_each(|flowing| flowing.sender.wind_up());
         self.drain(now);
     }
 
-    /// Ends all flows: connections are released, messages that wait are dropped.
+    /// Ends all flows: connections are released, waiting messages are dropped.
     pub fn stop(&mut self, now: Instant) {
         let reason = disconnect_reason::NORMAL;
         for flowing in &mut self.flows {
@@ -174,8 +177,8 @@ impl NetworkHost {
         self.drain(now);
     }
 
-    /// Whether every flow is over and its network connection gone: so whatever was sent was read by
-    /// the peer's host, or is known to be lost.
+    /// Returns true if every flow has ended and its network connection is closed. All sent data was
+    /// then read by the peer's host, or is known to be lost.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.flows
@@ -183,18 +186,18 @@ impl NetworkHost {
             .all(|flowing| flowing.sender.stage() == Stage::Over && flowing.line.is_none())
     }
 
-    /// Connections there are.
+    /// Number of connections.
     #[must_use]
     pub fn lines(&self) -> usize {
         self.attached.len()
     }
 
-    /// The class of each connection that is open.
+    /// Class of each open connection.
     pub fn classes(&self) -> impl Iterator<Item = Class> {
         self.attached.values().filter(|found| found.is_open).map(|found| found.connection.class())
     }
 
-    /// What its connections have counted.
+    /// Sum of the counters of its connections.
     #[must_use]
     pub fn counters(&self) -> NetworkCounters {
         let mut counters = self.counters.clone();
@@ -215,7 +218,8 @@ impl NetworkHost {
         }
         self.next_line = self.next_line.wrapping_add(1).max(1);
         let line = Line(self.next_line);
-        // One network connection carries one transport connection: any reference but zero will do.
+        // One network connection carries one transport connection, so any reference except zero is
+        // unique.
         let reference = Reference((self.next_line % 0xFFFF) as u16 + 1);
         let connection = Connection::new(self.params.transport.clone(), reference);
         let attached = Attached {
@@ -244,7 +248,7 @@ impl NetworkHost {
         Some(line)
     }
 
-    /// Moves everything that has something to say until all are silent.
+    /// Forwards the outputs of all connections until there are none.
     fn drain(&mut self, now: Instant) {
         loop {
             while let Some(line) = self.touched.pop_first() {
@@ -292,7 +296,7 @@ impl NetworkHost {
                 }
             }
             Indication::Disconnect { reason } => self.disconnected(now, line, reason),
-            // Room is asked for before a TSDU is handed over, so none comes back.
+            // Room is checked before a TSDU is passed on, so none is returned.
             Indication::Full { .. } | Indication::Ready => {}
         }
     }
@@ -341,7 +345,8 @@ impl NetworkHost {
             flowing.sender.end();
             flowing.line = None;
             flow = Some(flowing.sender.id());
-            // A sender that is cut off has not sent all, however politely.
+            // The sender of a connection ended by the peer has not sent all messages, even after an
+            // orderly release.
             orderly = false;
             attached.conversation.role = Role::Accepted;
         }
@@ -351,7 +356,7 @@ impl NetworkHost {
         }
     }
 
-    /// The network connection is gone, and with it the line.
+    /// Removes the line after its network connection has ended.
     fn detach(&mut self, now: Instant, line: Line) {
         let Some(attached) = self.attached.remove(&line) else { return };
         attached.add_to(&mut self.counters);
@@ -390,7 +395,7 @@ impl NetworkHost {
         }
     }
 
-    /// A message came in whole or damaged.
+    /// Processes a received message, whole or damaged.
     fn message(&mut self, now: Instant, line: Line, outcome: Outcome) {
         let Some(attached) = self.attached.get_mut(&line) else { return };
         let (stamp, octets) = match outcome {
@@ -442,7 +447,7 @@ impl NetworkHost {
         }
     }
 
-    /// Hands one message to its connection, if one waits and the connection takes it.
+    /// Passes one message to its connection, if one waits and the connection accepts it.
     fn hand_over(&mut self, now: Instant, place: usize) -> bool {
         let Flowing { sender, line, drained } = &mut self.flows[place];
         let attached = line.and_then(|line| self.attached.get_mut(&line));
@@ -457,7 +462,7 @@ impl NetworkHost {
         true
     }
 
-    /// Releases the connection of a flow that is through.
+    /// Releases the connection of a completed flow.
     fn finish(&mut self, now: Instant, place: usize) -> bool {
         let flowing = &mut self.flows[place];
         if !flowing.sender.is_done() || !flowing.drained {

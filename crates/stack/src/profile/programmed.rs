@@ -1,4 +1,4 @@
-//! A messenger together with the program that uses it: the same text runs simulated and live.
+//! Messenger with the program that uses it: the same source runs simulated and live.
 
 use super::Messenger;
 use crate::machine::Deadline;
@@ -6,26 +6,25 @@ use crate::station::{Frame, Station, Transmission};
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// A station that runs a program.
+/// Station that runs a program.
 ///
-/// The program is called once before all else, after everything that happens to the station, and
-/// at the time that it named last; it does what it wants with the messenger, and says when it wants
-/// to be called at the latest.
+/// The program is called once at the start, after every event of the station, and at the time that
+/// it last returned. It uses the messenger, and returns the latest time of its next call.
 #[derive(Clone, Debug)]
 pub struct Programmed<F> {
     messenger: Messenger,
     program: F,
-    /// When the program wants to be called.
+    /// Time of the program's next call.
     wake: Option<Instant>,
 }
 
 impl<F: FnMut(&mut Messenger, Instant) -> Option<Instant>> Programmed<F> {
-    /// A station with this program.
+    /// Creates a station with this program.
     pub const fn new(messenger: Messenger, program: F) -> Self {
         Self { messenger, program, wake: Some(Instant::ZERO) }
     }
 
-    /// Its messenger, to be read.
+    /// Read access to its messenger.
     #[must_use]
     pub const fn messenger(&self) -> &Messenger {
         &self.messenger

@@ -1,8 +1,8 @@
-//! A host's sockets of the messaging service, and the flows that send from them.
+//! Sockets of a host's messaging service, and the flows that send from them.
 //!
-//! A flow sends from a socket of its own, so that flows do not wait for each other's
-//! acknowledgements. All flows arrive at two sockets, since nothing but the CRC has to be agreed on.
-//! All of them are LSAPs that ISO 8802-2 leaves to local use.
+//! Each flow sends from a socket of its own, so flows do not wait for each other's
+//! acknowledgements. All flows arrive at two sockets, because only the CRC has to be agreed on. All
+//! sockets are LSAPs that ISO 8802-2 reserves for local use.
 
 use super::host::To;
 use crate::llc::type3::{Invalid, Lpdu};
@@ -18,41 +18,43 @@ use wire::addr::Sap;
 use wire::packet::Packet;
 use wire::time::Instant;
 
-/// Where messages without CRC arrive.
+/// Socket for messages without CRC.
 const PLAIN: u8 = 0x60;
-/// Where messages with CRC arrive: far from the other, since no CRC covers LLC's header.
+/// Socket for messages with CRC. Its number differs from the other in many bits, because no CRC
+/// covers LLC's header.
 const CHECKED: u8 = 0x9C;
-/// LSAPs of local use that are somebody else's: messages without connection, and the rendezvous.
+/// LSAPs of local use with other users: messages without connection, and the rendezvous protocol.
 const TAKEN: [u8; 2] = [super::MESSAGE_SAP.0, wire::rendezvous::SAP.0];
-/// SAP at which messages with CRC arrive.
+/// SAP of the socket for messages with CRC.
 pub const CHECKED_SAP: Sap = Sap(CHECKED);
-/// From one LSAP of local use to the next: neither the group bit nor the one that ISO keeps.
+/// Step between LSAPs of local use: neither the group bit nor the bit reserved by ISO is set.
 const STEP: usize = 4;
-/// Messages of a flow that may be under way at a time.
+/// Maximum number of outstanding messages of a flow.
 const UNDER_WAY: usize = 64;
-/// Messages that may arrive before one of them is taken.
+/// Maximum number of messages received before one is taken.
 const RECEPTIONS: usize = 8;
 
-/// How many flows of a station the messaging service can carry: 63 LSAPs of local use but these.
+/// Maximum number of flows per station over the messaging service: 63 LSAPs of local use minus
+/// those above.
 pub const MESSAGE_FLOWS: usize = 63 - 2 - TAKEN.len();
 
-/// A message that was handed over and is not over.
+/// Message in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Handed {
     pub(super) sequence: u32,
     pub(super) planned: Instant,
 }
 
-/// What the sockets have to say.
+/// Output of the sockets.
 #[derive(Debug)]
 pub(super) enum Said {
     /// A message arrived.
     Arrived(Packet),
-    /// A message of the flow at this place is over: acknowledged, sent, or why not.
+    /// A message of the flow at this place has ended: sent, acknowledged, or failed with a reason.
     Over { place: usize, handed: Handed, acknowledged: bool, result: Result<(), &'static str> },
 }
 
-/// The sending end of a flow.
+/// Sending end of a flow.
 #[derive(Clone, Debug)]
 struct Sending {
     place: usize,
@@ -62,22 +64,22 @@ struct Sending {
     under_way: BTreeMap<u64, Handed>,
 }
 
-/// The sockets of a host.
+/// Sockets of a host.
 #[derive(Clone, Debug)]
 pub(super) struct Sockets {
     messaging: Messaging,
-    /// Octets of the longest message without CRC.
+    /// Length of the longest message without CRC, in octets.
     information_octets: usize,
     sending: BTreeMap<u8, Sending>,
-    /// What was polled while frames were wanted.
+    /// Indications that were polled while frames were requested.
     indications: VecDeque<Indication>,
 }
 
 impl Sockets {
-    /// Sockets that take messages.
+    /// Creates the sockets that receive messages.
     ///
     /// # Errors
-    /// Where LLC's parameters cannot be.
+    /// The parameters of LLC are invalid.
     pub(super) fn new(params: Params) -> Result<Self, Invalid> {
         let mut sockets = Self {
             messaging: Messaging::new(params)?,
@@ -100,7 +102,7 @@ impl Sockets {
         Ok(sockets)
     }
 
-    /// Its messaging service, to be read.
+    /// Read access to its messaging service.
     pub(super) const fn messaging(&self) -> &Messaging {
         &self.messaging
     }
@@ -111,13 +113,13 @@ impl Sockets {
         let _ = self.messaging.enable_reception(now, socket, octets);
     }
 
-    /// Whether an LPDU is for one of the sockets.
+    /// Returns true if an LPDU is for one of the sockets.
     pub(super) fn is_for(&self, packet: &Packet) -> bool {
         let Some([destination]) = packet.first::<1>() else { return false };
         destination == PLAIN || destination == CHECKED || self.sending.contains_key(&destination)
     }
 
-    /// Opens a socket for the flow at this place; `None` where there is none left.
+    /// Opens a socket for the flow at this place; `None` if none is left.
     pub(super) fn start(
         &mut self,
         now: Instant,
@@ -151,12 +153,12 @@ impl Sockets {
         Some(socket)
     }
 
-    /// Messages that were handed over at a socket and are not over.
+    /// Number of outstanding messages of a socket.
     pub(super) fn under_way(&self, socket: u8) -> usize {
         self.sending.get(&socket).map_or(0, |sending| sending.under_way.len())
     }
 
-    /// Whether a socket takes another message.
+    /// Returns true if a socket accepts another message.
     pub(super) fn has_room(&self, socket: u8) -> bool {
         self.under_way(socket) < UNDER_WAY
     }
@@ -164,7 +166,7 @@ impl Sockets {
     /// Transmits a message.
     ///
     /// # Errors
-    /// Why the service does not take it.
+    /// Reason why the service does not accept it.
     pub(super) fn transmit(
         &mut self,
         now: Instant,
@@ -173,7 +175,7 @@ impl Sockets {
         data: Bytes,
     ) -> Result<(), &'static str> {
         let Some(sending) = self.sending.get_mut(&socket) else { return Err("invalid socket") };
-        // What becomes of it may be known before the operation returns, and is told later.
+        // Its outcome may be determined before the operation returns, and is reported later.
         sending.under_way.insert(sending.accepted, handed);
         if self.messaging.transmit(now, socket, sending.peer, data).is_accepted() {
             sending.accepted += 1;
@@ -183,7 +185,7 @@ impl Sockets {
         Err("not taken by the messaging service")
     }
 
-    /// Closes a socket and drops what waits at it.
+    /// Closes a socket and drops its waiting messages.
     pub(super) fn finish(&mut self, now: Instant, socket: u8) {
         if self.sending.remove(&socket).is_some() {
             let _ = self.messaging.reset(now, socket, Side::Transmit);
@@ -191,7 +193,7 @@ impl Sockets {
         }
     }
 
-    /// What the sockets have to say next.
+    /// Next output of the sockets.
     pub(super) fn said(&mut self, now: Instant) -> Option<Said> {
         loop {
             let next = self.indications.pop_front().or_else(|| self.messaging.indication())?;
@@ -221,7 +223,7 @@ impl Sockets {
         self.messaging.receive(now, lpdu);
     }
 
-    /// Takes a command that asks for a response at once; that response.
+    /// Processes a command that requests a response at once; returns that response.
     pub(super) fn asked(&mut self, now: Instant, lpdu: Lpdu) -> Option<Lpdu> {
         self.messaging.asked(now, lpdu)
     }
@@ -238,12 +240,12 @@ impl Sockets {
         self.messaging.transmitted(now, queue, outcome);
     }
 
-    /// The priority of the next LPDU to be sent; none where none waits.
+    /// Priority of the next LPDU; `None` if none waits.
     pub(super) fn most_urgent(&self) -> Option<Priority> {
         self.messaging.most_urgent()
     }
 
-    /// The next LPDU to be sent. For a MAC with one queue there is no other before
+    /// Next LPDU to be sent. For a MAC with one queue there is no other before
     /// [`Sockets::transmitted`].
     pub(super) fn next(&mut self) -> Option<Lpdu> {
         loop {

@@ -1,8 +1,10 @@
-//! Proof that a caller receives at its address, and how often a stranger is answered at all.
+//! Cookies that prove that a caller receives at its address, and rate limits for answers to unknown
+//! callers.
 //!
-//! Any station can write any source address into a Hello. So the first Hello gets a Challenge, which is
-//! shorter than the Hello, and only the station at that address can repeat the cookie in it (as DTLS does,
-//! RFC 6347, 4.2.1). The responder keeps no state for it: a cookie is computed again when it comes back.
+//! Any station can write any source address into a Hello. So the first Hello gets a Challenge,
+//! which is shorter than the Hello, and only the station at that address can repeat its cookie (as
+//! in DTLS, RFC 6347, 4.2.1). The responder keeps no state for it: a cookie is recomputed when it
+//! returns.
 
 use super::service::Name;
 use core::hash::Hasher as _;
@@ -11,14 +13,14 @@ use std::hash::DefaultHasher;
 use wire::addr::Mac;
 use wire::time::{Instant, nanos};
 
-/// How long cookies of one kind are given out. Those of the time before are still taken.
+/// Validity period of a cookie. Cookies of the period before are still accepted.
 const EPOCH: Duration = Duration::from_secs(10);
-/// The least time from one answer to strangers of a group of addresses to the next.
+/// Minimum interval between answers to unknown callers in one group of addresses.
 const APART: Duration = Duration::from_millis(100);
-/// Groups of addresses. A flood from one address leaves all groups but its own untouched.
+/// Number of address groups. A flood from one address affects only its own group.
 const GROUPS: usize = 64;
 
-/// What a responder needs to answer strangers: a key, and when each group of addresses was answered.
+/// State for unknown callers: a key, and the time of the next permitted answer per address group.
 #[derive(Clone, Debug)]
 pub(super) struct Strangers {
     secret: u128,
@@ -30,19 +32,20 @@ impl Strangers {
         Self { secret, next: [Instant::ZERO; GROUPS] }
     }
 
-    /// The cookie of a caller at this time; never 0, which a first Hello carries.
+    /// Cookie of a caller at this time; never 0, the value in a first Hello.
     pub(super) fn cookie(&self, now: Instant, caller: Name) -> u64 {
         self.of_epoch(epoch(now), caller)
     }
 
-    /// Whether this is a cookie that the caller was given lately.
+    /// Returns true if the caller was recently given this cookie.
     pub(super) fn proves(&self, now: Instant, caller: Name, cookie: u64) -> bool {
         let epoch = epoch(now);
         let before = epoch.checked_sub(1).map(|before| self.of_epoch(before, caller));
         cookie == self.of_epoch(epoch, caller) || Some(cookie) == before
     }
 
-    /// Whether a stranger at this address may be answered now. That counts as an answer.
+    /// Returns true if an unknown caller at this address may be answered now, and counts the
+    /// answer.
     pub(super) fn answers(&mut self, now: Instant, peer: Mac) -> bool {
         let group = self.hashed(&[&peer.0]) % GROUPS as u64;
         let Some(next) = self.next.get_mut(group as usize).filter(|next| **next <= now) else {
@@ -56,7 +59,7 @@ impl Strangers {
         self.hashed(&[&epoch.to_be_bytes(), &peer.0, &nonce.to_be_bytes()]).max(1)
     }
 
-    /// A keyed hash of parts whose lengths never change (SipHash).
+    /// Keyed hash (SipHash) of parts with constant lengths.
     fn hashed(&self, parts: &[&[u8]]) -> u64 {
         let mut hasher = DefaultHasher::new();
         hasher.write(&self.secret.to_be_bytes());

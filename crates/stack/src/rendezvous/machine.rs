@@ -1,4 +1,4 @@
-//! The machine that carries the table out.
+//! State machine of the rendezvous protocol, which executes the table.
 
 use super::cookie::Strangers;
 use super::service::{Indication, Name, Note, Params, Request, Unitdata};
@@ -14,24 +14,24 @@ use wire::rendezvous::{
 };
 use wire::time::Instant;
 
-/// The session there is, or was last.
+/// Current or last session.
 #[derive(Clone, Copy, Debug)]
 struct Session {
     peer: Mac,
     nonce: u64,
-    /// What the Hello said: this side's own, or the peer's.
+    /// Hello of the session: this side's own, or the peer's.
     hello: Hello,
     limits: Limits,
     program: Text<16>,
     refusal: Refusal,
-    /// Whether the user was asked for its final counts.
+    /// True once the user was asked for its final counts.
     asked: bool,
     interim: Counts,
     mine: Option<Counts>,
     theirs: Counts,
     transmissions: u32,
     alives: u32,
-    /// Whether a Challenge was answered at once. Further ones wait for the next repetition, so that a
+    /// True once a Challenge was answered at once. Further ones wait for the next repetition, so a
     /// responder cannot make an initiator send faster.
     has_proved: bool,
 }
@@ -56,7 +56,7 @@ impl Session {
     }
 }
 
-/// A station's part in the rendezvous, as initiator or responder.
+/// Rendezvous protocol machine of a station, as initiator or responder.
 #[derive(Clone, Debug)]
 pub struct Rendezvous {
     params: Params,
@@ -71,7 +71,7 @@ pub struct Rendezvous {
 }
 
 impl Rendezvous {
-    /// A station in no session.
+    /// Creates a machine without a session.
     #[must_use]
     pub const fn new(params: Params) -> Self {
         Self {
@@ -87,21 +87,21 @@ impl Rendezvous {
         }
     }
 
-    /// Where the session stands.
+    /// State of the session.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// The peer load may be sent to now, and how much; `None` where none may be sent to anybody.
+    /// Peer to which load may be sent now, and its limits; `None` if no load may be sent.
     #[must_use]
     pub fn permitted(&self) -> Option<(Mac, Limits)> {
         let open = self.state == State::Open;
         self.session.filter(|_| open).map(|session| (session.peer, session.limits))
     }
 
-    /// The session whose load may come in now; `None` before both agree and once the final counts
-    /// are said.
+    /// Session from which load is accepted now; `None` before both sides agree, and after the final
+    /// counts were sent.
     #[must_use]
     pub fn loaded(&self) -> Option<Name> {
         match self.state {
@@ -110,7 +110,7 @@ impl Rendezvous {
         }
     }
 
-    /// Whether this is the session that is over and may be read. It then lingers on from now.
+    /// Returns true if this session has ended and may be read. This restarts its linger timer.
     pub fn reads(&mut self, now: Instant, name: Name) -> bool {
         let is_read = self.state == State::Reported && self.name() == Some(name);
         if is_read {
@@ -128,7 +128,7 @@ impl Rendezvous {
         match self.state {
             State::Idle => {}
             _ if self.name() == Some(from) => return self.step(now, Event::HelloAgain),
-            // It is over within a second, and a Hello comes again.
+            // The session ends within a second, and the Hello is repeated.
             State::Reported => return self.note(Note::Ignored(peer)),
             State::Calling | State::Agreed | State::Open | State::Stopping | State::Reporting => {
                 return self.turn_down(now, VERSION, from, Refusal::Busy);
@@ -149,7 +149,7 @@ impl Rendezvous {
         self.step(now, Event::HelloReceived);
     }
 
-    /// Asks the sender of a Hello to prove that it receives at its address.
+    /// Challenges the sender of a Hello to prove that it receives at its address.
     fn challenge(&mut self, now: Instant, from: Name) {
         if !self.strangers.answers(now, from.peer) {
             return self.note(Note::Ignored(from.peer));
@@ -159,12 +159,12 @@ impl Rendezvous {
         self.send_to(from.peer, Pdu { nonce: from.nonce, body: Body::Challenge { cookie } });
     }
 
-    /// A PDU other than a Hello, from the session's peer and with its nonce.
+    /// Processes a PDU other than a Hello, from the session's peer and with its nonce.
     fn answered(&mut self, now: Instant, body: Body) {
         if self.silence.is_running() {
             self.silence.start(now + self.params.silence);
         }
-        let session = self.session.as_mut().expect("the caller found the session");
+        let session = self.session.as_mut().expect("the caller checked that the session exists");
         let event = match body {
             Body::Agree(agree) if self.state == State::Calling => {
                 session.program = agree.program;
@@ -195,7 +195,7 @@ impl Rendezvous {
                 session.theirs = counts;
                 if is_final { Event::FinalReceived } else { Event::CountsReceived }
             }
-            // An Agree or a Challenge that comes again changes nothing; the rest is of a later version.
+            // A repeated Agree or Challenge has no effect; the others belong to a later version.
             Body::Agree(_) | Body::Hello(_) | Body::Challenge { .. } | Body::Foreign { .. } => {
                 return;
             }
@@ -264,7 +264,7 @@ impl Rendezvous {
         }
     }
 
-    /// Sends the Hello or the Stop for the first time.
+    /// Sends the first Hello or Stop.
     fn transmit_first(&mut self, now: Instant) {
         self.linger.stop();
         self.alive.stop();
@@ -332,7 +332,7 @@ impl Rendezvous {
         }
     }
 
-    /// Ends the session, whatever is under way.
+    /// Ends the session in any state.
     fn end(&mut self, indication: Indication) {
         self.stop_timers();
         self.session = None;
@@ -359,7 +359,7 @@ impl Rendezvous {
         self.outputs.push_back(Output::Send(Unitdata { peer, packet }));
     }
 
-    /// Refuses in the version of the caller, which reads no other.
+    /// Refuses in the version of the caller, which accepts no other.
     fn turn_down(&mut self, now: Instant, version: u8, from: Name, refusal: Refusal) {
         if !self.strangers.answers(now, from.peer) {
             return self.note(Note::Ignored(from.peer));
@@ -435,7 +435,7 @@ impl Machine for Rendezvous {
             Body::Hello(hello) => {
                 self.hello_received(now, Name { peer, nonce: pdu.nonce }, hello);
             }
-            // An answer is no longer than what it answers.
+            // An answer is never longer than the PDU it answers.
             Body::Foreign { kind: HELLO, version } if octets.len() >= REFUSE_OCTETS => {
                 let from = Name { peer, nonce: pdu.nonce };
                 self.turn_down(now, version, from, Refusal::Version);

@@ -1,27 +1,28 @@
-//! The rendezvous: two tidewires agree before either sends the other any load.
+//! Rendezvous protocol: a control session in which two instances of tidewire agree before either
+//! sends load.
 //!
 //! ```text
 //!  initiator                              responder
-//!     │── Hello (what I offer, what I need) ─▶│
+//!     │── Hello (offered and least limits) ──▶│
 //!     │◀─────────────────── Challenge (cookie)│  no state is kept
 //!     │── Hello (the same, with the cookie) ─▶│  Called: expect load
 //!     │◀───────────── Agree (lesser of both) ─│
 //!     │── Alive ─────────────────────────────▶│  Opened: load may be sent
 //!     │◀───────── Alive each 250 ms, both ways│
-//!     │── Stop ──────────────────────────────▶│  StopAsked: send no more, say your counts
+//!     │── Stop ──────────────────────────────▶│  StopAsked: stop the load, report the counts
 //!     │◀──────────────────────── final Counts │
-//!     Over                                    it answers Stops again, and Fetches of the report
+//!     Over                                    answers repeated Stops, and Fetches of the report
 //!     │── Done ──────────────────────────────▶│  Idle; without a Done, after a second of silence
 //! ```
 //!
-//! Three rules keep a plant safe from it. Nothing but a Hello goes to a station that has not
-//! agreed. No limit agreed is above what either side offered. A peer that was silent for a second
-//! is taken for gone, and everything stops. One session at a time: any other caller is refused as long
-//! as it lasts, and two that call one another at the same time refuse one another.
+//! Three rules protect a plant. Only Hellos are sent to a station that has not agreed. No agreed
+//! limit is above what either side offered. A peer that is silent for a second is considered lost,
+//! and everything stops. There is one session at a time: any other caller is refused while it
+//! lasts, and two stations that call each other simultaneously refuse each other.
 //!
-//! Two more keep the responder safe from callers. It keeps no state before the caller has proved its
-//! address by repeating a cookie. Until then no answer is longer than what it answers, and strangers are
-//! answered 640 times a second at the most.
+//! Two more rules protect the responder. It keeps no state before the caller has proved its address
+//! by repeating a cookie. Until then no answer is longer than the PDU it answers, and unknown
+//! callers are answered at most 640 times a second.
 //!
 //! The PDUs are in [`wire::rendezvous`].
 

@@ -6,33 +6,33 @@ use wire::packet::Packet;
 use wire::read::Malformed;
 use wire::rendezvous::{Counts, Hello, Limits, Refusal, Role, Text};
 
-/// How a station behaves in a rendezvous.
+/// Parameters of a station in the rendezvous protocol.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// From one Hello or Stop to its repetition.
+    /// Interval between repetitions of a Hello or Stop.
     pub repeat: Duration,
     /// Number of Hellos sent before the peer is considered absent.
     pub hello_transmissions: u32,
-    /// How often a Stop is sent before the peer is taken for gone; it may be collecting its counts.
+    /// Maximum number of Stops before the peer is considered lost; it may be collecting its counts.
     pub stop_transmissions: u32,
-    /// From one Alive to the next.
+    /// Interval between Alives.
     pub alive: Duration,
-    /// How long the peer may be silent.
+    /// Maximum silence of the peer.
     pub silence: Duration,
-    /// How long a session that is over is remembered after its peer was last heard, to answer a Stop
-    /// that comes again and to let the initiator read what arrived.
+    /// Time for which an ended session is kept after the last PDU of its peer, to answer a repeated
+    /// Stop and to let the initiator read the report.
     pub linger: Duration,
-    /// The most this station allows an initiator; `None` where it takes part in nothing.
+    /// Largest load that this station permits an initiator; `None` to refuse all sessions.
     pub maximum: Option<Limits>,
     /// Key of the cookies: unpredictable, and never on the wire.
     pub secret: u128,
-    /// The program and its version.
+    /// Program and its version.
     pub program: Text<16>,
 }
 
 impl Params {
-    /// The times every tidewire uses, with this policy: a dead peer is noticed within a second, and
-    /// four Alives in a row must be lost for a live one to be taken for dead.
+    /// Standard parameters with this policy: a dead peer is detected within a second, and a live
+    /// one is considered dead only after four lost Alives in a row.
     #[must_use]
     pub const fn new(maximum: Option<Limits>, secret: u128, program: Text<16>) -> Self {
         Self {
@@ -49,110 +49,112 @@ impl Params {
     }
 }
 
-/// Octets to or from a peer, as LLC's unitdata service carries them on the rendezvous' SAP.
+/// Octets to or from a peer, carried by LLC's unitdata service on the SAP of the rendezvous
+/// protocol.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unitdata {
-    /// Whom they go to or come from.
+    /// Destination or source station.
     pub peer: Mac,
-    /// One rendezvous PDU.
+    /// One PDU.
     pub packet: Packet,
 }
 
-/// What an initiator asks for.
+/// Parameters of an initiator's session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Call {
-    /// The responder.
+    /// Responder.
     pub peer: Mac,
-    /// The session's name: never the same twice, so that PDUs of an older session are not mistaken.
+    /// Identifier of the session: never reused, so that PDUs of an older session are not mistaken
+    /// for its own.
     pub nonce: u64,
-    /// Which way the load will go.
+    /// Direction of the load.
     pub role: Role,
-    /// The most it would send or receive.
+    /// Largest load that it would send or receive.
     pub offered: Limits,
-    /// The least with which it makes sense.
+    /// Smallest load that makes the session meaningful.
     pub least: Limits,
-    /// Number of flows; their messages carry the flow numbers below it.
+    /// Number of flows, n; their messages carry flow numbers from 0 to n - 1.
     pub flows: u16,
-    /// What it is for.
+    /// Purpose of the session.
     pub purpose: Text<64>,
 }
 
-/// What a user asks for.
+/// Request of the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Request {
-    /// A session with a peer. Ignored while there is one.
+    /// Opens a session with a peer. Ignored while there is one.
     Open(Call),
-    /// The session's end. The user sends no load from now on.
+    /// Ends the session. The user must not send load from now on.
     Stop,
     /// Reports the counts so far to the peer.
     Counts(Counts),
-    /// Reports the final counts to the peer: the answer to [`Indication::StopAsked`], and
-    /// ignored where that was not said.
+    /// Reports the final counts to the peer: the answer to [`Indication::StopAsked`], ignored
+    /// without it.
     Final(Counts),
-    /// The session is over and everything that was wanted of it was read: the peer may forget it.
+    /// The session has ended and its results were read: the peer may delete it.
     Done,
 }
 
 /// Indications to the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Indication {
-    /// At the responder: an initiator was agreed with. Load may come in; none may be sent yet.
+    /// At the responder: a session was agreed. Load may arrive, but must not be sent yet.
     Called {
-        /// The initiator.
+        /// Initiator.
         peer: Mac,
-        /// What was agreed.
+        /// Agreed limits.
         limits: Limits,
-        /// What it said of itself.
+        /// Hello of the initiator.
         hello: Hello,
     },
-    /// Both sides know that both agree: load may be sent, within these limits.
+    /// Agreement is confirmed on both sides: load may be sent, within these limits.
     Opened {
-        /// The peer.
+        /// Peer of the session.
         peer: Mac,
-        /// What was agreed.
+        /// Agreed limits.
         limits: Limits,
-        /// The peer's program and its version.
+        /// Program of the peer and its version.
         program: Text<16>,
     },
-    /// At the initiator: the responder does not take part.
+    /// At the initiator: the responder refused.
     Refused(Refusal),
     /// At the initiator: no answer arrived.
     NoAnswer,
-    /// The peer wants to end: send no more load, then say [`Request::Final`].
+    /// The peer requests the end: stop the load, then send [`Request::Final`].
     StopAsked,
-    /// What the peer has counted so far.
+    /// Interim counts of the peer.
     Counts(Counts),
-    /// The session is over as both wished, and this is what the peer counted in all.
+    /// The session ended in an orderly way, with the final counts of the peer.
     Over(Counts),
-    /// The peer is gone: everything must stop at once.
+    /// The peer is lost: everything must stop at once.
     Lost,
-    /// The session is forgotten; the next may come.
+    /// The session was deleted; the next may be opened.
     Idle,
 }
 
 /// Notes for observers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// A Hello or Stop was sent again.
+    /// A Hello or Stop was retransmitted.
     Repeated,
     /// A caller was refused.
     TurnedDown(Mac, Refusal),
-    /// A PDU came in that belongs to no session here.
+    /// A PDU arrived that belongs to no session of this station.
     Stray(Mac),
-    /// Octets came in that are no PDU.
+    /// Octets arrived that are not a PDU.
     Malformed(Mac, Malformed),
-    /// A Hello came in whose sender has yet to prove its address.
+    /// A Hello arrived, and its sender was challenged to prove its address.
     Challenged(Mac),
-    /// A Hello came in that gets no answer: its sender has had one just now, or a session that is over
+    /// A Hello arrived that gets no answer: its sender was answered recently, or an ended session
     /// is still being read.
     Ignored(Mac),
 }
 
-/// A session by its peer and its name.
+/// Key of a session: peer and nonce.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Name {
-    /// The peer.
+    /// Peer of the session.
     pub peer: Mac,
-    /// The nonce that the initiator chose.
+    /// Nonce chosen by the initiator.
     pub nonce: u64,
 }

@@ -1,172 +1,316 @@
-//! The life of a rendezvous session as a table.
+//! State table of a rendezvous session.
 
-/// Where the session stands.
+/// State of the session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum State {
-    /// There is none.
+    /// No session.
     Idle,
-    /// Initiator: a Hello was sent; its answer is awaited.
+    /// Initiator: a Hello was sent; waiting for the answer.
     Calling,
-    /// Responder: an Agree was sent; the initiator's first Alive is awaited.
+    /// Responder: an Agree was sent; waiting for the initiator's first Alive.
     Agreed,
-    /// Both know that both agree: load may be sent.
+    /// The agreement is confirmed on both sides: load may be sent.
     Open,
-    /// A Stop was sent; the peer's final counts are awaited.
+    /// A Stop was sent; waiting for the peer's final counts.
     Stopping,
-    /// A Stop came in; this side's user has yet to say its final counts.
+    /// A Stop was received; waiting for the final counts of this side's user.
     Reporting,
-    /// The final counts were sent; they are sent again if the Stop comes again.
+    /// The final counts were sent; they are retransmitted for a repeated Stop.
     Reported,
 }
 
-/// What can happen to it.
+/// Event of the session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Event {
-    /// The user asks for a session.
+    /// The user requests a session.
     OpenRequested,
-    /// The user wants it to end.
+    /// The user requests the end.
     StopRequested,
-    /// The user says interim counts.
+    /// The user provides interim counts.
     CountsRequested,
-    /// The user says final counts.
+    /// The user provides final counts.
     FinalRequested,
-    /// A Hello came in that this side's policy can meet and that no session stands against.
+    /// A Hello was received that this side's policy permits, while there is no session.
     HelloReceived,
-    /// The Hello that began this session came in again.
+    /// The Hello of this session was received again.
     HelloAgain,
-    /// An Agree came in within what was asked.
+    /// An Agree within the offer was received.
     AgreeReceived,
-    /// An Agree came in that gives more than was offered or less than is needed.
+    /// An Agree was received that exceeds the offer or is below the minimum.
     BadAgreeReceived,
-    /// A Refuse came in.
+    /// A Refuse was received.
     RefuseReceived,
-    /// An Alive came in.
+    /// An Alive was received.
     AliveReceived,
-    /// A Stop came in.
+    /// A Stop was received.
     StopReceived,
-    /// Interim counts came in.
+    /// Interim counts were received.
     CountsReceived,
-    /// Final counts came in.
+    /// Final counts were received.
     FinalReceived,
-    /// The repetition timer ran out with transmissions left.
+    /// The repetition timer expired, with transmissions left.
     RepeatRanOut,
-    /// The repetition timer ran out after the last transmission.
+    /// The repetition timer expired after the last transmission.
     GaveUp,
-    /// It is time for the next Alive.
+    /// The next Alive is due.
     AliveRanOut,
-    /// The peer has been silent for too long.
+    /// The silence timer expired.
     SilenceRanOut,
-    /// The session has been over for long enough to be forgotten.
+    /// The linger timer of an ended session expired.
     LingerRanOut,
-    /// A Challenge came in for the first time.
+    /// A Challenge was received for the first time.
     ChallengeReceived,
-    /// The user has read what it wanted of the session.
+    /// The user has read the results of the session.
     DoneRequested,
-    /// A Done came in.
+    /// A Done was received.
     DoneReceived,
 }
 
-/// What is done about it.
+/// Action on an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Action {
     /// Send the Hello.
     Call,
-    /// Send the Hello or the Stop again.
+    /// Retransmit the Hello or the Stop.
     Repeat,
     /// Send the Hello with the cookie of the Challenge.
     Prove,
-    /// Send the Agree and tell the user to expect load.
+    /// Send the Agree, and indicate to the user that load may arrive.
     Agree,
-    /// Send the Agree again.
+    /// Retransmit the Agree.
     AgreeAgain,
-    /// Send an Alive at once and tell the user that it may send.
+    /// Send an Alive at once, and indicate to the user that it may send.
     Confirm,
-    /// Tell the user that it may send.
+    /// Indicate to the user that it may send.
     Establish,
     /// Send an Alive.
     Live,
-    /// Tell the user that the peer does not take part.
+    /// Report the refusal to the user.
     Refused,
-    /// Tell the user that nobody answers.
+    /// Report to the user that there is no answer.
     NoAnswer,
     /// Send the Stop.
     Stop,
-    /// Send the final counts; where the user has not said them yet, ask it to stop and to say them.
+    /// Send the final counts; if the user has not provided them yet, ask it to stop and to provide
+    /// them.
     Answer,
     /// Send interim counts.
     SendCounts,
     /// Send the final counts.
     SendFinal,
-    /// Tell the user the peer's interim counts.
+    /// Deliver the peer's interim counts to the user.
     Deliver,
-    /// Tell the user the peer's final counts, and that it is over.
+    /// Deliver the peer's final counts to the user, and report the end.
     Finish,
-    /// Tell the user that the peer is gone: everything must stop.
+    /// Report to the user that the peer is lost: everything must stop.
     Lose,
-    /// Forget the session.
+    /// Delete the session.
     Forget,
-    /// Send a Done and forget the session.
+    /// Send a Done and delete the session.
     SendDone,
 }
 
-/// What happens to a session in `state` upon `event`; `None` where nothing does.
+/// Next state and action for an event; `None` if the event has no effect.
 #[must_use]
 pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
-    Some(match (state, event) {
-        (State::Idle, Event::OpenRequested) => (State::Calling, Action::Call),
-        (State::Idle, Event::HelloReceived) => (State::Agreed, Action::Agree),
-        (State::Idle, _) => return None,
+    match state {
+        State::Idle => idle(event),
+        State::Calling => calling(event),
+        State::Agreed => agreed(event),
+        State::Open => open(event),
+        State::Stopping => stopping(event),
+        State::Reporting => reporting(event),
+        State::Reported => reported(event),
+    }
+}
 
-        (State::Calling, Event::AgreeReceived) => (State::Open, Action::Confirm),
-        (State::Calling, Event::BadAgreeReceived | Event::RefuseReceived) => {
-            (State::Idle, Action::Refused)
-        }
-        (State::Calling, Event::ChallengeReceived) => (State::Calling, Action::Prove),
-        (State::Calling, Event::RepeatRanOut) => (State::Calling, Action::Repeat),
-        (State::Calling, Event::GaveUp) => (State::Idle, Action::NoAnswer),
-        (State::Calling, Event::StopRequested) => (State::Idle, Action::Forget),
-        (State::Calling, _) => return None,
+/// Rows of [`State::Idle`].
+const fn idle(event: Event) -> Option<(State, Action)> {
+    Some(match event {
+        Event::OpenRequested => (State::Calling, Action::Call),
+        Event::HelloReceived => (State::Agreed, Action::Agree),
+        Event::StopRequested
+        | Event::CountsRequested
+        | Event::FinalRequested
+        | Event::HelloAgain
+        | Event::AgreeReceived
+        | Event::BadAgreeReceived
+        | Event::RefuseReceived
+        | Event::AliveReceived
+        | Event::StopReceived
+        | Event::CountsReceived
+        | Event::FinalReceived
+        | Event::RepeatRanOut
+        | Event::GaveUp
+        | Event::AliveRanOut
+        | Event::SilenceRanOut
+        | Event::LingerRanOut
+        | Event::ChallengeReceived
+        | Event::DoneRequested
+        | Event::DoneReceived => return None,
+    })
+}
 
+/// Rows of [`State::Calling`].
+const fn calling(event: Event) -> Option<(State, Action)> {
+    Some(match event {
+        Event::AgreeReceived => (State::Open, Action::Confirm),
+        Event::BadAgreeReceived | Event::RefuseReceived => (State::Idle, Action::Refused),
+        Event::ChallengeReceived => (State::Calling, Action::Prove),
+        Event::RepeatRanOut => (State::Calling, Action::Repeat),
+        Event::GaveUp => (State::Idle, Action::NoAnswer),
+        Event::StopRequested => (State::Idle, Action::Forget),
+        Event::OpenRequested
+        | Event::CountsRequested
+        | Event::FinalRequested
+        | Event::HelloReceived
+        | Event::HelloAgain
+        | Event::AliveReceived
+        | Event::StopReceived
+        | Event::CountsReceived
+        | Event::FinalReceived
+        | Event::AliveRanOut
+        | Event::SilenceRanOut
+        | Event::LingerRanOut
+        | Event::DoneRequested
+        | Event::DoneReceived => return None,
+    })
+}
+
+/// Rows of [`State::Agreed`].
+const fn agreed(event: Event) -> Option<(State, Action)> {
+    Some(match event {
         // The Agree may have been lost, or the Alive that answers it.
-        (State::Agreed, Event::HelloAgain) => (State::Agreed, Action::AgreeAgain),
-        (State::Agreed, Event::AliveReceived) => (State::Open, Action::Establish),
-        (State::Agreed, Event::StopReceived) => (State::Reporting, Action::Answer),
-        (State::Agreed, Event::StopRequested) => (State::Stopping, Action::Stop),
-        (State::Agreed, Event::SilenceRanOut) => (State::Idle, Action::Lose),
-        (State::Agreed, _) => return None,
+        Event::HelloAgain => (State::Agreed, Action::AgreeAgain),
+        Event::AliveReceived => (State::Open, Action::Establish),
+        Event::StopReceived => (State::Reporting, Action::Answer),
+        Event::StopRequested => (State::Stopping, Action::Stop),
+        Event::SilenceRanOut => (State::Idle, Action::Lose),
+        Event::OpenRequested
+        | Event::CountsRequested
+        | Event::FinalRequested
+        | Event::HelloReceived
+        | Event::AgreeReceived
+        | Event::BadAgreeReceived
+        | Event::RefuseReceived
+        | Event::CountsReceived
+        | Event::FinalReceived
+        | Event::RepeatRanOut
+        | Event::GaveUp
+        | Event::AliveRanOut
+        | Event::LingerRanOut
+        | Event::ChallengeReceived
+        | Event::DoneRequested
+        | Event::DoneReceived => return None,
+    })
+}
 
+/// Rows of [`State::Open`].
+const fn open(event: Event) -> Option<(State, Action)> {
+    Some(match event {
         // The initiator's last Hello may have crossed the Agree that answered the one before.
-        (State::Open, Event::HelloAgain) => (State::Open, Action::AgreeAgain),
-        (State::Open, Event::AliveRanOut) => (State::Open, Action::Live),
-        (State::Open, Event::CountsRequested) => (State::Open, Action::SendCounts),
-        (State::Open, Event::CountsReceived) => (State::Open, Action::Deliver),
-        (State::Open, Event::StopRequested) => (State::Stopping, Action::Stop),
-        (State::Open, Event::StopReceived) => (State::Reporting, Action::Answer),
-        (State::Open, Event::SilenceRanOut) => (State::Idle, Action::Lose),
-        (State::Open, _) => return None,
+        Event::HelloAgain => (State::Open, Action::AgreeAgain),
+        Event::AliveRanOut => (State::Open, Action::Live),
+        Event::CountsRequested => (State::Open, Action::SendCounts),
+        Event::CountsReceived => (State::Open, Action::Deliver),
+        Event::StopRequested => (State::Stopping, Action::Stop),
+        Event::StopReceived => (State::Reporting, Action::Answer),
+        Event::SilenceRanOut => (State::Idle, Action::Lose),
+        Event::OpenRequested
+        | Event::FinalRequested
+        | Event::HelloReceived
+        | Event::AgreeReceived
+        | Event::BadAgreeReceived
+        | Event::RefuseReceived
+        | Event::AliveReceived
+        | Event::FinalReceived
+        | Event::RepeatRanOut
+        | Event::GaveUp
+        | Event::LingerRanOut
+        | Event::ChallengeReceived
+        | Event::DoneRequested
+        | Event::DoneReceived => return None,
+    })
+}
 
-        // Two Stops that cross: both sides want to end, and each owes the other its counts.
-        (State::Stopping, Event::StopReceived) => (State::Stopping, Action::Answer),
-        (State::Stopping, Event::FinalRequested) => (State::Stopping, Action::SendFinal),
-        (State::Stopping, Event::FinalReceived) => (State::Reported, Action::Finish),
-        (State::Stopping, Event::RepeatRanOut) => (State::Stopping, Action::Repeat),
-        (State::Stopping, Event::GaveUp | Event::SilenceRanOut) => (State::Idle, Action::Lose),
-        (State::Stopping, _) => return None,
+/// Rows of [`State::Stopping`].
+const fn stopping(event: Event) -> Option<(State, Action)> {
+    Some(match event {
+        // Two Stops cross: both sides end the session, and each owes the other its counts.
+        Event::StopReceived => (State::Stopping, Action::Answer),
+        Event::FinalRequested => (State::Stopping, Action::SendFinal),
+        Event::FinalReceived => (State::Reported, Action::Finish),
+        Event::RepeatRanOut => (State::Stopping, Action::Repeat),
+        Event::GaveUp | Event::SilenceRanOut => (State::Idle, Action::Lose),
+        Event::OpenRequested
+        | Event::StopRequested
+        | Event::CountsRequested
+        | Event::HelloReceived
+        | Event::HelloAgain
+        | Event::AgreeReceived
+        | Event::BadAgreeReceived
+        | Event::RefuseReceived
+        | Event::AliveReceived
+        | Event::CountsReceived
+        | Event::AliveRanOut
+        | Event::LingerRanOut
+        | Event::ChallengeReceived
+        | Event::DoneRequested
+        | Event::DoneReceived => return None,
+    })
+}
 
-        (State::Reporting, Event::FinalRequested) => (State::Reported, Action::SendFinal),
-        // While the user waits for stragglers the peer must not take it for dead.
-        (State::Reporting, Event::AliveRanOut) => (State::Reporting, Action::Live),
-        (State::Reporting, Event::SilenceRanOut) => (State::Idle, Action::Lose),
-        (State::Reporting, _) => return None,
+/// Rows of [`State::Reporting`].
+const fn reporting(event: Event) -> Option<(State, Action)> {
+    Some(match event {
+        Event::FinalRequested => (State::Reported, Action::SendFinal),
+        // While the user waits for late messages, the peer must not consider it lost.
+        Event::AliveRanOut => (State::Reporting, Action::Live),
+        Event::SilenceRanOut => (State::Idle, Action::Lose),
+        Event::OpenRequested
+        | Event::StopRequested
+        | Event::CountsRequested
+        | Event::HelloReceived
+        | Event::HelloAgain
+        | Event::AgreeReceived
+        | Event::BadAgreeReceived
+        | Event::RefuseReceived
+        | Event::AliveReceived
+        | Event::StopReceived
+        | Event::CountsReceived
+        | Event::FinalReceived
+        | Event::RepeatRanOut
+        | Event::GaveUp
+        | Event::LingerRanOut
+        | Event::ChallengeReceived
+        | Event::DoneRequested
+        | Event::DoneReceived => return None,
+    })
+}
 
-        (State::Reported, Event::StopReceived) => (State::Reported, Action::Answer),
-        (State::Reported, Event::FinalRequested) => (State::Reported, Action::SendFinal),
-        (State::Reported, Event::OpenRequested) => (State::Calling, Action::Call),
-        (State::Reported, Event::DoneRequested) => (State::Idle, Action::SendDone),
-        (State::Reported, Event::DoneReceived | Event::LingerRanOut) => {
-            (State::Idle, Action::Forget)
-        }
-        (State::Reported, _) => return None,
+/// Rows of [`State::Reported`].
+const fn reported(event: Event) -> Option<(State, Action)> {
+    Some(match event {
+        Event::StopReceived => (State::Reported, Action::Answer),
+        Event::FinalRequested => (State::Reported, Action::SendFinal),
+        Event::OpenRequested => (State::Calling, Action::Call),
+        Event::DoneRequested => (State::Idle, Action::SendDone),
+        Event::DoneReceived | Event::LingerRanOut => (State::Idle, Action::Forget),
+        Event::StopRequested
+        | Event::CountsRequested
+        | Event::HelloReceived
+        | Event::HelloAgain
+        | Event::AgreeReceived
+        | Event::BadAgreeReceived
+        | Event::RefuseReceived
+        | Event::AliveReceived
+        | Event::CountsReceived
+        | Event::FinalReceived
+        | Event::RepeatRanOut
+        | Event::GaveUp
+        | Event::AliveRanOut
+        | Event::SilenceRanOut
+        | Event::ChallengeReceived => return None,
     })
 }
 
@@ -224,7 +368,7 @@ mod tests {
 
     #[test]
     fn no_state_is_open_before_both_have_agreed() {
-        // Into Open lead the Agree to a Hello and the Alive that confirms an Agree; nothing else.
+        // Only the Agree to a Hello and the Alive that confirms an Agree lead to Open.
         for state in STATES.into_iter().filter(|state| *state != State::Open) {
             for event in EVENTS {
                 let opens = matches!(transition(state, event), Some((State::Open, _)));

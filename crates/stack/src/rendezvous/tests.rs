@@ -1,4 +1,4 @@
-//! Dialogues of two machines over a wire whose losses the test chooses.
+//! Dialogues of two machines over a wire with selectable losses.
 
 use super::*;
 use crate::machine::{Machine, Output};
@@ -35,14 +35,13 @@ const fn ms(at: u64) -> Instant {
     Instant::from_nanos(at * 1_000_000)
 }
 
-/// Two machines; what passes between them takes no time. `log` has a line for each PDU and
-/// indication.
+/// Two machines on a wire without delay. `log` has a line for each PDU and indication.
 struct Pair {
     machines: [Rendezvous; 2],
     now: Instant,
     log: Vec<String>,
     lose: fn(&Pdu) -> bool,
-    /// Whether a station's frames do not reach the wire any more.
+    /// True while a station's frames do not reach the wire.
     dead: [bool; 2],
 }
 
@@ -139,7 +138,7 @@ const fn delivered(delivered: u64) -> Counts {
 }
 
 #[test]
-fn a_session_opens_with_the_lesser_limits_and_ends_with_the_counts_of_both() {
+fn a_session_opens_with_the_lesser_limits_and_ends_in_counts() {
     let mut pair = Pair::new(Some(NARROW));
     pair.request(0, call(B, Limits::NONE));
     // The lesser of 1,000 and 50 frames/s, and of 10 and 20 Mbit/s.
@@ -157,13 +156,13 @@ fn a_session_opens_with_the_lesser_limits_and_ends_with_the_counts_of_both() {
 }
 
 #[test]
-fn nothing_is_permitted_at_the_responder_before_it_hears_that_its_agree_arrived() {
+fn the_responder_permits_no_load_before_its_agree_is_confirmed() {
     let mut pair = Pair::new(Some(WIDE));
     pair.lose = |pdu| matches!(pdu.body, Body::Agree(_));
     pair.request(0, call(B, Limits::NONE));
     assert_eq!(pair.machines[1].state(), State::Agreed);
     assert_eq!(pair.machines[1].permitted(), None);
-    // Hellos at 0 and 250 ms were answered in vain; the third is not.
+    // Hellos at 0 and 250 ms are answered in vain, the third successfully.
     pair.run_until(ms(300));
     pair.lose = |_| false;
     pair.run_until(ms(500));
@@ -174,13 +173,13 @@ fn nothing_is_permitted_at_the_responder_before_it_hears_that_its_agree_arrived(
 }
 
 #[test]
-fn a_hello_nobody_answers_is_sent_eight_times_and_then_given_up() {
+fn an_unanswered_hello_is_sent_eight_times() {
     let mut pair = Pair::new(Some(WIDE));
     pair.dead = [false, true];
     pair.request(0, call(B, Limits::NONE));
     pair.run_until(ms(10_000));
     assert_eq!(pair.log.iter().filter(|line| line.contains("Hello")).count(), 8);
-    // The eighth goes out at 7 x 250 ms and is waited for another 250 ms.
+    // The eighth is sent at 7 x 250 ms, and the wait lasts another 250 ms.
     assert_eq!(pair.log.last().map(String::as_str), Some("2.000000000 A no answer"));
     assert_eq!(pair.machines[0].deadline(), None);
 }
@@ -217,11 +216,11 @@ fn a_second_initiator_is_refused_while_a_session_lasts() {
     third.receive(pair.now, Unitdata { peer: B, ..refuse });
     let told = third.poll();
     assert_eq!(told, Some(Output::Deliver(Indication::Refused(Refusal::Busy))));
-    assert_eq!(pair.machines[1].permitted(), Some((A, WIDE)), "the first is not disturbed");
+    assert_eq!(pair.machines[1].permitted(), Some((A, WIDE)), "the first session is not disturbed");
 }
 
 #[test]
-fn a_peer_silent_for_a_second_is_lost_to_both() {
+fn a_second_of_silence_ends_the_session_on_both_sides() {
     let mut pair = Pair::new(Some(WIDE));
     pair.request(0, call(B, Limits::NONE));
     pair.run_until(ms(10_000));
@@ -229,7 +228,7 @@ fn a_peer_silent_for_a_second_is_lost_to_both() {
     pair.dead = [true, false];
     pair.run_until(ms(30_000));
     let lost: Vec<&String> = pair.log.iter().filter(|line| line.contains("lost")).collect();
-    // The last Alives went at 10 s, just before the wire was cut.
+    // The last Alives were sent at 10 s, just before the wire was cut.
     assert_eq!(lost, ["11.000000000 A lost", "11.000000000 B lost"]);
     assert_eq!(pair.machines[0].permitted().or(pair.machines[1].permitted()), None);
     assert_eq!(pair.machines[0].deadline().or(pair.machines[1].deadline()), None);
@@ -266,7 +265,7 @@ fn two_stops_that_cross_end_in_the_counts_of_both() {
 }
 
 #[test]
-fn a_responder_waiting_for_stragglers_is_not_taken_for_dead() {
+fn a_responder_waiting_for_late_messages_is_not_lost() {
     let mut pair = Pair::new(Some(WIDE));
     pair.request(0, call(B, Limits::NONE));
     pair.request(0, Request::Stop);
@@ -276,7 +275,7 @@ fn a_responder_waiting_for_stragglers_is_not_taken_for_dead() {
 }
 
 #[test]
-fn an_agree_beyond_what_was_offered_is_not_believed() {
+fn an_agree_beyond_the_offer_is_rejected() {
     let mut machine = station(None);
     machine.request(Instant::ZERO, call(B, Limits::NONE));
     while machine.poll().is_some() {}
@@ -289,7 +288,7 @@ fn an_agree_beyond_what_was_offered_is_not_believed() {
 }
 
 #[test]
-fn strangers_old_sessions_and_groups_move_nothing() {
+fn strangers_old_sessions_and_groups_have_no_effect() {
     let mut pair = Pair::new(Some(WIDE));
     pair.request(0, call(B, Limits::NONE));
     let stop = |nonce| Pdu { nonce, body: Body::Stop };
@@ -302,7 +301,7 @@ fn strangers_old_sessions_and_groups_move_nothing() {
 }
 
 #[test]
-fn a_hello_of_a_later_version_is_refused_and_nothing_else_of_it_answered() {
+fn only_a_hello_of_a_later_version_is_refused() {
     let mut machine = station(Some(WIDE));
     let foreign = |kind| Pdu { nonce: 1, body: Body::Foreign { version: 3, kind } };
     machine.receive(Instant::ZERO, unitdata(C, foreign(1)));
@@ -313,14 +312,14 @@ fn a_hello_of_a_later_version_is_refused_and_nothing_else_of_it_answered() {
     let note = machine.poll();
     assert_eq!(note, Some(Output::Note(Note::TurnedDown(C, Refusal::Version))));
     let Some(Output::Send(refuse)) = machine.poll() else { panic!("no Refuse") };
-    assert_eq!(refuse.packet.to_bytes()[4], 3, "the version of the caller, who reads no other");
+    assert_eq!(refuse.packet.to_bytes()[4], 3, "the version of the caller, which accepts no other");
     machine.receive(Instant::ZERO, unitdata(C, foreign(4)));
     assert_eq!(machine.poll(), Some(Output::Note(Note::Stray(C))));
     assert_eq!(machine.poll(), None);
 }
 
 #[test]
-fn a_final_count_said_too_early_does_not_end_anything() {
+fn an_early_final_count_does_not_end_the_session() {
     let mut pair = Pair::new(Some(WIDE));
     pair.request(0, call(B, Limits::NONE));
     pair.request(1, Request::Final(delivered(1)));
@@ -340,7 +339,7 @@ fn the_next_session_with_the_same_peer_need_not_wait() {
     pair.request(0, Request::Done);
     assert_eq!(pair.machines[1].state(), State::Idle, "the Done ended the linger");
     pair.request(0, Request::Open(Call { nonce: 8, ..again }));
-    // The caller was challenged less than 100 ms ago, so that its first Hello gets no answer.
+    // The caller was challenged less than 100 ms ago, so its first Hello gets no answer.
     pair.run_until(ms(250));
     assert_eq!(pair.machines[0].permitted(), Some((B, WIDE)));
     pair.run_until(pair.now + Duration::from_secs(5));
@@ -365,7 +364,7 @@ fn hello(nonce: u64, cookie: u64) -> Pdu {
     Pdu { nonce, body: Body::Hello(hello) }
 }
 
-/// PDUs and indications that a machine has ready.
+/// PDUs and indications that a machine has queued.
 fn drained(machine: &mut Rendezvous) -> (Vec<Unitdata>, Vec<Indication>) {
     let (mut sent, mut told) = (Vec::new(), Vec::new());
     while let Some(output) = machine.poll() {
@@ -379,7 +378,7 @@ fn drained(machine: &mut Rendezvous) -> (Vec<Unitdata>, Vec<Indication>) {
 }
 
 #[test]
-fn a_hello_without_a_cookie_leaves_no_state_and_a_shorter_answer() {
+fn a_hello_without_a_cookie_gets_a_shorter_answer_and_no_state() {
     let mut machine = station(Some(WIDE));
     let mut answered = 0;
     for number in 0..10_000 {
@@ -432,7 +431,7 @@ fn a_flood_of_challenges_gets_no_more_hellos_than_silence_does() {
 }
 
 #[test]
-fn a_report_is_read_by_its_initiator_and_keeps_the_session_a_second() {
+fn reading_the_report_extends_the_linger_by_a_second() {
     let mut pair = Pair::new(Some(WIDE));
     pair.request(0, call(B, Limits::NONE));
     let name = Name { peer: A, nonce: 7 };

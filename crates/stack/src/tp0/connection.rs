@@ -1,4 +1,4 @@
-//! One transport connection on one network connection: acts the table out.
+//! Transport connection on a network connection: executes the table.
 
 use super::credit::{Credit, Grant};
 use super::negotiate::{Agreement, Ends, called, connect_tpdu};
@@ -17,10 +17,10 @@ use wire::tp::{
     ParameterBuffer, Parameters, Pdu, Reference, Rejected, tpdus,
 };
 
-/// Octets of a rejected TPDU that an ER carries back.
+/// Octets of a rejected TPDU that are returned in an ER.
 const REJECTED_OCTETS: usize = 64;
 
-/// A connection of class 0 or 2: at most one in its life.
+/// Connection of class 0 or 2; each value is used for at most one connection.
 #[derive(Clone, Debug)]
 pub struct Connection {
     params: Params,
@@ -28,20 +28,20 @@ pub struct Connection {
     agreed: Agreement,
     reference: Reference,
     peer: Reference,
-    /// The TSAP-IDs called and calling.
+    /// Called and calling TSAP-ID.
     tsaps: (Bytes, Bytes),
-    /// What the peer's CR granted to begin with.
+    /// Initial credit in the peer's CR or CC.
     credit_by_peer: u8,
     credit: Option<Credit>,
     queue: VecDeque<Bytes>,
     queued_octets: usize,
-    /// Octets handed to the network that it has not taken yet.
+    /// Octets passed to the network that it has not accepted yet.
     ahead_octets: usize,
-    /// Whether a TSDU was turned away since the last Ready.
+    /// True if a TSDU was rejected since the last Ready.
     owes_ready: bool,
-    /// Whether TSDUs were taken since the last Drained.
+    /// True if TSDUs were accepted since the last Drained.
     owes_drained: bool,
-    /// What a DR to be sent, or the user to be told, is to hear.
+    /// Reason for a DR to be sent, or for the indication to the user.
     reason: u8,
     rejected: Bytes,
     timer: Timer,
@@ -50,7 +50,7 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A connection that does not exist yet, under this name of its side's.
+    /// Creates a connection, not opened yet, with this local reference.
     #[must_use]
     pub fn new(params: Params, reference: Reference) -> Self {
         Self {
@@ -75,37 +75,37 @@ impl Connection {
         }
     }
 
-    /// Where it stands.
+    /// State of the connection.
     #[must_use]
     pub const fn state(&self) -> State {
         self.state
     }
 
-    /// The class agreed on, or preferred where nothing is agreed yet.
+    /// Agreed class, or the preferred class before agreement.
     #[must_use]
     pub const fn class(&self) -> Class {
         self.agreed.class
     }
 
-    /// The largest TPDU agreed on, or proposed.
+    /// Agreed maximum TPDU size, or the proposed size before agreement.
     #[must_use]
     pub const fn tpdu_octets(&self) -> usize {
         self.agreed.tpdu_octets
     }
 
-    /// Octets of TSDUs it would take now. A TSDU longer than that is taken only if nothing waits.
+    /// Octets of TSDUs accepted now. A longer TSDU is accepted only if the queue is empty.
     #[must_use]
     pub const fn room(&self) -> usize {
         self.params.queue_octets.saturating_sub(self.queued_octets)
     }
 
-    /// Whether nothing waits to be sent.
+    /// Returns true if nothing waits to be sent.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.queue.is_empty()
     }
 
-    /// What it has counted.
+    /// Counters of the connection.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
@@ -127,7 +127,7 @@ impl Connection {
                 self.send_connect(Kind::Cc);
                 self.open();
             }
-            // What the CR and the CC say is told where they are read.
+            // The contents of CR and CC are indicated where these are decoded.
             Action::Indicate | Action::Confirm => self.timer.stop(),
             Action::Deliver | Action::TakeCredit | Action::Forget => {}
             Action::Refuse | Action::Release => {
@@ -159,21 +159,22 @@ impl Connection {
         }
     }
 
-    /// Why an event ends the connection.
+    /// Reason for the end of the connection after an event.
     const fn why(&self, event: Event) -> Reason {
         match event {
             Event::DrReceived => Reason::ByPeer(self.reason),
             Event::ErReceived => Reason::ErReceived,
             Event::UnfitCcReceived => Reason::NegotiationFailed,
             Event::TimerRanOut => Reason::NoAnswer,
-            // The credit exists from the opening on, whatever the class: see `open`.
+            // `credit` is set at the opening in every class: see `open`.
             Event::NetworkClosed if self.peer_said_goodbye() => Reason::Released,
             Event::NetworkClosed => Reason::NetworkLost,
             _ => Reason::ProtocolError,
         }
     }
 
-    /// Whether releasing the network connection is how this connection is released.
+    /// Returns true if the release of the network connection is the regular release of this
+    /// connection.
     const fn peer_said_goodbye(&self) -> bool {
         matches!(self.agreed.class, Class::Class0) && self.credit.is_some()
     }
@@ -203,7 +204,7 @@ impl Connection {
 
     // ---- sending --------------------------------------------------------------------------------
 
-    /// The credit this side grants to begin with: none but in class 2 with explicit flow control.
+    /// Initial credit granted by this side: zero except in class 2 with explicit flow control.
     fn granted(&self) -> u8 {
         match self.agreed.class {
             Class::Class2 { flow_control: true } => self.params.credit.clamp(1, 15),
@@ -233,12 +234,12 @@ impl Connection {
             called: &called,
         };
         let packet = connect_tpdu(kind, &ends, self.agreed);
-        self.send(kind, packet.expect("the length of a TSAP-ID is checked where it comes in"));
+        self.send(kind, packet.expect("the lengths of the TSAP-IDs were checked"));
     }
 
     fn send_dr(&mut self, action: Action) {
         let parameters = Parameters::none(Kind::Dr);
-        // 6.6.2: a refusal comes from nobody, since the refuser never had a name for the connection.
+        // 6.6.2: a refusal has source reference zero, because the refusing side never assigned one.
         let is_refusal = action == Action::Refuse;
         let source_reference = if is_refusal { Reference(0) } else { self.reference };
         let (destination_reference, reason) = (self.peer, self.reason);
@@ -278,7 +279,7 @@ impl Connection {
         matches!(self.agreed.class, Class::Class2 { flow_control: true })
     }
 
-    /// Cuts TSDUs into DTs as long as the network takes them and the peer's credit lasts.
+    /// Segments TSDUs into DTs, as long as the network accepts them and the peer's credit lasts.
     fn pump(&mut self) {
         let header = if self.format() == Format::Class0 { 3 } else { 5 };
         let most = self.agreed.tpdu_octets - header;
@@ -311,7 +312,7 @@ impl Connection {
         }
     }
 
-    /// A DT in front of its user data, which is shared and not copied.
+    /// Creates a DT in front of its user data, which is shared and not copied.
     fn dt(&self, number: u32, end_of_tsdu: bool, piece: Bytes) -> Packet {
         let format = self.format();
         let is_nameless = format == Format::Class0;
@@ -347,7 +348,7 @@ impl Connection {
 
     // ---- receiving ------------------------------------------------------------------------------
 
-    /// Takes the TPDUs of an NSDU. A class 0 NSDU carries one (6.4 is not used there).
+    /// Processes the TPDUs of an NSDU. A class 0 NSDU carries one (6.4 is not used there).
     fn nsdu(&mut self, now: Instant, nsdu: &Bytes) {
         let mut place = 0;
         for raw in tpdus(nsdu) {
@@ -408,7 +409,7 @@ impl Connection {
                     self.invalid(now, Note::Excess(Kind::Ak));
                 }
             }
-            // The reference of a DR or ER may be wrong for the very reason that it is sent.
+            // The reference of a DR or ER may be wrong because of the error that it reports.
             Pdu::Dr(dr) => {
                 self.reason = dr.reason;
                 self.step(now, Event::DrReceived);
@@ -456,7 +457,7 @@ impl Connection {
         let Some(agreed) = self.agreed.settle(cc) else {
             return self.step(now, Event::UnfitCcReceived);
         };
-        // What the CR granted stays granted, whatever became of the class.
+        // The credit granted by the CR stays valid, whatever class was selected.
         let granted = self.granted();
         self.agreed = agreed;
         self.peer = cc.source_reference;
@@ -501,7 +502,7 @@ impl Machine for Connection {
     fn request(&mut self, now: Instant, request: Request) {
         match request {
             Request::Connect { called, calling } => {
-                // A TSAP-ID of more than 32 octets is nobody's, so it is not called.
+                // No TSAP-ID is longer than 32 octets, so the rest is not sent.
                 let (called, calling) = (called.slice(..called.len().min(32)), calling);
                 let calling = calling.slice(..calling.len().min(32));
                 self.tsaps = (called, calling);

@@ -1,12 +1,12 @@
 //! Class 2 with explicit flow control: numbers and credit (ISO 8073 6.16), in the normal format.
 //!
-//! The network loses nothing and keeps the order, so numbers only go up, and credit is never taken
-//! back (6.16.3).
+//! The network neither loses nor reorders, so numbers only increase, and credit is never reduced
+//! (6.16.3).
 
-/// One more than the largest number.
+/// Modulus of the sequence numbers.
 const MODULUS: u64 = 128;
 
-/// A grant to be sent in an AK.
+/// Grant to be sent in an AK.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Grant {
     /// YR-TU-NR.
@@ -15,50 +15,50 @@ pub(super) struct Grant {
     pub(super) credit: u16,
 }
 
-/// Both directions of a connection. Numbers are counted on without wrapping.
+/// Both directions of a connection. Counts do not wrap.
 #[derive(Clone, Debug)]
 pub(super) struct Credit {
-    /// DTs sent so far.
+    /// Number of DTs sent.
     sent: u64,
-    /// DTs the peer has acknowledged.
+    /// Number of DTs that the peer has acknowledged.
     acknowledged: u64,
-    /// DTs that may be sent in all.
+    /// Number of DTs permitted since the opening.
     allowed: u64,
-    /// DTs received so far.
+    /// Number of DTs received.
     received: u64,
-    /// DTs that the peer may send in all.
+    /// Number of DTs granted to the peer since the opening.
     granted: u64,
-    /// DTs granted ahead.
+    /// Number of DTs granted ahead.
     window: u64,
 }
 
 impl Credit {
-    /// At the opening: what the peer's CR or CC granted, and what this side's did.
+    /// Initial state, from the credit in the peer's CR or CC and in this side's own.
     pub(super) const fn new(by_peer: u8, here: u8) -> Self {
         let (allowed, window) = (by_peer as u64, here as u64);
         Self { sent: 0, acknowledged: 0, allowed, received: 0, granted: window, window }
     }
 
-    /// Whether a DT may be sent.
+    /// Returns true if a DT may be sent.
     pub(super) const fn is_open(&self) -> bool {
         self.sent < self.allowed
     }
 
-    /// The number of the DT that is sent now.
+    /// Takes the number of the next DT to be sent.
     pub(super) const fn send(&mut self) -> u32 {
         let number = self.sent % MODULUS;
         self.sent += 1;
         number as u32
     }
 
-    /// A DT came in; whether it is the next one, and within what was granted.
+    /// Records a DT; returns true if it is the next one and within the credit.
     pub(super) const fn receive(&mut self, number: u32) -> bool {
         let fits = number as u64 == self.received % MODULUS && self.received < self.granted;
         self.received += fits as u64;
         fits
     }
 
-    /// What to grant once half of what was granted is used up.
+    /// Next grant, once half of the credit is used up.
     pub(super) const fn grant(&mut self) -> Option<Grant> {
         if self.granted - self.received > self.window / 2 {
             return None;
@@ -67,7 +67,7 @@ impl Credit {
         Some(Grant { next: (self.received % MODULUS) as u32, credit: self.window as u16 })
     }
 
-    /// An AK came in; whether it says what it may.
+    /// Applies an AK; returns true if its values are permitted.
     pub(super) fn take(&mut self, next: u32, credit: u16) -> bool {
         let behind = (self.sent + MODULUS - u64::from(next)) % MODULUS;
         let Some(acknowledged) = self.sent.checked_sub(behind) else { return false };
@@ -99,12 +99,12 @@ mod tests {
                 grants += 1;
             }
         }
-        // A window of 3 is renewed once no more than 3 / 2 = 1 of it is left: after each second DT.
+        // A window of 3 is renewed once at most 3 / 2 = 1 of it is left: after every second DT.
         assert_eq!(grants, 500);
     }
 
     #[test]
-    fn what_was_not_granted_or_is_out_of_turn_does_not_fit() {
+    fn dts_and_aks_outside_the_window_are_rejected() {
         let mut credit = Credit::new(2, 1);
         assert!(!credit.receive(1), "the first DT has number 0");
         assert!(credit.receive(0));
@@ -113,8 +113,8 @@ mod tests {
         credit.send();
         assert!(!credit.is_open());
         assert!(!credit.take(3, 1), "DT 2 was never sent");
-        assert!(!credit.take(1, 0), "credit is not taken back");
+        assert!(!credit.take(1, 0), "credit is not reduced");
         assert!(credit.take(1, 2) && credit.is_open());
-        assert!(!credit.take(0, 15), "what was acknowledged stays so");
+        assert!(!credit.take(0, 15), "acknowledgements are not revoked");
     }
 }

@@ -1,18 +1,19 @@
-//! Transport classes 0 and 2 (ISO 8073, RFC 905): connections over a network that loses nothing.
+//! Transport classes 0 and 2 (ISO 8073, RFC 905): connections over a network without loss.
 //!
 //! ```text
 //!      T-CONNECT, T-DATA, T-DISCONNECT
-//!   connection ── acts out the table; segmentation, queue of TSDUs       6.3, 6.5 to 6.8
+//!   connection ── executes the table; segmentation, queue of TSDUs       6.3, 6.5 to 6.8
 //!     ├ table ── states, events, actions: pure
 //!     ├ credit ── class 2 with explicit flow control                     6.16
-//!     └ negotiate ── what CR and CC settle                               6.5.4; RFC 1006, RFC 2126
+//!     └ negotiate ── negotiation by CR and CC                            6.5.4; RFC 1006, RFC 2126
 //!      N-CONNECT, N-DATA, N-DISCONNECT
 //! ```
 //!
 //! Class 0 sends CR, CC, DT, ER, and a DR to refuse; it is released by releasing its network
-//! connection. Class 2 adds DR and DC, numbers and, if agreed, credit. Over TCP (RFC 1006, RFC 2126)
-//! one TCP connection is one network connection and carries one transport connection, so there is
-//! nothing to multiplex. Class 4 is never proposed here, and a peer that insists on it is refused.
+//! connection. Class 2 adds DR and DC, numbers and, if agreed, credit. Over TCP (RFC 1006, RFC
+//! 2126) one TCP connection is one network connection and carries one transport connection, so
+//! there is no multiplexing. Class 4 is never proposed here, and a peer that insists on it is
+//! refused.
 //!
 //! Left out: expedited data (never offered), classes 1 and 3, the splitting of RFC 2126.
 

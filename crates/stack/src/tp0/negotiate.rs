@@ -1,4 +1,5 @@
-//! What CR and CC settle: class, flow control, TPDU size (ISO 8073 6.5.4; RFC 1006 5, RFC 2126 6.4).
+//! Negotiation by CR and CC: class, flow control, TPDU size (ISO 8073 6.5.4; RFC 1006 5, RFC 2126
+//! 6.4).
 
 use super::service::{Called, Params};
 use super::table::Class;
@@ -9,23 +10,24 @@ use wire::tp::{
 };
 use wire::tpkt::LONGEST_TPDU;
 
-/// The longest TSAP-ID.
+/// Maximum length of a TSAP-ID.
 const TSAP_OCTETS: usize = 32;
-/// The code of 128 octets. The standard's end at 11 for class 0, 2,048 octets, and at 13 for others.
+/// Code of 128 octets. The codes of the standard end at 11 for class 0, 2,048 octets, and at 13 for
+/// the others.
 const SMALLEST_CODE: u8 = 7;
-/// The code that some peers use for the longest TPDU of RFC 1006.
+/// Code used by some peers for the longest TPDU of RFC 1006.
 const LONGEST_CODE: u8 = 16;
 
-/// What the two sides agreed on, or one of them proposes.
+/// Agreement of the two sides, or the proposal of one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Agreement {
     pub(super) class: Class,
     pub(super) tpdu_octets: usize,
-    /// How the size is written: RFC 1006 has the longest where it is not.
+    /// Code of the size; under RFC 1006 its absence means the longest TPDU.
     size_code: Option<u8>,
 }
 
-/// The code of the largest TPDU size up to the one of code `most` that is not above `octets`.
+/// Code of the largest TPDU size of at most `octets` octets, up to code `most`.
 fn size_code(octets: usize, most: u8) -> u8 {
     (SMALLEST_CODE..=most).rev().find(|code| size_of_code(*code) <= octets).unwrap_or(SMALLEST_CODE)
 }
@@ -34,12 +36,12 @@ fn size_of_code(code: u8) -> usize {
     match code {
         SMALLEST_CODE..=15 => 1 << code,
         LONGEST_CODE => LONGEST_TPDU,
-        // No size at all: the smallest is safe.
+        // Undefined code: the smallest size is safe.
         _ => 128,
     }
 }
 
-/// The code of the TPDU size that is stated.
+/// Code of the stated TPDU size.
 fn stated_code(parameters: Parameters<'_>) -> Option<u8> {
     match parameters.value(0xC0) {
         Some([code]) => Some(*code),
@@ -48,7 +50,7 @@ fn stated_code(parameters: Parameters<'_>) -> Option<u8> {
     }
 }
 
-/// The largest size this side will take that has a code of the standard (13.3.4 b).
+/// Code of the largest size that this side accepts, within the codes of the standard (13.3.4 b).
 fn standard_code(class: Class, octets: usize) -> Option<u8> {
     let most = match class {
         Class::Class0 => 11,
@@ -57,7 +59,7 @@ fn standard_code(class: Class, octets: usize) -> Option<u8> {
     (octets < LONGEST_TPDU).then(|| size_code(octets, most))
 }
 
-/// The class of a CLASS OPTION octet; `None` for one that is not done here.
+/// Class of a CLASS OPTION octet; `None` if it is not supported.
 const fn class_of(option: ClassOption) -> Option<Class> {
     match option.class {
         0 => Some(Class::Class0),
@@ -66,7 +68,7 @@ const fn class_of(option: ClassOption) -> Option<Class> {
     }
 }
 
-/// The CLASS OPTION octet of a class: 7-bit numbers, as far as there are numbers.
+/// CLASS OPTION octet of a class: with 7-bit numbers, if there are numbers.
 const fn option_of(class: Class) -> ClassOption {
     let (class, without_flow_control) = match class {
         Class::Class0 => (0, false),
@@ -80,15 +82,15 @@ impl Agreement {
         Self { class, tpdu_octets: size_code.map_or(LONGEST_TPDU, size_of_code), size_code }
     }
 
-    /// What this side would like: the contents of its CR.
+    /// Proposal of this side: the contents of its CR.
     pub(super) fn proposed(params: &Params) -> Self {
         Self::of(params.class, standard_code(params.class, params.tpdu_octets()))
     }
 
-    /// What to answer to a CR; `None` where no class that would do is done here.
+    /// Answer to a CR; `None` if no acceptable class is supported.
     ///
-    /// RFC 905 table 3: classes 3 and 4 may be answered with class 2, and class 1 with class 0, also
-    /// where the CR names no alternative.
+    /// RFC 905 table 3: classes 3 and 4 may be answered with class 2, and class 1 with class 0,
+    /// even if the CR names no alternative.
     pub(super) fn answer(params: &Params, cr: &Connect<'_>) -> Option<Self> {
         let alternatives = cr.parameters.value(0xC7).unwrap_or_default();
         let names = |class: u8| {
@@ -96,7 +98,7 @@ impl Agreement {
         };
         let takes2 = names(2) || matches!(cr.class.class, 3 | 4);
         let class = if takes2 && params.accepts_class2 {
-            // Only class 2 itself uses the bit that leaves flow control out.
+            // Only class 2 itself uses the bit for non-use of flow control.
             let without = cr.class.class == 2 && cr.class.without_flow_control;
             Class::Class2 { flow_control: !without }
         } else if names(0) || names(1) {
@@ -104,7 +106,8 @@ impl Agreement {
         } else {
             return None;
         };
-        // A caller that states a size beyond the standard's for its class is answered in kind.
+        // A caller that states a size beyond the standard's for its class gets a size in the same
+        // range.
         let octets = params.tpdu_octets();
         let size_code = match stated_code(cr.parameters) {
             Some(stated) => Some(size_code(octets.min(size_of_code(stated)), LONGEST_CODE)),
@@ -113,7 +116,7 @@ impl Agreement {
         Some(Self::of(class, size_code))
     }
 
-    /// What a CC settles of this proposal; `None` where it asks for more than was offered.
+    /// Agreement after a CC to this proposal; `None` if the CC exceeds the proposal.
     pub(super) fn settle(self, cc: &Connect<'_>) -> Option<Self> {
         let class = class_of(cc.class)?;
         let is_offered = match class {
@@ -126,7 +129,7 @@ impl Agreement {
     }
 }
 
-/// What a CR or CC to be sent says beside the agreement.
+/// Contents of a CR or CC in addition to the agreement.
 pub(super) struct Ends<'a> {
     pub(super) destination_reference: Reference,
     pub(super) source_reference: Reference,
@@ -135,7 +138,7 @@ pub(super) struct Ends<'a> {
     pub(super) called: &'a [u8],
 }
 
-/// A CR or CC; `None` where a TSAP-ID is longer than there may be.
+/// Encodes a CR or CC; `None` if a TSAP-ID is too long.
 pub(super) fn connect_tpdu(kind: Kind, ends: &Ends<'_>, agreed: Agreement) -> Option<Packet> {
     if ends.calling.len().max(ends.called.len()) > TSAP_OCTETS {
         return None;
@@ -151,7 +154,7 @@ pub(super) fn connect_tpdu(kind: Kind, ends: &Ends<'_>, agreed: Agreement) -> Op
         buffer.push(&Parameter::CalledTsap(ends.called))?;
     }
     if let Class::Class2 { .. } = agreed.class {
-        // No expedited data: without the parameter it would be wanted.
+        // No expedited data: without the parameter it would be selected.
         buffer.push(&Parameter::AdditionalOptions(0))?;
         if kind == Kind::Cr {
             buffer.push(&Parameter::AlternativeClasses(&[0]))?;
@@ -171,7 +174,7 @@ pub(super) fn connect_tpdu(kind: Kind, ends: &Ends<'_>, agreed: Agreement) -> Op
     Some(Packet::new(octets.freeze()))
 }
 
-/// Whom a CR names.
+/// Called user and class of a CR.
 pub(super) fn called(cr: &Connect<'_>, class: Class) -> Called {
     let tsap = |code| Bytes::copy_from_slice(cr.parameters.value(code).unwrap_or_default());
     Called { called: tsap(0xC2), calling: tsap(0xC1), class }
@@ -215,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_0_cr_is_these_eighteen_octets_and_states_no_size_beyond_the_standard() {
+    fn a_class_0_cr_has_eighteen_octets_and_no_size_above_2048() {
         // Length indicator 17, class 0, TSAPs; C0 with 11 for 2,048 octets, the most of class 0.
         let expected =
             [0x11, 0xE0, 0, 0, 0, 1, 0, 0xC0, 1, 0x0B, 0xC1, 2, 0, 1, 0xC2, 2, 0, 1].as_slice();
@@ -255,20 +258,20 @@ mod tests {
             let params = Params { tpdu_octets: octets, ..Params::class0() };
             cr(0, &[], code, &params).unwrap().tpdu_octets
         };
-        // RFC 1006: no size means 65,531 octets. S7 stations state 1,024, an MMS client 8,192 though
-        // class 0 has 2,048 at most, and a Java one 65,531 as 16.
+        // RFC 1006: no size means 65,531 octets. S7 stations state 1,024; an MMS client states
+        // 8,192, although class 0 has at most 2,048; a Java client states 65,531 as 16.
         assert_eq!(size(None, 65_531), 65_531);
         assert_eq!(size(None, 8_192), 2_048, "the most of class 0");
         assert_eq!(size(Some(10), 65_531), 1_024);
         assert_eq!(size(Some(13), 65_531), 8_192);
         assert_eq!(size(Some(16), 65_531), 65_531);
         assert_eq!(size(Some(16), 5_000), 4_096);
-        assert_eq!(size(Some(3), 65_531), 128, "no size of the standard");
-        assert_eq!(size(Some(7), 100), 128, "nothing is smaller");
+        assert_eq!(size(Some(3), 65_531), 128, "not a size of the standard");
+        assert_eq!(size(Some(7), 100), 128, "the smallest size");
     }
 
     #[test]
-    fn a_cc_that_asks_for_more_than_was_offered_is_unfit() {
+    fn a_cc_beyond_the_offer_is_rejected() {
         let settled = |offered: Class, class: u8, size: Option<u8>| {
             let mut buffer = ParameterBuffer::new();
             if let Some(size) = size {
@@ -296,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_2_cr_names_class_0_as_alternative_and_wants_no_expedited_data() {
+    fn a_class_2_cr_offers_class_0_and_no_expedited_data() {
         let agreed = Agreement::of(FREE, Some(7));
         let packet = connect_tpdu(Kind::Cr, &ends(), agreed).unwrap();
         let raw = tpdus(packet.payload()).next().unwrap().unwrap();

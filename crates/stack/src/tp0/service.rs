@@ -1,4 +1,4 @@
-//! What passes between a connection, its user, its network and its watchers.
+//! Interfaces of a connection: to its user, its network and observers.
 
 use super::table::Class;
 use bytes::Bytes;
@@ -11,29 +11,30 @@ use wire::tpkt;
 
 pub use crate::tp4::disconnect_reason;
 
-/// How a connection behaves. All of it is a matter of this side alone.
+/// Parameters of a connection. All of them are local to this side.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// The class preferred when calling; class 0 is always named as the alternative to class 2.
+    /// Preferred class when calling; class 0 is always named as the alternative to class 2.
     pub class: Class,
-    /// Whether a caller that prefers class 2 gets it. Else it gets class 0, if that will do.
+    /// True to accept class 2 from a caller that prefers it. Otherwise it gets class 0, if
+    /// acceptable to it.
     pub accepts_class2: bool,
-    /// The largest TPDU, 128 octets to 65,531. A caller of class 0 proposes the longest or, as the
-    /// standard has no more for it, 2,048 at most.
+    /// Maximum TPDU size, 128 octets to 65,531. A caller of class 0 proposes the longest, or at
+    /// most 2,048, the limit of the standard.
     pub tpdu_octets: usize,
-    /// Octets of TSDUs that may wait to be sent.
+    /// Maximum octets of TSDUs waiting to be sent.
     pub queue_octets: usize,
-    /// Octets that may be handed to the network and not be taken by it yet.
+    /// Maximum octets passed to the network and not yet accepted by it.
     pub network_octets: usize,
-    /// DTs that the peer may send ahead, 1 to 15 (class 2 with explicit flow control).
+    /// Number of DTs that the peer may send ahead, 1 to 15 (class 2 with explicit flow control).
     pub credit: u8,
-    /// How long the peer may take to open the network connection, to send a CR, to answer one, and to
-    /// release (TS).
+    /// Maximum time for the peer to open the network connection, to send a CR, to answer one, and
+    /// to release (TS).
     pub patience: Duration,
 }
 
 impl Params {
-    /// Class 0 as RFC 1006 has it: TPDUs as long as a packet takes, a peer that has ten seconds.
+    /// Class 0 over RFC 1006: TPDUs as long as a packet permits, and ten seconds for the peer.
     #[must_use]
     pub const fn class0() -> Self {
         Self {
@@ -47,119 +48,121 @@ impl Params {
         }
     }
 
-    /// The TPDU size, brought within what there is.
+    /// TPDU size, limited to the valid range.
     pub(super) fn tpdu_octets(&self) -> usize {
         self.tpdu_octets.clamp(128, tpkt::LONGEST_TPDU)
     }
 }
 
-/// What passes between a connection and its network connection.
+/// Interface between a connection and its network connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Network {
-    /// Out: N-CONNECT request. In: the network connection is there, asked for or not.
+    /// Out: N-CONNECT request. In: the network connection exists, requested by either side.
     Connect,
     /// N-DATA: one NSDU, which is one TPDU or, in class 2, several concatenated.
     Data(Packet),
-    /// In: the network has taken so many octets of the NSDUs handed to it, and has room for more.
+    /// In: the network has accepted octets of the NSDUs passed to it, and has room for more.
     Taken {
-        /// Octets, headers of the network not counted.
+        /// Number of octets, without headers of the network.
         octets: usize,
     },
-    /// Out: N-DISCONNECT request, once what was handed over is through. In: it is gone.
+    /// Out: N-DISCONNECT request, to be executed after all data was delivered. In: the network
+    /// connection is gone.
     Disconnect,
 }
 
-/// What a user asks for.
+/// Request of the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
     /// T-CONNECT request.
     Connect {
-        /// The TSAP-ID of the user called, up to 32 octets; none where empty.
+        /// TSAP-ID of the called user, up to 32 octets; omitted if empty.
         called: Bytes,
-        /// The TSAP-ID of the user that calls, up to 32 octets; none where empty.
+        /// TSAP-ID of the calling user, up to 32 octets; omitted if empty.
         calling: Bytes,
     },
-    /// T-CONNECT response: yes.
+    /// T-CONNECT response: acceptance.
     Accept,
     /// T-DATA request: one TSDU of at least one octet.
     Data {
-        /// The TSDU.
+        /// TSDU.
         tsdu: Bytes,
     },
-    /// T-DISCONNECT request; also the answer no to a connect indication. TSDUs that wait are lost.
+    /// T-DISCONNECT request; also the refusal of a connect indication. Waiting TSDUs are lost.
     Disconnect {
-        /// A reason from [`disconnect_reason`]; class 0 has no way to tell it once it is open.
+        /// Reason from [`disconnect_reason`]; an open class 0 connection cannot transmit it.
         reason: u8,
     },
 }
 
-/// Whom a CR names, and what it offers.
+/// Called user, calling user and class of a CR.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Called {
-    /// The TSAP-ID called; empty where the CR names none.
+    /// Called TSAP-ID; empty if the CR has none.
     pub called: Bytes,
-    /// The TSAP-ID of the caller; empty where the CR names none.
+    /// Calling TSAP-ID; empty if the CR has none.
     pub calling: Bytes,
-    /// The class there will be.
+    /// Class that will be used.
     pub class: Class,
 }
 
-/// What a user is told.
+/// Indication to the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Indication {
-    /// T-CONNECT indication: somebody wants a connection.
+    /// T-CONNECT indication: a peer requests a connection.
     Connect(Called),
-    /// T-CONNECT confirm: it is open.
+    /// T-CONNECT confirm: the connection is open.
     Confirm {
-        /// The class agreed on.
+        /// Agreed class.
         class: Class,
     },
-    /// T-DATA indication, piece by piece: each DT as it comes.
+    /// T-DATA indication, one per DT received.
     Data {
         /// User data of one DT.
         octets: Bytes,
-        /// Whether the TSDU ends with it.
+        /// True if the TSDU ends with it.
         end: bool,
     },
-    /// A TSDU was not taken: the queue is full. [`Indication::Ready`] follows when it is not.
+    /// A TSDU was not accepted because the queue is full. [`Indication::Ready`] follows when there
+    /// is room.
     Full {
-        /// The TSDU, handed back.
+        /// Returned TSDU.
         tsdu: Bytes,
     },
     /// There is room for more TSDUs.
     Ready,
-    /// The network has taken everything handed over so far. Nobody has acknowledged it: these classes
-    /// have no way to.
+    /// The network has accepted all data passed to it so far. This is not an acknowledgement by the
+    /// peer: these classes have none.
     Drained,
-    /// T-DISCONNECT indication: it is over, or never was.
+    /// T-DISCONNECT indication: the connection has ended, or was never opened.
     Disconnect {
-        /// Why.
+        /// Reason of the end.
         reason: Reason,
     },
 }
 
-/// Why a connection ended without this side asking.
+/// Reason of an end that this side did not request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Reason {
     /// The peer sent a DR with this reason code.
     ByPeer(u8),
-    /// The network connection was released: class 0's way to say goodbye.
+    /// The network connection was released: the regular release in class 0.
     Released,
-    /// The network connection was gone before the connection was open, or without the DR that class 2
-    /// asks for.
+    /// The network connection ended before the connection was open, or without the DR that class 2
+    /// requires.
     NetworkLost,
-    /// The peer took longer than TS.
+    /// The peer exceeded TS.
     NoAnswer,
-    /// The CC asked for what was not offered.
+    /// The CC exceeded the offer.
     NegotiationFailed,
     /// The peer reported a protocol error (ER).
     ErReceived,
-    /// The peer broke the protocol.
+    /// The peer violated the protocol.
     ProtocolError,
 }
 
 impl Reason {
-    /// In words.
+    /// Text of the reason.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -183,28 +186,28 @@ impl fmt::Display for Reason {
     }
 }
 
-/// What watchers are told.
+/// Note for observers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// Octets came in that are no TPDU.
+    /// Octets arrived that are not a TPDU.
     Malformed(Malformed),
-    /// A TPDU came in that has no business where it came.
+    /// A TPDU arrived that is not permitted in this state or class.
     OutOfPlace(Kind),
-    /// A DT was longer than agreed, or outside the credit given.
+    /// A TPDU was longer than agreed, or outside the credit.
     Excess(Kind),
-    /// A TPDU came for another connection.
+    /// A TPDU arrived for another connection.
     Misdirected(Kind),
 }
 
-/// What a connection has counted.
+/// Counters of a connection.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// TPDUs sent, by kind.
     pub sent: [u64; 10],
     /// TPDUs received, by kind.
     pub received: [u64; 10],
-    /// NSDUs in which something was no TPDU.
+    /// NSDUs that contained an invalid TPDU.
     pub malformed: u64,
-    /// Times a DT had to wait for credit.
+    /// Number of times a DT had to wait for credit.
     pub closed_window: u64,
 }

@@ -1,117 +1,117 @@
-//! The life of a connection as a table: ISO 8073 clauses 6.5 to 6.8 and 6.22 for classes 0 and 2.
+//! State table of a connection: ISO 8073 clauses 6.5 to 6.8 and 6.22 for classes 0 and 2.
 
-/// The class a connection has, or is to have.
+/// Class of a connection, agreed or preferred.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Class {
-    /// Simple: the life of the network connection is that of the transport connection.
+    /// Simple class: the transport connection lives as long as its network connection.
     Class0,
-    /// Multiplexing: explicit release, and flow control where both want it.
+    /// Multiplexing class: explicit release, and flow control if both sides choose it.
     Class2 {
-        /// Whether AKs grant credit. RFC 2126 has it never proposed over TCP.
+        /// True if AKs grant credit. Under RFC 2126 it is never proposed over TCP.
         flow_control: bool,
     },
 }
 
-/// Where a connection stands.
+/// State of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum State {
-    /// There is none.
+    /// No connection.
     Idle,
-    /// A network connection was asked for.
+    /// A network connection was requested.
     NetworkOpening,
-    /// A CR was sent; its CC is awaited.
+    /// A CR was sent; waiting for its CC.
     CrSent,
-    /// A network connection came in; its CR is awaited.
+    /// A network connection was accepted; waiting for its CR.
     AwaitingCr,
-    /// A CR came in and the user was told; its answer is awaited.
+    /// A CR was indicated to the user; waiting for its answer.
     Indicated,
-    /// Data flows.
+    /// Data transfer.
     Open,
-    /// A DR was sent; its DC is awaited (class 2).
+    /// A DR was sent; waiting for its DC (class 2).
     Releasing,
-    /// The connection is over, or was refused; the peer has to release the network connection.
+    /// The connection has ended, or was refused; the peer has to release the network connection.
     Ending,
-    /// It is over.
+    /// The connection has ended.
     Closed,
 }
 
-/// What can happen to it.
+/// Event of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Event {
-    /// The user asks for a connection.
+    /// The user requests a connection.
     ConnectRequested,
-    /// The network connection is there.
+    /// The network connection is open.
     NetworkOpened,
-    /// A CR came in that can be answered.
+    /// An acceptable CR was received.
     CrReceived,
-    /// A CR came in that asks for what is not done here.
+    /// A CR was received that requires an unsupported class.
     UnfitCrReceived,
     /// The user accepts.
     Accepted,
-    /// A CC came in that settles the negotiation.
+    /// A CC was received that completes the negotiation.
     CcReceived,
-    /// A CC came in that asks for more than was offered.
+    /// A CC was received that exceeds the offer.
     UnfitCcReceived,
-    /// A DT came in that fits.
+    /// A valid DT was received.
     DtReceived,
-    /// An AK came in that fits.
+    /// A valid AK was received.
     AkReceived,
-    /// A DR came in.
+    /// A DR was received.
     DrReceived,
-    /// A DC came in.
+    /// A DC was received.
     DcReceived,
-    /// An ER came in.
+    /// An ER was received.
     ErReceived,
-    /// A TPDU came in that breaks the protocol.
+    /// A TPDU was received that violates the protocol.
     InvalidReceived,
-    /// The user asks for an end.
+    /// The user requests the end.
     DisconnectRequested,
-    /// The network connection is gone.
+    /// The network connection has ended.
     NetworkClosed,
-    /// TS ran out: the peer took too long.
+    /// TS expired: the peer took too long.
     TimerRanOut,
 }
 
-/// What is done about it.
+/// Action on an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Action {
-    /// Ask for a network connection; start TS.
+    /// Request a network connection; start TS.
     OpenNetwork,
     /// Send the CR.
     SendCr,
-    /// Start TS for the CR that has to come.
+    /// Start TS for the expected CR.
     AwaitCr,
-    /// Tell the user that somebody asks; stop TS.
+    /// Indicate the CR to the user; stop TS.
     Indicate,
     /// Send the CC.
     SendCc,
-    /// Tell the user that it is open; stop TS.
+    /// Confirm the connection to the user; stop TS.
     Confirm,
-    /// Hand the user data on.
+    /// Deliver the user data.
     Deliver,
-    /// Take the credit.
+    /// Apply the credit.
     TakeCredit,
-    /// Send a DR that nobody needs to confirm; start TS.
+    /// Send a DR that requires no confirmation; start TS.
     Refuse,
     /// Send the DR; start TS.
     Release,
-    /// Answer with a DC, tell the user; start TS.
+    /// Answer with a DC, report the end to the user; start TS.
     ConfirmRelease,
     /// Release the network connection.
     CloseNetwork,
-    /// Release the network connection, and tell the user why.
+    /// Release the network connection, and report the reason to the user.
     Abandon,
-    /// Answer with an ER, release the network connection, and tell the user.
+    /// Answer with an ER, release the network connection, and report the end to the user.
     Reject,
-    /// Tell the user that it is over.
+    /// Report the end to the user.
     Report,
-    /// Nothing but the new state.
+    /// Change the state only.
     Forget,
 }
 
-/// What happens to a connection of `class` in `state` upon `event`; `None` where nothing does.
+/// Next state and action for an event; `None` if the event has no effect.
 ///
-/// Before a class is agreed on, `class` is the one preferred.
+/// Before a class is agreed, `class` is the preferred one.
 #[must_use]
 pub const fn transition(class: Class, state: State, event: Event) -> Option<(State, Action)> {
     match state {
@@ -145,13 +145,13 @@ const fn idle(event: Event) -> Option<(State, Action)> {
     }
 }
 
-/// At the side that called.
+/// Calling side.
 const fn calling(state: State, event: Event) -> Option<(State, Action)> {
     let is_asked = matches!(state, State::CrSent);
     match event {
         Event::NetworkOpened if !is_asked => Some((State::CrSent, Action::SendCr)),
         Event::CcReceived if is_asked => Some((State::Open, Action::Confirm)),
-        // 6.5.4, 6.6: refused, or answered as it may not be.
+        // 6.5.4, 6.6: refused, or an answer that is not permitted.
         Event::UnfitCcReceived | Event::DrReceived | Event::ErReceived | Event::InvalidReceived
             if is_asked =>
         {
@@ -185,20 +185,22 @@ const fn calling(state: State, event: Event) -> Option<(State, Action)> {
     }
 }
 
-/// At the side that is called.
+/// Called side.
 const fn called(state: State, event: Event) -> Option<(State, Action)> {
-    let is_told = matches!(state, State::Indicated);
+    let is_indicated = matches!(state, State::Indicated);
     match event {
-        Event::CrReceived if !is_told => Some((State::Indicated, Action::Indicate)),
-        Event::UnfitCrReceived if !is_told => Some((State::Ending, Action::Refuse)),
-        Event::Accepted if is_told => Some((State::Open, Action::SendCc)),
-        Event::DisconnectRequested if is_told => Some((State::Ending, Action::Refuse)),
-        Event::DrReceived | Event::ErReceived if is_told => Some((State::Closed, Action::Abandon)),
-        Event::NetworkClosed if is_told => Some((State::Closed, Action::Report)),
+        Event::CrReceived if !is_indicated => Some((State::Indicated, Action::Indicate)),
+        Event::UnfitCrReceived if !is_indicated => Some((State::Ending, Action::Refuse)),
+        Event::Accepted if is_indicated => Some((State::Open, Action::SendCc)),
+        Event::DisconnectRequested if is_indicated => Some((State::Ending, Action::Refuse)),
+        Event::DrReceived | Event::ErReceived if is_indicated => {
+            Some((State::Closed, Action::Abandon))
+        }
+        Event::NetworkClosed if is_indicated => Some((State::Closed, Action::Report)),
         Event::NetworkClosed => Some((State::Closed, Action::Forget)),
-        // Whoever does not begin with a CR is not spoken to.
+        // A peer that does not start with a CR gets no answer.
         Event::TimerRanOut | Event::DisconnectRequested | Event::DrReceived | Event::ErReceived
-            if !is_told =>
+            if !is_indicated =>
         {
             Some((State::Closed, Action::CloseNetwork))
         }
@@ -210,9 +212,9 @@ const fn called(state: State, event: Event) -> Option<(State, Action)> {
         | Event::AkReceived
         | Event::DcReceived
         | Event::InvalidReceived => {
-            Some((State::Closed, if is_told { Action::Reject } else { Action::CloseNetwork }))
+            Some((State::Closed, if is_indicated { Action::Reject } else { Action::CloseNetwork }))
         }
-        // How long a user takes to answer is the user's affair.
+        // The user's time to answer is not limited.
         Event::TimerRanOut
         | Event::DisconnectRequested
         | Event::DrReceived
@@ -233,7 +235,7 @@ const fn open(class: Class, event: Event) -> Option<(State, Action)> {
         Event::DisconnectRequested if is_explicit => Some((State::Releasing, Action::Release)),
         Event::DisconnectRequested => Some((State::Closed, Action::CloseNetwork)),
         Event::DrReceived if is_explicit => Some((State::Ending, Action::ConfirmRelease)),
-        // Class 0 has no DR in this state. Peers send it all the same to say goodbye.
+        // Class 0 has no DR in this state, but some peers send one to release the connection.
         Event::DrReceived | Event::ErReceived => Some((State::Closed, Action::Abandon)),
         Event::NetworkClosed => Some((State::Closed, Action::Report)),
         Event::CrReceived
@@ -253,13 +255,13 @@ const fn ending(state: State, event: Event) -> Option<(State, Action)> {
     match event {
         Event::NetworkClosed => Some((State::Closed, Action::Forget)),
         Event::TimerRanOut | Event::InvalidReceived => Some((State::Closed, Action::CloseNetwork)),
-        // 6.7.5: a DR that crosses ours confirms it as well as a DC does.
+        // 6.7.5: a DR that crosses ours confirms the release, like a DC.
         Event::DcReceived | Event::DrReceived | Event::ErReceived
             if matches!(state, State::Releasing) =>
         {
             Some((State::Closed, Action::CloseNetwork))
         }
-        // Whatever was on its way when the connection ended is of no use to anybody.
+        // TPDUs that were in transit when the connection ended are ignored.
         Event::CrReceived
         | Event::UnfitCrReceived
         | Event::CcReceived
@@ -348,7 +350,7 @@ mod tests {
     }
 
     #[test]
-    fn no_state_in_which_only_the_peer_can_act_lasts_longer_than_ts() {
+    fn no_state_that_waits_for_the_peer_lasts_longer_than_ts() {
         for class in CLASSES {
             for state in STATES {
                 let waits =

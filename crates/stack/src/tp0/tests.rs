@@ -1,4 +1,4 @@
-//! Two connections and the network between them, and peers that say what they should not.
+//! Two connections and the network between them, and peers that violate the protocol.
 
 use super::*;
 use crate::machine::{Machine, Output};
@@ -10,7 +10,7 @@ use wire::tp::{Kind, Pdu, Reference, tpdus};
 
 const START: Instant = Instant::from_nanos(1_000_000_000);
 
-/// What one side has done so far.
+/// Record of one side's outputs.
 #[derive(Default)]
 struct Seen {
     told: Vec<Indication>,
@@ -41,7 +41,7 @@ fn line(nsdu: &[u8]) -> String {
     parts.collect::<Vec<_>>().join(" + ")
 }
 
-/// Two connections over a network that takes NSDUs at once.
+/// Two connections over a network that accepts NSDUs at once.
 struct Pair {
     sides: [Connection; 2],
     seen: [Seen; 2],
@@ -55,7 +55,7 @@ impl Pair {
         Self { sides, seen: Default::default(), now: START }
     }
 
-    /// A pair whose connection is open.
+    /// Creates a pair with an open connection.
     fn open(caller: Params, called: Params) -> Self {
         let mut pair = Self::new(caller, called);
         pair.call();
@@ -79,7 +79,7 @@ impl Pair {
         self.settle();
     }
 
-    /// Hands `side` octets that the other did not send.
+    /// Delivers octets to `side` that the other side did not send.
     fn inject(&mut self, side: usize, octets: &[u8]) {
         self.receive(side, Network::Data(Packet::new(Bytes::copy_from_slice(octets))));
     }
@@ -110,7 +110,7 @@ impl Pair {
                 self.sides[1 - side].receive(self.now, Network::Disconnect);
                 self.sides[side].receive(self.now, Network::Disconnect);
             }
-            Output::Send(Network::Taken { .. }) => panic!("only the network says so"),
+            Output::Send(Network::Taken { .. }) => panic!("only the network reports it"),
             Output::Deliver(Indication::Data { octets, end }) => {
                 seen.piece.extend_from_slice(&octets);
                 if end {
@@ -161,7 +161,7 @@ fn a_class_0_dialogue_is_cr_cc_dt_and_nothing_at_the_end() {
         ["TP CC 0x0037>0x0001 class=0 credit=0 calling=0001 called=0001"]
     );
     assert_eq!(pair.seen[1].reason(), Some(Reason::Released));
-    assert_eq!(pair.seen[0].reason(), None, "whoever asks for the end is not told of it");
+    assert_eq!(pair.seen[0].reason(), None, "the side that releases gets no indication");
     assert!(pair.sides.iter().all(|side| side.state() == State::Closed));
 }
 
@@ -174,11 +174,11 @@ fn a_class_2_dialogue_ends_with_dr_and_dc() {
     assert_eq!(sent[1..], ["TP DT 0x0037 nr=0 eot 5 octets", "TP DR 0x0001>0x0037 reason=128"]);
     assert_eq!(pair.seen[1].lines()[1..], ["TP DC 0x0037>0x0001"]);
     assert_eq!(pair.seen[1].reason(), Some(Reason::ByPeer(128)));
-    assert_eq!(pair.seen[0].closes, 1, "the side that asked releases the network connection");
+    assert_eq!(pair.seen[0].closes, 1, "the releasing side ends the network connection");
 }
 
 #[test]
-fn tsdus_arrive_whole_and_in_order_in_every_class_and_no_tpdu_is_longer_than_agreed() {
+fn tsdus_arrive_in_order_in_tpdus_of_the_agreed_size() {
     for params in classes() {
         for size in [128, 1_024, 65_531] {
             let caller = Params { tpdu_octets: size, ..params.clone() };
@@ -200,7 +200,7 @@ fn tsdus_arrive_whole_and_in_order_in_every_class_and_no_tpdu_is_longer_than_agr
 }
 
 #[test]
-fn a_caller_that_wants_class_2_gets_class_0_where_nothing_else_is_done() {
+fn a_caller_of_class_2_gets_class_0_from_a_class_0_responder() {
     let only0 = Params { accepts_class2: false, ..Params::class0() };
     let mut pair = Pair::open(class2(false), only0);
     assert!(pair.sides.iter().all(|side| side.class() == Class::Class0));
@@ -209,7 +209,7 @@ fn a_caller_that_wants_class_2_gets_class_0_where_nothing_else_is_done() {
 }
 
 #[test]
-fn a_refusal_is_a_dr_from_nobody_and_the_caller_hears_its_reason() {
+fn a_refusal_is_a_dr_with_source_zero_and_a_reason() {
     for params in classes() {
         let mut pair = Pair::new(params, Params::class0());
         pair.call();
@@ -228,11 +228,11 @@ fn class_4_alone_is_refused_and_never_proposed() {
     // The CR of a class 4 entity: extended format, no alternative class.
     pair.inject(1, &[6, 0xE0, 0, 0, 0x10, 0x01, 0x42]);
     assert_eq!(pair.seen[1].lines(), ["TP DR 0x0000>0x1001 reason=130"]);
-    assert_eq!(pair.seen[1].told, [], "the user never hears of it");
+    assert_eq!(pair.seen[1].told, [], "the user gets no indication");
 }
 
 #[test]
-fn a_network_that_takes_nothing_holds_up_the_sender_and_memory_stays_bounded() {
+fn a_blocked_network_stops_the_sender_within_bounded_memory() {
     let mut pair = Pair::open(Params::class0(), Params::class0());
     let mut sender = pair.sides[0].clone();
     let (mut handed, mut turned_away) = (0, 0);
@@ -258,7 +258,7 @@ fn a_network_that_takes_nothing_holds_up_the_sender_and_memory_stays_bounded() {
 }
 
 #[test]
-fn nobody_waits_longer_than_ts() {
+fn no_side_waits_longer_than_ts() {
     let patience = Params::class0().patience;
     let mut pair = Pair::new(Params::class0(), Params::class0());
     let mut lone = Connection::new(Params::class0(), Reference(1));
@@ -271,14 +271,14 @@ fn nobody_waits_longer_than_ts() {
     let reason = Reason::NoAnswer;
     assert_eq!(lone.poll(), Some(Output::Deliver(Indication::Disconnect { reason })));
     assert_eq!(lone.poll(), Some(Output::Send(Network::Disconnect)));
-    // A peer that opens a network connection and never speaks.
+    // A peer opens a network connection and sends nothing.
     pair.sides[1].receive(START, Network::Connect);
     pair.expire(patience);
     assert_eq!((pair.sides[1].state(), pair.seen[1].closes), (State::Closed, 1));
 }
 
 #[test]
-fn what_breaks_the_protocol_is_answered_with_an_er_that_carries_it_and_ends_the_connection() {
+fn a_protocol_violation_is_returned_in_an_er_and_ends_all() {
     let cases: [(&str, &[u8]); 9] = [
         ("no TPDU at all", &[0xFF, 0xFF, 0xFF]),
         ("a CR when open", &[6, 0xE0, 0, 0, 0, 9, 0]),
@@ -312,7 +312,7 @@ fn what_breaks_the_protocol_is_answered_with_an_er_that_carries_it_and_ends_the_
 }
 
 #[test]
-fn whoever_does_not_begin_with_a_cr_is_hung_up_on() {
+fn a_peer_that_does_not_start_with_a_cr_is_disconnected() {
     for octets in [&[2, 0xF0, 0x80, 1][..], b"GET / HTTP/1.1\r\n", &[6, 0xD0, 0, 1, 0, 2, 0]] {
         let mut pair = Pair::new(Params::class0(), Params::class0());
         pair.sides[1].receive(START, Network::Connect);
@@ -323,22 +323,22 @@ fn whoever_does_not_begin_with_a_cr_is_hung_up_on() {
 }
 
 #[test]
-fn credit_is_kept_to_and_a_peer_that_oversteps_it_is_cut_off() {
+fn credit_is_observed_and_a_violation_ends_the_connection() {
     let called = Params { credit: 2, ..Params::class0() };
     let caller = Params { tpdu_octets: 8_192, ..class2(true) };
     let mut pair = Pair::open(caller, called);
     pair.request(0, Request::Data { tsdu: tsdu(200_000) });
     assert_eq!(pair.seen[1].tsdus.len(), 1);
     let aks = pair.seen[1].lines().iter().filter(|line| line.contains("TP AK")).count();
-    // 200,000 octets in pieces of 8,187 are 25 DTs; a window of 2 is renewed after each.
+    // 200,000 octets in segments of 8,187 are 25 DTs; a window of 2 is renewed after each.
     assert_eq!(aks, 25);
-    // 25 DTs came: the next has number 25. One that was already there is a protocol error.
+    // 25 DTs arrived: the next has number 25. A duplicate is a protocol error.
     pair.inject(1, &[4, 0xF0, 0, 0x37, 0x80 | 24, 1]);
     assert_eq!(pair.seen[1].reason(), Some(Reason::ProtocolError));
 }
 
 #[test]
-fn a_dr_in_class_0_ends_an_open_connection_though_the_standard_has_none() {
+fn a_dr_ends_an_open_class_0_connection_against_the_standard() {
     let mut pair = Pair::open(Params::class0(), Params::class0());
     pair.inject(0, &[6, 0x80, 0, 1, 0, 0x37, 0x80]);
     assert_eq!(pair.seen[0].reason(), Some(Reason::ByPeer(128)));
@@ -346,7 +346,7 @@ fn a_dr_in_class_0_ends_an_open_connection_though_the_standard_has_none() {
 }
 
 #[test]
-fn class_2_without_its_dr_is_a_network_that_was_lost() {
+fn class_2_without_a_dr_reports_a_lost_network() {
     for (params, reason) in
         classes().into_iter().zip([Reason::Released, Reason::NetworkLost, Reason::NetworkLost])
     {

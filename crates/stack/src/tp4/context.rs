@@ -1,4 +1,4 @@
-//! What a connection is handed with every call.
+//! Context passed to a connection with every call.
 
 use super::outbox::{Outbox, TimedData};
 use super::params::Params;
@@ -9,7 +9,7 @@ use wire::packet::Packet;
 use wire::time::Instant;
 use wire::tp::{Kind, ShortHeader};
 
-/// What all connections of an entity share, and the time it is.
+/// Current time and state shared by all connections of an entity.
 pub(super) struct Context<'a> {
     pub(super) now: Instant,
     pub(super) params: &'a Params,
@@ -26,19 +26,19 @@ impl Context<'_> {
         self.outputs.note(note);
     }
 
-    /// Sends a TPDU, in the NSDU of the one before where that is allowed and asked for.
+    /// Sends a TPDU; it joins the NSDU of the one before if this is permitted and configured.
     pub(super) fn send(&mut self, peer: Address, kind: Kind, packet: Packet) {
         self.outputs.send(peer, packet);
         self.sent(kind);
     }
 
-    /// Sends a short AK, which no timer waits for.
+    /// Sends a short AK, which has no timer.
     pub(super) fn send_ak(&mut self, peer: Address, header: ShortHeader) {
         self.outputs.send_short(peer, header, None, Bytes::new());
         self.sent(Kind::Ak);
     }
 
-    /// Sends a DT, whose timer waits for it.
+    /// Sends a DT, whose timer waits for its transmission.
     #[inline(always)]
     pub(super) fn send_dt(
         &mut self,
@@ -54,12 +54,13 @@ impl Context<'_> {
         }
     }
 
-    /// Says that a timer waits for the TPDU sent last.
+    /// Lets a timer wait for the transmission of the last TPDU.
     pub(super) fn wait_for_last(&mut self, endpoint: Endpoint, timed: Timed) {
         self.outputs.wait_for_last(endpoint.slot, timed);
     }
 
-    /// Counts the TPDU sent last, and joins it to the one before where it may; whether it did.
+    /// Counts the last TPDU, and joins it to the one before if possible; returns true if it was
+    /// joined.
     #[inline(always)]
     fn sent(&mut self, kind: Kind) -> bool {
         self.counters.sent[kind as usize] += 1;

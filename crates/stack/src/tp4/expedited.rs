@@ -1,28 +1,28 @@
-//! Expedited data of one connection: EDs one at a time, each confirmed (ISO 8073 6.11, 12.2.3.4).
+//! Expedited data of one connection: one ED at a time, each acknowledged (ISO 8073 6.11, 12.2.3.4).
 
 use crate::machine::Timer;
 use bytes::Bytes;
 use std::collections::VecDeque;
 
-/// The most user data in an ED (13.8.4).
+/// Maximum user data of an ED (13.8.4).
 pub(super) const ED_OCTETS: usize = 16;
-/// EDs that may wait. A user that hands over more is turned away.
+/// Maximum number of waiting EDs; further ones are refused.
 const WAITING: usize = 8;
 
-/// Both directions of expedited data.
+/// Expedited data in both directions.
 #[derive(Clone, Debug)]
 pub(super) struct Expedited {
     modulus: u32,
-    /// The first is under way if `transmissions` is not zero.
+    /// Waiting EDs; the first is outstanding if `transmissions` is not zero.
     waiting: VecDeque<Bytes>,
     /// ED-TPDU-NR of the first.
     number: u32,
     transmissions: u32,
-    /// Whether the copy sent last is in a queue of this station.
+    /// True while its last copy is in a queue of this station.
     below: bool,
-    /// ED-TPDU-NR of the ED to be delivered next.
+    /// ED-TPDU-NR of the next ED to be delivered.
     expected: u32,
-    /// Whether the last transmission allowed was made.
+    /// True after the last permitted transmission.
     pub(super) giving_up: bool,
     pub(super) t1: Timer,
 }
@@ -41,7 +41,7 @@ impl Expedited {
         }
     }
 
-    /// Takes an ED to be sent; whether there was room.
+    /// Queues an ED; returns true if there was room.
     pub(super) fn queue(&mut self, data: &Bytes) -> bool {
         let room = self.waiting.len() < WAITING;
         if room {
@@ -50,7 +50,7 @@ impl Expedited {
         room
     }
 
-    /// Whether an ED is under way or about to be: no new DT may be sent then.
+    /// Returns true if an ED is outstanding or waiting, during which no new DT may be sent.
     pub(super) fn holds_data(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -59,19 +59,19 @@ impl Expedited {
         self.transmissions
     }
 
-    /// The ED to send, if none is under way.
+    /// Takes the next ED for transmission, if none is outstanding.
     pub(super) fn take_new(&mut self) -> Option<(u32, Bytes)> {
         if self.transmissions == 0 { self.take_again() } else { None }
     }
 
-    /// The first ED, counted as sent once more; the octets are always the same.
+    /// Takes the first ED for one more transmission, always with the same octets.
     pub(super) fn take_again(&mut self) -> Option<(u32, Bytes)> {
         let first = self.waiting.front()?.clone();
         self.transmissions += 1;
         Some((self.number, first))
     }
 
-    /// The copy sent last is in a queue of this station: T1 waits.
+    /// Stops T1 while the last copy is in a queue of this station.
     pub(super) fn set_below(&mut self, number: u32) {
         if self.transmissions > 0 && number == self.number {
             self.below = true;
@@ -79,12 +79,12 @@ impl Expedited {
         }
     }
 
-    /// The copy sent last has left; whether T1 waited for it.
+    /// Records that the last copy has left the station; returns true if T1 waited for it.
     pub(super) fn left_station(&mut self, number: u32) -> bool {
         number == self.number && core::mem::take(&mut self.below)
     }
 
-    /// An EA came in; whether it is the one awaited.
+    /// Processes an EA; returns true if it acknowledges the outstanding ED.
     pub(super) fn acknowledge(&mut self, number: u32) -> bool {
         let awaited = self.transmissions > 0 && number == self.number;
         if awaited {
@@ -98,7 +98,8 @@ impl Expedited {
         awaited
     }
 
-    /// An ED came in; whether it is new and so to be delivered. An EA is due either way.
+    /// Processes an ED; returns true if it is new and is to be delivered. An EA is due in either
+    /// case.
     pub(super) const fn arrive(&mut self, number: u32) -> bool {
         let new = number == self.expected;
         if new {
@@ -119,7 +120,7 @@ mod tests {
         for _ in 0..WAITING {
             assert!(expedited.queue(&Bytes::from_static(b"x")));
         }
-        assert!(!expedited.queue(&Bytes::from_static(b"x")), "eight wait");
+        assert!(!expedited.queue(&Bytes::from_static(b"x")), "eight are waiting");
         assert_eq!(expedited.take_new().map(|(number, _)| number), Some(0));
         assert_eq!(expedited.take_new(), None);
         assert_eq!(expedited.take_again().map(|(number, _)| number), Some(0));
@@ -129,11 +130,11 @@ mod tests {
     }
 
     #[test]
-    fn an_ea_before_any_ed_is_for_nothing() {
+    fn an_ea_before_any_ed_is_ignored() {
         let mut expedited = Expedited::new(128);
         assert!(!expedited.acknowledge(0));
         assert!(expedited.queue(&Bytes::from_static(b"x")));
-        assert!(!expedited.acknowledge(0), "it waits still");
+        assert!(!expedited.acknowledge(0), "it is still waiting");
         assert_eq!(expedited.take_new().map(|(number, _)| number), Some(0));
     }
 
@@ -146,7 +147,7 @@ mod tests {
         expedited.take_new();
         expedited.t1.start(Instant::from_nanos(5));
         expedited.set_below(1);
-        assert!(expedited.t1.is_running(), "that is another ED");
+        assert!(expedited.t1.is_running(), "number of another ED");
         expedited.set_below(0);
         assert!(!expedited.t1.is_running());
         assert!(!expedited.left_station(1));
@@ -154,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_duplicate_is_delivered_once_also_across_the_end_of_the_numbers() {
+    fn a_duplicate_is_delivered_once_across_a_number_wrap() {
         let mut expedited = Expedited::new(128);
         for round in 0..3 {
             for number in 0..128 {

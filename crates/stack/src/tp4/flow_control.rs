@@ -1,37 +1,39 @@
-//! What a receiver has told its peer of the window: the AKs sent (ISO 8073 12.2.3.8).
+//! Flow control by the receiver: the AKs sent (ISO 8073 12.2.3.8).
 //!
-//! AKs may overtake each other and be lost. Subsequence numbers put those with one YR-TU-NR in order.
-//! Once credit was taken back or set to zero, an AK that opens the window again is repeated until the
-//! peer shows that it knows, by a flow control confirmation or by a DT that the window allows.
+//! AKs may be reordered and lost. Subsequence numbers order those with the same YR-TU-NR. After
+//! credit was reduced or set to zero, an AK that opens the window again is repeated until the peer
+//! is known to have received it: by a flow control confirmation, or by a DT that the window
+//! permits.
 
 use wire::tp::FlowControlConfirmation;
 
-/// The AKs sent. Window edges are unwrapped: DTs since the connection opened.
+/// AKs sent. Window edges are unwrapped: DTs since the connection opened.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Grants {
     /// YR-TU-NR, subsequence number and CDT of the latest AK.
     lower: u64,
     subsequence: u16,
     credit: u32,
-    /// The highest upper edge ever sent.
+    /// Highest upper edge sent.
     highest: u64,
-    /// KUWE, the least upper edge the peer must know of; `None` while no credit was taken back.
+    /// KUWE, the lowest upper edge that the peer must have received; `None` while credit was never
+    /// reduced.
     known: Option<u64>,
-    /// KUWE is of interest until the lower edge exceeds this.
+    /// KUWE is relevant until the lower edge exceeds this.
     until: u64,
-    /// How often the latest AK was sent.
+    /// Number of transmissions of the latest AK.
     transmissions: u32,
 }
 
 impl Grants {
-    /// Those of a CR or CC.
+    /// State after a CR or CC.
     pub(super) const fn new(credit: u32) -> Self {
         let highest = credit as u64;
         let known = if credit == 0 { Some(0) } else { None };
         Self { lower: 0, subsequence: 0, credit, highest, known, until: 0, transmissions: 0 }
     }
 
-    /// Notes that an AK with these is being sent; its subsequence number (12.2.3.8.2).
+    /// Records an AK with these values, and returns its subsequence number (12.2.3.8.2).
     pub(super) fn send(&mut self, lower: u64, credit: u32) -> u16 {
         if lower > self.lower {
             self.subsequence = 0;
@@ -53,14 +55,14 @@ impl Grants {
         self.subsequence
     }
 
-    /// Whether the window is open and the peer may not know: the AK is to be repeated every T1, up to
-    /// `most` times (12.2.3.8.3, 12.2.3.8.4).
+    /// Returns true if the window is open and the peer may not have received this: the AK is to be
+    /// repeated every T1, up to `most` times (12.2.3.8.3, 12.2.3.8.4).
     pub(super) fn in_doubt(&self, most: u32) -> bool {
         let unknown = self.known.is_some_and(|known| known <= self.lower);
         unknown && self.credit > 0 && self.transmissions < most
     }
 
-    /// The peer confirms an AK; one that is not the latest tells nothing.
+    /// Applies a flow control confirmation; one that is not for the latest AK has no effect.
     pub(super) fn confirmed(&mut self, confirmation: &FlowControlConfirmation, modulus: u32) {
         let lower = (self.lower % u64::from(modulus)) as u32;
         if confirmation.lower_window_edge == lower && confirmation.subsequence == self.subsequence {
@@ -79,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn subsequence_numbers_grow_with_each_reduction_and_start_over_with_each_new_number() {
+    fn subsequence_numbers_count_reductions_of_each_number() {
         let mut grants = Grants::new(8);
         // 12.2.3.8.2, paragraph by paragraph: equal or more credit keeps the number, less adds one.
         let sent = [(0, 8), (0, 9), (0, 5), (0, 5), (0, 7), (0, 2), (3, 2), (3, 1)]
@@ -100,13 +102,13 @@ mod tests {
     }
 
     #[test]
-    fn an_ak_that_opens_a_closed_window_is_in_doubt_until_a_dt_comes() {
+    fn a_reopened_window_is_in_doubt_until_a_dt_arrives() {
         let mut grants = Grants::new(1);
         grants.send(1, 0);
-        assert!(!grants.in_doubt(8), "there is nothing to tell yet");
+        assert!(!grants.in_doubt(8), "the window is still closed");
         grants.send(1, 1);
         assert!(grants.in_doubt(8));
-        // 12.2.3.8.3 b: the DT at the lower edge came, and so the peer knew.
+        // 12.2.3.8.3 b: the DT at the lower edge arrived, so the peer had received the AK.
         grants.send(2, 1);
         assert!(!grants.in_doubt(8));
     }
@@ -119,14 +121,14 @@ mod tests {
         assert_eq!(sent, [0, 1, 1]);
         for stale in [confirmation(1, 1, 5), confirmation(2, 0, 5), confirmation(2, 1, 0)] {
             grants.confirmed(&stale, 128);
-            assert!(grants.in_doubt(8), "{stale:?} tells nothing");
+            assert!(grants.in_doubt(8), "{stale:?} has no effect");
         }
         grants.confirmed(&confirmation(2, 1, 5), 128);
         assert!(!grants.in_doubt(8));
     }
 
     #[test]
-    fn after_a_reduction_doubt_lasts_until_the_old_upper_edge_is_passed() {
+    fn after_a_reduction_doubt_lasts_up_to_the_old_upper_edge() {
         let mut grants = Grants::new(8);
         grants.send(0, 2);
         assert!(grants.in_doubt(8), "the peer may still hold the edge of 8");
@@ -137,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_repeated_so_often_and_no_more() {
+    fn an_ak_in_doubt_is_repeated_a_limited_number_of_times() {
         let mut grants = Grants::new(1);
         grants.send(1, 0);
         let mut sent = 0;

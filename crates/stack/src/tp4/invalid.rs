@@ -1,9 +1,9 @@
-//! What makes a TPDU that was decoded, and whose checksum is right, break the protocol (ISO 8073 6.22, 13.2).
+//! Protocol violations of decoded TPDUs with a correct checksum (ISO 8073 6.22, 13.2).
 
 use wire::read::Malformed;
 use wire::tp::{Data, Kind, Parameter, Parameters, Pdu};
 
-/// The reject causes of an ER (13.12.3).
+/// Reject causes of an ER (13.12.3).
 mod cause {
     pub(super) const NOT_SPECIFIED: u8 = 0;
     pub(super) const PARAMETER_CODE: u8 = 1;
@@ -11,34 +11,34 @@ mod cause {
     pub(super) const PARAMETER_VALUE: u8 = 3;
 }
 
-/// The most user data in CC and DR.
+/// Maximum user data in CC and DR.
 const CC_OCTETS: usize = 32;
 const DR_OCTETS: usize = 64;
 
-/// How a TPDU breaks the protocol.
+/// Protocol violation of a TPDU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Broken {
-    /// The reject cause of the ER that says so.
+    /// Reject cause of the ER.
     pub(super) cause: u8,
-    /// The octet of the TPDU at which it shows.
+    /// Offset of the octet in error.
     pub(super) offset: usize,
 }
 
 impl Broken {
-    /// For a TPDU that could not be decoded.
+    /// Violation of a TPDU that could not be decoded.
     pub(super) const fn undecodable(malformed: Malformed) -> Self {
         Self { cause: cause::PARAMETER_VALUE, offset: malformed.offset }
     }
 }
 
-/// What a connection agreed on.
+/// Limits agreed for a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Allowed {
     pub(super) expedited: bool,
     pub(super) tpdu_octets: usize,
 }
 
-/// What of `pdu` breaks the protocol of a connection; `data_octets` of user data are with it.
+/// Protocol violation of `pdu` with `data_octets` octets of user data, if any.
 pub(super) fn complaint(pdu: &Pdu<'_>, data_octets: usize, allowed: Allowed) -> Option<Broken> {
     let header = pdu.header_octets();
     let at = |cause, offset| Some(Broken { cause, offset });
@@ -55,12 +55,12 @@ pub(super) fn complaint(pdu: &Pdu<'_>, data_octets: usize, allowed: Allowed) -> 
         Pdu::Ed(_) | Pdu::Ea(_) | Pdu::Ak(_) | Pdu::Er(_) => None,
         Pdu::Cr(_) | Pdu::Cc(_) | Pdu::Dr(_) | Pdu::Dc(_) => None,
     };
-    // 13.2.3: a parameter this TPDU does not have is an error in all TPDUs but a CR.
+    // 13.2.3: a parameter not defined for the TPDU is an error in every TPDU except a CR.
     let unknown = || unknown_parameter(pdu.parameters(), header);
     found.or_else(|| if pdu.kind() == Kind::Cr { None } else { unknown() })
 }
 
-/// What of a DT breaks the protocol of a connection; `data_octets` of user data are with it.
+/// Protocol violation of a DT with `data_octets` octets of user data, if any.
 #[inline]
 pub(super) fn data_complaint(
     dt: &Data<'_>,
@@ -74,10 +74,10 @@ pub(super) fn data_complaint(
     unknown_parameter(dt.parameters, offset)
 }
 
-/// The first parameter that the TPDU, with a header of so many octets, does not have.
+/// First parameter that is not defined for the TPDU, whose header has `header_octets` octets.
 #[inline]
 fn unknown_parameter(parameters: Parameters<'_>, header_octets: usize) -> Option<Broken> {
-    // Nearly every TPDU has a checksum and nothing else, or nothing at all.
+    // Nearly every TPDU has only a checksum parameter, or none.
     match parameters.octets() {
         [] | [0xC3, 2, _, _] => None,
         octets => unknown_of_several(parameters, octets, header_octets),
@@ -101,12 +101,12 @@ fn unknown_of_several(
     None
 }
 
-/// Octets of the parameter that begins at `at`.
+/// Length of the parameter at offset `at`.
 fn parameter_octets(octets: &[u8], at: usize) -> usize {
     octets.get(at + 1).map_or(0, |length| usize::from(*length) + 2)
 }
 
-/// Whether the standard has a parameter with this code in some TPDU.
+/// Returns true if the standard defines this code for any TPDU.
 const fn is_defined(code: u8) -> bool {
     matches!(code, 0x85..=0x8C | 0x8F | 0xC0..=0xC7 | 0xE0 | 0xF0 | 0xF2)
 }

@@ -1,23 +1,23 @@
-//! Class 4 transport (ISO 8073, RFC 905): error detection and recovery over a network that loses.
+//! Class 4 transport (ISO 8073, RFC 905): error detection and recovery over a network with losses.
 //!
 //! ```text
 //!                T-CONNECT, T-DATA, T-EXPEDITED-DATA, T-DISCONNECT
 //!   entity ── references, demultiplexing, deadlines of all connections     6.9, 6.18
-//!     │   ├ outbox ── what is said, until it is polled; in a ring           6.4
+//!     │   ├ outbox ── outputs, until they are polled; a ring               6.4
 //!     │   ├ ticket ── timers that wait for a TPDU to leave the station
-//!     │   └ invalid ── what breaks the protocol                            6.22
-//!     └ connection ── acts out the table; T1, W, I, L                      12.2
+//!     │   └ invalid ── protocol violations                                 6.22
+//!     └ connection ── executes the table; T1, W, I, L                      12.2
 //!         ├ table ── states, events, actions: pure
 //!         ├ window ── credit, retention, resequencing                      6.13, 6.16, 6.20
 //!         ├ flow_control ── the AKs sent: subsequence, confirmation        12.2.3.8, 12.2.3.9
 //!         ├ expedited ── EDs, one at a time                                6.11
-//!         ├ negotiate ── what CR and CC settle                             6.5.4
-//!         └ policy ── when to acknowledge, how much credit, what again, T1
+//!         ├ negotiate ── negotiation by CR and CC                          6.5.4
+//!         └ policy ── acknowledgement, credit, retransmission, T1
 //! ```
 //!
-//! Open [`Entity`] first. Left out, each with a door: the full CLNP header (`Address`), splitting over several
-//! network connections (6.23), quality of service parameters (read, not acted on), selective
-//! acknowledgement (1995 edition), classes 0 to 3.
+//! Start with [`Entity`]. Left out, each with a place for an extension: the full CLNP header
+//! (`Address`), splitting over several network connections (6.23), quality of service parameters
+//! (decoded, not acted on), selective acknowledgement (1995 edition), classes 0 to 3.
 
 mod connection;
 mod context;

@@ -1,8 +1,9 @@
-//! What CR and CC settle: class, format, TPDU size, checksum, expedited data (ISO 8073 6.5.4, 13.3, 13.4).
+//! Negotiation by CR and CC: class, format, TPDU size, checksum, expedited data (ISO 8073 6.5.4,
+//! 13.3, 13.4).
 //!
-//! This entity runs class 4 alone, so it proposes no alternative class and accepts no other. What the
-//! standard allows and this entity cannot do is told apart from what the standard forbids: the first is a
-//! failed negotiation, the second a protocol error.
+//! This entity supports class 4 only, so it proposes no alternative class and accepts no other. A
+//! CC that the standard permits but this entity does not support is a failed negotiation; a CC that
+//! the standard forbids is a protocol error.
 
 use super::params::Params;
 use super::policy::Acknowledgement;
@@ -13,39 +14,39 @@ use wire::tp::{
     ClassOption, Connect, Kind, Parameter, ParameterBuffer, Parameters, Pdu, Reference, seal,
 };
 
-/// Additional options (C6): expedited data wanted. The default where the parameter is absent.
+/// Additional options (C6): use of expedited data. Default if the parameter is absent.
 const USE_EXPEDITED: u8 = 0x01;
-/// Additional options (C6): the checksum is **not** wanted.
+/// Additional options (C6): **non**-use of the checksum.
 const NO_CHECKSUM: u8 = 0x02;
 /// Additional options (C6): a sender may request acknowledgement (1995 edition).
 const REQUEST_ACKNOWLEDGEMENT: u8 = 0x20;
-/// The largest CR there may be (6.5.4), and the most user data in CR and CC.
+/// Maximum length of a CR (6.5.4), and maximum user data in CR and CC.
 pub(super) const CR_OCTETS: usize = 128;
 pub(super) const CONNECT_DATA_OCTETS: usize = 32;
-/// TPDU sizes of the standard: from 128 to 8,192 octets; preferred sizes come in steps of 128.
+/// TPDU sizes of the standard: from 128 to 8,192 octets; preferred sizes are multiples of 128.
 const SIZES: (usize, usize) = (128, 8_192);
 
-/// What the two sides agreed on.
+/// Agreement of the two sides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Agreement {
     pub(super) extended: bool,
     pub(super) checksum: bool,
     pub(super) expedited: bool,
-    /// Whether DTs may request an acknowledgement.
+    /// DTs may request an acknowledgement.
     pub(super) requests: bool,
     pub(super) tpdu_octets: usize,
-    /// Whether the size is stated as the preferred maximum (F0), beside or in place of C0.
+    /// The size is stated as the preferred maximum (F0), in addition to or instead of C0.
     pub(super) preferred: bool,
-    /// That of the frames of the connection, which is no quality that a responder may change.
+    /// Priority of the connection's frames; a responder cannot change it.
     pub(super) priority: Priority,
 }
 
-/// The exponent of the largest TPDU size of the standard that is not above `octets`.
+/// Exponent of the largest TPDU size of the standard that is at most `octets`.
 fn size_exponent(octets: usize) -> u8 {
     (7..=13).rev().find(|exponent| 1 << exponent <= octets).unwrap_or(7)
 }
 
-/// The TPDU size C0 states; 128 octets where it is absent, `None` where it has no value of the standard.
+/// TPDU size in C0; 128 octets if it is absent, `None` for a value outside the standard.
 fn stated_octets(parameters: Parameters<'_>) -> Option<usize> {
     match parameters.value(0xC0) {
         Some([exponent @ 7..=13]) => Some(1 << exponent),
@@ -54,7 +55,7 @@ fn stated_octets(parameters: Parameters<'_>) -> Option<usize> {
     }
 }
 
-/// The preferred maximum TPDU size F0 states, `None` where it is absent or says nothing.
+/// Preferred maximum TPDU size in F0; `None` if it is absent or zero.
 fn preferred_octets(parameters: Parameters<'_>) -> Option<usize> {
     let steps = parameters.iter().filter_map(|parameter| match parameter {
         Parameter::PreferredTpduSize(steps) => Some(steps as usize),
@@ -63,8 +64,8 @@ fn preferred_octets(parameters: Parameters<'_>) -> Option<usize> {
     steps.last().filter(|steps| *steps > 0).map(|steps| steps.saturating_mul(SIZES.0))
 }
 
-/// Additional options, which are expedited data alone where they are absent; `None` where they are
-/// longer or shorter than one octet.
+/// Additional options; only expedited data if the parameter is absent, `None` if it is not one
+/// octet long.
 fn options(parameters: Parameters<'_>) -> Option<u8> {
     match parameters.value(0xC6) {
         Some([options]) => Some(*options),
@@ -73,7 +74,8 @@ fn options(parameters: Parameters<'_>) -> Option<u8> {
     }
 }
 
-/// The priority in a CR, where 0 is the highest (13.3.4 k); the lowest where it names none or one below ours.
+/// Priority in a CR, where 0 is the highest (13.3.4 k); the lowest if it has none or one below our
+/// range.
 fn priority(parameters: Parameters<'_>) -> Priority {
     let level = parameters.iter().find_map(|parameter| match parameter {
         Parameter::Priority(level) => u8::try_from(level).ok(),
@@ -83,12 +85,12 @@ fn priority(parameters: Parameters<'_>) -> Priority {
     number.and_then(Priority::new).unwrap_or(Priority::LOWEST)
 }
 
-/// The classes with which a CC may answer a CR, as a bit for each (6.5.4 h, table 3); no bit where the
-/// proposal itself is not valid.
+/// Bit set of the classes with which a CC may answer a CR (6.5.4 h, table 3); empty if the proposal
+/// is not valid.
 #[must_use]
 pub(super) const fn valid_responses(preferred: u8, alternatives: &[u8]) -> u8 {
-    // Class 1 implies 0; classes 3 and 4 imply 2. An alternative is a class not above the preferred one,
-    // and class 1 is none for class 2.
+    // Class 1 implies 0; classes 3 and 4 imply 2. An alternative must not be above the preferred
+    // class, and class 1 is not an alternative to class 2.
     let mut valid = match preferred {
         0 => 0b0_0001,
         1 => 0b0_0011,
@@ -112,15 +114,15 @@ pub(super) const fn valid_responses(preferred: u8, alternatives: &[u8]) -> u8 {
     valid
 }
 
-/// The alternative classes of a CR; `None` where one has options beside it (13.3.4 g).
+/// Alternative classes of a CR; `None` if one has options set (13.3.4 g).
 fn alternatives(parameters: Parameters<'_>) -> Option<arrayvec::ArrayVec<u8, 8>> {
     let octets = parameters.value(0xC7).unwrap_or_default();
-    // Redundant ones are no error, but more than eight of five classes say nothing new.
+    // Duplicates are permitted, but more than eight octets for five classes carry no information.
     octets.iter().take(8).map(|octet| (octet & 0x0F == 0).then_some(octet >> 4)).collect()
 }
 
 impl Agreement {
-    /// What this side would like: the contents of its CR.
+    /// Proposal of this side: the contents of its CR.
     pub(super) fn proposed(params: &Params) -> Self {
         let octets = params.tpdu_octets.clamp(SIZES.0, SIZES.1) / SIZES.0 * SIZES.0;
         Self {
@@ -134,10 +136,10 @@ impl Agreement {
         }
     }
 
-    /// What to answer to a CR.
+    /// Answer to a CR.
     ///
     /// # Errors
-    /// The reason of the DR that refuses it.
+    /// Reason of the DR that refuses the CR.
     pub(super) fn answer(params: &Params, cr: &Connect<'_>) -> Result<Self, u8> {
         let broken = disconnect_reason::PROTOCOL_ERROR;
         let others = alternatives(cr.parameters).ok_or(broken)?;
@@ -151,7 +153,7 @@ impl Agreement {
         let options = options(cr.parameters).ok_or(broken)?;
         let wanted = Self::proposed(params);
         let preferred = preferred_octets(cr.parameters);
-        // 13.2.3: an invalid size in a CR may be ignored, and then the default of 128 octets holds.
+        // 13.2.3: an invalid size in a CR may be ignored; then the default of 128 octets applies.
         let stated = preferred.or_else(|| stated_octets(cr.parameters)).unwrap_or(SIZES.0);
         let octets = wanted.tpdu_octets.min(stated);
         Ok(Self {
@@ -165,11 +167,11 @@ impl Agreement {
         })
     }
 
-    /// What a CC settles of this proposal.
+    /// Agreement after a CC to this proposal.
     ///
     /// # Errors
-    /// [`Reason::NegotiationFailed`] where it selects a class this entity does not run,
-    /// [`Reason::ProtocolError`] where it selects what was not offered.
+    /// [`Reason::NegotiationFailed`] if the CC selects a class that this entity does not support,
+    /// [`Reason::ProtocolError`] if it selects anything outside the proposal.
     pub(super) fn settle(self, cc: &Connect<'_>) -> Result<Self, Reason> {
         let broken = Reason::ProtocolError;
         let class = 1_u8.checked_shl(u32::from(cc.class.class)).unwrap_or(0);
@@ -185,7 +187,8 @@ impl Agreement {
             Some(octets) => octets,
             None => stated_octets(cc.parameters).ok_or(broken)?,
         };
-        // A responder that does not know F0 answers C0, which stated the next lower power of two.
+        // A responder that does not support F0 answers C0, which stated the next lower power of
+        // two.
         let most = if self.preferred && preferred.is_none() {
             1 << size_exponent(self.tpdu_octets)
         } else {
@@ -194,7 +197,7 @@ impl Agreement {
         let settled = Self {
             extended: cc.class.extended,
             checksum: self.checksum || options & NO_CHECKSUM == 0,
-            // An absent parameter is its default, which a side that did not offer expedited data ignores.
+            // An absent parameter means its default, which a side without expedited data ignores.
             expedited: self.expedited && options & USE_EXPEDITED != 0,
             requests: self.requests && options & REQUEST_ACKNOWLEDGEMENT != 0,
             tpdu_octets: stated,
@@ -208,7 +211,7 @@ impl Agreement {
         if not_offered { Err(broken) } else { Ok(settled) }
     }
 
-    /// The additional options it is stated with.
+    /// Octet of additional options.
     const fn options(self) -> u8 {
         (if self.expedited { USE_EXPEDITED } else { 0 })
             | (if self.checksum { 0 } else { NO_CHECKSUM })
@@ -216,7 +219,7 @@ impl Agreement {
     }
 }
 
-/// What a CR or CC to be sent says beside the agreement.
+/// Contents of a CR or CC in addition to the agreement.
 pub(super) struct Ends<'a> {
     pub(super) destination_reference: Reference,
     pub(super) source_reference: Reference,
@@ -227,10 +230,10 @@ pub(super) struct Ends<'a> {
     pub(super) data: &'a [u8],
 }
 
-/// A CR or CC as octets; `None` where TSAP-IDs and user data are too long for one.
+/// Encodes a CR or CC; `None` if TSAP-IDs and user data are too long.
 pub(super) fn connect_tpdu(kind: Kind, ends: &Ends<'_>, agreed: Agreement) -> Option<Bytes> {
     let mut buffer = ParameterBuffer::new();
-    // A CC that answers F0 leaves C0 out; a CR has both, for those that do not know F0.
+    // A CC that answers F0 omits C0; a CR has both, for responders that do not support F0.
     if kind == Kind::Cr || !agreed.preferred {
         buffer.push(&Parameter::TpduSize(size_exponent(agreed.tpdu_octets)))?;
     }
@@ -252,7 +255,7 @@ pub(super) fn connect_tpdu(kind: Kind, ends: &Ends<'_>, agreed: Agreement) -> Op
         let level = Priority::HIGHEST.number() - agreed.priority.number();
         buffer.push(&Parameter::Priority(level.into()))?;
     }
-    // 6.17.3: a CR always carries the checksum, since nothing is agreed yet.
+    // 6.17.3: a CR always carries the checksum, because nothing is agreed yet.
     let sealed = kind == Kind::Cr || agreed.checksum;
     if sealed {
         buffer.push(&Parameter::Checksum([0, 0]))?;

@@ -1,7 +1,7 @@
-//! What an entity has to say, until it is polled.
+//! Output queue of an entity.
 //!
-//! Nearly all of it is DTs, AKs and user data. Each of these waits in a place of a ring, made where it
-//! waits and moved on as a whole; all else waits in a queue of its own.
+//! Nearly all outputs are DTs, AKs and user data. Each of these is built in place in a ring and
+//! moved out as a whole; all others wait in a separate queue.
 
 use super::ring::Ring;
 use super::service::{Address, Endpoint, Indication, Note, Nsdu};
@@ -14,35 +14,36 @@ use std::collections::VecDeque;
 use wire::packet::Packet;
 use wire::tp::{Reference, ShortHeader, tpdus};
 
-/// What an entity says.
+/// Output of an entity.
 pub(super) type Said = Output<Nsdu, Indication, Note>;
 
-/// Octets of header that may stand in front of a packet's payload without a copy, so that the layers
-/// below find room for theirs.
+/// Octets of header that fit in front of a packet's payload without a copy, leaving room for the
+/// lower layers.
 const JOINED_OCTETS: usize = 48;
 
-/// One thing to be said. What has an owner stands apart, so that the rest is written without any ado.
+/// Waiting output. Outputs with owned contents are stored separately, so that the others are cheap
+/// to write.
 #[derive(Clone, Debug, Default)]
 struct Waiting {
     what: What,
-    /// A short TPDU, as it will be moved on; or user data for the user.
+    /// Short TPDU, ready to be sent; or user data for the user.
     packet: Option<Packet>,
-    /// Of a TPDU: that of its connection.
+    /// Priority of the connection of a TPDU.
     priority: Priority,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 enum What {
-    /// The first of [`Outbox::others`].
+    /// First of [`Outbox::others`].
     #[default]
     Other,
-    /// A TPDU with a short header.
+    /// TPDU with a short header.
     Short { peer: Address, timed: Option<TimedData> },
     /// User data of one DT for the user.
     Data { endpoint: Endpoint, end: bool },
 }
 
-/// A DT for which T1 waits: the slot of its connection plus one, and its number.
+/// DT on which T1 depends: the slot of its connection plus one, and its number.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimedData {
     slot: NonZeroU32,
@@ -50,51 +51,51 @@ pub(super) struct TimedData {
 }
 
 impl TimedData {
-    /// For the connection in `slot`.
+    /// Creates the value for the connection in `slot`.
     #[inline]
     pub(super) fn new(slot: u32, number: u32) -> Option<Self> {
         NonZeroU32::MIN.checked_add(slot).map(|slot| Self { slot, number })
     }
 }
 
-/// What does not fit a place, and the connection and TPDU for which a timer waits.
+/// Output stored separately, with the connection slot and TPDU of a dependent timer.
 #[derive(Clone, Debug)]
 struct Other {
     said: Said,
     timed: Option<(u32, Timed)>,
 }
 
-/// The queue of an entity's outputs.
+/// Queue of an entity's outputs.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Outbox {
     waiting: Ring<Waiting>,
-    /// In the order of their places in `waiting`.
+    /// Separate outputs, in the order of their places in `waiting`.
     others: VecDeque<Other>,
-    /// What was polled last, if a timer waits for it.
+    /// Slot and TPDU of the output polled last, if a timer depends on it.
     timed: Option<(u32, Timed)>,
-    /// Of what is said next.
+    /// Priority of the next outputs.
     priority: Priority,
-    /// Of what was polled last.
+    /// Priority of the output polled last.
     polled: Priority,
 }
 
 impl Outbox {
-    /// What is said from now on is of a connection with this priority.
+    /// Sets the priority of the following outputs to that of their connection.
     pub(super) const fn speak_for(&mut self, priority: Priority) {
         self.priority = priority;
     }
 
-    /// The priority of what was polled last.
+    /// Priority of the output polled last.
     pub(super) const fn polled_priority(&self) -> Priority {
         self.polled
     }
 
-    /// Tells the user.
+    /// Queues an indication to the user.
     pub(super) fn deliver(&mut self, indication: Indication) {
         self.other(Output::Deliver(indication));
     }
 
-    /// Hands the user data of one DT to the user.
+    /// Queues the user data of one DT for the user.
     #[inline]
     pub(super) fn deliver_data(&mut self, endpoint: Endpoint, octets: Bytes, end: bool) {
         let place = self.waiting.append();
@@ -102,12 +103,12 @@ impl Outbox {
         place.packet = Some(Packet::new(octets));
     }
 
-    /// Tells whoever watches.
+    /// Queues a note for observers.
     pub(super) fn note(&mut self, note: Note) {
         self.other(Output::Note(note));
     }
 
-    /// Sends a TPDU with a short header.
+    /// Queues a TPDU with a short header.
     #[inline(always)]
     pub(super) fn send_short(
         &mut self,
@@ -122,12 +123,12 @@ impl Outbox {
         place.packet = Some(Packet::headed(header.octets(), header.len(), data));
     }
 
-    /// Sends any other TPDU.
+    /// Queues any other TPDU.
     pub(super) fn send(&mut self, peer: Address, packet: Packet) {
         self.other(Output::Send(Nsdu { peer, packet }));
     }
 
-    /// Says that a timer of the connection in `slot` waits for what was said last.
+    /// Makes a timer of the connection in `slot` depend on the last output.
     pub(super) fn wait_for_last(&mut self, slot: u32, of: Timed) {
         if let Some(Waiting { what: What::Other, .. }) = self.waiting.last_mut()
             && let Some(other) = self.others.back_mut()
@@ -136,13 +137,13 @@ impl Outbox {
         }
     }
 
-    /// The slot of the connection of which a timer waits for what was popped last; told once.
+    /// Takes the slot and TPDU of the last popped output, if a timer depends on it.
     pub(super) const fn take_timed(&mut self) -> Option<(u32, Timed)> {
         self.timed.take()
     }
 
-    /// Lets the TPDU said last share the NSDU of the one before it, where that is allowed (6.4.2) and the
-    /// NSDU grows to no more than `nsdu_octets`; whether it does.
+    /// Joins the last TPDU to the NSDU of the one before it, if this is permitted (6.4.2) and the
+    /// NSDU does not exceed `nsdu_octets`. Returns true if they were joined.
     pub(super) fn join_last(&mut self, nsdu_octets: usize) -> bool {
         let joined = self.tpdus_from_last(0).and_then(|last| {
             let before = self.tpdus_from_last(1)?;
@@ -161,8 +162,8 @@ impl Outbox {
         true
     }
 
-    /// What was said first. It is moved as a whole to where the caller wants it, and in a call of its own,
-    /// or a caller that takes it apart would have it moved in pieces.
+    /// Takes the first output. It is moved as a whole, by a call of its own; if it were inlined, it
+    /// would be moved in pieces.
     #[inline(never)]
     pub(super) fn pop(&mut self) -> Option<Said> {
         let place = self.waiting.take_first()?;
@@ -192,14 +193,14 @@ impl Outbox {
         self.others.push_back(Other { said, timed: None });
     }
 
-    /// The TPDUs that are said so many before the last, where they may have others beside them.
+    /// TPDUs of the `nth` last output, counted from 0, if others may be joined to them.
     fn tpdus_from_last(&self, nth: usize) -> Option<Tpdus<'_>> {
         let place = self.waiting.get(self.waiting.len().checked_sub(nth + 1)?)?;
         match place.what {
             What::Short { peer, .. } => {
                 Some(Tpdus { peer, priority: place.priority, packet: place.packet.as_ref()? })
             }
-            // A timer waits for those that may carry user data, which come last.
+            // TPDUs that may carry user data have a timer and come last.
             What::Other => match self.others.iter().rev().nth(self.others_after(nth))? {
                 Other { said: Output::Send(Nsdu { peer, packet }), timed: None } => {
                     Some(Tpdus { peer: *peer, priority: place.priority, packet })
@@ -210,7 +211,7 @@ impl Outbox {
         }
     }
 
-    /// How many of the `nth` things said last stand apart.
+    /// Number of separate outputs among the last `nth`.
     fn others_after(&self, nth: usize) -> usize {
         let places = (1..=nth).filter_map(|back| self.waiting.get(self.waiting.len() - back));
         places.filter(|place| matches!(place.what, What::Other)).count()
@@ -224,8 +225,9 @@ struct Tpdus<'a> {
     packet: &'a Packet,
 }
 
-/// Both as one NSDU: any number of TPDUs without user data, each of another connection with the same priority, then
-/// at most one that may carry some. `None` where that is not allowed or they do not fit.
+/// Joins two outputs into one NSDU: any number of TPDUs without user data, each of another
+/// connection with the same priority, then at most one that may carry user data. `None` if this is
+/// not permitted or does not fit.
 fn joined(before: &Tpdus<'_>, last: &Tpdus<'_>, nsdu_octets: usize) -> Option<Nsdu> {
     let (peer, first, nothing) = (before.peer, before.packet.head(), before.packet.payload());
     let (other, head, data) = (last.peer, last.packet.head(), last.packet.payload());
@@ -255,7 +257,7 @@ mod tests {
     use super::*;
     use wire::addr::Mac;
 
-    /// Says these TPDUs, each joined to the one before where that may be; how many NSDUs they fill.
+    /// Queues these TPDUs, joining each to the one before if possible; returns the number of NSDUs.
     fn nsdus(tpdus: &[(u32, &[u8], usize)], nsdu_octets: usize) -> usize {
         let mut outbox = Outbox::default();
         for (station, head, data_octets) in tpdus {
@@ -270,33 +272,30 @@ mod tests {
             Output::Send(nsdu) => nsdu.packet.len(),
             other => panic!("{other:?}"),
         });
-        assert_eq!(octets.sum::<usize>(), before, "nothing is lost and nothing is said twice");
+        assert_eq!(octets.sum::<usize>(), before, "no octet is lost or duplicated");
         sent.len()
     }
 
-    /// An AK in the normal format to this reference.
+    /// AK in the normal format to this reference.
     const fn ak(to: u8) -> [u8; 5] {
         [4, 0x68, 0, to, 0]
     }
 
-    /// A DT in the normal format to this reference.
+    /// DT in the normal format to this reference.
     const fn dt(to: u8) -> [u8; 5] {
         [4, 0xF0, 0, to, 0x80]
     }
 
     #[test]
     fn tpdus_are_joined_as_the_standard_allows() {
-        // ISO 8073 6.4.2: those without user data, each of another connection, then one that may have some.
+        // ISO 8073 6.4.2: TPDUs without user data, each of another connection, then one that may
+        // have some.
         assert_eq!(nsdus(&[(1, &ak(1), 0), (1, &dt(1), 9)], 100), 1);
         assert_eq!(nsdus(&[(1, &ak(1), 0), (1, &ak(2), 0), (1, &ak(3), 0)], 100), 1);
         assert_eq!(nsdus(&[(1, &ak(1), 0), (1, &ak(2), 0), (1, &ak(1), 0)], 100), 2);
         assert_eq!(nsdus(&[(1, &dt(1), 0), (1, &ak(2), 0)], 100), 2, "a DT comes last");
         assert_eq!(nsdus(&[(1, &ak(1), 0), (2, &ak(2), 0)], 100), 2, "two stations");
-        assert_eq!(
-            nsdus(&[(1, &[], 9), (1, &ak(2), 0)], 100),
-            2,
-            "a CC has its octets in one piece"
-        );
+        assert_eq!(nsdus(&[(1, &[], 9), (1, &ak(2), 0)], 100), 2, "a CC is contiguous");
     }
 
     #[test]

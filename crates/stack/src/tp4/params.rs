@@ -1,64 +1,67 @@
-//! What an installation chooses, each under the standard's symbol.
+//! Parameters of an installation, with the symbols of the standard.
 
 use super::policy::{Acknowledgement, Credit, Retransmission, RetransmissionTimer};
 use core::time::Duration;
 
-/// The parameters of a class 4 entity. Times of the network (M, E) are the installation's estimate.
+/// Parameters of a class 4 entity. Times of the network (M, E) are estimates for the installation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// Whether to propose the extended format: 31-bit numbers and 16-bit credit. In the normal format
-    /// at most 113 DTs are sent in any [`Params::nsdu_lifetime`], since a 7-bit number must not come back
-    /// while an old DT may still carry it.
+    /// Propose the extended format: 31-bit numbers and 16-bit credit. In the normal format at most
+    /// 113 DTs are sent within [`Params::nsdu_lifetime`], because a 7-bit number must not be reused
+    /// while an old DT with it may be in transit.
     pub extended: bool,
-    /// Whether to ask for the checksum; it is left out only if both sides agree to.
+    /// Request the checksum; it is omitted only if both sides agree.
     pub checksum: bool,
-    /// Whether to ask for expedited data; it is used only if both sides want it.
+    /// Request expedited data; it is used only if both sides do.
     pub expedited: bool,
-    /// The largest TPDU to propose, from 128 to 8,192 octets, header included. One that is no power of
-    /// two is proposed as the preferred maximum size, in steps of 128 octets, beside the next lower power.
+    /// Largest TPDU to propose, from 128 to 8,192 octets, header included. A size that is not a
+    /// power of two is proposed as the preferred maximum size, in steps of 128 octets, in addition
+    /// to the next lower power.
     pub tpdu_octets: usize,
-    /// The largest NSDU the network takes: 1,496 octets over LLC on 802.3. DTs are cut to fit both.
+    /// Largest NSDU of the network: 1,496 octets over LLC on 802.3. DTs are segmented to fit both
+    /// limits.
     pub nsdu_octets: usize,
     /// Receive window: DTs the peer may have outstanding. At most 15 in the normal format.
     pub window: u16,
-    /// When the window opens again.
+    /// Policy for opening the window again.
     pub credit: Credit,
-    /// When DTs in sequence are acknowledged.
+    /// Policy for acknowledging DTs in sequence.
     pub acknowledgement: Acknowledgement,
-    /// [`Acknowledgement::Withhold`] sends an AK after so many DTs in sequence.
+    /// Number of DTs in sequence after which [`Acknowledgement::Withhold`] sends an AK.
     pub acknowledge_every: u16,
-    /// A_L: the longest an acknowledgement is held back.
+    /// A_L: maximum delay of an acknowledgement.
     pub acknowledgement_delay: Duration,
-    /// T1: how long to wait for an acknowledgement before sending again.
+    /// T1: time to wait for an acknowledgement before retransmission.
     pub retransmission_time: Duration,
-    /// Whether T1 follows the round trips seen.
+    /// Source of T1: fixed, or adapted to the round trips.
     pub retransmission_timer: RetransmissionTimer,
-    /// What is sent again when T1 runs out.
+    /// Policy for retransmission when T1 expires.
     pub retransmission: Retransmission,
-    /// N: how often a TPDU is sent at the most.
+    /// N: maximum number of transmissions of a TPDU.
     pub transmissions: u32,
-    /// W: the longest a side goes without sending an AK.
+    /// W: maximum interval between AKs.
     pub window_time: Duration,
-    /// I: how long a peer may be silent before the connection is given up.
+    /// I: time without a TPDU from the peer after which the connection is released.
     pub inactivity_time: Duration,
-    /// M: the longest an NSDU may live in the network, either way (M_LR, M_RL).
+    /// M: maximum lifetime of an NSDU in the network, in either direction (M_LR, M_RL).
     pub nsdu_lifetime: Duration,
-    /// L: how long a reference stays frozen after release.
+    /// L: time for which a reference stays frozen after release.
     pub reference_time: Duration,
-    /// Octets a user may have waiting to be sent on one connection; more is not taken.
+    /// Maximum octets that a user may have waiting on one connection; more are refused.
     pub queue_octets: usize,
-    /// Octets that may be sent and not acknowledged, whatever credit the peer gives.
+    /// Maximum octets sent and not acknowledged, whatever the peer's credit.
     pub retained_octets: usize,
-    /// Whether TPDUs for one peer that are due at the same time share an NSDU (6.4).
+    /// Join TPDUs for one peer that are due at the same time into one NSDU (6.4).
     pub concatenate: bool,
-    /// The most connections at a time, frozen references included; further CRs are refused.
+    /// Maximum number of connections, frozen references included; further CRs are refused.
     pub connections: usize,
-    /// The most of them that a peer began and has not completed; further CRs are refused.
+    /// Maximum number of them that peers opened and did not complete; further CRs are refused.
     pub half_open: usize,
 }
 
 impl Params {
-    /// Values for a LAN: T1 of 100 ms and N of 8 after RFC 1008, the rest by the standard's relations.
+    /// Values for a LAN: T1 of 100 ms and N of 8 after RFC 1008, the rest from the standard's
+    /// relations.
     #[must_use]
     pub const fn lan() -> Self {
         Self {

@@ -1,28 +1,29 @@
-//! A queue whose places are filled and emptied where they lie.
+//! Queue whose places are filled and emptied in place.
 //!
-//! What passes through a connection is moved from queue to queue, a cache line at a time. A move reads what
-//! has just been written field by field, and wider, so that the processor waits for it to arrive in the
-//! cache. Here whoever appends gets the place, and writes each field where it stays.
+//! Data that passes through a connection is moved from queue to queue, one cache line at a time. If
+//! the fields were just written separately, such a wide read would wait until all writes have
+//! reached the cache. Here the caller of [`Ring::append`] gets the place, and writes each field
+//! where it stays.
 
-/// A queue of places, which are used again and again. None is given back but by making a new queue.
+/// Queue of reusable places. Its memory is released only by creating a new queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ring<T> {
-    /// None, or a power of two.
+    /// Empty, or a power of two of places.
     places: Vec<T>,
     first: usize,
     count: usize,
 }
 
-/// Places of a queue when the first is needed.
+/// Number of places allocated for the first element.
 const FEW: usize = 4;
 
 impl<T: Default> Ring<T> {
-    /// A queue of nothing, which takes no memory.
+    /// Creates an empty queue without allocating memory.
     pub(super) const fn new() -> Self {
         Self { places: Vec::new(), first: 0, count: 0 }
     }
 
-    /// How many places are in use.
+    /// Number of places in use.
     pub(super) const fn len(&self) -> usize {
         self.count
     }
@@ -31,7 +32,7 @@ impl<T: Default> Ring<T> {
         (self.first + nth) & (self.places.len().wrapping_sub(1))
     }
 
-    /// Appends a place, with what was left in it when it was used last.
+    /// Appends a place, which still holds the values of its last use.
     #[inline]
     pub(super) fn append(&mut self) -> &mut T {
         if self.count == self.places.len() {
@@ -50,7 +51,7 @@ impl<T: Default> Ring<T> {
         self.places.resize_with(places, T::default);
     }
 
-    /// Takes the first place out of the queue, to be emptied.
+    /// Removes the first place from the queue, for the caller to empty.
     #[inline]
     pub(super) fn take_first(&mut self) -> Option<&mut T> {
         self.count = self.count.checked_sub(1)?;
@@ -59,20 +60,20 @@ impl<T: Default> Ring<T> {
         self.places.get_mut(index)
     }
 
-    /// Takes the last place out of the queue, to be emptied.
+    /// Removes the last place from the queue, for the caller to empty.
     pub(super) fn take_last(&mut self) -> Option<&mut T> {
         self.count = self.count.checked_sub(1)?;
         let index = self.index(self.count);
         self.places.get_mut(index)
     }
 
-    /// The place that `nth` others are before.
+    /// Place at index `nth`.
     #[inline]
     pub(super) fn get(&self, nth: usize) -> Option<&T> {
         if nth < self.count { self.places.get(self.index(nth)) } else { None }
     }
 
-    /// The last place.
+    /// Last place.
     pub(super) fn last_mut(&mut self) -> Option<&mut T> {
         let index = self.index(self.count.checked_sub(1)?);
         self.places.get_mut(index)
@@ -85,9 +86,10 @@ mod tests {
     use std::collections::VecDeque;
 
     #[test]
-    fn it_keeps_what_a_deque_keeps_whatever_the_order_of_calls() {
+    fn a_ring_behaves_like_a_deque_in_any_order_of_calls() {
         let (mut ring, mut deque, mut grown) = (Ring::new(), VecDeque::new(), 0);
-        // Appends outnumber the others at first, and are outnumbered later: it grows, wraps and empties.
+        // Appends outnumber removals at first, and are outnumbered later: it grows, wraps and
+        // empties.
         for step in 0..4_000_u32 {
             let choice = step.wrapping_mul(2_654_435_761) >> 24;
             if choice < if step < 2_000 { 150 } else { 100 } {

@@ -1,4 +1,4 @@
-//! What passes between the transport entity, its users, its network and its watchers.
+//! Interfaces of the transport entity: to its users, its network and observers.
 
 use core::fmt;
 use wire::addr::Mac;
@@ -7,189 +7,191 @@ use wire::tp::{Kind, Reference};
 
 use bytes::Bytes;
 
-/// Where a peer's transport entity is reached.
+/// Address of a peer's transport entity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Address {
-    /// A station of this LAN, over the inactive subset of CLNP.
+    /// Station of this LAN, over the inactive subset of CLNP.
     Station(Mac),
 }
 
-/// A network service data unit to or from a peer: one TPDU, or several concatenated.
+/// Network service data unit to or from a peer: one TPDU, or several concatenated.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Nsdu {
-    /// Whom it goes to or comes from.
+    /// Destination or source.
     pub peer: Address,
-    /// The TPDUs.
+    /// TPDUs of the NSDU.
     pub packet: Packet,
 }
 
-/// A transport connection endpoint: a user's name for its end of a connection. Never used twice.
+/// Transport connection endpoint: identifier of a user's end of a connection. Never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Endpoint {
     pub(super) slot: u32,
     pub(super) generation: u32,
 }
 
-/// What a user asks for.
+/// Request of a user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
     /// T-CONNECT request, for an endpoint from [`super::Entity::endpoint`].
     Connect {
-        /// The endpoint the connection shall have.
+        /// Endpoint for the connection.
         endpoint: Endpoint,
-        /// The peer.
+        /// Peer to be called.
         peer: Address,
-        /// The TSAP-ID of the user called, up to 32 octets.
+        /// TSAP-ID of the called user, up to 32 octets.
         called: Bytes,
-        /// The TSAP-ID of the user that calls, up to 32 octets.
+        /// TSAP-ID of the calling user, up to 32 octets.
         calling: Bytes,
         /// User data, up to 32 octets.
         data: Bytes,
     },
-    /// T-CONNECT response: yes.
+    /// T-CONNECT response: acceptance.
     Accept {
-        /// The endpoint indicated.
+        /// Endpoint of the connect indication.
         endpoint: Endpoint,
         /// User data, up to 32 octets.
         data: Bytes,
     },
     /// T-DATA request: one TSDU of any length.
     Data {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
-        /// The TSDU.
+        /// TSDU.
         tsdu: Bytes,
     },
-    /// T-EXPEDITED-DATA request: 1 to 16 octets that overtake what is sent after them.
+    /// T-EXPEDITED-DATA request: 1 to 16 octets, delivered before any data sent after them.
     Expedited {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
-        /// The octets.
+        /// Expedited data.
         data: Bytes,
     },
-    /// The user takes buffers away from a connection that nobody has filled: credit is reduced.
-    /// [`Request::GiveBack`] returns them.
+    /// Withdraws unused receive buffers from a connection: credit is reduced. [`Request::GiveBack`]
+    /// returns them.
     Withdraw {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
-        /// Buffers.
+        /// Number of buffers.
         buffers: u32,
     },
-    /// The user gives back buffers: of DTs it has consumed, where [`super::Credit::is_by_user`] says that
-    /// it holds them, or those it withdrew.
+    /// Returns receive buffers: those of consumed DTs, if the user holds them under
+    /// [`super::Credit::is_by_user`], or withdrawn ones.
     GiveBack {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
-        /// Buffers, one for each [`Indication::Data`].
+        /// Number of buffers, one for each [`Indication::Data`].
         buffers: u32,
     },
-    /// T-DISCONNECT request; also the answer no to a connect indication.
+    /// T-DISCONNECT request; also the refusal of a connect indication.
     Disconnect {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
-        /// A reason from [`disconnect_reason`].
+        /// Reason from [`disconnect_reason`].
         reason: u8,
     },
 }
 
-/// What a user is told.
+/// Indication to a user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Indication {
-    /// T-CONNECT indication: somebody wants a connection.
+    /// T-CONNECT indication: a peer requests a connection.
     Connect {
-        /// The endpoint it has here.
+        /// Local endpoint of the connection.
         endpoint: Endpoint,
-        /// Who asks.
+        /// Calling peer.
         peer: Address,
-        /// The TSAP-ID called; empty where the CR names none.
+        /// Called TSAP-ID; empty if the CR has none.
         called: Bytes,
-        /// The TSAP-ID of the caller; empty where the CR names none.
+        /// Calling TSAP-ID; empty if the CR has none.
         calling: Bytes,
         /// User data.
         data: Bytes,
     },
-    /// T-CONNECT confirm: it is open.
+    /// T-CONNECT confirm: the connection is open.
     Confirm {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
         /// User data of the answer.
         data: Bytes,
     },
-    /// At the side that accepted: the handshake is complete.
+    /// At the accepting side: the handshake is complete.
     Established {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
     },
-    /// T-DATA indication, piece by piece: each DT as it comes into sequence.
+    /// T-DATA indication, one per DT in sequence.
     Data {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
         /// User data of one DT.
         octets: Bytes,
-        /// Whether the TSDU ends with it.
+        /// True if the TSDU ends with it.
         end: bool,
     },
     /// T-EXPEDITED-DATA indication.
     Expedited {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
-        /// The octets.
+        /// Expedited data.
         data: Bytes,
     },
-    /// Expedited data was not taken: it was not agreed on, is not of 1 to 16 octets, or too much waits.
+    /// Expedited data was refused: it was not agreed, is not 1 to 16 octets long, or too much is
+    /// waiting.
     ExpeditedRefused {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
-        /// The octets, handed back.
+        /// Returned data.
         data: Bytes,
     },
-    /// A TSDU was not taken: the queue is full. [`Indication::Ready`] follows when it is not.
+    /// A TSDU was not accepted because the queue is full. [`Indication::Ready`] follows when there
+    /// is room.
     Full {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
-        /// The TSDU, handed back.
+        /// Returned TSDU.
         tsdu: Bytes,
     },
     /// There is room for more TSDUs.
     Ready {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
     },
-    /// Everything handed over so far has been acknowledged.
+    /// All data queued so far has been acknowledged.
     Drained {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
     },
-    /// T-DISCONNECT indication: it is over, or never was.
+    /// T-DISCONNECT indication: the connection has ended, or was never opened.
     Disconnect {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
-        /// Why.
+        /// Reason of the end.
         reason: Reason,
     },
 }
 
-/// Why a connection ended without this side asking.
+/// Reason of an end that this side did not request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Reason {
     /// The peer sent a DR with this reason code.
     ByPeer(u8),
-    /// The CR or CC was sent N times and nothing came back.
+    /// The CR or CC was sent N times without an answer.
     NoAnswer,
     /// A DT was sent N times and not acknowledged.
     NotAcknowledged,
-    /// Nothing was heard for the inactivity time I.
+    /// No TPDU arrived for the inactivity time I.
     PeerSilent,
-    /// The CC asked for what was not offered.
+    /// The CC exceeded the proposal.
     NegotiationFailed,
-    /// One side broke the protocol: the peer said so (ER), or did so here.
+    /// Protocol violation, reported by the peer (ER) or detected here.
     ProtocolError,
-    /// This entity has as many connections as it may.
+    /// This entity has the maximum number of connections.
     TooManyConnections,
 }
 
 impl Reason {
-    /// In words.
+    /// Text of the reason.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -220,100 +222,100 @@ impl fmt::Display for Reason {
     }
 }
 
-/// The reason codes of a DR (ISO 8073 13.5.3) that this entity sends.
+/// Reason codes of a DR (ISO 8073 13.5.3) that this entity sends.
 pub mod disconnect_reason {
-    /// No reason given.
+    /// Reason not specified.
     pub const NOT_SPECIFIED: u8 = 0;
-    /// No user has this TSAP-ID.
+    /// Unknown TSAP-ID.
     pub const ADDRESS_UNKNOWN: u8 = 3;
-    /// The user is done.
+    /// Normal disconnect by the user.
     pub const NORMAL: u8 = 128;
-    /// The entity cannot take another connection now.
+    /// Congestion at connect: no further connection is possible now.
     pub const CONGESTION_AT_CONNECT: u8 = 129;
-    /// Class or options cannot be agreed on.
+    /// Negotiation of class or options failed.
     pub const NEGOTIATION_FAILED: u8 = 130;
-    /// The references are not those of a connection here.
+    /// Mismatched references.
     pub const MISMATCHED_REFERENCES: u8 = 132;
-    /// The peer broke the protocol.
+    /// Protocol error of the peer.
     pub const PROTOCOL_ERROR: u8 = 133;
-    /// A header or parameter has an invalid length.
+    /// Invalid length of a header or parameter.
     pub const INVALID_LENGTH: u8 = 138;
 }
 
-/// What watchers are told.
+/// Note for observers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Note {
-    /// A TPDU was sent again.
+    /// A TPDU was retransmitted.
     SentAgain {
-        /// The connection.
+        /// Endpoint of the connection.
         endpoint: Endpoint,
-        /// What.
+        /// Kind of the TPDU.
         kind: Kind,
     },
-    /// A TPDU was thrown away.
+    /// A TPDU was discarded.
     Discarded {
-        /// To whom it was addressed.
+        /// Destination reference.
         reference: Option<Reference>,
-        /// Why.
+        /// Reason for discarding it.
         reason: &'static str,
     },
 }
 
-/// How often things happened in an entity since it was made.
+/// Event counters of an entity.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// TPDUs sent, by kind in the order of [`Kind::ALL`], retransmissions included.
     pub sent: [u64; 10],
     /// TPDUs received that belonged to a connection, by kind.
     pub received: [u64; 10],
-    /// T1 ran out: something was sent again.
+    /// Expiries of T1 that caused a retransmission.
     pub t1: u64,
-    /// DTs sent again.
+    /// Retransmitted DTs.
     pub sent_again: u64,
-    /// Something was sent N times and given up.
+    /// TPDUs abandoned after N transmissions.
     pub gave_up: u64,
-    /// W ran out: an AK was sent to keep the peer informed.
+    /// Expiries of W, which caused an AK.
     pub window_timer: u64,
-    /// I ran out: the peer was silent.
+    /// Expiries of I: connections with a silent peer.
     pub inactivity: u64,
-    /// There was data to send and no credit to send it.
+    /// Times at which data was waiting without credit.
     pub closed_window: u64,
-    /// DT numbers started over at zero.
+    /// Wraps of DT numbers to zero.
     pub sequence_wraps: u64,
-    /// A DT had to wait because its number had been in use less than a lifetime ago.
+    /// DTs delayed because their number had been used less than a lifetime ago.
     pub number_waits: u64,
-    /// DTs that arrived before one with a lower number.
+    /// DTs received before one with a lower number.
     pub out_of_order: u64,
-    /// DTs that had arrived before.
+    /// Duplicate DTs received.
     pub duplicates: u64,
-    /// DTs beyond the credit granted.
+    /// DTs received beyond the credit.
     pub outside_window: u64,
-    /// AKs older than one already seen, or for DTs never sent.
+    /// AKs received that are older than a previous one, or for DTs never sent.
     pub stale_acknowledgements: u64,
-    /// TPDUs whose checksum did not come out, or was missing though agreed on.
+    /// TPDUs with a wrong checksum, or without the agreed checksum.
     pub bad_checksum: u64,
     /// TPDUs that could not be decoded.
     pub malformed: u64,
-    /// TPDUs that were as the peer sent them and broke the protocol (6.22).
+    /// TPDUs that violated the protocol with a correct checksum (6.22).
     pub protocol_errors: u64,
-    /// AKs sent to confirm what the peer said of its window (12.2.3.9).
+    /// AKs sent to confirm window information of the peer (12.2.3.9).
     pub confirmations: u64,
-    /// AKs sent again because the peer might not know that the window is open (12.2.3.8).
+    /// AKs repeated because the peer might not have received that the window is open (12.2.3.8).
     pub acknowledgements_again: u64,
-    /// AKs that took credit back.
+    /// AKs that reduced credit.
     pub credit_reductions: u64,
-    /// EDs sent again.
+    /// Retransmitted EDs.
     pub expedited_again: u64,
-    /// EDs that had arrived before.
+    /// Duplicate EDs received.
     pub expedited_duplicates: u64,
-    /// TPDUs that shared the NSDU of the one before.
+    /// TPDUs joined to the NSDU of the one before.
     pub concatenated: u64,
-    /// TPDUs for a reference nobody has, or from another peer than its connection's.
+    /// TPDUs for an unassigned reference, or from another peer than the connection's.
     pub unknown_reference: u64,
     /// TPDUs for a frozen reference.
     pub frozen_reference: u64,
-    /// Connections refused here.
+    /// Connections refused by this entity.
     pub refusals: u64,
-    /// Connections that opened.
+    /// Connections opened.
     pub opened: u64,
 }

@@ -1,161 +1,259 @@
-//! The life of a connection as a table: ISO 8073 clauses 6.5 to 6.8, 6.18 and 12.2.2 to 12.2.4.
+//! State table of a connection: ISO 8073 clauses 6.5 to 6.8, 6.18 and 12.2.2 to 12.2.4.
 //!
-//! RFC 905 leaves out the standard's own tables (annex A); this one is put together from its text.
-//! Events that change neither the state nor anything else have no row. What DT and AK do to the windows
-//! of an open connection is not here but in `window`.
+//! RFC 905 omits the standard's own tables (annex A); this one is compiled from its text. Events
+//! without any effect have no row. The effects of DT and AK on the windows of an open connection
+//! are in `window`.
 
-/// Where a connection stands.
+/// State of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum State {
-    /// There is none.
+    /// No connection.
     Closed,
-    /// A CR was sent; its CC is awaited.
+    /// A CR was sent; waiting for its CC.
     CrSent,
-    /// A CR came in and the user was told; its answer is awaited.
+    /// A CR was indicated to the user; waiting for its answer.
     Indicated,
-    /// A CC was sent; the third part of the handshake is awaited.
+    /// A CC was sent; waiting for the third part of the handshake.
     CcSent,
-    /// Data flows.
+    /// Data transfer.
     Open,
-    /// A DR was sent; its DC is awaited.
+    /// A DR was sent; waiting for its DC.
     Closing,
-    /// It is over, but its reference may not be used again yet (6.18).
+    /// The connection has ended, but its reference must not be reused yet (6.18).
     Frozen,
 }
 
-/// What can happen to it.
+/// Event of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Event {
-    /// The user asks for a connection.
+    /// The user requests a connection.
     ConnectRequested,
-    /// A CR came in.
+    /// A CR was received.
     CrReceived,
     /// The user accepts.
     Accepted,
-    /// A CC came in that settles the negotiation.
+    /// A CC was received that completes the negotiation.
     CcReceived,
-    /// A CC came in that may not be what it says.
+    /// A CC was received with invalid contents.
     BadCcReceived,
-    /// A DT, AK, ED or EA came in.
+    /// A DT, AK, ED or EA was received.
     DataReceived,
-    /// A DR came in.
+    /// A DR was received.
     DrReceived,
-    /// A DC came in.
+    /// A DC was received.
     DcReceived,
-    /// An ER came in.
+    /// An ER was received.
     ErReceived,
-    /// The peer broke the protocol more often than is borne.
+    /// The peer exceeded the tolerated number of protocol violations.
     ProtocolErrors,
-    /// The user asks for an end.
+    /// The user requests the end.
     DisconnectRequested,
-    /// T1 ran out with transmissions left.
+    /// T1 expired, with transmissions left.
     T1RanOut,
-    /// The wait after the last transmission is over.
+    /// The wait after the last transmission has ended.
     GaveUp,
-    /// I ran out: nothing was heard.
+    /// I expired: no TPDU arrived.
     InactivityRanOut,
-    /// L ran out.
+    /// L expired.
     LRanOut,
 }
 
-/// What is done about it.
+/// Action on an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Action {
     /// Send the CR and keep it.
     SendCr,
-    /// Tell the user that somebody asks.
+    /// Indicate the CR to the user.
     Indicate,
     /// Send the CC and keep it.
     SendCc,
-    /// Send again what is kept.
+    /// Retransmit the kept TPDU.
     SendAgain,
-    /// Answer the CC with an AK and tell the user.
+    /// Answer the CC with an AK and confirm the connection to the user.
     Confirm,
-    /// Answer a CC that came again.
+    /// Answer a repeated CC.
     Acknowledge,
-    /// The handshake is complete: what the TPDU carries counts from here.
+    /// Complete the handshake; the contents of the TPDU apply from here.
     Establish,
-    /// Let it act on the windows.
+    /// Apply the TPDU to the windows.
     Exchange,
-    /// Send a DR that nobody needs to confirm, and forget the connection.
+    /// Send a DR that requires no confirmation, and delete the connection.
     Refuse,
     /// Send the DR and keep it.
     Release,
-    /// Send the DR and keep it, and tell the user why.
+    /// Send the DR and keep it, and report the reason to the user.
     Abort,
-    /// Answer with a DC, tell the user, freeze the reference.
+    /// Answer with a DC, report the end to the user, freeze the reference.
     ConfirmRelease,
-    /// Answer a DR that came again with a DC.
+    /// Answer a repeated DR with a DC.
     ConfirmAgain,
-    /// Tell the user that it never opened, freeze the reference.
+    /// Report to the user that the connection did not open, freeze the reference.
     Fail,
     /// Freeze the reference.
     Freeze,
     /// Answer a CC for a frozen reference with a DR.
     Reject,
-    /// The reference may be used again.
+    /// Release the reference for reuse.
     Forget,
 }
 
-/// What happens to a connection in `state` upon `event`; `None` where nothing does.
+/// Next state and action for an event; `None` if the event has no effect.
 #[must_use]
 pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
-    Some(match (state, event) {
-        (State::Closed, Event::ConnectRequested) => (State::CrSent, Action::SendCr),
-        (State::Closed, Event::CrReceived) => (State::Indicated, Action::Indicate),
-        (State::Closed, _) => return None,
+    match state {
+        State::Closed => closed(event),
+        State::CrSent => cr_sent(event),
+        State::Indicated => indicated(event),
+        State::CcSent => cc_sent(event),
+        State::Open => open(event),
+        State::Closing => closing(event),
+        State::Frozen => frozen(event),
+    }
+}
 
-        (State::CrSent, Event::CcReceived) => (State::Open, Action::Confirm),
-        (State::CrSent, Event::BadCcReceived) => (State::Closing, Action::Abort),
-        (State::CrSent, Event::DrReceived) => (State::Frozen, Action::ConfirmRelease),
-        (State::CrSent, Event::ErReceived | Event::GaveUp) => (State::Frozen, Action::Fail),
-        (State::CrSent, Event::DisconnectRequested) => (State::Closing, Action::Release),
-        (State::CrSent, Event::T1RanOut) => (State::CrSent, Action::SendAgain),
-        (State::CrSent, _) => return None,
+/// Rows of [`State::Closed`].
+const fn closed(event: Event) -> Option<(State, Action)> {
+    Some(match event {
+        Event::ConnectRequested => (State::CrSent, Action::SendCr),
+        Event::CrReceived => (State::Indicated, Action::Indicate),
+        Event::Accepted
+        | Event::CcReceived
+        | Event::BadCcReceived
+        | Event::DataReceived
+        | Event::DrReceived
+        | Event::DcReceived
+        | Event::ErReceived
+        | Event::ProtocolErrors
+        | Event::DisconnectRequested
+        | Event::T1RanOut
+        | Event::GaveUp
+        | Event::InactivityRanOut
+        | Event::LRanOut => return None,
+    })
+}
 
-        (State::Indicated, Event::Accepted) => (State::CcSent, Action::SendCc),
-        // 6.6.3: the peer was never told our reference, so nothing needs to freeze.
-        (State::Indicated, Event::DisconnectRequested) => (State::Closed, Action::Refuse),
-        // 12.2.2.2 b 2: a CR again while the user thinks it over is ignored.
-        (State::Indicated, Event::DrReceived) => (State::Frozen, Action::ConfirmRelease),
-        (State::Indicated, _) => return None,
+/// Rows of [`State::CrSent`].
+const fn cr_sent(event: Event) -> Option<(State, Action)> {
+    Some(match event {
+        Event::CcReceived => (State::Open, Action::Confirm),
+        Event::BadCcReceived => (State::Closing, Action::Abort),
+        Event::DrReceived => (State::Frozen, Action::ConfirmRelease),
+        Event::ErReceived | Event::GaveUp => (State::Frozen, Action::Fail),
+        Event::DisconnectRequested => (State::Closing, Action::Release),
+        Event::T1RanOut => (State::CrSent, Action::SendAgain),
+        Event::ConnectRequested
+        | Event::CrReceived
+        | Event::Accepted
+        | Event::DataReceived
+        | Event::DcReceived
+        | Event::ProtocolErrors
+        | Event::InactivityRanOut
+        | Event::LRanOut => return None,
+    })
+}
 
-        (State::CcSent, Event::DataReceived) => (State::Open, Action::Establish),
-        (State::CcSent, Event::CrReceived | Event::T1RanOut) => (State::CcSent, Action::SendAgain),
-        (State::CcSent, Event::DrReceived) => (State::Frozen, Action::ConfirmRelease),
-        (
-            State::CcSent,
-            Event::ErReceived | Event::ProtocolErrors | Event::GaveUp | Event::InactivityRanOut,
-        ) => (State::Closing, Action::Abort),
-        (State::CcSent, Event::DisconnectRequested) => (State::Closing, Action::Release),
-        (State::CcSent, _) => return None,
+/// Rows of [`State::Indicated`].
+const fn indicated(event: Event) -> Option<(State, Action)> {
+    Some(match event {
+        Event::Accepted => (State::CcSent, Action::SendCc),
+        // 6.6.3: the peer never received our reference, so it need not be frozen.
+        Event::DisconnectRequested => (State::Closed, Action::Refuse),
+        // 12.2.2.2 b 2: a repeated CR is ignored while the user's answer is pending.
+        Event::DrReceived => (State::Frozen, Action::ConfirmRelease),
+        Event::ConnectRequested
+        | Event::CrReceived
+        | Event::CcReceived
+        | Event::BadCcReceived
+        | Event::DataReceived
+        | Event::DcReceived
+        | Event::ErReceived
+        | Event::ProtocolErrors
+        | Event::T1RanOut
+        | Event::GaveUp
+        | Event::InactivityRanOut
+        | Event::LRanOut => return None,
+    })
+}
 
-        (State::Open, Event::DataReceived) => (State::Open, Action::Exchange),
+/// Rows of [`State::CcSent`].
+const fn cc_sent(event: Event) -> Option<(State, Action)> {
+    Some(match event {
+        Event::DataReceived => (State::Open, Action::Establish),
+        Event::CrReceived | Event::T1RanOut => (State::CcSent, Action::SendAgain),
+        Event::DrReceived => (State::Frozen, Action::ConfirmRelease),
+        Event::ErReceived | Event::ProtocolErrors | Event::GaveUp | Event::InactivityRanOut => {
+            (State::Closing, Action::Abort)
+        }
+        Event::DisconnectRequested => (State::Closing, Action::Release),
+        Event::ConnectRequested
+        | Event::Accepted
+        | Event::CcReceived
+        | Event::BadCcReceived
+        | Event::DcReceived
+        | Event::LRanOut => return None,
+    })
+}
+
+/// Rows of [`State::Open`].
+const fn open(event: Event) -> Option<(State, Action)> {
+    Some(match event {
+        Event::DataReceived => (State::Open, Action::Exchange),
         // 12.2.2.2 b 3: our AK to the first CC may have been lost.
-        (State::Open, Event::CcReceived) => (State::Open, Action::Acknowledge),
-        (State::Open, Event::T1RanOut) => (State::Open, Action::SendAgain),
-        (State::Open, Event::DrReceived) => (State::Frozen, Action::ConfirmRelease),
-        (
-            State::Open,
-            Event::ErReceived | Event::ProtocolErrors | Event::GaveUp | Event::InactivityRanOut,
-        ) => (State::Closing, Action::Abort),
-        (State::Open, Event::DisconnectRequested) => (State::Closing, Action::Release),
-        (State::Open, _) => return None,
+        Event::CcReceived => (State::Open, Action::Acknowledge),
+        Event::T1RanOut => (State::Open, Action::SendAgain),
+        Event::DrReceived => (State::Frozen, Action::ConfirmRelease),
+        Event::ErReceived | Event::ProtocolErrors | Event::GaveUp | Event::InactivityRanOut => {
+            (State::Closing, Action::Abort)
+        }
+        Event::DisconnectRequested => (State::Closing, Action::Release),
+        Event::ConnectRequested
+        | Event::CrReceived
+        | Event::Accepted
+        | Event::BadCcReceived
+        | Event::DcReceived
+        | Event::LRanOut => return None,
+    })
+}
 
-        // 6.7.5: a DR that crosses ours confirms it as well as a DC does.
-        (State::Closing, Event::DcReceived | Event::DrReceived | Event::ErReceived) => {
+/// Rows of [`State::Closing`].
+const fn closing(event: Event) -> Option<(State, Action)> {
+    Some(match event {
+        // 6.7.5: a DR that crosses ours confirms the release, like a DC.
+        Event::DcReceived | Event::DrReceived | Event::ErReceived => {
             (State::Frozen, Action::Freeze)
         }
-        (State::Closing, Event::T1RanOut) => (State::Closing, Action::SendAgain),
-        (State::Closing, Event::GaveUp) => (State::Frozen, Action::Freeze),
-        (State::Closing, _) => return None,
+        Event::T1RanOut => (State::Closing, Action::SendAgain),
+        Event::GaveUp => (State::Frozen, Action::Freeze),
+        Event::ConnectRequested
+        | Event::CrReceived
+        | Event::Accepted
+        | Event::CcReceived
+        | Event::BadCcReceived
+        | Event::DataReceived
+        | Event::ProtocolErrors
+        | Event::DisconnectRequested
+        | Event::InactivityRanOut
+        | Event::LRanOut => return None,
+    })
+}
 
-        (State::Frozen, Event::DrReceived) => (State::Frozen, Action::ConfirmAgain),
-        (State::Frozen, Event::CcReceived | Event::BadCcReceived) => {
-            (State::Frozen, Action::Reject)
-        }
-        (State::Frozen, Event::LRanOut) => (State::Closed, Action::Forget),
-        (State::Frozen, _) => return None,
+/// Rows of [`State::Frozen`].
+const fn frozen(event: Event) -> Option<(State, Action)> {
+    Some(match event {
+        Event::DrReceived => (State::Frozen, Action::ConfirmAgain),
+        Event::CcReceived | Event::BadCcReceived => (State::Frozen, Action::Reject),
+        Event::LRanOut => (State::Closed, Action::Forget),
+        Event::ConnectRequested
+        | Event::CrReceived
+        | Event::Accepted
+        | Event::DataReceived
+        | Event::DcReceived
+        | Event::ErReceived
+        | Event::ProtocolErrors
+        | Event::DisconnectRequested
+        | Event::T1RanOut
+        | Event::GaveUp
+        | Event::InactivityRanOut => return None,
     })
 }
 
@@ -198,7 +296,7 @@ mod tests {
 
     #[test]
     fn every_state_but_closed_has_a_way_out_that_needs_no_peer() {
-        // Indicated lasts until the user answers: the user is told once and must.
+        // Indicated lasts until the user answers: the user gets one indication and must answer.
         let alone = [
             Event::GaveUp,
             Event::InactivityRanOut,

@@ -1,12 +1,12 @@
-//! Timers that wait for a TPDU to leave the station (RFC 1008 3.4.3.2, network queuing delay NQ).
+//! Timers that wait until a TPDU has left the station (RFC 1008 3.4.3.2, network queuing delay NQ).
 //!
-//! T1 bounds the wait for an answer. While a TPDU is in a queue of its own station there can be none, and
-//! a queue longer than T1 would have each TPDU in it sent twice. So a driver that knows when a frame has
-//! left takes a [`Ticket`] for it, and hands that back then: T1 begins at that time, the round trip is
-//! counted from it, and until it nothing is sent again. A driver that does not know takes none, and T1
-//! begins when a TPDU is handed over.
+//! T1 bounds the wait for an answer. While a TPDU is in a queue of its own station there can be no
+//! answer, and a queue longer than T1 would cause a retransmission of each TPDU in it. So a driver
+//! that knows when a frame has left takes a [`Ticket`] for it, and returns the ticket at that time.
+//! T1 and the round trip then start at that time, and nothing is retransmitted before it. If a
+//! driver takes no ticket, T1 starts when a TPDU is output.
 //!
-//! Left out: T1 of AKs that are repeated, which counts from when they are handed over.
+//! Left out: T1 of repeated AKs, which starts at their output.
 
 use super::connection::Connection;
 use super::context::Context;
@@ -14,18 +14,18 @@ use super::service::Endpoint;
 use super::table::State;
 use wire::tp::Kind;
 
-/// What of a connection waits to leave the station.
+/// TPDU of a connection that waits to leave the station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Timed {
-    /// The CR, CC or DR that awaits an answer.
+    /// CR, CC or DR that awaits an answer.
     Kept(Kind),
-    /// The DT of this number.
+    /// DT with this number.
     Data(u32),
-    /// The ED of this number.
+    /// ED with this number.
     Expedited(u32),
 }
 
-/// A TPDU below whose timer waits for it to leave the station.
+/// Handle of an output TPDU whose timer waits until it leaves the station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket {
     pub(super) endpoint: Endpoint,
@@ -33,7 +33,7 @@ pub struct Ticket {
 }
 
 impl Connection {
-    /// A copy is in a queue below from now on: its timer waits.
+    /// Records that a copy is in a queue below, and stops its timer.
     pub(super) fn queued_below(&mut self, timed: Timed) {
         match timed {
             Timed::Kept(kind) => {
@@ -59,7 +59,7 @@ impl Connection {
         self.kept.as_ref().is_some_and(|(kept, ..)| *kept == kind)
     }
 
-    /// The copy has left the station, or was given up by it: its timer begins.
+    /// Records that the copy has left the station, or was dropped by it, and starts its timer.
     pub(super) fn left_station(&mut self, cx: &mut Context<'_>, timed: Timed) {
         match timed {
             Timed::Kept(kind) => {

@@ -1,4 +1,4 @@
-//! The TPDUs a connection sends, as packets.
+//! Encoding of the TPDUs that a connection sends.
 
 use super::window::Segment;
 use bytes::Bytes;
@@ -9,12 +9,12 @@ use wire::tp::{
     Rejected, ShortHeader, seal,
 };
 
-/// Nothing but the checksum, if there is one.
+/// Parameters with at most the checksum.
 const fn only_checksum(kind: Kind, checksum: bool) -> Parameters<'static> {
     if checksum { Parameters::checksum_to_seal(kind) } else { Parameters::none(kind) }
 }
 
-/// The header of a DT.
+/// Header of a DT.
 #[inline(always)]
 pub(super) fn dt_header(
     (format, destination_reference): (Format, Reference),
@@ -31,28 +31,28 @@ pub(super) fn dt_header(
         parameters: only_checksum(Kind::Dt, checksum),
         data: &[],
     });
-    ShortHeader::new(&pdu, data).expect("with its checksum it has 12 octets")
+    ShortHeader::new(&pdu, data).expect("a DT header has at most 12 octets")
 }
 
-/// The header of an AK that needs neither subsequence number nor confirmation; `None` for another.
+/// Header of an AK without subsequence number and confirmation; `None` for any other AK.
 pub(super) fn ak_header(
     (format, destination_reference): (Format, Reference),
     checksum: bool,
     window: &Window,
 ) -> Option<ShortHeader> {
-    // 12.2.3.8.2: a subsequence number of zero is left out.
+    // 12.2.3.8.2: a subsequence number of zero is omitted.
     let Window { next, subsequence: 0, credit, confirmation: None } = *window else { return None };
     let parameters = only_checksum(Kind::Ak, checksum);
     let ak = Acknowledgement { format, destination_reference, next, credit, parameters };
     ShortHeader::new(&Pdu::Ak(ak), &[])
 }
 
-/// A TPDU without user data whose last parameter is the checksum, if it has one.
+/// TPDU without user data whose last parameter is the checksum, if it has one.
 fn header_packet(pdu: &Pdu<'_>, checksum: bool) -> Packet {
     packet(pdu, checksum, &Bytes::new())
 }
 
-/// A header whose last parameter is the checksum, if it has one, in front of `data`.
+/// Header whose last parameter is the checksum, if it has one, in front of `data`.
 fn packet(pdu: &Pdu<'_>, checksum: bool, data: &Bytes) -> Packet {
     let mut room = [0; 64];
     let mut rest = &mut room[..];
@@ -67,7 +67,7 @@ fn packet(pdu: &Pdu<'_>, checksum: bool, data: &Bytes) -> Packet {
     packet
 }
 
-/// A DR without user data.
+/// DR without user data.
 pub(super) fn dr_packet(
     destination_reference: Reference,
     source_reference: Reference,
@@ -85,7 +85,7 @@ pub(super) fn dr_packet(
     header_packet(&pdu, checksum)
 }
 
-/// A DC.
+/// DC.
 pub(super) fn dc_packet(
     destination_reference: Reference,
     source_reference: Reference,
@@ -96,7 +96,7 @@ pub(super) fn dc_packet(
     header_packet(&Pdu::Dc(dc), checksum)
 }
 
-/// What an AK says.
+/// Contents of an AK.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     pub(super) next: u32,
@@ -105,7 +105,7 @@ pub(super) struct Window {
     pub(super) confirmation: Option<FlowControlConfirmation>,
 }
 
-/// An AK.
+/// AK.
 pub(super) fn ak_packet(
     (format, destination_reference): (Format, Reference),
     checksum: bool,
@@ -115,7 +115,7 @@ pub(super) fn ak_packet(
     let mut put = |parameter: &Parameter<'_>| {
         buffer.push(parameter).expect("three short parameters fit into a header");
     };
-    // 12.2.3.8.2: a subsequence number of zero is left out.
+    // 12.2.3.8.2: a subsequence number of zero is omitted.
     if window.subsequence > 0 {
         put(&Parameter::Subsequence(window.subsequence));
     }
@@ -131,7 +131,7 @@ pub(super) fn ak_packet(
     header_packet(&Pdu::Ak(ak), checksum)
 }
 
-/// An ED.
+/// ED.
 pub(super) fn ed_packet(
     (format, destination_reference): (Format, Reference),
     checksum: bool,
@@ -143,7 +143,7 @@ pub(super) fn ed_packet(
     packet(&Pdu::Ed(ed), checksum, data)
 }
 
-/// An EA.
+/// EA.
 pub(super) fn ea_packet(
     (format, destination_reference): (Format, Reference),
     checksum: bool,
@@ -154,10 +154,10 @@ pub(super) fn ea_packet(
     header_packet(&Pdu::Ea(ea), checksum)
 }
 
-/// The most of a rejected TPDU that an ER repeats.
+/// Maximum octets of a rejected TPDU that an ER repeats.
 const REJECTED_OCTETS: usize = 32;
 
-/// An ER that repeats `rejected`, the TPDU up to the octet that is wrong, as far as it has room.
+/// ER that repeats `rejected`, the TPDU up to the octet in error, as far as it has room.
 pub(super) fn er_packet(
     destination_reference: Reference,
     checksum: bool,
@@ -168,7 +168,7 @@ pub(super) fn er_packet(
     let rejected = rejected.get(..REJECTED_OCTETS).unwrap_or(rejected);
     buffer.push(&Parameter::InvalidTpdu(rejected)).expect("an empty buffer has room");
     if checksum {
-        buffer.push(&Parameter::Checksum([0, 0])).expect("there is room behind 32 octets");
+        buffer.push(&Parameter::Checksum([0, 0])).expect("there is room after 32 octets");
     }
     let parameters = buffer.parameters(Kind::Er);
     header_packet(&Pdu::Er(Rejected { destination_reference, cause, parameters }), checksum)

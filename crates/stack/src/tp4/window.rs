@@ -1,7 +1,8 @@
-//! The two windows of a connection: what may be sent, and what may be received.
+//! Send window and receive window of a connection.
 //!
-//! Sequence numbers count modulo the format's modulus. Between two of them only distances mean
-//! anything, and windows are far shorter than half the modulus, so a distance tells old from new.
+//! Sequence numbers count modulo the format's modulus. Only the distance between two of them has a
+//! meaning. Windows are far shorter than half the modulus, so the distance distinguishes old
+//! numbers from new ones.
 
 use super::ring::Ring;
 use bytes::Bytes;
@@ -9,122 +10,127 @@ use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use wire::time::Instant;
 
-/// `number + count`, modulo. Both formats' moduli are powers of two, so that nothing is divided.
+/// `number + count`, modulo. The moduli of both formats are powers of two, so no division is
+/// needed.
 const fn advance(number: u32, count: u32, modulus: u32) -> u32 {
     number.wrapping_add(count) & (modulus - 1)
 }
 
-/// How far `number` lies after `from`, modulo.
+/// Distance of `number` from `from`, modulo.
 const fn distance(from: u32, number: u32, modulus: u32) -> u32 {
     number.wrapping_sub(from) & (modulus - 1)
 }
 
-/// The largest credit of the normal format.
+/// Maximum credit of the normal format.
 const NORMAL_CREDIT: usize = 15;
 
-/// After how many DTs a number may be mistaken for a later one: the normal format's modulus less a window.
-/// The extended format's numbers do not come back for hours at any rate a LAN has.
+/// Number of DTs after which a number may be mistaken for a later one: the modulus of the normal
+/// format minus a window. Numbers of the extended format are not reused for hours, at any rate of a
+/// LAN.
 const fn reuse_after(modulus: u32) -> usize {
     if modulus == 128 { 128 - NORMAL_CREDIT } else { 0 }
 }
 
-/// A DT that was sent and is kept until it is acknowledged (retention, ISO 8073 6.13): where in which TSDU
-/// its user data lies, so that the octets have one owner however many DTs they fill.
+/// DT that was sent and is retained until it is acknowledged (retention, ISO 8073 6.13). It stores
+/// the position of its user data in its TSDU, so the octets have one owner, whatever the number of
+/// DTs.
 #[derive(Clone, Copy, Debug)]
 struct Retained {
-    /// When it was sent last.
+    /// Time of the last transmission.
     sent: Instant,
     /// Octets of its TSDU before it.
     from: usize,
     octets: u32,
-    /// Which TSDU: so many were handed over before it, modulo.
+    /// Number of TSDUs queued before its TSDU, modulo.
     tsdu: u32,
     transmissions: u32,
     end_of_tsdu: bool,
-    /// Whether the copy sent last is in a queue of this station.
+    /// True while the last copy is in a queue of this station.
     below: bool,
 }
 
-/// A DT about to be sent, for the first time or again, and where its user data lies.
+/// DT to be sent or retransmitted, with the position of its user data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
     /// TPDU-NR.
     pub(super) number: u32,
     pub(super) end_of_tsdu: bool,
-    /// The place of its TSDU, and of its octets in that.
+    /// Index of its TSDU, and position of its octets in that.
     tsdu: usize,
     from: usize,
     to: usize,
 }
 
-/// What an AK did to the send window.
+/// Result of an AK for the send window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Acknowledged {
-    /// It is older than one already received, or names a DT never sent: ignored.
+    /// It is older than one already received, or acknowledges a DT never sent: ignored.
     OutOfSequence,
-    /// It was in sequence and acknowledged so many DTs, perhaps none.
+    /// It was in sequence and newly acknowledged `newly` DTs, possibly none.
     InSequence {
         newly: u32,
-        /// Whether a window that had been closed opened.
+        /// True if a closed window was opened.
         opened: bool,
-        /// What of it the peer may want to have confirmed.
+        /// Content that the peer may need to have confirmed.
         news: News,
-        /// What of a round trip that tells.
+        /// Round trip information.
         trip: Trip,
     },
 }
 
-/// What the DTs that an AK newly covers tell of the round trip.
+/// Round trip information from the DTs that an AK newly covers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Trip {
-    /// Nothing: each of them was sent more than once, or there are none.
+    /// None: each of them was sent more than once, or there are none.
     Unknown,
-    /// One was sent once, and others were sent again after it: the AK may have waited for those.
+    /// One was sent once, but others were retransmitted after it: the AK may have waited for those.
     Waited,
     /// The one sent last was sent once, at this time: the AK answers that one.
     Since(Instant),
 }
 
-/// Whether an AK is one that 12.2.3.9 has answered with a flow control confirmation.
+/// Classification of an AK that may require a flow control confirmation (12.2.3.9).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum News {
-    /// It is not.
+    /// No confirmation required.
     None,
-    /// It says what the one before it said (12.2.3.9 a).
+    /// It repeats the one before it (12.2.3.9 a).
     Duplicate,
-    /// It opened a closed window, or one that had been reduced, without acknowledging (12.2.3.9 b, c).
+    /// It opened a closed or reduced window without acknowledging (12.2.3.9 b, c).
     Opened,
 }
 
-/// The sending side: lower window edge to upper window edge.
+/// Send window, from lower window edge to upper window edge.
 #[derive(Clone, Debug)]
 pub(super) struct SendWindow {
     modulus: u32,
-    /// LWE: the first DT not acknowledged.
+    /// LWE: first unacknowledged DT.
     lower_edge: u32,
     /// UWE, as a distance from the lower edge.
     credit: u32,
-    /// The subsequence number and credit of the latest AK with the current lower edge.
+    /// Subsequence number and credit of the latest AK with the current lower edge.
     latest: (u16, u32),
-    /// Whether the peer closed or reduced its window and may be waiting to hear that its AKs arrive.
+    /// True if the peer closed or reduced its window and may be waiting for a confirmation of its
+    /// AKs.
     in_doubt: bool,
-    /// The highest upper edge ever received, as a distance from the lower edge (12.2.3.9 c).
+    /// Highest upper edge received, as a distance from the lower edge (12.2.3.9 c).
     highest: u32,
     retained: VecDeque<Retained>,
     retained_octets: usize,
-    /// How many octets may be retained.
+    /// Maximum octets that may be retained.
     most_octets: usize,
-    /// The TSDUs that are not acknowledged to their end, as they were handed over.
+    /// TSDUs not acknowledged to their end, as queued by the user.
     tsdus: Ring<Option<Bytes>>,
-    /// How many were handed over before the first of these, modulo.
+    /// Number of TSDUs queued before the first of these, modulo.
     first_tsdu: u32,
-    /// How many of these have been sent to their end, and how many octets of the next.
+    /// Number of these that were sent to their end, and octets sent of the next.
     sent_tsdus: usize,
     sent_octets: usize,
     queued_octets: usize,
-    /// When each of the latest DTs was last sent, as far as their numbers may be mistaken for later ones.
+    /// Times of the last transmission of the latest DTs, as far as their numbers may be mistaken
+    /// for later ones.
     sent_at: VecDeque<Instant>,
-    /// How many that is; 0 where numbers do not come back while anything of them can be alive.
+    /// Maximum length of `sent_at`; 0 if numbers are not reused within any DT's lifetime.
     reuse_after: usize,
 }
 
@@ -150,7 +156,7 @@ impl SendWindow {
         }
     }
 
-    /// Starts it off with the peer's first credit; what the user queued already stays queued.
+    /// Opens the window with the peer's first credit; data already queued by the user stays queued.
     /// At most `most_octets` are ever sent and not acknowledged.
     pub(super) fn open(&mut self, modulus: u32, credit: u32, most_octets: usize) {
         (self.modulus, self.credit, self.latest) = (modulus, credit, (0, credit));
@@ -158,18 +164,18 @@ impl SendWindow {
         self.reuse_after = reuse_after(modulus);
     }
 
-    /// Queues a TSDU to be cut into DTs (segmenting, 6.3). An empty one still takes one DT.
+    /// Queues a TSDU for segmenting into DTs (6.3). An empty one still takes one DT.
     pub(super) fn queue(&mut self, tsdu: Bytes) {
         self.queued_octets += tsdu.len();
         *self.tsdus.append() = Some(tsdu);
     }
 
-    /// TSDUs that have not been sent to their end.
+    /// Number of TSDUs not sent to their end.
     const fn queued_tsdus(&self) -> usize {
         self.tsdus.len() - self.sent_tsdus
     }
 
-    /// Octets accepted from the user and not yet sent for the first time.
+    /// Octets accepted from the user and not sent yet.
     pub(super) const fn queued_octets(&self) -> usize {
         self.queued_octets
     }
@@ -178,35 +184,37 @@ impl SendWindow {
         self.retained.is_empty() && self.queued_tsdus() == 0
     }
 
-    /// Whether there is something to send that the peer's credit does not allow.
+    /// Returns true if data waits that the peer's credit does not permit.
     pub(super) fn is_blocked(&self) -> bool {
         self.queued_tsdus() > 0 && self.retained.len() as u32 >= self.credit
     }
 
-    /// When the next new DT may be sent at the earliest, given how long an NSDU may live (M_LR).
+    /// Earliest time for the next new DT, given the lifetime of an NSDU (M_LR).
     ///
-    /// 12.2.3.5: a number may not come back while a DT that had it may still be on its way. The peer takes
-    /// any number within its window, so that a number counts as back one window before it is sent again.
+    /// 12.2.3.5: a number must not be reused while a DT with it may be in transit. The peer accepts
+    /// any number within its window, so a number counts as reused one window before it is sent
+    /// again.
     pub(super) fn reusable_at(&self, lifetime: Duration) -> Option<Instant> {
         let full = self.reuse_after > 0 && self.sent_at.len() >= self.reuse_after;
         self.sent_at.front().filter(|_| full).map(|oldest| *oldest + lifetime)
     }
 
-    /// Whether there is a new DT to send and credit for it.
+    /// Returns true if there is a new DT to send and credit for it.
     pub(super) fn has_new(&self) -> bool {
         self.queued_tsdus() > 0
             && (self.retained.len() as u32) < self.credit
             && self.retained_octets < self.most_octets
     }
 
-    /// Whether the DT that [`SendWindow::take_new`] is about to take is the last for now: nothing is left
-    /// to be sent behind it, or no credit.
+    /// Returns true if the DT that [`SendWindow::take_new`] is about to take is the last for now:
+    /// no further data, or no further credit.
     pub(super) fn next_is_last(&self, octets: usize) -> bool {
         let all = self.queued_tsdus() == 1 && self.queued_octets <= octets;
         all || self.retained.len() as u32 + 1 >= self.credit
     }
 
-    /// Takes the next new DT of at most `octets` of user data, if there is one and credit for it.
+    /// Takes the next new DT with at most `octets` octets of user data, if there is one and credit
+    /// for it.
     #[inline]
     pub(super) fn take_new(&mut self, now: Instant, octets: usize) -> Option<Segment> {
         if !self.has_new() || octets == 0 {
@@ -239,14 +247,15 @@ impl SendWindow {
         Some(Segment { number, end_of_tsdu, tsdu, from, to: from + octets })
     }
 
-    /// The user data of a segment, shared with its TSDU.
+    /// User data of a segment, shared with its TSDU.
     #[inline]
     pub(super) fn data(&self, segment: Segment) -> Bytes {
         let tsdu = self.tsdus.get(segment.tsdu).and_then(Option::as_ref);
-        tsdu.expect("it is kept until it is acknowledged").slice(segment.from..segment.to)
+        tsdu.expect("a TSDU is kept until it is acknowledged").slice(segment.from..segment.to)
     }
 
-    /// The retained DT at `place`, 0 the oldest, counted as sent once more; only within the window.
+    /// Takes the retained DT at `place`, 0 the oldest, for one more transmission, if it is within
+    /// the window.
     pub(super) fn take_again(&mut self, now: Instant, place: usize) -> Option<Segment> {
         if place as u32 >= self.credit {
             return None;
@@ -265,20 +274,21 @@ impl SendWindow {
         Some(Segment { number, end_of_tsdu, tsdu, from, to: from + octets as usize })
     }
 
-    /// Notes that the latest copy of a DT is in a queue of this station; its place, if it is retained.
+    /// Records that the last copy of a DT is in a queue of this station; returns its place, if it
+    /// is retained.
     pub(super) fn set_below(&mut self, number: u32) -> Option<usize> {
         let place = distance(self.lower_edge, number, self.modulus) as usize;
         self.retained.get_mut(place)?.below = true;
         Some(place)
     }
 
-    /// Whether the latest copy of the DT at `place` is in a queue of this station.
+    /// Returns true if the last copy of the DT at `place` is in a queue of this station.
     pub(super) fn is_below(&self, place: usize) -> bool {
         self.retained.get(place).is_some_and(|retained| retained.below)
     }
 
-    /// The copy of a DT that was in a queue of this station has left it `now`; its place, if it is
-    /// retained and was there.
+    /// Records that the last copy of a DT left a queue of this station at `now`; returns its place,
+    /// if it is retained and was queued.
     pub(super) fn left_station(&mut self, number: u32, now: Instant) -> Option<usize> {
         let place = distance(self.lower_edge, number, self.modulus) as usize;
         let outstanding = self.retained.len();
@@ -291,7 +301,7 @@ impl SendWindow {
         Some(place)
     }
 
-    /// How often the oldest retained DT has been sent; `None` where nothing is outstanding.
+    /// Number of transmissions of the oldest retained DT; `None` if nothing is outstanding.
     pub(super) fn oldest_transmissions(&self) -> Option<u32> {
         self.retained.front().map(|retained| retained.transmissions)
     }
@@ -300,10 +310,10 @@ impl SendWindow {
         self.retained.len()
     }
 
-    /// Takes an AK, in sequence or not (12.2.3.7 a to c).
+    /// Applies an AK, in sequence or not (12.2.3.7 a to c).
     pub(super) fn acknowledge(&mut self, next: u32, subsequence: u16, credit: u32) -> Acknowledged {
         let newly = distance(self.lower_edge, next, self.modulus);
-        // 12.2.3.6: it cannot acknowledge what was never sent; a greater distance is an old number.
+        // 12.2.3.6: it cannot acknowledge a DT never sent; a greater distance is an old number.
         if newly > self.retained.len() as u32 {
             return Acknowledged::OutOfSequence;
         }
@@ -314,7 +324,8 @@ impl SendWindow {
         let news = self.news(newly, subsequence, credit);
         let trip = self.release(newly);
         self.lower_edge = next;
-        // A credit of zero closes it; an upper edge that moves back reduces it. Later DTs settle it.
+        // A credit of zero closes the window; an upper edge that moves back reduces it. Later DTs
+        // resolve the doubt.
         let reduces = credit == 0 || newly + credit < self.credit;
         self.highest = self.highest.saturating_sub(newly).max(credit);
         self.in_doubt = reduces || (self.in_doubt && (newly == 0 || self.highest > credit));
@@ -324,7 +335,7 @@ impl SendWindow {
         Acknowledged::InSequence { newly, opened, news, trip }
     }
 
-    /// Forgets the oldest DTs; what they tell of the round trip.
+    /// Releases the oldest DTs; returns their round trip information.
     fn release(&mut self, count: u32) -> Trip {
         let (mut latest, mut since, mut any_once) = (Instant::ZERO, None, false);
         for retained in self.retained.drain(..count as usize) {
@@ -353,8 +364,8 @@ impl SendWindow {
             return News::None;
         }
         if (subsequence, credit) == self.latest {
-            // Without a reduction nobody waits for a confirmation: the duplicate is one of W's, and to
-            // answer each would double what an idle connection sends.
+            // Without a reduction the peer does not wait for a confirmation: the duplicate is
+            // caused by W, and answering each would double the traffic of an idle connection.
             return if self.in_doubt { News::Duplicate } else { News::None };
         }
         let raises = credit > self.credit;
@@ -365,13 +376,13 @@ impl SendWindow {
         }
     }
 
-    /// The latest AK in sequence, as a flow control confirmation repeats it: YR-TU-NR, subsequence
+    /// Values of the latest AK in sequence for a flow control confirmation: YR-TU-NR, subsequence
     /// number, CDT.
     pub(super) const fn latest(&self) -> (u32, u16, u32) {
         (self.lower_edge, self.latest.0, self.latest.1)
     }
 
-    /// Gives back the memory that a connection without anything under way does not need.
+    /// Releases the memory that an idle connection does not need.
     pub(super) fn rest(&mut self, now: Instant, lifetime: Duration) {
         if !self.is_drained() {
             return;
@@ -382,48 +393,49 @@ impl SendWindow {
         }
     }
 
-    /// Whether any DT is outstanding that the window allows to be sent again.
+    /// Returns true if an outstanding DT may be retransmitted within the window.
     pub(super) fn may_send_again(&self) -> bool {
         !self.retained.is_empty() && self.credit > 0
     }
 
-    /// Whether numbers start over between the lower edge before and after `newly` acknowledgements.
+    /// Returns true if numbers wrap between the lower edges before and after `newly`
+    /// acknowledgements.
     pub(super) const fn wrapped(&self, newly: u32) -> bool {
         newly > self.lower_edge
     }
 }
 
-/// What became of a DT that arrived.
+/// Result of a received DT.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Arrival {
-    /// It was the one expected, and so many can be delivered now.
+    /// It was the expected one, and can be delivered now.
     InSequence,
     /// It is kept until those before it arrive (resequencing, 6.20).
     OutOfOrder,
-    /// It had arrived before.
+    /// It was received before.
     Duplicate,
-    /// It lies beyond the credit granted.
+    /// It lies beyond the granted credit.
     OutsideWindow,
 }
 
-/// The receiving side: what is expected, what waits, what was granted.
+/// Receive window: expected number, DTs out of sequence, credit granted.
 #[derive(Clone, Debug)]
 pub(super) struct ReceiveWindow {
     modulus: u32,
-    /// The DT expected next.
+    /// Next DT expected.
     next: u32,
-    /// Buffers that nobody holds.
+    /// Free buffers.
     free: u32,
-    /// The upper edge granted so far, as a distance from `next`.
+    /// Upper edge granted so far, as a distance from `next`.
     granted: u32,
-    /// DTs beyond a gap, by their distance from `origin`, which is the number expected when it was 0.
+    /// DTs beyond a gap, by their unwrapped number.
     waiting: BTreeMap<u64, (Bytes, bool)>,
-    /// DTs delivered so far: the unwrapped form of `next`.
+    /// Number of DTs delivered: the unwrapped form of `next`.
     delivered: u64,
 }
 
 impl ReceiveWindow {
-    /// With so many buffers, so much of which the CR or CC granted.
+    /// Creates a window with `window` buffers, of which the CR or CC granted `granted`.
     pub(super) const fn new(modulus: u32, window: u32, granted: u32) -> Self {
         let waiting = BTreeMap::new();
         Self { modulus, next: 0, free: window, granted, waiting, delivered: 0 }
@@ -434,20 +446,20 @@ impl ReceiveWindow {
         self.next
     }
 
-    /// CDT of an AK sent now, never less than was granted before and at most `max`.
+    /// CDT of an AK sent now: never less than granted before, and at most `max`.
     ///
-    /// Every DT takes a buffer when it is delivered, so the upper edge never moves back.
+    /// Every DT uses a buffer when it is delivered, so the upper edge never moves back.
     pub(super) fn grant(&mut self, max: u32) -> u32 {
         self.granted = self.granted.max(self.free.min(max));
         self.granted
     }
 
-    /// Whether the peer has used up what it was granted.
+    /// Returns true if the peer has used up its credit.
     pub(super) const fn is_closed(&self) -> bool {
         self.granted == 0
     }
 
-    /// Buffers that could be granted beyond what has been.
+    /// Number of free buffers not granted yet.
     pub(super) const fn ungranted(&self) -> u32 {
         self.free.saturating_sub(self.granted)
     }
@@ -457,8 +469,8 @@ impl ReceiveWindow {
         self.delivered
     }
 
-    /// Takes buffers back that nobody holds; whether credit granted goes with them (credit reduction).
-    /// DTs that wait beyond the new upper edge are forgotten: their sender keeps them.
+    /// Withdraws free buffers; returns true if granted credit is reduced with them. Waiting DTs
+    /// beyond the new upper edge are dropped: their sender retains them.
     pub(super) fn withdraw(&mut self, buffers: u32) -> bool {
         self.free = self.free.saturating_sub(buffers);
         let reduced = self.granted > self.free;
@@ -470,11 +482,11 @@ impl ReceiveWindow {
         reduced
     }
 
-    /// Takes a DT's number, and its content if it is new; deliver with [`ReceiveWindow::pop`].
+    /// Records a DT's number, and its contents if it is new; deliver with [`ReceiveWindow::pop`].
     pub(super) fn arrive(&mut self, number: u32, data: Bytes, end: bool) -> Arrival {
         let ahead = distance(self.next, number, self.modulus);
         if ahead >= self.granted {
-            // Anything up to half the numbers back has been here before.
+            // A number up to half the modulus back was received before.
             let old = ahead >= self.modulus / 2;
             return if old { Arrival::Duplicate } else { Arrival::OutsideWindow };
         }
@@ -486,13 +498,13 @@ impl ReceiveWindow {
         if ahead == 0 { Arrival::InSequence } else { Arrival::OutOfOrder }
     }
 
-    /// Whether a DT with this number is the one expected and nothing waits behind a gap: the common case,
-    /// which [`ReceiveWindow::pass`] takes without storing anything.
+    /// Returns true if a DT with this number is the expected one and there is no gap. In this
+    /// common case [`ReceiveWindow::pass`] handles it without storing anything.
     pub(super) fn passes(&self, number: u32) -> bool {
         number == self.next && self.granted > 0 && self.waiting.is_empty()
     }
 
-    /// Counts the DT expected next as delivered.
+    /// Counts the expected DT as delivered.
     pub(super) const fn pass(&mut self) {
         self.next = advance(self.next, 1, self.modulus);
         self.delivered += 1;
@@ -500,21 +512,21 @@ impl ReceiveWindow {
         self.free -= 1;
     }
 
-    /// The next DT in sequence, if it is here.
+    /// Takes the next DT in sequence, if it is there.
     pub(super) fn pop(&mut self) -> Option<(Bytes, bool)> {
         let first = self.waiting.remove(&self.delivered)?;
         self.pass();
         Some(first)
     }
 
-    /// Gives back the memory that a connection without a gap does not need.
+    /// Releases the memory that a connection without a gap does not need.
     pub(super) fn rest(&mut self) {
         if self.waiting.is_empty() {
             self.waiting = BTreeMap::new();
         }
     }
 
-    /// Gives back buffers of delivered DTs; at most `window` are ever free.
+    /// Returns the buffers of delivered DTs; at most `window` are ever free.
     pub(super) fn give_back(&mut self, buffers: u32, window: u32) {
         self.free = self.free.saturating_add(buffers).min(window);
     }

@@ -1,7 +1,8 @@
-//! The list of clauses of ISO 8073 that the class 4 code and its tests cite, kept in `tests/clauses.md`.
+//! List of the clauses of ISO 8073 that the class 4 code and its tests cite, kept in
+//! `tests/clauses.md`.
 //!
-//! A clause counts where a comment, a message or a dialogue names it by its number. `BLESS=1` rewrites the
-//! list.
+//! A citation is the number of a clause in a comment, a message or a dialogue. `BLESS=1` rewrites
+//! the list.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -13,7 +14,7 @@ struct Cited {
     tests: BTreeSet<String>,
 }
 
-/// The clause numbers a line names: of clauses 6, 12 and 13, with at least one point.
+/// Clause numbers in a line: of clauses 6, 12 and 13, with at least one point.
 fn clauses(line: &str) -> impl Iterator<Item = Vec<u32>> {
     let words = line.split(|c: char| !(c.is_ascii_alphanumeric() || "._".contains(c)));
     words.filter_map(|word| {
@@ -41,7 +42,7 @@ fn read(root: &Path, path: &Path, cited: &mut BTreeMap<Vec<u32>, Cited>) {
     let text = std::fs::read_to_string(path).unwrap();
     let name = path.strip_prefix(root).unwrap().display().to_string();
     let mut in_tests = name.starts_with("tests/") || name.ends_with("tests.rs");
-    // A dialogue is a test under the name of its file.
+    // The name of a dialogue's test is that of its file.
     let mut function = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     for line in text.lines() {
         in_tests |= line == "#[cfg(test)]";
@@ -99,7 +100,7 @@ fn the_list_of_clauses_is_what_code_and_tests_cite() {
     assert!(kept == list, "tests/clauses.md is out of date: BLESS=1 rewrites it");
 }
 
-/// The names between backticks in the table of traps.
+/// Checks the names between backticks in the table of traps.
 #[test]
 fn every_trap_has_tests_that_are_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

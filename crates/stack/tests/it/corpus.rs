@@ -1,4 +1,4 @@
-//! The corpora of the fuzzers of machines, replayed, and scripts made of them at random.
+//! Replay of the fuzz corpora of the machines, and random mutations of their scripts.
 
 use crate::{entry, hostile};
 use stack::tp4::Counters;
@@ -6,7 +6,7 @@ use stats::rng::Stream;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A fuzz target of this crate: its name, its seeds, and what runs a script.
+/// Fuzz target of this crate: its name, its seeds, and its entry point.
 struct Target {
     name: &'static str,
     seeds: fn() -> Vec<(&'static str, Vec<u8>)>,
@@ -22,8 +22,8 @@ fn folder(target: &Target) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus")).join(target.name)
 }
 
-/// A CR, a CC, DTs, a DR and an ER to reference 1, as a script carries them: operation 5 and a length
-/// in fours, filled with zeros, which a class 0 DT takes for data.
+/// A CR, a CC, DTs, a DR and an ER to reference 1 in script form: operation 5 and a length in units
+/// of four octets, filled with zeros, which a class 0 DT accepts as data.
 fn tp0() -> Vec<(&'static str, Vec<u8>)> {
     let nsdu = |octets: &[u8]| {
         let fours = octets.len().div_ceil(4);
@@ -44,7 +44,8 @@ fn tp0() -> Vec<(&'static str, Vec<u8>)> {
     let dc = nsdu(&[5, 0xC0, 0, 1, 0, 9, 0, 0]);
     let er = nsdu(&[4, 0x70, 0, 1, 1, 0, 0, 0]);
     let script = |parts: &[&[u8]]| parts.concat();
-    // 0 the network opens; 1 a call; 2 accepted; 0xFB a TSDU of 12,400; 4 an end; 6 taken; 7 lost.
+    // 0 the network opens; 1 a call; 2 accepted; 0xFB a TSDU of 12,400; 4 a release; 6 accepted by
+    // the network; 7 lost.
     vec![
         ("answered", script(&[&[0, 0], &cr, &[2], &dt, &[0xFB, 6, 4, 7]])),
         ("called", script(&[&[0, 1, 0], &cc, &[0xFB, 6], &dt, &[7]])),
@@ -58,8 +59,8 @@ fn tp0() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// What the seeds of class 4 are made of: operation in the low four bits, argument in the high; a TPDU of the
-/// peer reads the places of its two references and two octets more.
+/// Words of the class 4 seeds: operation in the low four bits, argument in the high. A TPDU of the
+/// peer reads the indices of its two references and two further octets.
 const WORDS: [(&str, &[u8]); 30] = [
     // CRs from reference 1 in the extended and the normal format, and from 2 in the normal; a CC.
     ("cr", &[0x11, 0, 1, 0, 0x03]),
@@ -94,11 +95,11 @@ const WORDS: [(&str, &[u8]); 30] = [
     ("end", &[0xDD, 0]),
     ("withdraw", &[0x8D, 0x40]),
     ("give", &[0x0D, 0x40]),
-    // What is due next runs out.
+    // The next timer expires.
     ("due", &[0x0E]),
 ];
 
-/// Openings, transfers and ends of class 4; behind two octets of parameters.
+/// Openings, transfers and releases of class 4, after two octets of parameters.
 fn tp4() -> Vec<(&'static str, Vec<u8>)> {
     [
         ("accepted", "04 00 cr-normal accept ak dt data ak1 end dc"),
@@ -129,7 +130,7 @@ fn tp4() -> Vec<(&'static str, Vec<u8>)> {
     .to_vec()
 }
 
-/// The seeds are in the corpus as they are made here; `BLESS=1` writes them there.
+/// Checks that the corpus contains the seeds of this file; `BLESS=1` writes them.
 #[test]
 fn the_corpora_begin_with_the_seeds() {
     for target in TARGETS {
@@ -140,7 +141,7 @@ fn the_corpora_begin_with_the_seeds() {
                 fs::write(&path, &octets).unwrap();
             }
             let found = fs::read(&path).unwrap_or_default();
-            assert_eq!(found, octets, "{} is not what is made here", path.display());
+            assert_eq!(found, octets, "{} differs from the seed in this file", path.display());
         }
     }
 }
@@ -174,7 +175,7 @@ fn scripts_with_octets_changed_keep_their_claims() {
     }
 }
 
-/// Octets at random: most are nonsense, and all of it is borne. `TIDEWIRE_SCRIPTS` says how many.
+/// Runs random octets, most of them invalid. `TIDEWIRE_SCRIPTS` sets the number of scripts.
 #[test]
 fn scripts_drawn_at_random_keep_their_claims() {
     let count = std::env::var("TIDEWIRE_SCRIPTS").ok().and_then(|text| text.parse().ok());
@@ -191,7 +192,7 @@ fn scripts_drawn_at_random_keep_their_claims() {
     }
 }
 
-/// Else the claims of class 4 would hold because nothing happens.
+/// Checks that the seeds reach all events; otherwise the claims of class 4 would hold vacuously.
 #[test]
 fn the_seeds_of_class_4_go_far() {
     let all: Vec<_> = tp4().iter().map(|(_, script)| hostile::tp4(script)).collect();
@@ -215,7 +216,7 @@ fn the_seeds_of_class_4_go_far() {
     ];
     println!("seen: over the seeds {seen:?}");
     let never: Vec<_> = seen.iter().filter(|(_, count)| *count == 0).collect();
-    assert!(never.is_empty(), "no seed comes to {never:?}");
+    assert!(never.is_empty(), "no seed reaches {never:?}");
 }
 
 fn hostile_tp4(script: &[u8]) {

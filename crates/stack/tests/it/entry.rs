@@ -1,4 +1,5 @@
-//! What the fuzz targets of machines call, and plain tests over the corpus: octets in, claims checked.
+//! Entry points of the machines' fuzz targets, also run by plain tests over the corpus: octets in,
+//! claims checked.
 
 use bytes::Bytes;
 use core::time::Duration;
@@ -9,21 +10,22 @@ use wire::time::Instant;
 use wire::tp::{Kind, Reference, tpdus};
 use wire::tpkt::LONGEST_TPDU;
 
-/// Outputs that one call may have: as many as a whole queue has DTs, and a few to say goodbye.
+/// Maximum number of outputs of one call: the DTs of a whole queue, and a few for the release.
 const OUTPUTS: usize = 3_000;
 
-/// What is done to a connection of class 0 or 2, octet by octet, and what it does.
+/// Connection of class 0 or 2 under test, driven octet by octet.
 struct Driven {
     connection: Connection,
     now: Instant,
     /// Octets at the network.
     ahead: usize,
-    /// Whether the network connection was released from here.
+    /// True once the connection released its network connection.
     released: bool,
     params: Params,
 }
 
-/// A script of requests, NSDUs, network events and expiries: the connection keeps its claims.
+/// Script of requests, NSDUs, network events and expiries, during which the connection must keep
+/// its claims.
 pub(crate) fn tp0(octets: &[u8]) {
     let mut rest = octets.iter().copied();
     let options = rest.next().unwrap_or(0);
@@ -94,7 +96,7 @@ impl Driven {
                     self.released = true;
                 }
                 Output::Send(Network::Connect) | Output::Note(_) => {}
-                Output::Send(Network::Taken { .. }) => panic!("only the network says so"),
+                Output::Send(Network::Taken { .. }) => panic!("only the network reports it"),
                 Output::Deliver(Indication::Data { octets, .. }) => {
                     assert!(octets.len() < self.connection.tpdu_octets());
                 }
@@ -104,12 +106,12 @@ impl Driven {
         let queued = self.params.queue_octets - self.connection.room();
         assert!(queued <= self.params.queue_octets, "the queue is bounded");
         let is_over = self.connection.state() == State::Closed;
-        assert!(!is_over || self.connection.deadline().is_none(), "nothing is due once it is over");
+        assert!(!is_over || self.connection.deadline().is_none(), "no timer runs after the end");
     }
 
-    /// What is sent is one TPDU, no longer than agreed, and never of class 4.
+    /// Checks that the packet is one TPDU, no longer than agreed, and never of class 4.
     fn sent(&mut self, packet: &Packet) {
-        assert!(!self.released, "sent behind the release");
+        assert!(!self.released, "sent after the release");
         let octets = packet.to_bytes();
         let all: Vec<_> = tpdus(&octets).collect();
         let [Ok(raw)] = all.as_slice() else { panic!("{octets:02x?}") };

@@ -1,12 +1,16 @@
-//! What the fuzz target of the class 4 entity calls, and plain tests over its corpus: a string of octets is
-//! a script of TPDUs, requests and times; the entity keeps its claims whatever the script does.
+//! Entry point of the class 4 entity's fuzz target, also run by plain tests over its corpus. A
+//! string of octets is a script of TPDUs, requests and times; the entity must keep its claims under
+//! any script:
 //!
-//! 1. Nothing panics; each call says a bounded number of things.
-//! 2. What is sent is TPDUs, whole, no longer than the network or the agreement allows, checksums right.
-//! 3. Once what is due was served nothing is due before it is time: no live-lock.
-//! 4. Of connections, half of them or whole, there are no more than allowed, and memory is bounded.
-//! 5. A user is told of an opening once, of data only in between, of the end once, and then nothing.
-//! 6. Should the peers fall silent, everything is forgotten in bounded time.
+//! 1. No panic; a bounded number of outputs per call.
+//! 2. Only whole TPDUs are sent, no longer than the network or the agreement permits, with correct
+//!    checksums.
+//! 3. After all expired timers were handled, no timer is due: no live-lock.
+//! 4. The numbers of connections and of half-open connections stay within their limits, and memory
+//!    is bounded.
+//! 5. A user gets one indication of an opening, data only while open, one indication of the end,
+//!    and none after it.
+//! 6. If the peers fall silent, all connections are deleted in bounded time.
 
 use bytes::Bytes;
 use core::time::Duration;
@@ -25,22 +29,25 @@ use wire::tp::{
     seal, tpdus,
 };
 
-/// Things that one call may say: all DTs of a full queue at 100 octets each, and a few for goodbye.
+/// Maximum number of outputs of one call: all DTs of a full queue at 100 octets each, and a few for
+/// the release.
 const OUTPUTS: usize = 1_000;
 const QUEUE_OCTETS: usize = 4_096;
 const RETAINED_OCTETS: usize = 8_192;
 const CONNECTIONS: usize = 4;
-/// Octets of a script that are read. A TPDU of the peer takes 5 to 13 of them, a request two, so these are some
-/// hundreds of actions, enough to fill windows, queues and tables. What an action costs grows with the connections
-/// there were: a longer script would take as long as many shorter ones, which show more.
+/// Maximum octets of a script. A TPDU of the peer takes 5 to 13 of them, a request two, so these
+/// are some hundreds of actions, enough to fill windows, queues and tables. The cost of an action
+/// grows with the number of connections so far: a longer script would take as long as many shorter
+/// ones, which cover more.
 const SCRIPT_OCTETS: usize = 1_024;
-/// The longest TSDU a script hands over.
+/// Longest TSDU of a script.
 const TSDU_OCTETS: usize = 3_840;
-/// Octets of an entity's description: four for each octet it may hold, and 16 KiB for all that is fixed.
+/// Limit for the printed state of an entity: four octets for each octet it may hold, and 16 KiB for
+/// the fixed part.
 const DESCRIPTION_OCTETS: usize =
     16_384 + CONNECTIONS * 4 * (QUEUE_OCTETS + TSDU_OCTETS + RETAINED_OCTETS + 1_024 + 100 * 1_024);
 
-/// What is read from the script; zeros behind its end.
+/// Rest of the script; zeros after its end.
 struct Script<'a>(&'a [u8]);
 
 impl Script<'_> {
@@ -57,7 +64,7 @@ impl Script<'_> {
     }
 }
 
-/// How far a connection has come as its user knows.
+/// State of a connection from the point of view of its user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Knows {
     Asked,
@@ -65,7 +72,7 @@ enum Knows {
     Over,
 }
 
-/// How the next TPDU of the peer is written.
+/// Encoding of the peer's next TPDU.
 #[derive(Clone, Copy)]
 struct Manner {
     extended: bool,
@@ -80,12 +87,12 @@ struct Attacked {
     params: Params,
     endpoints: Vec<Endpoint>,
     knows: BTreeMap<Endpoint, Knows>,
-    /// References that the entity has named.
+    /// References that the entity has used.
     references: Vec<u16>,
     nsdu: Vec<u8>,
 }
 
-/// Runs a script against an entity; how often things happened in it.
+/// Runs a script against an entity; returns its counters.
 pub(crate) fn tp4(octets: &[u8]) -> Counters {
     let mut script = Script(octets.get(..SCRIPT_OCTETS).unwrap_or(octets));
     let params = params([script.octet(), script.octet()]);
@@ -159,7 +166,7 @@ fn params([first, second]: [u8; 2]) -> Params {
     }
 }
 
-/// What a script adds to a TPDU: one parameter, which may be none of it, and the checksum.
+/// Parameters that a script adds to a TPDU: one, which may be invalid there, and the checksum.
 fn parameters(argument: u8, second: u8, sealed: bool, script: &mut Script<'_>) -> ParameterBuffer {
     let mut buffer = ParameterBuffer::new();
     let octets = &script.take(usize::from(argument & 8))[..];
@@ -189,7 +196,8 @@ impl Attacked {
         Manner { extended, sealed, damaged: false, joined: false }
     }
 
-    /// One step of the script: an operation, its argument of four bits, and what it reads further.
+    /// Executes one step of the script: an operation, its argument of four bits, and its further
+    /// octets.
     fn act(&mut self, operation: u8, argument: u8, manner: Manner, script: &mut Script<'_>) {
         let kinds = [Kind::Cr, Kind::Cc, Kind::Ak, Kind::Dt, Kind::Ed, Kind::Ea, Kind::Dr];
         let others = [Kind::Dc, Kind::Er, Kind::Rj];
@@ -233,7 +241,7 @@ impl Attacked {
         });
     }
 
-    /// A TPDU of the peer: well formed but for what the script adds.
+    /// Sends a TPDU of the peer: well-formed except for the additions of the script.
     fn tpdu(&mut self, kind: Kind, argument: u8, manner: Manner, script: &mut Script<'_>) {
         let [to, from, first, second] = [(); 4].map(|()| script.octet());
         let place = usize::from(to) % self.references.len();
@@ -246,7 +254,7 @@ impl Attacked {
         let data = &data[..if kind.may_carry_data() { data.len() } else { 0 }];
         let parameters = buffer.parameters(kind);
         let format = if manner.extended { Format::Extended } else { Format::Normal };
-        // Near zero on either side.
+        // Near zero, on either side.
         let number = i32::from(first as i8) as u32 & (format.modulus() - 1);
         let (credit, next) = (u16::from(second & 15), number);
         let class = ClassOption::from_octet(if first == 0 { 0x42 } else { first });
@@ -321,7 +329,7 @@ impl Attacked {
 
     fn arrive(&mut self, number: u8) {
         let octets = core::mem::take(&mut self.nsdu);
-        // Header and user data in one piece, or apart, as the layers below hand them over.
+        // Header and user data contiguous or separate, as from the layers below.
         let mut packet = Packet::new(Bytes::from(octets));
         if number & 2 != 0 {
             let octets = packet.take_payload();
@@ -339,7 +347,8 @@ impl Attacked {
         self.drain();
     }
 
-    /// Time passes: to the next deadline, or by 1 ms to 16 s, as if nobody had looked at the clock meanwhile.
+    /// Advances the time: to the next deadline, or by 1 ms to 16 s without handling timers
+    /// meanwhile.
     fn pass(&mut self, argument: u8) {
         let due = self.entity.deadline().map(|deadline| deadline.at);
         self.now = match argument {
@@ -349,7 +358,7 @@ impl Attacked {
         self.expire();
     }
 
-    /// Claim 3.
+    /// Checks claim 3.
     fn expire(&mut self) {
         for round in 0.. {
             assert!(
@@ -385,7 +394,7 @@ impl Attacked {
         }
     }
 
-    /// Claim 2.
+    /// Checks claim 2.
     fn sent(&mut self, octets: &[u8]) {
         assert!(octets.len() <= self.params.nsdu_octets, "{} octets", octets.len());
         for raw in tpdus(octets) {
@@ -402,7 +411,9 @@ impl Attacked {
                     }
                     self.references.drain(..self.references.len().saturating_sub(6));
                 }
-                Pdu::Dc(dc) => assert_ne!(dc.destination_reference.0, 0, "a DC to nobody"),
+                Pdu::Dc(dc) => {
+                    assert_ne!(dc.destination_reference.0, 0, "a DC with reference zero")
+                }
                 Pdu::Dt(_) => assert!(raw.octets.len() <= self.params.tpdu_octets),
                 Pdu::Ed(ed) => assert!((1..=16).contains(&ed.data.len())),
                 Pdu::Dr(_) | Pdu::Ak(_) | Pdu::Ea(_) | Pdu::Er(_) => {}
@@ -411,7 +422,7 @@ impl Attacked {
         }
     }
 
-    /// Claim 5.
+    /// Checks claim 5.
     fn told(&mut self, indication: &Indication) {
         let (endpoint, before, after) = match *indication {
             Indication::Connect { endpoint, .. } => return self.remember(endpoint, Knows::Asked),
@@ -424,17 +435,17 @@ impl Attacked {
             Indication::Disconnect { endpoint, .. } => {
                 (endpoint, &[Knows::Asked, Knows::Open][..], Knows::Over)
             }
-            // The answer to what the user asked, on whatever it asked.
+            // The answer to a request, in any state.
             Indication::ExpeditedRefused { .. }
             | Indication::Full { .. }
             | Indication::Ready { .. } => return,
         };
-        let knows = self.knows.get_mut(&endpoint).expect("told of an endpoint nobody knows");
-        assert!(before.contains(knows), "{indication:?} where the user knows {knows:?}");
+        let knows = self.knows.get_mut(&endpoint).expect("indication for an unknown endpoint");
+        assert!(before.contains(knows), "{indication:?} in state {knows:?}");
         *knows = after;
     }
 
-    /// Claim 4, as far as it is cheap to look at.
+    /// Checks claim 4, as far as it is cheap.
     fn holds(&self) {
         assert!(self.entity.connections() <= CONNECTIONS);
         let states = self.knows.keys().map(|endpoint| self.entity.state(*endpoint));
@@ -444,7 +455,7 @@ impl Attacked {
         assert!(rooms.max().unwrap_or(0) <= QUEUE_OCTETS);
     }
 
-    /// Claims 4 and 6: the users that are asked say no, and nothing comes any more.
+    /// Checks claims 4 and 6: pending users refuse, and no more TPDUs arrive.
     fn falls_silent(&mut self) {
         let description = format!("{:?}", self.entity);
         assert!(description.len() <= DESCRIPTION_OCTETS, "{} octets", description.len());
@@ -463,7 +474,7 @@ impl Attacked {
             self.now = self.now.max(deadline.at);
             self.expire();
         }
-        assert_eq!(self.entity.connections(), 0, "something is left");
+        assert_eq!(self.entity.connections(), 0, "connections are left");
         let description = format!("{:?}", self.entity);
         for empty in ["by_peer: {}", "agenda: {}", "half_open: 0", "in_use: 0"] {
             assert!(description.contains(empty), "not {empty}: {description}");

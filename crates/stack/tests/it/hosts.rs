@@ -1,4 +1,4 @@
-//! Hosts on a LAN that carries every frame at once and loses none.
+//! Hosts on a LAN without delay and loss.
 
 use core::time::Duration;
 use stack::clnp;
@@ -44,12 +44,12 @@ fn flow(service: Service, pattern: Pattern, size_octets: usize, messages: u64) -
     }
 }
 
-/// Runs host 1 with this flow against host 2; the records of both.
+/// Runs host 1 with this flow against host 2; returns the records of both.
 fn run(transport: &Params, flow: Flow) -> [Vec<Record>; 2] {
     run_over(transport, flow, |frame| frame)
 }
 
-/// The same over a LAN that does this to every frame.
+/// Like [`run`], over a LAN that applies `carried` to every frame.
 fn run_over(transport: &Params, flow: Flow, carried: impl Fn(Frame) -> Frame) -> [Vec<Record>; 2] {
     let mut hosts =
         [host(1, transport.clone(), vec![flow]), host(2, transport.clone(), Vec::new())];
@@ -126,7 +126,7 @@ fn every_pattern_delivers_every_message_over_both_services() {
 }
 
 #[test]
-fn what_a_short_frame_is_padded_with_is_no_user_data() {
+fn padding_of_a_short_frame_is_not_user_data() {
     // IEEE 802.3: at least 60 octets. A DT of 20 octets would be read as one of more.
     let bulk = flow(Service::Class4, Pattern::Bulk, 20, 40);
     for checksum in [false, true] {
@@ -149,7 +149,7 @@ const MESSAGE: MessageOptions =
     MessageOptions { crc: false, acknowledged: false, transmissions: 2, timeout: None };
 
 #[test]
-fn messages_arrive_each_once_and_are_said_to_be_acknowledged_if_they_are_to_be() {
+fn messages_arrive_once_and_acknowledgements_are_recorded() {
     let cyclic = Pattern::Cyclic { period: Duration::from_millis(5) };
     for pattern in [cyclic, Pattern::Bulk] {
         for (acknowledged, crc) in [(false, false), (false, true), (true, false), (true, true)] {
@@ -201,7 +201,7 @@ fn cyclic_messages_are_delivered_on_time_on_a_lan_without_delay() {
 }
 
 #[test]
-fn users_that_give_buffers_back_keep_a_window_of_one_moving() {
+fn returned_buffers_keep_a_window_of_one_moving() {
     let transport = Params { credit: Credit::ByUser, window: 1, ..Params::lan() };
     let [_, receiver] = run(&transport, flow(Service::Class4, Pattern::Bulk, 5_000, 40));
     assert_eq!(delivered(&receiver).len(), 40);
@@ -235,13 +235,13 @@ fn a_host_that_does_not_accept_says_so() {
     assert_eq!(ended, Some(Event::Ended { reason: "refused: no such TSAP", orderly: false }));
 }
 
-/// The full header on an 802.3 LAN, and TPDUs of 8,192 octets, which no frame holds.
+/// Parameters for the full header on an 802.3 LAN, and TPDUs of 8,192 octets, which exceed a frame.
 fn segmenting(number: u32) -> (clnp::Params, Params) {
     let network = clnp::Params::full(Nsap::of_station(Mac::local(number)));
     (network, Params { tpdu_octets: 8_192, nsdu_octets: 8_192, ..Params::lan() })
 }
 
-/// Runs two hosts until nothing moves; the first has the flow.
+/// Runs two hosts until no output is left; the first has the flow.
 fn until_silent(hosts: &mut [Host; 2]) -> [Vec<Record>; 2] {
     let mut records = [Vec::new(), Vec::new()];
     for _ in 0..2_000 {
@@ -273,14 +273,14 @@ fn tpdus_longer_than_a_frame_go_in_segments() {
 }
 
 #[test]
-fn a_host_of_the_inactive_subset_and_one_of_the_full_header_understand_each_other() {
+fn hosts_with_inactive_subset_and_full_header_interoperate() {
     let (network, transport) = segmenting(1);
     let request = Pattern::MaximumRateRequest { reply_octets: 4_000 };
     let asks = flow(Service::Class4, request, 9_000, 4);
     for in_kind in [0, 4] {
         let answers = clnp::Params::inactive(Nsap::of_station(Mac::local(2)));
         let answers = clnp::Params { in_kind, ..answers };
-        // It takes long TPDUs, and sends none that does not fit behind the one octet.
+        // It accepts long TPDUs, and sends none that does not fit after the one octet.
         let large = Params { tpdu_octets: 8_192, ..Params::lan() };
         let one = host_over(1, network.clone(), transport.clone(), vec![asks.clone()]);
         let mut hosts = [one, host_over(2, answers, large, vec![])];
@@ -293,7 +293,8 @@ fn a_host_of_the_inactive_subset_and_one_of_the_full_header_understand_each_othe
     }
 }
 
-/// How often host 1 looks at its flows while each sends two messages, at times of its own.
+/// Number of times that host 1 examines its flows while each sends two messages, at times of its
+/// own.
 fn looks(flows: u16) -> u64 {
     let period = Duration::from_secs(15);
     let transport = Params { connections: 20_000, ..Params::lan() };
@@ -325,16 +326,16 @@ fn looks(flows: u16) -> u64 {
 }
 
 #[test]
-fn a_flow_is_looked_at_as_often_among_ten_thousand_as_alone() {
+fn a_flow_is_examined_as_often_among_ten_thousand_as_alone() {
     let alone = looks(1);
     for flows in [100, 10_000] {
         assert_eq!(looks(flows), u64::from(flows) * alone);
     }
-    println!("seen: a flow of 2 messages is looked at {alone} times, alone or among 10,000");
+    println!("seen: a flow of 2 messages is examined {alone} times, alone or among 10,000");
 }
 
 #[test]
-fn a_flow_that_is_wound_up_while_its_connection_opens_never_sends() {
+fn a_flow_wound_up_before_its_connection_opens_never_sends() {
     let bulk = flow(Service::Class4, Pattern::Bulk, 100, 5);
     let mut hosts = [host(1, Params::lan(), vec![bulk]), host(2, Params::lan(), vec![])];
     hosts[0].expire(Instant::ZERO);
@@ -349,8 +350,8 @@ fn a_flow_that_is_wound_up_while_its_connection_opens_never_sends() {
 }
 
 #[test]
-fn replies_that_wait_for_room_on_one_connection_do_not_hold_up_another() {
-    // Two clients ask host 1 for long replies; the first never acknowledges any.
+fn a_blocked_connection_does_not_delay_replies_on_another() {
+    // Two clients request long replies from host 1; the first never acknowledges any.
     let period = Duration::from_millis(1);
     let request = Pattern::ConstantRateRequest { period, reply_octets: 60_000 };
     let of = |number, id| {
@@ -375,7 +376,7 @@ fn replies_that_wait_for_room_on_one_connection_do_not_hold_up_another() {
             while let Some(frame) = server.poll() {
                 server.transmitted(now, 0, Transmission::Sent);
                 let to = destination(&frame);
-                // Past the handshake nothing reaches the first client any more.
+                // After the handshake nothing reaches the first client any more.
                 let is_long = frame.len() > 500;
                 if to == Some(well.addr()) {
                     well.receive(now, frame);

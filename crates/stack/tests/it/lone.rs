@@ -1,4 +1,4 @@
-//! One class 4 entity and a peer that the test plays, TPDU by TPDU.
+//! One class 4 entity with a peer played by the test, TPDU by TPDU.
 
 use bytes::Bytes;
 use core::time::Duration;
@@ -12,7 +12,7 @@ use wire::tp::{
     ClassOption, Connect, Format, Kind, Parameter, ParameterBuffer, Pdu, Reference, seal, tpdus,
 };
 
-/// The peer's reference in all tests; the entity's first is 1.
+/// Reference of the peer in all tests; the first reference of the entity is 1.
 pub(crate) const PEER: u16 = 0x0707;
 
 pub(crate) struct Lone {
@@ -20,10 +20,10 @@ pub(crate) struct Lone {
     pub(crate) now: Instant,
     pub(crate) format: Format,
     pub(crate) endpoint: Option<Endpoint>,
-    /// Whether TPDUs queue in the station until [`Lone::leaves`] is called for each.
+    /// True if TPDUs stay queued in the station until [`Lone::leaves`] is called for each.
     pub(crate) queues: bool,
     queue: VecDeque<Ticket>,
-    /// Whether the octets of what is sent are told, and not their meaning.
+    /// True to print the octets of TPDUs instead of their decoded line.
     pub(crate) raw: bool,
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn station(number: u32) -> Address {
     Address::Station(Mac::local(number))
 }
 
-/// A CR (`to` zero) or CC from `from`, sealed where it is for class 4.
+/// A CR (`to` zero) or CC from `from`, with a checksum if it is for class 4.
 pub(crate) fn connect(
     kind: Kind,
     [to, from]: [u16; 2],
@@ -72,7 +72,8 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// Hexadecimal digits: length indicator and code, the reference, four octets, and the rest, apart.
+/// Hexadecimal digits: length indicator and code, the reference, four octets, and the rest,
+/// separated.
 fn digits(octets: &[u8]) -> String {
     let mut text = String::new();
     for (place, octet) in octets.iter().enumerate() {
@@ -96,7 +97,8 @@ impl Lone {
         }
     }
 
-    /// One that accepted a connection in the normal format without checksum; expedited data as it wants.
+    /// Creates an entity with an accepted connection in the normal format without checksum;
+    /// expedited data according to `params`.
     pub(crate) fn open(params: Params) -> Self {
         let mut lone = Self::new(Params { checksum: false, extended: false, ..params });
         let options = [Parameter::TpduSize(10), Parameter::AdditionalOptions(0x03)];
@@ -106,7 +108,7 @@ impl Lone {
         lone
     }
 
-    /// An NSDU comes in; what the entity does about it. Connections are accepted.
+    /// Delivers an NSDU; returns the outputs of the entity. Connections are accepted.
     pub(crate) fn hear(&mut self, octets: &[u8]) -> Vec<String> {
         self.hear_from(1, octets)
     }
@@ -132,7 +134,7 @@ impl Lone {
         self.request(Request::Expedited { endpoint, data: Bytes::from_static(data) })
     }
 
-    /// Lets `ms` pass, timer by timer.
+    /// Advances the time by `ms` milliseconds, timer by timer.
     pub(crate) fn pass(&mut self, ms: u64) -> Vec<String> {
         let end = self.now + Duration::from_millis(ms);
         let mut lines = Vec::new();
@@ -145,7 +147,7 @@ impl Lone {
         lines
     }
 
-    /// The first TPDU that queues leaves the station.
+    /// Lets the first queued TPDU leave the station.
     pub(crate) fn leaves(&mut self) -> Vec<String> {
         let ticket = self.queue.pop_front().unwrap();
         self.entity.transmitted(self.now, ticket);

@@ -1,4 +1,4 @@
-//! What the machines do together.
+//! Interaction tests of the machines.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
 mod clauses;

@@ -1,4 +1,4 @@
-//! What an entity does about TPDUs that are wrong, forged, old, or too many.
+//! Reactions of an entity to TPDUs that are invalid, forged, old, or too many.
 
 use crate::lone::{Lone, PEER, connect, hex, station};
 use bytes::Bytes;
@@ -13,13 +13,13 @@ fn cr(class: u8, parameters: &[Parameter<'_>], data: &[u8]) -> Vec<u8> {
 const NOTHING: [&str; 0] = [];
 
 #[test]
-fn a_cr_is_refused_with_the_reason_of_the_standard_and_no_reference() {
+fn a_refusal_has_the_reason_of_the_standard_and_no_reference() {
     // ISO 8073 6.6.3, 6.5.4, 13.3.4.
     let mut lone = Lone::new(Params::lan());
     lone.entity.serve(Bytes::from_static(b"here"));
     let mut refusal = |octets: Vec<u8>| lone.hear(&octets).join("; ");
     let refused = |reason| format!("TP DR 0x0000>0x0707 reason={reason} checksum");
-    // A CR of a class without checksum is refused, not taken for a damaged one.
+    // A CR of a class without checksum is refused, not mistaken for a damaged one.
     assert_eq!(refusal(cr(0x00, &[], b"")), refused(130));
     assert_eq!(refusal(cr(0x20, &[], b"")), refused(130));
     assert_eq!(refusal(cr(0x40, &[Parameter::AlternativeClasses(&[0x21])], b"")), refused(133));
@@ -29,7 +29,7 @@ fn a_cr_is_refused_with_the_reason_of_the_standard_and_no_reference() {
     // 7 + 102 + 4 + 16 = 129 octets.
     assert_eq!(refusal(cr(0x40, &long, &[7; 16])), refused(138));
     assert_eq!(refusal(connect(Kind::Cr, [9, PEER], 0x40, &[], b"")), refused(133));
-    assert_eq!(refusal(connect(Kind::Cr, [0, 0], 0x40, &[], b"")), "", "there is nobody to tell");
+    assert_eq!(refusal(connect(Kind::Cr, [0, 0], 0x40, &[], b"")), "", "no reference to answer to");
     assert_eq!(lone.entity.connections(), 0);
     assert_eq!(lone.entity.counters().refusals, 7);
     let wanted = cr(0x40, &[Parameter::CalledTsap(b"here")], b"");
@@ -37,7 +37,7 @@ fn a_cr_is_refused_with_the_reason_of_the_standard_and_no_reference() {
 }
 
 #[test]
-fn a_class_4_cr_without_a_checksum_or_with_a_wrong_one_never_came() {
+fn a_class_4_cr_without_a_correct_checksum_is_ignored() {
     // ISO 8073 6.17.3.
     let mut lone = Lone::new(Params::lan());
     assert_eq!(lone.hear(&hex("06 e8 0000 0707 40")), NOTHING);
@@ -48,7 +48,7 @@ fn a_class_4_cr_without_a_checksum_or_with_a_wrong_one_never_came() {
 }
 
 #[test]
-fn the_checksum_cannot_tell_00_from_ff_and_tells_every_other_octet() {
+fn the_checksum_detects_every_octet_change_except_00_and_ff() {
     let whole = cr(0x40, &[], &[0; 4]);
     let last = whole.len() - 1;
     let good: Vec<u8> = (0..=255)
@@ -58,11 +58,11 @@ fn the_checksum_cannot_tell_00_from_ff_and_tells_every_other_octet() {
             Fletcher::of(&changed).is_good()
         })
         .collect();
-    assert_eq!(good, [0, 255], "modulo 255 they are one number");
+    assert_eq!(good, [0, 255], "modulo 255 they are equal");
 }
 
 #[test]
-fn broken_tpdus_are_answered_with_er_and_the_third_ends_the_connection() {
+fn invalid_tpdus_get_an_er_and_the_third_ends_the_connection() {
     // ISO 8073 6.22.3, 13.2.3, 13.12.3.
     let mut lone = Lone::open(Params::lan());
     // An unknown parameter in a DT: cause 1, up to the parameter code.
@@ -81,7 +81,7 @@ fn broken_tpdus_are_answered_with_er_and_the_third_ends_the_connection() {
 }
 
 #[test]
-fn each_kind_of_wrong_tpdu_is_told_by_its_cause() {
+fn each_kind_of_invalid_tpdu_has_its_reject_cause() {
     let expedited = Params { expedited: true, ..Params::lan() };
     for (params, octets, answer) in [
         (Params::lan(), "04 10 0001 80 41", "TP ER 0x0707 cause=2 invalid=0410"),
@@ -110,7 +110,7 @@ fn a_dt_beyond_the_agreed_size_is_an_error() {
 }
 
 #[test]
-fn what_cannot_be_cut_out_of_an_nsdu_is_counted_and_dropped() {
+fn inseparable_octets_of_an_nsdu_are_counted_and_dropped() {
     let mut lone = Lone::open(Params::lan());
     for octets in ["", "ff f0 0001 80", "01 f0", "30 f0 0001 80", "04 30 0001 80"] {
         assert_eq!(lone.hear(&hex(octets)), NOTHING, "{octets}");
@@ -132,7 +132,7 @@ fn every_length_indicator_and_every_code_is_borne() {
 }
 
 #[test]
-fn unknown_and_foreign_references_are_answered_as_the_standard_says() {
+fn unknown_references_are_answered_by_the_standard() {
     let mut lone = Lone::open(Params::lan());
     // 6.9.4.2 a: a DR is confirmed unless it names no source, a CC refused, the rest ignored.
     let dr = "06 80 0099 0707 80";
@@ -143,13 +143,13 @@ fn unknown_and_foreign_references_are_answered_as_the_standard_says() {
     for ignored in ["04 f0 0099 80 41", "04 68 0099 00", "05 c0 0099 0707", "04 70 0099 00"] {
         assert_eq!(lone.hear(&hex(ignored)), NOTHING, "{ignored}");
     }
-    // From another station our reference is as good as unknown.
+    // For another station our reference is unknown.
     assert_eq!(lone.hear_from(2, &hex("06 80 0001 0707 80")), ["TP DC 0x0001>0x0707 checksum"]);
     // 6.9.4.2 c, d, e: the right reference, and a source that is not our peer's.
     assert_eq!(lone.hear(&hex("05 c0 0001 0999")), NOTHING);
     assert_eq!(lone.hear(&hex("06 80 0001 0999 80")), ["TP DC 0x0001>0x0999 checksum"]);
     assert_eq!(lone.hear(&hex("06 d8 0001 0999 40")), ["TP DR 0x0001>0x0999 reason=132 checksum"]);
-    assert_eq!(lone.entity.state(lone.endpoint.unwrap()), State::Open, "none of it did harm");
+    assert_eq!(lone.entity.state(lone.endpoint.unwrap()), State::Open, "the connection stays open");
     let counters = lone.entity.counters();
     assert_eq!(counters.unknown_reference, 11);
     assert_eq!((counters.sent[Kind::Dc as usize], counters.sent[Kind::Dr as usize]), (3, 2));
@@ -177,7 +177,7 @@ fn a_forged_ak_frees_nothing() {
     // ISO 8073 12.2.3.6, 6.13.
     let mut lone = Lone::open(Params::lan());
     assert_eq!(lone.send(b"one"), ["TP DT 0x0707 nr=0 eot 3 octets"]);
-    // Beyond what was sent, and from another station.
+    // Beyond the DTs sent, and from another station.
     assert_eq!(lone.hear(&hex("04 6f 0001 02")), NOTHING);
     assert_eq!(lone.hear_from(2, &hex("04 6f 0001 01")), NOTHING);
     assert_eq!(lone.entity.counters().stale_acknowledgements, 1);
@@ -186,7 +186,7 @@ fn a_forged_ak_frees_nothing() {
 }
 
 #[test]
-fn dts_beyond_the_credit_are_dropped_and_say_so() {
+fn dts_beyond_the_credit_are_dropped_and_counted() {
     // ISO 8073 12.2.3.5, 6.16.
     let mut lone = Lone::open(Params { window: 2, ..Params::lan() });
     for number in 2..128_u8 {
@@ -198,7 +198,7 @@ fn dts_beyond_the_credit_are_dropped_and_say_so() {
 }
 
 #[test]
-fn a_peer_that_opens_and_never_speaks_is_dropped_in_bounded_time() {
+fn a_silent_half_open_peer_is_dropped_in_bounded_time() {
     // ISO 8073 12.2.1.2, 12.2.4.
     let params = Params::lan();
     let mut lone = Lone::new(params.clone());
@@ -224,7 +224,7 @@ fn a_flood_of_crs_fills_the_half_open_places_and_no_more() {
     }
     assert_eq!((lone.entity.connections(), refused), (50, 9_950));
     assert_eq!(lone.entity.counters().refusals, 9_950);
-    // Places are left for those this side asks for.
+    // Places remain for connections requested by this side.
     let endpoint = lone.entity.endpoint();
     let (called, calling, data) = (Bytes::new(), Bytes::new(), Bytes::new());
     let peer = station(3);
@@ -268,7 +268,7 @@ fn references_go_round_before_one_comes_back() {
 }
 
 #[test]
-fn references_start_over_with_the_first_that_is_free() {
+fn references_wrap_to_the_first_free_one() {
     let mut lone = Lone::new(Params::lan());
     lone.entity = Entity::new(Params::lan(), 0xFFFE);
     let mut seen = Vec::new();
@@ -279,7 +279,7 @@ fn references_start_over_with_the_first_that_is_free() {
         let lines = lone.request(Request::Connect { endpoint, peer, called, calling, data });
         seen.push(lines[0][6..12].to_owned());
     }
-    // Zero is nobody's.
+    // Zero is not assigned.
     assert_eq!(seen, ["0xffff", "0x0001", "0x0002"]);
 }
 
@@ -300,8 +300,9 @@ fn a_cr_has_at_most_128_octets() {
 }
 
 #[test]
-fn a_malformed_tpdu_is_answered_where_its_checksum_shows_that_it_was_sent_so() {
-    // ISO 8073 6.17.3, 6.22.3. A CR whose last parameter ends behind it: 4 octets of checksum, then C0.
+fn a_malformed_tpdu_with_a_correct_checksum_gets_an_er() {
+    // ISO 8073 6.17.3, 6.22.3. A CR whose last parameter is truncated: 4 octets of checksum, then
+    // C0.
     let malformed = |tpdu: &str, at: usize| {
         let mut octets = hex(tpdu);
         seal(&mut octets, at, b"");
@@ -324,13 +325,13 @@ fn a_malformed_tpdu_is_answered_where_its_checksum_shows_that_it_was_sent_so() {
 }
 
 #[test]
-fn what_comes_in_is_counted_by_its_kind() {
+fn received_tpdus_are_counted_by_kind() {
     let mut lone = Lone::open(Params { expedited: true, ..Params::lan() });
     let tpdus = ["04 f0 0001 80 41", "04 10 0001 80 42", "04 68 0001 00", "04 20 0001 05"];
     for tpdu in tpdus {
         lone.hear(&hex(tpdu));
     }
-    // The CR came again, and the handshake ended with an AK.
+    // The CR arrived again, and the handshake ended with an AK.
     lone.hear(&cr(0x40, &[], b""));
     lone.hear(&hex("06 80 0001 0707 80"));
     let counters = lone.entity.counters();
@@ -340,8 +341,8 @@ fn what_comes_in_is_counted_by_its_kind() {
 }
 
 #[test]
-fn no_timer_runs_while_the_user_thinks_it_over() {
-    // ISO 8073 12.2.2.2 b 2: the peer's T1 looks after the CR.
+fn no_timer_runs_while_the_users_answer_is_pending() {
+    // ISO 8073 12.2.2.2 b 2: the peer's T1 covers the CR.
     use stack::machine::Machine;
     let mut entity = Entity::new(Params::lan(), 0);
     let packet = Bytes::from(cr(0x40, &[], b"")).into();

@@ -1,22 +1,25 @@
-//! Every way in which two entities open and close connections over a channel that loses, duplicates and
-//! reorders, by breadth-first search.
+//! Breadth-first search over all ways in which two entities open and close connections on a channel
+//! that loses, duplicates and reorders.
 //!
-//! Time goes in ticks, of which every timer is a multiple. At any moment any TPDU sent in the last M may
-//! arrive, so often as it likes, in any order, or never; a user may do whatever it may; or the next tick
-//! comes. The search is bounded by the number of such actions in a row, of different TPDUs under way, of
-//! transmissions N and of connections asked for; by one TPDU at a time that is under way for longer than
-//! a tick; and by one refusal, one release a side and one TSDU for each connection. Invariants 7 and 8
-//! look beyond the last action. In every state that can be reached within these bounds:
+//! Time advances in ticks; every timer is a multiple of a tick. At any moment any TPDU sent in the
+//! last M may arrive, any number of times, in any order, or never; a user may take any permitted
+//! action; or the next tick comes. The search is bounded by the number of such actions in a row, of
+//! different TPDUs in transit, of transmissions N and of requested connections; by one TPDU at a
+//! time that is in transit for longer than a tick; and by one refusal, one release per side and one
+//! TSDU per connection. Invariants 7 and 8 look beyond the last action. In every state that can be
+//! reached within these bounds:
 //!
-//! 1. For one CR the user is asked once, and again only after it has refused.
-//! 2. Who is told that a connection is open has a peer that accepted it, or was told that it is open.
-//! 3. No CC or DT of one connection counts for another, and the TSDU arrives once at the most.
-//! 4. Nobody is told anything of a connection that is over, nor of its end twice, nor of its own release.
-//! 5. A reference is frozen for L, and no connection is forgotten otherwise but one that was refused.
+//! 1. For one CR the user gets one indication, and another only after it has refused.
+//! 2. If a user gets the confirmation of a connection, the peer accepted it, or got the
+//!    confirmation itself.
+//! 3. No CC or DT of one connection counts for another, and the TSDU arrives at most once.
+//! 4. No indication follows the end of a connection; the end is indicated once, and not to the
+//!    releasing side.
+//! 5. A reference is frozen for L, and no connection is deleted otherwise, except after a refusal.
 //! 6. No timer is left in the past.
-//! 7. Should the channel die now, both sides forget everything in bounded time.
-//! 8. Should it be perfect from now on, then in bounded time both are open or both have forgotten all: no
-//!    connection stays half open.
+//! 7. If the channel fails now, both sides delete everything in bounded time.
+//! 8. If it is perfect from now on, then in bounded time both sides are open or both have deleted
+//!    everything: no connection stays half open.
 //!
 //! Not covered: times off the grid, adaptive T1, more than two connections, a change of peers.
 //! `TIDEWIRE_EXPLORE=12` allows 12 actions in a row instead of 9.
@@ -36,27 +39,27 @@ use wire::time::Instant;
 
 const TICK: Duration = Duration::from_millis(100);
 
-/// What the search is bounded by.
+/// Bounds of the search.
 #[derive(Clone, Copy, Debug)]
 struct Bounds {
     transmissions: u32,
     connections: usize,
     /// M in ticks.
     lifetime: u32,
-    /// Actions one after the other.
+    /// Maximum number of actions in a row.
     steps: usize,
-    /// Different TPDUs under way.
+    /// Maximum number of different TPDUs in transit.
     depth: usize,
-    /// Whether a TPDU may be under way for longer than a tick.
+    /// True if a TPDU may be in transit for longer than a tick.
     delays: bool,
-    /// Whether users send a TSDU.
+    /// True if users send a TSDU.
     data: bool,
-    /// Whether L is a tick instead of what the standard asks for.
+    /// True to set L to one tick instead of the standard's value.
     unfrozen: bool,
 }
 
 impl Bounds {
-    /// Everything in ticks: T1 1, A_L 1, W 2, I 5, and L = 2 M + N T1 + A_R.
+    /// All times in ticks: T1 1, A_L 1, W 2, I 5, and L = 2 M + N T1 + A_R.
     fn params(self) -> Params {
         let frozen = 2 * self.lifetime + self.transmissions + 1;
         Params {
@@ -92,7 +95,7 @@ const BOUNDS: Bounds = Bounds {
     unfrozen: false,
 };
 
-/// What the users at both ends know of one connection.
+/// State of a connection from the point of view of each user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Knows {
     Nothing,
@@ -103,7 +106,7 @@ enum Knows {
     Over,
 }
 
-/// One connection, as asked for by side 0.
+/// Connection requested by side 0.
 #[derive(Clone, Debug)]
 struct Attempt {
     endpoints: [Option<Endpoint>; 2],
@@ -124,17 +127,17 @@ enum Action {
     Refuse(usize),
     Disconnect(usize, usize),
     Send(usize),
-    /// The n-th TPDU under way arrives; it may arrive again.
+    /// The n-th TPDU in transit arrives; it may arrive again.
     Arrive(usize),
-    /// The n-th TPDU under way is lost, which makes room for another.
+    /// The n-th TPDU in transit is lost, which makes room for another.
     Lose(usize),
-    /// The next tick comes, over which this TPDU alone is still under way.
+    /// The next tick comes, after which only this TPDU is still in transit.
     Tick(Option<usize>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Channel {
-    /// What is sent may arrive as [`Action::Arrive`] says.
+    /// TPDUs may arrive as [`Action::Arrive`] describes.
     Wild,
     Dead,
     Perfect,
@@ -147,7 +150,7 @@ struct World {
     entities: [Entity; 2],
     attempts: Vec<Attempt>,
     channel: Channel,
-    /// Whom it is for, what it is, when it was sent last.
+    /// Destination and octets of each TPDU in transit, with the time of its last transmission.
     wire: BTreeMap<(usize, Bytes), Instant>,
 }
 
@@ -278,7 +281,7 @@ impl World {
         self.drain(to)
     }
 
-    /// Whether what was sent then may still be under way at the next tick.
+    /// Returns true if a TPDU sent at `sent` may still be in transit at the next tick.
     fn outlives(&self, sent: Instant) -> bool {
         sent + TICK * self.bounds.lifetime >= self.now + TICK
     }
@@ -312,7 +315,7 @@ impl World {
         self.look_at_states(side)
     }
 
-    /// Puts a TPDU under way, if there is room; copies are one.
+    /// Puts a TPDU in transit, if there is room; identical copies count once.
     fn carry(&mut self, tpdu: (usize, Bytes)) {
         let room = match self.channel {
             Channel::Wild => self.wire.contains_key(&tpdu) || self.wire.len() < self.bounds.depth,
@@ -324,7 +327,7 @@ impl World {
         }
     }
 
-    /// Invariant 5.
+    /// Checks invariant 5.
     fn look_at_states(&mut self, side: usize) -> Checked {
         let frozen = self.bounds.params().reference_time;
         for attempt in &mut self.attempts {
@@ -337,7 +340,7 @@ impl World {
                 }
                 (State::Closed, State::Closed) => {}
                 (_, State::Closed) => {
-                    claim(attempt.knows[side] == Knows::Refused, "forgotten without being frozen")?;
+                    claim(attempt.knows[side] == Knows::Refused, "deleted without being frozen")?;
                 }
                 (before, State::Frozen) if before != State::Frozen => {
                     attempt.frozen_at[side] = self.now;
@@ -349,7 +352,7 @@ impl World {
         Ok(())
     }
 
-    /// Invariants 1 to 4.
+    /// Checks invariants 1 to 4.
     fn told(&mut self, side: usize, indication: Indication) -> Checked {
         let of = |world: &Self, endpoint| {
             let mut attempts = world.attempts.iter();
@@ -357,7 +360,7 @@ impl World {
         };
         match indication {
             Indication::Connect { endpoint, data, .. } => {
-                claim(side == 1, "the side that asks is asked")?;
+                claim(side == 1, "the requesting side got a connect indication")?;
                 let attempt = &mut self.attempts[usize::from(data[0])];
                 let anew = matches!(attempt.knows[1], Knows::Nothing | Knows::Refused);
                 claim(anew, "a second connection for one CR")?;
@@ -365,10 +368,10 @@ impl World {
                 attempt.states[1] = State::Indicated;
             }
             Indication::Confirm { endpoint, data } => {
-                let place = of(self, endpoint).ok_or("confirmed, but not asked for")?;
+                let place = of(self, endpoint).ok_or("confirmed, but not requested")?;
                 let attempt = &mut self.attempts[place];
                 claim(data[..] == [place as u8], "confirmed by the CC of another connection")?;
-                claim(attempt.knows[0] == Knows::Asked, "confirmed what is not awaited")?;
+                claim(attempt.knows[0] == Knows::Asked, "unexpected confirmation")?;
                 claim(attempt.was_accepted, "confirmed, but never accepted")?;
                 (attempt.knows[0], attempt.was_confirmed) = (Knows::Open, true);
             }
@@ -383,7 +386,7 @@ impl World {
                 let place = of(self, endpoint).ok_or("data for no connection")?;
                 let attempt = &mut self.attempts[place];
                 claim(octets[..] == [place as u8] && end, "data of another connection")?;
-                claim(attempt.knows[1] == Knows::Open, "data on what is not open")?;
+                claim(attempt.knows[1] == Knows::Open, "data on a connection that is not open")?;
                 claim(attempt.sent && !attempt.delivered, "the TSDU arrived twice")?;
                 attempt.delivered = true;
             }
@@ -392,10 +395,10 @@ impl World {
                 claim(self.attempts[place].delivered, "acknowledged, but not delivered")?;
             }
             Indication::Disconnect { endpoint, .. } => {
-                let place = of(self, endpoint).ok_or("the end of no connection")?;
+                let place = of(self, endpoint).ok_or("the end of an unknown connection")?;
                 let knows = &mut self.attempts[place].knows[side];
                 let lives = matches!(knows, Knows::Asked | Knows::Accepted | Knows::Open);
-                claim(lives, "told of the end of what is over")?;
+                claim(lives, "a second indication of the end")?;
                 *knows = Knows::Over;
             }
             other => return Err(format!("told {other:?}")),
@@ -403,7 +406,7 @@ impl World {
         Ok(())
     }
 
-    /// Lets ticks pass until nothing may be left to happen; users that are asked accept.
+    /// Advances by ticks until nothing more may happen; pending users accept.
     fn settle(&self, channel: Channel) -> Result<Self, String> {
         let mut world = self.clone();
         world.channel = channel;
@@ -424,11 +427,11 @@ impl World {
         Ok(world)
     }
 
-    /// Invariants 7 and 8.
+    /// Checks invariants 7 and 8.
     fn check_ends(&self) -> Checked {
         let dead = self.settle(Channel::Dead)?;
         let gone = |world: &Self| world.entities.iter().all(|entity| entity.connections() == 0);
-        claim(gone(&dead), "something is left after the channel died")?;
+        claim(gone(&dead), "connections are left after the channel died")?;
         let perfect = self.settle(Channel::Perfect)?;
         let states = |attempt: &Attempt| attempt.states;
         let even = perfect
@@ -439,7 +442,7 @@ impl World {
         claim(even, "a connection stays half open")
     }
 
-    /// All that matters to what may come: times relative to now, without counters and parameters.
+    /// All state relevant for the future: times relative to now, without counters and parameters.
     fn fingerprint(&self) -> u128 {
         let mut text = String::new();
         for entity in &self.entities {
@@ -463,8 +466,8 @@ fn address(of: usize) -> Address {
     Address::Station(Mac::local(of as u32 + 1))
 }
 
-/// Takes parameters and counters out of an entity's description and puts ages and waits in place of
-/// times, which have nine decimals; what was heard counts only where I runs.
+/// Removes parameters and counters from an entity's description and replaces times, which have nine
+/// decimals, by ages and waits. The time of the last TPDU counts only while I runs.
 fn canonical(text: &mut String, now: Instant) {
     for (from, to) in [("params: ", "slots: "), ("counters: ", " }")] {
         if let (Some(begin), Some(end)) = (text.find(from), text.rfind(to)) {
@@ -495,7 +498,7 @@ fn canonical(text: &mut String, now: Instant) {
     text.push_str(&rest);
 }
 
-/// What a search saw.
+/// Extent of a search.
 #[derive(Default, Debug)]
 struct Seen {
     states: usize,
@@ -505,11 +508,11 @@ struct Seen {
     open: usize,
 }
 
-/// Searches; the shortest way to what breaks an invariant, if there is any.
+/// Searches; returns the shortest sequence of actions that violates an invariant, if there is any.
 fn explore(bounds: Bounds) -> Result<Seen, String> {
     let mut seen = Seen::default();
     let mut known = BTreeSet::new();
-    // How each state was reached: from which, by what.
+    // Predecessor and action of each state.
     let mut ways: Vec<(usize, Action)> = Vec::new();
     let first = World::new(bounds);
     known.insert(first.fingerprint());
@@ -537,7 +540,7 @@ fn explore(bounds: Bounds) -> Result<Seen, String> {
     Ok(seen)
 }
 
-/// The actions that lead to a state; ways are counted from 1, and 0 is the beginning.
+/// Actions that lead to a state; ways are counted from 1, and 0 is the beginning.
 fn story(ways: &[(usize, Action)], mut way: usize, broken: &str) -> String {
     let mut actions = Vec::new();
     while let Some((before, action)) = way.checked_sub(1).map(|place| ways[place]) {
@@ -549,7 +552,7 @@ fn story(ways: &[(usize, Action)], mut way: usize, broken: &str) -> String {
 }
 
 #[test]
-fn two_entities_open_and_close_rightly_whatever_the_channel_does() {
+fn two_entities_open_and_close_correctly_on_any_channel() {
     let wider = std::env::var("TIDEWIRE_EXPLORE").ok().and_then(|text| text.parse().ok());
     let one = Bounds { steps: wider.unwrap_or(BOUNDS.steps), ..BOUNDS };
     let bounds = [
@@ -566,8 +569,8 @@ fn two_entities_open_and_close_rightly_whatever_the_channel_does() {
 }
 
 #[test]
-fn without_frozen_references_an_old_cr_opens_a_second_connection() {
-    // ISO 8073 6.18: what the search finds where L is a tick is what L is for.
+fn without_freezing_an_old_cr_opens_a_second_connection() {
+    // ISO 8073 6.18: with L of one tick, the search finds the failure that L prevents.
     let bounds = Bounds { delays: true, unfrozen: true, ..BOUNDS };
     let broken = explore(bounds).unwrap_err();
     assert!(broken.starts_with("a second connection for one CR"), "{broken}");

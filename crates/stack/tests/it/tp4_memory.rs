@@ -1,4 +1,4 @@
-//! What 10,000 open connections of one entity cost, counted by the allocator of this thread.
+//! Memory of 10,000 open connections of one entity, measured by the allocator of this thread.
 
 use crate::lone::{connect, station};
 use bytes::Bytes;
@@ -10,10 +10,10 @@ use wire::time::Instant;
 use wire::tp::{Kind, Parameter};
 
 const CONNECTIONS: u16 = 10_000;
-/// Connections that carry DTs in turn, and how often.
+/// Number of connections that carry DTs in turn, and number of rounds.
 const USED: usize = 1_000;
 const ROUNDS: usize = 40;
-/// What is promised.
+/// Promised maximum per connection.
 const MOST_OCTETS: usize = 1_024;
 
 fn hear(entity: &mut Entity, now: Instant, octets: &[u8]) {
@@ -26,7 +26,7 @@ fn hear(entity: &mut Entity, now: Instant, octets: &[u8]) {
     }
 }
 
-/// Peers open all connections, 1 us apart.
+/// Opens all connections from peers, 1 us apart.
 fn open_all(entity: &mut Entity) {
     let options = [Parameter::AdditionalOptions(2)];
     for number in 1..=CONNECTIONS {
@@ -48,8 +48,8 @@ fn an_idle_connection_costs_less_than_a_kibioctet() {
     assert!(each < MOST_OCTETS, "{each} octets");
 }
 
-/// Two entities and all that waits in them, with so many open connections that have carried DTs both
-/// ways, some of them out of order, and have been idle for longer than W.
+/// Two entities with [`USED`] open connections, including all queues. The connections have carried
+/// DTs in both directions, some of them out of order, and have been idle for longer than W.
 fn after_traffic(extended: bool) -> [Entity; 2] {
     let params = Params { connections: 20_000, extended, checksum: false, ..Params::lan() };
     let mut pair = [Entity::new(params.clone(), 0), Entity::new(params, 0)];
@@ -71,7 +71,7 @@ fn after_traffic(extended: bool) -> [Entity; 2] {
             }
             exchange(&mut pair, now, &mut ends[1]);
         }
-        // A number comes back after M, which is half a second.
+        // A number is reused after M, half a second.
         now += Duration::from_millis(50);
     }
     let end = now + Duration::from_secs(5);
@@ -85,7 +85,7 @@ fn after_traffic(extended: bool) -> [Entity; 2] {
     pair
 }
 
-/// Carries what both say; every second pair of TPDUs changes places.
+/// Carries the outputs of both; every second pair of TPDUs is swapped.
 fn exchange(pair: &mut [Entity; 2], now: Instant, accepted: &mut Vec<Endpoint>) {
     let mut silent = 0;
     while silent < 2 {
@@ -114,7 +114,7 @@ fn exchange(pair: &mut [Entity; 2], now: Instant, accepted: &mut Vec<Endpoint>) 
 }
 
 #[test]
-fn a_connection_that_rests_after_traffic_costs_as_little() {
+fn an_idle_connection_costs_as_little_after_traffic() {
     for extended in [false, true] {
         let mut pair = None;
         let held = allocation_counter::measure(|| pair = Some(after_traffic(extended)));
@@ -132,7 +132,7 @@ fn a_connection_that_rests_after_traffic_costs_as_little() {
 }
 
 #[test]
-fn a_timer_that_runs_out_is_the_only_one_looked_at() {
+fn only_expired_timers_are_examined() {
     // Each connection sends its AK when W runs out, W apart, and each call serves one connection.
     let params = Params { connections: 20_000, checksum: false, ..Params::lan() };
     let mut entity = Entity::new(params.clone(), 0);

@@ -1,4 +1,4 @@
-//! Expedited data, credit that shrinks, concatenation, and each policy, TPDU by TPDU.
+//! Expedited data, credit reduction, concatenation, and each policy, TPDU by TPDU.
 
 use crate::lone::{Lone, PEER, connect, hex};
 use bytes::Bytes;
@@ -12,12 +12,12 @@ fn expedited() -> Lone {
     Lone::open(Params { expedited: true, ..Params::lan() })
 }
 
-/// A DT in the normal format that ends its TSDU.
+/// DT in the normal format that ends its TSDU.
 fn dt(number: u8) -> Vec<u8> {
     vec![4, 0xF0, 0, 1, 0x80 | number, b'x']
 }
 
-/// An AK in the normal format.
+/// AK in the normal format.
 fn ak(next: u8, credit: u8) -> Vec<u8> {
     vec![4, 0x60 | credit, 0, 1, next]
 }
@@ -30,13 +30,13 @@ fn expedited_data_goes_before_all_data_sent_after_it() {
     assert_eq!(lone.expedite(b"now"), ["TP ED 0x0707 nr=0 3 octets"]);
     assert_eq!(lone.send(b"b"), NOTHING, "it waits for the EA");
     assert_eq!(lone.expedite(b"too"), NOTHING, "one ED at a time");
-    assert_eq!(lone.hear(&hex("04 20 0001 05")), NOTHING, "that was never sent");
+    assert_eq!(lone.hear(&hex("04 20 0001 05")), NOTHING, "an ED that was never sent");
     assert_eq!(lone.hear(&hex("04 20 0001 00")), ["TP ED 0x0707 nr=1 3 octets"]);
     assert_eq!(lone.hear(&hex("04 20 0001 01")), ["TP DT 0x0707 nr=1 eot 1 octets"]);
 }
 
 #[test]
-fn an_ed_is_sent_again_with_the_same_octets_and_given_up_like_a_dt() {
+fn an_ed_is_retransmitted_unchanged_and_abandoned_like_a_dt() {
     let params = Params { expedited: true, ..Params::lan() };
     let mut lone = Lone::open(params.clone());
     lone.expedite(b"now");
@@ -69,11 +69,11 @@ fn expedited_data_that_cannot_be_sent_is_handed_back() {
     assert_eq!(expedited().expedite(b"0123456789abcdefg"), ["ExpeditedRefused"], "17 octets");
     let mut lone = expedited();
     let refused = (0..20).filter(|_| lone.expedite(b"x") == ["ExpeditedRefused"]).count();
-    assert_eq!(refused, 12, "eight wait");
+    assert_eq!(refused, 12, "eight are waiting");
 }
 
 #[test]
-fn credit_that_is_taken_back_is_numbered_repeated_and_confirmed() {
+fn a_credit_reduction_is_numbered_repeated_and_confirmed() {
     let params = Params { credit: Credit::ByUser, window: 8, ..Params::lan() };
     let mut lone = Lone::open(params);
     let endpoint = lone.endpoint.unwrap();
@@ -81,19 +81,19 @@ fn credit_that_is_taken_back_is_numbered_repeated_and_confirmed() {
     // 12.2.3.8.2: the first AK, but the CC gave 8 with the same number. It is repeated until confirmed.
     assert_eq!(reduced, ["TP AK 0x0707 nr=0 credit=3 subsequence=1"]);
     assert_eq!(lone.pass(100), ["TP AK 0x0707 nr=0 credit=3 subsequence=1"]);
-    // A confirmation of another AK changes nothing.
+    // A confirmation of another AK has no effect.
     lone.hear(&hex("0e 68 0001 00 8c 08 00000000 0000 0008"));
     assert_eq!(lone.pass(100).len(), 1);
     lone.hear(&hex("0e 68 0001 00 8c 08 00000000 0001 0003"));
     assert_eq!(lone.pass(1_000), NOTHING, "12.2.3.8.4 a");
-    // What lies beyond the new window is not taken.
+    // A DT beyond the new window is not accepted.
     assert!(lone.hear(&dt(3))[0].starts_with("TP AK 0x0707 nr=0 credit=3"));
     assert_eq!(lone.entity.counters().outside_window, 1);
     assert_eq!(lone.entity.counters().credit_reductions, 1);
 }
 
 #[test]
-fn a_reopened_window_is_told_again_until_a_dt_comes() {
+fn a_reopened_window_is_repeated_until_a_dt_arrives() {
     let params = Params { credit: Credit::ByUser, window: 1, ..Params::lan() };
     let mut lone = Lone::open(params);
     let endpoint = lone.endpoint.unwrap();
@@ -103,7 +103,7 @@ fn a_reopened_window_is_told_again_until_a_dt_comes() {
     // 12.2.3.8.3: without it the peer would wait for W, 2 s.
     assert_eq!(lone.pass(250), ["TP AK 0x0707 nr=1 credit=1"; 2]);
     assert_eq!(lone.hear(&dt(1)), ["Data x", "TP AK 0x0707 nr=2 credit=0"]);
-    assert_eq!(lone.pass(1_000), NOTHING, "closed again: there is nothing to tell");
+    assert_eq!(lone.pass(1_000), NOTHING, "closed again: no AK to repeat");
 }
 
 #[test]
@@ -130,22 +130,22 @@ fn taut_flow_control_closes_and_opens_for_each_dt() {
 }
 
 #[test]
-fn what_the_peer_says_of_its_window_is_confirmed_once() {
+fn window_information_of_the_peer_is_confirmed_once() {
     let mut lone = Lone::open(Params::lan());
     assert_eq!(lone.hear(&ak(0, 8)), NOTHING, "W's: the window was never reduced");
     // 12.2.3.9 b: closed, then opened, with nothing to send.
     lone.send(b"a");
     assert_eq!(lone.hear(&ak(1, 0)), ["Drained"]);
     assert_eq!(lone.hear(&ak(1, 4)), ["TP AK 0x0707 nr=0 credit=15 confirms=1/0/4"]);
-    // 12.2.3.9 a: a duplicate draws a confirmation, a duplicate that carries one does not, or two
-    // entities would answer each other for ever.
+    // 12.2.3.9 a: a duplicate gets a confirmation. A duplicate that carries one does not, or two
+    // entities would answer each other forever.
     assert_eq!(lone.hear(&ak(1, 4)), ["TP AK 0x0707 nr=0 credit=15 confirms=1/0/4"]);
     assert_eq!(lone.hear(&hex("0e 64 0001 01 8c 08 00000000 0000 000f")), NOTHING);
     // 12.2.3.9 c: reduced to 1, then raised to 2.
     assert_eq!(lone.hear(&hex("08 61 0001 01 8a 02 0001")), NOTHING);
     let raised = lone.hear(&hex("08 62 0001 01 8a 02 0001"));
     assert_eq!(raised, ["TP AK 0x0707 nr=0 credit=15 confirms=1/1/2"]);
-    // With data to send the DT says it.
+    // With data to send, the DT serves as confirmation.
     lone.send(b"b");
     lone.hear(&ak(2, 0));
     assert_eq!(lone.send(b"c"), NOTHING);
@@ -160,14 +160,14 @@ fn reduced_credit_stops_retransmission_until_it_grows_again() {
         lone.send(b"x");
     }
     lone.hear(&hex("08 60 0001 00 8a 02 0001"));
-    assert_eq!(lone.pass(1_900), NOTHING, "12.2.1.2 j: nothing outside the window is sent again");
+    assert_eq!(lone.pass(1_900), NOTHING, "12.2.1.2 j: no retransmission outside the window");
     assert_eq!(lone.entity.counters().t1, 0);
     lone.hear(&hex("08 62 0001 00 8a 02 0001"));
     assert_eq!(lone.pass(100)[0], "TP DT 0x0707 nr=0 eot 1 octets");
 }
 
 #[test]
-fn each_acknowledgement_policy_sends_what_it_says() {
+fn each_acknowledgement_policy_sends_its_aks() {
     for (policy, expected) in [
         (Acknowledgement::Each, [1, 1, 1, 1]),
         (Acknowledgement::Withhold, [0, 0, 1, 0]),
@@ -183,14 +183,14 @@ fn each_acknowledgement_policy_sends_what_it_says() {
 }
 
 #[test]
-fn acknowledgement_on_request_is_agreed_on_and_asked_for() {
+fn acknowledgement_on_request_is_negotiated_and_requested() {
     let params = Params { acknowledgement: Acknowledgement::OnRequest, ..Params::lan() };
     let mut lone = Lone::new(Params { checksum: false, extended: false, ..params });
     let options = [Parameter::TpduSize(7), Parameter::AdditionalOptions(0x22)];
     let lines = lone.hear(&connect(Kind::Cr, [0, PEER], 0x40, &options, b""));
     assert!(lines[1].contains("options=22"), "{lines:?}");
     lone.hear(&ak(0, 8));
-    // 123 octets to a DT: the last of three asks.
+    // 123 octets per DT: the last of three requests.
     let sent = lone.send(&[b'x'; 300]);
     assert_eq!(sent[0], "TP DT 0x0707 nr=0 123 octets");
     assert_eq!(sent[2], "TP DT 0x0707 nr=2 eot roa 54 octets");
@@ -199,13 +199,13 @@ fn acknowledgement_on_request_is_agreed_on_and_asked_for() {
 }
 
 #[test]
-fn selective_retransmission_sends_what_was_lost_and_nothing_else() {
+fn selective_retransmission_sends_only_lost_dts() {
     let lost_again = |policy| {
         let mut lone = Lone::open(Params { retransmission: policy, ..Params::lan() });
         for _ in 0..6 {
             lone.send(b"x");
         }
-        // 0 and 3 are lost: the AK after 0 comes again stops at 3.
+        // 0 and 3 are lost: the AK after the retransmission of 0 stops at 3.
         let mut again: Vec<_> = lone.pass(100).iter().map(|line| line[13..17].to_owned()).collect();
         again.extend(lone.hear(&ak(3, 8)).iter().map(|line| line[13..17].to_owned()));
         again.join(" ")
@@ -216,7 +216,7 @@ fn selective_retransmission_sends_what_was_lost_and_nothing_else() {
 }
 
 #[test]
-fn an_adaptive_t1_follows_the_round_trips_and_a_fixed_one_does_not() {
+fn only_an_adaptive_t1_follows_the_round_trips() {
     // ISO 8073 12.2.1.1.4.
     for (timer, milliseconds) in
         [(RetransmissionTimer::Fixed, 100), (RetransmissionTimer::Adaptive, 12)]
@@ -233,7 +233,7 @@ fn an_adaptive_t1_follows_the_round_trips_and_a_fixed_one_does_not() {
 }
 
 #[test]
-fn tpdus_of_one_peer_share_an_nsdu_where_that_is_asked_for_and_allowed() {
+fn tpdus_of_one_peer_share_an_nsdu_if_configured() {
     // ISO 8073 6.4.2.
     let params = Params {
         concatenate: true,
@@ -243,10 +243,10 @@ fn tpdus_of_one_peer_share_an_nsdu_where_that_is_asked_for_and_allowed() {
     };
     let mut lone = Lone::open(params);
     let endpoint = lone.endpoint.unwrap();
-    // Separation: an AK, an EA for nothing and a DT in one NSDU, in order, the DT to the end.
+    // Separation: an AK, an EA without ED and a DT in one NSDU, in order, the DT to the end.
     let joined = hex("04 68 0001 00 04 20 0001 05 04 f0 0001 80 4142");
     assert!(lone.hear(&joined).contains(&"Data AB".to_owned()));
-    // A DT comes in and one goes out before the AK was fetched: AK and DT travel together.
+    // A DT arrives and one is sent before the AK was polled: AK and DT share an NSDU.
     use stack::machine::{Machine, Output};
     use stack::tp4::Nsdu;
     let packet = Bytes::from(dt(1)).into();
@@ -264,11 +264,11 @@ fn tpdus_of_one_peer_share_an_nsdu_where_that_is_asked_for_and_allowed() {
 }
 
 #[test]
-fn the_normal_format_never_gives_more_credit_than_its_four_bits_hold() {
+fn credit_of_the_normal_format_is_limited_to_four_bits() {
     let params = Params { window: 100, acknowledgement: Acknowledgement::Each, ..Params::lan() };
     let mut lone = Lone::open(params.clone());
     assert!(lone.hear(&dt(0))[1].ends_with("credit=15"));
-    // In the extended format CR and CC have four bits too, and the first AK gives the rest.
+    // In the extended format CR and CC have four bits too, and the first AK grants the rest.
     let mut lone = Lone::new(Params { checksum: false, ..params });
     let lines =
         lone.hear(&connect(Kind::Cr, [0, PEER], 0x42, &[Parameter::AdditionalOptions(2)], b""));
@@ -279,7 +279,7 @@ fn the_normal_format_never_gives_more_credit_than_its_four_bits_hold() {
 }
 
 #[test]
-fn the_initiator_answers_a_cc_at_once_and_a_cc_again_with_an_ak() {
+fn the_initiator_answers_each_cc_with_an_ak_at_once() {
     let mut lone = Lone::new(Params { checksum: false, extended: false, ..Params::lan() });
     let endpoint = lone.entity.endpoint();
     let (called, calling, data) = (Bytes::new(), Bytes::new(), Bytes::new());
@@ -291,11 +291,11 @@ fn the_initiator_answers_a_cc_at_once_and_a_cc_again_with_an_ak() {
     assert_eq!(lone.hear(&cc), ["TP AK 0x0707 nr=0 credit=15"], "12.2.2.2 b 3");
     let t1 = Duration::from_millis(100);
     assert_eq!(lone.entity.params().retransmission_time, t1);
-    assert_eq!(lone.pass(1_900), NOTHING, "the CR is not sent again");
+    assert_eq!(lone.pass(1_900), NOTHING, "the CR is not retransmitted");
 }
 
 #[test]
-fn a_cc_that_may_not_be_ends_in_a_dr_with_the_reason() {
+fn an_invalid_cc_causes_a_dr_with_the_reason() {
     for (class, parameters, reason, told) in [
         (0x20, &[][..], 130, "negotiation failed"),
         (0x42, &[], 133, "protocol error"),
@@ -315,7 +315,7 @@ fn a_cc_that_may_not_be_ends_in_a_dr_with_the_reason() {
 }
 
 #[test]
-fn a_number_of_the_normal_format_waits_until_no_old_dt_can_live() {
+fn a_normal_format_number_waits_for_the_lifetime_of_old_dts() {
     // ISO 8073 12.2.3.5: 128 numbers less a window of 15 may be in use within M, 500 ms.
     let mut lone = Lone::open(Params::lan());
     for number in 0..113 {
@@ -330,8 +330,8 @@ fn a_number_of_the_normal_format_waits_until_no_old_dt_can_live() {
 }
 
 #[test]
-fn what_is_sent_is_big_endian_and_only_dt_and_ed_set_the_top_bit() {
-    // ISO 8073 13.7.3, 13.8.3, 13.9.3, 13.9.4, 13.11.3, octet by octet; 13.2 of RFC 905 says otherwise.
+fn tpdus_are_big_endian_and_only_dt_and_ed_set_the_top_bit() {
+    // ISO 8073 13.7.3, 13.8.3, 13.9.3, 13.9.4, 13.11.3, octet by octet; 13.2 of RFC 905 states the reverse.
     let params = Params { expedited: true, checksum: false, window: 0x0102, ..Params::lan() };
     let mut lone = Lone::new(params);
     lone.raw = true;
@@ -341,13 +341,14 @@ fn what_is_sent_is_big_endian_and_only_dt_and_ed_set_the_top_bit() {
     assert_eq!(lone.send(b"a"), ["07 f0 0707 80000000 61"]);
     assert_eq!(lone.expedite(b"b"), ["07 10 0707 80000000 62"]);
     assert_eq!(lone.hear(&hex("07 10 0001 80000000 63"))[0], "07 20 0707 00000000", "an EA");
-    // 258 buffers: CDT 0102. A DT that comes early draws an AK at once.
+    // 258 buffers: CDT 0102. A DT out of order causes an AK at once.
     assert_eq!(lone.hear(&hex("07 f0 0001 80000001 64")), ["09 60 0707 00000000 0102"]);
     // Three buffers less: a subsequence number of two octets.
     let endpoint = lone.endpoint.unwrap();
     let reduced = lone.request(Request::Withdraw { endpoint, buffers: 3 });
     assert_eq!(reduced, ["0d 60 0707 00000000 00ff 8a020001"]);
-    // The peer closes, reduced with a subsequence number, and says it twice: 4, 2 and 2 octets.
+    // The peer closes the window, reduced with a subsequence number, and repeats it: 4, 2 and 2
+    // octets.
     let closed = hex("0d 60 0001 00000000 0000 8a020005");
     lone.hear(&closed);
     let confirmed = "17 60 0707 00000000 00ff 8a0200018c080000000000050000";
@@ -355,7 +356,7 @@ fn what_is_sent_is_big_endian_and_only_dt_and_ed_set_the_top_bit() {
 }
 
 #[test]
-fn a_user_hears_when_so_many_octets_have_room_as_it_waits_for() {
+fn a_user_gets_ready_when_the_requested_room_is_free() {
     let mut lone = Lone::open(Params { queue_octets: 100, ..Params::lan() });
     (0..8).for_each(|_| drop(lone.send(b"x")));
     for _ in 0..6 {
@@ -363,14 +364,14 @@ fn a_user_hears_when_so_many_octets_have_room_as_it_waits_for() {
     }
     let endpoint = lone.endpoint.unwrap();
     assert_eq!(lone.entity.room(endpoint), 40);
-    // 30 octets may wait then; each AK lets ten of the 60 go.
+    // At most 30 octets may wait then; each AK releases ten of the 60.
     lone.entity.wait_for_room(endpoint, 70);
     for next in 1..3 {
         assert_eq!(lone.hear(&ak(next, 8)).len(), 1, "{next}");
     }
     assert_eq!(lone.hear(&ak(3, 8)), ["TP DT 0x0707 nr=10 eot 10 octets", "Ready"]);
-    assert_eq!(lone.hear(&ak(4, 8)).len(), 1, "it is said once");
-    // An endpoint of a connection that is gone stands for no other.
+    assert_eq!(lone.hear(&ak(4, 8)).len(), 1, "one indication only");
+    // An endpoint of an ended connection stays invalid.
     lone.hear(&hex("06 80 0001 0707 80"));
     lone.pass(5_000);
     let options = [Parameter::TpduSize(10), Parameter::AdditionalOptions(0x03)];
@@ -389,7 +390,7 @@ fn a_stale_or_used_endpoint_connects_nothing() {
     assert_eq!(lone.request(request.clone()).len(), 1);
     assert_eq!(lone.request(request.clone()), NOTHING, "it has its connection");
     assert_eq!(lone.entity.connections(), 1);
-    // The CR is refused and its reference thaws.
+    // The CR is refused and its reference is released after L.
     lone.hear(&hex("06 80 0001 0000 80"));
     lone.pass(5_000);
     assert_eq!(lone.entity.connections(), 0);
@@ -397,7 +398,7 @@ fn a_stale_or_used_endpoint_connects_nothing() {
 }
 
 #[test]
-fn numbers_that_start_over_are_counted() {
+fn number_wraps_are_counted() {
     let mut lone = Lone::open(Params { nsdu_lifetime: Duration::ZERO, ..Params::lan() });
     for number in 0..128_u8 {
         assert_eq!(lone.entity.counters().sequence_wraps, 0, "{number}");

@@ -1,4 +1,4 @@
-//! Two class 4 entities and a channel between them that does what the test says.
+//! Two class 4 entities and a channel between them with selectable losses.
 
 use bytes::Bytes;
 use core::time::Duration;
@@ -15,14 +15,14 @@ use wire::tp::{Kind, tpdus};
 
 const DELAY: Duration = Duration::from_micros(50);
 
-/// Entities 0 and 1; what is under way, by time of arrival.
+/// Entities 0 and 1; packets in transit, by time of arrival.
 struct Pair {
     now: Instant,
     entities: [Entity; 2],
     under_way: BTreeMap<(Instant, u64), (usize, Packet)>,
     sent: u64,
     told: [Vec<Indication>; 2],
-    /// Which TPDUs are lost: from whom, kind, count of that kind so far.
+    /// Lost TPDUs: by sender, kind, and count of that kind so far.
     lose: fn(usize, Kind, u64) -> bool,
     count: BTreeMap<(usize, Kind), u64>,
 }
@@ -79,7 +79,7 @@ impl Pair {
         }
     }
 
-    /// Lets everything happen until `end`, or until nothing is left to happen.
+    /// Runs until `end`, or until no event is left.
     fn run(&mut self, end: Duration) {
         let end = Instant::ZERO + end;
         loop {
@@ -123,7 +123,7 @@ impl Pair {
             Indication::Connect { endpoint, .. } => Some(*endpoint),
             _ => None,
         });
-        connect.expect("nobody asked for a connection")
+        connect.expect("no connect indication")
     }
 
     fn received(&self, by: usize) -> Vec<Vec<u8>> {
@@ -184,7 +184,7 @@ fn tsdus_arrive_whole_in_every_format_and_size() {
                 };
                 let pair = transfer(&params, nothing_lost, 20);
                 let counters = pair.entities[0].counters();
-                assert_eq!(counters.t1, 0, "nothing was lost, and yet something was sent again");
+                assert_eq!(counters.t1, 0, "a retransmission without a loss");
                 assert_eq!(counters.sent[Kind::Cr as usize], 1);
             }
         }
@@ -192,7 +192,7 @@ fn tsdus_arrive_whole_in_every_format_and_size() {
 }
 
 #[test]
-fn what_is_lost_is_sent_again_and_arrives_once() {
+fn lost_tpdus_are_retransmitted_and_data_arrives_once() {
     // ISO 8073 6.20, 12.2.1.2.
     for (what, lose) in [
         ("CR", (|_, kind, n| kind == Kind::Cr && n < 3) as fn(usize, Kind, u64) -> bool),
@@ -209,7 +209,7 @@ fn what_is_lost_is_sent_again_and_arrives_once() {
 }
 
 #[test]
-fn a_connection_nobody_answers_fails_after_n_transmissions() {
+fn an_unanswered_connection_fails_after_n_transmissions() {
     let params = Params::lan();
     let mut pair = Pair::new(&params, |of, _, _| of == 0);
     let endpoint = pair.connect();
@@ -226,7 +226,7 @@ fn a_connection_nobody_answers_fails_after_n_transmissions() {
 }
 
 #[test]
-fn data_nobody_acknowledges_is_given_up_after_the_last_wait() {
+fn unacknowledged_data_is_abandoned_after_the_last_wait() {
     let params = Params::lan();
     let mut pair = Pair::new(&params, |_, kind, _| kind == Kind::Dt);
     let endpoint = pair.connect();
@@ -244,7 +244,7 @@ fn data_nobody_acknowledges_is_given_up_after_the_last_wait() {
 }
 
 #[test]
-fn a_silent_peer_is_noticed_by_the_inactivity_timer_and_an_idle_one_is_not() {
+fn the_inactivity_timer_detects_silent_peers_but_not_idle_ones() {
     let params = Params::lan();
     let mut pair = Pair::new(&params, nothing_lost);
     pair.connect();
@@ -273,13 +273,13 @@ fn a_release_is_confirmed_and_the_references_freeze_and_thaw() {
     pair.run(Duration::from_millis(2));
     assert_eq!(pair.disconnected(1), Some(Reason::ByPeer(128)));
     assert_eq!(pair.entities[1].state(other), State::Frozen);
-    assert_eq!(pair.entities[0].state(endpoint), State::Closing, "its DC was lost");
+    assert_eq!(pair.entities[0].state(endpoint), State::Closing, "the DC was lost");
     pair.run(Duration::from_millis(110));
     assert_eq!(pair.entities[0].state(endpoint), State::Frozen, "the DR came again");
     assert_eq!(pair.entities[1].counters().frozen_reference, 1);
     pair.run(Duration::from_secs(5));
     assert_eq!((pair.entities[0].connections(), pair.entities[1].connections()), (0, 0));
-    assert_eq!(pair.disconnected(0), None, "the side that asked is not told");
+    assert_eq!(pair.disconnected(0), None, "the releasing side gets no indication");
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn a_user_that_keeps_its_buffers_closes_the_window() {
     pair.run(Duration::from_secs(100));
     assert_eq!(pair.received(1).len(), 4, "the window holds four");
     assert_eq!(pair.entities[0].counters().closed_window, 1);
-    assert_eq!(pair.entities[0].counters().t1, 0, "a closed window is no reason to send again");
+    assert_eq!(pair.entities[0].counters().t1, 0, "a closed window causes no retransmission");
     let endpoint = pair.accepted();
     pair.request(1, Request::GiveBack { endpoint, buffers: 4 });
     pair.run(Duration::from_secs(101));
@@ -316,7 +316,7 @@ fn more_connections_than_allowed_are_refused() {
 }
 
 #[test]
-fn a_full_queue_hands_the_tsdu_back_and_says_when_there_is_room() {
+fn a_full_queue_returns_the_tsdu_and_indicates_room() {
     let params = Params { queue_octets: 4_000, ..Params::lan() };
     let mut pair = Pair::new(&params, nothing_lost);
     let endpoint = pair.connect();
@@ -345,7 +345,7 @@ fn expedited_data_arrives_with_its_header_apart_from_it() {
 
 #[test]
 fn the_checksum_of_an_ak_stops_where_the_dt_behind_it_begins() {
-    // ISO 8073 6.4.2, 6.17.3: the user data of the NSDU is the DT's alone.
+    // ISO 8073 6.4.2, 6.17.3: the user data of the NSDU belongs to the DT alone.
     let acknowledgement = Acknowledgement::Each;
     let params = Params { concatenate: true, acknowledgement, ..Params::lan() };
     let mut pair = Pair::new(&params, nothing_lost);

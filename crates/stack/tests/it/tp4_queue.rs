@@ -1,4 +1,5 @@
-//! TPDUs that queue in their own station, and the timers that wait for them to leave (RFC 1008 3.4.3.2).
+//! TPDUs that queue in their own station, and the timers that wait until they leave (RFC 1008
+//! 3.4.3.2).
 
 use crate::lone::{Lone, PEER, connect, hex, station};
 use bytes::Bytes;
@@ -6,12 +7,12 @@ use core::time::Duration;
 use stack::tp4::{Params, Request, Retransmission, RetransmissionTimer};
 use wire::tp::Kind;
 
-/// T1 is 100 ms; nothing else runs out in the seconds a test takes.
+/// Parameters with a T1 of 100 ms; no other timer expires in the seconds of a test.
 fn params() -> Params {
     Params { expedited: true, window_time: Duration::from_secs(20), ..Params::lan() }
 }
 
-/// One whose TPDUs queue once the connection is open.
+/// Entity whose TPDUs queue once the connection is open.
 fn queueing(params: Params) -> Lone {
     let mut lone = Lone::open(params);
     lone.queues = true;
@@ -19,7 +20,7 @@ fn queueing(params: Params) -> Lone {
 }
 
 #[test]
-fn t1_of_a_dt_begins_when_it_leaves_the_station_or_where_nobody_says_when_at_once() {
+fn t1_of_a_dt_starts_when_it_leaves_the_station() {
     let mut lone = queueing(params());
     assert_eq!(lone.send(b"x"), ["TP DT 0x0707 nr=0 eot 1 octets"]);
     assert!(lone.pass(1_000).is_empty(), "ten times T1 in the queue");
@@ -36,17 +37,17 @@ fn t1_of_a_dt_begins_when_it_leaves_the_station_or_where_nobody_says_when_at_onc
 }
 
 #[test]
-fn no_copy_is_queued_of_what_has_not_left() {
+fn no_copy_is_queued_before_the_first_has_left() {
     let mut lone = queueing(Params { retransmission: Retransmission::All, ..params() });
     (0..3).for_each(|_| drop(lone.send(b"x")));
     lone.leaves();
     lone.leaves();
     let again = ["TP DT 0x0707 nr=0 eot 1 octets", "TP DT 0x0707 nr=1 eot 1 octets"];
-    assert_eq!(lone.pass(100), again, "the third one still queues for the first time");
+    assert_eq!(lone.pass(100), again, "the third DT is still queued for the first time");
 }
 
 #[test]
-fn the_next_dt_begins_its_t1_when_it_leaves_and_the_one_before_is_acknowledged() {
+fn t1_of_the_next_dt_starts_after_departure_and_acknowledgement() {
     let mut lone = queueing(params());
     lone.send(b"x");
     lone.send(b"y");
@@ -64,11 +65,11 @@ fn a_copy_that_leaves_after_its_acknowledgement_starts_nothing() {
     let mut lone = queueing(params());
     lone.send(b"x");
     lone.leaves();
-    assert_eq!(lone.pass(100).len(), 1, "sent again");
+    assert_eq!(lone.pass(100).len(), 1, "retransmitted");
     assert_eq!(lone.hear(&hex("04 68 0001 01")), ["Drained"]);
     lone.leaves();
     assert!(lone.pass(1_000).is_empty());
-    // Nor for a connection that is gone.
+    // Nor for an ended connection.
     lone.send(b"y");
     let endpoint = lone.endpoint.unwrap();
     lone.request(Request::Disconnect { endpoint, reason: 128 });
@@ -123,13 +124,13 @@ fn a_round_trip_does_not_contain_the_time_in_the_queue() {
     assert_eq!(lone.hear(&hex("04 68 0001 01")), ["Drained"]);
     lone.send(b"y");
     lone.leaves();
-    // 8 ms + 4 x 4 ms, and the peer, who says nothing of A_R, takes none.
+    // 8 ms + 4 x 4 ms; the peer states no A_R.
     assert!(lone.pass(23).is_empty());
     assert_eq!(lone.pass(1).len(), 1);
 }
 
 #[test]
-fn t1_runs_from_when_the_oldest_dt_left_and_no_later_one() {
+fn t1_runs_from_the_departure_of_the_oldest_dt() {
     let mut lone = queueing(params());
     lone.send(b"x");
     lone.send(b"y");
@@ -141,7 +142,7 @@ fn t1_runs_from_when_the_oldest_dt_left_and_no_later_one() {
 }
 
 #[test]
-fn a_cr_that_leaves_does_not_begin_the_t1_of_the_dr_behind_it() {
+fn a_departing_cr_does_not_start_t1_of_the_dr_after_it() {
     let mut lone = Lone::new(params());
     lone.queues = true;
     let endpoint = lone.entity.endpoint();
@@ -156,11 +157,11 @@ fn a_cr_that_leaves_does_not_begin_the_t1_of_the_dr_behind_it() {
 }
 
 #[test]
-fn an_old_copy_of_an_ed_that_leaves_does_not_begin_the_t1_of_the_next() {
+fn an_old_copy_of_an_ed_does_not_start_t1_of_the_next() {
     let mut lone = queueing(params());
     lone.expedite(b"a");
     lone.leaves();
-    assert_eq!(lone.pass(100).len(), 1, "sent again");
+    assert_eq!(lone.pass(100).len(), 1, "retransmitted");
     lone.expedite(b"b");
     assert_eq!(lone.hear(&hex("04 20 0001 00")), ["TP ED 0x0707 nr=1 1 octets"]);
     lone.leaves();

@@ -1,4 +1,4 @@
-//! A class 4 dialogue printed in 1990, its other side played by our entity.
+//! Class 4 dialogue printed in 1990, with its other side played by our entity.
 
 use bytes::Bytes;
 use core::time::Duration;
@@ -14,10 +14,10 @@ use wire::time::Instant;
 use wire::tp::{Format, Kind, Pdu, tpdus};
 
 const PEER: Address = Address::Station(Mac([8, 0, 0x2B, 0, 0, 1]));
-/// The reference that the CC and all after it are addressed to.
+/// Reference to which the CC and all later TPDUs are addressed.
 const OURS: u16 = 0x5F11;
 
-/// The NSDUs of the trace, in order; `None`, and a printed reason, where it is not there.
+/// NSDUs of the trace, in order; `None`, with a printed reason, if it is missing.
 fn trace() -> Option<Vec<Bytes>> {
     let name = "../../../shared/captures/tp4/dec-ctf-1990-osi-transport-tp4.pcap";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
@@ -34,7 +34,7 @@ fn trace() -> Option<Vec<Bytes>> {
     Some(nsdus)
 }
 
-/// Our side, and what it says.
+/// Our entity with its indications.
 struct Ours {
     entity: Entity,
     now: Instant,
@@ -42,7 +42,7 @@ struct Ours {
 }
 
 impl Ours {
-    /// What the entity sends, TPDU by TPDU.
+    /// TPDUs that the entity sends.
     fn drain(&mut self) -> Vec<Bytes> {
         let mut sent = Vec::new();
         while let Some(output) = self.entity.poll() {
@@ -90,7 +90,7 @@ fn decoded<T>(tpdu: &[u8], read: impl Fn(&Pdu<'_>) -> T) -> T {
     read(&Pdu::decode(&raw, Some(Format::Extended)).unwrap())
 }
 
-/// Our side with a CR sent, and the connection it is for.
+/// Our entity with a CR sent, and its endpoint.
 fn calling() -> (Ours, Endpoint) {
     let params = Params { checksum: false, tpdu_octets: 2_048, ..Params::lan() };
     let entity = Entity::new(params, OURS - 1);
@@ -106,7 +106,7 @@ fn calling() -> (Ours, Endpoint) {
     (ours, endpoint)
 }
 
-/// The CC without the parameter by which its sender names itself.
+/// The CC without the parameter in which its sender identifies itself.
 fn standard(cc: &Bytes) -> Bytes {
     let (fixed, variable) = cc.split_at(7);
     let [1, length, ..] = variable else { panic!("the parameter comes first: {variable:02x?}") };
@@ -117,11 +117,11 @@ fn standard(cc: &Bytes) -> Bytes {
 }
 
 #[test]
-fn the_cc_of_1990_as_it_stands_has_a_parameter_that_the_standard_does_not_allow() {
+fn the_cc_of_1990_has_a_parameter_outside_the_standard() {
     let Some(trace) = trace() else { return };
     let (mut ours, endpoint) = calling();
-    // 13.2.3: a parameter that is not the standard's is ignored in a CR, and is a protocol error in any
-    // other TPDU. The peer of 1990 knew from the CR that its partner was of its own make.
+    // 13.2.3: an unknown parameter is ignored in a CR, and is a protocol error in any other TPDU.
+    // The peer of 1990 recognised from the CR that its partner was of the same make.
     let sent = ours.receive(&trace[0]);
     let kinds: Vec<_> = sent.iter().map(|tpdu| kind(tpdu)).collect();
     assert_eq!(kinds, [Kind::Dr]);
@@ -155,13 +155,13 @@ fn the_peer_of_1990_is_answered_as_it_was_then() {
     assert_eq!(next(our_ak), next(their_ak));
     ours.receive(confirmation);
 
-    // Frame 4 is the DT that a TSDU of these octets makes: octet by octet the same.
+    // Frame 4 is the DT for a TSDU of these octets: identical octet by octet.
     let user_data = decoded(our_dt, |dt| Bytes::copy_from_slice(dt.data()));
     assert_eq!(user_data.len(), 26);
     let sent = ours.request(Request::Data { endpoint, tsdu: user_data });
     assert_eq!(sent, std::slice::from_ref(our_dt));
 
-    // Frame 5: an AK for it, and a DT behind it in the same NSDU.
+    // Frame 5: an AK for it, followed by a DT in the same NSDU.
     ours.told.clear();
     let mut sent = ours.receive(ak_and_dt);
     sent.extend(ours.expire());
@@ -173,7 +173,7 @@ fn the_peer_of_1990_is_answered_as_it_was_then() {
     let acknowledged = sent.iter().find(|tpdu| kind(tpdu) == Kind::Ak).map(next);
     assert_eq!(acknowledged.map(|(_, next)| next), Some(1), "within the acknowledgement time");
 
-    // Frame 6: a DR, which is confirmed, and told with its reason.
+    // Frame 6: a DR, which is confirmed, and indicated with its reason.
     ours.told.clear();
     let sent = ours.receive(dr);
     assert!(matches!(sent.as_slice(), [dc] if kind(dc) == Kind::Dc), "{sent:02x?}");

@@ -1,8 +1,8 @@
-//! How far an estimate may be from the truth.
+//! Confidence intervals of estimates.
 //!
 //! Means of independent values by Student's t; means of one correlated run by batch means, accepted
-//! by von Neumann's ratio (Fishman 1978); shares by Clopper and Pearson (1934); anything else by
-//! the percentile bootstrap (Efron 1979).
+//! by von Neumann's ratio (Fishman 1978); shares by Clopper and Pearson (1934); any other statistic
+//! by the percentile bootstrap (Efron 1979).
 
 use crate::rng::Stream;
 use crate::summary::Summary;
@@ -13,31 +13,31 @@ use statrs::function::beta::beta_reg;
 /// A mean and the half-width of its confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Estimate {
-    /// The estimate itself.
+    /// Estimated mean.
     pub mean: f64,
-    /// The interval reaches from `mean - half_width` to `mean + half_width`.
+    /// Half of the interval, which reaches from `mean - half_width` to `mean + half_width`.
     pub half_width: f64,
-    /// The confidence: 0.95 for 95 %.
+    /// Confidence level: 0.95 for 95 %.
     pub level: f64,
-    /// How many independent values it rests on: replications, or batches.
+    /// Number of independent values behind the estimate: replications, or batches.
     pub n: u64,
 }
 
 impl Estimate {
-    /// The interval itself.
+    /// Returns the confidence interval.
     #[must_use]
     pub fn interval(&self) -> Interval {
         Interval { low: self.mean - self.half_width, high: self.mean + self.half_width }
     }
 
-    /// The same in another unit: nanoseconds times 10^-6 are milliseconds.
+    /// Converts to another unit: nanoseconds times 10^-6 are milliseconds.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         Self { mean: self.mean * factor, half_width: self.half_width * factor.abs(), ..self }
     }
 
-    /// Whether the relative error is at most `error` with this confidence: the sequential rule of
-    /// Law and Kelton, t s / sqrt(n) <= e / (1 + e) |mean|.
+    /// Returns true if the relative error is at most `error` with this confidence. This is the
+    /// sequential rule of Law and Kelton, t s / sqrt(n) <= e / (1 + e) |mean|.
     #[must_use]
     pub fn is_within(&self, error: f64) -> bool {
         self.half_width <= error / (1.0 + error) * self.mean.abs()
@@ -45,8 +45,8 @@ impl Estimate {
 }
 
 impl fmt::Display for Estimate {
-    /// `4.1 ± 0.2 (95 %, n = 20)`: as many decimals as the half-width has meaning for, unless the
-    /// precision says otherwise.
+    /// Prints `4.1 ± 0.2 (95 %, n = 20)`, with as many decimals as the half-width supports unless
+    /// the precision is given.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decimals = f.precision().unwrap_or_else(|| decimals(self.mean, self.half_width));
         let Self { mean, half_width, level, n } = self;
@@ -55,11 +55,11 @@ impl fmt::Display for Estimate {
     }
 }
 
-/// Decimals that show the half-width's leading digit, and the next where it leads with a 1. A
-/// half-width of less than a millionth of the mean is rounding, not chance.
+/// Number of decimals that show the leading digit of the half-width, and the next digit if the
+/// first is a 1. A half-width of less than a millionth of the mean is rounding error, not chance.
 fn decimals(mean: f64, half_width: f64) -> usize {
-    let tells = half_width.is_finite() && half_width > mean.abs() * 1e-6;
-    let (size, more) = match (tells, mean == 0.0) {
+    let significant = half_width.is_finite() && half_width > mean.abs() * 1e-6;
+    let (size, more) = match (significant, mean == 0.0) {
         (true, _) => (half_width, usize::from(leads_with_one(half_width))),
         (false, true) => return 0,
         (false, false) => (mean.abs(), 3),
@@ -72,38 +72,39 @@ fn leads_with_one(value: f64) -> bool {
     value / 10_f64.powf(value.log10().floor()) < 1.95
 }
 
-/// From low to high, both included.
+/// Closed interval: both ends are included.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
-    /// Its lower end.
+    /// Lower end.
     pub low: f64,
-    /// Its upper end.
+    /// Upper end.
     pub high: f64,
 }
 
 impl Interval {
-    /// Whether it includes the value.
+    /// Returns true if the interval includes the value.
     #[must_use]
     pub fn contains(&self, value: f64) -> bool {
         self.low <= value && value <= self.high
     }
 }
 
-/// Student's t: what a variable with so many degrees of freedom exceeds in absolute value with
-/// probability 1 - level.
+/// Two-sided quantile of Student's t: a variable with `degrees_of_freedom` degrees of freedom
+/// exceeds it in absolute value with probability 1 - level.
 #[must_use]
 pub fn t_quantile(level: f64, degrees_of_freedom: f64) -> f64 {
     let t = StudentsT::new(0.0, 1.0, degrees_of_freedom).expect("degrees of freedom are positive");
     upper_quantile(0.5 + level / 2.0, |x| t.cdf(x))
 }
 
-/// The standard normal: what a variable stays below with this probability.
+/// Quantile of the standard normal distribution: a variable stays below it with this probability.
 #[must_use]
 pub fn normal_quantile(probability: f64) -> f64 {
     Normal::standard().inverse_cdf(probability)
 }
 
-/// Where a distribution function on [0, infinity) reaches a probability, to the last bit but a few.
+/// Returns the point where a distribution function on [0, infinity) reaches a probability, to
+/// within the last few bits.
 fn upper_quantile(probability: f64, cdf: impl Fn(f64) -> f64) -> f64 {
     let mut high = 1.0;
     while cdf(high) < probability && high < 1e300 {
@@ -112,7 +113,7 @@ fn upper_quantile(probability: f64, cdf: impl Fn(f64) -> f64) -> f64 {
     bisect(0.0, high, |x| cdf(x) >= probability)
 }
 
-/// The point between two ends from which on a condition holds.
+/// Returns the point between `low` and `high` from which on a condition holds.
 fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..200 {
         let middle = low + (high - low) / 2.0;
@@ -124,7 +125,7 @@ fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
     high
 }
 
-/// The mean of independent values with its t interval; none of fewer than two values.
+/// Mean of independent values with its t interval; `None` for fewer than two values.
 #[must_use]
 pub fn mean(values: &Summary, level: f64) -> Option<Estimate> {
     let n = values.count();
@@ -133,10 +134,11 @@ pub fn mean(values: &Summary, level: f64) -> Option<Estimate> {
     Some(Estimate { mean: values.mean()?, half_width, level, n })
 }
 
-/// A statistic of all observations together, such as a quantile, with its t interval by sectioning: the
-/// spread is that of the same statistic over sections, independent and alike, about the whole (Asmussen
-/// and Glynn, Stochastic Simulation, 2007, III.5). None of fewer than two sections. Sections that are so
-/// small that the statistic is biased in them widen the interval.
+/// Estimates a statistic of all observations together, such as a quantile, with a t interval by
+/// sectioning. The spread is that of the same statistic over sections, independent and identically
+/// distributed, about its value for the whole (Asmussen and Glynn, Stochastic Simulation, 2007,
+/// III.5). `None` for fewer than two sections. If the sections are so small that the statistic is
+/// biased in them, the interval widens.
 #[must_use]
 pub fn sections(whole: f64, sections: &Summary, level: f64) -> Option<Estimate> {
     let n = sections.count();
@@ -147,7 +149,7 @@ pub fn sections(whole: f64, sections: &Summary, level: f64) -> Option<Estimate> 
     Some(Estimate { mean: whole, half_width, level, n })
 }
 
-/// Why a single run gives no interval.
+/// Reason why a single run gives no interval.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BatchError {
     /// Fewer than 40 observations.
@@ -167,11 +169,13 @@ impl fmt::Display for BatchError {
 
 impl core::error::Error for BatchError {}
 
-/// The mean of one stationary run of correlated observations: 40 batches, or 20 where von Neumann's
-/// ratio rejects 40 at 10 %. Observations that fill no batch are cut from the start.
+/// Mean of one stationary run of correlated observations, from 40 batches, or from 20 if von
+/// Neumann's ratio rejects 40 at 10 %. Observations that do not fill a batch are cut from the
+/// start.
 ///
 /// # Errors
-/// Where there are too few observations, or 20 batches are rejected as well.
+/// [`BatchError::TooFew`] below 40 observations; [`BatchError::Correlated`] if 20 batches are
+/// rejected too.
 pub fn batch_means(observations: &[f64], level: f64) -> Result<Estimate, BatchError> {
     if observations.len() < 40 {
         return Err(BatchError::TooFew);
@@ -189,7 +193,8 @@ pub fn batch_means(observations: &[f64], level: f64) -> Result<Estimate, BatchEr
     Err(BatchError::Correlated)
 }
 
-/// Von Neumann's ratio of successive differences against positive correlation, at 10 %.
+/// Tests the batch means for positive correlation at 10 %, by von Neumann's ratio of successive
+/// differences.
 fn is_correlated(means: &[f64]) -> bool {
     let summary: Summary = means.iter().copied().collect();
     let (Some(centre), Some(variance)) = (summary.mean(), summary.variance()) else { return false };
@@ -201,26 +206,26 @@ fn is_correlated(means: &[f64]) -> bool {
     let differences: f64 =
         means.iter().zip(means.iter().skip(1)).map(|(a, b)| (a - b).powi(2)).sum();
     let ratio = differences / (variance * (k - 1.0));
-    // 1 - ratio / 2 is about normal with variance (k - 2) / (k^2 - 1) where nothing is correlated.
+    // 1 - ratio / 2 is about normal with variance (k - 2) / (k^2 - 1) if there is no correlation.
     let score = (1.0 - ratio / 2.0) * ((k * k - 1.0) / (k - 2.0)).sqrt();
     score > normal_quantile(0.90)
 }
 
-/// How often something happened, and the interval of its probability.
+/// Number of events in a number of trials, with the interval of the event's probability.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Proportion {
-    /// How often it happened.
+    /// Number of events.
     pub events: u64,
-    /// How often it could have.
+    /// Number of trials.
     pub trials: u64,
-    /// The exact interval of Clopper and Pearson.
+    /// Exact interval of Clopper and Pearson.
     pub interval: Interval,
-    /// Its confidence.
+    /// Confidence level of the interval.
     pub level: f64,
 }
 
-/// The probability behind a count of independent trials. None observed still leaves an upper bound;
-/// no trials leave everything possible.
+/// Estimates the probability of an event from its count in independent trials. If no event was
+/// observed, the interval still has an upper bound; without trials it is 0 to 1.
 #[must_use]
 pub fn proportion(events: u64, trials: u64, level: f64) -> Proportion {
     let events = events.min(trials);
@@ -240,7 +245,7 @@ pub fn proportion(events: u64, trials: u64, level: f64) -> Proportion {
 }
 
 impl Proportion {
-    /// The share observed; none of no trials.
+    /// Observed share of events; `None` without trials.
     #[must_use]
     pub fn share(&self) -> Option<f64> {
         (self.trials > 0).then(|| self.events as f64 / self.trials as f64)
@@ -248,7 +253,7 @@ impl Proportion {
 }
 
 impl fmt::Display for Proportion {
-    /// `3 of 500 (0.0012 to 0.017, 95 %)`, or `0 of 500 (at most 0.0074, 95 %)`.
+    /// Prints `3 of 500 (0.0012 to 0.017, 95 %)`, or `0 of 500 (at most 0.0074, 95 %)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { events, trials, interval: Interval { low, high }, level } = self;
         let two_digits = |value: f64| {
@@ -266,7 +271,7 @@ impl fmt::Display for Proportion {
     }
 }
 
-/// The probability that fewer than `events` of `trials` independent trials succeed.
+/// Probability that fewer than `events` of `trials` independent trials succeed.
 #[must_use]
 pub fn binomial_below(events: u64, trials: u64, probability: f64) -> f64 {
     if events == 0 {
@@ -298,10 +303,10 @@ pub struct Median {
     pub n: usize,
 }
 
-/// Ranks of the ends of a median's interval, counted from either end of `n` values, and its coverage: the
-/// narrowest symmetric interval that covers at least `level`, else all values (W. J. Conover, Practical
-/// Nonparametric Statistics, 1999, section 3.2). Five values cover 1 - 2 / 2^5 = 93.75 % at the most. None of no
-/// values.
+/// Returns the rank of the ends of a median's interval, counted from either end of `n` values, and
+/// its coverage. It is the narrowest symmetric interval that covers at least `level`, or else the
+/// range of all values (W. J. Conover, Practical Nonparametric Statistics, 1999, section 3.2). Five
+/// values cover at most 1 - 2 / 2^5 = 93.75 %. `None` without values.
 #[must_use]
 pub fn median_rank(n: usize, level: f64) -> Option<(usize, f64)> {
     // The interval misses if fewer than `rank` values lie on one side of the median.
@@ -310,7 +315,7 @@ pub fn median_rank(n: usize, level: f64) -> Option<(usize, f64)> {
     ranks.take_while(|(rank, coverage)| *rank == 1 || *coverage >= level).last()
 }
 
-/// Median of values and its interval, after [`median_rank`]. None of no values.
+/// Median of values with its interval, after [`median_rank`]. `None` without values.
 #[must_use]
 pub fn median(values: &[f64], level: f64) -> Option<Median> {
     let mut values = values.to_vec();
@@ -328,8 +333,8 @@ pub fn median(values: &[f64], level: f64) -> Option<Median> {
     })
 }
 
-/// The percentile bootstrap: the middle `level` of what a statistic gives for `resamples` draws
-/// with replacement. None of no values or no resamples.
+/// Percentile bootstrap: the middle `level` of the values of a statistic over `resamples` draws
+/// with replacement. `None` without values or resamples.
 #[must_use]
 pub fn bootstrap(
     values: &[f64],

@@ -41,7 +41,7 @@ fn a_t_interval_by_hand() {
 }
 
 #[test]
-fn an_estimate_prints_the_digits_that_mean_something() {
+fn an_estimate_prints_its_significant_digits() {
     let show = |mean, half_width| {
         Estimate { mean, half_width, level: 0.95, n: 20 }.to_string().replace(" (95 %, n = 20)", "")
     };
@@ -66,7 +66,7 @@ fn the_sequential_rule_is_that_of_law_and_kelton() {
 }
 
 #[test]
-fn a_t_interval_covers_as_often_as_it_says() {
+fn a_t_interval_covers_at_its_level() {
     // 10,000 trials of n = 5: binomial deviation 0.22 %, so 4 of them are 0.9 %. With z in place of
     // t the coverage would be 87.8 %.
     let mut stream = Stream::named(11, "coverage of t");
@@ -100,7 +100,7 @@ fn batch_means_cover_an_autoregressive_run() {
             covered += u32::from(estimate.interval().contains(0.0));
         }
     }
-    // Batches of 50 are all but independent, so about 1 % are rejected twice.
+    // Batches of 50 are nearly independent, so about 1 % are rejected twice.
     assert!(accepted > 1_900, "accepted {accepted}");
     let coverage = f64::from(covered) / f64::from(accepted);
     assert!((0.935..=0.965).contains(&coverage), "coverage {coverage}");
@@ -118,7 +118,7 @@ fn a_run_too_short_for_its_correlation_gives_no_interval() {
 
 #[test]
 fn none_observed_still_bounds_the_probability() {
-    // Nothing in n trials: (1 - p)^n = 0.025, so p = 1 - 0.025^(1 / 500).
+    // No event in n trials: (1 - p)^n = 0.025, so p = 1 - 0.025^(1 / 500).
     let none = proportion(0, 500, 0.95);
     check_close(none.interval.high, 1.0 - 0.025_f64.powf(1.0 / 500.0), 1e-9);
     assert_eq!(none.to_string(), "0 of 500 (at most 0.0074, 95 %)");
@@ -131,7 +131,7 @@ fn none_observed_still_bounds_the_probability() {
 
 #[test]
 fn a_proportion_inverts_the_binomial() {
-    // 4 of 10 at 95 %: the tails are sums of binomial terms that anyone can add up.
+    // 4 of 10 at 95 %: the tails are sums of binomial terms, added up here term by term.
     let terms = |p: f64, range: core::ops::RangeInclusive<i32>| -> f64 {
         let choose = [1.0, 10.0, 45.0, 120.0, 210.0, 252.0, 210.0, 120.0, 45.0, 10.0, 1.0];
         range.map(|k| choose[k as usize] * p.powi(k) * (1.0 - p).powi(10 - k)).sum()
@@ -144,9 +144,9 @@ fn a_proportion_inverts_the_binomial() {
 
 #[test]
 fn the_bootstrap_of_a_mean_agrees_with_the_normal_interval() {
-    // 400 uniform values: the mean's deviation is sqrt(1/12/400) = 0.01443, its 95 % half-width
-    // 0.0283. Resampled 2,000 times an end is known to about 4 %, and the sample's own deviation to
-    // about 2.5 %; 3 x 5 % together.
+    // 400 uniform values: the standard deviation of the mean is sqrt(1/12/400) = 0.01443, its 95 %
+    // half-width 0.0283. With 2,000 resamples an end is known to about 4 %, and the deviation of
+    // the sample itself to about 2.5 %; 3 x 5 % covers both.
     let mut stream = Stream::named(13, "bootstrap");
     let values: Vec<f64> = (0..400).map(|_| stream.unit()).collect();
     let average = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -175,7 +175,7 @@ fn the_longest_of_n_exponential_spans_has_the_harmonic_mean() {
 }
 
 #[test]
-fn sections_of_a_mean_give_the_interval_of_the_mean_and_their_bias_widens_it() {
+fn sections_of_a_mean_give_its_interval_and_bias_widens_it() {
     let values: Summary = [3.0, 5.0, 4.0, 8.0].into_iter().collect();
     let (plain, sectioned) = (mean(&values, 0.95).unwrap(), sections(5.0, &values, 0.95).unwrap());
     assert_eq!(plain.mean, 5.0);
@@ -188,7 +188,7 @@ fn sections_of_a_mean_give_the_interval_of_the_mean_and_their_bias_widens_it() {
 }
 
 #[test]
-fn sections_cover_the_quantile_of_exponential_spans_as_often_as_they_say() {
+fn sections_cover_an_exponential_quantile_at_their_level() {
     // 20 sections of 400 spans, 500 times. The 99th percentile of Exp(1) is ln 100. Of 500 intervals at
     // 95 % 475 cover it; the binomial deviation is 4.9, and four of them are 19.5.
     let mut stream = Stream::named(15, "sections");
@@ -214,7 +214,7 @@ fn sections_cover_the_quantile_of_exponential_spans_as_often_as_they_say() {
 }
 
 #[test]
-fn median_intervals_cover_what_the_binomial_says() {
+fn median_intervals_have_the_binomial_coverage() {
     // 1 - 2 sum of C(n, i) / 2^n below the rank: 2/32 of 5, 2/64 of 6, 22/1024 of 10.
     for (n, rank, coverage) in [
         (1, 1, 0.0),
@@ -237,7 +237,7 @@ fn median_intervals_cover_what_the_binomial_says() {
 }
 
 #[test]
-fn median_intervals_contain_the_median_as_often_as_they_say() {
+fn median_intervals_cover_at_their_level() {
     let mut stream = Stream::named(1, "median");
     let trials = 4_000;
     let contains = |stream: &mut Stream| {

@@ -1,4 +1,4 @@
-//! The program from outside: what it hears on a veth pair, and what it can no longer do.
+//! The program from outside: its output on a veth pair, and its restrictions.
 #![expect(clippy::unwrap_used, reason = "the helpers of these tests fail as tests do")]
 
 #[path = "../../../live/tests/it/namespace.rs"]
@@ -29,7 +29,7 @@ fn sender(namespace: &str) -> AfPacket {
     AfPacket::open(&params(namespace, A)).unwrap()
 }
 
-/// The program in a namespace.
+/// Program in a namespace.
 fn tap(namespace: &str, options: &[&str]) -> Command {
     let mut command = Command::new("ip");
     command.args(["netns", "exec", namespace, env!("CARGO_BIN_EXE_tidewire-tap"), INTERFACE]);
@@ -41,10 +41,10 @@ fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Octets of frames, and how long these were.
+/// Octets of frames, and their original lengths.
 type Frames = Vec<(Vec<u8>, usize)>;
 
-/// Frames that a capture holds, and what was counted with them.
+/// Frames and counters of a capture.
 fn read(octets: Vec<u8>) -> (Frames, Statistics) {
     let mut capture = Capture::open(std::io::Cursor::new(octets)).unwrap();
     let mut frames = Vec::new();
@@ -54,7 +54,7 @@ fn read(octets: Vec<u8>) -> (Frames, Statistics) {
     (frames, capture.interfaces()[0].statistics)
 }
 
-/// Starts the program, sends frames once it listens, ends its input, and reads what it wrote.
+/// Starts the program, sends frames once it listens, ends its input, and reads its output.
 fn capture(options: &[&str], frames: &[Vec<u8>]) -> Option<(Frames, Statistics)> {
     let namespaces = Namespaces::make()?;
     namespaces.up();
@@ -62,7 +62,7 @@ fn capture(options: &[&str], frames: &[Vec<u8>]) -> Option<(Frames, Statistics)>
     let options = [options, &["--until-end-of-input"]].concat();
     let mut child = tap(b, &options).spawn().unwrap();
     let mut stdout = child.stdout.take().unwrap();
-    // The header of the file is written when the ring is there.
+    // The file header is written when the ring is ready.
     let mut octets = vec![0; 28];
     stdout.read_exact(&mut octets).unwrap();
     let reader = std::thread::spawn(move || {
@@ -96,7 +96,7 @@ fn every_frame_that_was_sent_is_written_without_its_user_data() {
 }
 
 #[test]
-fn a_filter_leaves_frames_out_and_data_is_kept_where_it_is_asked_for() {
+fn a_filter_drops_frames_and_data_is_kept_on_request() {
     let mut other = data(2);
     other[14] = 0x42;
     let sent = [data(1), other, data(3)];
@@ -125,7 +125,7 @@ fn once_it_listens_it_can_send_open_and_start_nothing() {
     }
 }
 
-/// The lines of a process's status that are about its rights.
+/// Lines of a process's status about its rights.
 fn rights(process: u32) -> String {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
     let wanted = ["Uid:", "CapInh:", "CapPrm:", "CapEff:", "CapAmb:", "NoNewPrivs:", "Seccomp:"];
@@ -133,21 +133,21 @@ fn rights(process: u32) -> String {
     lines.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ") + "\n").collect()
 }
 
-/// Started by a program that ends it, and looks after its link.
+/// Option for a program that ends it and supervises its link.
 const LOOKED_AFTER: [&str; 1] = ["--until-end-of-input"];
 
 fn started(namespace: &str, options: &[&str]) -> Child {
     let mut child = tap(namespace, options).spawn().unwrap();
     let mut first = BufReader::new(child.stdout.as_mut().unwrap());
-    assert!(!first.fill_buf().unwrap().is_empty(), "it says nothing");
+    assert!(!first.fill_buf().unwrap().is_empty(), "it prints nothing");
     child
 }
 
 #[test]
-fn while_it_listens_it_is_nobody_and_has_no_capability() {
+fn while_it_listens_it_runs_unprivileged_without_capabilities() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
-    // `ip netns exec` becomes the program, so that the process is one.
+    // `ip netns exec` becomes the program, so there is a single process.
     let mut child = started(&namespaces.names[1], &LOOKED_AFTER);
     let rights = rights(child.id());
     drop(child.stdin.take());
@@ -168,7 +168,7 @@ fn a_reader_that_goes_away_ends_it_quietly() {
     namespaces.up();
     let mut child = started(&namespaces.names[1], &LOOKED_AFTER);
     drop(child.stdout.take());
-    // Counts are written every second, and find nobody.
+    // Counters are written every second, and find no reader.
     assert_eq!(child.wait().unwrap().code(), Some(0));
 }
 
@@ -184,7 +184,7 @@ fn an_interface_that_goes_down_ends_it_and_is_named() {
 }
 
 #[test]
-fn one_that_is_looked_after_outlasts_its_link() {
+fn a_supervised_tap_outlasts_its_link() {
     let Some(namespaces) = Namespaces::make() else { return };
     namespaces.up();
     let mut child = started(&namespaces.names[0], &LOOKED_AFTER);
@@ -197,7 +197,7 @@ fn one_that_is_looked_after_outlasts_its_link() {
 }
 
 #[test]
-fn what_cannot_be_listened_to_ends_with_the_code_that_says_why() {
+fn an_unusable_interface_ends_it_with_the_documented_code() {
     let run = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tidewire-tap"));
         command.args(words).output().unwrap()

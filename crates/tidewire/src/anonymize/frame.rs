@@ -1,10 +1,11 @@
-//! A frame with other addresses, and how much of it tells nothing more.
+//! Pseudonymisation of a frame, and the part of it that may be kept.
 //!
-//! Addresses are rewritten where they stand in the headers of links, CLNP and IP, and the checksums
-//! over them follow: what was right stays right, what was wrong stays wrong. Everything else goes to
-//! the meter as it was, since it tells who is above by the octets above; a capture gets the headers
-//! alone. Of CLNP without segments those are the headers of TPDUs, with selectors mapped and other
-//! parameters that may hold a user's octets cleared; of TCP its own, behind which [`super::tpkts`] adds others.
+//! Addresses are rewritten in the headers of links, CLNP and IP, and checksums over them are
+//! updated: valid checksums stay valid, invalid ones invalid. Everything else reaches the meter
+//! unchanged, because it detects the user protocol by the octets above; a capture receives headers
+//! only. Of CLNP without segments those are the headers of TPDUs, with selectors mapped and other
+//! parameters with possible user octets cleared; of TCP its own header, after which
+//! [`super::tpkts`] adds others.
 
 use super::{Key, tcp_options};
 use wire::addr::Sap;
@@ -14,7 +15,7 @@ use wire::encapsulation::{self, Protocol};
 use wire::tp::{Kind, Raw, tpdus};
 use wire::{clnp, ipv4, ipv6, llc, mac, mpls, snap, tcp, tp};
 
-/// Where addresses stand in headers.
+/// Offsets of addresses in headers.
 const SLL_ADDRESS: usize = 6;
 const SLL2_ADDRESS: usize = 12;
 const FDDI_ADDRESSES: usize = 1;
@@ -24,28 +25,28 @@ const IPV4_CHECKSUM: usize = 10;
 const IPV4_ADDRESSES: usize = 12;
 const IPV6_ADDRESSES: usize = 8;
 const TCP_CHECKSUM: usize = 16;
-/// Padding as an option of CLNP (ISO 8473 7.5.2), and of IPv4.
+/// Padding options of CLNP (ISO 8473 7.5.2) and of IPv4.
 const CLNP_PADDING: u8 = 0xCC;
 const IPV4_PADDING: u8 = 1;
 /// Calling and called transport selector (ISO 8073 13.3.4).
 const SELECTORS: [u8; 2] = [0xC1, 0xC2];
 /// The checksum (ISO 8073 13.2.3.1).
 const CHECKSUM: u8 = 0xC3;
-/// Other parameters that hold numbers only: sizes, versions, times, options, credit.
+/// Other parameters that hold only numbers: sizes, versions, times, options, credit.
 const NUMBERS: [u8; 13] =
     [0x85, 0x86, 0x87, 0x88, 0x89, 0x8A, 0x8B, 0x8C, 0xC0, 0xC4, 0xC6, 0xC7, 0xF0];
 
-/// A frame with other addresses.
+/// A pseudonymised frame.
 pub(crate) struct Renamed {
-    /// All of it, for the meter.
+    /// Complete frame, for the meter.
     pub(crate) octets: Vec<u8>,
-    /// The front as it may be kept: selectors mapped, parameters cleared.
+    /// Part that may be kept: selectors mapped, parameters cleared.
     pub(crate) kept: Vec<u8>,
-    /// The place behind a TCP header that is kept whole.
+    /// Offset after a TCP header that is kept whole.
     pub(super) stream: Option<usize>,
 }
 
-/// Gives a frame other addresses.
+/// Pseudonymises a frame.
 pub(crate) fn rename(key: &Key, link: Link, octets: &[u8], original_octets: usize) -> Renamed {
     let mut frame = Frame {
         key,
@@ -65,17 +66,17 @@ pub(crate) fn rename(key: &Key, link: Link, octets: &[u8], original_octets: usiz
     Renamed { octets, kept, stream }
 }
 
-/// A frame on the way through it.
+/// A frame during pseudonymisation.
 struct Frame<'a> {
     key: &'a Key,
     link: Link,
     octets: Vec<u8>,
     original_octets: usize,
-    /// Where what is known to tell nothing ends.
+    /// End of the part known to hold no private data.
     kept_octets: usize,
-    /// From where to where there are TPDUs in it.
+    /// Start and end of its TPDUs.
     tpdus: Option<(usize, usize)>,
-    /// Where the octets of a TCP stream begin, if its header is kept whole.
+    /// Start of the TCP payload, if the TCP header is kept whole.
     stream: Option<usize>,
 }
 
@@ -110,13 +111,13 @@ impl Frame<'_> {
             Protocol::Osi => self.network(header),
             Protocol::Internet => self.internet(header),
             Protocol::Type(kind) => self.typed(kind, header),
-            // Its tags may tell more than the addresses: nothing of it is kept.
+            // Its tags may reveal more than addresses: nothing of it is kept.
             Protocol::Transport => self.kept_octets = 0,
             Protocol::Other => {}
         }
     }
 
-    /// The addresses among the tags of an exported PDU.
+    /// Maps the addresses among the tags of an exported PDU.
     fn tags(&mut self) {
         let key = self.key;
         let mut rest = self.octets.as_mut_slice();
@@ -214,7 +215,7 @@ impl Frame<'_> {
             header[CLNP_CHECKSUM..CLNP_CHECKSUM + 2].fill(0);
             clnp::seal(header);
         } else if checksum != [0, 0] && Fletcher::of(header).is_good() {
-            // What was wrong came out by chance, as it does once in 65,025 times.
+            // An invalid checksum became valid by chance, as it does once in 65,025 times.
             header[CLNP_CHECKSUM] ^= 1;
         }
         self.kept_octets = offset + header_octets;
@@ -223,7 +224,7 @@ impl Frame<'_> {
         }
     }
 
-    /// TPDUs begin here; where they end `levels` knows.
+    /// Marks the start of the TPDUs; `levels` finds their end.
     fn nsdu(&mut self, offset: usize) {
         self.kept_octets = offset.min(self.octets.len());
         let found = levels(self.link, &self.octets, self.original_octets).nsdu;
@@ -270,7 +271,7 @@ impl Frame<'_> {
         let after = addresses.to_vec();
         self.kept_octets = offset + ipv6::HEADER_OCTETS;
         if let Some((tcp::PROTOCOL, behind, false)) = carried {
-            // Extension headers may name hosts: what stands behind them is not kept.
+            // Extension headers may name hosts: the octets after them are not kept.
             let kept = self.kept_octets;
             self.tcp(offset + ipv6::HEADER_OCTETS + behind, &before, &after);
             if behind != 0 {
@@ -293,8 +294,8 @@ impl Frame<'_> {
     }
 }
 
-/// Has the checksum of a header follow a change from `before` to `after`, or to what stands at the
-/// addresses of the header now (RFC 1624, equation 3).
+/// Updates the checksum of a header for a change from `before` to `after`, or to the current
+/// addresses of the header (RFC 1624, equation 3).
 fn adjust(header: &mut [u8], checksum: usize, before: &[u8], after: Option<&[u8]>) {
     let after = after.unwrap_or(&header[IPV4_ADDRESSES..]).to_vec();
     let words = |octets: &[u8]| -> Vec<u32> {
@@ -314,7 +315,7 @@ fn adjust(header: &mut [u8], checksum: usize, before: &[u8], after: Option<&[u8]
     [*high, *low] = (!(sum as u16)).to_be_bytes();
 }
 
-/// Adds the headers of TPDUs to what is kept, up to the first user data.
+/// Appends the headers of TPDUs to the kept part, up to the first user data.
 pub(super) fn headers(key: &Key, nsdu: &[u8], kept: &mut Vec<u8>) {
     for raw in tpdus(nsdu) {
         let Ok(raw) = raw else { return };
@@ -332,7 +333,8 @@ pub(super) fn headers(key: &Key, nsdu: &[u8], kept: &mut Vec<u8>) {
     }
 }
 
-/// Maps and clears in the header of a TPDU, and has its checksum come out if it did and else not.
+/// Maps and clears parameters in the header of a TPDU, and keeps its checksum valid or invalid as
+/// it was.
 fn renew(key: &Key, raw: &Raw<'_>, header: &mut [u8], offset: usize) {
     let Some(checksum) = parameters(key, header, offset) else { return };
     let is_good = |header: &[u8]| {
@@ -348,12 +350,13 @@ fn renew(key: &Key, raw: &Raw<'_>, header: &mut [u8], offset: usize) {
     }
 }
 
-/// Maps selectors, and clears what may be a user's, in the variable part that begins at `offset`. Where
-/// the checksum stands, if there is one: of several the last one counts.
+/// Maps selectors, and clears possible user data, in the variable part that begins at `offset`.
+/// Returns the offset of the checksum, if there is one: the last of several counts.
 fn parameters(key: &Key, header: &mut [u8], offset: usize) -> Option<usize> {
     let (mut place, mut checksum) = (offset, None);
     while let Some([code, length, behind @ ..]) = header.get_mut(place..) {
-        // A length beyond the header: the meter calls it malformed, and what is there is cleared.
+        // A length beyond the header: the meter reports it as malformed, and the octets there are
+        // cleared.
         let octets = usize::from(*length).min(behind.len());
         let (value, _) = behind.split_at_mut(octets);
         if SELECTORS.contains(code) {
@@ -382,7 +385,8 @@ mod tests {
         dissect(link, octets).layers.iter().map(ToString::to_string).collect()
     }
 
-    /// The one's complement sum of a header and a pseudo header, zero where the checksum is right.
+    /// Returns the one's complement sum of a header and a pseudo header, zero if the checksum is
+    /// valid.
     fn sum(parts: &[&[u8]]) -> u16 {
         let words = parts.iter().flat_map(|part| part.chunks(2));
         let sum: u32 =
@@ -390,7 +394,8 @@ mod tests {
         !((sum & 0xFFFF) + (sum >> 16)) as u16
     }
 
-    /// A SYN from 128.11.68.132 to 129.118.74.4 with both checksums right, and 4 octets of data.
+    /// Returns a SYN from 128.11.68.132 to 129.118.74.4 with both checksums valid, and 4 octets of
+    /// data.
     fn segment() -> Vec<u8> {
         let mut packet = vec![0x45, 0, 0, 44, 0, 1, 0x40, 0, 64, 6, 0, 0];
         packet.extend([128, 11, 68, 132, 129, 118, 74, 4]);
@@ -453,7 +458,7 @@ mod tests {
         }
     }
 
-    /// The TPDUs of a frame from 2 to 1 over LLC and the inactive network layer.
+    /// Returns a frame from 2 to 1 with these TPDUs over LLC and the inactive network layer.
     fn on_a_lan(tpdus: &[u8]) -> Vec<u8> {
         let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0, tpdus.len() as u8 + 4];
         frame.extend([0xFE, 0xFE, 3, 0]);
@@ -462,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn the_checksum_of_a_cr_comes_out_under_other_selectors_if_it_did() {
+    fn the_checksum_of_a_cr_stays_valid_under_mapped_selectors() {
         // A CR with a selector, a security parameter and a checksum, which stands at octet 17.
         let mut cr = vec![18, 0xE0, 0, 0, 0, 5, 0x40, 0xC1, 2, 0x41, 0x42, 0xC5, 2, 0x53, 0x54];
         cr.extend([0xC3, 2, 0, 0]);
@@ -473,13 +478,13 @@ mod tests {
         assert_ne!(right[9..11], cr[9..11]);
         cr[17] ^= 1;
         assert!(!Fletcher::of(&kept(&cr)).is_good());
-        // What would be right for the new octets is wrong for the old ones, and stays wrong.
+        // A checksum valid for the new octets is invalid for the old ones, and stays invalid.
         cr[17..19].copy_from_slice(&right[17..19]);
         assert!(!Fletcher::of(&cr).is_good() && !Fletcher::of(&kept(&cr)).is_good());
     }
 
     #[test]
-    fn a_wrong_checksum_of_clnp_stays_wrong_though_it_were_right_for_the_new_addresses() {
+    fn an_invalid_clnp_checksum_stays_invalid_for_new_addresses() {
         let mut pdu = vec![0x81, 23, 1, 64, 0x1C, 0, 26, 0, 0];
         pdu.extend([6, 0x49, 0, 1, 2, 3, 1, 6, 0x49, 0, 1, 2, 4, 1]);
         pdu.extend([2, 0xF0, 0x80]);
@@ -500,9 +505,9 @@ mod tests {
     }
 
     #[test]
-    fn addresses_among_the_tags_of_an_exported_pdu_are_mapped_and_nothing_of_it_is_kept() {
-        // As Wireshark exports PDUs: who reads it (12), source and destination over IPv4 (20, 21) and
-        // IPv6 (22, 23), a port (25), the end, and a DT of class 0.
+    fn addresses_in_tags_of_exported_pdus_are_mapped_and_none_kept() {
+        // Wireshark's export format: protocol name (12), source and destination over IPv4 (20, 21)
+        // and IPv6 (22, 23), a port (25), the end, and a DT of class 0.
         let mut exported = vec![0, 12, 0, 8];
         exported.extend(b"ositp\0\0\0");
         exported.extend([0, 20, 0, 4, 128, 11, 68, 132, 0, 21, 0, 4, 129, 118, 74, 4]);
@@ -510,7 +515,7 @@ mod tests {
         exported.extend([0, 22, 0, 16, 0x20, 1, 0xD, 0xB8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7]);
         exported.extend([0, 25, 0, 4, 0, 0, 0, 102, 0, 0, 0, 0, 2, 0xF0, 0x80, 0x41]);
         let Renamed { octets, kept, .. } = renamed(Link::Other(252), &exported);
-        // The two of IPv4 as published for this key, as in a packet.
+        // The two IPv4 addresses map as published for this key, as in a packet.
         assert_eq!(octets[v4], [135, 242, 180, 132]);
         assert_eq!(octets[24..28], [134, 136, 186, 123]);
         assert_ne!(octets[v6..v6 + 16], exported[v6..v6 + 16]);
@@ -528,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_that_are_cut_or_too_long_are_mapped_as_far_as_they_reach() {
+    fn truncated_or_overlong_tags_are_mapped_as_far_as_they_reach() {
         for exported in [
             &[0, 20, 0, 4, 128, 11][..],
             &[0, 20, 0xFF, 0xFF, 128, 11, 68, 132, 1],
@@ -576,7 +581,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_stay_what_they_were_but_for_addresses() {
+    fn layers_are_unchanged_except_for_addresses() {
         let link = Link::Other(101);
         let (before, after) = (segment(), renamed(link, &segment()).octets);
         let swap = |line: &String| {

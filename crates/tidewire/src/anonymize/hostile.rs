@@ -1,8 +1,9 @@
-//! What the fuzz target of addresses calls: a script of frames under other addresses, claims checked.
+//! Entry of the fuzz target of pseudonymisation: runs a script of frames and checks invariants.
 //!
-//! What a meter counts of frames and of the same under other addresses is the same; each address is
-//! the one it has everywhere, and common fronts stay as long; checksums stay as right as they were; of
-//! user data nothing is kept; and a capture of what is kept is metered like the frames themselves.
+//! Invariants: a meter counts the same for the original and the pseudonymised frames. An address
+//! always maps to the same address, and common prefixes keep their length. Valid checksums stay
+//! valid, invalid ones invalid. No user data is kept. A capture of the kept parts gives the same
+//! counts as the frames.
 
 use crate::anonymize::frame::rename;
 use crate::anonymize::{Key, Renamed};
@@ -17,31 +18,31 @@ use wire::dissect::{Layer, Link, NoNsdu, dissect_cut, levels, strip_user_data};
 use wire::time::Instant;
 use wire::{clnp, ipv4, pcapng, tcp, tp};
 
-/// The key that comes with the authors' implementation of 2002.
+/// Key of the authors' implementation of 2002.
 pub(crate) const SECRET: [u8; 32] = [
     21, 34, 23, 141, 51, 164, 207, 128, 19, 10, 91, 22, 73, 144, 125, 16, 216, 152, 143, 131, 121,
     121, 101, 39, 98, 87, 76, 45, 42, 132, 34, 2,
 ];
-/// Link types of frames that stand for themselves, most of which have headers with addresses.
+/// Link types whose frames are self-contained; most have headers with addresses.
 const LINKS: [u32; 12] = [0, 1, 9, 10, 101, 104, 107, 108, 113, 228, 252, 276];
-/// Addresses of a script of which every pair is compared.
+/// Maximum number of addresses in a script of which every pair is compared.
 const COMPARED: usize = 64;
-/// Changed bits of an address from which on no chance keeps them all.
+/// Number of mutable address bits that cannot all stay unchanged by chance.
 const MANY_BITS: usize = 32;
 
-/// What a script came to.
+/// Result of a script.
 #[derive(Default)]
 pub(crate) struct Seen {
-    /// Addresses that are others now.
+    /// Number of addresses that changed.
     pub(crate) addresses: usize,
-    /// TPDUs that were counted.
+    /// Number of TPDUs counted.
     pub(crate) tpdus: u64,
-    /// TPDUs that were counted in a capture of what is kept.
+    /// Number of TPDUs counted in a capture of the kept parts.
     pub(crate) kept_tpdus: u64,
 }
 
-/// Octets as a script: each step is a head of 8 octets and as many octets as it says, which are a
-/// frame, or what a frame that is made of the head carries.
+/// Runs octets as a script: each step is a head of 8 octets and a body with the length given there.
+/// The body is a frame, or the payload of a frame built from the head.
 pub(crate) fn script(octets: &[u8]) -> Seen {
     let key = Key::new(SECRET);
     let settings = Settings::every(Duration::from_secs(1));
@@ -79,7 +80,7 @@ pub(crate) fn script(octets: &[u8]) -> Seen {
     Seen { addresses: names.known.len(), tpdus: tpdus(&total), kept_tpdus: tpdus(&kept) }
 }
 
-/// A frame of its head and what it carries, and the link it passed.
+/// Builds a frame and its link from a head and a body.
 fn frame(head: &[u8; 8], body: &[u8]) -> (Link, Vec<u8>) {
     let [kind, ends, flags, a, b, ..] = *head;
     let (from, to) = (ends & 3, ends >> 2 & 3);
@@ -129,8 +130,8 @@ fn frame(head: &[u8; 8], body: &[u8]) -> (Link, Vec<u8>) {
     }
 }
 
-/// A PDU of CLNP; its flags say what options it has, how long its addresses are, and whether its
-/// checksum is right.
+/// Builds a CLNP PDU; flags select its options, the length of its addresses, and a valid or invalid
+/// checksum.
 fn network(
     (from, to): (u8, u8),
     flags: u8,
@@ -143,7 +144,7 @@ fn network(
         octets[length - 1] = 1;
         Nsap::new(&octets[..length]).expect("at most 20 octets")
     };
-    // Source routing by way of an address, and a security label (ISO 8473 7.5.4, 7.5.3).
+    // Source routing via an address, and a security label (ISO 8473 7.5.4, 7.5.3).
     let options: &[u8] = match flags >> 2 & 3 {
         0 | 1 => &[],
         2 => &[0xC8, 6, 0, 3, 2, 0x49, 0x77, 0x01],
@@ -176,7 +177,7 @@ fn network(
     octets
 }
 
-/// A segment of TCP.
+/// Builds a TCP segment.
 fn segment(head: &[u8; 8], data: &[u8]) -> Vec<u8> {
     let [_, ends, flags, a, b, ..] = *head;
     let mut octets = vec![4, ends & 3, 4, ends >> 2 & 3, 0, 0, a & 3, b, 0, 0, 0, flags >> 4 & 3];
@@ -185,13 +186,13 @@ fn segment(head: &[u8; 8], data: &[u8]) -> Vec<u8> {
     octets
 }
 
-/// Has a checksum come out, or not.
+/// Writes a valid or an invalid checksum.
 fn seal(octets: &mut [u8], at: usize, sum: u16, is_right: bool) {
     let checksum = !sum ^ u16::from(!is_right);
     octets[at..at + 2].copy_from_slice(&checksum.to_be_bytes());
 }
 
-/// A packet of IPv4 with such a segment; a flag gives it a record of its route.
+/// Builds an IPv4 packet with such a segment; a flag adds a record-route option.
 fn internet(head: &[u8; 8], data: &[u8], is_right: bool) -> Vec<u8> {
     let [_, ends, flags, ..] = *head;
     let (from, to) = (ends & 3, ends >> 2 & 3);
@@ -210,7 +211,7 @@ fn internet(head: &[u8; 8], data: &[u8], is_right: bool) -> Vec<u8> {
     packet
 }
 
-/// A packet of IPv6 with such a segment; a flag gives it options for its destination.
+/// Builds an IPv6 packet with such a segment; a flag adds destination options.
 fn internet_6(head: &[u8; 8], data: &[u8], is_right: bool) -> Vec<u8> {
     let [_, ends, flags, ..] = *head;
     let address = |host: u8| [0x20, 1, 0xD, 0xB8, 0, 0, 0, host, 0, 0, 0, 0, 0, 0, 0, host];
@@ -229,7 +230,7 @@ fn internet_6(head: &[u8; 8], data: &[u8], is_right: bool) -> Vec<u8> {
     packet
 }
 
-/// The one's complement sum of 16-bit words (RFC 1071), each part from a word of its own on.
+/// Returns the one's complement sum of 16-bit words (RFC 1071); each part starts a new word.
 fn ones_sum(parts: &[&[u8]]) -> u16 {
     let words = parts.iter().flat_map(|part| part.chunks(2));
     let word = |it: &[u8]| u64::from(it[0]) << 8 | it.get(1).map_or(0, |low| u64::from(*low));
@@ -240,7 +241,7 @@ fn ones_sum(parts: &[&[u8]]) -> u16 {
     sum as u16
 }
 
-/// What is mapped in one way.
+/// Kind of address with its own mapping.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Realm {
     Station,
@@ -248,7 +249,7 @@ enum Realm {
     Network,
 }
 
-/// The addresses of a script, and what they became.
+/// The addresses of a script and their mappings.
 struct Names<'a> {
     key: &'a Key,
     known: BTreeMap<(Realm, Vec<u8>), Vec<u8>>,
@@ -265,7 +266,8 @@ impl Names<'_> {
         mapped
     }
 
-    /// A frame has the layers that it had, with other addresses, and checksums as right as they were.
+    /// Checks that a frame keeps its layers and the validity of its checksums, with other
+    /// addresses.
     fn compare(&mut self, link: Link, before: &[u8], after: &[u8], original: usize) {
         let [old, new] = [before, after].map(|octets| dissect_cut(link, octets, original));
         assert_eq!(old.layers.len(), new.layers.len(), "{old}\n{new}");
@@ -276,7 +278,7 @@ impl Names<'_> {
         }
     }
 
-    /// So has the front of it that is kept.
+    /// Checks the same for the part that is kept.
     fn compare_front(&mut self, link: Link, before: &[u8], kept: &[u8], original: usize) {
         let old = dissect_cut(link, before, original).layers;
         let new = dissect_cut(link, kept, original).layers;
@@ -284,7 +286,7 @@ impl Names<'_> {
         self.addresses(&old, &new);
         for layer in &new {
             match layer {
-                Layer::EsIs(_) | Layer::IsIs(_) => panic!("addresses are kept: {layer}"),
+                Layer::EsIs(_) | Layer::IsIs(_) => panic!("a layer kept its addresses: {layer}"),
                 Layer::Ipv4(pdu) => assert!(pdu.options.iter().all(|octet| *octet == 1)),
                 Layer::Clnp(clnp::Pdu { options: [0xCC, _, cleared @ ..], .. }, _) => {
                     assert!(cleared.iter().all(|octet| *octet == 0), "{layer}");
@@ -313,7 +315,7 @@ impl Names<'_> {
         }
     }
 
-    /// Of each two addresses of a kind and length the common front is as long as it was.
+    /// Checks that the common prefix of each two addresses of a kind and length keeps its length.
     fn check_fronts(&self) {
         for ((realm, one), new_one) in &self.known {
             for ((_, other), new_other) in
@@ -325,7 +327,7 @@ impl Names<'_> {
     }
 }
 
-/// How many bits two texts have in common at their front.
+/// Returns the length in bits of the common prefix.
 fn common(one: &[u8], other: &[u8]) -> usize {
     let differing = one.iter().zip(other).position(|(a, b)| a != b);
     differing.map_or(one.len() * 8, |at| at * 8 + (one[at] ^ other[at]).leading_zeros() as usize)
@@ -355,7 +357,7 @@ fn addresses_of(layer: &Layer<'_>) -> Vec<(Realm, Vec<u8>)> {
     }
 }
 
-/// What the checksums that cover the addresses of a layer say.
+/// Returns the validity of the checksums that cover the addresses of a layer.
 fn is_right(layer: &Layer<'_>) -> (Option<clnp::Checksum>, Option<bool>, Option<bool>) {
     let over = |source: &[u8], destination: &[u8], octets: &[u8]| {
         let length = (octets.len() as u32).to_be_bytes();
@@ -382,7 +384,7 @@ fn is_right(layer: &Layer<'_>) -> (Option<clnp::Checksum>, Option<bool>, Option<
     }
 }
 
-/// What is kept of a frame is the same whatever its users said.
+/// Checks that the kept part of a frame does not depend on its user data.
 fn check_user_data(key: &Key, link: Link, (octets, original): (&[u8], usize), kept: &[u8]) {
     if !matches!(levels(link, octets, original).nsdu, Ok(_) | Err(NoNsdu::Stream(_))) {
         return;
@@ -398,13 +400,13 @@ fn check_user_data(key: &Key, link: Link, (octets, original): (&[u8], usize), ke
     assert_eq!(again, kept, "user data shows in what is kept");
 }
 
-/// Whether all is kept that a meter counts by: there is no TCP in the frame, no segment, and nothing
-/// that makes no sense.
+/// Returns true if everything the meter counts is kept: the frame has no TCP, no segment, and no
+/// malformed part.
 fn is_kept_as_it_is(link: Link, octets: &[u8], original: usize) -> bool {
     let Ok(nsdu) = levels(link, octets, original).nsdu else { return false };
     let is_read = |raw: Result<tp::Raw<'_>, _>| {
         let Ok(raw) = raw else { return false };
-        // Without the user data nobody can tell that a checksum does not come out.
+        // Without the user data an invalid checksum cannot be detected.
         tp::Pdu::decode(&raw, None)
             .is_ok_and(|pdu| raw.checksum(pdu.parameters(), &[]) != tp::Checksum::Bad)
     };
@@ -415,7 +417,8 @@ fn is_kept_as_it_is(link: Link, octets: &[u8], original: usize) -> bool {
         && tp::tpdus(nsdu.octets).all(is_read)
 }
 
-/// The two meters counted the same, of hosts and connections that were met in the same order.
+/// Checks that the two meters counted the same, for hosts and connections that appeared in the same
+/// order.
 fn check_alike((open, total): (&Meter, &Report), masked: &mut Meter) {
     let same = masked.finish();
     assert_eq!(total.measures, same.measures);
@@ -426,37 +429,39 @@ fn check_alike((open, total): (&Meter, &Report), masked: &mut Meter) {
     assert_eq!(counts(open), counts(masked));
     let known = |meter: &Meter| -> Vec<_> {
         let place = |address: Address| meter.each_host().position(|it| it.address == Some(address));
-        let nobody = (Address::Internet(Ipv6Addr::UNSPECIFIED), 0);
+        let unspecified = (Address::Internet(Ipv6Addr::UNSPECIFIED), 0);
         let all = meter.each_connection();
         all.map(|it| {
             let ends = it.ends.map(|(address, port)| (place(address), port));
-            (ends, Connection { ends: [nobody; 2], ..it })
+            (ends, Connection { ends: [unspecified; 2], ..it })
         })
         .collect()
     };
     assert_eq!(known(open), known(masked));
 }
 
-/// A capture of what is kept is metered like the frames, but for who is above, whom selectors tell.
+/// Checks that a capture of the kept parts gives the same counts as the frames, except for the user
+/// protocol, which is detected by selectors.
 fn check_capture(
     settings: Settings,
     (open, total): (&Meter, &Report),
     frames: &[(Instant, Link, Vec<u8>, usize)],
 ) {
-    let mut writer = pcapng::Writer::new(Vec::new()).expect("memory takes what is written");
+    let mut writer = pcapng::Writer::new(Vec::new()).expect("writing to memory cannot fail");
     for (at, link, kept, original) in frames {
-        let interface = writer.interface(*link, "").expect("there are few");
-        writer.write(interface, *at, kept, *original, "").expect("memory takes what is written");
+        let interface = writer.interface(*link, "").expect("a script has few interfaces");
+        writer.write(interface, *at, kept, *original, "").expect("writing to memory cannot fail");
     }
     let file = writer.into_inner();
-    let mut capture = Capture::open(std::io::Cursor::new(file)).expect("what was written is read");
+    let mut capture =
+        Capture::open(std::io::Cursor::new(file)).expect("a capture just written is readable");
     let mut meter = Meter::new(settings);
-    while let Some(it) = capture.next().expect("what was written is read") {
+    while let Some(it) = capture.next().expect("a capture just written is readable") {
         meter.observe(it.at, it.link, it.octets, it.original_octets);
     }
     let again = meter.finish();
     assert_eq!(again.measures, total.measures);
-    // That user data is missing is right.
+    // Missing user data is expected.
     let odd = again.oddities.iter().filter(|(class, ..)| *class != Class::Truncated);
     assert!(odd.eq(total.oddities.iter()), "{:?} and {:?}", again.oddities, total.oddities);
     let told = |meter: &Meter| -> Vec<_> {
@@ -472,13 +477,13 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// A step of a script.
+    /// Encodes a step of a script.
     fn step(kind: u8, ends: u8, flags: u8, body: &[u8]) -> Vec<u8> {
         [&[kind, ends, flags, 0, 0, 1, 9, body.len() as u8][..], body].concat()
     }
 
-    /// CR of class 4 with two selectors, a security parameter and a checksum; CC, and DTs with one and
-    /// without, the second with an AK before it.
+    /// Returns a CR of class 4 with two selectors, a security parameter and a checksum; a CC; and
+    /// DTs with and without one, the second after an AK.
     fn tpdus() -> Vec<Vec<u8>> {
         let seal = |octets: &[u8], at: usize| {
             let mut octets = octets.to_vec();
@@ -527,7 +532,7 @@ mod tests {
     }
 
     #[test]
-    fn the_corpus_begins_with_the_seeds_and_every_file_of_it_keeps_its_claims() {
+    fn corpus_begins_with_the_seeds_and_every_file_passes_checks() {
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/anonymize"));
         for (name, octets) in seeds() {
             let path = folder.join(name);
@@ -541,8 +546,8 @@ mod tests {
         let files = fs::read_dir(folder).unwrap();
         let seen: Vec<Seen> =
             files.map(|file| script(&fs::read(file.unwrap().path()).unwrap())).collect();
-        // Five TPDUs are spoken five times, of which one has addresses that a wrong checksum covers and
-        // one is cut; four DTs of class 0 are in TCP, and one is exported.
+        // Five TPDUs pass five times, one of them with addresses under an invalid checksum and one
+        // truncated; four DTs of class 0 are in TCP, and one is exported.
         let tpdus: u64 = seen.iter().map(|it| it.tpdus).sum();
         assert!(tpdus >= 20, "{tpdus} TPDUs");
         assert!(seen.iter().filter(|it| it.kept_tpdus >= 5).count() >= 4);

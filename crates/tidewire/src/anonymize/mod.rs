@@ -1,14 +1,14 @@
-//! Addresses that tell nobody who it was, the same wherever they stand.
+//! Pseudonymous addresses: a keyed mapping that is the same wherever an address stands.
 //!
-//! Crypto-PAn (J. Xu, J. Fan, M. H. Ammar, S. B. Moon, "Prefix-preserving IP address anonymization",
-//! ICNP 2002) over AES-128: of two addresses that share their first n bits the new ones share as many,
-//! and no more. Internet addresses are mapped as published; MAC addresses and NSAPs in the same way,
-//! each with a pad of its own. Kept are: of a MAC address the group bit and the local bit, and group
-//! addresses whole; of an NSAP the first octet, which tells its format, and the last, its selector.
-//! Whoever knows what some addresses were learns as many bits of their neighbours: that is the price
-//! of networks that can still be told apart.
+//! Crypto-PAn (J. Xu, J. Fan, M. H. Ammar, S. B. Moon, "Prefix-preserving IP address
+//! anonymization", ICNP 2002) over AES-128: if two addresses share exactly their first n bits, so
+//! do their pseudonyms. IP addresses are mapped as published; MAC addresses and NSAPs in the same
+//! way, each with its own pad. Kept are: of a MAC address the group bit and the local bit, and
+//! group addresses whole; of an NSAP the first octet, which identifies its format, and the last,
+//! its selector. An attacker with some original addresses learns as many bits of their neighbours:
+//! the price of keeping subnets distinguishable.
 //!
-//! `aes` encrypts: small, portable, and of the group that keeps Rust's ciphers.
+//! Encryption by the crate `aes`: small, portable, and maintained by the RustCrypto group.
 
 pub(crate) mod frame;
 #[cfg(test)]
@@ -28,12 +28,12 @@ use std::io::Read as _;
 use std::path::Path;
 
 const BLOCK_OCTETS: usize = 16;
-/// What a secret is made of: the key of the cipher, and the octets of which the pad is made.
+/// Length of a secret: the cipher key, and the octets from which the pad is derived.
 const SECRET_OCTETS: usize = 2 * BLOCK_OCTETS;
 
 type Block = [u8; BLOCK_OCTETS];
 
-/// Kinds of addresses, which are mapped apart.
+/// Kinds of addresses, each with its own mapping.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Realm {
     Internet,
@@ -42,14 +42,14 @@ enum Realm {
     Selector,
 }
 
-/// Maps addresses as a secret says.
+/// Maps addresses with a secret.
 pub(crate) struct Key {
     cipher: Aes128,
     pad: Block,
 }
 
 impl Key {
-    /// With this secret.
+    /// Creates a key from this secret.
     pub(crate) fn new(secret: [u8; SECRET_OCTETS]) -> Self {
         let (mut key, mut pad) = ([0; BLOCK_OCTETS], [0; BLOCK_OCTETS]);
         key.copy_from_slice(&secret[..BLOCK_OCTETS]);
@@ -59,10 +59,11 @@ impl Key {
         keyed
     }
 
-    /// With the secret of a file, 64 hexadecimal digits; or with one that nobody will know.
+    /// Creates a key from a file with 64 hexadecimal digits, or from a random secret that is never
+    /// stored.
     ///
     /// # Errors
-    /// A file that cannot be read, or holds something else.
+    /// Fails if the file cannot be read or has other contents.
     pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
         let mut secret = [0; SECRET_OCTETS];
         let Some(path) = path else {
@@ -92,8 +93,8 @@ impl Key {
         block.into()
     }
 
-    /// The pseudorandom bit that belongs to the first `bits` of an address. One of more than 128 bits is
-    /// taken block by block, chained.
+    /// Returns the pseudorandom bit for the first `bits` bits of an address. An address of more
+    /// than 128 bits is processed block by block, chained.
     fn bit(&self, address: &[u8], bits: usize, pad: &Block) -> bool {
         let mut state = [0; BLOCK_OCTETS];
         for (nth, chunk) in address.chunks(BLOCK_OCTETS).enumerate() {
@@ -113,7 +114,7 @@ impl Key {
         state[0] & 0x80 != 0
     }
 
-    /// Maps an address in its place; bits that are kept stay as they are.
+    /// Maps an address in place; bits that are kept stay unchanged.
     fn map(&self, realm: Realm, address: &mut [u8], is_kept: impl Fn(usize) -> bool) {
         let mut pad = self.pad;
         pad[BLOCK_OCTETS - 1] ^= realm as u8;
@@ -125,16 +126,17 @@ impl Key {
         }
     }
 
-    /// Maps an address of IPv4 or IPv6.
+    /// Maps an IPv4 or IPv6 address.
     pub(crate) fn internet(&self, address: &mut [u8]) {
         self.map(Realm::Internet, address, |_| false);
     }
 
-    /// Maps a MAC address, unless it is of a group or of nobody.
+    /// Maps a MAC address, unless it is a group address or all zeros.
     pub(crate) fn station(&self, address: &mut [u8]) {
         let is_group = address.first().is_some_and(|first| first & 1 != 0);
         if !is_group && address.iter().any(|octet| *octet != 0) {
-            // Bits are sent and mapped as they are written: these two are the last of the first octet.
+            // Bits are mapped in the order in which they are written: these two are the last of the
+            // first octet.
             self.map(Realm::Station, address, |bit| bit == 6 || bit == 7);
         }
     }
@@ -158,7 +160,7 @@ mod tests {
     use core::net::{Ipv4Addr, Ipv6Addr};
 
     #[test]
-    fn internet_addresses_become_what_is_published() {
+    fn ip_addresses_map_to_the_published_values() {
         let key = Key::new(SECRET);
         // From the sample trace of the authors' implementation.
         for (raw, expected) in [
@@ -184,7 +186,7 @@ mod tests {
         }
     }
 
-    /// How many bits two texts have in common at their front.
+    /// Returns the length in bits of the common prefix.
     fn common(one: &[u8], other: &[u8]) -> usize {
         let differing = one.iter().zip(other).position(|(a, b)| a != b);
         differing
@@ -192,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn common_fronts_stay_as_long_as_they_were_in_every_kind_of_address() {
+    fn common_prefixes_keep_their_length_in_every_kind_of_address() {
         let key = Key::new(SECRET);
         let mut nsaps = vec![vec![0x49; 20]; 160];
         for (bit, nsap) in nsaps.iter_mut().enumerate() {
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_station_stays_a_station_and_a_group_what_it_was() {
+    fn station_addresses_stay_individual_and_groups_unchanged() {
         let key = Key::new(SECRET);
         let mapped = |mac: [u8; 6]| {
             let mut mac = mac;

@@ -10,8 +10,8 @@ const NO_OPERATION: u8 = 1;
 /// Maximum segment size, window scale, SACK permitted, SACK, timestamps.
 const KEPT: [u8; 5] = [2, 3, 4, 5, 8];
 
-/// Replaces options that are not known to be harmless. What stands behind the end of the list is zero;
-/// a list that breaks off is replaced from there.
+/// Replaces options that are not known to be harmless. The octets after the end of the list become
+/// zero; a truncated list is replaced from the truncation on.
 pub(super) fn clear(options: &mut [u8]) {
     let mut rest = options;
     loop {

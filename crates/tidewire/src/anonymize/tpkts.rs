@@ -1,8 +1,8 @@
-//! Headers that are kept of TCP streams with TPKTs: those of TPKT, of TPDUs and of S7.
+//! Headers kept of TCP streams with TPKTs: those of TPKT, TPDUs and S7.
 //!
-//! A stream is followed from segment to segment, so that headers are found wherever segments begin. Selectors are
-//! mapped and parameters cleared as on a LAN, where one segment holds the whole TPDU; of a CR, CC, DR or ER that
-//! goes on in the next segment only length indicator and code are kept.
+//! A stream is followed across segments, so that headers are found wherever segments begin.
+//! Selectors are mapped and parameters cleared as on a LAN if one segment holds the whole TPDU. Of
+//! a CR, CC, DR or ER that continues in the next segment only length indicator and code are kept.
 
 use super::Key;
 use super::frame::{Renamed, headers, rename};
@@ -12,22 +12,22 @@ use wire::tpkt;
 
 /// Octets of a TPKT header, a length indicator and a TPDU code.
 const FRONT_OCTETS: usize = tpkt::HEADER_OCTETS + 2;
-/// The length indicator of a DT of class 0.
+/// Length indicator of a DT of class 0.
 const DT_INDICATOR: u8 = 2;
 
-/// Gives frames other addresses, one after the other.
+/// Pseudonymises successive frames.
 pub(crate) struct Renamer {
     key: Key,
     stripper: Stripper,
 }
 
 impl Renamer {
-    /// With this key; nothing has passed yet.
+    /// Creates a renamer with this key and no streams.
     pub(crate) fn new(key: Key) -> Self {
         Self { key, stripper: Stripper::without_parameters() }
     }
 
-    /// Gives the next frame other addresses.
+    /// Pseudonymises the next frame.
     pub(crate) fn rename(&mut self, link: Link, octets: &[u8], original_octets: usize) -> Renamed {
         let mut renamed = rename(&self.key, link, octets, original_octets);
         let Some(begins) = renamed.stream else { return renamed };
@@ -40,7 +40,7 @@ impl Renamer {
     }
 }
 
-/// Puts mapped headers in the place of those that are kept, of the TPKTs with which a segment begins.
+/// Replaces kept headers by mapped ones, for the TPKTs at the start of a segment.
 fn map_parameters(key: &Key, stream: &[u8], begins: usize, kept: &mut Vec<u8>) {
     let mut place = begins;
     while let Some(rest) = stream.get(place - begins..)
@@ -49,7 +49,7 @@ fn map_parameters(key: &Key, stream: &[u8], begins: usize, kept: &mut Vec<u8>) {
     {
         let octets = usize::from(header.packet_octets).min(rest.len());
         let front = kept.get(place..place + FRONT_OCTETS);
-        // In user data that looks like a TPKT all is zero.
+        // User data that resembles a TPKT is all zero.
         if octets < FRONT_OCTETS || !front.is_some_and(|front| rest.starts_with(front)) {
             return;
         }
@@ -67,7 +67,8 @@ fn is_dt_of_class_0(tpdus: &[u8]) -> bool {
     matches!(tpdus, [DT_INDICATOR, code, ..] if Kind::of_code(*code) == Some(Kind::Dt))
 }
 
-/// Puts what `write` appends in place of `kept[from..to]`, and zeros behind it if more is kept behind `to`.
+/// Replaces `kept[from..to]` by the output of `write`, padded with zeros if more is kept after
+/// `to`.
 fn replace(kept: &mut Vec<u8>, from: usize, to: usize, write: impl FnOnce(&mut Vec<u8>)) {
     let behind = kept.split_off(to.min(kept.len()));
     kept.truncate(from);
@@ -83,7 +84,7 @@ mod tests {
     use super::super::hostile::SECRET;
     use super::*;
 
-    /// What stands before the octets of a segment: MAC, IPv4 and TCP.
+    /// Octets before the payload of a segment: MAC, IPv4 and TCP.
     const BEFORE: usize = 54;
     /// Octets that no capture may keep.
     const SECRET_OCTET: u8 = 0xDD;
@@ -104,18 +105,18 @@ mod tests {
         [&[3, 0][..], &length.to_be_bytes(), tpdu].concat()
     }
 
-    /// A CR of class 0 with two selectors and the size of TPDUs.
+    /// Returns a CR of class 0 with two selectors and the TPDU size.
     fn cr() -> Vec<u8> {
         packet(&[17, 0xE0, 0, 0, 0, 1, 0, 0xC1, 2, 0xDD, 0xDD, 0xC2, 2, 0xDD, 0xDD, 0xC0, 1, 10])
     }
 
-    /// The cookie of an RDP client.
+    /// Returns the cookie of an RDP client.
     fn cookie() -> Vec<u8> {
         let text = [&b"Cookie: mstshash="[..], &[SECRET_OCTET; 5], b"\r\n"].concat();
         packet(&[&[6 + text.len() as u8, 0xE0, 0, 0, 0, 1, 0], &text[..]].concat())
     }
 
-    /// An S7 acknowledgement with 2 octets of parameters and 6 of data.
+    /// Returns an S7 acknowledgement with 2 octets of parameters and 6 of data.
     fn answer(reference: u8) -> Vec<u8> {
         let header = [2, 0xF0, 0x80, 0x32, 3, 0, 0, 0, reference, 0, 2, 0, 6, 0, 0];
         packet(&[&header[..], &[SECRET_OCTET; 8]].concat())
@@ -125,7 +126,7 @@ mod tests {
         Renamer::new(Key::new(SECRET))
     }
 
-    /// What is kept of the octets of a segment.
+    /// Returns the kept part of the payload of a segment.
     fn kept(renamer: &mut Renamer, sequence: u32, data: &[u8]) -> Vec<u8> {
         let octets = segment(sequence, data);
         renamer.rename(Link::Ethernet, &octets, octets.len()).kept.split_off(BEFORE)
@@ -145,7 +146,7 @@ mod tests {
         assert_eq!((new.len(), &new[..13]), (cr().len(), &cr()[..13]));
         assert_eq!(&new[19..], &cr()[19..]);
         assert_ne!(new[13..15], [SECRET_OCTET; 2]);
-        // The same selector is the same wherever it stands, and in a retransmission.
+        // A selector maps to the same value everywhere, including in a retransmission.
         assert_eq!(new[13..15], new[17..19]);
         assert_eq!(kept(&mut renamer, 0, &cr()), new);
     }

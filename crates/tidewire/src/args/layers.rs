@@ -1,4 +1,4 @@
-//! `measure layers` and `predict layers`: what each layer of a station costs.
+//! Options of `measure layers` and `predict layers`.
 
 use clap::Args;
 use std::net::SocketAddr;
@@ -7,39 +7,39 @@ use std::path::PathBuf;
 /// `measure layers`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire measure layers                           on a LAN within this process\n  tidewire measure layers -i eth1 --peer-interface eth2\n  tidewire measure layers --udp 127.0.0.1:0 --udp-peer 127.0.0.1:0 --figure layers.svg\n\n`tidewire help layers` says what is timed, and what the numbers cannot tell."
+    after_help = "Examples:\n  tidewire measure layers                           on a LAN within this process\n  tidewire measure layers -i eth1 --peer-interface eth2\n  tidewire measure layers --udp 127.0.0.1:0 --udp-peer 127.0.0.1:0 --figure layers.svg\n\n`tidewire help layers` explains the operations and the limits of the numbers."
 )]
 pub(crate) struct MeasureLayers {
     /// Send 802.3 frames on this interface (needs CAP_NET_RAW).
     #[arg(short, long, value_name = "IF", requires = "peer_interface")]
     pub(crate) interface: Option<String>,
-    /// Receive them on this one, of this host and on the same LAN.
+    /// Receive the frames on this interface of this host, on the same LAN.
     #[arg(long, value_name = "IF", requires = "interface")]
     pub(crate) peer_interface: Option<String>,
-    /// Send frames in UDP datagrams, from this address on this machine; port 0 is any.
+    /// Send frames in UDP datagrams from this address on this machine; port 0 is any.
     #[arg(long, value_name = "ADDRESS:PORT", requires = "udp_peer", conflicts_with = "interface")]
     pub(crate) udp: Option<SocketAddr>,
-    /// Receive them at this address on this machine; port 0 is any.
+    /// Receive the datagrams at this address on this machine; port 0 is any.
     #[arg(long, value_name = "ADDRESS:PORT", requires = "udp")]
     pub(crate) udp_peer: Option<SocketAddr>,
-    /// Frames per second on average at the most; without it 100 or 1 % of the link, and no cap on
+    /// Highest average rate in frames per second; without it 100 or 1 % of the link, and no limit on
     /// loopback and on veth.
     #[arg(long, value_name = "N")]
     pub(crate) max_frames: Option<u32>,
     #[command(flatten)]
     pub(crate) extent: Extent,
-    /// What the order of the sizes is drawn from.
+    /// Seed of the order of the sizes.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Draw the transmit times to this SVG file, and write what is drawn to a CSV file beside it.
+    /// Draw the transmit times to this SVG file, and write the numbers to a CSV file next to it.
     #[arg(long, value_name = "FILE")]
     pub(crate) figure: Option<PathBuf>,
 }
 
-/// How much is measured.
+/// Extent of a measurement.
 #[derive(Args, Debug)]
 pub(crate) struct Extent {
-    /// Octets of the messages, 1 to 1495; of at least two sizes.
+    /// Sizes of the messages in octets, 1 to 1495; at least two.
     #[arg(
         long,
         value_name = "SIZES",
@@ -50,7 +50,7 @@ pub(crate) struct Extent {
     /// Repetitions of each operation at each size in each round.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) messages: u64,
-    /// How often all sizes are gone through; intervals are those over rounds.
+    /// Rounds through all sizes; intervals are over rounds.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=10_000))]
     pub(crate) rounds: u64,
 }
@@ -67,19 +67,19 @@ pub(crate) struct PredictLayers {
     /// The machine: pc-pronet, at-pronet, ideal, or a profile file.
     #[arg(long, value_name = "NAME", default_value = "pc-pronet")]
     pub(crate) profile: String,
-    /// Octets of the messages, 1 to 2041; of at least two sizes.
+    /// Sizes of the messages in octets, 1 to 2041; at least two.
     #[arg(long, value_name = "SIZES", value_delimiter = ',', default_value = MORE_SIZES)]
     pub(crate) sizes: Vec<String>,
     /// Repetitions of each operation at each size in each round.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) messages: u64,
-    /// How often all sizes are gone through, each time with the next seed.
+    /// Rounds through all sizes, each with the next seed.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(2..=10_000))]
     pub(crate) rounds: u64,
-    /// The seed of the first round.
+    /// Seed of the first round.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Draw the transmit times to this SVG file, and write what is drawn to a CSV file beside it.
+    /// Draw the transmit times to this SVG file, and write the numbers to a CSV file next to it.
     #[arg(long, value_name = "FILE")]
     pub(crate) figure: Option<PathBuf>,
 }

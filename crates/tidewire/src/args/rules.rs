@@ -1,17 +1,17 @@
-//! Rules on options that have no effect in a mode of their verb: they are refused there.
+//! Rules that refuse options without effect in a mode of their verb.
 //!
-//! What clap can say by itself (`requires`, `conflicts_with`) stands at the options. Here stands what
-//! depends on more than the presence of one other option.
+//! Rules that clap can express (`requires`, `conflicts_with`) are at the options. The rules here depend on
+//! more than the presence of one other option.
 
 use super::export::Export;
 use super::reproduce::Reproduce;
 use super::{Cli, Load, Measure, MeasureExperiment, PortOptions, Screen, Verb, Watch};
 use crate::exit::Failure;
-use bench::reproduce::tr_88_04::PAPER as TRANSFER;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
+use papers::tr_88_04::PAPER as TRANSFER;
 
-/// Options that a mode has no use for.
+/// Options without effect in a mode.
 struct Rule {
     /// Condition under which the options have no effect.
     applies: fn(&Cli) -> bool,
@@ -25,7 +25,7 @@ struct Rule {
 
 /// Options that describe a single load.
 const LOAD: [&str; 8] = ["load", "size", "bytes", "messages", "period", "time", "t1", "datagram"];
-/// Options of a port that is not there within one process.
+/// Options of a port, which does not exist within one process.
 const PORT: [&str; 3] = ["fault", "capture", "max_frames"];
 const PRINTS: &str = "no effect with --print-scenario, which makes no run";
 const NAME_A_PEER: &str = "name a peer (--to MAC -i IF) that runs `tidewire serve`";
@@ -106,6 +106,7 @@ const RULES: [Rule; 18] = [
             "to",
             "datagram",
             "bytes",
+            "require",
             "scenario",
         ],
         reason: "no effect with --foreign-peer, because a foreign peer has agreed to no load",
@@ -225,7 +226,7 @@ const FORMS: [Rule; 4] = [
     },
 ];
 
-/// Rules of `reproduce` on what is simulated and what is measured.
+/// Rules of `reproduce` on simulation and measurement.
 const LIVE: [Rule; 4] = [
     Rule {
         applies: |cli| reproduces(cli, |it| it.paper.as_deref() != Some(TRANSFER.name)),
@@ -265,9 +266,9 @@ const LIVE: [Rule; 4] = [
     },
 ];
 
-/// Options that have an effect only with another, and the other.
+/// Pairs of an option and the option that it needs to have an effect.
 ///
-/// clap does not require an option that conflicts with one that is given: `--class` with `-i` would pass.
+/// clap does not require an option that conflicts with a given one: `--class` with `-i` would pass.
 const NEEDS: [(&str, &str); 19] = [
     ("class", "over"),
     ("foreign_peer", "over"),
@@ -341,12 +342,12 @@ fn watches(cli: &Cli, is_so: impl FnOnce(&Watch) -> bool) -> bool {
     matches!(&cli.verb, Verb::Watch(watch) if is_so(watch))
 }
 
-/// Whether a screen is asked for as lines or records.
+/// Returns true for a screen as lines or records.
 fn is_in_lines(cli: &Cli, watch: &Watch) -> bool {
     watch.monitor.screen.is_some() && (watch.monitor.plain || cli.json)
 }
 
-/// Whether something other than lines shows classes of sizes.
+/// Returns true if some output other than lines shows classes of sizes.
 fn has_classes(watch: &Watch) -> bool {
     let Export { csv, zeek, parquet, .. } = &watch.export;
     let is_drawn = watch.monitor.screen == Some(Screen::Measures) && !watch.monitor.plain;

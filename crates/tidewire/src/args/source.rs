@@ -1,27 +1,27 @@
-//! Where frames come from: captures or a live port, and which of them are wanted.
+//! Source of frames: captures or a live port, and a filter.
 
 use clap::Args;
 use std::path::PathBuf;
 
-/// What `watch` and `capture` hear or read.
+/// Source of frames of `watch` and `capture`.
 #[derive(Args, Debug)]
 pub(crate) struct FrameSource {
     /// Read these captures in order (pcap or pcapng, also .gz and .zst); "-" is standard input.
     #[arg(short, long, value_name = "FILE", num_args = 1..)]
     pub(crate) read: Vec<PathBuf>,
-    /// At the end of the last capture wait for more, until interrupted.
+    /// Wait for more frames at the end of the last capture, until interrupted.
     #[arg(long)]
     pub(crate) follow: bool,
-    /// Listen on this interface (needs CAP_NET_RAW). Nothing is ever sent.
+    /// Listen on this interface (needs CAP_NET_RAW), without sending anything.
     #[arg(short, long, value_name = "IF")]
     pub(crate) interface: Option<String>,
-    /// How long to listen.
+    /// Time to listen.
     #[arg(short, long, value_name = "TIME")]
     pub(crate) time: Option<String>,
-    /// Listen through tidewire-tap, which can do nothing else, even where this program may listen.
+    /// Listen through tidewire-tap, which has no other right, even if this program may listen itself.
     #[arg(long)]
     pub(crate) tap: bool,
-    /// Only frames that pass, such as "iso and not vlan"; see tidewire help filter.
+    /// Use only the frames that match, such as "iso and not vlan"; see tidewire help filter.
     #[arg(long, value_name = "FILTER")]
     pub(crate) filter: Option<wire::filter::Filter>,
 }

@@ -4,6 +4,7 @@ use crate::args::Compare;
 use crate::busy;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::paragraph::wrapped;
 use crate::quantity::{level, scale, significant, span, trimmed, value};
 use crate::report::settings;
 use crate::runs::{self, LEVEL};
@@ -22,11 +23,11 @@ struct Run<'a> {
     path: &'a Path,
     results: Results,
     report: Report,
-    /// What is known of the host that measured it; nothing of a file of samples.
+    /// Properties of the measuring host; none for a file of samples.
     host: BTreeMap<String, String>,
 }
 
-/// The line of NDJSON that tells everything.
+/// NDJSON record of the whole comparison.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "comparison")]
 struct Record<'a> {
@@ -121,7 +122,8 @@ fn tell(record: &Record<'_>, output: &Output) -> io::Result<()> {
             Some(Origin::Predicted) | None => "predicted",
         };
         let path = path.display();
-        output.line(format_args!("{name:9} {path}: {title} ({source}, {samples} runs)"))?;
+        let about_it = format!("{path}: {title} ({source}, {samples} runs)");
+        output.line(wrapped(&format!("{name:9} "), &about_it))?;
         if source == "measured"
             && let Some(late) = about.host_latest_wake_ns
         {
@@ -159,7 +161,7 @@ fn lonely(name: &str, points: &[BTreeMap<String, String>], output: &Output) -> i
         .try_for_each(|point| output.line(format_args!("\nonly in {name}: {}", settings(point))))
 }
 
-/// Whether runs were compared pair by pair, and how many.
+/// Note on runs that were compared pair by pair, with their number.
 pub(crate) fn paired(point: &PointComparison) -> String {
     match point.pairs {
         Some(pairs) => format!(", {pairs} pairs of runs, each of one seed"),
@@ -216,7 +218,7 @@ pub(crate) fn apart(found: &Difference) -> String {
     format!("{sign}{}{spread} {}", number(found.difference), unit.unit).trim_end().to_owned()
 }
 
-/// What a difference shows: its verdict, and the ratio with its interval where there is one.
+/// Text of a difference: its verdict, and the ratio with its interval if there is one.
 pub(crate) fn shown(found: &Difference) -> String {
     let verdict = found.verdict;
     match (verdict, found.ratio, found.ratio_interval) {

@@ -15,20 +15,21 @@ use bench::sample::Sample;
 use bench::session::local;
 use core::ops::ControlFlow;
 use core::time::Duration;
+use meter::registry::{Measure, of_network};
 use meter::{Meter, Settings};
 use serde_json::json;
 use std::io::Cursor;
 use std::sync::atomic::AtomicBool;
 use wire::capture::Capture;
 
-/// Five seconds of a cell with a lossy path, as `captures/README.md` says it was made.
+/// Five seconds of a cell with a lossy path, made as `captures/README.md` describes.
 const CELL: &[u8] = include_bytes!("../../../../captures/cell.pcapng");
-/// What is both predicted and measured.
+/// Scenario that is both predicted and measured.
 const BOTH: &str = "status-short";
-/// What is predicted.
+/// Scenario that is only predicted.
 const PREDICTED: &str = "status-csma";
 
-/// What a step came to: what was done, what was found, and whether that is as it should be.
+/// Result of a step: the action, the finding, and success.
 struct Step {
     about: String,
     found: String,
@@ -71,7 +72,7 @@ pub(crate) fn run(demo: &Demo, output: &Output) -> anyhow::Result<Exit> {
     verdict(&steps, output)
 }
 
-/// What `predict` and `measure` would be given.
+/// Equivalent options of `predict` and `measure`.
 fn options(demo: &Demo, runs: Option<u64>) -> RunOptions {
     RunOptions {
         seed: None,
@@ -120,22 +121,22 @@ fn watch() -> anyhow::Result<Step> {
         meter.observe(record.at, record.link, record.octets, record.original_octets);
     }
     let total = meter.finish();
-    let count = |name| {
-        let values = total.measures.values();
-        values.into_iter().find(|(found, _)| *found == name).map_or(0, |(_, value)| value)
+    let values = of_network(&total.measures);
+    let count = |wanted| {
+        values.iter().find(|(measure, _)| *measure == wanted).map_or(0, |(_, value)| *value)
     };
     let metric = |symbol| {
         let metrics = total.metrics.iter();
         metrics.filter(|metric| metric.definition.symbol == symbol).find_map(|metric| metric.value)
     };
     let found = format!(
-        "{} connections, {} DTs of which {} were sent again, E_T = {}",
-        count("transport_connections"),
-        count("dt_tpdus"),
-        count("dt_retransmissions"),
+        "{} connections, {} DTs of which {} were retransmitted, E_T = {}",
+        count(Measure::TransportConnections),
+        count(Measure::DtTpdus),
+        count(Measure::DtRetransmissions),
         metric("E_T").map_or_else(|| "n/a".to_owned(), |value| quantity::significant(value, 3)),
     );
-    let passed = count("transport_connections") > 0 && count("tpdus") > 0;
+    let passed = count(Measure::TransportConnections) > 0 && count(Measure::Tpdus) > 0;
     let about = format!("an embedded capture of a cell with a bad path: {frames} frames");
     Ok(Step { about, found, passed })
 }

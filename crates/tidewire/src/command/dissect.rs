@@ -31,17 +31,17 @@ enum Record<'a> {
     },
 }
 
-/// What stopped the reading of a frame, counted from its start.
+/// Error that stopped the reading of a frame, with its offset from the start.
 #[derive(Serialize)]
 struct Fault {
     field: &'static str,
     offset: usize,
 }
 
-/// A frame to be told.
+/// Frame to print.
 struct Frame<'a> {
     number: u64,
-    /// When it was seen, and how long after the first.
+    /// Time of the frame, and time since the first.
     at: Option<(Instant, f64)>,
     link: Link,
     octets: &'a [u8],
@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Dissect, output: &Output) -> anyhow::Result<Exit> {
     }
 }
 
-/// Tells the first frames of a capture; how many they were, and what stopped it.
+/// Prints the first frames of a capture. Returns their number and the error that stopped it.
 fn capture(path: &Path, count: u64, output: &Output) -> anyhow::Result<(u64, Option<Failure>)> {
     // Frames scroll past, so no bar is drawn.
     let quiet = Output { json: output.json, quiet: true };

@@ -26,7 +26,7 @@ const SNAP_OCTETS: usize = 64;
 /// Long enough for a datagram to reach the process that sent it.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// How a check went.
+/// Result of a check.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Status {
@@ -35,7 +35,7 @@ enum Status {
     Fail,
 }
 
-/// What was looked at.
+/// Subject and finding of the check.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename = "check")]
 struct Check {
@@ -62,7 +62,7 @@ impl Check {
     }
 }
 
-/// Tells every check on its line. Ends well whatever they say.
+/// Prints every check on its line. Succeeds regardless of their results.
 pub(crate) fn run(output: &Output) -> anyhow::Result<Exit> {
     let host = Host::look();
     let mut checks = vec![capability(), helper(&listener::helper()), af_xdp()];
@@ -102,13 +102,13 @@ fn capability() -> Check {
     }
 }
 
-/// `tidewire-tap`, which listens where this process may not. Whether it may is found by having it
-/// listen on the loopback, for as long as it takes to say so.
+/// Checks `tidewire-tap`, which listens where this process may not: lets it
+/// listen on the loopback until it reports success or failure.
 fn helper(path: &Path) -> Check {
     let what = format!("tidewire-tap: {}", path.display());
     if !path.is_file() {
-        // Nobody needs it who may listen without it.
-        let what = format!("{what} is not there: only who has CAP_NET_RAW hears live ports");
+        // With CAP_NET_RAW the helper is not needed.
+        let what = format!("{what} does not exist: live ports need CAP_NET_RAW");
         return Check::new(Status::Ok, what);
     }
     let wanted = Wanted {
@@ -132,7 +132,7 @@ fn helper(path: &Path) -> Check {
     }
 }
 
-/// Nobody needs AF_XDP, so that it is no warning where it is missing.
+/// AF_XDP is optional, so its absence is no warning.
 fn af_xdp() -> Check {
     let status = fs::read_to_string("/proc/self/status").ok();
     let capabilities = status.as_deref().and_then(effective).unwrap_or(0);
@@ -228,7 +228,7 @@ fn cores() -> Check {
     }
 }
 
-/// Whether other programs leave this one its turns.
+/// Checks the load by other programs.
 fn load(host: &Host) -> Check {
     match host.load() {
         Some((load, true)) => {
@@ -236,11 +236,11 @@ fn load(host: &Host) -> Check {
                 .fix("measure when less runs here")
         }
         Some((load, false)) => Check::new(Status::Ok, load),
-        None => Check::new(Status::Warn, "cannot tell how busy this machine is"),
+        None => Check::new(Status::Warn, "the load of this machine is unknown"),
     }
 }
 
-/// How late sleeps end here, which is in every delay that is measured.
+/// Checks how late sleeps end; every measured delay includes this.
 fn wakes(host: &Host) -> Check {
     if host.is_late() {
         return Check::new(Status::Warn, host.wake()).fix("measure when less runs here");
@@ -248,7 +248,7 @@ fn wakes(host: &Host) -> Check {
     Check::new(Status::Ok, host.wake())
 }
 
-/// Whether run folders can be written; nothing stays behind.
+/// Checks that run folders can be written; leaves no file behind.
 fn run_folders(runs: &Path) -> Check {
     match try_run_folders(runs) {
         Ok(()) => {
@@ -313,7 +313,7 @@ mod tests {
         let path = folder.path().join("tidewire-tap");
         let missing = helper(&path);
         assert_eq!(missing.status, Status::Ok);
-        assert!(missing.what.contains("is not there"), "{}", missing.what);
+        assert!(missing.what.contains("does not exist"), "{}", missing.what);
     }
 
     #[test]

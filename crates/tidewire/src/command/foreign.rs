@@ -12,9 +12,9 @@ use stats::histogram::Histogram;
 use std::time::Duration;
 use wire::time::nanos;
 
-/// Connections opened where --messages does not say how many.
+/// Default number of connections without --messages.
 const CONNECTIONS: u64 = 10;
-/// How long a peer may take for anything.
+/// Timeout of every step of a peer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
@@ -64,7 +64,7 @@ fn tsap(name: &str, text: &str) -> Result<Vec<u8>, Failure> {
     let octets = digits.map(|digits| digits.chunks(2).map(|two| two[0] << 4 | two[1]).collect());
     octets.ok_or_else(|| {
         let fix = "two hexadecimal digits for each octet, of which there are 32 at most";
-        Failure::usage(format!("{name} {text:?} is no TSAP-ID")).with_fix(fix)
+        Failure::usage(format!("{name} {text:?} is not a TSAP-ID")).with_fix(fix)
     })
 }
 

@@ -1,42 +1,53 @@
 //! `tidewire help`: topics, as text that is part of the program.
 
-use crate::args::{Cli, Help};
+mod metrics;
+
+use crate::args::{Cli, Help, QUESTIONS};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use clap::error::ErrorKind;
-use clap::{Command, CommandFactory as _, Parser as _};
+use clap::{Arg, Command, CommandFactory as _, Parser as _};
 use serde_json::json;
 use std::io;
 
-/// The topics, their first lines, and their texts.
-const TOPICS: [(&str, &str, &str); 19] = [
-    ("scenario", "what a scenario file says", include_str!("../../help/scenario.md")),
-    ("profiles", "machines of one's own", include_str!("../../help/profiles.md")),
-    ("units", "how times, sizes and rates are written", include_str!("../../help/units.md")),
+/// Topics, with their summaries and texts.
+const TOPICS: [(&str, &str, &str); 20] = [
+    ("scenario", "keys of a scenario file", include_str!("../../help/scenario.md")),
+    ("profiles", "profiles of machines", include_str!("../../help/profiles.md")),
+    ("units", "syntax of times, sizes and rates", include_str!("../../help/units.md")),
     ("media", "the media that can be simulated", include_str!("../../help/media.md")),
-    ("faults", "what can befall frames", include_str!("../../help/faults.md")),
+    (
+        "faults",
+        "loss, duplication, reordering and other faults of frames",
+        include_str!("../../help/faults.md"),
+    ),
     (
         "requirements",
-        "what must hold, and how many runs decide it",
+        "limits for results, and the runs that decide them",
         include_str!("../../help/requirements.md"),
     ),
-    ("metrics", "the 13 metrics of the meter", include_str!("../../help/metrics.md")),
-    ("files", "what watch writes into files", include_str!("../../help/files.md")),
+    (
+        "metrics",
+        "the measures and the 13 metrics of the meter",
+        include_str!("../../help/metrics.md"),
+    ),
+    ("files", "tables, captures and events that watch writes", include_str!("../../help/files.md")),
     ("monitor", "the screen of watch and its keys", include_str!("../../help/monitor.md")),
     ("screens", "the screens of measures and their keys", include_str!("../../help/screens.md")),
-    ("stream", "what meter writes and show reads", include_str!("../../help/stream.md")),
-    ("filter", "which frames are wanted", include_str!("../../help/filter.md")),
+    ("stream", "records between meter and show", include_str!("../../help/stream.md")),
+    ("filter", "syntax of filters", include_str!("../../help/filter.md")),
     ("iso-tcp", "transport connections over TCP", include_str!("../../help/iso-tcp.md")),
-    ("advise", "settings for a network of one's own", include_str!("../../help/advise.md")),
+    ("advise", "search for transport settings", include_str!("../../help/advise.md")),
     (
         "reproduce",
-        "a paper beside ours, and how verdicts come about",
+        "comparison with a paper, and the rules of its verdicts",
         include_str!("../../help/reproduce.md"),
     ),
-    ("layers", "what each layer of a station costs", include_str!("../../help/layers.md")),
+    ("layers", "cost of each layer of a station", include_str!("../../help/layers.md")),
     ("output", "run folders and NDJSON records", include_str!("../../help/output.md")),
-    ("privileges", "what needs which permission", include_str!("../../help/privileges.md")),
-    ("exit-codes", "how commands end", include_str!("../../help/exit-codes.md")),
+    ("privileges", "permissions that each verb needs", include_str!("../../help/privileges.md")),
+    ("exit-codes", "exit codes of each verb", include_str!("../../help/exit-codes.md")),
+    ("glossary", "terms and abbreviations", include_str!("../../help/glossary.md")),
 ];
 
 pub(crate) fn run(help: &Help, output: &Output) -> anyhow::Result<Exit> {
@@ -48,6 +59,7 @@ pub(crate) fn run(help: &Help, output: &Output) -> anyhow::Result<Exit> {
             output.record(&json!({ "type": "topic", "topic": name, "about": about }))?;
             output.line(format_args!("  {name:12} {about}"))?;
         }
+        output.line(format_args!("\n{QUESTIONS}"))?;
         if output.json {
             let mut whole = Cli::command();
             whole.build();
@@ -69,7 +81,8 @@ pub(crate) fn run(help: &Help, output: &Output) -> anyhow::Result<Exit> {
 
 /// Writes a record of each option of a verb, and of the verbs below it.
 fn options(command: &Command, verb: &str, output: &Output) -> io::Result<()> {
-    for option in command.get_arguments().filter(|option| !option.is_positional()) {
+    let shown = |option: &&Arg| !option.is_positional() && !option.is_hide_set();
+    for option in command.get_arguments().filter(shown) {
         let values = option.get_value_names().unwrap_or_default();
         let takes_value = option.get_action().takes_values();
         output.record(&json!({
@@ -87,10 +100,14 @@ fn options(command: &Command, verb: &str, output: &Output) -> io::Result<()> {
     Ok(())
 }
 
-/// The text of a topic, or else what a verb's `--help` says.
+/// Text of a topic, or else `--help` of a verb.
 fn text(wanted: &str) -> Option<String> {
     let topic = TOPICS.into_iter().find(|(name, _, _)| *name == wanted);
-    topic.map(|(_, _, text)| text.to_owned()).or_else(|| {
+    let whole = |(name, _, text): (&str, &str, &str)| match name {
+        "metrics" => metrics::text(text),
+        _ => text.to_owned(),
+    };
+    topic.map(whole).or_else(|| {
         let asked = Cli::try_parse_from(["tidewire", wanted, "--help"]).err()?;
         (asked.kind() == ErrorKind::DisplayHelp).then(|| asked.render().to_string())
     })

@@ -23,10 +23,11 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
     if measure.port.foreign_peer {
         return super::foreign::run(measure, output);
     }
-    let chosen = match &measure.scenario {
+    let mut chosen = match &measure.scenario {
         Some(which) => study::choose(which, &Purpose::Measure, &measure.run, output)?,
         None => single(measure)?,
     };
+    study::require(&mut chosen, &measure.require)?;
     if measure.run.print_scenario {
         return study::print(&chosen, output);
     }
@@ -45,13 +46,13 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
         Against::Nobody => {}
         Against::Station(..) if is_tame => {}
         Against::Station(..) => output.remark(
-            "warning: background and faults of the scenario are not carried out against a \
-             peer; --fault makes faults here and there",
+            "warning: a measurement against a peer leaves out the scenario's background and \
+             faults; --fault at both ends makes faults",
         ),
         Against::Server(..) => output.remark(format_args!(
-            "over TCP the transport is class {}{}, and TCP mends what is lost: T1 has no part",
+            "over TCP the transport is class {}{}, and TCP recovers losses: T1 has no effect",
             measure.class,
-            if is_tame { "" } else { ", nothing of the scenario's background and faults" },
+            if is_tame { "" } else { ", without the scenario's background and faults" },
         )),
     }
     carry_out(measure, &chosen, against, stop, output)
@@ -135,7 +136,7 @@ fn single(measure: &Measure) -> anyhow::Result<Chosen> {
          pattern = {{ {pattern} }}\nsize = \"{size} B\"\nstart = \"together\"\n{messages}"
     );
     let mut study = scenario::load(&text, "the command line")
-        .map_err(|error| Failure::usage(format!("the load cannot be:\n{error}")))?;
+        .map_err(|error| Failure::usage(format!("the load is not valid:\n{error}")))?;
     for point in &mut study.points {
         point.scenario.seed = measure.run.seed.unwrap_or(point.scenario.seed);
         point.scenario.replications = measure.run.runs.unwrap_or(1);
@@ -150,7 +151,7 @@ enum Against {
     Server(Box<IsoWay>),
 }
 
-/// Makes every run, keeps what there is, and tells it.
+/// Makes every run, stores the samples, and prints the report.
 fn carry_out(
     measure: &Measure,
     chosen: &Chosen,
@@ -182,6 +183,9 @@ fn carry_out(
         judged: None,
         differences: None,
     };
+    if error.is_some() {
+        recording.discard_if_empty()?;
+    }
     let outcome = recording.end(reason, findings)?;
     match error {
         Some(error) => Err(error),
@@ -245,9 +249,9 @@ fn is_exact(measured: &initiator::Measured) -> bool {
 fn tell(peer: &str, measured: &initiator::Measured, output: &Output) -> anyhow::Result<()> {
     let sent = measured.sent;
     let counts = &measured.peer;
-    output.line(format_args!("{peer} counted what arrived:"))?;
+    output.line(format_args!("{peer} counted:"))?;
     output.line(format_args!(
-        "  {} of {sent} messages, {} octets, {} came twice, {} damaged{}",
+        "  {} of {sent} messages, {} octets, {} duplicated, {} damaged{}",
         counts.delivered,
         counts.octets,
         counts.duplicates,
@@ -256,7 +260,7 @@ fn tell(peer: &str, measured: &initiator::Measured, output: &Output) -> anyhow::
     ))?;
     let bits = counts.octets as f64 * 8.0 / measured.took.as_secs_f64().max(1e-9);
     output.line(format_args!(
-        "  in {}, {}; T1 ran out {} times, {} of {} DTs were sent again",
+        "  in {}, {}; T1 ran out {} times, {} of {} DTs were retransmitted",
         quantity::span(nanos(measured.took)),
         quantity::value(Unit::BitsPerSecond, bits),
         measured.transport.t1,

@@ -1,17 +1,15 @@
-//! What `watch` and `meter` share: how to measure, as the command line says it, and telling what was
-//! found.
+//! Settings and output that `watch` and `meter` share.
 
-use super::watch::{Export, Requirements};
+use super::watch::{Export, require};
 use crate::args::export::FailOn;
 use crate::args::measuring::MeasuringOptions;
-use crate::calendar;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::{self, LOOK_UP};
-use crate::metrics::{Exporter, Health};
-use crate::output::Output;
+use crate::metrics::Exporter;
+use crate::output::{self, Output};
 use crate::quantity::{self, counted};
 use crate::screens::Findings;
-use crate::stream::{Details, Finding, Head, Item, Lines, Origin, Record, Recorder, Spans, Subset};
+use crate::stream::Lines;
 use bench::scenario::{Rate, Span};
 use bench::verdict::Verdict;
 use core::time::Duration;
@@ -19,6 +17,10 @@ use live::clock;
 use meter::measure::{BOUNDS_OCTETS, NO_BOUND_OCTETS};
 use meter::oddity::{Class, Oddities};
 use meter::{Report, Settings};
+use records::calendar;
+use records::families::Health;
+use records::require::Requirements;
+use records::{Details, Finding, Head, Item, Origin, Record, Recorder, Spans, Subset};
 use std::io;
 use std::sync::mpsc::SyncSender;
 use wire::time::Instant;
@@ -27,7 +29,7 @@ use wire::units::BitRate;
 /// The measurement interval, unless another is asked for.
 pub(super) const MEASURE: Duration = Duration::from_secs(10);
 
-/// How to measure and what of it to tell.
+/// Settings of the meter and of its reports.
 #[derive(Clone, Debug)]
 pub(super) struct Measuring {
     pub(super) settings: Settings,
@@ -37,16 +39,17 @@ pub(super) struct Measuring {
 }
 
 impl Measuring {
-    /// As the command line says.
+    /// Settings of the command line.
     ///
     /// # Errors
-    /// What makes no sense of it.
+    /// An option value that is not valid.
     pub(super) fn of(options: &MeasuringOptions) -> Result<Self, Failure> {
         let span = |name: &str, text: &Option<String>| {
             let span = text.as_deref().map(|text| {
                 let Span(span) = quantity::option(name, text)?;
-                let nothing =
-                    || Failure::usage(format!("{name} {text:?}: an interval takes some time"));
+                let nothing = || {
+                    Failure::usage(format!("{name} {text:?}: an interval must be longer than 0"))
+                };
                 Some(span).filter(|span| !span.is_zero()).ok_or_else(nothing)
             });
             span.transpose()
@@ -83,7 +86,7 @@ impl Measuring {
         Head::of(origin, &self.settings, (self.spans, self.details, &self.only))
     }
 
-    /// A meter that tells what it finds.
+    /// Meter with these settings.
     pub(super) fn recorder(&self) -> Recorder {
         Recorder::new(self.settings.clone(), self.spans, self.details)
     }
@@ -108,7 +111,7 @@ fn bounds(sizes: &[u64]) -> Result<[u64; 9], Failure> {
 /// Times the speed at which things came about; none means at once.
 ///
 /// # Errors
-/// What is neither a number, with or without an x behind it, nor `max`.
+/// The text is neither a number, with or without an x behind it, nor `max`.
 pub(super) fn speed(text: &str) -> Result<Option<f64>, Failure> {
     if text == "max" {
         return Ok(None);
@@ -122,11 +125,11 @@ pub(super) fn speed(text: &str) -> Result<Option<f64>, Failure> {
     }
 }
 
-/// When what came about at a time is due on a screen.
+/// Mapping from times of frames to times on a screen.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     speed: f64,
-    /// When it began, on the clock and in the stream.
+    /// Begin of the replay, on the clock and in the stream.
     begun: Option<(Instant, Instant)>,
 }
 
@@ -142,7 +145,7 @@ impl Pace {
         self
     }
 
-    /// Waits for what came about at a time, but not for long; whether it is due, or nobody waits.
+    /// Waits for a short time until an instant is due; returns true if it is due, or if there is no pace.
     pub(super) fn wait(&self, at: Instant) -> bool {
         let Some((clock_begun, begun)) = self.begun else { return true };
         let due = clock_begun + stretched(at.since(begun), 1.0 / self.speed);
@@ -154,57 +157,56 @@ impl Pace {
         false
     }
 
-    /// What time it is in the stream.
+    /// Current time in the stream.
     fn reached(&self) -> Instant {
         let Some((clock_begun, begun)) = self.begun else { return Instant::ZERO };
         begun + stretched(clock::now().since(clock_begun), self.speed)
     }
 }
 
-/// A span times a factor, as long as that can be told.
+/// Product of a span and a factor, limited to the longest span.
 fn stretched(span: Duration, by: f64) -> Duration {
     Duration::try_from_secs_f64(span.as_secs_f64() * by).unwrap_or(Duration::MAX)
 }
 
-/// How the frames came to an end.
+/// End of the frames.
 pub(super) struct Heard {
-    /// What stopped them, if they were stopped.
+    /// Failure that stopped them, if any.
     pub(super) failure: Option<Failure>,
-    /// Whether the last interval lasts only as long as frames were heard: of a live port, and of
-    /// whatever was broken off.
+    /// True if the last interval ends with the frames: of a live port, and of an interrupted source.
     pub(super) is_cut: bool,
 }
 
-/// Tells what a recorder finds: as records or in lines, and to whoever asks for metrics.
+/// Prints the results of a recorder as records or lines, and serves them as metrics.
 pub(super) struct Teller<'a> {
     to: To<'a>,
     only: Subset,
-    beside: Beside,
+    side_outputs: SideOutputs,
     total: Option<Box<Report>>,
     /// Judges the whole at its end; none for a screen, which judges by itself.
     findings: Option<Findings>,
     /// Finding from which on the exit code is 3.
     fail_on: Option<FailOn>,
-    /// Whether there was one.
+    /// True if there was such a finding.
     has_failed: bool,
-    /// Whether frames are missing, so that verdicts are worth less.
+    /// True if frames are missing, which weakens verdicts.
     is_missing: bool,
 }
 
-/// What is done with findings beside telling them.
+/// Outputs of findings in addition to printing.
 #[derive(Default)]
-pub(super) struct Beside {
-    /// Metrics for whoever asks.
+pub(super) struct SideOutputs {
+    /// Exporter of metrics.
     pub(super) exporter: Option<Exporter>,
     /// Files.
     pub(super) export: Export,
-    /// What must hold.
+    /// Requirements to judge.
     pub(super) requirements: Requirements,
     /// Finding from which on the exit code is 3.
     pub(super) fail_on: Option<FailOn>,
 }
 
-/// Where records go.
+/// Destination of records.
 enum To<'a> {
     /// To standard output, as they are or as lines.
     Output(&'a Output, Box<Lines>),
@@ -213,32 +215,32 @@ enum To<'a> {
 }
 
 impl<'a> Teller<'a> {
-    /// Tells the head.
+    /// Writes the head.
     ///
     /// # Errors
-    /// What the system says of standard output.
+    /// Errors of standard output.
     pub(super) fn begin(
         output: &'a Output,
         head: Head,
         only: Subset,
-        beside: Beside,
+        side_outputs: SideOutputs,
     ) -> io::Result<Self> {
         output.record(&Record::Stream(head.clone()))?;
-        let findings = (!output.quiet || output.json || beside.fail_on.is_some())
+        let findings = (!output.quiet || output.json || side_outputs.fail_on.is_some())
             .then(|| Findings::new(&head));
-        let fail_on = beside.fail_on;
+        let fail_on = side_outputs.fail_on;
         let to = To::Output(output, Box::new(Lines::new(head)));
         let (total, has_failed, is_missing) = (None, false, false);
-        Ok(Self { to, only, beside, total, findings, fail_on, has_failed, is_missing })
+        Ok(Self { to, only, side_outputs, total, findings, fail_on, has_failed, is_missing })
     }
 
-    /// Tells a screen that has the head; at so many times the speed of the frames, or at once.
+    /// Sends records to a screen that has the head, at a multiple of the speed of the frames, or at once.
     pub(super) fn on_screen(screen: SyncSender<Record>, only: Subset, speed: Option<f64>) -> Self {
         let to = To::Screen(screen, speed.map(Pace::new));
         Self {
             to,
             only,
-            beside: Beside::default(),
+            side_outputs: SideOutputs::default(),
             total: None,
             findings: None,
             fail_on: None,
@@ -247,12 +249,12 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// Whether nobody waits for frames to be due or asks for metrics.
+    /// True if no screen waits for frames and no exporter serves metrics.
     pub(super) const fn has_nothing_else(&self) -> bool {
-        matches!(self.to, To::Output(..)) && self.beside.exporter.is_none()
+        matches!(self.to, To::Output(..)) && self.side_outputs.exporter.is_none()
     }
 
-    /// Waits until a frame is due on a screen, and tells what is due before it.
+    /// Waits until a frame is due on a screen, and sends the records that are due before it.
     pub(super) fn wait(&mut self, at: Instant, recorder: &mut Recorder) -> io::Result<()> {
         let To::Screen(_, Some(pace)) = &mut self.to else { return Ok(()) };
         let pace = *pace.begun(at);
@@ -263,13 +265,13 @@ impl<'a> Teller<'a> {
         Ok(())
     }
 
-    /// Tells all that was found since.
+    /// Prints all results since the last call.
     pub(super) fn tell(&mut self, recorder: &mut Recorder) -> io::Result<()> {
         if let Some(began) = recorder.meter().began() {
-            self.beside.export.begin(began);
+            self.side_outputs.export.begin(began);
         }
         while let Some(item) = recorder.take() {
-            self.note(&item, recorder.settings())?;
+            self.note(&item, recorder)?;
             let record = Record::of(&item, &self.only);
             let is_end = matches!(item, Item::End(_));
             for finding in self.judge(&item, &record) {
@@ -279,12 +281,12 @@ impl<'a> Teller<'a> {
                 To::Output(output, lines) => {
                     // The end is the last record; of lines the last are the verdict.
                     if is_end && output.json {
-                        self.beside.requirements.tell(output)?;
+                        require::print(&self.side_outputs.requirements, output)?;
                     }
                     output.record(&record)?;
                     lines.tell(&record, output)?;
                     if is_end && !output.json {
-                        self.beside.requirements.tell(output)?;
+                        require::print(&self.side_outputs.requirements, output)?;
                     }
                 }
                 To::Screen(screen, _) => {
@@ -309,9 +311,12 @@ impl<'a> Teller<'a> {
         if !matches!(item, Item::End(_)) {
             return Vec::new();
         }
-        let found = findings.records();
+        let mut found = findings.records();
         let fails = |finding: &Finding| self.fail_on.is_some_and(|on| on.fails(&finding.grade));
         self.has_failed = found.iter().any(fails);
+        if matches!(&self.to, To::Output(output, _) if output.quiet && !output.json) {
+            found.retain(fails);
+        }
         found
     }
 
@@ -323,15 +328,19 @@ impl<'a> Teller<'a> {
         Ok(())
     }
 
-    /// Does what is to be done beside.
-    fn note(&mut self, item: &Item, settings: &Settings) -> io::Result<()> {
-        let Beside { exporter, export, requirements, .. } = &mut self.beside;
+    /// Serves the outputs in addition to printing.
+    fn note(&mut self, item: &Item, recorder: &Recorder) -> io::Result<()> {
+        let SideOutputs { exporter, export, requirements, .. } = &mut self.side_outputs;
         match item {
             Item::Interval(interval) if interval.is_over => {
                 if let Some(exporter) = exporter {
                     exporter.add(&interval.report);
                 }
-                requirements.interval(&interval.report, settings);
+                requirements.interval(&interval.report, recorder.settings());
+                let has_dropped = recorder.collected().dropped().is_some_and(|lost| lost > 0);
+                let meter = recorder.meter();
+                let failed = requirements.failed_early(&interval.report, meter, has_dropped);
+                failed.iter().for_each(output::say);
                 export.interval(&interval.report);
                 Ok(())
             }
@@ -363,9 +372,9 @@ impl<'a> Teller<'a> {
         }
     }
 
-    /// Publishes what is counted, where somebody asks or it is time.
+    /// Publishes the counts on request or when they are due.
     pub(super) fn publish(&mut self, recorder: &Recorder, health: impl FnOnce() -> Health) {
-        if let Some(exporter) = &mut self.beside.exporter
+        if let Some(exporter) = &mut self.side_outputs.exporter
             && exporter.wants()
         {
             exporter.publish(recorder.meter(), health());
@@ -374,8 +383,8 @@ impl<'a> Teller<'a> {
 }
 
 impl Teller<'_> {
-    /// Warns of frames that are in no measure since they are earlier than the first; whether they are so
-    /// many that captures were hardly given in their order. Where `--start` was said, that is as asked.
+    /// Warns of frames that are in no measure because they are earlier than the first. Returns true if their
+    /// share shows captures out of order. With `--start` early frames are expected, and there is no warning.
     fn remark_on_early_frames(&self, recorder: &Recorder, oddities: &Oddities) -> bool {
         let early = oddities.get(Class::Time, "frame before the origin");
         if early == 0 || recorder.settings().origin.is_some() {
@@ -385,7 +394,7 @@ impl Teller<'_> {
             let (frames, are) = (counted(early, "frame"), if early == 1 { "is" } else { "are" });
             output.remark(format_args!(
                 "warning: {frames} of {} {are} earlier than the first, and in no measure: captures \
-                 are to be given in their order in time",
+                 must be given in order of time",
                 recorder.frames()
             ));
         }
@@ -393,7 +402,7 @@ impl Teller<'_> {
     }
 }
 
-/// Tells the last interval, the total and the end.
+/// Writes the last interval, the total and the end.
 pub(super) fn conclude(
     heard: Heard,
     recorder: &mut Recorder,
@@ -412,7 +421,7 @@ pub(super) fn conclude(
     let is_early = teller.remark_on_early_frames(recorder, &oddities);
     teller.is_missing |= is_early;
     teller.tell(recorder)?;
-    let verdict = teller.beside.requirements.verdict();
+    let verdict = teller.side_outputs.requirements.verdict();
     let exit = match (failure, is_interrupted, recorder.collected().dropped()) {
         (_, true, _) => Exit::Interrupted,
         (Some(failure), ..) => return Err(failure.into()),
@@ -425,6 +434,6 @@ pub(super) fn conclude(
         (None, false, _) if is_early => Exit::Undecided,
         (None, false, _) => Exit::Ok,
     };
-    let unwritten = teller.beside.export.take_failure();
+    let unwritten = teller.side_outputs.export.take_failure();
     unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
 }

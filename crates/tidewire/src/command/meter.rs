@@ -1,19 +1,18 @@
 //! `tidewire meter`: captures in, the stream of measures out. Nothing is ever sent.
 
-use super::measuring::{Beside, Measuring, Teller, conclude};
+use super::measuring::{Measuring, SideOutputs, Teller, conclude};
 use super::watch;
 use crate::args::measuring::Meter;
 use crate::exit::Exit;
 use crate::interrupt;
 use crate::output::Output;
-use crate::stream::JSON_SCHEMA;
-use crate::stream::Origin;
+use records::{Origin, json_schema};
 use std::io::Write as _;
 use std::path::PathBuf;
 
 pub(crate) fn run(options: &Meter, output: &Output) -> anyhow::Result<Exit> {
     if options.schema {
-        std::io::stdout().lock().write_all(JSON_SCHEMA.as_bytes())?;
+        std::io::stdout().lock().write_all(json_schema().as_bytes())?;
         return Ok(Exit::Ok);
     }
     let measuring = Measuring::of(&options.measuring)?;
@@ -22,7 +21,7 @@ pub(crate) fn run(options: &Meter, output: &Output) -> anyhow::Result<Exit> {
     let standard_input = [PathBuf::from("-")];
     let files = if options.files.is_empty() { &standard_input } else { options.files.as_slice() };
     let head = measuring.head(Origin::files(files, watch::name_of));
-    let mut teller = Teller::begin(output, head, measuring.only.clone(), Beside::default())?;
+    let mut teller = Teller::begin(output, head, measuring.only.clone(), SideOutputs::default())?;
     let mut recorder = measuring.recorder();
     let mut frames = watch::Frames::default();
     let captures = watch::Captures { paths: files, follow: false };

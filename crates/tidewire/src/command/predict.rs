@@ -13,7 +13,7 @@ use crate::{differences, figure, host, interrupt, plot, quantity, sweep};
 use anyhow::Context;
 use bench::run::{self, Ended, Goal, Look, Made, Plan, Watch, all_runs};
 use bench::sample::Sample;
-use bench::scenario::{Share, Study, means};
+use bench::scenario::{Share, Study};
 use core::ops::ControlFlow;
 use indicatif::ProgressBar;
 use std::fs;
@@ -54,28 +54,13 @@ fn choose(
     output: &Output,
 ) -> anyhow::Result<Chosen> {
     let mut chosen = study::choose_with(scenario, purpose, &options.run, &options.vary, output)?;
-    for requirement in &options.until.require {
-        let flows = &chosen.study.scenario().flows;
-        let is_meant =
-            |name: &str| flows.iter().any(|flow| means(name, &flow.name, flow.group.as_deref()));
-        if let Some(name) = requirement.flow.as_ref().filter(|name| !is_meant(name)) {
-            let mut flows: Vec<&str> = flows
-                .iter()
-                .map(|flow| flow.group.as_ref().unwrap_or(&flow.name).as_str())
-                .collect();
-            flows.dedup();
-            let message = format!("--require {:?}: there is no flow \"{name}\"", requirement.text);
-            let fix = format!("one of {}", flows.join(", "));
-            return Err(Failure::usage(message).with_fix(fix).into());
-        }
-    }
-    for point in &mut chosen.study.points {
-        point.scenario.require.extend(options.until.require.iter().cloned());
-    }
+    study::require(&mut chosen, &options.until.require)?;
     let required = !chosen.study.scenario().require.is_empty();
     if options.until.until_decided && !required {
         let fix = "--require \"miss(FLOW) < 1e-3\", or a key `require` in the scenario";
-        return Err(Failure::usage("--until-decided: nothing is required").with_fix(fix).into());
+        return Err(Failure::usage("--until-decided: no requirement is given")
+            .with_fix(fix)
+            .into());
     }
     Ok(chosen)
 }
@@ -87,7 +72,7 @@ fn prepare(options: &Predict) -> anyhow::Result<()> {
     fs::create_dir_all(folder).map_err(|error| Failure::no_folder(folder, &error).into())
 }
 
-/// Makes every run that was not made before, and tells what all of them show.
+/// Makes every missing run, and prints the report of all.
 fn carry_out(
     chosen: &Chosen,
     options: &Predict,
@@ -128,12 +113,12 @@ fn carry_out(
     }
 }
 
-/// How far an interrupted study came, and what becomes of that.
+/// Progress of an interrupted study, and the way to go on.
 fn interrupted_at(chosen: &Chosen, options: &Predict, outcome: &Outcome, output: &Output) {
     let points = &outcome.report.points;
     let finished: u64 = points.iter().map(|point| point.replications - point.incomplete).sum();
     let planned = all_runs(&chosen.study, Plan { replications: None, jobs: 1 }).len();
-    // Where more runs are made until they are enough, nobody knows how many that is.
+    // With more runs until they are enough, their number is not known beforehand.
     let is_counted = !options.until.until_decided && options.until.precision.is_none();
     let of = if is_counted { format!(" of {planned}") } else { String::new() };
     let begun = format!("interrupted: {finished}{of} runs are finished");
@@ -146,7 +131,7 @@ fn interrupted_at(chosen: &Chosen, options: &Predict, outcome: &Outcome, output:
     }
 }
 
-/// How often it looked, and what it did not reach.
+/// Number of looks, and the goals that were not reached.
 fn remark(ended: &Ended, options: &Predict, output: &Output) {
     let Look { number, replications, level, .. } = ended.look;
     let looks = if number == 1 { "look" } else { "looks" };
@@ -164,7 +149,7 @@ fn remark(ended: &Ended, options: &Predict, output: &Output) {
     if !ended.imprecise.is_empty() {
         let (points, most) = (ended.imprecise.len(), options.until.at_most);
         output.remark(format_args!(
-            "{points} points are not known so precisely after {most} runs (--at-most)"
+            "{points} points are less precise than --precision after {most} runs (--at-most)"
         ));
     }
 }
@@ -181,7 +166,7 @@ fn show(
     }
     let drawn = sweep::figures(&outcome.report, chosen.study.scenario().seed);
     if drawn.is_empty() {
-        output.remark("there is nothing to draw: nothing varies");
+        output.remark("no figure: no key varies");
     }
     for sweep::Drawn { name, figure: drawn } in &drawn {
         if options.plot && !output.json {
@@ -234,7 +219,7 @@ fn predict(
     Ok(ended)
 }
 
-/// What the runs are to reach, if they are not counted beforehand.
+/// Goal of the runs, if their number is not fixed.
 fn goal(options: &Predict) -> Result<Option<Goal>, Failure> {
     let until = &options.until;
     let precision = until

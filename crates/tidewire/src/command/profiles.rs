@@ -55,12 +55,14 @@ pub(crate) fn run(profiles: &Profiles, output: &Output) -> anyhow::Result<Exit> 
 /// The profile of this name, or in the file of this name.
 ///
 /// # Errors
-/// Where there is no such profile, or the file is none.
+/// There is no such profile, or the file is not a profile.
 pub(crate) fn find(name: &str) -> Result<Found, Failure> {
     if profile::is_file_name(name) {
         let file = profile::read_file(name, Path::new(name)).map_err(|error| match error {
-            Unreadable::Wrong(error) => Failure::usage(format!("{name} is no profile:\n{error}"))
-                .with_fix("tidewire help profiles"),
+            Unreadable::Wrong(error) => {
+                Failure::usage(format!("{name} is not a profile:\n{error}"))
+                    .with_fix("tidewire help profiles")
+            }
             error => Failure::failed(error.to_string()),
         })?;
         return Ok(Found { profile: file.profile, text: file.text, origin: "file" });

@@ -226,7 +226,7 @@ fn tell(relay: &mut Relay, names: [&str; 2], output: &Output) -> anyhow::Result<
             (counts.kernel_drops, "dropped by the kernel before the relay could take them"),
             (counts.no_room, "dropped, too many were held back"),
             (counts.not_sent, "dropped, the interface had no room"),
-            (counts.held_back, "held back, of stations heard on both sides: do frames go round?"),
+            (counts.held_back, "held back, from stations that send on both sides: look for a loop"),
             (counts.too_long, "dropped, too long: switch segmentation offload off (ethtool -K)"),
         ];
         for (frames, why) in unmeant.into_iter().filter(|(frames, _)| *frames > 0) {

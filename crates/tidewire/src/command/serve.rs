@@ -1,4 +1,4 @@
-//! `tidewire serve`: the other end of `measure`. It sends nothing but answers to whoever calls.
+//! `tidewire serve`: the peer of `measure`. It sends nothing but answers to its callers.
 
 use crate::args::Serve;
 use crate::exit::Exit;
@@ -35,7 +35,7 @@ pub(crate) fn run(serve: &Serve, output: &Output) -> anyhow::Result<Exit> {
     responder.close().map_err(way::explain)?;
     let interrupted = interrupt::requested();
     if serve.port.foreign_peer {
-        output.line(format_args!("{echoed} messages sent back to foreign peers"))?;
+        output.line(format_args!("{echoed} messages echoed to foreign peers"))?;
     }
     output.record(&json!({
         "type": "end", "complete": !interrupted, "sessions": sessions, "lost": lost,
@@ -44,7 +44,7 @@ pub(crate) fn run(serve: &Serve, output: &Output) -> anyhow::Result<Exit> {
     Ok(if interrupted { Exit::Interrupted } else { Exit::Ok })
 }
 
-/// Opens what is to be served on, and says so.
+/// Opens the port to serve on, and prints it.
 fn listen(serve: &Serve, output: &Output) -> anyhow::Result<Responder> {
     let Some(url) = &serve.port.over else {
         let way = way::open(&serve.port, 2)?;
@@ -68,7 +68,7 @@ fn print(served: &Served, output: &Output) -> anyhow::Result<()> {
     let Served { peer, purpose, counts, took, .. } = served;
     output.line(format_args!("\n{peer}: {purpose}"))?;
     output.line(format_args!(
-        "  {} messages delivered, {} octets, {} came twice, {} damaged, in {}",
+        "  {} messages delivered, {} octets, {} duplicated, {} damaged, in {}",
         counts.delivered,
         counts.octets,
         counts.duplicates,
@@ -88,7 +88,7 @@ fn print(served: &Served, output: &Output) -> anyhow::Result<()> {
     let bits = counts.octets as f64 * 8.0 / took.as_secs_f64().max(1e-9);
     output.line(format_args!("  {}", quantity::value(Unit::BitsPerSecond, bits)))?;
     if !served.complete {
-        output.line("  the peer vanished: nothing was heard for a second")?;
+        output.line("  the peer vanished: no frame arrived for a second")?;
     }
     Ok(())
 }

@@ -5,9 +5,10 @@ use crate::args::measuring::Show;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::pipe::Pipe;
-use crate::stream::{Lines, Reader, Record};
+use crate::stream::Lines;
 use crate::tui::{self, Look, Surroundings};
 use crate::{interrupt, screens};
+use records::{Reader, Record};
 use std::io::{self, BufRead, BufReader, IsTerminal as _};
 use std::sync::mpsc::{self, SyncSender};
 use wire::time::Instant;
@@ -34,8 +35,8 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
     screens::show(head, (records, reading), &look)
 }
 
-/// Tells a stream in lines, or on. After an interrupt, what whoever writes the stream has to say of its end
-/// is told still; a file has been read far enough.
+/// Prints a stream as lines or records. After an interrupt a pipe is still read to the writer's end record; a
+/// file is not read further.
 fn plain(options: &Show, speed: Option<f64>, output: &Output) -> anyhow::Result<Exit> {
     interrupt::install()?;
     let (name, from) = open(options)?;
@@ -74,7 +75,7 @@ fn read(
     let mut pace = speed.map(Pace::new);
     let mut exit = Exit::Ok;
     loop {
-        let record = match reader.next() {
+        let record = match reader.next_record() {
             Ok(Some(record)) => record,
             Ok(None) => return Ok(exit),
             Err(_) if interrupt::requested() => return Ok(Exit::Interrupted),
@@ -95,7 +96,7 @@ fn read(
     }
 }
 
-/// From when to when a record tells; of those that tell the time.
+/// Begin and end of the time that a record covers, if it has one.
 fn span(record: &Record) -> Option<(Instant, Instant)> {
     let (start, length) = match record {
         Record::Sample(sample) => (sample.start_ns, sample.length_ns),
@@ -105,12 +106,12 @@ fn span(record: &Record) -> Option<(Instant, Instant)> {
     Some((Instant::from_nanos(start), Instant::from_nanos(start.saturating_add(length))))
 }
 
-/// Whether the stream comes in on standard input.
+/// True if the stream comes from standard input.
 fn is_standard(options: &Show) -> bool {
     options.file.as_deref().is_none_or(|file| file.as_os_str() == "-")
 }
 
-/// What is read, and what messages call it.
+/// Input, and its name in messages.
 fn open(options: &Show) -> Result<(String, Box<dyn BufRead + Send>), Failure> {
     let Some(file) = options.file.as_deref().filter(|_| !is_standard(options)) else {
         let from = BufReader::new(Pipe::lasting(io::stdin()));

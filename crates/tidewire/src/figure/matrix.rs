@@ -6,16 +6,16 @@ use super::ticks;
 /// A matrix of counts.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Matrix {
-    /// What it shows, in one line.
+    /// Title in one line.
     pub(crate) title: String,
-    /// What a reader must know to read it.
+    /// Caption.
     pub(crate) caption: String,
     /// The published figure to compare it with.
     pub(crate) reference: String,
-    /// What a row stands for, and what a column.
+    /// Meaning of a row, and of a column.
     pub(crate) row: String,
     pub(crate) column: String,
-    /// What is counted.
+    /// Quantity of the cells.
     pub(crate) counted: String,
     /// Names of the rows from the top, and of the columns from the left.
     pub(crate) names: Vec<String>,

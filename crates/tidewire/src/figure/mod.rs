@@ -1,11 +1,11 @@
-//! Figures: what is to be drawn as plain data, and a file of it as SVG with its numbers beside it.
+//! Figures as plain data, and their files: SVG, and the numbers as CSV.
 //!
 //! ```text
-//!   Figure ─▶ Scene: ranges, colours, marks ─▶ SVG (the one place that knows a drawing library)
+//!   Figure ─▶ Scene: ranges, colours, marks ─▶ SVG (the one user of a drawing library)
 //!        └──▶ table of its points ─▶ CSV
 //! ```
 //!
-//! The same figure gives the same octets, on every machine: nothing in the files tells when or where
+//! The same figure gives the same octets, on every machine: the files do not record when or where
 //! they were made. A [`Matrix`] and a [`TimeDiagram`] become a sheet of shapes instead of a scene. Left out:
 //! logarithmic axes across, and other kinds of figures.
 
@@ -28,21 +28,21 @@ pub(crate) use timing::{Span, TimeDiagram};
 /// A figure of points and lines over one pair of axes.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Figure {
-    /// What it shows, in one line.
+    /// Title in one line.
     pub(crate) title: String,
-    /// What a reader must know to read it: counts, seed, what the intervals mean, what was left out.
+    /// Caption: counts, seed, meaning of the intervals, omissions.
     pub(crate) caption: String,
-    /// The published figure it stands beside, such as "TR-88-08, Figure 5".
+    /// Published figure that it corresponds to, such as "TR-88-08, Figure 5".
     pub(crate) reference: Option<String>,
     /// Across.
     pub(crate) x: Axis,
     /// Upwards.
     pub(crate) y: Axis,
-    /// What is drawn, the first beneath the others.
+    /// Series, the first beneath the others.
     pub(crate) series: Vec<Series>,
 }
 
-/// What an axis counts.
+/// Quantity of an axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Axis {
     /// Of what.
@@ -54,18 +54,18 @@ pub(crate) struct Axis {
 /// Points that belong together.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Series {
-    /// What the legend calls it.
+    /// Name in the legend.
     pub(crate) name: String,
     /// Series of one kin have one colour, dash and marker: a model's line and the points it stands
-    /// for. 36 kins can be told apart.
+    /// for. 36 kins can be distinguished.
     pub(crate) kin: usize,
-    /// How it is drawn.
+    /// Style of the series.
     pub(crate) mark: Mark,
     /// In rising order of x, where they are joined by a line.
     pub(crate) points: Vec<Point>,
 }
 
-/// How the points of a series are drawn.
+/// Style of the points of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Mark {
     /// Each by itself, filled.
@@ -91,9 +91,9 @@ pub(crate) struct Point {
     pub(crate) x: f64,
     /// Upwards, in the axis's unit.
     pub(crate) y: f64,
-    /// How far the true value may lie from it, from low to high; the caption says what that means.
+    /// Interval of the true value, from low to high; the caption gives its meaning.
     pub(crate) interval: Option<(f64, f64)>,
-    /// How many observations it stands for, where it is observed.
+    /// Number of observations, if it is observed.
     pub(crate) count: Option<u64>,
 }
 
@@ -104,12 +104,12 @@ impl Point {
     }
 }
 
-/// Where the numbers of a figure are written: beside it, with the ending `.csv`.
+/// Path of the numbers of a figure: next to it, with the ending `.csv`.
 pub(crate) fn table_path(path: &Path) -> PathBuf {
     path.with_extension("csv")
 }
 
-/// Writes a figure as SVG, and its numbers as CSV beside it.
+/// Writes a figure as SVG, and its numbers as CSV next to it.
 ///
 /// # Errors
 /// A usage error where the name does not end in `.svg`, and a failure where a file cannot be written.
@@ -145,7 +145,7 @@ fn save(path: &Path, drawn: &str, table: &str) -> Result<(), Failure> {
     save(&table_path(path), table)
 }
 
-/// Whether a figure can be written under this name, to be asked before anything is measured.
+/// Checks before a measurement that a figure can be written under this name.
 ///
 /// # Errors
 /// A usage error where this build draws no figures, or the name does not end in `.svg`.
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_figure_and_its_numbers_are_written_side_by_side_and_twice_alike() {
+    fn a_figure_and_its_numbers_are_the_same_in_two_runs() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("layers.svg");
         let both = || {

@@ -1,4 +1,4 @@
-//! What a figure looks like, decided before anything is drawn: ranges, ticks, colours and marks.
+//! Layout of a figure, decided before anything is drawn: ranges, ticks, colours and marks.
 //!
 //! It prints as text, so that a change of a figure is a difference that a person reads.
 
@@ -9,8 +9,8 @@ use core::fmt;
 const MOST_POINTS: usize = 200;
 /// Most ticks on an axis.
 const MOST_TICKS: f64 = 9.0;
-/// How many times as high as the lowest series the highest is at the least where both are drawn on a
-/// logarithmic axis: on another the lowest would lie flat.
+/// Ratio of the highest series to the lowest from which on the axis is logarithmic: on a linear axis the
+/// lowest would lie flat.
 const FLAT: f64 = 20.0;
 
 /// A figure with everything chosen.
@@ -36,7 +36,7 @@ pub(super) struct Range {
     pub(super) scale: Scale,
 }
 
-/// How an axis counts.
+/// Scale of an axis.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Scale {
     /// Equal ways for equal differences.
@@ -52,11 +52,11 @@ pub(super) struct Layer {
     pub(super) mark: Mark,
     pub(super) looks: Looks,
     pub(super) points: Vec<Point>,
-    /// What its line goes through where it is no straight one between its points; else nothing.
+    /// Points of its line, if that is not straight between its points.
     pub(super) line: Vec<Point>,
 }
 
-/// What tells one kin from another: never colour alone.
+/// Style that distinguishes kins: never colour alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Looks {
     pub(super) colour: &'static str,
@@ -88,7 +88,7 @@ const MARKERS: [Marker; 6] = [
 ];
 const DASHES: [Option<&str>; 6] =
     [None, Some("9 3"), Some("3 3"), Some("9 3 2 3"), Some("14 4"), Some("2 5")];
-/// Kins that can be told apart.
+/// Kins that can be distinguished.
 #[cfg(test)]
 const KINS: usize = COLOURS.len() * MARKERS.len();
 /// Part of an axis within which two curves are one to the eye.
@@ -136,7 +136,7 @@ impl Scene {
     }
 }
 
-/// The series as they are drawn; one that lies under another says so.
+/// The series as they are drawn; one that lies under another is marked.
 fn layers(figure: &Figure, y: &Range) -> Vec<Layer> {
     let all = &figure.series;
     let layer = |(place, series): (usize, &super::Series)| {
@@ -164,7 +164,7 @@ fn lies_under(one: &super::Series, over: &super::Series, y: &Range) -> bool {
     one.kin != over.kin && one.points.len() > 1 && one.points.iter().all(is_covered)
 }
 
-/// Whether there is nothing at zero or below, and one series would lie flat beneath another.
+/// True if no value is zero or below, and one series would lie flat beneath another.
 fn is_logarithmic(figure: &Figure) -> bool {
     let finite = |series: &super::Series| -> Vec<f64> {
         series.points.iter().map(|point| point.y).filter(|y| y.is_finite()).collect()
@@ -175,7 +175,7 @@ fn is_logarithmic(figure: &Figure) -> bool {
     all.iter().flatten().all(|y| *y > 0.0) && !all.is_empty() && highest >= lowest * FLAT
 }
 
-/// What an axis is called; numbers without a unit need none.
+/// Label of an axis; numbers without a unit need none.
 fn label(axis: &Axis) -> String {
     if axis.unit == "1" { axis.name.clone() } else { format!("{} ({})", axis.name, axis.unit) }
 }
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_counts_ratios_where_a_series_would_lie_flat_and_nothing_is_zero() {
+    fn an_axis_is_logarithmic_if_a_series_would_lie_flat() {
         let series = |ys: &[f64]| Series {
             points: ys.iter().map(|y| Point::exact(1.0, *y)).collect(),
             ..example().series[0].clone()
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_straight_line_on_a_logarithmic_axis_is_drawn_as_the_curve_it_is() {
+    fn a_straight_line_is_a_curve_on_a_logarithmic_axis() {
         let line = |from: f64, to: f64| Series {
             points: vec![Point::exact(0.0, from), Point::exact(100.0, to)],
             mark: Mark::Line,

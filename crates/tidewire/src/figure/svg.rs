@@ -1,9 +1,9 @@
-//! A scene as SVG, drawn by `kuva`. Nothing else knows of that library.
+//! Scene as SVG, drawn by `kuva`. No other module uses that library.
 
 use super::scene::Scene;
 use super::sheet::Sheet;
 
-/// Whether this build can draw.
+/// True if this build can draw.
 pub(super) const IS_BUILT_IN: bool = cfg!(feature = "figures");
 
 /// The scene as an SVG document.
@@ -45,7 +45,7 @@ mod drawing {
     /// Size of a cross and width of a thin line.
     const CROSS_SIZE: f64 = 8.0;
     const THIN: f64 = 0.7;
-    /// How far a point and its interval reach beyond their place.
+    /// Extent of a point and its interval around their place.
     const ROOM: f64 = 8.0;
     const CAPTION_SIZE: u32 = 12;
     const CAPTION_LINE: f64 = 17.0;
@@ -53,7 +53,7 @@ mod drawing {
     /// Width of a digit of a tick, and of what else stands left of an axis: its name and gaps.
     const TICK_CHARACTER: f64 = 7.7;
     const TICK_ROOM: f64 = 38.0;
-    /// How the library's names of clip paths begin.
+    /// Prefix of the library's names of clip paths.
     const CLIP: &str = "kuva-clip-";
     /// Characters of a line of the caption, at about 0.56 of its size each.
     const CAPTION_CHARACTERS: usize = 120;
@@ -180,7 +180,7 @@ mod drawing {
         layout
     }
 
-    /// Where drawing is cut off at the axes, points that lie on them are still drawn whole. The region stands
+    /// Widens the clip region, so that points on the axes are drawn whole. The region stands
     /// in the definitions of the document.
     fn make_room(primitive: &Primitive, definitions: &mut [String]) {
         let Primitive::ClipStart { id, x, y, width, height } = primitive else { return };
@@ -197,7 +197,7 @@ mod drawing {
         }
     }
 
-    /// The size of a title of so many characters, at about 0.56 of it each, that fits.
+    /// Size of a title of `n` characters that fits, at about 0.56 of it each.
     fn title_size(title: &str) -> u32 {
         let fits = WIDTH / (0.56 * title.chars().count().max(1) as f64);
         (fits as u32).clamp(LEAST_TITLE_SIZE, TITLE_SIZE)

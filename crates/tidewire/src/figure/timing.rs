@@ -17,9 +17,9 @@ use super::ticks;
 /// A time diagram; times are in milliseconds.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct TimeDiagram {
-    /// What it shows, in one line.
+    /// Title in one line.
     pub(crate) title: String,
-    /// What a reader must know to read it.
+    /// Caption.
     pub(crate) caption: String,
     /// The published figure to compare it with.
     pub(crate) reference: String,
@@ -49,7 +49,7 @@ const BAR: f64 = 16.0;
 const INTERVAL: f64 = 24.0;
 const GREY: &str = "#BBBBBB";
 const BLACK: &str = "#000000";
-/// Fills on which black can be read, from the palette of Okabe and Ito (2008); letters tell kinds apart as well.
+/// Fills on which black can be read, from the palette of Okabe and Ito (2008); letters distinguish kinds as well.
 const FILLS: [&str; 10] = [
     "#56B4E9", "#E69F00", "#009E73", "#F0E442", "#CC79A7", "#D55E00", "#999999", "#DDDDDD",
     "#B3D4A5", "#C9B6E4",

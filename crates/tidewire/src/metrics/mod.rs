@@ -1,56 +1,31 @@
-//! What the meter counts, for Prometheus: OpenMetrics 1.0 over HTTP, or the older text format.
+//! The meter's counts for Prometheus: OpenMetrics 1.0 over HTTP, or the older text format.
 //!
-//! The meter never waits for whoever asks. Its counters are published when an interval ends, at
-//! the most once a second, and when somebody asks. Not exported: sizes, connections one by one, and
-//! hosts beyond the busiest, so that labels stay bounded.
+//! The meter never waits for a client. Its counters are published when an interval ends, at most
+//! once a second, and on request. Not exported: sizes, individual connections, and hosts beyond the
+//! busiest, so that the number of labels stays bounded.
 
-mod family;
 mod server;
 
-use crate::stream::Slowness;
 use core::time::Duration;
 use live::clock;
 use meter::measure::Measures;
 use meter::metric::Metric;
 use meter::oddity::Oddities;
 use meter::{Host, Meter, Report, Settings};
+use records::Slowness;
+use records::families::{Health, Snapshot};
 use server::Shared;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use wire::time::Instant;
 
-/// Hosts that have counters of their own.
+/// Number of hosts with counters of their own.
 const HOSTS: usize = 20;
-/// How long it takes at the least from one publication that nobody asked for to the next.
+/// Minimum time between two publications without a request.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How well frames come in.
-#[derive(Clone, Copy, Default, Debug)]
-pub(crate) struct Health {
-    /// Frames the meter was given.
-    pub(crate) frames: u64,
-    /// Frames dropped on their way to the meter; none where nobody can tell.
-    pub(crate) dropped_by_kernel: Option<u64>,
-}
-
-/// Everything at one moment.
-#[derive(Clone, Debug, Default)]
-struct Snapshot {
-    measures: Measures,
-    oddities: Oddities,
-    /// Of the last interval that is over.
-    metrics: Vec<Metric>,
-    /// The time of the last frame, or until which silence was heard.
-    until: Option<Instant>,
-    connections: usize,
-    /// Windows that are closed now.
-    closed_windows: usize,
-    hosts: Vec<Host>,
-    health: Health,
-}
-
-/// Publishes what a meter counts.
+/// Publishes the counts of a meter.
 pub(crate) struct Exporter {
     shared: Arc<Shared>,
     measures: Measures,
@@ -62,10 +37,10 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    /// Listens at an address, and where it does: port 0 stands for any that is free.
+    /// Listens at an address, and returns the actual address: port 0 selects a free port.
     ///
     /// # Errors
-    /// What the system said.
+    /// Returns the error of the system.
     pub(crate) fn listen(at: SocketAddr, settings: &Settings) -> io::Result<(Self, SocketAddr)> {
         let (shared, at) = server::start(at)?;
         let exporter = Self {
@@ -80,7 +55,7 @@ impl Exporter {
         Ok((exporter, at))
     }
 
-    /// Takes notice of an interval that is over.
+    /// Adds a complete interval.
     pub(crate) fn add(&mut self, report: &Report) {
         self.measures.add(&report.measures);
         self.oddities.merge(&report.oddities);
@@ -89,12 +64,12 @@ impl Exporter {
         self.is_due = true;
     }
 
-    /// Whether it is time to publish.
+    /// Returns true if a publication is due.
     pub(crate) fn wants(&self) -> bool {
         self.shared.is_asked() || (self.is_due && clock::now() >= self.next)
     }
 
-    /// Publishes what there is now, the interval under way included.
+    /// Publishes the current counts, including the interval under way.
     pub(crate) fn publish(&mut self, meter: &Meter, health: Health) {
         let mut measures = self.measures.clone();
         let mut oddities = self.oddities.clone();
@@ -110,7 +85,7 @@ impl Exporter {
         let slowest = hosts.iter().max_by_key(|host| Slowness::of(&host.replied.summary()));
         let slowest = slowest.cloned();
         hosts.truncate(HOSTS);
-        // The slowest host is among them, however little it sends.
+        // The slowest host is always included, however little it sends.
         if let Some(slowest) = slowest.filter(|slowest| hosts.iter().all(|host| host != slowest)) {
             hosts.push(slowest);
         }

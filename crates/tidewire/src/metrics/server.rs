@@ -1,48 +1,30 @@
 //! A small HTTP server: GET /metrics, one request per connection, each on a thread of its own.
 //!
-//! A client that says nothing delays no other: past [`CLIENTS`] the oldest is closed.
+//! A silent client delays no other: above [`CLIENTS`] connections the oldest is closed.
 //!
-//! By hand: one path and one method take fewer lines than a crate for them would take settings,
-//! and a request has a bound here: 8 KiB and two seconds. Left out: TLS, authentication, and
-//! connections that live on.
+//! Written by hand: for one path and one method a crate would need more lines of settings, and here
+//! a request has limits: 8 KiB and two seconds. Left out: TLS, authentication, and persistent
+//! connections.
 
-use super::{Snapshot, family};
 use core::time::Duration;
 use live::clock;
+use records::families::{self, Format, Snapshot};
 use std::collections::VecDeque;
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
-/// How long the meter may take to answer before what it published last has to do.
+/// Time to wait for the meter before the last published snapshot is served.
 const PATIENCE: Duration = Duration::from_millis(500);
 const REQUEST_TIME: Duration = Duration::from_secs(2);
 const REQUEST_OCTETS: usize = 8 << 10;
-/// Clients at a time.
+/// Maximum number of simultaneous clients.
 const CLIENTS: usize = 32;
-/// How long to wait after a connection could not be taken.
+/// Pause after a connection could not be accepted.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
-/// Forms of the text.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Format {
-    /// OpenMetrics 1.0.
-    OpenMetrics,
-    /// Prometheus' own, 0.0.4.
-    Prometheus,
-}
-
-impl Format {
-    const fn content_type(self) -> &'static str {
-        match self {
-            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
-            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
-        }
-    }
-}
-
-/// What the meter and the server share.
+/// State shared by the meter and the server.
 pub(super) struct Shared {
     is_asked: AtomicBool,
     published: Mutex<(u64, Arc<Snapshot>)>,
@@ -50,12 +32,12 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Whether somebody waits for the meter.
+    /// Returns true if a client waits for the meter.
     pub(super) fn is_asked(&self) -> bool {
         self.is_asked.load(Ordering::Relaxed)
     }
 
-    /// Gives whoever waits, and whoever comes later, this.
+    /// Publishes a snapshot for waiting and later clients.
     pub(super) fn publish(&self, snapshot: Snapshot) {
         self.is_asked.store(false, Ordering::Relaxed);
         let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
@@ -72,7 +54,7 @@ impl Shared {
     }
 }
 
-/// Starts to serve, on a thread of its own that ends with the process.
+/// Starts the server on its own thread, which ends with the process.
 pub(super) fn start(at: SocketAddr) -> io::Result<(Arc<Shared>, SocketAddr)> {
     let listener = TcpListener::bind(at)?;
     let at = listener.local_addr()?;
@@ -86,8 +68,8 @@ pub(super) fn start(at: SocketAddr) -> io::Result<(Arc<Shared>, SocketAddr)> {
         let clients = Arc::new(Clients::default());
         for stream in listener.incoming() {
             let taken = stream.and_then(|stream| clients.take(stream, &ours));
-            // No descriptor or thread is left: the connection stays ready, so that looking at it at once
-            // would be a loop.
+            // No descriptor or thread is left. The connection stays ready, so retrying at once
+            // would be a busy loop.
             if taken.is_err() {
                 clock::sleep_until(clock::now() + BACK_OFF);
             }
@@ -96,25 +78,25 @@ pub(super) fn start(at: SocketAddr) -> io::Result<(Arc<Shared>, SocketAddr)> {
     Ok((shared, at))
 }
 
-/// Clients that are being answered, oldest first.
+/// Clients being served, oldest first.
 #[derive(Default)]
 struct Clients(Mutex<(u64, VecDeque<(u64, TcpStream)>)>);
 
 impl Clients {
-    /// Answers a client on a thread of its own.
+    /// Answers a client on its own thread.
     fn take(self: &Arc<Self>, stream: TcpStream, shared: &Arc<Shared>) -> io::Result<()> {
         let number = self.enter(stream.try_clone()?);
         let (clients, shared) = (Arc::clone(self), Arc::clone(shared));
         let thread = std::thread::Builder::new().name("scrape".to_owned());
         let started = thread.spawn(move || {
-            // A client that goes away has no one to be told.
+            // A client that has disconnected needs no report.
             let _ = answer(stream, &shared);
             clients.leave(number);
         });
         started.map(drop).inspect_err(|_| self.leave(number))
     }
 
-    /// Notes a client, and closes the oldest where there are too many.
+    /// Registers a client, and closes the oldest if there are too many.
     fn enter(&self, stream: TcpStream) -> u64 {
         let mut guard = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (next, clients) = &mut *guard;
@@ -123,7 +105,7 @@ impl Clients {
         if clients.len() > CLIENTS
             && let Some((_, oldest)) = clients.pop_front()
         {
-            // Its thread then reads the end, and leaves.
+            // Its thread then reads end of file and exits.
             let _ = oldest.shutdown(Shutdown::Both);
         }
         *next
@@ -145,7 +127,7 @@ fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     let (status, kind, body) = match (method, path) {
         ("GET" | "HEAD", "/metrics") => {
             let format = format(&request);
-            ("200 OK", format.content_type(), family::text(&shared.ask(), format))
+            ("200 OK", format.content_type(), families::text(&shared.ask(), format))
         }
         ("GET" | "HEAD", _) => ("404 Not Found", plain, "see /metrics\n".to_owned()),
         _ => ("405 Method Not Allowed\r\nAllow: GET, HEAD", plain, "GET only\n".to_owned()),
@@ -162,7 +144,7 @@ fn answer(mut stream: TcpStream, shared: &Shared) -> io::Result<()> {
     stream.flush()
 }
 
-/// The head of a request.
+/// Reads the head of a request.
 fn request(stream: &mut TcpStream) -> io::Result<String> {
     let end = clock::now() + REQUEST_TIME;
     let mut octets = Vec::new();
@@ -181,7 +163,7 @@ fn request(stream: &mut TcpStream) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&octets).into_owned())
 }
 
-/// OpenMetrics for whoever accepts it by name.
+/// Returns OpenMetrics if the client accepts it by name.
 fn format(request: &str) -> Format {
     let accepts = request.lines().any(|line| {
         let line = line.to_ascii_lowercase();

@@ -1,22 +1,22 @@
-//! Deadlines: which flows met theirs, how sure that is, and what theory says.
+//! Deadlines: the flows that met theirs, the certainty, and the bounds from theory.
 
 use super::groups::{Summed, summed};
 use crate::quantity::{self, level};
 use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, PointReport, Probability};
 
-/// What became of the deadline of a flow.
+/// Result of the deadline of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Met {
     /// By theory: the bound is within the deadline, and no message was seen beyond it.
     Always,
     /// By all messages of runs that differ.
     InTheRuns,
-    /// By all messages of the one run there is, since nothing in the scenario is random.
+    /// By all messages of the only run, because nothing in the scenario is random.
     Once,
     /// By some messages it was not.
     Missed,
-    /// There is no clock to tell it by.
+    /// There is no common clock to decide it.
     NotKnown,
     /// No message was sent.
     NoneSent,
@@ -25,7 +25,7 @@ pub(crate) enum Met {
 }
 
 impl Met {
-    /// What became of a flow's deadline.
+    /// Result of a flow's deadline.
     pub(crate) fn of(flow: &FlowReport, point: &PointReport) -> Self {
         let Some(deadline) = flow.deadline_ns else { return Self::NoDeadline };
         let is_within = flow.bound_ns.is_some_and(|bound| bound <= deadline);
@@ -53,12 +53,12 @@ impl Met {
     }
 }
 
-/// Whether any flow has a deadline.
+/// True if any flow has a deadline.
 pub(super) fn are_there(point: &PointReport) -> bool {
     point.flows.iter().any(|flow| flow.deadline_ns.is_some())
 }
 
-/// Whether each type of message makes its deadline, and how sure that is: of a group its worst flow.
+/// Table of the deadlines of all types of message, with their certainty: of a group its worst flow.
 pub(super) fn table(point: &PointReport, confidence: f64) -> Table {
     // Of one run there is no interval, and so no level.
     let chance = match point.deterministic {

@@ -26,7 +26,7 @@ impl<'a> Summed<'a> {
         worst
     }
 
-    /// What stands before the numbers of the worst flow: `trip (worst of 12)`.
+    /// Label of the numbers of the worst flow: `trip (worst of 12)`.
     pub(super) fn label(&self) -> String {
         match self.flows.len() {
             1 => self.flows[0].name.clone(),

@@ -1,4 +1,4 @@
-//! How far deadlines and requirements hold in a sweep: "how many stations fit?" in one line.
+//! Range in which deadlines and requirements hold in a sweep: "how many stations fit?" in one line.
 
 use super::{Met, summed};
 use crate::sweep::across;
@@ -7,12 +7,12 @@ use bench::verdict::{Judged, Verdict};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// How far deadlines and requirements hold along the key of a sweep whose values are numbers.
+/// Range in which deadlines and requirements hold along a numeric key of a sweep.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct Limit {
     /// The key.
     key: String,
-    /// What else was set, where several keys vary.
+    /// Other settings, if several keys vary.
     #[serde(skip_serializing_if = "String::is_empty")]
     at: String,
     /// Values at which theory shows every deadline, in rising order: each flow has a bound within it.
@@ -23,10 +23,10 @@ pub(crate) struct Limit {
     missed: Vec<String>,
     /// Values at which the runs do not decide it.
     undecided: Vec<String>,
-    /// All values in rising order, to tell neighbours by.
+    /// All values in rising order, to find neighbours.
     #[serde(skip)]
     all: Vec<String>,
-    /// What did not hold, and at which value: the flow or the requirement, nearest to where all did.
+    /// First failure: the flow or the requirement, at the value nearest to those where all held.
     #[serde(skip_serializing_if = "Option::is_none")]
     first: Option<First>,
 }
@@ -38,7 +38,7 @@ struct First {
     what: String,
 }
 
-/// What became of everything that was asked of a point.
+/// Result of all deadlines and requirements of a point.
 struct Held {
     value: String,
     verdict: Verdict,
@@ -141,7 +141,7 @@ impl Limit {
         format!("{key}{at}: {}", parts.join("; "))
     }
 
-    /// Values in a list, of which three and more neighbours are told by their ends: `20 to 100, 140`.
+    /// Values in a list, with three and more neighbours as a range: `20 to 100, 140`.
     fn listed(&self, values: &[String]) -> String {
         let mut told: Vec<String> = Vec::new();
         let neighbours = self.all.chunk_by(|a, b| values.contains(a) == values.contains(b));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_is_told_where_all_holds_and_where_first_something_does_not() {
+    fn a_limit_lies_between_all_met_and_the_first_miss() {
         use Verdict::{Fail, Pass, Undecided};
         check(
             &[(Pass, true), (Pass, true), (Pass, false), (Fail, false), (Fail, false)],

@@ -1,4 +1,4 @@
-//! What a study found, as tables: point by point and flow by flow, with how sure it is.
+//! Results of a study as tables: point by point and flow by flow, with their intervals.
 
 mod deadlines;
 mod groups;
@@ -50,7 +50,7 @@ pub(crate) fn tell_limits(limits: &[Limit], output: &Output) -> io::Result<()> {
     output.line(format_args!("\n{}", lines.join("\n")))
 }
 
-/// What was set at a point, in one line.
+/// Settings of a point, in one line.
 pub(crate) fn settings(settings: &BTreeMap<String, String>) -> String {
     let pairs: Vec<String> =
         settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
@@ -62,6 +62,9 @@ fn heading(point: &PointReport, place: usize, report: &Report) -> String {
     let plural = if point.replications == 1 { "" } else { "s" };
     let runs = match point.replications {
         n if point.deterministic => format!("n = {n} copies of one run"),
+        1 if has_batches(point) => {
+            format!("n = 1 run, intervals over its batches ({})", level(report.level))
+        }
         n => format!("n = {n} run{plural}"),
     };
     match of {
@@ -73,12 +76,15 @@ fn heading(point: &PointReport, place: usize, report: &Report) -> String {
     }
 }
 
+/// Returns whether one run is long enough for intervals over batches of its messages.
+fn has_batches(point: &PointReport) -> bool {
+    point.replications == 1 && point.flows.iter().any(|flow| flow.within.is_some())
+}
+
 fn point_table(point: &PointReport, confidence: f64) -> Table {
     let mean = match point.replications {
         _ if point.deterministic => "mean".to_owned(),
-        1 if point.flows.iter().any(|flow| flow.within.is_some()) => {
-            format!("mean (batches, {})", level(confidence))
-        }
+        1 if has_batches(point) => "mean (batches)".to_owned(),
         1 => "mean".to_owned(),
         _ => format!("mean ({})", level(confidence)),
     };
@@ -115,7 +121,7 @@ fn bound(flow: &FlowReport) -> String {
     flow.bound_ns.map_or_else(|| "-".to_owned(), quantity::span)
 }
 
-/// How the rows of a flow are shown.
+/// Layout of the rows of a flow.
 struct Shown<'a> {
     is_brief: bool,
     point: &'a PointReport,
@@ -186,7 +192,7 @@ fn share(probability: &Probability, point: &PointReport) -> String {
     }
 }
 
-/// What the runs say, and do not say, of the worst alignment of the flows.
+/// Notes on the worst alignment of the flows in the runs.
 fn starts(point: &PointReport) -> Vec<String> {
     let mut notes = Vec::new();
     if point.deterministic {
@@ -210,7 +216,7 @@ fn starts(point: &PointReport) -> Vec<String> {
     notes
 }
 
-/// What became of the logical ring of a token bus whose stations come and go.
+/// Changes of the logical ring of a token bus whose stations come and go.
 fn ring(point: &PointReport) -> Option<String> {
     let kept = [
         ("entries", "entered"),
@@ -225,7 +231,7 @@ fn ring(point: &PointReport) -> Option<String> {
     (!told.is_empty()).then(|| format!("ring, over all runs: {}", told.join(", ")))
 }
 
-/// What a reader of a point should know beside its numbers.
+/// Notes on the numbers of a point.
 fn notes(point: &PointReport) -> Vec<String> {
     let mut notes = Vec::new();
     if point.incomplete > 0 {

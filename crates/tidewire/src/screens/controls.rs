@@ -1,12 +1,12 @@
-//! What the operator has set, and what each key changes of it. Pure: no terminal, no clock.
+//! Settings of the operator, and the effect of each key on them. Pure: no terminal, no clock.
 
 use super::page::{Page, SORTS, Sheet};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// A filter is no longer than this.
+/// Maximum length of a filter.
 const LONGEST_PROMPT: usize = 60;
 
-/// Keys and what they do, the most needed first.
+/// Keys and their actions, the most important first.
 pub(super) const KEYS: [(&str, &str); 11] = [
     ("q", "quit"),
     ("1-9, Tab", "turn to a page"),
@@ -21,55 +21,55 @@ pub(super) const KEYS: [(&str, &str); 11] = [
     ("?", "this help"),
 ];
 
-/// What follows from a key.
+/// Effect of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Effect {
-    /// Nothing, or only on the screen.
+    /// Nothing, or only a change on the screen.
     None,
-    /// The display stands still, or goes on.
+    /// Freezes or resumes the display.
     Pause,
-    /// It stands still, and shows another interval, or all of them again.
+    /// Freezes the display and shows another interval, or all intervals again.
     Step,
-    /// The end.
+    /// Leaves the screen.
     Quit,
-    /// The end by Ctrl-C.
+    /// Leaves the screen by Ctrl-C.
     Interrupt,
 }
 
-/// What is on the screen when a key is pressed.
+/// Contents of the screen when a key is pressed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shown<'a> {
     pub(super) sheet: &'a Sheet,
-    /// How many of its rows there is room for.
+    /// Rows that fit the screen.
     pub(super) rows: usize,
-    /// The connections there are.
+    /// Numbers of the connections.
     pub(super) ids: &'a [u32],
-    /// How many intervals can be stepped back through.
+    /// Number of intervals that can be stepped back through.
     pub(super) intervals: usize,
 }
 
-/// What the operator has set.
+/// Settings of the operator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Controls {
     pub(super) page: Page,
-    /// Where Esc leads.
+    /// Pages and rows to which Esc returns.
     pub(super) before: Vec<(Page, usize)>,
-    /// The row that is marked.
+    /// Marked row.
     pub(super) cursor: usize,
     pub(super) sort: usize,
     pub(super) filter: String,
     /// The filter being typed.
     pub(super) prompt: Option<String>,
     pub(super) is_paused: bool,
-    /// Which of the intervals that are kept is shown by itself, the oldest having the place 0.
+    /// Place of the interval that is shown alone, the oldest kept having place 0.
     pub(super) past: Option<usize>,
     pub(super) is_help_shown: bool,
-    /// The connection that is shown in depth.
+    /// Connection that is shown in depth.
     pub(super) chosen: Option<u32>,
 }
 
 impl Controls {
-    /// As they are in the beginning.
+    /// Returns the initial settings.
     pub(super) const fn new() -> Self {
         Self {
             page: Page::Overview,
@@ -85,7 +85,7 @@ impl Controls {
         }
     }
 
-    /// What a key does.
+    /// Applies a key.
     pub(super) fn press(&mut self, key: &KeyEvent, shown: &Shown<'_>) -> Effect {
         let Shown { sheet, rows, ids, intervals } = *shown;
         if key.modifiers.contains(KeyModifiers::CONTROL) {
@@ -135,7 +135,7 @@ impl Controls {
         Effect::None
     }
 
-    /// The interval before, or the last that is over.
+    /// Selects the previous interval, or the latest complete one.
     fn step_back(&mut self, intervals: usize) -> Effect {
         let before = self.past.map_or(intervals, |place| place.max(1)).checked_sub(1);
         self.past = before;
@@ -187,7 +187,7 @@ impl Controls {
     }
 }
 
-/// The connection after, or before, the one chosen; around the ends.
+/// Returns the connection after or before the chosen one, wrapping at the ends.
 fn neighbour(ids: &[u32], chosen: Option<u32>, forward: bool) -> Option<u32> {
     let after = || ids.iter().find(|id| chosen.is_some_and(|chosen| **id > chosen));
     let before = || ids.iter().rev().find(|id| chosen.is_some_and(|chosen| **id < chosen));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn enter_leads_to_the_connection_of_the_row_and_esc_back_to_the_row() {
+    fn enter_opens_the_connection_of_the_row_and_esc_returns_to_it() {
         let mut controls = Controls::new();
         press(&mut controls, KeyCode::Char('2'));
         (0..4).for_each(|_| {
@@ -230,7 +230,7 @@ mod tests {
         let mut controls = Controls::new();
         press(&mut controls, KeyCode::Up);
         assert_eq!(controls.cursor, 0);
-        // Nine rows of ten, so that one stays in sight.
+        // Nine of ten rows, so that one stays visible.
         press(&mut controls, KeyCode::PageDown);
         assert_eq!(controls.cursor, 9);
         press(&mut controls, KeyCode::End);
@@ -271,7 +271,7 @@ mod tests {
             let effect = press(&mut controls, KeyCode::Char(letter));
             (effect, controls.is_paused, controls.past)
         };
-        // Nothing is later than all of it.
+        // Nothing is later than the whole.
         assert_eq!(press(']'), (Effect::Step, false, None));
         assert_eq!(press('['), (Effect::Pause, true, Some(2)));
         assert_eq!(press('['), (Effect::Step, true, Some(1)));

@@ -1,29 +1,29 @@
-//! Draws a page: it reads plain data, computes no measure and waits for nothing.
+//! Draws a page from plain data; computes no measure and never blocks.
 //!
-//! From top to bottom: what is read and how far it is, the pages, what this page is about, the names
-//! of its columns, its rows with the marked one, and the keys.
+//! From top to bottom: source and progress, tabs, description of the page, column headings, rows
+//! with the marked one, and keys.
 
 use super::controls::{Controls, KEYS};
-use super::finding::Grade;
-use super::model::Model;
 use super::page::{self, Page, Room, Sheet};
 use crate::output::printable;
 use crate::quantity;
-use crate::stream::back;
 use crate::tui::Look;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
+use records::back;
+use records::findings::Grade;
+use records::state::Model;
 
-/// The smallest screen with room for anything.
+/// Minimum width of a usable screen.
 const LEAST_COLUMNS: u16 = 40;
-/// The smallest screen with room for anything.
+/// Minimum height of a usable screen.
 const LEAST_ROWS: u16 = 12;
-/// Header, tabs, what it is about, and keys.
+/// Header, tabs, description and keys.
 const FIXED_ROWS: usize = 4;
 
-/// What is drawn.
+/// Contents of the screen.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct View {
     header: [String; 2],
@@ -33,19 +33,19 @@ pub(super) struct View {
     first: usize,
     footer: String,
     is_help_shown: bool,
-    /// How many rows there is room for.
+    /// Rows that fit the screen.
     pub(super) rows: usize,
 }
 
 impl View {
-    /// Of a model, on a screen of this size.
+    /// Creates the view of a model on a screen of this size.
     pub(super) fn of(model: &Model, controls: &Controls, size: (u16, u16), look: &Look) -> Self {
         let (columns, rows) = (usize::from(size.0), usize::from(size.1));
         let room = Room { columns, rows: rows.saturating_sub(FIXED_ROWS), symbols: look.symbols };
         let sheet = page::sheet(model, controls, room);
         let rows = room.rows.saturating_sub(usize::from(sheet.heading.is_some()));
         let cursor = controls.cursor.min(sheet.rows.len().saturating_sub(1));
-        // The marked row stays in sight, and the last row at the bottom.
+        // The marked row stays visible, and the last row stays at the bottom.
         let first = cursor.saturating_sub(rows.saturating_sub(1));
         let state = match (&model.end, controls.is_paused) {
             (_, true) => "paused",
@@ -54,7 +54,7 @@ impl View {
             (Some(_), false) => "not complete",
         };
         let length = quantity::span(model.length_ns());
-        // Which interval, where it is one by itself.
+        // Number of the interval, if one is shown alone.
         let index = model.latest.as_ref().and_then(|latest| latest.index);
         let which = match (controls.past, index) {
             (Some(_), Some(index)) => {
@@ -132,7 +132,7 @@ fn row(area: Rect, number: u16) -> Rect {
     Rect { y: area.y + number, height: 1, ..area }
 }
 
-/// Writes from the left of a row, as far as it reaches.
+/// Writes a text from the left of a row, clipped to its width.
 fn put(buffer: &mut Buffer, area: Rect, number: u16, text: &str, style: Style) {
     if number < area.height {
         let text = printable(text.to_owned());
@@ -140,7 +140,7 @@ fn put(buffer: &mut Buffer, area: Rect, number: u16, text: &str, style: Style) {
     }
 }
 
-/// The pages by number, with their names as far as there is room; this one in brackets.
+/// Draws the pages by number, with as many names as fit; the current one in brackets.
 fn tabs(buffer: &mut Buffer, area: Rect, page: Page, look: &Look) {
     let told = |is_named: bool| {
         let tabs = Page::ALL.into_iter().zip(1..).map(|(tab, number)| match tab == page {

@@ -1,9 +1,9 @@
-//! The screens of measures: what is wrong on a network, and where.
+//! Screens of measures: the problems of a network, and where they are.
 //!
-//! They show what the stream says and nothing else, so their numbers are those of the stream,
-//! whether it comes from this process or through a pipe. NBSIR 85-3104 had displays of connectivity,
-//! connections by host, TPDUs by type and octets by host; these are here, beside what was found to be
-//! wrong, one connection in depth, and how well frames came in.
+//! They show only the contents of the stream, so their numbers are the same whether the stream
+//! comes from this process or through a pipe. NBSIR 85-3104 had displays of connectivity,
+//! connections by host, TPDUs by type and octets by host. These screens have them, and in addition
+//! findings, one connection in depth, and losses during collection.
 //!
 //! ```text
 //! records (a thread) -> Model -> page: rows of text -> View -> draw
@@ -11,42 +11,38 @@
 //! ```
 
 mod controls;
-mod course;
 mod draw;
-mod event;
-mod finding;
-mod history;
-mod known;
-mod model;
+#[cfg(test)]
+mod fed;
 mod page;
-mod sum;
 
 use crate::canvas::Canvas;
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::stream::{Head, Record};
 use crate::tui::{Look, Session};
-pub(crate) use finding::Findings;
+pub(crate) use records::findings::Findings;
+use records::{Head, Record};
 
 use controls::{Controls, Effect, Shown};
 use core::time::Duration;
 use draw::View;
 use live::clock;
-use model::Model;
 use ratatui::crossterm::event::{self as terminal_event, Event, KeyEventKind};
+use records::state::Model;
 use std::io;
 use std::sync::mpsc::Receiver;
 use std::thread::JoinHandle;
 
-/// From one redraw to the next, at the least.
+/// Minimum time between two redraws.
 const REDRAW: Duration = Duration::from_millis(100);
-/// How long records are taken in before keys are looked at again.
+/// Maximum time spent on records before keys are read again.
 const TAKE: Duration = Duration::from_millis(80);
-/// Within this time a record follows the one before it where a file is read as fast as it can be.
+/// Maximum time between two records of a file that is read at full speed.
 const FOLLOWS: Duration = Duration::from_millis(2);
 
-/// Shows what a thread tells until somebody leaves, and how that thread ended if it has. Whoever leaves
-/// before has no verdict of it, and a silent pipe is not waited for.
+/// Shows the records of a thread until the operator leaves, and returns the result of the thread if
+/// it has ended. An operator who leaves earlier gets no verdict, and a silent pipe is not waited
+/// for.
 pub(crate) fn show(
     head: Head,
     (records, teller): (Receiver<Record>, JoinHandle<anyhow::Result<Exit>>),
@@ -63,7 +59,7 @@ pub(crate) fn show(
     teller.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// Shows what is told until somebody leaves; whether that was by an interrupt.
+/// Shows records until the operator leaves; returns true if that was by an interrupt.
 fn draw_until_left(head: Head, records: &Receiver<Record>, look: &Look) -> anyhow::Result<bool> {
     let session = Session::begin()?;
     let mut screen = Screen {
@@ -78,12 +74,12 @@ fn draw_until_left(head: Head, records: &Receiver<Record>, look: &Look) -> anyho
     Ok(left?)
 }
 
-/// What is shown and how.
+/// State of the display.
 struct Screen {
     model: Model,
-    /// What is shown while it stands still.
+    /// Model shown while the display is frozen.
     frozen: Option<Box<Model>>,
-    /// The interval that has been stepped back to, by itself.
+    /// The earlier interval that is shown alone.
     past: Option<Box<Model>>,
     controls: Controls,
     look: Look,
@@ -114,19 +110,20 @@ impl Screen {
         Ok(true)
     }
 
-    /// What is shown: an interval, what stands still, or what is told now.
+    /// Returns the model on display: an earlier interval, the frozen model, or the current one.
     fn shown(&self) -> &Model {
         self.past.as_deref().or(self.frozen.as_deref()).unwrap_or(&self.model)
     }
 
-    /// Turns to the interval that is asked for.
+    /// Selects the requested interval.
     fn step(&mut self) {
         let frozen = self.frozen.as_deref().unwrap_or(&self.model);
         let model = self.controls.past.and_then(|at| frozen.history.model(&frozen.head, at));
         self.past = model.map(Box::new);
     }
 
-    /// Takes in what has been told since and what follows it at once, as long as that does not keep keys waiting.
+    /// Applies waiting records and those that follow immediately, for at most [`TAKE`], so that
+    /// keys are not delayed.
     fn take(&mut self, records: &Receiver<Record>) {
         let until = clock::now() + TAKE;
         while let Ok(record) = records.recv_timeout(FOLLOWS) {
@@ -137,7 +134,7 @@ impl Screen {
         }
     }
 
-    /// Reads keys until it is time to draw; a key that changed something makes it so.
+    /// Reads keys until the next redraw; a key that changes something triggers it.
     fn obey(&mut self, view: &View) -> io::Result<Effect> {
         let due = clock::now() + REDRAW;
         let intervals = self.frozen.as_deref().unwrap_or(&self.model).history.intervals();

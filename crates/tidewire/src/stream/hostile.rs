@@ -1,9 +1,12 @@
-//! What the fuzz target of the stream calls: octets as a stream of measures, claims checked.
+//! Entry of the fuzz target of the stream: reads octets as a stream of measures and checks
+//! invariants.
 
-use crate::stream::{Lines, Reader, Record};
+use crate::stream::Lines;
+use records::{Reader, Record};
 
-/// A stream is read to its end or to what is wrong with it. Every record is written so that it reads
-/// the same, and nothing that is told of it is obeyed by a terminal. How many records there were.
+/// Reads a stream to its end or its first error, and returns the number of records. Checks that
+/// every record is read back unchanged after writing, and that no text of it contains terminal
+/// control characters.
 pub(crate) fn script(octets: &[u8]) -> usize {
     let (mut reader, head) = match Reader::open(octets) {
         Ok(opened) => opened,
@@ -14,7 +17,7 @@ pub(crate) fn script(octets: &[u8]) -> usize {
     };
     let mut lines = Lines::new(head);
     for records in 0.. {
-        let record = match reader.next() {
+        let record = match reader.next_record() {
             Ok(Some(record)) => record,
             Ok(None) => return records,
             Err(error) => {
@@ -22,7 +25,8 @@ pub(crate) fn script(octets: &[u8]) -> usize {
                 return records;
             }
         };
-        let written = serde_json::to_string(&record).expect("a record has only what JSON can hold");
+        let written =
+            serde_json::to_string(&record).expect("every record is representable in JSON");
         let again = serde_json::from_str::<Record>(&written);
         assert_eq!(again.ok().as_ref(), Some(&record), "{written}");
         lines.told(&record).iter().for_each(|line| check(line));
@@ -38,10 +42,10 @@ fn check(line: &str) {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::stream::Origin;
-    use crate::stream::{Details, Head, Recorder, Spans, Subset};
     use core::time::Duration;
     use meter::Settings;
+    use records::Origin;
+    use records::{Details, Head, Recorder, Spans, Subset};
     use std::fs::{self, File};
     use std::path::Path;
     use wire::capture::Capture;
@@ -78,7 +82,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_corpus_begins_with_the_seeds_and_every_file_of_it_keeps_its_claims() {
+    fn corpus_begins_with_the_seeds_and_every_file_passes_checks() {
         let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/measures"));
         for (name, text) in seeds() {
             let path = folder.join(name);
@@ -92,11 +96,11 @@ pub(crate) mod tests {
         let files = fs::read_dir(folder).unwrap();
         let records: usize =
             files.map(|file| script(&fs::read(file.unwrap().path()).unwrap())).sum();
-        // 6 of the whole one, 4 with samples, 2 of the silent one, and one of four others.
+        // 6 of the complete stream, 4 with samples, 2 of the silent stream, and one of four others.
         assert!(records >= 16, "{records} records");
     }
 
-    /// The stream of the capture of a cell with a bad path, line by line.
+    /// Returns the stream of the capture of a cell with a bad path, line by line.
     pub(crate) fn cell() -> Vec<String> {
         let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng"));
         let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
@@ -121,8 +125,8 @@ pub(crate) mod tests {
         lines
     }
 
-    /// The same with some values in place of others, as a seed says: mostly numbers that no meter
-    /// ever counts to, and names that hold what a terminal obeys.
+    /// Returns the same stream with some values replaced according to a seed: mostly counts that no
+    /// meter reaches, and names with terminal control characters.
     pub(crate) fn exchanged(lines: &[String], seed: u64) -> String {
         // SplitMix64.
         let mut state = seed;
@@ -152,7 +156,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn streams_with_numbers_that_nobody_counts_to_are_told_or_refused() {
+    fn streams_with_extreme_counts_are_printed_or_rejected() {
         let lines = cell();
         let (mut whole, mut records) = (0, 0);
         for seed in 0..300 {

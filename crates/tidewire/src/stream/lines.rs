@@ -1,21 +1,24 @@
-//! The stream in lines on a terminal, of 80 columns: an interval a line, then the total in tables.
+//! The stream as lines of 80 columns on a terminal: one line per interval, then the total in
+//! tables.
 //!
-//! Left out of the lines, and not of the stream: samples, hosts and connections interval by interval,
-//! and those beyond the busiest.
+//! Omitted here, but present in the stream: samples, the hosts and connections of each interval,
+//! and all but the busiest.
 
 use super::tables::{self, Busiest, BusiestHosts, SlowestHosts};
-use super::{End, Finding, Head, Interval, Named, Record, Total};
-use crate::calendar;
 use crate::output::{Output, printable};
 use crate::paragraph::wrapped;
 use crate::quantity::{counted, significant, span, trimmed};
 use bench::scenario::Span;
 use core::time::Duration;
+use meter::registry::Measure;
+use records::Counts;
+use records::calendar;
+use records::{End, Finding, Head, Interval, Record, Total};
 use std::io;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// Tells records as they come.
+/// Formats records as they come.
 pub(crate) struct Lines {
     head: Head,
     has_heading: bool,
@@ -23,14 +26,14 @@ pub(crate) struct Lines {
     hosts: BusiestHosts,
     slowest: SlowestHosts,
     findings: Vec<Finding>,
-    /// Whether there were any TPDUs, or nobody can tell.
+    /// True if there were TPDUs, or if their number is unknown.
     has_tpdus: bool,
-    /// When the intervals began, and how long they are together.
+    /// Start and total length of the intervals.
     all_ns: (u64, u64),
 }
 
 impl Lines {
-    /// Nothing has been told yet.
+    /// Creates a formatter that has received no record.
     pub(crate) const fn new(head: Head) -> Self {
         Self {
             head,
@@ -44,12 +47,12 @@ impl Lines {
         }
     }
 
-    /// Tells a record.
+    /// Prints a record.
     pub(crate) fn tell(&mut self, record: &Record, output: &Output) -> io::Result<()> {
         self.told(record).iter().try_for_each(|line| output.line(line))
     }
 
-    /// What there is to tell of a record, line by line; some lines hold whole tables.
+    /// Returns the lines of a record; some lines hold whole tables.
     pub(crate) fn told(&mut self, record: &Record) -> Vec<String> {
         let lines = match record {
             Record::Stream(_)
@@ -60,7 +63,7 @@ impl Lines {
             | Record::Unknown => Vec::new(),
             Record::Interval(interval) => self.interval(interval),
             Record::Total(total) => {
-                self.has_tpdus = total.measures.get("tpdus") != Some(0);
+                self.has_tpdus = total.measures.get(Measure::Tpdus) != Some(0);
                 self.all_ns = (total.start_ns, total.length_ns);
                 of_total(total)
             }
@@ -111,7 +114,7 @@ impl Lines {
         ]
     }
 
-    /// Tells who took part, what was odd, and how it ended.
+    /// Returns hosts and connections, oddities, and the outcome.
     fn end(&mut self, end: &End) -> Vec<String> {
         let mut lines = Vec::new();
         if !self.hosts.is_empty() {
@@ -120,7 +123,7 @@ impl Lines {
             lines.extend(self.busiest.waits().map(|table| format!("\n{table}")));
         }
         if end.frames == 0 && end.error.is_some() {
-            // There was nothing to meter, and the error says why.
+            // Nothing was metered, and the error says why.
             return lines;
         }
         lines.extend(tables::oddities(&end.oddities).map(|table| format!("\n{table}")));
@@ -135,7 +138,7 @@ impl Lines {
         let last = self.last(end).unwrap_or_default();
         let said = format!("{frames}{none}{last}{left_out}{dropped}");
         lines.push(format!("\n{}", wrapped("", &said)));
-        // Last, where they are on the screen: which device is slow, and what is wrong.
+        // Last, where they stay visible: the slowest device and the findings.
         lines.extend(self.slowest.table().map(|table| format!("\n{table}")));
         lines.extend(tables::findings(&self.findings).map(|text| format!("\n{text}")));
         let error = end.error.iter().map(|error| error.lines().next().unwrap_or_default());
@@ -145,7 +148,8 @@ impl Lines {
 }
 
 impl Lines {
-    /// When the last frame came, where intervals go on behind it: rates are over all of them.
+    /// Returns the time of the last frame, where intervals continue after it: rates cover all of
+    /// them.
     fn last(&self, end: &End) -> Option<String> {
         let (start_ns, length_ns) = self.all_ns;
         let heard_ns = end.heard_until_ns?.checked_sub(start_ns)?;
@@ -154,8 +158,8 @@ impl Lines {
     }
 }
 
-/// One interval in one line of at the most 80 columns, as long as its counts stay below millions. A
-/// report within an interval has a `+` behind its number.
+/// Formats one interval as a line of at most 80 columns, as long as its counts stay below millions.
+/// A report within an interval has a `+` after its number.
 fn row(interval: &Interval) -> String {
     let Interval { measures, metrics, .. } = interval;
     let utilisation = metrics.get("U_C").flatten();
@@ -165,21 +169,21 @@ fn row(interval: &Interval) -> String {
     let more = if interval.complete { "" } else { "+" };
     let index = format!("{}{more}", interval.index.unwrap_or(0));
     let count = |name| shown(measures, name);
-    // After years of silence a number is long: the next columns give it room.
+    // After years of silence the number is long: the next columns give way.
     let more = index.len().saturating_sub(4);
     let (few, many) = (7_usize.saturating_sub(more), 10 - more.saturating_sub(7).min(10));
     format!(
         "{index:>4} {start:<15} {:>few$} {:>many$} {:>7} {:>7} {:>6} {:>7} {utilisation:>7}",
-        count("lpdus"),
-        count("lpdu_octets"),
-        count("tpdus"),
-        count("dt_tpdus"),
-        count("dt_retransmissions"),
-        count("ak_tpdus"),
+        count(Measure::Lpdus),
+        count(Measure::LpduOctets),
+        count(Measure::Tpdus),
+        count(Measure::DtTpdus),
+        count(Measure::DtRetransmissions),
+        count(Measure::AkTpdus),
     )
 }
 
-/// A percentage in at most nine characters.
+/// Formats a percentage in at most nine characters.
 fn percent(value: f64) -> String {
     match value {
         _ if value >= 0.001 || value <= 0.0 => format!("{} %", significant(value, 3)),
@@ -188,10 +192,10 @@ fn percent(value: f64) -> String {
     }
 }
 
-/// A value, or n/a where it is not reported.
-pub(super) fn shown(values: &Named<u64>, name: &str) -> String {
-    // Absent where --only left it out, or where the tap cannot see the layer.
-    values.get(name).map_or_else(|| "n/a".to_owned(), |value| value.to_string())
+/// Formats a value, or `n/a` if it is not reported.
+pub(super) fn shown(values: &Counts, measure: Measure) -> String {
+    // Absent if --only left it out, or if the tap cannot observe the layer.
+    values.get(measure).map_or_else(|| "n/a".to_owned(), |value| value.to_string())
 }
 
 fn of_total(total: &Total) -> Vec<String> {

@@ -1,75 +1,68 @@
 //! Totals, hosts and connections of a stream as tables of 80 columns.
 
 use super::lines::shown;
-use super::slowest::ENOUGH;
-use super::{Connection, Finding, Host, Named, Replies, Slowness, sum};
+use crate::paragraph::{COLUMNS, wrapped};
 use crate::quantity::{self, significant};
 use crate::table::{Align, Table};
 use core::cmp::Reverse;
 use core::fmt::Write as _;
-use meter::measure::{Delays, Measures};
 use meter::metric::METRICS;
+use meter::observation::DelayKind;
+use meter::registry::{KindCount, Measure, TABLE_4};
+use records::Counts;
+use records::ENOUGH;
+use records::{Connection, Finding, Host, Named, Replies, Slowness, sum};
+use records::{of_all_kinds, shortened, shortened_ends, tpdus};
 use wire::tp::Kind;
 
-/// Hosts, and connections, that lines show.
+/// Number of hosts, and of connections, in a table.
 const SHOWN: usize = 10;
-/// Connections, and hosts, kept for the table.
+/// Number of hosts, and of connections, kept for a table.
 const KEPT: usize = 64;
 /// Columns for the two ends of a connection.
 const ENDS_COLUMNS: usize = 41;
-/// Columns for them beside how long things took.
+/// Columns for the two ends of a connection in the table of delays.
 const WAITING_ENDS_COLUMNS: usize = 33;
 /// Columns for a host.
 const HOST_COLUMNS: usize = 22;
 
-/// Measures that are of note where they are not zero.
-const NOTABLE: [&str; 20] = [
-    "connections_adopted",
-    "responses_ambiguous",
-    "connection_refusals",
-    "connection_negotiation_failures",
-    "connection_abrupt_ends",
-    "connection_erroneous_ends",
-    "connection_silent_ends",
-    "unassigned_tpdus",
-    "dt_into_closed_window",
-    "dt_empty_parts",
-    "ak_acknowledging",
-    "ak_crediting",
-    "ak_confirming",
-    "ak_keeping_alive",
-    "tcp_segments",
-    "tcp_segments_again",
-    "tcp_segments_late",
-    "tcp_segments_ahead",
-    "tcp_keep_alives",
-    "tcp_copies",
+/// Measures that are shown if they are not zero.
+const NOTABLE: [Measure; 20] = [
+    Measure::ConnectionsAdopted,
+    Measure::ResponsesAmbiguous,
+    Measure::ConnectionRefusals,
+    Measure::ConnectionNegotiationFailures,
+    Measure::ConnectionAbruptEnds,
+    Measure::ConnectionErroneousEnds,
+    Measure::ConnectionSilentEnds,
+    Measure::UnassignedTpdus,
+    Measure::DtIntoClosedWindow,
+    Measure::DtEmptyParts,
+    Measure::AkAcknowledging,
+    Measure::AkCrediting,
+    Measure::AkConfirming,
+    Measure::AkKeepingAlive,
+    Measure::TcpSegments,
+    Measure::TcpSegmentsAgain,
+    Measure::TcpSegmentsLate,
+    Measure::TcpSegmentsAhead,
+    Measure::TcpKeepAlives,
+    Measure::TcpCopies,
 ];
 
-/// TPDUs of all kinds among these values.
-pub(crate) fn tpdus(values: &Named<u64>) -> u64 {
-    of_all_kinds(values, "tpdus")
-}
-
-/// What all kinds of TPDUs have together.
-pub(crate) fn of_all_kinds(values: &Named<u64>, what: &str) -> u64 {
-    let of = |kind: Kind| values.count(&format!("{}_{what}", kind.name().to_lowercase()));
-    sum(Kind::ALL.into_iter().map(of))
-}
-
-/// The connections with most TPDUs, of all that were told of.
+/// The connections with most TPDUs of all reported.
 pub(super) struct Busiest {
     kept: Vec<Connection>,
     all: u64,
 }
 
 impl Busiest {
-    /// None yet.
+    /// Creates an empty list.
     pub(super) const fn new() -> Self {
         Self { kept: Vec::new(), all: 0 }
     }
 
-    /// Takes notice of one.
+    /// Adds a connection.
     pub(super) fn add(&mut self, connection: Connection) {
         self.all += 1;
         self.kept.push(connection);
@@ -85,7 +78,7 @@ impl Busiest {
         self.kept.truncate(SHOWN);
     }
 
-    /// How long things took on the busiest; nothing where nothing did.
+    /// Returns the delays of the busiest connections; none if there were no delays.
     pub(super) fn waits(&mut self) -> Option<Table> {
         self.sort();
         let mut table = Table::new([
@@ -101,10 +94,12 @@ impl Busiest {
             let both = |name| sum(directions.iter().map(|sent| sent.count(name)));
             let most = |name| directions.iter().map(|sent| sent.count(name)).max();
             let mean = |total, count| both(total).checked_div(both(count));
-            let replies = mean("response_total_ns", "responses");
-            let acknowledged = mean("ack_delay_total_ns", "ack_delays");
+            let replies = mean(DelayKind::Response.total(), DelayKind::Response.count());
+            let acknowledged =
+                mean(DelayKind::Acknowledgement.total(), DelayKind::Acknowledgement.count());
             let told = |span: Option<u64>| span.map_or_else(|| "-".to_owned(), quantity::span);
-            let closed = Some(both("closed_window_ns")).filter(|_| both("closed_windows") > 0);
+            let closed = Some(both(DelayKind::ClosedWindow.total()))
+                .filter(|_| both(DelayKind::ClosedWindow.count()) > 0);
             if replies.or(acknowledged).or(closed).is_none() {
                 continue;
             }
@@ -112,16 +107,16 @@ impl Busiest {
             table.row([
                 shortened_ends(&connection.ends, WAITING_ENDS_COLUMNS),
                 told(replies),
-                told(replies.and_then(|_| most("response_max_ns"))),
+                told(replies.and_then(|_| most(DelayKind::Response.maximum()))),
                 told(acknowledged),
-                told(acknowledged.and_then(|_| most("ack_delay_max_ns"))),
+                told(acknowledged.and_then(|_| most(DelayKind::Acknowledgement.maximum()))),
                 told(closed),
             ]);
         }
         (!is_empty).then_some(table)
     }
 
-    /// The busiest, and how many there were.
+    /// Returns the busiest connections and the number of all.
     pub(super) fn table(&mut self) -> String {
         self.sort();
         let mut table = Table::new([
@@ -148,37 +143,8 @@ impl Busiest {
     }
 }
 
-/// As much of it as has room: its front and its back.
-pub(crate) fn shortened(text: &str, columns: usize) -> String {
-    if text.chars().count() <= columns {
-        return text.to_owned();
-    }
-    let half = columns.saturating_sub(2) / 2;
-    let front: String = text.chars().take(half).collect();
-    let back: String = text.chars().skip(text.chars().count() - half).collect();
-    format!("{front}..{back}")
-}
-
-/// The two ends of a connection in so many columns: of each its back, which tells more than its front.
-pub(crate) fn shortened_ends([from, to]: &[String; 2], columns: usize) -> String {
-    if from.chars().count() + to.chars().count() < columns {
-        return format!("{from}>{to}");
-    }
-    let half = columns.saturating_sub(1) / 2;
-    format!("{}>{}", back(from, half), back(to, half))
-}
-
-/// The back of an address.
-pub(crate) fn back(address: &str, columns: usize) -> String {
-    let count = address.chars().count();
-    if count <= columns {
-        return address.to_owned();
-    }
-    let kept: String = address.chars().skip(count + 2 - columns.max(2)).collect();
-    format!("..{kept}")
-}
-
-/// Findings, the worst first, each with its evidence and the command that shows more; nothing where there are none.
+/// Formats the findings, the worst first, each with its evidence and the command that shows more;
+/// none if there are no findings.
 pub(super) fn findings(findings: &[Finding]) -> Option<String> {
     let about = "what is wrong here (!!), may be (!), and is worth knowing (-)";
     let mut lines = vec![about.to_owned()];
@@ -188,26 +154,42 @@ pub(super) fn findings(findings: &[Finding]) -> Option<String> {
             "look" => "! ",
             _ => "- ",
         };
-        lines.push(format!("  {sign} {text}"));
-        lines.extend(evidence.iter().map(|evidence| format!("       {evidence}")));
-        lines.push(format!("       more: {command}"));
+        lines.push(wrapped(&format!("  {sign} "), text));
+        lines.extend(evidence.iter().map(|evidence| wrapped("       ", evidence)));
+        lines.push(more(command));
     }
     (!findings.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The hosts whose replies took longest, of all that were reported.
+/// Options after the files in the commands of findings.
+const BEHIND_FILES: [&str; 3] = [" --events ", " --csv ", " --screen "];
+
+/// Returns the line with the command that shows more. If file names make it wider than a terminal,
+/// FILE replaces them.
+fn more(command: &str) -> String {
+    let line = format!("       more: {command}");
+    let Some((verb, files)) = command.split_once(" -r ") else { return line };
+    if line.chars().count() <= COLUMNS {
+        return line;
+    }
+    let options = BEHIND_FILES.iter().filter_map(|option| files.get(files.rfind(option)?..));
+    let options = options.min_by_key(|options| options.len()).unwrap_or_default();
+    format!("       more: {verb} -r FILE{options}")
+}
+
+/// The hosts with the slowest replies of all reported.
 pub(super) struct SlowestHosts {
     kept: Vec<(Slowness, Replies, Option<String>)>,
     all: u64,
 }
 
 impl SlowestHosts {
-    /// None yet.
+    /// Creates an empty list.
     pub(super) const fn new() -> Self {
         Self { kept: Vec::new(), all: 0 }
     }
 
-    /// Takes in a host, if it replied.
+    /// Adds a host, if it replied.
     pub(super) fn add(&mut self, Host { host, sent, .. }: &Host) {
         let replies = Replies::of(sent);
         if replies.count == 0 && replies.ambiguous == 0 {
@@ -225,7 +207,7 @@ impl SlowestHosts {
         self.kept.truncate(SHOWN);
     }
 
-    /// The slowest, and how many there were; nothing where no host replied.
+    /// Returns the slowest hosts and the number of all; none if no host replied.
     pub(super) fn table(&mut self) -> Option<String> {
         self.sort();
         let mut table = Table::new([
@@ -262,19 +244,19 @@ impl SlowestHosts {
     }
 }
 
-/// The hosts that sent and received most, of all that were told of.
+/// The hosts that sent and received most of all reported.
 pub(super) struct BusiestHosts {
     kept: Vec<Host>,
     all: u64,
 }
 
 impl BusiestHosts {
-    /// None yet.
+    /// Creates an empty list.
     pub(super) const fn new() -> Self {
         Self { kept: Vec::new(), all: 0 }
     }
 
-    /// Takes notice of one.
+    /// Adds a host.
     pub(super) fn add(&mut self, host: Host) {
         self.all += 1;
         self.kept.push(host);
@@ -283,7 +265,7 @@ impl BusiestHosts {
         }
     }
 
-    /// Whether none was told of.
+    /// Returns true if no host was reported.
     pub(super) const fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
@@ -295,7 +277,7 @@ impl BusiestHosts {
         self.kept.truncate(SHOWN);
     }
 
-    /// The busiest, and how many there were.
+    /// Returns the busiest hosts and the number of all.
     pub(super) fn table(&mut self) -> String {
         self.sort();
         let table = hosts(&self.kept);
@@ -326,10 +308,10 @@ fn hosts(hosts: &[Host]) -> Table {
         table.row([
             shortened(host.as_deref().unwrap_or("others"), HOST_COLUMNS),
             tpdus(sent).to_string(),
-            of_all_kinds(sent, "data_octets").to_string(),
-            of_all_kinds(sent, "retransmissions").to_string(),
+            of_all_kinds(sent, KindCount::DataOctets).to_string(),
+            of_all_kinds(sent, KindCount::Retransmissions).to_string(),
             tpdus(received).to_string(),
-            of_all_kinds(received, "data_octets").to_string(),
+            of_all_kinds(received, KindCount::DataOctets).to_string(),
             metric("R_OM"),
             metric("R_OA"),
             metric("R_RA"),
@@ -338,19 +320,19 @@ fn hosts(hosts: &[Host]) -> Table {
     table
 }
 
-/// The 17 rows of the paper's Table 4, as far as they are reported.
-pub(super) fn measures(values: &Named<u64>) -> Table {
+/// Returns the 17 rows of the paper's Table 4, as far as they are reported.
+pub(super) fn measures(values: &Counts) -> Table {
     let mut table = Table::new([("measure", Align::Left), ("total", Align::Right)]);
-    for (name, _) in Measures::default().table() {
-        if let Some(value) = values.get(name) {
-            table.row([name.to_owned(), value.to_string()]);
+    for measure in TABLE_4 {
+        if let Some(value) = values.get(measure) {
+            table.row([measure.to_string(), value.to_string()]);
         }
     }
     table
 }
 
-/// TPDUs by kind.
-pub(super) fn kinds(values: &Named<u64>) -> Table {
+/// Returns the TPDUs by kind.
+pub(super) fn kinds(values: &Counts) -> Table {
     let mut table = Table::new([
         ("TPDU", Align::Left),
         ("count", Align::Right),
@@ -360,20 +342,20 @@ pub(super) fn kinds(values: &Named<u64>) -> Table {
         ("information octets", Align::Right),
     ]);
     for kind in Kind::ALL {
-        let of = |what: &str| shown(values, &format!("{}_{what}", kind.name().to_lowercase()));
+        let of = |count| shown(values, Measure::OfKind(kind, count));
         table.row([
             kind.name().to_owned(),
-            of("tpdus"),
-            of("retransmissions"),
-            of("header_octets"),
-            of("data_octets"),
-            of("information_octets"),
+            of(KindCount::Tpdus),
+            of(KindCount::Retransmissions),
+            of(KindCount::HeaderOctets),
+            of(KindCount::DataOctets),
+            of(KindCount::InformationOctets),
         ]);
     }
     table
 }
 
-/// The metrics, as far as they are known here.
+/// Returns the metrics, as far as they are known.
 pub(super) fn metrics(values: &Named<Option<f64>>) -> Table {
     let mut table = Table::new([
         ("metric", Align::Left),
@@ -395,8 +377,8 @@ pub(super) fn metrics(values: &Named<Option<f64>>) -> Table {
     table
 }
 
-/// The delays that were seen; nothing where there were none.
-pub(super) fn delays(values: &Named<u64>) -> Option<Table> {
+/// Returns the delays that occurred; none if there were none.
+pub(super) fn delays(values: &Counts) -> Option<Table> {
     let mut table = Table::new([
         ("delay", Align::Left),
         ("count", Align::Right),
@@ -407,39 +389,39 @@ pub(super) fn delays(values: &Named<u64>) -> Option<Table> {
         ("", Align::Left),
     ]);
     let mut is_empty = true;
-    for (name, [count, total, _, p50, p99, max]) in Delays::names() {
-        let count = values.count(count);
-        let Some(mean) = values.count(total).checked_div(count) else { continue };
+    for delay in DelayKind::ALL {
+        let count = values.count(delay.count());
+        let Some(mean) = values.count(delay.total()).checked_div(count) else { continue };
         is_empty = false;
         let ms = |nanos: u64| significant(nanos as f64 / 1e6, 3);
         table.row([
-            name.to_owned(),
+            delay.label().to_owned(),
             count.to_string(),
             ms(mean),
-            ms(values.count(p50)),
-            ms(values.count(p99)),
-            ms(values.count(max)),
+            ms(values.count(delay.p50())),
+            ms(values.count(delay.p99())),
+            ms(values.count(delay.maximum())),
             "ms".to_owned(),
         ]);
     }
     (!is_empty).then_some(table)
 }
 
-/// What else there was of note, as far as there was any: of TCP, of DTs, of AKs, of connections.
-pub(super) fn notable(values: &Named<u64>) -> Option<Table> {
+/// Returns other notable measures that are not zero: of TCP, DTs, AKs and connections.
+pub(super) fn notable(values: &Counts) -> Option<Table> {
     let mut table = Table::new([("also", Align::Left), ("times", Align::Right)]);
     let mut is_empty = true;
-    for name in NOTABLE {
-        let times = values.count(name);
+    for measure in NOTABLE {
+        let times = values.count(measure);
         if times > 0 {
             is_empty = false;
-            table.row([name.to_owned(), times.to_string()]);
+            table.row([measure.to_string(), times.to_string()]);
         }
     }
     (!is_empty).then_some(table)
 }
 
-/// What was odd; nothing where nothing was.
+/// Returns the oddities; none if there were none.
 pub(super) fn oddities(met: &Named<u64>) -> Option<Table> {
     let mut table = Table::new([("oddity", Align::Left), ("times", Align::Right)]);
     for (name, times) in met.iter() {
@@ -453,13 +435,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_name_of_note_is_that_of_a_measure() {
-        let values = Measures::default().values();
-        let is_known = |name: &&str| values.iter().any(|(known, _)| known == name);
-        assert!(NOTABLE.iter().all(is_known));
-    }
-
-    #[test]
     fn hosts_with_too_few_replies_to_rank_are_explained() {
         let table = |counts: &[u64]| {
             let mut slowest = SlowestHosts::new();
@@ -467,8 +442,8 @@ mod tests {
                 let sent = [("responses", *count), ("response_p99_ns", 5), ("response_max_ns", 9)];
                 slowest.add(&Host {
                     host: Some(format!("10.0.0.{place}")),
-                    sent: Named(sent.map(|(name, value)| (name.into(), value)).to_vec()),
-                    received: Named(Vec::new()),
+                    sent: Counts::named(&sent).unwrap(),
+                    received: Counts::default(),
                     metrics: Named(Vec::new()),
                 });
             }
@@ -477,15 +452,5 @@ mod tests {
         let note = "hosts with fewer than 20 replies come last";
         assert!(!table(&[20, 30]).contains(note));
         assert!(table(&[20, 19]).ends_with(note));
-    }
-
-    #[test]
-    fn of_two_ends_the_backs_are_kept() {
-        let ends = ["02:00:00:00:00:01", "02:00:00:00:00:02"].map(str::to_owned);
-        assert_eq!(shortened_ends(&ends, 35), "02:00:00:00:00:01>02:00:00:00:00:02");
-        // Nine columns each: two dots and seven letters.
-        assert_eq!(shortened_ends(&ends, 19), "..0:00:01>..0:00:02");
-        let uneven = ["10.0.0.1:1025", "a"].map(str::to_owned);
-        assert_eq!(shortened_ends(&uneven, 15), "10.0.0.1:1025>a");
     }
 }

@@ -1,4 +1,4 @@
-//! What the operator has set, and what each key changes of it. Pure: no terminal, no clock.
+//! Settings of the operator, and the effect of each key on them. Pure: no terminal, no clock.
 
 use super::gather::{Snapshot, Window};
 use super::keys::{Action, Keys};
@@ -7,39 +7,39 @@ use core::time::Duration;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use wire::filter::{Filter, NotAFilter};
 
-/// Full-scale values can be stepped between these.
+/// Limits of full-scale values.
 const LEAST_SCALE: f64 = 1.0;
 const GREATEST_SCALE: f64 = 1e12;
-/// A filter is no longer than this.
+/// Maximum length of a filter.
 const LONGEST_PROMPT: usize = 60;
 
-/// What the one who gathers is told.
+/// Order to the gathering thread.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Order {
-    /// Give a snapshot.
+    /// Send a snapshot.
     Look(Window),
     /// Sample at this interval.
     Interval(Interval),
-    /// Show other frames.
+    /// Show the frames of this filter.
     Filter(Filter),
-    /// Begin average and peak anew.
+    /// Restart average and peak.
     Restart,
 }
 
-/// What follows from a key.
+/// Effect of a key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Effect {
-    /// Nothing, or only on the screen.
+    /// Nothing, or only a change on the screen.
     None,
-    /// Something for the one who gathers.
+    /// An order to the gathering thread.
     Order(Order),
-    /// The end.
+    /// Leaves the monitor.
     Quit,
-    /// The end by Ctrl-C.
+    /// Leaves the monitor by Ctrl-C.
     Interrupt,
 }
 
-/// The full-scale values of the two charts.
+/// Full-scale values of the two charts.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Scales {
     /// Packets per second of a full-length bar.
@@ -48,28 +48,40 @@ pub(crate) struct Scales {
     pub(crate) bits: f64,
 }
 
-/// What the operator has set.
+/// Full-scale values that grow with the longest bar: those neither given as arguments nor set by a
+/// key.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Growth {
+    /// Growth of packets per second.
+    pub(crate) packets: bool,
+    /// Growth of bits per second.
+    pub(crate) bits: bool,
+}
+
+/// Settings of the operator.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Controls {
     pub(super) keys: Keys,
     pub(super) interval: Interval,
     pub(super) scales: Scales,
-    /// Where the screen was frozen or scrolled to, since the start.
+    growth: Growth,
+    /// End of a frozen or scrolled window, since the start.
     pub(super) paused_at: Option<Duration>,
     /// The filter being typed.
     pub(super) prompt: Option<String>,
-    /// What was wrong with the last one.
+    /// Error in the last filter typed.
     pub(super) complaint: Option<String>,
     pub(super) is_help_shown: bool,
 }
 
 impl Controls {
-    /// As they are when the monitor starts.
+    /// Returns the settings at the start of the monitor.
     pub(super) const fn new(keys: Keys, interval: Interval, scales: Scales) -> Self {
         Self {
             keys,
             interval,
             scales,
+            growth: Growth { packets: false, bits: false },
             paused_at: None,
             prompt: None,
             complaint: None,
@@ -77,12 +89,29 @@ impl Controls {
         }
     }
 
-    /// The part of the history a screen with room for so many samples shows.
+    /// Returns the same settings with growing full-scale values.
+    pub(super) const fn growing(mut self, growth: Growth) -> Self {
+        self.growth = growth;
+        self
+    }
+
+    /// Raises growing full-scale values until every bar on the screen fits.
+    pub(super) fn grow(&mut self, seen: &Snapshot) {
+        let Scales { packets, bits } = longest(seen);
+        if self.growth.packets {
+            self.scales.packets = self.scales.packets.max(packets);
+        }
+        if self.growth.bits {
+            self.scales.bits = self.scales.bits.max(bits);
+        }
+    }
+
+    /// Returns the part of the history that a screen with room for `samples` samples shows.
     pub(super) const fn look(&self, samples: usize) -> Window {
         Window { samples, until: self.paused_at }
     }
 
-    /// What a key does, `seen` being on a screen with room for so many samples.
+    /// Applies a key; `seen` is on a screen with room for `room` samples.
     pub(super) fn press(&mut self, key: &KeyEvent, seen: &Snapshot, room: usize) -> Effect {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if control && key.code == KeyCode::Char('c') {
@@ -119,11 +148,11 @@ impl Controls {
             }
             Action::Longer => return self.sample(self.interval.longer()),
             Action::Shorter => return self.sample(self.interval.shorter()),
-            Action::MorePackets => self.scales.packets = greater(self.scales.packets),
-            Action::FewerPackets => self.scales.packets = smaller(self.scales.packets),
-            Action::MoreBits => self.scales.bits = greater(self.scales.bits),
-            Action::FewerBits => self.scales.bits = smaller(self.scales.bits),
-            Action::Fit => self.fit(seen),
+            Action::MorePackets => self.scale_packets(greater),
+            Action::FewerPackets => self.scale_packets(smaller),
+            Action::MoreBits => self.scale_bits(greater),
+            Action::FewerBits => self.scale_bits(smaller),
+            Action::Fit => self.scales = longest(seen),
             Action::Filter => self.prompt = Some(String::new()),
             Action::Restart => return Effect::Order(Order::Restart),
             Action::Help => self.is_help_shown = true,
@@ -139,7 +168,7 @@ impl Controls {
         Effect::Order(Order::Interval(interval))
     }
 
-    /// Moves the end of the window by so many samples, within what is kept. Freezes the screen.
+    /// Moves the end of the window by `by` samples, within the history. Freezes the screen.
     fn scroll(&mut self, by: i64, seen: &Snapshot) {
         let end = seen.first + seen.samples.len() as u64;
         let least = (seen.oldest + 1).min(seen.end);
@@ -147,11 +176,14 @@ impl Controls {
         self.paused_at = Some(seen.interval.times(end));
     }
 
-    fn fit(&mut self, seen: &Snapshot) {
-        let rates = || seen.samples.iter().map(|sample| seen.interval.rates(*sample, 1));
-        let packets = rates().map(|rates| rates.packets).fold(LEAST_SCALE, f64::max);
-        let bits = rates().map(|rates| rates.bits).fold(LEAST_SCALE, f64::max);
-        self.scales = Scales { packets: at_least(packets), bits: at_least(bits) };
+    fn scale_packets(&mut self, step: fn(f64) -> f64) {
+        self.scales.packets = step(self.scales.packets);
+        self.growth.packets = false;
+    }
+
+    fn scale_bits(&mut self, step: fn(f64) -> f64) {
+        self.scales.bits = step(self.scales.bits);
+        self.growth.bits = false;
     }
 
     fn type_on(&mut self, mut prompt: String, code: KeyCode) -> Effect {
@@ -179,6 +211,14 @@ impl Controls {
         self.prompt = Some(prompt);
         Effect::None
     }
+}
+
+/// Returns the smallest full-scale values that fit every bar on the screen.
+fn longest(seen: &Snapshot) -> Scales {
+    let rates = || seen.samples.iter().map(|sample| seen.interval.rates(*sample, 1));
+    let packets = rates().map(|rates| rates.packets).fold(LEAST_SCALE, f64::max);
+    let bits = rates().map(|rates| rates.bits).fold(LEAST_SCALE, f64::max);
+    Scales { packets: at_least(packets), bits: at_least(bits) }
 }
 
 /// 1, 2, 5, 10, 20, 50, ...
@@ -250,12 +290,12 @@ mod tests {
     }
 
     #[test]
-    fn scrolling_stays_within_what_is_kept() {
+    fn scrolling_stays_within_the_history() {
         let mut controls = controls();
         press(&mut controls, KeyCode::Left);
         assert_eq!(controls.paused_at, Some(Duration::from_millis(14_500)));
         press(&mut controls, KeyCode::PageUp);
-        // Nine samples of ten, so that one stays in sight.
+        // Nine of ten samples, so that one stays visible.
         assert_eq!(controls.paused_at, Some(Duration::from_secs(10)));
         many(&mut controls, 9, KeyCode::PageUp);
         assert_eq!(controls.paused_at, Some(Duration::from_millis(500)));
@@ -268,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_is_set_for_the_one_who_gathers() {
+    fn the_interval_is_ordered_from_the_gathering_thread() {
         let mut controls = controls();
         let every = |millis| Interval::new(Duration::from_millis(millis)).unwrap();
         let effect = press(&mut controls, KeyCode::Char('+'));
@@ -281,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn scales_step_in_1_2_5_and_fit_what_is_shown() {
+    fn scales_step_in_1_2_5_and_fit_the_samples_shown() {
         let mut controls = controls();
         press(&mut controls, KeyCode::Char(']'));
         press(&mut controls, KeyCode::Char('{'));
@@ -295,10 +335,29 @@ mod tests {
     }
 
     #[test]
+    fn a_first_scale_grows_until_a_key_sets_it() {
+        let interval = Interval::new(Duration::from_millis(500)).unwrap();
+        let first = || {
+            let scales = Scales { packets: 10.0, bits: 1e6 };
+            Controls::new(Keys::new("").unwrap(), interval, scales)
+        };
+        let mut fixed = first();
+        fixed.grow(&seen(&first()));
+        assert_eq!(fixed.scales, Scales { packets: 10.0, bits: 1e6 });
+        let mut growing = first().growing(Growth { packets: true, bits: true });
+        growing.grow(&seen(&first()));
+        // 42 packets/s and 33,600 bit/s.
+        assert_eq!(growing.scales, Scales { packets: 50.0, bits: 1e6 });
+        press(&mut growing, KeyCode::Char('['));
+        growing.grow(&seen(&first()));
+        assert_eq!(growing.scales.packets, 20.0);
+    }
+
+    #[test]
     fn a_filter_is_typed_mended_and_taken() {
         let mut controls = controls();
         press(&mut controls, KeyCode::Char('/'));
-        // Letters that are keys elsewhere are letters here.
+        // Letters that are keys elsewhere are text in the prompt.
         type_in(&mut controls, "from 2:0:0:0:0:q");
         assert_eq!(press(&mut controls, KeyCode::Enter), Effect::None);
         assert!(controls.complaint.as_deref().unwrap().contains("expected an address such as"));

@@ -1,8 +1,8 @@
-//! Draws a [`View`]: it reads plain data, computes no measure and waits for nothing.
+//! Draws a [`View`] from plain data; computes no measure and never blocks.
 //!
-//! From top to bottom, as TR-88-08 has it: the time and what is to be told, packets per second, bits
-//! per second, each chart above its line of figures, and the line that says what the figures are;
-//! then the delays, which that monitor could not show, and the keys.
+//! From top to bottom, as in TR-88-08: the time and notices, packets per second, bits per second,
+//! each chart above its line of figures, and the line with the names of the figures; then the
+//! delays, which that monitor could not show, and the keys.
 
 use super::theme::{Look, Symbols};
 use super::view::{Chart, Footer, View};
@@ -12,9 +12,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 
-/// The smallest screen with room for everything.
+/// Minimum width of a screen with room for everything.
 pub(super) const LEAST_COLUMNS: u16 = 40;
-/// The smallest screen with room for everything.
+/// Minimum height of a screen with room for everything.
 pub(super) const LEAST_ROWS: u16 = 12;
 /// Header, two lines of figures, their titles, delays and keys.
 const FIXED_ROWS: u16 = 6;
@@ -70,13 +70,13 @@ fn fill(buffer: &mut Buffer, area: Rect, style: Style) {
     buffer.set_style(area, style);
 }
 
-/// Writes from the left of a row, as far as it reaches.
+/// Writes a text from the left of a row, clipped to its width.
 fn put(buffer: &mut Buffer, area: Rect, number: u16, text: &str, style: Style) {
     let text = printable(text.to_owned());
     buffer.set_stringn(area.x, area.y + number, text, area.width.into(), style);
 }
 
-/// The right text whole, the left one as far as there is room.
+/// Writes the right text complete, and the left one as far as there is room.
 fn ends(buffer: &mut Buffer, area: Rect, [left, right]: &[String; 2], style: Style) {
     let width = usize::from(area.width);
     let right_width = right.chars().count().min(width);
@@ -86,7 +86,7 @@ fn ends(buffer: &mut Buffer, area: Rect, [left, right]: &[String; 2], style: Sty
     buffer.set_stringn(at, area.y, right, right_width, style);
 }
 
-/// Five texts in five columns of one width.
+/// Writes five texts in five columns of equal width.
 fn fields(buffer: &mut Buffer, area: Rect, texts: &[String; 5], style: Style) {
     let width = area.width / 5;
     for (text, number) in texts.iter().zip(0..) {
@@ -95,7 +95,7 @@ fn fields(buffer: &mut Buffer, area: Rect, texts: &[String; 5], style: Style) {
     }
 }
 
-/// The latest at the bottom.
+/// Draws the notices, the latest at the bottom.
 fn notices(buffer: &mut Buffer, area: Rect, notices: &[String], look: &Look) {
     let latest = notices.iter().rev().take(area.height.into()).rev();
     for (notice, number) in latest.zip(0..) {
@@ -115,7 +115,7 @@ fn help(buffer: &mut Buffer, area: Rect, keys: &[String], look: &Look) {
     }
 }
 
-/// Items with two columns between them, as many as are whole.
+/// Joins items with two blanks between them, as many as fit completely.
 fn as_many_as_fit(items: &[String], width: usize) -> String {
     let mut text = String::new();
     for item in items {
@@ -129,12 +129,12 @@ fn as_many_as_fit(items: &[String], width: usize) -> String {
     text
 }
 
-/// The newest sample in the rightmost column.
+/// Draws bars with the newest sample in the rightmost column.
 fn bars(buffer: &mut Buffer, area: Rect, chart: &Chart, style: Style, look: &Look) {
     let each = look.samples_a_column();
     let room = usize::from(area.width) * each;
     let newest = &chart.bars[chart.bars.len().saturating_sub(room)..];
-    // From the right, so that a column that is not full stands at the left.
+    // From the right, so that an incomplete column is the leftmost.
     for (column, bars) in newest.rchunks(each).zip((area.left()..area.right()).rev()).map(swapped) {
         for line in 0..area.height {
             let cell = cell(bars, line, area.height, look.symbols);
@@ -149,8 +149,8 @@ fn swapped<A, B>((a, b): (A, B)) -> (B, A) {
     (b, a)
 }
 
-/// What a cell shows of its bars, `line` rows above the lowest of `rows`. A bar that is not zero has
-/// at least its lowest level; one beyond the full scale ends in an arrow.
+/// Returns the character of a cell, `line` rows above the lowest of `rows`. A bar above zero has at
+/// least the lowest level; a bar beyond the full scale ends in an arrow.
 fn cell(bars: &[f64], line: u16, rows: u16, symbols: Symbols) -> char {
     let is_top = line + 1 == rows;
     if is_top && bars.iter().any(|bar| *bar > 1.0) {
@@ -176,7 +176,7 @@ fn cell(bars: &[f64], line: u16, rows: u16, symbols: Symbols) -> char {
         Symbols::Auto | Symbols::Blocks => sign(&BLOCKS),
         Symbols::Ascii => sign(&HALVES),
         Symbols::Braille => {
-            // The newest of a pair stands at the right; a single one is the newest of its pair.
+            // The newest of a pair is at the right; a single one is the newest of its pair.
             let dots = bars.iter().rev().zip(DOTS.iter().rev());
             let lit = dots.flat_map(|(bar, dots)| dots.iter().take(height(*bar)));
             match lit.fold(0, |all, dot| all | dot) {

@@ -1,8 +1,8 @@
-//! Gathers: from frames and their times to samples, and from those to what a screen asks for.
+//! Gatherer: turns frames and their times into samples, and samples into snapshots for a screen.
 //!
-//! It is fed by whoever reads frames, knows no time but theirs, and draws nothing. What it counts in
-//! ticks of 10 ms it can show in any sampling interval. Whoever draws asks for a [`Snapshot`] and
-//! gets plain data.
+//! It receives frames from a source, uses only their times, and draws nothing. Counts are kept in
+//! ticks of 10 ms and can be shown in any sampling interval. The screen requests a [`Snapshot`] and
+//! receives plain data.
 
 use super::notices::{Notice, Notices};
 use super::sample::{Count, Interval, Rates, Ring, Statistics, TICK};
@@ -13,47 +13,48 @@ use wire::dissect::Link;
 use wire::filter::Filter;
 use wire::time::{Instant, nanos};
 
-/// Ticks that are kept to be summed up anew when the sampling interval changes: 10 minutes.
+/// Number of ticks kept, from which samples are rebuilt when the sampling interval changes: 10
+/// minutes.
 const KEPT_TICKS: usize = 60_000;
-/// Samples that are kept to scroll back to: 5 hours of 500 ms, 6 minutes of 10 ms.
+/// Number of samples kept for scrolling: 5 hours of 500 ms, 6 minutes of 10 ms.
 pub(crate) const KEPT_SAMPLES: usize = 36_000;
-/// Acknowledgement delays that are kept.
+/// Number of acknowledgement delays kept.
 const KEPT_DELAYS: usize = 65_536;
-/// Connections whose acknowledgements are awaited.
+/// Number of connections whose acknowledgements are awaited.
 const MAXIMUM_CONNECTIONS: usize = 4_096;
-/// Notices that a screen may ask for.
+/// Maximum number of notices in a snapshot.
 const SHOWN_NOTICES: usize = 64;
-/// Fewer delays than this have no 99th percentile.
+/// Minimum number of delays for a 99th percentile.
 const LEAST_FOR_P99: usize = 100;
 
-/// Which part of the history is asked for.
+/// Requested part of the history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Window {
-    /// How many samples.
+    /// Number of samples.
     pub(super) samples: usize,
-    /// Where the last of them ends, since the start; with the newest where there is nothing.
+    /// End of the last sample, since the start; the newest sample if none.
     pub(super) until: Option<Duration>,
 }
 
 /// Percentiles of a number of delays, each an order statistic.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Delays {
-    /// How many there are.
+    /// Number of delays.
     pub(crate) count: usize,
-    /// The least that half of them do not exceed.
+    /// Median: the least value that half of them do not exceed.
     pub(crate) median: Option<Duration>,
-    /// The least that 99 % of them do not exceed; nothing of fewer than 100.
+    /// 99th percentile: the least value that 99 % of them do not exceed; none for fewer than 100.
     pub(crate) p99: Option<Duration>,
-    /// The longest.
+    /// Maximum.
     pub(crate) longest: Option<Duration>,
 }
 
-/// What was gathered, as far as it was asked for: plain data.
+/// Gathered data of the requested window, as plain data.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Snapshot {
-    /// When time began: the first frame, or when listening began.
+    /// Origin of time: the first frame, or the start of listening.
     pub(super) origin: Option<Instant>,
-    /// How long ago that is.
+    /// Time since the origin.
     pub(super) elapsed: Duration,
     /// The sampling interval.
     pub(super) interval: Interval,
@@ -63,21 +64,21 @@ pub(super) struct Snapshot {
     pub(super) first: u64,
     /// The samples of the window, oldest first; fewer than asked for where there are no more.
     pub(super) samples: Vec<Count>,
-    /// How many samples there have been.
+    /// Number of samples so far.
     pub(super) end: u64,
-    /// The number of the oldest sample that can be shown.
+    /// Number of the oldest sample kept.
     pub(super) oldest: u64,
-    /// Of the newest sample.
+    /// Rates of the newest sample.
     pub(super) current: Rates,
-    /// Over all samples since the last restart.
+    /// Average rates over all samples since the last restart.
     pub(super) average: Rates,
-    /// Of the best of them.
+    /// Maximum rates of these samples.
     pub(super) peak: Rates,
     /// Acknowledgement delays of class 4 that ended within the window.
     pub(super) delays: Delays,
-    /// What was to be told up to the end of the window, oldest first.
+    /// Notices up to the end of the window, oldest first.
     pub(super) notices: Vec<Notice>,
-    /// Frames heard, those included that the filter left out.
+    /// Frames received, including those that the filter left out.
     pub(super) frames: u64,
 }
 
@@ -87,27 +88,27 @@ pub(super) struct Gather {
     origin: Option<Instant>,
     filter: Filter,
     interval: Interval,
-    /// The tick under way, counted from the origin.
+    /// Current tick, counted from the origin.
     tick: u64,
     in_tick: Count,
     ticks: Ring,
     in_sample: Count,
     samples: Ring,
-    /// The last sample that frames were gathered for, and its number: a long silence may have
-    /// pushed it out of those kept before anybody saw it.
+    /// Number and counts of the last sample with frames: a long silence may evict it from the
+    /// history before it is shown.
     latest: Option<(u64, Count)>,
-    /// Of samples that begin with this tick or later.
+    /// First tick of the statistics: samples that begin earlier are left out.
     since_tick: u64,
     statistics: Statistics,
     acknowledgements: Acknowledgements,
-    /// The tick each ended in, and how long it was.
+    /// Tick in which each delay ended, and its length.
     delays: VecDeque<(u64, Duration)>,
     notices: Notices,
     frames: u64,
 }
 
 impl Gather {
-    /// Has gathered nothing; time begins with [`Gather::begin`] or with the first frame.
+    /// Creates an empty gatherer; time begins with [`Gather::begin`] or with the first frame.
     pub(super) fn new(interval: Interval, filter: Filter) -> Self {
         Self {
             origin: None,
@@ -128,7 +129,7 @@ impl Gather {
         }
     }
 
-    /// Time begins now, if it has not.
+    /// Sets the origin of time to `now`, unless it is set.
     pub(super) fn begin(&mut self, now: Instant) {
         if self.origin.is_none() {
             self.origin = Some(now);
@@ -136,7 +137,7 @@ impl Gather {
         }
     }
 
-    /// Takes notice of a frame. One that comes later than its time counts as of now.
+    /// Counts a frame. A late frame counts in the current tick.
     pub(super) fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original: usize) {
         self.begin(at);
         self.reach(at);
@@ -159,7 +160,7 @@ impl Gather {
         self.notices.observe(at, link, octets, original);
     }
 
-    /// Takes notice that it is now at least this late. Does nothing before time has begun.
+    /// Advances time to at least `now`. Does nothing before time has begun.
     pub(super) fn advance(&mut self, now: Instant) {
         if self.origin.is_some() {
             self.reach(now);
@@ -167,7 +168,7 @@ impl Gather {
         }
     }
 
-    /// Ends the sample under way, which lasts its full length: nothing more comes.
+    /// Ends the current sample, which has its full length: no more frames come.
     pub(super) fn finish(&mut self) {
         let interval = self.interval.ticks();
         if self.origin.is_some() {
@@ -207,17 +208,17 @@ impl Gather {
         self.statistics.add_silent(whole.saturating_sub(since.max(first + 1)));
     }
 
-    /// The first sample that average and peak are made of.
+    /// Returns the first sample of average and peak.
     const fn since_sample(&self) -> u64 {
         self.since_tick.div_ceil(self.interval.ticks())
     }
 
-    /// The interval samples are taken in.
+    /// Returns the sampling interval.
     pub(super) const fn interval(&self) -> Interval {
         self.interval
     }
 
-    /// Takes samples of this length from now on, and makes them of the ticks that are kept.
+    /// Sets the sampling interval, and rebuilds the samples from the ticks kept.
     pub(super) fn set_interval(&mut self, interval: Interval) {
         let length = interval.ticks();
         self.interval = interval;
@@ -236,7 +237,7 @@ impl Gather {
         self.in_sample = self.ticks.sum(end * length, self.tick);
     }
 
-    /// Shows other frames from now on. What was gathered of the others is forgotten.
+    /// Sets the filter, and discards the samples of the previous one.
     pub(super) fn set_filter(&mut self, filter: Filter) {
         let told = format!("filter: {filter}");
         self.filter = filter;
@@ -250,53 +251,53 @@ impl Gather {
         self.tell(told);
     }
 
-    /// Begins average and peak anew, with the next whole sample.
+    /// Restarts average and peak with the next whole sample.
     pub(super) fn restart(&mut self) {
         self.since_tick = if self.tick == 0 { 0 } else { self.tick + 1 };
         self.statistics = Statistics::default();
     }
 
-    /// Tells the operator something.
+    /// Adds a notice for the operator.
     pub(super) fn tell(&mut self, text: String) {
         self.notices.tell(self.elapsed(), text);
     }
 
-    /// How long ago time began, to the tick.
+    /// Returns the time since the origin, to the tick.
     pub(super) fn elapsed(&self) -> Duration {
         Duration::from_nanos(nanos(TICK).saturating_mul(self.tick))
     }
 
-    /// How many samples there have been.
+    /// Returns the number of samples so far.
     pub(super) fn end(&self) -> u64 {
         self.samples.end()
     }
 
-    /// A sample, if it is kept or the last that was gathered.
+    /// Returns a sample, if it is kept or was the last with frames.
     pub(super) fn sample(&self, number: u64) -> Option<Count> {
         let latest = self.latest.filter(|(latest, _)| *latest == number).map(|(_, count)| count);
         latest.or_else(|| self.samples.get(number))
     }
 
-    /// When time began.
+    /// Returns the origin of time.
     pub(super) const fn origin(&self) -> Option<Instant> {
         self.origin
     }
 
-    /// How many frames were heard.
+    /// Returns the number of frames received.
     pub(super) const fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// What was to be told, from this number on, and the number of the next to come.
+    /// Returns the notices from this number on, and the number of the next notice.
     pub(super) fn notices(&self, since: u64) -> (impl Iterator<Item = &Notice>, u64) {
         (self.notices.since(since), self.notices.end())
     }
 
-    /// The delays that ended within these samples.
+    /// Returns the delays that ended within these samples.
     pub(super) fn delays(&self, from: u64, to: u64) -> Delays {
         let length = self.interval.ticks();
         let ticks = from * length..to * length;
-        // Ticks never decrease, so those of a window stand together.
+        // Ticks never decrease, so those of a window are contiguous.
         let first = self.delays.partition_point(|(tick, _)| *tick < ticks.start);
         let end = self.delays.partition_point(|(tick, _)| *tick < ticks.end);
         let mut spans: Vec<Duration> =
@@ -313,7 +314,7 @@ impl Gather {
         }
     }
 
-    /// What a screen asks for.
+    /// Returns the snapshot of a window.
     pub(super) fn snapshot(&self, window: Window) -> Snapshot {
         let newest = self.samples.end();
         let wanted = window.until.map(|until| nanos(until) / nanos(self.interval.span()));

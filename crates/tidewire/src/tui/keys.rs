@@ -1,14 +1,14 @@
-//! Keys and what they do. Each action has keys of its own, which `--keys` may change.
+//! Keys and their actions. Each action has its own keys, which `--keys` may change.
 
 use core::fmt;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What a key can do.
+/// Action of a key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Action {
     /// Leave.
     Quit,
-    /// Freeze the screen, or let it go on.
+    /// Freeze or resume the screen.
     Pause,
     /// Scroll back by a sample.
     Back,
@@ -20,29 +20,29 @@ pub(crate) enum Action {
     ScreenForward,
     /// Scroll to the oldest sample.
     Oldest,
-    /// A longer sampling interval.
+    /// Lengthen the sampling interval.
     Longer,
-    /// A shorter sampling interval.
+    /// Shorten the sampling interval.
     Shorter,
-    /// A greater full-scale value of packets.
+    /// Raise the full-scale value of packets.
     MorePackets,
-    /// A smaller full-scale value of packets.
+    /// Lower the full-scale value of packets.
     FewerPackets,
-    /// A greater full-scale value of bits.
+    /// Raise the full-scale value of bits.
     MoreBits,
-    /// A smaller full-scale value of bits.
+    /// Lower the full-scale value of bits.
     FewerBits,
-    /// Full-scale values that fit what is shown.
+    /// Fit the full-scale values to the screen.
     Fit,
-    /// Ask for a filter.
+    /// Prompt for a filter.
     Filter,
-    /// Begin average and peak anew.
+    /// Restart average and peak.
     Restart,
     /// Show all keys.
     Help,
 }
 
-/// Every action: its name in `--keys`, what it does, and its keys where nobody changed them.
+/// Every action: its name in `--keys`, its description, and its default keys.
 const ACTIONS: [(Action, &str, &str, &[&str]); 17] = [
     (Action::Quit, "quit", "quit", &["q"]),
     (Action::Pause, "pause", "pause, go on", &["space"]),
@@ -63,7 +63,7 @@ const ACTIONS: [(Action, &str, &str, &[&str]); 17] = [
     (Action::Restart, "restart", "average, peak anew", &["r"]),
 ];
 
-/// The keys that have names of more than one letter.
+/// Keys with names of more than one letter.
 const NAMED: [(&str, KeyCode); 14] = [
     ("space", KeyCode::Char(' ')),
     ("comma", KeyCode::Char(',')),
@@ -104,7 +104,7 @@ impl Key {
                 (1..=12).contains(&number).then_some(KeyCode::F(number))?
             }
         };
-        // A terminal sends Ctrl-C for an interrupt, and that it stays.
+        // A terminal sends Ctrl-C for an interrupt, and that binding is fixed.
         let key = Self { code, control };
         (key != Self { code: KeyCode::Char('c'), control: true }).then_some(key)
     }
@@ -129,10 +129,10 @@ impl fmt::Display for Key {
     }
 }
 
-/// Why keys cannot be what was asked.
+/// Error in `--keys`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum BadKeys {
-    /// Not `action=key`.
+    /// A change is not `action=key`.
     NotAPair(String),
     /// No action of this name.
     NoSuchAction(String),
@@ -162,34 +162,34 @@ impl fmt::Display for BadKeys {
     }
 }
 
-/// An action and its keys, in words.
+/// An action and its keys, as text.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Bound {
-    /// Its keys, with blanks between them.
+    /// Its keys, separated by blanks.
     pub(super) keys: String,
     /// The action as `--keys` names it.
     pub(super) name: &'static str,
-    /// What it does.
+    /// Its description.
     pub(super) what: &'static str,
 }
 
 impl Bound {
-    /// The first of its keys.
+    /// Returns the first of its keys.
     pub(super) fn first(&self) -> &str {
         self.keys.split(' ').next().unwrap_or_default()
     }
 }
 
-/// Which keys do what.
+/// Assignment of keys to actions.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Keys(Vec<(Action, Vec<Key>)>);
 
 impl Keys {
-    /// The keys of the program, changed by `action=key, action=key, ...`; an action named once or
-    /// more has just the keys given.
+    /// Returns the default keys, changed by `action=key, action=key, ...`; a named action has only
+    /// the keys given.
     ///
     /// # Errors
-    /// Words that mean nothing, and a key that would do two things.
+    /// Fails on an invalid change, and on a key with two actions.
     pub(crate) fn new(changes: &str) -> Result<Self, BadKeys> {
         let read = |name: &str| Key::read(name).ok_or_else(|| BadKeys::NoSuchKey(name.to_owned()));
         let mut keys = Vec::new();
@@ -229,12 +229,12 @@ impl Keys {
         None
     }
 
-    /// What a key does, if anything.
+    /// Returns the action of a key, if it has one.
     pub(super) fn action(&self, event: &KeyEvent) -> Option<Action> {
         self.0.iter().find(|(_, keys)| keys.iter().any(|key| key.is(event))).map(|(a, _)| *a)
     }
 
-    /// Every action, the most needed first.
+    /// Returns every action, the most important first.
     pub(super) fn list(&self) -> Vec<Bound> {
         let of = |action: Action| {
             let keys = self.0.iter().find(|(known, _)| *known == action);
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_keys_of_the_program_conflict_in_nothing_and_every_action_has_one() {
+    fn default_keys_do_not_conflict_and_cover_every_action() {
         let keys = Keys::new("").unwrap();
         assert!(keys.list().iter().all(|bound| !bound.keys.is_empty()));
         assert_eq!(press(&keys, KeyCode::Char('q')), Some(Action::Quit));
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_would_do_two_things_and_words_without_meaning_are_refused() {
+    fn conflicting_keys_and_invalid_changes_are_rejected() {
         check("quit=a", "the key a would both quit and fit");
         check("quit=space", "the key space would both quit and pause");
         check("leave=x", "no action \"leave\": one of quit, pause, help, ");

@@ -1,17 +1,17 @@
-//! The monitor: what passes on a network, as it passes.
+//! The monitor: live traffic of a network.
 //!
 //! It is the real-time network monitor of TR-88-08 (figure 9): events, packets per second and bits
 //! per second as scrolling bars, each with its current, average and peak rate, its unit and its
-//! full-scale value, in a sampling interval from 10 ms to 60 s, of all stations or of some. Beside
-//! it are the delays of class 4 acknowledgements, which that monitor could not show.
+//! full-scale value, in a sampling interval from 10 ms to 60 s, of all stations or of some. In
+//! addition it shows the delays of class 4 acknowledgements, which that monitor could not.
 //!
 //! ```text
 //! source -> gather (a thread) -> Snapshot -> View -> draw
 //!              ^ Order            controls <- keys
 //! ```
 //!
-//! Gathering comes before drawing: the two share nothing, and a redraw that cannot keep up is
-//! skipped and counted.
+//! Gathering takes precedence over drawing: the two share nothing, and a redraw that falls behind
+//! is skipped and counted.
 
 mod controls;
 mod draw;
@@ -26,7 +26,7 @@ mod theme;
 mod view;
 mod worker;
 
-pub(crate) use controls::Scales;
+pub(crate) use controls::{Growth, Scales};
 pub(crate) use gather::KEPT_SAMPLES;
 pub(crate) use keys::Keys;
 pub(crate) use sample::Interval;
@@ -40,23 +40,25 @@ use crate::quantity;
 use gather::Gather;
 use wire::filter::Filter;
 
-/// What the monitor starts with.
+/// Initial settings of the monitor.
 pub(crate) struct Settings {
-    /// What is listened to or read.
+    /// Name of the interface or capture.
     pub(crate) name: String,
     /// The sampling interval.
     pub(crate) interval: Interval,
-    /// Which frames are shown.
+    /// Filter of the frames that are shown.
     pub(crate) filter: Filter,
     /// Full-scale values.
     pub(crate) scales: Scales,
-    /// Which keys do what.
+    /// Full-scale values that grow with the longest bar.
+    pub(crate) growth: Growth,
+    /// Assignment of keys to actions.
     pub(crate) keys: Keys,
     /// Colours and signs.
     pub(crate) look: Look,
 }
 
-/// How it ended.
+/// Outcome of the monitor.
 struct Ended {
     gather: Gather,
     dropped_by_kernel: Option<u64>,
@@ -64,15 +66,15 @@ struct Ended {
     is_interrupted: bool,
 }
 
-/// Whether a screen can be drawn here.
+/// Checks that a screen can be drawn here.
 ///
 /// # Errors
-/// Says what is missing, and what goes without.
+/// Names what is missing, and an option that works without it.
 pub(crate) fn check_screen() -> Result<(), Failure> {
     screen::check()
 }
 
-/// Shows the monitor on the terminal, or in lines where those are wanted.
+/// Shows the monitor on the terminal, or as lines if requested.
 pub(crate) fn run(
     source: Source,
     settings: &Settings,
@@ -90,13 +92,13 @@ pub(crate) fn run(
     match (ended.failure, ended.is_interrupted, ended.dropped_by_kernel) {
         (_, true, _) => Ok(Exit::Interrupted),
         (Some(failure), ..) => Err(failure.into()),
-        // What was dropped is in no sample, so none of them is valid.
+        // Dropped frames are in no sample, so none of the samples is valid.
         (None, false, Some(1..)) => Ok(Exit::Undecided),
         (None, false, _) => Ok(Exit::Ok),
     }
 }
 
-/// What is left behind: time, frames, rates and delays.
+/// Prints the summary: time, frames, rates and delays.
 fn summary(ended: &Ended, settings: &Settings, output: &Output) -> std::io::Result<()> {
     let seen = ended.gather.snapshot(gather::Window { samples: usize::MAX, until: None });
     let dropped = ended.dropped_by_kernel.filter(|dropped| *dropped > 0);

@@ -1,11 +1,11 @@
-//! What an operator should be told of: oddities, retransmissions, connections, and what the monitor
-//! itself was asked to do or failed at.
+//! Notices for the operator: oddities, retransmissions, connections, and requests to the monitor or
+//! failures of it.
 //!
-//! The meter judges the frames, second by second; here its reports become sentences. They are about
-//! the whole network, whatever the filter.
+//! The meter judges the frames second by second; this module turns its reports into sentences. They
+//! cover the whole network, whatever the filter.
 //!
-//! Left out: frames of which the capture kept too little, and foreign frames after the first of
-//! their sort, since on most networks most frames are foreign to a meter of class 4.
+//! Left out: frames truncated too far by the capture, and foreign frames after the first of their
+//! kind, because most frames on most networks are foreign to a class 4 meter.
 
 use core::time::Duration;
 use meter::oddity::Class;
@@ -14,58 +14,58 @@ use std::collections::{BTreeSet, VecDeque};
 use wire::dissect::Link;
 use wire::time::Instant;
 
-/// How many are kept.
+/// Maximum number of notices kept.
 const KEPT: usize = 256;
-/// How long the meter gathers before it reports.
+/// Time between two reports of the meter.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Something to be told.
+/// A notice for the operator.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Notice {
-    /// When it was, since the start.
+    /// Time since the start.
     pub(crate) at: Duration,
-    /// What it was.
+    /// Text of the notice.
     pub(crate) text: String,
 }
 
-/// What was to be told lately.
+/// The latest notices.
 #[derive(Clone, Debug)]
 pub(super) struct Notices {
     origin: Instant,
     meter: Meter,
     kept: VecDeque<Notice>,
-    /// How many were there before those kept.
+    /// Number of evicted notices.
     dropped: u64,
     foreign: BTreeSet<&'static str>,
 }
 
 impl Notices {
-    /// None yet, and time counts from `origin`.
+    /// Creates an empty list; time counts from `origin`.
     pub(super) fn new(origin: Instant) -> Self {
         let settings = Settings { origin: Some(origin), ..Settings::every(EVERY) };
         let (meter, kept, foreign) = (Meter::new(settings), VecDeque::new(), BTreeSet::new());
         Self { origin, meter, kept, dropped: 0, foreign }
     }
 
-    /// Takes notice of a frame.
+    /// Meters a frame.
     pub(super) fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original: usize) {
         self.meter.observe(at, link, octets, original);
         self.take_reports();
     }
 
-    /// Takes notice of the time.
+    /// Advances the meter to this time.
     pub(super) fn advance(&mut self, now: Instant) {
         self.meter.advance(now);
         self.take_reports();
     }
 
-    /// Takes what the last, unfinished second has to report.
+    /// Adds the notices of the last, incomplete second.
     pub(super) fn finish(&mut self) {
         self.meter.finish();
         self.take_reports();
     }
 
-    /// Tells something else.
+    /// Adds a notice from another source.
     pub(super) fn tell(&mut self, at: Duration, text: String) {
         if self.kept.len() == KEPT {
             self.kept.pop_front();
@@ -74,12 +74,12 @@ impl Notices {
         self.kept.push_back(Notice { at, text });
     }
 
-    /// The number of the next to come, counted from the first there ever was.
+    /// Returns the number of the next notice, counted from the first of all.
     pub(super) fn end(&self) -> u64 {
         self.dropped + self.kept.len() as u64
     }
 
-    /// Those kept, oldest first, from this number on.
+    /// Returns the notices kept from this number on, oldest first.
     pub(super) fn since(&self, number: u64) -> impl DoubleEndedIterator<Item = &Notice> {
         let skipped = usize::try_from(number.saturating_sub(self.dropped)).unwrap_or(usize::MAX);
         self.kept.iter().skip(skipped)
@@ -144,11 +144,11 @@ mod tests {
     }
 
     #[test]
-    fn the_meters_oddities_are_told_second_by_second() {
+    fn oddities_of_the_meter_are_reported_every_second() {
         let origin = Instant::from_nanos(100 * SECOND);
         let mut notices = Notices::new(origin);
         let arp = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 6, 0, 0];
-        // A length of 255 where there is nothing.
+        // Length indicator 255 without contents.
         let broken = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0, 255];
         for (second, octets) in [(100, &arp[..]), (101, &broken), (101, &broken), (103, &arp)] {
             let at = Instant::from_nanos(second * SECOND);
@@ -163,16 +163,16 @@ mod tests {
     }
 
     #[test]
-    fn a_dt_sent_twice_is_told_of() {
+    fn a_retransmitted_dt_gives_a_notice() {
         let mut notices = Notices::new(Instant::ZERO);
-        // DT number 0 on reference 0x0202: 6 octets of TPDU behind LLC and the inactive subset.
+        // DT number 0 on reference 0x0202: 6 octets of TPDU after LLC and the inactive subset.
         let frame =
             [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0, 10, 0xFE, 0xFE, 3, 0, 4, 0xF0, 2, 2, 0x80, 7];
         for _ in 0..2 {
             notices.observe(Instant::ZERO, Link::Ethernet, &frame, frame.len());
         }
         notices.finish();
-        // Nobody saw the CC, nor DT 0 arrive with what went before.
+        // The capture has neither the CC nor any TPDU before DT 0.
         let under_way = "transport: connection found under way";
         let expected = ["1 of 2 DTs were sent again", "transport: TSDU not wholly seen", under_way];
         assert_eq!(told(&notices), expected.map(|text| (0, text)));

@@ -1,5 +1,4 @@
-//! The monitor in lines: one per sampling interval, for logs and for those who read by ear. As
-//! NDJSON too.
+//! The monitor as lines: one per sampling interval, for logs and screen readers. Also as NDJSON.
 
 use super::gather::{Delays, Gather};
 use super::sample::{Count, Rates, Statistics};
@@ -7,17 +6,18 @@ use super::source::{Source, Step};
 use super::view::amount;
 use super::{Ended, Settings};
 use crate::output::Output;
-use crate::{calendar, interrupt, quantity};
+use crate::{interrupt, quantity};
 use bench::scenario::Span;
 use core::time::Duration;
 use live::clock;
+use records::calendar;
 use serde::Serialize;
 use std::io;
 use wire::time::nanos;
 
-/// How long a silent source is left to see whether somebody wants it to end.
+/// Maximum wait for a silent source before interrupts are checked.
 const PATIENCE: Duration = Duration::from_millis(20);
-/// More silent samples than this at once are told in one line.
+/// Number of consecutive silent samples above which they become one line.
 const LONG_SILENCE: u64 = 1_000;
 
 /// A line of NDJSON.
@@ -52,7 +52,7 @@ enum Record<'a> {
     },
 }
 
-/// Tells samples as they come, then how it ended.
+/// Prints samples as they come, then the outcome.
 pub(super) fn run(
     mut source: Source,
     settings: &Settings,
@@ -88,14 +88,14 @@ pub(super) fn run(
 
 struct Lines<'a> {
     output: &'a Output,
-    /// The next sample and the next notice to be told.
+    /// Number of the next sample and of the next notice to print.
     next: u64,
     notices: u64,
     statistics: Statistics,
 }
 
 impl Lines<'_> {
-    /// Tells all that has come since.
+    /// Prints everything gathered since the last call.
     fn tell(&mut self, gather: &Gather, settings: &Settings) -> io::Result<()> {
         let end = gather.end();
         if self.next < end && self.next == 0 {
@@ -103,7 +103,7 @@ impl Lines<'_> {
         }
         while self.next < end {
             let number = self.next;
-            // One frame ends at the most one sample that is not silent, and that comes first.
+            // A frame ends at most one non-silent sample, which comes first.
             let silent = if number > 0 && end - number > LONG_SILENCE { end - number } else { 1 };
             self.sample(gather, number, silent)?;
             self.next = number + silent;
@@ -188,7 +188,7 @@ impl Lines<'_> {
     }
 }
 
-/// Acknowledgement delays in words.
+/// Describes acknowledgement delays in words.
 pub(super) fn told(delays: &Delays) -> String {
     let span = |span: Option<Duration>| {
         span.map_or_else(|| "n/a".to_owned(), |span| quantity::span(nanos(span)))

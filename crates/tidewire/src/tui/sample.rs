@@ -1,4 +1,4 @@
-//! What passed in each sampling interval: counts under consecutive numbers, in bounded memory.
+//! Counts of each sampling interval under consecutive numbers, in bounded memory.
 
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -14,25 +14,25 @@ const STEPS: [u64; 12] = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 3_000, LONG
 /// Packets and their octets from the destination address on, without FCS.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Count {
-    /// How many.
+    /// Number of packets.
     pub(crate) packets: u64,
-    /// Octets of them all.
+    /// Octets of all packets.
     pub(crate) octets: u64,
 }
 
 impl Count {
-    /// Both together.
+    /// Sum of two counts.
     pub(super) const fn plus(self, other: Self) -> Self {
         Self { packets: self.packets + other.packets, octets: self.octets + other.octets }
     }
 
-    /// The greater of each.
+    /// Greater value of each count.
     fn greatest(self, other: Self) -> Self {
         Self { packets: self.packets.max(other.packets), octets: self.octets.max(other.octets) }
     }
 }
 
-/// Rates: what the monitor's two charts show.
+/// Rates of the monitor's two charts.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(crate) struct Rates {
     /// Packets per second.
@@ -46,7 +46,7 @@ pub(crate) struct Rates {
 pub(crate) struct Interval(u64);
 
 impl Interval {
-    /// None where it is too short, too long, or no whole number of ticks.
+    /// Returns none if the length is too short, too long, or not a whole number of ticks.
     pub(crate) fn new(span: Duration) -> Option<Self> {
         let (span, tick) = (nanos(span), nanos(TICK));
         let ticks = span / tick;
@@ -54,32 +54,32 @@ impl Interval {
         (is_whole && (1..=LONGEST_TICKS).contains(&ticks)).then_some(Self(ticks))
     }
 
-    /// How many ticks it lasts.
+    /// Returns the length in ticks.
     pub(super) const fn ticks(self) -> u64 {
         self.0
     }
 
-    /// How long it lasts.
+    /// Returns the length as a duration.
     pub(crate) fn span(self) -> Duration {
         self.times(1)
     }
 
-    /// How long so many of them last.
+    /// Returns the length of `count` intervals.
     pub(super) fn times(self, count: u64) -> Duration {
         Duration::from_nanos(nanos(TICK).saturating_mul(self.0).saturating_mul(count))
     }
 
-    /// The next longer one; the longest has none.
+    /// Returns the next longer step; the longest returns itself.
     pub(super) fn longer(self) -> Self {
         STEPS.into_iter().find(|step| *step > self.0).map_or(self, Self)
     }
 
-    /// The next shorter one; the shortest has none.
+    /// Returns the next shorter step; the shortest returns itself.
     pub(super) fn shorter(self) -> Self {
         STEPS.into_iter().rev().find(|step| *step < self.0).map_or(self, Self)
     }
 
-    /// What a count within `samples` intervals comes to; nothing over no time.
+    /// Returns the rates of a count within `samples` intervals; zero for no intervals.
     pub(super) fn rates(self, count: Count, samples: u64) -> Rates {
         if samples == 0 {
             return Rates::default();
@@ -89,7 +89,7 @@ impl Interval {
     }
 }
 
-/// Counts under consecutive numbers, of which the latest are kept.
+/// Ring of counts under consecutive numbers, of which the latest are kept.
 #[derive(Clone, Debug)]
 pub(super) struct Ring {
     first: u64,
@@ -98,28 +98,28 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// With no counts; the first to come has number 0.
+    /// Creates an empty ring; the first count has number 0.
     pub(super) const fn new(capacity: usize) -> Self {
         Self { first: 0, counts: VecDeque::new(), capacity }
     }
 
-    /// Forgets all there is; the next to come has this number.
+    /// Discards all counts; the next count has this number.
     pub(super) fn restart(&mut self, number: u64) {
         self.counts.clear();
         self.first = number;
     }
 
-    /// The number of the oldest that is kept.
+    /// Returns the number of the oldest count kept.
     pub(super) const fn first(&self) -> u64 {
         self.first
     }
 
-    /// The number of the next to come.
+    /// Returns the number of the next count.
     pub(super) fn end(&self) -> u64 {
         self.first + self.counts.len() as u64
     }
 
-    /// Takes the next count.
+    /// Appends a count.
     pub(super) fn push(&mut self, count: Count) {
         if self.counts.len() == self.capacity {
             self.counts.pop_front();
@@ -128,7 +128,7 @@ impl Ring {
         self.counts.push_back(count);
     }
 
-    /// Takes so many counts of nothing.
+    /// Appends `times` empty counts.
     pub(super) fn push_silent(&mut self, times: u64) {
         let capacity = self.capacity as u64;
         if times > capacity {
@@ -138,13 +138,13 @@ impl Ring {
         (0..times.min(capacity)).for_each(|_| self.push(Count::default()));
     }
 
-    /// The count under a number, if it is kept.
+    /// Returns the count of this number, if it is kept.
     pub(super) fn get(&self, number: u64) -> Option<Count> {
         let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
         self.counts.get(place).copied()
     }
 
-    /// All that is kept from one number up to another, together.
+    /// Returns the sum of the counts kept from `from` up to `to`.
     pub(super) fn sum(&self, from: u64, to: u64) -> Count {
         (from..to).filter_map(|number| self.get(number)).fold(Count::default(), Count::plus)
     }
@@ -159,19 +159,19 @@ pub(super) struct Statistics {
 }
 
 impl Statistics {
-    /// Takes in a sample.
+    /// Adds a sample.
     pub(super) fn add(&mut self, sample: Count) {
         self.samples += 1;
         self.total = self.total.plus(sample);
         self.peak = self.peak.greatest(sample);
     }
 
-    /// Takes in so many samples of nothing.
+    /// Adds `samples` empty samples.
     pub(super) const fn add_silent(&mut self, samples: u64) {
         self.samples += samples;
     }
 
-    /// Average and peak of samples of this length.
+    /// Returns average and peak of samples of this length.
     pub(super) fn rates(&self, interval: Interval) -> (Rates, Rates) {
         (interval.rates(self.total, self.samples), interval.rates(self.peak, 1))
     }
@@ -209,7 +209,7 @@ mod tests {
             assert_eq!(interval, *step);
         });
         assert_eq!(interval.shorter(), interval);
-        // One that no key leads to.
+        // A length that no key selects.
         assert_eq!((Interval(7).shorter(), Interval(7).longer()), (Interval(5), Interval(10)));
     }
 
@@ -242,7 +242,7 @@ mod tests {
         statistics.add(packets(2));
         statistics.add_silent(2);
         let (average, peak) = statistics.rates(Interval(100));
-        // 12 packets in 4 s; 10 in the best of them.
+        // 12 packets in 4 s; the peak sample has 10.
         assert_eq!((average.packets, peak.packets), (3.0, 10.0));
         assert_eq!((average.bits, peak.bits), (2_400.0, 8_000.0));
     }

@@ -1,5 +1,5 @@
-//! The terminal: takes it over, draws and reads keys until somebody leaves, and gives it back as it
-//! was, whatever happens.
+//! The terminal: takes it over, draws and reads keys until the operator leaves, and always restores
+//! it.
 
 use super::controls::{Controls, Effect, Order};
 use super::draw::{self, LEAST_COLUMNS, LEAST_ROWS};
@@ -20,15 +20,15 @@ use ratatui::crossterm::{cursor, execute, terminal};
 use std::io::{self, IsTerminal as _, Write};
 use std::sync::mpsc::{self, Receiver, Sender};
 
-/// From one redraw to the next, at the least.
+/// Minimum time between two redraws.
 const REDRAW: Duration = Duration::from_millis(100);
-/// How long a snapshot may take before keys are looked at again.
+/// Maximum time to wait for a snapshot before keys are read again.
 const ANSWER: Duration = Duration::from_millis(500);
 
-/// Whether there is a terminal, and room enough on it.
+/// Checks that there is a terminal with enough room.
 ///
 /// # Errors
-/// Says what is missing, and what goes without.
+/// Names what is missing, and an option that works without it.
 pub(super) fn check() -> Result<(), Failure> {
     const FIX: &str = "--plain writes a line per sampling interval instead";
     if !io::stdout().is_terminal() {
@@ -47,11 +47,11 @@ pub(super) fn check() -> Result<(), Failure> {
     Ok(())
 }
 
-/// The terminal, while it is ours.
+/// The terminal while the monitor owns it.
 pub(crate) struct Session;
 
 impl Session {
-    /// Takes it over, and sees to it that it is given back even after an interrupt or a panic.
+    /// Takes over the terminal, and ensures that it is restored even after an interrupt or a panic.
     pub(crate) fn begin() -> anyhow::Result<Self> {
         interrupt::install_with(end_without_terminal, leave)?;
         let hook = std::panic::take_hook();
@@ -64,14 +64,14 @@ impl Session {
 
     fn enter() -> io::Result<Self> {
         terminal::enable_raw_mode()?;
-        // From here on it is given back even where the next line fails.
+        // From here on it is restored even if the next line fails.
         let session = Self;
         execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
         Ok(session)
     }
 }
 
-/// Ends the process where the terminal is gone: whoever reads keys then looks for them without end.
+/// Ends the process if the terminal is gone: otherwise the key reader would loop without end.
 fn end_without_terminal() {
     if !io::stdin().is_terminal() {
         std::process::exit(130);
@@ -84,15 +84,15 @@ impl Drop for Session {
     }
 }
 
-/// Gives the terminal back; doing so twice does no harm.
+/// Restores the terminal; a second call has no effect.
 fn leave() {
-    // Nothing is left to be done where this fails.
+    // A failure here cannot be handled.
     let _ = terminal::disable_raw_mode();
     let _ = execute!(io::stdout(), terminal::LeaveAlternateScreen, cursor::Show);
     let _ = io::stdout().flush();
 }
 
-/// Shows the monitor until somebody leaves.
+/// Shows the monitor until the operator leaves.
 pub(super) fn run(source: Source, settings: &Settings) -> anyhow::Result<Ended> {
     let gather = Gather::new(settings.interval, settings.filter.clone());
     let (orders, to_obey) = mpsc::channel();
@@ -107,24 +107,24 @@ pub(super) fn run(source: Source, settings: &Settings) -> anyhow::Result<Ended> 
     Ok(Ended { gather, dropped_by_kernel, failure, is_interrupted })
 }
 
-/// What is shown and how.
+/// State of the display.
 struct Screen<'a> {
     settings: &'a Settings,
     look: Look,
     controls: Controls,
-    /// Samples there were at the last redraw, and their interval.
+    /// Interval and number of samples at the last redraw.
     drawn: Option<(Interval, u64)>,
     skipped: u64,
 }
 
 impl<'a> Screen<'a> {
     fn new(settings: &'a Settings) -> Self {
-        let Settings { keys, interval, scales, look, .. } = settings;
-        let controls = Controls::new(keys.clone(), *interval, *scales);
+        let Settings { keys, interval, scales, growth, look, .. } = settings;
+        let controls = Controls::new(keys.clone(), *interval, *scales).growing(*growth);
         Self { settings, look: *look, controls, drawn: None, skipped: 0 }
     }
 
-    /// Draws and obeys until somebody leaves; whether that was by an interrupt.
+    /// Draws and applies keys until the operator leaves; returns true if that was by an interrupt.
     fn show(&mut self, orders: &Sender<Order>, updates: &Receiver<Update>) -> io::Result<bool> {
         let mut canvas = Canvas::new()?;
         let mut seen = None;
@@ -132,7 +132,7 @@ impl<'a> Screen<'a> {
             let columns = usize::from(canvas.area()?.width);
             let room = columns * self.look.samples_a_column();
             if orders.send(Order::Look(self.controls.look(room))).is_err() {
-                // The one who gathers is gone, and joining it says why.
+                // The gathering thread has ended; joining it returns the reason.
                 return Ok(false);
             }
             if let Ok(update) = updates.recv_timeout(ANSWER) {
@@ -143,6 +143,7 @@ impl<'a> Screen<'a> {
                     skipped: self.skipped,
                     columns,
                 };
+                self.controls.grow(&update.snapshot);
                 let view = View::of(&update.snapshot, &self.controls, surface);
                 canvas.draw(|frame| draw::draw(frame, frame.area(), &view, &self.look))?;
                 seen = Some(update.snapshot);
@@ -156,7 +157,7 @@ impl<'a> Screen<'a> {
         Ok(true)
     }
 
-    /// Reads keys until it is time to draw; a key that changed something makes it so.
+    /// Reads keys until the next redraw; a key that changes something triggers it.
     fn obey(
         &mut self,
         seen: Option<&Snapshot>,
@@ -169,7 +170,7 @@ impl<'a> Screen<'a> {
             let Some(seen) = seen.filter(|_| key.kind != KeyEventKind::Release) else { continue };
             let effect = self.controls.press(&key, seen, room);
             if let Effect::Order(order) = &effect {
-                // Where nobody obeys any more, the next look finds out.
+                // If the gathering thread has ended, the next request for a snapshot detects it.
                 let _ = orders.send(order.clone());
             }
             return Ok(effect);
@@ -177,8 +178,7 @@ impl<'a> Screen<'a> {
         Ok(Effect::None)
     }
 
-    /// Each sample is due a redraw; those between two redraws had none. On a frozen screen none is
-    /// due.
+    /// Counts samples without a redraw of their own. A frozen screen needs none.
     fn count_skipped(&mut self, seen: &Snapshot) {
         let before = self.drawn.replace((seen.interval, seen.end));
         if self.controls.paused_at.is_some() {

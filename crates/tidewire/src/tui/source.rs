@@ -1,8 +1,8 @@
-//! Where frames come from: a live port, or a capture at its own speed, faster, or as fast as it can
-//! be read.
+//! Source of frames: a live port, or a capture at its own speed, faster, or as fast as it can be
+//! read.
 //!
-//! A capture is decoded by a thread of its own, so that whoever gathers is never kept waiting by a
-//! slow disk or a silent pipe. Times are those of the frames; the clock only says when each is due.
+//! A capture is decoded on its own thread, so that a slow disk or a silent pipe never blocks
+//! gathering. Times are those of the frames; the clock only determines when each is due.
 
 use super::gather::Gather;
 use crate::exit::Failure;
@@ -17,15 +17,15 @@ use wire::capture::{Capture, Statistics};
 use wire::dissect::Link;
 use wire::time::Instant;
 
-/// By how much a frame of a pipe may be older than the moment it comes out of it.
+/// Maximum age of a frame when it leaves a pipe.
 const PIPE_LAG: Duration = Duration::from_millis(500);
-/// How often the kernel is asked what it dropped.
+/// Time between two queries of the kernel's drop counters.
 const ASK_DROPPED: Duration = Duration::from_secs(1);
-/// Frames decoded ahead, and how much of each is kept: at the most 4 MiB.
+/// Frames decoded ahead, and octets kept of each: at most 4 MiB.
 const AHEAD: usize = 256;
 const KEPT_OCTETS: usize = 16 << 10;
 
-/// Where frames come from.
+/// Source of frames.
 pub(crate) enum Source {
     /// An interface.
     Port(Port),
@@ -33,16 +33,16 @@ pub(crate) enum Source {
     Playback(Playback),
 }
 
-/// What came of a step.
+/// Result of a step.
 pub(super) enum Step {
     /// There may be more.
     Going,
-    /// Nothing more comes, and why where that was not to be.
+    /// No more frames come; with a failure if the end was not intended.
     Ended(Option<Failure>),
 }
 
 impl Source {
-    /// Lets a frame be gathered, or waits until `until` and lets time pass.
+    /// Hands one frame to the gatherer, or waits until `until` and advances its time.
     pub(super) fn step(&mut self, gather: &mut Gather, until: Instant) -> Step {
         match self {
             Self::Port(port) => port.step(gather, until),
@@ -50,7 +50,7 @@ impl Source {
         }
     }
 
-    /// How it goes on while more may come, in a word.
+    /// Returns the state in a word while more frames may come.
     pub(super) const fn state(&self) -> &'static str {
         match self {
             Self::Port(_) => "live",
@@ -58,8 +58,8 @@ impl Source {
         }
     }
 
-    /// Frames that were dropped; none where nobody can tell. A capture may say it, once it has been
-    /// read to its end.
+    /// Returns the number of dropped frames; none if it is unknown. A capture may contain it, once
+    /// it has been read to its end.
     pub(super) fn dropped(&self) -> Option<u64> {
         match self {
             Self::Port(port) => Some(port.dropped),
@@ -68,10 +68,10 @@ impl Source {
     }
 }
 
-/// An interface that is listened to.
+/// An interface being captured.
 pub(crate) struct Port {
     listener: Listener,
-    /// Frames are told in the time of day, and the clock that never steps says when to look up.
+    /// Frames carry the time of day; the monotonic clock schedules updates.
     day: Correlation,
     end: Option<Instant>,
     dropped: u64,
@@ -79,7 +79,7 @@ pub(crate) struct Port {
 }
 
 impl Port {
-    /// Listens until `end`, on the monotonic clock; without one, for ever.
+    /// Captures until `end` on the monotonic clock; without it, indefinitely.
     pub(crate) fn new(listener: Listener, end: Option<Instant>) -> Self {
         Self { listener, day: Correlation::read(), end, dropped: 0, ask_at: clock::now() }
     }
@@ -118,7 +118,7 @@ impl Port {
     }
 }
 
-/// A frame out of a capture.
+/// A frame from a capture.
 struct Frame {
     at: Instant,
     link: Link,
@@ -126,25 +126,25 @@ struct Frame {
     original_octets: usize,
 }
 
-/// A capture that is played back.
+/// A capture being played back.
 pub(crate) struct Playback {
     frames: Receiver<Result<Frame, Failure>>,
-    /// Times its own speed; as fast as it can be read without one.
+    /// Multiple of its own speed; without it, as fast as it can be read.
     speed: Option<f64>,
-    /// Whether frames may come while this waits, so that silence means that time passes.
+    /// True if frames may arrive while the program waits, so that silence advances time.
     is_pipe: bool,
-    /// When it began, on the clock and in the capture.
+    /// Start of the playback, on the clock and in the capture.
     begun: Option<(Instant, Instant)>,
     next: Option<Frame>,
-    /// What the capture says was dropped where it was made; [`UNTOLD`] where it does not say it.
+    /// Dropped frames according to the capture; [`UNTOLD`] if it does not contain the count.
     dropped: Arc<AtomicU64>,
 }
 
-/// No count of frames.
+/// Marks an unknown number of frames.
 const UNTOLD: u64 = u64::MAX;
 
 impl Playback {
-    /// Plays back what `capture` holds; `name` is what errors call it.
+    /// Plays back `capture`; errors call it `name`.
     pub(crate) fn new(capture: Capture, name: String, is_pipe: bool, speed: Option<f64>) -> Self {
         let (sender, frames) = mpsc::sync_channel(AHEAD);
         let dropped = Arc::new(AtomicU64::new(UNTOLD));
@@ -199,26 +199,26 @@ impl Playback {
         Step::Going
     }
 
-    /// When a frame is to be shown; the first of all is shown at once.
+    /// Returns the time at which a frame is due; the first frame is due at once.
     fn due(&mut self, frame: &Frame) -> Option<Instant> {
         let speed = self.speed?;
         let (begun, first) = *self.begun.get_or_insert_with(|| (clock::now(), frame.at));
         Some(begun + stretched(frame.at.since(first), 1.0 / speed))
     }
 
-    /// What time it is in the capture.
+    /// Returns the current time in the capture.
     fn in_capture(&self, now: Instant) -> Option<Instant> {
         let (speed, (begun, first)) = self.speed.zip(self.begun)?;
         Some(first + stretched(now.since(begun), speed))
     }
 }
 
-/// A span times a factor, as long as that can be told.
+/// Multiplies a duration by a factor, saturating.
 fn stretched(span: Duration, by: f64) -> Duration {
     Duration::try_from_secs_f64(span.as_secs_f64() * by).unwrap_or(Duration::MAX)
 }
 
-/// Decodes a capture to its end, or until nobody wants more.
+/// Decodes a capture to its end, or until the receiver is gone.
 fn read(capture: &mut Capture, name: &str, to: &SyncSender<Result<Frame, Failure>>) {
     loop {
         let frame = match capture.next() {
@@ -229,7 +229,7 @@ fn read(capture: &mut Capture, name: &str, to: &SyncSender<Result<Frame, Failure
                 octets: record.octets.iter().take(KEPT_OCTETS).copied().collect(),
                 original_octets: record.original_octets,
             }),
-            // A pipe that was left because of an interrupt only looks cut short.
+            // A pipe closed because of an interrupt only appears truncated.
             Err(_) if interrupt::requested() => return,
             Err(error) => Err(Failure::failed(format!("{name}: {error}"))),
         };
@@ -248,7 +248,7 @@ mod tests {
     use std::io::Cursor;
     use wire::filter::Filter;
 
-    /// A capture with a frame of 60 octets at each of these milliseconds.
+    /// Returns a capture with a frame of 60 octets at each of these times in milliseconds.
     fn capture(millis: &[u64]) -> Vec<u8> {
         let mut writer = wire::pcap::Writer::new(Vec::new(), Link::Ethernet).unwrap();
         for at in millis {
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_capture_says_was_dropped_is_told_at_its_end() {
+    fn drops_recorded_in_a_capture_are_known_at_its_end() {
         let mut writer = wire::pcapng::Writer::new(Vec::new()).unwrap();
         let interface = writer.interface(Link::Ethernet, "eth1").unwrap();
         writer.write(interface, Instant::ZERO, &[0; 60], 60, "").unwrap();
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_capture_gives_the_same_samples_at_any_speed_and_takes_its_time() {
+    fn playback_gives_equal_samples_at_any_speed_and_keeps_its_pace() {
         let octets = || capture(&[100_000, 100_011, 100_012, 100_120]);
         let expected = [vec![1, 2], vec![0; 10], vec![1]].concat();
         for (speed, least) in [(None, 0), (Some(1e9), 0), (Some(2.0), 60), (Some(1.0), 120)] {
@@ -312,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_gives_what_stands_before_the_cut_and_says_so() {
+    fn a_truncated_capture_gives_its_frames_and_an_error() {
         let mut octets = capture(&[0, 10, 20]);
         octets.pop();
         let (gather, failure, _) = play(octets, None);

@@ -1,25 +1,25 @@
-//! How things look: colours for dark, light and no colours, and the signs bars are made of.
+//! Theme: colours for dark and light backgrounds or none, and the symbols of bars.
 //!
-//! Colours are of the terminal's own sixteen, on the terminal's own ground, so that whoever set them
-//! can read them. No colour says what no word or sign says.
+//! Colours are the terminal's own sixteen on its own background, which its user has chosen to be
+//! readable. Colour is never the only carrier of information.
 
 use clap::ValueEnum;
 use ratatui::style::{Color, Modifier, Style};
 
-/// Colours for which ground.
+/// Colours by background.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Theme {
-    /// For the ground that COLORFGBG tells, for either without it; mono where NO_COLOR is set.
+    /// For the background in COLORFGBG, or for either if it is not set; mono if NO_COLOR is set.
     Auto,
-    /// Bright colours for a dark ground.
+    /// Bright colours for a dark background.
     Dark,
-    /// Dark colours for a light ground.
+    /// Dark colours for a light background.
     Light,
     /// No colours.
     Mono,
 }
 
-/// What bars are made of.
+/// Symbols of bars.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Symbols {
     /// Blocks where the locale is UTF-8, otherwise ascii.
@@ -28,11 +28,11 @@ pub(crate) enum Symbols {
     Blocks,
     /// Braille dots: two samples a column, four levels a row.
     Braille,
-    /// Signs of ASCII: a column a sample, two levels a row.
+    /// ASCII characters: a column a sample, two levels a row.
     Ascii,
 }
 
-/// What the surroundings say, so that they can be given.
+/// Environment of the process, as a value for tests.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Surroundings {
     /// NO_COLOR, where it is set and not empty.
@@ -44,7 +44,7 @@ pub(crate) struct Surroundings {
 }
 
 impl Surroundings {
-    /// Those of this process.
+    /// Returns the environment of this process.
     pub(crate) fn of_process() -> Self {
         let variable = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
         Self {
@@ -55,12 +55,12 @@ impl Surroundings {
     }
 }
 
-/// Styles of all there is on the screen, and the signs.
+/// Styles of all parts of the screen, and the symbols.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Look {
     /// The first line.
     pub(crate) header: Style,
-    /// What is to be told.
+    /// Notices.
     pub(crate) notices: Style,
     /// Bars of packets.
     pub(crate) packets: Style,
@@ -72,12 +72,12 @@ pub(crate) struct Look {
     pub(crate) titles: Style,
     /// Keys.
     pub(crate) keys: Style,
-    /// Signs of bars; never [`Symbols::Auto`].
+    /// Symbols of bars; never [`Symbols::Auto`].
     pub(crate) symbols: Symbols,
 }
 
 impl Look {
-    /// What is asked for, where that is left to the surroundings as they say.
+    /// Resolves the requested theme and symbols; `Auto` follows the environment.
     pub(crate) fn new(theme: Theme, symbols: Symbols, around: &Surroundings) -> Self {
         let theme = match theme {
             _ if around.no_color => Theme::Mono,
@@ -95,7 +95,8 @@ impl Look {
         };
         let plain = Style::new();
         let (packets, bits, notices, keys) = match theme {
-            // Those of the sixteen that show on black and on white. Most terminals do not tell their ground.
+            // Those of the sixteen colours that are legible on black and on white: most terminals
+            // do not report their background.
             Theme::Auto => (Color::Reset, Color::Magenta, Color::Red, Color::Reset),
             Theme::Dark => (Color::LightCyan, Color::LightYellow, Color::LightRed, Color::Gray),
             Theme::Light => (Color::Blue, Color::Magenta, Color::Red, Color::DarkGray),
@@ -113,7 +114,7 @@ impl Look {
         }
     }
 
-    /// How many samples a column shows.
+    /// Returns the number of samples in a column.
     pub(super) const fn samples_a_column(&self) -> usize {
         match self.symbols {
             Symbols::Braille => 2,
@@ -122,8 +123,8 @@ impl Look {
     }
 }
 
-/// What shows on the ground of `foreground;ground`: a light one is white or bright white of the sixteen, and one that
-/// is no number may be any.
+/// Returns the theme for the background in `foreground;ground`. White and bright white of the
+/// sixteen are light; a value that is not a number may be either.
 fn for_ground(colours: &str) -> Theme {
     match colours.rsplit(';').next().map(str::parse::<u8>) {
         Some(Ok(7 | 15)) => Theme::Light,
@@ -161,7 +162,7 @@ mod tests {
         assert_eq!(look(Theme::Auto, false, Some("default;default")), untold);
     }
 
-    /// The sixteen colours as xterm has them, black to bright white.
+    /// The sixteen colours of xterm, black to bright white.
     const XTERM: [[u8; 3]; 16] = [
         [0, 0, 0],
         [205, 0, 0],
@@ -181,7 +182,7 @@ mod tests {
         [255, 255, 255],
     ];
 
-    /// Relative luminance (WCAG 2.1).
+    /// Returns the relative luminance (WCAG 2.1).
     fn luminance(colour: [u8; 3]) -> f64 {
         let linear = colour.map(|part| match f64::from(part) / 255.0 {
             part if part <= 0.03928 => part / 12.92,
@@ -190,7 +191,8 @@ mod tests {
         0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     }
 
-    /// Contrast of a colour with a ground (WCAG 2.1); the foreground of a terminal shows on its ground.
+    /// Returns the contrast of a colour with a background (WCAG 2.1); a terminal's foreground is
+    /// assumed legible on its background.
     fn contrast(colour: Color, ground: [u8; 3]) -> f64 {
         const NAMES: [Color; 16] = [
             Color::Black,
@@ -228,7 +230,7 @@ mod tests {
             for style in [look.header, look.notices, look.packets, look.bits, look.keys] {
                 for ground in grounds {
                     let colour = style.fg.unwrap_or_default();
-                    // 3 is what WCAG 2.1 asks of large text and of graphics.
+                    // WCAG 2.1 requires 3 for large text and for graphics.
                     assert!(contrast(colour, *ground) >= 3.0, "{colour} on {ground:?}");
                 }
             }

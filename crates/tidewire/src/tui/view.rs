@@ -1,42 +1,42 @@
-//! What is on the screen, as plain data: every word and the length of every bar.
+//! Contents of the screen as plain data: every word and the length of every bar.
 
 use super::controls::Controls;
 use super::gather::{Delays, Snapshot};
 use super::keys::Bound;
 use super::sample::{Count, Rates};
-use crate::calendar;
 use crate::output::printable;
 use crate::quantity::{self, significant};
 use bench::scenario::Span;
 use core::time::Duration;
+use records::calendar;
 use wire::time::nanos;
 
-/// Narrower screens get fewer words.
+/// Width below which the screen has fewer words.
 const WIDE_COLUMNS: usize = 72;
 
-/// What is on the screen.
+/// Contents of the screen.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct View {
     /// The first line: left and right.
     pub(super) header: [String; 2],
-    /// What was to be told, oldest first.
+    /// Notices, oldest first.
     pub(super) notices: Vec<String>,
     /// Packets, then bits.
     pub(super) charts: [Chart; 2],
-    /// What the figures below the charts are, with the sampling interval for their units.
+    /// Names of the figures below the charts, with the sampling interval for their units.
     pub(super) titles: [String; 5],
     /// Acknowledgement delays and skipped redraws.
     pub(super) delays: String,
     /// The last line.
     pub(super) footer: Footer,
-    /// All keys, where they are asked for, and what each does.
+    /// Help on all keys, if requested.
     pub(super) help: Option<Vec<String>>,
 }
 
 /// A bar chart and its line of figures.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Chart {
-    /// Each sample as a share of the full scale, oldest first; beyond 1 where it does not fit.
+    /// Samples as fractions of the full scale, oldest first; above 1 if a sample exceeds it.
     pub(super) bars: Vec<f64>,
     /// Current, average, peak, unit, full scale.
     pub(super) figures: [String; 5],
@@ -45,27 +45,27 @@ pub(super) struct Chart {
 /// The last line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Footer {
-    /// Keys and what they do, the most needed first.
+    /// Keys and their actions, the most important first.
     Keys(Vec<String>),
-    /// A question and what was typed, or what to do next.
+    /// A prompt and the text typed, or a hint.
     Prompt(String),
 }
 
-/// What is known beside what was gathered.
+/// State outside the gathered data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Surface<'a> {
-    /// What is listened to or read.
+    /// Name of the interface or capture.
     pub(super) source: &'a str,
-    /// How it goes on, in a word.
+    /// State of the source in a word.
     pub(super) state: &'a str,
-    /// Samples that came and went between two redraws.
+    /// Samples skipped between two redraws.
     pub(super) skipped: u64,
     /// Columns of the screen.
     pub(super) columns: usize,
 }
 
 impl View {
-    /// What a screen of this width shows of a snapshot.
+    /// Creates the view of a snapshot for a screen of this width.
     pub(super) fn of(seen: &Snapshot, controls: &Controls, surface: Surface<'_>) -> Self {
         let is_wide = surface.columns >= WIDE_COLUMNS;
         Self {
@@ -90,8 +90,8 @@ impl View {
     }
 }
 
-/// Source and filter at the left; at the right the time and how it goes on, in as many words as
-/// leave the left whole.
+/// Returns source and filter for the left; for the right time and state, in as many words as leave
+/// the left complete.
 fn header(seen: &Snapshot, controls: &Controls, surface: Surface<'_>) -> [String; 2] {
     let Surface { source, state, columns, .. } = surface;
     let left = printable(format!("{source}  filter: {}", seen.filter));
@@ -177,10 +177,10 @@ fn help(controls: &Controls, is_wide: bool) -> Vec<String> {
     controls.keys.list().into_iter().map(line).collect()
 }
 
-/// A number to three digits with the prefix that suits it: `58`, `0.25`, `39.2k`.
+/// Formats a number to three digits with the prefix that suits it: `58`, `0.25`, `39.2k`.
 pub(super) fn amount(value: f64) -> String {
     const PREFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
-    // What would round up to a thousand of the smaller unit is one of the greater.
+    // A value that would round up to a thousand of the smaller unit uses the greater unit.
     let found = PREFIXES.into_iter().find(|(each, _)| value >= each * 0.9995);
     let (each, prefix) = found.unwrap_or((1.0, ""));
     let value = value / each;
@@ -192,7 +192,7 @@ pub(super) fn amount(value: f64) -> String {
     format!("{text}{prefix}")
 }
 
-/// Hours, minutes, seconds and tenths since the start: `0:01:23.4`.
+/// Formats the time since the start as hours, minutes, seconds and tenths: `0:01:23.4`.
 pub(super) fn clock(since: Duration) -> String {
     let seconds = since.as_secs();
     let (hours, minutes, tenths) =

@@ -1,7 +1,7 @@
-//! Gathers on a thread of its own, so that no frame ever waits for a terminal.
+//! Gathers on its own thread, so that no frame ever waits for a terminal.
 //!
-//! Orders come in, snapshots go out, and nothing is shared: where nobody takes a snapshot, it is
-//! thrown away and gathering goes on.
+//! Orders come in, snapshots go out, and nothing is shared. A snapshot without a receiver is
+//! discarded, and gathering continues.
 
 use super::controls::Order;
 use super::gather::{Gather, Snapshot};
@@ -11,24 +11,24 @@ use core::time::Duration;
 use live::clock;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError};
 
-/// How long an order may wait on a silent network.
+/// Maximum delay of an order on a silent network.
 const PATIENCE: Duration = Duration::from_millis(10);
 
-/// What was asked for.
+/// A requested snapshot.
 pub(super) struct Update {
     pub(super) snapshot: Snapshot,
-    /// How it goes on, in a word.
+    /// State of the source in a word.
     pub(super) state: &'static str,
 }
 
-/// How gathering ended.
+/// Result of gathering.
 pub(super) struct Outcome {
     pub(super) gather: Gather,
     pub(super) dropped_by_kernel: Option<u64>,
     pub(super) failure: Option<Failure>,
 }
 
-/// Gathers until nobody gives orders any more.
+/// Gathers until the sender of orders is gone.
 pub(super) fn work(
     mut source: Source,
     mut gather: Gather,
@@ -49,7 +49,7 @@ pub(super) fn work(
                     Some(Some(_)) => "FAILED",
                 };
                 match order {
-                    // What was gathered would be forgotten, and nothing would come in its place.
+                    // A new filter would discard the samples, and no frames come to replace them.
                     Order::Filter(_) if ended.is_some() => {
                         gather.tell("the filter stays: nothing more comes".to_owned());
                     }
@@ -73,7 +73,8 @@ pub(super) fn work(
 
 fn obey(order: Order, gather: &mut Gather, updates: &SyncSender<Update>, state: &'static str) {
     match order {
-        // A full channel means that nobody looks: the snapshot is dropped, not waited for.
+        // A full channel means that the screen is not reading: the snapshot is dropped without
+        // waiting.
         Order::Look(window) => {
             drop(updates.try_send(Update { snapshot: gather.snapshot(window), state }));
         }

@@ -63,7 +63,7 @@ fn what_is_written_is_a_scenario_that_does_better() {
 }
 
 #[test]
-fn the_same_seed_gives_the_same_advice_and_a_small_budget_decides_nothing() {
+fn advice_follows_from_the_seed_and_needs_enough_budget() {
     let folder = folder();
     let advise = || {
         let output = run_in(folder.path(), &["advise", "lossy.toml", "--json", "--budget", "30"]);
@@ -147,7 +147,7 @@ fn what_cannot_be_advised_on_ends_with_2_and_says_why() {
     check(&["bulk", "--time", "5"], "the unit is missing");
     check(&["bulk", "-i", "lo"], "fix: --live");
     check(&["bulk", "--live", "--udp", "127.0.0.1:0"], "--to is missing");
-    check(&["bulk", "--live", "--over", "iso-tcp://127.0.0.1"], "no class 4");
+    check(&["bulk", "--live", "--over", "iso-tcp://127.0.0.1"], "not class 4");
     let peer = ["--live", "--to", "02:00:00:00:00:01", "-i", "lo"];
     check(&[&["status-short"][..], &peer].concat(), "--objective throughput");
 }

@@ -48,7 +48,7 @@ fn interfaces(path: &Path) -> Vec<Interface> {
 }
 
 #[test]
-fn what_passes_a_port_is_annotated_without_user_data_until_an_interrupt() {
+fn a_port_is_annotated_without_user_data_until_an_interrupt() {
     let Some(namespaces) = Namespaces::make() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("seen.pcapng");
@@ -79,7 +79,7 @@ fn what_passes_a_port_is_annotated_without_user_data_until_an_interrupt() {
 }
 
 #[test]
-fn user_data_of_a_port_is_kept_where_that_is_asked_for_and_warned_of() {
+fn full_captures_of_a_port_keep_user_data_and_warn() {
     let Some(namespaces) = Namespaces::make() else { return };
     let folder = tempfile::tempdir().unwrap();
     let more = ["--annotate", "seen.pcapng", "--full"];
@@ -124,7 +124,7 @@ fn a_disk_that_fills_is_said_and_the_port_is_metered_to_the_end() {
 }
 
 #[test]
-fn a_capture_with_other_addresses_does_not_tell_them_in_its_filter() {
+fn a_pseudonymised_capture_has_no_real_address_in_its_filter() {
     if !may_listen() {
         println!("skipped: no CAP_NET_RAW");
         return;

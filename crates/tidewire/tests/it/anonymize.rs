@@ -106,7 +106,7 @@ fn check(capture: &Path) {
 }
 
 #[test]
-fn no_output_holds_an_address_that_passed_and_all_else_is_as_it_was() {
+fn anonymised_output_has_no_real_address_and_equal_counts() {
     check(Path::new(CELL));
     if let Some(trace) = shared("captures", "ncc84-exact.pcap") {
         check(&trace);

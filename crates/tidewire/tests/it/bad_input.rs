@@ -39,7 +39,7 @@ fn frames_of_which_one_octet_was_kept_are_counted_and_said() {
 }
 
 #[test]
-fn links_of_four_kinds_and_times_that_run_back_are_counted_in_one_capture() {
+fn one_capture_may_have_four_link_types_and_times_run_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pcapng");
     // IPv4 that carries eight octets of UDP, alone and behind 16 octets of Linux cooked capture.

@@ -74,7 +74,7 @@ fn total(path: &Path) -> serde_json::Value {
 }
 
 #[test]
-fn what_tcp_carries_is_metered_from_headers_alone_as_from_whole_frames() {
+fn tpkts_are_metered_alike_from_headers_and_whole_frames() {
     let folder = tempfile::tempdir().unwrap();
     let headers = folder.path().join("headers.pcapng");
     let (mut same, mut tpdus, mut others) = (0, 0, Vec::new());
@@ -326,7 +326,7 @@ fn what_is_heard_live_goes_on_into_a_meter_elsewhere() {
 #[test]
 fn the_helper_hears_the_same_and_is_told_when_to_end() {
     if !Path::new(env!("CARGO_BIN_EXE_tidewire")).with_file_name("tidewire-tap").exists() {
-        println!("skipped: tidewire-tap is not beside tidewire; build the workspace");
+        println!("skipped: tidewire-tap is not next to tidewire; build the workspace");
         return;
     }
     let Some((mut child, port)) = listening(&["--tap"]) else { return };
@@ -342,7 +342,7 @@ fn the_helper_hears_the_same_and_is_told_when_to_end() {
 }
 
 #[test]
-fn where_this_program_may_not_listen_the_helper_does_and_that_is_said() {
+fn without_the_right_the_helper_listens_and_a_remark_says_so() {
     let built = Path::new(env!("CARGO_BIN_EXE_tidewire"));
     if !built.with_file_name("tidewire-tap").exists() || !may_listen() {
         println!("skipped: no tidewire-tap next to tidewire, or no CAP_NET_RAW to give it");

@@ -12,7 +12,7 @@ fn what_cannot_be_meant_ends_with_2() {
     check(&["watch"], 2, "--read");
     check(&["watch", "-r", "a.pcap", "-i", "lo"], 2, "cannot be used with");
     check(&["watch", "-r", "a.pcap", "--measure", "15"], 2, "the unit is missing");
-    check(&["watch", "-r", "a.pcap", "--measure", "0 s"], 2, "an interval takes some time");
+    check(&["watch", "-r", "a.pcap", "--measure", "0 s"], 2, "an interval must be longer than 0");
     check(&["watch", "-r", "a.pcap", "--channel", "0 bit/s"], 2, "above zero");
     check(&["watch", "-r", "a.pcap", "--start", "noon"], 2, "1984-06-13T21:16:00Z");
     check(&["watch", "-r", "a.pcap", "-t", "1 s"], 2, "a file has its own");
@@ -143,7 +143,7 @@ fn a_folder_of_runs_stands_for_its_run() {
     check_code(&run_in(here, &predict), 0);
     let resumed = run_in(here, &["predict", "--resume", "all"]);
     check_code(&resumed, 0);
-    assert!(stderr(&resumed).contains("1 runs are there, which is all"), "{}", stderr(&resumed));
+    assert!(stderr(&resumed).contains("1 runs found, none is missing"), "{}", stderr(&resumed));
     // A second run of the same line.
     check_code(&run_in(here, &predict), 0);
     let compared = run_in(here, &["compare", "all", "all"]);

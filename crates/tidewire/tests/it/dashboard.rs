@@ -129,7 +129,7 @@ impl Drop for Prometheus {
 }
 
 #[test]
-fn a_real_prometheus_server_scrapes_what_was_counted_and_answers_the_dashboard() {
+fn a_real_prometheus_scrapes_counts_and_answers_the_dashboard() {
     let watched = Watched::start();
     let Some(prometheus) = Prometheus::start(&watched.address) else { return };
     let end = clock::now() + PATIENCE;

@@ -25,7 +25,7 @@ fn each_check_is_a_line_that_says_how_it_went() {
 }
 
 #[test]
-fn where_run_folders_cannot_be_written_it_says_so_and_how_to_go_on() {
+fn an_unwritable_run_folder_is_reported_with_a_fix() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("runs"), "in the way").unwrap();
     let output = run_in(folder.path(), &["doctor", "--json"]);
@@ -40,7 +40,7 @@ fn where_run_folders_cannot_be_written_it_says_so_and_how_to_go_on() {
     assert_eq!(records.last().unwrap()["type"], "end");
 }
 
-/// What `doctor` says of the helper beside the program that lies in this folder.
+/// Output of `doctor` about the helper next to the program in this folder.
 fn of_helper(folder: &Path) -> serde_json::Value {
     let output = Command::new(folder.join("tidewire"))
         .args(["doctor", "--json"])
@@ -55,7 +55,7 @@ fn of_helper(folder: &Path) -> serde_json::Value {
 }
 
 #[test]
-fn the_helper_is_told_with_its_place_whether_it_may_listen_and_what_would_let_it() {
+fn doctor_reports_the_helper_its_right_and_the_fix() {
     // Links, and a file that a process of its own writes: what this process has open for writing, no
     // other test that starts a program at that moment lets be run.
     let program = Path::new(env!("CARGO_BIN_EXE_tidewire"));
@@ -64,7 +64,7 @@ fn the_helper_is_told_with_its_place_whether_it_may_listen_and_what_would_let_it
     let helper = folder.path().join("tidewire-tap");
     let missing = of_helper(folder.path());
     assert_eq!(missing["status"], "ok");
-    assert!(missing["what"].as_str().unwrap().contains("is not there"), "{missing}");
+    assert!(missing["what"].as_str().unwrap().contains("does not exist"), "{missing}");
     // As tidewire-tap ends where it may not listen: with 5.
     let script = r#"printf '\043!/bin/sh\necho no >&2\nexit 5\n' > "$1"; chmod 755 "$1""#;
     let written = Command::new("sh").args(["-c", script, "sh"]).arg(&helper).status().unwrap();
@@ -76,7 +76,7 @@ fn the_helper_is_told_with_its_place_whether_it_may_listen_and_what_would_let_it
     assert!(fix.ends_with("/tidewire-tap"), "{fix}");
     let built = program.with_file_name("tidewire-tap");
     if !built.exists() || !may_listen() {
-        println!("skipped: no tidewire-tap beside tidewire, or no CAP_NET_RAW to give it");
+        println!("skipped: no tidewire-tap next to tidewire, or no CAP_NET_RAW to give it");
         return;
     }
     fs::remove_file(&helper).unwrap();

@@ -1,48 +1,15 @@
 //! What the documents say is so: examples run, lists are whole, the capture is made as it says.
 
+use crate::examples::{self, checkout, root};
 use crate::{check_code, run, run_in, stdout};
 use meter::metric::METRICS;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-
-/// Verbs whose output is a function of what they are given, so that every line shown is checked.
-const REPEATABLE: [&str; 7] =
-    ["predict", "watch", "dissect", "scenarios", "profiles", "reproduce", "advise"];
-
-/// A command of a document and the lines shown below it.
-struct Example {
-    command: String,
-    shown: Vec<String>,
-}
 
 #[test]
 fn every_command_shown_in_the_readme_runs() {
-    let folder = checkout();
-    let examples = examples(&fs::read_to_string(root().join("README.md")).unwrap());
-    assert!(examples.len() >= 8, "the examples were not found");
-    let bin = Path::new(env!("CARGO_BIN_EXE_tidewire")).parent().unwrap();
-    let path = std::env::join_paths([bin, Path::new("/usr/bin"), Path::new("/bin")]).unwrap();
-    for Example { command, shown } in examples {
-        let mut shell = Command::new("sh");
-        shell.args(["-c", &command]).env("PATH", &path).stdin(Stdio::null());
-        let output = shell.current_dir(folder.path()).output().unwrap();
-        check_code(&output, 0);
-        let verb = command.split_whitespace().nth(1).unwrap();
-        let said = stdout(&output);
-        let mut lines = said.lines();
-        let is_repeatable = REPEATABLE.contains(&verb);
-        let is_it = |found: &str, line: &str| match is_repeatable {
-            true => found == line,
-            false => words(found) == words(line),
-        };
-        for line in shown {
-            // In this order, with others between them.
-            assert!(lines.any(|found| is_it(found, &line)), "{command}: not there: {line}\n{said}");
-        }
-    }
+    examples::check("README.md", 8);
 }
 
 #[test]
@@ -97,52 +64,6 @@ fn the_scenario_shown_in_the_help_is_one() {
     let study = bench::scenario::load(&example.join("\n"), "help").unwrap();
     // Three loads and three sizes.
     assert_eq!((study.points.len(), study.warnings.len()), (9, 0));
-}
-
-/// The first words of a line, up to a colon, without its numbers: these are measured and differ from run to
-/// run, and so may what is concluded of them.
-fn words(line: &str) -> Vec<String> {
-    let line = line.split(':').next().unwrap_or_default();
-    let words = line.split_whitespace().filter(|word| !word.contains(|c: char| c.is_ascii_digit()));
-    let words = words.map(|word| word.chars().filter(|c| c.is_alphabetic()).collect::<String>());
-    let is_unit = |word: &str| ["", "ns", "us", "ms", "s", "to"].contains(&word);
-    words.filter(|word| !is_unit(word)).take(4).collect()
-}
-
-/// The commands in the `console` blocks of a document. A line of dots stands for lines left out.
-fn examples(document: &str) -> Vec<Example> {
-    let mut examples: Vec<Example> = Vec::new();
-    for block in document.split("\n```console\n").skip(1) {
-        for line in block.split("\n```").next().unwrap().lines() {
-            match (line.strip_prefix("$ "), examples.last_mut()) {
-                (Some(command), _) => {
-                    assert!(command.starts_with("tidewire "), "{command}");
-                    examples.push(Example { command: command.to_owned(), shown: Vec::new() });
-                }
-                (None, Some(example)) if line != "..." => example.shown.push(line.to_owned()),
-                (None, _) => {}
-            }
-        }
-    }
-    examples
-}
-
-/// A folder with what commands in documents read.
-fn checkout() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    for name in ["captures", "scenarios"] {
-        fs::create_dir(folder.path().join(name)).unwrap();
-        for entry in fs::read_dir(root().join(name)).unwrap() {
-            let path = entry.unwrap().path();
-            let copy = folder.path().join(name).join(path.file_name().unwrap());
-            fs::copy(&path, copy).unwrap();
-        }
-    }
-    folder
-}
-
-fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 fn topic(name: &str) -> String {

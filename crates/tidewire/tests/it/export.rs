@@ -120,7 +120,7 @@ fn tables_hold_what_the_records_tell() {
 }
 
 #[test]
-fn a_log_says_when_measuring_began_and_ended_and_what_does_not_exist() {
+fn a_log_has_begin_and_end_times_and_marks_missing_values() {
     let folder = tempfile::tempdir().unwrap();
     let frames = [(100 * SECOND, data(0)), (101 * SECOND + 500, data(1)), (121 * SECOND, data(3))];
     fs::write(folder.path().join("a.pcap"), capture(&frames)).unwrap();
@@ -279,7 +279,7 @@ pub(crate) fn comments(path: &Path) -> Option<BTreeMap<u64, String>> {
 }
 
 #[test]
-fn an_annotated_capture_has_every_frame_as_it_was_and_says_what_each_was() {
+fn an_annotated_capture_has_every_frame_and_its_comment() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["watch", "-r", CELL, "--json", "--annotate", "seen.pcapng"];
     let output = run_in(folder.path(), &arguments);

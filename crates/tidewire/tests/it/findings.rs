@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Runs a command of a finding in a shell, as a user pastes it.
-fn paste(folder: &Path, line: &str) -> std::process::Output {
+pub(crate) fn paste(folder: &Path, line: &str) -> std::process::Output {
     let rest = line.strip_prefix("tidewire ").unwrap();
     let line = format!("'{}' {rest}", env!("CARGO_BIN_EXE_tidewire"));
     Command::new("sh").args(["-c", &line]).current_dir(folder).output().unwrap()

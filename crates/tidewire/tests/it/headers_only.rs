@@ -133,7 +133,7 @@ fn headers_alone_are_no_oddity_and_frames_that_were_cut_are() {
 }
 
 #[test]
-fn an_annotated_copy_of_a_capture_without_user_data_is_no_oddity() {
+fn annotating_a_capture_without_user_data_adds_no_oddity() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.pcap"), polls()).unwrap();
     let run = |arguments: &[&str]| check_code(&run_in(folder.path(), arguments), 0);
@@ -143,7 +143,7 @@ fn an_annotated_copy_of_a_capture_without_user_data_is_no_oddity() {
 }
 
 #[test]
-fn headers_of_a_capture_with_rdp_cookies_are_read_without_a_fault() {
+fn headers_with_rdp_cookies_are_read_without_a_fault() {
     let Some(path) = shared("captures", "rdp-tpkt/rdp-x509.pcap") else { return };
     let folder = tempfile::tempdir().unwrap();
     let output = run_in(folder.path(), &["dissect", "-r", path.to_str().unwrap(), "--json"]);

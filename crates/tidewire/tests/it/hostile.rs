@@ -116,7 +116,7 @@ fn uninvited(flow: u16) -> Vec<u8> {
 }
 
 #[test]
-fn strangers_on_tcp_take_no_memory_and_four_calls_in_a_row_are_served() {
+fn strangers_on_tcp_take_no_memory_and_callers_are_served() {
     let serving = Serving::new(&["--over", "iso-tcp://127.0.0.1:0"]);
     let address: SocketAddr = serving.port.strip_prefix("iso-tcp://").unwrap().parse().unwrap();
     let mut silent: Vec<TcpStream> = Vec::new();

@@ -50,7 +50,7 @@ fn find(output: &std::process::Output, kind: &str) -> Value {
 }
 
 #[test]
-fn ten_megabytes_over_tcp_are_exact_and_both_ends_count_the_same_tpdus() {
+fn ten_megabytes_over_tcp_are_exact_at_both_ends() {
     for class in ["0", "2"] {
         let serving = Serving::new(&["-n", "1"]);
         let arguments = ["measure", "--over", &serving.url, "--class", class, "--json"];
@@ -97,7 +97,7 @@ fn a_foreign_peer_gets_connections_and_echoes_one_at_a_time() {
 }
 
 #[test]
-fn a_server_of_tidewires_alone_refuses_strangers_with_their_reason() {
+fn a_server_for_tidewires_alone_refuses_foreign_peers() {
     let serving = Serving::new(&[]);
     let output = run(&["measure", "--over", &serving.url, "--foreign-peer", "--messages", "1"]);
     check_code(&output, 1);
@@ -105,7 +105,7 @@ fn a_server_of_tidewires_alone_refuses_strangers_with_their_reason() {
 }
 
 #[test]
-fn addresses_that_cannot_be_are_usage_errors_and_strangers_far_away_are_not_called() {
+fn impossible_and_remote_addresses_are_usage_errors() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let nobody = format!("iso-tcp://{free}");
     for arguments in [

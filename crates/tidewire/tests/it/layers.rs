@@ -49,7 +49,7 @@ fn median(curves: &[Value], operation: &str, acknowledgement: bool, crc: bool) -
 }
 
 #[test]
-fn every_layer_is_measured_in_process_and_drawn_with_its_numbers_beside_it() {
+fn every_layer_is_measured_in_process_and_drawn_with_numbers() {
     let folder = tempfile::tempdir().unwrap();
     let output = run_in(folder.path(), &[&FEW[..], &["--figure", "layers.svg"]].concat());
     let curves = curves(&output, &[64, 256, 512, 768, 1024, 1280, 1495]);
@@ -104,7 +104,7 @@ fn what_cannot_be_measured_is_said_before_anything_is_sent() {
 }
 
 #[test]
-fn a_machine_is_predicted_alike_each_time_and_says_what_was_put_in() {
+fn a_predicted_machine_is_repeatable_and_names_its_inputs() {
     let few = ["predict", "layers", "--messages", "4", "-n", "2", "--sizes", "100,1000,2041"];
     let json = run(&[&few[..], &["--json"]].concat());
     check_code(&json, 0);

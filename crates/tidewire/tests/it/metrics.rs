@@ -153,7 +153,7 @@ fn a_scrape_has_every_frame_and_is_open_metrics() {
         "tidewire_lpdu_octets_total 384",
         "tidewire_tpdus_total{kind=\"dt\"} 3",
         "tidewire_tpdu_data_octets_total{kind=\"dt\"} 300",
-        "tidewire_host_data_octets_total{host=\"02:00:00:00:00:01\",direction=\"sent\"} 300",
+        "tidewire_host_tpdu_data_octets_total{host=\"02:00:00:00:00:01\",direction=\"sent\"} 300",
         "tidewire_host_tpdus_total{host=\"02:00:00:00:00:02\",direction=\"received\"} 3",
         "tidewire_heard_until_timestamp_seconds 10.000000000",
         // One a second, of 10 octets of header and 100 of data.

@@ -113,7 +113,7 @@ fn a_long_silence_is_one_line_and_counts_in_the_average() {
 }
 
 #[test]
-fn a_capture_cut_short_ends_with_1_and_what_stands_before_the_cut() {
+fn a_truncated_capture_ends_with_1_after_its_whole_frames() {
     let whole = capture(&[(0, data(0)), (MILLI, data(1))]);
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.pcap"), &whole[..whole.len() - 1]).unwrap();

@@ -79,7 +79,7 @@ fn capture_refuses_standard_output_that_is_its_input() {
 
 /// An older file is replaced only by a whole one, and its other names keep what they had.
 #[test]
-fn a_new_capture_takes_the_name_of_an_older_file_and_not_its_other_names() {
+fn a_new_capture_replaces_one_name_of_an_older_file() {
     let folder = folder();
     let at = |name: &str| folder.path().join(name);
     fs::write(at("old.pcapng"), "old").unwrap();

@@ -30,7 +30,7 @@ fn the_same_seed_gives_the_same_octets_and_another_gives_others() {
 }
 
 #[test]
-fn a_run_folder_holds_the_scenario_where_it_came_from_and_every_sample() {
+fn a_run_folder_holds_scenario_provenance_and_every_sample() {
     let folder = tempfile::tempdir().unwrap();
     let output = run_in(folder.path(), &["predict", "status-short", "--json", "--seed", "5"]);
     check_code(&output, 0);
@@ -62,7 +62,7 @@ fn a_run_folder_holds_the_scenario_where_it_came_from_and_every_sample() {
 }
 
 #[test]
-fn the_table_tells_means_with_their_spread_and_shares_with_their_bounds() {
+fn the_table_has_means_with_spread_and_shares_with_bounds() {
     let output = run(&["predict", "status-short", "--no-save"]);
     check_code(&output, 0);
     let text = stdout(&output);
@@ -81,7 +81,7 @@ fn the_table_tells_means_with_their_spread_and_shares_with_their_bounds() {
 }
 
 #[test]
-fn one_command_tells_how_many_ieds_fit_and_draws_deadline_and_bound() {
+fn one_command_finds_the_limit_of_ieds_and_draws_the_bound() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["predict", "ieds", "--no-save", "--figure", "drawn", "--vary"];
     let vary = "stations.ied.count=100,140,200";
@@ -122,10 +122,11 @@ fn one_command_tells_how_many_ieds_fit_and_draws_deadline_and_bound() {
 }
 
 #[test]
-fn a_single_run_has_an_interval_by_batches_where_it_is_long_enough() {
+fn a_long_single_run_has_an_interval_by_batches() {
     // 45 reports are enough for 40 batches of one, and all of them are alike.
     let text = stdout(&run(&["predict", "status-short", "-n", "1", "--no-save"]));
-    assert!(text.contains("mean (batches, 95 %)"), "{text}");
+    assert!(text.contains("n = 1 run, intervals over its batches (95 %)\n"), "{text}");
+    assert!(text.contains("mean (batches)"), "{text}");
     assert!(text.contains("status  delay     198.6 ± 0.0 us"), "{text}");
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("few.toml"), FORTY.replace("messages = 40", "messages = 39"))
@@ -191,7 +192,7 @@ fn the_frames_of_the_first_run_can_be_kept_and_metered() {
 }
 
 #[test]
-fn what_went_wrong_within_a_run_folder_is_an_error_that_names_it() {
+fn an_error_within_a_run_folder_names_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("runs"), "in the way").unwrap();
     let output = run_in(folder.path(), &["predict", "status-short"]);

@@ -46,7 +46,7 @@ fn check_text(octets: &[u8], what: &str) {
 }
 
 #[test]
-fn names_in_captures_and_of_files_are_escaped_wherever_they_are_shown() {
+fn names_of_files_and_in_captures_are_escaped_everywhere() {
     let folder = tempfile::tempdir().unwrap();
     let frames = [(0, cr()), (1_000, cookie()), (2_000, data(0))];
     let name = format!("{NAME}.pcap");

@@ -124,7 +124,7 @@ fn what_is_wrong_with_a_profile_file_is_shown_in_both_files() {
         .unwrap();
     let line = text.lines().position(|line| line == "value = 0.8312").unwrap() + 1;
     for said in [
-        "error: \"mine.toml\" is no profile",
+        "error: \"mine.toml\" is not a profile",
         "study.toml:5:49",
         "error: unknown key `valeu`",
         &format!("mine.toml:{line}:1"),
@@ -155,7 +155,7 @@ fn what_is_no_profile_file_is_refused_and_ends() {
     let said = again(&|| fs::write(&path, [0xff, 0xfe]).unwrap());
     assert!(said.contains("is not UTF-8 text: octet 0"), "{said}");
     let said = again(&|| fs::write(&path, "[".repeat(200_000)).unwrap());
-    assert!(said.contains("is no profile"), "{said}");
+    assert!(said.contains("is not a profile"), "{said}");
     let said = again(&|| std::os::unix::fs::symlink("/dev/zero", &path).unwrap());
     assert!(said.contains("is no regular file"), "{said}");
     let said = again(&|| {

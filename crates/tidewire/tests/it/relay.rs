@@ -33,7 +33,7 @@ pub(crate) fn line() -> Option<(Namespaces, Namespaces)> {
 }
 
 #[test]
-fn the_log_of_a_relay_the_meters_on_both_sides_and_the_stations_agree() {
+fn the_log_of_a_relay_agrees_with_meters_and_stations() {
     let Some((left, right)) = line() else { return };
     let folder = tempfile::tempdir().unwrap();
     let [log, sent, received] =

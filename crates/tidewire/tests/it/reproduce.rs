@@ -10,7 +10,7 @@ use std::time::Duration;
 const PAPER: [&str; 4] = ["reproduce", "tr-88-08", "-n", "5"];
 
 #[test]
-fn every_row_is_told_in_eighty_columns_and_as_often_as_one_likes() {
+fn every_row_fits_80_columns_and_repeats_identically() {
     let first = run(&PAPER);
     check_code(&first, 0);
     let text = stdout(&first);
@@ -52,7 +52,7 @@ fn inputs_are_never_successes_and_come_out_again() {
 }
 
 #[test]
-fn figures_are_drawn_with_their_numbers_and_say_what_was_an_input() {
+fn figures_have_their_numbers_and_name_the_inputs() {
     let folder = tempfile::tempdir().unwrap();
     check_code(&run_in(folder.path(), &[&PAPER[..], &["--figures", "drawn"]].concat()), 0);
     for number in ["3a", "3b", "4", "5", "6", "7", "8a", "8b", "9a", "9b"] {
@@ -106,7 +106,7 @@ fn connectivity_is_drawn_as_a_matrix_of_hosts() {
 }
 
 #[test]
-fn circuits_are_judged_over_every_model_and_their_delays_are_inputs() {
+fn circuits_are_judged_over_every_model_with_delays_as_inputs() {
     let lines = records(&run(&["reproduce", "tr-88-04", "-n", "2", "--json"]));
     let of_type = |name: &str| lines.iter().filter(|line| line["type"] == name).count();
     // Figures 4 to 11, and section 4.4 with its circuits.
@@ -191,7 +191,7 @@ fn a_reproduction_ends_with_its_reader() {
 }
 
 #[test]
-fn too_few_runs_to_have_an_interval_are_refused_before_any_is_made() {
+fn too_few_runs_for_an_interval_are_refused_at_once() {
     let output = run(&["reproduce", "nbs-1986", "-n", "2"]);
     check_code(&output, 2);
     assert!(
@@ -310,7 +310,7 @@ fn watched(path: &std::path::Path) -> serde_json::Value {
 }
 
 #[test]
-fn the_traffic_of_nbsir_85_3104_is_written_as_a_lan_and_as_a_test_centre_hears_it() {
+fn traffic_of_nbsir_85_3104_is_written_at_both_taps() {
     let folder = tempfile::tempdir().unwrap();
     let [lan, centre] = ["lan.pcapng", "centre.pcapng"].map(|name| folder.path().join(name));
     let paper = ["reproduce", "nbsir-85-3104", "-n", "2"];

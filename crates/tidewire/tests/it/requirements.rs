@@ -60,7 +60,7 @@ fn a_requirement_ends_a_prediction_with_its_verdict() {
 }
 
 #[test]
-fn a_measurement_is_judged_by_what_its_scenario_requires_and_not_by_theory() {
+fn a_measurement_is_judged_by_requirements_not_by_theory() {
     let folder = folder();
     let check = |require: &str, code: i32| {
         let require = format!("replications = 3\nrequire = [\"{require}\"]");
@@ -148,5 +148,5 @@ fn a_sweep_is_drawn_as_figures_with_tables_and_on_the_terminal() {
     // A study with a single point has nothing to draw.
     let output = run(&["predict", "status-short", "--no-save", "--plot"]);
     check_code(&output, 0);
-    assert!(stderr(&output).contains("nothing varies"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no key varies"), "{}", stderr(&output));
 }

@@ -101,7 +101,7 @@ fn ends(child: &mut Child) -> bool {
 }
 
 #[test]
-fn a_limit_of_file_sizes_is_an_error_and_not_the_end_of_the_process() {
+fn a_file_size_limit_is_an_error_and_does_not_kill_the_process() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("large.pcapng").display().to_string();
     let mut limited = program("prlimit");
@@ -115,7 +115,7 @@ fn a_limit_of_file_sizes_is_an_error_and_not_the_end_of_the_process() {
 }
 
 #[test]
-fn a_run_of_a_thousand_million_messages_a_second_ends_at_an_interrupt() {
+fn a_run_of_1e9_messages_a_second_ends_at_an_interrupt() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fast.toml");
     let mut text = r#"version = 1

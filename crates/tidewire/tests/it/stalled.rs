@@ -13,7 +13,7 @@ use std::process::{Child, Command, Output, Stdio};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A program whose output goes into a pipe of a page that nobody reads, but for its beginning.
+/// A program whose output goes into a pipe of a page of which only the beginning is read.
 struct Stalled {
     child: Child,
     reader: BufReader<PipeReader>,
@@ -110,11 +110,11 @@ fn capture_says_how_many_frames_nobody_read() {
     }
     assert_eq!(number(&said, " frames,"), frames, "{said}");
     // Blocks are handed on when there are 64 KiB: 660 frames of 100 octets each, with 32 around them.
-    assert!(number(&said, " more not written; nobody read") > 400, "{said}");
+    assert!(number(&said, " more not written; nothing was read") > 400, "{said}");
 }
 
 #[test]
-fn errors_in_the_pipe_that_nobody_reads_keep_nothing_from_ending() {
+fn an_unread_pipe_of_errors_does_not_keep_a_command_from_ending() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.pcap");
     fs::write(&path, one_each(&(0..100).collect::<Vec<_>>())).unwrap();
@@ -162,7 +162,7 @@ fn what_is_in_the_pipe_when_somebody_interrupts_is_metered() {
 }
 
 #[test]
-fn a_pipe_with_a_name_that_stays_open_does_not_keep_an_interrupt_from_ending() {
+fn an_open_fifo_does_not_keep_an_interrupt_from_ending() {
     let of = &["watch", "-r", "/dev/stdin", "--json"];
     let mut child = command(of).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();

@@ -82,7 +82,7 @@ fn watch_as_records_is_the_stream_of_meter() {
 }
 
 #[test]
-fn a_stream_that_is_cut_off_in_a_line_is_shown_up_to_it_and_said_to_be_cut() {
+fn a_truncated_stream_is_shown_up_to_its_last_whole_line() {
     let whole = fed(&["meter"], fs::read(cell()).unwrap()).stdout;
     let ends: Vec<usize> = (0..whole.len()).filter(|at| whole[*at] == b'\n').collect();
     // In the middle of the third line.
@@ -208,7 +208,7 @@ fn names(value: &Value, schema: &Value, whole: &Value) -> Result<(), String> {
 }
 
 #[test]
-fn a_record_that_is_not_what_the_schema_says_is_told_from_one_that_is() {
+fn records_against_the_schema_are_rejected() {
     let schema: Value = serde_json::from_str(&stdout(&run(&["meter", "--schema"]))).unwrap();
     let rejected = |record: Value| {
         let of = &schema["$defs"][record["type"].as_str().unwrap()];
@@ -246,7 +246,7 @@ fn of_type<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
 }
 
 #[test]
-fn reports_tell_what_has_accumulated_in_the_measurement_interval() {
+fn reports_have_the_counts_since_the_interval_began() {
     let options = ["--measure", "10 s", "--report", "3 s"];
     let records = metered(one_each(&[100, 101, 104, 111]), &options);
     let told: Vec<(u64, u64, bool, u64)> = of_type(&records, "interval")
@@ -278,7 +278,7 @@ fn measuring_stops_after_so_many_intervals() {
 }
 
 #[test]
-fn a_subset_of_measures_is_reported_and_sizes_have_the_bounds_that_were_asked_for() {
+fn reports_obey_the_subset_of_measures_and_the_size_bounds() {
     let options = ["--only", "dt_tpdus*,tpdus", "--sizes", "64,100"];
     let records = metered(one_each(&[0]), &options);
     let interval = of_type(&records, "interval")[0];
@@ -307,7 +307,7 @@ fn several_captures_are_one_measurement() {
 
 #[test]
 fn options_that_make_no_sense_say_so() {
-    check_refused(&["--measure", "0 s"], "--measure \"0 s\": an interval takes some time");
+    check_refused(&["--measure", "0 s"], "--measure \"0 s\": an interval must be longer than 0");
     check_refused(&["--report", "20 s"], "--report is longer than the measurement interval");
     check_refused(&["--sizes", "64,32"], "--sizes: up to nine sizes, each greater");
     check_refused(&["--sizes", "1,2,3,4,5,6,7,8,9,10"], "--sizes: up to nine");

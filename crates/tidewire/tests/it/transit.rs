@@ -2,8 +2,8 @@
 
 use crate::watch::shared;
 use crate::{check_code, records, run, stdout};
-use bench::reproduce::nbsir_85_3104::{Passage, origin, trace};
 use core::time::Duration;
+use papers::nbsir_85_3104::{Passage, origin, trace};
 use std::fs::{self, File};
 use std::path::Path;
 use wire::addr::Socket;
@@ -33,7 +33,7 @@ fn write(path: &Path, mut seen: Vec<(Instant, &Passage)>) {
 }
 
 #[test]
-fn two_captures_tell_the_clocks_apart_and_how_long_tpdus_take_each_way() {
+fn two_captures_give_clock_offset_and_transits_each_way() {
     let folder = tempfile::tempdir().unwrap();
     let [near, far] = ["near.pcapng", "far.pcapng"].map(|name| folder.path().join(name));
     let trace: Vec<Passage> = trace(origin()).into_iter().take(4_000).collect();
@@ -81,7 +81,7 @@ fn two_captures_tell_the_clocks_apart_and_how_long_tpdus_take_each_way() {
 }
 
 #[test]
-fn a_clock_that_is_set_in_the_middle_is_said_and_no_transit_is_told() {
+fn a_clock_step_is_reported_and_leaves_no_transits() {
     let folder = tempfile::tempdir().unwrap();
     let [near, far] = ["near.pcapng", "far.pcapng"].map(|name| folder.path().join(name));
     let trace: Vec<Passage> = trace(origin()).into_iter().take(1_000).collect();
@@ -102,7 +102,7 @@ fn a_clock_that_is_set_in_the_middle_is_said_and_no_transit_is_told() {
 }
 
 #[test]
-fn captures_by_clocks_of_other_times_that_begin_apart_are_matched_all_the_same() {
+fn captures_with_clocks_and_begins_apart_are_matched() {
     let folder = tempfile::tempdir().unwrap();
     let [near, far] = ["near.pcapng", "far.pcapng"].map(|name| folder.path().join(name));
     let trace: Vec<Passage> = trace(origin()).into_iter().take(3_000).collect();
@@ -215,7 +215,7 @@ fn tpdus_of_a_plant_in_tcp_take_as_long_as_they_were_made_to() {
 }
 
 #[test]
-fn each_capture_of_tcp_beside_itself_has_every_tpdu_at_both_taps_at_once() {
+fn a_tcp_capture_against_itself_matches_every_tpdu_at_zero() {
     let mut seen = [0_u64; 2];
     for family in ["s7", "mms", "iccp", "rdp-tpkt"] {
         let Some(captures) = shared("captures", family) else { return };

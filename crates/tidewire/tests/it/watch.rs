@@ -71,7 +71,7 @@ fn watch_file(octets: &[u8], more: &[&str]) -> Output {
     run_in(folder.path(), &arguments)
 }
 
-/// A file beside the project; `None`, and a note, where it is not.
+/// A file outside the project; `None` and a note if it is missing.
 pub(crate) fn shared(folder: &str, file: &str) -> Option<PathBuf> {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared"));
     let path = path.join(folder).join(file);
@@ -134,7 +134,7 @@ fn the_trace_of_1984_gives_the_intervals_of_the_paper() {
 }
 
 #[test]
-fn lines_keep_the_order_of_the_paper_and_have_nothing_for_what_cannot_be_told() {
+fn lines_keep_the_paper_order_and_leave_unknown_values_out() {
     let output = watch_file(&one_each(&[1]), &["--json"]);
     check_code(&output, 0);
     let text = stdout(&output);
@@ -191,7 +191,7 @@ fn a_capture_that_is_cut_short_gives_what_stands_before_the_cut() {
 }
 
 #[test]
-fn a_foreign_file_is_told_from_its_first_octets_and_still_has_an_end() {
+fn a_foreign_file_is_refused_by_its_first_octets_with_an_end() {
     let output = watch_file(b"#!/bin/sh\n", &["--json"]);
     check_code(&output, 1);
     let records = records(&output);
@@ -200,7 +200,7 @@ fn a_foreign_file_is_told_from_its_first_octets_and_still_has_an_end() {
 }
 
 #[test]
-fn frames_of_an_unknown_link_type_are_counted_as_oddities_and_named() {
+fn frames_of_an_unknown_link_type_are_named_oddities() {
     let frames = capture_of(Link::Other(147), &[(SECOND, vec![1; 60]), (SECOND, vec![2; 60])]);
     let output = watch_file(&frames, &["--json"]);
     check_code(&output, 0);
@@ -328,7 +328,7 @@ fn spawn_sender(socket: UdpSocket, to: std::net::SocketAddr) -> std::sync::mpsc:
 }
 
 #[test]
-fn a_missing_permission_ends_with_5_and_says_how_to_get_it_or_do_without() {
+fn a_missing_permission_ends_with_5_and_names_the_fix() {
     let arguments = ["watch", "-i", "lo", "-t", "1 s"];
     let output = if may_listen() {
         let without = program("setpriv")

@@ -127,3 +127,54 @@ fn events_are_written_as_they_happen() {
     );
     assert_eq!((&events[2]["from"], &events[2]["at_ns"]), (&json!("02:00:00:00:00:01"), &json!(1)));
 }
+
+#[test]
+fn a_requirement_that_fails_for_good_is_reported_before_the_end() {
+    let frames: Vec<(u64, Vec<u8>)> =
+        [0, 1, 1, 2].into_iter().zip(0..).map(|(number, at)| (at * SECOND, data(number))).collect();
+    let later = (25 * SECOND, data(3));
+    let requirements =
+        ["dt_retransmissions == 0", "dt_tpdus(host) <= 3", "dt_tpdus(interval) >= 2"];
+    let unmet = ["dt_retransmissions < 2", "R_RD < 1e-6", "dt_tpdus >= 9"];
+    let mut arguments = vec!["watch", "-r", "-", "--json", "-q"];
+    arguments.extend(requirements.iter().chain(&unmet).flat_map(|it| ["--require", it]));
+    let mut child = command(&arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let stdin = child.stdin.as_mut().unwrap();
+    stdin.write_all(&capture(&[&frames[..], std::slice::from_ref(&later)].concat())).unwrap();
+    stdin.flush().unwrap();
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(child.stdout.take().unwrap()));
+    let interval = r#"{"type":"interval","index":0,"#;
+    assert!(lines.by_ref().any(|line| line.unwrap().starts_with(interval)));
+    // The pipe is still open.
+    assert!(child.try_wait().unwrap().is_none());
+    drop(child.stdin.take());
+    lines.for_each(drop);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(3));
+    let text = stderr(&output);
+    let reported: Vec<&str> =
+        text.lines().filter(|line| line.starts_with("requirement failed by ")).collect();
+    let first = "requirement failed by 1970-01-01T00:00:10Z";
+    let end = "; more frames cannot change that";
+    // Hosts are judged as they are when the frame behind the interval has come.
+    let later = first.replace("00:10Z", "00:25Z");
+    assert_eq!(
+        reported[..2],
+        [
+            format!("{first}: dt_retransmissions == 0: found 1{end}"),
+            format!("{later}: dt_tpdus(host) <= 3: 02:00:00:00:00:01: found 5{end}"),
+        ]
+    );
+    // The second interval has no DT; the others wait for the end.
+    assert_eq!(reported.len(), 3, "{text}");
+    let third = "1970-01-01T00:00:20Z: dt_tpdus(interval) >= 2: interval 1: found 0";
+    assert!(reported[2].contains(third), "{text}");
+    // A capture that is there already needs no early word.
+    let output = watch(&[0, 1, 1, 2], &["--require", "dt_retransmissions == 0"]);
+    assert!(!stderr(&output).contains("requirement failed by"), "{}", stderr(&output));
+}

@@ -192,7 +192,7 @@ fn ten_megabytes_over_veth_are_exact_at_five_percent_loss() {
 }
 
 #[test]
-fn two_stations_over_af_xdp_agree_and_one_hears_a_packet_socket_too() {
+fn two_stations_agree_over_af_xdp_and_a_packet_socket() {
     let Some(namespaces) = Namespaces::make() else { return };
     let mut trial = namespaces.command(1, &["serve", "--xdp", "w0", "-t", "1 ms"]);
     let output = trial.output().unwrap();
@@ -280,7 +280,7 @@ fn an_interrupted_reproduction_keeps_its_capture() {
 }
 
 #[test]
-fn the_ship_over_veth_is_judged_for_each_type_and_loses_nothing_it_acknowledged() {
+fn the_ship_over_veth_loses_no_acknowledged_message() {
     let Some(namespaces) = Namespaces::make() else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ship.toml");
@@ -312,7 +312,7 @@ fn the_ship_over_veth_is_judged_for_each_type_and_loses_nothing_it_acknowledged(
     );
 }
 
-fn free_address() -> String {
+pub(crate) fn free_address() -> String {
     UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
 
@@ -360,7 +360,7 @@ fn a_peer_that_vanishes_is_said_so_and_what_was_sent_is_kept() {
 }
 
 #[test]
-fn nothing_listens_beyond_loopback_and_nobody_is_called_without_a_port() {
+fn servers_listen_on_loopback_and_call_no_peer_without_a_port() {
     check_code(&run(&["serve", "--udp", "0.0.0.0:0"]), 2);
     check_code(&run(&["serve"]), 2);
     check_code(&run(&["measure", "--to", "02:00:00:00:00:01"]), 2);

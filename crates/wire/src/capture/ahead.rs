@@ -1,23 +1,24 @@
-//! Has the processor fetch what is looked at soon, where a capture lies in memory: the headers of frames are too far
-//! apart for it to foretell.
+//! Software prefetch for captures mapped into memory: frame headers are too far apart for the
+//! processor's own prefetcher.
 #![cfg_attr(
     target_arch = "x86_64",
     expect(unsafe_code, reason = "the instruction takes a pointer; it reads nothing")
 )]
 
-/// How far ahead: some ten frames of 400 octets, which take longer to be metered than memory takes to answer.
+/// Prefetch distance: about ten frames of 400 octets. Metering them takes longer than a memory
+/// access.
 const AHEAD_OCTETS: usize = 4_096;
-/// A line of the cache.
+/// Size of a cache line.
 const LINE_OCTETS: usize = 64;
 
-/// How far ahead has been fetched.
+/// Prefetch position in a mapped capture.
 #[derive(Debug, Default)]
 pub(super) struct Ahead {
     octets: usize,
 }
 
 impl Ahead {
-    /// Fetches what follows the octet that is looked at now.
+    /// Prefetches the octets after position `at`.
     #[inline]
     pub(super) fn look(&mut self, at: usize, octets: &[u8]) {
         let goal = at + AHEAD_OCTETS;
@@ -35,7 +36,7 @@ impl Ahead {
 #[inline]
 fn fetch(octets: &[u8], at: usize) {
     use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: whatever the pointer, nothing is read or written that a program could see, and nothing faults.
+    // SAFETY: a prefetch has no visible effect and cannot fault, whatever the pointer.
     unsafe { _mm_prefetch::<_MM_HINT_T0>(octets.as_ptr().wrapping_add(at).cast()) };
 }
 

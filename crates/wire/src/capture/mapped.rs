@@ -1,28 +1,29 @@
-//! A capture that is looked at where it lies in memory.
+//! Capture files mapped into memory.
 
 use bytes::Bytes;
 use core::sync::atomic::AtomicBool;
 use std::io::{self, Read};
 
-/// A file whose octets lie in memory. Whoever puts it there sees to it that looking at it does no harm, also where
-/// somebody else cuts the file meanwhile.
+/// File mapped into memory. The implementation must make reading the octets safe even if another
+/// process truncates the file meanwhile.
 pub trait Mapped: Send {
-    /// All that it was when it was put there.
+    /// All octets that the file had when it was mapped.
     fn octets(&self) -> Bytes;
 
-    /// Makes some more of it ready to be looked at, and tells up to where it is: no further than before where no more
-    /// can be. What lies before `from` is not looked at again.
+    /// Makes more of the file ready to be read and returns the new end of the ready part. The end
+    /// does not advance if there is no more. Octets before `from` are not read again.
     fn reach(&mut self, from: usize) -> usize;
 
-    /// Set when something that was looked at was not there any more; then it looked like zeros.
+    /// Flag, set when a read met a page that no longer exists; the page then reads as zeros.
     fn torn(&self) -> &'static AtomicBool;
 
-    /// How long the file is by now. What is looked at beyond that, in the page where it ends, looks like zeros too.
+    /// Current length of the file. Octets beyond it, in the page of the file's end, read as zeros
+    /// as well.
     fn octets_now(&self) -> u64;
 
-    /// Reads on, from this octet.
+    /// Returns a reader from this offset on.
     ///
     /// # Errors
-    /// Where the file cannot be read from there.
+    /// The file cannot be read from there.
     fn rest(self: Box<Self>, from: u64) -> io::Result<Box<dyn Read + Send>>;
 }

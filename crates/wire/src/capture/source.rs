@@ -1,4 +1,4 @@
-//! The buffer a capture is read into.
+//! Read buffer of a capture.
 
 use super::ahead::Ahead;
 use super::{CaptureError, MAX_RECORD_OCTETS, Mapped};
@@ -9,7 +9,7 @@ use std::io::{self, Read};
 /// Fits into the second-level cache; larger buffers are slower.
 const BUFFER_OCTETS: usize = 512 << 10;
 
-/// Which octet of an integer comes first in a file.
+/// Byte order of the integers in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     Big,
@@ -44,12 +44,12 @@ impl Order {
 enum State {
     Open,
     Ended,
-    /// The packed file ended before what it packs.
+    /// The compressed file ended before the end of its contents.
     Cut,
     Failed(CaptureError),
 }
 
-/// A file that lies in memory.
+/// File mapped into memory.
 struct Lying {
     octets: Bytes,
     file: Box<dyn Mapped>,
@@ -57,16 +57,16 @@ struct Lying {
     ahead: Ahead,
 }
 
-/// Octets of a file, read ahead or where they lie. Its buffer grows beyond its first size only as octets arrive, so
-/// that a length alone never costs memory.
+/// Octets of a file, buffered or mapped. The buffer grows beyond its first size only as octets
+/// arrive, so a large length field alone does not allocate memory.
 pub(crate) struct Source {
     read: Box<dyn Read + Send>,
-    /// In place of the buffer, which is empty then.
+    /// Mapped file, used instead of the buffer, which is then empty.
     lying: Option<Lying>,
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Of the first octet of the buffer.
+    /// Offset of the first octet of the buffer.
     first_offset: u64,
     state: State,
 }
@@ -77,7 +77,7 @@ impl Source {
         Self { read, lying: None, buffer, start: 0, end: 0, first_offset: 0, state: State::Open }
     }
 
-    /// A file whose octets lie in memory, so many of them ready.
+    /// Creates a source over a mapped file of which the first `end` octets are ready.
     pub(crate) fn mapped(octets: Bytes, end: usize, file: Box<dyn Mapped>) -> Self {
         let lying = Some(Lying { octets, torn: file.torn(), file, ahead: Ahead::default() });
         let read = Box::new(io::empty());
@@ -92,18 +92,19 @@ impl Source {
         }
     }
 
-    /// Whether what was looked at until now was there.
+    /// Returns true if all mapped octets read so far existed.
     #[inline]
     pub(crate) fn is_sound(&self) -> bool {
-        // What was looked at before must not be looked at later.
+        // The compiler must not move earlier reads of mapped octets below this point.
         atomic::compiler_fence(Ordering::SeqCst);
         self.lying.as_ref().is_none_or(|lying| !lying.torn.load(Ordering::Relaxed))
     }
 
-    /// Asked where there are zeros: whether those were there, and are not what a file looks like that was cut.
+    /// Called for zeros: checks that the file really contains them, instead of having been
+    /// truncated.
     ///
     /// # Errors
-    /// If they were not.
+    /// [`CaptureError::Unreadable`] if the file was truncated.
     #[cold]
     pub(crate) fn check(&mut self) -> Result<(), CaptureError> {
         let is_whole = |lying: &Lying| lying.file.octets_now() >= lying.octets.len() as u64;
@@ -113,7 +114,7 @@ impl Source {
         Err(self.was_cut())
     }
 
-    /// What was looked at is not there any more: nothing is read from here on.
+    /// Sets and returns the error for a truncated mapping; nothing is read after it.
     fn was_cut(&mut self) -> CaptureError {
         let reason = "the file was cut while it was read".to_owned();
         let (offset, kind) = (self.offset(), io::ErrorKind::UnexpectedEof);
@@ -129,18 +130,19 @@ impl Source {
         self.buffer.len()
     }
 
-    /// Of the next octet.
+    /// Offset of the next octet.
     pub(crate) const fn offset(&self) -> u64 {
         self.first_offset + self.start as u64
     }
 
-    /// The next octets, as many as have been read.
+    /// All octets that are ready and not taken.
     #[inline]
     pub(crate) fn at_hand(&self) -> &[u8] {
         self.octets().get(self.start..self.end).unwrap_or_default()
     }
 
-    /// At least the next `octets` octets without taking them; `None` if the file ends just here.
+    /// Returns at least the next `octets` octets without taking them; `None` if the file ends
+    /// exactly here.
     #[inline]
     pub(crate) fn whole(&mut self, octets: usize) -> Result<Option<&[u8]>, CaptureError> {
         if !self.is_sound() {
@@ -158,19 +160,20 @@ impl Source {
         Ok(Some(self.at_hand()))
     }
 
-    /// The first of the next octets, if so many have been read.
+    /// Returns the next `N` octets if they are ready.
     #[inline]
     pub(crate) fn first<const N: usize>(&self) -> Option<&[u8; N]> {
         if self.left() < N { None } else { self.octets().get(self.start..)?.first_chunk() }
     }
 
-    /// How many octets have been read and not taken.
+    /// Number of octets that are ready and not taken.
     #[inline]
     pub(crate) const fn left(&self) -> usize {
         self.end - self.start
     }
 
-    /// Takes the next `octets` octets, which are there, and gives so many of them that begin so far in.
+    /// Takes the next `octets` octets, which must be ready, and returns `count` of them from
+    /// position `at`.
     #[inline]
     pub(crate) fn take(&mut self, octets: usize, (at, count): (usize, usize)) -> &[u8] {
         debug_assert!(octets <= self.left() && at + count <= octets);
@@ -182,7 +185,8 @@ impl Source {
         self.octets().get(from..from + count).unwrap_or_default()
     }
 
-    /// Whether so many octets are to be read: they do not lie in memory, or do no longer.
+    /// Extends the ready part of a mapped file to `octets` octets. Returns true if they must be
+    /// read into the buffer because the file is not mapped, or no longer.
     fn reach(&mut self, octets: usize) -> bool {
         let Some(lying) = &mut self.lying else { return true };
         while self.end - self.start < octets {
@@ -196,7 +200,7 @@ impl Source {
         false
     }
 
-    /// Reads from now on what lay in memory until here.
+    /// Switches from the mapping to reading, from the current offset on.
     fn read_on(&mut self) {
         let from = self.offset();
         let Some(Lying { file, .. }) = self.lying.take() else { return };
@@ -212,7 +216,7 @@ impl Source {
         }
     }
 
-    /// Reads until `octets` octets are there or no more come.
+    /// Reads until `octets` octets are ready or the file ends.
     #[cold]
     fn fill(&mut self, octets: usize) -> Result<(), CaptureError> {
         if octets > MAX_RECORD_OCTETS {
@@ -241,7 +245,7 @@ impl Source {
                 Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                     self.state = State::Cut;
                 }
-                // There may be more when it is asked for again.
+                // A later call may succeed.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     return Err(unreadable(self.first_offset + self.end as u64, &error));
                 }
@@ -259,7 +263,7 @@ pub(super) fn unreadable(offset: u64, error: &io::Error) -> CaptureError {
     CaptureError::Unreadable { offset, kind: error.kind(), reason: error.to_string() }
 }
 
-/// Fails once more with an error that has been met before.
+/// Reader that repeats an earlier error.
 pub(super) struct Failing(io::ErrorKind, String);
 
 impl Failing {
@@ -282,7 +286,7 @@ mod tests {
     use crate::pcapng::Writer;
     use crate::time::Instant;
 
-    /// Gives one octet, then has nothing yet, in turn; the header of a file at once.
+    /// Alternates between one octet and `WouldBlock`; yields the file header at once.
     struct Hesitant {
         octets: Vec<u8>,
         at: usize,
@@ -305,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_that_has_nothing_yet_is_asked_again_and_loses_nothing() {
+    fn a_stream_that_would_block_resumes_without_loss() {
         let mut writer = Writer::new(Vec::new()).unwrap();
         let interface = writer.interface(Link::Ethernet, "eth0").unwrap();
         for at in 0..5 {

@@ -6,7 +6,7 @@ use flate2::{Compression, write::GzEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::io::Write as _;
 
-/// A record and its octets: time in nanoseconds, link type, octets, original octets, interface.
+/// Record and its octets: time in nanoseconds, link type, octets, original octets, interface.
 pub(crate) type Seen = (u64, u32, Vec<u8>, usize, u32);
 
 pub(crate) fn hex(text: &str) -> Vec<u8> {
@@ -28,7 +28,7 @@ fn read_on(capture: &mut Capture) -> (Vec<Seen>, Option<CaptureError>) {
     }
 }
 
-/// All records, and the error behind them if there is one: the same when it is read and where it lies in memory.
+/// All records, and the error after them if any. Checks that reading and mapping give the same.
 pub(crate) fn read(octets: &[u8]) -> (Vec<Seen>, Option<CaptureError>) {
     let read = Capture::open(io::Cursor::new(octets.to_vec()));
     let mapped = Capture::open_mapped(laid::Laid::new(octets, 7));
@@ -40,8 +40,8 @@ pub(crate) fn read(octets: &[u8]) -> (Vec<Seen>, Option<CaptureError>) {
     read
 }
 
-/// Cuts a file before each of its octets: whole records come, then what is not whole is named.
-/// `ends` are the places behind which the file may end, each but the first one a record
+/// Truncates a file at each of its octets: whole records come first, then the error names the
+/// incomplete part. `ends` are the offsets at which the file may end, each but the first one record
 /// further.
 #[track_caller]
 pub(crate) fn check_cuts(octets: &[u8], ends: &[(usize, usize)]) {
@@ -57,7 +57,7 @@ pub(crate) fn check_cuts(octets: &[u8], ends: &[(usize, usize)]) {
     }
 }
 
-/// 300 frames, the longest longer than the first block of an unpacker.
+/// 300 frames, the longest longer than a decompressor's first block.
 fn many() -> Vec<u8> {
     let mut writer = pcap::Writer::new(Vec::new(), Link::Ethernet).unwrap();
     for i in 0..300_usize {
@@ -78,11 +78,11 @@ fn zstd(octets: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_packed_capture_reads_as_the_plain_one() {
+fn a_compressed_capture_reads_like_the_plain_one() {
     let plain = many();
     let expected = read(&plain);
     assert_eq!((expected.0.len(), &expected.1), (300, &None));
-    // A file may be packed in pieces, which stand behind each other.
+    // A file may consist of several compressed members, one after the other.
     let (a, b) = plain.split_at(plain.len() / 3);
     // RFC 8878 3.1.2: a frame to be skipped, of 3 octets.
     let skipped = hex("53 2a 4d 18 03 00 00 00 aa bb cc");
@@ -106,7 +106,7 @@ fn a_zstd_frame_built_by_hand_is_unpacked() {
 }
 
 #[test]
-fn a_packed_capture_that_is_cut_gives_what_is_whole() {
+fn a_truncated_compressed_capture_yields_its_whole_records() {
     let plain = many();
     let (all, _) = read(&plain);
     for packed in [gzip(&plain), zstd(&plain)] {
@@ -114,13 +114,14 @@ fn a_packed_capture_that_is_cut_gives_what_is_whole() {
         for cut in (20..packed.len()).step_by(997) {
             let (seen, error) = read(&packed[..cut]);
             assert!(seen == all[..seen.len()], "cut at {cut}");
-            assert!(seen.len() >= most, "cut at {cut}: more octets, fewer records");
+            assert!(seen.len() >= most, "cut at {cut}: more octets gave fewer records");
             most = seen.len();
-            let error = error.expect("a cut file is not whole");
+            let error = error.expect("a truncated file ends in an error");
             assert!(matches!(error, CaptureError::CutShort { .. }), "cut at {cut}: {error}");
         }
         assert!(most > 250, "only {most} records of 300 before the last cut");
-        // Only the trailer is missing: everything is there, and still the file is cut.
+        // Only the trailer is missing: all records are there, and the file still counts as
+        // truncated.
         let (seen, error) = read(&packed[..packed.len() - 1]);
         assert!(matches!(error, Some(CaptureError::CutShort { .. })), "{error:?}");
         assert!(seen == all[..seen.len()]);
@@ -128,14 +129,14 @@ fn a_packed_capture_that_is_cut_gives_what_is_whole() {
 }
 
 #[test]
-fn broken_packing_is_named_and_stays_broken() {
+fn corrupt_compression_is_reported_on_every_call() {
     let mut packed = gzip(&many());
     let crc = packed.len() - 8;
     packed[crc] ^= 1;
     let mut capture = Capture::open(io::Cursor::new(packed)).unwrap();
     let (seen, error) = read_on(&mut capture);
     assert!(matches!(error, Some(CaptureError::Unreadable { .. })), "{error:?}");
-    assert_eq!(seen.len(), 300, "what was unpacked comes first");
+    assert_eq!(seen.len(), 300, "decompressed records come first");
     assert_eq!(read_on(&mut capture), (vec![], error));
 }
 
@@ -149,7 +150,7 @@ fn foreign_files_show_their_first_octets() {
     assert_eq!(error.unwrap().to_string(), "not a capture file: begins with 61 62 63");
 }
 
-/// Gives one octet at a time and is interrupted before each.
+/// Yields one octet at a time and is interrupted before each.
 struct Slow(io::Cursor<Vec<u8>>, bool);
 
 impl Read for Slow {
@@ -163,7 +164,7 @@ impl Read for Slow {
 }
 
 #[test]
-fn it_does_not_matter_in_what_pieces_a_file_comes() {
+fn the_sizes_of_reads_do_not_matter() {
     let plain = many();
     let mut slow = Capture::open(Slow(io::Cursor::new(plain.clone()), false)).unwrap();
     assert!(read_on(&mut slow) == read(&plain));
@@ -196,7 +197,7 @@ fn every_power_of_a_clock_becomes_nanoseconds() {
 }
 
 #[test]
-fn public_captures_hold_as_many_packets_as_their_index_says() {
+fn public_captures_hold_as_many_packets_as_their_index() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/captures");
     let Ok(index) = std::fs::read_to_string(format!("{folder}/INDEX.md")) else {
         println!("skipped: no ../shared/captures");
@@ -212,5 +213,5 @@ fn public_captures_hold_as_many_packets_as_their_index_says() {
         assert_eq!((seen.len(), error), (packets, None), "{file}");
         files += 1;
     }
-    assert!(files > 60, "the index was not understood: {files} files");
+    assert!(files > 60, "the index could not be parsed: {files} files");
 }

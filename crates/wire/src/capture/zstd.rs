@@ -1,19 +1,19 @@
-//! A zstd file as its octets: one frame after the other (RFC 8878).
+//! Decompressor of zstd files: one frame after another (RFC 8878).
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::{self, BufRead, BufReader, Read};
 
-/// What zstd's own command accepts unless told otherwise. RFC 8878 3.1.1.1.2 asks for 8 MiB.
+/// Default window limit of the zstd command. RFC 8878 3.1.1.1.2 recommends 8 MiB.
 const MAX_WINDOW_OCTETS: u64 = 128 << 20;
 
-/// A last block of no octets, and room for a checksum (RFC 8878 3.1.1.2): ends any frame.
+/// Empty last block, with room for a checksum (RFC 8878 3.1.1.2); ends any frame.
 ///
-/// The decoder holds back a window of octets, up to 128 MiB, until its frame ends. A frame that the
-/// file cuts off is ended by this, so that all its whole blocks come out.
+/// The decoder holds back a window of octets, up to 128 MiB, until its frame ends. If the file is
+/// truncated inside a frame, these octets end it, so that all its whole blocks come out.
 const END_OF_FRAME: &[u8] = &[1, 0, 0, 0, 0, 0, 0];
 
-/// Octets of a file that knows whether it has been read to its end.
+/// Reader that records whether the file has been read to its end.
 struct Packed {
     read: BufReader<Box<dyn Read + Send>>,
     ended: bool,
@@ -27,12 +27,12 @@ impl Read for Packed {
     }
 }
 
-/// Unpacks all frames of a file and skips those that are to be skipped.
+/// Decompresses all frames of a file and skips skippable frames.
 pub(super) struct Frames {
     packed: Packed,
     decoder: Box<FrameDecoder>,
     inside: bool,
-    /// The frame was ended by us; nothing can follow.
+    /// The frame was ended by [`END_OF_FRAME`]; nothing can follow.
     cut: bool,
 }
 
@@ -44,7 +44,7 @@ impl Frames {
         Self { packed, decoder, inside: false, cut: false }
     }
 
-    /// Whether there is another frame to go into.
+    /// Starts the next frame; returns false at the end of the file.
     fn enter(&mut self) -> io::Result<bool> {
         while !self.packed.read.fill_buf()?.is_empty() {
             match self.decoder.reset(&mut self.packed) {
@@ -67,7 +67,7 @@ impl Frames {
         Ok(false)
     }
 
-    /// Decodes until there is something to give, or the frame ends.
+    /// Decodes until output is available or the frame ends.
     fn advance(&mut self) -> io::Result<()> {
         while self.decoder.can_collect() == 0 && !self.decoder.is_finished() {
             let one = || BlockDecodingStrategy::UptoBlocks(1);
@@ -83,7 +83,7 @@ impl Frames {
         Ok(())
     }
 
-    /// A file that ends inside a frame is cut, not broken.
+    /// Converts a decoder error: a file that ends inside a frame is truncated, not corrupt.
     fn failed(&self, error: FrameDecoderError) -> io::Error {
         if self.packed.ended {
             io::ErrorKind::UnexpectedEof.into()

@@ -1,5 +1,5 @@
-//! Fletcher's sums 32 octets at a time, where the processor has AVX2. `super` has the portable twin,
-//! with which a test compares it.
+//! Fletcher's sums, 32 octets at a time, on processors with AVX2. `super` has the portable
+//! equivalent, against which a test compares it.
 #![expect(unsafe_code, reason = "whether the processor has AVX2 is known only at run time")]
 
 use core::arch::x86_64::{
@@ -12,11 +12,11 @@ use core::arch::x86_64::{
 
 const LOG_LANES: i32 = 5;
 const LANES: usize = 1 << LOG_LANES;
-/// Chunks of [`LANES`] octets between reductions: `later` below is then 8,160 * 128 * 127 / 2 at the
-/// most, and 32 times that still fits into 32 bits.
+/// Chunks of [`LANES`] octets between reductions. `later` below is then at most 8,160 * 128 * 127 /
+/// 2, and 32 times that still fits into 32 bits.
 const CHUNKS: usize = 128;
 
-/// The sums `c0` and `c1` after `octets`, modulo 255; `None` where the processor has no AVX2.
+/// Returns the sums `c0` and `c1` after `octets`, modulo 255; `None` if the processor has no AVX2.
 pub(super) fn add(sums: (u32, u32), octets: &[u8]) -> Option<(u32, u32)> {
     // SAFETY: the function is called only where its instructions exist.
     std::arch::is_x86_feature_detected!("avx2").then(|| unsafe { add_chunks(sums, octets) })
@@ -40,7 +40,8 @@ fn add_chunks((mut c0, mut c1): (u32, u32), octets: &[u8]) -> (u32, u32) {
             (c0, c1) = (c0 % 255, c1 % 255);
             continue;
         };
-        // Of these the odd octets count, and each as much too much as there are others behind them.
+        // Of these octets only the odd ones count, and each is weighted too high by the number of
+        // octets after them.
         let first = _mm256_and_si256(load(first), load(first_octets(odd.len())));
         let mut later = zero;
         let mut sum = _mm256_sad_epu8(first, zero);
@@ -51,7 +52,7 @@ fn add_chunks((mut c0, mut c1): (u32, u32), octets: &[u8]) -> (u32, u32) {
             let octets = load(chunk);
             later = _mm256_add_epi32(later, sum);
             sum = _mm256_add_epi32(sum, _mm256_sad_epu8(octets, zero));
-            // Two octets times 32 and 31 are 16,065 at the most, which 16 bits with a sign hold.
+            // Two octets times 32 and 31 give at most 16,065, which fits into 16 bits with a sign.
             let pairs = _mm256_maddubs_epi16(octets, weights);
             weighted = _mm256_add_epi32(weighted, _mm256_madd_epi16(pairs, ones));
         }
@@ -63,21 +64,21 @@ fn add_chunks((mut c0, mut c1): (u32, u32), octets: &[u8]) -> (u32, u32) {
     (c0, c1)
 }
 
-/// As many lanes as a chunk has.
+/// Loads a chunk into a register.
 #[target_feature(enable = "avx2")]
 fn load(octets: &[u8; LANES]) -> __m256i {
-    // SAFETY: there are the 32 octets that are read, and any alignment will do.
+    // SAFETY: the reference covers the 32 octets that are read, and the load permits any alignment.
     unsafe { _mm256_loadu_si256(octets.as_ptr().cast()) }
 }
 
-/// All bits of so many octets, fewer than a chunk has, and none of the others.
+/// Mask of the first `count` octets of a chunk; `count` is less than [`LANES`].
 fn first_octets(count: usize) -> &'static [u8; LANES] {
     const WINDOW: &[u8] = [[0xFF; LANES], [0; LANES]].as_flattened();
     let from = WINDOW.get(LANES - count.min(LANES)..);
     from.and_then(|window| window.first_chunk()).unwrap_or(&[0; LANES])
 }
 
-/// The sum of the eight lanes.
+/// Sum of the eight lanes.
 #[target_feature(enable = "avx2")]
 fn total(lanes: __m256i) -> u32 {
     let (low, high) = (_mm256_castsi256_si128(lanes), _mm256_extracti128_si256::<1>(lanes));

@@ -1,19 +1,19 @@
-//! How much of a frame is headers: what a capture keeps that is to hold no user data.
+//! Removal of user data: the part of a frame that is headers, for captures without user data.
 
 use super::{Levels, Link, NoNsdu, Nsdu, Piece, levels};
 use crate::{s7, tp, tpkt};
 use core::ops::Range;
 use smallvec::SmallVec;
 
-/// What is kept of a frame that is not understood: Ethernet, IP and TCP headers without options.
+/// Octets kept of a frame that is not decoded: Ethernet, IP and TCP headers without options.
 const FOREIGN_OCTETS: usize = 54;
-/// Length indicator and code, without which a TPDU is not told from others.
+/// Length indicator and code, the minimum to recognise a TPDU.
 const LEAST_TPDU_OCTETS: usize = 2;
 
-/// What has to be done to a frame.
+/// Changes that remove the user data of a frame.
 pub(super) struct Plan {
     pub(super) kept_octets: usize,
-    /// User data between headers.
+    /// Ranges of user data between headers.
     pub(super) blanks: SmallVec<[Range<usize>; 4]>,
 }
 
@@ -22,7 +22,7 @@ impl Plan {
         Self { kept_octets, blanks: SmallVec::new() }
     }
 
-    /// Makes zeros of user data between headers; how many octets to keep.
+    /// Zeroes the user data between headers and returns the number of octets to keep.
     pub(super) fn carry_out(self, octets: &mut [u8]) -> usize {
         for blank in self.blanks {
             octets.get_mut(blank).unwrap_or_default().fill(0);
@@ -31,20 +31,22 @@ impl Plan {
     }
 }
 
-/// Takes the user data out of a frame that was `original_octets` long: gives how many octets to keep,
-/// and makes zeros of user data with headers behind it.
+/// Removes the user data of a frame that was `original_octets` long. Returns the number of octets
+/// to keep, and zeroes user data that has headers after it.
 ///
-/// Kept are all headers down to the last TPDU that begins in the frame. Of a TCP segment that does not
-/// begin with a TPKT only the TCP header is kept, since what is header in it cannot be told without the
-/// segments before: that takes a [`super::Stripper`]. Of CLNP segments but the first only the CLNP header is kept, and of other protocols
-/// a few octets, but for the PDUs of ES-IS and IS-IS, which carry no user data.
+/// All headers down to the last TPDU that begins in the frame are kept. For a TCP segment that does
+/// not begin with a TPKT, only the TCP header is kept, because the headers in it cannot be located
+/// without the segments before; that requires a [`super::Stripper`]. For CLNP segments other than
+/// the first, only the CLNP header is kept. For other protocols a few octets are kept, except for
+/// the PDUs of ES-IS and IS-IS, which carry no user data and are kept whole.
 #[must_use]
 pub fn strip_user_data(link: Link, octets: &mut [u8], original_octets: usize) -> usize {
     let alone = |begins, piece: &Piece<'_>| stream(begins, piece.octets);
     plan(link, octets, original_octets, alone).carry_out(octets)
 }
 
-/// What is to be done to a frame; of a TCP segment whose octets begin at a place, `segment_of` says it.
+/// Plans the removal for a frame. `segment_of` plans it for a TCP segment, given the offset of its
+/// octets in the frame.
 pub(super) fn plan(
     link: Link,
     octets: &[u8],
@@ -71,15 +73,15 @@ pub(super) fn plan(
     }
 }
 
-/// Where in a frame a part of it begins.
+/// Offset of `part` in `frame`.
 fn place(frame: &[u8], part: &[u8]) -> usize {
-    // A part that is empty may stand anywhere, as far as its address tells.
+    // The address of an empty part may lie outside the frame.
     let at = (part.as_ptr() as usize).saturating_sub(frame.as_ptr() as usize);
     at.min(frame.len())
 }
 
-/// Octets up to the end of the last TPDU's header, of an NSDU that was `original_octets` long; no TPDU stands behind
-/// user data. In front of user data an S7 header counts as header.
+/// Octets up to the end of the last TPDU's header, in an NSDU that was `original_octets` long. No
+/// TPDU follows user data. An S7 header in front of user data counts as header.
 fn tpdu_headers(nsdu: &[u8], original_octets: usize) -> usize {
     let mut octets = 0;
     for tpdu in tp::tpdus(nsdu) {
@@ -94,8 +96,8 @@ fn tpdu_headers(nsdu: &[u8], original_octets: usize) -> usize {
     octets
 }
 
-/// Octets of S7 header in the user data of a TPDU that had `data_octets` of them; none unless it is a DT with a
-/// whole PDU.
+/// Octets of S7 header in the user data of a TPDU, which had `data_octets` octets of it. Zero
+/// unless the TPDU is a DT with a whole PDU.
 fn user_header(raw: &tp::Raw<'_>, data_octets: usize) -> usize {
     if raw.kind != tp::Kind::Dt || raw.data().first() != Some(&s7::PROTOCOL) {
         return 0;
@@ -108,7 +110,7 @@ fn user_header(raw: &tp::Raw<'_>, data_octets: usize) -> usize {
     }
 }
 
-/// The TPKTs of a TCP segment that begins with one.
+/// Plans the removal for the TPKTs of a TCP segment that begins with one.
 pub(super) fn stream(begins: usize, octets: &[u8]) -> Plan {
     let mut plan = Plan::keep(begins);
     let (mut at, mut rest) = (begins, octets);
@@ -136,7 +138,7 @@ mod tests {
     use super::*;
 
     const MAC: [u8; 12] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
-    /// IPv4 with TCP from port 102; the total length, 16 and 17, is to be put in.
+    /// IPv4 with TCP from port 102; the total length, octets 16 and 17, is filled in by `segment`.
     const TCP: [u8; 42] = [
         0x08, 0, 0x45, 0, 0, 0, 0, 1, 0, 0, 64, 6, 0, 0, 10, 0, 0, 7, 10, 0, 0, 9, 0, 102, 0x9C,
         0x40, 0, 0, 0, 1, 0, 0, 0, 1, 0x50, 0x18, 1, 0, 0, 0, 0, 0,
@@ -166,25 +168,25 @@ mod tests {
     }
 
     #[test]
-    fn between_tpkts_user_data_is_zeros_and_behind_the_last_it_is_gone() {
+    fn user_data_is_zeroed_between_tpkts_and_cut_after_the_last() {
         let one = [3, 0, 0, 9, 2, 0xF0, 0x80, 7, 7];
         let octets = segment(&[one, one].concat());
         let expected = segment(&[3, 0, 0, 9, 2, 0xF0, 0x80, 0, 0, 3, 0, 0, 9, 2, 0xF0, 0x80]);
         let kept = check_length(&octets, 54 + 16);
         assert_eq!(kept[54..], expected[54..]);
-        // The second one goes on in the next segment.
+        // The second TPKT continues in the next segment.
         let octets = segment(&[&one[..], &one[..8]].concat());
         assert_eq!(check_length(&octets, 54 + 16)[54..], expected[54..]);
     }
 
     #[test]
-    fn a_segment_that_begins_in_the_middle_of_a_tpkt_has_no_header_but_its_own() {
+    fn a_segment_that_begins_inside_a_tpkt_keeps_its_tcp_header() {
         check_length(&segment(&[7, 7, 7, 3, 0, 0, 7, 2, 0xF0, 0x80]), 54);
         check_length(&segment(&[]), 54);
     }
 
     #[test]
-    fn of_what_is_foreign_a_few_octets_stay() {
+    fn unknown_protocols_keep_a_few_octets() {
         let mut udp = segment(&[1; 40]);
         udp[23] = 17;
         check_length(&udp, FOREIGN_OCTETS);

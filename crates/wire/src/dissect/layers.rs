@@ -33,25 +33,25 @@ pub enum Layer<'a> {
     EsIs(es_is::Pdu<'a>),
     /// The IS-IS PDU.
     IsIs(is_is::Pdu<'a>),
-    /// The octet that says that there is no network header.
+    /// Protocol identifier of the inactive subset: no network header.
     InactiveNetwork,
-    /// The CLNP PDU and what its checksum says.
+    /// CLNP PDU and the result of its checksum.
     Clnp(clnp::Pdu<'a>, clnp::Checksum),
-    /// A TPDU and what its checksum says; nothing where not all it covers was captured.
+    /// TPDU and the result of its checksum; `None` if not all octets that it covers were captured.
     Tp(tp::Pdu<'a>, Option<tp::Checksum>),
-    /// A segment of an NSDU: its TPDUs cannot be told apart before reassembly.
+    /// Segment of an NSDU: its TPDUs cannot be separated before reassembly.
     Segment(&'a [u8]),
-    /// Octets of a protocol that is not decoded here, and its name.
+    /// Name and octets of a protocol that is not decoded here.
     Opaque(&'static str, &'a [u8]),
-    /// The header of an S7 PDU in the user data of a DT.
+    /// Header of an S7 PDU in the user data of a DT.
     S7(s7::Header),
-    /// The name of a layer within whose header the capture ends, and the octets of it that are there.
+    /// Name and captured octets of a layer whose header the capture cut off.
     Cut(&'static str, &'a [u8]),
-    /// The end of a frame that was not captured.
+    /// End of a frame that was not captured.
     Missing {
-        /// Octets of the frame before it.
+        /// Captured octets of the frame.
         captured_octets: usize,
-        /// Octets of it.
+        /// Octets not captured.
         missing_octets: usize,
     },
 }
@@ -88,17 +88,17 @@ impl fmt::Display for Layer<'_> {
     }
 }
 
-/// What a frame turned out to be.
+/// Layers of a frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dissection<'a> {
-    /// Its layers, outermost first; of concatenated TPDUs each is one.
+    /// Layers, outermost first; each of several concatenated TPDUs is one.
     pub layers: SmallVec<[Layer<'a>; 6]>,
-    /// What stopped the reading; its offset counts from the start of the frame.
+    /// Field that stopped the decoding; its offset counts from the start of the frame.
     pub fault: Option<Malformed>,
 }
 
 impl fmt::Display for Dissection<'_> {
-    /// One line per layer, and one for the fault.
+    /// Prints one line per layer, and one for the fault.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let layers = self.layers.iter().map(|layer| layer as &dyn fmt::Display);
         let fault = self.fault.iter().map(|fault| fault as &dyn fmt::Display);
@@ -110,13 +110,14 @@ impl fmt::Display for Dissection<'_> {
     }
 }
 
-/// Every layer of a whole frame.
+/// Decodes every layer of a completely captured frame.
 #[must_use]
 pub fn dissect(link: Link, octets: &[u8]) -> Dissection<'_> {
     dissect_cut(link, octets, octets.len())
 }
 
-/// Every layer of a frame that was `original_octets` long, and of which `octets` were captured.
+/// Decodes every layer of a frame that was `original_octets` long and of which `octets` were
+/// captured.
 #[must_use]
 pub fn dissect_cut(link: Link, octets: &[u8], original_octets: usize) -> Dissection<'_> {
     let mut dissection = Dissection { layers: SmallVec::new(), fault: None };
@@ -144,23 +145,23 @@ pub fn dissect_cut(link: Link, octets: &[u8], original_octets: usize) -> Dissect
 
 type Layers<'a> = SmallVec<[Layer<'a>; 6]>;
 
-/// What stopped the reading: the layer that cannot be read.
+/// Layer that cannot be decoded, and the reason.
 struct Stop<'a> {
-    /// The layer.
+    /// Name of the layer.
     name: &'static str,
-    /// Its octets.
+    /// Octets of the layer.
     octets: &'a [u8],
-    /// The field, with the offset from the start of the octets that were read.
+    /// Field, with its offset from the start of `octets`.
     fault: Malformed,
 }
 
 impl<'a> Stop<'a> {
-    /// Has a complaint about a layer name it.
+    /// Returns a function that attaches the layer's name and octets to a decoding error.
     fn at(name: &'static str, octets: &'a [u8]) -> impl Fn(Malformed) -> Self {
         move |fault| Self { name, octets, fault }
     }
 
-    /// The same about octets that start `octets` further out.
+    /// Moves the offset by `octets`, the length of the outer headers.
     const fn within(self, octets: usize) -> Self {
         Self { fault: self.fault.within(octets), ..self }
     }
@@ -227,7 +228,7 @@ fn lpdu<'a>(octets: &'a [u8], length: usize, layers: &mut Layers<'a>) -> Result<
     read.map_err(|stop| stop.within(offset))
 }
 
-/// A SNAP PDU.
+/// Decodes a SNAP PDU.
 fn access<'a>(
     octets: &'a [u8],
     original_octets: usize,
@@ -243,7 +244,7 @@ fn access<'a>(
         .map_err(|stop| stop.within(snap::HEADER_OCTETS))
 }
 
-/// What has an EtherType.
+/// Decodes the contents of an EtherType.
 fn typed<'a>(
     number: u16,
     octets: &'a [u8],
@@ -298,8 +299,8 @@ fn internet<'a>(
     Ok(())
 }
 
-/// The TPKTs of a segment that begins with one, as far as they lie within it. A segment that the capture cut is
-/// not whole.
+/// Decodes the TPKTs of a segment that begins with one, as far as they lie within it. A segment
+/// that the capture cut is not whole.
 fn stream<'a>(octets: &'a [u8], is_whole: bool, layers: &mut Layers<'a>) {
     let mut rest = octets;
     while tpkt::is_believable(rest)
@@ -316,14 +317,14 @@ fn stream<'a>(octets: &'a [u8], is_whole: bool, layers: &mut Layers<'a>) {
     }
     match rest {
         [] => {}
-        // A single octet tells nothing, unless a packet ends before it.
+        // A single octet identifies no protocol, unless a packet ends before it.
         [_] if is_whole || octets.len() == 1 => layers.push(Layer::Opaque("data", rest)),
         _ if !is_whole && tpkt::is_front(rest) => front(rest, layers),
         _ => layers.push(Layer::Opaque("data", rest)),
     }
 }
 
-/// The front of a TPKT, of which the capture has too little to tell what it holds.
+/// Decodes the front of a TPKT of which the capture has too little to identify its contents.
 fn front<'a>(octets: &'a [u8], layers: &mut Layers<'a>) {
     let Ok(header) = tpkt::Header::decode(octets) else {
         return layers.push(Layer::Cut("TPKT", octets));
@@ -332,7 +333,7 @@ fn front<'a>(octets: &'a [u8], layers: &mut Layers<'a>) {
     layers.extend(cut_tpdu(octets.get(tpkt::HEADER_OCTETS..).unwrap_or_default()));
 }
 
-/// A TPDU in whose header the capture ends; none where it ends before.
+/// Layer of a TPDU in whose header the capture ends; `None` if it ends before the TPDU.
 fn cut_tpdu(octets: &[u8]) -> Option<Layer<'_>> {
     let kind = octets.get(1).and_then(|code| tp::Kind::of_code(*code));
     (!octets.is_empty()).then_some(Layer::Cut(kind.map_or("TPDU", tp::Kind::name), octets))
@@ -388,7 +389,7 @@ fn npdu<'a>(
     nsdu(data, nsdu_octets, layers).map_err(|stop| stop.within(offset))
 }
 
-/// The TPDUs of an NSDU that was `original_octets` long.
+/// Decodes the TPDUs of an NSDU that was `original_octets` long.
 fn nsdu<'a>(
     octets: &'a [u8],
     original_octets: usize,
@@ -408,7 +409,7 @@ fn nsdu<'a>(
         let pdu = tp::Pdu::decode(&raw, None)
             .map_err(|fault| Stop::at("TPDU", rest)(fault).within(raw.offset))?;
         let checksum = match raw.checksum(pdu.parameters(), &[]) {
-            // The sums go on over user data that is not here.
+            // The checksum also covers user data that was not captured.
             tp::Checksum::Good | tp::Checksum::Bad if !is_whole && raw.kind.may_carry_data() => {
                 None
             }
@@ -424,9 +425,10 @@ fn nsdu<'a>(
     Ok(())
 }
 
-/// The S7 header in the user data of a DT that had `data_octets` of them, as far as it was captured.
+/// S7 header in the user data of a DT, which had `data_octets` octets of it, as far as it was
+/// captured.
 fn user<'a>(dt: &tp::Data<'a>, data_octets: usize) -> Option<Layer<'a>> {
-    // Of fewer octets nothing tells that they are of S7.
+    // Fewer octets cannot be recognised as S7.
     if dt.data.len() < 2 || !s7::is_prefix(dt.data) {
         return None;
     }
@@ -440,7 +442,7 @@ fn user<'a>(dt: &tp::Data<'a>, data_octets: usize) -> Option<Layer<'a>> {
     }
 }
 
-/// Whether a TPDU about which there is a complaint at `offset` has a header that reaches past the end.
+/// Returns true if the malformed TPDU at `offset` has a header that reaches past the end of `nsdu`.
 fn is_cut_header(nsdu: &[u8], offset: usize) -> bool {
     match nsdu.get(offset..) {
         None | Some([] | [_]) => true,

@@ -1,4 +1,4 @@
-//! The meter's way through a frame: fixed offsets, no allocation, only what has to be counted.
+//! The meter's decoder: fixed offsets, no allocation, only what the meter counts.
 
 use super::{
     CUT, Levels, Link, NoNsdu, Nsdu, Piece, Segment, is_bare_ipx, is_datagram, is_missing,
@@ -13,7 +13,7 @@ use core::net::Ipv6Addr;
 /// The EtherTypes of IP, version 4 and 6.
 const INTERNET: [u16; 2] = [0x0800, 0x86DD];
 
-/// What a frame that was `original_octets` long, and of which `octets` were captured, counts as.
+/// Counts a frame that was `original_octets` long and of which `octets` were captured.
 #[must_use]
 pub fn levels(link: Link, octets: &[u8], original_octets: usize) -> Levels<'_> {
     let original_octets = original_octets.max(octets.len());
@@ -34,7 +34,7 @@ pub fn levels(link: Link, octets: &[u8], original_octets: usize) -> Levels<'_> {
     Levels { lpdu_octets, npdu_octets, llc, nsdu }
 }
 
-/// What is found of a frame on the way through it.
+/// Results collected while a frame is decoded.
 struct Frame {
     original_octets: usize,
     lpdu_octets: Option<usize>,
@@ -77,7 +77,7 @@ impl Frame {
                 network(stations, frame.data, length).map_err(|why| within(why, header))
             }
             Protocol::Internet => self.internet(header, frame.data, length),
-            // Handed over above the network: neither a link PDU nor a network PDU.
+            // Exported above the network layer: neither a link PDU nor a network PDU.
             Protocol::Transport => transport(&frame, length),
             Protocol::Type(number) => self
                 .typed(number, header, frame.data, self.original_octets - header)
@@ -86,7 +86,7 @@ impl Frame {
         }
     }
 
-    /// An LLC PDU that was `length` octets long, behind a header.
+    /// Decodes an LLC PDU that was `length` octets long, after `header` octets of link header.
     fn llc<'a>(
         &mut self,
         stations: [Mac; 2],
@@ -130,8 +130,8 @@ impl Frame {
         }
     }
 
-    /// What has an EtherType and was `original_octets` long, behind headers; nothing where the type
-    /// is not read.
+    /// Decodes the contents of an EtherType, `original_octets` long, after `header` octets of
+    /// headers; `None` if the EtherType is not supported.
     fn typed<'a>(
         &mut self,
         number: u16,
@@ -163,7 +163,8 @@ impl Frame {
         })
     }
 
-    /// An IP packet and perhaps padding, `original_octets` in all, behind a header.
+    /// Decodes an IP packet with possible padding, `original_octets` in all, after `header` octets
+    /// of headers.
     fn internet<'a>(
         &mut self,
         header: usize,
@@ -204,7 +205,7 @@ impl Frame {
     }
 }
 
-/// An IP packet of either version.
+/// IP packet of either version.
 struct Packet<'a> {
     /// Source and destination.
     addresses: [Ipv6Addr; 2],
@@ -246,7 +247,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// TPDUs that were handed over without the headers below them, `original_octets` in all.
+/// Returns TPDUs that were exported without lower-layer headers, `original_octets` in all.
 fn transport<'a>(
     frame: &encapsulation::Pdu<'a>,
     original_octets: usize,
@@ -266,13 +267,13 @@ fn transport<'a>(
     })
 }
 
-/// Where a segment belongs; nothing of a PDU that is whole.
+/// Position of a segment in its NSDU; `None` for a PDU that is not segmented.
 fn segment(pdu: &clnp::Pdu<'_>) -> Result<Option<Segment>, NoNsdu<'static>> {
     if !pdu.is_segment() {
         return Ok(None);
     }
     let malformed = |field, offset| NoNsdu::Malformed(Malformed { field, offset });
-    // RFC 994 7.2.6: where segmentation is not permitted, no segments follow.
+    // RFC 994 7.2.6: if segmentation is not permitted, no segments follow.
     let part = pdu.segmentation.ok_or(malformed("flags and type", clnp::FLAGS_AT))?;
     let nsdu_octets = usize::from(part.total_octets)
         .checked_sub(pdu.header_octets)
@@ -293,7 +294,7 @@ fn within(why: NoNsdu<'_>, octets: usize) -> NoNsdu<'_> {
     }
 }
 
-/// An NPDU of the ISO network layer that was `original_octets` long.
+/// Decodes an NPDU of the ISO network layer that was `original_octets` long.
 fn network(
     [source, destination]: [Mac; 2],
     npdu: &[u8],
@@ -315,7 +316,7 @@ fn network(
             if pdu.kind != clnp::Kind::Data {
                 return Err(NoNsdu::Foreign("CLNP type"));
             }
-            // RFC 994 6.11, 7.2.4: receivers discard it, so that no peer ever sees its TPDUs.
+            // RFC 994 6.11, 7.2.4: receivers discard it, so its TPDUs reach no peer.
             if pdu.version != clnp::VERSION {
                 return Err(NoNsdu::Foreign("CLNP version"));
             }

@@ -1,15 +1,15 @@
-//! What is header in TCP streams that carry TPKTs: where the next one begins is known from those
-//! before, wherever segments begin.
+//! Removal of user data from TCP streams that carry TPKTs. The place of each TPKT follows from
+//! those before it, wherever segments begin.
 //!
-//! Followed are the latest directions of streams, each from a segment that begins with a TPKT on, for
-//! as long as its segments come in order and no header is lost. Of any other segment is kept what is
-//! header by itself: [`super::strip_user_data`] says how. So a header is lost to a capture where the
-//! segments of it come out of order, or where a capture that is read had cut it off.
+//! The most recent directions of streams are followed, each from a segment that begins with a TPKT,
+//! as long as its segments arrive in order and no header is lost. Any other segment is stripped on
+//! its own, by the rules of [`super::strip_user_data`]. So a header is missing from the result if
+//! its segments are out of order, or if an earlier capture had already cut it off.
 //!
-//! The header of an S7 PDU counts as header where one DT of class 0 holds all of the PDU and one segment all of its
-//! header: only then its lengths show that no user data is kept.
+//! The header of an S7 PDU is kept only if one DT of class 0 holds the whole PDU and one segment
+//! holds the whole header. Only then do its lengths prove that no user data is kept.
 //!
-//! Left out: the PDUs that RDP mixes among TPKTs; a direction with one is followed no further.
+//! Left out: the PDUs that RDP mixes among TPKTs; a direction with one is not followed further.
 
 use super::headers::{Plan, stream};
 use super::{Link, Piece, headers};
@@ -20,45 +20,45 @@ use crate::{s7, tpkt};
 use core::ops::Range;
 use std::collections::BTreeMap;
 
-/// Directions followed at the most; half of them are forgotten together.
+/// Largest number of directions followed. Half of them are evicted at once.
 const DIRECTIONS: usize = 8_192;
 
-/// Takes the user data out of one frame after the other.
+/// Removes the user data from successive frames.
 #[derive(Debug, Default)]
 pub struct Stripper {
-    /// Those that were heard lately, and those that were before them.
+    /// Recently active directions; `old` holds the generation before.
     young: BTreeMap<[Socket; 2], Direction>,
     old: BTreeMap<[Socket; 2], Direction>,
     parameters: Parameters,
 }
 
-/// Treatment of the headers of CR, CC, DR and ER, whose parameters may name users.
+/// Treatment of the headers of CR, CC, DR and ER, whose parameters may identify users.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Parameters {
     /// The whole header is kept.
     #[default]
     Kept,
-    /// Length indicator and code are kept, and the rest is blanked as user data is.
+    /// Length indicator and code are kept; the rest is zeroed like user data.
     Blanked,
 }
 
 impl Stripper {
-    /// Nothing has passed yet.
+    /// Creates a stripper that keeps parameters.
     #[must_use]
     pub const fn new() -> Self {
         Self { young: BTreeMap::new(), old: BTreeMap::new(), parameters: Parameters::Kept }
     }
 
-    /// A stripper that blanks the headers of CR, CC, DR and ER as well, but for their first two octets, wherever
-    /// it follows a stream. Headers of a segment that it does not follow are kept whole.
+    /// Creates a stripper that also zeroes the headers of CR, CC, DR and ER after their first two
+    /// octets, in every stream it follows. In segments it does not follow, headers are kept whole.
     #[must_use]
     pub fn without_parameters() -> Self {
         Self { parameters: Parameters::Blanked, ..Self::new() }
     }
 
-    /// As [`super::strip_user_data`], of a frame that follows those before it: of a TCP segment that
-    /// goes on within a TPKT the headers of those that begin in it are kept as well, and zeros stand
-    /// for what is before them.
+    /// Like [`super::strip_user_data`], for a frame that continues those before it. If a TCP
+    /// segment begins inside a TPKT, the headers that begin in the segment are kept too, and the
+    /// octets before them are zeroed.
     #[must_use]
     pub fn strip(&mut self, link: Link, octets: &mut [u8], original_octets: usize) -> usize {
         let plan = headers::plan(link, octets, original_octets, |begins, piece| {
@@ -88,38 +88,38 @@ impl Stripper {
     }
 }
 
-/// A direction of a stream.
+/// One direction of a TCP stream.
 #[derive(Clone, Copy, Debug)]
 struct Direction {
-    /// The number of the next octet.
+    /// Sequence number of the next octet.
     next: u32,
     place: Place,
     parameters: Parameters,
 }
 
-/// What the next octet of a stream is.
+/// Role of the next octet of a stream. `left` is the number of octets left in the packet.
 #[derive(Clone, Copy, Debug)]
 enum Place {
-    /// One of a TPKT header, behind these.
+    /// Octet of a TPKT header, of which `count` octets were read.
     Tpkt { octets: [u8; tpkt::HEADER_OCTETS], count: usize },
-    /// A length indicator. Here and below so many octets of the packet are `left`.
+    /// Length indicator.
     Indicator { left: usize },
-    /// The code of a TPDU with so many octets of header behind its length indicator.
+    /// Code of a TPDU with `header` octets of header after its length indicator.
     Code { header: usize, left: usize },
-    /// Another one of them, of a TPDU with or without user data.
+    /// Another header octet of a TPDU with or without user data; `header` are left.
     Header { header: usize, left: usize, has_data: bool },
-    /// The number of a DT of class 0, with EOT in its top bit.
+    /// TPDU-NR octet of a DT of class 0, with EOT in its top bit.
     Number { left: usize },
-    /// The first octet of the user data of a DT of class 0 that ends its TSDU.
+    /// First octet of the user data of a DT of class 0 that ends its TSDU.
     User { left: usize },
-    /// An octet of the header of an S7 PDU, with `header` of its octets read so far.
+    /// Octet of the header of an S7 PDU, of which `header` octets are left.
     S7 { header: usize, left: usize },
     /// User data.
     Data { left: usize },
 }
 
 impl Direction {
-    /// Begins with a segment that begins with a TPKT, or with as much of one as it holds.
+    /// Starts with a segment that begins with a TPKT or with the first octets of one.
     fn begin(begins: usize, piece: &Piece<'_>, parameters: Parameters) -> (Plan, Option<Self>) {
         let Piece { octets, sequence, .. } = piece;
         let is_short = !octets.is_empty() && tpkt::is_front(octets);
@@ -130,13 +130,13 @@ impl Direction {
         (Plan::keep(begins), None)
     }
 
-    /// Goes on with another segment.
+    /// Continues with another segment.
     fn go_on(self, begins: usize, piece: &Piece<'_>) -> (Plan, Option<Self>) {
         let whole_octets = piece.octets.len() + piece.missing_octets;
         let gap = piece.sequence.wrapping_sub(self.next).cast_signed();
         let seen = usize::try_from(-i64::from(gap)).unwrap_or(0);
         if whole_octets == 0 || (gap < 0 && seen >= whole_octets) {
-            // Nothing new: it may have been lost on its way, and not here.
+            // Nothing new: the first copy may have been lost between the capture and the receiver.
             return (stream(begins, piece.octets), Some(self));
         }
         if gap > 0 {
@@ -147,7 +147,7 @@ impl Direction {
         self.pass(begins, piece, seen)
     }
 
-    /// Passes over a segment of which the first `seen` octets were passed before.
+    /// Strips a segment of which the first `seen` octets were stripped before.
     fn pass(self, begins: usize, piece: &Piece<'_>, seen: usize) -> (Plan, Option<Self>) {
         let mut plan = Plan::keep(begins);
         let mut place = Some(self.place);
@@ -172,7 +172,7 @@ impl Direction {
 impl Place {
     const START: Self = Self::Tpkt { octets: [0; tpkt::HEADER_OCTETS], count: 0 };
 
-    /// Where it goes on behind octets that were not seen; none where a header is among them.
+    /// Returns the role of the octet after `octets` unseen ones; `None` if a header is among them.
     const fn skip(self, octets: usize) -> Option<Self> {
         match self {
             _ if octets == 0 => Some(self),
@@ -191,8 +191,8 @@ impl Place {
         }
     }
 
-    /// Takes octets that belong together from the front of some: how many, whether they are header,
-    /// and what follows; nothing does where there is no TPKT.
+    /// Takes the octets of one role from the front of `rest`. Returns their number, whether they
+    /// are header, and the next role; `None` if no TPKT follows.
     fn step(self, rest: &[u8], parameters: Parameters) -> (usize, bool, Option<Self>) {
         let first = rest.first().copied().unwrap_or(0);
         match self {
@@ -264,13 +264,13 @@ impl Place {
             (1.., _) => Self::Header { header, left, has_data },
             (0, 0) => Self::START,
             (0, _) if has_data => Self::Data { left },
-            // ISO 8073 6.4: TPDUs without user data may stand before others.
+            // ISO 8073 6.4: TPDUs without user data may be concatenated before others.
             (0, _) => Self::Indicator { left },
         }
     }
 }
 
-/// Whether user data may stand behind the header of such a TPDU.
+/// Returns true if user data may follow the header of such a TPDU.
 const fn has_data(kind: Kind) -> bool {
     match kind {
         Kind::Cr | Kind::Cc | Kind::Dr | Kind::Dt | Kind::Ed => true,
@@ -279,7 +279,7 @@ const fn has_data(kind: Kind) -> bool {
 }
 
 impl Plan {
-    /// Keeps octets behind those that are kept already; what is between them is user data.
+    /// Keeps `range`, which lies after the octets kept so far; the octets between are user data.
     fn keep_more(&mut self, range: Range<usize>) {
         if self.kept_octets < range.start {
             self.blanks.push(self.kept_octets..range.start);
@@ -293,10 +293,10 @@ mod tests {
     use super::*;
 
     const MAC: [u8; 12] = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1];
-    /// What stands before the octets of a segment: MAC, IPv4 and TCP.
+    /// Length of the MAC, IPv4 and TCP headers of a segment.
     const BEFORE: usize = 54;
 
-    /// A segment with these octets from port 102, with this number and these flags.
+    /// Segment with these octets from port 102, with this sequence number and these flags.
     fn segment(sequence: u32, flags: u8, data: &[u8]) -> Vec<u8> {
         let length = (40 + data.len()) as u16;
         let mut octets = MAC.to_vec();
@@ -309,7 +309,7 @@ mod tests {
         octets
     }
 
-    /// What is kept of the octets of a segment.
+    /// Octets kept of a segment's data.
     fn kept(stripper: &mut Stripper, sequence: u32, data: &[u8]) -> Vec<u8> {
         let mut octets = segment(sequence, 0x18, data);
         let length = octets.len();
@@ -318,7 +318,7 @@ mod tests {
         octets.split_off(BEFORE)
     }
 
-    /// A TPKT with a DT of so many octets of user data.
+    /// TPKT with a DT of `data_octets` octets of user data.
     fn packet(data_octets: usize) -> Vec<u8> {
         let length = (7 + data_octets) as u16;
         let mut octets = vec![3, 0];
@@ -329,8 +329,8 @@ mod tests {
     }
 
     #[test]
-    fn wherever_segments_begin_the_same_headers_are_kept_and_no_user_data() {
-        // An AK of class 2 with a DT behind it in one packet, between packets with user data.
+    fn the_same_headers_are_kept_wherever_segments_begin() {
+        // An AK of class 2 with a DT after it in one packet, between packets with user data.
         let both = [3, 0, 0, 16, 4, 0x60, 0, 1, 5, 4, 0xF0, 0, 1, 0x80, 0xDD, 0xDD];
         let all = [packet(90), packet(1), both.to_vec(), packet(0), packet(40)].concat();
         let expected: Vec<u8> =
@@ -346,7 +346,8 @@ mod tests {
         }
     }
 
-    /// A TPKT with a DT of class 0 that holds an S7 acknowledgement with 2 octets of parameters and 6 of data.
+    /// TPKT with a DT of class 0 that holds an S7 acknowledgement with 2 octets of parameters and 6
+    /// of data.
     fn answer(reference: u8) -> Vec<u8> {
         let s7 = [0x32, 3, 0, 0, 0, reference, 0, 2, 0, 6, 0, 0];
         [&[3, 0, 0, 27, 2, 0xF0, 0x80][..], &s7, &[0xDD; 8]].concat()
@@ -359,12 +360,12 @@ mod tests {
         let two = [answer(1), answer(2)].concat();
         let mut expected = [&answer(1)[..front], &[0; 8], &answer(2)[..front]].concat();
         assert_eq!(kept(&mut stripper, 0, &two), expected);
-        // The end of one, and the beginning of the next up to its data length.
+        // The end of one TPKT, and the beginning of the next up to its data length.
         assert_eq!(kept(&mut stripper, 54, &answer(3)[..20]), answer(3)[..front]);
         let rest = [&answer(3)[20..], &answer(4)[..16]].concat();
         expected = [&[0; 7][..], &answer(4)[..7]].concat();
         assert_eq!(kept(&mut stripper, 74, &rest), expected, "a header across two segments");
-        // One that begins in the middle of a stream, from its own headers alone.
+        // A TPKT in the middle of a stream is recognised by its own headers alone.
         let alone = kept(&mut Stripper::new(), 0, &answer(5));
         assert_eq!((alone.len(), &alone[..]), (front, &answer(5)[..front]));
         assert_eq!(answer(5).len(), whole);
@@ -396,12 +397,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_or_past_a_gap_in_user_data_loses_nothing() {
+    fn retransmissions_and_gaps_in_user_data_lose_no_header() {
         let mut stripper = Stripper::new();
         let all = [packet(60), packet(5)].concat();
         assert_eq!(kept(&mut stripper, 0, &all[..20]), all[..7]);
         assert_eq!(kept(&mut stripper, 0, &all[..20]), all[..7], "again");
-        // Octets 20 to 39 pass later: they are user data.
+        // Octets 20 to 39 arrive later: they are user data.
         let rest = kept(&mut stripper, 40, &all[40..]);
         assert_eq!((rest.len(), &rest[27..]), (34, &all[67..74]));
         assert!(kept(&mut stripper, 20, &all[20..40]).is_empty());
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_header_is_lost_nothing_is_kept_until_a_segment_begins_with_one() {
+    fn after_a_lost_header_nothing_is_kept_until_a_new_tpkt() {
         let mut stripper = Stripper::new();
         let all = [packet(10), packet(10), packet(3)].concat();
         assert_eq!(kept(&mut stripper, 0, &all[..17]), all[..7]);
@@ -433,7 +434,7 @@ mod tests {
     }
 
     #[test]
-    fn no_octets_in_any_order_make_it_panic_or_keep_more_than_there_are() {
+    fn random_octets_neither_panic_nor_lengthen_a_frame() {
         let (mut stripper, mut state) = (Stripper::new(), 7_u32);
         let mut draw = |most: u32| {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -442,7 +443,7 @@ mod tests {
         let all: Vec<u8> = (0..40).flat_map(|number| packet(number * 7)).collect();
         let (mut followed, mut next, length) = (0, 0, all.len() as u32);
         for _ in 0..20_000 {
-            // Mostly in order; now and then from the beginning, or from anywhere.
+            // Mostly in order; occasionally from the beginning, or from anywhere.
             let start = match draw(40) {
                 0 => draw(length),
                 1..=3 => 0,
@@ -451,7 +452,7 @@ mod tests {
             let octets = draw(200).min(length - start);
             next = (start + octets) % length;
             let mut data = all[start as usize..(start + octets) as usize].to_vec();
-            // Now and then another octet, another number, a flag, or an end that was cut off.
+            // Occasionally a changed octet, another sequence number, a flag, or a truncated end.
             if let Some(octet) = data.get_mut(draw(2_000) as usize) {
                 *octet = draw(256) as u8;
             }
@@ -468,7 +469,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_directions_are_followed_and_no_more() {
+    fn the_number_of_followed_directions_is_bounded() {
         let mut stripper = Stripper::new();
         for port in 0..30_000_u16 {
             let mut octets = segment(0, 0x18, &packet(9)[..12]);

@@ -1,4 +1,4 @@
-//! Frames by hand: what each counts as, and how it prints.
+//! Frames built by hand: the counts of each level, and the printed lines.
 
 use super::*;
 use crate::clnp;
@@ -10,7 +10,7 @@ fn frame(rest: &[u8]) -> Vec<u8> {
     [&MAC[..], rest].concat()
 }
 
-/// How long the NSDU of a frame is, or why there is none.
+/// Length of a frame's NSDU, or the reason why there is none.
 #[track_caller]
 fn nsdu_octets(octets: &[u8]) -> Result<usize, NoNsdu<'static>> {
     match levels(Link::Ethernet, octets, octets.len()).nsdu {
@@ -38,7 +38,7 @@ fn a_frame_prints_a_line_per_layer() {
 }
 
 #[test]
-fn a_fault_keeps_what_came_before_it_and_counts_from_the_start_of_the_frame() {
+fn a_fault_keeps_outer_layers_and_its_offset_in_the_frame() {
     let mut octets = frame(&DT);
     octets[18] = 0x20;
     assert_eq!(
@@ -77,7 +77,7 @@ fn a_capture_that_cuts_frames_short_still_counts_what_was_sent() {
 }
 
 #[test]
-fn what_is_not_transport_says_what_it_is() {
+fn a_frame_without_transport_names_its_protocol() {
     let why = |rest: &[u8]| {
         let octets = frame(rest);
         nsdu_octets(&octets).unwrap_err()
@@ -118,7 +118,7 @@ fn headers_that_were_not_captured_are_not_called_malformed() {
         let end = Layer::Missing { captured_octets: captured, missing_octets: missing };
         assert_eq!(dissection.layers.last(), Some(&end));
     }
-    // A length that reaches past the end of the frame is wrong however much was captured.
+    // A length that reaches past the end of the frame is malformed in any capture.
     let mut octets = octets;
     octets[13] = 17;
     let malformed = Malformed { field: "length", offset: 12 };
@@ -128,7 +128,7 @@ fn headers_that_were_not_captured_are_not_called_malformed() {
 }
 
 #[test]
-fn a_cut_frame_prints_what_is_there() {
+fn a_cut_frame_prints_its_captured_layers() {
     let octets = frame(&DT);
     assert_eq!(
         dissect_cut(Link::Ethernet, &octets[..25], octets.len()).to_string(),
@@ -140,7 +140,7 @@ fn a_cut_frame_prints_what_is_there() {
     );
 }
 
-/// 13 octets of CLNP from NSAP 4a to 49, all plain; then an AK.
+/// 13 octets of CLNP header from NSAP 4a to 49 without options; then an AK.
 const CLNP: [u8; 18] = [0x81, 13, 1, 2, 0x1C, 0, 18, 0, 0, 1, 0x49, 1, 0x4A, 4, 0x63, 1, 1, 2];
 
 #[test]
@@ -165,7 +165,7 @@ fn a_network_pdu_that_every_receiver_discards_has_no_tpdus() {
 fn a_segment_is_not_taken_for_tpdus() {
     let mut part = CLNP;
     part[4] = 0xDC;
-    // SP is set, so that the last 5 octets and one more are the segmentation part.
+    // SP is set, so the last 5 octets and one more are the segmentation part.
     (part[1], part[6]) = (19, 19);
     let octets = frame(&[&[0, 22, 0xFE, 0xFE, 3][..], &part, &[9]].concat());
     assert!(levels(Link::Ethernet, &octets, octets.len()).nsdu.unwrap().segment.is_some());
@@ -198,7 +198,7 @@ fn a_piece_of_a_tcp_stream_is_found_behind_every_link() {
         let octets = [header, &SEGMENT, &vec![0; padding]].concat();
         let levels = levels(link, &octets, octets.len());
         assert_eq!(levels.nsdu, Err(NoNsdu::Stream(piece)), "{link}");
-        // Padding is no part of either.
+        // Padding belongs to neither.
         assert_eq!(levels.lpdu_octets, Some(header.len() + 48));
         assert_eq!(levels.npdu_octets, Some(48));
     };
@@ -226,7 +226,7 @@ fn a_segment_that_a_capture_cut_still_counts_what_was_sent() {
 }
 
 #[test]
-fn fragments_are_told_and_left_alone() {
+fn fragments_are_recognised_and_skipped() {
     let mut octets = [&MAC[..], &[8, 0], &SEGMENT].concat();
     octets[20] = 0x20;
     let levels = levels(Link::Ethernet, &octets, octets.len());

@@ -1,40 +1,40 @@
-//! Programs of the classic packet filter (McCanne and Jacobson, "The BSD Packet Filter", 1993, and
+//! Assembler for classic BPF programs (McCanne and Jacobson, "The BSD Packet Filter", 1993, and
 //! Linux's `filter.txt`), with jumps to labels.
 
-/// An instruction, as the kernel takes it (`struct sock_filter`).
+/// Instruction in the kernel's layout (`struct sock_filter`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Instruction {
-    /// What to do.
+    /// Operation code.
     pub code: u16,
-    /// How many instructions to pass over where a comparison holds.
+    /// Number of instructions to skip if a comparison holds.
     pub jump_true: u8,
-    /// How many where it does not.
+    /// Number of instructions to skip if it does not hold.
     pub jump_false: u8,
-    /// A constant, offset or distance.
+    /// Constant, offset or distance.
     pub operand: u32,
 }
 
-/// Where to go on. Labels lie ahead of the jumps to them.
+/// Jump target. Labels lie ahead of the jumps to them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Label(usize);
 
-// Loads into the accumulator: a word or half-word at a place of the frame, or a word, half-word or
-// octet that far behind the index.
+// Loads into the accumulator: a word or half-word at an offset in the frame, or a word, half-word
+// or octet at an offset from the index.
 pub(super) const WORD: u16 = 0x20;
 pub(super) const HALF: u16 = 0x28;
 pub(super) const WORD_BEHIND: u16 = 0x40;
 pub(super) const HALF_BEHIND: u16 = 0x48;
 pub(super) const OCTET_BEHIND: u16 = 0x50;
-/// A constant into the accumulator.
+/// Loads a constant into the accumulator.
 pub(super) const CONSTANT: u16 = 0x00;
-/// Octets of the frame into the accumulator.
+/// Loads the length of the frame in octets into the accumulator.
 pub(super) const LENGTH: u16 = 0x80;
-/// A word of scratch memory into the accumulator.
+/// Loads a word of scratch memory into the accumulator.
 pub(super) const RECALL: u16 = 0x60;
-/// A constant, or a word of scratch memory, into the index.
+/// Loads a constant, or a word of scratch memory, into the index.
 pub(super) const INDEX: u16 = 0x01;
 pub(super) const RECALL_INDEX: u16 = 0x61;
-/// The accumulator into scratch memory.
+/// Stores the accumulator, or the index, in scratch memory.
 pub(super) const KEEP: u16 = 0x02;
 pub(super) const KEEP_INDEX: u16 = 0x03;
 // Arithmetic with a constant, and with the index.
@@ -43,7 +43,7 @@ pub(super) const ADD_INDEX: u16 = 0x0C;
 pub(super) const AND: u16 = 0x54;
 pub(super) const SHIFT_LEFT: u16 = 0x64;
 pub(super) const SHIFT_RIGHT: u16 = 0x74;
-/// The accumulator into the index.
+/// Copies the accumulator to the index.
 pub(super) const TO_INDEX: u16 = 0x07;
 // Comparisons of the accumulator with a constant, and with the index.
 pub(super) const EQUAL: u16 = 0x15;
@@ -65,14 +65,14 @@ impl Step {
     const fn instructions(self) -> usize {
         match self {
             Self::Plain(..) | Self::Go(_) => 1,
-            // A comparison reaches 255 instructions; the two jumps behind it reach any.
+            // A comparison reaches 255 instructions; the two jumps after it have unlimited reach.
             Self::Compare(..) => 3,
             Self::Here(_) => 0,
         }
     }
 }
 
-/// A program under way.
+/// Program under construction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Assembler {
     steps: Vec<Step>,
@@ -89,19 +89,19 @@ impl Assembler {
         self.steps.push(Step::Plain(code, operand));
     }
 
-    /// Goes to the first label where a comparison holds, else to the second.
+    /// Jumps to `yes` if a comparison holds, else to `no`.
     pub(super) fn compare(&mut self, code: u16, operand: u32, yes: Label, no: Label) {
         self.steps.push(Step::Compare(code, operand, [yes, no]));
     }
 
-    /// Goes to a label where a comparison does not hold.
+    /// Jumps to `no` if a comparison does not hold.
     pub(super) fn unless(&mut self, code: u16, operand: u32, no: Label) {
         let on = self.label();
         self.compare(code, operand, on, no);
         self.here(on);
     }
 
-    /// Goes to a label where a comparison holds.
+    /// Jumps to `yes` if a comparison holds.
     pub(super) fn when(&mut self, code: u16, operand: u32, yes: Label) {
         let on = self.label();
         self.compare(code, operand, yes, on);
@@ -112,12 +112,12 @@ impl Assembler {
         self.steps.push(Step::Go(to));
     }
 
-    /// A label stands for what comes next.
+    /// Places a label before the next instruction.
     pub(super) fn here(&mut self, label: Label) {
         self.steps.push(Step::Here(label));
     }
 
-    /// The program.
+    /// Resolves the labels and returns the program.
     pub(super) fn finish(self) -> Vec<Instruction> {
         let mut places = vec![0; self.labels];
         let mut at = 0;

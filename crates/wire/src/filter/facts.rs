@@ -1,4 +1,4 @@
-//! What a frame says of the things that filters ask for.
+//! Properties of a frame that filters test.
 
 use super::Term;
 use crate::addr::{Mac, Nsap, Sap};
@@ -8,7 +8,7 @@ use crate::tp::{self, Kind};
 use arrayvec::ArrayVec;
 use core::net::Ipv6Addr;
 
-/// What one frame says. Pairs are source and destination.
+/// Properties of one frame. Pairs are source and destination.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     stations: Option<[Mac; 2]>,
@@ -18,9 +18,9 @@ pub(super) struct Facts {
     vlans: ArrayVec<u16, 2>,
     is_llc: bool,
     is_iso: bool,
-    /// A bit for each kind there is.
+    /// Bit set of the TPDU kinds in the frame.
     tpdus: u16,
-    /// A bit for each class that a CR or CC names.
+    /// Bit set of the classes in its CRs and CCs.
     classes: u16,
 }
 
@@ -32,7 +32,7 @@ impl Facts {
     pub(super) fn of(link: Link, octets: &[u8], original_octets: usize) -> Self {
         let mut facts = Self::default();
         if link == Link::Ethernet {
-            // Also of a frame that goes wrong behind its addresses.
+            // Also set for a frame that is malformed after its addresses.
             facts.stations = stations(octets);
         }
         for layer in &dissect_cut(link, octets, original_octets).layers {

@@ -1,4 +1,4 @@
-//! The language of filters: words, then a descent through "or", "and" and "not".
+//! Parser of filters: words, then recursive descent through "or", "and" and "not".
 
 use super::{Expression, Term, Way};
 use crate::addr::{Mac, Nsap};
@@ -6,36 +6,36 @@ use crate::tp::Kind;
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
 
-/// Longer texts are refused.
+/// Longest accepted text, in characters.
 const MOST_CHARS: usize = 4_096;
-/// Parentheses and "not" within each other.
+/// Deepest accepted nesting of parentheses and "not".
 const DEEPEST: usize = 32;
 const CONDITION: &str = "a condition such as host, port, class, llc, iso, tcp, vlan or tpdu";
 
-/// Text that is no filter: what is wrong, and where.
+/// Error: a text is not a filter, with the problem and its position.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NotAFilter {
     text: Box<str>,
-    /// The first character that is wrong; the first of all is 1.
+    /// Column of the first wrong character, counted from 1.
     column: usize,
     chars: usize,
     problem: Box<str>,
 }
 
 impl NotAFilter {
-    /// The first character that is wrong; the first of all is 1.
+    /// Column of the first wrong character, counted from 1.
     #[must_use]
     pub const fn column(&self) -> usize {
         self.column
     }
 
-    /// The column and the problem, without the text.
+    /// Column and problem, without the text.
     #[must_use]
     pub fn to_line(&self) -> String {
         format!("column {}: {}", self.column, self.problem)
     }
 
-    /// What is wrong, without where.
+    /// Problem, without its position.
     #[must_use]
     pub fn problem(&self) -> &str {
         &self.problem
@@ -43,7 +43,7 @@ impl NotAFilter {
 }
 
 impl fmt::Display for NotAFilter {
-    /// The problem, the text, and a caret below the place.
+    /// Prints the problem, the text, and carets below the position.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { text, column, chars, .. } = self;
         let carets = "^".repeat((*chars).max(1));
@@ -54,7 +54,7 @@ impl fmt::Display for NotAFilter {
 
 impl core::error::Error for NotAFilter {}
 
-/// A word, and where it begins, in characters from 1.
+/// Word and its column, in characters from 1.
 #[derive(Clone, Copy)]
 struct Word<'a> {
     text: &'a str,
@@ -67,7 +67,7 @@ struct Words<'a> {
     next: usize,
 }
 
-/// Words are separated by blanks; parentheses and `!` are words wherever they stand.
+/// Splits a text at blanks. Parentheses and `!` are words of their own.
 fn words(text: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut begun: Option<(usize, usize)> = None;
@@ -92,7 +92,7 @@ fn words(text: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// What a text says; one without a word wants all frames.
+/// Parses a filter; an empty text passes all frames.
 pub(super) fn expression(text: &str) -> Result<Expression, NotAFilter> {
     let mut words = Words { text, words: words(text), next: 0 };
     if text.chars().count() > MOST_CHARS {
@@ -120,7 +120,7 @@ impl<'a> Words<'a> {
         word
     }
 
-    /// A complaint about a word; about the end behind the last one.
+    /// Error at a word, or at the end if there is no such word.
     fn wrong(&self, place: usize, problem: String) -> NotAFilter {
         let (column, chars) = match self.words.get(place) {
             Some(word) => (word.column, word.text.chars().count()),
@@ -129,7 +129,7 @@ impl<'a> Words<'a> {
         NotAFilter { text: self.text.into(), column, chars, problem: problem.into() }
     }
 
-    /// A complaint about the word that was taken last.
+    /// Error at the last word taken.
     fn wrong_last(&self, problem: String) -> NotAFilter {
         self.wrong(self.next.saturating_sub(1), problem)
     }
@@ -204,7 +204,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// What stands behind `from` and `to`.
+    /// Parses the condition after `from` or `to`.
     fn end(&mut self, way: Way) -> Result<Term, NotAFilter> {
         match self.peek() {
             Some("port") => {
@@ -223,7 +223,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// The next word, which must be there.
+    /// Takes the next word, which must exist.
     fn word(&mut self, expected: &str) -> Result<&'a str, NotAFilter> {
         match self.take() {
             Some(word) => Ok(word),
@@ -288,7 +288,7 @@ const fn mapped(address: IpAddr) -> Ipv6Addr {
     }
 }
 
-/// Octets in hexadecimal, with or without points between them.
+/// Parses octets in hexadecimal, with or without points between them.
 fn octets(text: &str) -> Option<Vec<u8>> {
     let digits: Vec<u32> =
         text.chars().filter(|c| *c != '.').map(|c| c.to_digit(16)).collect::<Option<_>>()?;

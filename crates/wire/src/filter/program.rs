@@ -1,9 +1,10 @@
-//! A filter as a program for the kernel, which judges by a few fixed places of an Ethernet frame.
+//! Compiler from a filter to a kernel program, which tests a few fixed offsets of an Ethernet
+//! frame.
 //!
-//! A condition that a few octets decide is decided; of any other only what is certainly not wanted
-//! is dropped. Under a "not" it is the other way round: there a condition counts as met only if it
-//! certainly is. So no frame is dropped that a whole reading would keep. Whatever is too short to be
-//! judged is kept.
+//! A condition that a few octets decide is tested exactly. For any other condition, a frame is
+//! dropped only if it certainly does not match. Under a "not" this is reversed: the condition
+//! counts as met only if it certainly is. So the program drops no frame that the full decoding
+//! would keep. Frames too short to be judged are kept.
 
 use super::assembler::{
     ADD, ADD_INDEX, AND, AT_LEAST, AT_LEAST_INDEX, Assembler, CONSTANT, EQUAL, HALF, HALF_BEHIND,
@@ -14,27 +15,27 @@ use super::{Expression, Term, Way};
 use crate::addr::Mac;
 use core::net::Ipv6Addr;
 
-/// The most instructions that the kernel takes (`BPF_MAXINSNS`).
+/// Largest program that the kernel accepts, in instructions (`BPF_MAXINSNS`).
 const MOST_INSTRUCTIONS: usize = 4_096;
-/// Scratch memory: octets of VLAN tags in the frame, what stands behind them, and where TCP begins.
+/// Scratch memory: octets of VLAN tags in the frame, the type after them, and the start of TCP.
 const TAGS: u32 = 0;
 const TYPE: u32 = 1;
 const TCP: u32 = 2;
-/// The most octets of tags.
+/// Largest number of octets of tags.
 const MOST_TAGS_OCTETS: u32 = 8;
 const TAG_TYPES: [u32; 3] = [0x8100, 0x88A8, 0x9100];
-/// Where the data of an untagged frame begins.
+/// Offset of the data in an untagged frame.
 const DATA: u32 = 14;
 const FIRST_TYPE: u32 = 0x0600;
 const LLC_ENCAPSULATION: u32 = 0x8870;
 const MPLS: [u32; 2] = [0x8847, 0x8848];
 const INTERNET: [u32; 2] = [0x0800, 0x86DD];
-/// What Linux tells of a frame beside its octets: the VLAN tag it took out (`SKF_AD_VLAN_TAG`), and
-/// whether it took one (`SKF_AD_VLAN_TAG_PRESENT`).
+/// Linux's ancillary data of a frame: the VLAN tag that was removed (`SKF_AD_VLAN_TAG`), and
+/// whether one was removed (`SKF_AD_VLAN_TAG_PRESENT`).
 const TAKEN_TAG: u32 = 0xFFFF_F000 + 44;
 const HAS_TAKEN_TAG: u32 = 0xFFFF_F000 + 48;
 
-/// The program; one that keeps all frames where it would be longer than the kernel takes.
+/// Compiles an expression. If the program would be too long for the kernel, it keeps all frames.
 pub(super) fn of(expression: &Expression, snap_octets: u32) -> Vec<Instruction> {
     let everything =
         || vec![Instruction { code: RETURN, jump_true: 0, jump_false: 0, operand: snap_octets }];
@@ -53,7 +54,7 @@ pub(super) fn of(expression: &Expression, snap_octets: u32) -> Vec<Instruction> 
     if program.len() <= MOST_INSTRUCTIONS { program } else { everything() }
 }
 
-/// Finds what stands behind the addresses and up to two tags.
+/// Finds the type after the addresses and up to two tags.
 fn behind_tags(code: &mut Assembler, keep: Label) {
     let found = code.label();
     for tags in [0, 4, MOST_TAGS_OCTETS] {
@@ -76,8 +77,8 @@ fn behind_tags(code: &mut Assembler, keep: Label) {
     code.here(found);
 }
 
-/// Goes to `yes` where an expression may hold, or, where `may` is not set, where it certainly does;
-/// else to `no`.
+/// Jumps to `yes` if an expression may hold or, with `may` false, if it certainly holds; else to
+/// `no`.
 fn emit(code: &mut Assembler, expression: &Expression, may: bool, yes: Label, no: Label) {
     match expression {
         Expression::Term(term) if may => possible(code, *term, yes, no),
@@ -102,7 +103,7 @@ fn emit(code: &mut Assembler, expression: &Expression, may: bool, yes: Label, no
     }
 }
 
-/// Goes to `yes` where a condition certainly holds.
+/// Jumps to `yes` if a condition certainly holds, else to `no`.
 fn certain(code: &mut Assembler, term: Term, yes: Label, no: Label) {
     match term {
         Term::All => code.go(yes),
@@ -120,7 +121,7 @@ fn certain(code: &mut Assembler, term: Term, yes: Label, no: Label) {
     }
 }
 
-/// Goes to `no` where a condition certainly does not hold.
+/// Jumps to `no` if a condition certainly does not hold, else to `yes`.
 fn possible(code: &mut Assembler, term: Term, yes: Label, no: Label) {
     match term {
         Term::All => code.go(yes),
@@ -156,7 +157,7 @@ fn possible(code: &mut Assembler, term: Term, yes: Label, no: Label) {
     }
 }
 
-/// Loads the octet so far behind the beginning of the data; goes to `short` where there is none.
+/// Loads the octet at `offset` in the data; jumps to `short` if the frame ends before it.
 fn data_octet(code: &mut Assembler, offset: u32, short: Label) {
     code.plain(LENGTH, 0);
     code.unless(AT_LEAST, MOST_TAGS_OCTETS + DATA + offset + 1, short);
@@ -189,7 +190,7 @@ fn llc(code: &mut Assembler, yes: Label, no: Label) {
     code.compare(AT_LEAST, FIRST_TYPE, no, yes);
 }
 
-/// LLC frames for this SAP.
+/// Matches LLC frames for this SAP.
 fn sap(code: &mut Assembler, sap: u32, yes: Label, no: Label) {
     let found = code.label();
     llc(code, found, no);
@@ -202,9 +203,9 @@ fn iso(code: &mut Assembler, yes: Label, no: Label) {
     sap(code, 0xFE, yes, no);
 }
 
-/// Goes to the first label given where an IPv4 packet begins the data, to the second where one of
-/// IPv6 does, and to `yes` where one may stand deeper: behind SNAP or MPLS. The version counts, and
-/// not the EtherType.
+/// Returns two labels: the program jumps to the first if the data begins with an IPv4 packet, to
+/// the second for IPv6. It jumps to `yes` if a packet may follow deeper, after SNAP or MPLS. The
+/// version field decides, not the EtherType.
 fn internet(code: &mut Assembler, yes: Label, no: Label) -> [Label; 2] {
     let [version, four, six, other] = [(); 4].map(|()| code.label());
     code.plain(RECALL, TYPE);
@@ -224,7 +225,7 @@ fn internet(code: &mut Assembler, yes: Label, no: Label) -> [Label; 2] {
     [four, six]
 }
 
-/// Goes on where the data has at least so many octets.
+/// Continues if the data has at least `octets` octets, else jumps to `short`.
 fn long_enough(code: &mut Assembler, octets: u32, short: Label) {
     code.plain(LENGTH, 0);
     code.unless(AT_LEAST, MOST_TAGS_OCTETS + DATA + octets, short);
@@ -269,7 +270,7 @@ fn addresses(
     code.go(no);
 }
 
-/// TCP segments, of this port where there is one. A later fragment may belong to one and is kept.
+/// Matches TCP segments, with this port if given. A later fragment may belong to one and is kept.
 fn tcp(
     code: &mut Assembler,
     port: Option<(Way, u16)>,
@@ -292,14 +293,14 @@ fn tcp(
     let header = code.label();
     data_octet(code, 6, yes);
     code.when(EQUAL, u32::from(crate::tcp::PROTOCOL), header);
-    // UDP and ICMP end the row of headers; behind others TCP may follow.
+    // UDP and ICMP end the chain of headers; after other headers TCP may follow.
     code.when(EQUAL, 17, no);
     code.compare(EQUAL, 58, no, yes);
     code.here(header);
     long_enough(code, 40, yes);
     code.plain(CONSTANT, 40);
     code.go(ports);
-    // The accumulator has the octets of the IP header, the index those of the tags.
+    // The accumulator holds the length of the IP header in octets, the index that of the tags.
     code.here(ports);
     let Some((way, port)) = port else { return code.go(yes) };
     code.plain(ADD_INDEX, 0);

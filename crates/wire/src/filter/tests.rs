@@ -1,4 +1,4 @@
-//! What texts mean, and what they are told when they mean nothing.
+//! Meaning of filter texts, and the errors for texts that are not filters.
 
 use super::*;
 
@@ -24,14 +24,14 @@ fn stream() -> Vec<u8> {
     frame(&internet.concat())
 }
 
-/// CLNP with a 1-octet destination 49 and a source 47 00 (ISO 8473 6.2), and nothing in it.
+/// CLNP with a 1-octet destination 49 and a source 47 00 (ISO 8473 6.2), without data.
 fn clnp() -> Vec<u8> {
     let header = [0x81, 14, 1, 64, 0x1C, 0, 14, 0, 0, 1, 0x49, 2, 0x47, 0];
     frame(&[&[0, 17, 0xFE, 0xFE, 3][..], &header].concat())
 }
 
 #[test]
-fn conditions_hold_of_what_the_layers_say() {
+fn conditions_test_the_decoded_layers() {
     check("host 02:00:00:00:00:01", &frame(&DT), true);
     check("from 02:00:00:00:00:02", &frame(&DT), false);
     check("to 02-00-00-00-00-02", &frame(&DT), true);
@@ -67,7 +67,7 @@ fn a_tag_is_a_vlan_and_hides_nothing() {
     check("vlan 6", &tagged, false);
     check("vlan", &frame(&DT), false);
     check("vlan 5 and iso and tpdu dt", &tagged, true);
-    // `vlan` takes no word that is not a number.
+    // `vlan` takes only a number as its argument.
     check("vlan iso", &tagged, true);
 }
 
@@ -87,7 +87,7 @@ fn not_binds_tighter_than_and_and_that_tighter_than_or() {
 }
 
 #[test]
-fn a_text_that_is_no_filter_is_told_where() {
+fn an_invalid_filter_reports_the_column() {
     let complaint = "iso and hosts 10.0.0.1".parse::<Filter>().unwrap_err();
     assert_eq!(
         complaint.to_string(),
@@ -125,7 +125,7 @@ fn a_text_that_is_no_filter_is_told_where() {
 }
 
 #[test]
-fn stations_alone_rule_out_what_names_others() {
+fn station_addresses_alone_exclude_other_stations() {
     let (a, b) = (Mac::local(1), Mac::local(2));
     for (text, expected) in [
         ("from 02:00:00:00:00:01", true),
@@ -160,7 +160,7 @@ fn two_filters_together_read_as_they_print() {
 }
 
 #[test]
-fn a_filter_that_wants_all_or_too_much_for_the_kernel_passes_everything() {
+fn a_filter_for_all_or_too_long_for_the_kernel_passes_all() {
     let everything = Instruction { code: 6, jump_true: 0, jump_false: 0, operand: 96 };
     assert_eq!(Filter::all().program(96), [everything]);
     let many = vec!["host 10.0.0.1"; 150].join(" or ");

@@ -4,7 +4,7 @@ use crate::capture::SNAP_OCTETS;
 use crate::capture::tests::{Seen, check_cuts, hex, read};
 use std::io;
 
-/// A block in the given order of octets, its lengths counted.
+/// Block in the given byte order, with computed lengths.
 fn block(order: Order, kind: u32, body: &[u8]) -> Vec<u8> {
     let length = (body.len() + 12) as u32;
     let word = |value: u32| match order {
@@ -27,10 +27,10 @@ const LITTLE_SECTION: &str = "4d 3c 2b 1a 01 00 00 00 ff ff ff ff ff ff ff ff";
 /// Ethernet, snap length 0: no limit.
 const ETHERNET: &str = "00 01 00 00 00 00 00 00";
 
-/// A packet of one octet, 07, at 2^32 + 1 steps on interface 0.
+/// Packet of one octet, 07, at 2^32 + 1 steps on interface 0.
 const PACKET_07: &str = "00 00 00 00 00 00 00 01 00 00 00 01 00 00 00 01 00 00 00 01 07 00 00 00";
 
-/// What an interface with these options makes of [`PACKET_07`]'s time.
+/// Time of [`PACKET_07`] in nanoseconds, on an interface with these options.
 fn time_of(options: &str) -> u64 {
     let interface = format!("{ETHERNET} {options}");
     let file = [big(0x0A0D_0D0A, BIG_SECTION), big(1, &interface), big(6, PACKET_07)].concat();
@@ -70,7 +70,7 @@ fn a_section_has_its_own_order_and_interfaces() {
         little(6, "00 00 00 00 00 00 00 00 03 00 00 00 00 00 00 00 00 00 00 00"),
     ]
     .concat();
-    // The interface 0 of the second section is the third of the file.
+    // Interface 0 of the second section is the third of the file.
     let expected: Vec<Seen> = vec![(2_000, 105, vec![], 0, 1), (3_000, 10, vec![], 0, 2)];
     assert_eq!(read(&file), (expected, None));
 }
@@ -78,7 +78,7 @@ fn a_section_has_its_own_order_and_interfaces() {
 #[test]
 fn times_count_in_the_steps_of_their_interface() {
     let ticks = (1 << 32) + 1;
-    assert_eq!(time_of(""), ticks * 1_000, "microseconds unless told");
+    assert_eq!(time_of(""), ticks * 1_000, "microseconds by default");
     assert_eq!(time_of("00 09 00 01 09 00 00 00"), ticks);
     assert_eq!(time_of("00 09 00 01 03 00 00 00 00 00 00 00"), ticks * 1_000_000);
     // 2^-32 s: one second and 0.23 ns.
@@ -91,14 +91,14 @@ fn times_count_in_the_steps_of_their_interface() {
 }
 
 #[test]
-fn simple_and_obsolete_packets_are_read_and_other_blocks_passed_over() {
+fn simple_and_obsolete_packets_are_read_and_others_skipped() {
     let file = [
         big(0x0A0D_0D0A, BIG_SECTION),
         // Snap length 2.
         big(1, "00 01 00 00 00 00 00 02"),
         // Obsolete: interface 0, 9 drops, 5 us, 1 of 4 octets.
         big(2, "00 00 00 09 00 00 00 00 00 00 00 05 00 00 00 01 00 00 00 04 aa 00 00 00"),
-        // Name resolution, and a kind nobody knows.
+        // Name resolution, and an unknown kind.
         big(4, "00 00 00 00"),
         big(0x8000_BEEF, "01 02 03 04"),
         // Simple: 3 octets long, of which the snap length keeps 2.
@@ -115,11 +115,12 @@ fn simple_and_obsolete_packets_are_read_and_other_blocks_passed_over() {
 }
 
 #[test]
-fn the_fcs_is_told_by_the_interface_or_by_the_packet() {
-    // 6 octets; flags bits 5 to 8: 2 octets of FCS, 2 << 5 = 0x40; 0 leaves it to the interface.
+fn the_fcs_length_is_that_of_the_packet_or_the_interface() {
+    // 6 octets; flags bits 5 to 8: 2 octets of FCS, 2 << 5 = 0x40; 0 means the length of the
+    // interface.
     let packet = "00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 06 00 00 00 06 1 2 3 4 5 6 0 0";
-    let told = format!("{packet} 00 02 00 04 00 00 00 40 00 00 00 00");
-    let not_told = format!("{packet} 00 02 00 04 00 00 00 01 00 00 00 00");
+    let flagged = format!("{packet} 00 02 00 04 00 00 00 40 00 00 00 00");
+    let not_flagged = format!("{packet} 00 02 00 04 00 00 00 01 00 00 00 00");
     // FCS of 4 octets, counted in octets and in bits.
     for length in ["04", "20"] {
         let interface = format!("{ETHERNET} 00 0d 00 01 {length} 00 00 00 00 00 00 00");
@@ -127,8 +128,8 @@ fn the_fcs_is_told_by_the_interface_or_by_the_packet() {
             big(0x0A0D_0D0A, BIG_SECTION),
             big(1, &interface),
             big(6, packet),
-            big(6, &not_told),
-            big(6, &told),
+            big(6, &not_flagged),
+            big(6, &flagged),
         ]
         .concat();
         let (seen, error) = read(&file);
@@ -154,11 +155,11 @@ fn wrong_fields_are_named_with_their_place() {
     check(&[hex("00 00 00 04 00 00 00 0d 00 00 00 00 00 00 00 0d")], 4, "block total length");
     check(&[hex("00 00 00 04 00 00 00 08 00 00 00 08 00 00 00 00")], 4, "block total length");
     check(&[big(6, &PACKET_07.replacen("00", "01", 1))], 8, "interface");
-    // 9 octets captured where the block has 4.
+    // 9 octets captured, but the block has 4.
     let long = "00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 09 00 00 00 09 07 00 00 00";
     check(&[big(6, long)], 8 + 20, "captured length");
     check(&[big(6, "00 00 00 00 00 00 00 00")], 8 + 8, "time");
-    // An option of 5 octets where 4 are left.
+    // An option of 5 octets, but 4 are left.
     check(&[big(6, &format!("{PACKET_07} 00 01 00 05 61 62 63 64"))], 8 + 24 + 4, "option");
     check(&[big(0x0A0D_0D0A, &BIG_SECTION.replace("1a 2b", "1b 2b"))], 8, "byte-order magic");
     check(&[big(0x0A0D_0D0A, &BIG_SECTION.replace("00 01", "00 02"))], 12, "version");
@@ -178,7 +179,7 @@ fn absurd_lengths_are_errors_with_their_place() {
 }
 
 #[test]
-fn more_interfaces_than_can_be_are_refused() {
+fn too_many_interfaces_are_refused() {
     let interface = big(1, ETHERNET);
     let file = [big(0x0A0D_0D0A, BIG_SECTION), interface.repeat(MAX_INTERFACES + 1)].concat();
     let offset = (28 + 20 * MAX_INTERFACES + 8) as u64;
@@ -227,7 +228,7 @@ fn a_written_packet_has_the_octets_of_the_draft() {
 }
 
 #[test]
-fn what_was_counted_at_an_interface_is_written_as_in_the_draft_and_read_again() {
+fn interface_counters_round_trip_in_the_form_of_the_draft() {
     let mut writer = Writer::new(Vec::new()).unwrap();
     let interface = writer.interface_cut(Link::Ethernet, "", 96, "of ours").unwrap();
     let counted = Statistics {
@@ -258,8 +259,8 @@ fn what_was_counted_at_an_interface_is_written_as_in_the_draft_and_read_again() 
 }
 
 #[test]
-fn counts_that_make_no_sense_keep_no_frame_from_being_read() {
-    // Of interface 7, which there is not, and with an option longer than the block.
+fn malformed_counters_do_not_prevent_reading() {
+    // For the missing interface 7, and with an option longer than the block.
     let foreign = "00 00 00 07 00 00 00 00 00 00 00 00";
     let torn = "00 00 00 00 00 00 00 00 00 00 00 00 00 04 00 40";
     let packet = big(6, PACKET_07);
@@ -280,10 +281,10 @@ fn the_writer_refuses_what_the_format_cannot_hold() {
     let comment = "x".repeat(65_536);
     assert_eq!(text(writer.write(0, at, &[], 0, &comment)), "option above 65535 octets");
     assert_eq!(text(writer.write(0, at, &[1, 2], 1, "")), "record longer than its frame");
-    assert_eq!(writer.into_inner().len(), 28 + 32, "nothing was written of them");
+    assert_eq!(writer.into_inner().len(), 28 + 32, "no refused block was written");
 }
 
-/// All records that a reader gives, and its error.
+/// All records of a reader, and its error.
 fn records(file: &[u8], is_plain: bool) -> (Vec<Seen>, Option<CaptureError>) {
     let mut source = Source::new(Box::new(io::Cursor::new(file.to_vec())));
     let (mut reader, mut seen) = (Reader::new(), Vec::new());
@@ -301,8 +302,9 @@ fn records(file: &[u8], is_plain: bool) -> (Vec<Seen>, Option<CaptureError>) {
 }
 
 #[test]
-fn plain_packets_read_as_all_others() {
-    // Either order; steps of a microsecond and of 2^-10 s with an offset; an FCS; packets with and without flags.
+fn the_fast_path_reads_the_same_records() {
+    // Either order; steps of a microsecond and of 2^-10 s with an offset; an FCS; packets with and
+    // without flags.
     let interface = "00 01 00 00 00 00 00 00 00 09 00 01 8a 00 00 00 00 0d 00 01 04 00 00 00
         00 0e 00 08 00 00 00 00 00 00 00 05";
     let flags =

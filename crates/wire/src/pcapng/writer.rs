@@ -1,4 +1,4 @@
-//! pcapng as it is written: one section, least significant octet first, times in nanoseconds.
+//! Writer of pcapng: one section, little-endian, times in nanoseconds.
 
 use super::{
     ACCEPTED, COMMENT, DELIVERED, DROPPED_BY_INTERFACE, DROPPED_BY_SYSTEM, END_OF_OPTIONS,
@@ -11,7 +11,7 @@ use crate::dissect::Link;
 use crate::time::Instant;
 use std::io::{self, Write};
 
-/// Writes a pcapng file of one section, least significant octet first, times in nanoseconds.
+/// Writer of pcapng files with one section, little-endian, times in nanoseconds.
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
@@ -23,27 +23,28 @@ impl<W: Write> Writer<W> {
     /// Writes the section header.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(out: W) -> io::Result<Self> {
         let mut writer = Self { out, interfaces: 0, block: Vec::new() };
         writer.block.extend(ORDER_MAGIC.to_le_bytes());
         writer.block.extend([1, 0, 0, 0]);
-        // The length of the section: not told.
+        // Length of the section: unspecified.
         writer.block.extend([0xFF; 8]);
         writer.end_block(SECTION_HEADER)?;
         Ok(writer)
     }
 
-    /// Describes an interface and gives its number, which counts from 0.
+    /// Describes an interface and returns its number, counted from 0.
     ///
     /// # Errors
-    /// Those of the output; `InvalidInput` for a link type or a name of more than 65535.
+    /// Errors of the output; `InvalidInput` for a link type above 65535, or a name of more than
+    /// 65535 octets.
     pub fn interface(&mut self, link: Link, name: &str) -> io::Result<u32> {
         self.interface_cut(link, name, SNAP_OCTETS as u32, "")
     }
 
-    /// The same of an interface of whose frames at the most `snap_octets` are kept, with a comment
-    /// unless that is empty.
+    /// Describes an interface whose frames are cut to at most `snap_octets`, with a comment if that
+    /// is not empty.
     ///
     /// # Errors
     /// As [`Writer::interface`], also for the comment.
@@ -72,10 +73,10 @@ impl<W: Write> Writer<W> {
         Ok(self.interfaces - 1)
     }
 
-    /// Writes one frame of which `octets` were captured, with a comment unless that is empty.
+    /// Writes one frame of which `octets` were captured, with a comment if that is not empty.
     ///
     /// # Errors
-    /// Those of the output; `InvalidInput` for an interface not described, for more octets than
+    /// Errors of the output; `InvalidInput` for an interface not described, for more octets than
     /// [`SNAP_OCTETS`] or than there were originally, and for a comment of more than 65535 octets.
     pub fn write(
         &mut self,
@@ -102,10 +103,10 @@ impl<W: Write> Writer<W> {
         self.end_block(ENHANCED_PACKET)
     }
 
-    /// Writes what has been counted at an interface up to `at`.
+    /// Writes the counters of an interface up to `at`.
     ///
     /// # Errors
-    /// Those of the output; `InvalidInput` for an interface not described.
+    /// Errors of the output; `InvalidInput` for an interface not described.
     pub fn statistics(
         &mut self,
         interface: u32,
@@ -138,20 +139,20 @@ impl<W: Write> Writer<W> {
         self.end_block(INTERFACE_STATISTICS)
     }
 
-    /// Where it is written to.
+    /// Output of the writer.
     pub const fn get_mut(&mut self) -> &mut W {
         &mut self.out
     }
 
-    /// Hands what is written on to where it goes.
+    /// Flushes the output.
     ///
     /// # Errors
-    /// Those of the output.
+    /// Errors of the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
 
-    /// Gives back the output.
+    /// Returns the output.
     pub fn into_inner(self) -> W {
         self.out
     }

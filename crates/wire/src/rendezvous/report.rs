@@ -1,13 +1,14 @@
-//! What a responder saw arrive, page by page: how an initiator learns of each message by itself.
+//! Report of a responder: the arrivals that it recorded, page by page, one entry per message.
 //!
 //! ```text
 //!   octet 14   18                  Fetch   first
 //!   octet 14   18     22     23    Page    first, kept, whether that is all, arrivals of 34 octets each
 //! ```
 //!
-//! The head is that of every rendezvous PDU, with kinds of their own. A Fetch asks for the arrivals
-//! from a number on. The initiator repeats it until its Page comes; the responder answers at the rate
-//! that was agreed on, and no more often than a whole report takes with every Fetch repeated.
+//! The head is that of every rendezvous PDU; the two kinds are separate. A Fetch requests the
+//! arrivals from a number on. The initiator repeats it until the Page arrives. The responder
+//! answers at the agreed rate, and no more often than a whole report takes with every Fetch
+//! repeated.
 
 use super::{MAGIC, VERSION};
 use crate::read::{Malformed, Reader};
@@ -17,66 +18,66 @@ use bytes::BufMut;
 
 const FETCH: u8 = 7;
 const PAGE: u8 = 8;
-/// Arrivals of a page: 23 + 40 x 34 octets fit into any 802.3 frame.
+/// Arrivals per page: 23 + 40 x 34 octets fit into any 802.3 frame.
 pub const ON_A_PAGE: usize = 40;
 
-/// Time that is not known.
+/// Encoding of an unknown time.
 const NOT_KNOWN: Instant = Instant::from_nanos(u64::MAX);
 
-/// A message that arrived.
+/// Arrival of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Arrival {
-    /// The number of its flow.
+    /// Flow number.
     pub flow: u16,
-    /// Which message of the flow.
+    /// Sequence number of the message in its flow.
     pub sequence: u32,
-    /// Its octets.
+    /// Length of the message in octets.
     pub octets: u32,
-    /// When it had been due, on the sender's clock.
+    /// Planned time of the message, on the sender's clock.
     pub planned: Instant,
-    /// When it was handed over, on the sender's clock, where that is known; all ones otherwise.
+    /// Time of handover to the service, on the sender's clock, if known; all ones otherwise.
     pub sent: Option<Instant>,
-    /// When it arrived, on the receiver's clock.
+    /// Arrival time, on the receiver's clock.
     pub at: Instant,
 }
 
-/// Some of the arrivals of a session.
+/// Part of the arrivals of a session.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Page {
-    /// The place of the first of these among all that were kept.
+    /// Index of the first of these among all stored arrivals.
     pub first: u32,
-    /// How many were kept.
+    /// Number of stored arrivals.
     pub kept: u32,
-    /// Whether every arrival was kept.
+    /// True if every arrival was stored.
     pub is_all: bool,
-    /// The arrivals.
+    /// Arrivals of this page.
     pub arrivals: ArrayVec<Arrival, ON_A_PAGE>,
 }
 
-/// What a PDU of the report says.
+/// Body of a report PDU.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Body {
-    /// Initiator to responder: the arrivals from this one on.
+    /// Initiator to responder: request for the arrivals from this index on.
     Fetch(u32),
-    /// Responder to initiator: here they are.
+    /// Responder to initiator: arrivals.
     Page(Box<Page>),
 }
 
-/// A PDU of the report.
+/// PDU of the report.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pdu {
-    /// The session's name; a Page has that of its Fetch.
+    /// Nonce of the session; a Page has that of its Fetch.
     pub nonce: u64,
-    /// What it says.
+    /// Body of the PDU.
     pub body: Body,
 }
 
 impl Pdu {
-    /// Reads a PDU; `None` for a rendezvous PDU of another kind or version. Octets behind it are
+    /// Decodes a PDU; `None` for a rendezvous PDU of another kind or version. Octets after it are
     /// ignored.
     ///
     /// # Errors
-    /// The field that is missing.
+    /// Names the missing field.
     pub fn decode(octets: &[u8]) -> Result<Option<Self>, Malformed> {
         let mut reader = Reader::new(octets);
         if reader.array("rendezvous magic")? != MAGIC || reader.u8("version")? != VERSION {
@@ -92,7 +93,7 @@ impl Pdu {
         Ok(Some(Self { nonce, body }))
     }
 
-    /// Writes it.
+    /// Writes the PDU.
     pub fn encode(&self, out: &mut impl BufMut) {
         let kind = if matches!(self.body, Body::Fetch(_)) { FETCH } else { PAGE };
         out.put_slice(&MAGIC);
@@ -105,7 +106,8 @@ impl Pdu {
                 let Page { first, kept, is_all, arrivals } = &**page;
                 out.put_u32(*first);
                 out.put_u32(*kept);
-                // The highest bit says whether that is all, the others how many follow.
+                // The highest bit is set if all arrivals were stored; the others are the number
+                // that follows.
                 out.put_u8(u8::from(*is_all) << 7 | arrivals.len() as u8);
                 for arrival in arrivals {
                     out.put_u16(arrival.flow);
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn other_pdus_of_the_rendezvous_are_left_alone() {
+    fn other_rendezvous_pdus_are_not_decoded() {
         let mut octets = Vec::new();
         crate::rendezvous::Pdu { nonce: 1, body: crate::rendezvous::Body::Stop }
             .encode(&mut octets);

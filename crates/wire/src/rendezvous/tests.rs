@@ -59,7 +59,7 @@ fn an_alive_is_these_eighteen_octets() {
 }
 
 #[test]
-fn every_shortened_pdu_names_a_field_and_none_is_longer_than_the_longest() {
+fn every_truncated_pdu_names_a_field_and_none_exceeds_the_limit() {
     let full = Hello { program: text(&"p".repeat(99)), purpose: text(&"q".repeat(99)), ..sample() };
     let mut octets = Vec::new();
     Pdu { nonce: 1, body: Body::Hello(full) }.encode(&mut octets);
@@ -71,7 +71,7 @@ fn every_shortened_pdu_names_a_field_and_none_is_longer_than_the_longest() {
 }
 
 #[test]
-fn whatever_an_octet_is_changed_to_the_pdu_is_refused_or_reads_again_as_it_was_written() {
+fn a_pdu_with_a_changed_octet_is_refused_or_round_trips() {
     let mut octets = Vec::new();
     Pdu { nonce: 1, body: Body::Hello(sample()) }.encode(&mut octets);
     let mut understood = 0;
@@ -86,19 +86,19 @@ fn whatever_an_octet_is_changed_to_the_pdu_is_refused_or_reads_again_as_it_was_w
             understood += 1;
         }
     }
-    // Any nonce (8 octets), limits (24), flows (2) and cookie (8) are as good as the sample's.
-    assert!(understood > 42 * 256, "{understood} of {} understood", octets.len() * 256);
+    // Any nonce (8 octets), limits (24), flows (2) and cookie (8) are as valid as the sample's.
+    assert!(understood > 42 * 256, "{understood} of {} decoded", octets.len() * 256);
 }
 
 #[test]
-fn a_text_that_could_play_with_a_terminal_is_refused() {
+fn a_text_with_terminal_controls_is_refused() {
     let mut octets = Vec::new();
     let agree = Agree { limits: Limits::NONE, program: text("ab") };
     Pdu { nonce: 1, body: Body::Agree(agree) }.encode(&mut octets);
     let last = octets.len() - 1;
     for bad in [0x1B, 0xFF] {
         octets[last] = bad;
-        // 14 octets of head and 12 of limits come before the text's length.
+        // 14 octets of head and 12 of limits precede the text's length.
         assert_eq!(Pdu::decode(&octets), Err(Malformed { field: "text", offset: 26 }));
     }
     assert_eq!(text::<8>("a\u{202e}b").as_str(), "a?b", "a bidirectional override");
@@ -116,7 +116,7 @@ fn a_refuse_reads_the_same_in_every_version() {
 }
 
 #[test]
-fn counts_of_a_later_version_are_passed_over() {
+fn counts_of_a_later_version_are_skipped() {
     let mut octets = HEAD.to_vec();
     octets.extend([2, 6, 0, 0, 0, 0, 0, 0, 0, 9]);
     // Final, two counts: code 200 (unknown) and code 4 (damaged) with the value 3.
@@ -127,7 +127,7 @@ fn counts_of_a_later_version_are_passed_over() {
 }
 
 #[test]
-fn limits_are_the_lesser_of_both_and_may_fall_short() {
+fn limits_are_the_lesser_of_both_and_may_be_too_low() {
     let slow = Limits { frames_per_second: 10, bits_per_second: 1_000 };
     let wide = Limits { frames_per_second: 5, bits_per_second: 2_000 };
     let both = slow.both(wide);

@@ -1,17 +1,17 @@
-//! A TPDU as octets again.
+//! Encoder of TPDUs.
 
 use super::{Acknowledgement, ClassOption, Connect, Format, Kind, Pdu};
 use crate::checksum::Fletcher;
 use bytes::BufMut;
 
 impl Pdu<'_> {
-    /// Octets of the header, length indicator included.
+    /// Length of the header in octets, length indicator included.
     #[must_use]
     pub const fn header_octets(&self) -> usize {
         1 + self.fixed_octets() + self.parameters().octets().len()
     }
 
-    /// Writes header and user data. A checksum parameter is written as it stands: see [`seal`].
+    /// Writes header and user data. A checksum parameter is written as it is: see [`seal`].
     pub fn encode(&self, out: &mut impl BufMut) {
         self.encode_header(out);
         out.put_slice(self.data());
@@ -25,7 +25,8 @@ impl Pdu<'_> {
 
     #[inline(always)]
     fn write_header(&self, out: &mut impl Sink) {
-        // Decoding bounds the variable part by the length indicator, the parameter buffer by its size.
+        // Decoding limits the variable part by the length indicator, the parameter buffer by its
+        // size.
         out.u8((self.header_octets() - 1).min(254) as u8);
         match self {
             Self::Cr(pdu) | Self::Cc(pdu) => connect(self.kind(), pdu, out),
@@ -96,7 +97,7 @@ fn number(format: Format, number: u32, top: bool, out: &mut impl Sink) {
     }
 }
 
-/// What a header is written into, field by field.
+/// Destination of an encoded header, written field by field.
 trait Sink {
     fn u8(&mut self, octet: u8);
     fn u16(&mut self, number: u16);
@@ -126,17 +127,17 @@ impl<T: BufMut> Sink for T {
     }
 }
 
-/// A header of at most 16 octets as one number, which is made and moved in registers. Octets that are
-/// written one by one and then moved together have the processor wait.
+/// Header of at most 16 octets in one integer, built and moved in registers. If octets were written
+/// one by one and then moved together, the processor would stall.
 ///
-/// The last octet of the header is the lowest. The first, the length indicator, is never zero, so that the
-/// number tells how long it is.
+/// The last octet of the header is the lowest. The first, the length indicator, is never zero, so
+/// the integer determines its own length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ShortHeader(u128);
 
 impl ShortHeader {
-    /// The header of `pdu`; where its last parameter is the checksum, zero until now, that is computed
-    /// with `data` behind the header. `None` for a header of more than 16 octets.
+    /// Encodes the header of `pdu`. If its last parameter is a checksum of zero, the checksum is
+    /// computed, with `data` after the header. `None` for a header of more than 16 octets.
     #[must_use]
     #[inline(always)]
     pub fn new(pdu: &Pdu<'_>, data: &[u8]) -> Option<Self> {
@@ -153,20 +154,20 @@ impl ShortHeader {
         Some(header)
     }
 
-    /// Octets of the header.
+    /// Length of the header in octets.
     #[must_use]
     #[inline]
     pub const fn len(self) -> usize {
         size_of::<u128>() - self.0.leading_zeros() as usize / 8
     }
 
-    /// Whether there are none; there always are.
+    /// Returns true for a header without octets, which never occurs.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The header, and zeros before it.
+    /// Octets of the header, preceded by zeros.
     #[must_use]
     #[inline]
     pub const fn octets(self) -> [u8; 16] {
@@ -200,10 +201,10 @@ impl Sink for ShortHeader {
     }
 }
 
-/// Computes the checksum over `header` and the user data behind it, and writes it where it belongs.
+/// Computes the checksum over `header` and the user data after it, and writes it into the header.
 ///
-/// `at` is where in `header` the two checksum octets stand; they must be zero until now. Does nothing
-/// where they do not lie within the header.
+/// `at` is the offset of the two checksum octets in `header`; they must be zero on entry. Does
+/// nothing if they do not lie within the header.
 pub fn seal(header: &mut [u8], at: usize, data: &[u8]) {
     let mut sums = Fletcher::of(header);
     sums.add(data);

@@ -1,11 +1,12 @@
-//! The transport protocol of ISO 8073 (RFC 905): every TPDU of classes 0 to 4.
+//! Transport protocol of ISO 8073 (RFC 905): all TPDUs of classes 0 to 4.
 //!
-//! A network service data unit carries one or more TPDUs, concatenated (6.4): any number without user
-//! data, then at most one that may carry some and reaches to the end. [`tpdus`] splits them; then
-//! [`Pdu::decode`] gives each its meaning. RFC 905 prints the octet order of integers the wrong way
-//! round (13.2): they are big-endian, and EOT is the top bit of the sequence number.
+//! A network service data unit carries one or more TPDUs, concatenated (6.4): any number without
+//! user data, then at most one that may carry user data and extends to the end. [`tpdus`] separates
+//! them; then [`Pdu::decode`] decodes each. RFC 905 prints the byte order of integers reversed
+//! (13.2): they are big-endian, and EOT is the top bit of the sequence number.
 //!
-//! Not here: UD of the connectionless protocol (ISO 8602); the meaning of negotiation (see the machines).
+//! Left out: UD of the connectionless protocol (ISO 8602); the semantics of negotiation (see the
+//! machines in `stack`).
 
 mod encode;
 mod parameter;
@@ -22,7 +23,8 @@ use crate::checksum::Fletcher;
 use crate::read::Malformed;
 use core::fmt;
 
-/// One side's name for a transport connection (SRC-REF, DST-REF). Zero is nobody's.
+/// Reference of a transport connection, assigned by one side (SRC-REF, DST-REF). Zero is
+/// unassigned.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct Reference(pub u16);
 
@@ -32,7 +34,7 @@ impl fmt::Display for Reference {
     }
 }
 
-/// The ten kinds of TPDU (ISO 8073 table 8), under the names the standard uses in its text.
+/// The ten kinds of TPDU (ISO 8073 table 8), under their names in the standard's text.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     /// Connection request.
@@ -72,7 +74,7 @@ impl Kind {
         Self::Er,
     ];
 
-    /// The kind a TPDU code octet names; `None` for codes that ISO 8073 does not define.
+    /// Returns the kind for a TPDU code octet; `None` for codes that ISO 8073 does not define.
     #[must_use]
     pub const fn of_code(code: u8) -> Option<Self> {
         Some(match (code & 0xF0, code & 0x0F) {
@@ -91,7 +93,7 @@ impl Kind {
         })
     }
 
-    /// The code octet with a zero low half.
+    /// Code octet with a zero low half.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -108,13 +110,13 @@ impl Kind {
         }
     }
 
-    /// Whether the TPDU may carry user data, and so reaches to the end of the NSDU.
+    /// Returns true if the TPDU may carry user data, and therefore extends to the end of the NSDU.
     #[must_use]
     pub const fn may_carry_data(self) -> bool {
         matches!(self, Self::Cr | Self::Cc | Self::Dr | Self::Dt | Self::Ed)
     }
 
-    /// The standard's two letters.
+    /// Two-letter name in the standard.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -138,44 +140,44 @@ impl fmt::Display for Kind {
     }
 }
 
-/// One TPDU cut out of its NSDU, not yet understood.
+/// TPDU separated from its NSDU, not yet decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Raw<'a> {
-    /// What kind it says it is.
+    /// Kind, from the code octet.
     pub kind: Kind,
-    /// From its length indicator to its last octet, user data included.
+    /// Octets from the length indicator to the end, user data included.
     pub octets: &'a [u8],
-    /// Octets of its header, length indicator included.
+    /// Length of the header in octets, length indicator included.
     pub header_octets: usize,
-    /// Where it begins within the NSDU.
+    /// Offset in the NSDU.
     pub offset: usize,
 }
 
-/// What the checksum parameter of a TPDU says.
+/// Result of verifying the checksum parameter of a TPDU.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Checksum {
-    /// There is none.
+    /// No checksum parameter.
     Absent,
-    /// The sums come out.
+    /// The checksum is correct.
     Good,
-    /// They do not: ISO 8073 6.17 has the TPDU discarded.
+    /// The checksum is wrong: the TPDU is discarded (ISO 8073 6.17).
     Bad,
 }
 
 impl<'a> Raw<'a> {
-    /// The header: length indicator, fixed and variable part.
+    /// Header: length indicator, fixed and variable part.
     #[must_use]
     pub fn header(&self) -> &'a [u8] {
         self.octets.get(..self.header_octets).unwrap_or(self.octets)
     }
 
-    /// The user data.
+    /// User data.
     #[must_use]
     pub fn data(&self) -> &'a [u8] {
         self.octets.get(self.header_octets..).unwrap_or_default()
     }
 
-    /// The peer's name for the connection; `None` for a class 0 or 1 DT, which carries none.
+    /// DST-REF: the receiver's reference; `None` for a class 0 or 1 DT, which has none.
     #[must_use]
     pub fn destination_reference(&self) -> Option<Reference> {
         match self.header() {
@@ -184,14 +186,14 @@ impl<'a> Raw<'a> {
         }
     }
 
-    /// Whether the sums over its octets come out, as they do where it carries a checksum.
+    /// Verifies the sums over the octets, assuming that the TPDU has a checksum parameter.
     #[must_use]
     pub fn sums(&self) -> Checksum {
         if Fletcher::of(self.octets).is_good() { Checksum::Good } else { Checksum::Bad }
     }
 
-    /// Whether the checksum that `parameters` of this TPDU carries comes out, `tail` being user data
-    /// that follows the octets at hand.
+    /// Verifies the checksum if `parameters` of this TPDU contain one. `tail` is user data that
+    /// follows `octets`.
     #[must_use]
     pub fn checksum(&self, parameters: Parameters<'_>, tail: &[u8]) -> Checksum {
         if parameters.checksum().is_none() {
@@ -203,13 +205,13 @@ impl<'a> Raw<'a> {
     }
 }
 
-/// Splits the TPDUs that an NSDU carries (separation, ISO 8073 6.4).
+/// Separates the TPDUs of an NSDU (ISO 8073 6.4).
 #[must_use]
 pub const fn tpdus(nsdu: &[u8]) -> Tpdus<'_> {
     Tpdus { rest: nsdu, offset: 0 }
 }
 
-/// The TPDUs of an NSDU, first to last; ends after the first that cannot be cut out.
+/// Iterator over the TPDUs of an NSDU; ends after the first that cannot be separated.
 #[derive(Clone, Debug)]
 pub struct Tpdus<'a> {
     rest: &'a [u8],

@@ -1,43 +1,44 @@
-//! The variable part of a TPDU header: parameters as code, length and value (ISO 8073 13.2.3).
+//! Variable part of a TPDU header: parameters as code, length and value (ISO 8073 13.2.3).
 
 use super::Kind;
 use crate::read::{Malformed, Reader};
 use arrayvec::ArrayVec;
 use core::fmt;
 
-/// What an AK says back of the last AK it answers (ISO 8073 13.9.4 c; code 8C, which RFC 905 misprints).
+/// Flow control confirmation: values of the last AK received, repeated in an AK (ISO 8073 13.9.4 c;
+/// code 8C, which RFC 905 misprints).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct FlowControlConfirmation {
-    /// The lower window edge that is confirmed (LWE).
+    /// Confirmed lower window edge (LWE).
     pub lower_window_edge: u32,
-    /// The subsequence number that is confirmed.
+    /// Confirmed subsequence number.
     pub subsequence: u16,
-    /// The credit that is confirmed.
+    /// Confirmed credit.
     pub credit: u16,
 }
 
-/// One parameter, understood as far as its length and its TPDU allow.
+/// Parameter, decoded as far as its length and its TPDU permit.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Parameter<'a> {
-    /// C0: the largest TPDU, as an exponent of two (7 is 128 octets, 13 is 8,192).
+    /// C0: maximum TPDU size, as an exponent of two (7 is 128 octets, 13 is 8,192).
     TpduSize(u8),
-    /// C1 in CR and CC: whom the calling user is.
+    /// C1 in CR and CC: TSAP identifier of the calling user.
     CallingTsap(&'a [u8]),
-    /// C2: whom the called user is.
+    /// C2: TSAP identifier of the called user.
     CalledTsap(&'a [u8]),
-    /// C1 in ER: the TPDU that was rejected, up to the octet that was wrong.
+    /// C1 in ER: rejected TPDU, up to the octet that was wrong.
     InvalidTpdu(&'a [u8]),
-    /// C3: the checksum octets.
+    /// C3: checksum octets.
     Checksum([u8; 2]),
-    /// C4: the version of the protocol; 1.
+    /// C4: protocol version; 1.
     Version(u8),
     /// C5: protection, agreed between the users.
     Protection(&'a [u8]),
     /// C6: additional options as bits: 1 expedited data, 2 **non**-use of the checksum.
     AdditionalOptions(u8),
-    /// C7: other classes that would do.
+    /// C7: acceptable alternative classes.
     AlternativeClasses(&'a [u8]),
-    /// 85: the longest the sender takes to acknowledge, in milliseconds (A_L).
+    /// 85: acknowledge time: the sender's maximum, in milliseconds (A_L).
     AcknowledgeTime(u16),
     /// 86: residual error rate: target and minimum as powers of ten, TSDU size as a power of two.
     ResidualErrorRate([u8; 3]),
@@ -45,27 +46,27 @@ pub enum Parameter<'a> {
     Priority(u16),
     /// 88: transit delay in milliseconds: calling-called target and maximum, then called-calling.
     TransitDelay([u16; 4]),
-    /// 89: throughput figures of three octets each, as they stand.
+    /// 89: throughput figures of three octets each, as received.
     Throughput(&'a [u8]),
-    /// 8A: which of several AKs with the same number is the latest.
+    /// 8A: subsequence number, which orders AKs with the same YR-TU-NR.
     Subsequence(u16),
-    /// 8B: the longest a reassignment after failure may take, in seconds (classes 1 and 3).
+    /// 8B: maximum time for reassignment after failure, in seconds (classes 1 and 3).
     ReassignmentTime(u16),
     /// 8C: flow control confirmation.
     FlowControlConfirmation(FlowControlConfirmation),
-    /// 8F: selective acknowledgement blocks (1995 edition), as they stand.
+    /// 8F: selective acknowledgement blocks (1995 edition), as received.
     SelectiveAcknowledgement(&'a [u8]),
-    /// E0 in DR: whatever the user or provider adds.
+    /// E0 in DR: additional information from the user or the provider.
     AdditionalInformation(&'a [u8]),
-    /// F0: the preferred largest TPDU, in units of 128 octets.
+    /// F0: preferred maximum TPDU size, in units of 128 octets.
     PreferredTpduSize(u32),
-    /// F2: the inactivity time, in milliseconds.
+    /// F2: inactivity time, in milliseconds.
     InactivityTime(u32),
-    /// A code this TPDU does not have, or a value of a length the code does not have.
+    /// Unknown code for this kind of TPDU, or a value of invalid length for the code.
     Unknown {
-        /// The parameter code.
+        /// Parameter code.
         code: u8,
-        /// The value as it stands.
+        /// Value as received.
         octets: &'a [u8],
     },
 }
@@ -75,7 +76,7 @@ fn unsigned(octets: &[u8]) -> u32 {
 }
 
 impl<'a> Parameter<'a> {
-    /// The meaning of `octets` under `code` in a TPDU of `kind`.
+    /// Decodes `octets` under `code` in a TPDU of `kind`.
     #[must_use]
     pub fn decode(kind: Kind, code: u8, octets: &'a [u8]) -> Self {
         let connecting = matches!(kind, Kind::Cr | Kind::Cc);
@@ -137,7 +138,7 @@ impl<'a> Parameter<'a> {
         })
     }
 
-    /// The parameter's code octet.
+    /// Parameter code.
     #[must_use]
     pub const fn code(&self) -> u8 {
         match self {
@@ -247,7 +248,7 @@ impl fmt::Display for Parameter<'_> {
     }
 }
 
-/// The parameters of one TPDU: whole and in order, their values not yet looked at.
+/// Parameters of one TPDU: complete and in order, with their values not yet decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Parameters<'a> {
     kind: Kind,
@@ -261,19 +262,19 @@ impl<'a> Parameters<'a> {
         Self { kind, octets: &[] }
     }
 
-    /// The checksum alone, zero until [`super::seal`] sets it.
+    /// Checksum alone, zero until [`super::seal`] sets it.
     #[must_use]
     pub const fn checksum_to_seal(kind: Kind) -> Parameters<'static> {
         Parameters { kind, octets: &[0xC3, 2, 0, 0] }
     }
 
-    /// The parameters that `octets`, the variable part of a TPDU of `kind`, carry.
+    /// Checks the variable part `octets` of a TPDU of `kind`.
     ///
     /// # Errors
     /// Names the parameter whose length reaches past the end; offsets count from the variable part.
     #[inline]
     pub fn decode(kind: Kind, octets: &'a [u8]) -> Result<Self, Malformed> {
-        // Nearly every TPDU has a checksum and nothing else, or nothing at all.
+        // Nearly every TPDU has only a checksum parameter, or none.
         if matches!(octets, [] | [_, 2, _, _]) {
             return Ok(Self { kind, octets });
         }
@@ -293,32 +294,33 @@ impl<'a> Parameters<'a> {
         Ok(Self { kind, octets })
     }
 
-    /// The variable part as it stands.
+    /// Octets of the variable part.
     #[must_use]
     pub const fn octets(&self) -> &'a [u8] {
         self.octets
     }
 
-    /// The text that RDP clients put in place of parameters of a CR, with what follows it: a routing token or cookie, and
-    /// perhaps a request of negotiation (\[MS-RDPBCGR\] 2.2.1.1).
+    /// Text that RDP clients write in place of the parameters of a CR, including the octets after
+    /// it: a routing token or cookie, and optionally a negotiation request (\[MS-RDPBCGR\]
+    /// 2.2.1.1).
     #[must_use]
     pub fn text(&self) -> Option<&'a [u8]> {
         is_text(self.kind, self.octets).then_some(self.octets)
     }
 
-    /// Each parameter, first to last; none where a text stands in their place.
+    /// Iterates over the parameters in order; yields none if a text replaces them.
     pub fn iter(&self) -> impl Iterator<Item = Parameter<'a>> + use<'a> {
         let kind = self.kind;
         self.values().map(move |(code, value)| Parameter::decode(kind, code, value))
     }
 
-    /// The value of the last parameter with this code: of duplicates the last one counts.
+    /// Value of the last parameter with this code: of duplicates the last one counts.
     #[must_use]
     pub fn value(&self, code: u8) -> Option<&'a [u8]> {
         self.values().filter(|(found, _)| *found == code).last().map(|(_, value)| value)
     }
 
-    /// The checksum octets, if there is a checksum parameter of the right length.
+    /// Checksum octets, if there is a checksum parameter of the right length.
     #[must_use]
     #[inline]
     pub fn checksum(&self) -> Option<[u8; 2]> {
@@ -333,7 +335,7 @@ impl<'a> Parameters<'a> {
         self.value(0xC3).and_then(|value| value.try_into().ok())
     }
 
-    /// Whether each is one that this kind of TPDU has.
+    /// Returns true if every parameter is defined for this kind of TPDU.
     #[must_use]
     pub fn are_known(&self) -> bool {
         self.iter().all(|parameter| !matches!(parameter, Parameter::Unknown { .. }))
@@ -349,10 +351,10 @@ impl<'a> Parameters<'a> {
     }
 }
 
-/// How the text of RDP clients begins and how its line ends.
+/// Start of the text of RDP clients, and end of its line.
 const TEXT: (&[u8], &[u8]) = (b"Cookie: msts", b"\r\n");
 
-/// Whether a text of RDP stands in place of parameters.
+/// Returns true if a text of RDP replaces the parameters.
 fn is_text(kind: Kind, octets: &[u8]) -> bool {
     let (begin, end) = TEXT;
     kind == Kind::Cr
@@ -360,18 +362,18 @@ fn is_text(kind: Kind, octets: &[u8]) -> bool {
         && octets.windows(end.len()).any(|window| window == end)
 }
 
-/// Parameters being put together for a TPDU to send.
+/// Buffer of parameters for a TPDU to send.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ParameterBuffer(ArrayVec<u8, 244>);
 
 impl ParameterBuffer {
-    /// No parameters yet.
+    /// Creates an empty buffer.
     #[must_use]
     pub const fn new() -> Self {
         Self(ArrayVec::new_const())
     }
 
-    /// Adds a parameter at the end; `None`, and nothing added, where the header would grow too long.
+    /// Appends a parameter. Returns `None` and appends nothing if the header would become too long.
     #[must_use]
     pub fn push(&mut self, parameter: &Parameter<'_>) -> Option<()> {
         let value = parameter.value();
@@ -384,7 +386,7 @@ impl ParameterBuffer {
         Some(())
     }
 
-    /// What has been put together, for a TPDU of `kind`.
+    /// Parameters in the buffer, for a TPDU of `kind`.
     #[must_use]
     pub fn parameters(&self, kind: Kind) -> Parameters<'_> {
         Parameters { kind, octets: &self.0 }

@@ -1,14 +1,14 @@
-//! A TPDU understood: its fixed part field by field, its parameters, its user data.
+//! Decoded TPDUs: fixed part field by field, parameters, user data.
 
 use super::{Kind, Parameter, Parameters, Raw, Reference};
 use crate::printable::Printable;
 use crate::read::{Malformed, Reader};
 use core::fmt;
 
-/// How sequence numbers are written, agreed when the connection opens.
+/// Format of sequence numbers, agreed when the connection opens.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Format {
-    /// A class 0 or 1 DT: no reference, one octet of number.
+    /// Class 0 or 1 DT: no reference, one octet of number.
     Class0,
     /// 7-bit numbers, 4-bit credit.
     Normal,
@@ -17,7 +17,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Octets of the fixed part, after the length indicator, of a TPDU of `kind`.
+    /// Length of the fixed part, after the length indicator, of a TPDU of `kind`.
     const fn fixed_octets(self, kind: Kind) -> usize {
         match (self, kind) {
             (_, Kind::Cr | Kind::Cc | Kind::Dr) => 6,
@@ -32,7 +32,7 @@ impl Format {
         }
     }
 
-    /// One more than the largest sequence number: 2^7 or 2^31.
+    /// Modulus of sequence numbers: 2^7 or 2^31.
     #[must_use]
     pub const fn modulus(self) -> u32 {
         match self {
@@ -41,10 +41,11 @@ impl Format {
         }
     }
 
-    /// The format a TPDU seems to be in, for readers that did not see the connection open.
+    /// Infers the format of a TPDU, for readers that did not capture the opening of its connection.
     ///
-    /// The length indicator alone does not tell (a parameter of odd length moves it), so a format fits
-    /// only where the variable part it leaves is whole and made of parameters this TPDU has.
+    /// The length indicator alone is ambiguous, because a parameter of odd length changes it. A
+    /// format fits only if the remaining variable part is complete and consists of parameters
+    /// defined for this kind of TPDU.
     #[must_use]
     pub fn guess(raw: &Raw<'_>) -> Option<Self> {
         let header = raw.header();
@@ -65,27 +66,27 @@ impl Format {
     }
 }
 
-/// CLASS OPTION: the class and what goes with it.
+/// CLASS OPTION: class and options.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ClassOption {
-    /// The class, 0 to 4 (other values are nobody's).
+    /// Class, 0 to 4; other values are undefined.
     pub class: u8,
-    /// Whether sequence numbers and credit are in the extended format (classes 2, 3, 4).
+    /// Extended format of sequence numbers and credit (classes 2, 3, 4).
     pub extended: bool,
-    /// Whether class 2 goes without explicit flow control.
+    /// Non-use of explicit flow control in class 2.
     pub without_flow_control: bool,
-    /// The two bits nobody uses, as they came.
+    /// The two reserved bits, as received.
     pub reserved: u8,
 }
 
 impl ClassOption {
-    /// Class 4 in this format.
+    /// Class 4 with extended or normal format.
     #[must_use]
     pub const fn class4(extended: bool) -> Self {
         Self { class: 4, extended, without_flow_control: false, reserved: 0 }
     }
 
-    /// From the octet on the wire.
+    /// Decodes the octet on the wire.
     #[must_use]
     pub const fn from_octet(octet: u8) -> Self {
         Self {
@@ -96,7 +97,7 @@ impl ClassOption {
         }
     }
 
-    /// As the octet on the wire.
+    /// Encodes the octet on the wire.
     #[must_use]
     pub const fn to_octet(self) -> u8 {
         self.class << 4
@@ -105,7 +106,7 @@ impl ClassOption {
             | self.reserved & 0x0C
     }
 
-    /// The format of the connection's TPDUs if this is what both sides settle on.
+    /// Format of the connection's TPDUs if both sides agree on this class and these options.
     #[must_use]
     pub const fn format(self) -> Format {
         match (self.class, self.extended) {
@@ -116,123 +117,123 @@ impl ClassOption {
     }
 }
 
-/// CR or CC: a connection asked for or confirmed.
+/// CR or CC: connection request or connection confirm.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Connect<'a> {
-    /// CDT: how many DTs the sender will take to begin with, 0 to 15.
+    /// CDT: initial credit of the sender, 0 to 15 DTs.
     pub credit: u8,
     /// DST-REF: zero in CR.
     pub destination_reference: Reference,
-    /// SRC-REF: the sender's name for the connection.
+    /// SRC-REF: the sender's reference of the connection.
     pub source_reference: Reference,
-    /// CLASS OPTION: the class preferred (CR) or settled on (CC).
+    /// CLASS OPTION: preferred class (CR) or selected class (CC).
     pub class: ClassOption,
-    /// The variable part.
+    /// Variable part.
     pub parameters: Parameters<'a>,
     /// User data, up to 32 octets.
     pub data: &'a [u8],
 }
 
-/// DR: an end put to a connection, or a refusal of one.
+/// DR: release of a connection, or refusal of one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Disconnect<'a> {
-    /// DST-REF: the receiver's name for the connection.
+    /// DST-REF: the receiver's reference of the connection.
     pub destination_reference: Reference,
-    /// SRC-REF: the sender's name; zero where it never had one.
+    /// SRC-REF: the sender's reference; zero if it assigned none.
     pub source_reference: Reference,
-    /// Why (ISO 8073 13.5.3).
+    /// Reason (ISO 8073 13.5.3).
     pub reason: u8,
-    /// The variable part.
+    /// Variable part.
     pub parameters: Parameters<'a>,
     /// User data, up to 64 octets.
     pub data: &'a [u8],
 }
 
-/// DC: the end agreed to.
+/// DC: confirmation of a release.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DisconnectConfirm<'a> {
     /// DST-REF.
     pub destination_reference: Reference,
     /// SRC-REF.
     pub source_reference: Reference,
-    /// The variable part.
+    /// Variable part.
     pub parameters: Parameters<'a>,
 }
 
-/// DT: a piece of a TSDU.
+/// DT: segment of a TSDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Data<'a> {
-    /// How its number is written.
+    /// Format of the sequence number.
     pub format: Format,
-    /// DST-REF; zero in class 0 and 1, whose DTs carry none.
+    /// DST-REF; zero in class 0 and 1, in which DTs have none.
     pub destination_reference: Reference,
-    /// TPDU-NR: its place among the DTs of this direction, modulo the format's modulus.
+    /// TPDU-NR: sequence number among the DTs of this direction, modulo [`Format::modulus`].
     pub number: u32,
-    /// EOT: whether it ends its TSDU.
+    /// EOT: end of the TSDU.
     pub end_of_tsdu: bool,
-    /// ROA: whether an AK is asked for at once (1995 edition).
+    /// ROA: an AK is requested at once (1995 edition).
     pub acknowledgement_requested: bool,
-    /// The variable part.
+    /// Variable part.
     pub parameters: Parameters<'a>,
     /// User data.
     pub data: &'a [u8],
 }
 
-/// ED: up to 16 octets that overtake normal data.
+/// ED: expedited data of up to 16 octets, which may overtake normal data.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Expedited<'a> {
-    /// How its number is written.
+    /// Format of the sequence number.
     pub format: Format,
     /// DST-REF.
     pub destination_reference: Reference,
-    /// EDTPDU-NR: its place among the EDs of this direction.
+    /// EDTPDU-NR: sequence number among the EDs of this direction.
     pub number: u32,
-    /// The variable part.
+    /// Variable part.
     pub parameters: Parameters<'a>,
     /// User data.
     pub data: &'a [u8],
 }
 
-/// AK, or RJ, which has the same shape.
+/// AK, or RJ, which has the same layout.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Acknowledgement<'a> {
-    /// How numbers and credit are written.
+    /// Format of numbers and credit.
     pub format: Format,
     /// DST-REF.
     pub destination_reference: Reference,
-    /// YR-TU-NR: the DT expected next; all before it have arrived.
+    /// YR-TU-NR: next DT expected; all DTs before it have arrived.
     pub next: u32,
-    /// CDT: how many DTs from there on may be sent.
+    /// CDT: number of DTs that may be sent from there on.
     pub credit: u16,
-    /// The variable part.
+    /// Variable part.
     pub parameters: Parameters<'a>,
 }
 
-/// EA: an ED has arrived.
+/// EA: acknowledgement of an ED.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ExpeditedAcknowledgement<'a> {
-    /// How its number is written.
+    /// Format of the sequence number.
     pub format: Format,
     /// DST-REF.
     pub destination_reference: Reference,
-    /// YR-EDTU-NR: the number of the ED it acknowledges.
+    /// YR-EDTU-NR: number of the acknowledged ED.
     pub number: u32,
-    /// The variable part.
+    /// Variable part.
     pub parameters: Parameters<'a>,
 }
 
-/// ER: a TPDU was not understood.
+/// ER: error report on an invalid TPDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Rejected<'a> {
     /// DST-REF.
     pub destination_reference: Reference,
-    /// Why: 0 no reason, 1 parameter code, 2 TPDU type, 3 parameter value.
+    /// Reject cause: 0 no reason, 1 parameter code, 2 TPDU type, 3 parameter value.
     pub cause: u8,
-    /// The variable part.
+    /// Variable part.
     pub parameters: Parameters<'a>,
 }
 
-/// A TPDU of any kind.
+/// TPDU of any kind.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Pdu<'a> {
     /// Connection request.
@@ -257,10 +258,10 @@ pub enum Pdu<'a> {
     Er(Rejected<'a>),
 }
 
-/// EOT, and the bit an AK or EA must leave zero.
+/// EOT, and the bit that must be zero in AK and EA.
 const TOP: (u8, u32) = (0x80, 0x8000_0000);
 
-/// A sequence number and the bit above it.
+/// Reads a sequence number and the bit above it.
 fn number(
     reader: &mut Reader<'_>,
     format: Format,
@@ -273,18 +274,18 @@ fn number(
     }
 }
 
-/// Of the normal format.
+/// Splits a number of the normal format.
 const fn short_number(octet: u8) -> (u32, bool) {
     ((octet & !TOP.0) as u32, octet & TOP.0 != 0)
 }
 
-/// Of the extended format.
+/// Splits a number of the extended format.
 const fn long_number(word: u32) -> (u32, bool) {
     (word & !TOP.1, word & TOP.1 != 0)
 }
 
 impl<'a> Data<'a> {
-    /// The meaning of a DT in this format. What its code octet says of its kind is not looked at.
+    /// Decodes a DT in this format. The kind in its code octet is not checked.
     ///
     /// # Errors
     /// Names the field that cannot be read; offsets count from the length indicator.
@@ -319,7 +320,7 @@ impl<'a> Data<'a> {
         })
     }
 
-    /// Octets of the header, length indicator included.
+    /// Length of the header in octets, length indicator included.
     #[must_use]
     #[inline]
     pub const fn header_octets(&self) -> usize {
@@ -328,7 +329,8 @@ impl<'a> Data<'a> {
 }
 
 impl<'a> Pdu<'a> {
-    /// The meaning of one TPDU, in the format its connection agreed on, or in the one it seems to be in.
+    /// Decodes a TPDU in the format agreed for its connection, or in the inferred format for
+    /// `None`.
     ///
     /// # Errors
     /// Names the field that cannot be read; offsets count from the length indicator.
@@ -356,7 +358,7 @@ impl<'a> Pdu<'a> {
             Kind::Cr | Kind::Cc | Kind::Dr | Kind::Dc => {
                 Self::of_connection(raw, low, &mut reader, parameters)
             }
-            // A DT has been read already.
+            // A DT was decoded above.
             Kind::Dt | Kind::Ed => Self::expedited(raw, format, &mut reader, parameters),
             Kind::Ak | Kind::Ea | Kind::Rj | Kind::Er => {
                 Self::without_data(raw, low, format, &mut reader, parameters)
@@ -422,7 +424,8 @@ impl<'a> Pdu<'a> {
             let cause = reader.u8("reject cause")?;
             return Ok(Self::Er(Rejected { destination_reference, cause, parameters }));
         }
-        // 13.9.3: the top bit is zero and nothing is said of receivers that see it set; it is not kept.
+        // 13.9.3: the top bit is zero. The standard does not define a receiver's reaction if it is
+        // set; it is not kept.
         let (next, _) = number(reader, format, "YR-TU-NR")?;
         if raw.kind == Kind::Ea {
             let number = next;
@@ -441,7 +444,7 @@ impl<'a> Pdu<'a> {
         Ok(if raw.kind == Kind::Ak { Self::Ak(ak) } else { Self::Rj(ak) })
     }
 
-    /// What kind of TPDU it is.
+    /// Kind of the TPDU.
     #[must_use]
     pub const fn kind(&self) -> Kind {
         match self {
@@ -458,7 +461,7 @@ impl<'a> Pdu<'a> {
         }
     }
 
-    /// Its variable part.
+    /// Variable part.
     #[must_use]
     pub const fn parameters(&self) -> Parameters<'a> {
         match self {
@@ -473,7 +476,7 @@ impl<'a> Pdu<'a> {
         }
     }
 
-    /// Its user data; empty for those that carry none.
+    /// User data; empty for kinds without user data.
     #[must_use]
     pub const fn data(&self) -> &'a [u8] {
         match self {
@@ -485,7 +488,7 @@ impl<'a> Pdu<'a> {
         }
     }
 
-    /// The receiver's name for the connection.
+    /// DST-REF: the receiver's reference of the connection.
     #[must_use]
     pub const fn destination_reference(&self) -> Reference {
         match self {
@@ -513,7 +516,8 @@ impl<'a> Pdu<'a> {
 }
 
 impl fmt::Display for Pdu<'_> {
-    /// One line: kind, references, numbers, parameters but for the checksum octets, user data.
+    /// Prints one line: kind, references, numbers, parameters except the checksum octets, user
+    /// data.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let references = |f: &mut fmt::Formatter<'_>, to: Reference, from: Reference| {
             write!(f, "TP {} {from}>{to}", self.kind())

@@ -1,7 +1,7 @@
-//! Vectors: octets and their reading, both ways.
+//! Vectors: octets and their decoded line, in both directions.
 //!
-//! Layouts from ISO 8073 clause 13; the octets were put together by hand from it, their checksums
-//! with the formulas of annex B, and each was read by an independent dissector.
+//! Layouts from ISO 8073 clause 13. The octets were built by hand from it, their checksums with the
+//! formulas of annex B, and each was decoded by an independent dissector.
 
 use super::*;
 
@@ -41,13 +41,13 @@ fn every_tpdu_reads_and_writes_back() {
 
 #[test]
 fn the_cookie_of_an_rdp_client_is_header() {
-    // \[MS-RDPBCGR\] 4.1.1: LI 27, CR, the cookie with CR LF, and a request of negotiation.
+    // \[MS-RDPBCGR\] 4.1.1: LI 27, CR, the cookie with CR LF, and a negotiation request.
     let cookie = "436f6f6b69653a206d737473686173683d656c746f6e730d0a";
     check(
         &format!("27 e0 0000 0000 00 {cookie} 0100080000000000"),
         "TP CR 0x0000>0x0000 class=0 credit=0 RDP \"Cookie: mstshash=eltons\" and 8 octets of negotiation",
     );
-    // A name may hold what a terminal obeys.
+    // A name may contain terminal control sequences.
     let escaped = "436f6f6b69653a206d737473686173683d1b5d303b0d0a";
     check(
         &format!("1d e0 0000 0000 00 {escaped}"),
@@ -104,8 +104,9 @@ fn every_parameter_reads_and_is_put_together_again() {
 }
 
 #[test]
-fn parameters_fill_the_room_there_is_and_no_more() {
-    // 13.2.1: of 254 octets behind the length indicator ten may be fixed (an AK's are nine at the most).
+fn parameters_are_limited_to_the_room_of_the_header() {
+    // 13.2.1: of 254 octets after the length indicator ten may be fixed (those of an AK are at most
+    // nine).
     let mut buffer = ParameterBuffer::new();
     let too_long = [7; 243];
     assert_eq!(buffer.push(&Parameter::CallingTsap(&too_long)), None);
@@ -116,33 +117,37 @@ fn parameters_fill_the_room_there_is_and_no_more() {
 
 #[test]
 fn a_format_is_guessed_though_a_parameter_is_unknown() {
-    let told = |text: &str| {
+    let line = |text: &str| {
         let octets = hex(text);
         let raw = tpdus(&octets).next().unwrap().unwrap();
         Pdu::decode(&raw, None).unwrap().to_string()
     };
-    // What is behind 4 octets is a whole parameter; what is behind 7 is not, and the other way round.
-    assert_eq!(told("08 f0 0202 85 3f 02 0102"), "TP DT 0x0202 nr=5 eot ?3f=0102 0 octets");
-    assert_eq!(told("0b f0 0202 80000005 3f 02 0102"), "TP DT 0x0202 nr=5 eot ?3f=0102 0 octets");
+    // After 4 octets a whole parameter follows, after 7 none; and the other way round.
+    assert_eq!(line("08 f0 0202 85 3f 02 0102"), "TP DT 0x0202 nr=5 eot ?3f=0102 0 octets");
+    assert_eq!(line("0b f0 0202 80000005 3f 02 0102"), "TP DT 0x0202 nr=5 eot ?3f=0102 0 octets");
 }
 
 #[test]
-fn a_dt_of_class_0_is_one_whatever_was_agreed_on() {
+fn a_class_0_dt_is_recognised_in_any_format() {
     let octets = hex("02 f0 80");
     let raw = tpdus(&octets).next().unwrap().unwrap();
-    let told = Pdu::decode(&raw, Some(Format::Normal)).unwrap();
-    assert_eq!(told.to_string(), "TP DT 0x0000 nr=0 eot 0 octets");
+    let pdu = Pdu::decode(&raw, Some(Format::Normal)).unwrap();
+    assert_eq!(pdu.to_string(), "TP DT 0x0000 nr=0 eot 0 octets");
 }
 
 #[test]
-fn an_odd_parameter_does_not_turn_a_normal_dt_into_an_extended_one() {
+fn an_odd_parameter_does_not_make_a_normal_dt_extended() {
     // A normal DT with a checksum, and one whose length indicator is an extended DT's.
     check("08 f0 0202 05 c3 02 af88", "TP DT 0x0202 nr=5 checksum 0 octets");
     let octets = hex("07 f0 0202 85 c3 01 00");
     let raw = tpdus(&octets).next().unwrap().unwrap();
-    assert_eq!(Format::guess(&raw), Some(Format::Extended), "nothing else is known of it");
-    let told = Pdu::decode(&raw, Some(Format::Normal)).unwrap();
-    assert_eq!(told.to_string(), "TP DT 0x0202 nr=5 eot ?c3=00 0 octets");
+    assert_eq!(
+        Format::guess(&raw),
+        Some(Format::Extended),
+        "the only information is the TPDU itself"
+    );
+    let pdu = Pdu::decode(&raw, Some(Format::Normal)).unwrap();
+    assert_eq!(pdu.to_string(), "TP DT 0x0202 nr=5 eot ?c3=00 0 octets");
 }
 
 #[test]
@@ -161,7 +166,7 @@ fn concatenated_tpdus_come_apart() {
 }
 
 #[test]
-fn checksums_are_told_apart() {
+fn checksums_are_absent_good_or_bad() {
     let verdict = |text: &str| {
         let octets = hex(text);
         let raw = tpdus(&octets).next().unwrap().unwrap();
@@ -202,7 +207,7 @@ fn a_broken_tpdu_names_the_field_and_the_octet() {
     complain("04 10 0101 00 41", &["malformed EOT at octet 4"]);
     complain("05 e1 0000 0101", &["malformed length indicator at octet 0"]);
     complain("09 e1 0000 0101 40 c0 02 0a", &["malformed parameter value at octet 9"]);
-    // 13.2.1: behind an indicator that cannot be, nothing has a meaning.
+    // 13.2.1: nothing after an invalid indicator is interpreted.
     complain("01 60 04 63 0101 02", &["malformed length indicator at octet 0"]);
     complain(&format!("ff f0 {}", "00".repeat(300)), &["malformed length indicator at octet 0"]);
 }
@@ -233,7 +238,7 @@ fn check(octets: &str, line: &str) {
     check_short(&octets, raw.header_octets);
 }
 
-/// A short header is the same in registers, and its checksum is the one that was taken out.
+/// Checks that a short header is the same in registers, and that its checksum is restored.
 #[track_caller]
 fn check_short(octets: &[u8], header_octets: usize) {
     let mut unsealed = octets.to_vec();

@@ -1,4 +1,4 @@
-//! The shared captures: each is read to its end, and what is known of them is found in them.
+//! Shared captures: each is read to its end, and its known contents are found.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use wire::tp;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/captures");
 
-/// A capture by its path within the folder; nothing where the folder is not at hand.
+/// Returns the path of a capture in the folder; `None` if the folder is missing.
 fn shared(path: &str) -> Option<PathBuf> {
     if Path::new(FOLDER).exists() {
         return Some(Path::new(FOLDER).join(path));
@@ -18,7 +18,7 @@ fn shared(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// Hands every record on; how many there were.
+/// Passes every record to `see`; returns their number.
 pub(crate) fn each_record(path: &Path, mut see: impl FnMut(&Record<'_>)) -> usize {
     let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
     let mut records = 0;
@@ -40,7 +40,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every capture there is; nothing where the folder is not at hand.
+/// Paths of all captures; `None` if the folder is missing.
 pub(crate) fn all() -> Option<Vec<PathBuf>> {
     let folder = shared("")?;
     let mut found = Vec::new();
@@ -63,7 +63,7 @@ fn every_frame_of_every_capture_can_be_printed() {
     assert!(found.len() > 80, "the folder has lost files");
 }
 
-/// The TPDUs that can be seen in a frame, without their user data.
+/// TPDUs of a frame, without their user data.
 fn tpdus(link: Link, octets: &[u8], original_octets: usize) -> Vec<(tp::Kind, String)> {
     let layers = dissect_cut(link, octets, original_octets).layers;
     let tpdus = layers.iter().filter_map(|layer| match layer {
@@ -79,7 +79,7 @@ fn tpdus(link: Link, octets: &[u8], original_octets: usize) -> Vec<(tp::Kind, St
 }
 
 #[test]
-fn a_frame_without_its_user_data_has_the_same_tpdus_and_nothing_more_to_lose() {
+fn a_stripped_frame_has_the_same_tpdus_and_strips_to_itself() {
     let Some(found) = all() else { return };
     let (mut frames, mut before, mut after) = (0_u64, 0_u64, 0_u64);
     for path in &found {
@@ -120,7 +120,7 @@ fn kinds(path: &Path) -> (usize, BTreeMap<tp::Kind, u64>) {
 #[test]
 fn table_4_of_the_paper_is_in_its_trace() {
     let Some(path) = shared("ncc84-exact.pcap") else { return };
-    // NBSIR 85-3104, table 4: the totals of its interval columns, one TPDU to a frame.
+    // NBSIR 85-3104, table 4: the totals of its interval columns, one TPDU per frame.
     let expected = [
         (tp::Kind::Cr, 364),
         (tp::Kind::Cc, 225),
@@ -137,7 +137,7 @@ fn table_4_of_the_paper_is_in_its_trace() {
 #[test]
 fn the_synthetic_trace_has_the_tpdus_it_was_made_with() {
     let Some(path) = shared("tp4/synthetic_tp4_20k_inactive_and_full_clnp.pcap") else { return };
-    // As counted by an independent dissector when the trace was made.
+    // Counted by an independent dissector when the trace was made.
     let expected = [
         (tp::Kind::Cr, 1_000),
         (tp::Kind::Cc, 1_000),
@@ -165,7 +165,7 @@ fn no_checksum_of_the_traces_is_bad() {
     }
 }
 
-/// A trace printed in 1990 by a manual: CC, AK with and without confirmation, DT, AK and DT
+/// Trace printed in a manual of 1990: CC, AK with and without confirmation, DT, AK and DT
 /// concatenated, DR, all in the extended formats.
 #[test]
 fn the_trace_of_1990_reads_as_it_was_printed() {
@@ -179,8 +179,8 @@ fn the_trace_of_1990_reads_as_it_was_printed() {
     assert_eq!(lines, TRACE_OF_1990);
 }
 
-/// Kinds, references, numbers and credits as an independent dissector has them too. Its sender adds
-/// a parameter 01 with its name and version, which ISO 8073 does not know.
+/// Kinds, references, numbers and credits agree with an independent dissector. The sender adds a
+/// parameter 01 with its name and version, which ISO 8073 does not define.
 const TRACE_OF_1990: [&str; 6] = [
     "TP CC 0x0e02>0x5f11 class=4 credit=4 extended ?01=034445430658312e302e33 ack-time=1ms \
      tpdu-size=2048 options=03",

@@ -1,4 +1,4 @@
-//! The corpus of the fuzzers, replayed: what once was a seed or a find stays read.
+//! Replay of the fuzzers' corpus: seeds and past findings stay decodable.
 
 use crate::{entry, kernel, seeds};
 use std::fs;
@@ -8,7 +8,7 @@ fn folder(target: &str) -> PathBuf {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus")).join(target)
 }
 
-/// The seeds are in the corpus as [`seeds`] makes them; `BLESS=1` writes them there.
+/// Checks that the corpus contains the seeds of [`seeds`]; `BLESS=1` writes them.
 #[test]
 fn the_corpus_begins_with_the_seeds() {
     for seed in seeds::all().into_iter().chain(seeds::filters()) {
@@ -18,7 +18,7 @@ fn the_corpus_begins_with_the_seeds() {
             fs::write(&path, &seed.octets).unwrap();
         }
         let found = fs::read(&path).unwrap_or_default();
-        assert_eq!(found, seed.octets, "{} is not what seeds.rs makes", path.display());
+        assert_eq!(found, seed.octets, "{} differs from the seed in seeds.rs", path.display());
     }
 }
 

@@ -1,10 +1,10 @@
-//! Good frames cut at every octet, as a capture with a short snap length cuts them.
+//! Valid frames cut at every octet, as by a capture with a short snap length.
 
 use crate::seeds;
 use wire::dissect::{CUT, Layer, Link, NoNsdu, dissect, dissect_cut, levels};
 use wire::tp;
 
-/// The seeds that can be read to their end.
+/// Seeds that decode without a fault.
 fn good_frames() -> Vec<seeds::Seed> {
     let is_good = |octets: &[u8]| dissect(Link::Ethernet, octets).fault.is_none();
     let mut frames = seeds::all();
@@ -31,7 +31,7 @@ fn a_cut_invents_no_fault_and_no_bad_checksum() {
 }
 
 #[test]
-fn a_cut_changes_no_count_that_the_headers_tell() {
+fn a_cut_changes_no_count_taken_from_headers() {
     let mut with_nsdu = 0;
     for seed in good_frames() {
         let (octets, original) = (&seed.octets, seed.octets.len());
@@ -49,7 +49,8 @@ fn a_cut_changes_no_count_that_the_headers_tell() {
                     assert!(whole.octets.starts_with(cut.octets), "{name}");
                     assert_eq!(cut.destination_nsap, whole.destination_nsap, "{name}");
                 }
-                // With its code cut off, the connectionless transport protocol looks like the other.
+                // Without its code, the connectionless transport protocol looks like the
+                // connection-oriented one.
                 (Ok(cut), Err(why)) => {
                     assert_eq!(why, NoNsdu::Foreign("connectionless transport"), "{name}");
                     assert!(cut.octets.len() < 2, "{name}");
@@ -68,7 +69,8 @@ fn a_cut_changes_no_count_that_the_headers_tell() {
     assert!(with_nsdu > 15, "only {with_nsdu} frames carry TPDUs");
 }
 
-/// Names of the layers of a frame cut to each number of octets; a layer in whose header the capture ends has a `~`.
+/// Names of the layers of a frame cut to `captured` octets; `~` marks a layer in whose header the
+/// capture ends.
 fn names(octets: &[u8], captured: usize) -> String {
     let dissection = dissect_cut(Link::Ethernet, &octets[..captured], octets.len());
     assert_eq!(dissection.fault, None, "{captured} octets");
@@ -86,7 +88,7 @@ fn names(octets: &[u8], captured: usize) -> String {
     layers.iter().map(name).collect::<Vec<_>>().join(" ")
 }
 
-/// Holds each cut of a frame against the place from which on a list of layers is shown.
+/// Compares each cut of a frame with the layers expected from that length on.
 #[track_caller]
 fn check_names(octets: &[u8], expected: &[(usize, &str)]) {
     for captured in 0..octets.len() {
@@ -95,7 +97,7 @@ fn check_names(octets: &[u8], expected: &[(usize, &str)]) {
     }
 }
 
-/// A frame from station 1 to station 2.
+/// Frame from station 1 to station 2.
 fn frame(rest: &str) -> Vec<u8> {
     seeds::hex(&format!("020000000002 020000000001 {rest}"))
 }

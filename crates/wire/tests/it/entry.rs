@@ -1,4 +1,5 @@
-//! What the fuzz targets call, and plain tests over the corpus: octets in, claims checked.
+//! Entry points of the fuzz targets, also run by plain tests over the corpus: octets in, claims
+//! checked.
 
 #[path = "laid.rs"]
 mod laid;
@@ -9,10 +10,10 @@ use wire::capture::Capture;
 use wire::dissect::{Layer, Link, NoNsdu, dissect, dissect_cut, levels};
 use wire::{clnp, encapsulation, es_is, ipv4, ipv6, is_is, llc, mac, mpls, snap, tcp, tp, tpkt};
 
-/// Packed files grow; so much of one is enough.
+/// Compressed files expand; this number of records is enough.
 const RECORDS: usize = 10_000;
 
-/// A frame, whole and as if a capture had cut it, is read without panic and within its bounds.
+/// Checks that a frame, whole or cut by a capture, is decoded without panic and within its bounds.
 pub(crate) fn frame(octets: &[u8]) {
     let others = encapsulation::LINKS.iter().map(|(number, _)| Link::Other(*number));
     for link in [Link::Ethernet, Link::Other(147)].into_iter().chain(others) {
@@ -35,7 +36,7 @@ pub(crate) fn frame(octets: &[u8]) {
             }
             let dissection = dissect_cut(link, octets, original);
             assert!(dissection.fault.is_none_or(|fault| fault.offset <= octets.len()));
-            // A TPDU has at least three octets; eight layers can be around them.
+            // A TPDU has at least three octets; up to eight layers can surround them.
             assert!(dissection.layers.len() <= octets.len() / 3 + 8);
             assert!(dissection.to_string().lines().count() <= dissection.layers.len() + 1);
             let has_nsdu = matches!(whole.nsdu, Ok(_) | Err(NoNsdu::Stream(_)));
@@ -45,7 +46,8 @@ pub(crate) fn frame(octets: &[u8]) {
     assert_eq!(dissect(Link::Ethernet, octets), dissect_cut(Link::Ethernet, octets, octets.len()));
 }
 
-/// Where the dissection has TPDUs, the meter has the NSDU, but for network PDUs that are discarded.
+/// Checks that the meter finds the NSDU wherever the dissection finds TPDUs, except in discarded
+/// network PDUs.
 fn agree(has_nsdu: bool, layers: &[Layer<'_>]) {
     let is_discarded = layers.iter().any(|layer| match layer {
         Layer::Clnp(pdu, sum) => pdu.version != clnp::VERSION || *sum == clnp::Checksum::Bad,
@@ -55,7 +57,7 @@ fn agree(has_nsdu: bool, layers: &[Layer<'_>]) {
     assert!(!has_tpdu || has_nsdu || is_discarded, "the meter misses {layers:?}");
 }
 
-/// What is decoded, encoded and decoded again is the same.
+/// Checks that encoding inverts decoding.
 pub(crate) fn round_trip(octets: &[u8]) {
     let mut again = Vec::new();
     if let Ok(pdu) = mac::Pdu::decode(octets) {
@@ -129,8 +131,8 @@ fn tpdus(octets: &[u8]) {
     }
 }
 
-/// A file is read to its end or to an error that stays, and no record reaches past the file. Where it lies in memory it
-/// gives the same.
+/// Checks that a file is read to its end or to a persistent error, that no record reaches past the
+/// file, and that reading and mapping give the same.
 pub(crate) fn file(octets: &[u8]) {
     let read = Capture::open(Cursor::new(octets.to_vec()));
     let mapped = Capture::open_mapped(Laid::new(octets, 100));
@@ -161,7 +163,8 @@ pub(crate) fn file(octets: &[u8]) {
     }
 }
 
-/// A TCP stream gives the same TPDUs whole, and cut wherever its octets say; an error stays.
+/// Checks that a TCP stream gives the same TPDUs whole and cut at arbitrary octets, and that an
+/// error persists.
 pub(crate) fn tpkt(octets: &[u8]) {
     let whole = reassembled([octets]);
     let mut rest = octets;

@@ -1,5 +1,5 @@
-//! What the kernel's program drops, a whole reading of the frame drops too: on the shared captures,
-//! on changed seeds, with filters put together at random.
+//! Checks that every frame dropped by the kernel program is also rejected by the full decoding: on
+//! the shared captures, on mutated seeds, with random filters.
 
 use crate::kernel::{self, judge};
 use crate::{captures, seeds};
@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use wire::dissect::Link;
 use wire::filter::{Filter, Instruction};
 
-/// Filters that are about what the captures hold.
+/// Filters that match contents of the captures.
 const FILTERS: [&str; 24] = [
     "iso",
     "llc",
@@ -38,7 +38,7 @@ const FILTERS: [&str; 24] = [
 ];
 
 #[test]
-fn the_program_keeps_every_frame_of_the_captures_that_the_filter_wants() {
+fn the_program_keeps_every_matching_frame_of_the_captures() {
     let Some(files) = captures::all() else { return };
     let filters: Vec<(Filter, Vec<Instruction>)> = FILTERS
         .iter()
@@ -65,9 +65,9 @@ fn the_program_keeps_every_frame_of_the_captures_that_the_filter_wants() {
         });
     }
     for (text, [frames, wanted, kept]) in &counts {
-        println!("seen: {text}: {wanted} of {frames} frames wanted, {kept} kept by the program");
+        println!("seen: {text}: {wanted} of {frames} frames match, {kept} kept by the program");
     }
-    // Where a few octets decide, the program keeps no more than a few.
+    // If a few octets decide, the program keeps hardly more than the matches.
     let [frames, wanted, kept] = counts["iso"];
     assert!(wanted > 10_000 && kept == wanted && kept < frames, "{frames} {wanted} {kept}");
     let [frames, wanted, kept] = counts["port 102"];
@@ -75,7 +75,7 @@ fn the_program_keeps_every_frame_of_the_captures_that_the_filter_wants() {
     assert!(counts["vlan"][1] > 0, "no tagged frame in any capture");
 }
 
-/// A condition about the seeds and about what changes make of them.
+/// Condition that matches the seeds or their mutations.
 fn condition() -> impl Strategy<Value = String> {
     let words = [
         "all",
@@ -112,7 +112,7 @@ fn filter() -> impl Strategy<Value = String> {
     })
 }
 
-/// The octets in front of a frame's data: tags, then a type or length.
+/// Octets in front of a frame's data: tags, then a type or length.
 fn kind() -> impl Strategy<Value = Vec<u8>> {
     let tag = prop_oneof![
         Just(vec![0x81, 0x00, 0x20, 0x05]),
@@ -124,7 +124,7 @@ fn kind() -> impl Strategy<Value = Vec<u8>> {
         .prop_map(|(tags, kind)| [tags.concat(), kind.to_be_bytes().to_vec()].concat())
 }
 
-/// Data that begins as something known does.
+/// Data that begins like a known protocol.
 fn data() -> impl Strategy<Value = Vec<u8>> {
     let starts: [&[u8]; 9] = [
         &[],
@@ -201,7 +201,7 @@ fn long_filters_become_programs_that_the_kernel_takes() {
 }
 
 #[test]
-fn texts_that_are_made_at_random_say_what_is_wrong_or_what_they_mean() {
+fn random_texts_parse_or_report_a_column() {
     // Words of the language mostly, so that some of the texts are filters.
     let mut state = 1_u32;
     let mut below = |bound: usize| {
@@ -224,5 +224,5 @@ fn texts_that_are_made_at_random_say_what_is_wrong_or_what_they_mean() {
         }
     }
     assert!(filters > 1_000 && others > 1_000, "{filters} filters and {others} other texts");
-    println!("seen: {filters} filters and {others} other texts made at random");
+    println!("seen: {filters} filters and {others} other random texts");
 }

@@ -1,10 +1,11 @@
-//! Octets nobody should send: random ones, and good ones with a few octets changed.
+//! Invalid input: random octets, and valid frames with a few octets changed.
 
 use crate::{entry, seeds};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// What fails is printed whole, so that nothing has to be kept in files. `PROPTEST_CASES` asks for more.
+/// Failing cases are printed in full, so no files are kept. `PROPTEST_CASES` raises the number of
+/// cases.
 fn cases(least: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
     ProptestConfig { failure_persistence: None, cases: config.cases.max(least), ..config }
@@ -20,7 +21,7 @@ proptest! {
         entry::file(&octets);
     }
 
-    /// Random octets seldom get past the first length; changed seeds do.
+    /// Random octets seldom pass the first length field; mutated seeds do.
     #[test]
     fn seeds_with_octets_changed_are_read_without_panic(
         seed in any::<prop::sample::Index>(),
@@ -28,7 +29,7 @@ proptest! {
         kept in any::<prop::sample::Index>(),
     ) {
         let mut seeds = seeds::all();
-        // In nothing there is nothing to change.
+        // An empty seed cannot be changed.
         seeds.retain(|seed| !seed.octets.is_empty());
         let mut octets = seed.get(&seeds).octets.clone();
         for (at, value) in changes {

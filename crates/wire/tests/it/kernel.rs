@@ -1,17 +1,18 @@
-//! The kernel's machine for packet filters, after Linux's `filter.txt`; and what the fuzz target of
-//! the filter language calls: a text and a frame in, claims checked.
+//! Interpreter of the kernel's packet filter programs, after Linux's `filter.txt`; and the entry
+//! point of the filter language's fuzz target: a text and a frame in, claims checked.
 
 use wire::dissect::Link;
 use wire::filter::{Filter, Instruction};
 
-/// The most instructions that the kernel takes (`BPF_MAXINSNS`), and its words of scratch memory.
+/// Longest program that the kernel accepts (`BPF_MAXINSNS`), and its words of scratch memory.
 const MOST_INSTRUCTIONS: usize = 4_096;
 const WORDS: u32 = 16;
 
-/// What stands beside a frame: the VLAN tag that was taken out.
+/// Metadata of a frame: the VLAN tag that was removed.
 type Taken = Option<u16>;
 
-/// What a program returns for a frame; reading beyond it ends with 0, as in the kernel.
+/// Returns a program's result for a frame; a load beyond the frame ends it with 0, as in the
+/// kernel.
 fn run(program: &[Instruction], frame: &[u8], taken: Taken) -> u32 {
     let (mut a, mut x, mut memory) = (0_u32, 0_u32, [0_u32; 16]);
     let mut at = 0;
@@ -62,7 +63,7 @@ fn run(program: &[Instruction], frame: &[u8], taken: Taken) -> u32 {
     }
 }
 
-/// The frame as a kernel shows it that takes the outer tag out, and that tag.
+/// The frame as a kernel presents it after removing the outer tag, and that tag.
 fn taken_out(octets: &[u8]) -> Option<(Vec<u8>, u16)> {
     let (addresses, rest) = octets.split_at_checked(12)?;
     let ([high, low, tag @ ..], rest) = rest.split_first_chunk::<4>()?;
@@ -70,8 +71,8 @@ fn taken_out(octets: &[u8]) -> Option<(Vec<u8>, u16)> {
     is_tag.then(|| ([addresses, rest].concat(), u16::from_be_bytes(*tag)))
 }
 
-/// Whether the whole reading keeps a frame, and whether the program does; says so where it must not
-/// be.
+/// Returns whether the filter matches a frame, and whether the program keeps it. Panics if the
+/// program drops a matching frame.
 #[track_caller]
 pub(crate) fn judge(
     text: &str,
@@ -90,13 +91,13 @@ pub(crate) fn judge(
     [wanted, kept]
 }
 
-/// A program is one that the kernel takes: not too long, it ends by returning, and nothing in it leads
-/// or reaches outside.
+/// Checks that the kernel accepts a program: it is not too long, ends with a return, and no jump or
+/// memory access is out of bounds.
 #[track_caller]
 pub(crate) fn check(program: &[Instruction]) {
     assert!(program.len() <= MOST_INSTRUCTIONS);
     assert!(program.last().is_some_and(|last| last.code == 6), "it returns");
-    // Every jump is a count of instructions ahead, so within the program is all there is to ask.
+    // All jumps go forward, so they only need to stay within the program.
     for (place, step) in program.iter().enumerate() {
         let far = if step.code == 5 { step.operand as usize } else { 0 };
         let near = usize::from(step.jump_true.max(step.jump_false));
@@ -106,8 +107,9 @@ pub(crate) fn check(program: &[Instruction]) {
     }
 }
 
-/// A text, an octet of zero, and a frame. A text that is no filter says where; one that is reads the
-/// same from what it prints, and its program keeps the frame if the filter does. Whether it was one.
+/// Takes a text, an octet of zero, and a frame. An invalid filter reports a column. A valid one
+/// parses again from its printed form, and its program keeps every frame that it matches. Returns
+/// true for a valid filter.
 pub(crate) fn script(octets: &[u8]) -> bool {
     let end = octets.iter().position(|octet| *octet == 0).unwrap_or(octets.len());
     let (text, behind) = octets.split_at(end);
@@ -129,7 +131,7 @@ pub(crate) fn script(octets: &[u8]) -> bool {
     let tcp = is_wanted(&"tcp".parse().unwrap());
     assert_eq!(is_wanted(&both), is_wanted(&filter) && tcp, "{both}");
     if let Ok(again) = both.to_string().parse::<Filter>() {
-        assert_eq!(is_wanted(&again), is_wanted(&both), "{both} reads otherwise");
+        assert_eq!(is_wanted(&again), is_wanted(&both), "{both} has another meaning");
     }
     true
 }

@@ -1,4 +1,4 @@
-//! A file that lies in memory, for readers to be held against those of any file.
+//! File in memory, to compare mapped and buffered reading.
 
 use bytes::Bytes;
 use core::sync::atomic::AtomicBool;
@@ -7,7 +7,7 @@ use wire::capture::Mapped;
 
 static WHOLE: AtomicBool = AtomicBool::new(false);
 
-/// What lies in memory, ready some octets at a time, but for the last eleven, which are read.
+/// Octets in memory, ready `step` octets at a time, except for the last eleven, which are read.
 pub(crate) struct Laid {
     octets: Bytes,
     ready: usize,
@@ -15,7 +15,7 @@ pub(crate) struct Laid {
 }
 
 impl Laid {
-    /// These octets, ready so many at a time.
+    /// Maps these octets, ready `step` octets at a time.
     pub(crate) fn new(octets: &[u8], step: usize) -> Box<Self> {
         Box::new(Self { octets: Bytes::copy_from_slice(octets), ready: 0, step })
     }
@@ -26,7 +26,7 @@ impl Mapped for Laid {
         self.octets.slice(..self.octets.len().saturating_sub(11))
     }
     fn reach(&mut self, from: usize) -> usize {
-        assert!(from <= self.ready, "nothing is passed over");
+        assert!(from <= self.ready, "no octets are skipped");
         self.ready = self.octets().len().min(self.ready + self.step);
         self.ready
     }

@@ -1,4 +1,5 @@
-//! The decoders from outside: round trips, hostile octets, shared captures, the fuzzers' corpus.
+//! External tests of the decoders: round trips, invalid octets, shared captures, the fuzzers'
+//! corpus.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod captures;

@@ -43,7 +43,7 @@ fn format() -> impl Strategy<Value = tp::Format> {
     select(&[tp::Format::Normal, tp::Format::Extended][..])
 }
 
-/// Parameters by code and value, sensible or not.
+/// Parameters by code and value, valid or not.
 fn parameters() -> impl Strategy<Value = tp::ParameterBuffer> {
     vec((any::<u8>(), octets(9)), 0..5).prop_map(|parameters| {
         let mut buffer = tp::ParameterBuffer::new();
@@ -54,7 +54,8 @@ fn parameters() -> impl Strategy<Value = tp::ParameterBuffer> {
     })
 }
 
-/// What fails is printed whole, so that nothing has to be kept in files. `PROPTEST_CASES` asks for more.
+/// Failing cases are printed in full, so no files are kept. `PROPTEST_CASES` raises the number of
+/// cases.
 fn cases(least: u32) -> ProptestConfig {
     let config = ProptestConfig::default();
     ProptestConfig { failure_persistence: None, cases: config.cases.max(least), ..config }
@@ -283,7 +284,7 @@ proptest! {
 fn survives(pdu: tp::Pdu<'_>, format: Option<tp::Format>) {
     let mut octets = Vec::new();
     pdu.encode(&mut octets);
-    // One that carries no data ends where its header does: an AK may follow.
+    // A TPDU without user data ends with its header: an AK may follow.
     if !pdu.kind().may_carry_data() {
         octets.extend([4, 0x63, 1, 1, 2]);
     }

@@ -1,4 +1,4 @@
-//! The seeds of the fuzz corpus: one small example of each thing that can be read.
+//! Seeds of the fuzz corpus: one small example of each kind of input.
 
 use std::io::Write;
 use wire::addr::{Mac, Nsap, Sap};
@@ -6,7 +6,7 @@ use wire::dissect::Link;
 use wire::time::Instant;
 use wire::{clnp, llc, mac, pcap, pcapng};
 
-/// A file of the corpus.
+/// File of the corpus.
 pub(crate) struct Seed {
     pub(crate) target: &'static str,
     pub(crate) name: &'static str,
@@ -33,7 +33,7 @@ const TPDUS: [(&str, &str); 16] = [
     ("ak-ak-dt", "0463010102 0960030300000002 0007 04f00202806869"),
 ];
 
-/// One of the TPDUs in a frame; also an ER that carries nothing back.
+/// Frame with one of the TPDUs; also with an ER without a rejected TPDU.
 pub(crate) fn tpdu_frame(name: &str) -> Vec<u8> {
     let own = [("er-alone", "0470010102")];
     let mut all = TPDUS.iter().chain(&own);
@@ -104,7 +104,7 @@ pub(crate) fn all() -> Vec<Seed> {
     seeds
 }
 
-/// A TPKT with a class 0 DT behind TCP, both versions of IP, MPLS and links other than Ethernet.
+/// TPKT with a class 0 DT over TCP, both versions of IP, MPLS and links other than Ethernet.
 fn internet(add: &mut impl FnMut(&'static str, &'static str, Vec<u8>)) {
     let dt = "03000008 02f08055";
     let tcp = format!("0401 0066 00000001 00000002 5018 2000 0000 0000 {dt}");
@@ -138,7 +138,7 @@ fn internet(add: &mut impl FnMut(&'static str, &'static str, Vec<u8>)) {
 /// Microseconds, snap length 65535, Ethernet; one record of 3 octets at 1.000002 s.
 const BIG_ENDIAN: &str = "a1b2c3d4 0002 0004 00000000 00000000 0000ffff 00000001 \
                           00000001 00000002 00000003 0000003c 020000";
-/// A record that claims to have 4 GiB.
+/// A record with a length field of 4 GiB.
 const ABSURD: &str = "a1b2c3d4 0002 0004 00000000 00000000 0000ffff 00000001 \
                       00000001 00000002 ffffffff ffffffff 020000";
 /// A section, an interface with steps of 2^-10 s, an enhanced and a simple packet of 3 octets.
@@ -149,7 +149,7 @@ const BIG_ENDIAN_NEXT: &str = "0a0d0d0a 0000001c 1a2b3c4d 0001 0000 ffffffffffff
                                02000000 00000024 \
                                00000003 00000014 00000003 02000000 00000014";
 
-/// Filters, each with a frame behind it, for the fuzzer of their language.
+/// Filters, each followed by a frame, for the fuzzer of the filter language.
 pub(crate) fn filters() -> Vec<Seed> {
     let dt = tpdu_frame("dt");
     let tcp = all().into_iter().find(|seed| seed.name == "ipv6-tcp-tpkt");
@@ -239,15 +239,15 @@ fn pcapng_file(frame: &[u8]) -> Vec<u8> {
     writer.into_inner()
 }
 
-/// Stored, not packed: the octets shall not depend on how well a library packs. RFC 1951 3.2.4.
+/// Stored without compression, so that the octets do not depend on the library. RFC 1951 3.2.4.
 fn gzip(octets: &[u8]) -> Vec<u8> {
     let mut writer = flate2::GzBuilder::new().write(Vec::new(), flate2::Compression::none());
     writer.write_all(octets).unwrap();
     writer.finish().unwrap()
 }
 
-/// One raw block in one frame of one segment (RFC 8878 3.1.1): descriptor 20 tells that the frame's
-/// size has one octet, and bit 0 of the block's three octets that it is the last.
+/// One raw block in one frame of one segment (RFC 8878 3.1.1): descriptor 20 means that the frame's
+/// size has one octet, and bit 0 of the block's three octets marks the last block.
 fn zstd(octets: &[u8]) -> Vec<u8> {
     let size = u8::try_from(octets.len()).unwrap();
     let block = (u32::from(size) << 3 | 1).to_le_bytes();

@@ -1,4 +1,4 @@
-//! What another program reads in our TPDUs. Skipped where there is no tshark.
+//! Comparison with another program: tshark decodes our TPDUs. Skipped if tshark is missing.
 
 use crate::seeds;
 use std::io::Write;
@@ -8,13 +8,13 @@ use wire::pcap;
 use wire::time::Instant;
 use wire::tp::Kind;
 
-/// What tshark calls the kinds of TPDU: the high half of the code.
+/// Number of the kind of TPDU in tshark: the high half of the code.
 const fn number(kind: Kind) -> u8 {
     kind.code() >> 4
 }
 
-/// Every kind, alone and concatenated, in the formats it has. An ER that carries what it rejects is not
-/// among them: tshark takes that parameter for none of an ER, and reads no TPDU.
+/// Checks every kind, alone and concatenated, in its formats. An ER with the rejected TPDU is not
+/// included: tshark does not accept that parameter in an ER, and decodes no TPDU.
 #[test]
 fn tshark_reads_every_kind_of_tpdu() {
     let expected = [
@@ -47,7 +47,8 @@ fn tshark_reads_every_kind_of_tpdu() {
         println!("skipped: no tshark to read TPDUs with");
         return;
     };
-    // It is dropped at the end of the statement, so that tshark sees the end of the file.
+    // Dropping stdin at the end of the statement closes it, so that tshark reaches the end of the
+    // file.
     tshark.stdin.take().unwrap().write_all(&writer.into_inner()).unwrap();
     let output = tshark.wait_with_output().unwrap();
     assert!(output.status.success());

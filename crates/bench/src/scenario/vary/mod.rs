@@ -1,7 +1,7 @@
-//! Which keys take which values in turn: from one scenario to all its points.
+//! Keys that take several values: from one scenario to all its points.
 //!
-//! A value is set in the TOML tree before the tree is read, so that a wrong one is found where it
-//! was written. Paths vary in alphabetical order, the last of them fastest.
+//! A value is set in the TOML tree before the tree is read, so that a wrong one is reported at its
+//! own place. Paths vary in alphabetical order, the last of them fastest.
 
 mod path;
 mod setting;
@@ -27,13 +27,13 @@ const MOST_POINTS: usize = 10_000;
 /// A scenario and all its points.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Study {
-    /// What was read.
+    /// The text that was read.
     pub source: Source,
     /// The points in their order; at least one.
     pub points: Vec<Point>,
     /// The profile files that they name, by the names that they have for them.
     pub profiles: BTreeMap<String, ProfileFile>,
-    /// What may not be as it was meant.
+    /// Statements that may not be as intended.
     pub warnings: Vec<Problem>,
 }
 
@@ -50,13 +50,13 @@ impl Study {
 pub struct Point {
     /// Its place among the points, from 0.
     pub index: usize,
-    /// What was set, by dotted path, in one spelling.
+    /// The values set, by dotted path, in one spelling.
     pub settings: BTreeMap<String, String>,
     /// The scenario with that set.
     pub scenario: Scenario,
 }
 
-/// How a file writes what a key takes in turn.
+/// The form in a file of the values of one key.
 pub(in crate::scenario) struct AxisSchema;
 
 impl JsonSchema for AxisSchema {
@@ -100,8 +100,8 @@ pub fn load_with(text: &str, file: &str, settings: &[Setting]) -> Result<Study, 
     load_within(text, file, settings, MOST_POINTS)
 }
 
-/// Reads a scenario with some of its keys set from outside, which has no more than so many points: each
-/// takes the time and the memory of a scenario.
+/// Reads a scenario with some of its keys set from outside. `most_points` limits the points,
+/// because each takes the time and the memory of a scenario.
 ///
 /// # Errors
 /// Everything that is wrong with it.
@@ -127,7 +127,7 @@ pub fn load_from(
     Loader { files, most_points: MOST_POINTS }.load(text, file, settings)
 }
 
-/// Limits of a scenario: its profile files, and the most points.
+/// The bounds of a scenario: its profile files, and the most points.
 struct Loader<'a> {
     files: &'a Files,
     most_points: usize,
@@ -150,7 +150,8 @@ impl Loader<'_> {
             axes.insert(setting.path.clone(), axis);
         }
         let (span, mut table) = (document.span(), document.into_inner());
-        // Each point begins with a copy of the document, and `vary` may hold as many values as there are points.
+        // Each point begins with a copy of the document, and `vary` may hold as many values as
+        // there are points.
         table.remove("vary");
         let document = toml::Spanned::new(span, DeValue::Table(table));
         let mut machines = Machines::new(self.files);
@@ -172,7 +173,7 @@ impl Loader<'_> {
     }
 }
 
-/// What the TOML reader complains of.
+/// The error of the TOML reader, as a problem.
 pub(crate) fn not_toml(fault: &toml::de::Error, source: &Source) -> Problem {
     let end = source.file_octets;
     let span = fault.span().unwrap_or(end..end);
@@ -182,7 +183,8 @@ pub(crate) fn not_toml(fault: &toml::de::Error, source: &Source) -> Problem {
     if begins_a_word { problem.help("text is written in quotes") } else { problem }
 }
 
-/// Appends what was set from outside to the text, a line each; where each value stands.
+/// Appends the settings from outside to the text, a line each; returns the places of each path and
+/// its values.
 fn append(source: &mut Source, settings: &[Setting]) -> Vec<Vec<Range<usize>>> {
     let mut places = Vec::new();
     source.text.push('\n');
@@ -205,7 +207,7 @@ fn append(source: &mut Source, settings: &[Setting]) -> Vec<Vec<Range<usize>>> {
     places
 }
 
-/// What one key takes in turn.
+/// The values of one key.
 struct Axis<'a> {
     /// The place of the key.
     key: Range<usize>,
@@ -213,11 +215,11 @@ struct Axis<'a> {
     values: Vec<Value<'a>>,
 }
 
-/// A value a key takes.
+/// A value of a key.
 enum Value<'a> {
-    /// As the document has it.
+    /// As in the document.
     Placed(Placed<'a>),
-    /// Worked out, or from outside: its text and its place.
+    /// Computed, or from outside: its text and its place.
     Text(String, Range<usize>),
 }
 
@@ -263,7 +265,7 @@ fn axes_of<'a>(
             }
         };
         if values.is_empty() {
-            // A wrong range has been complained of already.
+            // A wrong range is already reported.
             if value.get_ref().is_array() {
                 problems.push(Problem::error(value.span(), "there is no value to take"));
             }
@@ -360,7 +362,7 @@ fn steps<'a>(
         .collect()
 }
 
-/// A value as text: strings without quotes, a table as its kind with its other keys behind it:
+/// A value as text: strings without quotes, a table as its kind followed by its other keys:
 /// `csma-cd (length 300 m, rate 10 Mbit/s)`.
 fn text_of(value: &DeValue<'_>) -> String {
     match value {
@@ -389,7 +391,7 @@ fn text_of(value: &DeValue<'_>) -> String {
     }
 }
 
-/// Whether a value may vary: a number, a text, a truth, or a table of values that may.
+/// True if a value may vary: a number, a text, a boolean, or a table of values that may.
 fn may_vary(value: &DeValue<'_>) -> bool {
     match value {
         DeValue::Array(_) | DeValue::Datetime(_) => false,
@@ -398,7 +400,7 @@ fn may_vary(value: &DeValue<'_>) -> bool {
     }
 }
 
-/// A text in one spelling: numbers without idle zeros, one space before the unit.
+/// A text in one spelling: numbers without redundant zeros, one space before the unit.
 fn spelled(text: &str) -> String {
     Decimal::read(text).map_or_else(|| text.to_owned(), |number| number.to_string())
 }
@@ -458,7 +460,7 @@ fn points(
     points
 }
 
-/// A value to vary as the effective scenario shows it.
+/// A varying value in the form of the effective scenario.
 fn simple(value: &Value<'_>) -> Option<toml::Value> {
     simple_of(value.placed().get_ref())
 }

@@ -1,4 +1,4 @@
-//! Paths to what varies: keys with dots between, and elements of lists by name or number.
+//! Paths to the keys that vary: keys with dots between, and elements of lists by name or number.
 //!
 //! ```text
 //!   background.load          a key of a table
@@ -54,7 +54,7 @@ pub(super) fn set<'a>(
     put(tree, &steps, &value, key)
 }
 
-/// Sets a value at the end of these steps: several where a step names a group.
+/// Sets a value at the end of these steps: several values if a step names a group.
 fn put<'a>(
     slot: &mut Placed<'a>,
     steps: &[Step],
@@ -108,14 +108,14 @@ fn put<'a>(
     }
 }
 
-/// Whether a step means an element: by `*` for any characters, or by the name of a group.
+/// True if a step refers to an element: by `*` for any characters, or by the name of a group.
 fn means(step: &str, element: &str) -> bool {
     let is_group =
         |name| Numbered::read(name).is_some_and(|it| it.is_ok_and(|it| it.group() == step));
     groups::matches(step, element) || is_group(element)
 }
 
-/// Sets how many stations a group has.
+/// Sets the number of stations of a group.
 fn count<'a>(
     tree: &mut Placed<'a>,
     group: &str,
@@ -171,7 +171,7 @@ fn no_such_name(name: &str, items: &[Placed<'_>], key: &Range<usize>) -> Problem
     }
 }
 
-/// The steps of a path; none where it is no path.
+/// The steps of a path; none if it is not a valid path.
 fn steps(path: &str) -> Option<Vec<Step>> {
     let mut steps = Vec::new();
     let mut rest = path;
@@ -205,11 +205,11 @@ mod tests {
     #[track_caller]
     fn check(path: &str, expected: Option<&[&str]>) {
         let found = steps(path).map(|steps| {
-            let told = |step: Step| match step {
+            let shown = |step: Step| match step {
                 Step::Name(name) => name,
                 Step::Number(number) => format!("#{number}"),
             };
-            steps.into_iter().map(told).collect::<Vec<_>>()
+            steps.into_iter().map(shown).collect::<Vec<_>>()
         });
         let expected = expected.map(|steps| steps.iter().map(|it| (*it).to_owned()).collect());
         assert_eq!(found, expected, "{path}");

@@ -1,17 +1,17 @@
-//! Keys set from outside the file: what a command line says.
+//! Keys set from outside the file, on a command line.
 
 use core::str::FromStr;
 
-/// A key set from outside the file, in place of what the file says.
+/// A key set from outside the file, in place of the file's own value.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Setting {
     /// Its dotted path: `background.load`, `flow.status.size`.
     pub path: String,
-    /// What it takes in turn.
+    /// Its values.
     pub values: Values,
 }
 
-/// What a key set from outside takes in turn.
+/// The values of a key set from outside.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Values {
     /// These.
@@ -43,7 +43,8 @@ impl FromStr for Setting {
             // Braces hold the numbers of a group.
             _ if values.contains('{') => Values::List(vec![values.to_owned()]),
             [_] => Values::List(values.split(',').map(|value| value.trim().to_owned()).collect()),
-            // A whole number has the step 1; what has a unit, or is a fraction, has none by itself.
+            // A whole number has the step 1; a fraction, or a number with a unit, has no default
+            // step.
             [from, to] if [from, to].iter().all(|end| end.parse::<i64>().is_ok()) => {
                 Values::Range { from: from.into(), to: to.into(), step: "1".to_owned() }
             }

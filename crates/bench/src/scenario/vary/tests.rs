@@ -18,7 +18,7 @@ pattern = { kind = "cyclic", period = "20 ms" }
 size = "200 B"
 "#;
 
-/// The base with one text in it replaced by another must give these complaints.
+/// Compares the complaints about the base with one text in it replaced.
 #[track_caller]
 fn check(from: &str, to: &str, expected: &str) {
     assert_eq!(BASE.matches(from).count(), 1, "{from}");
@@ -27,7 +27,7 @@ fn check(from: &str, to: &str, expected: &str) {
 }
 
 #[test]
-fn an_unknown_key_is_shown_with_what_was_meant() {
+fn an_unknown_key_is_shown_with_the_nearest_known_key() {
     check(
         "period = ",
         "perod = ",
@@ -44,7 +44,7 @@ error: unknown key `perod`
 }
 
 #[test]
-fn a_quantity_says_what_was_expected() {
+fn a_wrong_quantity_gives_the_expected_form() {
     check(
         "\"20 ms\"",
         "\"20\"",
@@ -70,7 +70,7 @@ error: expected a size in octets such as "200 B"
 }
 
 #[test]
-fn an_unknown_word_or_station_is_shown_with_what_was_meant() {
+fn unknown_words_and_stations_are_shown_with_the_nearest_known() {
     check(
         "class-4",
         "class4",
@@ -111,7 +111,7 @@ error: a message has at least 16 B
 13 | size = "15 B"
    |        ^^^^^^
    |
-   = help: each begins with a stamp that tells which it is
+   = help: each begins with a stamp that identifies it
 
 error: `deadline` must be more than zero
   --> my.toml:14:12
@@ -199,7 +199,7 @@ fn rings_have_limits_of_their_own() {
 }
 
 #[test]
-fn what_is_not_toml_is_shown_too() {
+fn an_error_of_the_toml_reader_is_shown_too() {
     check(
         "title = \"test\"",
         "title = test",
@@ -287,7 +287,7 @@ fn points_vary_the_last_path_fastest() {
 }
 
 #[test]
-fn what_varies_is_kept_once_however_many_points_there_are() {
+fn varying_values_are_kept_once_for_any_number_of_points() {
     // With each of 10,000 points it was 3.2 GB.
     let text = format!("{BASE}[vary]\nseed = {{ from = 1, to = 10_000, step = 1 }}\n");
     let study = load(&text, "my.toml").unwrap();
@@ -335,7 +335,7 @@ fn a_path_that_leads_nowhere_is_an_error() {
 }
 
 #[test]
-fn a_path_reaches_elements_of_lists_by_number_and_names_in_quotes() {
+fn a_path_addresses_list_elements_by_number_and_quoted_names() {
     let named = BASE.replace("name = \"status\"", "name = \"status 1.5\"");
     let load = |path: &str| {
         load(&format!("{named}\n[vary]\n'{path}' = [\"64 B\", \"100 B\"]\n"), "my.toml")

@@ -3,21 +3,21 @@
 use stack::load::FlowId;
 use std::collections::BTreeMap;
 
-/// Ranges that are kept of a session, over all its flows: some 16 MB.
+/// Maximum number of ranges kept for a session, over all its flows: some 16 MB.
 const RANGES: usize = 1 << 19;
 
-/// Sequence numbers that have come, as ranges. A flow without losses is one range, however long.
+/// Sequence numbers that have arrived, as ranges. A flow without losses is one range, however long.
 ///
-/// Once there are as many ranges as are kept, the oldest gap of the flow closes: a message that is still
-/// missing there then counts as a duplicate when it comes.
+/// At the maximum number of ranges, the oldest gap of the flow is closed: a message still missing
+/// there then counts as a duplicate when it arrives.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// First number of each range to the number behind its last.
+    /// First number of each range, mapped to the number after its last.
     ranges: BTreeMap<(FlowId, u32), u64>,
 }
 
 impl Seen {
-    /// Whether this is the first arrival of the message.
+    /// Returns whether this is the first arrival of the message.
     pub(super) fn is_new(&mut self, flow: FlowId, sequence: u32) -> bool {
         let wide = u64::from(sequence);
         let before = self.ranges.range_mut((flow, 0)..=(flow, sequence)).next_back();
@@ -44,7 +44,7 @@ impl Seen {
         true
     }
 
-    /// Joins the first two ranges of a flow, or gives up its only one.
+    /// Joins the first two ranges of a flow, or drops its only one.
     fn close_gap(&mut self, flow: FlowId) {
         let mut ranges = self.ranges.range((flow, 0)..=(flow, u32::MAX));
         let (Some((first, _)), second) = (ranges.next(), ranges.next()) else { return };
@@ -60,7 +60,7 @@ impl Seen {
         }
     }
 
-    /// Number of ranges that are kept.
+    /// Number of ranges kept.
     #[cfg(test)]
     pub(super) fn len(&self) -> usize {
         self.ranges.len()
@@ -80,13 +80,13 @@ mod tests {
             assert!(seen.is_new(FLOW, sequence), "{sequence}");
             assert!(!seen.is_new(FLOW, sequence), "{sequence} again");
         }
-        // 0 and 1; 3 to 5; 9; the last two there are.
+        // 0 and 1; 3 to 5; 9; the two highest numbers.
         assert_eq!(seen.len(), 4);
         assert!(seen.is_new(FlowId(2), 5), "flows are apart");
     }
 
     #[test]
-    fn more_than_two_to_the_26_messages_are_told_apart_in_one_range() {
+    fn more_than_two_to_the_26_messages_fit_one_range() {
         let mut seen = Seen::default();
         seen.ranges.insert((FLOW, 0), 1 << 26);
         for sequence in (1 << 26)..(1 << 26) + 1_000 {

@@ -25,14 +25,14 @@ fn party(address: Mac, offered: Option<Limits>) -> Party<Host> {
     Party::new(Host::new(params, Vec::new()), rendezvous::Params::new(offered, 1, text("test")))
 }
 
-/// A LAN on which the responder is so slow that the caller's call, its load and its end are all there
-/// when it wakes for the first time.
+/// LAN on which the responder is so slow that the caller's call, its load and its end have all
+/// arrived when it first wakes.
 struct Slow {
     caller: Party<Host>,
 }
 
 impl Slow {
-    /// Carries frames both ways until both are silent.
+    /// Carries frames in both directions until both are idle.
     fn carry(&mut self, party: &mut Party<Host>) {
         let mut is_busy = true;
         while is_busy {
@@ -41,7 +41,7 @@ impl Slow {
     }
 }
 
-/// Carries what one has to send to the other; whether that was anything.
+/// Carries the frames of one party to the other; returns whether there were any.
 fn pass(from: &mut Party<Host>, to: &mut Party<Host>) -> bool {
     let mut any = false;
     while let Some(frame) = from.poll() {
@@ -118,7 +118,7 @@ impl Carrier for Slow {
 }
 
 #[test]
-fn load_that_is_there_when_the_call_is_heard_is_counted() {
+fn load_that_arrives_with_the_call_is_counted() {
     let mut caller = party(CALLER, None);
     let offered = Limits { frames_per_second: 1_000, bits_per_second: 1_000_000 };
     caller.request(

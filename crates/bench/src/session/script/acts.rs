@@ -1,4 +1,4 @@
-//! The acts of a scripted peer: octets to frames.
+//! Actions of a scripted peer: octets to frames.
 
 use super::{HEADERS, HERE, PEER, control, lsdu};
 use crate::session::report::KEPT;
@@ -14,37 +14,38 @@ use wire::rendezvous::report::{Arrival, Body as ReportBody, ON_A_PAGE, Page, Pdu
 use wire::rendezvous::{Agree, Body, Counts, Hello, Limits, Pdu, Refusal, Role, SAP, text};
 use wire::time::Instant;
 
-/// The SAP of CLNP, and of messages without connection.
+/// SAPs of CLNP, and of messages without connection.
 const SAPS: [u8; 2] = [0xFE, 0x5C];
-/// Flows that an honest host takes on in a script.
+/// Maximum number of flows of an honest host in a script.
 const FLOWS: usize = 8;
-/// Octets of a datagram at the most.
+/// Maximum length of a datagram in octets.
 const DATAGRAM_OCTETS: usize = 1_497;
 
-/// What a peer does next.
+/// Next action of a peer.
 pub(super) enum Act {
-    /// It lets time pass.
+    /// Lets time pass.
     Wait(Duration),
-    /// It sends a frame.
+    /// Sends a frame.
     Send(Frame),
-    /// It does something of which nothing is seen.
+    /// Has no visible effect.
     Nothing,
 }
 
-/// A peer on the LAN: a script, what it has learned, and an honest host that makes most of its load.
+/// Peer on the LAN: a script, the data learnt from the session, and an honest host that makes most
+/// of its load.
 pub(super) struct Peer<'a> {
     script: &'a [u8],
-    /// Nonce of the session, as chosen or heard.
+    /// Nonce of the session, as chosen or received.
     nonce: u64,
-    /// The cookie heard last.
+    /// Latest cookie received.
     cookie: u64,
-    /// The source of what it makes itself.
+    /// Source address of the frames it makes itself.
     source: Mac,
     host: Host,
     flows: usize,
-    /// What damages the next frame of the honest host.
+    /// Damage to the next frame of the honest host.
     damage: Option<u8>,
-    /// The station whose Hello carried a cookie last.
+    /// Station whose Hello carried a cookie last.
     pub(super) caller: Option<Mac>,
 }
 
@@ -72,7 +73,7 @@ impl<'a> Peer<'a> {
         }
     }
 
-    /// Hears a frame of the station under test.
+    /// Receives a frame of the station under test.
     pub(super) fn hear(&mut self, now: Instant, frame: &Frame) {
         let octets = frame.to_bytes();
         let Some([sap, _, _]) = octets.get(14..HEADERS) else { return };
@@ -88,7 +89,7 @@ impl<'a> Peer<'a> {
         }
     }
 
-    /// The next act, if the script goes on.
+    /// Next action, if the script goes on.
     pub(super) fn act(&mut self, now: Instant) -> Option<Act> {
         Some(match self.octet()? % 10 {
             0 => Act::Wait(Duration::from_millis(u64::from(self.octet()?) * 4)),
@@ -139,7 +140,7 @@ impl<'a> Peer<'a> {
         u32::from_be_bytes(octets)
     }
 
-    /// The next frame of the honest host, damaged if that was asked for.
+    /// Next frame of the honest host, damaged if requested.
     fn honest(&mut self, now: Instant) -> Act {
         if self.host.deadline().is_some_and(|deadline| deadline.at <= now) {
             self.host.expire(now);
@@ -181,7 +182,7 @@ impl<'a> Peer<'a> {
         Some(Act::Nothing)
     }
 
-    /// A message without connection, whose stamp says whatever the script says.
+    /// Message without connection, with a stamp given by the script.
     fn datagram(&mut self) -> Option<Frame> {
         let (flow, kind, octets) = (self.octet()?, self.octet()?, self.octet()?);
         let stamp = Stamp {
@@ -197,7 +198,7 @@ impl<'a> Peer<'a> {
         };
         let head = stamp.encode(DATAGRAM_OCTETS);
         let room = DATAGRAM_OCTETS - head.len();
-        // Half of them are stamps alone, which are whole; content of one octet seldom is.
+        // Half of them are stamps alone, which are valid; content of one octet seldom is.
         let length = if octets % 2 == 0 { 0 } else { usize::from(octets) * 6 };
         let content = vec![octets; length.min(room)];
         Some(lsdu(self.source, SAPS[1], &[&head[..], &content].concat()))

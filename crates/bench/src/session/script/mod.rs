@@ -1,13 +1,14 @@
-//! Whole sessions against a peer whose every act stands in a script of octets, in simulated time.
+//! Whole sessions against a peer whose every action is given by a script of octets, in simulated
+//! time.
 //!
-//! The script is a complete hostile peer: control PDUs with right and wrong nonces and cookies, load of
-//! any flow and size, raw TPDUs and LPDUs, and the frames of an honest host, some of them damaged. What
-//! runs against it is the session itself, [`serve`] as responder and [`measure`] as initiator, as on a
-//! LAN. Not covered: ports, sockets and the governor, which stand below.
+//! The script is a complete hostile peer: control PDUs with right and wrong nonces and cookies,
+//! load of any flow and size, raw TPDUs and LPDUs, and the frames of an honest host, some of them
+//! damaged. The code under test is the session itself, [`serve`] as responder and [`measure`] as
+//! initiator, as on a LAN. Not covered: ports, sockets and the governor, which lie below.
 //!
-//! Each run checks what a peer may never bring about: an answer to a group, an answer longer than all
-//! that a station without a session has sent, a frame longer than 802.3 carries, pages faster than
-//! agreed, or a loop without end. Memory is for the caller to measure.
+//! Each run checks that the peer never causes an answer to a group, an answer longer than all that
+//! a station without a session has sent, a frame longer than 802.3 carries, pages faster than
+//! agreed, or an endless loop. Memory has to be measured by the caller.
 
 mod acts;
 #[cfg(test)]
@@ -31,24 +32,24 @@ use wire::rendezvous::report::{Body as ReportBody, Pdu as ReportPdu};
 use wire::rendezvous::{Limits, SAP};
 use wire::time::Instant;
 
-/// The station under test.
+/// Station under test.
 const HERE: Mac = Mac::local(1);
-/// The peer that holds the session, where there is one.
+/// Peer that holds the session, if there is one.
 const PEER: Mac = Mac::local(2);
-/// What the station under test offers.
+/// Limits offered by the station under test.
 const OFFERED: Limits = Limits { frames_per_second: 1_000, bits_per_second: 1_000_000 };
-/// The longest frame without FCS that 802.3 carries.
+/// Maximum length of an 802.3 frame without FCS.
 const LONGEST_FRAME: usize = 1_514;
 /// Octets of MAC and LLC headers.
 const HEADERS: usize = 17;
-/// Wake-ups of a script at the most: an act or a deadline each.
+/// Maximum number of wake-ups of a script: one per action or deadline.
 const WAKES: usize = 200_000;
-/// When a script begins.
+/// Start time of a script.
 const START: Instant = Instant::from_nanos(1_000_000_000);
-/// The nonce of the sessions that the station under test opens.
+/// Nonce of the sessions that the station under test opens.
 const NONCE: u64 = 0x5EC2_E700_0000_0001;
 
-/// The load that [`measure`] offers.
+/// Load that [`measure`] offers.
 const LOAD: &str = r#"
 version = 1
 title = "scripted"
@@ -73,7 +74,7 @@ size = "100 B"
 messages = 20
 "#;
 
-/// What a script came to.
+/// Result of a script.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
     /// Sessions that were agreed on and ended.
@@ -87,7 +88,7 @@ pub struct Outcome {
 /// Runs a responder against a script.
 ///
 /// # Panics
-/// Where the peer brought about what it may not: see the module.
+/// Panics if the peer caused one of the effects listed in the module.
 #[must_use]
 pub fn serve(script: &[u8]) -> Outcome {
     let lan = Lan::new(script);
@@ -106,7 +107,8 @@ pub fn serve(script: &[u8]) -> Outcome {
 /// Runs an initiator, with a small load, against a script.
 ///
 /// # Panics
-/// Where the peer brought about what it may not: see the module; or if more was delivered than sent.
+/// Panics if the peer caused one of the effects listed in the module, or more deliveries than
+/// messages sent.
 #[must_use]
 pub fn measure(script: &[u8]) -> Outcome {
     let (measured, lan) = measure_load(LOAD, script);
@@ -121,10 +123,11 @@ pub fn measure(script: &[u8]) -> Outcome {
     outcome
 }
 
-/// Runs an initiator with this load against a script; what it measured, and the LAN afterwards.
+/// Runs an initiator with this load against a script; returns the measurement, and the LAN
+/// afterwards.
 fn measure_load<'a>(load: &str, script: &'a [u8]) -> (Result<Measured, SessionError>, Lan<'a>) {
     let mut lan = Lan::new(script);
-    let study = scenario::load(load, "scripted").expect("the scenario is one");
+    let study = scenario::load(load, "scripted").expect("the scenario is valid");
     let point = study.points.into_iter().next().expect("it has one point");
     let params = host_params(HERE, START, &point.scenario);
     let order = Order {
@@ -139,31 +142,31 @@ fn measure_load<'a>(load: &str, script: &'a [u8]) -> (Result<Measured, SessionEr
     (measured, lan)
 }
 
-/// A LAN in simulated time with the scripted peer on it.
+/// LAN in simulated time with the scripted peer on it.
 struct Lan<'a> {
     now: Instant,
     peer: Peer<'a>,
     limits: Option<Limits>,
     sent: u64,
-    /// Fetches of the initiator.
+    /// Number of Fetches of the initiator.
     fetches: u64,
     wakes: usize,
     /// Octets received from and sent to each station that never held a session.
     strangers: BTreeMap<Mac, Balance>,
-    /// Pages of the session under way: when the first went out, and how many have.
+    /// Pages of the current session: time of the first, and their number.
     pages: Option<Pages>,
-    /// The station that holds a session, or held the last.
+    /// Station that holds a session, or held the last one.
     holder: Option<Mac>,
 }
 
-/// Octets that a station sent and was sent.
+/// Octets received from and sent to a station.
 #[derive(Clone, Copy, Default)]
 struct Balance {
     received: usize,
     sent: usize,
 }
 
-/// Pages that went out.
+/// Pages sent.
 #[derive(Clone, Copy)]
 struct Pages {
     since: Instant,
@@ -185,7 +188,7 @@ impl<'a> Lan<'a> {
         }
     }
 
-    /// Takes what the station under test sends.
+    /// Takes the frames of the station under test.
     fn hear_all(&mut self, party: &mut Party<Host>) {
         while let Some(frame) = party.poll() {
             self.sent += 1;
@@ -207,7 +210,7 @@ impl<'a> Lan<'a> {
         self.check_page(frame);
     }
 
-    /// Pages keep the agreed rate: one may go at once, and the next when it is paid for.
+    /// Checks the rate of pages: one may be sent at once, and the next when it is paid for.
     fn check_page(&mut self, frame: &Frame) {
         let octets = frame.to_bytes();
         let pdu = ReportPdu::decode(octets.get(HEADERS..).unwrap_or_default());
@@ -232,7 +235,7 @@ impl<'a> Lan<'a> {
         self.hear_all(party);
     }
 
-    /// Lets time pass until `until` or the next deadline; whether anything was due.
+    /// Lets time pass until `until` or the next deadline; returns whether anything was due.
     fn pass(&mut self, party: &mut Party<Host>, until: Instant) -> bool {
         let due = party.deadline().map(|deadline| deadline.at).filter(|due| *due <= until);
         let Some(due) = due else {
@@ -326,12 +329,12 @@ impl Carrier for Lan<'_> {
     }
 }
 
-/// An 802.3 frame with a PDU of the rendezvous.
+/// 802.3 frame with a PDU of the control session.
 fn control(from: Mac, pdu: &[u8]) -> Frame {
     lsdu(from, SAP.0, pdu)
 }
 
-/// An 802.3 frame with a UI between two SAPs of one number.
+/// 802.3 frame with a UI between equal SAPs.
 fn lsdu(from: Mac, sap: u8, data: &[u8]) -> Frame {
     let length = u16::try_from(3 + data.len()).unwrap_or(u16::MAX);
     let head = [&HERE.0[..], &from.0, &length.to_be_bytes(), &[sap, sap, 3]].concat();
@@ -359,7 +362,8 @@ size = "100 B"
 start = "together"
 "#;
 
-    /// An Agree, an Alive each 200 ms for 2.6 s, and final Counts of this many messages; no report.
+    /// An Agree, an Alive every 200 ms for 2.6 s, and final Counts of this many messages; no
+    /// report.
     fn peer(delivered: u8) -> Vec<u8> {
         let alive = [1, 6, 0, 0, 50].repeat(13);
         [&[1, 4, 0][..], &alive, &[1, 11, 0, 0, 0, 0, delivered]].concat()
@@ -371,7 +375,7 @@ start = "together"
         let measured = measured.unwrap();
         assert!(measured.failure.is_none(), "{:?}", measured.failure);
         let flow = &measured.sample.flows[0];
-        // One each 50 ms from 0 to 2 s, both included.
+        // One every 50 ms from 0 to 2 s, both included.
         assert_eq!((flow.sent, flow.delivered, flow.lost), (41, 41, 0));
     }
 

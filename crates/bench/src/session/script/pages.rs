@@ -1,4 +1,4 @@
-//! Pages of a hostile responder: an initiator ends its reading, and keeps what it has read.
+//! Pages of a hostile responder: an initiator ends its reading, and keeps the valid arrivals.
 
 use super::{Instant, Measured, NONCE, OFFERED, measure_load};
 use crate::session::initiator::reading_time;
@@ -29,19 +29,19 @@ pattern = { kind = "cyclic", period = "50 ms" }
 size = "100 B"
 start = "together"
 "#;
-/// Messages that [`TWO_FLOWS`] sends.
+/// Number of messages that [`TWO_FLOWS`] sends.
 const SENT: u8 = 82;
-/// Arrivals on a page that a script's longest raw PDU carries.
+/// Number of arrivals on a page that fits a script's longest raw PDU.
 const ON_A_PAGE: u32 = 6;
 
-/// An Agree, an Alive each 200 ms for 2.6 s, and final Counts: all that was sent, and 2^56 times this
-/// many duplicates.
+/// An Agree, an Alive every 200 ms for 2.6 s, and final Counts: all messages sent, and 2^56 times
+/// this many duplicates.
 fn opening(duplicates: u8) -> Vec<u8> {
     let alive = [1, 6, 0, 0, 50].repeat(13);
     [&[1, 4, 0][..], &alive, &[1, 11, duplicates, 0, 0, 0, SENT]].concat()
 }
 
-/// A page of this many arrivals of the first flow.
+/// Page of this many arrivals of the first flow.
 fn page(first: u32, arrivals: u32, kept: u32, is_all: bool) -> Vec<u8> {
     let arrival = |number| Arrival {
         flow: 0,
@@ -58,7 +58,7 @@ fn page(first: u32, arrivals: u32, kept: u32, is_all: bool) -> Vec<u8> {
     [&[4, u8::try_from(octets.len()).unwrap()][..], &octets].concat()
 }
 
-/// What was measured against this opening and these acts, and how often the initiator asked for a page.
+/// Measurement against this opening and these actions, and the number of Fetches.
 fn measured(opening: &[u8], pages: &[u8]) -> (Measured, u64) {
     let script = [opening, pages].concat();
     let (measured, lan) = measure_load(TWO_FLOWS, &script);
@@ -68,7 +68,7 @@ fn measured(opening: &[u8], pages: &[u8]) -> (Measured, u64) {
     (measured, lan.fetches)
 }
 
-/// Messages of the first flow that are delivered, and of both that are lost.
+/// Number of messages of the first flow that are delivered, and of both that are lost.
 fn delivered(measured: &Measured) -> (u64, u64) {
     let flows = &measured.sample.flows;
     (flows[0].delivered, flows.iter().map(|flow| flow.lost).sum())
@@ -83,14 +83,14 @@ fn a_page_that_claims_more_than_arrived_ends_the_reading() {
         let pages = [honest.clone(), (1..14).flat_map(lie).collect()].concat();
         let (measured, fetches) = measured(&opening(0), &pages);
         assert_eq!(fetches, 2, "{kept}");
-        // The arrivals of the honest page; of the rest nothing is known.
+        // The arrivals of the honest page; the rest are unknown.
         assert_eq!(delivered(&measured), (u64::from(ON_A_PAGE), 0), "{kept}");
     }
 }
 
 #[test]
 fn counts_without_bound_allow_no_more_pages_than_are_kept() {
-    // 2^58 duplicates, and as many pages as the peer likes.
+    // 2^58 duplicates, and any number of pages.
     let pages = |kept| (0..500).flat_map(move |nth| page(nth * ON_A_PAGE, ON_A_PAGE, kept, false));
     for kept in [KEPT as u32 + 1, u32::MAX] {
         let (measured, fetches) = measured(&opening(4), &pages(kept).collect::<Vec<_>>());
@@ -104,7 +104,8 @@ fn a_report_that_is_never_all_ends_with_its_last_page() {
     let pages =
         |is_all| (0..20).flat_map(move |nth| page(nth * ON_A_PAGE, ON_A_PAGE, kept, is_all));
     let (all, fetches) = measured(&opening(0), &pages(true).collect::<Vec<_>>());
-    // 82 arrivals, six on a page. They name the first flow alone, so that messages of the second are lost.
+    // 82 arrivals, six on a page. They name the first flow alone, so messages of the second are
+    // lost.
     let (came, lost) = delivered(&all);
     assert_eq!((fetches, came), (14, 41));
     assert!(lost > 0);
@@ -114,7 +115,8 @@ fn a_report_that_is_never_all_ends_with_its_last_page() {
 
 #[test]
 fn pages_of_one_arrival_end_when_the_agreed_rate_is_over() {
-    // A page 200 ms after each Fetch, which is before its repetition, and for longer than 524,288 take.
+    // A page 200 ms after each Fetch, which is before its repetition, for longer than 524,288
+    // arrivals take.
     let pages = (0..3_000).flat_map(|nth| {
         let page = page(nth, 1, KEPT as u32, true);
         [&[0, 50][..], &page].concat()
@@ -127,6 +129,6 @@ fn pages_of_one_arrival_end_when_the_agreed_rate_is_over() {
 }
 
 #[test]
-fn a_peer_that_sends_no_page_is_asked_eight_times() {
+fn a_fetch_without_a_page_is_sent_eight_times() {
     assert_eq!(measured(&opening(0), &[]).1, u64::from(FETCHES));
 }

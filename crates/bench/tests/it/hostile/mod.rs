@@ -1,5 +1,5 @@
-//! Hostile peers of both ends of a session, in simulated time: the corpora of the fuzz targets `serve` and
-//! `measure`, and scripts at random.
+//! Hostile peers of both ends of a session, in simulated time: the corpora of the fuzz targets
+//! `serve` and `measure`, and random scripts.
 
 mod bounded;
 
@@ -8,9 +8,9 @@ use bounded::bounded;
 use stats::rng::Stream;
 use std::path::Path;
 
-/// Scripts of each kind that are made at random.
+/// Number of random scripts of each kind.
 const SCRIPTS: u64 = 300;
-/// Octets of a script at random.
+/// Length of a random script in octets.
 const OCTETS: u64 = 600;
 
 fn corpus(target: &str, run: fn(&[u8]) -> Outcome) -> Vec<(String, Outcome)> {
@@ -30,7 +30,7 @@ fn named(outcomes: &[(String, Outcome)], name: &str) -> Outcome {
     outcomes.iter().find(|(found, _)| found == name).unwrap().1
 }
 
-/// Scripts at random, each behind a beginning that opens a session.
+/// Runs random scripts, each after an opening that begins a session.
 fn at_random(opening: &[u8], run: fn(&[u8]) -> Outcome) -> u64 {
     let mut sessions = 0;
     for seed in 0..SCRIPTS {
@@ -45,7 +45,7 @@ fn at_random(opening: &[u8], run: fn(&[u8]) -> Outcome) -> u64 {
 #[test]
 fn a_responder_withstands_every_script_of_its_corpus() {
     let outcomes = corpus("serve", script::serve);
-    // One flow of 64 messages, as the script says.
+    // One flow of 64 messages, as in the script.
     assert_eq!(
         named(&outcomes, "session"),
         Outcome { delivered: 64, sessions: 1, sent: named(&outcomes, "session").sent }

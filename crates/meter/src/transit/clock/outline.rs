@@ -1,25 +1,25 @@
-//! What bounds readings from below and from above: the corners of their convex hull.
+//! Convex hull of readings: the corners that bound them from below and from above.
 //!
-//! A straight line lies below all readings if it lies below all corners, and the least and the greatest
-//! that a reading is above a line are those of corners. So a line can be fitted to any number of readings,
-//! and memory is for the corners: some dozens where delays are as chance has them.
+//! A straight line lies below all readings if it lies below all corners, and the extreme distances
+//! of readings from a line are those of corners. So a line can be fitted to any number of readings,
+//! with memory for the corners alone: some dozens for random delays.
 //!
-//! Left out: of more than [`MOST`] corners every second one, as where a clock changes its speed all the
-//! time. A bound that is told then holds, and may be wider than it need be.
+//! Left out: every second corner if there are more than [`MOST`], as for a clock that changes its
+//! speed all the time. A bound then still holds, but may be wider than necessary.
 
 use super::Reading;
 
-/// Corners that are kept of either side.
+/// Limit of corners on either side.
 const MOST: usize = 1 << 12;
 
-/// The corners of readings, in the order of the near clock.
+/// Corners of readings, in the order of the near clock.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Outline {
     lower: Vec<Reading>,
     upper: Vec<Reading>,
 }
 
-/// On which side of a chain the readings are.
+/// Side of a chain on which the readings are.
 #[derive(Clone, Copy)]
 enum Side {
     Above,
@@ -27,13 +27,13 @@ enum Side {
 }
 
 impl Outline {
-    /// Takes notice of a reading that is not before another.
+    /// Adds a reading that is not earlier than the previous one.
     pub(super) fn add(&mut self, reading: Reading) {
         extend(&mut self.lower, reading, Side::Above);
         extend(&mut self.upper, reading, Side::Below);
     }
 
-    /// Takes notice of all that another one did, whenever that was.
+    /// Adds all readings of another outline, of any time.
     pub(super) fn merge(&mut self, other: Self) {
         let merge = |chain: &mut Vec<Reading>, more: Vec<Reading>, side: Side| {
             let mut all = core::mem::take(chain);
@@ -45,18 +45,18 @@ impl Outline {
         merge(&mut self.upper, other.upper, Side::Below);
     }
 
-    /// The corners below the readings.
+    /// Corners below the readings.
     pub(super) fn lower(&self) -> &[Reading] {
         &self.lower
     }
 
-    /// The corners above the readings.
+    /// Corners above the readings.
     pub(super) fn upper(&self) -> &[Reading] {
         &self.upper
     }
 }
 
-/// Puts a reading at the end of a chain, and takes away what is no corner any more.
+/// Appends a reading to a chain, and removes points that are no corners any more.
 fn extend(chain: &mut Vec<Reading>, reading: Reading, side: Side) {
     let is_beyond = |corner: &Reading| match side {
         Side::Above => reading.difference_ns < corner.difference_ns,
@@ -81,7 +81,7 @@ fn extend(chain: &mut Vec<Reading>, reading: Reading, side: Side) {
     }
 }
 
-/// Whether the middle one of three lies beyond the line through the others.
+/// True if the middle of three readings lies beyond the line through the others.
 fn is_corner(first: &Reading, middle: &Reading, last: &Reading, side: Side) -> bool {
     let run = |to: &Reading| i128::from(to.near_ns) - i128::from(first.near_ns);
     let rise = |to: &Reading| i128::from(to.difference_ns) - i128::from(first.difference_ns);
@@ -108,14 +108,14 @@ mod tests {
         outline
     }
 
-    /// The least and the greatest above a line through the origin.
+    /// Minimum and maximum above a line through the origin.
     fn extremes(readings: &[Reading], slope: i64) -> Option<(i64, i64)> {
         let above = |reading: &Reading| reading.difference_ns - slope * reading.near_ns as i64;
         Some((readings.iter().map(above).min()?, readings.iter().map(above).max()?))
     }
 
     #[test]
-    fn a_square_with_its_middle_has_its_four_corners() {
+    fn a_square_with_its_centre_has_four_corners() {
         let corners = [(0, 0), (0, 10), (10, 0), (10, 10)].map(|(x, y)| reading(x, y));
         let outline = of([&corners[..], &[reading(5, 5), reading(5, 0)]].concat());
         assert_eq!(outline.lower(), [corners[0], corners[2]]);
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn corners_bound_every_line_as_all_readings_do_in_parts_and_at_once() {
+    fn corners_bound_every_line_as_all_readings_do() {
         for seed in 1..=200 {
             let mut draw = Draw(0x2026_1122 + seed);
             // Some of them at the same time, and some on a line.
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_curve_has_so_many_corners_and_no_more_and_none_that_is_no_reading() {
+    fn the_number_of_corners_is_limited_and_all_are_readings() {
         let curve = |x: u64| reading(x, (x * x) as i64);
         let outline = of((0..20_000).map(curve).collect());
         assert!((MOST / 2..=MOST).contains(&outline.lower().len()));
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_at_the_ends_of_time_do_no_harm() {
+    fn stamps_at_the_ends_of_time_do_not_overflow() {
         let most = super::super::MOST_DIFFERENCE_NS;
         let far = [(0, most), (1, -most), (u64::MAX - 1, most), (u64::MAX, -most)];
         let outline = of(far.map(|(near, difference)| reading(near, difference)).to_vec());

@@ -1,27 +1,27 @@
-//! Any number of readings in bounded memory.
+//! Readings in bounded memory.
 //!
-//! Of each way is kept how many there were, their sums, and their [`Outline`], which tell offset, skew,
-//! error, and the least, the greatest and the mean transit of all. Medians and other quantiles are of the
-//! readings that are kept one by one: all up to a limit, and from then on a half, a quarter and so on. Which
-//! is decided by their stamps alone, mixed, so that no rhythm of the traffic is preferred.
+//! For each direction the count, the sums and the [`Outline`] are kept; they give offset, skew,
+//! error, and the minimum, maximum and mean transit of all readings. Quantiles are those of the
+//! readings kept one by one: all up to a limit, then a half, a quarter and so on. The sample is
+//! chosen by a hash of the stamps alone, so that no rhythm of the traffic is preferred.
 //!
-//! Bias: where a clock changes its speed all times are told by readings that are kept, and of those
-//! beyond the limit corners of the outline; bounds that are told then are wider than they need be.
+//! Bias: if a clock changes its speed, all transits are computed from the readings kept one by one,
+//! and, beyond the limit, the corners of the outline; the bounds are then wider than necessary.
 
 use super::outline::Outline;
 use super::sides::{Placed, Sides};
 use super::{Clocks, Corridor, MOST_DIFFERENCE_NS, Origin, Reading, Shape};
 
-/// What tells which tap was passed first.
+/// Method that finds the tap passed first.
 #[derive(Clone, Debug)]
 pub(super) enum Placing {
-    /// Of two clocks: who sends to whom.
+    /// Two clocks: sender and receiver.
     BySides(Sides),
-    /// Of one clock: what passed the far tap first has a difference below zero.
+    /// One clock: a TPDU that passed the far tap first has a negative difference.
     BySign,
 }
 
-/// Readings of one way.
+/// Readings of one direction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Gathered {
     pub(super) count: u64,
@@ -32,7 +32,7 @@ pub(super) struct Gathered {
 }
 
 impl Gathered {
-    /// The mean of the stamps and that of the differences.
+    /// Mean of the stamps, and mean of the differences.
     pub(super) fn means(&self, origin: &Origin) -> (f64, f64) {
         let count = i128::from(self.count.max(1));
         let mean = |sum: i128, from: i128| (sum - from * count) as f64 / count as f64;
@@ -41,31 +41,31 @@ impl Gathered {
     }
 }
 
-/// Readings, of which up to so many are kept one by one.
+/// Readings; a limited number is kept one by one.
 #[derive(Clone, Debug)]
 pub struct Readings {
     placing: Placing,
     kept: Vec<Reading>,
-    /// How many at the front of them are gathered.
+    /// Number of readings at the front that are gathered.
     gathered: usize,
     limit: usize,
-    /// How often every second one was let go.
+    /// Number of times that the sample was halved.
     halvings: u32,
     dropped: u64,
     unplaced: u64,
     ways: [Gathered; 2],
-    /// Of all: the first and the last near stamp, and the difference of the first.
+    /// First and last near stamp of all, and the difference of the first.
     span: Option<(Reading, u64)>,
 }
 
 impl Readings {
-    /// None yet, of a clock at each tap.
+    /// No readings, with a clock at each tap.
     #[must_use]
     pub fn of_two(limit: usize) -> Self {
         Self::new(Placing::BySides(Sides::default()), limit)
     }
 
-    /// None yet, of one clock for both taps.
+    /// No readings, with one clock for both taps.
     #[must_use]
     pub fn of_one(limit: usize) -> Self {
         Self::new(Placing::BySign, limit)
@@ -85,7 +85,7 @@ impl Readings {
         }
     }
 
-    /// Takes one more.
+    /// Adds a reading.
     pub fn push(&mut self, reading: Reading) {
         let most = MOST_DIFFERENCE_NS;
         let difference_ns = reading.difference_ns.clamp(-most, most);
@@ -99,19 +99,19 @@ impl Readings {
         }
     }
 
-    /// How many are not kept one by one.
+    /// Number of readings not kept one by one.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// How many are.
+    /// Number of readings kept one by one.
     #[must_use]
     pub const fn kept_one_by_one(&self) -> usize {
         self.kept.len()
     }
 
-    /// Lets every second reading go, or so.
+    /// Drops about every second reading.
     fn halve(&mut self) {
         self.halvings += 1;
         let (before, halvings) = (self.kept.len(), self.halvings);
@@ -119,7 +119,7 @@ impl Readings {
         self.dropped += (before - self.kept.len()) as u64;
     }
 
-    /// Gathers what came since the last time, and lets go what has no place.
+    /// Gathers the readings since the last call, and drops those without a direction.
     fn gather(&mut self) {
         let Some(fresh) = self.kept.get_mut(self.gathered..) else { return };
         fresh.sort_unstable_by_key(|reading| (reading.near_ns, reading.difference_ns));
@@ -156,7 +156,7 @@ impl Readings {
         }
     }
 
-    /// Lets go all that was gathered: it has no place any more.
+    /// Drops all gathered readings, whose directions proved unknown.
     fn displace(&mut self) {
         let ways = core::mem::take(&mut self.ways);
         self.unplaced += ways.iter().map(|way| way.count).sum::<u64>();
@@ -164,7 +164,8 @@ impl Readings {
         self.gathered = 0;
     }
 
-    /// What they tell, if stamps were rounded to steps of no more than this; nothing where there are none.
+    /// Clocks and transits, if stamps are rounded to steps of at most `step_ns`; none without
+    /// readings.
     #[must_use]
     pub fn tell(mut self, step_ns: u64) -> Option<Clocks> {
         self.gather();
@@ -194,7 +195,7 @@ impl Readings {
         Some(Clocks { unplaced: self.unplaced, ..clocks })
     }
 
-    /// Keeps the corners as well where readings were let go, all in the order of the near clock.
+    /// If readings were dropped, adds the corners to those kept, in the order of the near clock.
     fn keep_corners(&mut self) {
         if self.halvings == 0 {
             return;
@@ -206,18 +207,18 @@ impl Readings {
         self.kept.sort_unstable_by_key(|reading| (reading.near_ns, reading.difference_ns));
     }
 
-    /// All that are kept one by one, wherever they went.
+    /// Readings kept one by one, of both directions.
     #[cfg(test)]
     pub(crate) fn all(&self) -> &[Reading] {
         &self.kept
     }
 
-    /// Those that are kept one by one.
+    /// Readings kept one by one.
     pub(super) fn kept(&self) -> &[Reading] {
         &self.kept
     }
 
-    /// Whether a reading that is kept is of what passed the far tap first.
+    /// True if a kept reading is of a TPDU that passed the far tap first.
     pub(super) fn is_back(&self, reading: &Reading) -> bool {
         is_back(&self.placing, reading).unwrap_or(false)
     }
@@ -226,7 +227,7 @@ impl Readings {
         &self.ways
     }
 
-    /// How long TPDUs of a way took, where transits are so much above or below a line.
+    /// Transits of a direction; `transit` is the distance of a reading from the line.
     pub(super) fn shape(&self, is_back: bool, transit: impl Fn(&Reading) -> f64) -> Option<Shape> {
         let Gathered { count, outline, .. } = &self.ways[usize::from(is_back)];
         let corners = || outline.lower().iter().chain(outline.upper()).map(&transit);
@@ -248,7 +249,8 @@ fn is_back(placing: &Placing, reading: &Reading) -> Option<bool> {
     }
 }
 
-/// A number that every bit of the stamps has a part in (the finish of splitmix64, Steele, Lea and Flood 2014).
+/// Hash in which every bit of the stamps takes part (the finish of splitmix64, Steele, Lea and
+/// Flood 2014).
 const fn mixed(reading: &Reading) -> u64 {
     let word = reading.near_ns ^ reading.difference_ns.cast_unsigned().rotate_left(32);
     let word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -261,8 +263,8 @@ mod tests {
     use super::*;
     use crate::transit::clock::{Course, Way};
 
-    /// A request there each millisecond and its answer back, as one clock after the other reads them: the far
-    /// one is 7 ms ahead and 30 in a million faster. There 100 us and up to 99 us more, back 50 and up to 58 more.
+    /// A request forward each millisecond and its reply back: the far clock is 7 ms ahead and 30 in
+    /// a million faster. Forward 100 us and up to 99 us more, back 50 us and up to 58 us more.
     fn traffic(turns: u64) -> Vec<Reading> {
         let ahead = |near: i64| 7_000_000 + near * 3 / 100_000;
         (0..turns)
@@ -281,7 +283,7 @@ mod tests {
             .collect()
     }
 
-    fn told(readings: &[Reading], limit: usize) -> (Clocks, u64) {
+    fn measured(readings: &[Reading], limit: usize) -> (Clocks, u64) {
         let mut all = Readings::of_two(limit);
         for reading in readings {
             all.push(*reading);
@@ -292,10 +294,10 @@ mod tests {
     }
 
     #[test]
-    fn beyond_the_limit_all_but_quantiles_is_told_of_all() {
+    fn beyond_the_limit_only_quantiles_are_of_a_sample() {
         let readings = traffic(20_000);
-        let (all, dropped) = told(&readings, 1 << 20);
-        let (some, more) = told(&readings, 1_000);
+        let (all, dropped) = measured(&readings, 1 << 20);
+        let (some, more) = measured(&readings, 1_000);
         assert_eq!((dropped, all.course, some.course), (0, Course::Steady, Course::Steady));
         assert!((39_000..40_000).contains(&more), "{more}");
         assert_eq!(
@@ -306,15 +308,15 @@ mod tests {
             let (all, some) = (all.unwrap(), some.unwrap());
             let Way { median_ns, p99_ns, .. } = all;
             assert_eq!(Way { median_ns, p99_ns, ..some }, all);
-            // Of some 400 a way: the share below the median that is told has a deviation of 2.5 %, and transits
-            // are spread evenly over 100 us at the most.
+            // Some 400 a direction: the share below the estimated median has a deviation of 2.5 %,
+            // and transits are spread evenly over 100 us at most.
             assert!((median_ns - some.median_ns).abs() < 10_000, "{all:?} {some:?}");
             assert!((p99_ns - some.p99_ns).abs() < 3_000, "{all:?} {some:?}");
         }
     }
 
     #[test]
-    fn what_is_kept_of_traffic_with_a_rhythm_is_a_fair_share() {
+    fn the_sample_of_periodic_traffic_is_fair() {
         let mut all = Readings::of_two(4_096);
         traffic(60_000).into_iter().for_each(|reading| all.push(reading));
         all.gather();
@@ -325,27 +327,27 @@ mod tests {
     }
 
     #[test]
-    fn who_has_no_place_when_readings_are_let_go_is_counted_as_such() {
+    fn dropped_readings_without_a_direction_are_counted() {
         let mut readings = traffic(600);
         readings.extend((0..50).map(|turn| Reading {
             near_ns: turn,
             difference_ns: 5,
             ends: [8, 9],
         }));
-        let (clocks, _) = told(&readings, 400);
+        let (clocks, _) = measured(&readings, 400);
         assert_eq!(clocks.unplaced, 50);
         assert_eq!(clocks.ways.map(|way| way.unwrap().count), [600, 600]);
     }
 
     #[test]
-    fn whoever_was_placed_by_a_guess_is_placed_no_more_once_others_are_known() {
-        // 9 to 8 passes the far tap first, which nobody can tell, as nothing is answered: 1 ms back, of clocks that
-        // are 7 ms apart. Beyond the limit it is gathered before anything else is seen.
+    fn a_guessed_direction_is_dropped_once_others_are_known() {
+        // 9 to 8 passes the far tap first, which is unknown because nothing is answered: 1 ms back,
+        // of clocks that differ by 7 ms. Beyond the limit it is gathered before any other reading.
         let alone =
             (0..40).map(|turn| Reading { near_ns: turn, difference_ns: 6_000_000, ends: [9, 8] });
         let readings: Vec<_> = alone.chain(traffic(600)).collect();
         for limit in [16, 400, 1 << 20] {
-            let (clocks, _) = told(&readings, limit);
+            let (clocks, _) = measured(&readings, limit);
             assert_eq!(clocks.unplaced, 40);
             assert_eq!(clocks.ways.map(|way| way.unwrap().count), [600, 600]);
             let offset = clocks.offset_ns.unwrap();
@@ -355,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_changes_its_speed_is_told_by_what_is_kept() {
+    fn a_changing_clock_is_estimated_from_the_sample() {
         // 30 in a million faster, and slower by 470 from the middle on.
         let mut readings = traffic(40_000);
         let turn = 20_000_000_000;
@@ -363,7 +365,7 @@ mod tests {
             let beyond = reading.near_ns.saturating_sub(turn) as i64;
             reading.difference_ns -= beyond / 2_000;
         }
-        let (clocks, dropped) = told(&readings, 4_000);
+        let (clocks, dropped) = measured(&readings, 4_000);
         assert_eq!(clocks.course, Course::Changing);
         assert!(dropped > 70_000);
         // 7 ms and 600 us in the middle.
@@ -371,7 +373,7 @@ mod tests {
         assert!(offset.least <= 7_600_000.0 && 7_600_000.0 <= offset.most, "{offset:?}");
         let error = clocks.error_ns.unwrap();
         let [there, back] = clocks.ways.map(Option::unwrap);
-        // 149.5 us and 79 us on the average.
+        // 149.5 us and 79 us on average.
         assert!((there.mean_ns as f64 - 149_500.0).abs() <= error, "{there:?} {error}");
         assert!((back.mean_ns as f64 - 79_000.0).abs() <= error, "{back:?} {error}");
         assert_eq!([there.count, back.count], [40_000; 2]);

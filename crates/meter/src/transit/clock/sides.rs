@@ -1,4 +1,4 @@
-//! Which hosts are at which tap.
+//! Assignment of hosts to taps.
 
 use super::Reading;
 use core::hash::BuildHasher;
@@ -6,48 +6,50 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use std::collections::BTreeMap;
 
-/// Pairs of hosts whose sides are told by what goes between them.
+/// Limit of pairs of hosts whose traffic decides their sides.
 const PAIRS: usize = 1 << 16;
 
-/// Two hosts.
+/// Two hosts with traffic between them.
 #[derive(Clone, Copy, Debug)]
-struct Between {
-    /// The one with the lower number first.
+struct HostPair {
+    /// Hosts, the lower number first.
     ends: [u32; 2],
-    /// The latest reading from the first, and from the second.
+    /// Latest reading from the first, and from the second.
     latest: [Option<i64>; 2],
-    /// Above zero where the first is at the near tap.
+    /// Above zero if the first host is at the near tap.
     vote: i64,
 }
 
-/// What becomes of readings that were placed before, once more is learnt.
+/// Effect of new evidence on earlier assignments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Placed {
-    /// Where they were placed is right, as far as anybody knows.
+    /// They are right, as far as known.
     Right,
-    /// All were placed the wrong way.
+    /// All are reversed.
     Wrong,
-    /// Nobody can tell of any of them.
+    /// The sides are unknown for all of them.
     Untold,
 }
 
-/// Which hosts are at which tap.
+/// Assignment of hosts to taps.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sides {
-    /// Whether a host is at the far tap. Who is placed stays there.
+    /// True if a host is at the far tap. An assigned host keeps its side.
     is_far: BTreeMap<u32, bool>,
-    /// Of whom to go by while nobody has heard an answer: who sent the first TPDU to whom.
+    /// Hosts of the guess while no reply was seen: sender and receiver of the first TPDU.
     guess: Option<[u32; 2]>,
-    /// Looked up only, never iterated, so its order cannot show.
+    /// For lookups only, never iterated, so its order cannot show.
     index: HashTable<usize>,
-    between: Vec<Between>,
+    between: Vec<HostPair>,
 }
 
 impl Sides {
-    /// Learns from readings in the order of the near clock; what that says of what was placed before.
+    /// Learns from readings in the order of the near clock; returns the effect on earlier
+    /// assignments.
     ///
-    /// Two hosts with TPDUs both ways tell their sides: of TPDUs that follow each other, the one that passes
-    /// the near tap first has the greater reading, whatever the clocks do in the long run.
+    /// Two hosts with TPDUs in both directions reveal their sides: of consecutive TPDUs, the one
+    /// that passes the near tap first has the greater reading, independent of the clocks in the
+    /// long run.
     pub(super) fn learn(&mut self, readings: &[Reading]) -> Placed {
         for reading in readings {
             self.vote(reading);
@@ -64,7 +66,7 @@ impl Sides {
             self.guess = self.guess.or(readings.first().map(|reading| reading.ends));
             return Placed::Right;
         }
-        // Who guessed placed nothing else.
+        // A guess has no other assignments.
         match self.guess.take().map(|ends| self.known(ends)) {
             None | Some(Some(false)) => Placed::Right,
             Some(Some(true)) => Placed::Wrong,
@@ -84,7 +86,7 @@ impl Sides {
             None if between.len() >= PAIRS => return,
             None => {
                 let place = between.len();
-                self.between.push(Between { ends, latest: [None; 2], vote: 0 });
+                self.between.push(HostPair { ends, latest: [None; 2], vote: 0 });
                 let between = &self.between;
                 self.index.insert_unique(hash, place, |place| {
                     between.get(*place).map_or(0, |of| state.hash_one(of.ends))
@@ -100,7 +102,7 @@ impl Sides {
         of.latest[way] = Some(difference_ns);
     }
 
-    /// Whether what goes between these passes the far tap first; nothing where that is not known.
+    /// True if TPDUs between these hosts pass the far tap first; none if that is unknown.
     pub(super) fn is_back(&self, ends: [u32; 2]) -> Option<bool> {
         self.known(ends).or((self.guess == Some(ends)).then_some(false))
     }
@@ -120,12 +122,12 @@ mod tests {
     }
 
     #[test]
-    fn a_guess_holds_until_an_answer_says_otherwise() {
+    fn a_guess_holds_until_a_reply_contradicts_it() {
         let mut sides = Sides::default();
         assert_eq!(sides.learn(&[reading([7, 3], -100)]), Placed::Right);
         assert_eq!((sides.is_back([7, 3]), sides.is_back([3, 7])), (Some(false), None));
         assert_eq!(sides.learn(&[reading([7, 3], -100)]), Placed::Right, "one way still");
-        // What comes from 3 has the greater reading, so that 3 is near.
+        // The reading from 3 is greater, so that 3 is near.
         assert_eq!(sides.learn(&[reading([3, 7], 100)]), Placed::Wrong);
         assert_eq!((sides.is_back([7, 3]), sides.is_back([3, 7])), (Some(true), Some(false)));
         assert_eq!(sides.learn(&[]), Placed::Right, "it is said once");
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_placed_stays_and_what_is_learnt_is_bounded() {
+    fn an_assigned_host_stays_and_memory_is_bounded() {
         let mut sides = Sides::default();
         sides.learn(&[reading([0, 1], 100), reading([1, 0], -100)]);
         let others = (1..100_000).flat_map(|n| [reading([0, n], -9), reading([n, 0], 9)]);
@@ -150,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn who_sends_to_itself_is_at_no_side() {
+    fn a_host_that_sends_to_itself_has_no_side() {
         let mut sides = Sides::default();
         sides.learn(&[reading([1, 2], 5), reading([2, 1], 0), reading([4, 4], 5)]);
         sides.learn(&[reading([4, 4], 9)]);

@@ -1,16 +1,17 @@
-//! The offset of a clock that changes its speed, from readings that bound it.
+//! Offset of a clock that changes its speed, from readings that bound it.
 //!
-//! What a TPDU there reads is the most that the offset can be at that time, and what one back reads the
-//! least. A moment later it may be so much more or less as the greatest skew allows, and no more; so every
-//! reading bounds the offset at every time, and the nearest most. What holds at a time is the narrowest of
-//! all bounds. Nothing is assumed of the skew but its limit; the price is that fast TPDUs bound the offset
-//! only near themselves, so that errors are greater than with a skew that stays the same.
+//! A forward reading is an upper bound of the offset at its time, a backward one a lower bound. A
+//! moment later the offset may differ by as much as the greatest skew allows. So every reading
+//! bounds the offset at every time, and the nearest reading bounds it most. The result at a time is
+//! the intersection of all bounds. Only the limit of the skew is assumed; the price is that fast
+//! TPDUs bound the offset only near themselves, so errors are greater than with a constant skew.
 
 use super::{Bounded, Point};
 
-/// The least and the most that the offset can be at each reading, in the order of their times, where its
-/// change in nanoseconds a second is limited; or the time of the first that no offset explains beside those
-/// before it. `point` tells where a reading is, and whether it is of what passed the far tap first.
+/// Lower and upper bound of the offset at each reading, in the order of their times, if it changes
+/// by at most `limit` nanoseconds per second; or the time of the first reading that no offset
+/// explains together with the earlier ones. `point` returns the position of a reading, and whether
+/// it is of a TPDU that passed the far tap first.
 pub(super) fn offsets<T>(
     seen: &[T],
     point: impl Fn(&T) -> (Point, bool),
@@ -31,7 +32,7 @@ pub(super) fn offsets<T>(
         };
         *narrowed = (narrowed.0.max(least - room), narrowed.1.min(most + room));
     };
-    // What can be reached from before: where that is nothing, something happened just then.
+    // Reachable range from the past; if it is empty, the clock was set at this reading.
     for place in 0..seen.len() {
         if place > 0 {
             narrow(&mut bounds, place - 1, place);
@@ -41,19 +42,19 @@ pub(super) fn offsets<T>(
             return Err(point(seen).0.seconds);
         }
     }
-    // And of that, from where what comes later can be.
+    // Intersection with the reachable range from the future.
     for place in (1..seen.len()).rev() {
         narrow(&mut bounds, place, place - 1);
     }
     Ok(bounds)
 }
 
-/// The offset between bounds.
+/// Offset between bounds.
 pub(super) const fn offset((least, most): (f64, f64)) -> Bounded {
     Bounded { value: least.midpoint(most), least, most }
 }
 
-/// The skew on the average from the first reading to the last, in nanoseconds a second.
+/// Average skew from the first reading to the last, in nanoseconds per second.
 pub(super) fn average_skew<T>(
     seen: &[T],
     point: impl Fn(&T) -> (Point, bool),
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn each_reading_bounds_the_offset_around_it() {
-        // 10 ns a second: at 0 s at the most 100, at 2 s at the least 60, at 4 s at the most 110.
+        // 10 ns a second: at 0 s at most 100, at 2 s at least 60, at 4 s at most 110.
         let points = [point(0.0, 100.0, false), point(2.0, 60.0, true), point(4.0, 110.0, false)];
         let bounds = offsets(&points, |point| *point, 10.0, 0.0).unwrap();
         // 60 less 20 to both sides; 100 and 20, which is less than 110 and 20.
@@ -91,14 +92,14 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_is_found_where_it_is() {
+    fn a_clock_that_is_set_is_found_at_its_reading() {
         let points = [
             point(0.0, 100.0, false),
             point(1.0, 90.0, true),
             point(2.0, 1_090.0, true),
             point(3.0, 1_100.0, false),
         ];
-        // 1,090 at the least, where 100 two seconds ago let it be 120 at the most.
+        // 1,090 at least, where 100 two seconds ago limits it to 120.
         assert_eq!(offsets(&points, |point| *point, 10.0, 0.0), Err(2.0));
         assert!(offsets(&points, |point| *point, 600.0, 0.0).is_ok());
     }

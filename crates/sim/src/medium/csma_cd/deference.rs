@@ -1,54 +1,53 @@
-//! When a station of IEEE 802.3 stops deferring (half duplex, the Deference process of clause
-//! 4.2.8).
+//! End of deference of an IEEE 802.3 station (half duplex, the Deference process of clause 4.2.8).
 //!
 //! ```text
 //!   carrier ▇▇▇▇▇▇▇▇▇▇┐                      ┌ start of a frame that waits
 //!                     │←─ part 1 ─→│← part 2 →│
 //!                      carrier begins  carrier is not
-//!                      part 1 anew     looked at
+//!                      part 1 again    looked at
 //! ```
 //!
 //! A station that has itself been sending does not look at the carrier in part 1 either. A carrier
-//! that rises in the very instant in which a station starts is seen too late.
+//! that rises in the very instant in which a station starts is detected too late.
 //!
-//! Not modelled: the time a station takes to notice that a carrier rose or fell.
+//! Not modelled: the station's delay in detecting that a carrier rose or fell.
 
 use wire::time::Instant;
 
-/// The interframe gap, in nanoseconds.
+/// Interframe gap, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gap {
-    /// The part in which a carrier begins the gap anew.
+    /// Part 1, in which a carrier restarts the gap.
     pub part_1: u64,
-    /// Both parts.
+    /// Parts 1 and 2 together.
     pub whole: u64,
 }
 
-/// A carrier as one station hears it.
+/// Carrier as seen by one station.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Carrier {
-    /// When it rose.
+    /// Time at which it rises.
     pub rises: Instant,
-    /// When it falls, as far as is known.
+    /// Time at which it falls, as known so far.
     pub falls: Instant,
-    /// Whether it is the station's own.
+    /// True if the carrier is the station's own.
     pub own: bool,
 }
 
-/// What a station has heard up to some carrier.
+/// Deference state of a station up to some carrier.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Deference {
-    /// The last busy period: when it ends, and whether the station sent in it.
+    /// Last busy period: its end, and whether the station sent in it.
     busy: Option<(Instant, bool)>,
 }
 
 impl Deference {
-    /// What a station has heard whose last busy period is this carrier alone.
+    /// State after a busy period that consists of this carrier alone.
     pub(super) const fn after(carrier: Carrier) -> Self {
         Self { busy: Some((carrier.falls, carrier.own)) }
     }
 
-    /// The station hears the next carrier, in the order in which they rise.
+    /// Adds the next carrier; carriers come in the order in which they rise.
     pub(super) fn hear(&mut self, carrier: Carrier, gap: Gap) {
         match self.busy {
             Some((falls, own)) if self.is_extended_by(carrier, gap) => {
@@ -59,8 +58,8 @@ impl Deference {
         }
     }
 
-    /// When a station that hears these carriers next, in the order in which they rise, starts a
-    /// frame that is ready at `ready`.
+    /// Time at which the station starts a frame that is ready at `ready`, given the next `carriers`
+    /// in the order in which they rise.
     pub(super) fn start(mut self, ready: Instant, carriers: &[Carrier], gap: Gap) -> Instant {
         for carrier in carriers {
             if !self.is_extended_by(*carrier, gap) {
@@ -77,12 +76,12 @@ impl Deference {
         ready.max(self.free(gap))
     }
 
-    /// When it stops deferring.
+    /// Time at which the station stops deferring.
     fn free(self, gap: Gap) -> Instant {
         self.busy.map_or(Instant::ZERO, |(falls, _)| later(falls, gap.whole))
     }
 
-    /// Whether the carrier belongs to the last busy period.
+    /// Returns whether the carrier belongs to the last busy period.
     fn is_extended_by(self, carrier: Carrier, gap: Gap) -> bool {
         self.busy.is_some_and(|(falls, own)| {
             carrier.rises <= falls || (!own && carrier.rises < later(falls, gap.part_1))
@@ -90,7 +89,7 @@ impl Deference {
     }
 }
 
-/// A point `nanos` later.
+/// Returns the instant `nanos` nanoseconds after `at`.
 pub(super) const fn later(at: Instant, nanos: u64) -> Instant {
     Instant::from_nanos(at.as_nanos().saturating_add(nanos))
 }
@@ -112,7 +111,7 @@ mod tests {
             .map(|(rises, falls, own)| Carrier { rises: at(*rises), falls: at(*falls), own: *own })
             .collect();
         assert_eq!(Deference::default().start(at(ready), &carriers, GAP), at(starts));
-        // Hearing some of it earlier makes no difference to a frame that is ready later.
+        // Feeding some carriers earlier makes no difference to a frame that is ready later.
         let mut deference = Deference::default();
         let (heard, rest) = carriers.split_at(carriers.len() / 2);
         if heard.iter().all(|carrier| carrier.rises < at(ready)) {
@@ -132,17 +131,17 @@ mod tests {
     }
 
     #[test]
-    fn a_carrier_in_part_1_begins_the_gap_anew_and_in_part_2_is_ignored() {
+    fn a_carrier_in_part_1_restarts_the_gap_but_not_in_part_2() {
         check(101, &[(100, 700, false), (763, 900, false)], 996);
         check(101, &[(100, 700, false), (764, 900, false)], 796);
-        // A frame ready after the gap finds the ignored carrier still there.
+        // A frame that is ready after the gap finds the ignored carrier still there.
         check(800, &[(100, 700, false), (764, 900, false)], 996);
-        // One that came and went within the gap is nothing to defer to.
+        // A carrier that rose and fell within the gap is no reason to defer.
         check(800, &[(100, 700, false), (764, 790, false)], 800);
     }
 
     #[test]
-    fn a_station_that_has_been_sending_does_not_begin_the_gap_anew() {
+    fn a_station_that_has_sent_does_not_restart_the_gap() {
         check(700, &[(100, 700, true), (701, 900, false)], 796);
         check(700, &[(100, 600, true), (300, 700, false), (701, 900, false)], 796);
         check(700, &[(100, 600, true), (600, 700, false)], 796);

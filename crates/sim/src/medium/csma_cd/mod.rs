@@ -1,25 +1,25 @@
-//! A shared bus: CSMA/CD, half duplex (IEEE 802.3 clause 4.2).
+//! Shared bus: CSMA/CD, half duplex (IEEE 802.3 clause 4.2).
 //!
 //! ```text
-//!   A ──── s ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ jam ┐                 both hear the other while they send,
-//!          ╲                ╱       backoff          each at its own time: they finish the
-//!            ╲            ╱                          preamble, jam, and draw a backoff
+//!   A ──── s ▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇ jam ┐                 both receive the other while they send, each
+//!          ╲                ╱       backoff          at its own time: they finish the preamble,
+//!            ╲            ╱                          jam, and draw a backoff
 //!   B ───────── s ▇▇▇▇▇▇▇▇ jam ┐
 //! ```
 //!
-//! Every station hears every signal later by the distance between them. A station starts
-//! 1-persistently as soon as deference allows; it notices a collision when another signal reaches
-//! it while it sends, and ends 32 bit times of jam later, though not before its preamble is out.
+//! Every station receives every signal with the propagation delay of the distance. A station starts
+//! 1-persistently as soon as deference allows. It detects a collision when another signal reaches
+//! it while it sends; after 32 bit times of jam it stops, though not before its preamble is out.
 //! After its n-th collision a frame waits r slots from the end of the jam, r uniform from 0 to
-//! 2^min(n,10) - 1, while deference goes on. After 16 collisions it is given up.
+//! 2^min(n,10) - 1, while deference goes on. After 16 collisions the frame is discarded.
 //!
-//! How few steps this takes: a signal's end is assumed when it starts and corrected when another
-//! start is found to collide with it. A frame that meets no other costs a start and an end; the
-//! turn of a waiting station is computed from the few signals it may still hear.
+//! Few events are needed: a signal's end is assumed when it starts, and corrected when another
+//! start is found to collide with it. A frame without a collision costs two events, its start and
+//! its end. The start of a waiting station is computed from the few signals it may still receive.
 //!
 //! Not modelled: repeaters and their gap shrinkage, noise and signal loss, late collisions (a bus
-//! whose round trip exceeds a slot is refused), carrier extension, bursts, and stations that notice
-//! carrier and collisions with a delay of their own.
+//! whose round trip exceeds a slot is refused), carrier extension, bursts, and a station's own
+//! delay in detecting carrier and collisions.
 
 mod deference;
 mod params;
@@ -40,7 +40,7 @@ use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::time::{Instant, nanos};
 
-/// A shared bus with its stations' MAC entities.
+/// Shared bus with its stations' MAC entities.
 #[derive(Clone, Debug)]
 pub struct CsmaCd {
     params: Params,
@@ -49,60 +49,61 @@ pub struct CsmaCd {
     entities: Vec<Entity>,
     /// Stations that have a frame and are not sending it, in no particular order.
     waiting: Vec<Waiting>,
-    /// Signals that some station may still hear or be deferring to, in the order of their starts.
+    /// Signals that a station may still receive or defer to, in the order of their starts.
     signals: Vec<Signal>,
-    /// How many of `signals`, from the first, reach every station before any of the others.
+    /// Number of leading `signals` that reach every station before any of the rest.
     past: usize,
-    /// What stations heard of signals that are no longer kept, before those of `noted`.
+    /// Deference state from signals that have been dropped, before those in `noted`.
     heard: Heard,
-    /// Signals that are no longer kept, but may still matter to some station's deference.
+    /// Dropped signals that may still matter to some station's deference.
     noted: Vec<Signal>,
     due: Option<Due>,
-    /// How many stations are sending, and since when there has been one.
+    /// Number of stations that are sending, and the time since which it has been above 0.
     sending: (usize, Instant),
     events: VecDeque<Event>,
     is_observed: bool,
     statistics: Statistics,
 }
 
-/// Spans that the bus needs again and again, in nanoseconds.
+/// Time constants of the bus, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Times {
     slot: u64,
     preamble: u64,
     jam: u64,
     gap: Gap,
-    /// The observer's place.
+    /// Observer's position.
     tap: u64,
 }
 
-/// The MAC entity of one station.
+/// MAC entity of one station.
 #[derive(Clone, Debug)]
 struct Entity {
-    /// The time a signal takes to here from the end of the cable, in nanoseconds.
+    /// Propagation delay from the end of the cable to the station, in nanoseconds.
     place: u64,
-    /// The time a signal takes from here to the farther end, in nanoseconds.
+    /// Propagation delay from the station to the farther end, in nanoseconds.
     reach: u64,
-    /// The first is being sent, or waits to be.
+    /// Queue, whose first frame is being sent or waits to be sent.
     queue: VecDeque<Frame>,
-    /// Collisions of that frame so far.
+    /// Collisions of the first frame so far.
     attempts: u32,
-    /// When it was ready to be sent: it came to the head of the queue, or its backoff ended.
+    /// Time at which that frame became ready: it reached the head of the queue, or its backoff
+    /// ended.
     ready: Instant,
-    /// The station's own note of what it heard: see [`Heard::Apart`].
+    /// Deference state of this station, valid in [`Heard::Apart`].
     deference: Deference,
     backoff: Stream,
 }
 
-/// A station that waits.
+/// Waiting station.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     station: usize,
-    /// When it will start, as far as is known.
+    /// Time at which it will start, as known so far.
     start: Instant,
 }
 
-/// What one station puts on the bus: a frame, or the fragment that a collision leaves of it.
+/// Signal of one station: a frame, or the fragment that a collision leaves of it.
 #[derive(Clone, Copy, Debug)]
 struct Signal {
     station: usize,
@@ -111,38 +112,38 @@ struct Signal {
     start: Instant,
     end: Instant,
     collided: bool,
-    /// Whether the station is still sending.
+    /// True while the station is still sending.
     on: bool,
 }
 
-/// What the stations heard, as far back as they need to know.
+/// Deference state of the stations from signals that have been dropped.
 #[derive(Clone, Copy, Debug)]
 enum Heard {
-    /// Nothing that any of them still defers to.
+    /// No signal that a station still defers to.
     Nothing,
-    /// Everybody's last busy period was this signal.
+    /// This signal was the last busy period of every station.
     Alone(Signal),
-    /// Each entity's own note counts; everybody had heard all of it by then.
+    /// Each entity has its own state; by this time all stations had received all of those signals.
     Apart(Instant),
 }
 
-/// So many signals are remembered for all stations together before each makes a note of its own.
+/// Maximum number of dropped signals kept for all stations; more update each station's own state.
 const NOTED: usize = 16;
 
-/// What happens next.
+/// Next event.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     at: Instant,
     what: What,
 }
 
-/// What can happen. At one instant ends come before starts, signals in the order in which they
+/// Kinds of events. At one instant, ends come before starts, signals in the order in which they
 /// started, and stations in the order of their numbers.
 #[derive(Clone, Copy, Debug)]
 enum What {
-    /// This one of the signals ends.
+    /// End of the signal at this index.
     End(usize),
-    /// The station at this place among those that wait starts to send.
+    /// Start of the station at this index among those that wait.
     Start(usize),
 }
 
@@ -152,18 +153,18 @@ impl Signal {
         Carrier { rises: later(self.start, delay), falls: later(self.end, delay), own: false }
     }
 
-    /// The station notices at `at` that another is sending too.
+    /// Handles the station's detection of a collision at `at`.
     fn collide(&mut self, at: Instant, times: Times) {
         let jam = at.max(later(self.start, times.preamble));
         self.end = self.end.min(later(jam, times.jam));
         self.collided = true;
     }
 
-    /// Whether every station hears it as a busy period of its own after `before`, and the longer one
-    /// to defer to.
+    /// Returns whether, for every station, this signal is a separate busy period after `before`,
+    /// and the later one to end deference.
     ///
-    /// It holds everywhere if it holds where this signal comes from: on the way to any other place
-    /// `before` takes no longer directly than by way of there.
+    /// If this holds at this signal's source, it holds everywhere: by the triangle inequality,
+    /// `before` reaches any other place no later directly than by way of the source.
     fn follows(&self, before: &Self, gap: Gap) -> bool {
         let falls = before.as_heard_at(self.place).falls;
         self.start > falls
@@ -171,17 +172,17 @@ impl Signal {
             && self.end > later(falls, gap.whole)
     }
 
-    /// When everybody has heard it to its end.
+    /// Time at which every station has received it to its end.
     fn heard_by_all(&self) -> Instant {
         later(self.end, self.reach)
     }
 }
 
 impl CsmaCd {
-    /// A bus without stations as yet.
+    /// Creates a bus whose stations are yet to be attached.
     ///
     /// # Errors
-    /// Where the standard does not allow such a bus.
+    /// Fails if the standard does not allow such a bus.
     pub fn new(params: Params) -> Result<Self, Invalid> {
         let places = params.places()?;
         let stations = places.get(..params.positions_metres.len()).unwrap_or_default();
@@ -216,13 +217,13 @@ impl CsmaCd {
         })
     }
 
-    /// What happened so far.
+    /// Counters of the run so far.
     #[must_use]
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// Frames that stations still have waiting or in transmission.
+    /// Frames that are waiting or in transmission.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.entities.iter().map(|entity| entity.queue.len()).sum()
@@ -232,21 +233,21 @@ impl CsmaCd {
         self.events.push_back(Event::Transmitted { station, queue: 0, outcome });
     }
 
-    /// The first frame of the station's queue is ready to be sent.
+    /// Enters the first frame of the station's queue, ready at `ready`, into contention.
     fn contend(&mut self, station: usize, ready: Instant) {
         self.entities[station].ready = ready;
         let start = self.starts(station, self.silent());
         self.waiting.push(Waiting { station, start });
     }
 
-    /// From when on no station defers to anything that is on the bus or was. What is not kept any
-    /// more was heard by all before the last of what is kept began.
+    /// Time from which no station defers to any past or present signal. Every station had received
+    /// the dropped signals before the last of those that are kept began.
     fn silent(&self) -> Instant {
         let heard = self.signals.iter().map(Signal::heard_by_all).max();
         heard.map_or(Instant::ZERO, |heard| later(heard, self.times.gap.whole))
     }
 
-    /// When the station, which waits, will start to send if nobody else starts before.
+    /// Time at which the waiting station will start to send if no other station starts before.
     fn starts(&self, station: usize, silent: Instant) -> Instant {
         let (ready, gap) = (self.entities[station].ready, self.times.gap);
         if ready >= silent {
@@ -260,7 +261,7 @@ impl CsmaCd {
         }
     }
 
-    /// What the station heard of signals that are no longer kept.
+    /// Deference state of the station from signals that have been dropped.
     fn deference(&self, station: usize) -> Deference {
         let mut deference = match &self.heard {
             Heard::Nothing => Deference::default(),
@@ -274,13 +275,13 @@ impl CsmaCd {
         deference
     }
 
-    /// These signals as the station hears them, in the order in which they rise there.
+    /// These signals as received by the station, in the order in which they rise there.
     fn carriers(&self, signals: &[Signal], station: usize) -> SmallVec<[Carrier; 4]> {
         let mut carriers: SmallVec<[Carrier; 4]> = SmallVec::new();
         for signal in signals {
             let mut place = carriers.len();
             carriers.push(self.carrier(signal, station));
-            // Few are not in order already.
+            // Few are out of order.
             while place > 0 && carriers[place] < carriers[place - 1] {
                 carriers.swap(place, place - 1);
                 place -= 1;
@@ -294,7 +295,7 @@ impl CsmaCd {
         Carrier { own, ..signal.as_heard_at(self.entities[station].place) }
     }
 
-    /// What happens next, as far as is known.
+    /// Next event, as known so far.
     fn next(&self) -> Option<Due> {
         // Two plain loops: this runs at every start and every end.
         let mut at = Instant::MAX;
@@ -317,7 +318,7 @@ impl CsmaCd {
         what.map(|what| Due { at, what })
     }
 
-    /// Lets happen what is due by `now`.
+    /// Handles all events that are due by `now`.
     fn advance(&mut self, now: Instant) {
         while let Some(Due { at, what }) = self.due
             && at <= now
@@ -330,7 +331,7 @@ impl CsmaCd {
         }
     }
 
-    /// The station at this place among those that wait starts to send the first frame of its queue.
+    /// Starts the first frame of the station at index `place` of those that wait.
     fn start(&mut self, now: Instant, place: usize) {
         let Waiting { station, .. } = self.waiting.swap_remove(place);
         self.forget(now, station);
@@ -363,11 +364,11 @@ impl CsmaCd {
         }
     }
 
-    /// Finds out whom a signal that starts collides with, and when each of them notices.
+    /// Finds the signals that a starting signal collides with, and when each station detects it.
     ///
-    /// What is found here stays true: an end that moves later on moves to after the instant in
-    /// which that is found out, and a fragment's first bits, which others collide with, are never
-    /// taken back.
+    /// These results stay valid. An end that moves later on only moves to after the instant at
+    /// which that is found out, and the first bits of a fragment, with which later signals collide,
+    /// are never taken back.
     fn meet(&mut self, signal: &mut Signal) {
         let mut met = false;
         let mut joined = false;
@@ -388,7 +389,7 @@ impl CsmaCd {
         }
     }
 
-    /// A signal ends: its frame is through, or it was jammed.
+    /// Ends a signal: its frame is through, or it was jammed.
     fn end(&mut self, now: Instant, index: usize) {
         let signal = &mut self.signals[index];
         signal.on = false;
@@ -404,7 +405,7 @@ impl CsmaCd {
         }
     }
 
-    /// The station's frame has collided, once more.
+    /// Handles a further collision of the station's frame.
     fn back_off(&mut self, now: Instant, station: usize) {
         self.statistics.fragments += 1;
         let entity = &mut self.entities[station];
@@ -420,7 +421,7 @@ impl CsmaCd {
         self.turn_to_next(now, station);
     }
 
-    /// The station's frame went through.
+    /// Handles the successful end of the station's frame.
     fn succeed(&mut self, now: Instant, signal: Signal) {
         let source = signal.station;
         let entity = &mut self.entities[source];
@@ -446,7 +447,7 @@ impl CsmaCd {
                 fate: Fate::Whole,
             }));
         }
-        // The last takes the frame itself.
+        // The last recipient gets the frame itself instead of a clone.
         let last = recipients.next_back();
         self.events.extend(recipients.map(|recipient| delivery(recipient, frame.clone())));
         self.events.extend(last.map(|recipient| delivery(recipient, frame)));
@@ -461,13 +462,12 @@ impl CsmaCd {
         }
     }
 
-    /// Before `starter` starts: drops signals that nobody hears any more, once what stations still
-    /// need to know of them has been noted.
+    /// Before `starter` starts: notes what old signals mean for deference and drops them.
     fn forget(&mut self, now: Instant, starter: usize) {
         let heard_by_all = |signals: &[Signal]| signals.iter().map(Signal::heard_by_all).max();
         let Some(last) = heard_by_all(&self.signals) else { return };
         if later(last, self.times.gap.whole) < now {
-            // Nobody defers to them either: whoever waited for them has started.
+            // No station defers to them either: every station that waited for them has started.
             self.signals.clear();
             self.past = 0;
             self.noted.clear();
@@ -480,8 +480,8 @@ impl CsmaCd {
             self.signals.drain(..count);
             self.past = 0;
         }
-        // By the triangle inequality, a signal of a station that has heard others to their end
-        // reaches everybody after them.
+        // By the triangle inequality, a station that has received the others' signals to their end
+        // sends a signal that reaches every station after them.
         let place = self.entities[starter].place;
         let over = |signal: &Signal| signal.as_heard_at(place).falls <= now;
         if self.signals.iter().all(over) {
@@ -491,10 +491,10 @@ impl CsmaCd {
         }
     }
 
-    /// Notes the first `count` signals for what stations may still need to know of them.
+    /// Notes the first `count` signals for their effect on deference.
     ///
-    /// Mostly that is the last signal alone, which no station has to be asked about. All that was
-    /// noted reaches each station before what is noted later, so that one order serves for all.
+    /// In the common case the last signal alone suffices, for all stations alike. All signals noted
+    /// before reach each station before those noted later, so one order serves for all.
     fn note(&mut self, count: usize) {
         if let [signal] = &self.signals[..count]
             && self.follows_all(signal)
@@ -519,7 +519,7 @@ impl CsmaCd {
         }
     }
 
-    /// Whether the signal is everybody's last busy period, whatever was noted before.
+    /// Returns whether the signal is every station's last busy period, whatever was noted before.
     fn follows_all(&self, signal: &Signal) -> bool {
         let gap = self.times.gap;
         let follows_heard = match &self.heard {
@@ -537,7 +537,7 @@ impl Medium for CsmaCd {
         if metres.len() != addresses.len() {
             return Err(Misfit { places: metres.len(), stations: addresses.len() });
         }
-        let places = self.params.places().expect("the places were found valid before");
+        let places = self.params.places().expect("the places were checked in `new`");
         let places = &places[..addresses.len()];
         let near = places.iter().copied().min().unwrap_or(0);
         let far = places.iter().copied().max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What a shared bus is like, and which buses there cannot be.
+//! Parameters of a shared bus, and their validation.
 //!
 //! Not modelled: carrier extension and bursts (half duplex at 1 Gbit/s).
 
@@ -7,24 +7,24 @@ use crate::medium::plca::BALANCED_PAIR;
 use core::fmt;
 use wire::units::BitRate;
 
-/// The constants of IEEE 802.3 that shape contention, in bit times.
+/// Constants of IEEE 802.3 that govern contention, in bit times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Timing {
-    /// slotTime: the unit of backoff, and the longest a collision may take to be noticed.
+    /// slotTime: unit of backoff, and maximum time to detect a collision.
     pub slot_bits: u64,
-    /// interFrameSpacingPart1: the part of the gap in which a carrier begins it anew. The rest of
-    /// the gap ([`Framing::gap_bits`]) is part 2.
+    /// interFrameSpacingPart1: part of the gap in which a carrier restarts it. The rest of the gap
+    /// ([`Framing::gap_bits`]) is part 2.
     pub gap_part_1_bits: u64,
-    /// jamSize: sent after a collision was noticed, once the preamble is out.
+    /// jamSize: jam sent after a collision is detected and the preamble is out.
     pub jam_bits: u64,
-    /// attemptLimit: after so many collisions a frame is given up.
+    /// attemptLimit: number of collisions after which a frame is discarded.
     pub attempt_limit: u32,
-    /// backoffLimit: after so many collisions the range of the backoff no longer grows.
+    /// backoffLimit: number of collisions after which the range of the backoff no longer grows.
     pub backoff_limit: u32,
 }
 
 impl Timing {
-    /// The values for 10 and 100 Mbit/s.
+    /// Values for 10 and 100 Mbit/s.
     pub const IEEE_802_3: Self = Self {
         slot_bits: 512,
         gap_part_1_bits: 64,
@@ -34,27 +34,27 @@ impl Timing {
     };
 }
 
-/// A signal in thick coaxial cable, in metres per second: 0.77 of the speed of light.
+/// Signal speed in thick coaxial cable, in metres per second: 0.77 of the speed of light.
 pub const THICK_COAX: f64 = 2.31e8;
 
-/// What a shared bus is like.
+/// Parameters of a shared bus.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
-    /// How fast it is.
+    /// Bit rate.
     pub rate: BitRate,
-    /// Where each station sits, in metres from one end of the cable.
+    /// Position of each station, in metres from one end of the cable.
     pub positions_metres: Vec<f64>,
-    /// Where the observer sits, in metres from the same end.
+    /// Position of the observer, in metres from the same end.
     pub tap_metres: f64,
-    /// How fast a signal travels, in metres per second.
+    /// Signal speed, in metres per second.
     pub metres_per_second: f64,
-    /// How many frames a station may have waiting or in transmission; more are refused.
+    /// Maximum number of frames waiting or in transmission per station; further frames are refused.
     pub queue_frames: usize,
-    /// What is put around each frame.
+    /// Framing overhead of each frame.
     pub framing: Framing,
-    /// The constants of contention.
+    /// Contention constants.
     pub timing: Timing,
-    /// What seeds the backoff; each station's stream is named `csma-cd/ADDRESS/backoff`.
+    /// Seed of the backoffs; each station's stream is named `csma-cd/ADDRESS/backoff`.
     pub seed: u64,
 }
 
@@ -76,16 +76,17 @@ impl Params {
         }
     }
 
-    /// `stations` at equal distances on a 10BASE-T1S segment (IEEE 802.3cg) without PLCA: 10 Mbit/s,
-    /// half duplex, on a balanced pair. The standard promises 8 stations and 25 m, and allows more.
+    /// `stations` at equal distances on a 10BASE-T1S segment (IEEE 802.3cg) without PLCA: 10
+    /// Mbit/s, half duplex, on a balanced pair. The standard guarantees 8 stations and 25 m, and
+    /// allows more.
     #[must_use]
     pub fn t1s(stations: usize, length_metres: f64, seed: u64) -> Self {
         let metres_per_second = BALANCED_PAIR;
         Self { metres_per_second, ..Self::spread(stations, length_metres, seed) }
     }
 
-    /// Each place on the cable as the time a signal takes from its end, in whole nanoseconds, so
-    /// that delays along the cable add up exactly. The observer's place is the last.
+    /// Positions on the cable as propagation delays from its end, in whole nanoseconds, so that
+    /// delays along the cable add up exactly. The last entry is the observer's.
     pub(super) fn places(&self) -> Result<Vec<u64>, Invalid> {
         if !(self.metres_per_second.is_finite() && self.metres_per_second > 0.0) {
             return Err(Invalid::Speed);
@@ -99,7 +100,7 @@ impl Params {
         .collect()
     }
 
-    /// Checks what the standard demands of a bus whose ends are `length_nanos` apart.
+    /// Checks the standard's requirements for a bus whose ends are `length_nanos` apart.
     pub(super) fn check(&self, length_nanos: u64) -> Result<(), Invalid> {
         let Timing { slot_bits, gap_part_1_bits, jam_bits, attempt_limit, .. } = self.timing;
         let shortest_bits = self.framing.wire_bits(0);
@@ -118,30 +119,30 @@ impl Params {
     }
 }
 
-/// Why there cannot be such a bus.
+/// Reason why a bus is not allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Invalid {
-    /// A signal goes to the far end and back in more than a slot: collisions could come late.
+    /// A round trip takes longer than a slot: late collisions would be possible.
     RoundTrip {
-        /// Nanoseconds from one end to the other and back.
+        /// Round trip from one end to the other and back, in nanoseconds.
         round_trip_nanos: u64,
-        /// Nanoseconds of a slot.
+        /// Slot, in nanoseconds.
         slot_nanos: u64,
     },
-    /// The shortest frame could be over before its collision was noticed.
+    /// The shortest frame could end before its collision is detected.
     ShortestFrame {
-        /// Bits of the shortest frame, preamble included.
+        /// Shortest frame in bits, preamble included.
         shortest_bits: u64,
-        /// Bits of a slot.
+        /// Slot in bits.
         slot_bits: u64,
     },
-    /// Part 1 of the gap is longer than the gap, or no attempt is allowed.
+    /// Part 1 of the gap is longer than the gap, or the attempt limit is 0.
     Timing,
-    /// A place that is not on the cable.
+    /// A position is not on the cable.
     Position,
-    /// A signal that does not move.
+    /// The signal speed is not positive and finite.
     Speed,
-    /// Stations without room for a frame.
+    /// Stations have no room for a frame.
     Queue,
 }
 
@@ -161,8 +162,8 @@ impl fmt::Display for Invalid {
             Self::Timing => f.write_str(
                 "part 1 of the interframe gap is longer than the gap, or the attempt limit is zero",
             ),
-            Self::Position => f.write_str("a station's place is not on the cable"),
-            Self::Speed => f.write_str("the signal's speed is not a positive number"),
+            Self::Position => f.write_str("a station's position is not on the cable"),
+            Self::Speed => f.write_str("the signal speed is not a positive number"),
             Self::Queue => f.write_str("stations have no room for a frame"),
         }
     }

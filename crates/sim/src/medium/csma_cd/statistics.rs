@@ -1,41 +1,41 @@
-//! What is counted on a shared bus.
+//! Counters of a shared bus.
 //!
-//! Not modelled: nothing is sampled or estimated; every count is exact.
+//! Not modelled: sampling and estimation; every count is exact.
 
 use core::time::Duration;
 
-/// The most attempts that are told apart; longer rows of attempts are counted with these.
+/// Number of attempts counted separately; frames with more are counted with the last.
 pub const ATTEMPTS: usize = 16;
 
-/// What happened on a shared bus so far.
+/// Counters of a shared bus so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Statistics {
     /// Frames that stations offered.
     pub offered: u64,
-    /// Frames sent whole.
+    /// Frames sent completely.
     pub sent: u64,
-    /// Frames sent whole at their first attempt, at their second, and so on.
+    /// Frames sent completely at their first attempt, at their second, and so on.
     pub attempts: [u64; ATTEMPTS],
-    /// Frames given up after as many collisions as there may be attempts.
+    /// Frames discarded after the maximum number of attempts.
     pub excessive_collisions: u64,
-    /// Frames refused for want of room in the queue.
+    /// Frames refused because the queue was full.
     pub queue_drops: u64,
-    /// Frames refused because they are too long for the medium.
+    /// Frames refused because they exceed the maximum length.
     pub oversized: u64,
     /// Frames whose first attempt had to wait for the carrier or the gap.
     pub deferred: u64,
     /// Transmissions that ended in a jam.
     pub fragments: u64,
-    /// Collisions: fragments that met each other, directly or by way of others, count as one.
+    /// Collisions; fragments that met directly or through others count as one.
     pub collisions: u64,
-    /// How long at least one station was sending.
+    /// Time during which at least one station was sending.
     pub busy: Duration,
-    /// How long frames that arrived whole were being sent, preamble included.
+    /// Transmission time of the frames sent completely, preamble included.
     pub carried: Duration,
 }
 
 impl Statistics {
-    /// Frames the MAC entities are done with: sent, given up, or refused.
+    /// Number of frames that the MAC entities are done with: sent, discarded, or refused.
     #[must_use]
     pub const fn finished(&self) -> u64 {
         self.sent + self.excessive_collisions + self.queue_drops + self.oversized

@@ -1,4 +1,4 @@
-//! A 10BASE-T1S multidrop segment with physical layer collision avoidance (IEEE 802.3cg clause 148).
+//! 10BASE-T1S multidrop segment with physical layer collision avoidance (IEEE 802.3cg clause 148).
 //!
 //! ```text
 //!   ┌beacon┐ 0    1    2 commits, sends             3    ┌beacon┐ 0    1 …
@@ -7,20 +7,20 @@
 //! ```
 //!
 //! Node 0, the coordinator, begins each cycle with a beacon. Then every node in turn has a transmit
-//! opportunity. A node that has no frame when its opportunity begins yields, and the next one's
-//! begins when the TO timer has run. A node that has one commits, and sends; with bursts it holds its
-//! opportunity for further frames, each begun before the burst timer has run. So nobody collides, and
-//! nobody waits longer than a cycle in which all others send what they may.
+//! opportunity. A node without a frame at the start of its opportunity yields; the next opportunity
+//! begins when the TO timer expires. A node with a frame commits and sends. With bursts it holds
+//! its opportunity for further frames, each begun before the burst timer expires. So there are no
+//! collisions, and no node waits longer than a cycle in which all other nodes send their maximum.
 //!
-//! A used opportunity is charged its frames with a gap behind each. The standard lets the last gap
-//! overlap with opportunities that nobody takes and with the beacon, so that a cycle may be shorter by
-//! a gap for each frame here, and is never longer. Where an idle cycle stands is computed, so that an
-//! idle segment takes no steps.
+//! A used opportunity is charged its frames with a gap after each. The standard lets the last gap
+//! overlap with unused opportunities and with the beacon, so a real cycle may be shorter by one gap
+//! per used opportunity, and is never longer. The position of an idle cycle is computed, so an idle
+//! segment costs no events.
 //!
-//! Not modelled: the MAC above PLCA with its logical collisions (a frame is pending as soon as it is
-//! offered), and so the commit and pending timers; beacons that get lost, a coordinator that fails,
-//! nodes without PLCA on the segment, noise, and how much later along the cable a node counts: a
-//! segment whose round trip exceeds an opportunity is refused.
+//! Not modelled: the MAC above PLCA with its logical collisions (a frame is pending as soon as it
+//! is offered), and so the commit and pending timers; lost beacons; failure of the coordinator;
+//! nodes without PLCA; noise; and differences in the nodes' counting caused by propagation along
+//! the cable: a segment whose round trip exceeds an opportunity is refused.
 
 mod params;
 mod statistics;
@@ -39,48 +39,49 @@ use std::collections::{BTreeSet, VecDeque};
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// Nanoseconds of the gap between two frames.
+/// Gap between two frames, in nanoseconds.
 const GAP_NANOS: u64 = FRAMING.gap_bits * BIT_NANOS;
 
-/// A segment with its stations' MAC entities.
+/// Segment with its stations' MAC entities.
 #[derive(Clone, Debug)]
 pub struct Plca {
     params: Params,
-    /// Each station's place, as nanoseconds from the end of the pair.
+    /// Position of each station as propagation delay from the end of the pair, in nanoseconds.
     places: Vec<u64>,
     entities: Vec<Entity>,
     directory: Directory,
     /// Stations that have frames.
     alert: BTreeSet<usize>,
     turn: Turn,
-    /// When the first opportunity of the cycle began.
+    /// Start of the cycle's first opportunity, in nanoseconds.
     cycle_began: u64,
     due: Option<Deadline>,
     events: VecDeque<Event>,
     statistics: Statistics,
 }
 
-/// The MAC entity of one station.
+/// MAC entity of one station.
 #[derive(Clone, Debug, Default)]
 struct Entity {
-    /// The first is being sent, or waits to be.
+    /// Queue, whose first frame is being sent or waits to be sent.
     queue: VecDeque<Frame>,
-    /// Since when the first has been the first.
+    /// Time at which the first frame reached the head of the queue, in nanoseconds.
     first_since: u64,
 }
 
-/// Whose turn it is. Times are nanoseconds.
+/// Current holder of the segment. Times are in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 enum Turn {
-    /// Nobody sends; this is an opportunity that has not begun, or one that nobody took.
+    /// No node sends; this opportunity has not begun, or was not used.
     Open(Opportunity),
-    /// A station sends a frame, `sent` frames after the first of its opportunity.
+    /// A station sends a frame, after `sent` frames of the same opportunity.
     Sending { station: usize, sent: u64, begun: u64, until: u64 },
-    /// A station that has sent so many waits for one more frame, from `since`, until the timer ran.
+    /// A station that has sent `sent` frames waits for one more, from `since` until the burst timer
+    /// expires.
     Holding { station: usize, sent: u64, since: u64, until: u64 },
 }
 
-/// A node's turn to send.
+/// Transmit opportunity of a node.
 #[derive(Clone, Copy, Debug)]
 struct Opportunity {
     begins: u64,
@@ -88,10 +89,10 @@ struct Opportunity {
 }
 
 impl Plca {
-    /// A segment whose stations are yet to be attached.
+    /// Creates a segment whose stations are yet to be attached.
     ///
     /// # Errors
-    /// Where there cannot be such a segment.
+    /// Fails if the parameters are not allowed.
     pub fn new(params: Params) -> Result<Self, Invalid> {
         let places = params.places()?;
         params.check(&places)?;
@@ -110,26 +111,26 @@ impl Plca {
         })
     }
 
-    /// What happened so far.
+    /// Counters of the run so far.
     #[must_use]
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// Frames that stations still have waiting or in transmission.
+    /// Frames that are waiting or in transmission.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.entities.iter().map(|entity| entity.queue.len()).sum()
     }
 
-    /// Nanoseconds of an opportunity that nobody takes, of a beacon, and of a cycle of both.
+    /// Durations of an unused opportunity, of a beacon, and of an idle cycle, in nanoseconds.
     const fn spans(&self) -> (u64, u64, u64) {
         let opportunity = self.params.opportunity_bits * BIT_NANOS;
         let beacon = self.params.beacon_bits * BIT_NANOS;
         (opportunity, beacon, beacon + self.params.node_count * opportunity)
     }
 
-    /// The opportunity so many after this one, if nobody takes any until then; counts the cycles.
+    /// Returns the opportunity `steps` after `from`, if none is used until then; counts the cycles.
     fn step(&mut self, from: Opportunity, steps: u64) -> Opportunity {
         let (opportunity, beacon, cycle) = self.spans();
         let count = self.params.node_count;
@@ -150,23 +151,23 @@ impl Plca {
         }
     }
 
-    /// Lets all opportunities that begin before `now` go by; nobody takes any of them.
+    /// Skips all opportunities that begin before `now`; none of them is used.
     fn pass_by(&mut self, now: u64) {
         let Turn::Open(from) = self.turn else { return };
         let Some(gone) = now.checked_sub(from.begins) else { return };
         let (opportunity, _, cycle) = self.spans();
         let count = self.params.node_count;
-        // Since the opportunity of node 0 began, in this cycle and then in the last.
+        // Time since the opportunity of node 0, first of this cycle and then of the latest.
         let since = from.node * opportunity + gone;
         let (wraps, since) = (since / cycle, since % cycle);
-        // Behind the last node comes a beacon, and then node 0.
+        // After the last node come a beacon and node 0.
         let node = since.div_ceil(opportunity).min(count);
         let steps = wraps * count + node - from.node;
         let next = self.step(from, steps);
         self.turn = Turn::Open(next);
     }
 
-    /// What happens next, if anything does.
+    /// Time and timer name of the next event, if there is one.
     fn next(&self) -> Option<(u64, &'static str)> {
         match self.turn {
             Turn::Sending { until, .. } => Some((until, "end of frame")),
@@ -180,7 +181,7 @@ impl Plca {
         }
     }
 
-    /// How many opportunities go by, this one first, before one is taken.
+    /// Number of opportunities, from this one on, that pass before one is used.
     fn steps_to_next(&self, from: Opportunity) -> Option<u64> {
         let at_or_after = self.alert.range(from.node as usize..).next();
         let ahead = at_or_after.map(|node| *node as u64 - from.node);
@@ -188,7 +189,7 @@ impl Plca {
         ahead.or_else(around)
     }
 
-    /// Lets happen what is due by `now`.
+    /// Handles all events that are due by `now`.
     fn advance(&mut self, now: u64) {
         loop {
             let next = self.next();
@@ -212,10 +213,10 @@ impl Plca {
         }
     }
 
-    /// The station begins with the first frame of its queue.
+    /// Starts the first frame of the station's queue.
     fn begin(&mut self, station: usize, sent: u64, at: u64) {
         let entity = &self.entities[station];
-        let frame = entity.queue.front().expect("who begins has a frame");
+        let frame = entity.queue.front().expect("a station that begins has a frame");
         let waited = Duration::from_nanos(at.saturating_sub(entity.first_since));
         let takes = FRAMING.wire_bits(frame.len()) * BIT_NANOS;
         let statistics = &mut self.statistics;
@@ -225,7 +226,7 @@ impl Plca {
         self.turn = Turn::Sending { station, sent, begun: at, until: at + takes };
     }
 
-    /// The last bit of the station's frame is out.
+    /// Ends the station's frame.
     fn end(&mut self, source: usize, begun: u64, at: u64) {
         let entity = &mut self.entities[source];
         let frame = entity.queue.pop_front().expect("a frame was being sent");
@@ -255,7 +256,8 @@ impl Plca {
         self.tell(source, Transmission::Sent);
     }
 
-    /// A station that has sent so many frames in its opportunity sends another, holds, or is done.
+    /// Continues an opportunity in which `sent` frames were sent: the station sends another, holds,
+    /// or is done.
     fn go_on(&mut self, station: usize, sent: u64, at: u64) {
         if sent > self.params.maximum_burst {
             self.close(station, at + GAP_NANOS);
@@ -267,10 +269,10 @@ impl Plca {
         }
     }
 
-    /// The station's opportunity ends.
+    /// Ends the station's opportunity.
     fn close(&mut self, station: usize, at: u64) {
         let (opportunity, ..) = self.spans();
-        // As if it had begun so late that nobody had taken it.
+        // Equivalent to an unused opportunity that ends now.
         let ended = Opportunity { begins: at - opportunity, node: station as u64 };
         let next = self.step(ended, 1);
         self.turn = Turn::Open(next);
@@ -304,7 +306,7 @@ impl Medium for Plca {
             self.statistics.queue_drops += 1;
             return self.tell(station, Transmission::NotTaken);
         }
-        // Who just came does not take an opportunity that has begun already.
+        // A station with a new frame cannot use an opportunity that has already begun.
         self.pass_by(now);
         let entity = &mut self.entities[station];
         if entity.queue.is_empty() {

@@ -1,45 +1,45 @@
-//! What a 10BASE-T1S segment with PLCA is like, and which segments there cannot be.
+//! Parameters of a 10BASE-T1S segment with PLCA, and their validation.
 //!
-//! Not modelled: how bits become signals, and stubs.
+//! Not modelled: line coding, and stubs.
 
 use crate::medium::framing::Framing;
 use core::fmt;
 use core::time::Duration;
 use wire::units::BitRate;
 
-/// What 10BASE-T1S carries.
+/// Bit rate of 10BASE-T1S.
 pub const RATE: BitRate = BitRate::mbps(10);
-/// What is put around each frame.
+/// Framing overhead of each frame.
 pub const FRAMING: Framing = Framing::IEEE_802_3;
-/// A signal in a balanced pair, in metres per second: two thirds of the speed of light.
+/// Signal speed in a balanced pair, in metres per second: two thirds of the speed of light.
 pub const BALANCED_PAIR: f64 = 2.0e8;
-/// A bit at 10 Mbit/s.
+/// Bit at 10 Mbit/s, in nanoseconds.
 pub(super) const BIT_NANOS: u64 = 100;
-/// The most nodes: their numbers are 0 to 254.
+/// Maximum number of nodes: their identifiers are 0 to 254.
 const MOST_NODES: u64 = 255;
-/// The longest the timers that a station is told can be: registers of eight bits.
+/// Maximum of the configurable timers, in bit times: registers of eight bits.
 const LONGEST_TIMER_BITS: u64 = 255;
 
-/// What a segment is like.
+/// Parameters of a segment.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Params {
-    /// Where each station sits, in metres from one end of the pair. Their numbers are their node
-    /// identifiers: 0 is the coordinator.
+    /// Position of each station, in metres from one end of the pair. The station's index is its
+    /// node identifier: 0 is the coordinator.
     pub positions_metres: Vec<f64>,
-    /// How fast a signal travels, in metres per second.
+    /// Signal speed, in metres per second.
     pub metres_per_second: f64,
-    /// plcaNodeCount: how many opportunities there are in a cycle, whether or not there is a
-    /// station for each.
+    /// plcaNodeCount: number of opportunities in a cycle; there need not be a station for each.
     pub node_count: u64,
-    /// beacon_timer: how long the coordinator's beacon lasts, in bit times.
+    /// beacon_timer: duration of the coordinator's beacon, in bit times.
     pub beacon_bits: u64,
-    /// to_timer: how long an opportunity lasts that is not taken, in bit times.
+    /// to_timer: duration of an unused opportunity, in bit times.
     pub opportunity_bits: u64,
-    /// max_bc: how many frames a station may send in one opportunity after the first.
+    /// max_bc: maximum number of frames that a station may send in one opportunity after the first.
     pub maximum_burst: u64,
-    /// burst_timer: how long a station holds its opportunity for one more frame, in bit times.
+    /// burst_timer: time for which a station holds its opportunity for one more frame, in bit
+    /// times.
     pub burst_bits: u64,
-    /// How many frames a station may have waiting or in transmission; more are refused.
+    /// Maximum number of frames waiting or in transmission per station; further frames are refused.
     pub queue_frames: usize,
 }
 
@@ -61,14 +61,14 @@ impl Params {
         }
     }
 
-    /// How long a cycle lasts in which nobody sends.
+    /// Duration of a cycle in which no node sends.
     #[must_use]
     pub const fn idle_cycle(&self) -> Duration {
         bits(self.beacon_bits + self.node_count * self.opportunity_bits)
     }
 
-    /// The longest that a station holds its opportunity, where no frame has more octets than this,
-    /// FCS not counted: a whole burst of such frames, each begun as late as may be, and a gap.
+    /// Maximum time for which a station holds its opportunity, if no frame exceeds `frame_octets`,
+    /// FCS not counted: a whole burst of such frames, each begun as late as possible, and a gap.
     #[must_use]
     pub fn longest_opportunity(&self, frame_octets: usize) -> Duration {
         let frame = FRAMING.wire_bits(frame_octets);
@@ -76,31 +76,31 @@ impl Params {
         bits(frame + self.maximum_burst * (frame + between) + FRAMING.gap_bits)
     }
 
-    /// The longest that the first frame of a station's queue waits until it is sent, where no frame
-    /// has more octets than this, FCS not counted: it comes just after its opportunity was given
-    /// up, or at the end of the last frame there was room for, and all others send what they may. A
-    /// frame behind others of its own station waits in turn for each.
+    /// Maximum waiting time of the first frame of a station's queue, if no frame exceeds
+    /// `frame_octets`, FCS not counted. In the worst case the frame becomes first just after its
+    /// opportunity was yielded, or at the end of the last frame of a burst, and all other stations
+    /// send their maximum. A frame behind others of its own station waits for each of them in turn.
     #[must_use]
     pub fn longest_access(&self, frame_octets: usize) -> Duration {
         let others = self.positions_metres.len().saturating_sub(1);
         self.longest_access_behind(&vec![Some(frame_octets); others])
     }
 
-    /// As [`Params::longest_access`], where each of the other stations has frames of no more octets
-    /// than its own entry says, or none at all.
+    /// Like [`Params::longest_access`], with the maximum frame length in octets of each other
+    /// station; `None` for one that sends no frames.
     #[must_use]
     pub fn longest_access_behind(&self, others: &[Option<usize>]) -> Duration {
         let stations = others.len() as u64 + 1;
-        let nobody = self.node_count.saturating_sub(stations) * self.opportunity_bits;
+        let unused = self.node_count.saturating_sub(stations) * self.opportunity_bits;
         let missed = self.opportunity_bits.max(FRAMING.gap_bits);
         let turn = |longest: &Option<usize>| match longest {
             Some(octets) => self.longest_opportunity(*octets).max(bits(self.opportunity_bits)),
             None => bits(self.opportunity_bits),
         };
-        bits(missed + self.beacon_bits + nobody) + others.iter().map(turn).sum::<Duration>()
+        bits(missed + self.beacon_bits + unused) + others.iter().map(turn).sum::<Duration>()
     }
 
-    /// Each place on the pair as the time a signal takes from its end, in whole nanoseconds.
+    /// Positions on the pair as propagation delays from its end, in whole nanoseconds.
     pub(super) fn places(&self) -> Result<Vec<u64>, Invalid> {
         if !(self.metres_per_second.is_finite() && self.metres_per_second > 0.0) {
             return Err(Invalid::Speed);
@@ -113,7 +113,7 @@ impl Params {
         self.positions_metres.iter().map(nanos).collect()
     }
 
-    /// Checks that there can be such a segment whose stations are at these places.
+    /// Checks the parameters for stations at these places.
     pub(super) fn check(&self, places: &[u64]) -> Result<(), Invalid> {
         let (nodes, stations) = (self.node_count, places.len() as u64);
         if !(1..=MOST_NODES).contains(&nodes) || nodes < stations {
@@ -137,37 +137,38 @@ impl Params {
     }
 }
 
-/// How long so many bits last.
+/// Duration of `bits` bits.
 pub(super) const fn bits(bits: u64) -> Duration {
     Duration::from_nanos(bits * BIT_NANOS)
 }
 
-/// Why there cannot be such a segment.
+/// Reason why a segment is not allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Invalid {
-    /// More stations than opportunities in a cycle, or more opportunities than identifiers.
+    /// There are more stations than opportunities in a cycle, or more opportunities than
+    /// identifiers.
     Nodes {
         /// Opportunities in a cycle.
         nodes: u64,
         /// Stations.
         stations: u64,
     },
-    /// A timer or a burst of none, or beyond what their registers hold.
+    /// A timer is 0 or exceeds its register, or the burst limit exceeds its register.
     Timer,
-    /// The burst timer runs out before the gap between two frames is over.
+    /// The burst timer expires before the gap between two frames is over.
     Burst,
-    /// An opportunity is over before everybody could hear that it was taken.
+    /// An opportunity ends before every node can detect that it was used.
     RoundTrip {
-        /// Nanoseconds from one end to the other and back.
+        /// Round trip from one end to the other and back, in nanoseconds.
         round_trip_nanos: u64,
-        /// Nanoseconds of an opportunity.
+        /// Opportunity in nanoseconds.
         opportunity_nanos: u64,
     },
-    /// A place that is not on the pair.
+    /// A position is not on the pair.
     Position,
-    /// A signal that does not move.
+    /// The signal speed is not positive and finite.
     Speed,
-    /// Stations without room for a frame.
+    /// Stations have no room for a frame.
     Queue,
 }
 
@@ -194,8 +195,8 @@ impl fmt::Display for Invalid {
                 "the segment is too long: a round trip takes {round_trip_nanos} ns, an opportunity \
                  {opportunity_nanos} ns"
             ),
-            Self::Position => f.write_str("a station's place is not on the segment"),
-            Self::Speed => f.write_str("the signal's speed is not a positive number"),
+            Self::Position => f.write_str("a station's position is not on the segment"),
+            Self::Speed => f.write_str("the signal speed is not a positive number"),
             Self::Queue => f.write_str("stations have no room for a frame"),
         }
     }

@@ -1,39 +1,39 @@
-//! What is counted on a segment with PLCA.
+//! Counters of a segment with PLCA.
 //!
-//! Not modelled: nothing is sampled or estimated; every count is exact, and times are sums of whole
+//! Not modelled: sampling and estimation; every count is exact, and times are sums of whole
 //! nanoseconds.
 
 use core::time::Duration;
 
-/// What happened on a segment so far.
+/// Counters of a segment so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Statistics {
     /// Frames that stations offered.
     pub offered: u64,
-    /// Frames that went out whole.
+    /// Frames sent completely.
     pub sent: u64,
-    /// Of the frames sent: those that no station had the address of.
+    /// Frames sent whose destination address belongs to no station.
     pub unrecognised: u64,
-    /// Frames not taken for want of room in the queue.
+    /// Frames refused because the queue was full.
     pub queue_drops: u64,
-    /// Frames not taken because they are too long for the medium.
+    /// Frames refused because they exceed the maximum length.
     pub oversized: u64,
-    /// Cycles begun after the first, up to the last thing that happened.
+    /// Cycles begun after the first, up to the last event.
     pub cycles: u64,
     /// Opportunities in which a station sent.
     pub opportunities_used: u64,
-    /// Of the frames sent: those after the first of their opportunity.
+    /// Frames sent after the first of their opportunity.
     pub burst_frames: u64,
-    /// The longest time from a beacon's end to the next one's.
+    /// Maximum time from the end of a beacon to the end of the next.
     pub longest_cycle: Duration,
-    /// The longest that the first frame of a queue waited to be sent.
+    /// Maximum waiting time of the first frame of a queue.
     pub longest_access: Duration,
-    /// How long frames were being sent, from the first bit of the preamble to the last.
+    /// Transmission time of the frames, from the first bit of the preamble to the last bit.
     pub carried: Duration,
 }
 
 impl Statistics {
-    /// Frames the MAC entities are done with.
+    /// Number of frames that the MAC entities are done with.
     #[must_use]
     pub const fn finished(&self) -> u64 {
         self.sent + self.queue_drops + self.oversized

@@ -1,21 +1,22 @@
-//! Switched Ethernet: full-duplex links, and switches that store and forward (IEEE 802.1Q).
+//! Switched Ethernet: full-duplex links, and store-and-forward switches (IEEE 802.1Q).
 //!
 //! ```text
 //!   station ── link ──▶ [switch: latency ▶ 8 queues ▶ port] ── link ──▶ [switch …] ── ▶ station
 //! ```
 //!
-//! Every link has both directions to itself, so that nothing collides, and frames wait only where
-//! several want to go out at one port. A switch takes a frame in whole, finds its port by the
-//! address, and queues it there by its priority: the queue of the highest priority is served first,
-//! and a frame that is being sent is finished. A port has room for so much; what finds it full is lost
+//! Every link has a separate channel for each direction, so there are no collisions; frames wait
+//! only where several leave by the same port. A switch receives a whole frame, finds its port by
+//! the destination address, and queues it there by priority. The queue of the highest priority is
+//! served first, without preemption. A port has limited room; a frame that finds it full is dropped
 //! and counted. A station's own port has the same eight queues.
 //!
-//! The observer hears what switches send to stations, as if all those ports were mirrored to it:
-//! a frame to a group is heard as often as it is delivered.
+//! The observer sees all frames that switches send to stations, as if all those ports were mirrored
+//! to it. A frame to a group is seen once for each delivery.
 //!
-//! Not modelled: learning (every switch knows where every station is, and nothing is flooded but
-//! frames to groups), cut-through, preemption, shapers and time-aware gates, flow control by PAUSE, a
-//! switch whose fabric or memory is shared by its ports, spanning trees and their changes, noise.
+//! Not modelled: learning (every switch has a complete table of the stations, and only frames to
+//! groups are flooded), cut-through, preemption, shapers and time-aware gates, flow control by
+//! PAUSE, a switch whose fabric or memory is shared by its ports, spanning trees and their changes,
+//! noise.
 
 mod params;
 mod port;
@@ -35,30 +36,31 @@ use std::collections::{BTreeSet, VecDeque};
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// A switched network with its stations' MAC entities.
+/// Switched network with its stations' MAC entities.
 #[derive(Clone, Debug)]
 pub struct Switched {
     params: Params,
     directory: Directory,
-    /// First those of the stations, then those of the switches.
+    /// Ports of the stations, followed by those of the switches.
     ports: Vec<Port>,
-    /// The ports of each switch.
+    /// Ports of each switch.
     ports_of: Vec<Vec<usize>>,
-    /// The port by which each switch reaches each other; its own entry means nothing.
+    /// Port by which each switch reaches each other switch; its own entry is unused.
     towards: Vec<Vec<usize>>,
-    /// The port that leads to each station.
+    /// Port that leads to each station.
     last_ports: Vec<usize>,
-    /// For each port when its frame or gap ends; behind those, when what it sent is next queued.
+    /// Node p: end of the frame or gap at port p. Node `ports.len()` + p: arrival of the next frame
+    /// from port p in the following switch's queue.
     agenda: Agenda,
     events: VecDeque<Event>,
     statistics: Statistics,
 }
 
 impl Switched {
-    /// A network whose stations are yet to be attached.
+    /// Creates a network whose stations are yet to be attached.
     ///
     /// # Errors
-    /// Where there cannot be such a network.
+    /// Fails if the parameters are not allowed.
     pub fn new(params: Params) -> Result<Self, Invalid> {
         params.check()?;
         let mut network = Self {
@@ -77,7 +79,7 @@ impl Switched {
         Ok(network)
     }
 
-    /// What happened so far.
+    /// Counters of the run so far.
     #[must_use]
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
@@ -89,7 +91,7 @@ impl Switched {
         self.ports.iter().map(|port| port.frames + port.in_flight.len()).sum()
     }
 
-    /// Makes the ports: two for each link.
+    /// Creates the ports: two for each link.
     fn wire_up(&mut self) {
         let stations = self.params.stations.clone();
         let own = Buffer::Frames(self.params.queue_frames);
@@ -118,7 +120,7 @@ impl Switched {
         self.ports.push(Port::new(from, to, link.rate, propagation, buffer));
     }
 
-    /// The port by which one switch reaches each other: the tree is searched from there.
+    /// Port by which the switch `from` reaches each other switch, by a search of the tree.
     fn ways(&self, from: usize) -> Vec<usize> {
         let mut ways = vec![usize::MAX; self.ports_of.len()];
         let mut reached = BTreeSet::from([from]);
@@ -141,7 +143,7 @@ impl Switched {
         self.events.push_back(Event::Transmitted { station, queue, outcome });
     }
 
-    /// Begins with the next frame of a port that sends none, at once or when the gap is over.
+    /// Starts the next frame of an idle port, now or when the gap is over.
     fn start(&mut self, now: Instant, index: usize) {
         let port = &mut self.ports[index];
         if port.sending.is_some() || !port.has_waiting() {
@@ -160,7 +162,7 @@ impl Switched {
         self.agenda.schedule(index, now + takes);
     }
 
-    /// What a port was busy with is over: a frame, or the gap behind one.
+    /// Handles the end of a port's frame, or of the gap after one.
     fn go_on(&mut self, now: Instant, index: usize) {
         self.agenda.cancel(index);
         let port = &mut self.ports[index];
@@ -198,7 +200,7 @@ impl Switched {
         self.start(now, index);
     }
 
-    /// The next frame that a port sent is inside the switch at the other end.
+    /// Forwards the next frame of a port, which has arrived in the switch at the other end.
     fn forward(&mut self, now: Instant, index: usize) {
         let node = self.ports.len() + index;
         self.agenda.cancel(node);
@@ -221,7 +223,7 @@ impl Switched {
                 } else {
                     self.towards[switch][home]
                 };
-                // Two stations of one address may lie the same way.
+                // Two stations with the same address may be reached by the same port.
                 if self.ports[port].to != from && !outgoing.contains(&port) {
                     outgoing.push(port);
                 }
@@ -235,7 +237,7 @@ impl Switched {
         }
     }
 
-    /// A frame comes to a port of a switch.
+    /// Queues a frame at a port of a switch.
     fn queue(&mut self, now: Instant, index: usize, transit: Transit) {
         let port = &mut self.ports[index];
         if !port.queue(transit) {

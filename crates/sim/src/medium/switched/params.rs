@@ -1,6 +1,6 @@
-//! What a switched network is like, and which there cannot be.
+//! Parameters of a switched network, and their validation.
 //!
-//! Not modelled: how a network finds its tree (802.1D, 802.1w): it is given.
+//! Not modelled: computation of the spanning tree (802.1D, 802.1w), which is given.
 
 use crate::medium::framing::Framing;
 use crate::medium::token_ring::TWISTED_PAIR;
@@ -10,76 +10,76 @@ use core::time::Duration;
 use stack::station::Frame;
 use wire::units::BitRate;
 
-/// The types of a tag in front of the length or type: 802.1Q, and 802.1ad's outer one.
+/// Types of a tag before the length or type field: 802.1Q, and 802.1ad's outer tag.
 const TAG_TYPES: [u16; 2] = [0x8100, 0x88A8];
 
-/// What a switched network is like.
+/// Parameters of a switched network.
 #[derive(Clone, Debug)]
 pub struct Params {
-    /// Each station's link, in the order of the stations.
+    /// Link of each station, in the order of the stations.
     pub stations: Vec<StationLink>,
-    /// The switches.
+    /// Switches.
     pub switches: Vec<Switch>,
-    /// The links between switches, which make a tree of them.
+    /// Links between switches, which form a tree.
     pub trunks: Vec<Trunk>,
-    /// How fast a signal travels, in metres per second.
+    /// Signal speed, in metres per second.
     pub metres_per_second: f64,
-    /// What is put around each frame.
+    /// Framing overhead of each frame.
     pub framing: Framing,
-    /// The priority by which switches queue a frame, as the station's port takes it in.
+    /// Priority by which switches queue a frame, determined when the station's port accepts it.
     pub priority_of: PriorityOf,
-    /// How many frames a station may have waiting or in transmission; more are refused.
+    /// Maximum number of frames waiting or in transmission per station; further frames are refused.
     pub queue_frames: usize,
 }
 
-/// A full-duplex link.
+/// Full-duplex link.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Link {
-    /// How fast it is, either way.
+    /// Bit rate of each direction.
     pub rate: BitRate,
-    /// How long it is.
+    /// Length in metres.
     pub metres: f64,
 }
 
-/// A station's link.
+/// Link of a station.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct StationLink {
-    /// The switch at its other end, from 0.
+    /// Index of the switch at its other end, from 0.
     pub switch: usize,
-    /// The link.
+    /// Link.
     pub link: Link,
 }
 
-/// A link between two switches.
+/// Link between two switches.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Trunk {
-    /// The switches at its ends, from 0.
+    /// Indices of the switches at its ends, from 0.
     pub ends: [usize; 2],
-    /// The link.
+    /// Link.
     pub link: Link,
 }
 
-/// A switch.
+/// Store-and-forward switch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Switch {
-    /// From a frame's last bit in until it is queued at the port where it goes out.
+    /// Delay from a frame's last bit in to its queueing at the outgoing port.
     pub latency: Duration,
-    /// What each port has room for.
+    /// Room of each port.
     pub buffer: Buffer,
 }
 
-/// What a port has room for, the frame being sent and all priorities together.
+/// Room of a port for all priorities together, including the frame being sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Buffer {
-    /// So many frames.
+    /// Number of frames.
     Frames(usize),
-    /// So many octets of frames, from destination address to the end of the data.
+    /// Number of octets of frames, from the destination address to the end of the data.
     Octets(usize),
 }
 
 impl Params {
-    /// One switch in the middle of `stations`, without latency and with room for 1,000 frames at each
-    /// port, on links of 802.3 and without priorities.
+    /// One switch in the middle of `stations`, without latency and with room for 1,000 frames at
+    /// each port, on links of 802.3 and without priorities.
     #[must_use]
     pub fn star(stations: usize, link: Link) -> Self {
         Self {
@@ -93,12 +93,12 @@ impl Params {
         }
     }
 
-    /// How long a signal takes along a link.
+    /// Propagation delay of a link.
     pub(super) fn propagation(&self, link: Link) -> Duration {
         Duration::from_nanos((link.metres / self.metres_per_second * 1e9).round() as u64)
     }
 
-    /// Checks that there can be such a network.
+    /// Checks the parameters.
     pub(super) fn check(&self) -> Result<(), Invalid> {
         let speed = self.metres_per_second;
         if !(speed.is_finite() && speed > 0.0) {
@@ -125,7 +125,7 @@ impl Params {
         if has_queues { Ok(()) } else { Err(Invalid::Queue) }
     }
 
-    /// Whether there is one way, and only one, from each switch to each other.
+    /// Returns whether there is exactly one path between any two switches.
     fn is_tree(&self) -> bool {
         if self.trunks.len() + 1 != self.switches.len() {
             return false;
@@ -148,7 +148,7 @@ impl Params {
     }
 }
 
-/// The priority in a frame's 802.1Q tag; 0 where it has none.
+/// Priority in a frame's 802.1Q tag; 0 if it has none.
 #[must_use]
 pub fn tag_priority(_station: usize, frame: &Frame) -> u8 {
     match frame.first::<15>() {
@@ -159,28 +159,28 @@ pub fn tag_priority(_station: usize, frame: &Frame) -> u8 {
     }
 }
 
-/// Why there cannot be such a network.
+/// Reason why a network is not allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Invalid {
-    /// A link leads to a switch that there is not.
+    /// A link leads to a missing switch.
     NoSuchSwitch,
     /// The switches and the links between them are not a tree.
     Tree,
-    /// A length that no link has.
+    /// The length of a link is out of range.
     Length,
-    /// A signal that does not move.
+    /// The signal speed is not positive and finite.
     Speed,
-    /// Stations or ports without room for a frame.
+    /// Stations or ports have no room for a frame.
     Queue,
 }
 
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::NoSuchSwitch => "a link leads to a switch that there is not",
+            Self::NoSuchSwitch => "a link leads to a switch that does not exist",
             Self::Tree => "the switches and the links between them are not a tree",
-            Self::Length => "a link has no such length",
-            Self::Speed => "the signal's speed is not a positive number",
+            Self::Length => "the length of a link is not between 0 and 1e9 metres",
+            Self::Speed => "the signal speed is not a positive number",
             Self::Queue => "stations or ports have no room for a frame",
         })
     }

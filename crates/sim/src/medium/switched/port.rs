@@ -1,7 +1,7 @@
-//! A port: one end of a link, where frames wait to go out.
+//! Port: one end of a link, with the queues of its outgoing frames.
 //!
-//! Eight queues, of which the most important that has frames is served first (strict priority, IEEE
-//! 802.1Q); a frame that is being sent is finished.
+//! Of the eight queues, the non-empty one of the highest priority is served first (strict priority,
+//! IEEE 802.1Q), without preemption.
 //!
 //! Not modelled: frame preemption, shapers, gates.
 
@@ -12,22 +12,22 @@ use std::collections::VecDeque;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// Priorities: 0 to 7.
+/// Number of priorities: 0 to 7.
 pub(super) const CLASSES: usize = 8;
 
-/// A frame on its way.
+/// Frame on its way.
 #[derive(Clone, Debug)]
 pub(super) struct Transit {
     pub frame: Frame,
-    /// The station that sent it.
+    /// Station that sent it.
     pub source: usize,
-    /// By which it is queued.
+    /// Priority by which it is queued.
     pub class: usize,
-    /// Since when it waits at this port.
+    /// Start of its wait at this port.
     pub since: Instant,
 }
 
-/// What a port leads to.
+/// Endpoint of a link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum End {
     Station(usize),
@@ -45,11 +45,11 @@ pub(super) struct Port {
     pub queues: [VecDeque<Transit>; CLASSES],
     pub frames: usize,
     pub octets: usize,
-    /// What is being sent, and since when.
+    /// Frame being sent, and its start.
     pub sending: Option<(Transit, Instant)>,
-    /// When the gap behind the last frame is over.
+    /// End of the gap after the last frame.
     pub free: Instant,
-    /// What has been sent and not yet been queued at the next switch, and when it will be.
+    /// Frames sent but not yet queued at the next switch, with the times at which they will be.
     pub in_flight: VecDeque<(Instant, Transit)>,
 }
 
@@ -76,7 +76,7 @@ impl Port {
         }
     }
 
-    /// Queues a frame by its priority; `false` where there is no room.
+    /// Queues a frame by its priority; returns `false` if there is no room.
     pub(super) fn queue(&mut self, transit: Transit) -> bool {
         let has_room = match self.buffer {
             Buffer::Frames(most) => self.frames < most,
@@ -90,17 +90,17 @@ impl Port {
         has_room
     }
 
-    /// The frame to be sent next.
+    /// Takes the frame to be sent next.
     pub(super) fn take(&mut self) -> Option<Transit> {
         self.queues.iter_mut().rev().find_map(VecDeque::pop_front)
     }
 
-    /// Whether a frame waits.
+    /// Returns whether a frame waits.
     pub(super) fn has_waiting(&self) -> bool {
         self.frames > usize::from(self.sending.is_some())
     }
 
-    /// The frame being sent is out; tells which it was, and when it was begun.
+    /// Ends the frame being sent; returns it and its start.
     pub(super) fn finish(&mut self) -> Option<(Transit, Instant)> {
         let (transit, begun) = self.sending.take()?;
         self.frames -= 1;

@@ -1,35 +1,36 @@
-//! What is counted in a switched network.
+//! Counters of a switched network.
 //!
-//! Not modelled: nothing is sampled or estimated; every count is exact.
+//! Not modelled: sampling and estimation; every count is exact.
 
 use super::CLASSES;
 use core::time::Duration;
 
-/// What happened in a switched network so far.
+/// Counters of a switched network so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Statistics {
     /// Frames that stations offered.
     pub offered: u64,
-    /// Frames that went out whole on their station's link.
+    /// Frames sent completely on their station's link.
     pub sent: u64,
-    /// Frames that switches sent whole to a station; one to a group counts for each station.
+    /// Frames that switches sent completely to a station; a frame to a group counts once for each
+    /// station.
     pub delivered: u64,
-    /// Of the frames sent: those that no station had the address of.
+    /// Frames sent whose destination address belongs to no station.
     pub unrecognised: u64,
-    /// Frames not taken for want of room in their station's queue.
+    /// Frames refused because their station's queue was full.
     pub queue_drops: u64,
-    /// Frames, or copies of one, for which a port of a switch had no room.
+    /// Frames, or copies of one, dropped because a switch's port was full.
     pub buffer_drops: u64,
-    /// Frames not taken because they are too long for the medium.
+    /// Frames refused because they exceed the maximum length.
     pub oversized: u64,
-    /// The most octets that waited or were being sent at one port of a switch.
+    /// Maximum number of octets waiting or being sent at one port of a switch.
     pub fullest_buffer_octets: usize,
-    /// The longest that a frame of each priority waited at a port of a switch to be sent.
+    /// Maximum waiting time at a port of a switch, by priority.
     pub longest_waits: [Duration; CLASSES],
 }
 
 impl Statistics {
-    /// Frames the stations' MAC entities are done with.
+    /// Number of frames that the stations' MAC entities are done with.
     #[must_use]
     pub const fn finished(&self) -> u64 {
         self.sent + self.queue_drops + self.oversized

@@ -1,21 +1,22 @@
-//! How long the token of a bus may take, whatever the load.
+//! Bounds on the token rotation time of a bus, whatever the load.
 //!
-//! Sevcik and Johnson (1987) prove the like of FDDI, whose timers differ; the proof for the timers of
-//! IEEE 802.4, which are set anew at each visit, is in [`Params::longest_rotation`].
+//! Sevcik and Johnson (1987) prove a similar bound for FDDI, whose timers differ. The proof for the
+//! timers of IEEE 802.4, which are reloaded at each visit, is in [`Params::longest_rotation`].
 
 use super::{Params, Service};
 use core::time::Duration;
 
 impl Params {
-    /// The longest that a token takes from one station to the next: its bits, the station that
-    /// answers, and the way between the two that are farthest apart, by the head end if there is one.
+    /// Maximum time to pass the token from one station to the next: its bits, the station delay,
+    /// and the propagation between the two stations farthest apart, by the head end if there is
+    /// one.
     #[must_use]
     pub fn longest_pass(&self) -> Duration {
         let token = self.longest_empty_frame();
         token.saturating_add(self.station_delay).saturating_add(self.longest_way())
     }
 
-    /// How long a frame without data takes, rounded up to a nanosecond.
+    /// Transmission time of a frame without data, rounded up to a nanosecond.
     fn longest_empty_frame(&self) -> Duration {
         let bits = u128::from(self.frame_bits(0));
         let rate = u128::from(self.rate.bits_per_second());
@@ -23,7 +24,7 @@ impl Params {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The longest that a signal takes from one station to another.
+    /// Maximum propagation delay from one station to another.
     #[must_use]
     pub fn longest_way(&self) -> Duration {
         let ends = |from: f64, metres: &f64| (metres - from).abs();
@@ -41,17 +42,18 @@ impl Params {
         Duration::from_nanos(nanos).saturating_add(delay)
     }
 
-    /// The longest from one visit of the token to a station to its next, where each station holds it
-    /// for class 6 no longer than this, and no frame of a lower class lasts longer than `low`.
+    /// Maximum time from one visit of the token to a station to its next. `holds` is the longest
+    /// time for which each station holds the token for class 6, and `low` the longest transmission
+    /// time of a frame of a lower class.
     ///
-    /// Without classes it is the sum of what stations hold the token for and of the passes. With
-    /// classes, let j be the last transmission of a lower class between the two visits. It was begun
-    /// with T - e left on its timer, where e is how long ago its class was served before; so from that
-    /// service to its end no more than the longest target T and a frame go by, and what follows is
-    /// class 6 and passes alone. Hence T + F + sum of holds and passes.
+    /// Without classes the bound is the sum of holds and passes. With classes, let j be the last
+    /// transmission of a lower class between the two visits. It began with T - e left on its timer,
+    /// where e is the time since the previous service of its class. So from that service to the end
+    /// of j at most the longest target T and a frame pass, and what follows is class 6 and passes
+    /// alone. Hence the bound is T + F + sum of holds and passes.
     ///
-    /// Each pass may come after a window in which nobody answers, and that of the lowest address after
-    /// two. Where [`Params::changes`] are due there is no such bound: somebody may answer, or fail.
+    /// Each pass may follow a window without an answer, and that of the lowest address two. If
+    /// [`Params::changes`] are due, there is no such bound: a station may answer, or fail.
     #[must_use]
     pub fn longest_rotation(&self, holds: &[Duration], low: Duration) -> Duration {
         let (window, second) = match self.maintenance {

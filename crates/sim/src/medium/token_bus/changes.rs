@@ -1,44 +1,44 @@
-//! How a logical ring is kept, and what befalls it.
+//! Maintenance of a logical ring, and changes of its stations.
 //!
-//! Not modelled: the two random bits by which stations vary how many tokens they let go between
-//! windows.
+//! Not modelled: the two random bits by which stations vary the number of tokens between windows.
 
 use core::time::Duration;
 
-/// How stations let others into the ring.
+/// Parameters by which stations admit other stations to the ring.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Maintenance {
-    /// Each station opens a window at every so many-th token (max_inter_solicit_count; at least 1).
+    /// Number of tokens from one window of a station to its next (max_inter_solicit_count; at least
+    /// 1).
     pub tokens_between_windows: u32,
-    /// It does so only if less than this has passed since it had the token before (the target rotation
-    /// time for ring maintenance), and else at the next token that is early enough.
+    /// Target rotation time for ring maintenance. A station opens a window only if less than this
+    /// has passed since its previous token; otherwise at its next token that is early enough.
     pub target_rotation_time: Duration,
 }
 
-/// What befalls a station.
+/// Change of a station's state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Change {
-    /// When, since the beginning.
+    /// Time since the beginning.
     pub at: Duration,
-    /// The station's number.
+    /// Index of the station.
     pub station: usize,
-    /// What.
+    /// Kind of change.
     pub kind: Kind,
 }
 
-/// What may befall a station.
+/// Kinds of change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// It wants to be in the ring from now on. A station whose first change this is, lost tokens
-    /// apart, begins outside. One
-    /// that failed works again, and nobody noticed if its successor has not been found yet.
+    /// The station requests membership of the ring from now on. A station whose first change, apart
+    /// from lost tokens, is this one begins outside. A failed station works again; if its
+    /// predecessor has not yet detected the failure, it keeps its place.
     Join,
-    /// It leaves: at its next token it names its successor to its predecessor (set_successor), and takes
-    /// no more frames; those it has not sent by then are given up.
+    /// The station leaves. At its next token it sends set_successor, naming its successor, to its
+    /// predecessor. It then refuses frames and discards those not sent by then.
     Leave,
-    /// It fails: it neither hears nor sends, and what it has waiting is given up. If it has the token,
-    /// that is lost.
+    /// The station fails: it neither receives nor sends, and discards its waiting frames. If it
+    /// holds the token, the token is lost.
     Fail,
-    /// It loses the next token that it is given, and works on.
+    /// The station loses the next token that it receives, and continues to work.
     LoseToken,
 }

@@ -1,64 +1,64 @@
-//! Who answers in a response window, and how long it takes until one alone does (IEEE 802.4, the
-//! resolving of contention).
+//! Response windows: the station that wins a contention, and the time until one station alone
+//! responds (IEEE 802.4, resolution of contention).
 //!
-//! Whoever opens windows listens for a slot time each. One answer names the successor; where several
-//! collide, a resolve_contention frame opens four windows, and each of them answers in the one that
-//! the next two bits of its address choose, the greatest bits first, unless it hears another before.
-//! So the highest address is left. The same bits decide who
-//! claims a lost token.
+//! The station that opens windows (the demander) listens for one slot time in each. A single
+//! response names the successor. If several collide, a resolve_contention frame opens four windows.
+//! Each contender responds in the window chosen by the next two bits of its address, the greatest
+//! value first, unless it detects a response in an earlier window. So the highest address wins. The
+//! same bits decide which station claims a lost token.
 //!
-//! Not modelled: that colliding answers are heard as one, and the random bits that come after those of
-//! the address: there are exactly 24 passes of a claim, and of stations of one address the first is taken.
-//! Claimants begin together, however far apart they noticed that the token was lost; so only the claim of
-//! the winner is reckoned.
+//! Not modelled: the capture of one of several colliding responses, and the random bits after those
+//! of the address. A claim has exactly 24 passes, and of stations with one address the first wins.
+//! Claimants begin together, however far apart they detected the loss of the token, so only the
+//! winner's claim is computed.
 
 use crate::medium::rotation::Picos;
 use wire::addr::Mac;
 
-/// Two bits of an address at a time.
+/// Number of passes: two bits of a 48-bit address at a time.
 pub(super) const PASSES: u32 = 24;
 
-/// The bits of an address that decide in a pass, counted from 0: from 0 to 3.
+/// Address bits that decide in pass `pass`, counted from 0: a value from 0 to 3.
 pub(super) fn deciding_bits(address: Mac, pass: u32) -> u32 {
     let bits = address.0.iter().fold(0_u64, |bits, octet| bits << 8 | u64::from(*octet));
     (bits >> (46 - 2 * pass) & 3) as u32
 }
 
-/// Somebody who answers.
+/// Station that responds in a window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Answerer {
     pub(super) station: usize,
     pub(super) address: Mac,
-    /// How long a signal takes between it and whoever asks.
+    /// Propagation delay between it and the demander.
     pub(super) way: Picos,
 }
 
-/// How long what is sent in windows takes.
+/// Durations used in windows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Times {
-    /// A frame without data: a token, solicit_successor or resolve_contention.
+    /// Frame without data: a token, solicit_successor or resolve_contention.
     pub(super) empty: Picos,
-    /// A frame with an address: set_successor or who_follows.
+    /// Frame with an address: set_successor or who_follows.
     pub(super) set_successor: Picos,
     pub(super) slot: Picos,
-    /// From what a station hears to what it sends.
+    /// Delay from the end of reception to the start of a response.
     pub(super) station_delay: Picos,
 }
 
-/// What came of windows.
+/// Result of windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Outcome {
-    /// Who answered alone in the end.
+    /// Station that responded alone in the end.
     pub(super) successor: Option<usize>,
-    /// When whoever asked may send again.
+    /// Time at which the demander may send again.
     pub(super) until: Picos,
-    /// How many times contention had to be resolved by two bits of the addresses.
+    /// Number of passes needed to resolve contention, each by two bits of the addresses.
     pub(super) passes: u32,
 }
 
 impl Times {
-    /// Windows that open at this time, one for each of these groups, who answer in theirs unless they
-    /// hear another before.
+    /// Opens windows at `at`, one for each group of responders. A group responds in its window
+    /// unless it detects a response in an earlier one.
     pub(super) fn windows(&self, at: Picos, groups: &[Vec<Answerer>]) -> Outcome {
         let Some(first) = groups.iter().position(|group| !group.is_empty()) else {
             let until = at + groups.len() as Picos * self.slot;
@@ -72,7 +72,7 @@ impl Times {
         }
     }
 
-    /// Sends resolve_contention from this time on, until one answers alone.
+    /// Sends resolve_contention from `at` on, until one station responds alone.
     fn resolve(&self, mut at: Picos, mut group: Vec<Answerer>) -> Outcome {
         for pass in 0..PASSES {
             let bits = |one: &Answerer| deciding_bits(one.address, pass);
@@ -87,14 +87,16 @@ impl Times {
         Outcome { successor: group.first().map(|one| one.station), until: at, passes: PASSES }
     }
 
-    /// When whoever asked may send again after these answers in a window that opens at this time.
+    /// Time at which the demander may send again after these responses in a window that opens at
+    /// `window`.
     fn answered(&self, window: Picos, group: &[Answerer]) -> Picos {
         let farthest = group.iter().map(|one| one.way).max().unwrap_or_default();
         window + 2 * farthest + 2 * self.station_delay + self.set_successor
     }
 
-    /// How long it takes the one with this address, or the highest, to claim the token: in each pass
-    /// it sends claim_token with as many slot times of data as twice its bits, and listens for one.
+    /// Time for the station with this address, if it is the highest, to claim the token. In each
+    /// pass it sends claim_token with twice as many slot times of data as its two bits say, and
+    /// listens for one.
     pub(super) fn claim(&self, address: Mac) -> Picos {
         let bits: u32 = (0..PASSES).map(|pass| deciding_bits(address, pass)).sum();
         Picos::from(PASSES) * (self.empty + self.slot) + 2 * Picos::from(bits) * self.slot
@@ -112,8 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_comes_after_the_way_there_and_back_and_two_delays() {
-        // 2 x 5 + 2 x 7 + 150; in the second window a slot later; none, and both windows pass.
+    fn a_response_takes_a_round_trip_and_two_station_delays() {
+        // 2 x 5 + 2 x 7 + 150; in the second window a slot later; without a response, both windows
+        // pass.
         let none = Outcome { successor: None, until: 1_080, passes: 0 };
         assert_eq!(TIMES.windows(1_000, &[vec![], vec![]]), none);
         let first = Outcome { successor: Some(3), until: 1_174, passes: 0 };
@@ -123,10 +126,11 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_address_wins_in_the_pass_in_which_its_bits_alone_are_the_greatest() {
-        // Bits of the last octet: 0x60 = 01 10 00 00, 0x50 = 01 01 00 00. The 40 bits before are 20
-        // passes, all in the last window; then 01 and 01 collide in the third, and 10 is alone in
-        // the second. 1,174 + 20 (100 + 3 x 40 + 174) + (100 + 2 x 40 + 174) + (100 + 40 + 174).
+    fn the_highest_address_wins_when_its_bits_alone_are_greatest() {
+        // Bits of the last octet: 0x60 = 01 10 00 00, 0x50 = 01 01 00 00. The 40 bits before it
+        // make 20 passes, all in the last window. Then 01 and 01 collide in the third window, and
+        // 10 is alone in the second. 1,174 + 20 (100 + 3 x 40 + 174) + (100 + 2 x 40 + 174) + (100
+        // + 40 + 174).
         let group = vec![one(1, 0x50), one(2, 0x60), one(3, 0x10)];
         let until = 1_174 + 20 * 394 + 354 + 314;
         let outcome = Outcome { successor: Some(2), until, passes: 22 };
@@ -136,8 +140,8 @@ mod tests {
     }
 
     #[test]
-    fn a_claim_has_so_many_slots_as_the_bits_of_the_address_say() {
-        // 0x1B = 00 01 10 11: 0 + 2 + 4 + 6 slot times of data beside 24 frames and slots.
+    fn a_claim_lasts_slots_by_the_bits_of_the_address() {
+        // 0x1B = 00 01 10 11: 0 + 2 + 4 + 6 slot times of data, in addition to 24 frames and slots.
         assert_eq!(TIMES.claim(one(0, 0x1B).address), 24 * (100 + 40) + 12 * 40);
     }
 }

@@ -1,4 +1,4 @@
-//! A token bus: IEEE 802.4, carrierband or broadband.
+//! Token bus: IEEE 802.4, carrierband or broadband.
 //!
 //! ```text
 //!   addresses   60 ──token─▶ 40 ──token─▶ 20 ──token─▶ 60 …   whatever the order along the cable
@@ -7,29 +7,30 @@
 //! ```
 //!
 //! Stations pass the token from each address to the next lower one, and from the lowest to the
-//! highest. A token is a frame without data, sent from station to station; whoever has it sends, and
-//! everybody hears. A station with the token serves its access classes from 6 down to 0, each for as
-//! long as its timer allows ([`Service`]), and passes it on. A frame that was begun in time is
-//! finished.
+//! highest. A token is a frame without data, sent from station to station. Only the holder sends;
+//! all stations receive. The holder serves its access classes from 6 down to 0, each for as long as
+//! its timer allows ([`Service`]), and passes the token on. A frame that began in time is
+//! completed.
 //!
 //! Without classes a station serves its frames by priority while it may hold the token.
 //!
-//! A class below 6 may send for as long as its target rotation time exceeds what has passed since it
-//! was served the time before, in the token's last round: the counters are loaded anew at each service,
-//! so a late token is not made up for later (as it is on FDDI).
+//! A class below 6 may send for as long as its target rotation time exceeds the time since its
+//! previous service, in the token's last round. The timers are reloaded at each service, so a late
+//! token is not made up for later (as it is on FDDI).
 //!
-//! Stations hand over frames with an 802.3 header: its 14 octets are not sent, nor is there a
-//! shortest frame or a pad; the octets behind the header are the data, and what 802.4 puts around
-//! them is counted instead. Where a token is that nobody uses is computed, so that an idle bus takes
-//! no steps.
+//! Stations hand over frames with an 802.3 header, whose 14 octets are not sent. There is neither a
+//! minimum length nor a pad. The octets after the header are the data, and the framing of 802.4 is
+//! added to them. The position of an unused token is computed, so an idle bus costs no events.
 //!
-//! With [`Maintenance`] stations open windows in which others enter the ring. Stations leave and fail,
-//! tokens are lost, and the ring is mended, as [`Change`]s say. With either, each token is a step.
+//! With [`Maintenance`], stations open windows in which others enter the ring. By [`Change`]s,
+//! stations leave and fail, tokens are lost, and the ring is repaired. In both cases each token is
+//! an event.
 //!
-//! Where requests with response are allowed, the station that is asked answers within the holder's token
-//! (`response`).
+//! If requests with response are allowed, the requested station responds while the requester still
+//! holds the token (`response`).
 //!
-//! Not modelled: bit errors, and a station that is alone and keeps the token: it passes it to itself.
+//! Not modelled: bit errors, and a sole station that keeps the token: it passes the token to
+//! itself.
 
 mod bound;
 mod changes;
@@ -57,141 +58,141 @@ use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// Access classes: 6, 4, 2 and 0, in the order in which they are served.
+/// Number of access classes: 6, 4, 2 and 0, in the order of service.
 const CLASSES: usize = 4;
-/// The highest priority.
+/// Highest priority.
 const HIGHEST: u8 = 7;
 
-/// A token bus with its stations' MAC entities.
+/// Token bus with its stations' MAC entities.
 #[derive(Clone, Debug)]
 pub struct TokenBus {
     params: Params,
-    /// By station, not by place.
+    /// MAC entities by station, not by place.
     entities: Vec<Entity>,
-    /// The station at each place of the logical ring.
+    /// Station at each place of the logical ring.
     stations: Vec<usize>,
-    /// How the token goes round among the places.
+    /// Rotation of the token among the places.
     rotation: Rotation,
     directory: Directory,
     addresses: Vec<Mac>,
-    /// Changes that are yet to come, the next one last.
+    /// Future changes, the next one last.
     changes: Vec<Change>,
-    /// Places whose stations have frames, or all of them where the ring may change.
+    /// Places whose stations have frames; all places if the ring may change.
     alert: Vec<usize>,
     token: Token,
-    /// The frame being sent, or the request whose response is awaited.
+    /// Frame being sent, or request whose response is awaited.
     sending: Option<Queued>,
-    /// How far that request is.
+    /// Progress of that request.
     exchange: Option<Exchange>,
-    /// When what happens next does, if anything does.
+    /// Time of the next event, if there is one.
     due: Option<Picos>,
     events: VecDeque<Event>,
     is_observed: bool,
     statistics: Statistics,
 }
 
-/// The MAC entity of one station.
+/// MAC entity of one station.
 #[derive(Clone, Debug, Default)]
 struct Entity {
     presence: Presence,
-    /// Its place in the logical ring, if it is in it.
+    /// Place in the logical ring, if the station is in it.
     place: Option<usize>,
-    /// Frames that wait: one queue for each access class, or without classes for each priority, in
-    /// the order in which they are served.
+    /// Waiting frames: one queue for each access class, or, without classes, for each priority, in
+    /// the order of service.
     queues: [VecDeque<Queued>; PRIORITIES],
-    /// When the classes below 6 were served last.
+    /// Time of the last service of each class below 6.
     served: [Picos; CLASSES - 1],
-    /// When the token came last.
+    /// Time of the token's last arrival.
     visited: Option<Picos>,
-    /// When it last passed the token on.
+    /// Time at which the station last passed the token on.
     maintained: Picos,
-    /// How many tokens until it opens a window.
+    /// Number of tokens until it opens a window.
     tokens_to_window: u32,
-    /// It leaves at its next token.
+    /// The station leaves at its next token.
     leaves: bool,
-    /// It loses its next token.
+    /// The station loses its next token.
     loses_token: bool,
 }
 
-/// A frame that waits for the token.
+/// Frame that waits for the token.
 #[derive(Clone, Debug)]
 struct Queued {
     priority: u8,
     frame: Frame,
 }
 
-/// Whether a station is in the logical ring.
+/// Membership of the logical ring.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Presence {
     Member,
-    /// It waits for a window.
+    /// Waits for a window.
     Wanting,
     #[default]
     Outside,
-    /// It has a place in the ring until that is noticed.
+    /// Keeps its place in the ring until the failure is detected.
     Failed,
 }
 
-/// What happens next.
+/// Next event.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Something befalls a station.
+    /// Change of a station.
     Change,
-    /// The frame being sent ends.
+    /// End of the frame being sent.
     End,
-    /// The token comes to this place.
+    /// Arrival of the token at this place.
     Visit(usize),
-    /// It has been silent for so long that the token is claimed.
+    /// Claim of the token after silence.
     Claim,
 }
 
-/// Where the token is.
+/// State of the token.
 #[derive(Clone, Copy, Debug)]
 enum Token {
-    /// On its way, passed on by this place at this time.
+    /// Under way since this time, from this place.
     Free(Picos, usize),
-    /// On its way to one station, where each token is a step.
+    /// Under way to one station, if each token is an event.
     Sent(Sent),
-    /// Lost; when it is claimed, and by which station if not by all.
+    /// Lost: time of the claim, and the only claimant, if not all stations claim.
     Lost(Picos, Option<usize>),
-    /// There is no ring.
+    /// No ring exists.
     None,
-    /// A station has it and sends.
+    /// Held by a station that sends.
     Held(Hold),
 }
 
-/// A token on its way to one station.
+/// Token under way to one station.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     from: usize,
     to: usize,
-    /// When its first bit is sent, and when the station it is for may use it.
+    /// Time at which its first bit is sent, and time at which the receiving station may use it.
     begun: Picos,
     arrives: Picos,
 }
 
-/// A token that a station uses.
+/// Token in use by a station.
 #[derive(Clone, Copy, Debug)]
 struct Hold {
     place: usize,
-    /// The class being served, as an index.
+    /// Index of the class being served.
     class: usize,
-    /// When that class may begin no more frames.
+    /// Time from which that class may begin no more frames.
     limit: Picos,
-    /// When the frame being sent was begun, and when it ends.
+    /// Start and end of the frame being sent.
     begun: Picos,
     until: Picos,
 }
 
 impl TokenBus {
-    /// A bus whose stations are yet to be attached.
+    /// Creates a bus whose stations are yet to be attached.
     ///
     /// # Errors
-    /// Where there cannot be such a bus.
+    /// Fails if the parameters are not allowed.
     pub fn new(params: Params) -> Result<Self, Invalid> {
         params.check()?;
         let mut changes = params.changes.clone();
-        // In their order where they are at once.
+        // A stable sort: simultaneous changes keep their order.
         changes.sort_by_key(|change| change.at);
         changes.reverse();
         Ok(Self {
@@ -203,7 +204,7 @@ impl TokenBus {
             rotation: Rotation::default(),
             directory: Directory::default(),
             alert: Vec::new(),
-            // The highest address passes it on at the beginning.
+            // The highest address passes the token on at the beginning.
             token: Token::Free(0, 0),
             sending: None,
             exchange: None,
@@ -214,31 +215,31 @@ impl TokenBus {
         })
     }
 
-    /// What happened so far.
+    /// Counters of the run so far.
     #[must_use]
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// Frames that stations still have waiting or in transmission.
+    /// Frames that are waiting or in transmission.
     #[must_use]
     pub fn queued(&self) -> usize {
         let waiting: usize = self.entities.iter().map(Entity::waiting).sum();
         waiting + usize::from(self.sending.is_some())
     }
 
-    /// How long a token that nobody uses takes all the way round.
+    /// Rotation time of an unused token.
     #[must_use]
     pub fn idle_rotation(&self) -> Duration {
         span(self.rotation.round)
     }
 
-    /// How long a signal takes along so much cable.
+    /// Propagation delay along `metres` of cable.
     fn cable(&self, metres: f64) -> Picos {
         nearest(metres / self.params.metres_per_second * 1e12)
     }
 
-    /// How long a signal takes from one place on the cable to another.
+    /// Propagation delay from one position on the cable to another.
     fn way(&self, from: f64, to: f64) -> Picos {
         match self.params.head_end {
             None => self.cable((from - to).abs()),
@@ -249,13 +250,14 @@ impl TokenBus {
         }
     }
 
-    /// How long a signal takes to the observer: at the head end, or at the end of the cable.
+    /// Propagation delay to the observer, who sits at the head end, or else at the end of the
+    /// cable.
     fn way_to_observer(&self, station: usize) -> Picos {
         let observer = self.params.head_end.map_or(0.0, |head_end| head_end.position_metres);
         self.cable((self.params.positions_metres[station] - observer).abs())
     }
 
-    /// How the token goes round: after so long each place passes it on.
+    /// Rotation of the token among these stations, in this order.
     fn rotation(&self, stations: &[usize]) -> Rotation {
         let metres = &self.params.positions_metres;
         let token = bits(self.params.rate, self.params.frame_bits(0))
@@ -274,14 +276,15 @@ impl TokenBus {
         self.events.push_back(Event::Transmitted { station, queue, outcome });
     }
 
-    /// What happens next, and when. A token that comes to a station without frames is passed by, where
-    /// the ring does not change.
+    /// Time and kind of the next event. If the ring does not change, a token skips stations without
+    /// frames.
     fn next(&self) -> Option<(Picos, Step)> {
         let of_token = match self.token {
             Token::None => None,
             Token::Lost(until, _) => Some((until, Step::Claim)),
             Token::Sent(Sent { to, arrives, .. }) => {
-                let place = self.entities[to].place.expect("the token goes to a place in the ring");
+                let place =
+                    self.entities[to].place.expect("the token is sent to a place in the ring");
                 Some((arrives, Step::Visit(place)))
             }
             Token::Held(hold) => Some((hold.until, Step::End)),
@@ -296,7 +299,7 @@ impl TokenBus {
         Some(of_token.filter(|(at, _)| *at < change.0).unwrap_or(change))
     }
 
-    /// Lets happen what is due by `now`.
+    /// Handles all events that are due by `now`.
     fn advance(&mut self, now: Picos) {
         loop {
             let next = self.next();
@@ -315,7 +318,7 @@ impl TokenBus {
         }
     }
 
-    /// Lets the token pass by all stations that it comes to before `now`; none of them uses it.
+    /// Skips all visits of the token before `now`; no station uses any of them.
     fn pass_by(&mut self, now: Picos) {
         let Token::Free(since, from) = self.token else { return };
         let (at, last) = self.rotation.last_before(now, since, from);
@@ -341,12 +344,12 @@ impl TokenBus {
         self.note_rotation(longest);
     }
 
-    /// The token was away from a station for so long.
+    /// Notes a time from one visit of the token to a station to its next.
     fn note_rotation(&mut self, rotation: Picos) {
         self.statistics.longest_rotation = self.statistics.longest_rotation.max(span(rotation));
     }
 
-    /// The token comes to a station with frames.
+    /// Handles the arrival of the token at a station with frames.
     fn visit(&mut self, at: Picos, place: usize) {
         self.pass_by(at);
         let station = self.stations[place];
@@ -365,7 +368,7 @@ impl TokenBus {
         }
     }
 
-    /// The station that has the token begins its next frame, or passes the token on.
+    /// Starts the next frame of the station that holds the token, or passes the token on.
     fn serve(&mut self, at: Picos) {
         let Token::Held(mut hold) = self.token else { return };
         let station = self.stations[hold.place];
@@ -400,7 +403,7 @@ impl TokenBus {
         self.token = Token::Free(at, hold.place);
     }
 
-    /// The last bit of the frame being sent is out.
+    /// Handles the end of the frame being sent.
     fn end(&mut self, at: Picos) {
         let Token::Held(hold) = self.token else { return };
         if let Some(exchange) = self.exchange.take() {
@@ -417,7 +420,7 @@ impl TokenBus {
         self.serve(at);
     }
 
-    /// A frame was sent from one time to another: who hears it.
+    /// Reports a frame that was sent from `begun` to `at` to the observer and its recipients.
     fn passes(&mut self, source: usize, begun: Picos, at: Picos, frame: &Frame) {
         if self.is_observed {
             let to_observer = self.way_to_observer(source);
@@ -445,7 +448,7 @@ impl TokenBus {
         self.statistics.unrecognised += u64::from(!meant);
     }
 
-    /// A frame is not taken; its station is told, unless it is a response.
+    /// Refuses a frame; the station is notified unless the frame is a response.
     fn refuse(&mut self, station: usize, frame: &Frame) {
         if self.is_told(frame) {
             self.tell(station, self.priority(station, frame), Transmission::NotTaken);
@@ -456,18 +459,18 @@ impl TokenBus {
         (self.params.priority_of)(station, frame).min(HIGHEST)
     }
 
-    /// The queue for a frame of this priority, as an index.
+    /// Index of the queue for frames of this priority.
     fn queue_for(&self, priority: u8) -> usize {
         match self.params.service {
             Service::HoldingTime(_) => usize::from(HIGHEST - priority),
-            // Priorities 7 and 6 are of class 6, the first.
+            // Priorities 7 and 6 belong to class 6, the first.
             Service::Classes { .. } => CLASSES - 1 - usize::from(priority / 2),
         }
     }
 }
 
 impl Entity {
-    /// Takes the next frame of a class, or without classes the most urgent one.
+    /// Takes the next frame of a class, or, without classes, the most urgent frame.
     fn next(&mut self, service: Service, class: usize) -> Option<Queued> {
         match service {
             Service::HoldingTime(_) => self.queues.iter_mut().find_map(VecDeque::pop_front),
@@ -493,7 +496,7 @@ impl Medium for TokenBus {
         self.entities = vec![entity; places];
         let members = self.changes.iter().filter(|change| change.kind != Kind::LoseToken);
         for Change { station, kind, .. } in members {
-            // The first of a station's changes comes last.
+            // Changes are in reverse order, so a station's first change is applied last.
             self.entities[*station].presence =
                 if *kind == Kind::Join { Presence::Outside } else { Presence::Member };
         }
@@ -521,7 +524,7 @@ impl Medium for TokenBus {
         }
         let priority = self.priority(station, &frame);
         let queue = self.queue_for(priority);
-        // Who just came is not visited by a token that has passed already.
+        // A token that has already passed does not serve this frame.
         self.pass_by(now);
         let entity = &mut self.entities[station];
         entity.queues[queue].push_back(Queued { priority, frame });

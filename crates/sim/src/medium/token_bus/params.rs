@@ -1,7 +1,7 @@
-//! What a token bus is like, and which buses there cannot be.
+//! Parameters of a token bus, and their validation.
 //!
-//! Not modelled: how bits become signals; a broadband bus differs from a carrierband one in its way
-//! by the head end alone.
+//! Not modelled: line coding; a broadband bus differs from a carrierband one only in its path by
+//! the head end.
 
 use super::{Change, Kind, Maintenance};
 use crate::medium::{PriorityOf, unprioritised};
@@ -11,84 +11,87 @@ use stack::profile::Framing;
 use stack::station::Frame;
 use wire::units::BitRate;
 
-/// A signal in coaxial cable, in metres per second: two thirds of the speed of light.
+/// Signal speed in coaxial cable, in metres per second: two thirds of the speed of light.
 pub const COAX: f64 = 2.0e8;
-/// Octets of a frame beside preamble and data: SD, FC, two addresses of 6 octets, FCS, ED.
+/// Octets of a frame other than preamble and data: SD, FC, two addresses of 6 octets, FCS, ED.
 const FIELDS_OCTETS: u64 = 1 + 1 + 12 + 4 + 1;
-/// Octets of the address that set_successor and who_follows carry.
+/// Octets of the address in set_successor and who_follows.
 pub(super) const ADDRESS_OCTETS: usize = 6;
-/// The shortest preamble.
+/// Minimum duration of the preamble.
 const PREAMBLE: Duration = Duration::from_micros(2);
-/// The longest slot time, in octets: 13 bits.
+/// Maximum slot time, in octets: 13 bits.
 const MOST_SLOT_OCTETS: u128 = 8_191;
-/// FC to FCS may have 8,191 octets, of which 17 are not data (IEEE 802.4; RFC 1042).
+/// Maximum data octets: FC to FCS may have 8,191 octets, of which 17 are not data (IEEE 802.4; RFC
+/// 1042).
 const MAXIMUM_DATA_OCTETS: usize = 8_191 - 17;
 
-/// What a token bus is like.
+/// Parameters of a token bus.
 #[derive(Clone, Debug)]
 pub struct Params {
-    /// How fast it is: 1, 5 or 10 Mbit/s in the standard.
+    /// Bit rate: 1, 5 or 10 Mbit/s in the standard.
     pub rate: BitRate,
-    /// Where along the cable each station sits, in metres.
+    /// Position of each station along the cable, in metres.
     pub positions_metres: Vec<f64>,
-    /// How fast a signal travels, in metres per second.
+    /// Signal speed, in metres per second.
     pub metres_per_second: f64,
-    /// Through what signals pass on a broadband bus; on a carrierband bus they go the direct way.
+    /// Head end that relays all signals on a broadband bus; `None` on a carrierband bus.
     pub head_end: Option<HeadEnd>,
-    /// From the last bit of a token that a station hears to the first that it sends.
+    /// Delay from the last bit of a received token to the first bit sent.
     pub station_delay: Duration,
-    /// Which frames a station may send when it has the token.
+    /// Service of the classes while a station holds the token.
     pub service: Service,
-    /// LLC priority of each frame. Two priorities make an access class: 7 and 6 are of class 6. Without
-    /// classes a station sends the frames of the highest priority first.
+    /// LLC priority of each frame. Two priorities make an access class: 7 and 6 belong to class 6.
+    /// Without classes a station sends the frames of the highest priority first.
     pub priority_of: PriorityOf,
-    /// The most octets of data in a frame; longer ones are refused.
+    /// Maximum number of data octets in a frame; longer frames are refused.
     pub maximum_data_octets: usize,
-    /// How many frames a station may have waiting, its classes together; more are refused.
+    /// Maximum number of frames waiting per station, in all classes together; further frames are
+    /// refused.
     pub queue_frames: usize,
-    /// How stations let others into the ring; never if not given.
+    /// Admission of stations to the ring; none if `None`.
     pub maintenance: Option<Maintenance>,
-    /// Whether frames may ask for a response at once, and how often such a request may be sent again
-    /// where none comes: at most [`super::MOST_RETRIES`]. If not given, all frames are without response.
+    /// Maximum number of repetitions of a request whose response does not come, at most
+    /// [`super::MOST_RETRIES`]. If `None`, all frames are without response.
     pub request_with_response: Option<u32>,
-    /// What befalls stations.
+    /// Changes of stations during the run.
     pub changes: Vec<Change>,
 }
 
-/// What receives on one channel of a broadband cable and sends on the other.
+/// Head end, which receives on one channel of a broadband cable and sends on the other.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct HeadEnd {
-    /// Where along the cable it is, in metres.
+    /// Position along the cable, in metres.
     pub position_metres: f64,
-    /// How much later it sends what it hears.
+    /// Delay from reception to retransmission.
     pub delay: Duration,
 }
 
-/// Which frames a station may send when it has the token, and for how long.
+/// Rules for the frames that the holder of the token may send, and their time limits.
 #[derive(Clone, Copy, Debug)]
 pub enum Service {
-    /// Without the priority option: all frames are of class 6, and a station sends them by priority. A
-    /// frame is begun while the token has not been held for this long, and then finished.
+    /// Without the priority option: all frames belong to class 6, and a station sends them by
+    /// priority. A frame may begin while the token has been held for less than this time, and is
+    /// then completed.
     HoldingTime(Duration),
     /// The priority option: four access classes.
     Classes {
-        /// How long class 6 may begin frames.
+        /// Time for which class 6 may begin frames.
         holding_time: Duration,
-        /// The target rotation times of the classes 4, 2 and 0: each may begin frames for as long
-        /// as less than this has passed since it was served the time before.
+        /// Target rotation times of classes 4, 2 and 0. Each may begin frames while less than this
+        /// has passed since its previous service.
         target_rotation_times: [Duration; 3],
     },
 }
 
-/// The priority in a frame's FC, for stations that make frames of 802.4.
+/// Priority in a frame's FC, for stations that make frames of 802.4.
 #[must_use]
 pub fn frame_control(_station: usize, frame: &Frame) -> u8 {
     Framing::data_priority(frame)
 }
 
 impl Params {
-    /// A carrierband bus with `stations` at equal distances from end to end, without the priority
-    /// option. Its stations take four octet times to send after what they hear, which is an assumption.
+    /// Carrierband bus with `stations` at equal distances from end to end, without the priority
+    /// option. The station delay of four octet times is an assumption.
     #[must_use]
     pub fn carrierband(rate: BitRate, stations: usize, length_metres: f64) -> Self {
         let apart = length_metres / stations.saturating_sub(1).max(1) as f64;
@@ -108,22 +111,23 @@ impl Params {
         }
     }
 
-    /// Octets of preamble: no less than one, and no less than 2 us.
+    /// Octets of preamble: at least one, and at least 2 us.
     #[must_use]
     pub fn preamble_octets(&self) -> u64 {
         let bits = PREAMBLE.as_nanos() * u128::from(self.rate.bits_per_second());
         u64::try_from(bits.div_ceil(8 * 1_000_000_000)).unwrap_or(u64::MAX).max(1)
     }
 
-    /// Bits of a frame with so many octets of data, preamble included: a token has none.
+    /// Bits of a frame with `data_octets` of data, preamble included. A token has no data.
     #[must_use]
     pub fn frame_bits(&self, data_octets: usize) -> u64 {
         let around = self.preamble_octets().saturating_add(FIELDS_OCTETS);
         around.saturating_add(data_octets as u64).saturating_mul(8)
     }
 
-    /// How long who asks listens for an answer: the way and a station's delay twice, rounded up to whole
-    /// octets as the standard has it (slot_time), without its safety margin.
+    /// Slot time, for which a demander listens for a response: twice the longest propagation and a
+    /// station's delay, rounded up to whole octets as the standard requires (slot_time), without
+    /// its safety margin.
     #[must_use]
     pub fn slot_time(&self) -> Duration {
         let there = self.longest_way().saturating_add(self.station_delay);
@@ -132,18 +136,18 @@ impl Params {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// How long an octet lasts, rounded up to a nanosecond.
+    /// Duration of an octet, rounded up to a nanosecond.
     fn octet_nanos(&self) -> u128 {
         8_000_000_000_u128.div_ceil(u128::from(self.rate.bits_per_second()).max(1))
     }
 
-    /// Checks that there can be such a bus.
+    /// Checks the parameters.
     pub(super) fn check(&self) -> Result<(), Invalid> {
         let speed = self.metres_per_second;
         if !(speed.is_finite() && speed > 0.0) {
             return Err(Invalid::Speed);
         }
-        // What a year's light travels: beyond it, picoseconds would run over.
+        // About a light-year; beyond it, times in picoseconds would overflow.
         let on_cable = |metres: &f64| (0.0..=1e16).contains(metres);
         let head_end = self.head_end.iter().map(|head_end| &head_end.position_metres);
         if !self.positions_metres.iter().chain(head_end).all(on_cable) {
@@ -172,7 +176,7 @@ impl Params {
                 holding_time
             }
         };
-        // A class 0 whose target is none would never be served; that is for the user to choose.
+        // A class 0 with target 0 would never be served; that choice is left to the user.
         if holding_time.is_zero() {
             return Err(Invalid::Holding);
         }
@@ -180,28 +184,28 @@ impl Params {
     }
 }
 
-/// Why there cannot be such a bus.
+/// Reason why a bus is not allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Invalid {
-    /// A place that is not on the cable.
+    /// A position is not on the cable.
     Position,
-    /// A signal that does not move.
+    /// The signal speed is not positive and finite.
     Speed,
-    /// No frame of class 6 may ever be begun.
+    /// No frame of class 6 could ever begin.
     Holding,
-    /// A slot time, which has the longest way and a station's delay in it twice, that is longer than the
-    /// standard counts.
+    /// The slot time, twice the longest propagation and a station's delay, exceeds the standard's
+    /// counter.
     Slot {
-        /// In octets.
+        /// Slot time in octets.
         octets: u128,
     },
-    /// A request that is sent again more often than the standard's counter counts.
+    /// The number of repetitions of a request exceeds the standard's counter.
     Retries,
-    /// Stations without room for a frame.
+    /// Stations have no room for a frame.
     Queue,
-    /// Stations that nobody ever lets into the ring.
+    /// Stations request membership, but no station opens windows.
     Windows,
-    /// A change of a station that is not there.
+    /// A change names a station that does not exist.
     Station,
 }
 
@@ -211,16 +215,16 @@ impl fmt::Display for Invalid {
             Self::Slot { octets } => {
                 return write!(
                     f,
-                    "a slot, the longest way and the station's delay twice, has {octets} octets; \
-                     {MOST_SLOT_OCTETS} are the most"
+                    "the slot time, twice the longest propagation and station delay, is {octets} \
+                     octets; the maximum is {MOST_SLOT_OCTETS}"
                 );
             }
-            Self::Position => "a place on the cable is not a number of metres from its end",
-            Self::Speed => "the signal's speed is not a positive number",
-            Self::Holding => "the token may not be held long enough for any frame",
-            Self::Retries => "a request is sent again at most 7 times",
-            Self::Windows => "nobody ever opens a window for stations that want to enter",
-            Self::Station => "something befalls a station that is not there",
+            Self::Position => "a position on the cable is not a number of metres from its end",
+            Self::Speed => "the signal speed is not a positive number",
+            Self::Holding => "the token holding time is too short for any frame",
+            Self::Retries => "a request may be repeated at most 7 times",
+            Self::Windows => "stations request to join, but no station opens a window",
+            Self::Station => "a change names a station that does not exist",
             Self::Queue => "stations have no room for a frame",
         })
     }
@@ -233,7 +237,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_has_22_octets_beside_its_data_and_fewer_where_the_preamble_is_shorter() {
+    fn a_frame_adds_22_octets_to_its_data_fewer_at_lower_rates() {
         let bus = |mbps| Params::carrierband(BitRate::mbps(mbps), 2, 0.0);
         // 2 us are 20 bits, 10 bits and 2 bits.
         assert_eq!([bus(10), bus(5), bus(1)].map(|bus| bus.preamble_octets()), [3, 2, 1]);
@@ -254,7 +258,8 @@ mod tests {
         assert_eq!(bad(|bus| bus.positions_metres[1] = -1.0), Invalid::Position);
         assert_eq!(bad(|bus| bus.queue_frames = 0), Invalid::Queue);
         assert_eq!(bad(|bus| bus.service = Service::HoldingTime(Duration::ZERO)), Invalid::Holding);
-        // 655 km there and back are 6,550 us, and 8 octets of delay 6.4 us: 8,196 octets of 800 ns.
+        // 655 km there and back take 6,550 us, and 8 octets of delay 6.4 us: 8,196 octets of 800
+        // ns.
         assert_eq!(bad(|bus| bus.positions_metres[1] = 655_000.0), Invalid::Slot { octets: 8_196 });
         let head_end = HeadEnd { position_metres: f64::NAN, delay: Duration::ZERO };
         let params = Params { head_end: Some(head_end), ..good.clone() };

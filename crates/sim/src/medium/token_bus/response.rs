@@ -1,17 +1,17 @@
-//! Request with response (IEEE 802.4): a station that holds the token asks, and the one that is asked
-//! answers at once, without the token.
+//! Request with response (IEEE 802.4): a station that holds the token requests, and the requested
+//! station responds at once, without the token.
 //!
 //! ```text
-//!   holder     request ──────▶           ▲              two slot times without an answer:
-//!   asked              ◀── station delay ─ response      the request again, at most so often
+//!   holder     request ──────▶           ▲              two slot times without a response:
+//!   requested          ◀── station delay ─ response      the request again, up to the limit
 //! ```
 //!
-//! The holder listens for two slot times after its request; a response must have begun by then. It
-//! counts as part of the frame that was begun: an exchange that began in time is finished, its
-//! repetitions included. What comes later waits for the token as any frame does.
+//! The holder listens for two slot times after its request; a response must begin by then. The
+//! exchange counts as part of the frame: if it began in time it is completed, repetitions included.
+//! A response that comes later waits for the token like any frame.
 //!
-//! Assumed: that repetitions do not look at the holding time, and that a response follows what was heard
-//! by the station's delay. Not modelled: a response that a bad path takes, which the holder has heard.
+//! Assumed: repetitions ignore the holding time, and a response follows the request after the
+//! station's delay. Not modelled: loss on a bad path of a response that the holder has received.
 
 use super::{Hold, Queued, Token, TokenBus};
 use crate::medium::framing::data_octets;
@@ -20,33 +20,33 @@ use core::time::Duration;
 use stack::profile::Framing;
 use stack::station::{self, Frame, Transmission};
 
-/// How often a request may be sent again at the most (IEEE 802.4: max_retry_limit has three bits).
+/// Maximum number of repetitions of a request (IEEE 802.4: max_retry_limit has three bits).
 pub const MOST_RETRIES: u32 = 7;
 
-/// A request that is under way.
+/// Request in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
-    /// The station that is asked.
+    /// Station that is requested to respond.
     asked: usize,
-    /// How often the request may be sent again.
+    /// Remaining repetitions.
     left: u32,
     stage: Stage,
 }
 
-/// How far a request is.
+/// Progress of a request.
 #[derive(Clone, Debug)]
 enum Stage {
-    /// It is being sent.
+    /// The request is being sent.
     Asking,
-    /// It went out; the response must begin before the holder stops listening.
+    /// The request was sent; the response must begin before the holder stops listening.
     Awaiting,
-    /// This response is being sent since then, until then.
+    /// This response is being sent, from the first time to the second.
     Answering(Frame, Picos, Picos),
 }
 
 impl super::Params {
-    /// The longest that a request of so many octets of data takes, with a response of so many others, and
-    /// as often as it may be sent; rounded up to a nanosecond.
+    /// Maximum time of a request of `data_octets` with a response of `answer_octets`, all
+    /// repetitions included, rounded up to a nanosecond.
     #[must_use]
     pub fn longest_exchange(&self, data_octets: usize, answer_octets: usize) -> Duration {
         let nanos = |octets| {
@@ -62,7 +62,7 @@ impl super::Params {
 }
 
 impl TokenBus {
-    /// The exchange that this frame begins, if it asks one other station.
+    /// Exchange that this frame begins, if it requests a response of one other station.
     pub(super) fn asks(&self, station: usize, frame: &Frame) -> Option<Exchange> {
         let left = self.params.request_with_response.filter(|_| Framing::asks(frame))?;
         let destination = station::destination(frame).filter(|address| !address.is_group())?;
@@ -70,13 +70,13 @@ impl TokenBus {
         Some(Exchange { asked, left, stage: Stage::Asking })
     }
 
-    /// Whether its station is told what became of this frame: not of responses, which the MAC sends
-    /// without being asked to by the token.
+    /// Returns whether the station is notified of this frame's outcome. It is not for responses,
+    /// which the MAC sends without the token.
     pub(super) fn is_told(&self, frame: &Frame) -> bool {
         self.params.request_with_response.is_none() || !Framing::answers(frame)
     }
 
-    /// Sends the response that is awaited, or gives it back.
+    /// Sends `frame` if it is the awaited response; otherwise returns it.
     pub(super) fn answer(&mut self, now: Picos, station: usize, frame: Frame) -> Option<Frame> {
         let (Some(exchange), Token::Held(mut hold)) = (&mut self.exchange, self.token) else {
             return Some(frame);
@@ -100,7 +100,8 @@ impl TokenBus {
         None
     }
 
-    /// The request was sent, nobody answered in time, or the response is in.
+    /// Continues an exchange: the request was sent, no response came in time, or the response is
+    /// complete.
     pub(super) fn go_on(&mut self, at: Picos, mut hold: Hold, mut exchange: Exchange) {
         let holder = self.stations[hold.place];
         let Queued { priority, frame: request } =
@@ -141,7 +142,7 @@ impl TokenBus {
         self.exchange = Some(exchange);
     }
 
-    /// A station failed: what it was answering is lost, and the holder listens in vain.
+    /// Handles the failure of a station: its response is lost, and the holder receives no response.
     pub(super) fn fall_silent(&mut self, now: Picos, station: usize) {
         let slot = self.times().slot;
         if let (Some(exchange), Token::Held(hold)) = (&mut self.exchange, &mut self.token)

@@ -1,8 +1,8 @@
-//! How the logical ring is kept: who comes, who leaves, and what is done about those who fail.
+//! Maintenance of the logical ring: stations enter, leave, and fail.
 //!
-//! Not modelled: claimants of a lost token that begin apart (each hears the silence at its own time), a
-//! claim of other than 24 passes, a station that fails while it mends the ring, answers that are lost, and a token that
-//! is lost twice at once.
+//! Not modelled: claimants of a lost token that begin at different times (each detects the silence
+//! at its own time), a claim of other than 24 passes, a station that fails while it repairs the
+//! ring, lost responses, and a token that is lost twice at once.
 
 use super::contention::{Answerer, Outcome, Times};
 use super::{CLASSES, Change, Entity, Kind, Presence, Queued, Rotation, Sent, Token, TokenBus};
@@ -11,7 +11,7 @@ use stack::station::{PRIORITIES, Transmission};
 use std::cmp::Reverse;
 
 impl TokenBus {
-    /// Whether each token is looked at on its way, since the ring may change.
+    /// Returns whether each token is an event, because the ring may change.
     pub(super) const fn is_kept(&self) -> bool {
         self.params.maintenance.is_some() || !self.params.changes.is_empty()
     }
@@ -26,11 +26,11 @@ impl TokenBus {
         }
     }
 
-    /// Makes the ring of the stations that are in it, failed ones included that have a place still.
+    /// Rebuilds the ring from its members, including failed ones that still have a place.
     pub(super) fn form(&mut self) {
         let is_in = |entity: &Entity| match entity.presence {
             Presence::Member => true,
-            // Nobody has noticed yet.
+            // The failure has not been detected yet.
             Presence::Failed => entity.place.is_some(),
             Presence::Wanting | Presence::Outside => false,
         };
@@ -51,7 +51,7 @@ impl TokenBus {
         }
     }
 
-    /// The first station in the ring passes the token on at the beginning.
+    /// Passes the token on from the ring's first station at the beginning.
     pub(super) fn begin(&mut self) {
         let Some(first) = self.stations.first().copied() else {
             self.token = Token::None;
@@ -63,7 +63,7 @@ impl TokenBus {
         }
     }
 
-    /// This station passes the token on, but for what it has to do before.
+    /// Passes the token on from `station`, after any maintenance that is due.
     pub(super) fn pass_on(&mut self, at: Picos, station: usize) {
         if self.entities[station].leaves {
             return self.leave(at, station);
@@ -72,7 +72,7 @@ impl TokenBus {
         self.send_token(at, station, self.after(station));
     }
 
-    /// This station begins to send the token at this time.
+    /// Sends the token from `from` to `to`, beginning at `begun`.
     fn send_token(&mut self, begun: Picos, from: usize, to: usize) {
         let times = self.times();
         let way = self.way(self.params.positions_metres[from], self.params.positions_metres[to]);
@@ -80,13 +80,13 @@ impl TokenBus {
         self.token = Token::Sent(Sent { from, to, begun, arrives });
     }
 
-    /// The next station in the ring.
+    /// Next station in the ring.
     fn after(&self, station: usize) -> usize {
         let place = self.entities[station].place.expect("the station is in the ring");
         self.stations[(place + 1) % self.stations.len()]
     }
 
-    /// Tells its predecessor who follows, and passes the token on for the last time.
+    /// Sends set_successor to the predecessor, and passes the token on for the last time.
     fn leave(&mut self, at: Picos, station: usize) {
         let next = self.after(station);
         self.entities[station].leaves = false;
@@ -102,7 +102,7 @@ impl TokenBus {
         }
     }
 
-    /// Gives up what a station has waiting.
+    /// Discards a station's waiting frames.
     fn give_up(&mut self, station: usize) {
         for queue in 0..PRIORITIES {
             let waiting = core::mem::take(&mut self.entities[station].queues[queue]);
@@ -115,7 +115,7 @@ impl TokenBus {
         }
     }
 
-    /// What befalls a station next does, at this time.
+    /// Applies the next change, which is due at `now`.
     pub(super) fn change(&mut self, now: Picos) {
         let Some(Change { station, kind, .. }) = self.changes.pop() else { return };
         let entity = &mut self.entities[station];
@@ -144,7 +144,8 @@ impl TokenBus {
         self.awaken(now);
     }
 
-    /// The token, and the frame being sent, are lost with a station that has them.
+    /// Handles the loss of the token, and of the frame being sent, with a failed station that has
+    /// them.
     fn fail(&mut self, now: Picos, station: usize) {
         self.entities[station].leaves = false;
         let has_token = match self.token {
@@ -164,15 +165,16 @@ impl TokenBus {
         self.give_up(station);
     }
 
-    /// The token is lost. The stations hear nothing when the last signal has gone all the way, and claim
-    /// the token after 7 slot times of silence.
+    /// Loses the token. The stations detect silence when the last signal has reached the farthest
+    /// of them, and claim the token after 7 slot times of it.
     fn lose(&mut self, at: Picos) {
         self.statistics.tokens_lost += 1;
         let silent = at + self.params.longest_way().as_nanos() * 1_000;
         self.token = Token::Lost(silent + 7 * self.times().slot, None);
     }
 
-    /// Where there is no ring, who wants one waits for 7 slot times of silence.
+    /// If there is no ring, starts the wait for 7 slot times of silence of a station that requests
+    /// one.
     fn awaken(&mut self, now: Picos) {
         let wants = |entity: &Entity| entity.presence == Presence::Wanting;
         if matches!(self.token, Token::None) && self.entities.iter().any(wants) {
@@ -180,8 +182,9 @@ impl TokenBus {
         }
     }
 
-    /// The token is claimed: by the highest address of those in the ring, or of those who want one where
-    /// there is none. The winner knows its successor if it was in the ring.
+    /// Claims the token. The highest address in the ring wins, or, without a ring, the highest of
+    /// those that request to join. A winner that was in the ring already has its successor's
+    /// address.
     pub(super) fn claim(&mut self, at: Picos) {
         let Token::Lost(_, only) = self.token else { return };
         let is = |presence| {
@@ -205,14 +208,14 @@ impl TokenBus {
         self.token = Token::Sent(Sent { from: winner, to: winner, begun: arrives, arrives });
     }
 
-    /// Nobody in the ring works: it is no more.
+    /// Dissolves a ring in which no station works.
     fn bury_failed(&mut self) {
         self.entities.iter_mut().for_each(|entity| entity.place = None);
         self.form();
     }
 
-    /// The token comes to a place: whether the station there takes it. If it failed, the one before
-    /// mends the ring, unless it failed too.
+    /// Handles the arrival of the token at `place`; returns whether the station there accepts it.
+    /// If it failed, its predecessor repairs the ring, unless that failed too.
     pub(super) fn takes_token(&mut self, at: Picos, place: usize) -> bool {
         let Token::Sent(sent) = self.token else { return true };
         let entity = &mut self.entities[self.stations[place]];
@@ -220,7 +223,7 @@ impl TokenBus {
             let loses = core::mem::take(&mut entity.loses_token);
             if loses {
                 self.statistics.tokens_lost += 1;
-                // Who was the last to have the token waits for one slot time less.
+                // The last holder of the token waits one slot time less.
                 self.token = Token::Lost(at + 6 * self.times().slot, Some(sent.to));
             }
             return !loses;
@@ -233,9 +236,10 @@ impl TokenBus {
         false
     }
 
-    /// A token that nobody takes is sent again after a slot time. Then its sender asks who follows: the
-    /// station behind answers in the first of three windows, which are there to compare the address. If
-    /// that fails too, it asks again, and then all that would be in the ring, in two windows.
+    /// Repairs the ring. A token without activity after it is repeated after a slot time. Then its
+    /// sender asks who_follows; the successor of the failed station responds in the first of three
+    /// windows, which leave time to compare the address. If that fails too, the sender repeats
+    /// who_follows, and then solicits all stations that request to be in the ring, in two windows.
     fn bridge(&mut self, Sent { from, to, begun, .. }: Sent) {
         self.statistics.bridges += 1;
         let times = self.times();
@@ -266,7 +270,7 @@ impl TokenBus {
         }
     }
 
-    /// Who would be in the ring, below and above this station.
+    /// Stations that would be in the ring, with addresses below and above this station's.
     fn living(&self, station: usize) -> [Vec<Answerer>; 2] {
         let here = self.addresses[station];
         let lives = |other: &usize| {
@@ -278,9 +282,11 @@ impl TokenBus {
         [below, above]
     }
 
-    /// Has those that failed no place any more, from one station to before another.
+    /// Removes the failed stations from `from` up to `to`, exclusive, from the ring.
     fn skip_to(&mut self, from: usize, to: usize) {
-        let start = self.entities[from].place.expect("who does not take the token has a place");
+        let start = self.entities[from]
+            .place
+            .expect("a station that does not accept the token has a place");
         let count = self.stations.len();
         for place in (0..count).map(|steps| (start + steps) % count) {
             let station = self.stations[place];
@@ -291,8 +297,8 @@ impl TokenBus {
         }
     }
 
-    /// Opens a window for those who want to be between this station and its successor, if it is time
-    /// to, and tells when the station is done with that.
+    /// Opens a window for stations that request a place between this station and its successor, if
+    /// one is due; returns the time at which the station is done.
     fn solicit(&mut self, at: Picos, station: usize) -> Picos {
         let Some(maintenance) = self.params.maintenance else { return at };
         let entity = &mut self.entities[station];
@@ -312,11 +318,12 @@ impl TokenBus {
         outcome.until
     }
 
-    /// Who wants to be next after this station: in one window those between it and its successor, or
-    /// after the lowest address in two, those below it and those above the highest.
+    /// Stations that request the place after `station`: in one window those between it and its
+    /// successor; or, after the lowest address, in two windows those below it and those above the
+    /// highest.
     fn wanting(&self, station: usize) -> Vec<Vec<Answerer>> {
         let here = self.addresses[station];
-        let place = self.entities[station].place.expect("who has the token has a place");
+        let place = self.entities[station].place.expect("the holder of the token has a place");
         let wants = |other: &usize| self.entities[*other].presence == Presence::Wanting;
         let of = |allowed: &dyn Fn(usize) -> bool| {
             let all = (0..self.entities.len()).filter(wants).filter(|other| allowed(*other));
@@ -342,7 +349,7 @@ impl TokenBus {
         Answerer { station, address: self.addresses[station], way }
     }
 
-    /// Takes whoever answered alone into the ring.
+    /// Admits the station that responded alone to the ring.
     fn enter(&mut self, outcome: Outcome) {
         self.statistics.contentions += u64::from(outcome.passes > 0);
         let Some(station) = outcome.successor else { return };

@@ -1,12 +1,13 @@
-//! How long the token of a ring may take, whatever the load, where no frame has more priority than
-//! another: reservations can hold the frames of the lower ones back without end.
+//! Bounds on the token rotation time of a ring, whatever the load, if all frames have one priority.
+//! With several priorities there is no bound: reservations can hold back the lower ones without
+//! end.
 
 use super::{Params, Release};
 use core::time::Duration;
 
 impl Params {
-    /// The longest that a bit takes once round: what stations and the active monitor add, and the
-    /// cable.
+    /// Maximum time of a bit once round the ring: the latencies of the stations and of the active
+    /// monitor, and the cable.
     #[must_use]
     pub fn longest_round(&self) -> Duration {
         let stations = self.positions_metres.len() as u64;
@@ -16,7 +17,7 @@ impl Params {
         self.longest_bits(bits).saturating_add(Duration::from_nanos(cable))
     }
 
-    /// How long so many bits last, rounded up to a nanosecond.
+    /// Duration of `bits` bits, rounded up to a nanosecond.
     #[must_use]
     pub fn longest_bits(&self, bits: u64) -> Duration {
         let rate = u128::from(self.rate.bits_per_second()).max(1);
@@ -24,9 +25,10 @@ impl Params {
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// The longest from one visit of the token to a station to its next, where each station sends for
-    /// no longer than this at a time, and not at all where that is zero: once round, and for each that
-    /// sends its frames, the token, and the wait for its own header unless it releases early.
+    /// Maximum time from one visit of the token to a station to its next. `sending` is the longest
+    /// time for which each station sends per token, 0 for one that does not send. The bound is one
+    /// round and, for each sending station, its frames, the token, and, without early release, the
+    /// wait for its own header.
     #[must_use]
     pub fn longest_rotation(&self, sending: &[Duration]) -> Duration {
         let round = self.longest_round();

@@ -1,25 +1,25 @@
-//! The stations around a ring, and how long a signal takes from one to the other.
+//! Geometry of a ring: its stations, and the propagation delay between them.
 //!
-//! Not modelled: the elastic part of the latency buffer, and clocks that differ.
+//! Not modelled: the elastic part of the latency buffer, and clock differences.
 
 use super::params::{Invalid, Params};
 use crate::medium::rotation::{Picos, Rotation, bits, span};
 
-/// The stations around a ring. A station's place is where it takes what it hears and sends what it
-/// has; places are numbered along the ring.
+/// Stations around a ring. A station's place is the point at which it receives and sends; places
+/// are numbered along the ring.
 #[derive(Clone, Debug)]
 pub(super) struct Circle {
-    /// The station at each place.
+    /// Station at each place.
     pub stations: Vec<usize>,
-    /// The place of each station.
+    /// Place of each station.
     pub places: Vec<usize>,
-    /// How a signal goes round.
+    /// Circulation of a signal.
     pub rotation: Rotation,
 }
 
 impl Circle {
-    /// The stations in the order of their positions. The active monitor's latency lies before the
-    /// first.
+    /// Creates the ring with its stations in the order of their positions. The active monitor's
+    /// latency lies before the first.
     pub(super) fn new(params: &Params) -> Result<Self, Invalid> {
         params.check()?;
         let metres = &params.positions_metres;
@@ -47,7 +47,7 @@ impl Circle {
         Ok(Self { stations, places, rotation: Rotation::new(from_first, round) })
     }
 
-    /// How long a signal takes from a place to the observer, who sits where place 0 sends.
+    /// Propagation delay from a place to the observer, who sits where place 0 sends.
     pub(super) fn way_to_observer(&self, from: usize) -> Picos {
         if from == 0 { 0 } else { self.rotation.way(from, 0) }
     }
@@ -60,7 +60,8 @@ mod tests {
     use wire::time::Instant;
     use wire::units::BitRate;
 
-    /// Four stations on 400 m at 1 Mbit/s and 5 ns/m, given in another order than they sit in.
+    /// Four stations on 400 m at 1 Mbit/s and 5 ns/m, listed in a different order than their
+    /// positions.
     fn circle() -> Circle {
         let mut params = Params::ieee_802_5(BitRate::mbps(1), 4, 400.0);
         params.positions_metres = vec![200.0, 100.0, 390.0, 300.0];
@@ -68,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn ways_add_up_to_the_way_round() {
+    fn delays_between_stations_add_up_to_one_round() {
         let circle = circle();
         assert_eq!(circle.stations, [1, 0, 3, 2]);
         assert_eq!(circle.places, [1, 0, 3, 2]);
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_place_is_found_however_long_ago() {
+    fn the_last_visited_place_is_exact_after_a_million_rounds() {
         let circle = circle();
         for place in 0..4 {
             for turns in [0, 1, 1_000_000] {
@@ -99,7 +100,7 @@ mod tests {
                     let before = circle.rotation.last_before(reached, 7, place);
                     let after = circle.rotation.last_before(reached + 1, 7, place);
                     assert_eq!(after, (reached, next));
-                    assert_eq!(before.1, (place + steps - 1) % 4, "still there to be taken");
+                    assert_eq!(before.1, (place + steps - 1) % 4, "still there to be captured");
                 }
             }
         }

@@ -1,36 +1,36 @@
-//! A token ring: IEEE 802.5, and ProNET-10 as the same ring with other parameters.
+//! Token ring: IEEE 802.5, and ProNET-10 as the same ring with other parameters.
 //!
 //! ```text
-//!        ┌──▶ B ──▶┐     B takes the token whole and sends its frames. Each goes all the way round:
-//!   token│         │     who it is for copies it in passing and marks its end, B takes it off.
+//!        ┌──▶ B ──▶┐     B captures the token and sends its frames. Each goes all the way round: the
+//!   token│         │     addressed station copies it in passing and marks its end, and B strips it.
 //!        A         C     Then B sends a token, at once (early release) or not before the header of
 //!        │         │     its own frame has come back.
 //!        └◀── D ◀──┘
 //! ```
 //!
-//! What a station hears it repeats some bits later; the active monitor adds what the ring lacks to
-//! hold a token. A frame counts with its data and what the ring's format puts around them. Stations
-//! hand over frames of 14 octets and the data ([`stack::profile::Framing`]): these octets are not
-//! sent as they stand, nor is there a shortest frame or a pad.
+//! A station repeats the received signal some bits later; the active monitor adds the latency that
+//! the ring lacks to hold a token. A frame counts with its data and the framing of the ring's
+//! format. Stations hand over frames of 14 octets and the data ([`stack::profile::Framing`]); these
+//! octets are not sent as they stand. There is neither a minimum length nor a pad.
 //!
-//! A station with a frame takes a token of no higher priority. It sends as long as THT and
-//! [`Params::frames_per_token`] allow, and never begins a frame that THT would not let it finish.
-//! Its frames go by priority, those of one priority in their order. Where priorities differ, stations reserve
-//! the next token in frames and tokens that pass them, and the station that raises the priority lets
-//! it down again ([`Params::priority_of`] gives each frame its priority).
+//! A station with a frame captures a token of no higher priority. It sends as long as THT and
+//! [`Params::frames_per_token`] allow, and never begins a frame that it could not complete within
+//! THT. Its frames go by priority, and in order within a priority. If priorities differ, stations
+//! reserve the next token in frames and tokens that pass them, and the station that raises the
+//! ring's priority lowers it again ([`Params::priority_of`] gives each frame its priority).
 //!
-//! Every frame comes back with a sign whether it was copied: the A and C bits of 802.5, the refused
-//! bit of ProNET-10. An interface without a receive buffer when a frame's address reaches it does
-//! not copy the frame, and its sender is told [`Transmission::Refused`]. A frame that no station has
-//! the address of counts as sent.
+//! Every frame returns with an indication whether it was copied: the A and C bits of 802.5, the
+//! refused bit of ProNET-10. An interface without a receive buffer when a frame's address reaches
+//! it does not copy the frame, and the sender receives [`Transmission::Refused`]. A frame whose
+//! address belongs to no station counts as sent.
 //!
-//! How few steps this takes: where a token is that nobody wants is computed, so that an idle ring
-//! takes none; a frame takes three: its end, the next token, and its return.
+//! Few events are needed: the position of an unused token is computed, so an idle ring costs none;
+//! a frame costs three: its end, the next token, and its return.
 //!
-//! Not modelled: the loss of a token or frame, the active monitor's duties and the contest for them,
-//! stations that come or go, notification of neighbours, MAC frames, source routing, and bit errors.
-//! A station does not serve its more important frames first: what it hands over first goes first.
-//! Under early release, reservations in frames that are not back yet come too late for the token.
+//! Not modelled: the loss of a token or frame, the active monitor's duties and the contention for
+//! them, stations that enter or leave, neighbour notification, MAC frames, source routing, and bit
+//! errors. Under early release, reservations in frames that are not back yet come too late for the
+//! token.
 
 mod bound;
 mod circle;
@@ -56,33 +56,33 @@ use std::collections::{BTreeSet, VecDeque};
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// The highest priority.
+/// Highest priority.
 const HIGHEST: u8 = 7;
 
-/// A token ring with its stations' MAC entities.
+/// Token ring with its stations' MAC entities.
 #[derive(Clone, Debug)]
 pub struct TokenRing {
     params: Params,
     circle: Circle,
     times: Times,
     directory: Directory,
-    /// By station, not by place.
+    /// MAC entities by station, not by place.
     entities: Vec<Entity>,
-    /// Places at which a passing token is looked at: the station has a frame, or a stack.
+    /// Places at which a passing token is inspected: the station has a frame, or a stack.
     alert: BTreeSet<usize>,
     token: Token,
-    /// The frame that the station with the token sends.
+    /// Frame that the holder of the token sends.
     sending: Option<Queued>,
-    /// Queued frames with a priority above 0.
+    /// Number of queued frames with a priority above 0.
     prioritised: usize,
-    /// Frames that are on their way back to their senders.
+    /// Frames on their way back to their senders.
     returning: VecDeque<Returning>,
     due: Option<Due>,
     events: VecDeque<Event>,
     statistics: Statistics,
 }
 
-/// Spans that the ring needs again and again.
+/// Time constants of the ring.
 #[derive(Clone, Copy, Debug)]
 struct Times {
     token: Picos,
@@ -91,98 +91,98 @@ struct Times {
     holding: Picos,
 }
 
-/// The MAC entity of one station.
+/// MAC entity of one station.
 #[derive(Clone, Debug)]
 struct Entity {
-    /// Frames by priority, the highest first; those of one priority in their order.
+    /// Frames by priority, the highest first, and in order within a priority.
     queue: VecDeque<Queued>,
-    /// Frames that are being sent or on their way back.
+    /// Number of frames that are being sent or on their way back.
     under_way: usize,
     stack: Stack,
-    /// Whether there was a receive buffer, from when on: the last that is older than the frame on
-    /// the ring, and all since. There was one from the beginning.
+    /// Receive buffer: availability from each time on. Holds the last change older than the frame
+    /// on the ring, and all later ones. Initially a buffer is available.
     buffered: VecDeque<(Picos, bool)>,
 }
 
-/// A frame that waits for the token.
+/// Frame that waits for the token.
 #[derive(Clone, Debug)]
 struct Queued {
     priority: u8,
     frame: Frame,
-    /// When it came.
+    /// Time at which it was offered.
     since: Picos,
 }
 
-/// Where the token is.
+/// State of the token.
 #[derive(Clone, Debug)]
 enum Token {
-    /// On its way.
+    /// Circulating.
     Free(Free),
-    /// A station has taken it, and sends or waits for its own header.
+    /// Captured by a station, which sends or waits for its own header.
     Held(Hold),
 }
 
-/// A token on its way.
+/// Circulating token.
 #[derive(Clone, Copy, Debug)]
 struct Free {
-    /// When its last bit left `place`, or will.
+    /// Time at which its last bit leaves `place`.
     at: Picos,
     place: usize,
     access: Access,
 }
 
-/// A token that a station has taken.
+/// Captured token.
 #[derive(Clone, Debug)]
 struct Hold {
     place: usize,
-    /// What the token said.
+    /// Access control field of the captured token.
     access: Access,
     since: Picos,
-    /// When the frame being sent ends, or, once the last is out, when the token goes on.
+    /// End of the frame being sent, or, after the last frame, time at which the token is released.
     until: Picos,
     frames: u32,
-    /// When frames were begun: the last whose reservations are known, and all since.
+    /// Starts of the frames: the last whose reservations are known, and all later ones.
     starts: SmallVec<[Picos; 2]>,
-    /// When the first frame was begun.
+    /// Start of the first frame.
     first: Picos,
 }
 
-/// A frame that comes back to its sender.
+/// Frame on its way back to its sender.
 #[derive(Clone, Copy, Debug)]
 struct Returning {
     at: Picos,
     station: usize,
     priority: u8,
-    /// Whether it was meant for any station.
+    /// True if a station has its destination address.
     recognised: bool,
     outcome: Transmission,
 }
 
-/// What happens next.
+/// Next event.
 #[derive(Clone, Copy, Debug)]
 struct Due {
     at: Picos,
     what: What,
 }
 
-/// What can happen.
+/// Kinds of events.
 #[derive(Clone, Copy, Debug)]
 enum What {
-    /// The oldest returning frame is back.
+    /// Return of the oldest frame on the ring.
     Return,
-    /// The token comes to this place.
+    /// Arrival of the token at this place.
     Token(usize),
-    /// The frame being sent ends.
+    /// End of the frame being sent.
     End,
-    /// The station that holds the token sends it on.
+    /// Release of the token by its holder.
     Release,
 }
 
 impl TokenRing {
-    /// A ring whose stations are yet to be attached.
+    /// Creates a ring whose stations are yet to be attached.
     ///
     /// # Errors
-    /// Where there cannot be such a ring.
+    /// Fails if the parameters are not allowed.
     pub fn new(params: Params) -> Result<Self, Invalid> {
         let circle = Circle::new(&params)?;
         let format = params.format;
@@ -210,25 +210,25 @@ impl TokenRing {
         })
     }
 
-    /// What happened so far.
+    /// Counters of the run so far.
     #[must_use]
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
     }
 
-    /// Frames that stations still have waiting, in transmission or on the way back.
+    /// Frames that are waiting, in transmission, or on the way back.
     #[must_use]
     pub fn queued(&self) -> usize {
         self.entities.iter().map(|entity| entity.queue.len() + entity.under_way).sum()
     }
 
-    /// Ring latency: how long a signal, and a token that nobody takes, takes all the way round.
+    /// Ring latency: time of a full round of a signal, or of an unused token.
     #[must_use]
     pub fn latency(&self) -> Duration {
         span(self.circle.rotation.round)
     }
 
-    /// The priority of the ring now: that of the token, or of the frame that it was taken for.
+    /// Current priority of the ring: that of the circulating or captured token.
     #[must_use]
     pub const fn priority(&self) -> u8 {
         match &self.token {
@@ -245,7 +245,7 @@ impl TokenRing {
         bits(self.params.rate, self.params.format.frame_bits(frame.len()))
     }
 
-    /// What happens next, as far as is known.
+    /// Next event, as known so far.
     fn next(&self) -> Option<Due> {
         let token = match &self.token {
             Token::Held(hold) => {
@@ -268,7 +268,7 @@ impl TokenRing {
         }
     }
 
-    /// Lets happen what is due by `now`.
+    /// Handles all events that are due by `now`.
     fn advance(&mut self, now: Picos) {
         loop {
             self.due = self.next();
@@ -282,7 +282,7 @@ impl TokenRing {
         }
     }
 
-    /// The token has come whole to a place at which it is looked at.
+    /// Handles the arrival of the whole token at a place at which it is inspected.
     fn visit(&mut self, at: Picos, place: usize) {
         let Token::Free(Free { access, .. }) = self.token else { return };
         let entity = &mut self.entities[self.circle.stations[place]];
@@ -301,7 +301,7 @@ impl TokenRing {
             return self.send(at);
         }
         let free = if let Some(access) = entity.stack.lower(access) {
-            // It is taken and sent anew.
+            // The token is captured and retransmitted with the new priority.
             self.statistics.lowered += 1;
             Free { at: at + self.times.token, place, access }
         } else {
@@ -312,7 +312,7 @@ impl TokenRing {
         self.stay_alert(place);
     }
 
-    /// Looks at passing tokens at a place for as long as there is a reason to.
+    /// Keeps inspecting tokens at a place for as long as there is a reason to.
     fn stay_alert(&mut self, place: usize) {
         let entity = &self.entities[self.circle.stations[place]];
         if entity.queue.is_empty() && entity.stack.is_empty() {
@@ -322,14 +322,14 @@ impl TokenRing {
         }
     }
 
-    /// The station that holds the token begins the first frame of its queue.
+    /// Starts the first frame of the station that holds the token.
     fn send(&mut self, at: Picos) {
         let Token::Held(hold) = &mut self.token else { return };
         let entity = &mut self.entities[self.circle.stations[hold.place]];
         let first = entity.queue.pop_front().expect("a station that sends has a frame");
         entity.under_way += 1;
         self.prioritised -= usize::from(first.priority > 0);
-        // Of the frames begun before, one that is back makes those before it useless.
+        // Of the frames begun before, only the last one that is back still matters.
         let known = self.circle.rotation.round + self.times.reservation;
         let back = hold.starts.iter().take_while(|start| *start + known <= at).count();
         hold.starts.drain(..back.saturating_sub(1));
@@ -341,7 +341,7 @@ impl TokenRing {
         self.statistics.carried += span(takes);
     }
 
-    /// The last bit of the frame being sent is out.
+    /// Handles the end of the frame being sent.
     fn end(&mut self, at: Picos) {
         let Token::Held(hold) = &self.token else { return };
         let sent = self.sending.take().expect("a frame was being sent");
@@ -360,7 +360,7 @@ impl TokenRing {
         }
     }
 
-    /// Whether the station that holds the token may begin another frame.
+    /// Returns whether the station that holds the token may begin another frame.
     fn may_go_on(&self, at: Picos) -> bool {
         let Token::Held(hold) = &self.token else { return false };
         let entity = &self.entities[self.circle.stations[hold.place]];
@@ -370,7 +370,7 @@ impl TokenRing {
             && at + self.frame_time(frame) - hold.since <= self.times.holding
     }
 
-    /// A frame has left its sender: who sees it and who copies it is settled.
+    /// Settles the observation and the copying of a frame that has left its sender.
     fn pass(&mut self, start: Picos, end: Picos, place: usize, sent: Queued) {
         let Queued { priority, frame, .. } = sent;
         let source = self.circle.stations[place];
@@ -387,7 +387,7 @@ impl TokenRing {
             for recipient in self.directory.recipients(source, destination) {
                 meant = true;
                 let way = self.circle.rotation.way(place, self.circle.places[recipient]);
-                // A frame shorter than its way is asked about when it is out.
+                // For a frame shorter than its path, the buffer is checked when the frame has left.
                 let addressed = (start + way + self.times.header).min(end);
                 if !self.entities[recipient].had_buffer(addressed) {
                     continue;
@@ -404,7 +404,7 @@ impl TokenRing {
         self.returning.push_back(Returning { at, station, priority, recognised: meant, outcome });
     }
 
-    /// The oldest frame on the ring is back, and its sender takes it off.
+    /// Strips the oldest frame on the ring, which is back at its sender.
     fn take_off(&mut self) {
         let back = self.returning.pop_front().expect("a frame was on its way back");
         self.entities[back.station].under_way -= 1;
@@ -418,7 +418,7 @@ impl TokenRing {
         self.tell(back.station, back.priority, back.outcome);
     }
 
-    /// The station that holds the token sends it on.
+    /// Releases the token.
     fn release(&mut self, at: Picos) {
         let Token::Held(hold) = &self.token else { return };
         let (place, used, since) = (hold.place, hold.access.priority, hold.since);
@@ -432,8 +432,8 @@ impl TokenRing {
         self.stay_alert(place);
     }
 
-    /// The highest reservation that has come back to the station that holds the token: that of its
-    /// last frame whose reservation bits are back, or else what the token brought.
+    /// Highest reservation that has come back to the holder of the token: that of its last frame
+    /// whose reservation bits are back, otherwise that of the captured token.
     fn reserved(&self, hold: &Hold, at: Picos) -> u8 {
         let known = self.circle.rotation.round + self.times.reservation;
         let back = hold.starts.iter().rev().find(|start| **start + known <= at);
@@ -441,7 +441,8 @@ impl TokenRing {
         if self.prioritised == 0 {
             return 0;
         }
-        // Nobody else sent in between, so who waits now and came in time waited then.
+        // No other station sent in between. So a station that waits now, and whose frame came in
+        // time, waited then.
         let waiting = self.alert.iter().filter(|place| **place != hold.place).map(|place| {
             let entity = &self.entities[self.circle.stations[*place]];
             let passed =
@@ -452,7 +453,7 @@ impl TokenRing {
         waiting.max().unwrap_or(0)
     }
 
-    /// When the frame on the ring was begun, or else now: nobody asks about buffers before.
+    /// Start of the frame on the ring, otherwise now: buffers are not checked for earlier times.
     fn asked_from(&self, now: Picos) -> Picos {
         match &self.token {
             Token::Held(Hold { starts, .. }) if self.sending.is_some() => {
@@ -473,7 +474,7 @@ impl Entity {
         }
     }
 
-    /// Whether there was a receive buffer at that time.
+    /// Returns whether a receive buffer was available at `at`.
     fn had_buffer(&self, at: Picos) -> bool {
         self.buffered.iter().rev().find(|(since, _)| *since <= at).is_none_or(|(_, has)| *has)
     }
@@ -510,7 +511,7 @@ impl Medium for TokenRing {
         let place = entity.queue.partition_point(|other| other.priority >= priority);
         entity.queue.insert(place, Queued { priority, frame, since: now });
         if let Token::Free(free) = &mut self.token {
-            // Who just came is not visited by a token that has passed already.
+            // A token that has already passed does not serve this frame.
             (free.at, free.place) = self.circle.rotation.last_before(now, free.at, free.place);
         }
         self.alert.insert(self.circle.places[station]);

@@ -1,7 +1,7 @@
-//! What a token ring is like, and which rings there cannot be.
+//! Parameters of a token ring, and their validation.
 //!
-//! Not modelled: what differs between the two kinds and is not a parameter here: how stations are
-//! addressed, and how damaged frames are found.
+//! Not modelled: the differences between the two kinds that are not parameters here: addressing,
+//! and the detection of damaged frames.
 
 use crate::medium::framing::data_octets;
 use crate::medium::{PriorityOf, unprioritised};
@@ -11,95 +11,98 @@ use stack::profile::Framing;
 use stack::station::Frame;
 use wire::units::BitRate;
 
-/// A signal in shielded twisted pair, in metres per second: two thirds of the speed of light.
+/// Signal speed in shielded twisted pair, in metres per second: two thirds of the speed of light.
 pub const TWISTED_PAIR: f64 = 2.0e8;
 
-/// What is sent on the ring, in bits.
+/// Frame and token formats of a ring, in bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Format {
-    /// The token.
+    /// Token.
     pub token_bits: u64,
-    /// From a frame's first bit to the end of its source address, by which a station knows its own
-    /// frame again.
+    /// From a frame's first bit to the end of its source address, by which a station recognises its
+    /// own frame.
     pub header_bits: u64,
     /// From a frame's first bit to the end of its reservation bits.
     pub reservation_bits: u64,
-    /// All of a frame but its data.
+    /// Frame without its data.
     pub around_bits: u64,
 }
 
 impl Format {
-    /// IEEE 802.5: the token is SD, AC and ED; a frame is SD, AC, FC, DA and SA, the data, FCS, ED
-    /// and FS: 21 octets around the data.
+    /// IEEE 802.5. The token is SD, AC and ED; a frame is SD, AC, FC, DA and SA, the data, FCS, ED and
+    /// FS: 21 octets around the data.
     pub const IEEE_802_5: Self =
         Self { token_bits: 24, header_bits: 120, reservation_bits: 16, around_bits: 168 };
 
-    /// ProNET-10: a frame is its begin (10 bits), two addresses of 8 bits, the data, its end (9
-    /// bits), parity, and the refused bit. The token is taken to be as long as a frame's begin.
+    /// ProNET-10. A frame is its begin delimiter (10 bits), two addresses of 8 bits, the data, its
+    /// end delimiter (9 bits), parity, and the refused bit. Assumed: the token is as long as a
+    /// frame's begin delimiter.
     pub const PRONET_10: Self =
         Self { token_bits: 10, header_bits: 26, reservation_bits: 26, around_bits: 37 };
 
-    /// Bits of the frame that carries what this one carries: the data behind its 802.3 header.
+    /// Bits on the ring of a frame with the data of this one, which has an 802.3 header.
     #[must_use]
     pub const fn frame_bits(&self, frame_octets: usize) -> u64 {
         self.around_bits.saturating_add((data_octets(frame_octets) as u64).saturating_mul(8))
     }
 }
 
-/// When a station that has sent its frames sends the token on.
+/// Time at which a station that has sent its frames releases the token.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Release {
-    /// When the header of the first of them has come round, and no sooner than the last is out.
+    /// After the header of its first frame is back, and not before its last frame is out.
     OwnHeader,
-    /// As soon as the last is out: early token release.
+    /// As soon as its last frame is out: early token release.
     Early,
 }
 
-/// The priority in a frame's access control, for stations that make frames of 802.5.
+/// Priority in a frame's access control, for stations that make frames of 802.5.
 #[must_use]
 pub fn access_control(_station: usize, frame: &Frame) -> u8 {
     Framing::access_priority(frame)
 }
 
-/// What a token ring is like.
+/// Parameters of a token ring.
 #[derive(Clone, Debug)]
 pub struct Params {
-    /// How fast it is.
+    /// Bit rate.
     pub rate: BitRate,
-    /// Where along the ring each station sits, in metres; the stations follow each other in this
-    /// order, those of one place in the order of their numbers.
+    /// Position of each station along the ring, in metres. The stations follow each other in this
+    /// order; stations at one position follow in the order of their indices.
     pub positions_metres: Vec<f64>,
-    /// All of the ring's cable, in metres, lobes included.
+    /// Total cable of the ring, in metres, lobes included.
     pub length_metres: f64,
-    /// How fast a signal travels, in metres per second.
+    /// Signal speed, in metres per second.
     pub metres_per_second: f64,
-    /// How many bits late each station repeats what it hears.
+    /// Latency with which each station repeats the signal, in bits.
     pub station_latency_bits: u64,
-    /// What one of the stations, the active monitor, adds so that the ring holds a token. It is the
-    /// first along the ring.
+    /// Latency in bits that the active monitor adds so that the ring holds a token. The monitor is
+    /// the first station along the ring.
     pub monitor_latency_bits: u64,
-    /// What is sent on the ring.
+    /// Frame and token formats.
     pub format: Format,
-    /// When the token is sent on.
+    /// Time of release of the token.
     pub release: Release,
-    /// THT: how long a station may use the token. A frame that would take longer is not begun.
+    /// THT: maximum time for which a station may use the token. A frame that would take longer is
+    /// not begun.
     pub token_holding_time: Duration,
-    /// How many frames a station may send for each token; as many as THT allows if there is none.
+    /// Maximum number of frames per token; if `None`, THT alone limits it.
     pub frames_per_token: Option<u32>,
-    /// The most octets of data in a frame; longer ones are refused, and so are those that take
-    /// longer than THT.
+    /// Maximum number of data octets in a frame. Longer frames are refused, and so are those that
+    /// take longer than THT.
     pub maximum_data_octets: usize,
-    /// How many stations there may be.
+    /// Maximum number of stations.
     pub maximum_stations: usize,
-    /// How many frames a station may have waiting or on the ring; more are refused.
+    /// Maximum number of frames waiting or on the ring per station; further frames are refused.
     pub queue_frames: usize,
-    /// The priority of each frame; the medium's stations give it none themselves.
+    /// Priority of each frame; the medium's stations assign none themselves.
     pub priority_of: PriorityOf,
 }
 
 impl Params {
-    /// IEEE 802.5 with `stations` at equal distances: each repeats a bit late, and the active
-    /// monitor adds 24 bits. THT is 10 ms. The token goes on when the own header has returned.
+    /// IEEE 802.5 with `stations` at equal distances: each has a latency of one bit, and the active
+    /// monitor adds 24 bits. THT is 10 ms. The token is released when the station's own header has
+    /// returned.
     #[must_use]
     pub fn ieee_802_5(rate: BitRate, stations: usize, length_metres: f64) -> Self {
         let apart = length_metres / stations.max(1) as f64;
@@ -121,9 +124,9 @@ impl Params {
         }
     }
 
-    /// ProNET-10 with `stations` at equal distances: 10 Mbit/s, at most 2,046 octets of data, one
-    /// frame for each token, since the interface has one packet buffer. Assumed, for want of a
-    /// source: that the token follows the frame at once, and every latency.
+    /// ProNET-10 with `stations` at equal distances: 10 Mbit/s, at most 2,046 octets of data, and
+    /// one frame per token, because the interface has one packet buffer. Assumed, for lack of a
+    /// source: the token follows the frame at once, and every latency.
     #[must_use]
     pub fn pronet_10(stations: usize, length_metres: f64) -> Self {
         Self {
@@ -133,19 +136,19 @@ impl Params {
             token_holding_time: Duration::MAX,
             frames_per_token: Some(1),
             maximum_data_octets: 2_046,
-            // 8 bits of address, of which one value means everybody.
+            // 8 bits of address, of which one value is the broadcast address.
             maximum_stations: 255,
             ..Self::ieee_802_5(BitRate::mbps(10), stations, length_metres)
         }
     }
 
-    /// Checks that there can be such a ring.
+    /// Checks the parameters.
     pub(super) fn check(&self) -> Result<(), Invalid> {
         let speed = self.metres_per_second;
         if !(speed.is_finite() && speed > 0.0) {
             return Err(Invalid::Speed);
         }
-        // What a year's light travels: beyond it, picoseconds would run over.
+        // About a light-year; beyond it, times in picoseconds would overflow.
         let on_cable = |metres: &f64| (0.0..=1e16).contains(metres);
         if !on_cable(&self.length_metres) {
             return Err(Invalid::Length);
@@ -169,30 +172,30 @@ impl Params {
     }
 }
 
-/// Why there cannot be such a ring.
+/// Reason why a ring is not allowed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Invalid {
-    /// The token would not fit: its first bit would come back before its last is out.
+    /// The token would not fit: its first bit would return before its last is out.
     Latency {
-        /// Nanoseconds of the way round.
+        /// Ring latency in nanoseconds.
         round_nanos: u64,
-        /// Nanoseconds of the token.
+        /// Token in nanoseconds.
         token_nanos: u64,
     },
-    /// A cable of no such length.
+    /// The length of the cable is out of range.
     Length,
-    /// A place that is not on the ring.
+    /// A position is not on the ring.
     Position,
-    /// A signal that does not move.
+    /// The signal speed is not positive and finite.
     Speed,
-    /// More stations than there are addresses.
+    /// There are more stations than addresses.
     Stations {
-        /// How many there may be.
+        /// Maximum number of stations.
         at_most: usize,
     },
     /// No frame can be sent within THT, or with one token.
     Holding,
-    /// Stations without room for a frame.
+    /// Stations have no room for a frame.
     Queue,
 }
 
@@ -201,16 +204,16 @@ impl fmt::Display for Invalid {
         match self {
             Self::Latency { round_nanos, token_nanos } => write!(
                 f,
-                "the ring is too short: the way round takes {round_nanos} ns, the token \
+                "the ring is too short: its latency is {round_nanos} ns, the token takes \
                  {token_nanos} ns"
             ),
             Self::Length => f.write_str("the ring's length is not a number of metres"),
-            Self::Position => f.write_str("a station's place is not on the ring"),
-            Self::Speed => f.write_str("the signal's speed is not a positive number"),
+            Self::Position => f.write_str("a station's position is not on the ring"),
+            Self::Speed => f.write_str("the signal speed is not a positive number"),
             Self::Stations { at_most } => {
                 write!(f, "the ring has addresses for {at_most} stations only")
             }
-            Self::Holding => f.write_str("the token may not be held long enough for any frame"),
+            Self::Holding => f.write_str("the token holding time is too short for any frame"),
             Self::Queue => f.write_str("stations have no room for a frame"),
         }
     }

@@ -1,41 +1,43 @@
-//! LLC type 3 (IEEE 802.2, acknowledged connectionless): each command is acknowledged, none is delivered twice.
+//! LLC type 3 (IEEE 802.2, acknowledged connectionless): each command is acknowledged, and none is
+//! delivered twice.
 //!
 //! ```text
 //!   DL-DATA-ACK  ──▶ AC0 P=0 "LSDU" ──────▶   delivered, V(RI) := 1
-//!                ◀── AC1 F=0 status 40 ◀──    accepted, no reply asked for
+//!                ◀── AC1 F=0 status 40 ◀──    accepted, no reply requested
 //!   DL-DATA-ACK  ──▶ AC1 P=0 "LSDU" ──────▶   delivered, V(RI) := 0
 //!                ◀── AC0 F=0 status 40 ◀──
 //! ```
 //!
-//! A command carries V(SI), one bit; its response carries the other value. A receiver that expects
-//! the other number answers a command again as it answered it first, and does not deliver it again.
+//! A command carries V(SI), one bit; its response carries the other value. If the receiver expects
+//! the other number, it repeats its first response and does not deliver the command again.
 //!
-//! **What the variables belong to.** The name [`Association`] stands for the local SAP, the remote
-//! station, the remote SAP and, where the MAC carries it, the priority. The remote SAP is part of
-//! it: numbers that ran through commands for several SAPs would look to each of those SAPs as if
-//! commands were missing or came twice. Priority is part of it only where the receiver can read it
-//! ([`Priorities`]); on Ethernet it cannot. One command is under way for each association; the
-//! others wait, the highest priority first.
+//! **Scope of the variables.** An [`Association`] comprises the local SAP, the remote station, the
+//! remote SAP and, if the MAC carries it, the priority. The remote SAP is included because each
+//! remote SAP would see gaps and duplicates if one sequence of numbers served several SAPs.
+//! Priority is included only if the receiver can read it ([`Priorities`]); on Ethernet it cannot.
+//! One command per association is outstanding; the others wait, the highest priority first.
 //!
-//! **Synchronization.** A sender that gave up does not know whether the receiver's variable changed.
-//! Its next command could be taken for a copy of the last: acknowledged, and never delivered. So it
-//! first sends a command without LSDU, which is acknowledged and never delivered whatever the
-//! receiver expects. The same is done for a new association ([`First::Synchronized`]), since the
-//! receiver may remember a sender that restarted.
+//! **Synchronization.** A sender that gave up cannot determine whether the receiver's variable
+//! changed. Its next command could be taken for a copy of the last: acknowledged, but not
+//! delivered. So it first sends a command without LSDU, which is acknowledged and never delivered,
+//! whatever number the receiver expects. The same is done for a new association
+//! ([`First::Synchronized`]), because the receiver may still hold a variable for a sender that
+//! restarted.
 //!
-//! **The limit.** One bit tells a command from the one before, and from no other. Where a copy can
-//! be under way for so long that its number is in use again, it is delivered once more, or a late
-//! response acknowledges a command that was lost. That cannot be where a PDU is late by less than
-//! the shortest time that the path takes in one direction. Else [`Params::lifetime`] helps: the
-//! next command is sent when the copies of the last are dead. It is not in the standard. Neither is
-//! that the next command waits for a copy of the last that is still to go out, whatever M is: the
-//! response came while it was queued here.
+//! **Limit.** One bit distinguishes a command only from the one before. If a copy can be in transit
+//! until its number is in use again, it is delivered once more, or a late response acknowledges a
+//! lost command. This cannot happen if every PDU is late by less than the shortest one-way transit
+//! time. Otherwise [`Params::lifetime`] helps: the next command is sent after all copies of the
+//! last have expired. This is not in the standard. Neither is the rule that the next command waits
+//! while a copy of the last is still queued here, whatever M is: the response may arrive before
+//! that copy is sent.
 //!
-//! **Refusal.** Where the medium tells that no interface had a buffer for a command (ProNET-10, 802.5),
-//! it is sent again at once, and for the last time after T1. N4 and the user's limit count all alike.
+//! **Refusal.** If the medium reports that no interface had a buffer for a command (ProNET-10,
+//! 802.5), the command is retransmitted at once, and for the last time after T1. All transmissions
+//! count towards N4 and the user's limit.
 //!
-//! On 802.4 a command may ask the MAC for its response at once ([`crate::profile::Framing`]); here it is
-//! one as any other.
+//! On 802.4 a command may request its response from the MAC at once ([`crate::profile::Framing`]);
+//! here it is treated like any other command.
 //!
 //! Left out: station management.
 
@@ -67,88 +69,88 @@ const AC1: u8 = Control::Ac1.u_format();
 
 type Outputs = VecDeque<Output<Lpdu, Indication, Infallible>>;
 
-/// Between whom commands are numbered.
+/// Scope within which commands are numbered.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Association {
-    /// The SAP here.
+    /// Local SAP.
     pub local: Sap,
-    /// The other station.
+    /// Other station.
     pub station: Mac,
-    /// The SAP there.
+    /// Remote SAP.
     pub remote: Sap,
-    /// 0 (lowest) to 7: in what order commands wait here.
+    /// Priority, 0 (lowest) to 7: order of the commands waiting here.
     pub priority: u8,
 }
 
-/// An LLC PDU with what the MAC knows of it.
+/// LLC PDU with its MAC parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Lpdu {
-    /// The station it goes to or comes from.
+    /// Destination or source station.
     pub station: Mac,
-    /// Its priority, 0 to 7; 0 for a PDU that came over a MAC that does not carry it.
+    /// Priority, 0 to 7; 0 for a PDU from a MAC that does not carry it.
     pub priority: u8,
     /// DSAP, SSAP, control and information.
     pub packet: Packet,
-    /// For a command that goes out: what [`Type3::transmitted`] wants to hear of.
+    /// Handle of an outgoing command for [`Type3::transmitted`].
     pub ticket: Option<Ticket>,
 }
 
-/// A command that was handed down.
+/// Handle of a command passed to the MAC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket {
-    /// The request it serves; `None` where it synchronizes.
+    /// Request that it serves; `None` for a synchronizing command.
     pub request: Option<u64>,
     association: Association,
     attempt: u64,
 }
 
-/// Whether a receiver can tell commands of different priority apart.
+/// Visibility of priorities at the receiver.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Priorities {
-    /// The MAC carries the priority (802.4, 802.5): each has its own numbers.
+    /// The MAC carries the priority (802.4, 802.5): each priority has its own numbers.
     Carried,
-    /// It does not (802.3, ProNET-10): all share one.
+    /// The MAC does not carry it (802.3, ProNET-10): all priorities share one sequence.
     NotCarried,
 }
 
-/// How the numbers of a new association begin.
+/// Start of the numbers of a new association.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum First {
-    /// With a command without LSDU: right even if the receiver remembers an earlier life of this
-    /// station.
+    /// With a command without LSDU: correct even if the receiver holds a variable from before a
+    /// restart of this station.
     Synchronized,
-    /// With 0 at once: right if this station has been silent for the receiver's T2.
+    /// With 0 at once: correct if this station has been silent for the receiver's T2.
     AtZero,
 }
 
-/// What a station's type 3 is like.
+/// Parameters of a station's type 3 machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// N4: how often a command is sent at the most.
+    /// N4: maximum number of transmissions of a command.
     pub transmissions: u32,
-    /// T1: how long a response is awaited after each transmission.
+    /// T1: time to wait for a response after each transmission.
     pub acknowledgement_time: Duration,
-    /// M: the longest that a PDU may be under way, where copies may arrive late; zero where they do
-    /// not. Commands of an association are sent at least this long after each other.
+    /// M: maximum transit time of a PDU, if copies may arrive late; zero if not. Commands of an
+    /// association are sent at least this long after each other.
     pub lifetime: Duration,
-    /// T2: how long a receive variable is kept after the last command.
+    /// T2: time for which a receive variable is kept after the last command.
     pub receive_lifetime: Duration,
-    /// T3: how long a transmit variable is kept after the last response.
+    /// T3: time for which a transmit variable is kept after the last response.
     pub transmit_lifetime: Duration,
-    /// N3: octets of an LSDU at the most.
+    /// N3: maximum length of an LSDU in octets.
     pub information_octets: usize,
-    /// Commands that may wait for each association.
+    /// Maximum number of commands waiting per association.
     pub waiting: usize,
-    /// Transmit variables at the most, and receive variables at the most.
+    /// Maximum number of transmit variables, and of receive variables.
     pub associations: usize,
-    /// Whether the MAC carries priorities.
+    /// Visibility of priorities at the receiver.
     pub priorities: Priorities,
-    /// How numbers begin.
+    /// Start of the numbers of a new association.
     pub first: First,
 }
 
 impl Params {
-    /// For a LAN of 802.3 stations that answer within a few milliseconds.
+    /// Parameters for a LAN of 802.3 stations that answer within a few milliseconds.
     #[must_use]
     pub const fn lan() -> Self {
         Self {
@@ -165,10 +167,10 @@ impl Params {
         }
     }
 
-    /// Checks that no receiver forgets a command that may still be sent again.
+    /// Checks that no receiver discards a variable while its command may still be retransmitted.
     ///
     /// # Errors
-    /// Names what cannot be.
+    /// Names the invalid parameters.
     pub fn check(&self) -> Result<(), Invalid> {
         let retries = self.acknowledgement_time.saturating_mul(self.transmissions);
         if self.transmissions == 0 || self.acknowledgement_time.is_zero() {
@@ -182,7 +184,7 @@ impl Params {
         }
     }
 
-    /// The association as its receiver sees it.
+    /// Association as its receiver distinguishes it.
     const fn key(&self, association: Association) -> Association {
         match self.priorities {
             Priorities::Carried => association,
@@ -191,17 +193,17 @@ impl Params {
     }
 }
 
-/// Why parameters cannot be.
+/// Reason why parameters are invalid.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Invalid {
     /// N4 or T1 is zero.
     NeverSends,
-    /// T1 is shorter than the longest round trip, twice M.
+    /// T1 is shorter than the maximum round trip, twice M.
     Hasty {
         /// M.
         lifetime: Duration,
     },
-    /// T2 is not longer than N4 times T1, and M in addition.
+    /// T2 is not longer than N4 times T1, plus M.
     Forgets {
         /// N4 times T1.
         retries: Duration,
@@ -219,7 +221,7 @@ impl fmt::Display for Invalid {
             }
             Self::Forgets { retries, receive_lifetime } => write!(
                 f,
-                "a receiver would forget after {receive_lifetime:?} (t2) what may be sent for \
+                "t2 of {receive_lifetime:?} is too short: a command may be retransmitted for \
                  {retries:?} (n4 times t1)"
             ),
         }
@@ -228,152 +230,154 @@ impl fmt::Display for Invalid {
 
 impl core::error::Error for Invalid {}
 
-/// What a user asks for.
+/// Request of the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
     /// DL-DATA-ACK request. An LSDU of no octets is acknowledged but not delivered.
     DataAck {
-        /// What its outcome is told by: no two requests under way have the same.
+        /// Identifier for the outcome, unique among outstanding requests.
         id: u64,
-        /// Between whom.
+        /// Association of the command.
         association: Association,
-        /// How often it is sent at the most; N4 is the limit of this.
+        /// Maximum number of transmissions, limited by N4.
         transmissions: u32,
         /// The LSDU.
         data: Packet,
     },
     /// DL-REPLY request: an LSDU, possibly of no octets, for the reply that the remote user stored.
     Reply {
-        /// What its outcome is told by.
+        /// Identifier for the outcome.
         id: u64,
-        /// Between whom.
+        /// Association of the command.
         association: Association,
-        /// How often it is sent at the most.
+        /// Maximum number of transmissions, limited by N4.
         transmissions: u32,
         /// The LSDU.
         data: Packet,
     },
-    /// DL-REPLY-UPDATE request: what the SAP answers polls with, again and again, from now on.
+    /// DL-REPLY-UPDATE request: sets the SAP's answer to every poll from now on.
     ReplyUpdate {
-        /// The SAP here.
+        /// Local SAP.
         sap: Sap,
-        /// The LSDU; `None` takes the last one back.
+        /// New reply; `None` removes the last one.
         data: Option<Packet>,
     },
-    /// Takes a DL-DATA-ACK or DL-REPLY request back. Its outcome is told at once, but the receiver
+    /// Cancels a DL-DATA-ACK or DL-REPLY request. Its outcome is reported at once, but the receiver
     /// may have the LSDU.
     Cancel {
-        /// The request.
+        /// Identifier of the request.
         id: u64,
         /// Its association.
         association: Association,
     },
-    /// A SAP of a user here.
+    /// Opens the SAP of a local user.
     Open {
-        /// The SAP.
+        /// SAP to open.
         sap: Sap,
     },
-    /// The SAP is no longer there: commands for it are answered with "no such service".
+    /// Closes the SAP: commands for it are answered with "no such service".
     Close {
-        /// The SAP.
+        /// SAP to close.
         sap: Sap,
     },
-    /// The user of the SAP has a buffer for the next LSDU, or has none any more. A delivery takes
-    /// it; without one, commands are answered with "resources temporarily unavailable".
+    /// Provides a buffer for the next LSDU of the SAP, or withdraws it. A delivery uses it up;
+    /// without one, commands are answered with "resources temporarily unavailable".
     Buffer {
-        /// The SAP.
+        /// SAP of the user.
         sap: Sap,
-        /// The longest LSDU it can hold.
+        /// Longest LSDU that the buffer can hold; `None` for no buffer.
         octets: Option<usize>,
     },
 }
 
-/// What a user is told.
+/// Indication to the user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Indication {
-    /// DL-DATA-ACK indication, also of an LSDU that came with a poll.
+    /// DL-DATA-ACK indication, also for an LSDU that came with a poll.
     Data {
-        /// Whom it comes from, and the SAP here that it is for.
+        /// Source, and local destination SAP.
         association: Association,
         /// The LSDU.
         data: Packet,
     },
-    /// An LSDU was longer than the buffer and is lost; its sender was told. The buffer is taken.
+    /// An LSDU was longer than the buffer and is lost; its sender is notified by the response. The
+    /// buffer is used up.
     Overrun {
-        /// Whom it came from.
+        /// Source of the LSDU.
         association: Association,
-        /// Its octets.
+        /// Length of the LSDU in octets.
         octets: usize,
     },
     /// DL-REPLY indication: the stored reply was fetched.
     Replied {
-        /// By whom.
+        /// Association that fetched it.
         association: Association,
     },
-    /// DL-DATA-ACK-STATUS or DL-REPLY-STATUS indication: what became of a request.
+    /// DL-DATA-ACK-STATUS or DL-REPLY-STATUS indication: outcome of a request.
     Status {
-        /// The request.
+        /// Identifier of the request.
         id: u64,
-        /// What became of it.
+        /// Outcome of the request.
         outcome: Outcome,
-        /// How often it was sent, or the command that should have gone before it.
+        /// Number of transmissions, of the command or of the synchronizing one before it.
         transmissions: u32,
     },
 }
 
-/// What became of a request.
+/// Outcome of a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
-    /// A response came.
+    /// A response arrived.
     Responded {
-        /// C: how the LSDU fared.
+        /// C: status of the LSDU.
         command: CommandStatus,
-        /// R: how the reply fared.
+        /// R: status of the reply.
         reply: ReplyStatus,
-        /// The reply, of no octets where there is none.
+        /// Reply, empty if there is none.
         data: Packet,
     },
-    /// No response came; the LSDU may have been delivered all the same.
+    /// No response arrived; the LSDU may nevertheless have been delivered.
     NoAcknowledgement,
-    /// The user took it back; the LSDU may have been delivered all the same.
+    /// The user cancelled the request; the LSDU may nevertheless have been delivered.
     Cancelled,
-    /// Too many requests wait already, or too many associations are busy.
+    /// Too many requests are waiting, or too many associations are busy.
     QueueFull,
     /// The LSDU is longer than N3.
     TooLong,
 }
 
-/// How often things happened.
+/// Event counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// Commands sent for the first time, those that synchronize included.
+    /// Commands sent for the first time, including synchronizing ones.
     pub commands: u64,
-    /// Commands that synchronize among them.
+    /// Synchronizing commands among them.
     pub synchronizations: u64,
-    /// Commands sent again.
+    /// Retransmitted commands.
     pub sent_again: u64,
-    /// Commands given up after the last transmission.
+    /// Commands abandoned after the last transmission.
     pub gave_up: u64,
-    /// Responses that no command under way waits for: late or copied ones.
+    /// Responses without an outstanding command: late or duplicate ones.
     pub stale_responses: u64,
-    /// Commands answered again, and not delivered again.
+    /// Duplicate commands: answered again, not delivered again.
     pub duplicates: u64,
     /// Commands answered with "resources temporarily unavailable".
     pub no_buffer: u64,
-    /// Commands answered with "lasting error", since their LSDU was longer than the buffer.
+    /// Commands answered with "lasting error", because their LSDU was longer than the buffer.
     pub overruns: u64,
-    /// Commands for a SAP that nobody has open here.
+    /// Commands for a SAP that is not open here.
     pub no_such_sap: u64,
-    /// Commands left unanswered, since there are too many receive variables.
+    /// Commands left unanswered, because there are too many receive variables.
     pub no_variable: u64,
-    /// PDUs that are no type 3 PDU, or lack a field, or are for or from a group.
+    /// PDUs that are not of type 3, are incomplete, or have a group address.
     pub malformed: u64,
 }
 
-/// The type 3 machine of a station.
+/// Type 3 machine of a station.
 ///
-/// T1 runs from the time at which a command went out: the driver says so by [`Type3::transmitted`].
-/// A command that waits for the medium is therefore not sent again meanwhile.
+/// T1 starts when a command has been transmitted, which the driver reports with
+/// [`Type3::transmitted`]. A command that waits for the medium is therefore not retransmitted
+/// meanwhile.
 #[derive(Clone, Debug)]
 pub struct Type3 {
     sender: Sender,
@@ -383,10 +387,10 @@ pub struct Type3 {
 }
 
 impl Type3 {
-    /// A machine without open SAPs.
+    /// Creates a machine without open SAPs.
     ///
     /// # Errors
-    /// Where the parameters cannot be.
+    /// The parameters are invalid.
     pub fn new(params: Params) -> Result<Self, Invalid> {
         params.check()?;
         Ok(Self {
@@ -397,31 +401,32 @@ impl Type3 {
         })
     }
 
-    /// Its parameters.
+    /// Parameters of the machine.
     #[must_use]
     pub const fn params(&self) -> &Params {
         self.sender.params()
     }
 
-    /// How often things happened.
+    /// Event counters.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// The medium is done with a command: T1 starts, whether it went out or was given up. One that
-    /// was refused is sent again instead, if it may be more than once.
+    /// Reports that the medium has finished with a command. T1 starts, whether the command was
+    /// transmitted or dropped. A refused command is retransmitted instead, if it has transmissions
+    /// left.
     pub fn transmitted(&mut self, now: Instant, ticket: Ticket, outcome: Transmission) {
         let Self { sender, outputs, counters, .. } = self;
         sender.transmitted(now, ticket, outcome, outputs, counters);
     }
 
-    /// The same as [`Request::Buffer`], for a user who says so for each LSDU.
+    /// Same as [`Request::Buffer`], for a user that provides a buffer for each LSDU.
     pub fn provide_buffer(&mut self, sap: Sap, octets: Option<usize>) {
         self.receiver.buffer(sap, octets);
     }
 
-    /// Reads an LPDU; `None` where it is malformed.
+    /// Decodes an LPDU; `None` if it is malformed.
     fn read(&self, mut lpdu: Lpdu) -> Option<Ac> {
         let [dsap, ssap, control] = lpdu.packet.first()?;
         lpdu.packet.strip(3)?;
@@ -446,7 +451,7 @@ impl Type3 {
     }
 }
 
-/// An AC PDU as it came in.
+/// Received AC PDU.
 struct Ac {
     association: Association,
     is_response: bool,
@@ -506,7 +511,7 @@ impl Machine for Type3 {
         self.sender.expire(now, &mut self.outputs, &mut self.counters);
     }
 
-    /// T1 and M: T2 and T3 are looked at when a variable is next used or room is needed.
+    /// T1 or M. T2 and T3 are evaluated when a variable is next used or room is needed.
     fn deadline(&self) -> Option<Deadline> {
         self.sender.deadline()
     }

@@ -1,4 +1,4 @@
-//! The receiving side: V(RI) of each association, and the response that a copy gets again.
+//! Receiving side: V(RI) of each association, and the stored response for duplicates.
 
 use super::{
     Ac, Association, CommandStatus, Counters, Indication, Lpdu, Outputs, Params, ReplyStatus,
@@ -12,23 +12,23 @@ use wire::llc::RESPONSE;
 use wire::packet::Packet;
 use wire::time::Instant;
 
-/// A receive variable.
+/// Receive variable.
 #[derive(Clone, Debug)]
 struct Variable {
-    /// V(RI): the number of the next command.
+    /// V(RI): number of the next command.
     expected: bool,
-    /// The information of the last response.
+    /// Information field of the last response.
     response: Packet,
-    /// When T2 runs out.
+    /// Expiry time of T2.
     until: Instant,
 }
 
-/// A SAP of a user here.
+/// SAP of a local user.
 #[derive(Clone, Default, Debug)]
 struct User {
-    /// The longest LSDU that it has a buffer for.
+    /// Longest LSDU for which it has a buffer.
     buffer: Option<usize>,
-    /// What polls are answered with.
+    /// Stored reply to polls.
     reply: Option<Packet>,
 }
 
@@ -64,7 +64,7 @@ impl Receiver {
         }
     }
 
-    /// A command came in.
+    /// Processes a received command.
     pub(super) fn command(
         &mut self,
         now: Instant,
@@ -76,7 +76,7 @@ impl Receiver {
         let until = now + self.params.receive_lifetime;
         let known = self.variables.get_mut(&association).filter(|known| known.until > now);
         let response = match known {
-            // 802.2: a copy is answered as the command was, since the first response may be lost.
+            // 802.2: a duplicate gets the same response, because the first response may be lost.
             Some(known) if known.expected != number => {
                 counters.duplicates += 1;
                 known.until = until;
@@ -99,7 +99,7 @@ impl Receiver {
         outputs.push_back(Output::Send(Lpdu { station, priority, packet, ticket: None }));
     }
 
-    /// Whether the association has a variable or may get one.
+    /// Returns true if the association has a variable or may get one.
     fn has_room(&mut self, now: Instant, association: Association) -> bool {
         let full = |this: &Self| this.variables.len() >= this.params.associations;
         if self.variables.contains_key(&association) || !full(self) {
@@ -109,7 +109,7 @@ impl Receiver {
         !full(self)
     }
 
-    /// Delivers a new command; the information of its response.
+    /// Delivers a new command and returns the information field of its response.
     fn accept(
         &mut self,
         association: Association,

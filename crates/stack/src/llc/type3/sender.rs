@@ -1,4 +1,4 @@
-//! The sending side: V(SI) of each association, T1, and the commands that wait.
+//! Sending side: V(SI) of each association, T1, and the waiting commands.
 
 use super::{
     Ac, Association, CommandStatus, Counters, First, Indication, Lpdu, Outcome, Outputs, Params,
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::packet::Packet;
 use wire::time::Instant;
 
-/// A request of the user.
+/// Request of the user.
 #[derive(Clone, Debug)]
 pub(super) struct Command {
     id: u64,
@@ -34,26 +34,28 @@ impl Command {
     }
 }
 
-/// A transmit variable.
+/// Transmit variable.
 #[derive(Clone, Debug)]
 struct Link {
     state: State,
-    /// V(SI): the number of the next command, or of the one under way.
+    /// V(SI): number of the next command, or of the outstanding one.
     number: bool,
     under_way: Option<Command>,
     waiting: VecDeque<Command>,
-    /// Counts transmissions of this association, so that an old ticket is told from the last one.
+    /// Transmission count of this association, which distinguishes the last handle from older ones.
     attempt: u64,
-    /// How often what is under way was sent, and how often it may be.
+    /// Number of transmissions of the outstanding command, and their maximum in `most`.
     sent: u32,
     most: u32,
-    /// Whether the last transmission still waits for the medium: its copies have yet to be born.
+    /// True while the last transmission still waits for the medium, so that its copies do not exist
+    /// yet.
     is_queued: bool,
-    /// When T1 runs out.
+    /// Expiry time of T1.
     due: Option<Instant>,
-    /// When every copy of the last transmission is dead: no other command is sent before.
+    /// Time at which every copy of the last transmission has expired. No other command is sent
+    /// before it.
     rest: Instant,
-    /// When T3 runs out, where nothing is under way.
+    /// Expiry time of T3, if nothing is outstanding.
     until: Instant,
 }
 
@@ -62,7 +64,7 @@ impl Link {
         matches!(self.state, State::Unsure | State::Sure)
     }
 
-    /// Whether it may be forgotten.
+    /// Returns true if it may be evicted.
     fn is_unused(&self, now: Instant) -> bool {
         self.is_idle() && self.waiting.is_empty() && !self.is_queued && self.rest <= now
     }
@@ -72,9 +74,10 @@ impl Link {
 pub(super) struct Sender {
     params: Params,
     links: BTreeMap<Association, Link>,
-    /// T1 of every association that waits for a response, M of those that wait for copies to die.
+    /// T1 of every association that waits for a response, M of those that wait for copies to
+    /// expire.
     timers: BTreeSet<(Instant, Association)>,
-    /// Whether an association was forgotten, which its receiver may remember.
+    /// True once an association was evicted, whose receiver may still hold a variable.
     forgot: bool,
 }
 
@@ -140,8 +143,9 @@ impl Sender {
         self.go_on(now, key, outputs, counters);
     }
 
-    /// Begins with what waits, as soon as copies of the last command are dead. One whose response
-    /// came while it waited to be sent again goes out all the same, and is waited for.
+    /// Starts the next waiting command as soon as copies of the last have expired. A command whose
+    /// response arrived while its retransmission was queued is transmitted nevertheless, and delays
+    /// the next.
     fn go_on(
         &mut self,
         now: Instant,
@@ -162,8 +166,8 @@ impl Sender {
         }
     }
 
-    /// Whether one more command for the association may wait; forgets another association where
-    /// that makes room.
+    /// Returns true if one more command for the association may wait. Evicts another association to
+    /// make room.
     fn has_place(&mut self, now: Instant, key: Association) -> bool {
         if let Some(link) = self.links.get(&key) {
             return link.waiting.len() < self.params.waiting;
@@ -200,7 +204,7 @@ impl Sender {
         }
     }
 
-    /// A response came in.
+    /// Processes a received response.
     pub(super) fn respond(
         &mut self,
         now: Instant,
@@ -223,7 +227,7 @@ impl Sender {
             return;
         }
         if link.state == State::Exchanging {
-            let command = link.under_way.take().expect("a command is under way while exchanging");
+            let command = link.under_way.take().expect("a command is outstanding while exchanging");
             let outcome = Outcome::Responded {
                 command: CommandStatus::of(status),
                 reply: ReplyStatus::of(status),
@@ -234,8 +238,8 @@ impl Sender {
         self.step(now, association, Event::Acknowledged, outputs, counters);
     }
 
-    /// The medium is done with a command. One that no interface took is sent again at once, but for
-    /// the last time, which waits for T1: a buffer that comes late is met as well.
+    /// Reports that the medium has finished with a command. A refused command is retransmitted at
+    /// once, except for the last time, which waits for T1, so that a late buffer is found as well.
     pub(super) fn transmitted(
         &mut self,
         now: Instant,
@@ -268,7 +272,8 @@ impl Sender {
             && at <= now
         {
             self.timers.remove(&(at, key));
-            let link = self.links.get_mut(&key).expect("an association whose T1 runs is kept");
+            let link =
+                self.links.get_mut(&key).expect("an association with a running T1 is stored");
             link.due = None;
             if link.is_idle() {
                 self.go_on(now, key, outputs, counters);
@@ -279,7 +284,7 @@ impl Sender {
         }
     }
 
-    /// Carries out what the table says, and goes on with what waits.
+    /// Executes the action of the table, and starts the next waiting command.
     fn step(
         &mut self,
         now: Instant,
@@ -288,19 +293,18 @@ impl Sender {
         outputs: &mut Outputs,
         counters: &mut Counters,
     ) {
-        let link =
-            self.links.get_mut(&key).expect("an event is one of an association that is kept");
+        let link = self.links.get_mut(&key).expect("events occur only on stored associations");
         let Some((next, action)) = transition(link.state, event) else { return };
         link.state = next;
         match action {
             Action::Synchronize => {
-                let first = link.waiting.front().expect("something was requested");
+                let first = link.waiting.front().expect("a requested command waits");
                 (link.sent, link.most) = (0, first.transmissions);
                 counters.synchronizations += 1;
                 counters.commands += 1;
             }
             Action::Send => {
-                let command = link.waiting.pop_front().expect("something was requested");
+                let command = link.waiting.pop_front().expect("a requested command waits");
                 (link.sent, link.most) = (0, command.transmissions);
                 link.under_way = Some(command);
                 counters.commands += 1;
@@ -321,7 +325,8 @@ impl Sender {
                 if let Some(command) = &link.under_way {
                     tell(outputs, command.id, Outcome::Cancelled, link.sent);
                 }
-                // It stays, since a response must have its F bit; it is not sent again.
+                // It stays outstanding, because its response must have the F bit, but is not
+                // retransmitted.
                 link.most = link.sent;
             }
             Action::Settle => link.under_way = None,
@@ -342,7 +347,7 @@ fn tell(outputs: &mut Outputs, id: u64, outcome: Outcome, transmissions: u32) {
     outputs.push_back(Output::Deliver(Indication::Status { id, outcome, transmissions }));
 }
 
-/// Sends what is under way: the user's command, or one without LSDU.
+/// Transmits the outstanding command: the user's, or one without LSDU.
 fn hand_down(link: &mut Link, key: Association, outputs: &mut Outputs) {
     link.attempt += 1;
     link.sent += 1;

@@ -1,8 +1,8 @@
-//! The status octet of a type 3 response: how the command fared, and how the reply did.
+//! Status octet of a type 3 response: status of the command and of the reply.
 
 use core::fmt;
 
-/// C: how the LSDU of a command fared. The low half of the status octet.
+/// C: status of a command's LSDU, in the low half of the status octet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum CommandStatus {
     /// OK: accepted.
@@ -13,18 +13,18 @@ pub enum CommandStatus {
     UserInterface,
     /// PE: protocol error.
     Protocol,
-    /// IP: a lasting error that the implementation defines; here, an LSDU longer than the buffer.
+    /// IP: permanent implementation-defined error; here, an LSDU longer than the buffer.
     Permanent,
     /// UN: resources are temporarily unavailable; here, no buffer.
     Unavailable,
-    /// IT: a passing error that the implementation defines.
+    /// IT: temporary implementation-defined error.
     Temporary,
     /// A code that the standard does not define.
     Unknown(u8),
 }
 
 impl CommandStatus {
-    /// What the low half of a status octet says.
+    /// Decodes the low half of a status octet.
     #[must_use]
     pub const fn of(octet: u8) -> Self {
         match octet & 0x0F {
@@ -39,7 +39,7 @@ impl CommandStatus {
         }
     }
 
-    /// The low half of the status octet.
+    /// Low half of the status octet.
     #[must_use]
     pub const fn code(self) -> u8 {
         match self {
@@ -54,7 +54,7 @@ impl CommandStatus {
         }
     }
 
-    /// Whether the same command may fare better a little later.
+    /// Returns true if the same command may succeed later.
     #[must_use]
     pub const fn may_pass(self) -> bool {
         matches!(self, Self::Unavailable | Self::Temporary)
@@ -76,7 +76,7 @@ impl fmt::Display for CommandStatus {
     }
 }
 
-/// R: how the reply to a poll fared. The high half of the status octet.
+/// R: status of the reply to a poll, in the high half of the status octet.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum ReplyStatus {
     /// OK: the reply's LSDU follows.
@@ -85,22 +85,22 @@ pub enum ReplyStatus {
     NoService,
     /// NE: the user there never submitted a reply.
     NeverSubmitted,
-    /// NR: no reply was asked for.
+    /// NR: no reply was requested.
     NotRequested,
     /// UE: the user's interface there is in error.
     UserInterface,
-    /// IP: a lasting error that the implementation defines.
+    /// IP: permanent implementation-defined error.
     Permanent,
     /// UN: resources are temporarily unavailable.
     Unavailable,
-    /// IT: a passing error that the implementation defines.
+    /// IT: temporary implementation-defined error.
     Temporary,
     /// A code that the standard does not define.
     Unknown(u8),
 }
 
 impl ReplyStatus {
-    /// What the high half of a status octet says.
+    /// Decodes the high half of a status octet.
     #[must_use]
     pub const fn of(octet: u8) -> Self {
         match octet >> 4 {
@@ -116,7 +116,7 @@ impl ReplyStatus {
         }
     }
 
-    /// The high half of the status octet, in its place.
+    /// High half of the status octet, in its place.
     #[must_use]
     pub const fn code(self) -> u8 {
         let half = match self {

@@ -1,65 +1,66 @@
-//! The sending side of an association as a table.
+//! State table of the sending side of an association.
 //!
-//! The standard asks for a resynchronization of V(SI) by a command without LSDU; when it is due is
-//! made explicit here by the two idle states.
+//! The standard requires a resynchronization of V(SI) by a command without LSDU; the two idle
+//! states here state explicitly when it is due.
 
-/// Where the sending side of an association stands.
+/// State of the sending side of an association.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum State {
-    /// Nothing is under way, and the receiver's variable may differ from V(SI).
+    /// Nothing is outstanding, and the receiver's variable may differ from V(SI).
     Unsure,
-    /// Nothing is under way, and the receiver expects V(SI), or has no variable.
+    /// Nothing is outstanding, and the receiver expects V(SI), or has no variable.
     Sure,
-    /// A command without LSDU is under way, which makes the receiver's variable known.
+    /// A command without LSDU is outstanding, which synchronizes the receiver's variable.
     Synchronizing,
-    /// A command for the user is under way.
+    /// A command for the user is outstanding.
     Exchanging,
-    /// The user no longer wants the command that is under way.
+    /// The outstanding command was cancelled by the user.
     Abandoned,
 }
 
-/// What can happen to it.
+/// Event of the sending side.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Event {
-    /// The user has something to send.
+    /// The user has a command to send.
     Requested,
-    /// The response to the command under way came in.
+    /// The response to the outstanding command arrived.
     Acknowledged,
-    /// The user no longer wants what is under way.
+    /// The user cancelled the outstanding command.
     Cancelled,
-    /// T1 ran out with transmissions left.
+    /// T1 expired, with transmissions left.
     T1RanOut,
-    /// The MAC says that the receiver's interface did not take it, with several transmissions left.
+    /// The MAC reported that the receiver's interface refused the command, with several
+    /// transmissions left.
     Refused,
-    /// T1 ran out after the last transmission.
+    /// T1 expired after the last transmission.
     GaveUp,
-    /// T3 ran out: the receiver's variable may be gone and come again.
+    /// T3 expired: the receiver's variable may have been discarded and created anew.
     T3RanOut,
 }
 
-/// What is done about it.
+/// Action on an event.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Action {
     /// Send a command without LSDU.
     Synchronize,
-    /// Send the first command that waits.
+    /// Send the first waiting command.
     Send,
-    /// Send again what is under way.
+    /// Retransmit the outstanding command.
     SendAgain,
-    /// Change V(SI).
+    /// Toggle V(SI).
     Toggle,
-    /// Change V(SI), and tell the user what the response says.
+    /// Toggle V(SI), and report the response to the user.
     Confirm,
-    /// Tell the user that no response came.
+    /// Report to the user that no response arrived.
     Fail,
-    /// Tell the user that it is cancelled, and wait for the response or T1 all the same: what is
-    /// under way must not meet a command of the same number.
+    /// Report the cancellation to the user, but still wait for the response or T1: the outstanding
+    /// command must not meet another command with the same number.
     Abandon,
-    /// Nothing is left of it.
+    /// Clear the outstanding command.
     Settle,
 }
 
-/// What happens to an association in `state` upon `event`; `None` where nothing does.
+/// Next state and action for an event; `None` if the event has no effect.
 #[must_use]
 pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
     Some(match (state, event) {
@@ -77,7 +78,7 @@ pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
             (State::Synchronizing, Action::SendAgain)
         }
         (State::Synchronizing, Event::GaveUp) => (State::Unsure, Action::Fail),
-        // A request that only waits is taken back without a change of state.
+        // A request that is still waiting is cancelled without a change of state.
         (State::Synchronizing, Event::Requested | Event::Cancelled) => return None,
         (State::Synchronizing, Event::T3RanOut) => return None,
 
@@ -86,7 +87,7 @@ pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
         (State::Exchanging, Event::T1RanOut | Event::Refused) => {
             (State::Exchanging, Action::SendAgain)
         }
-        // Whether the receiver has it is not known: its response may be what was lost.
+        // The receiver may have the command: perhaps only the response was lost.
         (State::Exchanging, Event::GaveUp) => (State::Unsure, Action::Fail),
         (State::Exchanging, Event::Requested | Event::T3RanOut) => return None,
 
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_sent_for_a_user_before_the_receivers_variable_is_known() {
+    fn no_user_command_is_sent_before_synchronization() {
         let sends = |state| matches!(transition(state, Event::Requested), Some((_, Action::Send)));
         assert_eq!(STATES.map(sends), [false, true, false, false, false]);
     }

@@ -1,4 +1,4 @@
-//! Two machines as a dialogue: every LPDU, delivery and outcome on a line of its own.
+//! Dialogues of two machines: every LPDU, delivery and outcome on a line of its own.
 
 use super::*;
 use bytes::Bytes;
@@ -7,12 +7,12 @@ const HERE: Mac = Mac::local(1);
 const THERE: Mac = Mac::local(2);
 const T1: Duration = Duration::from_millis(20);
 
-/// The LSDU as text, whole.
+/// LSDU as text.
 fn text(packet: &Packet) -> String {
     String::from_utf8_lossy(&packet.to_bytes()).into_owned()
 }
 
-/// The association from SAP 4 here to SAP 8 there, as HERE sees it.
+/// Association from SAP 4 here to SAP 8 there, from the point of view of HERE.
 const OUT: Association = Association { local: Sap(4), station: THERE, remote: Sap(8), priority: 0 };
 
 /// Two stations; 0 is HERE with SAP 4 open, 1 is THERE with SAP 8 open.
@@ -20,10 +20,10 @@ struct Dialogue {
     now: Instant,
     machines: [Type3; 2],
     log: Vec<String>,
-    /// Which LPDUs are lost, counted from 0 over both directions.
+    /// Numbers of the lost LPDUs, counted from 0 over both directions.
     lost: Vec<usize>,
     sent: usize,
-    /// Whether a new buffer is there as soon as one is taken.
+    /// Length of a new buffer, provided as soon as one is used; `None` for no buffer.
     buffers: Option<usize>,
     carried: Vec<(usize, Lpdu)>,
 }
@@ -66,7 +66,7 @@ impl Dialogue {
         self.request(Request::Reply { id, association: OUT, transmissions: 9, data });
     }
 
-    /// Lets the next deadline of either machine come.
+    /// Advances to the next deadline of either machine.
     fn expire(&mut self) {
         let deadlines = self.machines.iter().map(Machine::deadline);
         let next = deadlines.fold(None, Deadline::earlier).expect("a timer runs");
@@ -105,7 +105,7 @@ impl Dialogue {
         }
     }
 
-    /// The n-th LPDU arrives once more.
+    /// Delivers the n-th LPDU once more.
     fn again(&mut self, which: usize) {
         let (to, lpdu) = self.carried[which].clone();
         self.log.push(format!("copy of {which}"));
@@ -188,8 +188,9 @@ fn a_lost_response_costs_one_t1_and_no_second_delivery() {
 }
 
 #[test]
-fn after_giving_up_a_command_without_lsdu_finds_out_what_the_receiver_expects() {
-    // All three responses are lost: the receiver has the LSDU, the sender does not know.
+fn after_giving_up_a_command_without_lsdu_resynchronizes() {
+    // All three responses are lost: the receiver has the LSDU, but the sender has no
+    // acknowledgement.
     let mut it = Dialogue::new(params(), &[1, 3, 5]);
     it.data(1, "ab");
     (0..3).for_each(|_| it.expire());
@@ -203,7 +204,7 @@ fn after_giving_up_a_command_without_lsdu_finds_out_what_the_receiver_expects() 
         "1 LLC 08>04 AC0 response status=40 1 octets",
         "0 status 2 x1 Accepted NotRequested \"\"",
     ]);
-    // All three commands are lost: the receiver expects the number still, and the same is done.
+    // All three commands are lost: the receiver still expects the number, and the same is done.
     let mut it = Dialogue::new(params(), &[0, 1, 2]);
     it.data(1, "ab");
     it.data(2, "cd");
@@ -226,7 +227,7 @@ fn after_giving_up_a_command_without_lsdu_finds_out_what_the_receiver_expects() 
 }
 
 #[test]
-fn a_station_that_restarts_is_not_taken_for_its_own_past() {
+fn a_restarted_station_synchronizes_its_numbers() {
     let restarting = |first| {
         let mut it = Dialogue::new(Params { first, ..params() }, &[]);
         it.data(1, "ab");
@@ -234,13 +235,13 @@ fn a_station_that_restarts_is_not_taken_for_its_own_past() {
         it.data(2, "cd");
         it.log.iter().filter(|line| line.contains("deliver")).count()
     };
-    // By the standard's letter, "cd" is acknowledged as a copy of "ab", and lost.
+    // By the letter of the standard, "cd" is acknowledged as a copy of "ab", and lost.
     assert_eq!(restarting(First::AtZero), 1);
     assert_eq!(restarting(First::Synchronized), 2);
 }
 
 #[test]
-fn a_receiver_without_buffer_says_so_and_copies_hear_the_same() {
+fn a_receiver_without_buffer_repeats_its_status_to_copies() {
     let mut it = Dialogue::new(params(), &[1]);
     it.buffers = None;
     it.refill();
@@ -310,7 +311,7 @@ fn a_poll_brings_the_stored_reply_as_often_as_asked() {
 }
 
 #[test]
-fn one_command_is_under_way_and_the_others_wait_by_priority_up_to_a_bound() {
+fn one_command_is_outstanding_and_others_wait_by_priority() {
     let mut it = Dialogue::new(Params { waiting: 3, ..params() }, &[0]);
     it.data(1, "a");
     for (id, priority) in [(2, 0), (3, 7), (4, 0), (5, 7)] {
@@ -326,7 +327,7 @@ fn one_command_is_under_way_and_the_others_wait_by_priority_up_to_a_bound() {
 }
 
 #[test]
-fn what_was_taken_back_is_waited_for_before_its_number_is_used_again() {
+fn a_cancelled_command_is_awaited_before_its_number_is_reused() {
     let mut it = Dialogue::new(params(), &[0]);
     it.data(1, "ab");
     it.data(2, "cd");
@@ -338,7 +339,7 @@ fn what_was_taken_back_is_waited_for_before_its_number_is_used_again() {
         "0 status 3 x0 Cancelled",
         "0 status 1 x1 Cancelled",
     ]);
-    // The command was only late: it is delivered, and its response makes the number known.
+    // The command was only late: it is delivered, and its response synchronizes the number.
     it.again(0);
     it.said(&[
         "copy of 0",
@@ -349,14 +350,14 @@ fn what_was_taken_back_is_waited_for_before_its_number_is_used_again() {
         "1 LLC 08>04 AC0 response status=40 1 octets",
         "0 status 2 x1 Accepted NotRequested \"\"",
     ]);
-    // A copy of the last command is answered, and that answer confirms nothing.
+    // A copy of the last command is answered, and that answer confirms no command.
     it.again(2);
     it.said(&["copy of 2", "1 LLC 08>04 AC0 response status=40 1 octets"]);
     assert_eq!(it.machines[0].counters().stale_responses, 1);
 }
 
 #[test]
-fn a_receiver_forgets_after_t2_and_no_sooner() {
+fn a_receive_variable_is_kept_for_t2() {
     let mut it = Dialogue::new(params(), &[]);
     it.data(1, "ab");
     it.now = Instant::ZERO + params().receive_lifetime;
@@ -388,15 +389,15 @@ fn variables_are_bounded_at_both_ends() {
         let data = Packet::new(Bytes::from_static(b"x"));
         it.request(Request::DataAck { id, association, transmissions: 9, data });
     }
-    // The receiver has two variables and leaves the third without answer. The sender forgets idle
-    // associations; the one that waits stays.
+    // The receiver has two variables and leaves the third unanswered. The sender evicts idle
+    // associations; the waiting one stays.
     assert_eq!(it.machines[1].counters().no_variable, 1);
     let synchronized = it.log.iter().filter(|line| line.ends_with("AC0")).count();
-    assert_eq!(synchronized, 2, "12 and 8 again, since others were forgotten: {:?}", it.log);
+    assert_eq!(synchronized, 2, "12 and 8 again, because others were evicted: {:?}", it.log);
 }
 
 #[test]
-fn priorities_have_numbers_of_their_own_where_the_mac_carries_them() {
+fn each_priority_carried_by_the_mac_has_its_own_numbers() {
     for (priorities, second) in [(Priorities::Carried, "AC0"), (Priorities::NotCarried, "AC1")] {
         let mut it = Dialogue::new(Params { priorities, ..params() }, &[]);
         it.data(1, "a");
@@ -409,7 +410,7 @@ fn priorities_have_numbers_of_their_own_where_the_mac_carries_them() {
 }
 
 #[test]
-fn malformed_and_unexpected_pdus_are_counted_and_nothing_else() {
+fn malformed_and_unexpected_pdus_are_only_counted() {
     let mut machine = Type3::new(params()).unwrap();
     let mut receive = |octets: &'static [u8], station| {
         let packet = Packet::new(Bytes::from_static(octets));
@@ -424,7 +425,7 @@ fn malformed_and_unexpected_pdus_are_counted_and_nothing_else() {
     assert_eq!(receive(&[0, 8, 0x67, 1], HERE), (5, 0), "for the station itself");
     assert_eq!(receive(&[4, 8, 0x67, 1], Mac::BROADCAST), (6, 0), "from a group");
     assert_eq!(receive(&[4, 9, 0x67], HERE), (7, 0), "a response without status");
-    assert_eq!(receive(&[4, 9, 0x67, 0x40], HERE), (7, 1), "nothing was asked");
+    assert_eq!(receive(&[4, 9, 0x67, 0x40], HERE), (7, 1), "no command is outstanding");
 }
 
 #[test]
@@ -443,7 +444,7 @@ fn t1_runs_from_the_transmission_and_not_from_the_request() {
 }
 
 #[test]
-fn the_next_command_waits_until_copies_of_the_last_are_dead() {
+fn the_next_command_waits_until_copies_have_expired() {
     let lifetime = Duration::from_millis(5);
     let mut it = Dialogue::new(Params { lifetime, ..params() }, &[]);
     it.data(1, "ab");
@@ -455,16 +456,16 @@ fn the_next_command_waits_until_copies_of_the_last_are_dead() {
     it.log.clear();
     it.now += lifetime;
     it.data(3, "ef");
-    assert_eq!(it.log[0], "0 LLC 04>08 AC0 2 octets", "they are dead");
+    assert_eq!(it.log[0], "0 LLC 04>08 AC0 2 octets", "the copies have expired");
 }
 
 #[test]
-fn parameters_that_let_a_receiver_forget_too_soon_are_refused() {
+fn a_t2_that_is_too_short_is_refused() {
     // 8 transmissions with 20 ms each take 160 ms.
     let short = Params { receive_lifetime: Duration::from_millis(160), ..Params::lan() };
     assert_eq!(
         short.check().unwrap_err().to_string(),
-        "a receiver would forget after 160ms (t2) what may be sent for 160ms (n4 times t1)"
+        "t2 of 160ms is too short: a command may be retransmitted for 160ms (n4 times t1)"
     );
     let hasty = Params { lifetime: Duration::from_millis(11), ..Params::lan() };
     assert_eq!(

@@ -1,4 +1,4 @@
-//! The receiving side of the sockets: buffers, and what becomes of an LSDU that comes in.
+//! Receiving side of the sockets: buffers, and the processing of received LSDUs.
 
 use super::{Messaging, Timed};
 use crate::llc::type1;
@@ -9,7 +9,7 @@ use wire::crc16::CHECK_OCTETS;
 use wire::packet::Packet;
 
 impl Messaging {
-    /// Tells LLC type 3 what buffer the next LSDU for a socket meets, if it does not know.
+    /// Reports the buffer for the next LSDU of a socket to LLC type 3, if it has changed.
     pub(super) fn tell_buffer(&mut self, socket: u8) {
         let Some(open) = self.sockets.get_mut(&socket) else { return };
         let octets = open.receives.front().map(|receive| receive.octets);
@@ -18,14 +18,14 @@ impl Messaging {
         }
     }
 
-    /// LLC type 3 filled the buffer of a socket, and knows of no other.
+    /// Records that LLC type 3 has used the buffer of a socket and has no other.
     pub(super) fn buffer_taken(&mut self, socket: u8) {
         if let Some(open) = self.sockets.get_mut(&socket) {
             open.known_buffer = None;
         }
     }
 
-    /// The oldest reception of a socket is over.
+    /// Completes the oldest reception of a socket.
     pub(super) fn received(&mut self, socket: u8, completion: Completion) {
         let Some(open) = self.sockets.get_mut(&socket) else { return };
         let Some(Receive { id, due, .. }) = open.receives.pop_front() else { return };
@@ -37,7 +37,7 @@ impl Messaging {
         self.tell_buffer(socket);
     }
 
-    /// An LSDU came for a socket that has a buffer for it.
+    /// Delivers an LSDU to a socket that has a buffer for it.
     pub(super) fn deliver(&mut self, socket: u8, from: Address, mut data: Packet) {
         let Some(open) = self.sockets.get_mut(&socket) else { return };
         if open.options.crc {
@@ -63,7 +63,7 @@ impl Messaging {
         }
     }
 
-    /// Whether an LPDU is a command of type 3 for a socket with CRC, and is damaged.
+    /// Returns true if an LPDU is a damaged command of type 3 for a socket with CRC.
     pub(super) fn is_damaged(&self, packet: &Packet) -> bool {
         let Some(socket) = check::command_for(packet) else { return false };
         let wants_crc = self.sockets.get(&socket).is_some_and(|open| open.options.crc);

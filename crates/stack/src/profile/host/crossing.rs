@@ -1,13 +1,12 @@
-//! A host whose protocols are on a front-end processor: user data crosses to them and back.
+//! Host whose protocols run on a front-end processor: user data crosses to it and back.
 //!
-//! A message is handed to its service once it is on the front end, and delivered once it is with its
-//! user. Of each flow one message at a time is on its way down, as a user does that calls and waits.
-//!
-//! A reply crosses like any other message, and so does its arrival.
+//! A message is passed to its service when it has reached the front end, and delivered when it has
+//! reached its user. Each flow has one message on its way down at a time, like a user that makes
+//! blocking calls. Replies cross like any other message.
 //!
 //! Left out: messages through sockets on their way down, and requests for connections, which do not
-//! cross. Bounds: one message of each flow on the way down, and the replies to what has arrived;
-//! upwards as many as the peers send meanwhile.
+//! cross. The transfers are bounded downwards by one message per flow and the replies to received
+//! requests; upwards only by the traffic of the peers.
 
 use super::{Host, MESSAGE_SAP, To};
 use crate::load::{Event, Sink, Stamp, StampKind};
@@ -20,7 +19,7 @@ use wire::addr::Sap;
 use wire::packet::Packet;
 use wire::time::Instant;
 
-/// What is on its way between users and front end.
+/// Transfers between users and front end.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Crossings {
     next: u64,
@@ -28,7 +27,7 @@ pub(super) struct Crossings {
     under_way: BTreeMap<u64, Cargo>,
 }
 
-/// What crosses.
+/// Contents of a transfer.
 #[derive(Clone, Debug)]
 enum Cargo {
     Tsdu { place: usize, endpoint: Endpoint, tsdu: Bytes },
@@ -38,7 +37,7 @@ enum Cargo {
     Arrival(Arrival),
 }
 
-/// A message on its way to its user.
+/// Message on its way to its user.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arrival {
     pub(super) stamp: Stamp,
@@ -46,19 +45,19 @@ pub(super) struct Arrival {
     pub(super) asker: Asker,
 }
 
-/// Whom a reply goes to.
+/// Destination of a reply.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Asker {
-    /// The peer of this connection.
+    /// Peer of this connection.
     Connection(Endpoint),
-    /// This station, without connection, at the priority at which it asked.
+    /// Station that asked without connection, and the priority of its request.
     Station(To),
-    /// Such messages are no requests.
+    /// No reply: such messages are not requests.
     Nobody,
 }
 
 impl Crossings {
-    /// The next one that nobody has been told of.
+    /// Next transfer that was not reported to the driver yet.
     pub(super) fn next(&mut self) -> Option<Crossing> {
         self.begun.pop_front()
     }
@@ -72,15 +71,15 @@ impl Crossings {
 }
 
 impl Host {
-    /// The same host with its protocols on a front-end processor; whoever drives it says when user data
-    /// has crossed.
+    /// Moves the host's protocols to a front-end processor. The driver reports when user data has
+    /// crossed.
     #[must_use]
     pub fn behind_front_end(mut self) -> Self {
         self.crossings = Some(Crossings::default());
         self
     }
 
-    /// A user hands a message to its connection.
+    /// Passes a message from a user to its connection.
     pub(super) fn submit_tsdu(
         &mut self,
         now: Instant,
@@ -99,7 +98,7 @@ impl Host {
         }
     }
 
-    /// A user hands over a message without connection.
+    /// Passes a message without connection from a user.
     pub(super) fn submit_lsdu(&mut self, now: Instant, place: usize, to: To, data: Packet) {
         match &mut self.crossings {
             Some(crossings) => {
@@ -112,7 +111,7 @@ impl Host {
         }
     }
 
-    /// A user answers a request that came over a connection.
+    /// Passes a user's reply to a request on a connection.
     pub(super) fn submit_reply(&mut self, now: Instant, request: Stamp, endpoint: Endpoint) {
         match &mut self.crossings {
             Some(crossings) => {
@@ -124,7 +123,7 @@ impl Host {
         }
     }
 
-    /// A user answers a request that came without connection.
+    /// Passes a user's reply to a request without connection.
     pub(super) fn submit_answer(&mut self, now: Instant, to: To, data: Packet) {
         match &mut self.crossings {
             Some(crossings) => {
@@ -136,7 +135,7 @@ impl Host {
         }
     }
 
-    /// A message is whole and goes to its user.
+    /// Passes a complete message to its user.
     pub(super) fn deliver(&mut self, now: Instant, sap: Sap, arrival: Arrival) {
         match &mut self.crossings {
             Some(crossings) => {
@@ -146,13 +145,13 @@ impl Host {
         }
     }
 
-    /// The flow at this place may hand over its next message.
+    /// Lets the flow at this place pass its next message.
     fn has_submitted(&mut self, place: usize) {
         self.flows[place].is_crossing = false;
         self.waiting.wake(place);
     }
 
-    /// User data is on the other side.
+    /// Completes the transfer of user data.
     pub(super) fn has_crossed(&mut self, now: Instant, crossing: Crossing) {
         let Some(crossings) = &mut self.crossings else { return };
         match crossings.under_way.remove(&crossing.number) {
@@ -171,7 +170,7 @@ impl Host {
         }
     }
 
-    /// A message is with its user, who answers it if it is a request.
+    /// Delivers a message to its user, who answers it if it is a request.
     fn arrive(&mut self, now: Instant, Arrival { stamp, octets, asker }: Arrival) {
         let Stamp { flow, sequence, planned, .. } = stamp;
         let sent = stamp.sent();
@@ -192,14 +191,15 @@ impl Host {
                     self.submit_reply(now, stamp, endpoint);
                 }
             }
-            // A source address is never a group's (IEEE 802, 8.2); a forged one gets no answer.
+            // A source address is never a group address (IEEE 802, 8.2); a forged one gets no
+            // answer.
             Asker::Station(To { station, .. }) if station.is_group() || !self.params.accepts => {}
             Asker::Station(to) => self.answer(now, stamp, to),
             Asker::Nobody => {}
         }
     }
 
-    /// A request without connection is answered, where a frame carries the reply that it asks for.
+    /// Answers a request without connection, if the requested reply fits a frame.
     fn answer(&mut self, now: Instant, request: Stamp, to: To) {
         let Some(octets) = Sink::reply_octets(&request) else { return };
         if octets > self.params.framing.longest_lsdu() {
@@ -211,7 +211,7 @@ impl Host {
         }
     }
 
-    /// A reply waits for room in its connection.
+    /// Queues a reply until its connection has room.
     fn reply(&mut self, now: Instant, request: Stamp, endpoint: Endpoint) {
         let Some(conversation) = self.conversations.get_mut(&endpoint) else { return };
         self.replying.insert(endpoint);

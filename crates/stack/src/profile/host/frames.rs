@@ -1,11 +1,11 @@
-//! Frames of a host that wait to be handed to its MAC.
+//! Frames of a host waiting for its MAC.
 
 use super::Ticket;
 use crate::messaging::Priority;
 use crate::station::{Frame, PRIORITIES};
 use std::collections::VecDeque;
 
-/// A frame for the medium, and the timer that waits for it to leave.
+/// Frame for the medium, with the timer that waits for its transmission.
 #[derive(Clone, Debug)]
 pub(super) struct Outgoing {
     pub(super) frame: Frame,
@@ -13,48 +13,48 @@ pub(super) struct Outgoing {
     pub(super) ticket: Option<Ticket>,
 }
 
-/// Frames in the order in which they were made.
+/// Frames in the order of their creation.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Frames {
     queue: VecDeque<Outgoing>,
-    /// How many there are of each priority.
+    /// Number of frames of each priority.
     counts: [usize; PRIORITIES],
 }
 
 impl Frames {
-    /// Puts a frame behind all others.
+    /// Appends a frame.
     pub(super) fn push(&mut self, frame: Frame, priority: Priority) {
         self.counts[usize::from(priority.number())] += 1;
         self.queue.push_back(Outgoing { frame, priority, ticket: None });
     }
 
-    /// How many frames wait.
+    /// Number of waiting frames.
     pub(super) fn len(&self) -> usize {
         self.queue.len()
     }
 
-    /// How many of them are as urgent as this priority, or more urgent.
+    /// Number of waiting frames of at least this priority.
     pub(super) fn as_urgent_as(&self, priority: Priority) -> usize {
         self.counts[usize::from(priority.number())..].iter().sum()
     }
 
-    /// The frame that was made last.
+    /// Newest frame.
     pub(super) fn last_mut(&mut self) -> Option<&mut Outgoing> {
         self.queue.back_mut()
     }
 
-    /// The highest priority of those that wait; none where none waits.
+    /// Highest priority of the waiting frames; `None` if none waits.
     pub(super) fn highest(&self) -> Option<Priority> {
         let place = self.counts.iter().rposition(|count| *count > 0)?;
         u8::try_from(place).ok().and_then(Priority::new)
     }
 
-    /// Takes the frame that was made first.
+    /// Takes the oldest frame.
     pub(super) fn take_first(&mut self) -> Option<Outgoing> {
         self.take(0)
     }
 
-    /// Takes the most urgent frame; the first of those.
+    /// Takes the oldest of the most urgent frames.
     pub(super) fn take_most_urgent(&mut self) -> Option<Outgoing> {
         let highest = self.highest()?;
         let place = self.queue.iter().position(|outgoing| outgoing.priority == highest)?;

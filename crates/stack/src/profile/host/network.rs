@@ -1,7 +1,7 @@
-//! The host's network layer, between its transport entity and its link.
+//! Network layer of a host, between its transport entity and its link.
 //!
-//! A peer is known by its station, and reached at the NSAP of that station. So every NSDU from a
-//! station belongs to one peer, whichever form of CLNP it came in.
+//! A peer is identified by its station, and addressed by the NSAP of that station. So every NSDU
+//! from a station belongs to one peer, in whichever form of CLNP it arrived.
 
 use super::Host;
 use crate::clnp::{Indication, Npdu, Request};
@@ -18,7 +18,7 @@ impl Host {
         let Address::Station(station) = peer;
         let ticket = self.transport.ticket();
         self.sending = self.transport.priority();
-        // The way of nearly all: past queues in which nothing waits.
+        // Fast path for nearly all NSDUs: bypasses the queues while they are empty.
         if self.link.is_silent() && self.network.send_inactive(station, &mut packet) {
             let (sap, before) = (Sap::ISO_NETWORK, self.frames.len());
             self.send_lpdu(type1::Lpdu::ui(station, sap, sap, packet));
@@ -38,7 +38,7 @@ impl Host {
         self.sending = Priority::LOWEST;
     }
 
-    /// Sends what the link has to say, and has the timer behind `ticket` wait for the last frame of it.
+    /// Sends the outputs of the link; the timer of `ticket` waits for the last frame of them.
     fn pass_down(&mut self, now: Instant, ticket: Option<Ticket>) {
         let before = self.frames.len();
         while self.poll_link(now) {}
@@ -47,12 +47,12 @@ impl Host {
         }
     }
 
-    /// The same once that frame waits, if there is one behind the first `before`.
+    /// Attaches `ticket` to the last waiting frame, if there is one after the first `before`.
     fn attach(&mut self, now: Instant, ticket: Ticket, before: usize) {
         let has_frame = self.frames.len() > before;
         match self.frames.last_mut().filter(|_| has_frame) {
             Some(last) => last.ticket = Some(ticket),
-            // The network layer did not take it.
+            // The network layer did not accept the NSDU.
             None => self.transport.transmitted(now, ticket),
         }
     }
@@ -66,7 +66,7 @@ impl Host {
         self.drain_network(now);
     }
 
-    /// Carries what the network layer has to say up and down, at once, so that order is kept.
+    /// Forwards the outputs of the network layer at once, so that their order is kept.
     pub(super) fn drain_network(&mut self, now: Instant) {
         while let Some(output) = self.network.poll() {
             match output {
@@ -80,7 +80,7 @@ impl Host {
                     let peer = Address::Station(station);
                     self.transport.receive(now, Nsdu { peer, packet: data });
                 }
-                // The machine counts both; class 4 sends again what did not arrive.
+                // The machine counts both; class 4 retransmits.
                 Output::Deliver(Indication::Reported { .. } | Indication::TooLong { .. }) => {}
                 Output::Note(never) => match never {},
             }

@@ -1,4 +1,4 @@
-//! The host as its medium sees it: which frame goes first, and whose a frame is.
+//! Station interface of a host: order of its frames, and assignment of received frames.
 
 use super::{Ahead, Frames, Framing, Host, HostParams, Outgoing, Sockets};
 use crate::llc::type1::{Indication, Lpdu};
@@ -10,9 +10,9 @@ use wire::addr::{Mac, Sap};
 use wire::time::Instant;
 
 impl Host {
-    /// The same station without flows, connections or anything under way, as after a loss of power.
+    /// Resets the station: no flows, connections or pending data, as after a loss of power.
     ///
-    /// `last_reference` is the reference before the first one it gives out from now on.
+    /// `last_reference` is the reference before the first one that it assigns from now on.
     pub fn restart(&mut self, last_reference: u16) {
         let params = HostParams { last_reference, ..self.params.clone() };
         *self = Self { queues: self.queues, ..Self::new(params, Vec::new()) };
@@ -82,7 +82,7 @@ impl Station for Host {
         if has_frames_ahead && self.queues == Some(MacQueues::One) {
             return None;
         }
-        // A MAC with queues by priority chooses itself.
+        // A MAC with queues by priority chooses by itself.
         let is_ours_to_choose = self.queues == Some(MacQueues::One);
         let highest = self.frames.highest().filter(|_| is_ours_to_choose);
         let sockets = self.sockets.as_mut().filter(|it| highest <= it.most_urgent());
@@ -137,8 +137,8 @@ impl Station for Host {
 }
 
 impl Host {
-    /// Place of a MAC queue among the frames ahead: a host that gives its MAC one frame at a time keeps
-    /// one queue, whatever the MAC has.
+    /// Index of a MAC queue in `ahead`: a host that passes one frame at a time uses one queue,
+    /// whatever the MAC has.
     fn place_of(&self, queue: u8) -> usize {
         match self.queues {
             Some(MacQueues::ByPriority) => usize::from(queue),
@@ -146,7 +146,7 @@ impl Host {
         }
     }
 
-    /// Remembers who sends a frame that the medium gets now.
+    /// Records the sender of a frame that is passed to the medium.
     fn hand_down(&mut self, frame: Frame, sender: Ahead) -> Frame {
         let place = self.place_of(self.params.framing.priority_of(&frame));
         self.others_ahead[place] += usize::from(matches!(sender, Ahead::Other(_)));

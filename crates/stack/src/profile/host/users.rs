@@ -1,4 +1,4 @@
-//! The users of a host: each is looked at when it has something to do, and not before.
+//! Users of a host: each is examined only when it has work.
 
 use super::super::conversation::{Conversation, Role};
 use super::{Flowing, Host, TSAP, To};
@@ -10,7 +10,7 @@ use bytes::Bytes;
 use wire::time::Instant;
 
 impl Host {
-    /// Lets every user act that has something to do; whether any did.
+    /// Runs every user that has work; returns true if any acted.
     pub(super) fn pump(&mut self, now: Instant) -> bool {
         let mut acted = self.pump_replies(now);
         self.waiting.come_due(now);
@@ -34,7 +34,7 @@ impl Host {
         acted
     }
 
-    /// Hands one waiting reply to each connection that has room.
+    /// Passes one waiting reply to each connection that has room.
     fn pump_replies(&mut self, now: Instant) -> bool {
         let mut acted = false;
         for endpoint in core::mem::take(&mut self.replying) {
@@ -57,7 +57,7 @@ impl Host {
         acted
     }
 
-    /// A connection has the room that was waited for.
+    /// Resumes the users that waited for room in a connection.
     pub(super) fn has_room(&mut self, endpoint: Endpoint) {
         let Some(conversation) = self.conversations.get(&endpoint) else { return };
         if conversation.has_replies() {
@@ -123,7 +123,7 @@ impl Host {
         true
     }
 
-    /// Hands one message to the service, if one waits and the service takes it.
+    /// Passes one message to the service, if one waits and the service accepts it.
     fn hand_over(&mut self, now: Instant, place: usize) -> bool {
         let Flowing { sender, endpoint, drained, is_crossing, .. } = &mut self.flows[place];
         if !sender.has_waiting() || *is_crossing {
@@ -166,7 +166,7 @@ impl Host {
         self.record_event(now, id, Event::Ended { reason: "all sent", orderly: true });
     }
 
-    /// Ends a flow and gives back what it holds.
+    /// Ends a flow and releases its resources.
     pub(super) fn abandon(&mut self, now: Instant, place: usize) {
         self.end(place);
         if let Some(endpoint) = self.flows[place].endpoint.take() {
@@ -177,7 +177,7 @@ impl Host {
         self.close_socket(now, place);
     }
 
-    /// A flow is over.
+    /// Ends a flow.
     pub(super) fn end(&mut self, place: usize) {
         let sender = &mut self.flows[place].sender;
         self.under_way -= usize::from(sender.stage() != Stage::Over);

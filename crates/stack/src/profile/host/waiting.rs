@@ -1,8 +1,8 @@
-//! Which flows have something to do, and what the others wait for.
+//! Scheduling of flows: flows with work, and the wait conditions of the others.
 //!
-//! A flow that was looked at and did nothing waits for a time, for room in its connection, for an
-//! answer, or for frames to leave. Whatever ends such a wait wakes it, so that one event costs
-//! O(log n) however many flows there are.
+//! A flow that was examined and did nothing waits for a time, for room in its connection, for an
+//! answer, or for frames to be transmitted. The event that ends the wait wakes it, so that one
+//! event costs O(log n) for n flows.
 
 use crate::messaging::Priority;
 use crate::station::PRIORITIES;
@@ -11,19 +11,19 @@ use wire::time::Instant;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
-    /// Flows to be looked at, in this order, each once.
+    /// Flows to be examined, in this order, each once.
     woken: VecDeque<usize>,
     is_woken: Vec<bool>,
-    /// When other flows have something to do.
+    /// Times at which other flows have work.
     due: BTreeSet<(Instant, usize)>,
     due_at: Vec<Option<Instant>>,
-    /// Flows that wait for frames to leave, each once, by their priority.
+    /// Flows that wait for transmissions, each once, by priority.
     for_frames: [VecDeque<usize>; PRIORITIES],
     is_for_frames: Vec<bool>,
 }
 
 impl Waiting {
-    /// A flow has something to do now.
+    /// Marks a flow for examination.
     pub(super) fn wake(&mut self, place: usize) {
         self.grow(place);
         if !self.is_woken[place] {
@@ -32,7 +32,7 @@ impl Waiting {
         }
     }
 
-    /// A flow has nothing to do before then; with `None`, not before it is woken.
+    /// Sets the time before which a flow has no work; with `None`, it has none before it is woken.
     pub(super) fn until(&mut self, place: usize, at: Option<Instant>) {
         self.grow(place);
         if self.due_at[place] == at {
@@ -46,7 +46,7 @@ impl Waiting {
         }
     }
 
-    /// A flow has nothing to do before a frame has left.
+    /// Lets a flow wait for a transmission.
     pub(super) fn for_frames(&mut self, place: usize, priority: Priority) {
         if !self.is_for_frames[place] {
             self.is_for_frames[place] = true;
@@ -54,12 +54,12 @@ impl Waiting {
         }
     }
 
-    /// Whether any flow waits for frames to leave.
+    /// Returns true if any flow waits for transmissions.
     pub(super) fn is_for_frames(&self) -> bool {
         self.for_frames.iter().any(|flows| !flows.is_empty())
     }
 
-    /// This number of flows of a priority that wait for frames to leave need not any more.
+    /// Wakes up to `count` flows of this priority that wait for transmissions.
     pub(super) fn frames_left(&mut self, priority: Priority, count: usize) {
         for _ in 0..count {
             let flows = &mut self.for_frames[usize::from(priority.number())];
@@ -80,17 +80,17 @@ impl Waiting {
         }
     }
 
-    /// When the next flow has something to do that nobody has to wake.
+    /// Next time at which a flow has work without being woken.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.due.first().map(|(at, _)| *at)
     }
 
-    /// Flows that are to be looked at.
+    /// Number of flows to be examined.
     pub(super) fn woken(&self) -> usize {
         self.woken.len()
     }
 
-    /// The next flow to be looked at.
+    /// Next flow to be examined.
     pub(super) fn next(&mut self) -> Option<usize> {
         let place = self.woken.pop_front()?;
         self.is_woken[place] = false;
@@ -115,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn a_flow_is_woken_once_by_whatever_comes_first() {
+    fn a_flow_is_woken_once_by_the_first_event() {
         let mut waiting = Waiting::default();
         waiting.until(3, Some(at(50)));
         waiting.until(1, Some(at(50)));
         waiting.until(2, Some(at(20)));
         waiting.until(2, Some(at(60)));
-        assert_eq!(waiting.next_due(), Some(at(50)), "the time before is forgotten");
+        assert_eq!(waiting.next_due(), Some(at(50)), "the earlier time is replaced");
         waiting.wake(3);
         waiting.come_due(at(50));
         let woken: Vec<_> = core::iter::from_fn(|| waiting.next()).collect();

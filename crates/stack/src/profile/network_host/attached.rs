@@ -1,4 +1,4 @@
-//! Connections of the host: whose each is, and which are taken or given up.
+//! Connections of the host: their users, admission and eviction.
 
 use super::{NetworkCounters, NetworkHost};
 use crate::machine::Machine as _;
@@ -10,16 +10,16 @@ use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// Whose a connection is.
+/// User of a connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum User {
     /// Not assigned yet: its CR has not arrived.
     Unknown,
-    /// The rendezvous', with this station.
+    /// Rendezvous protocol, with this station.
     Rendezvous(Mac),
-    /// A flow's, or a peer's that sends one.
+    /// Flow of this host or of a peer.
     Load,
-    /// The echo's.
+    /// Echo.
     Echo,
 }
 
@@ -28,25 +28,26 @@ pub(super) struct Attached {
     pub(super) connection: Connection,
     pub(super) user: User,
     pub(super) conversation: Conversation,
-    /// What has come of a TSDU for the rendezvous or the echo.
+    /// Octets received so far of a TSDU for the rendezvous protocol or the echo.
     pub(super) piece: BytesMut,
-    /// What waits for the connection to open, or for room.
+    /// TSDUs that wait for the connection to open, or for room.
     pub(super) waiting: VecDeque<Bytes>,
     pub(super) is_open: bool,
 }
 
 impl Attached {
-    /// Whether the connection has room for a TSDU of this length.
+    /// Returns true if the connection has room for a TSDU of this length.
     pub(super) fn takes(&self, octets: usize) -> bool {
         self.connection.is_idle() || octets <= self.connection.room()
     }
 
-    /// Whether nothing can be sent on it any more.
+    /// Returns true if nothing can be sent on it any more.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.connection.state(), State::Closed | State::Ending | State::Releasing)
     }
 
-    /// Adds a piece to a TSDU; the whole of it once it ends. One that is too long is dropped.
+    /// Adds a piece to a TSDU; returns the TSDU when it is complete. A TSDU longer than `most` is
+    /// dropped.
     pub(super) fn gather(&mut self, octets: &[u8], end: bool, most: usize) -> Option<Bytes> {
         if self.piece.len() <= most {
             let rest = (most + 1).saturating_sub(self.piece.len());
@@ -59,7 +60,7 @@ impl Attached {
         (whole.len() <= most).then(|| whole.freeze())
     }
 
-    /// Hands one TSDU that waits to the connection; whether there was one.
+    /// Passes one waiting TSDU to the connection; returns true if there was one.
     pub(super) fn hand_over(&mut self, now: Instant) -> bool {
         if !self.is_open {
             return false;
@@ -83,9 +84,9 @@ impl Attached {
 }
 
 impl NetworkHost {
-    /// Takes part in the session of this nonce, or in none. Its load connections carry the nonce as
-    /// calling TSAP-ID, so that no other caller can add to its load. Those of another session are
-    /// released.
+    /// Joins the session with this nonce, or leaves it. Its load connections carry the nonce as
+    /// calling TSAP-ID, so no other caller can add to its load. Load connections of another session
+    /// are released.
     pub fn take_part(&mut self, now: Instant, session: Option<u64>) {
         if self.session == session {
             return;
@@ -106,15 +107,15 @@ impl NetworkHost {
         self.session.is_some_and(|nonce| calling == nonce.to_be_bytes())
     }
 
-    /// Makes room by giving up the oldest connection that has not said what it is for; whether there
-    /// was one. Idle callers could keep all others out otherwise.
+    /// Makes room by closing the oldest connection whose use is still unknown; returns true if
+    /// there was one. Otherwise idle callers could keep out all others.
     pub(super) fn evict(&mut self) -> bool {
         let idle = self.attached.iter().find(|(_, attached)| attached.user == User::Unknown);
         let Some((line, _)) = idle else { return false };
         let line = *line;
         self.attached.remove(&line);
         self.counters.refused += 1;
-        // The first asks for a release, the second does not wait for it.
+        // The first disconnect requests a release, the second does not wait for it.
         self.outputs.extend([(line, Network::Disconnect), (line, Network::Disconnect)]);
         true
     }

@@ -1,4 +1,4 @@
-//! What DT and AK do to an open connection (ISO 8073 12.2.3).
+//! DT and AK on an open connection (ISO 8073 12.2.3).
 
 use super::super::context::Context;
 use super::super::params::Params;
@@ -11,7 +11,7 @@ use super::{Cause, Connection};
 use bytes::Bytes;
 use wire::tp::{FlowControlConfirmation, Format, Kind, Parameter, Reference};
 
-/// A DT that came in.
+/// Received DT.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::tp4) struct Arrived {
     /// TPDU-NR.
@@ -23,11 +23,11 @@ pub(in crate::tp4) struct Arrived {
 }
 
 impl Connection {
-    /// The user hands over a TSDU.
+    /// Queues a TSDU of the user.
     pub(in crate::tp4) fn data(&mut self, cx: &mut Context<'_>, tsdu: Bytes) {
         let room = cx.params.queue_octets.saturating_sub(self.send.queued_octets());
         let takes = matches!(self.state, State::CrSent | State::CcSent | State::Open);
-        // One TSDU is taken whole however long it is: its octets are the user's, and shared.
+        // A single TSDU is accepted at any length: its octets are the user's, and shared.
         if !takes || (room < tsdu.len() && self.send.queued_octets() > 0) {
             self.user_waits = takes.then_some(cx.params.queue_octets / 2);
             cx.deliver(Indication::Full { endpoint: self.endpoint, tsdu });
@@ -37,12 +37,12 @@ impl Connection {
         self.transmit(cx);
     }
 
-    /// The user wants to be told when no more than so many octets wait to be sent.
+    /// Requests an indication when at most `most` octets wait to be sent.
     pub(in crate::tp4) const fn wait_for_room(&mut self, most: usize) {
         self.user_waits = Some(most);
     }
 
-    /// The user gives buffers back.
+    /// Returns receive buffers from the user.
     pub(in crate::tp4) fn give_back(&mut self, cx: &mut Context<'_>, buffers: u32) {
         let all = cx.params.credit.buffers(cx.params.window);
         self.receive.give_back(buffers, all);
@@ -52,7 +52,7 @@ impl Connection {
         }
     }
 
-    /// The user takes buffers away: credit that was given and is not used yet goes with them.
+    /// Withdraws receive buffers from the user; unused credit is reduced with them.
     pub(in crate::tp4) fn withdraw(&mut self, cx: &mut Context<'_>, buffers: u32) {
         if self.receive.withdraw(buffers) && self.state == State::Open {
             cx.counters.credit_reductions += 1;
@@ -60,7 +60,8 @@ impl Connection {
         }
     }
 
-    /// A TPDU that belongs to an open connection came in, its checksum right.
+    /// Records a TPDU of an open connection with a correct checksum; returns true if the connection
+    /// is open.
     pub(super) fn heard_data(&mut self, cx: &mut Context<'_>) -> bool {
         if self.state != State::Open {
             self.step(cx, Event::DataReceived, Cause::None);
@@ -69,8 +70,8 @@ impl Connection {
         self.state == State::Open
     }
 
-    /// The third part of the handshake has done what it does: what the user handed over since it accepted
-    /// goes out, expedited data first.
+    /// Sends the data that the user queued since it accepted, after the third part of the handshake
+    /// was processed: expedited data first.
     #[cold]
     #[inline(never)]
     pub(in crate::tp4) fn begin(&mut self, cx: &mut Context<'_>) {
@@ -78,7 +79,7 @@ impl Connection {
         self.transmit(cx);
     }
 
-    /// A DT came in.
+    /// Processes a received DT.
     pub(in crate::tp4) fn dt(&mut self, cx: &mut Context<'_>, dt: Arrived, octets: Bytes) {
         let Arrived { number, end_of_tsdu: end, acknowledgement_requested } = dt;
         if !self.heard_data(cx) {
@@ -103,12 +104,12 @@ impl Connection {
                 self.delivered(cx, count);
                 self.acknowledge(cx, acknowledgement_requested);
             }
-            // An AK at once tells the sender what is missing before it waits for T1 of what is not.
+            // An immediate AK reports the gap to the sender before T1 expires.
             Arrival::OutOfOrder => {
                 cx.counters.out_of_order += 1;
                 self.send_ak(cx);
             }
-            // 12.2.3.5: acknowledged again, since our AK may have been lost.
+            // 12.2.3.5: acknowledged again, because our AK may have been lost.
             Arrival::Duplicate => {
                 cx.counters.duplicates += 1;
                 self.send_ak(cx);
@@ -138,7 +139,7 @@ impl Connection {
         }
     }
 
-    /// The policy in force: a peer that does not request is not waited for.
+    /// Policy in force: a peer that does not request acknowledgements is not waited for.
     fn acknowledgement(&self, params: &Params) -> Acknowledgement {
         match params.acknowledgement {
             Acknowledgement::OnRequest if !self.agreed.requests => Acknowledgement::Withhold,
@@ -146,7 +147,7 @@ impl Connection {
         }
     }
 
-    /// An AK came in.
+    /// Processes a received AK.
     pub(in crate::tp4) fn ak(&mut self, cx: &mut Context<'_>, ak: &wire::tp::Acknowledgement<'_>) {
         if !self.heard_data(cx) {
             return;
@@ -172,7 +173,7 @@ impl Connection {
             return;
         };
         self.acknowledged(cx, newly, trip);
-        // One that confirms our own AK answers that, and no DT.
+        // An AK that confirms our own AK is an answer to that, not to a DT.
         if self.repeats.heard(repeats && confirmation.is_none()) {
             self.send_early(cx);
         }
@@ -181,7 +182,7 @@ impl Connection {
         let owed = match news {
             News::None => false,
             News::Opened => !sent,
-            // A DT on its way, which T1 looks after, tells the peer more than a confirmation.
+            // A retransmitted DT, under T1, gives the peer more information than a confirmation.
             News::Duplicate => {
                 confirmation.is_none() && (subsequence > 0 || !self.send.may_send_again())
             }
@@ -194,7 +195,7 @@ impl Connection {
         }
     }
 
-    /// Looks after T1 and what is sent again when `newly` DTs more are acknowledged.
+    /// Updates T1 and the recovery after `newly` more DTs were acknowledged.
     fn acknowledged(&mut self, cx: &mut Context<'_>, newly: u32, trip: Trip) {
         if newly > 0 {
             cx.counters.sequence_wraps += u64::from(self.send.wrapped(newly));
@@ -205,7 +206,8 @@ impl Connection {
                 Trip::Unknown => {}
             }
         }
-        // 12.2.1.2 note 1: restarted upon an acknowledgement, stopped upon the last or a closed window.
+        // 12.2.1.2 note 1: restarted on an acknowledgement, stopped on the last or at a closed
+        // window.
         if self.send.outstanding() == 0 {
             self.t1.stop();
         } else if !self.send.may_send_again() {
@@ -223,8 +225,8 @@ impl Connection {
         }
     }
 
-    /// Sends every new DT there is credit for, but none while expedited data waits for its EA
-    /// (12.2.3.4); whether it sent any.
+    /// Sends all new DTs within the credit, but none while expedited data waits for its EA
+    /// (12.2.3.4). Returns true if any was sent.
     pub(super) fn transmit(&mut self, cx: &mut Context<'_>) -> bool {
         if self.state != State::Open {
             return false;
@@ -257,12 +259,14 @@ impl Connection {
         sent
     }
 
-    /// Whether the next DT, of at most so many octets of user data, requests its acknowledgement.
+    /// Returns true if the next DT, of at most `octets` octets of user data, requests its
+    /// acknowledgement.
     fn requests_at(&self, octets: usize) -> bool {
         self.agreed.requests && self.send.next_is_last(octets)
     }
 
-    /// Whether the next number may be used; where it is too soon, M says when to look again.
+    /// Returns true if the next number may be used; otherwise starts M for the time at which it
+    /// may.
     fn may_number(&mut self, cx: &mut Context<'_>) -> bool {
         let at = self.send.reusable_at(cx.params.nsdu_lifetime).filter(|at| *at > cx.now);
         let Some(at) = at.filter(|_| self.send.has_new()) else { return true };
@@ -271,7 +275,8 @@ impl Connection {
         false
     }
 
-    /// User data of a DT: what both the agreed TPDU size and the network leave beside the header.
+    /// Maximum user data of a DT, within the agreed TPDU size and the NSDU size, after subtracting
+    /// the header.
     fn dt_octets(&self, params: &Params) -> usize {
         let header = match self.format() {
             Format::Extended => 8,
@@ -285,7 +290,8 @@ impl Connection {
         (self.format(), self.remote)
     }
 
-    /// The AKs tell that the first DT outstanding was lost, before T1 does.
+    /// Retransmits before T1 expires, because the AKs indicate the loss of the first outstanding
+    /// DT.
     fn send_early(&mut self, cx: &mut Context<'_>) {
         let transmissions = self.send.oldest_transmissions().unwrap_or(0);
         if cx.params.retransmission.before_t1(transmissions) && self.send.may_send_again() {
@@ -293,7 +299,7 @@ impl Connection {
         }
     }
 
-    /// Sends DTs again, as many as the policy says, as far as the window allows (12.2.1.2 j).
+    /// Retransmits DTs, as many as the policy permits within the window (12.2.1.2 j).
     pub(super) fn send_dts_again(&mut self, cx: &mut Context<'_>) {
         let outstanding = self.send.outstanding();
         self.recovering = outstanding;
@@ -307,7 +313,7 @@ impl Connection {
         let (endpoint, kind) = (self.endpoint, Kind::Dt);
         let (header, checksum) = (self.header(), self.agreed.checksum);
         for place in 0..places {
-            // A copy that has not left yet is as good as another.
+            // A copy that is still queued makes another superfluous.
             if self.send.is_below(place) {
                 continue;
             }
@@ -322,10 +328,11 @@ impl Connection {
 
     // ---- AKs sent ---------------------------------------------------------------------------------
 
-    /// Sends an AK with what is true now.
+    /// Sends an AK with the current values.
     pub(super) fn send_ak(&mut self, cx: &mut Context<'_>) {
         self.put_ak(cx, false);
-        // 12.2.3.8.3, 12.2.3.8.4: repeated while the peer may not know that the window is open.
+        // 12.2.3.8.3, 12.2.3.8.4: repeated until the peer is known to have received that the window
+        // is open.
         if self.grants.in_doubt(cx.params.transmissions) {
             self.t1_ak.start(cx.now + cx.params.retransmission_time);
         } else {
@@ -333,7 +340,7 @@ impl Connection {
         }
     }
 
-    /// Sends an AK that confirms the peer's latest (12.2.3.9). It is not one of those that are repeated.
+    /// Sends an AK that confirms the peer's latest (12.2.3.9). It is not repeated.
     fn send_confirmation(&mut self, cx: &mut Context<'_>) {
         cx.counters.confirmations += 1;
         self.put_ak(cx, true);
@@ -363,7 +370,7 @@ impl Connection {
         self.w.start(cx.now + cx.params.window_time);
     }
 
-    /// The peer confirms an AK of ours.
+    /// Processes the confirmation of one of our AKs.
     fn confirmed(&mut self, cx: &Context<'_>, confirmation: &FlowControlConfirmation) {
         self.grants.confirmed(confirmation, self.format().modulus());
         if !self.grants.in_doubt(cx.params.transmissions) {
@@ -371,7 +378,7 @@ impl Connection {
         }
     }
 
-    /// T1 of an AK ran out.
+    /// Repeats an AK after its T1 expired.
     pub(super) fn ak_again(&mut self, cx: &mut Context<'_>) {
         cx.counters.acknowledgements_again += 1;
         self.send_ak(cx);

@@ -1,6 +1,7 @@
-//! One connection: acts out the table, keeps the timers, moves the windows.
+//! Connection of class 4: executes the state table, runs the timers, moves the windows.
 //!
-//! Here: opening and closing. `data` has what DT and AK do, `urgent` what ED and EA do, `timers` when.
+//! This file covers opening and closing; `data` covers DT and AK, `urgent` ED and EA, `timers` the
+//! timers.
 
 mod data;
 mod timers;
@@ -30,22 +31,22 @@ use wire::tp::{
     Disconnect, DisconnectConfirm, Format, Kind, Parameter, Parameters, Pdu, Reference,
 };
 
-/// TPDUs that break the protocol, on one connection, at which it is released.
+/// Number of TPDUs in violation of the protocol after which a connection is released.
 const ERRORS_BORNE: u8 = 3;
 
-/// What lies behind an event, for those who are told of it.
+/// Cause of an event, for the DR and for the indication to the user.
 #[derive(Clone, Copy)]
 enum Cause {
     /// The protocol itself.
     None,
     /// The user, with a reason code for the DR.
     Asked(u8),
-    /// Something the user is told.
+    /// Reason that is indicated to the user.
     Told(Reason),
 }
 
 impl Cause {
-    /// The reason code of the DR that follows.
+    /// Reason code of the DR that follows.
     const fn code(self) -> u8 {
         match self {
             Self::Asked(code) => code,
@@ -56,7 +57,7 @@ impl Cause {
     }
 }
 
-/// A connection, from the first CR until its reference may be used again.
+/// Connection, from the first CR until its reference may be reused.
 #[derive(Clone, Debug)]
 pub(super) struct Connection {
     pub(super) endpoint: Endpoint,
@@ -65,34 +66,34 @@ pub(super) struct Connection {
     pub(super) local: Reference,
     pub(super) remote: Reference,
     agreed: Agreement,
-    /// The CR, CC or DR that awaits an answer, and how often it was sent.
+    /// CR, CC or DR that awaits an answer, and its number of transmissions.
     pub(super) kept: Option<(Kind, Bytes, u32)>,
-    /// Whether the copy of it sent last is in a queue of this station.
+    /// True while its last copy is in a queue of this station.
     pub(super) kept_below: bool,
-    /// Whether the last transmission allowed has been made and T1 runs for the last time.
+    /// True after the last permitted transmission, while T1 runs for the last time.
     giving_up: bool,
-    /// The longest the peer says it takes to acknowledge (A_R).
+    /// Acknowledge time stated by the peer (A_R).
     acknowledge_time: Duration,
-    /// The AKs sent; round trips; expedited data, if it was agreed on.
+    /// AKs sent; round trips; expedited data, if agreed.
     grants: Grants,
     trips: RoundTrip,
     pub(super) expedited: Option<Box<Expedited>>,
-    /// DTs that were sent before a loss showed last, as far as they are outstanding.
+    /// Number of outstanding DTs that were sent before the last detected loss.
     recovering: usize,
     repeats: Repeats,
-    /// TPDUs of the peer that broke the protocol.
+    /// TPDUs of the peer that violated the protocol.
     errors: u8,
     pub(super) send: SendWindow,
     receive: ReceiveWindow,
-    /// DTs in sequence that no AK has covered yet.
+    /// DTs in sequence not covered by an AK yet.
     unacknowledged: u16,
-    /// Whether the lack of credit has been counted already.
+    /// True once the current lack of credit was counted.
     blocked: bool,
-    /// The user waits to hear that no more octets than these wait to be sent.
+    /// Number of waiting octets at or below which the user gets [`Indication::Ready`].
     user_waits: Option<usize>,
     heard: Instant,
     pub(super) t1: Timer,
-    /// T1 of an AK that is repeated.
+    /// T1 of a repeated AK.
     t1_ak: Timer,
     w: Timer,
     a: Timer,
@@ -101,7 +102,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// That of its frames.
+    /// Priority of its frames.
     pub(super) const fn priority(&self) -> Priority {
         self.agreed.priority
     }
@@ -144,15 +145,17 @@ impl Connection {
         }
     }
 
-    /// The format its TPDUs are in.
+    /// Format of its TPDUs.
     pub(super) const fn format(&self) -> Format {
         if self.agreed.extended { Format::Extended } else { Format::Normal }
     }
 
-    /// Whether a TPDU for it must carry the checksum. What was proposed counts until a CC settles it.
+    /// Returns true if a TPDU for it must carry the checksum. Until a CC selects, the proposal
+    /// applies.
     pub(super) fn requires_checksum(&self, pdu: &Pdu<'_>) -> bool {
         match pdu {
-            // The lower classes have no checksum; what may not be at all may as well be damaged.
+            // The lower classes have no checksum; a CC that is invalid anyway need not be
+            // distinguished from a damaged one.
             Pdu::Cc(cc) if self.state == State::CrSent => match self.agreed.settle(cc) {
                 Ok(agreed) => agreed.checksum,
                 Err(reason) => reason != Reason::NegotiationFailed,
@@ -161,7 +164,7 @@ impl Connection {
         }
     }
 
-    /// Whether its TPDUs carry the checksum, as far as that is agreed.
+    /// Returns true if its TPDUs carry the checksum, according to the agreement so far.
     pub(super) const fn uses_checksum(&self) -> bool {
         self.agreed.checksum
     }
@@ -172,12 +175,13 @@ impl Connection {
 
     // ---- events -----------------------------------------------------------------------------------
 
-    /// Looks the event up in the table and acts. Where there is no row, nothing happens.
+    /// Looks up the event in the table and executes the action. An event without a row has no
+    /// effect.
     fn step(&mut self, cx: &mut Context<'_>, event: Event, cause: Cause) {
         let Some((next, action)) = transition(self.state, event) else { return };
         self.state = next;
         match action {
-            // Their TPDU was made by the caller, who has what goes into it.
+            // The caller created the TPDU from its contents.
             Action::SendCr | Action::SendCc => self.send_kept(cx),
             Action::SendAgain => self.send_again(cx),
             Action::Confirm | Action::Acknowledge => self.send_ak(cx),
@@ -203,7 +207,7 @@ impl Connection {
             Action::Freeze => self.freeze(cx),
             Action::Refuse => {
                 cx.counters.refusals += 1;
-                // 6.6.3: the source reference of a refusal is zero, for none was ever assigned.
+                // 6.6.3: the source reference of a refusal is zero, because none was assigned.
                 self.send_dr(cx, Reference(0), cause.code());
             }
             Action::Reject => {
@@ -219,13 +223,13 @@ impl Connection {
         }
     }
 
-    /// The user asks for the connection; `cr` is what to send.
+    /// Requests the connection for the user with the TPDU `cr`.
     pub(super) fn connect(&mut self, cx: &mut Context<'_>, cr: Bytes) {
         self.kept = Some((Kind::Cr, cr, 0));
         self.step(cx, Event::ConnectRequested, Cause::None);
     }
 
-    /// A CR came in for it.
+    /// Processes the CR for this connection.
     pub(super) fn indicate(&mut self, cx: &mut Context<'_>, cr: &wire::tp::Connect<'_>) {
         self.remote = cr.source_reference;
         self.acknowledge_time = acknowledge_time(cr.parameters);
@@ -233,13 +237,13 @@ impl Connection {
         self.step(cx, Event::CrReceived, Cause::None);
     }
 
-    /// The CR came in again.
+    /// Processes a repetition of the CR.
     pub(super) fn cr_again(&mut self, cx: &mut Context<'_>) {
         self.heard = cx.now;
         self.step(cx, Event::CrReceived, Cause::None);
     }
 
-    /// The user accepts.
+    /// Accepts the connection for the user.
     pub(super) fn accept(&mut self, cx: &mut Context<'_>, data: &[u8]) {
         let ends = Ends {
             destination_reference: self.remote,
@@ -250,7 +254,7 @@ impl Connection {
             acknowledge_ms: acknowledge_ms(cx.params),
             data,
         };
-        // Only user data that is too long can make it fail, and that is then left out.
+        // Encoding fails only if the user data is too long; it is then left out.
         let bare = || connect_tpdu(Kind::Cc, &Ends { data: &[], ..ends }, self.agreed);
         let cc = connect_tpdu(Kind::Cc, &ends, self.agreed).or_else(bare);
         if self.state == State::Indicated
@@ -261,7 +265,7 @@ impl Connection {
         }
     }
 
-    /// A CC came in.
+    /// Processes a received CC.
     pub(super) fn confirm(&mut self, cx: &mut Context<'_>, cc: &wire::tp::Connect<'_>) {
         self.heard = cx.now;
         if self.state != State::CrSent {
@@ -290,45 +294,48 @@ impl Connection {
         self.transmit(cx);
     }
 
-    /// A DR, DC or ER came in.
+    /// Processes a received DR, DC or ER.
     pub(super) fn ended(&mut self, cx: &mut Context<'_>, event: Event, reason: Reason) {
         self.heard = cx.now;
         self.step(cx, event, Cause::Told(reason));
     }
 
-    /// The user wants an end.
+    /// Releases the connection for the user.
     pub(super) fn disconnect(&mut self, cx: &mut Context<'_>, reason: u8) {
         self.step(cx, Event::DisconnectRequested, Cause::Asked(reason));
     }
 
-    /// Whether a CC is for this connection and not for another that the peer mixes it up with (6.9.4.2 e).
+    /// Returns true if a CC belongs to this connection, not to another that the peer confuses with
+    /// it (6.9.4.2 e).
     pub(super) fn expects_cc(&self, cc: &wire::tp::Connect<'_>) -> bool {
         let source = cc.source_reference;
         let unpaired = self.state == State::CrSent || self.remote.0 == 0;
         source.0 != 0 && (unpaired || source == self.remote)
     }
 
-    /// Whether a DR is (6.9.4.2 d): while the CR is unanswered any is.
+    /// Returns true if a DR belongs to this connection (6.9.4.2 d); before the answer to the CR any
+    /// DR does.
     pub(super) fn expects_dr(&self, dr: &Disconnect<'_>) -> bool {
         self.remote.0 == 0 || dr.source_reference == self.remote
     }
 
-    /// Whether a DC is (6.9.4.2 c).
+    /// Returns true if a DC belongs to this connection (6.9.4.2 c).
     pub(super) fn expects_dc(&self, dc: &DisconnectConfirm<'_>) -> bool {
         self.remote.0 == 0 || dc.source_reference == self.remote
     }
 
-    /// What of a TPDU that was as the peer sent it breaks the protocol; `None` where nothing does.
+    /// Protocol violation of a TPDU with a correct checksum; `None` if there is none.
     pub(super) fn complaint(&self, pdu: &Pdu<'_>, tail_octets: usize) -> Option<Broken> {
         invalid::complaint(pdu, tail_octets, self.allowed())
     }
 
-    /// What its TPDUs may be.
+    /// Limits for TPDUs of this connection.
     pub(super) const fn allowed(&self) -> Allowed {
         Allowed { expedited: self.agreed.expedited, tpdu_octets: self.agreed.tpdu_octets }
     }
 
-    /// The peer broke the protocol: it is told with an ER, and the connection ends when it goes on.
+    /// Handles a protocol violation of the peer: answers with an ER, and releases the connection
+    /// after repeated violations.
     ///
     /// 6.22.3 leaves the choice between ignoring, ER and release, and warns of endless errors.
     pub(super) fn broken(&mut self, cx: &mut Context<'_>, broken: Broken, rejected: &[u8]) {
@@ -353,7 +360,7 @@ impl Connection {
         cx.send(self.peer, Kind::Er, packet);
     }
 
-    // ---- what the actions do ----------------------------------------------------------------------
+    // ---- actions ----------------------------------------------------------------------------------
 
     fn open_windows(&mut self, cx: &Context<'_>, credit: u32) {
         let (modulus, granted) = (self.format().modulus(), first_credit(cx.params));
@@ -366,7 +373,7 @@ impl Connection {
         }
     }
 
-    /// The handshake is over: nothing is kept any more, and AKs flow.
+    /// Completes the handshake: no TPDU is kept any more, and AKs are sent.
     fn settle(&mut self, cx: &mut Context<'_>) {
         cx.counters.opened += 1;
         (self.kept, self.kept_below) = (None, false);
@@ -386,11 +393,11 @@ impl Connection {
         }
     }
 
-    /// Sends again what is kept, or the DTs that are not acknowledged.
+    /// Retransmits the kept TPDU, or the unacknowledged DTs.
     fn send_again(&mut self, cx: &mut Context<'_>) {
         let endpoint = self.endpoint;
         let Some((kind, octets, sent)) = &mut self.kept else { return self.send_dts_again(cx) };
-        // A copy that has not left yet is as good as another.
+        // A copy that is still queued makes another superfluous.
         if self.kept_below {
             return;
         }
@@ -415,7 +422,7 @@ impl Connection {
         cx.send(self.peer, Kind::Dc, dc_packet(self.remote, self.local, self.agreed.checksum));
     }
 
-    /// Sends the DR that ends it and keeps it until it is confirmed.
+    /// Sends the DR that releases the connection, and keeps it until it is confirmed.
     fn release(&mut self, cx: &mut Context<'_>, reason: u8) {
         self.stop();
         let packet = dr_packet(self.remote, self.local, reason, self.agreed.checksum);
@@ -428,7 +435,7 @@ impl Connection {
         self.l.start(cx.now + cx.params.reference_time);
     }
 
-    /// Forgets all data and stops all timers.
+    /// Drops all data and stops all timers.
     fn stop(&mut self) {
         (self.kept, self.kept_below) = (None, false);
         self.giving_up = false;
@@ -445,12 +452,12 @@ pub(super) fn acknowledge_ms(params: &Params) -> u16 {
     u16::try_from(params.acknowledgement_delay.as_millis()).unwrap_or(u16::MAX)
 }
 
-/// The credit a CR or CC gives, which has four bits in either format.
+/// Credit in a CR or CC, limited by its four bits in either format.
 pub(super) fn first_credit(params: &Params) -> u32 {
     params.credit.buffers(params.window).min(15)
 }
 
-/// What a CR or CC says of A_R.
+/// A_R in the parameters of a CR or CC.
 fn acknowledge_time(parameters: Parameters<'_>) -> Duration {
     let times = parameters.iter().filter_map(|parameter| match parameter {
         Parameter::AcknowledgeTime(ms) => Some(Duration::from_millis(u64::from(ms))),

@@ -1,4 +1,4 @@
-//! The timers of a connection: T1, W, I, A_L, L, and M for numbers that come back (ISO 8073 12.2.1.1).
+//! Timers of a connection: T1, W, I, A_L, L, and M for the reuse of numbers (ISO 8073 12.2.1.1).
 
 use super::super::context::Context;
 use super::super::params::Params;
@@ -11,7 +11,7 @@ use core::time::Duration;
 use wire::time::Instant;
 
 impl Connection {
-    /// The earliest of its timers.
+    /// Earliest deadline of its timers.
     pub(in crate::tp4) fn deadline(&self, params: &Params) -> Option<Deadline> {
         let listens = matches!(self.state, State::CcSent | State::Open);
         let at = self.heard + params.inactivity_time;
@@ -23,7 +23,7 @@ impl Connection {
             .fold(Deadline::earlier(inactivity, expedited), Deadline::earlier)
     }
 
-    /// When the earliest of its timers runs out; [`Instant::MAX`] where none runs.
+    /// Expiry time of the earliest timer; [`Instant::MAX`] if none runs.
     #[inline]
     pub(in crate::tp4) fn due(&self, params: &Params) -> Instant {
         let listens = matches!(self.state, State::CcSent | State::Open);
@@ -34,7 +34,7 @@ impl Connection {
         timers.iter().map(Timer::due).fold(inactivity.min(expedited), Instant::min)
     }
 
-    /// Acts on every timer that has run out.
+    /// Handles every expired timer.
     pub(in crate::tp4) fn expire(&mut self, cx: &mut Context<'_>) {
         let silent = cx.now >= self.heard + cx.params.inactivity_time;
         if silent && matches!(self.state, State::CcSent | State::Open) {
@@ -67,10 +67,10 @@ impl Connection {
         }
     }
 
-    /// Starts T1, or, after the last transmission allowed, the last wait: T1 + W + M_RL for a DT and
-    /// T1 + M_RL for the others (12.2.1.2 note 3).
+    /// Starts T1, or, after the last permitted transmission, the final wait: T1 + W + M_RL for a
+    /// DT, and T1 + M_RL for the others (12.2.1.2 note 3).
     ///
-    /// While a copy of it is in a queue of this station T1 waits for that to leave.
+    /// While a copy of the TPDU is in a queue of this station, T1 is not started.
     pub(in crate::tp4) fn start_t1(&mut self, cx: &Context<'_>) {
         let kept = self.kept.as_ref().map(|(_, _, sent)| *sent);
         let sent = kept.or_else(|| self.send.oldest_transmissions()).unwrap_or(0);
@@ -89,7 +89,7 @@ impl Connection {
         }
     }
 
-    /// How long a DT or ED waits for its acknowledgement.
+    /// T1 of a DT or ED.
     pub(super) fn t1(&self, params: &Params) -> Duration {
         match params.retransmission_timer {
             RetransmissionTimer::Fixed => params.retransmission_time,

@@ -1,4 +1,4 @@
-//! What ED and EA do to an open connection (ISO 8073 6.11, 12.2.3.4).
+//! ED and EA on an open connection (ISO 8073 6.11, 12.2.3.4).
 
 use super::super::context::Context;
 use super::super::expedited::ED_OCTETS;
@@ -12,7 +12,7 @@ use core::time::Duration;
 use wire::tp::{Expedited, Kind};
 
 impl Connection {
-    /// The user hands over expedited data.
+    /// Queues expedited data of the user.
     pub(in crate::tp4) fn expedite(&mut self, cx: &mut Context<'_>, data: Bytes) {
         let opening = self.state == State::CcSent;
         let open = self.state == State::Open || opening;
@@ -26,7 +26,7 @@ impl Connection {
         }
     }
 
-    /// Sends the next ED, if none is under way.
+    /// Sends the next ED, if none is outstanding.
     pub(super) fn send_expedited(&mut self, cx: &mut Context<'_>) {
         if self.state != State::Open {
             return;
@@ -45,7 +45,8 @@ impl Connection {
         self.start_expedited_t1(cx);
     }
 
-    /// Starts T1 of the ED under way; after the last transmission, T1 + W + M_RL (12.2.1.2 note 3).
+    /// Starts T1 of the outstanding ED; after the last transmission, T1 + W + M_RL (12.2.1.2 note
+    /// 3).
     pub(in crate::tp4) fn start_expedited_t1(&mut self, cx: &Context<'_>) {
         let wait = self.t1(cx.params);
         let Some(expedited) = &mut self.expedited else { return };
@@ -55,7 +56,7 @@ impl Connection {
         expedited.t1.start(cx.now + wait + more);
     }
 
-    /// T1 of an ED ran out.
+    /// Handles the expiry of an ED's T1.
     pub(super) fn expedited_ran_out(&mut self, cx: &mut Context<'_>) {
         let (endpoint, kind) = (self.endpoint, Kind::Ed);
         let Some(expedited) = &mut self.expedited else { return };
@@ -70,7 +71,8 @@ impl Connection {
         }
     }
 
-    /// An ED came in. Each is answered with an EA, duplicates too: the first EA may be lost (6.11.4).
+    /// Processes a received ED. Each gets an EA, duplicates too, because the first EA may be lost
+    /// (6.11.4).
     pub(in crate::tp4) fn ed(&mut self, cx: &mut Context<'_>, ed: &Expedited<'_>, data: Bytes) {
         if !self.heard_data(cx) {
             return;
@@ -86,7 +88,7 @@ impl Connection {
         }
     }
 
-    /// An EA came in.
+    /// Processes a received EA.
     pub(in crate::tp4) fn ea(&mut self, cx: &mut Context<'_>, number: u32) {
         if !self.heard_data(cx) {
             return;

@@ -1,6 +1,6 @@
-//! The transport entity of a station: references, demultiplexing, the deadlines of all connections.
+//! Transport entity of a station: references, demultiplexing, deadlines of all connections.
 //!
-//! `receive` has what becomes of the TPDUs that come in.
+//! `receive` processes the received TPDUs.
 
 mod receive;
 
@@ -21,45 +21,46 @@ use std::collections::{BTreeMap, BTreeSet};
 use wire::time::Instant;
 use wire::tp::{Kind, Reference, tpdus};
 
-/// A place for a connection. Its generation grows each time it is used again.
+/// Slot for a connection. Its generation increases with each reuse.
 #[derive(Clone, Debug, Default)]
 struct Slot {
     generation: u32,
     connection: Option<Box<Connection>>,
-    /// The time in the agenda for it.
+    /// Time of its entry in the agenda.
     scheduled: Option<Instant>,
-    /// That of the connection that this side is about to ask for.
+    /// Priority of the connection that this side is about to request.
     priority: Priority,
 }
 
-/// The class 4 transport entity of a station.
+/// Class 4 transport entity of a station.
 #[derive(Clone, Debug)]
 pub struct Entity {
     params: Params,
     slots: Vec<Slot>,
     free: Vec<u32>,
     in_use: usize,
-    /// Slot plus one of each local reference, grown as references are given out.
+    /// Slot plus one by local reference; grows with the references assigned.
     by_reference: Vec<u32>,
-    /// Which connection a peer's source reference stands for: tells a CR that comes again.
+    /// Slot by source reference of a peer, to recognise a repeated CR.
     by_peer: BTreeMap<(Address, Reference), u32>,
     last_reference: u16,
-    /// When a connection may want to be looked at: never later than its deadline, often earlier, so that a
-    /// timer that is moved back costs nothing. One entry for each connection at the most.
+    /// Times at which connections are to be examined. An entry is never later than the connection's
+    /// deadline and often earlier, so postponing a timer costs nothing. At most one entry per
+    /// connection.
     agenda: BTreeSet<(Instant, u32)>,
-    /// Connections that peers began and have not completed.
+    /// Number of connections opened by peers and not completed.
     half_open: usize,
-    /// The TSAPs there are; with none, users answer for themselves.
+    /// TSAPs in use; if there are none, users answer every CR themselves.
     tsaps: BTreeSet<Bytes>,
     outputs: Outbox,
     counters: Counters,
 }
 
 impl Entity {
-    /// An entity without connections, whose first reference will be the one after `last_reference`.
+    /// Creates an entity without connections, whose first reference follows `last_reference`.
     ///
-    /// A station that starts again should not start from the same reference: its peers may still have
-    /// the old ones frozen.
+    /// A restarted station should not start from the same reference, because its peers may still
+    /// have the old ones frozen.
     #[must_use]
     pub fn new(params: Params, last_reference: u16) -> Self {
         Self {
@@ -78,7 +79,7 @@ impl Entity {
         }
     }
 
-    /// An endpoint for a connection this side is about to ask for.
+    /// Endpoint for a connection that this side is about to request.
     pub fn endpoint(&mut self) -> Endpoint {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.slots.push(Slot::default());
@@ -88,8 +89,9 @@ impl Entity {
         Endpoint { slot, generation: self.slots[slot as usize].generation }
     }
 
-    /// Gives a priority to a connection that this side is about to ask for: to all its TPDUs, of both sides. The CR tells
-    /// the peer (parameter 87). Without it a connection has the lowest.
+    /// Sets the priority of a connection that this side is about to request. It applies to all its
+    /// TPDUs, in both directions; the CR carries it to the peer (parameter 87). The default is the
+    /// lowest.
     pub fn prioritise(&mut self, endpoint: Endpoint, priority: Priority) {
         let slot = self.slots.get_mut(endpoint.slot as usize);
         if let Some(slot) = slot.filter(|slot| slot.generation == endpoint.generation) {
@@ -97,53 +99,54 @@ impl Entity {
         }
     }
 
-    /// The priority of the connection of which [`Machine::poll`] said something last; the lowest where it was of none.
+    /// Priority of the connection of the output that [`Machine::poll`] returned last; the lowest if
+    /// it belongs to no connection.
     #[must_use]
     pub const fn priority(&self) -> Priority {
         self.outputs.polled_priority()
     }
 
-    /// Says that a user has this TSAP-ID. From the first on, a CR for another is refused with
-    /// [`super::disconnect_reason::ADDRESS_UNKNOWN`] and no connection is made for it; one that names no
-    /// TSAP is for whoever listens.
+    /// Registers a TSAP-ID of a user. From the first registration on, a CR for another TSAP-ID is
+    /// refused with [`super::disconnect_reason::ADDRESS_UNKNOWN`] without creating a connection. A
+    /// CR without a TSAP-ID is accepted for any user.
     pub fn serve(&mut self, tsap: Bytes) {
         self.tsaps.insert(tsap);
     }
 
-    /// What it was made with.
+    /// Parameters of the entity.
     #[must_use]
     pub const fn params(&self) -> &Params {
         &self.params
     }
 
-    /// How often things happened.
+    /// Event counters.
     #[must_use]
     pub const fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// The state of a connection; [`State::Closed`] for one that is gone.
+    /// State of a connection; [`State::Closed`] after its end.
     #[must_use]
     pub fn state(&self, endpoint: Endpoint) -> State {
         self.connection(endpoint).map_or(State::Closed, |connection| connection.state)
     }
 
-    /// Octets of TSDUs a connection would take now without [`Indication::Full`].
+    /// Octets of TSDUs that a connection accepts now without [`Indication::Full`].
     #[must_use]
     pub fn room(&self, endpoint: Endpoint) -> usize {
         let queued = self.connection(endpoint).map(|connection| connection.queued_octets());
         queued.map_or(0, |queued| self.params.queue_octets.saturating_sub(queued))
     }
 
-    /// Connections there are, frozen references included.
+    /// Number of connections, including frozen references.
     #[must_use]
     pub const fn connections(&self) -> usize {
         self.in_use
     }
 
-    /// Has the timer that waits for an answer to what [`Machine::poll`] said last wait for
-    /// [`Entity::transmitted`] with this first; `None` where no timer does. Without it, the timer runs
-    /// from when the TPDU was handed over.
+    /// Returns a handle for the output that [`Machine::poll`] returned last, if a timer waits for
+    /// its answer. The timer then starts at [`Entity::transmitted`]. `None` if there is no such
+    /// timer. Without the handle, the timer runs from the output of the TPDU.
     pub fn ticket(&mut self) -> Option<Ticket> {
         let (slot, timed) = self.outputs.take_timed()?;
         let place = self.slots.get_mut(slot as usize)?;
@@ -152,16 +155,16 @@ impl Entity {
         Some(Ticket { endpoint, timed })
     }
 
-    /// What a ticket was taken for has left the station, or the station has given it up: either way its
-    /// timer begins.
+    /// Reports that the TPDU of a handle has left the station, or was dropped by it. In both cases
+    /// its timer starts.
     pub fn transmitted(&mut self, now: Instant, ticket: Ticket) {
         if let Some(slot) = self.slot_of(ticket.endpoint) {
             self.with(now, slot, |connection, cx| connection.left_station(cx, ticket.timed));
         }
     }
 
-    /// Has [`Indication::Ready`] said as soon as a TSDU of so many octets finds room, or where that is
-    /// more than there ever is, all of it.
+    /// Requests [`Indication::Ready`] as soon as a TSDU of `octets` octets fits the queue or, if it
+    /// is longer than the queue, as soon as that is empty.
     pub fn wait_for_room(&mut self, endpoint: Endpoint, octets: usize) {
         let most = self.params.queue_octets.saturating_sub(octets);
         let slot = self.slots.get_mut(endpoint.slot as usize);
@@ -176,7 +179,7 @@ impl Entity {
         slot.connection.as_deref().filter(|_| slot.generation == endpoint.generation)
     }
 
-    /// The next reference, in turn, so that none comes back soon (6.18); `None` if all are in use.
+    /// Next reference, assigned in turn to delay reuse (6.18); `None` if all are in use.
     fn reference(&mut self) -> Option<Reference> {
         for _ in 0..=u16::MAX {
             self.last_reference = self.last_reference.checked_add(1).unwrap_or(1);
@@ -199,7 +202,7 @@ impl Entity {
         self.in_use += 1;
     }
 
-    /// Lets a connection act, and looks after its deadline and its end.
+    /// Runs an action on a connection, and updates its deadline and its slot.
     fn with(
         &mut self,
         now: Instant,
@@ -236,7 +239,8 @@ impl Entity {
             self.agenda.remove(&(at, slot));
         }
         self.by_reference[usize::from(connection.local.0)] = 0;
-        // A peer that answers two CRs with one reference must not make us forget the other.
+        // If a peer answers two CRs with the same reference, only the entry of this connection is
+        // removed.
         let name = (connection.peer, connection.remote);
         if self.by_peer.get(&name) == Some(&slot) {
             self.by_peer.remove(&name);
@@ -294,7 +298,8 @@ impl Machine for Entity {
     type Pdu = Nsdu;
     type Note = Note;
 
-    /// Takes a request; one for a connection that is gone does nothing, since its user has been told.
+    /// Processes a request. A request for an ended connection has no effect, because its user was
+    /// informed.
     fn request(&mut self, now: Instant, request: Request) {
         match request {
             Request::Connect { endpoint, peer, called, calling, data } => {
@@ -366,7 +371,7 @@ impl Machine for Entity {
         }
     }
 
-    /// The time in front of the agenda. It may come before any timer runs out; that is harmless.
+    /// First time in the agenda. It may be earlier than every timer, which is harmless.
     fn deadline(&self) -> Option<Deadline> {
         let (at, slot) = *self.agenda.first()?;
         let connection = self.slots[slot as usize].connection.as_deref();
@@ -380,7 +385,7 @@ impl Machine for Entity {
     }
 }
 
-/// Whether a peer began it and has not completed the handshake.
+/// Returns true if a peer opened the connection and has not completed the handshake.
 const fn is_half_open(state: State) -> bool {
     matches!(state, State::Indicated | State::CcSent)
 }

@@ -1,4 +1,5 @@
-//! What becomes of a TPDU: association with a connection, refusal, protocol errors (ISO 8073 6.9.4, 6.22).
+//! Processing of received TPDUs: association with a connection, refusal, protocol errors (ISO 8073
+//! 6.9.4, 6.22).
 
 use super::super::connection::{Arrived, Connection};
 use super::super::context::Context;
@@ -15,19 +16,19 @@ use wire::read::Malformed;
 use wire::time::Instant;
 use wire::tp::{Checksum, Connect, Data, Kind, Parameters, Pdu, Raw, Reference};
 
-/// Where the user data of a TPDU lies.
+/// Location of a TPDU's user data.
 #[derive(Clone, Copy)]
 pub(super) enum UserData<'a> {
-    /// It carries none.
+    /// No user data.
     None,
-    /// Behind its header, within the NSDU, which is in one piece.
+    /// After the header, in the same contiguous NSDU.
     Within(&'a Bytes),
-    /// In a piece of its own.
+    /// In a separate buffer.
     Apart(&'a Bytes),
 }
 
 impl<'a> UserData<'a> {
-    /// The user data that does not follow the header directly.
+    /// User data in a separate buffer.
     #[inline]
     fn behind(self) -> &'a [u8] {
         match self {
@@ -36,7 +37,7 @@ impl<'a> UserData<'a> {
         }
     }
 
-    /// The user data of `raw`.
+    /// User data of `raw`.
     fn of(self, raw: &Raw<'_>) -> Bytes {
         match self {
             Self::None => Bytes::new(),
@@ -46,16 +47,16 @@ impl<'a> UserData<'a> {
     }
 }
 
-/// A DT that passed every check: it is the last TPDU of its NSDU, whose end is its user data.
+/// DT that passed every check. It is the last TPDU of its NSDU, which ends with its user data.
 pub(super) struct Passed {
     slot: u32,
     dt: Arrived,
-    /// Where its user data begins, if that is in one piece with the header.
+    /// Offset of its user data, if this is contiguous with the header.
     pub(super) data_at: usize,
 }
 
 impl Entity {
-    /// What was cut out of an NSDU as a TPDU. All are acted on but a DT, which is given back if it passes.
+    /// Processes a TPDU separated from an NSDU. A valid DT is returned instead of being processed.
     #[inline(always)]
     pub(super) fn cut_out(
         &mut self,
@@ -78,7 +79,7 @@ impl Entity {
         None
     }
 
-    /// The slot of the connection that a TPDU from `peer` names.
+    /// Slot of the connection addressed by a TPDU from `peer`.
     #[inline]
     fn addressed(&self, peer: Address, raw: &Raw<'_>) -> Option<u32> {
         let reference = raw.destination_reference()?;
@@ -87,7 +88,7 @@ impl Entity {
         (connection.peer == peer).then_some(slot)
     }
 
-    /// What is checked of each TPDU, for a DT to the connection in `slot`.
+    /// Checks a DT for the connection in `slot`.
     #[inline(always)]
     fn examine(
         &mut self,
@@ -119,7 +120,7 @@ impl Entity {
         Some(Passed { slot, dt, data_at: raw.offset + raw.header_octets })
     }
 
-    /// Lets a connection act on a DT with this user data.
+    /// Processes a valid DT with this user data.
     #[inline]
     pub(super) fn data(&mut self, now: Instant, passed: Passed, octets: Bytes) {
         self.with(now, passed.slot, |connection, cx| {
@@ -132,7 +133,7 @@ impl Entity {
         });
     }
 
-    /// 6.17.3: what fails the check is discarded as if it had never come; whether it passes.
+    /// 6.17.3: discards a TPDU that fails the check. Returns true if it passes.
     #[inline]
     fn passes(
         &mut self,
@@ -152,7 +153,7 @@ impl Entity {
         }
     }
 
-    /// Any TPDU but a DT to a connection there is.
+    /// Processes any TPDU except a DT for an existing connection.
     fn tpdu(
         &mut self,
         now: Instant,
@@ -175,7 +176,7 @@ impl Entity {
             }
         };
         let required = match (&pdu, &slot) {
-            // 6.17.3: a CR for class 4 always carries it; the other classes have none.
+            // 6.17.3: a CR for class 4 always carries the checksum; the other classes have none.
             (Pdu::Cr(cr), _) => cr.class.class == 4,
             (pdu, Some((_, connection))) => connection.requires_checksum(pdu),
             (_, None) => false,
@@ -200,8 +201,9 @@ impl Entity {
         self.associated(now, slot, &pdu, || user_data.of(raw));
     }
 
-    /// A TPDU that is no TPDU. Where it was damaged on its way it is dropped; where it was sent so, its
-    /// sender is told: the sums of a TPDU that carries a checksum come out whatever else is wrong.
+    /// Handles an undecodable TPDU. If it was damaged in transit, it is dropped. If the peer sent
+    /// it so, the peer gets an ER: the sums of a TPDU with a checksum are correct then, whatever
+    /// else is wrong.
     fn undecodable(
         &mut self,
         now: Instant,
@@ -232,7 +234,7 @@ impl Entity {
         self.with(now, slot, |connection, cx| connection.broken(cx, broken, raw.octets));
     }
 
-    /// A TPDU for a connection of this entity (6.9.4.2).
+    /// Processes a TPDU for a connection of this entity (6.9.4.2).
     fn associated(&mut self, now: Instant, slot: u32, pdu: &Pdu<'_>, data: impl FnOnce() -> Bytes) {
         self.counters.frozen_reference += u64::from(self.is_frozen(slot));
         self.with(now, slot, |connection, cx| act(connection, cx, pdu, data));
@@ -249,8 +251,8 @@ impl Entity {
         connection.is_some_and(|connection| connection.state == State::Frozen)
     }
 
-    /// A TPDU for a reference nobody has, or not from the connection's other end: a DR is confirmed, a CC
-    /// refused, the rest ignored (6.9.4.2 a to e).
+    /// Handles a TPDU for an unassigned reference, or not from the connection's peer: a DR is
+    /// confirmed, a CC refused, others are ignored (6.9.4.2 a to e).
     fn unknown(&mut self, peer: Address, pdu: &Pdu<'_>) {
         self.counters.unknown_reference += 1;
         match pdu {
@@ -272,7 +274,7 @@ impl Entity {
         }
     }
 
-    /// Sends a TPDU that belongs to no connection here.
+    /// Sends a TPDU outside any connection.
     fn answer(&mut self, peer: Address, kind: Kind, packet: Packet) {
         self.counters.sent[kind as usize] += 1;
         self.outputs.send(peer, packet);
@@ -283,7 +285,7 @@ impl Entity {
         self.outputs.note(Note::Discarded { reference, reason });
     }
 
-    /// A CR: a new connection, or one that is known already (12.2.2.2 b 2).
+    /// Processes a CR: a new connection, or a repetition for an existing one (12.2.2.2 b 2).
     fn connect_request(&mut self, now: Instant, peer: Address, cr: &Connect<'_>, too_long: bool) {
         let source = cr.source_reference;
         if source.0 == 0 {
@@ -317,7 +319,7 @@ impl Entity {
         });
     }
 
-    /// Whether a CR may have a connection, and what to agree on; else the reason to refuse it with.
+    /// Checks whether a CR may be accepted; returns the agreement, or the reason for the refusal.
     fn admit(&mut self, cr: &Connect<'_>, too_long: bool) -> Result<Agreement, u8> {
         if too_long {
             self.counters.protocol_errors += 1;
@@ -348,7 +350,7 @@ impl Entity {
     }
 }
 
-/// Whether a TPDU that names the connection's reference is from its other end (6.9.4.2 c to e).
+/// Returns true if a TPDU with the connection's reference is from its peer (6.9.4.2 c to e).
 fn is_expected(connection: &Connection, pdu: &Pdu<'_>) -> bool {
     match pdu {
         Pdu::Cc(cc) => connection.expects_cc(cc),
@@ -359,7 +361,7 @@ fn is_expected(connection: &Connection, pdu: &Pdu<'_>) -> bool {
     }
 }
 
-/// Lets a connection act on its TPDU.
+/// Processes a TPDU of a connection.
 fn act(
     connection: &mut Connection,
     cx: &mut Context<'_>,
@@ -380,7 +382,7 @@ fn act(
         }
         Pdu::Dc(_) => connection.ended(cx, Event::DcReceived, Reason::NoAnswer),
         Pdu::Er(_) => connection.ended(cx, Event::ErReceived, Reason::ProtocolError),
-        // An RJ is a protocol error in class 4; a CR and a DT have ways of their own.
+        // An RJ is a protocol error in class 4; CR and DT are processed elsewhere.
         Pdu::Rj(_) | Pdu::Cr(_) | Pdu::Dt(_) => {}
     }
     if completes {

@@ -1,4 +1,4 @@
-//! What two sides settle on, and what each refuses.
+//! Agreements of two sides, and refusals.
 
 use super::*;
 use wire::tp::{Checksum, tpdus};
@@ -21,7 +21,8 @@ fn proposal(extended: bool, checksum: bool, tpdu_octets: usize) -> Agreement {
     Agreement { extended, checksum, expedited, requests, tpdu_octets, preferred, priority }
 }
 
-/// Sends `proposed` as a CR to a side with `params` and its CC back; what each side ends up with.
+/// Sends `proposed` as a CR to a side with `params` and its CC back; returns the agreements of
+/// both.
 fn negotiate(proposed: Agreement, params: &Params) -> (Agreement, Result<Agreement, Reason>) {
     let cr = connect_tpdu(Kind::Cr, &ends(b""), proposed).unwrap();
     let raw = tpdus(&cr).next().unwrap().unwrap();
@@ -34,7 +35,7 @@ fn negotiate(proposed: Agreement, params: &Params) -> (Agreement, Result<Agreeme
 }
 
 #[test]
-fn both_sides_settle_on_the_same_and_never_upwards() {
+fn both_sides_agree_on_the_same_and_never_upwards() {
     for extended in [false, true] {
         for checksum in [false, true] {
             for octets in [128, 1_024, 8_192] {
@@ -49,7 +50,7 @@ fn both_sides_settle_on_the_same_and_never_upwards() {
 }
 
 #[test]
-fn both_sides_have_the_priority_that_the_cr_names_and_the_lowest_without_one() {
+fn both_sides_use_the_priority_of_the_cr_or_else_the_lowest() {
     let named = |level: Option<u16>| {
         let mut buffer = ParameterBuffer::new();
         if let Some(level) = level {
@@ -72,7 +73,7 @@ fn both_sides_have_the_priority_that_the_cr_names_and_the_lowest_without_one() {
 }
 
 #[test]
-fn the_checksum_is_left_out_only_if_both_want_it_so() {
+fn the_checksum_is_omitted_only_if_both_sides_agree() {
     let with = Params::lan();
     let without = Params { checksum: false, ..Params::lan() };
     let uses = |proposed, params| negotiate(proposal(false, proposed, 1_024), params).0.checksum;
@@ -81,7 +82,7 @@ fn the_checksum_is_left_out_only_if_both_want_it_so() {
 }
 
 #[test]
-fn a_cc_that_asks_for_more_than_was_offered_is_refused() {
+fn a_cc_beyond_the_proposal_is_refused() {
     let offered = proposal(false, true, 1_024);
     let cc = |class, exponent| {
         let mut buffer = ParameterBuffer::new();
@@ -99,7 +100,7 @@ fn a_cc_that_asks_for_more_than_was_offered_is_refused() {
     assert!(cc(0x40, 10).is_ok());
     let broken = Err(Reason::ProtocolError);
     assert_eq!(cc(0x42, 10), broken, "extended formats were not offered");
-    assert_eq!(cc(0x20, 10), Err(Reason::NegotiationFailed), "class 2 is valid, and not ours");
+    assert_eq!(cc(0x20, 10), Err(Reason::NegotiationFailed), "class 2 is valid, but not supported");
     assert_eq!([cc(0x00, 10), cc(0x10, 10), cc(0x30, 10), cc(0x50, 10)], [broken; 4]);
     assert_eq!(cc(0x40, 11), broken, "2,048 octets were not offered");
     assert_eq!(cc(0x40, 14), broken, "there is no such size");
@@ -118,7 +119,7 @@ fn a_cr_is_sealed_and_at_most_128_octets_long() {
     assert_eq!(connect_tpdu(Kind::Cr, &long, proposal(true, true, 128)), None);
 }
 
-/// The CR that `octets` begin with: parameters behind a class 4 CR from reference 7.
+/// Answer to a CR of this class from reference 7 with these parameters.
 fn answer_to(class: u8, parameters: &[u8], params: &Params) -> Result<Agreement, u8> {
     let mut octets = vec![6 + parameters.len() as u8, 0xE1, 0, 0, 0, 7, class];
     octets.extend_from_slice(parameters);
@@ -157,13 +158,17 @@ fn class_4_is_accepted_only_where_it_is_preferred() {
         assert_eq!(answer_to(class, &[], &params), Err(130), "class {class:02x}");
     }
     assert!(answer_to(0x40, &[0xC7, 2, 0x20, 0x30], &params).is_ok(), "alternatives do not matter");
-    assert_eq!(answer_to(0x30, &[0xC7, 1, 0x40], &params), Err(133), "none goes upwards");
+    assert_eq!(
+        answer_to(0x30, &[0xC7, 1, 0x40], &params),
+        Err(133),
+        "no alternative may be above the class"
+    );
     assert_eq!(answer_to(0x40, &[0xC7, 1, 0x21], &params), Err(133), "a class with options");
     assert_eq!(answer_to(0x50, &[], &params), Err(133), "there is no class 5");
 }
 
 #[test]
-fn what_a_cr_leaves_out_or_gets_wrong_is_the_default_but_for_its_options() {
+fn absent_and_invalid_parameters_of_a_cr_take_their_default() {
     let params = Params { expedited: true, checksum: false, ..Params::lan() };
     let bare = answer_to(0x40, &[], &params).unwrap();
     // 13.3.4: 128 octets, expedited data used, checksum used.
@@ -177,7 +182,7 @@ fn what_a_cr_leaves_out_or_gets_wrong_is_the_default_but_for_its_options() {
 }
 
 #[test]
-fn expedited_data_is_used_only_if_both_want_it() {
+fn expedited_data_is_used_only_if_both_sides_agree() {
     for (ours, theirs) in [(false, false), (false, true), (true, false), (true, true)] {
         let proposed = Agreement { expedited: ours, ..proposal(true, true, 1_024) };
         let params = Params { expedited: theirs, ..Params::lan() };
@@ -188,7 +193,7 @@ fn expedited_data_is_used_only_if_both_want_it() {
 }
 
 #[test]
-fn a_preferred_size_is_settled_in_steps_of_128_and_falls_back_to_a_power_of_two() {
+fn a_preferred_size_falls_back_to_a_power_of_two() {
     let params = Params { tpdu_octets: 1_480, ..Params::lan() };
     let proposed = Agreement::proposed(&params);
     assert_eq!((proposed.tpdu_octets, proposed.preferred), (1_408, true), "11 x 128");
@@ -197,7 +202,7 @@ fn a_preferred_size_is_settled_in_steps_of_128_and_falls_back_to_a_power_of_two(
     let smaller = Params { tpdu_octets: 512, ..Params::lan() };
     let (answer, settled) = negotiate(proposed, &smaller);
     assert_eq!((answer.tpdu_octets, settled), (512, Ok(answer)));
-    // One that does not know F0 sees C0 alone and answers with it.
+    // A side without F0 sees only C0 and answers with it.
     let old = answer_to(0x40, &[0xC0, 1, 10], &params).unwrap();
     assert_eq!((old.tpdu_octets, old.preferred), (1_024, false));
     let cc = connect_tpdu(Kind::Cc, &ends(b""), old).unwrap();

@@ -1,30 +1,31 @@
-//! When a receiver acknowledges the DTs it has in sequence (ISO 8073 12.2.3.6; RFC 1008 8.1).
+//! Acknowledgement of DTs in sequence by a receiver (ISO 8073 12.2.3.6; RFC 1008 8.1).
 
-/// When an AK is sent for DTs that arrived in sequence. None waits longer than A_L, and a DT that is
-/// out of sequence, a duplicate, or the last of a window is always acknowledged at once.
+/// Policy for sending an AK for DTs that arrived in sequence. None waits longer than A_L. A DT that
+/// is out of sequence, a duplicate, or the last of a window is always acknowledged at once.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Acknowledgement {
     /// At once for each DT.
     Each,
-    /// After so many DTs as [`super::super::Params::acknowledge_every`] says, or A_L.
+    /// After [`super::super::Params::acknowledge_every`] DTs, or A_L.
     Withhold,
-    /// After A_L, however many have come.
+    /// After A_L, regardless of the number of DTs.
     Delay,
-    /// When the sender asks for it (request of acknowledgement, 1995 edition), or after A_L. Where the
-    /// peer does not know the option, as [`Acknowledgement::Withhold`].
+    /// On request of the sender (request of acknowledgement, 1995 edition), or after A_L. If the
+    /// peer does not support the option, like [`Acknowledgement::Withhold`].
     OnRequest,
 }
 
-/// What to do about DTs that no AK has covered yet.
+/// Decision for DTs not covered by an AK yet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::tp4) enum When {
     Now,
-    /// When A_L runs out.
+    /// At the expiry of A_L.
     Later,
 }
 
 impl Acknowledgement {
-    /// What to do when so many DTs are not acknowledged, `requested` by the latest of them or not.
+    /// Decision when `pending` DTs are not acknowledged; `requested` is true if the latest of them
+    /// requests it.
     pub(in crate::tp4) const fn when(self, every: u16, pending: u16, requested: bool) -> When {
         let now = match self {
             Self::Each => true,

@@ -1,21 +1,21 @@
-//! How much a receiver lets its peer send (ISO 8073 6.16, 12.2.3.6; RFC 1008 8.2).
+//! Credit that a receiver grants its peer (ISO 8073 6.16, 12.2.3.6; RFC 1008 8.2).
 //!
-//! Left out: optimistic credit, more than there are buffers, which RFC 1008 advises against.
+//! Left out: optimistic credit, beyond the available buffers, which RFC 1008 advises against.
 
-/// When the receive window opens again.
+/// Policy for opening the receive window again.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Credit {
-    /// A fixed window: open again as soon as a DT in sequence has been handed to the user.
+    /// A fixed window: opened again as soon as a DT in sequence was delivered to the user.
     Automatic,
-    /// Owned buffers: when the user gives the buffer back.
+    /// Owned buffers: opened when the user returns the buffer.
     ByUser,
-    /// Taut (RFC 1008 8.2.1, "pessimistic"): one DT at a time. Its AK closes the window, and another
-    /// opens it when the user gives the buffer back.
+    /// Taut (RFC 1008 8.2.1, "pessimistic"): one DT at a time. Its AK closes the window, and
+    /// another opens it when the user returns the buffer.
     Taut,
 }
 
 impl Credit {
-    /// Buffers there are, where `window` is what the installation allows.
+    /// Number of buffers, for the installation's `window`.
     pub(in crate::tp4) const fn buffers(self, window: u16) -> u32 {
         match self {
             Self::Automatic | Self::ByUser => window as u32,
@@ -23,7 +23,7 @@ impl Credit {
         }
     }
 
-    /// Whether the user holds buffers and gives them back.
+    /// Returns true if the user holds buffers and returns them.
     #[must_use]
     pub const fn is_by_user(self) -> bool {
         match self {
@@ -32,8 +32,8 @@ impl Credit {
         }
     }
 
-    /// Whether `ungranted` buffers of `buffers` are worth an AK of their own: half the window, so that
-    /// the peer neither stops nor is told of each.
+    /// Returns true if `ungranted` of `buffers` buffers justify an AK of their own: half the
+    /// window, so that the peer is neither stopped nor sent an AK for each buffer.
     pub(in crate::tp4) const fn worth_telling(ungranted: u32, buffers: u32) -> bool {
         let half = buffers / 2;
         ungranted >= if half == 0 { 1 } else { half }

@@ -1,7 +1,8 @@
-//! What a class 4 installation may choose freely, one part a file.
+//! Local policies of a class 4 installation, one per file.
 //!
-//! The standard leaves open when to acknowledge, how much credit to give, what to send again and how long
-//! to wait. Each choice is an enum whose functions are pure; the connection asks and acts.
+//! The standard leaves open when to acknowledge, how much credit to grant, which DTs to retransmit
+//! and how long to wait. Each policy is an enum with pure functions; the connection evaluates it
+//! and acts.
 
 mod acknowledgement;
 mod credit;

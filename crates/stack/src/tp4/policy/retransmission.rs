@@ -1,24 +1,24 @@
-//! What is sent again when T1 runs out (ISO 8073 12.2.1.2 note 2: a local choice; RFC 1008 8.3), and what
-//! before that.
+//! Retransmission when T1 expires (ISO 8073 12.2.1.2 note 2: a local choice; RFC 1008 8.3), and
+//! before.
 
-/// Which DTs are sent again.
+/// Selection of the DTs to be retransmitted.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Retransmission {
-    /// The first DT that is not acknowledged (RFC 1008 advises it on a LAN).
+    /// The first unacknowledged DT (advised by RFC 1008 for a LAN).
     First,
-    /// All that are outstanding.
+    /// All outstanding DTs.
     All,
-    /// Selective through resequencing: the first, and, whenever the AK that follows stops at a DT that
-    /// was sent before T1 ran out, that one at once. The receiver keeps what lies between, so each DT
-    /// that was lost is sent again, and no other.
+    /// Selective, using resequencing: the first, and, whenever the following AK stops at a DT that
+    /// was sent before T1 expired, that one at once. The receiver keeps the DTs between, so only
+    /// lost DTs are retransmitted.
     Selective,
-    /// The same, and not only after T1: also where several AKs in a row say what the one before them
-    /// said while DTs are outstanding.
+    /// Like [`Retransmission::Selective`], but also before T1: after several AKs in a row that
+    /// repeat the one before while DTs are outstanding.
     Early,
 }
 
 impl Retransmission {
-    /// How many of the outstanding DTs are sent again when T1 runs out.
+    /// Number of outstanding DTs retransmitted when T1 expires.
     pub(in crate::tp4) const fn at_time_out(self, outstanding: usize) -> usize {
         match self {
             Self::First | Self::Selective | Self::Early => 1,
@@ -26,8 +26,8 @@ impl Retransmission {
         }
     }
 
-    /// Whether the DT an AK stops at is sent again at once. `recovering` DTs beyond it were sent before
-    /// T1 ran out; it was itself sent `transmissions` times.
+    /// Returns true if the DT at which an AK stops is retransmitted at once. `recovering` DTs
+    /// beyond it were sent before T1 expired; it was itself sent `transmissions` times.
     pub(in crate::tp4) const fn upon_ak(self, recovering: usize, transmissions: u32) -> bool {
         match self {
             Self::First | Self::All => false,
@@ -35,8 +35,8 @@ impl Retransmission {
         }
     }
 
-    /// Whether the first DT that is not acknowledged, sent `transmissions` times, is sent again before T1
-    /// runs out, where AKs tell that it was lost.
+    /// Returns true if the first unacknowledged DT, sent `transmissions` times, is retransmitted
+    /// before T1 expires when AKs indicate its loss.
     pub(in crate::tp4) const fn before_t1(self, transmissions: u32) -> bool {
         match self {
             Self::First | Self::All | Self::Selective => false,
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_policy_sends_what_it_says() {
+    fn each_policy_selects_its_dts() {
         let all = [
             Retransmission::First,
             Retransmission::All,
@@ -62,6 +62,6 @@ mod tests {
         assert_eq!(all.map(|policy| policy.upon_ak(3, 2)), [false; 4], "not twice for one loss");
         assert_eq!(all.map(|policy| policy.upon_ak(0, 1)), [false; 4], "nothing was lost");
         assert_eq!(all.map(|policy| policy.before_t1(1)), [false, false, false, true]);
-        assert_eq!(all.map(|policy| policy.before_t1(2)), [false; 4], "the second time it is T1's");
+        assert_eq!(all.map(|policy| policy.before_t1(2)), [false; 4], "the second time T1 applies");
     }
 }

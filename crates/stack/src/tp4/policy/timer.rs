@@ -1,51 +1,57 @@
-//! How long to wait before a DT or ED is sent again: T1 (ISO 8073 12.2.1.1.4; RFC 1008 8.3.1.1).
+//! T1: time to wait before a DT or ED is retransmitted (ISO 8073 12.2.1.1.4; RFC 1008 8.3.1.1).
 //!
-//! The adaptive timer follows the mean and the mean deviation of the round trip (V. Jacobson, Congestion
-//! avoidance and control, 1988), as RFC 1008 asks for where delays vary, and never learns from a DT that was
-//! sent more than once (P. Karn and C. Partridge, 1987): which transmission an AK answers cannot be known.
-//! Each AK is learnt from that newly covers a DT which was sent once, and after all others it covers. One in
-//! a window would not do. Nor is that enough where every window loses DTs: for long, every AK that goes on
-//! also covers one that was sent again, there is nothing to learn from, and T1 would double at each loss.
-//! So an AK that covers a DT sent once beside one sent again later takes back half the doublings. Where T1
-//! is shorter than the round trip it still grows by what runs out within one, until an AK can be learnt from.
-//! None can where a window holds no more than one AK covers: a DT may then be repeated in vain each time.
+//! The adaptive timer follows the mean and the mean deviation of the round trip (V. Jacobson,
+//! Congestion avoidance and control, 1988), as RFC 1008 requires if delays vary. It never uses a DT
+//! that was sent more than once (P. Karn and C. Partridge, 1987), because it is unknown which
+//! transmission an AK answers. A sample is taken from each AK that newly covers a DT which was sent
+//! once, after all others covered. One sample per window would not be enough.
+//!
+//! If every window loses DTs, there may be no samples for a long time: every AK that makes progress
+//! also covers a retransmitted DT, and T1 would double at each loss. So an AK that covers a DT sent
+//! once, together with one retransmitted later, takes back half the doublings. If T1 is shorter
+//! than the round trip, it still grows by the expiries within one, until a sample is possible. No
+//! sample is possible if a window holds no more DTs than one AK covers: then a DT may be
+//! retransmitted needlessly each time.
 
 use core::time::Duration;
 
-/// Where T1 comes from.
+/// Source of T1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum RetransmissionTimer {
-    /// It is [`super::super::Params::retransmission_time`], always.
+    /// Always [`super::super::Params::retransmission_time`].
     Fixed,
-    /// It follows the round trips seen. It begins at [`super::super::Params::retransmission_time`],
-    /// doubles each time it runs out until AKs come again, and never exceeds W, so that the relation of I to T1 holds.
+    /// Adapted to the measured round trips. It starts at
+    /// [`super::super::Params::retransmission_time`], doubles with each expiry until AKs arrive
+    /// again, and never exceeds W, so that the relation of I to T1 holds.
     Adaptive,
 }
 
-/// Shorter than this T1 does not become: clocks and schedulers are not finer.
+/// Minimum of T1: clocks and schedulers are not finer.
 const LEAST: Duration = Duration::from_millis(1);
 
-/// The round trips of one connection.
+/// Round trips of one connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::tp4) struct RoundTrip {
-    /// Mean and mean deviation; `None` until the first round trip.
+    /// Mean and mean deviation; `None` before the first round trip.
     estimate: Option<(Duration, Duration)>,
-    /// How often T1 ran out since the last round trip.
+    /// Number of expiries of T1 since the last round trip.
     doublings: u32,
 }
 
 impl RoundTrip {
-    /// T1 ran out: it doubles.
+    /// Doubles T1 after its expiry.
     pub(in crate::tp4) const fn ran_out(&mut self) {
         self.doublings = self.doublings.saturating_add(1);
     }
 
-    /// An AK covered a DT sent once, though it may have waited for others: half the doublings go.
+    /// Takes back half the doublings, after an AK covered a DT sent once, although the AK may have
+    /// waited for others.
     pub(in crate::tp4) const fn moved_on(&mut self) {
         self.doublings /= 2;
     }
 
-    /// An AK came so long after the last DT it covers was sent, which was sent once: no doubling is left.
+    /// Adds a round trip sample, from the last DT that an AK covers, which was sent once; takes
+    /// back all doublings.
     pub(in crate::tp4) fn learn(&mut self, trip: Duration) {
         self.doublings = 0;
         self.estimate = Some(match self.estimate {
@@ -57,10 +63,10 @@ impl RoundTrip {
         });
     }
 
-    /// T1 now. `first` where no round trip is known, never more than `most`.
+    /// Current T1: `first` before the first sample, and never more than `most`.
     ///
-    /// T1 = E_LR + E_RL + A_R + x: the mean stands for E, the peer's `acknowledge_time` for A_R, four
-    /// deviations for x.
+    /// T1 = E_LR + E_RL + A_R + x: the mean represents E, the peer's `acknowledge_time` A_R, and
+    /// four deviations x.
     pub(in crate::tp4) fn t1(
         &self,
         first: Duration,
@@ -115,7 +121,7 @@ mod tests {
     fn progress_takes_back_half_the_doublings_and_a_round_trip_all() {
         let mut trips = RoundTrip::default();
         trips.moved_on();
-        assert_eq!(t1(&trips), ms(100), "nothing to take back");
+        assert_eq!(t1(&trips), ms(100), "no doubling to take back");
         (0..4).for_each(|_| trips.ran_out());
         trips.moved_on();
         assert_eq!(t1(&trips), ms(400), "two of four are left");

@@ -1,4 +1,4 @@
-//! The windows, number by number.
+//! Tests of both windows, number by number.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn numbers(window: &mut SendWindow) -> Vec<u32> {
 }
 
 #[test]
-fn no_more_is_sent_than_there_is_credit_for() {
+fn no_dt_is_sent_beyond_the_credit() {
     let mut window = send_window(3);
     assert_eq!(numbers(&mut window), [0, 1, 2]);
     assert!(window.is_blocked());
@@ -27,9 +27,9 @@ fn no_more_is_sent_than_there_is_credit_for() {
 }
 
 #[test]
-fn a_window_is_blocked_where_something_waits_that_credit_does_not_allow() {
+fn a_window_is_blocked_if_data_waits_without_credit() {
     let mut window = SendWindow::new(128, 1);
-    assert!(!window.is_blocked(), "nothing waits");
+    assert!(!window.is_blocked(), "no data waits");
     for blocked in [false, true] {
         window.queue(Bytes::from_static(b"tsdu"));
         numbers(&mut window);
@@ -42,7 +42,7 @@ fn a_window_is_blocked_where_something_waits_that_credit_does_not_allow() {
 }
 
 #[test]
-fn the_last_that_credit_allows_and_the_last_there_is_are_last() {
+fn the_last_dt_is_that_of_the_credit_or_of_the_data() {
     let mut window = send_window(3);
     for last in [false, false, true] {
         assert_eq!(window.next_is_last(1_000), last);
@@ -54,7 +54,7 @@ fn the_last_that_credit_allows_and_the_last_there_is_are_last() {
 }
 
 #[test]
-fn only_a_dt_sent_once_and_after_all_others_covered_tells_of_the_round_trip() {
+fn a_round_trip_is_sampled_from_a_last_dt_sent_once() {
     let at = Instant::from_nanos;
     let trips = |again: &[usize], cover: &[u32]| {
         let mut window = send_window(6);
@@ -76,7 +76,7 @@ fn only_a_dt_sent_once_and_after_all_others_covered_tells_of_the_round_trip() {
 }
 
 #[test]
-fn numbers_start_over_after_the_modulus() {
+fn numbers_wrap_at_the_modulus() {
     let mut window = send_window(15);
     let mut sent = Vec::new();
     while sent.len() < 150 {
@@ -92,7 +92,7 @@ fn numbers_start_over_after_the_modulus() {
 }
 
 #[test]
-fn a_number_of_the_normal_format_comes_back_only_after_a_lifetime() {
+fn a_normal_format_number_is_reused_only_after_a_lifetime() {
     let lifetime = Duration::from_secs(1);
     let at = |seconds: u64| Instant::from_nanos(seconds * 1_000_000_000);
     let mut window = send_window(15);
@@ -101,7 +101,7 @@ fn a_number_of_the_normal_format_comes_back_only_after_a_lifetime() {
         window.take_new(at(number), 10);
         window.acknowledge((number as u32 + 1) % 128, 0, 15);
     }
-    // 113 = 128 - 15: the peer would take a late copy of number 0 for number 128.
+    // 113 = 128 - 15: the peer would accept a late copy of number 0 as number 128.
     assert_eq!(window.reusable_at(lifetime), Some(at(1)));
     window.take_new(at(200), 10);
     assert_eq!(window.reusable_at(lifetime), Some(at(2)), "now number 1 is the oldest");
@@ -110,10 +110,11 @@ fn a_number_of_the_normal_format_comes_back_only_after_a_lifetime() {
         window.acknowledge(number % 128, 0, 15);
         assert_eq!(window.take_new(at(400), 10).map(|segment| segment.number), Some(number % 128));
     }
-    assert_eq!(window.reusable_at(lifetime), Some(at(401)), "113 was sent again at 300");
+    assert_eq!(window.reusable_at(lifetime), Some(at(401)), "113 was retransmitted at 300");
 }
 
-/// Numbers 0 and 1 go out at 0 and 1 s, and of number 1 something happens at 50 s that its lifetime counts from.
+/// Sends numbers 0 and 1 at 0 and 1 s, and lets an event happen to number 1 at 50 s, from which its
+/// lifetime counts.
 #[track_caller]
 fn check_number_1_counts_from(happens: impl FnOnce(&mut SendWindow, Instant)) {
     let lifetime = Duration::from_secs(1);
@@ -133,14 +134,14 @@ fn check_number_1_counts_from(happens: impl FnOnce(&mut SendWindow, Instant)) {
 }
 
 #[test]
-fn a_dt_sent_again_keeps_its_own_number_from_coming_back() {
+fn a_retransmission_delays_the_reuse_of_its_number() {
     check_number_1_counts_from(|window, at| {
         window.take_again(at, 1);
     });
 }
 
 #[test]
-fn numbers_start_over_where_the_first_of_them_is_acknowledged_and_not_after() {
+fn a_wrap_is_counted_when_number_zero_is_acknowledged() {
     let mut window = send_window(1);
     for next in (1..128).chain([0, 1]) {
         window.take_new(Instant::ZERO, 10);
@@ -150,7 +151,7 @@ fn numbers_start_over_where_the_first_of_them_is_acknowledged_and_not_after() {
 }
 
 #[test]
-fn a_dt_that_leaves_late_keeps_its_number_from_coming_back() {
+fn a_late_departure_delays_the_reuse_of_its_number() {
     let left = |window: &mut SendWindow, at| {
         window.set_below(1);
         assert_eq!(window.left_station(1, at), Some(1));
@@ -159,7 +160,7 @@ fn a_dt_that_leaves_late_keeps_its_number_from_coming_back() {
 }
 
 #[test]
-fn a_window_that_rests_remembers_numbers_until_no_old_dt_can_live() {
+fn an_idle_window_keeps_numbers_for_the_lifetime_of_old_dts() {
     let lifetime = Duration::from_secs(1);
     let at = |seconds: u64| Instant::from_nanos(seconds * 1_000_000_000);
     let mut window = SendWindow::new(128, 15);
@@ -175,7 +176,7 @@ fn a_window_that_rests_remembers_numbers_until_no_old_dt_can_live() {
 }
 
 #[test]
-fn acks_out_of_sequence_change_nothing() {
+fn aks_out_of_sequence_have_no_effect() {
     let mut window = send_window(8);
     assert_eq!(numbers(&mut window).len(), 8);
     assert_ne!(window.acknowledge(4, 0, 2), Acknowledged::OutOfSequence);
@@ -191,7 +192,7 @@ fn acks_out_of_sequence_change_nothing() {
 }
 
 #[test]
-fn an_ak_that_opens_or_repeats_is_news_and_one_that_acknowledges_is_not() {
+fn only_an_opening_or_duplicate_ak_needs_confirmation() {
     let mut window = send_window(8);
     numbers(&mut window);
     let news = |window: &mut SendWindow, next, subsequence, credit| match window.acknowledge(
@@ -203,17 +204,21 @@ fn an_ak_that_opens_or_repeats_is_news_and_one_that_acknowledges_is_not() {
         Acknowledged::OutOfSequence => panic!("out of sequence"),
     };
     assert_eq!(news(&mut window, 2, 0, 6), News::None);
-    assert_eq!(news(&mut window, 2, 0, 6), News::None, "nothing was reduced");
+    assert_eq!(news(&mut window, 2, 0, 6), News::None, "no credit was reduced");
     assert_eq!(news(&mut window, 2, 0, 7), News::None, "the upper edge was never reduced");
-    assert_eq!(news(&mut window, 2, 1, 3), News::None, "a reduction is no opening");
+    assert_eq!(news(&mut window, 2, 1, 3), News::None, "a reduction does not open the window");
     assert_eq!(news(&mut window, 2, 1, 4), News::Opened, "12.2.3.9 c: it had been 9");
     assert_eq!(news(&mut window, 2, 1, 4), News::Duplicate, "12.2.3.9 a");
     assert_eq!(news(&mut window, 2, 2, 4), News::None, "equal credit raises nothing");
     // The highest edge was 9, three beyond this one.
     assert_eq!(news(&mut window, 3, 0, 3), News::None);
-    assert_eq!(news(&mut window, 3, 0, 3), News::Duplicate, "what was reduced is not made up for");
+    assert_eq!(news(&mut window, 3, 0, 3), News::Duplicate, "the reduction is not made up for");
     assert_eq!(news(&mut window, 3, 0, 6), News::Opened, "12.2.3.9 c");
-    assert_eq!(news(&mut window, 3, 0, 6), News::Duplicate, "the peer repeats it until it hears");
+    assert_eq!(
+        news(&mut window, 3, 0, 6),
+        News::Duplicate,
+        "the peer repeats it until it is confirmed"
+    );
     assert_eq!(news(&mut window, 4, 0, 5), News::None);
     assert_eq!(news(&mut window, 4, 0, 5), News::None, "at 9 again");
     assert_eq!(news(&mut window, 5, 0, 0), News::None);
@@ -226,26 +231,26 @@ fn an_ak_that_opens_or_repeats_is_news_and_one_that_acknowledges_is_not() {
 }
 
 #[test]
-fn what_is_retained_is_bounded_whatever_credit_the_peer_gives() {
+fn retained_octets_are_bounded_at_any_credit() {
     let mut window = SendWindow::new(1 << 31, 0);
     window.open(1 << 31, 65_535, 100);
     window.queue(Bytes::from_static(&[7; 1_000]));
     let sent =
         std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|segment| segment.number));
-    // Three pieces are 90 octets; the one that crosses 100 is still sent.
+    // Three segments are 90 octets; the one that crosses 100 is still sent.
     assert_eq!(sent.count(), 4);
     window.acknowledge(4, 0, 65_535);
     let sent =
         std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|segment| segment.number));
-    assert_eq!(sent.count(), 4, "what is acknowledged is not retained");
+    assert_eq!(sent.count(), 4, "acknowledged DTs are not retained");
     window.acknowledge(5, 0, 65_535);
     let sent =
         std::iter::from_fn(|| window.take_new(Instant::ZERO, 30).map(|segment| segment.number));
-    assert_eq!(sent.count(), 1, "90 octets are left, and one piece more is sent");
+    assert_eq!(sent.count(), 1, "90 octets are left, and one more segment is sent");
 }
 
 #[test]
-fn what_fills_the_octets_that_may_be_retained_is_the_last() {
+fn the_dt_that_fills_the_retained_octets_is_the_last() {
     let mut window = SendWindow::new(1 << 31, 0);
     window.open(1 << 31, 65_535, 100);
     window.queue(Bytes::from_static(&[7; 1_000]));
@@ -255,7 +260,7 @@ fn what_fills_the_octets_that_may_be_retained_is_the_last() {
 }
 
 #[test]
-fn credit_can_be_taken_back_and_what_waits_beyond_goes_with_it() {
+fn a_credit_reduction_drops_waiting_dts_beyond_the_edge() {
     let mut window = ReceiveWindow::new(128, 6, 6);
     let data = Bytes::from_static(b"x");
     for number in [1, 4] {
@@ -264,7 +269,7 @@ fn credit_can_be_taken_back_and_what_waits_beyond_goes_with_it() {
     assert!(window.withdraw(3));
     assert_eq!(window.grant(15), 3);
     assert_eq!(window.arrive(4, data.clone(), true), Arrival::OutsideWindow);
-    assert_eq!(window.arrive(1, data.clone(), true), Arrival::Duplicate, "it still waits");
+    assert_eq!(window.arrive(1, data.clone(), true), Arrival::Duplicate, "it is still waiting");
     assert!(!window.withdraw(0));
     window.give_back(3, 6);
     assert_eq!(window.grant(15), 6);
@@ -299,7 +304,7 @@ fn a_long_tsdu_is_cut_and_only_its_last_piece_ends_it() {
 }
 
 #[test]
-fn a_dt_sent_again_carries_what_it_carried_whatever_was_acknowledged_between() {
+fn a_retransmitted_dt_carries_the_same_user_data() {
     let mut window = SendWindow::new(128, 5);
     for tsdu in [&b"0123456789"[..], b"abcdef", b"", b"xyz"] {
         window.queue(Bytes::from_static(tsdu));
@@ -323,7 +328,7 @@ fn a_dt_sent_again_carries_what_it_carried_whatever_was_acknowledged_between() {
     ];
     let all = all.map(|(number, data, end)| (number, Bytes::from_static(data), end));
     assert_eq!(sent, all[..5]);
-    // A TSDU that is acknowledged in part stays whole; two that are acknowledged go.
+    // A TSDU that is acknowledged in part stays complete; two acknowledged ones are released.
     for acknowledged in [1, 2, 3, 4, 5] {
         window.acknowledge(acknowledged, 0, 5);
         assert_eq!(next(&mut window).as_ref(), all.get(acknowledged as usize + 4));
@@ -335,7 +340,7 @@ fn a_dt_sent_again_carries_what_it_carried_whatever_was_acknowledged_between() {
 }
 
 #[test]
-fn what_arrives_out_of_order_waits_and_comes_once() {
+fn dts_out_of_order_wait_and_are_delivered_once() {
     let mut window = ReceiveWindow::new(128, 4, 4);
     let data = |text: &'static str| Bytes::from_static(text.as_bytes());
     assert_eq!(window.arrive(1, data("b"), true), Arrival::OutOfOrder);

@@ -1,6 +1,6 @@
 //! Dialogues: a class 4 entity and a peer, line by line, one file for each claim of the standard.
 //!
-//! `tests/dialogues/README.md` says what the lines mean.
+//! `tests/dialogues/README.md` defines the lines.
 
 mod stage;
 mod words;
@@ -14,7 +14,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/dialogues/tp4")
 }
 
-/// The lines to be done, with their numbers: blocks written out, comments and empty lines left out.
+/// Lines to execute, with their numbers: blocks are expanded, comments and empty lines left out.
 fn lines(text: &str) -> Result<Vec<(usize, Vec<String>)>, String> {
     let all: Vec<_> = text.lines().enumerate().map(|(at, line)| (at + 1, line)).collect();
     let mut rest = all.as_slice();
@@ -39,7 +39,7 @@ fn lines(text: &str) -> Result<Vec<(usize, Vec<String>)>, String> {
     Ok(done)
 }
 
-/// Goes through a dialogue; how many lines it has, or the line that does not hold and what was found.
+/// Executes a dialogue; returns its number of lines, or the line that fails and the actual output.
 fn go(name: &str, text: &str) -> Result<usize, String> {
     let at = |number: usize| format!("{name}:{number}: {}", text.lines().nth(number - 1).unwrap());
     let lines = lines(text)?;
@@ -75,7 +75,7 @@ fn every_dialogue_goes_as_it_is_written() {
 }
 
 #[test]
-fn a_dialogue_that_differs_is_told_by_its_line() {
+fn a_dialogue_that_differs_is_reported_by_its_line() {
     let check = |text: &str, complaint: &str| assert_eq!(go("x", text), Err(complaint.to_owned()));
     let open = "opened by the peer\nuser data \"a\"\n";
     check(open, "x: at the end no line expects that it sends DT to=0x0707 nr=0 eot octets=1 \"a\"");
@@ -88,10 +88,10 @@ fn a_dialogue_that_differs_is_told_by_its_line() {
         "x:3: sends DT nr=0 !eot\n    it sends@1 DT to=0x0707 nr=0 eot octets=1 \"a\"",
     );
     check("opened by the peer\nsends AK", "x:2: sends AK\n    it sends nothing");
-    check("opened by the peer\ntold Data", "x:2: told Data\n    the user is told nothing");
+    check("opened by the peer\ntold Data", "x:2: told Data\n    the user gets no indication");
     check(
         &format!("{open}sends DT\nexpire W after 100 ms"),
-        "x:4: expire W after 100 ms\n    what runs out is [\"T1\"]",
+        "x:4: expire W after 100 ms\n    the expired timers are [\"T1\"]",
     );
     check(
         &format!("{open}sends DT\nexpire I after 32 s"),
@@ -101,7 +101,7 @@ fn a_dialogue_that_differs_is_told_by_its_line() {
     check("opened by the peer\nstate Closing", "x:2: state Closing\n    it is Open");
     check("opened by the peer\ncount t1 1", "x:2: count t1 1\n    it is 0");
     check("count nothing 1", "x:1: count nothing 1\n    there is no such counter");
-    check("opened by the peer\npause", "x:2: pause\n    what does this line mean?");
+    check("opened by the peer\npause", "x:2: pause\n    unknown line");
     check(
         "user connect\nparams N=2",
         "x:2: params N=2\n    no line expects that it sends CR from=0x0001 \

@@ -1,4 +1,4 @@
-//! The machine of a dialogue, its peers, its user and its clock.
+//! Stage of a dialogue: the entity, its peers, its user and its clock.
 
 use super::words::{
     Defaults, duration, fits, octets, of_indication, of_tpdu, params, small, tpdu, user_data, value,
@@ -15,20 +15,21 @@ use wire::tp::{Format, tpdus};
 
 type Done = Result<(), String>;
 
-/// One class 4 entity, whose first reference is 1.
+/// Class 4 entity whose first reference is 1.
 pub(super) struct Stage {
     entity: Entity,
     now: Instant,
-    /// The format that the first CC settled.
+    /// Format selected by the first CC.
     format: Option<Format>,
-    /// The connection of which something was heard last.
+    /// Connection of the latest indication.
     endpoint: Option<Endpoint>,
-    /// TPDUs sent and not yet expected by a line: the station, and whether it shares the NSDU before.
+    /// TPDUs sent and not yet expected by a line: the station, and whether it shares the NSDU
+    /// before.
     sent: VecDeque<(u32, bool, Vec<String>)>,
     told: VecDeque<Vec<String>>,
-    /// What watchers were told since the last line that did something; it need not be expected.
+    /// Notes since the last line that acted; they need not be expected.
     noted: VecDeque<Note>,
-    /// The NSDU of the peer being put together.
+    /// NSDU of the peer under construction.
     nsdu: Option<(u32, Vec<u8>)>,
     is_untouched: bool,
 }
@@ -48,7 +49,7 @@ impl Stage {
         }
     }
 
-    /// Does or checks what one line says; `next_joins` where the next adds to the same NSDU.
+    /// Executes or checks one line; `next_joins` if the next line adds to the same NSDU.
     pub(super) fn line(&mut self, words: &[String], next_joins: bool) -> Done {
         let Some((verb, rest)) = words.split_first() else { return Ok(()) };
         let (verb, number) = verb.split_once('@').unwrap_or((verb, "1"));
@@ -90,22 +91,24 @@ impl Stage {
             }
             ("connections", [count]) => same(count, &self.entity.connections().to_string()),
             ("count", [name, count]) => self.count(name, count),
-            _ => Err("what does this line mean?".to_owned()),
+            _ => Err("unknown line".to_owned()),
         }
     }
 
-    /// What the machine said must be expected before anything else happens.
+    /// Checks that every output of the entity was expected before the next action.
     pub(super) fn nothing_is_left(&self) -> Done {
         if let Some((_, _, words)) = self.sent.front() {
             return Err(format!("no line expects that it sends {}", words.join(" ")));
         }
         match self.told.front() {
-            Some(words) => Err(format!("no line expects that it tells {}", words.join(" "))),
+            Some(words) => {
+                Err(format!("no line expects that it gives the user {}", words.join(" ")))
+            }
             None => Ok(()),
         }
     }
 
-    // ---- what happens to the machine ----------------------------------------------------------
+    // ---- inputs of the entity -----------------------------------------------------------------
 
     fn peer(&self, words: &[String]) -> Result<Vec<u8>, String> {
         match words {
@@ -125,7 +128,7 @@ impl Stage {
         self.drain()
     }
 
-    /// From the first CC on, numbers are in the format it names.
+    /// From the first CC on, numbers are in the format it selects.
     fn settle_format(&mut self, packet: &Packet) {
         let octets = packet.to_bytes();
         if self.format.is_none()
@@ -174,7 +177,7 @@ impl Stage {
         self.drain()
     }
 
-    /// Lets time pass, timer by timer.
+    /// Advances the time, timer by timer.
     fn pass(&mut self, time: Duration) -> Done {
         let end = self.now + time;
         while let Some(deadline) = self.entity.deadline().filter(|deadline| deadline.at <= end) {
@@ -186,7 +189,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Lets `time` pass, in which nothing is said, and then this timer runs out and no other.
+    /// Advances the time by `time` without any output, after which exactly this timer must expire.
     fn expire(&mut self, timer: &str, time: Duration) -> Done {
         let end = self.now + time;
         let mut symbols = Vec::new();
@@ -202,7 +205,7 @@ impl Stage {
             }
         }
         self.now = end;
-        if symbols == [timer] { Ok(()) } else { Err(format!("what runs out is {symbols:?}")) }
+        if symbols == [timer] { Ok(()) } else { Err(format!("the expired timers are {symbols:?}")) }
     }
 
     fn drain(&mut self) -> Done {
@@ -211,10 +214,10 @@ impl Stage {
                 Output::Send(Nsdu { peer, packet }) => {
                     self.settle_format(&packet);
                     let number = (1..100).find(|number| station(*number) == peer);
-                    let number = number.ok_or("sent to nobody")?;
+                    let number = number.ok_or("sent to an unknown station")?;
                     let octets = packet.to_bytes();
                     for (place, raw) in tpdus(&octets).enumerate() {
-                        let raw = raw.map_err(|e| format!("it sends what is no TPDU: {e}"))?;
+                        let raw = raw.map_err(|e| format!("it sends an invalid TPDU: {e}"))?;
                         let words = of_tpdu(&raw, self.format.unwrap_or(Format::Normal))?;
                         self.sent.push_back((number, place > 0, words));
                     }
@@ -231,7 +234,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The three parts of the handshake, as the parameters of the entity would have them.
+    /// The three parts of the handshake, according to the parameters of the entity.
     fn opened(&mut self, who: &str, more: &[String]) -> Done {
         let ours = self.entity.params();
         let options = u8::from(ours.expedited)
@@ -267,7 +270,7 @@ impl Stage {
         })
     }
 
-    // ---- what is expected of it ---------------------------------------------------------------
+    // ---- expected outputs ----------------------------------------------------------------------
 
     fn sends(&mut self, number: u32, joined: bool, words: &[String]) -> Done {
         let mut expected = words.to_vec();
@@ -291,11 +294,11 @@ impl Stage {
     }
 
     fn is_told(&mut self, words: &[String]) -> Done {
-        let found = self.told.pop_front().ok_or("the user is told nothing")?;
+        let found = self.told.pop_front().ok_or("the user gets no indication")?;
         if fits(words, &found) {
             return Ok(());
         }
-        Err(format!("the user is told {}", found.join(" ")))
+        Err(format!("the user gets {}", found.join(" ")))
     }
 
     fn is_noted(&mut self, what: &str, detail: &str) -> Done {
@@ -320,7 +323,7 @@ impl Stage {
     }
 }
 
-/// What scripts start from: the LAN values in the normal format without checksum.
+/// Initial parameters of scripts: the LAN values in the normal format without checksum.
 fn base() -> Params {
     Params { extended: false, checksum: false, ..Params::lan() }
 }

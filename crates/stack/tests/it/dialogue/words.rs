@@ -1,4 +1,4 @@
-//! A TPDU, an indication or a set of parameters as words, and back.
+//! Conversion of TPDUs, indications and parameters to words, and back.
 
 use core::time::Duration;
 use stack::tp4::{
@@ -9,10 +9,10 @@ use wire::tp::{
     Format, Kind, Parameter, ParameterBuffer, Pdu, Raw, Reference, Rejected, seal,
 };
 
-/// Text up to this length is a word of its own; of longer data only the length is.
+/// Longest user data printed as text; of longer data only the length is printed.
 const TEXT_OCTETS: usize = 40;
 
-/// The words of a line, which spaces part but within quotes; `#` ends them.
+/// Words of a line, separated by spaces except within quotes; `#` ends them.
 pub(super) fn words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quoted = false;
@@ -30,7 +30,7 @@ pub(super) fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The value behind `key=`.
+/// Value after `key=`.
 pub(super) fn value<'a>(words: &'a [String], key: &str) -> Option<&'a str> {
     words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }
@@ -59,7 +59,7 @@ pub(super) fn octets(text: &str) -> Result<Vec<u8>, String> {
     Ok(pairs.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
 }
 
-/// `100 ms` or `2 s`, in one word or two.
+/// Time such as `100 ms` or `2 s`, in one word or two.
 pub(super) fn duration(words: &[String]) -> Result<Duration, String> {
     let text = words.concat();
     let parsed = match (text.strip_suffix("ms"), text.strip_suffix('s')) {
@@ -70,7 +70,7 @@ pub(super) fn duration(words: &[String]) -> Result<Duration, String> {
     parsed.ok_or_else(|| format!("not a time: {text}"))
 }
 
-/// User data: text, so many octets, or none.
+/// User data: text, `octets=n`, or none.
 pub(super) fn user_data(words: &[String]) -> Result<Vec<u8>, String> {
     if let Some(count) = value(words, "octets") {
         return Ok(vec![b'x'; small(count)?]);
@@ -108,14 +108,14 @@ fn parameter(word: &str) -> Result<Option<(u8, Vec<u8>)>, String> {
     }))
 }
 
-/// What a TPDU of the peer says where its line does not.
+/// Default fields of a TPDU of the peer.
 pub(super) struct Defaults {
     pub(super) to: u16,
     pub(super) from: u16,
     pub(super) format: Format,
 }
 
-/// The octets of the TPDU that `words` name: the kind first, then fields and parameters.
+/// Octets of the TPDU described by `words`: the kind first, then fields and parameters.
 pub(super) fn tpdu(words: &[String], defaults: &Defaults) -> Result<Vec<u8>, String> {
     let name = words.first().map_or("", String::as_str);
     let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
@@ -220,9 +220,9 @@ fn pdu<'a>(
     })
 }
 
-// ---- what the machine says ---------------------------------------------------------------------
+// ---- outputs of the entity ---------------------------------------------------------------------
 
-/// A TPDU of the machine in words: those of its line, with references and lengths named.
+/// TPDU of the entity in words: those of its printed line, with references and lengths named.
 pub(super) fn of_tpdu(raw: &Raw<'_>, format: Format) -> Result<Vec<String>, String> {
     let pdu = Pdu::decode(raw, Some(format)).map_err(|e| format!("undecodable: {e}"))?;
     let line = pdu.to_string();
@@ -277,7 +277,7 @@ pub(super) fn of_indication(indication: &Indication) -> Vec<String> {
     words
 }
 
-/// Whether `found` is what a line expects: every word of it, and none that it denies with `!`.
+/// Returns true if `found` has every word of `expected`, and none that it negates with `!`.
 pub(super) fn fits(expected: &[String], found: &[String]) -> bool {
     let has = |word: &str| {
         let key = |given: &String| given.split_once('=').is_some_and(|(key, _)| key == word);
@@ -289,7 +289,7 @@ pub(super) fn fits(expected: &[String], found: &[String]) -> bool {
 
 // ---- parameters of an entity -------------------------------------------------------------------
 
-/// `params` as a line of a script changes them.
+/// `params` with the changes of a script line.
 pub(super) fn params(mut params: Params, words: &[String]) -> Result<Params, String> {
     for word in words {
         let (key, text) = word.split_once('=').unwrap_or((word, ""));

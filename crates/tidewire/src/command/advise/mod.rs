@@ -16,11 +16,11 @@ use bench::scenario::{self, Point, Study};
 use source::Source;
 use std::path::Path;
 
-/// Runs in all where nothing is said.
+/// Default total of runs.
 const RUNS: u64 = 2_000;
 /// The same of live ones, which take their time.
 const LIVE_RUNS: u64 = 600;
-/// Repetitions of one setting where nothing is said.
+/// Default repetitions of one setting.
 const REPETITIONS: usize = 12;
 /// The same of one that may still be better than the advice by more than is tolerable: four times
 /// twice as many. Live ones take too long for that.
@@ -45,7 +45,7 @@ pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
     let mut source = Source::open(options, &point, objective, stop, output)?;
     let mut grid = Grid::of(&point.scenario);
     if source.has_peer() {
-        // The other end acknowledges, and lets us send, as it was told to where it was started.
+        // The other end acknowledges, and lets us send, by the options with which it was started.
         grid.knobs.retain(|(knob, _)| !knob.is_of_receiver());
     }
     let budget = options.budget.unwrap_or(if options.live { LIVE_RUNS } else { RUNS });
@@ -94,7 +94,7 @@ fn repetitions(options: &Advise) -> (usize, usize) {
     }
 }
 
-/// What `predict` would be given.
+/// Equivalent options of `predict`.
 fn run_options(options: &Advise) -> RunOptions {
     RunOptions {
         seed: options.seed,
@@ -120,7 +120,7 @@ fn network(study: &Study, chosen: Option<usize>) -> Result<Point, Failure> {
     })
 }
 
-/// What the scenario has nothing for was asked for wrongly.
+/// Turns a request that the scenario cannot fulfil into a usage error.
 fn unfit(error: anyhow::Error) -> anyhow::Error {
     match error.downcast::<AdviceError>() {
         Ok(error) => Failure::usage(error.to_string()).into(),

@@ -1,4 +1,4 @@
-//! Where the runs of a search come from: the simulator, this process in real time, or a peer.
+//! Source of the runs of a search: the simulator, this process in real time, or a peer.
 
 use crate::args::advise::Advise;
 use crate::command::measure;
@@ -17,12 +17,12 @@ use live::clock;
 use wire::addr::Mac;
 use wire::time::Instant;
 
-/// How long live runs may begin where nothing is said.
+/// Default time in which live runs may begin.
 const LIVE_TIME: Duration = Duration::from_secs(600);
 /// Trials that are simulated before it is looked whether the time is over.
 const BATCH: usize = 16;
 
-/// What makes runs.
+/// Source of runs.
 enum Kind {
     Predicted,
     Local,
@@ -32,7 +32,7 @@ enum Kind {
 /// Makes the runs of a search, until its time is over.
 pub(super) struct Source<'a> {
     kind: Kind,
-    /// When the search, and when everything has to be over.
+    /// Latest end of the search, and of everything.
     until: Option<(Instant, Instant)>,
     stop: &'a AtomicBool,
     bar: ProgressBar,
@@ -42,7 +42,7 @@ impl<'a> Source<'a> {
     /// Opens what the options ask for.
     ///
     /// # Errors
-    /// Usage errors, and what the port said.
+    /// Usage errors, and errors of the port.
     pub(super) fn open(
         options: &Advise,
         point: &Point,
@@ -64,7 +64,7 @@ impl<'a> Source<'a> {
             ),
             Kind::Peer(..) if is_tame => {}
             Kind::Peer(..) => output.remark(
-                "warning: background and faults of the scenario are not carried out against a peer",
+                "warning: runs against a peer leave out the scenario's background and faults",
             ),
         }
         let bar = if output.draws_progress() && !output.json {
@@ -79,12 +79,12 @@ impl<'a> Source<'a> {
         Ok(Self { kind, until, stop, bar })
     }
 
-    /// Whether the runs are made against a peer.
+    /// True if the runs are made against a peer.
     pub(super) const fn has_peer(&self) -> bool {
         matches!(self.kind, Kind::Peer(..))
     }
 
-    /// Makes runs, until the time is over or somebody stops it.
+    /// Makes runs, until the time is over or an interrupt stops it.
     ///
     /// # Errors
     /// That of the first run that cannot be made.
@@ -139,7 +139,7 @@ impl<'a> Source<'a> {
     /// Lets go of the port.
     ///
     /// # Errors
-    /// What the port said.
+    /// Closes the port, and returns its error.
     pub(super) fn close(self) -> anyhow::Result<()> {
         self.bar.finish_and_clear();
         match self.kind {
@@ -152,12 +152,12 @@ impl<'a> Source<'a> {
 fn kind(options: &Advise, scenario: &Scenario, objective: Objective) -> anyhow::Result<Kind> {
     let port = &options.port;
     if port.over.is_some() {
-        let why = "over TCP the transport is no class 4, so that there is nothing to set";
+        let why = "over TCP the transport is not class 4 and has no settings";
         return Err(Failure::usage(format!("--over: {why}")).into());
     }
     let is_open = port.interface.is_some() || port.xdp.is_some() || port.udp.is_some();
     if !options.live && is_open {
-        return Err(Failure::usage("a port, and runs that are simulated")
+        return Err(Failure::usage("a port has no effect on simulated runs")
             .with_fix("--live")
             .into());
     }
@@ -175,7 +175,7 @@ fn kind(options: &Advise, scenario: &Scenario, objective: Objective) -> anyhow::
     }
 }
 
-/// Whether messages are judged that nobody answers.
+/// True for messages without answers.
 fn is_one_way(flow: &Flow) -> bool {
     flow.service == Service::Class4 && !flow.pattern.is_answered()
 }

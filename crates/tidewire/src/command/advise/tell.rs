@@ -13,7 +13,7 @@ use bench::scenario::{Point, Transport};
 use serde_json::{Map, Value, json};
 use stats::interval::{self, Estimate, Interval};
 
-/// What is said where nothing is to be changed.
+/// Text for advice without changes.
 const AS_IT_IS: &str = "the advice is the scenario's own settings";
 
 /// Prints it.
@@ -45,7 +45,7 @@ pub(super) fn tell(
     Ok(())
 }
 
-/// What was searched, and how far.
+/// Extent of the search.
 fn heading(advice: &Advice, point: &Point) -> String {
     let mut lines = vec![point.scenario.title.clone()];
     let lan = point.settings.iter().filter(|(key, _)| !is_of_transport(key));
@@ -62,7 +62,7 @@ fn is_of_transport(key: &str) -> bool {
     key.split('.').next() == Some("transport")
 }
 
-/// What to set, beside what the scenario has.
+/// Advised settings next to the scenario's.
 fn knobs(advice: &Advice, own: &Transport) -> Table {
     let mut table = Table::new([
         ("knob", Align::Left),
@@ -85,7 +85,7 @@ fn knobs(advice: &Advice, own: &Transport) -> Table {
     table
 }
 
-/// What the advice comes to, beside what the scenario's settings do.
+/// Result of the advice next to that of the scenario's settings.
 fn result(advice: &Advice) -> Table {
     let heading = format!("advised ({})", level(advice.level));
     let mut table =
@@ -147,7 +147,7 @@ const fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// What each criterion came to.
+/// Value of each criterion.
 fn values(advice: &Advice, outcome: &Outcome) -> Vec<String> {
     let criteria = advice.objective.criteria().iter().enumerate();
     criteria.map(|(place, criterion)| value(*criterion, outcome, place, advice.level)).collect()
@@ -169,14 +169,14 @@ fn value(criterion: Criterion, outcome: &Outcome, place: usize, level: f64) -> S
     )
 }
 
-/// What was not tried, since it is for a peer to decide.
+/// Knobs that were not tried, because a peer decides them.
 fn not_tried(advice: &Advice, point: &Point) -> Vec<Knob> {
     let was_tried = |knob: &Knob| advice.evidence.iter().any(|evidence| evidence.knob == *knob);
     let knobs = Grid::of(&point.scenario).knobs.into_iter().map(|(knob, _)| knob);
     knobs.filter(|knob| !was_tried(knob)).collect()
 }
 
-/// What a peer decides for itself.
+/// Notes on the knobs that a peer decides.
 fn of_peer(advice: &Advice, point: &Point) -> Vec<String> {
     let not_tried: Vec<String> = not_tried(advice, point).iter().map(Knob::to_string).collect();
     if not_tried.is_empty() {
@@ -195,7 +195,7 @@ fn of_peer(advice: &Advice, point: &Point) -> Vec<String> {
     notes
 }
 
-/// What has to be known beside the numbers.
+/// Notes on the numbers.
 fn notes(advice: &Advice, point: &Point) -> Vec<String> {
     let mut notes = Vec::new();
     notes.push(match (advice.is_damaging, advice.transport.checksum) {

@@ -10,12 +10,13 @@ use crate::listener::{Listener, Times, Wanted};
 use crate::output::Output;
 use crate::output_file::{Inputs, Placing};
 use crate::patient::PATIENCE;
+use crate::permission;
 use crate::quantity;
-use crate::stream::Collection;
 use crate::way;
 use bench::scenario::Span;
 use core::time::Duration;
 use live::clock;
+use records::Collection;
 use serde::Serialize;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
@@ -26,12 +27,12 @@ use wire::filter::Filter;
 use wire::pcapng::WITHOUT_DATA;
 use wire::time::{Instant, nanos};
 
-/// How often what was counted is written.
+/// Interval at which counters are written.
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
 
-/// What is said wherever user data goes into a file.
+/// Warning for files with user data.
 pub(super) const DATA_IS_KEPT: &str =
-    "warning: user data is kept; whoever reads the capture reads that too";
+    "warning: user data is kept: protect the capture like the data itself";
 
 /// A line of NDJSON.
 #[derive(Serialize)]
@@ -62,11 +63,11 @@ struct Passage {
     octets: Vec<u8>,
 }
 
-/// What stopped it before its end.
+/// Reason for a stop before the end.
 enum Stopped {
-    /// Whoever read has gone.
+    /// The reader has closed the pipe.
     NobodyReads,
-    /// Whoever reads took nothing for long, and there was an interrupt.
+    /// The reader took nothing for long after an interrupt.
     Unread,
     Failed(Failure),
 }
@@ -106,13 +107,38 @@ impl Passage {
     }
 }
 
-/// What is said of an interface where it is described.
+/// Comment in the description of an interface.
 pub(super) fn comment(filter: &Filter, keeps_data: bool) -> String {
     let filter = format!("filter: {filter}");
     if keeps_data { filter } else { format!("{filter}; {WITHOUT_DATA}") }
 }
 
+/// Refusal of `--anonymize`, with the command that does it on the same frames.
+fn refuse_anonymize(options: &Capture) -> Failure {
+    let quoted = |path: &Path| permission::quoted(&path.display().to_string());
+    let mut from = match &options.source.interface {
+        Some(interface) => format!("-i {}", permission::quoted(interface)),
+        None => {
+            let files = options.source.read.iter().map(|path| quoted(path));
+            format!("-r {}", files.collect::<Vec<_>>().join(" "))
+        }
+    };
+    if let Some(time) = &options.source.time {
+        from += &format!(" -t {}", permission::quoted(time));
+    }
+    if let Some(filter) = &options.source.filter {
+        from += &format!(" --filter {}", permission::quoted(&filter.to_string()));
+    }
+    let is_named = options.write.as_os_str() != "-";
+    let to = if is_named { quoted(&options.write) } else { "FILE.pcapng".to_owned() };
+    Failure::usage("--anonymize: capture leaves out user data but keeps addresses")
+        .with_fix(format!("tidewire watch {from} --anonymize --annotate {to}"))
+}
+
 pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
+    if options.anonymize {
+        return Err(refuse_anonymize(options).into());
+    }
     let listen = listen(&options.source)?;
     let is_standard = options.write.as_os_str() == "-";
     if is_standard && (output.json || options.rotate.is_some()) {
@@ -121,7 +147,7 @@ pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
         return Err(failure.with_fix("--write FILE").into());
     }
     if is_standard && io::stdout().is_terminal() {
-        let failure = Failure::usage("a terminal is no place for pcapng");
+        let failure = Failure::usage("standard output is a terminal, which cannot take pcapng");
         return Err(failure.with_fix("--write FILE, or | tidewire watch -r -").into());
     }
     let rotation = match &options.rotate {
@@ -159,7 +185,7 @@ pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
     conclude(options, &mut passage, &counted, stopped, output)
 }
 
-/// Hands on what is left, and tells how it ended.
+/// Writes the rest, and returns how the capture ended.
 fn conclude(
     options: &Capture,
     passage: &mut Passage,
@@ -175,7 +201,7 @@ fn conclude(
     let written = passage.store.written();
     let error = match &stopped {
         Some(Stopped::Failed(failure)) => Some(failure.to_string()),
-        Some(Stopped::NobodyReads) => Some("nobody reads any more".to_owned()),
+        Some(Stopped::NobodyReads) => Some("the reader closed the pipe".to_owned()),
         Some(Stopped::Unread) => Some("interrupted".to_owned()),
         None if interrupt::requested() => Some("interrupted".to_owned()),
         None => None,
@@ -208,12 +234,12 @@ fn conclude(
     }
     if matches!(stopped, Some(Stopped::Unread)) {
         let seconds = PATIENCE.as_secs();
-        said += &format!("; nobody read for {seconds} s after the interrupt");
+        said += &format!("; nothing was read for {seconds} s after the interrupt");
     }
     output.remark(&said);
     match (stopped, dropped_by_kernel) {
         (Some(Stopped::Failed(failure)), _) => Err(failure.into()),
-        // Whoever reads may have been interrupted as well, and be the first to go.
+        // The reader may have been interrupted as well, and end first.
         (Some(Stopped::NobodyReads | Stopped::Unread) | None, _) if interrupt::requested() => {
             Ok(Exit::Interrupted)
         }
@@ -364,7 +390,7 @@ fn file(
     let mut places: Vec<u32> = Vec::new();
     let comment = passage.comment();
     let mut latest = Instant::ZERO;
-    // What somebody else writes ends by itself, or soon after an interrupt.
+    // The output of another program ends by itself, or soon after an interrupt.
     let is_stream = is_stream(path);
     let ended = loop {
         if !is_stream && interrupt::requested() || passage.room == 0 {

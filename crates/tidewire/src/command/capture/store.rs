@@ -1,6 +1,6 @@
-//! Where captured frames go: standard output, a file, or files in turn.
+//! Destination of captured frames: standard output, a file, or files in turn.
 //!
-//! Blocks are gathered and written whole, so that what a full disk leaves behind is a capture that
+//! Blocks are gathered and written whole, so that a full disk leaves a capture that
 //! can be read to its end.
 
 use crate::output_file::{self, Created, Inputs, Pending, Placing};
@@ -15,15 +15,15 @@ use wire::dissect::Link;
 use wire::pcapng::Writer;
 use wire::time::Instant;
 
-/// Blocks are handed on once there are so many octets of them.
+/// Octets of blocks that are gathered before a write.
 const BATCH_OCTETS: usize = 64 << 10;
 
-/// When to begin another file.
+/// Rotation of files.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::command) struct Rotation {
     /// No file grows beyond this, but for one with a single frame.
     pub(in crate::command) octets: usize,
-    /// How many files stay; all of them without a number.
+    /// Number of files to keep; none keeps all.
     pub(in crate::command) keep: Option<u64>,
 }
 
@@ -40,7 +40,7 @@ struct Described {
     comment: String,
 }
 
-/// What was written.
+/// Counts of what was written.
 #[derive(Clone, Copy, Default, Debug)]
 pub(in crate::command) struct Written {
     /// Frames that are where they belong.
@@ -53,7 +53,7 @@ pub(in crate::command) struct Written {
     pub(in crate::command) lost: u64,
 }
 
-/// How files are made.
+/// Settings of new files.
 #[derive(Clone, Default, Debug)]
 pub(in crate::command) struct Target {
     /// Files that are read, none of which is written to.
@@ -81,7 +81,7 @@ impl Store {
     /// Begins at this place; `-` is standard output.
     ///
     /// # Errors
-    /// Where the file cannot be made, or is one that is read.
+    /// The file cannot be made, or is an input.
     pub(in crate::command) fn begin(
         path: &Path,
         rotation: Option<Rotation>,
@@ -187,7 +187,7 @@ impl Store {
         self.writer.get_mut().len() as u64
     }
 
-    /// Hands on what was gathered. Blocks that do not go in whole are taken back, and forgotten.
+    /// Writes the gathered blocks. Blocks that cannot be written whole are discarded.
     pub(in crate::command) fn flush(&mut self) -> io::Result<()> {
         let gathered = mem::take(self.writer.get_mut());
         let frames = mem::take(&mut self.gathered);
@@ -240,18 +240,18 @@ impl Store {
         let keep = self.rotation.and_then(|rotation| rotation.keep).unwrap_or(u64::MAX);
         while self.names.len() as u64 > keep {
             let Some(oldest) = self.names.pop_front() else { break };
-            // Somebody else may have taken it away already.
+            // Another process may have removed it already.
             fs::remove_file(oldest).ok();
         }
         Ok(())
     }
 
-    /// Takes notice of frames that never came here, since nobody read those before them.
+    /// Counts frames that never came here, because earlier frames were not read.
     pub(in crate::command) const fn lose(&mut self, frames: u64) {
         self.written.lost += frames;
     }
 
-    /// What was written so far.
+    /// Counts of what was written so far.
     pub(in crate::command) const fn written(&self) -> Written {
         self.written
     }

@@ -5,8 +5,8 @@ use super::tell::names;
 use crate::figure::{Axis, Figure, Mark, Point, Series};
 use crate::quantity::{self, Scale};
 use bench::analysis::Unit;
-use bench::layers::Operation;
-use bench::layers::fit::{Curve, LEVEL, median_nanos};
+use papers::layers::Operation;
+use papers::layers::fit::{Curve, LEVEL, median_nanos};
 
 /// PHY, MAC and LLC transmit times: Figures 6 and 7 of the paper in one.
 pub(super) fn transmit(study: &Study) -> Figure {
@@ -40,7 +40,7 @@ pub(super) fn transmit(study: &Study) -> Figure {
 fn series(curve: &Curve, kin: usize, scale: Scale) -> Vec<Series> {
     let name = names(curve).join(" ").trim_end().to_owned();
     let nanos = |span: core::time::Duration| span.as_secs_f64() * 1e9 / scale.each;
-    let point = |one: &bench::layers::Measurement| Point {
+    let point = |one: &papers::layers::Measurement| Point {
         x: one.octets as f64,
         y: median_nanos(&one.times) / scale.each,
         interval: one.times.quantile_interval(0.5, LEVEL).map(|(l, h)| (nanos(l), nanos(h))),

@@ -12,25 +12,25 @@ use crate::busy::Host;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::{figure, interrupt, way};
-use bench::layers::fit::Curve;
-use bench::layers::live::{self, Findings, LARGEST, LayersError, Over, Pair, Plan};
-use bench::layers::{Operation, Service};
 use bench::sample::{End, Line};
 use bench::session::SessionError;
 use indicatif::{ProgressBar, ProgressStyle};
+use papers::layers::fit::Curve;
+use papers::layers::live::{self, Findings, LARGEST, LayersError, Over, Pair, Plan};
+use papers::layers::{Operation, Service};
 use std::path::Path;
 
-/// Curves, and what must be said of all of them.
+/// Curves, and notes on all of them.
 pub(super) struct Study {
-    /// What was timed, in one line.
+    /// Timed operations, in one line.
     pub(super) title: String,
-    /// How much was timed.
+    /// Extent of the measurement.
     pub(super) extent: String,
-    /// What the lines are, and what their intervals mean.
+    /// Meaning of the lines and of their intervals.
     pub(super) lines: &'static str,
-    /// What was found, in the order in which it is told.
+    /// Curves in the order of output.
     pub(super) curves: Vec<Curve>,
-    /// What the numbers cannot tell, or what was not measured and why.
+    /// Limits of the numbers, and operations that were not measured, with the reason.
     pub(super) remarks: Vec<String>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Resul
     Ok(if found.complete { Exit::Ok } else { Exit::Interrupted })
 }
 
-/// Draws the figure, if one is wanted, and says where it is.
+/// Draws the figure, if requested, and prints its path.
 fn draw_to(study: &Study, path: Option<&Path>, output: &Output) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
     figure::write(&draw::transmit(study), path)?;
@@ -125,7 +125,7 @@ fn explain(error: LayersError) -> anyhow::Error {
     }
 }
 
-/// Says before it begins what a wire that others depend on is in for.
+/// Prints the expected load and duration on a shared wire before the begin.
 fn announce(pair: &Pair, plan: &Plan, max_frames: Option<u32>, output: &Output) {
     if pair.is_within_host() {
         return;
@@ -146,7 +146,7 @@ fn bar(rounds: u64) -> ProgressBar {
     ProgressBar::new(rounds).with_style(style)
 }
 
-/// Where the times of a curve are from.
+/// Source of the times of a curve.
 const fn source(curve: &Curve) -> &'static str {
     match curve.operation {
         Operation::BufferTransmit => "arithmetic",
@@ -154,7 +154,7 @@ const fn source(curve: &Curve) -> &'static str {
     }
 }
 
-/// What was found, with what a reader must know of it.
+/// Results with their notes.
 fn study(pair: &Pair, plan: &Plan, found: &Findings) -> Study {
     let Plan { sizes, messages, rounds, .. } = plan;
     let rounds_made = found.curves.iter().filter(|curve| source(curve) == "measured");
@@ -175,12 +175,12 @@ fn study(pair: &Pair, plan: &Plan, found: &Findings) -> Study {
     }
 }
 
-/// Puts curves in the order in which they are told.
+/// Sorts curves into the order of output.
 fn in_order(curves: &mut [Curve]) {
     curves.sort_by_key(|curve| (place(curve.operation), place_of(curve.service)));
 }
 
-/// In what order operations are told: from the wire upwards, transmit times first.
+/// Order of operations in the output: from the wire upwards, transmit times first.
 fn place(operation: Operation) -> usize {
     let order = [
         Operation::BufferWrite,
@@ -199,7 +199,7 @@ fn place_of(service: Service) -> usize {
     Service::ALL.iter().position(|one| *one == service).unwrap_or(Service::ALL.len())
 }
 
-/// What the numbers cannot tell.
+/// Limits of the numbers.
 fn remarks(pair: &Pair, found: &Findings) -> Vec<String> {
     let physical = match pair.link_rate() {
         Some(rate) => format!("PHY is arithmetic: the bits of a frame at {rate}"),

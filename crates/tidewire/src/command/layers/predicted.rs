@@ -6,12 +6,12 @@ use crate::args::layers::PredictLayers;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::{figure, interrupt};
-use bench::layers::fit::Curve;
-use bench::layers::simulated::{self, most_octets};
-use bench::layers::{Measurement, Operation, Service};
 use bench::profile::{Layer, Profile};
 use bench::sample::{End, Line};
 use core::sync::atomic::Ordering;
+use papers::layers::fit::Curve;
+use papers::layers::simulated::{self, most_octets};
+use papers::layers::{Measurement, Operation, Service};
 use serde_json::json;
 
 /// Makes the experiment on two machines of a profile.
@@ -139,7 +139,7 @@ mod tests {
     use crate::args::layers::MORE_SIZES;
 
     #[test]
-    fn every_operation_is_predicted_with_every_service_that_it_can_have() {
+    fn every_operation_is_predicted_with_each_of_its_services() {
         // Five below LLC, and three of LLC with four choices each.
         assert_eq!(kinds().count(), 5 + 3 * 4);
         // The sizes that stand in the help fit every one of them.

@@ -1,13 +1,13 @@
 //! The records of `measure layers`.
 
-use bench::layers::Measurement;
-use bench::layers::fit::{Basis, Curve, Fit, LEVEL};
-use bench::layers::live::{Findings, Pair, Plan};
+use papers::layers::Measurement;
+use papers::layers::fit::{Basis, Curve, Fit, LEVEL};
+use papers::layers::live::{Findings, Pair, Plan};
 use serde_json::{Value, json};
 use stats::interval::Estimate;
 use wire::time::nanos;
 
-/// What was asked for, and what holds for every curve.
+/// Settings of the experiment, common to every curve.
 pub(super) fn experiment(title: &str, pair: &Pair, plan: &Plan, found: &Findings) -> Value {
     json!({
         "type": "layers",

@@ -2,11 +2,12 @@
 
 use super::Study;
 use crate::output::Output;
+use crate::paragraph::wrapped;
 use crate::quantity::{self, significant};
 use crate::table::{Align, Table};
 use bench::analysis::Unit;
-use bench::layers::Measurement;
-use bench::layers::fit::{Basis, Curve, Fit};
+use papers::layers::Measurement;
+use papers::layers::fit::{Basis, Curve, Fit};
 use stats::interval::Estimate;
 use std::io;
 use wire::time::nanos;
@@ -18,7 +19,7 @@ pub(super) fn tell(study: &Study, output: &Output) -> io::Result<()> {
     output.line(format_args!("\n{}", lines(study)))?;
     output.line(format_args!("\n{}", sizes(study)))?;
     output.line("")?;
-    study.remarks.iter().try_for_each(|remark| output.line(format_args!("  note: {remark}")))
+    study.remarks.iter().try_for_each(|remark| output.line(wrapped("  note: ", remark)))
 }
 
 /// A line for each curve: what a message costs at all, what each octet adds, and whether that is all.
@@ -41,7 +42,7 @@ fn lines(study: &Study) -> Table {
     table
 }
 
-/// What was seen at the least, the middle and the greatest size.
+/// Results at the least, the middle and the greatest size.
 fn sizes(study: &Study) -> Table {
     let mut table = Table::new([
         ("operation", Align::Left),
@@ -83,7 +84,7 @@ fn told(span: core::time::Duration) -> String {
     quantity::span(nanos(span))
 }
 
-/// What a curve is called; below LLC there are no services to choose.
+/// Name of a curve; below LLC there are no services to choose.
 pub(super) fn names(curve: &Curve) -> [String; 2] {
     let operation = curve.operation.to_string();
     let service = if operation.starts_with("LLC") { curve.service.to_string() } else { "".into() };
@@ -101,7 +102,7 @@ fn estimate(estimate: Estimate) -> String {
     format!("{} {}", text.split(" (").next().unwrap_or_default(), scale.unit)
 }
 
-/// Whether a line says it all; where not, where it is furthest off.
+/// Fit of the line; without a fit, the place of its greatest miss.
 pub(super) fn verdict(fit: &Fit) -> String {
     let worst = fit.worst;
     let off = format!("{:+.1} % at {}", worst.share * 100.0, worst.octets);

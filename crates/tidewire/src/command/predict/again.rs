@@ -42,8 +42,8 @@ pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
     let whole = |sample: &Sample| sample.complete && sample.source == Origin::Predicted;
     let made: Vec<Sample> = results.samples.into_iter().take_while(whole).collect();
     let kept: Made = made.iter().map(|it| ((it.point, it.replication), it.clone())).collect();
-    let all = if results.end.complete { ", which is all" } else { "" };
-    output.remark(format_args!("{} runs are there{all}", kept.len()));
+    let all = if results.end.complete { ", none is missing" } else { "" };
+    output.remark(format_args!("{} runs found{all}", kept.len()));
     let stop = interrupt::install()?;
     prepare(&options)?;
     let recording = Recording::resume(folder, &made, output)?;
@@ -64,7 +64,7 @@ fn run_folder(folder: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
-/// What the command line of the folder asked for.
+/// Options of the command line in the folder.
 fn options(folder: &Path, provenance: &Provenance) -> anyhow::Result<Predict> {
     let foreign = || {
         let message = format!("{} was not written by predict", folder.display());

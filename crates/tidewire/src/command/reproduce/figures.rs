@@ -1,10 +1,10 @@
-//! The figures of a paper as SVG files, each with its numbers beside it.
+//! Figures of a paper as SVG files, each with a file of its numbers.
 
 use crate::exit::Failure;
 use crate::figure::{self, Axis, Figure, Mark, Matrix, Series, Span, TimeDiagram};
-use bench::reproduce::diagram::{self, Interval};
-use bench::reproduce::plot::{Curve, Plot, Point, Published, Style};
-use bench::reproduce::{Paper, Reproduction};
+use papers::published::diagram::{self, Interval};
+use papers::published::plot::{Curve, Plot, Point, Published, Style};
+use papers::published::{Paper, Reproduction};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub(super) enum Origin {
     Measured,
 }
 
-/// What figures have in common.
+/// Properties that all figures share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Drawing<'a> {
     /// The paper.
@@ -120,7 +120,7 @@ fn matrix_of(drawing: &Drawing<'_>, matrix: &diagram::Matrix) -> Matrix {
     }
 }
 
-/// What was observed, with which seed, and what the model has seen; `named` lists what is an input, or is not.
+/// Caption: number of observations, seed, and inputs of the model; `named` lists the inputs, or the others.
 fn roles(observed: &str, seed: u64, named: impl Fn(bool) -> String) -> String {
     let [inputs, predictions] = [true, false].map(named);
     format!("{observed} Seed {seed}. Calibration inputs: {inputs}. Predictions: {predictions}.")
@@ -151,7 +151,7 @@ fn figure(drawing: &Drawing<'_>, plot: &Plot) -> Figure {
     }
 }
 
-/// What the paper gives: its points, and a line upwards for each place across.
+/// The paper's values: its points, and a line upwards for each place across.
 fn published(plot: &Plot) -> Vec<Series> {
     let kin = plot.curves.iter().filter(|curve| curve.style != Style::Edge).count();
     let all = plot.curves.iter().flat_map(|curve| &curve.points).map(|point| point.y);
@@ -179,7 +179,7 @@ fn published(plot: &Plot) -> Vec<Series> {
     series
 }
 
-/// What was observed, with which seed, and which curves the model has seen.
+/// Caption: number of observations, seed, and the curves that are inputs.
 fn caption(drawing: &Drawing<'_>, plot: &Plot) -> String {
     if drawing.origin == Origin::Measured {
         return format!("{} Seed {}.", plot.observed, drawing.seed);
@@ -219,7 +219,7 @@ fn one_series(origin: Origin, kin: usize, curve: &Curve) -> Series {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use bench::reproduce::PAPERS;
+    use papers::PAPERS;
 
     #[test]
     fn a_caption_tells_inputs_from_predictions() {

@@ -1,13 +1,13 @@
 //! A reproduction for programs: NDJSON and CSV.
 
 use crate::output::Output;
-use bench::reproduce::diagram::{Matrix, TimeDiagram};
-use bench::reproduce::plot::{Plot, Published};
-use bench::reproduce::row::Claim;
-use bench::reproduce::summary::Summary;
-use bench::reproduce::verdict::Verdict;
-use bench::reproduce::{Answer, Options, Outcome, Paper, Reproduction};
 use bench::sample::{End, Line};
+use papers::published::diagram::{Matrix, TimeDiagram};
+use papers::published::plot::{Plot, Published};
+use papers::published::row::Claim;
+use papers::published::summary::Summary;
+use papers::published::verdict::Verdict;
+use papers::published::{Answer, Options, Outcome, Paper, Reproduction};
 use serde_json::{Map, Value, json};
 use std::io;
 
@@ -96,7 +96,7 @@ pub(super) fn csv(outcomes: &[Outcome], is_first: bool, to: impl io::Write) -> i
     for Outcome { row, role, answers, .. } in outcomes {
         for (claim, Answer { ours, verdict, why }) in row.claims.iter().zip(answers) {
             let (least, most) = claim.published();
-            let of_ours = |number: fn(&bench::reproduce::found::Found) -> f64| {
+            let of_ours = |number: fn(&papers::published::found::Found) -> f64| {
                 ours.as_ref().map(number).map(finite).unwrap_or_default()
             };
             writer.write_record([

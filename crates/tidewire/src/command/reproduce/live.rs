@@ -11,18 +11,18 @@ use crate::paragraph::wrapped;
 use crate::quantity::trimmed;
 use crate::table::{Align, Table};
 use crate::{interrupt, way};
-use bench::reproduce::plot::{Plot, Point as Spot};
-use bench::reproduce::{NotHere, Paper};
 use bench::sample::{End, Line, Sample};
 use bench::scenario::Point;
 use bench::session::way::Way;
 use bench::session::{initiator, local};
-use bench::transfer::curves::{self, IsModel};
-use bench::transfer::rounds::{
+use core::time::Duration;
+use papers::published::plot::{Plot, Point as Spot};
+use papers::published::{NotHere, Paper};
+use papers::transfer::curves::{self, IsModel};
+use papers::transfer::rounds::{
     self, FEWEST_MESSAGES, Failed, LEVEL, MOST_MESSAGES, Plan, Reading, Rounds,
 };
-use bench::transfer::{Question, Trial};
-use core::time::Duration;
+use papers::transfer::{Question, Trial};
 use serde_json::json;
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -41,7 +41,7 @@ const T1S: [Duration; 8] = [
     Duration::from_micros(500),
 ];
 
-/// What was asked for.
+/// Settings of the experiments.
 struct Request<'a> {
     arguments: &'a Reproduce,
     paper: &'a Paper,

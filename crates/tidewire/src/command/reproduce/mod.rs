@@ -1,4 +1,4 @@
-//! `tidewire reproduce`: a paper's figures beside ours.
+//! `tidewire reproduce`: comparison of a paper's figures with ours.
 
 mod figures;
 mod lines;
@@ -12,13 +12,14 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::paragraph::wrapped;
 use crate::steps::bar as bar_of;
-use bench::reproduce::summary::summarise;
-use bench::reproduce::{
-    self, Event, Impossible, Options, Outcome, PAPERS, Paper, Progress, Reproduction, Stopped,
-};
 use figures::Drawing;
 use indicatif::ProgressBar;
 use monitor::monitor;
+use papers::PAPERS;
+use papers::published::summary::summarise;
+use papers::published::{
+    Event, Impossible, Options, Outcome, Paper, Progress, Reproduction, Stopped,
+};
 use serde_json::json;
 use std::io;
 
@@ -157,7 +158,7 @@ fn impossible(name: &str, error: &Impossible) -> Failure {
     }
 }
 
-/// The form of the result, said by `--format` or by `--json`.
+/// Format of the result, from `--format` or `--json`.
 fn format(arguments: &Reproduce, output: &Output) -> Result<Format, Failure> {
     match (arguments.format, output.json) {
         (None, false) => Ok(Format::Text),
@@ -179,7 +180,7 @@ fn list(output: &Output) -> io::Result<()> {
 }
 
 fn find(name: &str) -> Result<Paper, Failure> {
-    reproduce::paper(name).ok_or_else(|| {
+    papers::paper(name).ok_or_else(|| {
         let names = PAPERS.map(|paper| paper.name).join(", ");
         Failure::usage(format!("no paper {name:?}")).with_fix(format!("one of {names}"))
     })

@@ -1,14 +1,14 @@
-//! What the monitor is like, asked of the command line that starts it when nobody sets anything.
+//! Defaults of the monitor, read from its command line without options.
 
-use crate::args::measuring::MONITOR_SAMPLE;
+use crate::args::measuring::{MONITOR_BITS_SCALE, MONITOR_PACKETS_SCALE, MONITOR_SAMPLE};
 use crate::args::{Cli, Verb};
 use crate::exit::Failure;
 use crate::quantity;
 use crate::tui::{Interval, KEPT_SAMPLES};
-use bench::reproduce::Monitor;
 use bench::scenario::{Rate, Span};
 use clap::Parser;
 use core::time::Duration;
+use papers::published::Monitor;
 
 /// The monitor that `tidewire watch --screen monitor` shows.
 pub(super) fn monitor() -> Result<Monitor, Failure> {
@@ -18,12 +18,15 @@ pub(super) fn monitor() -> Result<Monitor, Failure> {
     };
     let (monitor, sample) = (watch.monitor, watch.measuring.sample);
     let sample = sample.as_deref().unwrap_or(MONITOR_SAMPLE);
-    let Rate(bits) = quantity::option("--bits-scale", &monitor.bits_scale)?;
+    let Rate(bits) = quantity::option(
+        "--bits-scale",
+        monitor.bits_scale.as_deref().unwrap_or(MONITOR_BITS_SCALE),
+    )?;
     let Span(interval) = quantity::option("--sample", sample)?;
     let shortest = (1..=u64::from(u16::MAX)).map(Duration::from_millis);
     let shortest = shortest.into_iter().find(|span| Interval::new(*span).is_some());
     Ok(Monitor {
-        full_scale_packets_per_second: monitor.packets_scale,
+        full_scale_packets_per_second: monitor.packets_scale.unwrap_or(MONITOR_PACKETS_SCALE),
         full_scale_bits_per_second: bits.bits_per_second() as f64,
         default_interval_ms: interval.as_secs_f64() * 1e3,
         shortest_interval_ms: shortest.unwrap_or(Duration::MAX).as_secs_f64() * 1e3,

@@ -4,15 +4,15 @@ use crate::output::Output;
 use crate::paragraph::wrapped;
 use crate::quantity::trimmed;
 use crate::table::{Align, Table};
-use bench::reproduce::found::Found;
-use bench::reproduce::row::Claim;
-use bench::reproduce::summary::Summary;
-use bench::reproduce::verdict::{Role, Verdict};
-use bench::reproduce::{Outcome, Paper, Reproduction};
+use papers::published::found::Found;
+use papers::published::row::Claim;
+use papers::published::summary::Summary;
+use papers::published::verdict::{Role, Verdict};
+use papers::published::{Outcome, Paper, Reproduction};
 use std::collections::BTreeSet;
 use std::io;
 
-/// How the roles follow each other: what can succeed first.
+/// Order of the roles: those that can succeed first.
 const ROLES: [Role; 8] = [
     Role::Prediction,
     Role::Qualitative,
@@ -41,7 +41,7 @@ pub(super) fn rows(outcomes: &[Outcome], output: &Output) -> io::Result<()> {
     Ok(())
 }
 
-/// What concerns all rows: conditions, reasons and counts.
+/// Notes on all rows: conditions, reasons and counts.
 pub(super) fn end(
     reproduction: &Reproduction,
     summary: &Summary,

@@ -3,8 +3,8 @@
 use crate::args::reproduce::TapPlace;
 use crate::exit::Failure;
 use crate::output_file::{self, Created, Placing};
-use bench::reproduce::Paper;
-use bench::reproduce::nbsir_85_3104::{PAPER, origin, trace};
+use papers::nbsir_85_3104::{PAPER, origin, trace};
+use papers::published::Paper;
 use std::io::{self, BufWriter};
 use std::path::Path;
 use wire::dissect::Link;

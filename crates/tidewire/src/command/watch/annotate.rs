@@ -1,4 +1,4 @@
-//! A capture with what the meter saw at each frame, as comments that Wireshark shows.
+//! A capture with the meter's observations on each frame, as comments that Wireshark shows.
 
 use super::remarks;
 use crate::command::capture::comment;
@@ -17,24 +17,24 @@ use wire::pcapng::WITHOUT_DATA;
 use wire::read::Malformed;
 use wire::time::Instant;
 
-/// Where the reading of a frame stopped; none of one that was read to its end.
+/// Returns the place where decoding of a frame stopped; none if it was decoded to its end.
 pub(super) fn fault(frame: &Frame<'_>, seen: &Remarks) -> Option<Malformed> {
     let is_malformed = seen.oddities.iter().any(|(class, ..)| class == Class::Malformed);
     let fault = || dissect_cut(frame.link, frame.octets, frame.original_octets).fault;
     is_malformed.then(fault).flatten()
 }
 
-/// What is written, and of what.
+/// Contents of the capture to write.
 pub(super) struct Wanted<'a> {
     pub(super) path: &'a Path,
-    /// The files that are read, and when the capture is to be found under its name.
+    /// Files that are read, and the time at which the capture gets its name.
     pub(super) target: Target,
-    /// What is cut off frames of a live port, and what is said of that; captures are written as they
-    /// were read.
+    /// Removal of user data from frames of a live port, and its description; captures are written
+    /// unchanged.
     pub(super) cut: Option<Cut>,
 }
 
-/// What becomes of user data on its way from a port into a file.
+/// Treatment of user data between a port and a file.
 pub(super) struct Cut {
     comment: String,
     stripper: Option<Stripper>,
@@ -42,7 +42,8 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// For a port behind a filter; which is not said where no address may be.
+    /// Creates the treatment for a port with a filter; the filter is not described if addresses are
+    /// hidden.
     pub(super) fn of(filter: Option<&Filter>, keeps_data: bool) -> Self {
         let stripper = (!keeps_data).then(Stripper::new);
         let comment = match filter {
@@ -52,7 +53,7 @@ impl Cut {
         Self { comment, stripper, octets: Vec::new() }
     }
 
-    /// What is kept of a frame.
+    /// Returns the part of a frame that is kept.
     fn kept<'a>(&'a mut self, frame: &Frame<'_>, octets: &'a [u8]) -> &'a [u8] {
         let Some(stripper) = &mut self.stripper else { return octets };
         self.octets.clear();
@@ -62,23 +63,23 @@ impl Cut {
     }
 }
 
-/// A pcapng file that is being written. What cannot be written ends it, and nothing else.
+/// A pcapng file being written. A write error ends the file, and nothing else.
 pub(super) struct Annotated {
     path: PathBuf,
     store: Store,
     cut: Option<Cut>,
-    /// How many interfaces were described, and how many of them belong to earlier captures.
+    /// Number of interfaces described, and number of those of earlier captures.
     interfaces: u32,
     earlier: u32,
-    /// When the latest frame was seen.
+    /// Time of the latest frame.
     latest: Instant,
-    /// Why nothing more is written.
+    /// Reason why writing has stopped.
     failure: Option<Failure>,
     output: Output,
 }
 
 impl Annotated {
-    /// Makes the file, in place of an older one but never of one that is read.
+    /// Creates the file. It may replace an older file, but never one that is read.
     pub(super) fn new(wanted: Wanted<'_>, output: &Output) -> Result<Self, Failure> {
         let Wanted { path, target, cut } = wanted;
         if path.as_os_str() == "-" {
@@ -93,17 +94,17 @@ impl Annotated {
         Ok(Self { path, store, cut, interfaces, earlier, latest, failure, output })
     }
 
-    /// Interfaces are those of another capture from now on.
+    /// Starts a new capture with its own interfaces.
     pub(super) const fn begin_capture(&mut self) {
         self.earlier = self.interfaces;
     }
 
-    /// Whether an interface has not been described yet.
+    /// Returns true if an interface has not been described yet.
     pub(super) const fn lacks(&self, interface: u32) -> bool {
         self.failure.is_none() && self.earlier + interface >= self.interfaces
     }
 
-    /// Describes the interfaces that have not been yet, perhaps without their names.
+    /// Describes the remaining interfaces, with their names if `is_named`.
     pub(super) fn describe(&mut self, interfaces: &[Interface], is_named: bool) {
         for interface in interfaces.iter().skip((self.interfaces - self.earlier) as usize) {
             let name = if is_named { interface.name.clone() } else { String::new() };
@@ -118,7 +119,7 @@ impl Annotated {
         }
     }
 
-    /// Writes what is kept of a frame, and what was seen of it.
+    /// Writes the kept part of a frame with its comment.
     pub(super) fn write(&mut self, frame: &Frame<'_>, kept: &[u8], seen: &Remarks) {
         if self.failure.is_some() {
             return;
@@ -136,7 +137,7 @@ impl Annotated {
         }
     }
 
-    /// Writes what was counted at the interfaces of the capture, as far as anything was.
+    /// Writes the counters of the capture's interfaces, as far as there are any.
     pub(super) fn count(&mut self, interfaces: &[Interface]) {
         let described = self.interfaces - self.earlier;
         for (place, interface) in (0..described).zip(interfaces) {
@@ -151,7 +152,7 @@ impl Annotated {
         }
     }
 
-    /// Hands on what was gathered, so that others can read it.
+    /// Flushes buffered frames, so that other programs can read them.
     pub(super) fn flush(&mut self) {
         if self.failure.is_none()
             && let Err(error) = self.store.flush()
@@ -160,13 +161,13 @@ impl Annotated {
         }
     }
 
-    /// Ends the file; why it ended before, if it did.
+    /// Ends the file; returns the reason if it ended before.
     pub(super) fn finish(&mut self) -> Option<Failure> {
         self.flush();
         self.failure.take()
     }
 
-    /// Says why nothing more is written.
+    /// Stops writing, and records the reason.
     fn give_up(&mut self, error: &io::Error) {
         let failure = Failure::cannot_write(&self.path, error);
         self.output.remark(format_args!("warning: {failure}; what passes is metered still"));

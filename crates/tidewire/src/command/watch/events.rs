@@ -1,4 +1,4 @@
-//! Things of note as they happen, as NDJSON: for scripts that do not wait for the end.
+//! Notable events as they happen, as NDJSON, for scripts that do not wait for the end.
 
 use super::annotate::{Frame, fault};
 use super::whole_lines::WholeLines;
@@ -7,8 +7,8 @@ use crate::exit::Failure;
 use crate::output::Output;
 use crate::output_file::{self, Created, Pending, Placing};
 use meter::Remarks;
+use meter::observation::{DelayKind, Ending, Observation, Order, Step, Tpdu};
 use meter::oddity::Class;
-use meter::sight::{Between, Ending, Order, Sight, Step, Tpdu};
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -16,48 +16,49 @@ use wire::dissect::{NoNsdu, levels};
 use wire::read::Malformed;
 use wire::time::nanos;
 
-/// An event as NDJSON has it.
+/// An event as NDJSON.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "event")]
 struct Record<'a> {
     /// Frames counted from 1.
     frame: u64,
     at_ns: u64,
-    /// Who sent the frame to whom; none where it is foreign.
+    /// Source and destination of the frame; none if it is foreign.
     from: Option<&'a str>,
     to: Option<&'a str>,
     event: &'static str,
-    /// The kind of the TPDU.
+    /// Kind of the TPDU.
     tpdu: Option<&'static str>,
-    /// How long a window was closed.
+    /// Duration of a closed window.
     for_ns: Option<u64>,
     oddity: Option<&'a str>,
-    /// Where the reading of the frame stopped.
+    /// Octet at which decoding stopped.
     offset: Option<usize>,
 }
 
-/// What is of note in a sight: what happened, to what TPDU, for how long.
+/// Notable part of an observation: event, TPDU kind, duration.
 type Note = (&'static str, Option<&'static str>, Option<u64>);
 
-/// The file that events go to. Where it cannot be written it ends with the last whole line, and nothing else ends.
+/// The file of events. If a write fails, it ends with the last complete line, and nothing else
+/// ends.
 pub(super) struct Events {
     path: PathBuf,
     out: WholeLines,
-    /// Gives the file its name at the end.
+    /// Renames the file at the end.
     _pending: Pending,
     output: Output,
     frames: u64,
-    /// Events that nobody read after an interrupt.
+    /// Number of events without a reader after an interrupt.
     unread: u64,
-    /// Why nothing more is written.
+    /// Reason why writing has stopped.
     failure: Option<Failure>,
 }
 
 impl Events {
-    /// Makes the file, in place of an older one.
+    /// Creates the file, replacing an older one.
     pub(super) fn new(path: &Path, target: &Target, output: &Output) -> Result<Self, Failure> {
         target.inputs.refuse("--events", path)?;
-        // They are followed while they are written.
+        // Events are followed while they are written.
         let Created { file, pending } = output_file::create(path, Placing::AtOnce)
             .map_err(|error| Failure::cannot_write(path, &error))?;
         let (path, output) = (path.to_owned(), *output);
@@ -65,7 +66,7 @@ impl Events {
         Ok(Self { path, out, _pending: pending, output, frames: 0, unread: 0, failure })
     }
 
-    /// Writes what is of note in a frame.
+    /// Writes the notable events of a frame.
     pub(super) fn write(&mut self, frame: &Frame<'_>, seen: &Remarks) {
         self.frames += 1;
         if self.failure.is_some() {
@@ -76,7 +77,7 @@ impl Events {
         }
     }
 
-    /// Says why nothing more is written.
+    /// Stops writing, and records the reason.
     fn give_up(&mut self, error: &io::Error) {
         let failure = Failure::cannot_write(&self.path, error);
         self.output.remark(format_args!("warning: {failure}; what passes is metered still"));
@@ -85,7 +86,7 @@ impl Events {
 
     fn records(&mut self, frame: &Frame<'_>, seen: &Remarks) -> io::Result<()> {
         let mut ends = None;
-        for note in seen.sights.iter().flat_map(notes) {
+        for note in seen.observations.iter().flat_map(notes) {
             let ends = ends.get_or_insert_with(|| ends_of(frame));
             self.record(frame, ends, note, None)?;
         }
@@ -130,7 +131,8 @@ impl Events {
         }
     }
 
-    /// Says how many events are not written because nobody read them; why the file ended before, if it did.
+    /// Reports the number of events not written because the reader was gone; returns the reason if
+    /// the file ended before.
     pub(super) fn finish(&mut self) -> Option<Failure> {
         if self.unread > 0 {
             let (path, unread) = (self.path.display(), self.unread);
@@ -141,7 +143,7 @@ impl Events {
     }
 }
 
-/// Who sent a frame to whom.
+/// Returns source and destination of a frame.
 fn ends_of(frame: &Frame<'_>) -> [Option<String>; 2] {
     let station = |mac, nsap| meter::Address::Station { mac, nsap }.to_string();
     match levels(frame.link, frame.octets, frame.original_octets).nsdu {
@@ -149,37 +151,36 @@ fn ends_of(frame: &Frame<'_>) -> [Option<String>; 2] {
             Some(station(nsdu.source, nsdu.source_nsap)),
             Some(station(nsdu.destination, nsdu.destination_nsap)),
         ],
-        Err(NoNsdu::Stream(piece)) => [piece.source, piece.destination].map(|end| {
-            Some(crate::stream::end_name((meter::Address::Internet(end.address), end.port)))
-        }),
+        Err(NoNsdu::Stream(piece)) => [piece.source, piece.destination]
+            .map(|end| Some(records::end_name((meter::Address::Internet(end.address), end.port)))),
         Err(NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => [None, None],
     }
 }
 
-/// What is of note in a sight.
-fn notes(sight: &Sight) -> Vec<Note> {
-    match sight {
-        Sight::Lpdu { .. } | Sight::Npdu { .. } => Vec::new(),
-        Sight::Segment(segment) => match segment.order {
+/// Returns the notable parts of an observation.
+fn notes(observation: &Observation) -> Vec<Note> {
+    match observation {
+        Observation::Lpdu { .. } | Observation::Npdu { .. } => Vec::new(),
+        Observation::Segment(segment) => match segment.order {
             Order::Again => vec![("tcp-segment-again", None, None)],
             Order::Copy => vec![("mirror-copy", None, None)],
             Order::Next | Order::Ahead | Order::Late | Order::KeepAlive => Vec::new(),
         },
-        // Of it there is an oddity.
-        Sight::Step(Step::Adopted) => Vec::new(),
-        Sight::Step(step) => vec![(name(*step), None, None)],
-        Sight::Span(Between::ClosedWindow, span) => {
+        // An oddity reports it.
+        Observation::Step(Step::Adopted) => Vec::new(),
+        Observation::Step(step) => vec![(name(*step), None, None)],
+        Observation::Span(DelayKind::ClosedWindow, span) => {
             vec![("window-opened", None, Some(nanos(*span)))]
         }
-        Sight::WindowClosed => vec![("window-closed", None, None)],
-        Sight::AmbiguousResponse => vec![("ambiguous-response", None, None)],
-        Sight::Span(..) => Vec::new(),
-        Sight::Tpdu(tpdu) => of_tpdu(tpdu),
+        Observation::WindowClosed => vec![("window-closed", None, None)],
+        Observation::AmbiguousResponse => vec![("ambiguous-response", None, None)],
+        Observation::Span(..) => Vec::new(),
+        Observation::Tpdu(tpdu) => of_tpdu(tpdu),
     }
 }
 
 fn of_tpdu(tpdu: &Tpdu) -> Vec<Note> {
-    // An AK that says nothing new is no event: that is how a connection is kept alive.
+    // An AK that repeats the previous one is no event: it only keeps a connection alive.
     let is_again = tpdu.retransmitted && tpdu.role.is_none();
     let events = [
         is_again.then_some("retransmission"),
@@ -200,7 +201,7 @@ const fn name(step: Step) -> &'static str {
         Step::Ended(Ending::Graceful) => "connection-ended-gracefully",
         Step::Ended(Ending::Abrupt) => "connection-ended-abruptly",
         Step::Ended(Ending::Erroneous) => "connection-ended-by-an-error",
-        // An oddity names it too.
+        // An oddity reports it too.
         Step::Adopted => "connection-found-under-way",
         Step::Silent => "connection-fell-silent",
     }

@@ -1,4 +1,4 @@
-//! Capture files, growing ones among them, or a capture that comes in on standard input.
+//! Capture files, including growing ones, or a capture on standard input.
 
 use super::annotate::Frame;
 use super::frames::Frames;
@@ -6,15 +6,15 @@ use crate::args::source::FrameSource;
 use crate::command::measuring::{Heard, Teller};
 use crate::exit::Failure;
 use crate::interrupt::{self, LOOK_UP};
-use crate::metrics::Health;
 use crate::output::Output;
 use crate::pipe::Pipe;
-use crate::stream::Recorder;
 use bytes::Bytes;
 use indicatif::{ProgressBar, ProgressStyle};
 use live::clock;
 use live::mapped::{self, MappedFile};
 use meter::Content;
+use records::Recorder;
+use records::families::Health;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
@@ -26,39 +26,40 @@ use wire::capture::{Capture, CaptureError, Mapped, Statistics};
 use wire::dissect::Link;
 use wire::time::{Instant, nanos};
 
-/// Smaller files are read before anybody could look at a progress bar.
+/// Size below which a file is read before a progress bar would be visible.
 const WORTH_A_BAR_OCTETS: u64 = 32 << 20;
-/// Nanoseconds for which nobody waits.
+/// An unlimited wait in nanoseconds.
 const ENDLESS: u64 = u64::MAX / 2;
-/// How often, in the time of its frames, is looked at what a capture says was lost.
+/// Interval, in the time of the frames, at which the capture's loss counters are read.
 const COUNTS_EVERY: Duration = Duration::from_millis(100);
 
-/// Captures that are read one after the other.
+/// Captures that are read in sequence.
 #[derive(Clone, Copy)]
 pub(crate) struct Captures<'a> {
     pub(crate) paths: &'a [PathBuf],
-    /// Whether more is waited for at the end of the last.
+    /// True if the last capture is followed as it grows.
     pub(crate) follow: bool,
 }
 
 impl<'a> Captures<'a> {
-    /// Those that are asked for.
+    /// Returns the captures of the arguments.
     pub(in crate::command) fn of(source: &'a FrameSource) -> Self {
         Self { paths: &source.read, follow: source.follow }
     }
 
-    /// Each, and whether it may be written to still: only what is read last can be waited for.
+    /// Returns each capture, and true if it may still be growing: only the last one can be waited
+    /// for.
     pub(in crate::command) fn each(self) -> impl Iterator<Item = (&'a Path, bool)> {
         let last = self.paths.len().saturating_sub(1);
         let paths = self.paths.iter().enumerate();
         paths.map(move |(nth, path)| (path.as_path(), self.follow && nth == last))
     }
 
-    /// Refuses captures none of which can be read, before an older output file is replaced. A pipe is not
-    /// tried, nor is a file that may grow.
+    /// Rejects captures if none can be read, before an older output file is replaced. Pipes and
+    /// growing files are not tried.
     ///
     /// # Errors
-    /// The fault of the first capture.
+    /// Returns the error of the first capture.
     pub(in crate::command) fn refuse_unreadable(self) -> Result<(), Failure> {
         let quiet = Output { json: false, quiet: true };
         let mut first = None;
@@ -75,8 +76,8 @@ impl<'a> Captures<'a> {
     }
 }
 
-/// Gives the meter every frame of the captures. What is wrong with one does not keep the next from being
-/// read; the first thing that was is told at the end.
+/// Passes every frame of the captures to the meter. A bad file does not stop the others; the first
+/// error is reported at the end.
 pub(crate) fn meter(
     captures: Captures<'_>,
     recorder: &mut Recorder,
@@ -118,23 +119,23 @@ pub(crate) fn meter(
     Ok(Heard { failure, is_cut })
 }
 
-/// What was counted before a capture, and where it was made.
+/// Sums the counters of earlier captures and of this one.
 fn counted(before: &Statistics, capture: &Capture) -> Statistics {
     let mut sum = *before;
     capture.interfaces().iter().for_each(|interface| sum.add(&interface.statistics));
     sum
 }
 
-/// A capture that is read.
+/// A capture being read.
 struct Passing<'a> {
     capture: &'a mut Capture,
     path: &'a Path,
-    /// What was counted where the captures before it were made.
+    /// Collection counters of the captures before it.
     before: Statistics,
 }
 
 impl Passing<'_> {
-    /// Gives the meter every frame; what was wrong with the capture, if anything was.
+    /// Passes every frame to the meter; returns the error of the capture, if any.
     fn pass(
         self,
         recorder: &mut Recorder,
@@ -143,7 +144,7 @@ impl Passing<'_> {
         let Self { capture, path, before } = self;
         let has_nothing_else = frames.is_nothing() && teller.has_nothing_else();
         let (mut counts_at, mut has_begun) = (Instant::ZERO, false);
-        // What somebody else writes ends by itself, or soon after an interrupt.
+        // A stream written by another process ends by itself, or soon after an interrupt.
         let is_stream = is_stream(path);
         while (is_stream || !interrupt::requested()) && !recorder.is_done() {
             let passed = if !has_begun {
@@ -169,14 +170,14 @@ impl Passing<'_> {
                     });
                 }
                 Ok(None) => break,
-                // Somebody may ask for metrics while no frames come.
+                // A request for metrics may arrive while no frames come.
                 Err(CaptureError::Unreadable { kind: io::ErrorKind::WouldBlock, .. }) => {
                     teller.publish(recorder, || Health {
                         frames: recorder.frames(),
                         dropped_by_kernel: recorder.collected().dropped(),
                     });
                 }
-                // A pipe that was left because of an interrupt only looks cut short.
+                // A pipe closed because of an interrupt only appears truncated.
                 Err(_) if interrupt::requested() => break,
                 Err(error) => return Ok(Some(Failure::failed(format!("{}: {error}", name(path))))),
             }
@@ -185,8 +186,8 @@ impl Passing<'_> {
     }
 }
 
-/// Gives the meter frames as long as nothing else is to be done: until it has found something, or it is this late. The
-/// time of the last of them, if there was one.
+/// Passes frames to the meter until it has a result or the limit is reached. Returns the time of
+/// the last frame, if there was one.
 fn hurry(
     capture: &mut Capture,
     recorder: &mut Recorder,
@@ -201,7 +202,8 @@ fn hurry(
     Ok(None)
 }
 
-/// Gives the meter the first frame as [`one`] does. What frames of the capture hold is known from then on.
+/// Passes the first frame to the meter as [`one`] does. From then on the content of the capture's
+/// frames is known.
 fn first(
     capture: &mut Capture,
     recorder: &mut Recorder,
@@ -226,7 +228,7 @@ fn first(
     Ok(Ok(Some(at)))
 }
 
-/// Headers alone if the capture says so of each interface.
+/// Returns headers alone if every interface of the capture says so.
 fn content(capture: &Capture) -> Content {
     let mut interfaces = capture.interfaces().iter();
     if interfaces.all(|interface| interface.leaves_out_data) {
@@ -236,7 +238,8 @@ fn content(capture: &Capture) -> Content {
     }
 }
 
-/// Gives the meter one frame, when it is due, and everything else that wants it; its time, if there was one.
+/// Passes one frame to the meter when it is due, and to all other outputs; returns its time, if
+/// there was one.
 fn one(
     capture: &mut Capture,
     recorder: &mut Recorder,
@@ -266,13 +269,13 @@ pub(crate) fn open(path: &Path, output: &Output) -> Result<Capture, Failure> {
     open_as(path, false, output)
 }
 
-/// Opens a capture that may be written to still.
+/// Opens a capture that may still be growing.
 pub(crate) fn open_as(path: &Path, is_growing: bool, output: &Output) -> Result<Capture, Failure> {
     open_waiting(path, is_growing, output, None)
 }
 
-/// As [`open_as`]; where there is a patience, a capture to which no more comes says so after that many
-/// nanoseconds, and goes on afterwards.
+/// Like [`open_as`]. With a patience, a capture that stays silent for that many nanoseconds reports
+/// that it would block, and continues afterwards.
 fn open_waiting(
     path: &Path,
     is_growing: bool,
@@ -291,7 +294,7 @@ fn open_waiting(
             }
             Ok(about) if !about.is_file() => Capture::open(piped(file, patience)),
             _ if is_growing => Capture::open(Growing { file, patience: patience.cloned() }),
-            // Rows on a terminal show how far it is, and a bar would run into them.
+            // Rows on a terminal show the progress, and a bar would mix with them.
             Ok(about)
                 if about.len() >= WORTH_A_BAR_OCTETS
                     && output.draws_progress()
@@ -309,7 +312,7 @@ fn open_waiting(
     opened.map_err(|error| Failure::failed(format!("{name}: {error}")))
 }
 
-/// What somebody else writes to, with a patience as in [`open_waiting`].
+/// Opens a stream written by another process, with a patience as in [`open_waiting`].
 fn piped(from: impl Read + Send + 'static, patience: Option<&Arc<AtomicU64>>) -> Pipe {
     match patience {
         None => Pipe::new(from),
@@ -317,12 +320,12 @@ fn piped(from: impl Read + Send + 'static, patience: Option<&Arc<AtomicU64>>) ->
     }
 }
 
-/// Whether it is standard input, a pipe with a name or the like, and no plain file.
+/// Returns true for standard input, a named pipe or the like, and false for a regular file.
 pub(crate) fn is_stream(path: &Path) -> bool {
     path.as_os_str() == "-" || path.metadata().is_ok_and(|about| !about.is_file())
 }
 
-/// What messages call a capture.
+/// Returns the name of a capture in messages.
 pub(crate) fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() }
 }
@@ -333,7 +336,7 @@ fn bar(octets: u64) -> ProgressBar {
     ProgressBar::new(octets).with_style(style)
 }
 
-/// A file in memory, and how far it has been looked at.
+/// A file in memory, and the position read so far.
 struct Shown {
     file: MappedFile,
     bar: ProgressBar,
@@ -360,7 +363,7 @@ impl Mapped for Shown {
     }
 }
 
-/// Says which frames the meter could do no more with than count them as foreign.
+/// Prints the link types whose frames the meter can only count as foreign.
 fn remark_on_links(capture: &Capture, name: &str, output: &Output) {
     let foreign = |link: &Link| !link.is_read();
     let links: BTreeSet<Link> =
@@ -372,8 +375,8 @@ fn remark_on_links(capture: &Capture, name: &str, output: &Output) {
     }
 }
 
-/// A file that somebody else writes to: its end is where more will come, until an interrupt. Where there is
-/// a patience it says after so many nanoseconds that there would be a wait.
+/// A file that another process writes. More data is awaited at its end until an interrupt. With a
+/// patience, it reports after that many nanoseconds that it would block.
 struct Growing {
     file: File,
     patience: Option<Arc<AtomicU64>>,

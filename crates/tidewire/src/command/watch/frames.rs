@@ -1,4 +1,4 @@
-//! Frames on their way to the meter, and what else is done with each.
+//! Frames on their way to the meter, and the other outputs that receive them.
 
 use super::annotate::{Annotated, Cut, Frame, Wanted};
 use super::events::Events;
@@ -7,15 +7,15 @@ use crate::args::Watch;
 use crate::command::capture::store::Target;
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::stream::Recorder;
 use meter::Remarks;
+use records::Recorder;
 use wire::capture::Interface;
 use wire::filter::Filter;
 
-/// What is done with frames besides metering them.
+/// Outputs of frames other than the meter.
 #[derive(Default)]
 pub(in crate::command) struct Frames {
-    /// Which are wanted; all of them without a filter.
+    /// Filter of the frames; none passes all of them.
     filter: Option<Filter>,
     left_out: u64,
     names: Option<Renamer>,
@@ -25,10 +25,10 @@ pub(in crate::command) struct Frames {
 }
 
 impl Frames {
-    /// What the command line asks for.
+    /// Creates the outputs of the command line.
     ///
     /// # Errors
-    /// Files that cannot be made.
+    /// Fails if a file cannot be created.
     pub(super) fn new(watch: &Watch, target: &Target, output: &Output) -> Result<Self, Failure> {
         let export = &watch.export;
         let wanting = Self::wanting(watch.source.filter.clone());
@@ -46,67 +46,67 @@ impl Frames {
         Ok(Self { names, annotated, events, ..wanting })
     }
 
-    /// Nothing else, and only frames that pass.
+    /// Creates a filter without other outputs.
     pub(super) fn wanting(filter: Option<Filter>) -> Self {
         Self { filter, ..Self::default() }
     }
 
-    /// Which frames are wanted.
+    /// Returns the filter.
     pub(super) fn wanted(&self) -> Filter {
         self.filter.clone().unwrap_or_else(Filter::all)
     }
 
-    /// Whether the meter is given every frame as it is, and nothing else is done.
+    /// Returns true if every frame goes to the meter unchanged and there is no other output.
     #[inline]
     pub(super) const fn is_nothing(&self) -> bool {
         let Self { filter, names, annotated, events, .. } = self;
         filter.is_none() && names.is_none() && annotated.is_none() && events.is_none()
     }
 
-    /// How many frames were left out, where any could be.
+    /// Returns the number of frames left out, if there is a filter.
     pub(super) fn left_out(&self) -> Option<u64> {
         self.filter.as_ref().map(|_| self.left_out)
     }
 
-    /// Interfaces are those of another capture from now on.
+    /// Starts a new capture with its own interfaces.
     pub(super) const fn begin_capture(&mut self) {
         if let Some(annotated) = &mut self.annotated {
             annotated.begin_capture();
         }
     }
 
-    /// Whether an interface has to be described before its first frame.
+    /// Returns true if an interface has to be described before its first frame.
     pub(super) fn lacks(&self, interface: u32) -> bool {
         self.annotated.as_ref().is_some_and(|annotated| annotated.lacks(interface))
     }
 
-    /// Takes notice of the interfaces of the capture.
+    /// Describes the interfaces of the capture.
     pub(super) fn describe(&mut self, interfaces: &[Interface]) {
         if let Some(annotated) = &mut self.annotated {
             annotated.describe(interfaces, self.names.is_none());
         }
     }
 
-    /// Whether frames are written, so that what was counted belongs with them.
+    /// Returns true if frames are written, so that interface counters have to be written too.
     pub(super) const fn are_kept(&self) -> bool {
         self.annotated.is_some()
     }
 
-    /// Takes notice of what was counted at the interfaces of the capture, up to the latest frame.
+    /// Writes the counters of the capture's interfaces up to the latest frame.
     pub(super) fn count(&mut self, interfaces: &[Interface]) {
         if let Some(annotated) = &mut self.annotated {
             annotated.count(interfaces);
         }
     }
 
-    /// Nothing passes for now: hands on what was gathered.
+    /// Flushes buffered output during silence.
     pub(super) fn flush(&mut self) {
         if let Some(annotated) = &mut self.annotated {
             annotated.flush();
         }
     }
 
-    /// Gives a frame to the meter, if it is wanted; with other addresses where nobody is to know them.
+    /// Passes a frame to the meter if the filter accepts it, pseudonymised if requested.
     pub(super) fn observe(&mut self, recorder: &mut Recorder, frame: &Frame<'_>) {
         let Frame { at, link, octets, original_octets, .. } = *frame;
         if let Some(filter) = &self.filter
@@ -120,7 +120,7 @@ impl Frames {
         self.see(recorder, &Frame { octets: &octets, ..*frame }, &kept)
     }
 
-    /// Gives a frame to the meter, and what may be kept of it to a capture.
+    /// Passes a frame to the meter, and the part that may be kept to a capture.
     fn see(&mut self, recorder: &mut Recorder, frame: &Frame<'_>, kept: &[u8]) {
         let Frame { at, link, octets, original_octets, .. } = *frame;
         if self.annotated.is_none() && self.events.is_none() {
@@ -138,7 +138,7 @@ impl Frames {
         }
     }
 
-    /// Ends what is being written; why a file lacks something, if one does.
+    /// Ends the outputs; returns the reason if a file is incomplete.
     pub(super) fn finish(&mut self) -> Option<Failure> {
         let of_events = self.events.as_mut().and_then(Events::finish);
         let of_capture = self.annotated.as_mut().and_then(Annotated::finish);

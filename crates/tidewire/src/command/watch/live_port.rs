@@ -1,4 +1,4 @@
-//! A live port, heard by this process or by its helper; neither can send.
+//! A live port, captured by this process or by its helper; neither can send.
 
 use super::annotate::Frame;
 use super::frames::Frames;
@@ -6,28 +6,27 @@ use crate::command::measuring::{Heard, Teller};
 use crate::exit::Failure;
 use crate::interrupt::{self, LOOK_UP};
 use crate::listener::{LAG, Listener, Times, Wanted};
-use crate::metrics::Health;
 use crate::output::Output;
-use crate::stream::Recorder;
 use bench::scenario::Span;
 use core::time::Duration;
 use live::clock::{self, Correlation};
+use records::Recorder;
+use records::families::Health;
 use wire::capture::{Record, SNAP_OCTETS};
 use wire::filter::Filter;
 
-/// How often what was counted goes into a file.
+/// Interval at which interface counters are written to a file.
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
 
-/// A port to listen on.
+/// A port to capture on.
 #[derive(Clone)]
 pub(super) struct Port {
     pub(super) interface: String,
-    /// Whether the helper listens, even where this process may.
+    /// True if the helper captures, even if this process is permitted to.
     pub(super) by_helper: bool,
 }
 
-/// Gives the meter every frame heard on an interface, until the time is over or somebody
-/// interrupts.
+/// Passes every frame on an interface to the meter, until the time is over or an interrupt arrives.
 pub(super) fn meter(
     port: &Port,
     listen: Option<Span>,
@@ -46,7 +45,7 @@ pub(super) fn meter(
     };
     let (interface, through) = (&port.interface, listener.through());
     output.remark(format_args!("listening on {interface}{through}; Ctrl-C ends it"));
-    // Intervals are told in the time of day, and the clock that never steps says when to look up.
+    // Intervals use the time of day; the monotonic clock schedules them.
     let day = Correlation::read();
     let end = listen.map(|Span(listen)| clock::now() + listen);
     let mut is_over = false;
@@ -104,13 +103,13 @@ pub(super) fn meter(
     Ok(heard)
 }
 
-/// Listens on the interface that is asked for. Frames are looked at whole: a segment of TCP may hold many
-/// TPKTs, and a checksum speaks of every octet. The meter keeps no user data.
+/// Captures on the requested interface. Frames are captured whole: a TCP segment may hold many
+/// TPKTs, and a checksum covers every octet. The meter keeps no user data.
 pub(super) fn open(port: &Port, filter: Filter) -> Result<Listener, Failure> {
     open_with(port, filter, Times::Steady)
 }
 
-/// The same, with the times that are asked for.
+/// Like [`open`], with the requested kind of timestamps.
 pub(super) fn open_with(port: &Port, filter: Filter, times: Times) -> Result<Listener, Failure> {
     let Port { interface, by_helper } = port;
     let (by_helper, snap_octets) = (*by_helper, SNAP_OCTETS);

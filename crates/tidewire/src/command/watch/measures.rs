@@ -11,11 +11,11 @@ use bench::scenario::Span;
 use core::time::Duration;
 use std::sync::mpsc;
 
-/// How often a screen is told of what has accumulated, unless something else is asked for.
+/// Default time between reports to a screen.
 const REPORT: Duration = Duration::from_secs(1);
-/// And where connections stand.
+/// Default time between samples of sequence numbers.
 const SAMPLE: Duration = Duration::from_millis(100);
-/// Records that wait for the screen.
+/// Number of records buffered for the screen.
 const AHEAD: usize = 1_024;
 
 pub(super) fn run(watch: &Watch, listen: Option<Span>) -> anyhow::Result<Exit> {
@@ -47,7 +47,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>) -> anyhow::Result<Exit> {
     let Captures { paths, follow } = captures(watch);
     let paths = paths.to_vec();
     if let Some(port) = &port {
-        // What is missing is said before the terminal is taken over.
+        // Errors are reported before the terminal is taken over.
         drop(live_port::open(port, Frames::wanting(filter.clone()).wanted())?);
     }
     let quiet = Output { json: false, quiet: true };
@@ -55,13 +55,13 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>) -> anyhow::Result<Exit> {
         let mut teller = Teller::on_screen(to, measuring.only.clone(), speed);
         let mut recorder = measuring.recorder();
         let mut frames = Frames::wanting(filter);
-        let beside = (&mut frames, &mut teller);
+        let sinks = (&mut frames, &mut teller);
         let heard = match &port {
             None => {
                 let captures = Captures { paths: &paths, follow };
-                file::meter(captures, &mut recorder, beside, &quiet)?
+                file::meter(captures, &mut recorder, sinks, &quiet)?
             }
-            Some(port) => live_port::meter(port, listen, &mut recorder, beside, &quiet)?,
+            Some(port) => live_port::meter(port, listen, &mut recorder, sinks, &quiet)?,
         };
         conclude(heard, &mut recorder, &mut teller)
     });

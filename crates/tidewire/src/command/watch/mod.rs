@@ -1,5 +1,5 @@
-//! `tidewire watch`: the meter, or the monitor, on a capture file or on a live port. Nothing is ever
-//! sent.
+//! `tidewire watch`: the meter, or the monitor, on a capture file or on a live port. It never sends
+//! frames.
 
 mod annotate;
 mod events;
@@ -16,26 +16,26 @@ mod whole_lines;
 
 use super::capture::DATA_IS_KEPT;
 use super::capture::store::Target;
-use super::measuring::{Beside, Measuring, Teller, conclude};
+use super::measuring::{Measuring, SideOutputs, Teller, conclude};
 use crate::args::source::FrameSource;
 use crate::args::{Screen, Watch};
 use crate::exit::{Exit, Failure};
 use crate::metrics::Exporter;
 use crate::output::Output;
 use crate::output_file::{self, Inputs, Placing};
-use crate::stream::Origin;
 use crate::{interrupt, quantity};
 use bench::scenario::Span;
 use meter::Settings;
+use records::Origin;
 
 pub(super) use export::Export;
 pub(super) use frames::Frames;
-pub(super) use require::Requirements;
+use records::require::Requirements;
 
 pub(super) use file::{Captures, is_stream, name as name_of, open, open_as};
 use live_port::Port;
 
-/// How files are made: none of them is one that is read, or another output.
+/// Returns the placement of output files: none may be an input or another output.
 fn target(watch: &Watch) -> Result<Target, Failure> {
     let read = watch.source.read.iter().chain(&watch.far).chain(&watch.export.anonymize_key);
     let inputs = Inputs::of(read);
@@ -62,35 +62,35 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     if watch.export.writes_files() {
         captures(watch).refuse_unreadable()?;
     }
-    let beside = Beside {
+    let outputs = SideOutputs {
         exporter: exporter(watch, &measuring.settings, output)?,
-        export: Export::new(&watch.export, &measuring.settings, target.clone(), output)?,
-        requirements: Requirements::new(&watch.export.require),
+        export: Export::new(&measuring, &watch.export, target.clone(), output)?,
+        requirements: Requirements::new(&watch.export.require).reporting_early(goes_on(watch)),
         fail_on: watch.export.fail_on,
     };
     if !output.json {
-        // Lines do not tell who took part interval by interval.
+        // Lines do not show hosts and connections of each interval.
         measuring.details.top = 0;
     }
     let head = measuring.head(source(watch));
-    let mut teller = Teller::begin(output, head, measuring.only.clone(), beside)?;
+    let mut teller = Teller::begin(output, head, measuring.only.clone(), outputs)?;
     let mut recorder = measuring.recorder();
     let mut frames = Frames::new(watch, &target, output)?;
     if watch.export.full {
         output.remark(DATA_IS_KEPT);
     }
-    let beside = (&mut frames, &mut teller);
+    let sinks = (&mut frames, &mut teller);
     let heard = match port(watch) {
-        None => file::meter(captures(watch), &mut recorder, beside, output)?,
-        Some(port) => live_port::meter(&port, listen, &mut recorder, beside, output)?,
+        None => file::meter(captures(watch), &mut recorder, sinks, output)?,
+        Some(port) => live_port::meter(&port, listen, &mut recorder, sinks, output)?,
     };
     let unwritten = frames.finish();
     let exit = conclude(heard, &mut recorder, &mut teller)?;
     unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
 }
 
-/// How long to listen, where that is said; and whether all that is said of where frames come from goes
-/// together.
+/// Returns the duration of listening, if given; checks that the options for the source of frames
+/// are compatible.
 pub(super) fn listen(source: &FrameSource) -> Result<Option<Span>, Failure> {
     if source.interface.is_none() && source.time.is_some() {
         return Err(Failure::usage("--time goes with --interface: a file has its own"));
@@ -102,7 +102,7 @@ pub(super) fn listen(source: &FrameSource) -> Result<Option<Span>, Failure> {
     time.map(|text| quantity::option::<Span>("--time", text)).transpose()
 }
 
-/// What is heard or read.
+/// Returns the interface or files.
 fn source(watch: &Watch) -> Origin {
     match &watch.source.interface {
         Some(interface) => Origin::port(interface),
@@ -110,17 +110,24 @@ fn source(watch: &Watch) -> Origin {
     }
 }
 
-/// The port, where one is heard.
+/// Returns true if frames arrive live, so that the end may be far: from a port, a pipe or a growing
+/// file.
+fn goes_on(watch: &Watch) -> bool {
+    let source = &watch.source;
+    source.interface.is_some() || source.follow || source.read.iter().any(|path| is_stream(path))
+}
+
+/// Returns the port, if one is captured.
 fn port(watch: &Watch) -> Option<Port> {
     watch.source.interface.clone().map(|interface| Port { interface, by_helper: watch.source.tap })
 }
 
-/// The captures, where they are read.
+/// Returns the captures, if any are read.
 fn captures(watch: &Watch) -> Captures<'_> {
     Captures::of(&watch.source)
 }
 
-/// Serves what is counted, where that is wanted.
+/// Serves metrics, if requested.
 fn exporter(
     watch: &Watch,
     settings: &Settings,

@@ -1,14 +1,14 @@
-//! `tidewire watch --screen monitor`: what passes, as it passes.
+//! `tidewire watch --screen monitor`: the live monitor.
 
 use super::{file, live_port, port};
-use crate::args::measuring::MONITOR_SAMPLE;
+use crate::args::measuring::{MONITOR_BITS_SCALE, MONITOR_PACKETS_SCALE, MONITOR_SAMPLE};
 use crate::args::{MonitorOptions, Watch};
 use crate::command::measuring;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::quantity;
 use crate::tui::{
-    self, Interval, Keys, Look, Playback, Port, Scales, Settings, Source, Surroundings,
+    self, Growth, Interval, Keys, Look, Playback, Port, Scales, Settings, Source, Surroundings,
 };
 use bench::scenario::{Rate, Span};
 use live::clock;
@@ -67,11 +67,11 @@ pub(super) fn run(
     tui::run(source, &settings, options.plain, output)
 }
 
-/// Which frames are shown.
+/// Returns the filter of the frames that are shown.
 fn filter(watch: &Watch, options: &MonitorOptions) -> Filter {
     let station = |way: &str, station: Option<Mac>| {
         let text = station.map_or_else(String::new, |station| format!("{way} {station}"));
-        text.parse::<Filter>().expect("a station is a condition")
+        text.parse::<Filter>().expect("a station is a valid filter")
     };
     let filter = watch.source.filter.clone().unwrap_or_else(Filter::all);
     filter.and(station("from", options.from_station)).and(station("to", options.to_station))
@@ -83,8 +83,11 @@ fn settings(name: String, sample: &str, watch: &Watch) -> Result<Settings, Failu
     let interval = Interval::new(interval).ok_or_else(|| {
         Failure::usage(format!("--sample {sample:?}: from 10 ms to 60 s, in steps of 10 ms"))
     })?;
-    let Rate(bits) = quantity::option("--bits-scale", &options.bits_scale)?;
-    let packets = options.packets_scale;
+    let Rate(bits) = quantity::option(
+        "--bits-scale",
+        options.bits_scale.as_deref().unwrap_or(MONITOR_BITS_SCALE),
+    )?;
+    let packets = options.packets_scale.unwrap_or(MONITOR_PACKETS_SCALE);
     if !(packets.is_finite() && packets > 0.0) {
         return Err(Failure::usage(format!("--packets-scale {packets}: more than nothing")));
     }
@@ -94,12 +97,17 @@ fn settings(name: String, sample: &str, watch: &Watch) -> Result<Settings, Failu
         interval,
         filter: filter(watch, options),
         scales: Scales { packets, bits: bits.bits_per_second() as f64 },
+        growth: Growth {
+            packets: options.packets_scale.is_none(),
+            bits: options.bits_scale.is_none(),
+        },
         keys: Keys::new(keys).map_err(|bad| Failure::usage(format!("--keys: {bad}")))?,
         look: Look::new(options.theme, options.symbols, &Surroundings::of_process()),
     })
 }
 
-/// Times a capture's own speed; none means as fast as it can be read.
+/// Returns the playback speed as a multiple of the capture's own; none means as fast as it can be
+/// read.
 fn speed(options: &MonitorOptions) -> Result<Option<f64>, Failure> {
     match options.speed.as_deref() {
         None => Ok((!options.plain).then_some(1.0)),

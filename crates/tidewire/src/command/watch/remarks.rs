@@ -1,24 +1,24 @@
-//! What the meter saw in a frame, in words.
+//! The meter's observations on a frame as text.
 
 use crate::quantity;
 use core::fmt::Write as _;
 use meter::Remarks;
+use meter::observation::{DelayKind, Ending, Observation, Order, Role, Segment, Step, Tpdu};
 use meter::oddity::Class;
-use meter::sight::{Between, Ending, Order, Role, Segment, Sight, Step, Tpdu};
 use wire::read::Malformed;
 use wire::time::nanos;
 
-/// The longest comment; Wireshark shows one in one line.
+/// Maximum length of a comment, which Wireshark shows on one line.
 const MOST_OCTETS: usize = 2_000;
 
-/// One line for a frame; nothing where there is nothing to be said. `fault` is where the reading of
-/// the frame stopped.
+/// Returns the comment of a frame; empty if there is nothing notable. `fault` is the place where
+/// decoding stopped.
 pub(super) fn line(remarks: &Remarks, fault: Option<Malformed>) -> String {
-    let sights = remarks.sights.iter().filter_map(sight);
+    let observations = remarks.observations.iter().filter_map(observation);
     let odd = remarks.oddities.iter().map(|(class, what, times)| oddity(class, what, times, fault));
     let mut line = String::new();
     let mut left_out = 0_u64;
-    for remark in sights.chain(odd) {
+    for remark in observations.chain(odd) {
         if line.len() + remark.len() > MOST_OCTETS {
             left_out += 1;
             continue;
@@ -27,23 +27,25 @@ pub(super) fn line(remarks: &Remarks, fault: Option<Malformed>) -> String {
         line += &remark;
     }
     if left_out > 0 {
-        write!(line, "; and {left_out} more").expect("a String takes every text");
+        write!(line, "; and {left_out} more").expect("writing to a String cannot fail");
     }
     line
 }
 
-/// A sight in words; none of what counts at lower levels, or is as it always is.
-pub(super) fn sight(sight: &Sight) -> Option<String> {
-    match sight {
-        Sight::Lpdu { .. } | Sight::Npdu { .. } => None,
-        Sight::Segment(Segment { order, .. }) => order_words(*order).map(str::to_owned),
-        Sight::Tpdu(seen) => Some(tpdu(seen)),
-        // Of it there is an oddity.
-        Sight::Step(Step::Adopted) => None,
-        Sight::Step(step) => Some(step_words(*step).to_owned()),
-        Sight::WindowClosed => Some("window closed".to_owned()),
-        Sight::AmbiguousResponse => Some("reply that pairs with no single request".to_owned()),
-        Sight::Span(between, span) => {
+/// Describes an observation; none for lower layers and for normal events.
+pub(super) fn observation(observation: &Observation) -> Option<String> {
+    match observation {
+        Observation::Lpdu { .. } | Observation::Npdu { .. } => None,
+        Observation::Segment(Segment { order, .. }) => order_words(*order).map(str::to_owned),
+        Observation::Tpdu(seen) => Some(tpdu(seen)),
+        // An oddity reports it.
+        Observation::Step(Step::Adopted) => None,
+        Observation::Step(step) => Some(step_words(*step).to_owned()),
+        Observation::WindowClosed => Some("window closed".to_owned()),
+        Observation::AmbiguousResponse => {
+            Some("reply that pairs with no single request".to_owned())
+        }
+        Observation::Span(between, span) => {
             Some(format!("{} {}", between_words(*between), quantity::span(nanos(*span))))
         }
     }
@@ -67,7 +69,7 @@ fn tpdu(seen: &Tpdu) -> String {
         text += " empty part";
     }
     for octets in seen.finished() {
-        write!(text, ", TSDU of {octets} octets whole").expect("a String takes every text");
+        write!(text, ", TSDU of {octets} octets whole").expect("writing to a String cannot fail");
     }
     if let Some(step) = seen.step {
         text += ", ";
@@ -101,16 +103,16 @@ const fn order_words(order: Order) -> Option<&'static str> {
     }
 }
 
-const fn between_words(between: Between) -> &'static str {
+const fn between_words(between: DelayKind) -> &'static str {
     match between {
-        Between::Acknowledgement => "acknowledged after",
-        Between::Response => "reply after",
-        Between::SetUp => "set up in",
-        Between::CalleeHandshake => "TCP callee answered after",
-        Between::CallerHandshake => "TCP caller answered after",
-        Between::RoundTrip => "TCP round trip",
-        Between::DelayedAck => "TCP delayed ACK",
-        Between::ClosedWindow => "window was closed for",
+        DelayKind::Acknowledgement => "acknowledged after",
+        DelayKind::Response => "reply after",
+        DelayKind::SetUp => "set up in",
+        DelayKind::CalleeHandshake => "TCP callee answered after",
+        DelayKind::CallerHandshake => "TCP caller answered after",
+        DelayKind::RoundTrip => "TCP round trip",
+        DelayKind::DelayedAck => "TCP delayed ACK",
+        DelayKind::ClosedWindow => "window was closed for",
     }
 }
 
@@ -118,10 +120,10 @@ fn oddity(class: Class, what: &str, times: u64, fault: Option<Malformed>) -> Str
     let mut text = format!("{}: {what}", class.name());
     let is_here = |fault: &Malformed| class == Class::Malformed && fault.field == what;
     if let Some(fault) = fault.filter(is_here) {
-        write!(text, " at octet {}", fault.offset).expect("a String takes every text");
+        write!(text, " at octet {}", fault.offset).expect("writing to a String cannot fail");
     }
     if times > 1 {
-        write!(text, ", {times} times").expect("a String takes every text");
+        write!(text, ", {times} times").expect("writing to a String cannot fail");
     }
     text
 }
@@ -133,55 +135,56 @@ mod tests {
     use meter::oddity::Oddities;
     use wire::tp::Kind;
 
-    fn check(sights: &[Sight], expected: &str) {
-        let remarks = Remarks { sights: sights.to_vec(), oddities: Oddities::default() };
+    fn check(observations: &[Observation], expected: &str) {
+        let remarks =
+            Remarks { observations: observations.to_vec(), oddities: Oddities::default() };
         assert_eq!(line(&remarks, None), expected);
     }
 
     #[test]
-    fn each_tpdu_says_what_it_was_to_its_connection() {
+    fn each_tpdu_is_described_by_its_effect_on_its_connection() {
         let dt = Tpdu::plain(Kind::Dt, 5, 100);
-        check(&[Sight::Tpdu(dt)], "tidewire: DT original");
+        check(&[Observation::Tpdu(dt)], "tidewire: DT original");
         let again = Tpdu { retransmitted: true, into_closed_window: true, ..dt };
-        check(&[Sight::Tpdu(again)], "tidewire: DT retransmission beyond the credit seen");
+        check(&[Observation::Tpdu(again)], "tidewire: DT retransmission beyond the credit seen");
         let whole = Tpdu { finished_tsdus: 1, finished_octets: [300, 0, 0], ..dt };
-        let waited = Sight::Span(Between::Response, Duration::from_micros(1_500));
+        let waited = Observation::Span(DelayKind::Response, Duration::from_micros(1_500));
         check(
-            &[Sight::Tpdu(whole), waited],
+            &[Observation::Tpdu(whole), waited],
             "tidewire: DT original, TSDU of 300 octets whole; reply after 1.50 ms",
         );
         let role = Some(Role::Confirming);
         let ak = Tpdu { role, retransmitted: true, ..Tpdu::plain(Kind::Ak, 5, 0) };
-        check(&[Sight::Tpdu(ak)], "tidewire: AK confirming");
+        check(&[Observation::Tpdu(ak)], "tidewire: AK confirming");
         let lost = Tpdu { unassigned: true, ..Tpdu::plain(Kind::Ea, 5, 0) };
-        check(&[Sight::Tpdu(lost)], "tidewire: EA unassigned");
+        check(&[Observation::Tpdu(lost)], "tidewire: EA unassigned");
         let step = Some(Step::Ended(Ending::Abrupt));
         let dr = Tpdu { step, ..Tpdu::plain(Kind::Dr, 7, 0) };
-        check(&[Sight::Tpdu(dr)], "tidewire: DR original, connection ended abruptly");
+        check(&[Observation::Tpdu(dr)], "tidewire: DR original, connection ended abruptly");
     }
 
     #[test]
     fn a_segment_that_goes_on_is_no_remark_and_a_copy_is() {
-        let segment = |order| Sight::Segment(Segment { octets: 10, order });
+        let segment = |order| Observation::Segment(Segment { octets: 10, order });
         check(&[segment(Order::Next)], "");
         check(&[segment(Order::Copy)], "tidewire: copy of a mirror port");
     }
 
     #[test]
-    fn what_is_malformed_is_told_with_its_place() {
+    fn malformed_tpdus_are_described_with_field_and_octet() {
         let mut oddities = Oddities::default();
         oddities.count(Class::Malformed, "TPDU-NR");
         oddities.add(Class::Foreign, "UDP", 2);
-        let remarks = Remarks { sights: Vec::new(), oddities };
+        let remarks = Remarks { observations: Vec::new(), oddities };
         let fault = Some(Malformed { field: "TPDU-NR", offset: 21 });
         let expected = "tidewire: malformed: TPDU-NR at octet 21; foreign: UDP, 2 times";
         assert_eq!(line(&remarks, fault), expected);
     }
 
     #[test]
-    fn a_frame_that_sets_thousands_free_has_a_line_of_bounded_length() {
-        let dt = Sight::Tpdu(Tpdu::plain(Kind::Dt, 5, 100));
-        let remarks = Remarks { sights: vec![dt; 10_000], oddities: Oddities::default() };
+    fn a_frame_that_releases_thousands_has_a_line_of_bounded_length() {
+        let dt = Observation::Tpdu(Tpdu::plain(Kind::Dt, 5, 100));
+        let remarks = Remarks { observations: vec![dt; 10_000], oddities: Oddities::default() };
         let line = line(&remarks, None);
         assert!(line.len() < MOST_OCTETS + 100 && line.ends_with(" more"), "{line}");
     }

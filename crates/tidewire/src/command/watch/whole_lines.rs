@@ -1,17 +1,17 @@
-//! A file of lines that ends with a whole one, even where there is no room for the next.
+//! A file of lines that ends with a complete line, even if the disk is full.
 
 use crate::patient::Patient;
 use std::fs::File;
 use std::io::{self, Write};
 
-/// A file that is written from its beginning, until it cannot be. What only has the name of one, as a pipe may, is
-/// waited for with patience.
+/// A file written from its beginning until a write fails. Writes to a pipe or device with a file
+/// name wait for its reader, up to a limit.
 pub(super) struct WholeLines {
     file: Patient<File>,
-    /// Octets that were written, and those of them up to the end of a line.
+    /// Octets written, and the number of them up to the last end of a line.
     octets: u64,
     whole_octets: u64,
-    /// Why nothing more is written.
+    /// Reason why writing has stopped.
     over: Option<io::ErrorKind>,
 }
 
@@ -38,7 +38,7 @@ impl Write for WholeLines {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
             Err(error) => {
                 self.over = Some(error.kind());
-                // A pipe or a device has no length to set; then the line that was begun stays.
+                // A pipe or a device cannot be truncated; there a partial line remains.
                 let cut = self.file.as_file().set_len(self.whole_octets);
                 drop(cut);
                 Err(error)

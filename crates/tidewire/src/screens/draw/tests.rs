@@ -1,12 +1,16 @@
+mod picture;
+
 use super::*;
 use crate::screens::page::Page;
-use crate::stream::Origin;
-use crate::stream::{Details, Head, Reader, Record, Recorder, Spans, Subset, hostile};
+use crate::stream::hostile;
 use crate::tui::{Surroundings, Symbols, Theme};
 use core::time::Duration;
 use meter::Settings;
+use meter::registry::Measure;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use records::Origin;
+use records::{Details, Head, Reader, Record, Recorder, Spans, Subset};
 use std::fs::File;
 use std::path::Path;
 use wire::capture::Capture;
@@ -15,7 +19,7 @@ fn look(theme: Theme) -> Look {
     Look::new(theme, Symbols::Blocks, &Surroundings::default())
 }
 
-/// What screens show of the capture of a cell with a bad path.
+/// Returns the model of the capture of a cell with a bad path.
 fn cell() -> Model {
     let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng"));
     let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
@@ -38,7 +42,7 @@ fn cell() -> Model {
     model
 }
 
-/// As through a pipe: written and read.
+/// Writes and reads the records, as a pipe would.
 fn tell(recorder: &mut Recorder, model: &mut Model) {
     while let Some(item) = recorder.take() {
         let line = serde_json::to_string(&Record::of(&item, &Subset::default())).unwrap();
@@ -80,7 +84,7 @@ fn a_small_screen_and_a_large_one_have_room() {
 }
 
 #[test]
-fn what_stations_with_long_names_do_to_each_other_fits_into_a_line() {
+fn events_between_stations_with_long_names_fit_into_a_line() {
     let mut model = Model::new(cell().head);
     for (start, since) in [(0, r#","window_closed_since_ns":6700000"#), (100_000_000, "")] {
         for text in [
@@ -150,7 +154,7 @@ fn nothing_is_cut_off_in_eighty_columns() {
 }
 
 #[test]
-fn of_a_long_name_of_what_is_read_the_back_is_shown() {
+fn a_long_source_name_keeps_its_back() {
     let mut model = cell();
     model.head.source = format!("/captures/{}/plant.pcapng", "line".repeat(20));
     let text = drawn(&model, &on(Page::Overview), (80, 24));
@@ -161,14 +165,14 @@ fn of_a_long_name_of_what_is_read_the_back_is_shown() {
 }
 
 #[test]
-fn numbers_that_nobody_counts_to_make_no_page_panic() {
+fn extreme_counts_do_not_make_a_page_panic() {
     let lines = hostile::tests::cell();
     let mut records = 0;
     for seed in 0..80 {
         let text = hostile::tests::exchanged(&lines, seed);
         let Ok((mut reader, head)) = Reader::open(text.as_bytes()) else { continue };
         let mut model = Model::new(head);
-        while let Ok(Some(record)) = reader.next() {
+        while let Ok(Some(record)) = reader.next_record() {
             model.take(record);
             records += 1;
         }
@@ -205,26 +209,29 @@ fn colours_say_nothing_that_words_do_not() {
 }
 
 #[test]
-fn what_a_screen_says_is_what_the_stream_says() {
+fn screens_show_the_values_of_the_stream() {
     let model = cell();
-    // As `watch -r captures/cell.pcapng` prints it: 293 DTs, of which 5 were sent again.
+    // Same counts as `watch -r captures/cell.pcapng`: 293 DTs, 5 of them retransmitted.
     let measures = model.measures();
-    assert_eq!((measures.count("dt_tpdus"), measures.count("dt_retransmissions")), (293, 5));
+    assert_eq!(
+        (measures.count(Measure::DtTpdus), measures.count(Measure::DtRetransmissions)),
+        (293, 5)
+    );
     let overview = drawn(&model, &on(Page::Overview), (80, 24));
     assert!(overview.contains("5 of 293 DTs were sent again, 1.7 %"), "{overview}");
-    let both: u64 = model.connections.values().map(|known| known.both("dt_tpdus")).sum();
+    let both: u64 = model.connections.values().map(|known| known.both(Measure::DtTpdus)).sum();
     assert_eq!(both, 293, "its connections have all of them");
 }
 
 #[test]
-fn an_interval_by_itself_is_named_and_the_intervals_add_up_to_all_of_it() {
+fn single_intervals_are_named_and_add_up_to_the_whole() {
     let model = cell();
-    // Six seconds and a bit, in intervals of two.
+    // A little over six seconds, in intervals of two.
     assert_eq!(model.history.intervals(), 3);
     let at = |place| model.history.model(&model.head, place).unwrap();
-    let dts = |model: &Model| model.measures().count("dt_tpdus");
+    let dts = |model: &Model| model.measures().count(Measure::DtTpdus);
     let of_connections = |model: &Model| -> u64 {
-        model.connections.values().map(|known| known.both("dt_tpdus")).sum()
+        model.connections.values().map(|known| known.both(Measure::DtTpdus)).sum()
     };
     let each: Vec<Model> = (0..3).map(at).collect();
     assert!(each.iter().all(|one| dts(one) > 0 && dts(one) == of_connections(one)));

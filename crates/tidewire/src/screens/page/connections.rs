@@ -1,15 +1,17 @@
-//! Connections, one in a row.
+//! Connections, one per row.
 
 use super::{Room, Row, Sheet, counted, percent, short};
 use crate::quantity;
 use crate::screens::controls::Controls;
-use crate::screens::event::ends;
-use crate::screens::finding::{Grade, is_bad_share, is_closed_long};
-use crate::screens::known::Known;
-use crate::screens::model::Model;
-use crate::stream::{self, Replies, Slowness};
+use meter::observation::DelayKind;
+use meter::registry::Measure;
+use records::findings::{Grade, is_bad_share, is_closed_long};
+use records::state::Known;
+use records::state::Model;
+use records::state::event::ends;
+use records::{self, Replies, Slowness};
 
-/// What connections can be sorted by, the most of it first.
+/// Sort keys of connections, in descending order.
 pub(in crate::screens) const SORTS: [&str; 6] =
     ["trouble", "DTs", "again", "closed", "AK delay", "reply p99"];
 
@@ -37,16 +39,16 @@ pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     Sheet { about, heading: Some(heading), rows }
 }
 
-/// What is sorted by: the greater first, then the lower number.
+/// Sort value: the greater first, then the lower number.
 type Size = ((u8, u64), core::cmp::Reverse<u32>);
 
-/// What is said of a connection.
+/// Figures of a connection in its row.
 struct Figures {
     dts: u64,
     again: u64,
     closed_ns: u64,
     delay_ns: Option<u64>,
-    /// Replies of the slower side.
+    /// Replies of the side with the slower replies.
     replies: Replies,
     slowness: Slowness,
     beyond: u64,
@@ -57,25 +59,26 @@ struct Figures {
 impl Figures {
     fn of(known: &Known) -> Self {
         let directions = known.directions();
-        let both = |name| stream::sum(directions.iter().map(|sent| sent.count(name)));
+        let both = |name| records::sum(directions.iter().map(|sent| sent.count(name)));
         let outcome = known.identity.as_ref().map_or("", |identity| identity.outcome());
         let sides =
             directions.each_ref().map(|sent| (Slowness::of_values(sent), Replies::of(sent)));
         let slower = if sides[0].0 > sides[1].0 { sides[0] } else { sides[1] };
         Self {
-            dts: both("dt_tpdus"),
-            again: both("dt_retransmissions"),
-            closed_ns: both("closed_window_ns"),
-            delay_ns: both("ack_delay_total_ns").checked_div(both("ack_delays")),
+            dts: both(Measure::DtTpdus),
+            again: both(Measure::DtRetransmissions),
+            closed_ns: both(DelayKind::ClosedWindow.total()),
+            delay_ns: both(DelayKind::Acknowledgement.total())
+                .checked_div(both(DelayKind::Acknowledgement.count())),
             replies: slower.1,
             slowness: slower.0,
-            beyond: both("dt_into_closed_window"),
+            beyond: both(Measure::DtIntoClosedWindow),
             lived_ns: known.lived_ns(),
             outcome: outcome.to_owned(),
         }
     }
 
-    /// What deserves attention.
+    /// Returns the severity that colours the row.
     fn grade(&self) -> Option<Grade> {
         let is_refused = ["refused", "erroneous"].contains(&self.outcome.as_str());
         let is_closed_long = self.closed_ns > 0 && is_closed_long(self.closed_ns, self.lived_ns);
@@ -84,7 +87,7 @@ impl Figures {
             return Some(Grade::Bad);
         }
         let is_odd =
-            stream::sum([self.again, self.closed_ns, self.beyond]) > 0 || self.outcome == "abrupt";
+            records::sum([self.again, self.closed_ns, self.beyond]) > 0 || self.outcome == "abrupt";
         is_odd.then_some(Grade::Look)
     }
 
@@ -110,7 +113,7 @@ impl Figures {
     }
 }
 
-/// A state in eight columns.
+/// Shortens a state to eight columns.
 fn in_short(outcome: &str) -> &str {
     match outcome {
         "established" => "open",
@@ -119,7 +122,7 @@ fn in_short(outcome: &str) -> &str {
     }
 }
 
-/// What is left for the two ends.
+/// Returns the columns left for the two ends.
 fn ends_columns(room: Room) -> usize {
     room.columns.saturating_sub(3 + 1 + 8 + 9 + 7 + 7 + 7 + 8 + 8).clamp(11, 60)
 }

@@ -1,8 +1,8 @@
-//! Who talks with whom: TPDUs from each host to each, of the connections that are kept.
+//! Traffic matrix: TPDUs from each host to each other host, over the connections that are kept.
 
 use super::{Room, Row, Sheet, counted, short};
-use crate::screens::model::Model;
-use crate::stream::{shortened, sum, tpdus};
+use records::state::Model;
+use records::{shortened, sum, tpdus};
 use std::collections::BTreeMap;
 
 /// Columns of a host's name, and of a number.
@@ -58,13 +58,13 @@ pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
     Sheet { about, heading: Some(heading.trim_end().to_owned()), rows }
 }
 
-/// The host of an end, without its port.
+/// Returns the host of an end, without its port.
 fn host_of(end: &str) -> &str {
     if let Some((host, _)) = end.strip_prefix('[').and_then(|end| end.split_once(']')) {
         return host;
     }
     match end.split_once(':') {
-        // Only an address of IPv4 has points and one colon.
+        // Only an IPv4 address has dots and a single colon.
         Some((host, port)) if host.contains('.') && !port.contains(':') => host,
         _ => end,
     }

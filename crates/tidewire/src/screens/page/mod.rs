@@ -1,5 +1,5 @@
-//! Pages: what a model looks like in rows of text. Each is a function of the model, of what the
-//! operator has set and of the room there is; it draws nothing.
+//! Pages: a model as rows of text. Each page is a function of the model, the operator's settings
+//! and the available room; it draws nothing.
 
 mod connections;
 mod matrix;
@@ -9,16 +9,17 @@ mod told;
 mod volumes;
 
 use super::controls::Controls;
-use super::finding::Grade;
-use super::model::Model;
 use crate::tui::Symbols;
+use records::findings::Grade;
+pub(super) use records::quantity::{counted_short as counted, short};
+use records::state::Model;
 
 pub(super) use connections::SORTS;
 
 /// A page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Page {
-    /// What is wrong.
+    /// Findings, then totals.
     Overview,
     /// Connections.
     Connections,
@@ -28,13 +29,13 @@ pub(super) enum Page {
     Tpdus,
     /// Sizes.
     Sizes,
-    /// Who talks with whom.
+    /// Traffic matrix.
     Matrix,
     /// One connection in depth.
     One,
-    /// What happened.
+    /// Events.
     Events,
-    /// How well frames came in, and how was measured.
+    /// Losses during collection, and settings of the measurement.
     Capture,
 }
 
@@ -52,7 +53,7 @@ impl Page {
         Self::Capture,
     ];
 
-    /// What its tab says.
+    /// Label of its tab.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Overview => "overview",
@@ -67,7 +68,7 @@ impl Page {
         }
     }
 
-    /// The page so many further on, around the end.
+    /// Returns the page `by` places further on, wrapping at the end.
     pub(super) fn step(self, by: usize) -> Self {
         Self::ALL[(self as usize + by) % Self::ALL.len()]
     }
@@ -78,7 +79,7 @@ impl Page {
 pub(super) struct Row {
     pub(super) text: String,
     pub(super) grade: Option<Grade>,
-    /// Where Enter leads.
+    /// Connection that Enter opens.
     pub(super) connection: Option<u32>,
     pub(super) page: Option<Page>,
 }
@@ -92,14 +93,14 @@ impl Row {
 /// A page in rows.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Sheet {
-    /// What it is about, in a line.
+    /// Description of the page in a line.
     pub(super) about: String,
-    /// Names of columns, where it has them.
+    /// Column headings, if it has any.
     pub(super) heading: Option<String>,
     pub(super) rows: Vec<Row>,
 }
 
-/// The room there is for rows.
+/// Room available for rows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Room {
     pub(super) columns: usize,
@@ -107,7 +108,7 @@ pub(super) struct Room {
     pub(super) symbols: Symbols,
 }
 
-/// The page that the operator has turned to.
+/// Returns the rows of the selected page.
 pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     let mut sheet = match controls.page {
         Page::Overview => overview::sheet(model, room),
@@ -129,22 +130,7 @@ pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     sheet
 }
 
-/// A count in at the most six columns.
-pub(super) fn short(count: u64) -> String {
-    match count {
-        0..=99_999 => count.to_string(),
-        100_000..=9_999_999 => format!("{}k", count / 1_000),
-        10_000_000..=9_999_999_999 => format!("{}M", count / 1_000_000),
-        _ => format!("{}G", count / 1_000_000_000),
-    }
-}
-
-/// So many of something.
-pub(super) fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", short(count), if count == 1 { "" } else { "s" })
-}
-
-/// A share; nothing of nothing.
+/// Formats a percentage; `-` if the whole is zero.
 fn percent(part: u64, whole: u64) -> String {
     if whole == 0 {
         return "-".to_owned();
@@ -152,7 +138,8 @@ fn percent(part: u64, whole: u64) -> String {
     format!("{:.1}%", part as f64 / whole as f64 * 100.0)
 }
 
-/// Parts of the greatest as a bar of so many columns; what is not nothing has at least one.
+/// Draws a fraction of the greatest value as a bar of at most `columns` columns; a value above zero
+/// has at least one column.
 fn bar(part: u64, greatest: u64, columns: usize, symbols: Symbols) -> String {
     let share = part as f64 / greatest.max(1) as f64;
     let least = usize::from(part > 0);
@@ -161,8 +148,8 @@ fn bar(part: u64, greatest: u64, columns: usize, symbols: Symbols) -> String {
     sign.repeat(length)
 }
 
-/// A course as one row, the newest at the right. Where there is more than fits, a column shows the greatest
-/// of its part.
+/// Draws a series as one row, the newest at the right. If there are more values than columns, a
+/// column shows the maximum of its values.
 fn course(values: &[f64], columns: usize, symbols: Symbols) -> String {
     const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     const SIGNS: [char; 9] = [' ', '.', '.', ':', ':', '+', '+', '#', '#'];
@@ -181,9 +168,9 @@ fn course(values: &[f64], columns: usize, symbols: Symbols) -> String {
     (0..shown).map(|column| sign(part(column))).collect()
 }
 
-/// `hh:mm:ss.mmm` of a day (UTC).
+/// Formats a time of day as `hh:mm:ss.mmm` (UTC).
 pub(super) fn clock(at_ns: u64) -> String {
-    let mut text = crate::calendar::time_of_day(wire::time::Instant::from_nanos(at_ns));
+    let mut text = records::calendar::time_of_day(wire::time::Instant::from_nanos(at_ns));
     text.truncate("00:00:00.000".len());
     text
 }

@@ -1,17 +1,20 @@
-//! One connection in depth: who it is, when it came to which state, what each side sent, and where
-//! sequence and credit stood over time.
+//! One connection in depth: its ends, the times of its states, the counts of each side, and
+//! sequence numbers and credit over time.
 
 use super::{Room, Row, Sheet, clock, percent, short};
 use crate::quantity;
 use crate::screens::controls::Controls;
-use crate::screens::finding::{Grade, is_bad_share, is_closed_long};
-use crate::screens::known::{Known, Side, Stand};
-use crate::screens::model::Model;
-use crate::stream::{Identity, Named, of_all_kinds, shortened, sum};
+use meter::observation::DelayKind;
+use meter::registry::{KindCount, Measure};
+use records::findings::{Grade, is_bad_share, is_closed_long};
+use records::state::Model;
+use records::state::{Known, Side, Stand};
+use records::{Counts, Identity, of_all_kinds, shortened, sum};
 
-/// Columns before a chart, for its numbers.
+/// Columns to the left of a chart, for its numbers.
 const MARGIN: usize = 9;
-/// Rows of charts beside what is drawn: a heading and a legend of each, and where a window is closed.
+/// Rows of the charts other than the plot: a heading and a legend of each, and the row of closed
+/// windows.
 const CHART_ROWS: usize = 5;
 
 pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
@@ -46,7 +49,7 @@ pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     Sheet { about, heading: None, rows }
 }
 
-/// What the signs of charts mean.
+/// Legend of the charts.
 const LEGEND: &str = "   * sent  . acknowledged  - allowed by credit  x window closed";
 
 fn busiest(model: &Model) -> Option<(u32, &Known)> {
@@ -63,7 +66,7 @@ fn who(identity: &Identity) -> Vec<Row> {
         let end = shortened(&identity.ends[side], 46);
         Row::plain(format!("   {name}  {end}  reference {}", reference(side)))
     };
-    // What is not known at all is known with no confidence.
+    // An unknown user protocol has confidence "none", which is not shown.
     let sure = Some(&identity.confidence).filter(|sure| *sure != "none");
     let sure = sure.map_or_else(String::new, |sure| format!(" ({sure})"));
     let about = format!("   class {class}  user {}{sure}  {}", identity.user, identity.outcome());
@@ -85,11 +88,13 @@ fn states(identity: &Identity) -> String {
     }
 }
 
-fn side(name: &str, sent: &Named<u64>, (is_closed, lived_ns): (bool, u64)) -> Row {
-    let (dts, again) = (sent.count("dt_tpdus"), sent.count("dt_retransmissions"));
-    let closed_ns = sent.count("closed_window_ns");
-    let mean = sent.count("ack_delay_total_ns").checked_div(sent.count("ack_delays"));
-    let beyond = sent.count("dt_into_closed_window");
+fn side(name: &str, sent: &Counts, (is_closed, lived_ns): (bool, u64)) -> Row {
+    let (dts, again) = (sent.count(Measure::DtTpdus), sent.count(Measure::DtRetransmissions));
+    let closed_ns = sent.count(DelayKind::ClosedWindow.total());
+    let mean = sent
+        .count(DelayKind::Acknowledgement.total())
+        .checked_div(sent.count(DelayKind::Acknowledgement.count()));
+    let beyond = sent.count(Measure::DtIntoClosedWindow);
     let is_bad = closed_ns > 0 && is_closed_long(closed_ns, lived_ns)
         || is_bad_share(again, dts)
         || is_bad_share(beyond, dts);
@@ -103,8 +108,8 @@ fn side(name: &str, sent: &Named<u64>, (is_closed, lived_ns): (bool, u64)) -> Ro
         grade.map_or("  ", Grade::sign),
         short(dts),
         percent(again, dts),
-        short(sent.count("ak_tpdus")),
-        short(of_all_kinds(sent, "data_octets")),
+        short(sent.count(Measure::AkTpdus)),
+        short(of_all_kinds(sent, KindCount::DataOctets)),
         if closed_ns == 0 { "-".to_owned() } else { quantity::span(closed_ns) },
         short(beyond),
         mean.map_or_else(|| "-".to_owned(), quantity::span),
@@ -113,35 +118,42 @@ fn side(name: &str, sent: &Named<u64>, (is_closed, lived_ns): (bool, u64)) -> Ro
     Row { text: format!("{text}{note}"), grade, ..Row::default() }
 }
 
-/// The busiest second of each side, where one was told.
-fn at_most([this, that]: &[Named<u64>; 2]) -> Option<String> {
-    let side = |sent: &Named<u64>| {
+/// Formats the busiest second of each side, if reported.
+fn at_most([this, that]: &[Counts; 2]) -> Option<String> {
+    let side = |sent: &Counts| {
         let (tpdus, octets) =
-            (sent.count("peak_second_tpdus"), sent.count("peak_second_tpdu_octets"));
+            (sent.count(Measure::PeakSecondTpdus), sent.count(Measure::PeakSecondTpduOctets));
         format!("{:>5} TPDUs {:>6} octets", short(tpdus), short(octets))
     };
-    let is_told = [this, that].iter().any(|sent| sent.count("peak_second_tpdus") > 0);
+    let is_told = [this, that].iter().any(|sent| sent.count(Measure::PeakSecondTpdus) > 0);
     is_told.then(|| format!("   busiest second  {}  that {}", side(this), side(that)))
 }
 
-/// Round trips of the octets of each side and how long it took to answer a SYN, where it is over TCP.
-fn in_tcp([this, that]: &[Named<u64>; 2]) -> Option<String> {
-    let side = |sent: &Named<u64>| {
-        let trips = sent.count("tcp_round_trips");
-        let mean = sent.count("tcp_round_trip_total_ns").checked_div(trips);
+/// Formats the round trips of the octets of each side and the time to answer a SYN, over TCP.
+fn in_tcp([this, that]: &[Counts; 2]) -> Option<String> {
+    let side = |sent: &Counts| {
+        let trips = sent.count(DelayKind::RoundTrip.count());
+        let mean = sent.count(DelayKind::RoundTrip.total()).checked_div(trips);
         let mean = mean.map_or_else(|| "-".to_owned(), quantity::span);
         format!("{mean:>7} n {:<5}", short(trips))
     };
-    let answered = |sent: &Named<u64>| {
-        let halves = [sent.count("tcp_callee_handshakes"), sent.count("tcp_caller_handshakes")];
+    let answered = |sent: &Counts| {
+        let halves = [
+            sent.count(DelayKind::CalleeHandshake.count()),
+            sent.count(DelayKind::CallerHandshake.count()),
+        ];
         let total_ns = sum([
-            sent.count("tcp_callee_handshake_total_ns"),
-            sent.count("tcp_caller_handshake_total_ns"),
+            sent.count(DelayKind::CalleeHandshake.total()),
+            sent.count(DelayKind::CallerHandshake.total()),
         ]);
         total_ns.checked_div(sum(halves)).map(quantity::span)
     };
-    let counts = ["tcp_round_trips", "tcp_callee_handshakes", "tcp_caller_handshakes"];
-    let is_told = |sent: &&Named<u64>| counts.iter().any(|name| sent.count(name) > 0);
+    let counts = [
+        DelayKind::RoundTrip.count(),
+        DelayKind::CalleeHandshake.count(),
+        DelayKind::CallerHandshake.count(),
+    ];
+    let is_told = |sent: &&Counts| counts.iter().any(|measure| sent.count(*measure) > 0);
     [this, that].iter().any(is_told).then(|| {
         let syn = match [this, that].map(answered) {
             [None, None] => String::new(),
@@ -154,7 +166,7 @@ fn in_tcp([this, that]: &[Named<u64>; 2]) -> Option<String> {
     })
 }
 
-/// Sequence and credit of a side over time: nothing where it has no numbers.
+/// Draws sequence numbers and credit of a side over time; no rows if it has no numbers.
 fn chart(known: &Known, side: usize, name: &str, columns: usize, height: usize) -> Vec<Row> {
     let columns = columns.saturating_sub(MARGIN + 1).max(8);
     let has_any = |stand: &&Stand| stand.sides[side].sent.is_some();

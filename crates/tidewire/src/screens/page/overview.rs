@@ -1,12 +1,14 @@
-//! What is wrong, before anything else; then how much there is.
+//! Overview: findings first, then totals.
 
+use super::Page;
 use super::{Room, Row, Sheet, course, percent, short};
 use crate::quantity;
-use crate::screens::course::Moment;
-use crate::screens::finding::{Finding, Grade, findings};
-use crate::screens::model::Model;
-use crate::stream::Named;
-use meter::measure::Delays;
+use meter::observation::DelayKind;
+use meter::registry::Measure;
+use records::Counts;
+use records::findings::{Finding, Grade, Topic, findings};
+use records::state::Model;
+use records::state::Moment;
 
 pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
     let measures = model.measures();
@@ -18,7 +20,7 @@ pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
     };
     let mut rows: Vec<Row> = found.iter().flat_map(finding).collect();
     if found.is_empty() {
-        let tpdus = short(measures.count("tpdus"));
+        let tpdus = short(measures.count(Measure::Tpdus));
         rows.push(Row::plain(format!("   nothing odd was seen in {tpdus} TPDUs")));
     }
     rows.push(Row::default());
@@ -27,12 +29,21 @@ pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
     Sheet { about, heading: None, rows }
 }
 
+/// Returns the page that shows more about a topic.
+const fn page_of(topic: Topic) -> Page {
+    match topic {
+        Topic::Connections => Page::Connections,
+        Topic::Hosts => Page::Hosts,
+        Topic::Capture => Page::Capture,
+    }
+}
+
 fn finding(found: &Finding) -> Vec<Row> {
     let lead = |text: String, grade| Row {
         text,
         grade,
         connection: found.connection,
-        page: Some(found.page),
+        page: Some(page_of(found.topic)),
     };
     let text = format!("{} {}", found.grade.sign(), found.text);
     let mut rows = vec![lead(text, Some(found.grade))];
@@ -42,39 +53,40 @@ fn finding(found: &Finding) -> Vec<Row> {
     rows
 }
 
-fn figures(measures: &Named<u64>) -> Vec<String> {
+fn figures(measures: &Counts) -> Vec<String> {
     let count = |name| short(measures.count(name));
-    let (dts, again) = (measures.count("dt_tpdus"), measures.count("dt_retransmissions"));
+    let (dts, again) =
+        (measures.count(Measure::DtTpdus), measures.count(Measure::DtRetransmissions));
     let mut lines = vec![
         format!(
             "TPDUs {}  DT {}  again {} ({})  AK {}  TSDUs {}",
-            count("tpdus"),
+            count(Measure::Tpdus),
             short(dts),
             short(again),
             percent(again, dts),
-            count("ak_tpdus"),
-            count("tsdus"),
+            count(Measure::AkTpdus),
+            count(Measure::Tsdus),
         ),
         format!(
             "connections: {} found under way, {} asked for, {} established, {} refused, {} ended",
-            count("connections_adopted"),
-            count("connection_attempts"),
-            count("transport_connections"),
-            count("connection_refusals"),
-            count("connection_ends"),
+            count(Measure::ConnectionsAdopted),
+            count(Measure::ConnectionAttempts),
+            count(Measure::TransportConnections),
+            count(Measure::ConnectionRefusals),
+            count(Measure::ConnectionEnds),
         ),
     ];
-    lines.extend(Delays::names().into_iter().filter_map(|(name, of)| delay(measures, name, of)));
+    lines.extend(DelayKind::ALL.into_iter().filter_map(|of| delay(measures, of)));
     lines
 }
 
-/// How long something took, if it came about. Quantiles do not add up over intervals, so that there are
-/// none until the total is told.
-fn delay(measures: &Named<u64>, name: &str, of: [&str; 6]) -> Option<String> {
-    let [count, total, _, p50, p99, max] = of;
-    let n = measures.count(count);
-    let mean = measures.count(total).checked_div(n)?;
-    let told = [("p50", measures.get(p50)), ("p99", measures.get(p99)), ("max", measures.get(max))];
+/// Formats a delay, if it occurred. Quantiles of intervals cannot be added, so there are none until
+/// the total is reported.
+fn delay(measures: &Counts, of: DelayKind) -> Option<String> {
+    let (name, n) = (of.label(), measures.count(of.count()));
+    let mean = measures.count(of.total()).checked_div(n)?;
+    let quantiles = [("p50", of.p50()), ("p99", of.p99()), ("max", of.maximum())];
+    let told = quantiles.map(|(name, measure)| (name, measures.get(measure)));
     let told: String = [("mean", Some(mean))]
         .into_iter()
         .chain(told)
@@ -103,14 +115,14 @@ fn courses(model: &Model, room: Room) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::screens::model::tests::fed;
+    use crate::screens::fed::fed;
     use crate::screens::page::Page;
     use crate::tui::Symbols;
 
     #[test]
     fn what_is_wrong_comes_first() {
         let measures = [("dt_tpdus", 100), ("dt_retransmissions", 20), ("tpdus", 210)];
-        // Of the third finding it is enough to know.
+        // For the third finding its presence is enough.
         let odd = [("truncated: TPDU header", 1), ("truncated: user data", 9)];
         let model = fed(&measures, &odd, None, 300);
         let sheet = sheet(&model, Room { columns: 80, rows: 20, symbols: Symbols::Ascii });

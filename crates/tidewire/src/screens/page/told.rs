@@ -1,13 +1,14 @@
-//! What happened, and how well frames came in.
+//! Pages of events, and of losses during collection.
 
 use super::{Room, Row, Sheet, clock, counted};
-use crate::calendar;
 use crate::quantity;
-use crate::screens::finding::Grade;
-use crate::screens::model::Model;
+use meter::registry::Measure;
+use records::calendar;
+use records::findings::Grade;
+use records::state::Model;
 use wire::time::Instant;
 
-/// What happened, the latest first.
+/// Returns the events, the latest first.
 pub(super) fn events(model: &Model, _room: Room) -> Sheet {
     let rows: Vec<Row> = model
         .told()
@@ -25,7 +26,7 @@ pub(super) fn events(model: &Model, _room: Room) -> Sheet {
     Sheet { about, heading: None, rows }
 }
 
-/// What became of frames before they were metered, and of TPDUs that could not be placed.
+/// Returns the losses of frames before the meter, and of TPDUs that belong to no connection.
 fn losses(model: &Model) -> [Row; 5] {
     let collected = model.collected();
     let left_out = model.end.as_ref().and_then(|end| end.left_out);
@@ -38,7 +39,7 @@ fn losses(model: &Model) -> [Row; 5] {
     let oddities = model.oddities();
     let [late, before] = ["time: time ran backwards", "time: frame before the origin"]
         .map(|name| oddities.count(name));
-    let unassigned = model.measures().count("unassigned_tpdus");
+    let unassigned = model.measures().count(Measure::UnassignedTpdus);
     let graded = |grade: Option<Grade>, text: String| {
         let sign = grade.map_or("  ", Grade::sign);
         Row { text: format!("{sign} {text}"), grade, ..Row::default() }
@@ -58,7 +59,7 @@ fn losses(model: &Model) -> [Row; 5] {
     ]
 }
 
-/// How well frames came in, and how was measured.
+/// Returns the losses during collection, and the settings of the measurement.
 pub(super) fn capture(model: &Model) -> Sheet {
     let head = &model.head;
     let start = calendar::rfc_3339(Instant::from_nanos(model.start_ns()));
@@ -66,7 +67,7 @@ pub(super) fn capture(model: &Model) -> Sheet {
         None => "more may come".to_owned(),
         Some(end) if end.complete => "it is complete".to_owned(),
         Some(end) => {
-            format!("not complete: {}", end.error.as_deref().unwrap_or("no reason is told"))
+            format!("not complete: {}", end.error.as_deref().unwrap_or("no reason is recorded"))
         }
     };
     let sample = head.sample_ns.map_or_else(|| "none".to_owned(), quantity::span);
@@ -99,8 +100,8 @@ pub(super) fn capture(model: &Model) -> Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::screens::model::tests::fed;
-    use crate::stream::{Collection, Record};
+    use crate::screens::fed::fed;
+    use records::{Collection, Record};
 
     fn check(model: &Model, expected: &[&str]) {
         let rows = capture(model).rows;

@@ -1,31 +1,33 @@
-//! How much there is: by host, by kind of TPDU, by size.
+//! Volume of traffic by host, by kind of TPDU, and by size.
 
 use super::{Room, Row, Sheet, bar, counted, percent, short};
 use crate::quantity::span;
-use crate::screens::finding::{Grade, is_bad_share};
-use crate::screens::model::Model;
-use crate::stream::{Replies, Slowness, of_all_kinds, shortened, sum, tpdus as tpdus_of};
 use core::cmp::Reverse;
+use meter::registry::{KindCount, Measure, SizeBound, SizeCount};
+use records::findings::{Grade, is_bad_share};
+use records::state::Model;
+use records::{Replies, Slowness, of_all_kinds, shortened, sum, tpdus as tpdus_of};
 use wire::tp::Kind;
 
-/// Hosts, the slowest to reply first, then the busiest.
+/// Returns the hosts, those with the slowest replies first, then the busiest.
 pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
     let width = room.columns.saturating_sub(59).clamp(12, 45);
     let mut rows: Vec<((Slowness, u64), Row)> = model
         .hosts()
         .map(|(host, [sent, received])| {
-            let (dts, again) = (sent.count("dt_tpdus"), sent.count("dt_retransmissions"));
+            let (dts, again) =
+                (sent.count(Measure::DtTpdus), sent.count(Measure::DtRetransmissions));
             let grade = is_bad_share(again, dts).then_some(Grade::Bad);
             let text = format!(
                 "{} {:<width$} {:>7} {:>8} {:>6} {:>7} {:>8} {:>6} {:>7}",
                 grade.map_or("  ", Grade::sign),
                 shortened(host.unwrap_or("others"), width),
                 short(tpdus_of(sent)),
-                short(of_all_kinds(sent, "data_octets")),
+                short(of_all_kinds(sent, KindCount::DataOctets)),
                 percent(again, dts),
                 short(tpdus_of(received)),
-                short(of_all_kinds(received, "data_octets")),
-                short(sum([sent, received].map(|way| way.count("transport_connections")))),
+                short(of_all_kinds(received, KindCount::DataOctets)),
+                short(sum([sent, received].map(|way| way.count(Measure::TransportConnections)))),
                 Replies::of(sent)
                     .p99_ns
                     .map_or_else(|| "-".to_owned(), |p99| span(p99).replace(' ', "")),
@@ -46,26 +48,25 @@ pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
     Sheet { about, heading: Some(heading), rows: rows.into_iter().map(|(_, row)| row).collect() }
 }
 
-/// TPDUs by kind.
+/// Returns the TPDUs by kind.
 pub(super) fn tpdus(model: &Model, room: Room) -> Sheet {
     let measures = model.measures();
-    let of =
-        |kind: Kind, what: &str| measures.count(&format!("{}_{what}", kind.name().to_lowercase()));
-    let all: u64 = measures.count("tpdus");
-    let greatest = Kind::ALL.into_iter().map(|kind| of(kind, "tpdus")).max().unwrap_or(0);
+    let of = |kind: Kind, count| measures.count(Measure::OfKind(kind, count));
+    let all: u64 = measures.count(Measure::Tpdus);
+    let greatest = Kind::ALL.into_iter().map(|kind| of(kind, KindCount::Tpdus)).max().unwrap_or(0);
     let columns = room.columns.saturating_sub(52).min(40);
     let mut rows: Vec<Row> = Kind::ALL
         .into_iter()
         .map(|kind| {
-            let (tpdus, again) = (of(kind, "tpdus"), of(kind, "retransmissions"));
+            let (tpdus, again) = (of(kind, KindCount::Tpdus), of(kind, KindCount::Retransmissions));
             Row::plain(format!(
                 "   {:<4} {:>7} {:>6} {:>7} {:>8} {:>9}  {}",
                 kind.name(),
                 short(tpdus),
                 percent(tpdus, all),
                 short(again),
-                short(of(kind, "header_octets")),
-                short(of(kind, "data_octets")),
+                short(of(kind, KindCount::HeaderOctets)),
+                short(of(kind, KindCount::DataOctets)),
                 bar(tpdus, greatest, columns, room.symbols),
             ))
         })
@@ -75,16 +76,16 @@ pub(super) fn tpdus(model: &Model, room: Room) -> Sheet {
         Row::default(),
         Row::plain(format!(
             "   AKs that acknowledge {}, credit {}, confirm {}, keep alive {}",
-            count("ak_acknowledging"),
-            count("ak_crediting"),
-            count("ak_confirming"),
-            count("ak_keeping_alive"),
+            count(Measure::AkAcknowledging),
+            count(Measure::AkCrediting),
+            count(Measure::AkConfirming),
+            count(Measure::AkKeepingAlive),
         )),
         Row::plain(format!(
             "   empty DT parts {}, DTs beyond credit {}, unassigned TPDUs {}",
-            count("dt_empty_parts"),
-            count("dt_into_closed_window"),
-            count("unassigned_tpdus"),
+            count(Measure::DtEmptyParts),
+            count(Measure::DtIntoClosedWindow),
+            count(Measure::UnassignedTpdus),
         )),
     ]);
     let heading = format!(
@@ -95,18 +96,17 @@ pub(super) fn tpdus(model: &Model, room: Room) -> Sheet {
     Sheet { about, heading: Some(heading), rows }
 }
 
-/// TPDUs, DTs and TSDUs by size.
+/// Returns TPDUs, DTs and TSDUs by size.
 pub(super) fn sizes(model: &Model, room: Room) -> Sheet {
     let measures = model.measures();
     let bounds = &model.head.bounds_octets;
-    let names = bounds.iter().map(|bound| (format!("to {bound}"), format!("to_{bound}_octets")));
+    let names = bounds.iter().map(|bound| (format!("to {bound}"), SizeBound::To(*bound)));
     let last = bounds.last().map_or(0, |last| *last);
-    let beyond = (format!("beyond {last}"), format!("beyond_{last}_octets"));
+    let beyond = (format!("beyond {last}"), SizeBound::Beyond(last));
     let classes: Vec<(String, [u64; 4])> = names
         .chain([beyond])
-        .map(|(label, name)| {
-            let of = |what: &str| measures.count(&format!("{what}_{name}"));
-            (label, [of("tpdus"), of("dt_tpdus"), of("dt_retransmissions"), of("tsdus")])
+        .map(|(label, bound)| {
+            (label, SizeCount::ALL.map(|count| measures.count(Measure::OfSize(count, bound))))
         })
         .collect();
     let greatest = classes.iter().map(|(_, [_, dts, ..])| *dts).max().unwrap_or(0);

@@ -1,4 +1,4 @@
-//! What the screen looks like, sign by sign, and in which colours.
+//! Contents of the screen, character by character, and its colours.
 
 use super::*;
 use crate::tui::controls::{Controls, Scales};
@@ -64,7 +64,7 @@ fn look(theme: Theme, symbols: Symbols) -> Look {
     Look::new(theme, symbols, &Surroundings::default())
 }
 
-/// The screen after these keys.
+/// Returns the screen after these keys.
 fn buffer(columns: u16, rows: u16, keys: &[KeyCode], look: &Look) -> Buffer {
     let mut controls = controls();
     let seen = snapshot(usize::from(columns) * look.samples_a_column());
@@ -79,7 +79,7 @@ fn buffer(columns: u16, rows: u16, keys: &[KeyCode], look: &Look) -> Buffer {
     terminal.backend().buffer().clone()
 }
 
-/// The signs, a row a line, between bars that show where rows end.
+/// Returns the characters, one line per row, between bars that mark the ends of rows.
 fn signs(buffer: &Buffer) -> String {
     let width = usize::from(buffer.area.width);
     let row = |cells: &[ratatui::buffer::Cell]| {
@@ -88,7 +88,7 @@ fn signs(buffer: &Buffer) -> String {
     buffer.content.chunks(width).map(row).collect::<Vec<_>>().join("\n")
 }
 
-/// The colour and emphasis of each row's signs that are no blanks, row by row.
+/// Returns colour and emphasis of the non-blank characters, row by row.
 fn styles(buffer: &Buffer) -> String {
     let row = |cells: &[ratatui::buffer::Cell]| {
         let inked = cells.iter().filter(|cell| cell.symbol() != " ");
@@ -128,7 +128,7 @@ fn braille_shows_two_samples_a_column_and_ascii_goes_everywhere() {
 }
 
 #[test]
-fn a_frozen_screen_says_so_and_a_prompt_stands_where_the_keys_were() {
+fn frozen_is_shown_and_a_prompt_replaces_the_keys() {
     let look = look(Theme::Dark, Symbols::Blocks);
     let keys = [KeyCode::Char(' '), KeyCode::Char('/'), KeyCode::Char('x'), KeyCode::Enter];
     let paused = signs(&buffer(80, 24, &keys, &look));
@@ -166,12 +166,12 @@ fn dark_light_and_mono_differ_in_colours_alone() {
     let is_plain =
         |cell: &ratatui::buffer::Cell| (cell.fg, cell.bg) == (Color::Reset, Color::Reset);
     assert!(mono.content.iter().all(is_plain));
-    // What the colours of the others set apart is set apart by words and emphasis too.
+    // Words and emphasis distinguish everything that colours distinguish.
     assert!(mono.content[0].modifier.contains(Modifier::REVERSED));
 }
 
 #[test]
-fn a_screen_that_became_too_small_says_what_it_needs() {
+fn a_screen_that_became_too_small_shows_the_size_it_needs() {
     let small = signs(&buffer(30, 8, &[], &look(Theme::Dark, Symbols::Blocks)));
     assert!(small.starts_with("|40 x 12 needed; q quits"), "{small}");
 }

@@ -1,11 +1,11 @@
-//! Samples against arithmetic by hand.
+//! Samples checked against manual arithmetic.
 
 use super::*;
 
 const A: u8 = 1;
 const B: u8 = 2;
 
-/// A frame of so many octets that carries nothing the meter knows.
+/// Returns a frame of `octets` octets in a protocol that the meter does not decode.
 fn frame(from: u8, to: u8, octets: usize) -> Vec<u8> {
     let mut frame = vec![2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, from, 8, 0];
     frame.resize(octets, 0);
@@ -47,7 +47,7 @@ fn frames_count_in_the_sample_of_their_own_time() {
     assert_eq!(packets(&gather), [2, 1, 0]);
     assert_eq!(seen.samples[0].octets, 160);
     assert_eq!((seen.end, seen.first, seen.frames), (3, 0, 4));
-    // The newest whole sample is silent. 1,160 octets in 300 ms; the best 100 ms had 1,000.
+    // The newest whole sample is silent. 1,160 octets in 300 ms; the busiest 100 ms had 1,000.
     assert_eq!(seen.current, Rates::default());
     assert!((seen.average.bits - 1_160.0 * 8.0 / 0.3).abs() < 1e-6);
     assert_eq!(seen.peak, Rates { packets: 20.0, bits: 80_000.0 });
@@ -59,7 +59,8 @@ fn frames_count_in_the_sample_of_their_own_time() {
 fn a_frame_that_the_ring_held_back_is_no_step_back_in_time() {
     let mut gather = gather(100);
     hear(&mut gather, 1_000, 60);
-    // The ring hands a block over after 32 ms, or at most two such times; the port was silent until then.
+    // The ring delivers a block after 32 ms, or at most two such times; the port was silent until
+    // then.
     gather.advance(millis(2_000).saturating_sub(crate::listener::LAG));
     hear(&mut gather, 2_000 - 64, 60);
     gather.advance(millis(4_000));
@@ -94,7 +95,7 @@ fn silence_makes_samples_too() {
 }
 
 #[test]
-fn a_new_interval_shows_what_was_gathered_under_the_old_one() {
+fn a_new_interval_rebuilds_samples_from_earlier_ticks() {
     let mut gather = gather(100);
     // A frame each 50 ms for 10 s, and 30 ms more.
     (0..200).for_each(|n| hear(&mut gather, 50 * n, 100));
@@ -107,7 +108,7 @@ fn a_new_interval_shows_what_was_gathered_under_the_old_one() {
     gather.set_interval(every(10));
     assert_eq!(packets(&gather)[..6], [1, 0, 0, 0, 0, 1]);
     assert_eq!(all(&gather).end, 1_003);
-    // The sample under way is made anew as well: 30 ms of 3 s.
+    // The current sample is rebuilt as well: 30 ms of 3 s.
     gather.set_interval(every(3_000));
     hear(&mut gather, 11_999, 100);
     gather.advance(millis(12_000));
@@ -115,7 +116,7 @@ fn a_new_interval_shows_what_was_gathered_under_the_old_one() {
 }
 
 #[test]
-fn what_is_kept_does_not_grow_and_a_new_interval_reaches_back_as_far_as_ticks_do() {
+fn history_is_bounded_and_new_intervals_reach_back_to_all_ticks() {
     let mut gather = gather(10);
     let ticks = 70_000;
     (0..ticks).for_each(|tick| hear(&mut gather, 10 * tick, 60));
@@ -140,7 +141,7 @@ fn only_frames_that_match_are_counted() {
     gather.observe(millis(210), Link::Ethernet, &frame(B, A, 90), 90);
     gather.observe(millis(211), Link::Ethernet, &frame(B, 3, 90), 90);
     gather.finish();
-    // Samples under other filters are gone.
+    // Samples of other filters are gone.
     let seen = all(&gather);
     assert_eq!((seen.first, seen.end), (1, 3));
     assert_eq!(packets(&gather), [0, 1]);

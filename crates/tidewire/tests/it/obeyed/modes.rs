@@ -46,7 +46,7 @@ const PREDICT: [Mode; 4] = [
             obeyed("--vary", "--vary flow.*.size=64B,99B", Says("flow.*.size = 99 B")),
             obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
             obeyed("--figure", "--figure drawn", Writes("drawn")),
-            obeyed("--plot", "--plot", Says("there is nothing to draw")),
+            obeyed("--plot", "--plot", Says("no key varies")),
             obeyed("--differences", "--differences medium", Says("medium")),
             obeyed("--require", "--require 'miss(status) < 1 %'", Says("miss(status) < 1 %")),
             obeyed(
@@ -123,9 +123,7 @@ const OTHERS: [Mode; 10] = [
             obeyed(
                 "--seed",
                 "",
-                ShownBy(
-                    "relay::the_log_of_a_relay_the_meters_on_both_sides_and_the_stations_agree",
-                ),
+                ShownBy("relay::the_log_of_a_relay_agrees_with_meters_and_stations"),
             ),
             obeyed("--log", "--fault loss=1% --log a --capture a", Says("--log")),
             obeyed(

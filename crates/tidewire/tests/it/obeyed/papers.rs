@@ -34,9 +34,7 @@ pub(super) const REPRODUCE: [Mode; 5] = [
             obeyed(
                 "--tap",
                 "",
-                ShownBy(
-                    "reproduce::the_traffic_of_nbsir_85_3104_is_written_as_a_lan_and_as_a_test_centre_hears_it",
-                ),
+                ShownBy("reproduce::traffic_of_nbsir_85_3104_is_written_at_both_taps"),
             ),
             obeyed("--seed", "--seed 7", Says("seed 7")),
             obeyed("--runs", "=reproduce nbsir-85-3104 --runs 3", Says("n = 3")),

@@ -1,4 +1,4 @@
-//! Two captures: whichever is behind goes on, and none of their frames is kept.
+//! Two captures read in parallel, the one that is behind first; no frame is stored.
 
 use super::tap::Source;
 use super::{open, told};
@@ -11,29 +11,30 @@ use meter::transit::clock::{Clocks, Course};
 use meter::transit::{Found, Limits, Stamps, Tap, Transit};
 use wire::time::{self, Instant};
 
-/// Clocks that are no further apart are taken for clocks of one time.
+/// Maximum offset at which two clocks are taken as synchronised.
 const ONE_TIME: Duration = Duration::from_secs(1);
 
-/// By how much the far clock is ahead.
+/// Offset of the far clock.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Apart {
-    /// Not at all, unless TPDUs say so.
+    /// None, unless TPDUs indicate one.
     Perhaps,
-    /// By so much.
+    /// Known offset in nanoseconds.
     By(i64),
 }
 
-/// What came of a pass over both.
+/// Result of a pass over both captures.
 struct Passed {
     taps: [Source; 2],
     found: Found,
-    /// When the first frame of each was seen.
+    /// Time of the first frame of each.
     firsts: [Option<Instant>; 2],
 }
 
-/// Looks at both to their ends, and tells what came of it. Stamps are taken to be of one time, so that nothing waits
-/// for a tap that was not open yet. Where little comes of that it is tried without, and then as TPDUs say, or as
-/// if both captures had begun together.
+/// Reads both captures to their ends and returns the best result. The first pass assumes
+/// synchronised timestamps, so nothing waits for a tap that was not open yet. If few TPDUs match,
+/// further passes drop that assumption, then use the offset that TPDUs indicate, or align the
+/// starts of the captures.
 pub(super) fn run(
     watch: &Watch,
     taps: [Source; 2],
@@ -58,7 +59,7 @@ pub(super) fn run(
     Ok((best.taps, best.found))
 }
 
-/// What is to be tried next, if anything is.
+/// Returns the offset to try next, if any.
 fn next(best: &Passed, tried: &[Apart]) -> Option<Apart> {
     let Passed { taps, found, firsts } = best;
     if taps.iter().any(|tap| tap.failure.is_some()) || interrupt::requested() || tried.len() > 2 {
@@ -83,13 +84,13 @@ fn next(best: &Passed, tried: &[Apart]) -> Option<Apart> {
     any.or(by_tpdus).or_else(together)
 }
 
-/// What is the better of two: transits are told, and of more TPDUs.
+/// Ranks results: those with transits first, then by the number of TPDUs.
 fn rank(found: &Found) -> (bool, u64) {
     let is_told = |clocks: &Clocks| !matches!(clocks.course, Course::Broken { .. });
     (found.clocks.as_ref().is_some_and(is_told), found.matching.matched)
 }
 
-/// Looks at both.
+/// Reads both captures.
 fn pass(mut taps: [Source; 2], apart: Apart) -> Passed {
     let mut transit = Transit::new(Stamps::TwoClocks, Limits::USUAL);
     if let Apart::By(nanos) = apart {

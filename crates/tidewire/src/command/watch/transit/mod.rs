@@ -1,5 +1,5 @@
-//! One-way transits between two taps of the same traffic: two captures, two ports of this host, or a
-//! port and a capture that comes in while it is made.
+//! One-way transits between two taps of the same traffic: two captures, two ports of this host, or
+//! a port and a capture that arrives on standard input.
 
 mod captures;
 mod rows;
@@ -23,16 +23,16 @@ use tap::Source;
 use tell::{Taps, tell};
 use wire::time::{Instant, nanos};
 
-/// What takes longer from port to port is not matched.
+/// Maximum transit time from port to port; later frames are not matched.
 const LONGEST: Duration = Duration::from_secs(10);
-/// How long to wait where neither tap has anything.
+/// Pause if neither tap has a frame.
 const PAUSE: Duration = Duration::from_millis(5);
-/// How often the clock is looked at, and by how much more than its rate may differ it may be wrong.
+/// Interval at which the clock is checked, and the tolerance of its error beyond the allowed rate.
 const LOOK_AT_CLOCK: Duration = Duration::from_secs(1);
 const MARGIN: Duration = Duration::from_micros(20);
 
-/// Looks at both taps until both are through, the time is over or somebody interrupts, and tells what
-/// came of them.
+/// Reads both taps until both have ended, the time is over or an interrupt arrives, and prints the
+/// result.
 pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyhow::Result<Exit> {
     check(watch)?;
     interrupt::install()?;
@@ -59,13 +59,14 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     }
 }
 
-/// What came of taps that are through.
+/// Returns the result of taps that have ended.
 fn told(taps: &[Source; 2], mut transit: Transit) -> Found {
     taps.iter().for_each(|source| transit.stamps_are_rounded(source.step_ns()));
     transit.finish()
 }
 
-/// A port, and another or a capture that comes in; how often the one clock was set, where one stamps.
+/// Matches a port with another port or an arriving capture; returns how often the clock was set, if
+/// one clock stamps both.
 fn live(
     watch: &Watch,
     listen: Option<Span>,
@@ -95,7 +96,7 @@ fn live(
     Ok((pair.taps, found, has_one_clock.then_some(clock_was_set)))
 }
 
-/// How long the intervals of two ports are.
+/// Returns the length of the intervals of two ports.
 fn interval(watch: &Watch) -> Result<Duration, Failure> {
     let Some(text) = &watch.measuring.measure else { return Ok(MEASURE) };
     let Span(length) = quantity::option("--measure", text)?;
@@ -105,7 +106,7 @@ fn interval(watch: &Watch) -> Result<Duration, Failure> {
     Ok(length)
 }
 
-/// Whether the two taps can be looked at together.
+/// Checks that the two taps can be compared.
 fn check(watch: &Watch) -> Result<(), Failure> {
     if watch.measuring.measure.is_some() && watch.far_interface.is_none() {
         let why =
@@ -151,7 +152,7 @@ fn open(watch: &Watch, output: &Output) -> Result<[Source; 2], Failure> {
     let is_live = source.interface.is_some();
     let near = match (&source.interface, &source.read[..]) {
         (Some(name), _) => port(name)?,
-        (None, paths) => capture(paths.first().expect("one of both is given"))?,
+        (None, paths) => capture(paths.first().expect("an interface or a capture is given"))?,
     };
     let far = match (&watch.far_interface, &watch.far) {
         (Some(name), _) => port(name)?,
@@ -161,16 +162,17 @@ fn open(watch: &Watch, output: &Output) -> Result<[Source; 2], Failure> {
     Ok([near, far])
 }
 
-/// Both taps, of which one is a port.
+/// Two taps, at least one of them a port.
 struct Pair {
     taps: [Source; 2],
     has_one_clock: bool,
-    /// Of one clock: from when to when both taps were listened to.
+    /// With one clock, the time during which both taps were captured.
     span: (Instant, Instant),
 }
 
 impl Pair {
-    /// Shows the frames of both to `transit`; how often this host's clock was set meanwhile.
+    /// Passes the frames of both to `transit`; returns the number of times this host's clock was
+    /// set meanwhile.
     fn pass(
         &mut self,
         transit: &mut Transit,
@@ -182,7 +184,7 @@ impl Pair {
         let mut is_over = false;
         loop {
             let now = clock::now();
-            // A live tap that has come to its end leaves the other with nothing to be matched with.
+            // If a live tap has ended, the other has nothing to be matched with.
             let is_alone = self.taps.iter().any(|source| source.is_over);
             let is_enough = interrupt::requested() || end.is_some_and(|end| now >= end);
             if !is_over && (is_enough || is_alone) {
@@ -209,14 +211,14 @@ impl Pair {
         }
     }
 
-    /// Nothing older comes any more, of one clock.
+    /// With one clock, the time before which no more frames can come.
     fn reached(&self) -> Instant {
         let of = |source: &Source| source.next_at().unwrap_or(source.silent_until);
         self.taps.iter().filter(|source| !source.is_over).map(of).min().unwrap_or(Instant::ZERO)
     }
 
-    /// The tap whose next frame goes first. The older one does, so that few TPDUs wait for the other;
-    /// of one clock, once nothing older can come.
+    /// Returns the tap whose next frame is due: the one with the older frame, so that few TPDUs
+    /// wait for the other tap. With one clock, it is due once nothing older can come.
     fn due(&self) -> Option<Tap> {
         let [near, far] = &self.taps;
         let may_go = |at: Instant, other: &Source| {
@@ -236,7 +238,7 @@ fn wall() -> Instant {
     Instant::from_nanos(nanos(clock::wall()))
 }
 
-/// Whether the wall clock, by which the kernel stamps, is set.
+/// Detects steps of the wall clock, with which the kernel stamps frames.
 struct Steps {
     seen: Correlation,
     times: u64,
@@ -251,7 +253,7 @@ impl Steps {
         let read = Correlation::read();
         let expected = self.seen.to_wall(read.monotonic).as_nanos();
         let difference = Duration::from_nanos(expected.abs_diff(read.wall_nanos));
-        // The kernel slews by 500 in a million at the most.
+        // The kernel slews by at most 500 ppm.
         let slewed = elapsed / 2_000;
         if difference > slewed + self.seen.uncertainty + read.uncertainty + MARGIN {
             self.times += 1;

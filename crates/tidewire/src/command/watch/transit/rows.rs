@@ -1,26 +1,27 @@
-//! Transits between two ports interval by interval, while they are heard.
+//! Live transits between two ports, interval by interval.
 
 use super::tell::with_matching;
-use crate::calendar;
 use crate::output::Output;
 use crate::quantity::significant;
 use core::time::Duration;
 use meter::transit::clock::Way;
 use meter::transit::{Found, Transit};
+use records::calendar;
 use serde_json::json;
 use std::io;
 use wire::time::{Instant, nanos};
 
-/// After so many intervals at once the host slept, or its clock was set: they become one.
+/// Number of intervals ending at once from which they become one: the host slept, or its clock was
+/// set.
 const LONG: u32 = 1_000;
 
-/// What stands above the lines: times are microseconds.
+/// Heading of the lines; times are microseconds.
 const HEADING: [&str; 2] = [
     "                             alone at     near to far, us       far to near, us",
     "     start (UTC)  matched  near  far     p50    p99    max     p50    p99    max",
 ];
 
-/// Intervals of one clock, as they end.
+/// Intervals with one clock, printed as they end.
 pub(super) struct Rows<'a> {
     length: Duration,
     start: Instant,
@@ -29,7 +30,7 @@ pub(super) struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Intervals of this length from now on.
+    /// Starts intervals of this length.
     pub(super) fn begin(
         length: Duration,
         start: Instant,
@@ -41,7 +42,7 @@ impl<'a> Rows<'a> {
         Ok(Self { length, start, index: 0, output })
     }
 
-    /// Tells the intervals that are over now, before what is seen from now on.
+    /// Prints the intervals that are over, before frames of the next are passed.
     pub(super) fn advance(&mut self, now: Instant, transit: &mut Transit) -> io::Result<()> {
         if now.since(self.start) > self.length * LONG {
             transit.advance(now);
@@ -55,7 +56,7 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Tells what came in the interval under way, which ends now.
+    /// Prints the current interval, which ends now.
     pub(super) fn finish(&mut self, now: Instant, transit: &mut Transit) -> io::Result<()> {
         self.advance(now, transit)?;
         if now > self.start { self.tell(now, &transit.take_interval()) } else { Ok(()) }
@@ -74,7 +75,7 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// An interval as a line.
+/// Formats an interval as a line.
 fn row(index: u64, start: Instant, found: &Found) -> String {
     let Found { matching, clocks } = found;
     let milliseconds = Instant::from_nanos(start.as_nanos() / 1_000_000 * 1_000_000);
@@ -102,7 +103,7 @@ mod tests {
     #[test]
     fn a_line_has_its_numbers_below_their_names_and_fits_a_terminal() {
         let reading = |near_ns, difference_ns| Reading { near_ns, difference_ns, ends: [0, 1] };
-        // There 1.18 us and 28 ms, back 999 ms.
+        // Forward 1.18 us and 28 ms, return 999 ms.
         let mut readings = Readings::of_one(10);
         for (near_ns, difference_ns) in [(0, 1_180), (1, 28_000_000), (2, -999_000_000)] {
             readings.push(reading(near_ns, difference_ns));

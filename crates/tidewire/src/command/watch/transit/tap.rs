@@ -1,4 +1,4 @@
-//! A tap, and its next frame: a capture, a port, or a capture that comes in while it is made.
+//! A tap and its next frame: a capture file, a port, or a capture arriving on standard input.
 
 use super::super::file;
 use super::super::live_port::{Port, open_with};
@@ -20,18 +20,18 @@ use wire::dissect::Link;
 use wire::filter::Filter;
 use wire::time::{Instant, nanos};
 
-/// How long a capture that comes in may take for what it has still got.
+/// Maximum time to read the rest of an arriving capture.
 const LAST: Duration = Duration::from_secs(1);
 
-/// Where frames come from.
+/// Source of frames.
 enum From {
     Capture(Capture),
     Port(Box<Listener>),
-    /// The capture, how long reading may wait, and until when it is read once that is said.
+    /// The capture, the maximum wait of a read, and, once stopped, the time until which it is read.
     Pipe(Capture, Arc<AtomicU64>, Option<Instant>),
 }
 
-/// What there was to be read.
+/// Result of a read.
 enum Read<'a> {
     Frame(Record<'a>),
     Nothing,
@@ -52,12 +52,12 @@ pub(super) struct Source {
     pub(super) failure: Option<Failure>,
     /// No frame will come.
     pub(super) is_over: bool,
-    /// Of a port: every frame up to this time of the day has come.
+    /// For a port, time of day up to which every frame has arrived.
     pub(super) silent_until: Instant,
     is_stopped: bool,
     from: From,
     filter: Filter,
-    /// When the first frame of a capture was seen.
+    /// Time of the first frame of a capture.
     pub(super) first_at: Option<Instant>,
     next: Frame,
     is_there: bool,
@@ -84,7 +84,7 @@ impl Source {
         }
     }
 
-    /// A capture that is there, or that standard input brings.
+    /// Opens a capture file or standard input.
     pub(super) fn capture(
         path: &Path,
         filter: Option<Filter>,
@@ -94,14 +94,15 @@ impl Source {
         Ok(Self::new(file::name(path), From::Capture(capture), filter))
     }
 
-    /// A port.
+    /// Opens a port.
     pub(super) fn port(port: &Port, filter: Option<Filter>) -> Result<Self, Failure> {
         let wanted = filter.clone().unwrap_or_else(Filter::all);
         let listener = open_with(port, wanted, Times::Stamps)?;
         Ok(Self::new(port.interface.clone(), From::Port(Box::new(listener)), filter))
     }
 
-    /// A capture that comes in on standard input while a port is heard; waits for its beginning.
+    /// Opens a capture that arrives on standard input while a port is captured; waits for its
+    /// header.
     pub(super) fn pipe(filter: Option<Filter>) -> Result<Self, Failure> {
         let patience = Arc::new(AtomicU64::new(u64::MAX / 2));
         let name = file::name(Path::new("-"));
@@ -114,17 +115,17 @@ impl Source {
         matches!(self.from, From::Port(_))
     }
 
-    /// When its next frame was seen, if there is one.
+    /// Returns the time of its next frame, if there is one.
     pub(super) fn next_at(&self) -> Option<Instant> {
         self.is_there.then_some(self.next.at)
     }
 
-    /// Whether there is none, and one may come.
+    /// Returns true if there is no frame now but one may come.
     pub(super) const fn is_silent(&self) -> bool {
         !self.is_there && !self.is_over
     }
 
-    /// Looks for the next frame, if there is none; waits for one until then.
+    /// Reads the next frame unless there is one, waiting until `until`.
     pub(super) fn look(&mut self, until: Instant) {
         if !self.is_silent() {
             return;
@@ -147,7 +148,7 @@ impl Source {
         }
     }
 
-    /// Shows the next frame of a capture, if there is one and it is wanted.
+    /// Passes the next frame of a capture on, if there is one and the filter accepts it.
     pub(super) fn pass(&mut self, tap: Tap, transit: &mut Transit) {
         match read(&mut self.from, false, Instant::ZERO) {
             Ok(Read::Frame(Record { at, link, octets, original_octets, .. })) => {
@@ -166,7 +167,7 @@ impl Source {
         self.is_over = true;
     }
 
-    /// Shows its next frame, if it is of this span.
+    /// Passes its next frame on, if it is within this span.
     pub(super) fn hand_over(
         &mut self,
         tap: Tap,
@@ -180,7 +181,7 @@ impl Source {
         self.is_there = false;
     }
 
-    /// No frames are wanted but those that were seen before now.
+    /// Accepts only frames captured before now.
     pub(super) fn stop(&mut self) {
         self.is_stopped = true;
         match &mut self.from {
@@ -190,7 +191,7 @@ impl Source {
         }
     }
 
-    /// The step to which its stamps are rounded, in nanoseconds.
+    /// Returns the step to which its timestamps are rounded, in nanoseconds.
     pub(super) fn step_ns(&self) -> u64 {
         match &self.from {
             From::Port(_) => 1,
@@ -201,7 +202,7 @@ impl Source {
         }
     }
 
-    /// What was lost where frames were collected, where anybody counted.
+    /// Returns the number of frames lost during collection, if it was counted.
     pub(super) fn dropped(&mut self) -> Option<u64> {
         match &mut self.from {
             From::Port(listener) => listener.dropped(),
@@ -213,7 +214,7 @@ impl Source {
     }
 }
 
-/// The next frame; waits for one until then, but for one of a capture that is there.
+/// Reads the next frame, waiting until `until`; never waits for a capture file.
 fn read(from: &mut From, is_stopped: bool, until: Instant) -> Result<Read<'_>, Failure> {
     let found = match from {
         From::Port(listener) => match listener.receive(until)? {

@@ -1,33 +1,34 @@
-//! What is told of two taps: how many TPDUs were matched, how long they took, and how sure that is.
+//! Report on two taps: number of TPDUs matched, their transit times, and the accuracy of these.
 
+use crate::interrupt;
 use crate::output::Output;
 use crate::paragraph::wrapped;
 use crate::quantity::significant;
 use crate::table::{Align, Table};
-use crate::{calendar, interrupt};
 use meter::transit::clock::{Bounded, Clocks, Course, MOST_SKEW, Way};
 use meter::transit::{Found, Matching};
+use records::calendar;
 use serde_json::{Value, json};
 use std::io;
 use wire::time::Instant;
 
-/// What the taps were, near and far.
+/// The near and the far tap.
 pub(super) struct Taps {
     pub(super) names: [String; 2],
-    /// What was lost where frames were collected, as far as anybody counted.
+    /// Frames lost during collection, as far as they were counted.
     pub(super) dropped: [Option<u64>; 2],
-    /// Where one clock stamped for both: how often it was set meanwhile.
+    /// With one clock for both, the number of times it was set meanwhile.
     pub(super) clock_was_set: Option<u64>,
 }
 
 impl Taps {
-    /// Whether frames are known to be missing.
+    /// Returns true if frames are known to be missing.
     pub(super) fn lack_frames(&self) -> bool {
         self.dropped.iter().any(|dropped| dropped.is_some_and(|dropped| dropped > 0))
     }
 }
 
-/// Tells it, as lines or as records; `error` says why it is not the whole.
+/// Prints the report as lines or as records; `error` says why it is incomplete.
 pub(super) fn tell(
     taps: &Taps,
     found: &Found,
@@ -99,7 +100,7 @@ fn ways(clocks: &Clocks) -> Table {
     table
 }
 
-/// What the transits rest on, and how wrong they may be.
+/// Describes the basis of the transits and their accuracy.
 fn sentences(taps: &Taps, clocks: &Clocks) -> Vec<String> {
     if let Some(times) = taps.clock_was_set {
         return of_one_clock(times);
@@ -143,8 +144,8 @@ fn of_two_clocks(clocks: &Clocks) -> Vec<String> {
     )];
     if !is_steady {
         sentences.push(
-            "Its speed changed meanwhile, against that of the near one: each transit is told by the \
-             readings around it, which bound the offset less narrowly than a steady clock does."
+            "Its rate relative to the near clock changed: each transit is corrected by the readings \
+             around it, which bound the offset less narrowly than a steady clock does."
                 .to_owned(),
         );
     }
@@ -183,7 +184,7 @@ fn of_one_clock(times: u64) -> Vec<String> {
     sentences
 }
 
-/// What came of the limits on memory.
+/// Describes the effects of the limits on memory.
 fn limits(matching: &Matching) -> impl Iterator<Item = String> {
     let Matching { beyond, crowded, .. } = *matching;
     let beyond = (beyond > 0).then(|| {
@@ -203,14 +204,14 @@ fn limits(matching: &Matching) -> impl Iterator<Item = String> {
 
 fn losses(taps: &Taps) -> Option<String> {
     taps.lack_frames().then(|| {
-        "Frames were dropped before they could be looked at: their TPDUs count as seen at the other \
-         tap alone, and nobody can tell them from those that were lost between the taps. Transits \
-         of what was matched are right."
+        "Frames were dropped before they could be read: their TPDUs count as seen at the other tap \
+         alone, and cannot be distinguished from those lost between the taps. Transits of matched \
+         TPDUs are right."
             .to_owned()
     })
 }
 
-/// The transits of a way as a record has them.
+/// Returns the transits of a direction as a record.
 fn way_record(way: Option<Way>) -> Value {
     way.map_or(Value::Null, |way| {
         json!({
@@ -247,7 +248,7 @@ fn record(taps: &Taps, matching: &Matching, clocks: Option<&Clocks>) -> Value {
     with_matching(of_clocks, matching, clocks)
 }
 
-/// A record with what was matched, and the transits.
+/// Returns a record of the matching and the transits.
 pub(super) fn with_matching(
     mut record: Value,
     matching: &Matching,

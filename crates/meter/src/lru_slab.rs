@@ -1,0 +1,265 @@
+//! Slab with LRU eviction: values in numbered places, linked in order of use.
+//!
+//! Use of a value moves its place to the new end of the list once per second, so that a busy value
+//! costs one write each time. The order is exact to one second.
+
+use wire::time::Instant;
+
+/// Place of a value.
+pub(crate) type Place = u32;
+
+/// No place: the end of the list, and of the free list.
+const NOWHERE: Place = Place::MAX;
+/// Maximum number of bits of a place, so that an index may use the others.
+pub(crate) const PLACE_BITS: u32 = 29;
+
+/// End of the second that contains `at`.
+const fn end_of_second(at: Instant) -> Instant {
+    Instant::from_nanos((at.as_nanos() / 1_000_000_000 + 1).saturating_mul(1_000_000_000))
+}
+
+/// Time of the last use of a value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heard {
+    last: Instant,
+    /// End of the second in which it was last moved in the list.
+    until: Instant,
+}
+
+impl Heard {
+    const fn first(at: Instant) -> Self {
+        Self { last: at, until: end_of_second(at) }
+    }
+
+    /// Records a use; returns true if the place must be moved up in the list.
+    #[inline]
+    pub(crate) fn note(&mut self, at: Instant) -> bool {
+        self.last = at;
+        at >= self.until
+    }
+}
+
+#[derive(Clone, Debug)]
+struct Slot<T> {
+    value: Option<T>,
+    heard: Heard,
+    /// Place used next before this one; of a free place, the next free one.
+    older: Place,
+    /// Place used next after this one.
+    newer: Place,
+}
+
+/// Slab of values with a maximum size.
+#[derive(Clone, Debug)]
+pub(crate) struct LruSlab<T> {
+    slots: Vec<Slot<T>>,
+    free: Place,
+    oldest: Place,
+    /// Lower bound of the last use of the oldest value: it is examined again only once the time of
+    /// eviction has reached this bound.
+    oldest_heard: Instant,
+    newest: Place,
+    count: usize,
+    maximum: usize,
+}
+
+impl<T> LruSlab<T> {
+    /// Octets of a place and its value.
+    #[cfg(test)]
+    pub(crate) const SLOT_OCTETS: usize = size_of::<Slot<T>>();
+
+    /// Creates an empty slab for up to `maximum` values.
+    pub(crate) fn new(maximum: usize) -> Self {
+        let maximum = maximum.clamp(1, (1 << PLACE_BITS) - 1);
+        Self {
+            slots: Vec::new(),
+            free: NOWHERE,
+            oldest: NOWHERE,
+            oldest_heard: Instant::ZERO,
+            newest: NOWHERE,
+            count: 0,
+            maximum,
+        }
+    }
+
+    /// Number of values.
+    pub(crate) const fn count(&self) -> usize {
+        self.count
+    }
+
+    /// True if the slab is full.
+    pub(crate) const fn is_full(&self) -> bool {
+        self.count >= self.maximum
+    }
+
+    /// Value in this place, if there is one.
+    pub(crate) fn get(&self, place: Place) -> Option<&T> {
+        self.slots.get(place as usize)?.value.as_ref()
+    }
+
+    /// Value in a place that is known to be occupied.
+    #[inline]
+    pub(crate) fn at(&mut self, place: Place) -> &mut T {
+        let slot = self.slots.get_mut(place as usize).and_then(|slot| slot.value.as_mut());
+        slot.expect("a place found in an index is taken")
+    }
+
+    /// Value in a place that is known to be occupied, and its last use.
+    #[inline]
+    pub(crate) fn heard_at(&mut self, place: Place) -> (&mut T, &mut Heard) {
+        let slot = self.slots.get_mut(place as usize);
+        let both = slot.and_then(|slot| Some((slot.value.as_mut()?, &mut slot.heard)));
+        both.expect("a place found in an index is taken")
+    }
+
+    /// Values in the order of their places.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &T, Instant)> {
+        self.places().zip(&self.slots).filter_map(|(place, slot)| {
+            slot.value.as_ref().map(|value| (place, value, slot.heard.last))
+        })
+    }
+
+    /// All places ever occupied, free ones included.
+    pub(crate) fn places(&self) -> core::ops::Range<Place> {
+        0..self.slots.len() as Place
+    }
+
+    /// Last use of the value in this place.
+    pub(crate) fn heard(&self, place: Place) -> Instant {
+        self.slots.get(place as usize).map_or(Instant::ZERO, |slot| slot.heard.last)
+    }
+
+    /// Adds a value, used now. Call it only if the slab is not full.
+    pub(crate) fn insert(&mut self, value: T, at: Instant) -> Place {
+        let slot =
+            Slot { value: Some(value), heard: Heard::first(at), older: NOWHERE, newer: NOWHERE };
+        self.count += 1;
+        let place = self.free;
+        let place = if let Some(free) = self.slots.get_mut(place as usize) {
+            self.free = free.older;
+            *free = slot;
+            place
+        } else {
+            self.slots.push(slot);
+            Place::try_from(self.slots.len() - 1).expect("the maximum fits a place")
+        };
+        self.link(place);
+        place
+    }
+
+    /// Removes the value in this place.
+    pub(crate) fn remove(&mut self, place: Place) -> Option<T> {
+        let value = self.slots.get_mut(place as usize)?.value.take()?;
+        self.unlink(place);
+        self.slots[place as usize].older = self.free;
+        self.free = place;
+        self.count -= 1;
+        Some(value)
+    }
+
+    /// Records a use of the value in this place.
+    #[inline]
+    pub(crate) fn touch(&mut self, place: Place, at: Instant) {
+        if self.slots.get_mut(place as usize).is_some_and(|slot| slot.heard.note(at)) {
+            self.move_up(place, at);
+        }
+    }
+
+    /// Moves a place that was used now to the new end of the list.
+    #[cold]
+    pub(crate) fn move_up(&mut self, place: Place, at: Instant) {
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            slot.heard = Heard::first(at);
+        }
+        self.unlink(place);
+        self.link(place);
+    }
+
+    /// Place of the least recently used value.
+    pub(crate) const fn oldest(&self) -> Option<Place> {
+        if self.oldest == NOWHERE { None } else { Some(self.oldest) }
+    }
+
+    /// True if a value may have expired before this time.
+    #[inline]
+    pub(crate) fn may_have_expired(&self, before: Instant) -> bool {
+        before > self.oldest_heard
+    }
+
+    /// Place of the least recently used value, if it was not used since `before`.
+    pub(crate) fn expired(&mut self, before: Instant) -> Option<Place> {
+        if !self.may_have_expired(before) {
+            return None;
+        }
+        let oldest = self.oldest()?;
+        self.oldest_heard = self.heard(oldest);
+        (self.oldest_heard < before).then_some(oldest)
+    }
+
+    const fn set_oldest(&mut self, place: Place) {
+        (self.oldest, self.oldest_heard) = (place, Instant::ZERO);
+    }
+
+    fn unlink(&mut self, place: Place) {
+        let Some(Slot { older, newer, .. }) = self.slots.get(place as usize) else { return };
+        let (older, newer) = (*older, *newer);
+        match self.slots.get_mut(older as usize) {
+            Some(slot) => slot.newer = newer,
+            None => self.set_oldest(newer),
+        }
+        match self.slots.get_mut(newer as usize) {
+            Some(slot) => slot.older = older,
+            None => self.newest = older,
+        }
+    }
+
+    fn link(&mut self, place: Place) {
+        let newest = self.newest;
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            (slot.older, slot.newer) = (newest, NOWHERE);
+        }
+        match self.slots.get_mut(newest as usize) {
+            Some(slot) => slot.newer = place,
+            None => self.set_oldest(place),
+        }
+        self.newest = place;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(millis: u64) -> Instant {
+        Instant::from_nanos(millis * 1_000_000)
+    }
+
+    #[test]
+    fn the_lru_order_is_exact_to_one_second() {
+        let mut slab = LruSlab::new(8);
+        let first = slab.insert('a', at(0));
+        let second = slab.insert('b', at(100));
+        slab.touch(first, at(900));
+        assert_eq!(slab.oldest(), Some(first), "within a second it stays where it is");
+        assert_eq!(slab.heard(first), at(900));
+        slab.touch(first, at(1_000));
+        assert_eq!(slab.oldest(), Some(second));
+        assert_eq!(slab.expired(at(100)), None);
+        assert_eq!(slab.expired(at(101)), Some(second));
+        slab.touch(second, at(1_100));
+        assert_eq!(slab.oldest(), Some(first), "seconds are those of the clock, not of the value");
+    }
+
+    #[test]
+    fn a_free_place_is_reused() {
+        let mut slab = LruSlab::new(2);
+        let first = slab.insert('a', at(0));
+        slab.insert('b', at(1));
+        assert!(slab.is_full());
+        assert_eq!(slab.remove(first), Some('a'));
+        assert_eq!((slab.remove(first), slab.get(first), slab.count()), (None, None, 1));
+        assert_eq!(slab.insert('c', at(2)), first);
+        let all: String = slab.iter().map(|(_, value, _)| *value).collect();
+        assert_eq!(all, "cb");
+    }
+}

@@ -1,0 +1,161 @@
+//! Values of each scope: of the network, of a host, of one side of a connection.
+
+use super::{Count, DelayStatistic, KindCount, Measure, SizeBound, SizeCount, TABLE_4};
+use crate::host::Host;
+use crate::measure::{Measures, NO_BOUND_OCTETS, Sizes, Summary, Times, Traffic, Transport, Waits};
+use crate::observation::DelayKind;
+use crate::track::Direction;
+
+/// Measures with their values.
+pub type Values = Vec<(Measure, u64)>;
+
+/// All values of the network: the rows of Table 4 of NBSIR 85-3104 first.
+#[must_use]
+pub fn of_network(measures: &Measures) -> Values {
+    let traffic = &measures.traffic;
+    let mut values: Values = Count::ALL
+        .into_iter()
+        .filter_map(|c| Some((c.into(), c.row().network?(measures))))
+        .collect();
+    of_kinds(&traffic.transport, &mut values);
+    let is_first = |measure: &Measure| TABLE_4.iter().position(|row| row == measure);
+    values.sort_by_key(|(measure, _)| is_first(measure).unwrap_or(TABLE_4.len()));
+    for (delay, distribution) in measures.delays.each() {
+        of_summary(delay, &distribution.summary(), &DelayStatistic::ALL, &mut values);
+    }
+    of_sizes(&traffic.sizes, &mut values);
+    values
+}
+
+/// All values of what a host sent or received.
+#[must_use]
+pub fn of_traffic(traffic: &Traffic) -> Values {
+    let mut values: Values =
+        Count::ALL.into_iter().filter_map(|c| Some((c.into(), c.row().host?(traffic)))).collect();
+    of_kinds(&traffic.transport, &mut values);
+    of_waits(&traffic.waits, &mut values);
+    of_sizes(&traffic.sizes, &mut values);
+    values
+}
+
+/// All values of what a host sent, with the distribution of its response times.
+#[must_use]
+pub fn of_host(host: &Host) -> Values {
+    let mut values = of_traffic(&host.sent);
+    values.extend(whole_replies(&host.replied.summary()));
+    values
+}
+
+/// All values of what one side of a connection sent.
+#[must_use]
+pub fn of_direction(direction: &Direction) -> Values {
+    let value = |count: Count| Some((count.into(), count.row().side?(direction)?));
+    let mut values: Values = Count::ALL.into_iter().filter_map(value).collect();
+    of_kinds(&direction.transport(), &mut values);
+    of_waits(&direction.waits, &mut values);
+    values.extend(whole_replies(&direction.replied));
+    of_sizes(&direction.sizes, &mut values);
+    values
+}
+
+/// Least, median and 99th percentile of the response times of all replies.
+pub fn whole_replies(replies: &Summary) -> Values {
+    let statistics = [DelayStatistic::Minimum, DelayStatistic::P50, DelayStatistic::P99];
+    let mut values = Values::new();
+    of_summary(DelayKind::Response, replies, &statistics, &mut values);
+    values
+}
+
+/// Response times of all replies up to the end of an interval; none before the first reply.
+#[must_use]
+pub fn so_far(replies: &Summary) -> Values {
+    if replies.count == 0 {
+        return Values::new();
+    }
+    let value = |measure| match measure {
+        Measure::DelaySoFar(_, statistic) => (measure, statistic.of(replies)),
+        other => (other, 0),
+    };
+    so_far_of(DelayKind::Response).map(value).collect()
+}
+
+/// Statistics of a delay that records of intervals have so far: all but the minimum.
+pub fn so_far_of(delay: DelayKind) -> impl Iterator<Item = Measure> {
+    let all = DelayStatistic::ALL.into_iter().filter(|of| *of != DelayStatistic::Minimum);
+    all.map(move |statistic| Measure::DelaySoFar(delay, statistic))
+}
+
+impl DelayStatistic {
+    const fn of(self, summary: &Summary) -> u64 {
+        match self {
+            Self::Count => summary.count,
+            Self::Total => summary.total_ns,
+            Self::Minimum => summary.min_ns,
+            Self::P50 => summary.p50_ns,
+            Self::P99 => summary.p99_ns,
+            Self::Maximum => summary.max_ns,
+        }
+    }
+}
+
+fn of_kinds(transport: &Transport, values: &mut Values) {
+    for (kind, volume) in transport.by_kind() {
+        let counts = [
+            volume.tpdus,
+            volume.header_octets,
+            volume.data_octets,
+            volume.information_octets,
+            volume.retransmissions,
+        ];
+        let of = KindCount::ALL.into_iter().zip(counts);
+        values.extend(of.map(|(count, value)| (Measure::OfKind(kind, count), value)));
+    }
+}
+
+fn of_summary(
+    delay: DelayKind,
+    summary: &Summary,
+    statistics: &[DelayStatistic],
+    values: &mut Values,
+) {
+    let value =
+        |statistic: &DelayStatistic| (Measure::Delay(delay, *statistic), statistic.of(summary));
+    values.extend(statistics.iter().map(value));
+}
+
+fn of_waits(waits: &Waits, values: &mut Values) {
+    for (delay, Times { count, total_ns, max_ns }) in DelayKind::ALL.into_iter().zip(waits.each()) {
+        let of = [
+            (DelayStatistic::Count, count),
+            (DelayStatistic::Total, total_ns),
+            (DelayStatistic::Maximum, max_ns),
+        ];
+        values.extend(of.map(|(statistic, value)| (Measure::Delay(delay, statistic), value)));
+    }
+}
+
+fn of_sizes(sizes: &Sizes, values: &mut Values) {
+    let mut below = 0;
+    let bounds = sizes.bounds_octets.iter().copied().chain([NO_BOUND_OCTETS]);
+    for (class, bound) in sizes.classes.iter().zip(bounds) {
+        if bound == NO_BOUND_OCTETS && below == NO_BOUND_OCTETS {
+            // Fewer bounds than classes: the classes beyond the last bound are empty.
+            continue;
+        }
+        let which =
+            if bound == NO_BOUND_OCTETS { SizeBound::Beyond(below) } else { SizeBound::To(bound) };
+        let counts = [class.tpdus, class.dt_tpdus, class.dt_retransmissions, class.tsdus];
+        let of = SizeCount::ALL.into_iter().zip(counts);
+        values.extend(of.map(|(count, value)| (Measure::OfSize(count, which), value)));
+        below = bound;
+    }
+}
+
+impl Measures {
+    /// Rows of Table 4 of NBSIR 85-3104, in the paper's order.
+    #[must_use]
+    pub fn table(&self) -> [(Measure, u64); 17] {
+        let values = of_network(self);
+        core::array::from_fn(|row| values[row])
+    }
+}

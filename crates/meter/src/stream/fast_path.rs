@@ -1,0 +1,387 @@
+//! Fast path: common segments, read at fixed offsets. They come over IPv4 on Ethernet, whole and in
+//! sequence, with one DT of class 0 in a TPKT or without data.
+//!
+//! Most segments of a plant are of this form, and most belong to a stream seen a moment ago. All
+//! other segments go through [`wire::dissect`] and [`Streams::observe`]; both paths have identical
+//! results, segment by segment.
+//!
+//! Left out: IPv6, VLAN tags, IP options, segments of several TPKTs.
+
+use super::direction::Print;
+use super::framer::KEPT_OCTETS;
+use super::{Flow, Streams, party};
+use crate::lru_slab::Place;
+use crate::observation::DelayKind;
+use crate::track::{Passage, Sink, Tracker};
+use crate::two_way_cache::{Name, Slot, TwoWayCache};
+use core::net::Ipv4Addr;
+use wire::addr::Socket;
+use wire::dissect::Link;
+use wire::tcp::{self, Flags};
+use wire::time::Instant;
+use wire::tpkt;
+
+/// MAC header; IPv4 without options follows.
+const MAC_OCTETS: usize = 14;
+const TCP_AT: usize = MAC_OCTETS + 20;
+/// All headers, TCP without options.
+const HEADER_OCTETS: usize = TCP_AT + tcp::HEADER_OCTETS;
+/// EtherType of IPv4, then version and header length.
+const ABOVE_MAC: [u8; 3] = [0x08, 0x00, 0x45];
+/// More-fragments flag and fragment offset.
+const FRAGMENT: u16 = 0x3FFF;
+/// PSH, which has no effect here.
+const PUSH: u8 = 0x08;
+
+type Header = [u8; HEADER_OCTETS];
+
+const fn half(header: &Header, at: usize) -> u16 {
+    u16::from_be_bytes([header[at], header[at + 1]])
+}
+
+const fn word(header: &Header, at: usize) -> u32 {
+    (half(header, at) as u32) << 16 | half(header, at + 2) as u32
+}
+
+/// Segment with a common form, whose stream can be looked up.
+#[derive(Clone, Copy)]
+pub(crate) struct CommonSegment<'a> {
+    /// Cache name of its direction: both addresses, the sender's first, and both ports, likewise.
+    name: Name,
+    pub(super) print: Print,
+    /// Octets of the MAC header and the packet, without pad.
+    pub(crate) lpdu_octets: usize,
+    /// Data, as far as available: none, or a TPKT with a DT.
+    data: &'a [u8],
+    /// Octets of data that are not available.
+    missing_octets: usize,
+    /// Number and user data of the DT, as far as available.
+    dt: Option<(u8, &'a [u8])>,
+}
+
+/// Number and user data of the DT, if the data of a segment is one TPKT of `octets` octets with a
+/// DT.
+// Always inline: so the result need not be in memory.
+#[inline(always)]
+const fn dt_in(data: &[u8], octets: usize) -> Option<(u8, &[u8])> {
+    let [tpkt::VERSION, 0, high, low, 2, 0xF0, number, above @ ..] = data else { return None };
+    let is_whole = u16::from_be_bytes([*high, *low]) as usize == octets;
+    // The first PDUs of RDP are recognised by dissection.
+    let may_be_rdp = *number == 0x80 && matches!(above, [0x7F, 0x65 | 0x66, ..]);
+    if is_whole && !may_be_rdp { Some((*number, above)) } else { None }
+}
+
+impl<'a> CommonSegment<'a> {
+    /// Parses a common segment; none if the frame must be dissected.
+    #[inline]
+    pub(crate) fn of(link: Link, octets: &'a [u8], original_octets: usize) -> Option<Self> {
+        let header: &Header = octets.first_chunk()?;
+        let data_at = TCP_AT + usize::from(header[46] >> 4) * 4;
+        let is_common = header[12..15] == ABOVE_MAC
+            && header[23] == tcp::PROTOCOL
+            && half(header, 20) & FRAGMENT == 0
+            && header[47] & !PUSH == Flags::ACK.0
+            && data_at >= HEADER_OCTETS
+            && link == Link::Ethernet;
+        if !is_common {
+            return None;
+        }
+        let lpdu_octets = MAC_OCTETS + usize::from(half(header, 16));
+        let data_octets = lpdu_octets.checked_sub(data_at)?;
+        let data = match octets.get(data_at..lpdu_octets) {
+            Some(data) => data,
+            None if lpdu_octets > original_octets => return None,
+            // No more than dissection keeps of a packet.
+            None => octets.get(data_at..).map(|data| data.get(..KEPT_OCTETS).unwrap_or(data))?,
+        };
+        let dt = if data_octets == 0 { None } else { Some(dt_in(data, data_octets)?) };
+        Some(Self {
+            name: [
+                u64::from(word(header, 26)) << 32 | u64::from(word(header, 30)),
+                u64::from(word(header, 34)),
+            ],
+            print: Print {
+                sequence: word(header, 38),
+                acknowledgement: word(header, 42),
+                octets: data_octets as u32,
+                window_and_checksum: word(header, 48),
+                identification_and_flags: u32::from(half(header, 18)) << 8 | u32::from(header[47]),
+            },
+            lpdu_octets,
+            data,
+            missing_octets: data_octets - data.len(),
+            dt,
+        })
+    }
+
+    /// True if octets of the stream were not captured.
+    #[inline]
+    pub(crate) const fn is_cut(&self) -> bool {
+        self.missing_octets > 0
+    }
+
+    /// Octets of the stream in the segment.
+    pub(crate) fn stream_octets(&self) -> u64 {
+        self.print.octets.into()
+    }
+
+    /// Sender and receiver.
+    fn sockets(&self) -> [Socket; 2] {
+        let [addresses, ports] = self.name;
+        let socket = |address: u64, port: u64| Socket {
+            address: Ipv4Addr::from_bits(address as u32).to_ipv6_mapped(),
+            port: port as u16,
+        };
+        [socket(addresses >> 32, ports >> 16), socket(addresses, ports)]
+    }
+}
+
+/// Cached direction of a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct CachedStream {
+    place: Place,
+    way: u8,
+    /// Cache slot of its receiver, if the receiver is cached.
+    receiver: Slot,
+    /// Number of its stream times two, plus one for the second direction.
+    number: u64,
+}
+
+/// Cache of recently seen directions.
+pub(super) type RecentStreams = TwoWayCache<CachedStream>;
+
+/// Counts a delayed ACK.
+// Not inline: most segments of a plant acknowledge with data.
+#[inline(never)]
+fn delayed_ack(span: u64, sink: &mut Sink<'_>) {
+    sink.span(DelayKind::DelayedAck, span);
+}
+
+impl Flow {
+    /// Processes a segment, except the TPDU in it, if it is in sequence in a stream that carries
+    /// TPKTs and holds nothing. Returns false, without effect, otherwise.
+    #[inline]
+    fn in_turn(&mut self, at: Instant, way: usize, print: &Print, sink: &mut Sink<'_>) -> bool {
+        let [first, second] = &mut self.directions;
+        let (own, peer) = if way == 0 { (first, second) } else { (second, first) };
+        if self.early.is_some() || !peer.holds_nothing() || !own.take_in_turn(at, print) {
+            return false;
+        }
+        let Print { acknowledgement, octets, .. } = *print;
+        if let Some((between, span)) = peer.is_acknowledged(at, acknowledgement, octets) {
+            match between {
+                DelayKind::DelayedAck => delayed_ack(span, sink),
+                _ => sink.span(DelayKind::RoundTrip, span),
+            }
+        }
+        true
+    }
+}
+
+impl Streams {
+    /// Counts a common segment and passes its TPDU to `tracker`; returns false, without effect, if
+    /// it must be dissected.
+    pub(crate) fn common_segment(
+        &mut self,
+        at: Instant,
+        segment: &CommonSegment<'_>,
+        tracker: &mut Tracker,
+        sink: &mut Sink<'_>,
+    ) -> bool {
+        self.expire(at, tracker);
+        let Some(slot) = self.find_or_cache(segment) else { return false };
+        let CachedStream { place, way, receiver, number } = *self.recent.at(slot);
+        let way = usize::from(way);
+        let recalled = tracker.recall(number, receiver);
+        let (flow, heard) = self.slab.heard_at(place);
+        if !flow.in_turn(at, way, &segment.print, sink) {
+            return false;
+        }
+        let is_late = heard.note(at);
+        if let Some((dt, octets)) = segment.dt {
+            let ends = &flow.ends;
+            let part = (dt, octets, segment.missing_octets);
+            let parties = || [party(ends[1 - way]), party(ends[way])];
+            match tracker.common_dt((at, number, recalled), parties, part, sink) {
+                Some(found) if found == receiver => {}
+                Some(found) => self.recent.at(slot).receiver = found,
+                None => {
+                    let [to, from] = parties();
+                    let passage = Passage { at, from, to };
+                    let tpdu = segment.data.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
+                    // A cut is counted with the segment.
+                    let missing = (segment.missing_octets, false);
+                    crate::nsdu::observe(tracker, passage, tpdu, missing, sink);
+                }
+            }
+        }
+        if is_late {
+            self.slab.move_up(place, at);
+        }
+        true
+    }
+
+    /// Cache slot of the direction of a segment; none if the stream is not known.
+    #[inline]
+    fn find_or_cache(&mut self, segment: &CommonSegment<'_>) -> Option<Slot> {
+        match self.recent.find(segment.name, self.changes) {
+            Some((slot, _)) => Some(slot),
+            None => self.look_up(segment),
+        }
+    }
+
+    /// Looks up and caches a direction that is not cached.
+    #[cold]
+    fn look_up(&mut self, segment: &CommonSegment<'_>) -> Option<Slot> {
+        let [source, destination] = segment.sockets();
+        let way = usize::from(source > destination);
+        let ends = if way == 0 { [source, destination] } else { [destination, source] };
+        let place = self.known(ends)?;
+        let number = self.slab.get(place)?.number << 1 | way as u64;
+        let known = CachedStream { place, way: way as u8, receiver: 0, number };
+        Some(self.recent.insert((segment.name, self.changes), |_| known))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::Draw;
+    use crate::trial::{all_results, over_ipv4};
+    use crate::{Meter, Settings};
+    use core::time::Duration;
+
+    /// End of a stream: its host, and the number of its next octet.
+    #[derive(Clone, Copy)]
+    struct End {
+        host: u8,
+        port: u16,
+        next: u32,
+    }
+
+    fn frame(ends: [End; 2], identification: u16, flags: u8, data: &[u8]) -> Vec<u8> {
+        let [from, to] = ends;
+        let segment = tcp::Pdu {
+            source_port: from.port,
+            destination_port: to.port,
+            sequence: from.next,
+            acknowledgement: to.next,
+            reserved: 0,
+            flags: Flags(flags),
+            window: 8_192,
+            checksum: 0,
+            urgent: 0,
+            options: [&[][..], &[1, 1, 1, 1]][usize::from(from.host % 2)],
+            data,
+        };
+        over_ipv4(&segment, [from.host, to.host], identification, &[0; 6])
+    }
+
+    /// Packets, most of them one DT of class 0 that ends its TSDU.
+    fn packets(draw: &mut Draw) -> Vec<u8> {
+        let number = [0x80, 0x80, 0x80, 0, 0x85][draw.below(5) as usize];
+        let tpdu = match draw.below(80) {
+            0 => vec![6, 0xE0, 0, 0, 0, 1, 0],
+            1 => vec![6, 0xD0, 0, 1, 0, 2, 0],
+            2 => vec![6, 0x80, 0, 1, 0, 2, 0],
+            3 => vec![2, 0xF0, 0x80, 0x7F, 0x65, 1, 2],
+            4 => vec![2, 0xF0, number],
+            _ => {
+                [&[2, 0xF0, number, 0x32, 1, 0, 0][..], &vec![7; draw.below(90) as usize]].concat()
+            }
+        };
+        let mut packet = vec![3, 0, 0, 4 + tpdu.len() as u8];
+        packet.extend(tpdu);
+        if draw.below(20) == 0 {
+            packet.extend(packets(draw));
+        }
+        packet
+    }
+
+    /// Frames of three streams, in order and as a bad network would deliver them.
+    fn script(draw: &mut Draw, frames: usize) -> Vec<Vec<u8>> {
+        let end = |host, port| End { host, port, next: 5_000 * u32::from(host) };
+        let mut streams = [1, 2, 3].map(|host| [end(host, 1_024), end(10, 102)]);
+        let mut script: Vec<Vec<u8>> = Vec::new();
+        while script.len() < frames {
+            let ends = &mut streams[draw.below(3) as usize];
+            ends.rotate_left(draw.below(2) as usize);
+            let identification = script.len() as u16;
+            let data = packets(draw);
+            let (flags, data, advance) = match draw.below(100) {
+                0 => (0x02, &[][..], 1),
+                1 => (0x12, &[][..], 1),
+                2 => (0x11, &[][..], 1),
+                3 => (0x14, &[][..], 0),
+                4..7 => (0x18, &data[..], 0),
+                7..15 => (0x10, &[][..], 0),
+                15..18 => (0x18, &data[..draw.below(data.len() as u64) as usize], data.len()),
+                18 => (0x38, &data[..], data.len()),
+                _ => (0x18, &data[..], data.len()),
+            };
+            if draw.below(60) == 0 {
+                ends[0].next = ends[0].next.wrapping_sub(draw.below(90));
+            }
+            let mut octets = frame(*ends, identification, flags, data);
+            ends[0].next = ends[0].next.wrapping_add(advance as u32);
+            if draw.below(60) == 0 {
+                let place = draw.below(octets.len() as u64) as usize;
+                octets[place] ^= 1 << draw.below(8);
+            }
+            // Lost before the tap, or captured twice.
+            for _ in 0..[1, 1, 1, 1, 1, 1, 1, 1, 0, 2][draw.below(10) as usize] {
+                script.push(octets.clone());
+            }
+            if draw.below(6) == 0
+                && let Some(last) = script.len().checked_sub(2)
+            {
+                script.swap(last, last + 1);
+            }
+        }
+        script
+    }
+
+    #[test]
+    fn common_segments_count_as_they_do_dissected() {
+        let settings = Settings {
+            maximum_connections: 2,
+            maximum_hosts: 3,
+            silence: Duration::from_secs(2),
+            ..Settings::every(Duration::from_secs(1))
+        };
+        let (mut taken, mut seen) = (0, 0);
+        for seed in 1..=40 {
+            let mut draw = Draw(0x2026_1121 + seed);
+            let maximum_connections = if seed % 2 == 0 { 2 } else { 8 };
+            let settings = Settings { maximum_connections, ..settings.clone() };
+            let [mut ours, mut dissecting] = [0, 1].map(|_| Meter::new(settings.clone()));
+            let mut nanos = 0;
+            for octets in script(&mut draw, 1_500) {
+                let cut = if draw.below(8) == 0 { draw.below(100) as usize } else { 0 };
+                let captured = &octets[..octets.len().saturating_sub(cut)];
+                nanos += if draw.below(250) == 0 { 900_000_000 } else { 500_000 };
+                let at = Instant::from_nanos(nanos);
+                let at = ours.tick(at).expect("time runs forwards");
+                let segment = CommonSegment::of(Link::Ethernet, captured, octets.len());
+                seen += usize::from(segment.is_some());
+                if segment.is_some_and(|segment| ours.segment_in_turn(at, &segment)) {
+                    taken += 1;
+                } else {
+                    ours.dissect(at, Link::Ethernet, captured, octets.len());
+                }
+                let at = dissecting.tick(at).expect("time runs forwards");
+                dissecting.dissect(at, Link::Ethernet, captured, octets.len());
+            }
+            assert!(
+                ours.tracker.kept() <= ours.connections(),
+                "counters are removed with their connection"
+            );
+            let (ours, dissecting) = (all_results(ours), all_results(dissecting));
+            let unlike = ours.lines().zip(dissecting.lines()).find(|(ours, other)| ours != other);
+            assert_eq!(unlike, None, "seed {seed}");
+            assert_eq!(ours.len(), dissecting.len(), "seed {seed}");
+        }
+        println!("seen: {taken} segments in sequence of {seen} that look common, of 60000");
+        assert!(taken > 5_000 && taken + 5_000 < seen, "{taken} of {seen}");
+    }
+}

@@ -1,0 +1,508 @@
+//! Fast path: DTs and AKs over LLC in common frames, read at fixed offsets, and DTs of class 0 that
+//! a TCP stream carries one per packet.
+//!
+//! Most frames are of this form, and most belong to a connection seen a moment ago. Sides are
+//! cached by the words that identify them (both stations and DST-REF, or the stream), until a
+//! connection is added or removed. All other frames go through [`wire::dissect`], and so does any
+//! frame with an anomaly; both paths have identical results, frame by frame.
+
+use super::connection::{Side, other};
+use super::recent_sides::{SideKey, Totals};
+use super::table::{Found, Key, Party};
+use super::transfer::{self, AkFields, DtFields};
+use super::{Sink, Tracker};
+use crate::host::Address;
+use crate::lru_slab::Place;
+use crate::measure::{Batch, BatchKind};
+use crate::observation::Tpdu;
+use crate::two_way_cache::{Name, Slot};
+use wire::addr::{Mac, Nsap};
+use wire::dissect::Link;
+use wire::time::Instant;
+use wire::tp::{Checksum, Format, Kind, Raw, Reference};
+
+/// LLC header between network layers (SAP FE, ISO), UI; then the inactive network layer.
+const ABOVE_MAC: [u8; 4] = [0xFE, 0xFE, 0x03, 0x00];
+/// Offset of the TPDU: after MAC addresses, length, LLC and the network layer.
+const TPDU_AT: usize = 18;
+/// Longest LLC PDU of an 802.3 frame, in octets.
+const LONGEST: usize = 1_500;
+
+/// Octets up to the parameters of a DT or AK of the normal format.
+type Header = [u8; TPDU_AT + 5];
+
+/// Frame with one DT or AK over LLC and the inactive network layer; only user data may be cut.
+#[derive(Clone, Copy)]
+pub(crate) struct CommonFrame<'a> {
+    header: &'a Header,
+    /// MAC header and LLC PDU, without pad.
+    pub(crate) lpdu_octets: usize,
+    kind: Kind,
+    header_octets: usize,
+    /// TPDU, as far as captured.
+    tpdu: &'a [u8],
+    /// Octets of user data that were not captured.
+    missing_octets: usize,
+}
+
+impl<'a> CommonFrame<'a> {
+    /// Parses a common frame; none if the frame must be dissected.
+    #[inline]
+    pub(crate) fn of(link: Link, octets: &'a [u8], original_octets: usize) -> Option<Self> {
+        let header: &Header = octets.first_chunk()?;
+        let length = usize::from(u16::from_be_bytes([header[12], header[13]]));
+        if link != Link::Ethernet || header[14..TPDU_AT] != ABOVE_MAC || length > LONGEST {
+            return None;
+        }
+        let lpdu_octets = length + 14;
+        let tpdu = octets.get(TPDU_AT..lpdu_octets.min(octets.len()))?;
+        let missing_octets = lpdu_octets.saturating_sub(octets.len());
+        let header_octets = usize::from(header[TPDU_AT]) + 1;
+        let kind = match header[TPDU_AT + 1] {
+            0xF0 | 0xF1 if header_octets <= tpdu.len() => Kind::Dt,
+            0x60..=0x6F if header_octets == tpdu.len() + missing_octets => Kind::Ak,
+            _ => return None,
+        };
+        // 255 is reserved (ISO 8073 13.2.1).
+        let is_common = (5..=255).contains(&header_octets)
+            && (missing_octets == 0 || kind == Kind::Dt && lpdu_octets <= original_octets);
+        let frame = Self { header, lpdu_octets, kind, header_octets, tpdu, missing_octets };
+        is_common.then_some(frame)
+    }
+
+    /// True if user data was not captured.
+    #[inline]
+    pub(crate) const fn is_cut(&self) -> bool {
+        self.missing_octets > 0
+    }
+
+    /// DST-REF.
+    #[inline]
+    fn reference(&self) -> Reference {
+        Reference(u16::from_be_bytes([self.header[TPDU_AT + 2], self.header[TPDU_AT + 3]]))
+    }
+
+    /// Cache name of its connection, as two words.
+    #[inline]
+    fn name(&self) -> Name {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, ..] = *self.header;
+        let back =
+            u64::from(u32::from_le_bytes([i, j, k, l])) << 16 | u64::from(self.reference().0);
+        [u64::from_le_bytes([a, b, c, d, e, f, g, h]), back]
+    }
+
+    /// Receiver and sender.
+    fn parties(&self) -> [Party; 2] {
+        let [a, b, c, d, e, f, g, h, i, j, k, l, ..] = *self.header;
+        [[a, b, c, d, e, f], [g, h, i, j, k, l]].map(|mac| {
+            let address = Address::Station { mac: Mac(mac), nsap: Nsap::default() };
+            Party { address, port: 0 }
+        })
+    }
+
+    /// Fields of a DT; none if it needs the full decoder.
+    #[inline]
+    fn dt_fields(&self, format: Format) -> Option<DtFields<'a>> {
+        let (number, ends) = self.numbered(format, [5, 8])?;
+        let octets = self.tpdu.get(self.header_octets..)?;
+        let data_octets = (octets.len() + self.missing_octets) as u64;
+        Some(DtFields { number, ends, octets, data_octets })
+    }
+
+    /// Fields of an AK, likewise.
+    #[inline]
+    fn ak_fields(&self, format: Format) -> Option<AkFields> {
+        let (next, _) = self.numbered(format, [5, 10])?;
+        let credit = match self.tpdu.get(8..10) {
+            Some(&[high, low]) if format == Format::Extended => u16::from_be_bytes([high, low]),
+            _ => u16::from(self.header[TPDU_AT + 1] & 0x0F),
+        };
+        Some(AkFields { next, credit, more: (0, false) })
+    }
+
+    /// TPDU-NR and the bit on top of it, if the parameters are none or a checksum that is correct
+    /// as far as it can be verified. `normal` and `extended` are the lengths of the fixed part in
+    /// the two formats.
+    #[inline]
+    fn numbered(&self, format: Format, [normal, extended]: [usize; 2]) -> Option<(u32, bool)> {
+        let (fixed, shift) = match format {
+            Format::Class0 => return None,
+            Format::Normal => (normal, 24),
+            Format::Extended => (extended, 0),
+        };
+        if self.header_octets.checked_sub(fixed)? != 0 && !self.has_good_checksum(fixed) {
+            return None;
+        }
+        // Both formats have the same bit on top of the number; a short number has the seven bits
+        // below it.
+        let word = match self.tpdu.get(4..8) {
+            Some(&[a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),
+            _ => u32::from(self.header[TPDU_AT + 4]) << 24,
+        };
+        Some(((word & 0x7FFF_FFFF) >> shift, word >> 31 != 0))
+    }
+
+    /// True if `fixed` octets of the header are followed by a checksum alone and it is correct. The
+    /// checksum of a truncated TPDU cannot be verified.
+    #[inline]
+    fn has_good_checksum(&self, fixed: usize) -> bool {
+        let parameters = self.tpdu.get(fixed..self.header_octets);
+        matches!(parameters, Some([0xC3, 2, _, _]))
+            && (self.is_cut() || self.raw().sums() == Checksum::Good)
+    }
+
+    const fn raw(&self) -> Raw<'a> {
+        let Self { kind, header_octets, tpdu, .. } = *self;
+        Raw { kind, octets: tpdu, header_octets, offset: 0 }
+    }
+}
+
+/// Cache slot of a side, and the side, if the cached value is still valid.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Hint {
+    slot: Slot,
+    found: Option<Found>,
+    changes: u64,
+}
+
+/// Cache name of the receiver of a direction of a stream: no name of a frame over LLC has all bits
+/// set.
+const fn name_of(stream: u64) -> Name {
+    [stream, u64::MAX]
+}
+
+/// Side of a connection of class 0, whose DTs carry no reference.
+fn of_class_0(whose: SideKey) -> Option<Found> {
+    (whose.format == Format::Class0).then_some(whose.found)
+}
+
+impl Tracker {
+    /// Counts a common frame; returns false, without effect, if it must be dissected.
+    pub(crate) fn common_frame(
+        &mut self,
+        at: Instant,
+        frame: &CommonFrame<'_>,
+        sink: &mut Sink<'_>,
+    ) -> bool {
+        self.expire(at, sink);
+        let name = frame.name();
+        let found = self.find_or_cache(name, (frame.reference(), || frame.parties()), sink);
+        let Some((slot, SideKey { found: (place, receiver), format })) = found else {
+            return false;
+        };
+        let (of, octets) = ((at, other(receiver), format), frame.header_octets as u64);
+        if frame.kind == Kind::Dt {
+            // A DT out of turn is dissected.
+            frame
+                .dt_fields(format)
+                .is_some_and(|part| self.data((slot, place), of, (part, octets), sink))
+        } else {
+            let Some(fields) = frame.ak_fields(format) else { return false };
+            self.acknowledge((slot, place), of, (fields, octets), sink);
+            true
+        }
+    }
+
+    /// Looks up the connection of class 0 of a direction of a stream in this cache slot, ahead of
+    /// its use, so that the memory is loaded by then.
+    #[inline]
+    pub(crate) fn recall(&mut self, stream: u64, slot: Slot) -> Hint {
+        let changes = self.table.changes();
+        let whose = self.recent.find_in(slot, name_of(stream), changes);
+        Hint { slot, found: whose.and_then(of_class_0), changes }
+    }
+
+    /// Counts a DT in a packet of a TCP stream, given its number, its data, and the octets of data
+    /// that are missing. Returns the cache slot of its class 0 connection; none if the connection
+    /// is not known. `stream` is a number unique to this direction of this stream, `recalled` the
+    /// cached side found for it by a moment ago, and `parties` returns receiver and sender.
+    #[inline]
+    pub(crate) fn common_dt(
+        &mut self,
+        (at, stream, recalled): (Instant, u64, Hint),
+        parties: impl FnOnce() -> [Party; 2],
+        (number, octets, missing_octets): (u8, &[u8], usize),
+        sink: &mut Sink<'_>,
+    ) -> Option<Slot> {
+        self.expire(at, sink);
+        let Hint { slot, found, changes } = recalled;
+        let (slot, (place, receiver)) = match found {
+            Some(found) if changes == self.table.changes() => (slot, found),
+            _ => self.find_class_0(stream, parties, sink)?,
+        };
+        let part = DtFields {
+            number: u32::from(number & 0x7F),
+            ends: number & 0x80 != 0,
+            octets,
+            data_octets: (octets.len() + missing_octets) as u64,
+        };
+        let of = (at, other(receiver), Format::Class0);
+        if !self.data((slot, place), of, (part, 3), sink) {
+            // The stream has already consumed the packet, so it cannot be dissected again.
+            self.data_out_of_turn(place, of, (part, 3), sink);
+        }
+        Some(slot)
+    }
+
+    /// Connection of class 0 of a direction of a stream, and its new cache slot.
+    fn find_class_0(
+        &mut self,
+        stream: u64,
+        parties: impl FnOnce() -> [Party; 2],
+        sink: &mut Sink<'_>,
+    ) -> Option<(Slot, Found)> {
+        let found = self.find_or_cache(name_of(stream), (Reference(0), parties), sink);
+        found.and_then(|(slot, whose)| Some((slot, of_class_0(whose)?)))
+    }
+
+    /// Counts a DT sent to the side in a cache slot, if it is in turn; returns false, without
+    /// effect, otherwise.
+    // Always inline: where the format is known, much of it is eliminated.
+    #[inline(always)]
+    fn data(
+        &mut self,
+        (slot, place): (Slot, Place),
+        of: (Instant, Side, Format),
+        (part, header_octets): (DtFields<'_>, u64),
+        sink: &mut Sink<'_>,
+    ) -> bool {
+        let (at, data_octets) = (of.0, part.data_octets);
+        let (connection, heard) = self.table.slab.heard_at(place);
+        let Some(finished) = transfer::data_in_turn(connection, of, part, sink) else {
+            return false;
+        };
+        if heard.note(at) {
+            self.table.slab.move_up(place, at);
+        }
+        let all = &mut sink.measures.traffic;
+        let class = |octets| self.recent.class(octets, &all.sizes);
+        let classes =
+            [class(header_octets + data_octets), class(data_octets), finished.map_or(0, class)];
+        let one = Batch::one(classes, header_octets, data_octets, finished.unwrap_or(0));
+        let kind = if finished.is_some() { BatchKind::End } else { BatchKind::Part };
+        self.recent.add((at, slot), (kind, one), || {
+            let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
+            Totals { hosts, all, sides }
+        });
+        true
+    }
+
+    /// Counts a DT that is out of turn.
+    #[cold]
+    fn data_out_of_turn(
+        &mut self,
+        place: Place,
+        of: (Instant, Side, Format),
+        (part, header_octets): (DtFields<'_>, u64),
+        sink: &mut Sink<'_>,
+    ) {
+        let (at, side, _) = of;
+        let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Dt, header_octets, part.data_octets) };
+        transfer::data(self.table.get(place), of, part, (&mut tpdu, sink));
+        self.count_known(at, (place, side), &tpdu, sink);
+    }
+
+    /// Counts an AK sent to the side in a cache slot.
+    #[inline]
+    fn acknowledge(
+        &mut self,
+        (slot, place): (Slot, Place),
+        of: (Instant, Side, Format),
+        (fields, header_octets): (AkFields, u64),
+        sink: &mut Sink<'_>,
+    ) {
+        let (at, side, _) = of;
+        let (connection, heard) = self.table.slab.heard_at(place);
+        let is_late = heard.note(at);
+        let role = transfer::judge(connection, of, fields, sink);
+        let is_ordinary = !connection.senders[other(side)].data.has_holes();
+        let Some(kind) = BatchKind::of(role).filter(|_| is_ordinary) else {
+            let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Ak, header_octets, 0) };
+            transfer::close_holes(connection, of, (fields.next, role), (&mut tpdu, sink));
+            return self.count_known(at, (place, side), &tpdu, sink);
+        };
+        if is_late {
+            self.table.slab.move_up(place, at);
+        }
+        let all = &mut sink.measures.traffic;
+        let classes = [self.recent.class(header_octets, &all.sizes), 0, 0];
+        let one = Batch::one(classes, header_octets, 0, 0);
+        self.recent.add((at, slot), (kind, one), || {
+            let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
+            Totals { hosts, all, sides }
+        });
+    }
+
+    /// Looks up the side with this name and caches it.
+    #[inline]
+    fn find_or_cache(
+        &mut self,
+        name: Name,
+        who: (Reference, impl FnOnce() -> [Party; 2]),
+        sink: &mut Sink<'_>,
+    ) -> Option<(Slot, SideKey)> {
+        let changes = self.table.changes();
+        if let Some(found) = self.recent.find(name, changes) {
+            return Some(found);
+        }
+        let (reference, parties) = who;
+        let [owner, peer] = parties();
+        let key = Key { owner: &owner, peer: &peer, reference };
+        let found = self.table.find(&key, &self.hosts)?;
+        let (place, side) = found;
+        let connection = self.table.get(place);
+        let whose = SideKey { found, format: connection.format? };
+        let ends = [other(side), side].map(|side| connection.senders[side].end().host);
+        let all = &mut sink.measures.traffic;
+        let tally = Totals { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
+        Some((self.recent.insert((name, changes), whose, ends, tally), whose))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::Draw;
+    use crate::oddity::Class;
+    use crate::trial::all_results;
+    use crate::{Meter, Settings};
+    use core::time::Duration;
+    use wire::tp::seal;
+
+    fn frame(from: u32, to: u32, nsdu: &[u8], pad: usize) -> Vec<u8> {
+        let length = (nsdu.len() + 4) as u16;
+        let mut octets = [Mac::local(to).0, Mac::local(from).0].concat();
+        octets.extend(length.to_be_bytes());
+        octets.extend(ABOVE_MAC);
+        octets.extend(nsdu);
+        octets.resize(octets.len() + pad, 0);
+        octets
+    }
+
+    /// TPDU of one of six connections, three of each format: mostly a DT or AK that is in turn.
+    fn tpdu(draw: &mut Draw, numbers: &mut [[u32; 2]; 6]) -> (usize, u8, Vec<u8>) {
+        let (which, side) = (usize::from(draw.octet_below(6)), draw.octet_below(2));
+        let reference = [which as u8 + 1, side + 1];
+        let extended = which >= 3;
+        let option = if extended { 0x42 } else { 0x40 };
+        let [_, high, low] = [0, reference[0], 1 - side + 1];
+        let header = match draw.octet_below(60) {
+            0 => vec![6, 0xE8, 0, 0, reference[0], 1, option],
+            1 => vec![6, 0xD8, reference[0], 1, reference[0], 2, option],
+            2 => vec![6, 0x80, high, low, reference[0], reference[1], 0],
+            3 => vec![5, 0xC0, high, low, reference[0], reference[1]],
+            4 => vec![4, 0x10, high, low, 0x80],
+            what => {
+                let number = &mut numbers[which][usize::from(side)];
+                *number += u32::from(what > 8);
+                let number = number.wrapping_sub(u32::from(what < 7));
+                let is_ak = what % 3 == 0;
+                let code = if is_ak { 0x60 | if extended { 0 } else { 7 } } else { 0xF0 };
+                let mut header = vec![0, code, high, low];
+                let eot = if what % 2 == 0 && !is_ak { 0x80 } else { 0 };
+                if extended {
+                    header.extend((number & 0x7FFF_FFFF | u32::from(eot) << 24).to_be_bytes());
+                    header.extend([0, 9].iter().filter(|_| is_ak));
+                } else {
+                    header.push(number as u8 & 0x7F | eot);
+                }
+                if what == 9 && is_ak {
+                    header.extend([0x8A, 2, 0, 5]);
+                }
+                header
+            }
+        };
+        let with_checksum = draw.octet_below(3) == 0;
+        let mut octets = header;
+        if with_checksum {
+            octets.extend([0xC3, 2, 0, 0]);
+        }
+        octets[0] = octets.len() as u8 - 1;
+        if octets[1] & 0xF0 == 0xF0 {
+            octets.extend((0..draw.octet_below(200)).map(|octet| octet ^ 0x5A));
+        }
+        if with_checksum {
+            let header_octets = usize::from(octets[0]) + 1;
+            seal(&mut octets, header_octets - 2, &[]);
+        }
+        if draw.octet_below(40) == 0 {
+            let place = usize::from(draw.below(octets.len() as u64) as u8);
+            octets[place] ^= 1 << draw.octet_below(8);
+        }
+        (which, side, octets)
+    }
+
+    #[test]
+    fn a_frame_of_the_longest_length_is_common_and_a_longer_is_not() {
+        // A DT of the normal format, as long as 802.3 allows and one octet longer.
+        let is_common = |octets: usize| {
+            let nsdu = [&[4, 0xF0, 0, 1, 0x80][..], &vec![7; octets - 9]].concat();
+            let octets = frame(1, 2, &nsdu, 0);
+            CommonFrame::of(Link::Ethernet, &octets, octets.len()).is_some()
+        };
+        assert_eq!([1_499, 1_500, 1_501].map(is_common), [true, true, false]);
+        let octets = frame(1, 2, &[4, 0xF0, 0, 1, 0x80], 0);
+        assert!(
+            CommonFrame::of(Link::Other(101), &octets, octets.len()).is_none(),
+            "of another link"
+        );
+    }
+
+    #[test]
+    fn a_cut_frame_may_be_common_and_one_that_ended_early_is_not() {
+        // 100 octets of user data behind 23 of headers, of which 40 were captured.
+        let octets = frame(1, 2, &[&[4, 0xF0, 0, 1, 0x80][..], &[7; 100]].concat(), 0);
+        let is_common = |sent| CommonFrame::of(Link::Ethernet, &octets[..63], sent).is_some();
+        assert_eq!([123, 122, 63].map(is_common), [true, false, false]);
+    }
+
+    #[test]
+    fn common_frames_count_as_they_do_dissected() {
+        let settings = Settings {
+            maximum_connections: 5,
+            silence: Duration::from_secs(2),
+            ..Settings::every(Duration::from_secs(1))
+        };
+        let [mut ours, mut dissecting] = [0, 1].map(|_| Meter::new(settings.clone()));
+        let (mut draw, mut numbers) = (Draw(0x1985_0613), [[0; 2]; 6]);
+        let (mut nanos, mut seen, mut taken) = (0, 0, 0);
+        for _ in 0..60_000 {
+            let (which, side, mut nsdu) = tpdu(&mut draw, &mut numbers);
+            if draw.octet_below(30) == 0 {
+                nsdu.extend(tpdu(&mut draw, &mut numbers).2);
+            }
+            let (asker, answerer) = (which as u32 / 2, 10);
+            let (from, to) = if side == 0 { (asker, answerer) } else { (answerer, asker) };
+            let octets = frame(from, to, &nsdu, usize::from(draw.octet_below(9)));
+            let is_cut = draw.octet_below(8) == 0;
+            let cut = if is_cut { draw.below(octets.len() as u64) as usize } else { 0 };
+            let captured = &octets[..octets.len() - cut];
+            nanos += if draw.octet_below(250) == 0 { 900_000_000 } else { 100_000 };
+            let at = Instant::from_nanos(nanos);
+            let at = ours.tick(at).expect("time runs forwards");
+            let frame = CommonFrame::of(Link::Ethernet, captured, octets.len());
+            seen += usize::from(frame.is_some());
+            if frame.is_some_and(|frame| ours.common_frame(at, &frame)) {
+                taken += 1;
+            } else {
+                ours.dissect(at, Link::Ethernet, captured, octets.len());
+            }
+            let at = dissecting.tick(at).expect("time runs forwards");
+            dissecting.dissect(at, Link::Ethernet, captured, octets.len());
+        }
+        println!("seen: {taken} common frames of {seen} that look common, of 60000");
+        assert!(taken > 5_000 && taken + 5_000 < seen, "{taken} of {seen}");
+        let total = ours.clone().finish();
+        let all_kinds = [Kind::Dt, Kind::Ak].map(|kind| total.measures.traffic.transport.of(kind));
+        assert!(all_kinds.iter().all(|of| of.retransmissions > 100), "{all_kinds:?}");
+        assert!(total.oddities.get(Class::Transport, "bad checksum") > 50);
+        assert!(
+            ours.tracker.kept() <= ours.connections(),
+            "counters are removed with their connection"
+        );
+        let (ours, dissecting) = (all_results(ours), all_results(dissecting));
+        let unlike = ours.lines().zip(dissecting.lines()).find(|(ours, other)| ours != other);
+        assert_eq!(unlike, None);
+        assert_eq!(ours.len(), dissecting.len());
+    }
+}

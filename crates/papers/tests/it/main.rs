@@ -1,0 +1,3 @@
+//! Costs of layers of modelled machines.
+
+mod layers;

@@ -1,0 +1,114 @@
+use super::*;
+use crate::state::model::tests::fed;
+
+#[test]
+fn losses_of_the_capture_come_before_its_findings() {
+    let model = fed(&[("dt_tpdus", 1_000), ("dt_retransmissions", 5)], &[], Some(3), 97);
+    let found = findings(&model);
+    let told: Vec<(Grade, &str)> =
+        found.iter().map(|finding| (finding.grade, finding.text.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (Grade::Bad, "3 frames were dropped, 3.0 %: every count is too low"),
+            (Grade::Look, "5 of 1000 DTs were sent again, 0.50 %"),
+        ]
+    );
+}
+
+#[test]
+fn cut_user_data_is_a_note_and_cut_headers_are_worth_a_look() {
+    let odd = [("truncated: TPDU header", 3), ("truncated: user data", 97)];
+    let found = findings(&fed(&[("tpdus", 100)], &odd, None, 100));
+    let told: Vec<(Grade, &str)> =
+        found.iter().map(|finding| (finding.grade, finding.text.as_str())).collect();
+    assert_eq!(
+        told,
+        [
+            (Grade::Look, "3 frames were captured in part, too little to count"),
+            (Grade::Note, "user data was not captured in 97 frames: no checksums there"),
+        ]
+    );
+}
+
+#[test]
+fn commands_name_the_port_or_the_files() {
+    let command = |files: Option<&[&str]>, topic| {
+        let mut head = fed(&[], &[], None, 0).head;
+        head.source = "eth0".to_owned();
+        head.files = files.map(|files| files.iter().map(|&name| name.to_owned()).collect());
+        Source(&head).command(topic)
+    };
+    let screen = "--screen measures";
+    assert_eq!(command(None, Topic::Capture), format!("tidewire watch -i eth0 {screen}"));
+    let two = Some(&["a.pcap", "b c.pcap"][..]);
+    let events = "tidewire watch -r a.pcap 'b c.pcap' --events events.ndjson";
+    assert_eq!(command(two, Topic::Connections), events);
+    assert_eq!(command(two, Topic::Capture), "tidewire dissect -r a.pcap");
+    assert_eq!(command(Some(&["-x"]), Topic::Capture), "tidewire dissect -r ./-x");
+}
+
+#[test]
+fn one_in_a_hundred_is_bad() {
+    check(&[("dt_tpdus", 100), ("dt_retransmissions", 1)], Grade::Bad, "1 of 100 DTs");
+    check(&[("dt_tpdus", 101), ("dt_retransmissions", 1)], Grade::Look, "1 of 101 DTs");
+    let refusals = [("connection_attempts", 4), ("connection_refusals", 1)];
+    check(&refusals, Grade::Bad, "1 of 4 connections were refused");
+    check(&[("connection_ends", 9), ("connection_abrupt_ends", 1)], Grade::Look, "1 of 9");
+    check(&[("tcp_segments", 50), ("tcp_copies", 20)], Grade::Note, "20 packets came twice");
+}
+
+#[track_caller]
+fn check(measures: &[(&'static str, u64)], grade: Grade, text: &str) {
+    let found = findings(&fed(measures, &[], None, 1_000));
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!(found[0].grade, grade, "{found:?}");
+    assert!(found[0].text.starts_with(text), "{found:?}");
+}
+
+#[test]
+fn a_window_still_closed_is_a_share_of_its_connections_lifetime() {
+    let mut model = fed(&[("dt_tpdus", 10)], &[], None, 10);
+    // Closed for 3 of 4 s; the last TPDU came after 1 s.
+    let text = r#"{"type":"connection","id":1,"ends":["a","b"],"references":[1,2],"class":4,
+        "user":"unknown","confidence":"none","state":"established","ending":null,
+        "opening_ns":null,"established_ns":0,"closing_ns":null,"closed_ns":null,
+        "last_ns":1000000000,"until_ns":4000000000,"directions":[{"closed_windows":1,
+        "closed_window_ns":3000000000,"window_closed_since_ns":1000000000},{}]}"#;
+    model.take(serde_json::from_str(text).unwrap());
+    let found = findings(&model);
+    let text = "windows were closed once, 1 still closed: receivers stall senders";
+    assert_eq!(found[0].text, text);
+    assert_eq!(found[0].detail.as_deref(), Some("a>b: 3.00 s closed, 75 % of its life"));
+}
+
+#[test]
+fn captures_in_the_wrong_order_are_reported() {
+    let found = findings(&fed(&[("tpdus", 9)], &[("time: frame before the origin", 5)], None, 95));
+    assert_eq!(found[0].text, "5 frames are earlier than the first: are captures in order?");
+    assert_eq!(found[0].grade, Grade::Bad);
+}
+
+#[test]
+fn gaps_in_tcp_are_reported() {
+    let odd = [("transport: TPKT stream lost its step", 4)];
+    let found = findings(&fed(&[("tpdus", 90), ("tcp_segments", 100)], &odd, None, 100));
+    let text = "TPKTs were lost track of 4 times: TCP octets are missing or no TPKTs";
+    assert_eq!((found[0].grade, found[0].text.as_str()), (Grade::Bad, text));
+}
+
+#[test]
+fn frames_of_which_none_is_metered_are_not_called_right() {
+    let found = findings(&fed(&[("tpdus", 0)], &[("foreign: TCP", 9)], None, 10));
+    assert_eq!(found[0].text, "none of 10 frames holds a TPDU: is this the right tap?");
+    assert_eq!(
+        (found[0].grade, found[0].detail.as_deref()),
+        (Grade::Bad, Some("9 x foreign: TCP"))
+    );
+    assert_eq!(findings(&fed(&[("tpdus", 0)], &[], None, 0)), []);
+}
+
+#[test]
+fn nothing_wrong_is_no_finding() {
+    assert_eq!(findings(&fed(&[("dt_tpdus", 100)], &[], Some(0), 100)), []);
+}

@@ -1,0 +1,106 @@
+//! Results of a recorder as plain data of the meter, before they become records.
+
+use meter::measure::{Summary, Traffic};
+use meter::oddity::Oddities;
+use meter::{Address, Connection, Direction, Host, Numbers, Report};
+use wire::capture::Statistics;
+use wire::time::Instant;
+
+/// A result of a recorder. Those of an interval come in this order: the interval, its hosts, its
+/// connections, the rest of its connections.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// A sampling interval is over.
+    Sample(Sample),
+    /// A measurement interval is over, or a report within one is due.
+    Interval(Box<Interval>),
+    /// Activity of a host in the interval.
+    HostInterval(Box<HostInterval>),
+    /// Activity of a connection in the interval.
+    ConnectionInterval(Box<ConnectionInterval>),
+    /// Sum of the other connections in the interval.
+    Rest(Box<Rest>),
+    /// Measures of the whole, without hosts and connections.
+    Total(Box<Report>),
+    /// A connection that was evicted, or followed to the end.
+    Connection(Box<Connection>),
+    /// A host.
+    Host(Box<Host>),
+    /// The end.
+    End(End),
+}
+
+/// A sampling interval.
+#[derive(Clone, Debug)]
+pub struct Sample {
+    pub start: Instant,
+    pub end: Instant,
+    pub frames: u64,
+    pub octets: u64,
+    /// Sequence numbers of the busiest connections at its end.
+    pub places: Vec<Place>,
+}
+
+/// Sequence numbers of a connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    pub serial: u32,
+    pub numbers: [Option<Numbers>; 2],
+    /// For each side, true if its peer gives it no credit.
+    pub is_closed: [bool; 2],
+}
+
+/// A measurement interval, or its part up to a report.
+#[derive(Clone, Debug)]
+pub struct Interval {
+    pub report: Report,
+    /// True if the measurement interval is over.
+    pub is_over: bool,
+    /// Frames in it, of any protocol.
+    pub frames: u64,
+    /// Statistics of frame collection since measuring began.
+    pub collected: Statistics,
+}
+
+/// Activity of a host in an interval.
+#[derive(Clone, Debug)]
+pub struct HostInterval {
+    pub index: Option<u64>,
+    /// Address; none for the rest.
+    pub address: Option<Address>,
+    /// Number of hosts: one, except for the rest, where the meter distinguishes them.
+    pub hosts: u64,
+    pub traffic: [Traffic; 2],
+    /// Response times of the host since measuring began.
+    pub replied: Summary,
+}
+
+/// Activity of a connection in an interval.
+#[derive(Clone, Debug)]
+pub struct ConnectionInterval {
+    pub index: Option<u64>,
+    pub connection: Connection,
+    /// Counts of what each side sent in the interval.
+    pub directions: [Direction; 2],
+}
+
+/// Sum of the connections that are not reported individually.
+#[derive(Clone, Debug)]
+pub struct Rest {
+    pub index: Option<u64>,
+    pub connections: u64,
+    pub directions: [Direction; 2],
+}
+
+/// End of the measurement.
+#[derive(Clone, Debug, Default)]
+pub struct End {
+    pub frames: u64,
+    /// Time of the last frame; for a port, the end of listening.
+    pub heard_until: Option<Instant>,
+    /// Frames that a filter left out; none where there is no filter.
+    pub left_out: Option<u64>,
+    pub collected: Statistics,
+    pub oddities: Oddities,
+    pub error: Option<String>,
+}

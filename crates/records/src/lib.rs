@@ -1,0 +1,58 @@
+//! Records of a meter's counts: written, read, judged, laid out as tables.
+//!
+//! NBSIR 85-3104 has three subsystems: collection, measurement, and analysis and display. Records stand between the last
+//! two. They are NDJSON, `tidewire.measures/2`; [`json_schema`] defines each record.
+//!
+//! ```text
+//! frames -> Recorder -> Item -> Record -> a line of NDJSON, text, a screen, a page
+//!                         |        ^ `Reader`, where it came from another process
+//!                         |        `-> state -> findings
+//!                         `-> tables (CSV, Zeek, Parquet), requirements, Prometheus families
+//! ```
+//!
+//! Screens therefore show exactly the content of the records, whichever process wrote them. Nothing
+//! here prints, opens a file or a socket, or reads a clock.
+#![forbid(unsafe_code)]
+
+mod baseline;
+pub mod calendar;
+mod collection;
+pub mod counts;
+pub mod families;
+pub mod findings;
+mod item;
+mod named;
+mod origin;
+pub mod quantity;
+mod ranking;
+mod read;
+mod record;
+mod recorder;
+pub mod require;
+mod schema;
+mod slowest;
+pub mod state;
+mod subset;
+pub mod tables;
+pub mod text;
+
+pub use collection::Collection;
+pub use counts::Counts;
+pub use item::Item;
+pub use named::{Named, sum};
+pub use origin::Origin;
+pub use read::Reader;
+pub use record::{
+    Connection, ConnectionInterval, End, Finding, Head, Host, HostInterval, Identity, Interval,
+    Place, Record, Sample, Total, end_name, ending_name, ends_name,
+};
+pub use recorder::{Details, Recorder, Spans};
+pub use schema::json_schema;
+pub use slowest::{ENOUGH, Replies, Slowness};
+pub use subset::Subset;
+pub use text::{back, of_all_kinds, shortened, shortened_ends, tpdus};
+
+/// Schema that the first record of a stream names.
+pub const SCHEMA: &str = "tidewire.measures/2";
+/// Previous version, whose streams are still read: later versions only added names.
+pub const OLDER_SCHEMA: &str = "tidewire.measures/1";

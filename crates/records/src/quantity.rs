@@ -1,0 +1,88 @@
+//! Numbers formatted for people, in the unit that suits their size.
+
+use bench::analysis::Unit;
+
+/// A display unit and its size in base units.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Scale {
+    /// Text written after the number; empty for fractions.
+    pub unit: &'static str,
+    /// Base units per display unit.
+    pub each: f64,
+}
+
+/// Returns the unit in which a value of this size has one to three digits before its decimal point.
+pub fn scale(unit: Unit, size: f64) -> Scale {
+    let units: &[(&'static str, f64)] = match unit {
+        Unit::Nanoseconds => &[("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)],
+        Unit::BitsPerSecond => &[("bit/s", 1.0), ("kbit/s", 1e3), ("Mbit/s", 1e6), ("Gbit/s", 1e9)],
+        Unit::Fraction => &[("", 1.0)],
+    };
+    let fits = units.iter().rev().find(|(_, each)| size.abs() >= *each);
+    let (unit, each) = fits.or(units.first()).copied().unwrap_or(("", 1.0));
+    Scale { unit, each }
+}
+
+/// Formats a value to `digits` significant digits, without an exponent unless its magnitude is
+/// extreme.
+pub fn significant(value: f64, digits: usize) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return format!("{value}");
+    }
+    let place = value.abs().log10().floor();
+    if !(-6.0..15.0).contains(&place) {
+        return format!("{value:.*e}", digits.saturating_sub(1));
+    }
+    let decimals = (digits as f64 - 1.0 - place).max(0.0) as usize;
+    format!("{value:.decimals$}")
+}
+
+/// Like [`significant`], without trailing zeros in the decimals.
+pub fn trimmed(value: f64, digits: usize) -> String {
+    let text = significant(value, digits);
+    if !text.contains('.') || text.contains('e') {
+        return text;
+    }
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// Joins a number and its unit; returns the number alone where the unit is empty.
+pub fn with_unit(number: &str, unit: &str) -> String {
+    if unit.is_empty() { number.to_owned() } else { format!("{number} {unit}") }
+}
+
+/// Formats a value to three digits in the unit that suits it: `1.23 ms`.
+pub fn value(unit: Unit, value: f64) -> String {
+    let Scale { unit, each } = scale(unit, value);
+    with_unit(&significant(value / each, 3), unit)
+}
+
+/// Formats a count with its noun: `1 frame`, `2 frames`.
+pub fn counted(count: u64, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
+}
+
+/// Formats a duration to three digits in the unit that suits it.
+pub fn span(nanos: u64) -> String {
+    value(Unit::Nanoseconds, nanos as f64)
+}
+
+/// Formats a count in at most six columns.
+pub fn short(count: u64) -> String {
+    match count {
+        0..=99_999 => count.to_string(),
+        100_000..=9_999_999 => format!("{}k", count / 1_000),
+        10_000_000..=9_999_999_999 => format!("{}M", count / 1_000_000),
+        _ => format!("{}G", count / 1_000_000_000),
+    }
+}
+
+/// Formats a count in at most six columns, with its noun.
+pub fn counted_short(count: u64, what: &str) -> String {
+    format!("{} {what}{}", short(count), if count == 1 { "" } else { "s" })
+}
+
+/// Formats a confidence level: `95 %`.
+pub fn level(level: f64) -> String {
+    format!("{} %", trimmed(level * 100.0, 4))
+}

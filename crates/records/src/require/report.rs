@@ -1,0 +1,132 @@
+//! Outcome of requirements: records, and rows of a table.
+
+use super::wanted::{Subject, Wanted};
+use super::{Finding, Judged, LEVEL, Requirements};
+use crate::quantity::{self, level, significant};
+use bench::analysis::Unit;
+use bench::verdict::Verdict;
+use serde::Serialize;
+
+/// Maximum number of failed or undecided findings shown for each requirement.
+const SHOWN: usize = 5;
+
+/// A requirement and its outcome as NDJSON.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "requirement")]
+pub struct Record<'a> {
+    requirement: &'a str,
+    verdict: Verdict,
+    passed: u64,
+    failed: u64,
+    undecided: u64,
+    level: f64,
+    findings: Vec<Found<'a>>,
+}
+
+#[derive(Serialize)]
+struct Found<'a> {
+    of: Option<&'a str>,
+    found: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
+    verdict: Verdict,
+    because: &'a str,
+}
+
+impl Requirements {
+    /// Returns the records of all requirements in order.
+    pub fn records(&self) -> impl Iterator<Item = Record<'_>> {
+        self.judged.iter().map(record)
+    }
+
+    /// Returns table rows of all requirements: text, subject, value found, interval, verdict.
+    #[must_use]
+    pub fn rows(&self) -> Vec<[String; 5]> {
+        self.judged.iter().flat_map(rows).collect()
+    }
+
+    /// Returns the number of requirements, and of those with this verdict.
+    #[must_use]
+    pub fn count(&self, verdict: Verdict) -> [usize; 2] {
+        let of = self.judged.iter().filter(|judged| judged.verdict() == verdict).count();
+        [self.judged.len(), of]
+    }
+}
+
+fn record(judged: &Judged) -> Record<'_> {
+    let [passed, failed, undecided] = judged.counts;
+    let findings = judged.findings.iter().map(|finding| Found {
+        of: finding.of.as_deref(),
+        found: finding.found,
+        low: finding.interval.map(|(low, _)| low),
+        high: finding.interval.map(|(_, high)| high),
+        verdict: finding.verdict,
+        because: finding.because,
+    });
+    Record {
+        requirement: &judged.wanted.text,
+        verdict: judged.verdict(),
+        passed,
+        failed,
+        undecided,
+        level: LEVEL,
+        findings: findings.collect(),
+    }
+}
+
+/// Returns table rows of a requirement: text, subject, value found, interval, verdict.
+fn rows(judged: &Judged) -> Vec<[String; 5]> {
+    let mut rows = Vec::new();
+    let Judged { wanted, counts, findings, .. } = judged;
+    for (nth, finding) in findings.iter().take(SHOWN).enumerate() {
+        rows.push([
+            if nth == 0 { wanted.text.clone() } else { String::new() },
+            finding.of.clone().unwrap_or_default(),
+            finding.found.map_or_else(|| "n/a".to_owned(), |found| value(wanted, found)),
+            interval(wanted, finding),
+            verdict(finding),
+        ]);
+    }
+    let shown = findings.len().min(SHOWN) as u64;
+    let [passed, failed, undecided] = *counts;
+    let rest = passed + failed + undecided - shown;
+    let text = if findings.is_empty() { wanted.text.clone() } else { String::new() };
+    let (of, verdict) = match (rest, shown, failed + undecided > shown) {
+        (0, 0, _) => ("nothing".to_owned(), "undecided (there is nothing to judge)".to_owned()),
+        (0, ..) => return rows,
+        (_, _, true) => (format!("{rest} more"), format!("{passed} pass")),
+        (_, 0, false) => (format!("all {rest}"), Verdict::Pass.word().to_owned()),
+        (_, _, false) => (format!("the other {rest}"), Verdict::Pass.word().to_owned()),
+    };
+    rows.push([text, of, String::new(), String::new(), verdict]);
+    rows
+}
+
+/// Formats a number in the unit of the requirement's quantity.
+pub(super) fn value(wanted: &Wanted, number: f64) -> String {
+    match &wanted.subject {
+        Subject::Count(_) => number.to_string(),
+        Subject::Time(_) => quantity::value(Unit::Nanoseconds, number),
+        Subject::Share(..) => significant(number, 2),
+        Subject::Metric("T_L" | "T_T") => quantity::value(Unit::BitsPerSecond, number),
+        Subject::Metric(_) => significant(number, 3),
+    }
+}
+
+fn interval(wanted: &Wanted, finding: &Finding) -> String {
+    let Some((low, high)) = finding.interval else { return String::new() };
+    let (least, most) = (value(wanted, low), value(wanted, high));
+    match &wanted.subject {
+        Subject::Share(..) if low == 0.0 => format!("at most {most}, {}", level(LEVEL)),
+        Subject::Share(..) => format!("{least} to {most}, {}", level(LEVEL)),
+        Subject::Count(_) | Subject::Time(_) | Subject::Metric(_) => format!("{least} to {most}"),
+    }
+}
+
+fn verdict(finding: &Finding) -> String {
+    let word = finding.verdict.word();
+    match finding.because {
+        "" => word.to_owned(),
+        because => format!("{word} ({because})"),
+    }
+}

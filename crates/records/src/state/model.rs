@@ -1,0 +1,281 @@
+//! State of the stream so far: all that screens show, as plain data.
+//!
+//! Bounded in connections, hosts and events. The quietest connections are evicted first, and
+//! evictions are counted.
+
+use super::course::{Course, Moment};
+use super::event::{Event, Events};
+use super::history::History;
+use super::known::Known;
+use crate::{
+    Collection, ConnectionInterval, Counts, End, Head, HostInterval, Interval, Named, Record,
+    Sample, Total,
+};
+use meter::registry::Measure;
+use std::collections::BTreeMap;
+
+/// Number of connections kept by an eviction, which starts at twice as many.
+const CONNECTIONS: usize = 1_000;
+/// Hosts kept.
+const HOSTS: usize = 1_000;
+
+/// Counts sent and received by a host.
+pub type Both = [Counts; 2];
+
+/// State of the stream so far.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// First record of the stream.
+    pub head: Head,
+    /// The last interval, or the last report of one.
+    pub latest: Option<Interval>,
+    /// Sum of all complete intervals.
+    sum: Counts,
+    oddities: Named<u64>,
+    frames: u64,
+    start_ns: Option<u64>,
+    /// All intervals, once reported.
+    pub total: Option<Total>,
+    /// Last record, once reported.
+    pub end: Option<End>,
+    /// Connections by number.
+    pub connections: BTreeMap<u32, Known>,
+    /// Number of evicted connections.
+    pub gone: u64,
+    hosts: BTreeMap<Option<String>, Both>,
+    /// Rates from interval to interval.
+    pub course: Course,
+    /// Values of the last report within an interval, so that the course counts nothing twice.
+    accumulated: (u64, u64, u64),
+    /// Events, the latest last.
+    pub events: Events,
+    /// The latest intervals that are over.
+    pub history: History,
+}
+
+impl Model {
+    /// Creates a model without records.
+    pub fn new(head: Head) -> Self {
+        Self {
+            head,
+            latest: None,
+            sum: Counts::default(),
+            oddities: Named::default(),
+            frames: 0,
+            start_ns: None,
+            total: None,
+            end: None,
+            connections: BTreeMap::new(),
+            gone: 0,
+            hosts: BTreeMap::new(),
+            course: Course::new(),
+            accumulated: (0, 0, 0),
+            events: Events::default(),
+            history: History::default(),
+        }
+    }
+
+    /// Applies a record.
+    pub fn take(&mut self, record: Record) {
+        self.remember(&record);
+        match record {
+            Record::Stream(_)
+            | Record::ConnectionsRest(_)
+            | Record::Finding(_)
+            | Record::Unknown => {}
+            Record::Sample(sample) => self.sample(&sample),
+            Record::Interval(interval) => self.interval(interval),
+            Record::HostInterval(host) => self.host(host),
+            Record::ConnectionInterval(told) => self.connection(&told),
+            Record::Total(total) => self.total = Some(total),
+            Record::Host(host) => {
+                // The record of the whole replaces the sum of its parts.
+                if self.hosts.len() < HOSTS || self.hosts.contains_key(&host.host) {
+                    self.hosts.insert(host.host, [host.sent, host.received]);
+                }
+            }
+            Record::Connection(whole) => {
+                let crate::Connection { connection, directions, .. } = *whole;
+                self.events.connection(self.connections.get(&connection.id), &connection);
+                let known = self.connections.entry(connection.id).or_default();
+                known.conclude(connection, directions);
+                self.make_room();
+            }
+            Record::End(end) => {
+                self.events.end(&end, self.until_ns());
+                self.end = Some(end);
+            }
+        }
+    }
+
+    /// Stores the records of complete intervals.
+    fn remember(&mut self, record: &Record) {
+        let is_over = self.latest.as_ref().is_some_and(|latest| latest.complete);
+        match record {
+            Record::Interval(interval) if interval.complete => self.history.begin(record.clone()),
+            Record::HostInterval(_) | Record::ConnectionInterval(_) if is_over => {
+                self.history.add(record.clone());
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the start of the first interval.
+    pub fn start_ns(&self) -> u64 {
+        self.start_ns.unwrap_or(0)
+    }
+
+    /// Returns the end of the latest record.
+    pub fn until_ns(&self) -> u64 {
+        let latest = self.latest.as_ref();
+        latest.map_or(0, |latest| latest.start_ns.saturating_add(latest.length_ns))
+    }
+
+    /// Returns the length measured so far.
+    pub fn length_ns(&self) -> u64 {
+        let total = self.total.as_ref().map(|total| total.length_ns);
+        total.unwrap_or_else(|| self.until_ns().saturating_sub(self.start_ns()))
+    }
+
+    /// Returns the total number of frames.
+    pub fn frames(&self) -> u64 {
+        let under_way = self.latest.as_ref().filter(|latest| !latest.complete);
+        let under_way = under_way.map_or(0, |latest| latest.frames);
+        let frames = self.frames.saturating_add(under_way);
+        self.end.as_ref().map_or(frames, |end| end.frames)
+    }
+
+    /// Returns the number of frames dropped during collection.
+    pub fn dropped(&self) -> Option<u64> {
+        let latest = self.latest.as_ref().and_then(|latest| latest.dropped_by_kernel);
+        self.end.as_ref().map_or(latest, |end| end.dropped_by_kernel)
+    }
+
+    /// Returns the statistics of frame collection.
+    pub fn collected(&self) -> Collection {
+        let latest = self.latest.as_ref().map(Interval::collected);
+        self.end.as_ref().map(End::collected).or(latest).unwrap_or_default()
+    }
+
+    /// Returns all measures since the beginning: those of the total once it is reported.
+    pub fn measures(&self) -> Counts {
+        if let Some(total) = &self.total {
+            return total.measures.clone();
+        }
+        let mut sum = self.sum.clone();
+        if let Some(latest) = self.latest.as_ref().filter(|latest| !latest.complete) {
+            sum.add(&latest.measures);
+        }
+        sum
+    }
+
+    /// Returns the oddities since the beginning.
+    pub fn oddities(&self) -> Named<u64> {
+        if let Some(end) = &self.end {
+            return end.oddities.clone();
+        }
+        let mut sum = self.oddities.clone();
+        if let Some(latest) = self.latest.as_ref().filter(|latest| !latest.complete) {
+            sum.add(&latest.oddities);
+        }
+        sum
+    }
+
+    /// Returns each host with its sent and received counts in complete intervals.
+    pub fn hosts(&self) -> impl Iterator<Item = (Option<&str>, &Both)> {
+        self.hosts.iter().map(|(host, both)| (host.as_deref(), both))
+    }
+
+    fn sample(&mut self, sample: &Sample) {
+        let at_ns = sample.start_ns.saturating_add(sample.length_ns);
+        for place in &sample.connections {
+            // The identity of the connection comes with the next report.
+            self.connections.entry(place.id).or_default().sample(at_ns, place);
+        }
+        self.make_room();
+    }
+
+    fn interval(&mut self, interval: Interval) {
+        self.start_ns.get_or_insert(interval.start_ns);
+        for known in self.connections.values_mut() {
+            known.begin();
+        }
+        self.note_moment(&interval);
+        let until = interval.start_ns.saturating_add(interval.length_ns);
+        if interval.complete {
+            self.sum.add(&interval.measures);
+            self.oddities.add(&interval.oddities);
+            self.frames = self.frames.saturating_add(interval.frames);
+        }
+        self.events.interval(self.latest.as_ref(), &interval, until);
+        self.latest = Some(interval);
+    }
+
+    fn note_moment(&mut self, interval: &Interval) {
+        let now = (
+            interval.length_ns,
+            interval.measures.count(Measure::Tpdus),
+            interval.measures.count(Measure::DtRetransmissions),
+        );
+        let before = self.accumulated;
+        let seconds = now.0.saturating_sub(before.0) as f64 / 1e9;
+        self.accumulated = if interval.complete { (0, 0, 0) } else { now };
+        if seconds <= 0.0 {
+            return;
+        }
+        let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
+        self.course.push(Moment {
+            tpdus_per_second: rate(now.1, before.1),
+            again_per_second: rate(now.2, before.2),
+        });
+    }
+
+    fn host(&mut self, host: HostInterval) {
+        let is_complete = self.latest.as_ref().is_some_and(|latest| latest.complete);
+        let is_known = self.hosts.contains_key(&host.host);
+        if !is_complete || (!is_known && self.hosts.len() >= HOSTS) {
+            return;
+        }
+        let [sent, received] = self.hosts.entry(host.host).or_default();
+        sent.add(&host.sent);
+        received.add(&host.received);
+    }
+
+    fn connection(&mut self, told: &ConnectionInterval) {
+        let is_complete = self.latest.as_ref().is_some_and(|latest| latest.complete);
+        let until = self.until_ns();
+        let id = told.connection.id;
+        self.events.connection(self.connections.get(&id), &told.connection);
+        let has_samples = self.head.sample_ns.is_some();
+        let known = self.connections.entry(id).or_default();
+        let was_closed = known.closed_since();
+        known.take(told, is_complete);
+        if !has_samples {
+            known.place(until);
+        }
+        self.events.window(was_closed, known, until);
+        self.make_room();
+    }
+
+    /// Evicts the quietest connections, those without problems first.
+    fn make_room(&mut self) {
+        if self.connections.len() < 2 * CONNECTIONS {
+            return;
+        }
+        let mut weights: Vec<((bool, u64), u32)> =
+            self.connections.iter().map(|(id, known)| (known.weight(), *id)).collect();
+        weights.sort_unstable();
+        for (_, id) in weights.iter().take(weights.len() - CONNECTIONS) {
+            self.connections.remove(id);
+            self.gone += 1;
+        }
+    }
+
+    /// Returns the events, the latest last.
+    pub fn told(&self) -> impl DoubleEndedIterator<Item = &Event> {
+        self.events.each()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,217 @@
+use super::*;
+use crate::Place;
+use meter::registry::{SizeBound, SizeCount};
+
+/// Returns a model of one complete interval of a second with these measures and oddities.
+pub(crate) fn fed(
+    measures: &[(&'static str, u64)],
+    oddities: &[(&'static str, u64)],
+    dropped_by_kernel: Option<u64>,
+    frames: u64,
+) -> Model {
+    let named = |values: &[(&'static str, u64)]| {
+        Named(values.iter().map(|(name, value)| ((*name).into(), *value)).collect())
+    };
+    let mut model = Model::new(head(None));
+    model.take(Record::Interval(Interval {
+        index: Some(0),
+        intervals: 1,
+        start_ns: 0,
+        length_ns: 1_000_000_000,
+        complete: true,
+        frames,
+        dropped_by_kernel,
+        collection: None,
+        measures: Counts::named(measures).unwrap(),
+        metrics: Named::default(),
+        oddities: named(oddities),
+    }));
+    model
+}
+
+fn head(sample_ns: Option<u64>) -> Head {
+    Head {
+        schema: crate::SCHEMA.to_owned(),
+        source: "a.pcap".to_owned(),
+        files: Some(vec!["a.pcap".to_owned()]),
+        measure_ns: 1_000_000_000,
+        report_ns: 1_000_000_000,
+        sample_ns,
+        channel_bits_per_second: 10_000_000,
+        bounds_octets: vec![64, 128],
+        top: 5,
+        only: None,
+    }
+}
+
+fn interval(index: u64, complete: bool, dts: u64) -> Record {
+    Record::Interval(Interval {
+        index: Some(index),
+        intervals: 1,
+        start_ns: index * 1_000,
+        length_ns: if complete { 1_000 } else { 500 },
+        complete,
+        frames: dts,
+        dropped_by_kernel: None,
+        collection: None,
+        measures: Counts::named(&[("dt_tpdus", dts)]).unwrap(),
+        metrics: Named::default(),
+        oddities: Named::default(),
+    })
+}
+
+fn connection(id: u32, dts: u64, state: &str) -> Record {
+    let text = format!(
+        r#"{{"type":"connection-interval","index":0,"id":{id},"ends":["a","b"],
+        "references":[1,2],"class":4,"user":"unknown","confidence":"none","state":"{state}",
+        "ending":null,"opening_ns":null,"established_ns":1,"closing_ns":null,"closed_ns":null,
+        "last_ns":5,"directions":[{{"dt_tpdus":{dts}}},{{}}]}}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn reports_replace_each_other_and_intervals_add_up() {
+    let mut model = Model::new(head(None));
+    for (index, complete, dts) in [(0, false, 3), (0, true, 7), (1, false, 2), (1, false, 4)] {
+        model.take(interval(index, complete, dts));
+        model.take(connection(1, dts, "established"));
+    }
+    assert_eq!(model.measures().count(Measure::DtTpdus), 11);
+    assert_eq!(model.connections[&1].both(Measure::DtTpdus), 11);
+    assert_eq!((model.frames(), model.until_ns()), (11, 1_500));
+    model.take(interval(1, true, 5));
+    model.take(connection(1, 5, "established"));
+    assert_eq!(model.measures().count(Measure::DtTpdus), 12);
+    assert_eq!(model.connections[&1].both(Measure::DtTpdus), 12);
+}
+
+#[test]
+fn memory_is_bounded_whatever_is_told() {
+    let mut model = Model::new(head(None));
+    for id in 0..10_000 {
+        model.take(interval(u64::from(id), true, 1));
+        model.take(connection(id, u64::from(id) % 100, "established"));
+    }
+    assert!(model.connections.len() < 2 * CONNECTIONS);
+    assert_eq!(model.connections.len() as u64 + model.gone, 10_000);
+    assert!(model.course.moments().len() <= 600 && model.told().count() <= 512);
+    // The busiest stay.
+    assert!(model.connections.values().filter(|known| known.tpdus() == 99).count() >= 90);
+}
+
+#[test]
+fn each_state_of_a_connection_gives_one_event() {
+    let mut model = Model::new(head(None));
+    for index in 0..3 {
+        model.take(interval(index, true, 1));
+        model.take(connection(1, 1, "established"));
+    }
+    let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
+    assert_eq!(told, ["a>b found under way"]);
+}
+
+/// Returns a report of a connection with a window that has been closed since this time, or is open.
+fn windowed(closed_since_ns: Option<u64>) -> Record {
+    windowed_until(closed_since_ns, None)
+}
+
+/// As [`windowed`], for a connection that begins to end at `closing_ns`.
+fn windowed_until(closed_since_ns: Option<u64>, closing_ns: Option<u64>) -> Record {
+    let closing = closing_ns.map_or_else(|| "null".to_owned(), |at| at.to_string());
+    let since = closed_since_ns
+        .map_or_else(String::new, |since| format!(r#","window_closed_since_ns":{since}"#));
+    let text = format!(
+        r#"{{"type":"connection-interval","index":0,"id":1,"ends":["a","b"],
+        "references":[1,2],"class":4,"user":"unknown","confidence":"none","state":"established",
+        "ending":null,"opening_ns":null,"established_ns":1,"closing_ns":{closing},"closed_ns":null,
+        "last_ns":5,"directions":[{{"dt_tpdus":1{since}}},{{}}]}}"#
+    );
+    serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn a_window_gives_one_event_on_closing_and_one_on_opening() {
+    let mut model = Model::new(head(None));
+    let reports = [(false, Some(7)), (false, Some(7)), (true, Some(7)), (false, Some(7))];
+    for (complete, since) in reports.into_iter().chain([(false, None), (true, None)]) {
+        model.take(interval(0, complete, 1));
+        model.take(windowed(since));
+    }
+    let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
+    assert_eq!(
+        told,
+        ["a>b found under way", "b gives a no credit", "b gives a credit after <493 ns"]
+    );
+}
+
+#[test]
+fn a_window_reopened_and_closed_between_reports_is_a_new_event() {
+    let mut model = Model::new(head(None));
+    for since in [Some(7), Some(207), None] {
+        model.take(interval(0, false, 1));
+        model.take(windowed(since));
+    }
+    let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
+    let [first, again] = ["b gives a no credit"; 2];
+    assert_eq!(told, ["a>b found under way", first, again, "b gives a credit after <293 ns"]);
+}
+
+#[test]
+fn the_end_of_a_connection_opens_no_window() {
+    let mut model = Model::new(head(None));
+    for (since, closing) in [(Some(7), None), (None, Some(400))] {
+        model.take(interval(0, false, 1));
+        model.take(windowed_until(since, closing));
+    }
+    let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
+    assert_eq!(told, ["a>b found under way", "b gives a no credit", "a>b ended"]);
+}
+
+#[test]
+fn a_capture_of_headers_is_no_event() {
+    let model = fed(&[("tpdus", 9)], &[("truncated: user data", 9)], None, 9);
+    assert_eq!(model.told().count(), 0);
+    let model = fed(&[("tpdus", 9)], &[("truncated: TPDU header", 9)], None, 9);
+    let told: Vec<&str> = model.told().map(|event| event.text.as_str()).collect();
+    assert_eq!(told, ["9 x truncated: TPDU header"]);
+}
+
+#[test]
+fn a_sample_of_many_connections_evicts_down_to_the_limit() {
+    let mut model = Model::new(head(Some(1)));
+    for first in [0, 100_000] {
+        let place = |id| Place {
+            id,
+            sent: [None; 2],
+            acknowledged: [None; 2],
+            allowed: [None; 2],
+            window_closed: [false; 2],
+        };
+        model.take(Record::Sample(Sample {
+            start_ns: 0,
+            length_ns: 1,
+            frames: 0,
+            octets: 0,
+            connections: (first..first + 50_000).map(place).collect(),
+        }));
+        assert!(model.connections.len() < 2 * CONNECTIONS, "{}", model.connections.len());
+    }
+    assert_eq!(model.gone + model.connections.len() as u64, 100_000);
+}
+
+#[test]
+fn names_without_end_do_not_fill_memory() {
+    let mut sum = Named::default();
+    for first in (0..10_000).step_by(1_000) {
+        let names = (first..first + 1_000).map(|name: u32| (name.to_string().into(), u64::MAX));
+        sum.add(&Named(names.collect()));
+    }
+    assert!(sum.0.len() < 5_000, "{} names", sum.0.len());
+    let mut sum = Counts::default();
+    for bound in 0..10_000 {
+        let class = Measure::OfSize(SizeCount::Tpdus, SizeBound::To(bound));
+        sum.add(&Counts(vec![(class, u64::MAX), (Measure::Tpdus, u64::MAX)]));
+    }
+    assert!(sum.0.len() < 5_000, "{} classes", sum.0.len());
+}

@@ -1,0 +1,14 @@
+//! Intervals, hosts and connections as tables: rows of cells, and the forms in which they are written.
+
+#[cfg(feature = "parquet")]
+pub mod columnar;
+pub mod comma;
+pub mod rows;
+pub mod table;
+pub mod zeek;
+
+#[cfg(feature = "parquet")]
+pub use columnar::Columnar;
+pub use comma::Comma;
+pub use table::{Cell, Column, Kind, Layout, Sheet};
+pub use zeek::Log;

@@ -1,0 +1,61 @@
+//! Sums over kinds of TPDUs, and addresses shortened to a number of columns.
+
+use super::{Counts, sum};
+use meter::registry::{KindCount, Measure};
+use wire::tp::Kind;
+
+/// Returns the number of TPDUs of all kinds in these values.
+pub fn tpdus(values: &Counts) -> u64 {
+    of_all_kinds(values, KindCount::Tpdus)
+}
+
+/// Sums a count over all kinds of TPDUs.
+pub fn of_all_kinds(values: &Counts, count: KindCount) -> u64 {
+    sum(Kind::ALL.into_iter().map(|kind| values.count(Measure::OfKind(kind, count))))
+}
+
+/// Shortens a text to `columns`, keeping its front and its back.
+pub fn shortened(text: &str, columns: usize) -> String {
+    if text.chars().count() <= columns {
+        return text.to_owned();
+    }
+    let half = columns.saturating_sub(2) / 2;
+    let front: String = text.chars().take(half).collect();
+    let back: String = text.chars().skip(text.chars().count() - half).collect();
+    format!("{front}..{back}")
+}
+
+/// Formats the two ends of a connection in `columns` columns: of each its back, which distinguishes
+/// addresses better than the front.
+pub fn shortened_ends([from, to]: &[String; 2], columns: usize) -> String {
+    if from.chars().count() + to.chars().count() < columns {
+        return format!("{from}>{to}");
+    }
+    let half = columns.saturating_sub(1) / 2;
+    format!("{}>{}", back(from, half), back(to, half))
+}
+
+/// Returns the back of an address.
+pub fn back(address: &str, columns: usize) -> String {
+    let count = address.chars().count();
+    if count <= columns {
+        return address.to_owned();
+    }
+    let kept: String = address.chars().skip(count + 2 - columns.max(2)).collect();
+    format!("..{kept}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_two_ends_the_backs_are_kept() {
+        let ends = ["02:00:00:00:00:01", "02:00:00:00:00:02"].map(str::to_owned);
+        assert_eq!(shortened_ends(&ends, 35), "02:00:00:00:00:01>02:00:00:00:00:02");
+        // Nine columns each: two dots and seven letters.
+        assert_eq!(shortened_ends(&ends, 19), "..0:00:01>..0:00:02");
+        let uneven = ["10.0.0.1:1025", "a"].map(str::to_owned);
+        assert_eq!(shortened_ends(&uneven, 15), "10.0.0.1:1025>a");
+    }
+}
