@@ -42,7 +42,7 @@ pub(crate) fn record(error: &anyhow::Error, output: &Output) {
 fn problems(error: &ScenarioError, exit: u8, output: &Output) {
     for problem in error.problems.iter().filter(|problem| problem.severity == Severity::Error) {
         let Problem { message, help, .. } = problem;
-        let place = error.source.place(problem.span.start);
+        let place = error.source.place(problem.place.start);
         let (file, line, column) = (Some(place.file), Some(place.line), Some(place.column));
         write(&Record { exit, file, line, column, message, help: help.as_deref() }, output);
         if let Some(cause) = &problem.cause {

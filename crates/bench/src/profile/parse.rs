@@ -41,7 +41,7 @@ pub fn parse_file(name: &str, file: &str, text: &str) -> Result<Profile, Scenari
     } else {
         None
     };
-    problems.sort_by_key(|problem| (problem.span.start, problem.span.end));
+    problems.sort_by_key(|problem| (problem.place.start, problem.place.end));
     match profile {
         Some(profile) if problems.is_empty() => Ok(profile),
         _ => Err(ScenarioError { source, problems }),

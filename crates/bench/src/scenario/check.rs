@@ -1,7 +1,6 @@
 //! Checks that need more than one key: names that must exist, sizes that must fit, loads that must
 //! not exceed the medium.
 
-use super::fields::Placed;
 use super::groups::means;
 use super::medium::MOST_SWITCHES;
 use super::names::{wrong_name, wrong_title};
@@ -12,13 +11,11 @@ use super::{
     Share, Size, Span, Start, Subject, Warmup, costs, feasible, lockstep, members,
 };
 use crate::profile::Profile;
-use core::ops::Range;
 use sim::medium::{csma_cd, plca, switched, token_bus, token_ring};
 use stack::llc::type3;
 use stack::load::LEAST_OCTETS;
 use stack::profile::{Framing, MESSAGE_FLOWS};
 use std::collections::BTreeSet;
-use toml::de::DeValue;
 use wire::crc16::CHECK_OCTETS;
 use wire::time::nanos;
 use wire::units::BitRate;
@@ -42,9 +39,12 @@ const HIGHEST_PRIORITY: u64 = 7;
 /// The longest message over a connection.
 const LONGEST_MESSAGE_OCTETS: u64 = 1 << 30;
 
-/// Adds every problem of a scenario whose keys are right one by one.
-pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
-    let mut checker = Checker { scenario, document, problems };
+/// Returns every problem of a scenario, each at the path of its key (`flow.0.size`). The machines that its
+/// stations name are in [`Scenario::machines`]; a scenario that can run has no problem that is an
+/// error.
+#[must_use]
+pub fn check(scenario: &Scenario) -> Vec<Problem<String>> {
+    let mut checker = Checker { scenario, problems: Vec::new() };
     checker.run();
     checker.stations();
     for (index, flow) in scenario.flows.iter().enumerate() {
@@ -58,25 +58,22 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
         checker.background(background);
     }
     checker.requirements();
-    members::check(scenario, document, problems);
-    feasible::check(scenario, document, problems);
-    costs::check(scenario, document, problems);
-    lockstep::check(scenario, document, problems);
+    let mut problems = checker.problems;
+    members::check(scenario, &mut problems);
+    feasible::check(scenario, &mut problems);
+    costs::check(scenario, &mut problems);
+    lockstep::check(scenario, &mut problems);
+    problems
 }
 
-struct Checker<'a, 't> {
+struct Checker<'a> {
     scenario: &'a Scenario,
-    document: &'a Placed<'t>,
-    problems: &'a mut Vec<Problem>,
+    problems: Vec<Problem<String>>,
 }
 
-impl Checker<'_, '_> {
-    fn place(&self, path: &str) -> Range<usize> {
-        place_of(self.document, path)
-    }
-
+impl Checker<'_> {
     fn error(&mut self, path: &str, message: impl Into<String>) {
-        self.problems.push(Problem::error(self.place(path), message));
+        self.problems.push(Problem::error(path, message));
     }
 
     fn above_zero(&mut self, path: &str, amount: u64) {
@@ -106,7 +103,7 @@ impl Checker<'_, '_> {
             self.error("stop.warmup", message);
         }
         if scenario.flows.is_empty() {
-            let problem = Problem::error(self.place("flow"), "there is no flow to judge");
+            let problem = Problem::error("flow", "there is no flow to judge");
             self.problems.push(problem.help("add a table under [[flow]]"));
         }
     }
@@ -123,7 +120,7 @@ impl Checker<'_, '_> {
         }
         if scenario.named_stations.is_empty() && grouped == 0 {
             let path = if scenario.stations.is_some() { "stations.count" } else { "flow" };
-            let problem = Problem::error(self.place(path), "there are no stations");
+            let problem = Problem::error(path, "there are no stations");
             self.problems.push(problem.help("add [[station]] tables, or [stations] with a count"));
             return;
         }
@@ -179,7 +176,7 @@ impl Checker<'_, '_> {
         if self.problems.len() >= MOST_SHOWN {
             return self.error(path, format!("unknown station \"{station}\""));
         }
-        let problem = Problem::error(self.place(path), format!("unknown station \"{station}\""));
+        let problem = Problem::error(path, format!("unknown station \"{station}\""));
         let shown: Vec<String> = names.iter().take(8).map(|name| format!("\"{name}\"")).collect();
         let more = if names.len() > 8 { ", ..." } else { "" };
         let problem = problem.label(format!("the stations are {}{more}", shown.join(", ")));
@@ -214,7 +211,7 @@ impl Checker<'_, '_> {
         }
         if flow.start == Start::Random && flow.pattern.period().is_none() {
             let message = "a flow of this pattern has no period in which to start at random";
-            let problem = Problem::error(self.place(&path("start")), message);
+            let problem = Problem::error(path("start"), message);
             self.problems
                 .push(problem.help("patterns with a period: cyclic, constant-rate-request"));
         }
@@ -258,7 +255,7 @@ impl Checker<'_, '_> {
         if due < messages {
             let path = format!("flow.{index}.messages");
             let message = format!("only {due} of {messages} messages are due before {after}");
-            let problem = Problem::warning(self.place(&path), message);
+            let problem = Problem::warning(path, message);
             self.problems.push(problem.help("the run ends with `stop.after`"));
         }
     }
@@ -278,10 +275,8 @@ impl Checker<'_, '_> {
         }
         self.above_zero(&path("timeout"), flow.timeout.map_or(1, |span| nanos(span.0)));
         if flow.pattern.is_answered() {
-            let problem = Problem::error(
-                self.place(&path("pattern")),
-                "messages of this service are not answered",
-            );
+            let problem =
+                Problem::error(path("pattern"), "messages of this service are not answered");
             self.problems.push(problem.help("class-4 and datagram carry requests"));
         }
         let most = self.scenario.medium.most_lsdu_octets() - CHECK_OCTETS as u64;
@@ -304,8 +299,7 @@ impl Checker<'_, '_> {
             Service::Datagram | Service::Message => self.scenario.medium.most_lsdu_octets(),
         };
         if size.0 < least {
-            let problem =
-                Problem::error(self.place(path), format!("a message has at least {least} B"));
+            let problem = Problem::error(path, format!("a message has at least {least} B"));
             self.problems.push(problem.help("each begins with a stamp that identifies it"));
         } else if size.0 > most {
             self.error(path, format!("a message of this service has at most {most} B"));
@@ -322,7 +316,7 @@ impl Checker<'_, '_> {
             self.error("transport.tpdu", "a TPDU has 128, 256, 512, 1024, 2048, 4096 or 8192 B");
         } else if tpdu > most {
             let message = format!("a TPDU of {tpdu} B does not fit into a frame of the LAN");
-            let problem = Problem::error(self.place("transport.tpdu"), message);
+            let problem = Problem::error("transport.tpdu", message);
             let help = "network = { protocol = \"clnp\" } cuts it into segments";
             self.problems.push(problem.help(help));
         }
@@ -366,7 +360,7 @@ impl Checker<'_, '_> {
         let (life, m) = (Span(scenario.network.life()), scenario.transport.m);
         if scenario.network.protocol == Protocol::Clnp && life > m {
             let message = format!("a PDU may live for {life}, and M is only {m}");
-            let problem = Problem::warning(self.place("network.lifetime"), message);
+            let problem = Problem::warning("network.lifetime", message);
             let help = "an NSDU that outlives `transport.m` can be taken for a later one";
             self.problems.push(problem.help(help));
         }
@@ -379,7 +373,7 @@ impl Checker<'_, '_> {
             return;
         }
         if let Err(invalid) = faults.plan(self.scenario.transport.m.0).check() {
-            let problem = Problem::error(self.place("faults"), invalid.to_string());
+            let problem = Problem::error("faults", invalid.to_string());
             self.problems.push(problem.help("the longest life of a frame is `transport.m`"));
         }
     }
@@ -401,7 +395,7 @@ impl Checker<'_, '_> {
                 self.ring();
                 if !RING_RATES.contains(&rate.0) {
                     let message = format!("IEEE 802.5 has no ring of {rate}");
-                    let problem = Problem::warning(self.place("medium.rate"), message);
+                    let problem = Problem::warning("medium.rate", message);
                     self.problems.push(problem.help("its rates are 4 Mbit/s and 16 Mbit/s"));
                 }
             }
@@ -414,7 +408,7 @@ impl Checker<'_, '_> {
                 }
                 if !BUS_RATES.contains(&rate.0) {
                     let message = format!("IEEE 802.4 has no bus of {rate}");
-                    let problem = Problem::warning(self.place("medium.rate"), message);
+                    let problem = Problem::warning("medium.rate", message);
                     let help = "its rates are 1 Mbit/s, 5 Mbit/s and 10 Mbit/s";
                     self.problems.push(problem.help(help));
                 }
@@ -477,7 +471,7 @@ impl Checker<'_, '_> {
     fn promised(&mut self, metres: f64) {
         if metres > T1S_METRES {
             let message = "IEEE 802.3cg promises 25 m of a multidrop segment, and no more";
-            let problem = Problem::warning(self.place("medium.length"), message);
+            let problem = Problem::warning("medium.length", message);
             self.problems.push(problem.help("a longer one may work with few stations"));
         }
     }
@@ -512,7 +506,7 @@ impl Checker<'_, '_> {
                 continue;
             }
             let message = "a station on a machine does not answer within two slot times";
-            let problem = Problem::error(self.place(&path), message);
+            let problem = Problem::error(path, message);
             let help = "leave `request-with-response` or the profile out";
             self.problems.push(problem.help(help));
         }
@@ -547,6 +541,9 @@ impl Checker<'_, '_> {
             let message = format!("a packet has from {least} to {most} B");
             self.error("background.size", message);
         }
+        if background.load > Share::WHOLE {
+            self.error("background.load", "a share is at most 100 %");
+        }
         if background.load > Share(0) && background.stations < 2 {
             let message = "a background load needs at least two stations, which send to each other";
             self.error("background.stations", message);
@@ -570,24 +567,6 @@ impl Checker<'_, '_> {
             }
         }
     }
-}
-
-/// The place of a value by its path, `flow.0.size`, or of the last part of the path there is.
-pub(super) fn place_of(document: &Placed<'_>, path: &str) -> Range<usize> {
-    let mut value = document;
-    // A value without a place is a table that another key created.
-    let mut place = value.span();
-    for part in path.split('.') {
-        let next = match value.get_ref() {
-            DeValue::Table(table) => table.get(part),
-            DeValue::Array(items) => part.parse().ok().and_then(|i: usize| items.get(i)),
-            _ => None,
-        };
-        let Some(next) = next else { break };
-        value = next;
-        place = value.span();
-    }
-    place
 }
 
 fn last_part(path: &str) -> &str {

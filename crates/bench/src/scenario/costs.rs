@@ -5,8 +5,6 @@
 //! predictions are too good by its cost. So a flow that uses it causes a warning, unless the
 //! scenario states the choice: `free = ["checksum"]`.
 
-use super::check::place_of;
-use super::fields::Placed;
 use super::problem::Problem;
 use super::{Flow, Scenario, Service};
 use crate::profile::Function;
@@ -29,7 +27,7 @@ impl Scenario {
 
 /// Warns of each function that takes no time on a machine, at the place where the scenario names
 /// the machine.
-pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+pub(super) fn check(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
     if scenario.machines.values().all(|profile| profile.is_ideal()) {
         return;
     }
@@ -54,7 +52,7 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
         let Some((name, key)) = key else { continue };
         let (what, help) = words(function);
         let message = format!("{what} no time on \"{name}\", while other work does");
-        let problem = Problem::warning(place_of(document, &key), message).when_simulated();
+        let problem = Problem::warning(key, message).when_simulated();
         problems.push(problem.help(help));
     }
 }

@@ -1,25 +1,23 @@
 //! Warnings that need no run: loads beyond the capacity of the medium, and deadlines that no
 //! message can make. They are not errors, because a sweep may pass through them on purpose.
 
-use super::check::place_of;
-use super::fields::Placed;
 use super::problem::Problem;
 use super::{Flow, LLC_OCTETS, Medium, Pattern, Scenario, Size};
 use core::time::Duration;
 use std::collections::BTreeMap;
 
 /// Adds these warnings.
-pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+pub(super) fn check(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
     if scenario.medium.is_shared() {
-        shared(scenario, document, problems);
+        shared(scenario, problems);
     } else {
-        links(scenario, document, problems);
+        links(scenario, problems);
     }
-    deadlines(scenario, document, problems);
+    deadlines(scenario, problems);
 }
 
 /// Checks a shared medium: everything due shares one rate.
-fn shared(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+fn shared(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
     let medium = &scenario.medium;
     let rate = medium.rate().0.bits_per_second() as f64;
     let background = scenario.background.as_ref().map_or(0.0, |it| it.load.fraction());
@@ -28,13 +26,13 @@ fn shared(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem
     if load > 1.0 {
         let path = if background > due { "background.load" } else { "flow" };
         let message = format!("the load is {:.0} % of what the medium carries", load * 100.0);
-        let problem = Problem::warning(place_of(document, path), message);
+        let problem = Problem::warning(path, message);
         problems.push(problem.help("queues will grow until frames are dropped"));
     }
 }
 
 /// Checks the links: each station has a rate of its own in each direction.
-fn links(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+fn links(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
     let medium = &scenario.medium;
     let rate = medium.rate().0.bits_per_second() as f64;
     // The wire of an ideal medium has no limit where frames arrive.
@@ -54,7 +52,7 @@ fn links(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>
             let way = if end == "from" { "sends" } else { "is sent" };
             let message =
                 format!("\"{station}\" {way} {:.0} % of what its link carries", load * 100.0);
-            let place = place_of(document, &format!("flow.{index}.{end}"));
+            let place = format!("flow.{index}.{end}");
             let problem = Problem::warning(place, message);
             problems.push(problem.help("queues will grow until frames are dropped"));
         }
@@ -63,7 +61,7 @@ fn links(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>
 
 /// Checks deadlines: a message needs at least the time of its bits, on switches once for each of
 /// two links.
-fn deadlines(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+fn deadlines(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
     for (index, flow) in scenario.flows.iter().enumerate() {
         let Some(deadline) = flow.deadline else { continue };
         let least = least(flow, &scenario.medium);
@@ -72,7 +70,7 @@ fn deadlines(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Prob
             let nanos = wire::time::nanos(least);
             let message =
                 format!("no message can make it: its bits alone take {} us", nanos / 1_000);
-            let place = place_of(document, &format!("flow.{index}.deadline"));
+            let place = format!("flow.{index}.deadline");
             let problem = Problem::warning(place, message);
             problems.push(problem.help("every message will be counted as missed"));
         }

@@ -259,3 +259,21 @@ impl Read for Share {
         Some(share)
     }
 }
+
+/// The place of a value by its path, `flow.0.size`, or of the last part of the path there is.
+pub(super) fn place_of(document: &Placed<'_>, path: &str) -> Range<usize> {
+    let mut value = document;
+    // A value without a place is a table that another key created.
+    let mut place = value.span();
+    for part in path.split('.') {
+        let next = match value.get_ref() {
+            DeValue::Table(table) => table.get(part),
+            DeValue::Array(items) => part.parse().ok().and_then(|i: usize| items.get(i)),
+            _ => None,
+        };
+        let Some(next) = next else { break };
+        value = next;
+        place = value.span();
+    }
+    place
+}

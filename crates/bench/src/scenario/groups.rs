@@ -163,7 +163,7 @@ pub(super) fn expand<'a>(document: &Placed<'a>, problems: &mut Vec<Problem>) -> 
 pub(super) fn merge(problems: &mut Vec<Problem>) {
     let mut known = BTreeSet::new();
     problems.retain(|problem| {
-        let Range { start, end } = problem.span;
+        let Range { start, end } = problem.place;
         let message = match (problem.message.split_once('"'), problem.message.rsplit_once('"')) {
             (Some((before, _)), Some((_, behind))) => format!("{before}\"{behind}"),
             _ => problem.message.clone(),

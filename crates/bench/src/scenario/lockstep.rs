@@ -10,14 +10,12 @@
 //! that start together, because equal machines would start together too; nor datagrams and messages,
 //! which collide as stations that all wait for one frame to end do, machines or not.
 
-use super::check::place_of;
-use super::fields::Placed;
 use super::problem::Problem;
 use super::{Acknowledge, Credit, Flow, Medium, Pattern, Scenario, Service, Size};
 use std::collections::BTreeMap;
 
 /// Adds a warning for the first such flow.
-pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+pub(super) fn check(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
     let contends =
         matches!(scenario.medium, Medium::CsmaCd { .. } | Medium::T1s { plca: false, .. });
     if !contends || scenario.flows.iter().all(|flow| !scenario.sends_at_acks(flow)) {
@@ -39,7 +37,7 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
     });
     let Some((index, _)) = first else { return };
     let message = "stations that take no time collide in lockstep: each AK with the next DT";
-    let place = place_of(document, &format!("flow.{index}.from"));
+    let place = format!("flow.{index}.from");
     let help = "give stations a machine, as in profile = \"nbs-1986\" (tidewire profiles list), or \
                 write profile = \"ideal\" where no time is meant";
     problems.push(Problem::warning(place, message).when_simulated().help(help));

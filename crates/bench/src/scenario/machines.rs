@@ -1,7 +1,6 @@
 //! The machines that a scenario's stations are on: those that come with the program, and files.
 
-use super::check::place_of;
-use super::fields::{Placed, Read, pick};
+use super::fields::{Placed, Read, pick, place_of};
 use super::problem::Problem;
 use super::{Scenario, Station};
 use crate::profile::{self, Files, Profile, ProfileFile, Unreadable};

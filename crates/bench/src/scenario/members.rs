@@ -5,8 +5,6 @@
 //! failed is back. Its users offer nothing while it is outside; from the time set for its entry
 //! they do, and the messages that they offer wait.
 
-use super::check::place_of;
-use super::fields::Placed;
 use super::problem::Problem;
 use super::{Medium, Scenario, Span, Station};
 use core::time::Duration;
@@ -82,14 +80,14 @@ impl Scenario {
 }
 
 /// Adds the problems of changes.
-pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut Vec<Problem>) {
+pub(super) fn check(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
     let after = scenario.stop.after;
     for (index, station) in scenario.named_stations.iter().enumerate() {
         let keys = station.keys();
         let given = keys.iter().filter_map(|(key, at, kind)| Some((*key, (*at)?, *kind)));
         let mut before: Vec<(&str, Span)> = Vec::new();
         for (key, at, kind) in given {
-            let place = place_of(document, &format!("station.{index}.{key}"));
+            let place = format!("station.{index}.{key}");
             let mut error = |message: String, help: Option<&str>| {
                 let problem = Problem::error(place.clone(), message);
                 problems.push(match help {
@@ -121,7 +119,7 @@ pub(super) fn check(scenario: &Scenario, document: &Placed<'_>, problems: &mut V
         let start = flow.start.earliest();
         let begins = scenario.begins(&flow.from, start);
         if start < after.0 && begins.is_none_or(|begins| begins >= after.0) {
-            let place = place_of(document, &format!("flow.{index}.from"));
+            let place = format!("flow.{index}.from");
             let message = format!("\"{}\" is away from {} to the end", flow.from, Span(start));
             problems.push(Problem::error(place, message));
         }

@@ -23,6 +23,7 @@ mod require;
 mod transport;
 mod vary;
 
+pub use check::check;
 pub use feasible::bits_due_per_second;
 pub use flow::Flow;
 pub use groups::{means, to_toml};

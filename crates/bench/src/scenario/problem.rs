@@ -74,20 +74,21 @@ pub enum Severity {
     Warning,
 }
 
-/// One thing wrong with a scenario.
+/// One thing wrong with a scenario. Its place is the octets of a text, or, for a scenario that never
+/// was text, the path of a key: `flow.0.size`.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Problem {
+pub struct Problem<Place = Range<usize>> {
     /// Its severity.
     pub severity: Severity,
     /// The mistake, in lower case.
     pub message: String,
-    /// The octets that contain the mistake.
-    pub span: Range<usize>,
+    /// The octets that contain the mistake, or the path of its key.
+    pub place: Place,
     /// The text at the caret.
     pub label: Option<String>,
     /// The remedy.
     pub help: Option<String>,
-    /// Problems of a file that these octets name.
+    /// Problems of a file that the scenario names there.
     pub cause: Option<Box<ScenarioError>>,
     /// The runs that it matters for.
     pub matters: Matters,
@@ -102,15 +103,14 @@ pub enum Matters {
     WhenSimulated,
 }
 
-impl Problem {
-    /// An error about these octets.
+impl<Place> Problem<Place> {
+    /// An error at this place.
     #[must_use]
-    pub fn error(span: Range<usize>, message: impl Into<String>) -> Self {
-        let message = message.into();
+    pub fn error(place: impl Into<Place>, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
-            message,
-            span,
+            message: message.into(),
+            place: place.into(),
             label: None,
             help: None,
             cause: None,
@@ -118,10 +118,10 @@ impl Problem {
         }
     }
 
-    /// A warning about these octets.
+    /// A warning at this place.
     #[must_use]
-    pub fn warning(span: Range<usize>, message: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(span, message) }
+    pub fn warning(place: impl Into<Place>, message: impl Into<String>) -> Self {
+        Self { severity: Severity::Warning, ..Self::error(place, message) }
     }
 
     /// Returns the problem as one that matters only if the stations are simulated.
@@ -152,17 +152,32 @@ impl Problem {
         self
     }
 
+    /// Returns the problem at another place.
+    #[must_use]
+    pub fn moved<Other>(self, place: Other) -> Problem<Other> {
+        let Self { severity, message, place: _, label, help, cause, matters } = self;
+        Problem { severity, message, place, label, help, cause, matters }
+    }
+}
+
+impl fmt::Display for Problem<String> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", Printable(&self.place), Printable(&self.message))
+    }
+}
+
+impl Problem {
     /// Formats the problem for a terminal: message, place, line, caret, advice.
     #[must_use]
     pub fn render(&self, source: &Source) -> String {
-        let Place { file: name, line: number, column, text: line } = source.place(self.span.start);
+        let Place { file: name, line: number, column, text: line } = source.place(self.place.start);
         let margin = " ".repeat(number.to_string().len());
         let severity = match self.severity {
             Severity::Error => "error",
             Severity::Warning => "warning",
         };
         // A problem over several lines is marked to the end of its first.
-        let octets = self.span.end.saturating_sub(self.span.start);
+        let octets = self.place.end.saturating_sub(self.place.start);
         let Excerpt { text, indent, marked } = Excerpt::of(line, column - 1, octets);
         let label = self.label.as_ref().map(|label| format!(" {}", Printable(label)));
         let mut shown = format!(

@@ -226,9 +226,9 @@ impl Translation {
     /// An error with its places in the option `text`, which is all that the user wrote.
     fn back(&self, error: ScenarioError, text: &str) -> ScenarioError {
         let place = |problem: Problem| {
-            let at = problem.span.start;
+            let at = problem.place.start;
             let piece = self.pieces.iter().find(|piece| piece.toml.contains(&at));
-            Problem { span: piece.map_or(0..text.len(), |piece| piece.option.clone()), ..problem }
+            problem.moved(piece.map_or(0..text.len(), |piece| piece.option.clone()))
         };
         let problems = error.problems.into_iter();
         let problems = problems.filter(|problem| problem.severity == Severity::Error).map(place);

@@ -3,6 +3,7 @@
 
 mod advise;
 mod bounds;
+mod check;
 mod closed_windows;
 mod entry;
 mod expected;

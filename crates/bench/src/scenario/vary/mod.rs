@@ -9,7 +9,7 @@ mod setting;
 pub use setting::{Setting, Values};
 
 use crate::profile::{Files, ProfileFile};
-use crate::scenario::fields::{Fields, Placed};
+use crate::scenario::fields::{Fields, Placed, place_of};
 use crate::scenario::machines::Machines;
 use crate::scenario::problem::{Problem, ScenarioError, Severity, Source};
 use crate::scenario::quantity::Decimal;
@@ -159,12 +159,12 @@ impl Loader<'_> {
         let runs = points.iter().map(|point| point.scenario.replications);
         let runs = runs.fold(0_u64, u64::saturating_add);
         if runs > MOST_RUNS {
-            let place = check::place_of(&document, "replications");
+            let place = place_of(&document, "replications");
             let message =
                 format!("{} points take {runs} runs, more than {MOST_RUNS}", points.len());
             problems.push(Problem::error(place, message));
         }
-        problems.sort_by_key(|problem| (problem.span.start, problem.span.end, problem.severity));
+        problems.sort_by_key(|problem| (problem.place.start, problem.place.end, problem.severity));
         groups::merge(&mut problems);
         if problems.iter().any(|problem| problem.severity == Severity::Error) || points.is_empty() {
             return Err(ScenarioError { source, problems });
@@ -443,7 +443,11 @@ fn points(
         let grouped = expanded.as_ref().and_then(|_| parse::scenario(&tree, problems));
         if let Some(mut scenario) = scenario.filter(|_| problems.len() == before) {
             machines.resolve(&mut scenario, written_out, problems);
-            check::check(&scenario, written_out, problems);
+            let found = check::check(&scenario).into_iter();
+            problems.extend(found.map(|problem| {
+                let place = place_of(written_out, &problem.place);
+                problem.moved(place)
+            }));
             scenario.grouped = grouped.map(Arc::new);
             points.push(Point { index, settings, scenario });
         }
