@@ -22,7 +22,7 @@ fn a_scenario_made_as_data_is_checked_by_path() {
     let found = problems(|it| it.flows[0].size = Size(1));
     assert_eq!(found, ["flow.0.size: a message has at least 16 B"]);
     let found = problems(|it| it.transport.window = 0);
-    assert_eq!(found, ["transport.window: the window is from 1 to 15 in this format"]);
+    assert_eq!(found, ["transport.window: the window is from 1 to 65535 in this format"]);
     let found = problems(|it| it.faults.damage_bits = 0);
     assert_eq!(found, ["faults.damage-bits: from 1 to 255 bits can be changed"]);
     let found = problems(|it| it.replications = 0);
