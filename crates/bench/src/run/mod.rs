@@ -168,19 +168,14 @@ fn simulate<M: Medium>(
     point: &Point,
     layout: Layout,
     watch: &mut Watch<'_>,
-    count: impl Fn(&M, &mut BTreeMap<String, u64>),
 ) -> Result<Ran, RunError> {
     let Layout { places, watched, changes: _ } = layout;
     // Machines cost the simulator time, too, so stations without one are not wrapped.
     if places.iter().any(|place| place.profile.is_some()) {
         let hosts = costed(places, point.scenario.medium.kind())?;
-        return simulate_on(World::new(medium, hosts)?, point, watched, watch, |world, counts| {
-            count(world.medium(), counts);
-            count_machines(world.stations(), counts);
-        });
+        return simulate_on(World::new(medium, hosts)?, point, watched, watch);
     }
-    let world = World::new(medium, plain(places))?;
-    simulate_on(world, point, watched, watch, |world, counts| count(world.medium(), counts))
+    simulate_on(World::new(medium, plain(places))?, point, watched, watch)
 }
 
 /// Runs a world to the end.
@@ -189,7 +184,6 @@ fn simulate_on<M: Medium, S: Hosted>(
     point: &Point,
     watched: Vec<Watched>,
     watch: &mut Watch<'_>,
-    count: impl Fn(&World<M, S>, &mut BTreeMap<String, u64>),
 ) -> Result<Ran, RunError> {
     let scenario = &point.scenario;
     world.set_observed(watch.tap.is_some());
@@ -227,7 +221,10 @@ fn simulate_on<M: Medium, S: Hosted>(
         }
     }
     let mut counts = BTreeMap::new();
-    count(&world, &mut counts);
+    world.medium().counts(&mut |name, count| {
+        counts.insert(name.to_owned(), count);
+    });
+    count_machines(world.stations(), &mut counts);
     for host in world.stations() {
         add_network(host.host(), &mut counts);
         add_messaging(host.host(), &mut counts);

@@ -17,6 +17,10 @@ pub(super) trait Hosted: Station {
     fn host(&self) -> &Host;
     /// Mutable access to the host.
     fn host_mut(&mut self) -> &mut Host;
+    /// Machine that the host is on, if it takes time.
+    fn machine(&self) -> Option<&Costed<Host>> {
+        None
+    }
 }
 
 impl Hosted for Host {
@@ -50,13 +54,6 @@ impl Placed {
         match self {
             Self::Bare(host) => &mut **host,
             Self::On(costed) => &mut **costed,
-        }
-    }
-
-    fn machine(&self) -> Option<&Costed<Host>> {
-        match self {
-            Self::Bare(_) => None,
-            Self::On(costed) => Some(costed),
         }
     }
 }
@@ -107,6 +104,13 @@ impl Hosted for Placed {
         match self {
             Self::Bare(host) => host,
             Self::On(costed) => costed.station_mut(),
+        }
+    }
+
+    fn machine(&self) -> Option<&Costed<Host>> {
+        match self {
+            Self::Bare(_) => None,
+            Self::On(costed) => Some(costed),
         }
     }
 }
@@ -162,9 +166,12 @@ fn host(place: Place, machine: &Params) -> Host {
     if has_front_end { host.behind_front_end() } else { host }
 }
 
-/// Adds the busy times and losses of all stations' machines.
-pub(super) fn count_machines(stations: &[Placed], counts: &mut BTreeMap<String, u64>) {
-    let machines = || stations.iter().filter_map(Placed::machine);
+/// Adds the busy times and losses of all stations' machines, if there are any.
+pub(super) fn count_machines<S: Hosted>(stations: &[S], counts: &mut BTreeMap<String, u64>) {
+    let machines = || stations.iter().filter_map(Hosted::machine);
+    if machines().next().is_none() {
+        return;
+    }
     let mut note = |name: &str, of: fn(&Costed<Host>) -> u64| {
         counts.insert(format!("machines.{name}"), machines().map(of).sum());
     };

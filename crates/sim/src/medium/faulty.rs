@@ -112,4 +112,16 @@ impl<M: Medium> Medium for Faulty<M> {
     fn set_receive_buffer(&mut self, now: Instant, station: usize, has: bool) {
         self.inner.set_receive_buffer(now, station, has);
     }
+
+    fn counts(&self, count: &mut dyn FnMut(&str, u64)) {
+        self.inner.counts(count);
+        let Counts { frames, lost, bad_fcs, damaged, duplicated, held_back } =
+            *self.faults.counts();
+        count("faults.frames", frames);
+        count("faults.lost", lost);
+        count("faults.corrupt", bad_fcs);
+        count("faults.damaged", damaged);
+        count("faults.duplicated", duplicated);
+        count("faults.reordered", held_back);
+    }
 }

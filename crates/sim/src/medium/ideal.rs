@@ -173,4 +173,12 @@ impl Medium for Ideal {
     fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
+
+    fn counts(&self, count: &mut dyn FnMut(&str, u64)) {
+        let Statistics { offered, sent, queue_drops, oversized } = self.statistics;
+        count("medium.offered", offered);
+        count("medium.sent", sent);
+        count("medium.queue-drops", queue_drops);
+        count("medium.oversized", oversized);
+    }
 }

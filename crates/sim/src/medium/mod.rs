@@ -46,6 +46,9 @@ pub trait Medium {
     /// Sets whether there is an observer; initially there is. Without one, a medium may omit
     /// passages. Nothing else may depend on it.
     fn set_observed(&mut self, _is_observed: bool) {}
+    /// Calls `count` with the name and value of each counter of the run so far: `medium.sent`. Times
+    /// are in nanoseconds, and their names end in `-ns`.
+    fn counts(&self, count: &mut dyn FnMut(&str, u64));
 }
 
 /// Priority, 0 to 7, of a frame that this station sends. Higher numbers count as 7.

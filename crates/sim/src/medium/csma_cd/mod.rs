@@ -597,4 +597,8 @@ impl Medium for CsmaCd {
     fn set_observed(&mut self, is_observed: bool) {
         self.is_observed = is_observed;
     }
+
+    fn counts(&self, count: &mut dyn FnMut(&str, u64)) {
+        self.statistics.counts(count);
+    }
 }

@@ -3,6 +3,7 @@
 //! Not modelled: sampling and estimation; every count is exact.
 
 use core::time::Duration;
+use wire::time::nanos;
 
 /// Number of attempts counted separately; frames with more are counted with the last.
 pub const ATTEMPTS: usize = 16;
@@ -39,5 +40,34 @@ impl Statistics {
     #[must_use]
     pub const fn finished(&self) -> u64 {
         self.sent + self.excessive_collisions + self.queue_drops + self.oversized
+    }
+
+    /// Calls `count` with the name and value of each counter; times are in nanoseconds.
+    pub(super) fn counts(&self, count: &mut dyn FnMut(&str, u64)) {
+        let Self {
+            offered,
+            sent,
+            attempts,
+            excessive_collisions,
+            queue_drops,
+            oversized,
+            deferred,
+            collisions,
+            busy,
+            carried,
+            fragments: _,
+        } = *self;
+        count("medium.offered", offered);
+        count("medium.sent", sent);
+        count("medium.queue-drops", queue_drops);
+        count("medium.oversized", oversized);
+        count("medium.excessive-collisions", excessive_collisions);
+        count("medium.collisions", collisions);
+        count("medium.deferred", deferred);
+        count("medium.busy-ns", nanos(busy));
+        count("medium.carried-ns", nanos(carried));
+        for (attempt, frames) in attempts.into_iter().enumerate() {
+            count(&format!("medium.attempts-{:02}", attempt + 1), frames);
+        }
     }
 }

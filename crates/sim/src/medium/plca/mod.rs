@@ -333,4 +333,8 @@ impl Medium for Plca {
     fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
+
+    fn counts(&self, count: &mut dyn FnMut(&str, u64)) {
+        self.statistics.counts(count);
+    }
 }

@@ -4,6 +4,7 @@
 //! nanoseconds.
 
 use core::time::Duration;
+use wire::time::nanos;
 
 /// Counters of a segment so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -37,5 +38,33 @@ impl Statistics {
     #[must_use]
     pub const fn finished(&self) -> u64 {
         self.sent + self.queue_drops + self.oversized
+    }
+
+    /// Calls `count` with the name and value of each counter; times are in nanoseconds.
+    pub(super) fn counts(&self, count: &mut dyn FnMut(&str, u64)) {
+        let Self {
+            offered,
+            sent,
+            unrecognised,
+            queue_drops,
+            oversized,
+            cycles,
+            opportunities_used,
+            burst_frames,
+            longest_cycle,
+            longest_access,
+            carried,
+        } = *self;
+        count("medium.offered", offered);
+        count("medium.sent", sent);
+        count("medium.unrecognised", unrecognised);
+        count("medium.queue-drops", queue_drops);
+        count("medium.oversized", oversized);
+        count("medium.cycles", cycles);
+        count("medium.opportunities-used", opportunities_used);
+        count("medium.burst-frames", burst_frames);
+        count("medium.longest-cycle-ns", nanos(longest_cycle));
+        count("medium.longest-access-ns", nanos(longest_access));
+        count("medium.carried-ns", nanos(carried));
     }
 }

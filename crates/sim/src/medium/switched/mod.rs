@@ -297,4 +297,8 @@ impl Medium for Switched {
     fn poll(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
+
+    fn counts(&self, count: &mut dyn FnMut(&str, u64)) {
+        self.statistics.counts(count);
+    }
 }

@@ -4,6 +4,7 @@
 
 use super::CLASSES;
 use core::time::Duration;
+use wire::time::nanos;
 
 /// Counters of a switched network so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -34,5 +35,31 @@ impl Statistics {
     #[must_use]
     pub const fn finished(&self) -> u64 {
         self.sent + self.queue_drops + self.oversized
+    }
+
+    /// Calls `count` with the name and value of each counter; times are in nanoseconds.
+    pub(super) fn counts(&self, count: &mut dyn FnMut(&str, u64)) {
+        let Self {
+            offered,
+            sent,
+            delivered,
+            unrecognised,
+            queue_drops,
+            buffer_drops,
+            oversized,
+            fullest_buffer_octets,
+            longest_waits,
+        } = *self;
+        count("medium.offered", offered);
+        count("medium.sent", sent);
+        count("medium.delivered", delivered);
+        count("medium.unrecognised", unrecognised);
+        count("medium.queue-drops", queue_drops);
+        count("medium.buffer-drops", buffer_drops);
+        count("medium.oversized", oversized);
+        count("medium.fullest-buffer-octets", fullest_buffer_octets as u64);
+        for (priority, longest) in longest_waits.into_iter().enumerate() {
+            count(&format!("medium.longest-wait-{priority}-ns"), nanos(longest));
+        }
     }
 }

@@ -552,4 +552,8 @@ impl Medium for TokenBus {
     fn set_observed(&mut self, is_observed: bool) {
         self.is_observed = is_observed;
     }
+
+    fn counts(&self, count: &mut dyn FnMut(&str, u64)) {
+        self.statistics.counts(!self.params.changes.is_empty(), count);
+    }
 }

@@ -4,6 +4,7 @@
 //! nanoseconds.
 
 use core::time::Duration;
+use wire::time::nanos;
 
 /// Counters of a token bus so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -59,5 +60,62 @@ impl Statistics {
     #[must_use]
     pub const fn finished(&self) -> u64 {
         self.sent + self.queue_drops + self.oversized + self.outside + self.given_up
+    }
+
+    /// Calls `count` with the name and value of each counter; times are in nanoseconds.
+    /// Those of responses and windows are left out while there are none, those of the ring's members if
+    /// no station enters or leaves.
+    pub(super) fn counts(&self, has_changes: bool, count: &mut dyn FnMut(&str, u64)) {
+        let Self {
+            offered,
+            sent,
+            unrecognised,
+            queue_drops,
+            oversized,
+            outside,
+            given_up,
+            tokens_used,
+            tokens_too_late,
+            longest_rotation,
+            carried,
+            requests,
+            answers,
+            unanswered,
+            windows,
+            contentions,
+            entries,
+            departures,
+            bridges,
+            tokens_lost,
+            claims,
+            latest_entry: _,
+        } = *self;
+        count("medium.offered", offered);
+        count("medium.sent", sent);
+        count("medium.unrecognised", unrecognised);
+        count("medium.queue-drops", queue_drops);
+        count("medium.oversized", oversized);
+        count("medium.tokens-used", tokens_used);
+        count("medium.tokens-too-late", tokens_too_late);
+        count("medium.longest-rotation-ns", nanos(longest_rotation));
+        count("medium.carried-ns", nanos(carried));
+        if requests > 0 {
+            count("medium.requests", requests);
+            count("medium.answers", answers);
+            count("medium.unanswered", unanswered);
+        }
+        if windows > 0 {
+            count("medium.windows", windows);
+        }
+        if has_changes {
+            count("medium.entries", entries);
+            count("medium.contentions", contentions);
+            count("medium.departures", departures);
+            count("medium.bridges", bridges);
+            count("medium.tokens-lost", tokens_lost);
+            count("medium.claims", claims);
+            count("medium.outside", outside);
+            count("medium.given-up", given_up);
+        }
     }
 }

@@ -550,4 +550,8 @@ impl Medium for TokenRing {
         let old = buffered.iter().filter(|(since, _)| *since <= from).count();
         buffered.drain(..old.saturating_sub(1));
     }
+
+    fn counts(&self, count: &mut dyn FnMut(&str, u64)) {
+        self.statistics.counts(count);
+    }
 }

@@ -5,6 +5,7 @@
 //! no event.
 
 use core::time::Duration;
+use wire::time::nanos;
 
 /// Counters of a token ring so far.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -40,5 +41,33 @@ impl Statistics {
     #[must_use]
     pub const fn finished(&self) -> u64 {
         self.sent + self.refused + self.queue_drops + self.oversized
+    }
+
+    /// Calls `count` with the name and value of each counter; times are in nanoseconds.
+    pub(super) fn counts(&self, count: &mut dyn FnMut(&str, u64)) {
+        let Self {
+            offered,
+            sent,
+            refused,
+            unrecognised,
+            queue_drops,
+            oversized,
+            tokens_used,
+            raised,
+            lowered,
+            held,
+            carried,
+        } = *self;
+        count("medium.offered", offered);
+        count("medium.sent", sent);
+        count("medium.refused", refused);
+        count("medium.unrecognised", unrecognised);
+        count("medium.queue-drops", queue_drops);
+        count("medium.oversized", oversized);
+        count("medium.tokens-used", tokens_used);
+        count("medium.priority-raised", raised);
+        count("medium.priority-lowered", lowered);
+        count("medium.held-ns", nanos(held));
+        count("medium.carried-ns", nanos(carried));
     }
 }
