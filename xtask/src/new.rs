@@ -53,6 +53,10 @@ const KINDS: [Kind; 6] = [
                 text: include_str!("../templates/medium.rs.txt"),
             },
             File {
+                path: "crates/bench/src/medium/{{name}}.rs",
+                text: include_str!("../templates/medium_keys.rs.txt"),
+            },
+            File {
                 path: "crates/sim/tests/it/{{name}}.rs",
                 text: include_str!("../templates/theory.rs.txt"),
             },
@@ -60,7 +64,8 @@ const KINDS: [Kind; 6] = [
         by_hand: &[
             "crates/sim/src/medium/mod.rs: pub mod {{name}};",
             "crates/sim/tests/it/main.rs: mod {{name}};",
-            "crates/bench/src/scenario: a kind of medium",
+            "crates/bench/src/medium/mod.rs: a variant of Medium and of MediumKind",
+            "crates/bench/src/medium/model.rs, bound/mod.rs: an arm, if access is of a new kind",
             "crates/tidewire/help/media.md: a paragraph",
         ],
     },

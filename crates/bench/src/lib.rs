@@ -13,6 +13,7 @@ pub mod compare;
 mod counters;
 pub mod folder;
 pub mod layout;
+pub mod medium;
 pub mod profile;
 pub mod run;
 pub mod sample;

@@ -17,7 +17,8 @@ mod stream;
 mod switched;
 
 use crate::layout::{lay_out, seed_of};
-use crate::scenario::{Faults, Medium, Pattern, Scenario, Service};
+use crate::medium::{Medium, Model, Site};
+use crate::scenario::{Faults, Pattern, Scenario, Service};
 use core::time::Duration;
 use serde::Serialize;
 use stream::Streams;
@@ -85,20 +86,20 @@ impl Reason {
 
 /// Assumptions behind the bounds of a medium, in one sentence; `None` for a medium without bounds.
 #[must_use]
-pub const fn assumptions(medium: &Medium) -> Option<&'static str> {
-    match medium {
-        Medium::CsmaCd { .. } | Medium::T1s { plca: false, .. } => None,
-        Medium::Ideal { .. } => Some("each station sends its frames one after the other"),
-        Medium::T1s { .. } => {
+pub fn assumptions(medium: &Medium) -> Option<&'static str> {
+    match medium.model(Site::default()) {
+        Model::CsmaCd(_) => None,
+        Model::Ideal(_) => Some("each station sends its frames one after the other"),
+        Model::Plca(_) => {
             Some("no beacon or frame is lost; all others take each turn with their longest burst")
         }
-        Medium::TokenBus { .. } => {
+        Model::TokenBus(_) => {
             Some("no token is lost; each station holds it for all that it may have to send")
         }
-        Medium::TokenRing { .. } | Medium::ProNet10 { .. } => {
+        Model::TokenRing(_) => {
             Some("no token is lost and no frame has priority; each station sends all it may have")
         }
-        Medium::Switched { .. } => {
+        Model::Switched(_) => {
             Some("no buffer runs over; all as urgent meet behind the longest less urgent frame")
         }
     }
@@ -110,10 +111,14 @@ pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
     let layout = lay_out(scenario, seed_of(scenario, 0));
     let streams = Streams::of(&layout.places, &scenario.medium);
     let general = general(scenario);
-    let of_medium = match (general, &scenario.medium) {
+    let site = Site {
+        positions_metres: layout.places.iter().map(|place| place.metres).collect(),
+        ..Site::default()
+    };
+    let of_medium = match (general, scenario.medium.model(site)) {
         (Some(_), _) => Vec::new(),
-        (None, Medium::Switched { .. }) => switched::bounds(scenario, &streams),
-        (None, _) => shared::bounds(scenario, &layout.places, &streams),
+        (None, Model::Switched(network)) => switched::bounds(scenario, network, &streams),
+        (None, model) => shared::bounds(scenario, &model, &streams),
     };
     let flows = scenario.flows.iter().enumerate();
     flows
@@ -139,7 +144,7 @@ fn general(scenario: &Scenario) -> Option<Reason> {
     let stations = scenario.all_stations();
     let mut machines = stations.iter().filter_map(|station| scenario.machine_of(station));
     match scenario.medium {
-        Medium::CsmaCd { .. } | Medium::T1s { plca: false, .. } => Some(Reason::Contention),
+        medium if medium.has_collisions() => Some(Reason::Contention),
         _ if scenario.faults != Faults::NONE => Some(Reason::Faults),
         _ if scenario.has_changes() => Some(Reason::Members),
         _ if machines.next().is_some() => Some(Reason::Machines),

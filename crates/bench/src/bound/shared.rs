@@ -2,11 +2,11 @@
 
 use super::stream::{Stream, Streams, arrivals};
 use super::{Bound, Reason};
-use crate::layout::Place;
-use crate::scenario::{Medium, Scenario};
+use crate::medium::{Medium, Model};
+use crate::scenario::Scenario;
 use core::time::Duration;
 use sim::medium::framing::Framing;
-use sim::medium::{plca, token_bus, token_ring};
+use sim::medium::{ideal, plca, token_bus, token_ring};
 use wire::mac::HEADER_OCTETS;
 use wire::units::BitRate;
 
@@ -18,9 +18,9 @@ const ANSWER_OCTETS: usize = 4;
 const LEAST_OF_CLASS_6: u8 = 6;
 
 /// Bound of each flow whose medium determines it.
-pub(super) fn bounds(scenario: &Scenario, places: &[Place], streams: &Streams) -> Vec<Bound> {
-    let metres: Vec<f64> = places.iter().map(|place| place.metres).collect();
-    let medium = &scenario.medium;
+pub(super) fn bounds(scenario: &Scenario, model: &Model, streams: &Streams) -> Vec<Bound> {
+    let has_priorities = matches!(scenario.medium, Medium::TokenRing(_))
+        && streams.all.iter().any(|stream| stream.priority > 0);
     let of = |flow: usize| {
         let Some(stream) = streams.all.iter().find(|stream| stream.flow == flow) else {
             return Bound::None(Reason::Others);
@@ -28,23 +28,15 @@ pub(super) fn bounds(scenario: &Scenario, places: &[Place], streams: &Streams) -
         if streams.from(stream.station).any(|other| goes_first(streams, stream, other)) {
             return Bound::None(Reason::Others);
         }
-        let found = if let Some(segment) = medium.turns(metres.clone()) {
-            turns(&segment, stream, streams)
-        } else if let Some(bus) = medium.bus(metres.clone()) {
-            bus_rotation(&bus, stream, streams)
-        } else if let Some(ring) = medium.ring(metres.clone()) {
-            let has_priorities = matches!(medium, Medium::TokenRing { .. });
-            if has_priorities && streams.all.iter().any(|stream| stream.priority > 0) {
-                return Bound::None(Reason::RingPriority);
-            }
-            ring_rotation(&ring, stream, streams)
-        } else {
-            own_wire(medium, stream, streams)
+        let found = match model {
+            Model::Ideal(wire) => own_wire(wire, stream, streams),
+            Model::CsmaCd(_) | Model::Switched(_) => Err(Reason::Contention),
+            Model::Plca(segment) => turns(segment, stream, streams),
+            Model::TokenBus(bus) => bus_rotation(bus, stream, streams),
+            Model::TokenRing(_) if has_priorities => Err(Reason::RingPriority),
+            Model::TokenRing(ring) => ring_rotation(ring, stream, streams),
         };
-        match found {
-            Ok(longest) => Bound::Longest(longest),
-            Err(reason) => Bound::None(reason),
-        }
+        found.map_or_else(Bound::None, Bound::Longest)
     };
     (0..scenario.flows.len()).map(of).collect()
 }
@@ -140,15 +132,15 @@ fn ring_rotation(
 }
 
 /// On a separate wire: the frames before it and itself, with their gaps.
-fn own_wire(medium: &Medium, stream: &Stream, streams: &Streams) -> Result<Duration, Reason> {
-    let Medium::Ideal { rate, delay } = medium else { return Err(Reason::Contention) };
+fn own_wire(wire: &ideal::Params, stream: &Stream, streams: &Streams) -> Result<Duration, Reason> {
+    let Some(rate) = wire.rate else { return Ok(wire.propagation) };
     let longest = streams.from(stream.station).map(|stream| stream.data_octets).max();
     let framing = Framing::IEEE_802_3;
     let bits = framing.wire_bits(longest.unwrap_or_default() + HEADER_OCTETS) + framing.gap_bits;
-    let each = ceiling(rate.0, bits);
+    let each = ceiling(rate, bits);
     // The gap after the last frame before it passes first.
     let time = |frames| times(each, frames);
-    Ok(streams.stay(stream, time).ok_or(Reason::Load)? + delay.0)
+    Ok(streams.stay(stream, time).ok_or(Reason::Load)? + wire.propagation)
 }
 
 /// Longest rotation, in which all frames that arrive within it are sent.

@@ -2,7 +2,7 @@
 //! frame.
 
 use crate::layout::Place;
-use crate::scenario::{LLC_OCTETS, Medium};
+use crate::medium::{LLC_OCTETS, Medium, TokenBus};
 use core::time::Duration;
 use stack::load::{Pattern, Service};
 use stack::profile::{Framing, HostParams};
@@ -104,7 +104,7 @@ impl Streams {
 /// Rank of a stream at a station whose MAC has queues by priority; `None` at one that hands over
 /// one frame at a time. An access class of a token bus is a queue for two priorities.
 fn rank_at_mac(stream: &Stream, place: &Place, medium: &Medium) -> Option<u8> {
-    let has_classes = matches!(medium, Medium::TokenBus { classes: Some(_), .. });
+    let has_classes = matches!(medium, Medium::TokenBus(TokenBus { classes: Some(_), .. }));
     let is_ranked = place.has_priorities && place.host.framing.carries_priority();
     is_ranked.then_some(if has_classes { stream.priority / 2 } else { stream.priority })
 }

@@ -36,9 +36,7 @@ struct Ways<'a> {
 }
 
 /// Bound of each flow.
-pub(super) fn bounds(scenario: &Scenario, streams: &Streams) -> Vec<Bound> {
-    let stations = streams.ranked.len();
-    let Some(network) = scenario.medium.network(stations) else { return Vec::new() };
+pub(super) fn bounds(scenario: &Scenario, network: Params, streams: &Streams) -> Vec<Bound> {
     let ports: Vec<Vec<Port>> =
         streams.all.iter().map(|stream| ports(&network, stream.station, stream.to)).collect();
     let stays = ports.iter().map(|ports| vec![Some(Duration::ZERO); ports.len()]).collect();

@@ -40,21 +40,9 @@ const SLICE: Duration = Duration::from_millis(50);
 /// Error that prevents a run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The CSMA/CD bus is invalid.
+    /// The medium is invalid.
     #[error("{0}")]
-    Bus(#[from] sim::medium::csma_cd::Invalid),
-    /// The token bus is invalid.
-    #[error("{0}")]
-    TokenBus(#[from] sim::medium::token_bus::Invalid),
-    /// The ring is invalid.
-    #[error("{0}")]
-    Ring(#[from] sim::medium::token_ring::Invalid),
-    /// The PLCA segment is invalid.
-    #[error("{0}")]
-    Segment(#[from] sim::medium::plca::Invalid),
-    /// The switched network is invalid.
-    #[error("{0}")]
-    Network(#[from] sim::medium::switched::Invalid),
+    Medium(#[from] crate::medium::Invalid),
     /// The faults are invalid.
     #[error("{0}")]
     Faults(#[from] stack::fault::Invalid),
@@ -172,7 +160,7 @@ fn simulate<M: Medium>(
     let Layout { places, watched, changes: _ } = layout;
     // Machines cost the simulator time, too, so stations without one are not wrapped.
     if places.iter().any(|place| place.profile.is_some()) {
-        let hosts = costed(places, point.scenario.medium.kind())?;
+        let hosts = costed(places, &point.scenario.medium)?;
         return simulate_on(World::new(medium, hosts)?, point, watched, watch);
     }
     simulate_on(World::new(medium, plain(places))?, point, watched, watch)

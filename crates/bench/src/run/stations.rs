@@ -1,8 +1,8 @@
 //! Conversion of a layout's places to simulated stations, with or without their machines.
 
 use crate::layout::Place;
+use crate::medium::{Medium, Model, Site};
 use crate::profile::Layer;
-use crate::scenario::MediumKind;
 use sim::host::{Costed, Invalid, NoBuffer, Params};
 use stack::machine::Deadline;
 use stack::profile::{CHECKED_SAP, Host};
@@ -133,20 +133,14 @@ fn bare(mut place: Place) -> Host {
 
 /// Stations on their machines; those without one take no time. On a ring a frame without a buffer
 /// is refused, on other media it is lost.
-pub(super) fn costed(places: Vec<Place>, medium: MediumKind) -> Result<Vec<Placed>, Invalid> {
-    let no_buffer = match medium {
-        MediumKind::TokenRing | MediumKind::ProNet10 => NoBuffer::Refused,
-        MediumKind::Ideal
-        | MediumKind::CsmaCd
-        | MediumKind::TokenBus
-        | MediumKind::T1s
-        | MediumKind::Switched => NoBuffer::Lost,
-    };
+pub(super) fn costed(places: Vec<Place>, medium: &Medium) -> Result<Vec<Placed>, Invalid> {
+    let is_ring = matches!(medium.model(Site::default()), Model::TokenRing(_));
+    let no_buffer = if is_ring { NoBuffer::Refused } else { NoBuffer::Lost };
     let on_machine = |mut place: Place| {
         let Some(profile) = place.profile.take() else {
             return Ok(Placed::Bare(Box::new(bare(place))));
         };
-        let params = profile.host(Layer::Llc, medium, no_buffer);
+        let params = profile.host(Layer::Llc, medium.kind(), no_buffer);
         let mut checked = BTreeSet::from([CHECKED_SAP]);
         if place.host.transport.checksum {
             checked.insert(Sap::ISO_NETWORK);

@@ -2,23 +2,21 @@
 //! not exceed the medium.
 
 use super::groups::means;
-use super::medium::MOST_SWITCHES;
 use super::names::{wrong_name, wrong_title};
 use super::network::LONGEST_LIFETIME;
 use super::problem::{MOST_SHOWN, Problem, meant};
 use super::{
-    Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Medium, Pattern, Protocol, Scenario, Service,
-    Share, Size, Span, Start, Subject, Warmup, costs, feasible, lockstep, members,
+    Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Pattern, Protocol, Scenario, Service, Share,
+    Size, Span, Start, Subject, Warmup, costs, feasible, lockstep, members,
 };
+use crate::medium::Site;
 use crate::profile::Profile;
-use sim::medium::{csma_cd, plca, switched, token_bus, token_ring};
 use stack::llc::type3;
 use stack::load::LEAST_OCTETS;
 use stack::profile::{Framing, MESSAGE_FLOWS};
 use std::collections::BTreeSet;
 use wire::crc16::CHECK_OCTETS;
 use wire::time::nanos;
-use wire::units::BitRate;
 
 /// The most stations, background included.
 pub(super) const MOST_STATIONS: u64 = 10_000;
@@ -26,14 +24,8 @@ pub(super) const MOST_STATIONS: u64 = 10_000;
 pub(super) const MOST_FLOWS: u64 = 65_536;
 /// The most octets of a message: the longest answer that a stamp can request.
 const LONGEST_REPLY_OCTETS: u64 = 65_534;
-/// The rates of IEEE 802.5.
-const RING_RATES: [BitRate; 2] = [BitRate::mbps(4), BitRate::mbps(16)];
 /// The smallest NSDU: the smallest TPDU (ISO 8073 13.3.4 b).
 const LEAST_NSDU_OCTETS: u64 = 128;
-/// The rates of a token bus in IEEE 802.4.
-const BUS_RATES: [BitRate; 3] = [BitRate::mbps(1), BitRate::mbps(5), BitRate::mbps(10)];
-/// The length of a multidrop segment, in metres, that IEEE 802.3cg guarantees to work.
-const T1S_METRES: f64 = 25.0;
 /// The highest priority of a flow.
 const HIGHEST_PRIORITY: u64 = 7;
 /// The longest message over a connection.
@@ -379,56 +371,30 @@ impl Checker<'_> {
     }
 
     fn medium(&mut self) {
-        let medium = self.scenario.medium;
-        match medium {
-            Medium::Ideal { .. } => {}
-            Medium::CsmaCd { length, rate } => {
-                let params = csma_cd::Params {
-                    rate: rate.0,
-                    ..csma_cd::Params::spread(2, length.metres(), self.scenario.seed)
-                };
-                if let Err(invalid) = csma_cd::CsmaCd::new(params) {
-                    self.error("medium.length", invalid.to_string());
-                }
-            }
-            Medium::TokenRing { rate, .. } => {
-                self.ring();
-                if !RING_RATES.contains(&rate.0) {
-                    let message = format!("IEEE 802.5 has no ring of {rate}");
-                    let problem = Problem::warning("medium.rate", message);
-                    self.problems.push(problem.help("its rates are 4 Mbit/s and 16 Mbit/s"));
-                }
-            }
-            Medium::ProNet10 { .. } => self.ring(),
-            Medium::TokenBus { rate, length, head_end, .. } => {
-                self.token_bus();
-                if let Some(head_end) = head_end.filter(|place| place.metres() > length.metres()) {
-                    let message = format!("at {head_end}, but the bus is only {length} long");
-                    self.error("medium.head-end", message);
-                }
-                if !BUS_RATES.contains(&rate.0) {
-                    let message = format!("IEEE 802.4 has no bus of {rate}");
-                    let problem = Problem::warning("medium.rate", message);
-                    let help = "its rates are 1 Mbit/s, 5 Mbit/s and 10 Mbit/s";
-                    self.problems.push(problem.help(help));
-                }
-            }
-            Medium::T1s { length, plca, .. } => {
-                self.segment(plca, length.metres());
-                self.promised(length.metres());
-            }
-            Medium::Switched { switches, .. } => {
-                if !(1..=MOST_SWITCHES as u64).contains(&switches) {
-                    let message = format!("from 1 to {MOST_SWITCHES} switches are in a row");
-                    self.error("medium.switches", message);
-                } else if let Some(network) = medium.network(2)
-                    && let Err(invalid) = switched::Switched::new(network)
-                {
-                    let queue = invalid == switched::Invalid::Queue;
-                    let path = if queue { "medium.buffer" } else { "medium.length" };
-                    self.error(path, invalid.to_string());
-                }
-            }
+        let scenario = self.scenario;
+        self.answer_at_once();
+        let site = Site {
+            positions_metres: vec![0.0; self.station_count()],
+            seed: scenario.seed,
+            changes: Vec::new(),
+        };
+        let mut problems = Vec::new();
+        scenario.medium.check(&site, &mut problems);
+        for problem in problems {
+            let is_of_stations = problem.place == "stations.count";
+            let place =
+                if is_of_stations { self.stations_key().to_owned() } else { problem.place.clone() };
+            self.problems.push(problem.moved(place));
+        }
+    }
+
+    /// The key that most stations come from.
+    fn stations_key(&self) -> &'static str {
+        let background = self.scenario.background.as_ref().map_or(0, |b| b.stations);
+        match self.scenario.stations.as_ref().map_or(0, |group| group.count) {
+            grouped if background > grouped => "background.stations",
+            0 => "station",
+            _ => "stations.count",
         }
     }
 
@@ -439,60 +405,6 @@ impl Checker<'_> {
         let grouped = scenario.stations.as_ref().map_or(0, |group| group.count);
         let all = background.saturating_add(grouped).min(MOST_STATIONS) as usize;
         all + scenario.named_stations.len()
-    }
-
-    /// Checks that the stations of a segment can take turns, or detect collisions.
-    fn segment(&mut self, plca: bool, metres: f64) {
-        if !plca {
-            let params = csma_cd::Params::t1s(2, metres, self.scenario.seed);
-            if let Err(invalid) = csma_cd::CsmaCd::new(params) {
-                self.error("medium.length", invalid.to_string());
-            }
-            return;
-        }
-        let stations = self.station_count();
-        let mut places = vec![0.0; stations];
-        places.last_mut().into_iter().for_each(|last| *last = metres);
-        let Some(segment) = self.scenario.medium.turns(places) else { return };
-        let Err(invalid) = plca::Plca::new(segment) else { return };
-        let path = match invalid {
-            plca::Invalid::Nodes { .. } => "stations.count",
-            plca::Invalid::Timer => "medium.to-timer",
-            plca::Invalid::Burst => "medium.burst-timer",
-            plca::Invalid::RoundTrip { .. }
-            | plca::Invalid::Position
-            | plca::Invalid::Speed
-            | plca::Invalid::Queue => "medium.length",
-        };
-        self.error(path, invalid.to_string());
-    }
-
-    /// Warns of a segment longer than the length that IEEE 802.3cg guarantees to work.
-    fn promised(&mut self, metres: f64) {
-        if metres > T1S_METRES {
-            let message = "IEEE 802.3cg promises 25 m of a multidrop segment, and no more";
-            let problem = Problem::warning("medium.length", message);
-            self.problems.push(problem.help("a longer one may work with few stations"));
-        }
-    }
-
-    /// Checks that such a token bus exists.
-    fn token_bus(&mut self) {
-        self.answer_at_once();
-        let ends = self.scenario.medium.length().map(|(length, _)| vec![0.0, length.metres()]);
-        let Some(bus) = self.scenario.medium.bus(ends.unwrap_or_default()) else { return };
-        let Err(invalid) = token_bus::TokenBus::new(bus) else { return };
-        let path = match invalid {
-            token_bus::Invalid::Holding => "medium.holding-time",
-            token_bus::Invalid::Windows => "medium.maintenance",
-            token_bus::Invalid::Retries => "medium.request-with-response.retries",
-            token_bus::Invalid::Position
-            | token_bus::Invalid::Slot { .. }
-            | token_bus::Invalid::Station
-            | token_bus::Invalid::Speed
-            | token_bus::Invalid::Queue => "medium.length",
-        };
-        self.error(path, invalid.to_string());
     }
 
     /// Rejects stations on machines: they are too slow for an immediate response.
@@ -510,28 +422,6 @@ impl Checker<'_> {
             let help = "leave `request-with-response` or the profile out";
             self.problems.push(problem.help(help));
         }
-    }
-
-    /// Checks that the ring holds a token and all its stations.
-    fn ring(&mut self) {
-        let scenario = self.scenario;
-        let background = scenario.background.as_ref().map_or(0, |b| b.stations);
-        let grouped = scenario.stations.as_ref().map_or(0, |group| group.count);
-        let places = vec![0.0; self.station_count()];
-        let Some(ring) = scenario.medium.ring(places) else { return };
-        let Err(invalid) = token_ring::TokenRing::new(ring) else { return };
-        let path = match invalid {
-            token_ring::Invalid::Stations { .. } if background > grouped => "background.stations",
-            token_ring::Invalid::Stations { .. } if grouped > 0 => "stations.count",
-            token_ring::Invalid::Stations { .. } => "station",
-            token_ring::Invalid::Holding => "medium.rate",
-            token_ring::Invalid::Latency { .. }
-            | token_ring::Invalid::Length
-            | token_ring::Invalid::Position
-            | token_ring::Invalid::Speed
-            | token_ring::Invalid::Queue => "medium.length",
-        };
-        self.error(path, invalid.to_string());
     }
 
     fn background(&mut self, background: &Background) {

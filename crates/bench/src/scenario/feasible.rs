@@ -36,7 +36,7 @@ fn links(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
     let medium = &scenario.medium;
     let rate = medium.rate().0.bits_per_second() as f64;
     // The wire of an ideal medium has no limit where frames arrive.
-    let has_last_link = matches!(medium, Medium::Switched { .. });
+    let has_last_link = matches!(medium, Medium::Switched(_));
     let mut due: BTreeMap<(&str, &str), (f64, usize)> = BTreeMap::new();
     for (index, flow) in scenario.flows.iter().enumerate() {
         let bits = bits_due_per_second(flow, medium);
@@ -86,7 +86,7 @@ fn least(flow: &Flow, medium: &Medium) -> Duration {
         Pattern::Cyclic { .. } | Pattern::Poisson { .. } | Pattern::Bulk { .. } => None,
     };
     let rate = medium.rate().0;
-    let hops = if matches!(medium, Medium::Switched { .. }) { 2 } else { 1 };
+    let hops = if matches!(medium, Medium::Switched(_)) { 2 } else { 1 };
     let of = |size: Size| match size.0 <= medium.most_lsdu_octets() {
         true => rate.bits(medium.frame_bits(size.0 + LLC_OCTETS)) * hops,
         // The frames of a long message follow each other over the links.

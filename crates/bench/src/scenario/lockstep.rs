@@ -11,14 +11,14 @@
 //! which collide as stations that all wait for one frame to end do, machines or not.
 
 use super::problem::Problem;
-use super::{Acknowledge, Credit, Flow, Medium, Pattern, Scenario, Service, Size};
+use super::{Acknowledge, Credit, Flow, Pattern, Scenario, Service, Size};
 use std::collections::BTreeMap;
 
 /// Adds a warning for the first such flow.
 pub(super) fn check(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
-    let contends =
-        matches!(scenario.medium, Medium::CsmaCd { .. } | Medium::T1s { plca: false, .. });
-    if !contends || scenario.flows.iter().all(|flow| !scenario.sends_at_acks(flow)) {
+    if !scenario.medium.has_collisions()
+        || scenario.flows.iter().all(|flow| !scenario.sends_at_acks(flow))
+    {
         return;
     }
     let stations = scenario.all_stations();

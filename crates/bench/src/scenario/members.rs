@@ -7,6 +7,7 @@
 
 use super::problem::Problem;
 use super::{Medium, Scenario, Span, Station};
+use crate::medium::TokenBus;
 use core::time::Duration;
 use sim::medium::token_bus::Kind;
 use stack::load::Absence;
@@ -96,11 +97,13 @@ pub(super) fn check(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
                 });
             };
             match scenario.medium {
-                Medium::TokenBus { maintenance: None, .. } if kind == Kind::Join => error(
-                    "no station ever opens a window for others to enter".to_owned(),
-                    Some("maintenance = { every = 16, target = \"20 ms\" } under [medium]"),
-                ),
-                Medium::TokenBus { .. } => {}
+                Medium::TokenBus(TokenBus { maintenance: None, .. }) if kind == Kind::Join => {
+                    error(
+                        "no station ever opens a window for others to enter".to_owned(),
+                        Some("maintenance = { every = 16, target = \"20 ms\" } under [medium]"),
+                    )
+                }
+                Medium::TokenBus(_) => {}
                 _ => error(
                     format!("stations of this medium have no `{key}`"),
                     Some("only those of a token-bus enter, leave, fail or lose the token"),

@@ -12,13 +12,12 @@ mod flow;
 mod groups;
 mod lockstep;
 mod machines;
-mod medium;
 mod members;
 pub(crate) mod names;
 mod network;
 mod parse;
-mod problem;
-mod quantity;
+pub(crate) mod problem;
+pub(crate) mod quantity;
 mod require;
 mod transport;
 mod vary;
@@ -28,7 +27,6 @@ pub use feasible::bits_due_per_second;
 pub use flow::Flow;
 pub use groups::{means, to_toml};
 pub use machines::ProfileName;
-pub use medium::{Classes, Maintenance, Medium, MediumKind, RequestWithResponse};
 pub use network::{Network, Protocol};
 pub use problem::{Matters, Place, Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
@@ -36,6 +34,10 @@ pub use require::{NotARequirement, Relation, Requirement, Subject};
 pub use transport::{Acknowledge, Credit, Retransmit, Timer, Transport};
 pub(crate) use vary::not_toml;
 pub use vary::{Point, Setting, Study, Values, load, load_from, load_with, load_within};
+
+pub use crate::medium::{
+    Classes, LLC_OCTETS, MOST_DATA_OCTETS, Maintenance, Medium, MediumKind, RequestWithResponse,
+};
 
 use crate::profile::{Function, Profile};
 use core::time::Duration;
@@ -53,17 +55,8 @@ pub const MOST_RUNS: u64 = 10_000_000;
 /// The version of the file format that this program reads and writes.
 pub const VERSION: u64 = 1;
 
-/// Octets of a MAC frame around its data: addresses 12, length 2, FCS 4.
-pub const MAC_OCTETS: u64 = 18;
 /// Octets of a MAC header, which damage spares: addresses and length.
 const MAC_HEADER_OCTETS: usize = 14;
-/// Octets of the LLC header of a UI frame: DSAP, SSAP, control.
-pub const LLC_OCTETS: u64 = 3;
-/// The shortest frame on an 802.3 medium, FCS included; shorter data are padded.
-pub const SHORTEST_FRAME_OCTETS: u64 = 64;
-/// The most data an 802.3 frame carries.
-pub const MOST_DATA_OCTETS: u64 = 1_500;
-
 /// An experiment.
 #[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -2,12 +2,11 @@
 
 use super::fields::{Fields, Placed, Read, pick};
 use super::problem::Problem;
-use super::quantity::{Rate, Share, Size, Span};
+use super::quantity::{Share, Size, Span};
 use super::require;
 use super::{
-    Background, Burst, Classes, DamageKind, Faults, Flow, Group, Maintenance, Medium, MediumKind,
-    Network, Pattern, RequestWithResponse, Scenario, Service, Start, Station, Stop, Transport,
-    VERSION, Warmup,
+    Background, Burst, DamageKind, Faults, Flow, Group, Network, Pattern, Scenario, Service, Start,
+    Station, Stop, Transport, VERSION, Warmup,
 };
 use crate::profile::Function;
 use core::time::Duration;
@@ -113,133 +112,6 @@ impl Read for Warmup {
             }
         }
     }
-}
-
-impl Read for Medium {
-    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
-        let mut fields = Fields::of(value, problems)?;
-        let medium = match fields.word("kind", &MediumKind::WORDS, problems)? {
-            MediumKind::Ideal => {
-                let rate: Option<Rate> = fields.required("rate", problems);
-                let delay = fields.optional("delay", problems);
-                rate.map(|rate| Self::Ideal { rate, delay: delay.unwrap_or(Span(Duration::ZERO)) })
-            }
-            MediumKind::CsmaCd => {
-                let rate = fields.required("rate", problems);
-                let length = fields.required("length", problems);
-                rate.zip(length).map(|(rate, length)| Self::CsmaCd { rate, length })
-            }
-            MediumKind::TokenRing => {
-                let rate = fields.required("rate", problems);
-                let length = fields.required("length", problems);
-                let early_release = fields.optional("early-release", problems).unwrap_or(false);
-                rate.zip(length).map(|(rate, length)| Self::TokenRing {
-                    rate,
-                    length,
-                    early_release,
-                })
-            }
-            MediumKind::TokenBus => token_bus(&mut fields, problems),
-            MediumKind::T1s => t1s(&mut fields, problems),
-            MediumKind::Switched => switched(&mut fields, problems),
-            MediumKind::ProNet10 => {
-                fields.required("length", problems).map(|length| Self::ProNet10 { length })
-            }
-        };
-        fields.finish(problems);
-        medium
-    }
-}
-
-/// Default time for which a station with the token may begin frames.
-const HOLDING_TIME: Span = Span(Duration::from_millis(10));
-
-fn token_bus(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option<Medium> {
-    let rate = fields.required("rate", problems);
-    let length = fields.required("length", problems);
-    let head_end = fields.optional("head-end", problems);
-    let head_end_delay = fields.optional("head-end-delay", problems);
-    let station_delay = fields.optional("station-delay", problems);
-    let holding_time = fields.optional("holding-time", problems);
-    let classes = fields.optional("classes", problems);
-    let maintenance = fields.optional("maintenance", problems);
-    let request_with_response = fields.optional("request-with-response", problems);
-    if head_end.is_none() && fields.has("head-end-delay") {
-        let place = fields.span_of("head-end-delay");
-        problems.push(Problem::error(place, "a bus without a head end has no `head-end-delay`"));
-    }
-    Some(Medium::TokenBus {
-        rate: rate?,
-        length: length?,
-        head_end,
-        head_end_delay: head_end_delay.unwrap_or(Span(Duration::ZERO)),
-        station_delay,
-        holding_time: holding_time.unwrap_or(HOLDING_TIME),
-        classes,
-        maintenance,
-        request_with_response,
-    })
-}
-
-impl Read for Maintenance {
-    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
-        let mut fields = Fields::of(value, problems)?;
-        let every = fields.required("every", problems);
-        let target = fields.required("target", problems);
-        fields.finish(problems);
-        Some(Self { every: every?, target: target? })
-    }
-}
-
-impl Read for RequestWithResponse {
-    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
-        let mut fields = Fields::of(value, problems)?;
-        let retries = fields.required("retries", problems);
-        fields.finish(problems);
-        Some(Self { retries: retries? })
-    }
-}
-
-impl Read for Classes {
-    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
-        let mut fields = Fields::of(value, problems)?;
-        let class_4 = fields.required("class-4", problems);
-        let class_2 = fields.required("class-2", problems);
-        let class_0 = fields.required("class-0", problems);
-        fields.finish(problems);
-        Some(Self { class_4: class_4?, class_2: class_2?, class_0: class_0? })
-    }
-}
-
-/// A 10BASE-T1S segment; keys that are not given have the defaults of IEEE 802.3cg.
-fn t1s(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option<Medium> {
-    let length = fields.required("length", problems);
-    let plca = fields.optional("plca", problems).unwrap_or(true);
-    let max_burst = fields.optional("max-burst", problems).unwrap_or(0);
-    let burst_timer = fields.optional("burst-timer", problems).unwrap_or(128);
-    let to_timer = fields.optional("to-timer", problems).unwrap_or(32);
-    length.map(|length| Medium::T1s { length, plca, max_burst, burst_timer, to_timer })
-}
-
-/// Default buffer of a port.
-const PORT_BUFFER: Size = Size(65_536);
-
-/// A row of switches.
-fn switched(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option<Medium> {
-    let rate = fields.required("rate", problems);
-    let length = fields.required("length", problems);
-    let switches = fields.optional("switches", problems).unwrap_or(1);
-    let trunk_rate = fields.optional("trunk-rate", problems);
-    let latency = fields.optional("latency", problems).unwrap_or(Span(Duration::ZERO));
-    let buffer = fields.optional("buffer", problems).unwrap_or(PORT_BUFFER);
-    rate.zip(length).map(|(rate, length)| Medium::Switched {
-        rate,
-        length,
-        switches,
-        trunk_rate,
-        latency,
-        buffer,
-    })
 }
 
 impl Read for Faults {

@@ -54,8 +54,8 @@ fn a_share_above_one_and_a_wrong_medium_are_found_in_data() {
         .scenario
         .medium;
     assert_eq!(at(&wrong), []);
-    if let Medium::Switched { switches, .. } = &mut wrong.medium {
-        *switches = 101;
+    if let Medium::Switched(switched) = &mut wrong.medium {
+        switched.switches = 101;
     }
     assert_eq!(at(&wrong), [("medium.switches".to_owned(), Severity::Error)]);
 }

@@ -1,7 +1,8 @@
 //! Scenarios on 10BASE-T1S and on switches.
 
 use crate::{QUIET, study};
-use bench::scenario::{self, load};
+use bench::medium::{Medium, Model, Site, T1s};
+use bench::scenario::load;
 use bench::{run::run, scenarios};
 
 /// Returns a quiet scenario on another medium.
@@ -75,17 +76,18 @@ fn zone_meets_deadlines_with_plca_and_one_frame_per_turn() {
             println!("  {}: mean {mean:?} ns, max {max:?} ns, lost {}", flow.name, flow.lost);
         }
         match point.scenario.medium {
-            scenario::Medium::T1s { plca: false, .. } => {
+            Medium::T1s(T1s { plca: false, .. }) => {
                 assert!(sample.counts["medium.collisions"] > 0);
             }
             // While the camera may send three frames per turn, the other stations wait for three.
-            scenario::Medium::T1s { max_burst: 2, .. } => assert!(missed > 0),
+            Medium::T1s(T1s { max_burst: 2, .. }) => assert!(missed > 0),
             _ => assert_eq!(missed, 0, "{:?}", point.settings),
         }
         if let Some(longest) = sample.counts.get("medium.longest-access-ns") {
             // A gap, a beacon, and seven other stations, one of which sends frames of at most 14 +
             // 3 + 1 + 1,024 octets, with a burst three of them, and the burst timer.
-            let turns = point.scenario.medium.turns(vec![0.0; 8]).unwrap();
+            let site = Site { positions_metres: vec![0.0; 8], ..Site::default() };
+            let Model::Plca(turns) = point.scenario.medium.model(site) else { panic!("no PLCA") };
             let bound = turns.longest_access(1_042).as_nanos();
             assert!(u128::from(*longest) <= bound, "{longest} ns, not {bound}");
         }

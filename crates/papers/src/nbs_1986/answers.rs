@@ -9,6 +9,7 @@ use super::sensitivity::{WINDOWS, of_window};
 use crate::published::NotHere;
 use crate::published::found::Found;
 use bench::layout::lay_out;
+use bench::medium::{Model, Site};
 use bench::profile::Layer;
 use bench::scenario::MediumKind;
 use sim::host::NoBuffer;
@@ -301,10 +302,11 @@ pub(super) fn idle_rotation(laboratory: &Laboratory) -> Result {
     let point = cell.point(laboratory.profile(0)?, 1, 1)?;
     let layout = lay_out(&point.scenario, 1);
     let addresses: Vec<Mac> = layout.places.iter().map(|place| place.host.address).collect();
-    let metres = layout.places.iter().map(|place| place.metres).collect();
-    let params = point.scenario.medium.bus(metres);
+    let positions_metres = layout.places.iter().map(|place| place.metres).collect();
+    let site = Site { positions_metres, ..Site::default() };
     let no_bus = || NotHere("there is no such bus".to_owned());
-    let mut bus = params.and_then(|params| TokenBus::new(params).ok()).ok_or_else(no_bus)?;
+    let Model::TokenBus(params) = point.scenario.medium.model(site) else { return Err(no_bus()) };
+    let mut bus = TokenBus::new(params).map_err(|_| no_bus())?;
     bus.attach(&addresses).map_err(|_| no_bus())?;
     Ok(Found::exact(bus.idle_rotation().as_secs_f64() * 1e3))
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::medium::{CsmaCd, ProNet10, TokenRing};
 use crate::scenario::{Flow, Medium, Pattern, Service, Share, Size, Span, schema, to_toml};
 use crate::scenarios;
 use core::time::Duration;
@@ -477,15 +478,15 @@ fn background_load_counts_frame_octets() {
     let background =
         crate::scenario::Background { load: Share(500_000_000), stations: 10, size: Size(200) };
     let (rate, length) = ("10 Mbit/s".parse().unwrap(), "500 m".parse().unwrap());
-    let bus = Medium::CsmaCd { rate, length };
+    let bus = Medium::CsmaCd(CsmaCd { rate, length });
     assert_eq!(bus.frame_bits(200), 218 * 8);
     assert_eq!(bus.frame_bits(20), 64 * 8, "a short frame is padded");
     assert_eq!(background.mean_interval(&bus), Some(Duration::from_micros(3_488)));
     // 802.5 has 21 octets around the data, ProNET-10 has 37 bits, and neither pads.
-    let ring = Medium::TokenRing { rate, length, early_release: false };
+    let ring = Medium::TokenRing(TokenRing { rate, length, early_release: false });
     assert_eq!((ring.frame_bits(200), ring.frame_bits(0)), (221 * 8, 168));
     assert_eq!(background.mean_interval(&ring), Some(Duration::from_micros(3_536)));
-    let ring = Medium::ProNet10 { length };
+    let ring = Medium::ProNet10(ProNet10 { length });
     assert_eq!((ring.frame_bits(200), ring.frame_bits(0)), (1_637, 37));
     assert_eq!(background.mean_interval(&ring), Some(Duration::from_micros(3_274)));
     let idle = crate::scenario::Background { load: Share(0), ..background };
