@@ -23,6 +23,7 @@
 
 mod deference;
 mod params;
+mod signal;
 mod statistics;
 
 pub use params::{Invalid, Params, THICK_COAX, Timing};
@@ -31,6 +32,8 @@ pub use statistics::{ATTEMPTS, Statistics};
 use super::directory::Directory;
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use deference::{Carrier, Deference, Gap, later};
+
+use signal::Signal;
 use smallvec::SmallVec;
 use stack::fault::Fate;
 use stack::machine::Deadline;
@@ -103,19 +106,6 @@ struct Waiting {
     start: Instant,
 }
 
-/// Signal of one station: a frame, or the fragment that a collision leaves of it.
-#[derive(Clone, Copy, Debug)]
-struct Signal {
-    station: usize,
-    place: u64,
-    reach: u64,
-    start: Instant,
-    end: Instant,
-    collided: bool,
-    /// True while the station is still sending.
-    on: bool,
-}
-
 /// Deference state of the stations from signals that have been dropped.
 #[derive(Clone, Copy, Debug)]
 enum Heard {
@@ -145,37 +135,6 @@ enum What {
     End(usize),
     /// Start of the station at this index among those that wait.
     Start(usize),
-}
-
-impl Signal {
-    fn as_heard_at(&self, place: u64) -> Carrier {
-        let delay = self.place.abs_diff(place);
-        Carrier { rises: later(self.start, delay), falls: later(self.end, delay), own: false }
-    }
-
-    /// Handles the station's detection of a collision at `at`.
-    fn collide(&mut self, at: Instant, times: Times) {
-        let jam = at.max(later(self.start, times.preamble));
-        self.end = self.end.min(later(jam, times.jam));
-        self.collided = true;
-    }
-
-    /// Returns whether, for every station, this signal is a separate busy period after `before`,
-    /// and the later one to end deference.
-    ///
-    /// If this holds at this signal's source, it holds everywhere: by the triangle inequality,
-    /// `before` reaches any other place no later directly than by way of the source.
-    fn follows(&self, before: &Self, gap: Gap) -> bool {
-        let falls = before.as_heard_at(self.place).falls;
-        self.start > falls
-            && self.start >= later(falls, gap.part_1)
-            && self.end > later(falls, gap.whole)
-    }
-
-    /// Time at which every station has received it to its end.
-    fn heard_by_all(&self) -> Instant {
-        later(self.end, self.reach)
-    }
 }
 
 impl CsmaCd {
