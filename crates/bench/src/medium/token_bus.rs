@@ -87,6 +87,24 @@ pub struct RequestWithResponse {
     pub retries: u64,
 }
 
+impl TokenBus {
+    /// A carrierband bus with the defaults of all other keys.
+    #[must_use]
+    pub const fn new(rate: Rate, length: Length) -> Self {
+        Self {
+            rate,
+            length,
+            head_end: None,
+            head_end_delay: Span(Duration::ZERO),
+            station_delay: None,
+            holding_time: HOLDING_TIME,
+            classes: None,
+            maintenance: None,
+            request_with_response: None,
+        }
+    }
+}
+
 impl Read for Classes {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         let mut fields = Fields::of(value, problems)?;
@@ -135,16 +153,16 @@ impl Kind for TokenBus {
             let message = "a bus without a head end has no `head-end-delay`";
             problems.push(Problem::error(place, message));
         }
+        let default = Self::new(rate?, length?);
         Some(Self {
-            rate: rate?,
-            length: length?,
             head_end,
-            head_end_delay: head_end_delay.unwrap_or(Span(Duration::ZERO)),
+            head_end_delay: head_end_delay.unwrap_or(default.head_end_delay),
             station_delay,
-            holding_time: holding_time.unwrap_or(HOLDING_TIME),
+            holding_time: holding_time.unwrap_or(default.holding_time),
             classes,
             maintenance,
             request_with_response,
+            ..default
         })
     }
 

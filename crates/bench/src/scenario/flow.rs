@@ -1,6 +1,7 @@
 //! A flow: its sender, receiver, service and rate.
 
 use super::{Pattern, Service, Size, Span, Start};
+use core::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stack::load;
@@ -61,6 +62,43 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// A flow between the stations `from` and `to` with these keys alone, and the defaults of all
+    /// others.
+    #[must_use]
+    pub fn new(
+        name: String,
+        [from, to]: [String; 2],
+        service: Service,
+        pattern: Pattern,
+        size: Size,
+    ) -> Self {
+        let of_messages = service == Service::Message;
+        Self {
+            name,
+            group: None,
+            from,
+            to,
+            service,
+            pattern,
+            size,
+            messages: None,
+            deadline: None,
+            start: match pattern {
+                Pattern::Cyclic { .. } => Start::Random,
+                Pattern::Poisson { .. }
+                | Pattern::ConstantRateRequest { .. }
+                | Pattern::MaximumRateRequest { .. }
+                | Pattern::Bulk { .. } => Start::At(Span(Duration::ZERO)),
+            },
+            stagger: None,
+            priority: of_messages.then_some(0),
+            acknowledged: of_messages.then_some(false),
+            crc: of_messages.then_some(false),
+            retries: of_messages.then_some(0),
+            timeout: None,
+        }
+    }
+
     /// True if the messaging service carries it.
     #[must_use]
     pub fn is_message(&self) -> bool {

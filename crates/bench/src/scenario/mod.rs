@@ -456,19 +456,56 @@ impl Background {
     }
 }
 
+impl Station {
+    /// A station with this name alone, and the defaults of all other keys.
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            position: None,
+            profile: None,
+            enters_at: None,
+            leaves_at: None,
+            fails_at: None,
+            loses_token_at: None,
+        }
+    }
+}
+
 impl Scenario {
+    /// A scenario with these keys alone, and the defaults of all others. It has no station and no
+    /// flow yet; [`Study::of`] checks it.
+    #[must_use]
+    pub fn new(title: String, medium: Medium, stop: Stop) -> Self {
+        Self {
+            version: VERSION,
+            title,
+            seed: 1,
+            replications: 10,
+            stop,
+            medium,
+            faults: Faults::NONE,
+            transport: Transport::lan(),
+            network: Network::inactive(),
+            named_stations: Vec::new(),
+            stations: None,
+            free: Vec::new(),
+            flows: Vec::new(),
+            background: None,
+            require: Vec::new(),
+            vary: Arc::default(),
+            machines: Arc::default(),
+            grouped: None,
+        }
+    }
+
     /// All stations but the background's: those with names, then the group's.
     #[must_use]
     pub fn all_stations(&self) -> Vec<Station> {
         let numbered = self.stations.iter().flat_map(|group| {
             (1..=group.count).map(|i| Station {
-                name: format!("{}-{i}", group.prefix),
-                position: None,
                 profile: group.profile.clone(),
-                enters_at: None,
-                leaves_at: None,
-                fails_at: None,
-                loses_token_at: None,
+                ..Station::new(&format!("{}-{i}", group.prefix))
             })
         });
         self.named_stations.iter().cloned().chain(numbered).collect()

@@ -5,12 +5,11 @@ use super::problem::Problem;
 use super::quantity::{Share, Size, Span};
 use super::require;
 use super::{
-    Background, Burst, DamageKind, Faults, Flow, Group, Network, Pattern, Scenario, Service, Start,
-    Station, Stop, Transport, VERSION, Warmup,
+    Background, Burst, DamageKind, Faults, Flow, Group, Pattern, Scenario, Service, Start, Station,
+    Stop, VERSION, Warmup,
 };
 use crate::profile::Function;
 use core::time::Duration;
-use std::sync::Arc;
 use toml::de::DeValue;
 
 /// The longest time for a run whose length is counted in messages.
@@ -43,25 +42,21 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
     let require = fields.value("require").map(|value| require::read(value, problems));
     fields.value("vary");
     fields.finish(problems);
+    let default = Scenario::new(title?, medium?, stop?);
     Some(Scenario {
         version: version?,
-        title: title?,
-        seed: seed.unwrap_or(1),
-        replications: replications.unwrap_or(10),
-        stop: stop?,
-        medium: medium?,
-        faults: faults.unwrap_or(Faults::NONE),
-        transport: transport.unwrap_or_else(Transport::lan),
-        network: network.unwrap_or_else(Network::inactive),
+        seed: seed.unwrap_or(default.seed),
+        replications: replications.unwrap_or(default.replications),
+        faults: faults.unwrap_or(default.faults),
+        transport: transport.unwrap_or(default.transport),
+        network: network.unwrap_or(default.network),
         named_stations: named_stations.unwrap_or_default(),
         stations,
         free: free.unwrap_or_default(),
         flows: flows.unwrap_or_default(),
         background,
         require: require.unwrap_or_default(),
-        vary: Arc::default(),
-        machines: Arc::default(),
-        grouped: None,
+        ..default
     })
 }
 
@@ -248,30 +243,20 @@ impl Read for Flow {
             }
         }
         fields.finish(problems);
-        let again = if acknowledged == Some(true) { MESSAGE_RETRIES } else { 0 };
+        let again = (acknowledged == Some(true)).then_some(MESSAGE_RETRIES);
+        let default = Self::new(name?, [from?, to?], service?, pattern?, size?);
         Some(Self {
-            name: name?,
             group,
-            from: from?,
-            to: to?,
-            service: service?,
-            pattern: pattern?,
-            size: size?,
             messages,
             deadline,
-            start: start.unwrap_or(match pattern? {
-                Pattern::Cyclic { .. } => Start::Random,
-                Pattern::Poisson { .. }
-                | Pattern::ConstantRateRequest { .. }
-                | Pattern::MaximumRateRequest { .. }
-                | Pattern::Bulk { .. } => Start::At(Span(Duration::ZERO)),
-            }),
+            start: start.unwrap_or(default.start),
             stagger,
-            priority: priority.or(is_message.then_some(0)),
-            acknowledged: acknowledged.or(is_message.then_some(false)),
-            crc: crc.or(is_message.then_some(false)),
-            retries: retries.or(is_message.then_some(again)),
+            priority: priority.or(default.priority),
+            acknowledged: acknowledged.or(default.acknowledged),
+            crc: crc.or(default.crc),
+            retries: retries.or(again).or(default.retries),
             timeout,
+            ..default
         })
     }
 }

@@ -242,6 +242,12 @@ impl fmt::Display for Size {
 pub struct Length(pub u64);
 
 impl Length {
+    /// A length in whole metres.
+    #[must_use]
+    pub const fn of_metres(metres: u64) -> Self {
+        Self(metres * 1_000)
+    }
+
     /// Returns the length in metres.
     #[must_use]
     pub fn metres(self) -> f64 {
@@ -270,6 +276,12 @@ pub struct Share(pub u64);
 impl Share {
     /// All of it.
     pub const WHOLE: Self = Self(1_000_000_000);
+
+    /// A share in percent, to the nearest billionth; nothing for less than zero.
+    #[must_use]
+    pub fn of_percent(percent: f64) -> Self {
+        Self((percent * 1e7).round() as u64)
+    }
 
     /// Returns the share as a fraction of one.
     #[must_use]

@@ -10,9 +10,14 @@
 //! not counted, because it would meet the acknowledgement of the connection's opening.
 
 use crate::published::NotHere;
+use bench::medium::{CsmaCd, Medium, TokenBus};
 use bench::profile::Profile;
-use bench::scenario::{self, Point};
+use bench::scenario::{
+    Acknowledge, Background, Flow, Group, Length, Pattern, Point, Rate, Scenario, Service, Share,
+    Size, Span, Start, Stop, Study, Transport, Warmup,
+};
 use core::time::Duration;
+use wire::units::BitRate;
 
 /// Trials of one run.
 pub(super) const TRIALS: u64 = 500;
@@ -131,56 +136,66 @@ impl Cell {
         trials: u64,
         seed: u64,
     ) -> Result<Point, NotHere> {
-        let text = self.scenario(profile, trials, seed)?;
-        let study = scenario::load(&text, "the experiment")
+        let scenario = self.scenario(profile, trials, seed)?;
+        let study = Study::of(&scenario, "the experiment")
             .map_err(|error| NotHere(format!("{self:?}: {error}")))?;
         study.points.into_iter().next().ok_or_else(|| NotHere("no run".to_owned()))
     }
 
-    fn scenario(&self, profile: &Profile, trials: u64, seed: u64) -> Result<String, NotHere> {
+    fn scenario(&self, profile: &Profile, trials: u64, seed: u64) -> Result<Scenario, NotHere> {
         let World { background, window, .. } = self.world;
-        let period = PERIOD.as_millis();
+        let (period, reply) = (Span(PERIOD), Size(LONG));
         let (size, pattern) = match self.experiment {
-            Experiment::Status => (LONG, format!("kind = \"cyclic\", period = \"{period} ms\"")),
-            Experiment::ConstantRate => {
-                let kind = "constant-rate-request";
-                let pattern = format!("period = \"{period} ms\", reply = \"{LONG} B\"");
-                (SHORT, format!("kind = \"{kind}\", {pattern}"))
-            }
-            Experiment::MaximumRate => {
-                (SHORT, format!("kind = \"maximum-rate-request\", reply = \"{LONG} B\""))
-            }
+            Experiment::Status => (LONG, Pattern::Cyclic { period }),
+            Experiment::ConstantRate => (SHORT, Pattern::ConstantRateRequest { period, reply }),
+            Experiment::MaximumRate => (SHORT, Pattern::MaximumRateRequest { reply }),
         };
-        Ok(format!(
-            "version = 1\ntitle = \"NBS-1986\"\nseed = {seed}\nreplications = 1\n\
-             stop = {{ after = \"{LONGEST_SECONDS} s\", warmup = \"{} ms\" }}\nmedium = {}\n\
-             stations = {{ count = 2 }}\n\
-             [transport]\nextended = false\nchecksum = false\nacknowledge = \"each\"\n\
-             t1 = \"{} us\"\nwindow = {window}\n\
-             [[flow]]\nname = \"trials\"\nfrom = \"station-1\"\nto = \"station-2\"\n\
-             service = \"class-4\"\npattern = {{ {pattern} }}\nsize = \"{size} B\"\n\
-             messages = {}\nstart = \"{} ms\"\n\
-             [background]\nload = \"{} %\"\nstations = {background}\nsize = \"{BACKGROUND} B\"\n",
-            OPEN.as_millis(),
-            self.medium(profile)?,
-            T1.as_micros(),
-            trials + 1,
-            START.as_millis(),
-            self.frame_load_percent(),
-        ))
+        let ends = ["station-1", "station-2"].map(str::to_owned);
+        let trial = Flow::new("trials".to_owned(), ends, Service::Class4, pattern, Size(size));
+        let stop = Stop {
+            after: Span(Duration::from_secs(LONGEST_SECONDS)),
+            warmup: Warmup::Fixed(Span(OPEN)),
+            messages: None,
+        };
+        Ok(Scenario {
+            seed,
+            replications: 1,
+            stations: Some(Group { count: 2, prefix: "station".to_owned(), profile: None }),
+            transport: Transport {
+                extended: false,
+                checksum: false,
+                acknowledge: Acknowledge::Each,
+                t1: Span(T1),
+                window,
+                ..Transport::lan()
+            },
+            flows: vec![Flow {
+                messages: Some(trials + 1),
+                start: Start::At(Span(START)),
+                ..trial
+            }],
+            background: Some(Background {
+                load: Share::of_percent(self.frame_load_percent()),
+                stations: background,
+                size: Size(BACKGROUND),
+            }),
+            ..Scenario::new("NBS-1986".to_owned(), self.medium(profile)?, stop)
+        })
     }
 
-    fn medium(&self, profile: &Profile) -> Result<String, NotHere> {
+    fn medium(&self, profile: &Profile) -> Result<Medium, NotHere> {
+        let rate = Rate(BitRate::mbps(10));
         Ok(match self.net {
-            Net::CsmaCd => format!(
-                "{{ kind = \"csma-cd\", rate = \"10 Mbit/s\", length = \"{CABLE_METRES} m\" }}"
-            ),
-            Net::TokenBus => format!(
-                "{{ kind = \"token-bus\", rate = \"10 Mbit/s\", length = \"0 m\", \
-                 head-end = \"0 m\", head-end-delay = \"{} us\", station-delay = \"{} ns\" }}",
-                PROPAGATION.as_micros(),
-                station_delay(profile)?.as_nanos(),
-            ),
+            Net::CsmaCd => {
+                let length = Length::of_metres(CABLE_METRES);
+                Medium::CsmaCd(CsmaCd { rate, length })
+            }
+            Net::TokenBus => Medium::TokenBus(TokenBus {
+                head_end: Some(Length::of_metres(0)),
+                head_end_delay: Span(PROPAGATION),
+                station_delay: Some(Span(station_delay(profile)?)),
+                ..TokenBus::new(rate, Length::of_metres(0))
+            }),
         })
     }
 

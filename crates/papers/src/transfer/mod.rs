@@ -13,9 +13,14 @@ pub mod rounds;
 
 use crate::published::NotHere;
 use crate::published::found::Found;
+use bench::medium::{Ideal, Medium, TokenBus};
 use bench::sample::Sample;
-use bench::scenario::{self, Point};
+use bench::scenario::{
+    self, Acknowledge, Flow, Group, Length, Pattern, Point, Rate, Scenario, Size, Span, Start,
+    Stop, Study, Transport, Warmup,
+};
 use core::time::Duration;
+use wire::units::BitRate;
 
 /// Octets of the smallest message: a complete stamp, with its lag.
 pub const LEAST: usize = 20;
@@ -113,10 +118,10 @@ pub enum Way {
 }
 
 /// Conditions and extent of trials.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Setup {
     /// Medium, as a scenario's inline table.
-    pub medium: &'static str,
+    pub medium: Medium,
     /// Messages of a delay trial.
     pub messages: u64,
     /// Pause between messages: long enough for queues to empty.
@@ -137,10 +142,13 @@ pub struct Setup {
 }
 
 /// Bus of the paper: 3 m of cable and a head end, at 10 Mbit/s.
-pub const TOKEN_BUS: &str = r#"{ kind = "token-bus", rate = "10 Mbit/s", length = "3 m",
-  head-end = "0 m" }"#;
-/// Medium entry of a scenario on a real port.
-pub const WIRE: &str = r#"{ kind = "ideal", rate = "1 Gbit/s" }"#;
+pub const TOKEN_BUS: Medium = Medium::TokenBus(TokenBus {
+    head_end: Some(Length::of_metres(0)),
+    ..TokenBus::new(Rate(BitRate::mbps(10)), Length::of_metres(3))
+});
+/// Medium of a scenario on a real port.
+pub const WIRE: Medium =
+    Medium::Ideal(Ideal { rate: Rate(BitRate::mbps(1_000)), delay: Span(Duration::ZERO) });
 
 impl Setup {
     /// Setup for the modelled machines.
@@ -198,63 +206,70 @@ impl Setup {
     /// # Errors
     /// Returns the reason if the run cannot be made.
     pub fn point_of(&self, trial: &Trial, messages: u64) -> Result<Point, NotHere> {
-        let text = self.scenario(trial, messages);
-        let study = scenario::load(&text, "the experiment")
+        let study = Study::of(&self.scenario(trial, messages), "the experiment")
             .map_err(|error| NotHere(format!("{trial:?}: {error}")))?;
         study.points.into_iter().next().ok_or_else(|| NotHere("no run".to_owned()))
     }
 
-    fn scenario(&self, trial: &Trial, messages: u64) -> String {
-        let Trial { service, octets, t1, window, circuits, .. } = *trial;
-        let every = trial.acknowledge_every.clamp(1, window.max(1));
-        let extended = self.extended;
-        let nsdu = INFORMATION + DT_HEADERS[usize::from(extended)];
-        let w = WINDOW_TIME.as_secs();
+    fn scenario(&self, trial: &Trial, messages: u64) -> Scenario {
         // After opening a connection, the front end is still busy at the first message.
         let pauses = self.pause.as_secs_f64() * messages as f64;
-        let (after, warmup) = match trial.question {
-            Question::Delay => (
-                self.longest_seconds + pauses as u64,
-                format!("{} ns", self.pause.as_nanos() * 4 / 5),
-            ),
-            Question::Throughput => (self.longest_seconds, "none".to_owned()),
-        };
-        let mut text = format!(
-            "version = 1\ntitle = \"data transfer\"\nseed = {}\nreplications = 1\n\
-             stop = {{ after = \"{after} s\", warmup = \"{warmup}\" }}\nmedium = {}\n\
-             stations = {{ count = 2 }}\n\
-             [transport]\ntpdu = \"{TPDU} B\"\nnsdu = \"{nsdu} B\"\nextended = {extended}\n\
-             checksum = false\nwindow = {window}\nacknowledge = \"withhold\"\n\
-             acknowledge-every = {every}\nacknowledgement-delay = \"{} us\"\nt1 = \"{} us\"\nn = 1000\n\
-             w = \"{w} s\"\n",
-            self.seed,
-            self.medium,
-            self.acknowledgement_delay.as_micros(),
-            t1.as_micros()
-        );
-        let service = match service {
-            Service::Datalink => "datagram",
-            Service::Transport => "class-4",
-        };
-        let pattern = match (trial.question, self.way) {
-            (Question::Throughput, _) => "kind = \"bulk\"".to_owned(),
-            (Question::Delay, Way::OneWay) => {
-                format!("kind = \"cyclic\", period = \"{} ns\"", self.pause.as_nanos())
+        let (seconds, warmup) = match trial.question {
+            Question::Delay => {
+                (self.longest_seconds + pauses as u64, Warmup::Fixed(Span(self.pause * 4 / 5)))
             }
-            (Question::Delay, Way::RoundTrip) => format!(
-                "kind = \"constant-rate-request\", period = \"{} ns\", reply = \"{octets} B\"",
-                self.pause.as_nanos()
-            ),
+            Question::Throughput => (self.longest_seconds, Warmup::None),
         };
-        for circuit in 1..=circuits {
-            text += &format!(
-                "\n[[flow]]\nname = \"circuit-{circuit}\"\nfrom = \"station-1\"\n\
-                 to = \"station-2\"\nservice = \"{service}\"\npattern = {{ {pattern} }}\n\
-                 size = \"{octets} B\"\nstart = \"together\"\nmessages = {}\n",
-                messages.div_ceil(circuits)
-            );
+        let stop = Stop { after: Span(Duration::from_secs(seconds)), warmup, messages: None };
+        let flow = |circuit: u64| Flow {
+            messages: Some(messages.div_ceil(trial.circuits)),
+            start: Start::Together,
+            ..Flow::new(
+                format!("circuit-{circuit}"),
+                ["station-1", "station-2"].map(str::to_owned),
+                match trial.service {
+                    Service::Datalink => scenario::Service::Datagram,
+                    Service::Transport => scenario::Service::Class4,
+                },
+                self.pattern(trial),
+                Size(trial.octets as u64),
+            )
+        };
+        Scenario {
+            seed: self.seed,
+            replications: 1,
+            stations: Some(Group { count: 2, prefix: "station".to_owned(), profile: None }),
+            transport: self.transport(trial),
+            flows: (1..=trial.circuits).map(flow).collect(),
+            ..Scenario::new("data transfer".to_owned(), self.medium, stop)
         }
-        text
+    }
+
+    fn transport(&self, trial: &Trial) -> Transport {
+        let nsdu = INFORMATION + DT_HEADERS[usize::from(self.extended)];
+        Transport {
+            tpdu: Size(TPDU as u64),
+            nsdu: Some(Size(nsdu as u64)),
+            extended: self.extended,
+            checksum: false,
+            window: trial.window,
+            acknowledge: Acknowledge::Withhold,
+            acknowledge_every: trial.acknowledge_every.clamp(1, trial.window.max(1)),
+            acknowledgement_delay: Span(self.acknowledgement_delay),
+            t1: Span(trial.t1),
+            n: 1_000,
+            w: Span(WINDOW_TIME),
+            ..Transport::lan()
+        }
+    }
+
+    fn pattern(&self, trial: &Trial) -> Pattern {
+        let (period, reply) = (Span(self.pause), Size(trial.octets as u64));
+        match (trial.question, self.way) {
+            (Question::Throughput, _) => Pattern::Bulk { total: None },
+            (Question::Delay, Way::OneWay) => Pattern::Cyclic { period },
+            (Question::Delay, Way::RoundTrip) => Pattern::ConstantRateRequest { period, reply },
+        }
     }
 
     /// Result of a trial's run: milliseconds, or thousands of octets per second. A simulated delay
@@ -328,7 +343,7 @@ mod tests {
                         circuits: if question == Question::Delay { 1 } else { 3 },
                         ..Trial::new(service, question, 500)
                     };
-                    let study = scenario::load(&way.scenario(&trial, 6), "a").unwrap();
+                    let study = Study::of(&way.scenario(&trial, 6), "a").unwrap();
                     assert_eq!(study.warnings, []);
                     let sample = run(&study.points[0], "", 0).unwrap();
                     assert!(way.read(&trial, &sample).unwrap().value > 0.0, "{trial:?}");

@@ -10,14 +10,20 @@ use crate::steps::Steps;
 use crate::study::{self, Chosen, Purpose};
 use crate::{interrupt, quantity, way};
 use bench::analysis::Unit;
-use bench::scenario::{self, Faults, Span};
+use bench::medium::{Ideal, Medium};
+use bench::scenario::{
+    Faults, Flow, Pattern, Rate, Scenario, Service, Size, Span, Start, Station, Stop, Study,
+    Transport, Warmup,
+};
 use bench::session::iso_tcp::{End, IsoWay};
 use bench::session::way::{Way, udp_station};
 use bench::session::{initiator, local};
+use core::time::Duration;
 use serde_json::{Value, json};
 use std::sync::atomic::AtomicBool;
 use wire::addr::Mac;
 use wire::time::nanos;
+use wire::units::BitRate;
 
 pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
     if measure.port.foreign_peer {
@@ -93,54 +99,51 @@ pub(super) fn peer(port: &PortOptions, to: Option<Mac>) -> Result<Option<Mac>, F
 
 /// The scenario that a single load on the command line stands for.
 fn single(measure: &Measure) -> anyhow::Result<Chosen> {
-    let size = way::size("--size", &measure.size)?;
+    let size = Size(way::size("--size", &measure.size)? as u64);
     let period: Span = quantity::option("--period", &measure.period)?;
-    let time: Span = quantity::option("--time", &measure.time)?;
+    let after: Span = quantity::option("--time", &measure.time)?;
     let t1: Span = quantity::option("--t1", &measure.t1)?;
-    let period = period.to_string();
+    let octets = match &measure.bytes {
+        Some(text) => Some(way::size("--bytes", text)? as u64),
+        None => None,
+    };
+    let of_octets = octets.map(|octets| octets.div_ceil(size.0.max(1)));
+    let messages = measure.messages.or(of_octets);
+    let reply = size;
     let pattern = match measure.load {
         Load::Bulk => {
-            let octets = match &measure.bytes {
-                Some(text) => way::size("--bytes", text)?,
-                None => 1_000 * size,
+            let total = match measure.messages {
+                Some(messages) => messages.saturating_mul(size.0),
+                None => octets.unwrap_or(1_000 * size.0),
             };
-            let octets = measure.messages.map_or(octets, |messages| messages as usize * size);
-            format!("kind = \"bulk\", total = \"{octets} B\"")
+            Pattern::Bulk { total: Some(Size(total)) }
         }
-        Load::Cyclic => format!("kind = \"cyclic\", period = \"{period}\""),
-        Load::Poisson => format!("kind = \"poisson\", mean-interval = \"{period}\""),
-        Load::ConstantRateRequest => {
-            format!("kind = \"constant-rate-request\", period = \"{period}\", reply = \"{size} B\"")
-        }
-        Load::MaximumRateRequest => {
-            format!("kind = \"maximum-rate-request\", reply = \"{size} B\"")
-        }
+        Load::Cyclic => Pattern::Cyclic { period },
+        Load::Poisson => Pattern::Poisson { mean_interval: period },
+        Load::ConstantRateRequest => Pattern::ConstantRateRequest { period, reply },
+        Load::MaximumRateRequest => Pattern::MaximumRateRequest { reply },
     };
-    let messages = match (measure.load, measure.messages, &measure.bytes) {
-        (Load::Bulk, ..) | (_, None, None) => String::new(),
-        (_, Some(messages), _) => format!("messages = {messages}\n"),
-        (_, None, Some(text)) => {
-            format!("messages = {}\n", way::size("--bytes", text)?.div_ceil(size.max(1)))
-        }
+    let service = if measure.datagram { Service::Datagram } else { Service::Class4 };
+    let ends = ["here", "there"];
+    let flow = Flow {
+        messages: messages.filter(|_| measure.load != Load::Bulk),
+        start: Start::Together,
+        ..Flow::new("load".to_owned(), ends.map(str::to_owned), service, pattern, size)
     };
-    let service = if measure.datagram { "datagram" } else { "class-4" };
+    let medium =
+        Medium::Ideal(Ideal { rate: Rate(BitRate::mbps(1_000)), delay: Span(Duration::ZERO) });
     let name = measure.load.name();
-    let text = format!(
-        "# What `tidewire measure` was asked for on its command line.\n\
-         version = 1\ntitle = \"{name}, messages of {size} B\"\nreplications = 1\n\
-         stop = {{ after = \"{time}\", warmup = \"none\" }}\n\
-         medium = {{ kind = \"ideal\", rate = \"1 Gbit/s\" }}\n\
-         transport = {{ t1 = \"{t1}\" }}\n\n\
-         [[station]]\nname = \"here\"\n\n[[station]]\nname = \"there\"\n\n\
-         [[flow]]\nname = \"load\"\nfrom = \"here\"\nto = \"there\"\nservice = \"{service}\"\n\
-         pattern = {{ {pattern} }}\nsize = \"{size} B\"\nstart = \"together\"\n{messages}"
-    );
-    let mut study = scenario::load(&text, "the command line")
+    let title = format!("{name}, messages of {} B", size.0);
+    let scenario = Scenario {
+        seed: measure.run.seed.unwrap_or(1),
+        replications: measure.run.runs.unwrap_or(1),
+        transport: Transport { t1, ..Transport::lan() },
+        named_stations: ends.map(Station::new).to_vec(),
+        flows: vec![flow],
+        ..Scenario::new(title, medium, Stop { after, warmup: Warmup::None, messages: None })
+    };
+    let study = Study::of(&scenario, "the command line")
         .map_err(|error| Failure::usage(format!("the load is not valid:\n{error}")))?;
-    for point in &mut study.points {
-        point.scenario.seed = measure.run.seed.unwrap_or(point.scenario.seed);
-        point.scenario.replications = measure.run.runs.unwrap_or(1);
-    }
     Ok(Chosen { name: format!("measure-{name}"), study, inputs: Inputs::default() })
 }
 

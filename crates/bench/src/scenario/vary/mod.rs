@@ -38,6 +38,14 @@ pub struct Study {
 }
 
 impl Study {
+    /// A scenario that was made as data, written out in the file format under `name`.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn of(scenario: &Scenario, name: &str) -> Result<Self, ScenarioError> {
+        load(&groups::to_toml(scenario), name)
+    }
+
     /// The scenario of the first point, with everything that varies.
     #[must_use]
     pub fn scenario(&self) -> &Scenario {
