@@ -158,6 +158,12 @@ pub struct FlowReport {
     pub no_bound: Option<Reason>,
     /// Maximum delay, or response, over all replications.
     pub longest_ns: Option<u64>,
+    /// Maximum delay over all replications.
+    #[serde(skip)]
+    pub longest_delay_ns: Option<u64>,
+    /// Maximum response time over all replications.
+    #[serde(skip)]
+    pub longest_response_ns: Option<u64>,
     /// Probability that a message, or its answer, misses its deadline.
     pub missed: Option<Probability>,
     /// Probability that a message is lost.
@@ -443,6 +449,8 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
         bound_ns: None,
         no_bound: None,
         longest_ns: flows.iter().filter_map(|it| it.response.max_ns.or(it.delay.max_ns)).max(),
+        longest_delay_ns: flows.iter().filter_map(|it| it.delay.max_ns).max(),
+        longest_response_ns: flows.iter().filter_map(|it| it.response.max_ns).max(),
         missed,
         lost,
         sent: sum(|flow| flow.sent),

@@ -132,9 +132,9 @@ fn judge_flow(
             share(&mut judged, requirement, &flow.lost, ShareOf { flow, name: "lost", point });
             true
         }
-        Subject::Longest => {
-            longest(&mut judged, requirement, flow);
-            true
+        Subject::LongestDelay => longest(&mut judged, requirement, flow, flow.longest_delay_ns),
+        Subject::LongestResponse => {
+            longest(&mut judged, requirement, flow, flow.longest_response_ns)
         }
         Subject::Mean(name) => quantity(&mut judged, requirement, flow, name, point),
     };
@@ -236,13 +236,23 @@ fn pooled(
     true
 }
 
-/// Judges the maximum ever: refuted by observation, shown by theory, or neither.
-fn longest(judged: &mut Judged, requirement: &Requirement, flow: &FlowReport) {
-    judged.found = flow.longest_ns.map(|nanos| nanos as f64);
+/// Judges the maximum ever: refuted by observation, shown by theory, or neither. Returns `false` for
+/// a flow that has neither.
+fn longest(
+    judged: &mut Judged,
+    requirement: &Requirement,
+    flow: &FlowReport,
+    longest_ns: Option<u64>,
+) -> bool {
+    judged.found = longest_ns.map(|nanos| nanos as f64);
     judged.level = 1.0;
+    if judged.found.is_none() && flow.bound_ns.is_none() {
+        judged.because = "no message or answer of this kind arrived";
+        return false;
+    }
     if judged.found.is_some_and(|seen| !requirement.relation.holds(seen, requirement.limit)) {
         (judged.verdict, judged.because) = (Verdict::Fail, "a message took longer");
-        return;
+        return true;
     }
     match flow.bound_ns.map(|nanos| nanos as f64) {
         Some(bound) if requirement.relation.holds(bound, requirement.limit) => {
@@ -255,6 +265,7 @@ fn longest(judged: &mut Judged, requirement: &Requirement, flow: &FlowReport) {
                               here: require miss(FLOW) < 1e-3 or delay.p99.9(FLOW) instead"
         }
     }
+    true
 }
 
 /// Share of each run.

@@ -30,12 +30,12 @@ Questions:
   Which device is slow?
     tidewire watch -i eth1 -t 60s        its last lines rank the slowest replies
   Will the trip arrive within 3 ms?
-    tidewire predict substation --require \"max(trip) < 3 ms\"
+    tidewire predict substation --require \"delay.max(trip) < 3 ms\"
   How many stations fit?
     tidewire predict ieds --vary stations.ied.count=20..200..20
   Why does the line stop twice a week?
     tidewire watch -i eth1 --measure 1min --events events.ndjson \\
-        --require \"closed_window_max(interval) < 1 s\" \\
+        --require \"closed_window.max(interval) < 1 s\" \\
         --require \"connection_abrupt_ends(interval) == 0\"
     reports at once when each first fails; events.ndjson holds what preceded
     it, and Ctrl-C prints all findings";
@@ -339,7 +339,7 @@ const NOT_OF_TRANSITS: [&str; 16] = [
 #[derive(Args, Debug)]
 #[command(
     group = ArgGroup::new("source").required(true).args(["read", "interface"]),
-    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        frames that another tool captures\n  tidewire watch -i eth1 --screen monitor           live bars of packets and bits\n  tidewire watch -i eth1 --far-interface eth2       delay through the box between two ports\n  tidewire watch -r plant.pcapng --screen measures  findings, hosts and connections\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)\n  tidewire watch -r plant.pcapng --csv tables --only \"dt_tpdus,response_max\"\n  tidewire watch -r plant.pcapng --require \"response_max(host) < 20 ms\"\n  tidewire watch -r plant.pcapng --anonymize --annotate vendor.pcapng"
+    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        frames that another tool captures\n  tidewire watch -i eth1 --screen monitor           live bars of packets and bits\n  tidewire watch -i eth1 --far-interface eth2       delay through the box between two ports\n  tidewire watch -r plant.pcapng --screen measures  findings, hosts and connections\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)\n  tidewire watch -r plant.pcapng --csv tables --only \"dt_tpdus,response_max\"\n  tidewire watch -r plant.pcapng --require \"response.max(host) < 20 ms\"\n  tidewire watch -r plant.pcapng --anonymize --annotate vendor.pcapng"
 )]
 pub(crate) struct Watch {
     #[command(flatten)]

@@ -30,7 +30,7 @@ pub use machines::ProfileName;
 pub use network::{Network, Protocol};
 pub use problem::{Matters, Place, Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
-pub use require::{NotARequirement, Relation, Requirement, Subject};
+pub use require::{NotARequirement, Parts, Relation, Requirement, Subject};
 pub use transport::{Acknowledge, Credit, Retransmit, Timer, Transport};
 pub(crate) use vary::not_toml;
 pub use vary::{Point, Setting, Study, Values, load, load_from, load_with, load_within};

@@ -1,11 +1,16 @@
-//! Requirements on the flows of a scenario, such as `miss(status) < 1e-3`.
+//! Requirements, such as `miss(status) < 1e-3`: their grammar, which flows and captures share, and
+//! those on the flows of a scenario.
 //!
 //! ```text
-//! requirement = quantity "(" flow ")" relation limit
-//! flow        = a flow's name, or "*" for each
-//! relation    = "<" | "<=" | ">" | ">="
+//! requirement = quantity [ "(" whom ")" ] relation limit
+//! quantity    = a measure, or "measure.statistic": "miss", "delay.max", "response.p99"
+//! whom        = a flow's name, or "*" for each
+//! relation    = "<" | "<=" | ">" | ">=" | "=="
 //! limit       = a number, or one with its unit: "0.1 %", "25 ms", "80 kbit/s"
 //! ```
+//!
+//! Quantities and what can stand in the brackets differ: a capture has hosts and connections, a
+//! scenario flows, which must be named and have no quantity that can be equal to a limit.
 
 use super::fields::{Placed, Read};
 use super::problem::{Problem, meant};
@@ -38,8 +43,10 @@ pub enum Subject {
     Miss,
     /// The probability that a message is lost.
     Lost,
-    /// The longest time of any message, or answer.
-    Longest,
+    /// The longest delay of any message.
+    LongestDelay,
+    /// The longest time from any request to its answer.
+    LongestResponse,
     /// A quantity of a run, by its name in [`QUANTITIES`]: its mean over runs.
     Mean(&'static str),
 }
@@ -55,25 +62,61 @@ pub enum Relation {
     Above,
     /// Above it or at it.
     AtLeast,
+    /// At it.
+    Equal,
+}
+
+/// The parts of a requirement's text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Parts<'a> {
+    /// The quantity.
+    pub quantity: &'a str,
+    /// The text in brackets, if there are brackets.
+    pub whom: Option<&'a str>,
+    /// The relation and the limit, if a relation follows.
+    pub limit: Option<(Relation, &'a str)>,
+}
+
+impl<'a> Parts<'a> {
+    /// Takes a text apart; `None` if it has no relation, or an open bracket.
+    #[must_use]
+    pub fn of(text: &'a str) -> Option<Self> {
+        let (quantity, rest) = text.split_at(text.find(['(', '<', '>', '='])?);
+        let (whom, rest) = match rest.strip_prefix('(') {
+            None => (None, rest),
+            Some(rest) => {
+                let (whom, rest) = rest.split_once(')')?;
+                (Some(whom.trim()), rest.trim_start())
+            }
+        };
+        Some(Self { quantity: quantity.trim(), whom, limit: Relation::read(rest) })
+    }
 }
 
 impl Relation {
     /// The relation at the start of a text, and the rest of the text.
     #[must_use]
     pub fn read(text: &str) -> Option<(Self, &str)> {
-        let relations =
-            [("<=", Self::AtMost), (">=", Self::AtLeast), ("<", Self::Below), (">", Self::Above)];
+        let relations = [
+            ("<=", Self::AtMost),
+            (">=", Self::AtLeast),
+            ("==", Self::Equal),
+            ("<", Self::Below),
+            (">", Self::Above),
+        ];
         relations.into_iter().find_map(|(sign, is)| Some((is, text.strip_prefix(sign)?.trim())))
     }
 
     /// True if `value` is on the right side of `limit`.
     #[must_use]
+    #[expect(clippy::float_cmp, reason = "only whole numbers are compared for equality")]
     pub fn holds(self, value: f64, limit: f64) -> bool {
         match self {
             Self::Below => value < limit,
             Self::AtMost => value <= limit,
             Self::Above => value > limit,
             Self::AtLeast => value >= limit,
+            Self::Equal => value == limit,
         }
     }
 
@@ -90,7 +133,7 @@ impl Subject {
     pub fn unit(self) -> Unit {
         match self {
             Self::Miss | Self::Lost => Unit::Fraction,
-            Self::Longest => Unit::Nanoseconds,
+            Self::LongestDelay | Self::LongestResponse => Unit::Nanoseconds,
             Self::Mean(name) => QUANTITIES
                 .iter()
                 .find(|quantity| quantity.name == name)
@@ -98,11 +141,16 @@ impl Subject {
         }
     }
 
-    /// Every word with which a requirement may begin, and its meaning. The mean of the longest
-    /// messages of all runs differs from `max` and is left out; so are the shortest, and the shares
-    /// named above.
+    /// Every word with which a requirement may begin, and its meaning. A maximum is that of all runs,
+    /// not the mean of their maxima. The shortest times are left out, and the shares that have a word
+    /// of their own.
     fn words() -> impl Iterator<Item = (&'static str, Self)> {
-        let own = [("miss", Self::Miss), ("lost", Self::Lost), ("max", Self::Longest)];
+        let own = [
+            ("miss", Self::Miss),
+            ("lost", Self::Lost),
+            ("delay.max", Self::LongestDelay),
+            ("response.max", Self::LongestResponse),
+        ];
         let means = QUANTITIES.iter().map(|quantity| quantity.name);
         let means = means.filter(|name| !["lost", "missed"].contains(name));
         let means = means.filter(|name| !name.ends_with(".max") && !name.ends_with(".min"));
@@ -138,26 +186,32 @@ impl FromStr for Requirement {
         let wrong =
             |message: String, help: &str| NotARequirement { message, help: Some(help.to_owned()) };
         let shape = || wrong("expected a quantity, a flow and a limit".to_owned(), EXAMPLE);
-        let (word, rest) = text.split_once('(').ok_or_else(shape)?;
-        let (flow, rest) = rest.split_once(')').ok_or_else(shape)?;
-        let (word, flow, rest) = (word.trim(), flow.trim(), rest.trim());
+        let Parts { quantity: word, whom, limit } = Parts::of(text).ok_or_else(shape)?;
+        let flow = whom.ok_or_else(shape)?;
         let found = Subject::words().find(|(name, _)| *name == word);
         let Some((_, subject)) = found else {
             let help = match meant(word, Subject::words().map(|(name, _)| name)) {
+                _ if word == "max" => {
+                    "did you mean `delay.max`, or `response.max` for requests?".to_owned()
+                }
                 Some(name) => format!("did you mean `{name}`?"),
-                None => "it may begin with miss, lost, max, delay.mean, delay.p99, ...".to_owned(),
+                None => "it may begin with miss, lost, delay.max, delay.mean, response.p99, ..."
+                    .to_owned(),
             };
             return Err(wrong(format!("nothing is called `{word}`"), &help));
         };
-        let (relation, limit) = Relation::read(rest)
+        let (relation, limit) = limit
+            .filter(|(relation, _)| *relation != Relation::Equal)
             .ok_or_else(|| wrong("expected <, <=, > or >= behind the flow".to_owned(), EXAMPLE))?;
         let limit = limit_of(subject.unit(), limit)
             .ok_or_else(|| wrong(format!("`{limit}` is no limit"), example_of(subject.unit())))?;
         if flow.is_empty() {
             return Err(wrong("of which flow?".to_owned(), "`*` stands for each"));
         }
-        if subject == Subject::Longest && !relation.is_upper() {
-            return Err(wrong("`max` can only have an upper limit".to_owned(), "write <"));
+        if matches!(subject, Subject::LongestDelay | Subject::LongestResponse)
+            && !relation.is_upper()
+        {
+            return Err(wrong(format!("`{word}` can only have an upper limit"), "write <"));
         }
         let flow = (flow != "*").then(|| flow.to_owned());
         Ok(Self { subject, flow, relation, limit, text: text.trim().to_owned() })
@@ -237,7 +291,10 @@ mod tests {
         };
         check("miss(status) < 1e-3", Subject::Miss, Some("status"), Relation::Below, 1e-3);
         check("lost(*) <= 0.5 %", Subject::Lost, None, Relation::AtMost, 0.005);
-        check(" max ( a b )< 25 ms ", Subject::Longest, Some("a b"), Relation::Below, 25e6);
+        let longest = Subject::LongestDelay;
+        check(" delay.max ( a b )< 25 ms ", longest, Some("a b"), Relation::Below, 25e6);
+        let longest = Subject::LongestResponse;
+        check("response.max(*) <= 25 ms", longest, None, Relation::AtMost, 25e6);
         let p99 = Subject::Mean("delay.p99");
         check("delay.p99(x)<=2.5ms", p99, Some("x"), Relation::AtMost, 2.5e6);
         let rate = Subject::Mean("throughput");
@@ -258,8 +315,13 @@ mod tests {
         check("miss(x) < 25 ms", "`25 ms` is no limit; a share is written 1e-3 or \"0.1 %\"");
         check("miss(x) < 2", "`2` is no limit; a share is written 1e-3 or \"0.1 %\"");
         check("delay.mean(x) < 3", "`3` is no limit; a time is written \"25 ms\"");
-        check("delay.max(x) < 3 ms", "nothing is called `delay.max`; did you mean `delay.mean`?");
+        let help = "did you mean `delay.max`, or `response.max` for requests?";
+        check("max(x) < 3 ms", &format!("nothing is called `max`; {help}"));
+        check(
+            "miss(x) == 0",
+            "expected <, <=, > or >= behind the flow; write \"miss(status) < 1e-3\"",
+        );
         check("miss() < 0.1", "of which flow?; `*` stands for each");
-        check("max(x) > 3 ms", "`max` can only have an upper limit; write <");
+        check("delay.max(x) > 3 ms", "`delay.max` can only have an upper limit; write <");
     }
 }

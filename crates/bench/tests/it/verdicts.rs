@@ -55,16 +55,16 @@ fn no_misses_pass_above_the_upper_limit_and_else_give_more_runs() {
 #[test]
 fn one_message_refutes_a_maximum_and_only_theory_proves_it() {
     // 183.2 us and 433 ns of cable.
-    assert_eq!(judged(&on_bus("max(status) < 183 us")).verdict, Verdict::Fail);
-    let open = judged(&on_bus("max(status) < 184 us"));
+    assert_eq!(judged(&on_bus("delay.max(status) < 183 us")).verdict, Verdict::Fail);
+    let open = judged(&on_bus("delay.max(status) < 184 us"));
     assert_eq!((open.verdict, open.more_runs), (Verdict::Undecided, None));
     // On a dedicated wire its bound is 197.8 us.
     let on_wire = |require: &str| {
         let text = format!("require = [\"{require}\"]\n{QUIET}");
         judged(&load(&text, "a.toml").unwrap_or_else(|error| panic!("{error}")))
     };
-    assert_eq!(on_wire("max(status) < 198 us").verdict, Verdict::Pass);
-    assert_eq!(on_wire("max(status) < 197 us").verdict, Verdict::Undecided);
+    assert_eq!(on_wire("delay.max(status) < 198 us").verdict, Verdict::Pass);
+    assert_eq!(on_wire("delay.max(status) < 197 us").verdict, Verdict::Undecided);
     // So no message of it misses 1 ms, which 500 messages alone would not show.
     let shown = on_wire("miss(status) < 1e-9");
     assert_eq!((shown.verdict, shown.level), (Verdict::Pass, 1.0));

@@ -43,7 +43,7 @@ impl Requirements {
         let mut lines = Vec::new();
         for judged in self.judged.iter_mut().filter(|judged| !judged.is_reported) {
             let is_count = matches!(judged.wanted.subject, Subject::Count(_));
-            if has_dropped && !(is_count && judged.wanted.side.is_upper()) {
+            if has_dropped && !(is_count && judged.wanted.relation.is_upper()) {
                 continue;
             }
             if let Some(refuted) = refuted(judged, &passed.measures, meter) {

@@ -208,7 +208,7 @@ fn both(connection: &Connection) -> Values {
 /// Keeps only verdicts that hold although frames are missing: counts already beyond a limit.
 fn lessen(judged: &mut Judged) {
     let is_count = matches!(judged.wanted.subject, Subject::Count(_));
-    let passes = is_count && judged.wanted.side.is_shown_by_more();
+    let passes = is_count && judged.wanted.is_shown_by_more();
     let [passed, failed, undecided] = &mut judged.counts;
     if !passes {
         *undecided += core::mem::take(passed);

@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! requirement = quantity [ "(" whom ")" ] relation limit
-//! quantity    = measure | measure "/" measure | metric
-//! whom        = "interval" | "host" | "connection" | the address of a host
+//! quantity    = count | time "." statistic | count "/" count | metric
+//! whom        = "interval" | "host" | "connection" | "*" | the address of a host
 //! relation    = "<" | "<=" | ">" | ">=" | "=="
 //! ```
+//!
+//! It is the grammar of requirements on flows ([`bench::scenario::Parts`]). `*` is each connection.
 
-use bench::scenario::{NotARequirement, Rate, Relation, Share, Span, meant};
+use bench::scenario::{NotARequirement, Parts, Rate, Relation, Share, Span, meant};
 use core::str::FromStr;
 use meter::measure::Measures;
 use meter::metric::{METRICS, RATIOS};
@@ -33,7 +35,7 @@ pub struct Wanted {
     /// Scope of the quantity.
     pub scope: Scope,
     /// Relation of the quantity to the limit.
-    pub side: Side,
+    pub relation: Relation,
     /// Limit: a count, nanoseconds, a fraction of one, or the metric's own unit.
     pub limit: f64,
     /// Text of the requirement as written.
@@ -68,35 +70,15 @@ pub enum Scope {
     Named(String),
 }
 
-/// Side of the limit on which a value must lie.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
-    /// Below or above the limit.
-    Of(Relation),
-    /// The limit itself.
-    Exactly,
-}
-
-impl Side {
-    /// Returns true if only greater values violate the limit.
-    pub const fn is_upper(self) -> bool {
-        matches!(self, Self::Of(Relation::Below | Relation::AtMost))
+impl Wanted {
+    /// Returns true if a value satisfies the limit.
+    pub fn holds(&self, value: f64) -> bool {
+        self.relation.holds(value, self.limit)
     }
 
     /// Returns true if a count that satisfies the limit still does so however much is added.
-    pub const fn is_shown_by_more(self) -> bool {
-        matches!(self, Self::Of(Relation::Above | Relation::AtLeast))
-    }
-}
-
-impl Wanted {
-    /// Returns true if a value satisfies the limit.
-    #[expect(clippy::float_cmp, reason = "counts and limits are whole numbers here")]
-    pub fn holds(&self, value: f64) -> bool {
-        match self.side {
-            Side::Of(relation) => relation.holds(value, self.limit),
-            Side::Exactly => value == self.limit,
-        }
+    pub const fn is_shown_by_more(&self) -> bool {
+        matches!(self.relation, Relation::Above | Relation::AtLeast)
     }
 
     /// Returns true if a value violates the limit whatever else passes: counts, maxima and sums of
@@ -107,10 +89,10 @@ impl Wanted {
             Subject::Time(of) => !self.is_class() && of.aggregation() != Aggregation::Minimum,
             Subject::Share(..) | Subject::Metric(_) => false,
         };
-        let is_beyond = match self.side {
-            Side::Of(Relation::Below | Relation::AtMost) => !self.holds(value),
-            Side::Of(Relation::Above | Relation::AtLeast) => false,
-            Side::Exactly => value > self.limit,
+        let is_beyond = match self.relation {
+            Relation::Below | Relation::AtMost => !self.holds(value),
+            Relation::Above | Relation::AtLeast => false,
+            Relation::Equal => value > self.limit,
         };
         grows && is_beyond
     }
@@ -126,7 +108,7 @@ impl Scope {
         match text {
             "interval" => Self::Interval,
             "host" => Self::Host,
-            "connection" => Self::Connection,
+            "connection" | "*" => Self::Connection,
             address => Self::Named(address.to_owned()),
         }
     }
@@ -190,7 +172,7 @@ impl Subject {
         let share = || text.parse::<Share>().ok().map(Share::fraction).or_else(number);
         let (limit, example) = match self {
             Self::Count(_) if text.parse::<Span>().is_ok() => {
-                (None, "a count is a number; times end in _max, _p50 or _p99, as in response_max")
+                (None, "a count is a number; times end in .max, .p50 or .p99, as in response.max")
             }
             Self::Count(_) => (text.parse::<u64>().ok().map(|it| it as f64), "a count is a number"),
             Self::Time(_) => (
@@ -208,33 +190,44 @@ impl Subject {
     }
 }
 
-/// Finds a measure by its name; a time may lack its unit.
+/// Finds a measure by its name: that of its records, but of a time without the unit, and with a dot
+/// before the statistic.
 fn measure(name: &str, values: &Values) -> Result<Subject, NotARequirement> {
-    let bare = name.strip_suffix(NANOSECONDS).unwrap_or(name);
-    let time = Measure::from_name(&format!("{bare}{NANOSECONDS}"));
-    if let Some(measure) = time.or_else(|| Measure::from_name(name))
-        && values.iter().any(|(known, _)| *known == measure)
-    {
+    let known = || values.iter().map(|(known, _)| *known);
+    if let Some(measure) = known().find(|known| spelling(*known) == name) {
         return Ok(match measure.unit() {
             Unit::Nanoseconds => Subject::Time(measure),
             Unit::One | Unit::Octets | Unit::Number => Subject::Count(measure),
         });
     }
-    let known: Vec<String> = values.iter().map(|(known, _)| known.to_string()).collect();
-    let names = || known.iter().map(String::as_str);
-    let spans = names().filter_map(|known| known.strip_suffix(NANOSECONDS));
-    let metrics = METRICS.iter().map(|metric| metric.symbol);
-    let begun = format!("{bare}_");
-    let times: Vec<&str> = spans.clone().filter(|known| known.starts_with(&begun)).collect();
+    let message = format!("nothing is called `{name}` there");
+    let of_records = |known: Measure| {
+        let record = known.to_string();
+        record == name || record.strip_suffix(NANOSECONDS) == Some(name)
+    };
+    if let Some(known) = known().find(|known| of_records(*known)) {
+        return Err(wrong(message, format!("did you mean `{}`?", spelling(known))));
+    }
+    let spelt: Vec<String> = known().map(spelling).collect();
+    let begun = format!("{name}.");
+    let times: Vec<&str> =
+        spelt.iter().map(String::as_str).filter(|known| known.starts_with(&begun)).collect();
     if !times.is_empty() {
-        let message = format!("nothing is called `{name}` there");
         return Err(wrong(message, format!("there are {}", times.join(", "))));
     }
-    let help = match meant(name, names().chain(spans).chain(metrics)) {
+    let metrics = METRICS.iter().map(|metric| metric.symbol);
+    let help = match meant(name, spelt.iter().map(String::as_str).chain(metrics)) {
         Some(known) => format!("did you mean `{known}`?"),
         None => "help requirements says what there is".to_owned(),
     };
-    Err(wrong(format!("nothing is called `{name}` there"), help))
+    Err(wrong(message, help))
+}
+
+/// Name of a measure in requirements: `response.max` for `response_max_ns`.
+fn spelling(measure: Measure) -> String {
+    let name = measure.to_string();
+    let time = name.strip_suffix(NANOSECONDS).and_then(|time| time.rsplit_once('_'));
+    time.map_or_else(|| name.clone(), |(family, statistic)| format!("{family}.{statistic}"))
 }
 
 impl FromStr for Wanted {
@@ -242,28 +235,15 @@ impl FromStr for Wanted {
 
     fn from_str(text: &str) -> Result<Self, NotARequirement> {
         let shape = || wrong("expected a quantity, a relation and a limit", EXAMPLE);
-        let (left, right) = text.split_at(text.find(['<', '>', '=']).ok_or_else(shape)?);
-        let (side, limit) = match right.strip_prefix("==") {
-            Some(limit) => (Side::Exactly, limit.trim()),
-            None => {
-                let (relation, limit) = Relation::read(right).ok_or_else(shape)?;
-                (Side::Of(relation), limit)
-            }
-        };
-        let left = left.trim();
-        let (quantity, scope) = match left.split_once('(') {
-            None => (left, Scope::Whole),
-            Some((quantity, rest)) => {
-                let whom = rest.strip_suffix(')').ok_or_else(shape)?.trim();
-                (quantity.trim(), Scope::read(whom))
-            }
-        };
+        let Parts { quantity, whom, limit } = Parts::of(text).ok_or_else(shape)?;
+        let (relation, limit) = limit.ok_or_else(shape)?;
+        let scope = whom.map_or(Scope::Whole, Scope::read);
         let subject = Subject::read(quantity, &scope)?;
-        if side == Side::Exactly && !matches!(subject, Subject::Count(_)) {
-            return Err(wrong("only a count can be exactly so much", "write < or >"));
+        if relation == Relation::Equal && !matches!(subject, Subject::Count(_)) {
+            return Err(wrong("only a count can be equal to a limit", "write < or >"));
         }
         let limit = subject.limit(limit)?;
-        Ok(Self { subject, scope, side, limit, text: text.trim().to_owned() })
+        Ok(Self { subject, scope, relation, limit, text: text.trim().to_owned() })
     }
 }
 
@@ -273,32 +253,33 @@ mod tests {
 
     #[test]
     fn a_requirement_is_read_with_whom_it_is_about() {
-        let check = |text: &str, subject, scope, side, limit| {
+        let check = |text: &str, subject, scope, relation, limit| {
             let read: Wanted = text.parse().unwrap_or_else(|error| panic!("{error}"));
             let text = text.trim().to_owned();
-            assert_eq!(read, Wanted { subject, scope, side, limit, text });
+            assert_eq!(read, Wanted { subject, scope, relation, limit, text });
         };
         let of = |name: &str| Measure::from_name(name).unwrap();
         let count = |name: &str| Subject::Count(of(name));
         let share = |a: &str, b: &str| Subject::Share(of(a), of(b));
-        let (below, above) = (Side::Of(Relation::Below), Side::Of(Relation::Above));
-        let at_least = Side::Of(Relation::AtLeast);
+        let (below, above) = (Relation::Below, Relation::Above);
+        let at_least = Relation::AtLeast;
         let refusals = count("connection_refusals");
-        check("connection_refusals == 0", refusals, Scope::Whole, Side::Exactly, 0.0);
+        check("connection_refusals == 0", refusals, Scope::Whole, Relation::Equal, 0.0);
         let again = share("dt_retransmissions", "dt_tpdus");
         check(" R_RD(host) < 1 %", again.clone(), Scope::Host, below, 0.01);
         check("dt_retransmissions / dt_tpdus(host)<0.01", again, Scope::Host, below, 0.01);
         let delay = Subject::Time(of("ack_delay_p99_ns"));
-        check("ack_delay_p99(interval) < 20 ms", delay, Scope::Interval, below, 20e6);
+        check("ack_delay.p99(interval) < 20 ms", delay, Scope::Interval, below, 20e6);
         let rate = Subject::Metric("T_L");
         check("T_L >= 80 kbit/s", rate, Scope::Whole, at_least, 80e3);
         check("R_OA(host) > 0.5", Subject::Metric("R_OA"), Scope::Host, above, 0.5);
         let waited = Subject::Time(of("response_max_ns"));
-        check("response_max(connection) < 1 s", waited, Scope::Connection, below, 1e9);
+        check("response.max(connection) < 1 s", waited.clone(), Scope::Connection, below, 1e9);
+        check("response.max(*) < 1 s", waited, Scope::Connection, below, 1e9);
         let named = Scope::Named("10.0.0.1".to_owned());
         check("dt_tpdus(10.0.0.1) >= 3", count("dt_tpdus"), named, at_least, 3.0);
         let closed = Subject::Time(of("closed_window_total_ns"));
-        check("closed_window_total(connection) < 1 s", closed, Scope::Connection, below, 1e9);
+        check("closed_window.total(connection) < 1 s", closed, Scope::Connection, below, 1e9);
     }
 
     #[test]
@@ -315,17 +296,20 @@ mod tests {
         );
         check("R_RD < 5 ms", "`5 ms` is no limit; a share is written 1e-3 or \"0.1 %\"");
         check("dt_tpdus < 1 %", "`1 %` is no limit; a count is a number");
-        let times = "a count is a number; times end in _max, _p50 or _p99, as in response_max";
+        let times = "a count is a number; times end in .max, .p50 or .p99, as in response.max";
         check("responses(host) < 20 ms", &format!("`20 ms` is no limit; {times}"));
         let times =
-            "there are response_total, response_max, response_min, response_p50, response_p99";
+            "there are response.total, response.max, response.min, response.p50, response.p99";
         check("response(host) < 20 ms", &format!("nothing is called `response` there; {times}"));
-        check("R_RD == 0", "only a count can be exactly so much; write < or >");
+        check("R_RD == 0", "only a count can be equal to a limit; write < or >");
         let help =
             "of a host or a connection there are E_T, R_OM, R_OA, R_RD, R_RA, S_D and measures";
         let message = "`U_C` is a metric of the whole, or of an interval";
         check("U_C(host) < 1 %", &format!("{message}; {help}"));
-        let message = "`response_total_ns` is no count; a share is of two counts";
-        check("response_total_ns / tpdus < 1", message);
+        let message = "`response.total` is no count; a share is of two counts";
+        check("response.total / tpdus < 1", message);
+        let message = "nothing is called `response_max` there; did you mean `response.max`?";
+        check("response_max(host) < 20 ms", message);
+        check("response_max_ns < 20 ms", &message.replace("response_max`", "response_max_ns`"));
     }
 }

@@ -59,7 +59,7 @@ pub(crate) struct Export {
     /// Write a record of each event to this file at once, as NDJSON.
     #[arg(long, value_name = "FILE", conflicts_with = "screen")]
     pub(crate) events: Option<PathBuf>,
-    /// Require this of the measures, such as "response_max(host) < 20 ms" or "R_RD(host) < 1 %"; may be
+    /// Require this of the measures, such as "response.max(host) < 20 ms" or "R_RD(host) < 1 %"; may be
     /// given more than once. See tidewire help requirements.
     #[arg(
         long,

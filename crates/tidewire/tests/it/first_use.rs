@@ -46,7 +46,7 @@ fn reports_fit_a_terminal() {
         &["predict", "status-short", "--no-save", "-n", "1"],
         &["predict", "ncc84", "--no-save", "-n", "1"],
         &["predict", "layers", "--messages", "2", "-n", "2"],
-        &["predict", "status-short", "--no-save", "--require", "max(status) < 20 ms"],
+        &["predict", "status-short", "--no-save", "--require", "delay.max(status) < 20 ms"],
         &["scenarios", "list"],
         &["reproduce"],
     ] {
@@ -156,11 +156,11 @@ fn a_maximum_that_runs_cannot_prove_names_what_they_can() {
         check_code(&output, 4);
         stdout(&output)
     };
-    let text = predict("max(status) < 1 h").split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = predict("delay.max(status) < 1 h").split_whitespace().collect::<Vec<_>>().join(" ");
     let advice = "runs can refute a maximum but never prove one, and theory has no bound here: \
                   require miss(FLOW) < 1e-3 or delay.p99.9(FLOW) instead";
     assert!(text.contains(advice), "{text}");
-    check_width(&predict("max(status) < 1 h"));
+    check_width(&predict("delay.max(status) < 1 h"));
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn measure_takes_requirements_on_its_command_line() {
         stderr(&output)
     };
     // One message refutes it, however busy the host.
-    measure("max(status) < 1 ns", 3);
+    measure("delay.max(status) < 1 ns", 3);
     measure("lost(*) < 100 %", 0);
     let text = measure("lost(stats) < 1 %", 2);
     assert!(text.contains("there is no flow \"stats\"\n  fix: one of status"), "{text}");
@@ -224,7 +224,7 @@ fn a_lost_peer_wins_over_a_failed_requirement() {
     let (mut server, _lines, _) = serving(command(&serve));
     let measure = ["measure", "--udp", &here, "--udp-peer", &there, "--no-save"];
     let load = ["--load", "maximum-rate-request", "--size", "1000", "--capture", "seen.pcapng"];
-    let require = ["--require", "max(load) < 1 ns"];
+    let require = ["--require", "response.max(load) < 1 ns"];
     let mut measure = command(&[&measure[..], &load, &require].concat())
         .current_dir(folder.path())
         .stdout(Stdio::piped())

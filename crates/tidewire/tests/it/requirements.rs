@@ -45,7 +45,7 @@ fn a_requirement_ends_a_prediction_with_its_verdict() {
     // None of 75: at most 0.048. The frames of 400 octets take 343.7 us.
     check("miss(status) < 0.05", 0, "verdict  pass (2 of 2)");
     check(
-        "max(status) < 300 us",
+        "delay.max(status) < 300 us",
         3,
         "verdict  FAIL (1 of 2): first where flow.status.size = 400 B",
     );
@@ -70,9 +70,9 @@ fn a_measurement_is_judged_by_requirements_not_by_theory() {
         check_code(&output, code);
     };
     // One message refutes it, however busy the host.
-    check("max(status) < 1 ns", 3);
+    check("delay.max(status) < 1 ns", 3);
     check("lost(status) < 99 %", 0);
-    check("max(status) < 1 h", 4);
+    check("delay.max(status) < 1 h", 4);
 }
 
 #[test]
