@@ -37,8 +37,12 @@ const STAGES: [Stage; 5] = [
 ];
 const QUICK: Stage = Stage { name: "quick", run: quick };
 
-/// Runs the stage of this name, or all.
-pub(crate) fn run(root: &Path, name: &str) -> Result<(), String> {
+/// Start of a test's reason if it lacks a capture or a paper that the repository does not ship.
+const NOT_SHIPPED: &str = "no ../shared";
+
+/// Runs the stage of this name, or all. With `with_shared` a test that lacks what the repository does
+/// not ship fails the stage.
+pub(crate) fn run(root: &Path, name: &str, with_shared: bool) -> Result<(), String> {
     let every = STAGES.iter().chain(std::iter::once(&QUICK));
     let wanted: Vec<&Stage> = match name {
         "all" => STAGES.iter().collect(),
@@ -53,6 +57,9 @@ pub(crate) fn run(root: &Path, name: &str) -> Result<(), String> {
         println!("== {}", stage.name);
         (stage.run)(root, &mut summary);
     }
+    if with_shared {
+        summary.fail_without_shared();
+    }
     summary.print();
     if summary.failed.is_empty() { Ok(()) } else { Err("the gates are not passed".to_owned()) }
 }
@@ -66,6 +73,12 @@ impl Summary {
             self.failed.push(format!("{stage}: {}", line_of(command)));
         }
         succeeded
+    }
+
+    /// Counts each lack of something that the repository does not ship as a failure.
+    fn fail_without_shared(&mut self) {
+        let lacks = |why: &mut String| why.contains(NOT_SHIPPED);
+        self.failed.extend(self.skipped.extract_if(.., lacks));
     }
 
     fn print(&self) {
@@ -225,7 +238,7 @@ mod tests {
 
     #[test]
     fn an_unknown_stage_is_refused_with_the_known_names() {
-        let complaint = run(Path::new("."), "lynt").unwrap_err();
+        let complaint = run(Path::new("."), "lynt", false).unwrap_err();
         assert_eq!(
             complaint,
             "no such stage: lynt (there are lint, pure, scenarios, deny, test, quick, all)"
@@ -246,5 +259,15 @@ mod tests {
         let mut missing = cargo(crate::root(), &["no-such-subcommand-of-cargo"]);
         assert!(!summary.command("lint", missing.stderr(Stdio::null())));
         assert_eq!(summary.failed, ["lint: cargo no-such-subcommand-of-cargo"]);
+    }
+
+    #[test]
+    fn a_missing_capture_fails_only_with_shared() {
+        let reasons = ["test: no ../shared/captures (2 tests)", "test: no tshark (1 test)"];
+        let mut summary =
+            Summary { skipped: reasons.map(str::to_owned).to_vec(), ..Summary::default() };
+        summary.fail_without_shared();
+        assert_eq!(summary.failed, reasons[..1]);
+        assert_eq!(summary.skipped, reasons[1..]);
     }
 }
