@@ -1,11 +1,13 @@
-//! `cargo xtask bless`: runs the tests so that they rewrite their expected results. Read the diff
-//! after.
+//! `cargo xtask bless`: makes the pages of crates, and runs the tests so that they rewrite their
+//! expected results. Read the diff after.
 
 use crate::cargo;
+use crate::tidy::pages;
 use std::path::Path;
 
 /// Reruns `cargo test` over the workspace, or with `arguments`, permitting rewrites.
 pub(crate) fn run(root: &Path, arguments: &[&str]) -> Result<(), String> {
+    pages::write(root)?;
     let mut command = cargo(root, &["test"]);
     command.env("BLESS", "1").env("INSTA_UPDATE", "always");
     if arguments.is_empty() {

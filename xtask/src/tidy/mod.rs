@@ -10,6 +10,7 @@ mod length;
 mod links;
 mod manifest;
 mod numbers;
+pub(crate) mod pages;
 mod tested;
 mod unsafe_code;
 mod unused;
@@ -25,7 +26,7 @@ pub(crate) struct Rule {
 }
 
 /// All rules.
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     floors::RULE,
     length::RULE,
     asynchronous::RULE,
@@ -38,6 +39,7 @@ const RULES: [Rule; 12] = [
     language::RULE,
     unused::RULE,
     wildcards::RULE,
+    pages::RULE,
 ];
 
 /// Checks every rule on the workspace and prints the violations.
