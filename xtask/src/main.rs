@@ -22,7 +22,8 @@ usage: cargo xtask ci [quick|lint|pure|scenarios|deny|test|all]   run the gates 
        cargo xtask same OLD NEW [CAPTURE...]                      compare the numbers of two programs
        cargo xtask new KIND NAME                                  make the files of a new part
            KIND: protocol, measure, medium, fault, workload, scenario
-       cargo xtask bless [ARGUMENTS OF cargo test]                rewrite the expected results";
+       cargo xtask pages                                          make the pages of crates
+       cargo xtask bless [ARGUMENTS OF cargo test]                the same, and rewrite the expected results";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::run(root()),
         ["same", old, new, captures @ ..] => same::run(root(), old, new, captures),
         ["new", kind, name] => new::run(root(), kind, name),
+        ["pages"] => tidy::pages::write(root()),
         ["bless", rest @ ..] => bless::run(root(), rest),
         _ => {
             eprintln!("{USAGE}");

@@ -89,7 +89,8 @@ const KINDS: [Kind; 6] = [
         }],
         by_hand: &[
             "crates/stack/src/load/mod.rs: mod {{name}}; and a variant of Pattern",
-            "crates/bench/src/scenario: a kind of pattern",
+            "crates/stack/src/load/sender.rs: when its messages are due",
+            "crates/bench/src/scenario/pattern.rs: its keys and properties",
             "crates/tidewire/help/scenario.md: a line",
         ],
     },

@@ -2,9 +2,7 @@
 
 use crate::collect::{Clocks, Collector, Cut, Watched};
 use crate::profile::Profile;
-use crate::scenario::{
-    Flow, LLC_OCTETS, Medium, Pattern, Scenario, Service, Start, Station, Warmup,
-};
+use crate::scenario::{Flow, LLC_OCTETS, Medium, Scenario, Service, Start, Station, Warmup};
 use core::time::Duration;
 use sim::medium::token_bus::Change;
 use stack::llc::type3::{self, Priorities};
@@ -104,7 +102,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             peer: address(*to),
             service: flow.carrier(),
             priority: flow.priority(),
-            pattern: pattern(flow.pattern),
+            pattern: flow.pattern.load(),
             size_octets: flow.size.octets(),
             messages,
             start: Instant::ZERO
@@ -211,22 +209,6 @@ pub fn patience(scenario: &Scenario) -> Duration {
 #[must_use]
 pub fn address(index: usize) -> Mac {
     Mac::local(u32::try_from(index + 1).unwrap_or(u32::MAX))
-}
-
-fn pattern(pattern: Pattern) -> load::Pattern {
-    match pattern {
-        Pattern::Cyclic { period } => load::Pattern::Cyclic { period: period.0 },
-        Pattern::Poisson { mean_interval } => {
-            load::Pattern::Poisson { mean_interval: mean_interval.0 }
-        }
-        Pattern::ConstantRateRequest { period, reply } => {
-            load::Pattern::ConstantRateRequest { period: period.0, reply_octets: reply.octets() }
-        }
-        Pattern::MaximumRateRequest { reply } => {
-            load::Pattern::MaximumRateRequest { reply_octets: reply.octets() }
-        }
-        Pattern::Bulk { .. } => load::Pattern::Bulk,
-    }
 }
 
 #[cfg(test)]

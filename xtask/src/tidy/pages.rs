@@ -1,5 +1,5 @@
-//! Pages of crates: `docs/crates/NAME.md` says what each source file holds. `cargo xtask bless`
-//! makes the pages from the first paragraph of each file, and this rule compares them.
+//! Pages of crates: `docs/crates/NAME.md` says what each source file holds. `cargo xtask pages`
+//! makes them from the first paragraph of each file, and this rule compares them.
 
 use super::Rule;
 use crate::tree::Tree;
@@ -10,11 +10,11 @@ pub(super) const RULE: Rule = Rule { name: "pages", check };
 
 /// Last line of the introduction of a page.
 const MADE: &str =
-    "Each line below is the first paragraph of a source file; `cargo xtask bless` makes this page.";
+    "Each line below is the first paragraph of a source file; `cargo xtask pages` makes this page.";
 
 fn check(tree: &Tree) -> Vec<String> {
     let differs = |(path, page): &(String, String)| tree.text(path) != Some(page.as_str());
-    let find = |(path, _)| format!("{path}: not what the sources say; run `cargo xtask bless`");
+    let find = |(path, _)| format!("{path}: not what the sources say; run `cargo xtask pages`");
     pages(tree).into_iter().filter(differs).map(find).collect()
 }
 
@@ -102,7 +102,7 @@ mod tests {
             (RULE.check)(&Tree::of(&all))
         };
         assert!(with(&page).is_empty());
-        let find = "docs/crates/wire.md: not what the sources say; run `cargo xtask bless`";
+        let find = "docs/crates/wire.md: not what the sources say; run `cargo xtask pages`";
         assert_eq!(with(&page.replace("TPDUs", "PDUs")), [find]);
         check(&RULE, &files, &[find]);
     }

@@ -23,7 +23,7 @@ pub use trials::{INDIFFERENCE, Run, TOLERABLE, Verdict};
 
 use crate::run::{RunError, Watch, run_watched};
 use crate::sample::Sample;
-use crate::scenario::{Faults, Flow, Pattern, Point, Scenario, Service, Study, Transport};
+use crate::scenario::{Faults, Flow, Point, Scenario, Service, Study, Transport};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use search::{Proof, Search};
 use serde::Serialize;
@@ -272,7 +272,7 @@ pub fn advise<E: From<AdviceError>>(
 
 /// Returns whether runs may differ in ways that a few of them do not show.
 fn has_chance(scenario: &Scenario) -> bool {
-    let is_random = |flow: &Flow| matches!(flow.pattern, Pattern::Poisson { .. });
+    let is_random = |flow: &Flow| flow.pattern.is_random();
     let has_traffic = scenario.background.is_some() || scenario.flows.iter().any(is_random);
     has_traffic || scenario.faults != Faults::NONE
 }

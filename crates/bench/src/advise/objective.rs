@@ -2,7 +2,7 @@
 
 use super::AdviceError;
 use crate::analysis::Unit;
-use crate::scenario::{Flow, Pattern, Scenario, Service};
+use crate::scenario::{Flow, Scenario, Service};
 use core::fmt;
 use serde::Serialize;
 
@@ -79,7 +79,7 @@ impl fmt::Display for Objective {
 
 /// Returns whether a flow sends over a connection as fast as it can.
 pub(super) fn is_fast(flow: &Flow) -> bool {
-    let is_fast = matches!(flow.pattern, Pattern::Bulk { .. } | Pattern::MaximumRateRequest { .. });
+    let is_fast = flow.pattern.mean_interval().is_none();
     is_fast && flow.service == Service::Class4
 }
 

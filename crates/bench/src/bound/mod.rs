@@ -18,7 +18,7 @@ mod switched;
 
 use crate::layout::{lay_out, seed_of};
 use crate::medium::{Medium, Model, Site};
-use crate::scenario::{Faults, Pattern, Scenario, Service};
+use crate::scenario::{Faults, Scenario, Service};
 use core::time::Duration;
 use serde::Serialize;
 use stream::Streams;
@@ -127,7 +127,7 @@ pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
                 _ if general.is_some() => general,
                 (Service::Class4, _) => Some(Reason::Connection),
                 (_, pattern) if pattern.is_answered() => Some(Reason::Answered),
-                (_, Pattern::Poisson { .. } | Pattern::Bulk { .. }) => Some(Reason::Unlimited),
+                (_, pattern) if pattern.period().is_none() => Some(Reason::Unlimited),
                 _ if flow.acknowledged == Some(true) => Some(Reason::Acknowledged),
                 _ => None,
             };

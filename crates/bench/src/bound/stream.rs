@@ -159,14 +159,14 @@ fn add(
         Service::Class4 => {
             let most =
                 if transport.concatenate { transport.nsdu_octets } else { transport.tpdu_octets };
-            let reply = reply_octets(flow.pattern).unwrap_or(0);
+            let reply = flow.pattern.reply_octets().unwrap_or(0);
             for (station, to, octets) in [(station, to, flow.size_octets), (to, station, reply)] {
                 let whole = octets.saturating_add(DT_OCTETS).min(most.saturating_add(37));
                 all.push(of(station, to, rank, None, llc + whole.max(CONTROL_OCTETS)));
             }
         }
         Service::Datagram => {
-            let reply = reply_octets(flow.pattern);
+            let reply = flow.pattern.reply_octets();
             let period = period(flow.pattern).filter(|_| reply.is_none());
             all.push(of(station, to, rank, period, llc + flow.size_octets));
             if let Some(octets) = reply {
@@ -191,19 +191,7 @@ fn add(
 const fn period(pattern: Pattern) -> Option<Duration> {
     match pattern {
         Pattern::Cyclic { period } => Some(period),
-        Pattern::Poisson { .. }
-        | Pattern::ConstantRateRequest { .. }
-        | Pattern::MaximumRateRequest { .. }
-        | Pattern::Bulk => None,
-    }
-}
-
-/// Octets of the answers, if there are any.
-const fn reply_octets(pattern: Pattern) -> Option<usize> {
-    match pattern {
-        Pattern::ConstantRateRequest { reply_octets, .. }
-        | Pattern::MaximumRateRequest { reply_octets } => Some(reply_octets),
-        Pattern::Cyclic { .. } | Pattern::Poisson { .. } | Pattern::Bulk => None,
+        _ => None,
     }
 }
 

@@ -6,11 +6,12 @@ use super::names::{wrong_name, wrong_title};
 use super::network::LONGEST_LIFETIME;
 use super::problem::{MOST_SHOWN, Problem, meant};
 use super::{
-    Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Pattern, Protocol, Scenario, Service, Share,
-    Size, Span, Start, Subject, Warmup, costs, feasible, lockstep, members,
+    Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Protocol, Scenario, Service, Share, Size,
+    Span, Start, Subject, Warmup, costs, feasible, lockstep, members,
 };
 use crate::medium::Site;
 use crate::profile::Profile;
+use core::time::Duration;
 use stack::llc::type3;
 use stack::load::LEAST_OCTETS;
 use stack::profile::{Framing, MESSAGE_FLOWS};
@@ -210,40 +211,28 @@ impl Checker<'_> {
         if self.scenario.messages_of(flow).is_some_and(|count| count > u64::from(u32::MAX)) {
             self.error(&path("pattern"), format!("more than {} messages", u32::MAX));
         }
-        match flow.pattern {
-            Pattern::Cyclic { period } => {
-                self.above_zero(&path("pattern.period"), nanos(period.0));
-                self.fits_into_the_run(index, flow, period);
-            }
-            Pattern::Poisson { mean_interval } => {
-                self.above_zero(&path("pattern.mean-interval"), nanos(mean_interval.0));
-            }
-            Pattern::ConstantRateRequest { period, reply } => {
-                self.above_zero(&path("pattern.period"), nanos(period.0));
-                self.fits_into_the_run(index, flow, period);
-                let place = path("pattern.reply");
-                self.message_size(&place, reply, flow.service, LONGEST_REPLY_OCTETS);
-            }
-            Pattern::MaximumRateRequest { reply } => {
-                let place = path("pattern.reply");
-                self.message_size(&place, reply, flow.service, LONGEST_REPLY_OCTETS);
-            }
-            Pattern::Bulk { total } => {
-                self.above_zero(&path("pattern.total"), total.map_or(1, |total| total.0));
-                if total.is_some() && flow.messages.is_some() {
-                    let message = "`total` and `messages` both say how much is sent";
-                    self.error(&path("messages"), message);
-                }
-            }
+        for (key, amount) in flow.pattern.amounts() {
+            self.above_zero(&path(&format!("pattern.{key}")), amount);
+        }
+        if let Some(period) = flow.pattern.period() {
+            self.fits_into_the_run(index, flow, period);
+        }
+        if let Some(reply) = flow.pattern.reply() {
+            let place = path("pattern.reply");
+            self.message_size(&place, reply, flow.service, LONGEST_REPLY_OCTETS);
+        }
+        if flow.pattern.total().is_some() && flow.messages.is_some() {
+            let message = "`total` and `messages` both say how much is sent";
+            self.error(&path("messages"), message);
         }
     }
 
     /// Warns of messages that a limit counts but that will never be due.
-    fn fits_into_the_run(&mut self, index: usize, flow: &Flow, period: Span) {
+    fn fits_into_the_run(&mut self, index: usize, flow: &Flow, period: Duration) {
         let after = self.scenario.stop.after;
         let Some(messages) = self.scenario.messages_of(flow) else { return };
         let time = nanos(after.0).saturating_sub(nanos(flow.start.earliest()));
-        let due = time.div_ceil(nanos(period.0).max(1));
+        let due = time.div_ceil(nanos(period).max(1));
         if due < messages {
             let path = format!("flow.{index}.messages");
             let message = format!("only {due} of {messages} messages are due before {after}");
@@ -335,7 +324,7 @@ impl Checker<'_> {
         for (key, span) in [("t1", transport.t1), ("w", transport.w), ("i", transport.i)] {
             self.above_zero(&format!("transport.{key}"), nanos(span.0));
         }
-        if transport.w >= transport.i && transport.i != Span(core::time::Duration::ZERO) {
+        if transport.w >= transport.i && transport.i != Span(Duration::ZERO) {
             let message = "W must be shorter than I, or idle connections are given up";
             self.error("transport.w", message);
         }

@@ -2,7 +2,7 @@
 //! message can make. They are not errors, because a sweep may pass through them on purpose.
 
 use super::problem::Problem;
-use super::{Flow, LLC_OCTETS, Medium, Pattern, Scenario, Size};
+use super::{Flow, LLC_OCTETS, Medium, Scenario, Size};
 use core::time::Duration;
 use std::collections::BTreeMap;
 
@@ -79,12 +79,6 @@ fn deadlines(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
 
 /// The minimum time of the frames of a message, and of its answer.
 fn least(flow: &Flow, medium: &Medium) -> Duration {
-    let reply = match flow.pattern {
-        Pattern::ConstantRateRequest { reply, .. } | Pattern::MaximumRateRequest { reply } => {
-            Some(reply)
-        }
-        Pattern::Cyclic { .. } | Pattern::Poisson { .. } | Pattern::Bulk { .. } => None,
-    };
     let rate = medium.rate().0;
     let hops = if matches!(medium, Medium::Switched(_)) { 2 } else { 1 };
     let of = |size: Size| match size.0 <= medium.most_lsdu_octets() {
@@ -92,7 +86,7 @@ fn least(flow: &Flow, medium: &Medium) -> Duration {
         // The frames of a long message follow each other over the links.
         false => rate.bits(size.0.saturating_mul(8)),
     };
-    of(flow.size) + reply.map_or(Duration::ZERO, of)
+    of(flow.size) + flow.pattern.reply().map_or(Duration::ZERO, of)
 }
 
 /// Minimum bits per second of the frames that a flow has due: headers above LLC and frames sent in
@@ -100,15 +94,9 @@ fn least(flow: &Flow, medium: &Medium) -> Duration {
 #[must_use]
 pub fn bits_due_per_second(flow: &Flow, medium: &Medium) -> f64 {
     let bits = |size: Size| medium.frame_bits(size.0.saturating_add(LLC_OCTETS));
-    let (interval, bits) = match flow.pattern {
-        Pattern::Cyclic { period } => (period, bits(flow.size)),
-        Pattern::Poisson { mean_interval } => (mean_interval, bits(flow.size)),
-        Pattern::ConstantRateRequest { period, reply } => {
-            (period, bits(flow.size).saturating_add(bits(reply)))
-        }
-        Pattern::MaximumRateRequest { .. } | Pattern::Bulk { .. } => return 0.0,
-    };
-    let seconds = interval.0.as_secs_f64();
+    let Some(interval) = flow.pattern.mean_interval() else { return 0.0 };
+    let bits = bits(flow.size).saturating_add(flow.pattern.reply().map_or(0, bits));
+    let seconds = interval.as_secs_f64();
     if seconds > 0.0 { bits as f64 / seconds } else { 0.0 }
 }
 

@@ -1,7 +1,6 @@
 //! A flow: its sender, receiver, service and rate.
 
 use super::{Pattern, Service, Size, Span, Start};
-use core::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stack::load;
@@ -83,13 +82,7 @@ impl Flow {
             size,
             messages: None,
             deadline: None,
-            start: match pattern {
-                Pattern::Cyclic { .. } => Start::Random,
-                Pattern::Poisson { .. }
-                | Pattern::ConstantRateRequest { .. }
-                | Pattern::MaximumRateRequest { .. }
-                | Pattern::Bulk { .. } => Start::At(Span(Duration::ZERO)),
-            },
+            start: pattern.default_start(),
             stagger: None,
             priority: of_messages.then_some(0),
             acknowledged: of_messages.then_some(false),

@@ -11,7 +11,7 @@
 //! which collide as stations that all wait for one frame to end do, machines or not.
 
 use super::problem::Problem;
-use super::{Acknowledge, Credit, Flow, Pattern, Scenario, Service, Size};
+use super::{Acknowledge, Credit, Flow, Scenario, Service, Size};
 use std::collections::BTreeMap;
 
 /// Adds a warning for the first such flow.
@@ -62,15 +62,10 @@ impl Scenario {
     fn dts_in_a_row(&self, flow: &Flow) -> u64 {
         let dts = |size: Size| size.0.div_ceil(self.transport.tpdu.0.max(1));
         let of_message = dts(flow.size);
-        match flow.pattern {
-            Pattern::Bulk { .. } => {
-                self.messages_of(flow).unwrap_or(u64::MAX).saturating_mul(of_message)
-            }
-            Pattern::ConstantRateRequest { reply, .. } | Pattern::MaximumRateRequest { reply } => {
-                of_message.max(dts(reply))
-            }
-            Pattern::Cyclic { .. } | Pattern::Poisson { .. } => of_message,
+        if flow.pattern.is_bulk() {
+            return self.messages_of(flow).unwrap_or(u64::MAX).saturating_mul(of_message);
         }
+        flow.pattern.reply().map_or(of_message, |reply| of_message.max(dts(reply)))
     }
 }
 

@@ -16,6 +16,7 @@ mod members;
 pub(crate) mod names;
 mod network;
 mod parse;
+mod pattern;
 pub(crate) mod problem;
 pub(crate) mod quantity;
 mod require;
@@ -28,6 +29,7 @@ pub use flow::Flow;
 pub use groups::{means, to_toml};
 pub use machines::ProfileName;
 pub use network::{Network, Protocol};
+pub use pattern::Pattern;
 pub use problem::{Matters, Place, Problem, ScenarioError, Severity, Source, meant};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
 pub use require::{NotARequirement, Parts, Relation, Requirement, Subject};
@@ -377,58 +379,6 @@ pub enum Service {
     Message,
 }
 
-/// The times at which messages are due.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
-#[schemars(deny_unknown_fields)]
-pub enum Pattern {
-    /// One every period.
-    Cyclic {
-        /// From one message to the next.
-        period: Span,
-    },
-    /// At random: exponential intervals.
-    Poisson {
-        /// Their mean.
-        mean_interval: Span,
-    },
-    /// A request every period, each answered.
-    ConstantRateRequest {
-        /// From one request to the next.
-        period: Span,
-        /// Octets of each answer.
-        reply: Size,
-    },
-    /// A request as soon as the answer to the one before is in.
-    MaximumRateRequest {
-        /// Octets of each answer.
-        reply: Size,
-    },
-    /// As fast as the service accepts them.
-    Bulk {
-        /// Octets in all, rounded up to whole messages; without it, `messages` counts them.
-        #[serde(skip_serializing_if = "Option::is_none")]
-        total: Option<Size>,
-    },
-}
-
-impl Pattern {
-    /// The time from one message to the next, if it is fixed.
-    #[must_use]
-    pub const fn period(&self) -> Option<Duration> {
-        match self {
-            Self::Cyclic { period } | Self::ConstantRateRequest { period, .. } => Some(period.0),
-            Self::Poisson { .. } | Self::MaximumRateRequest { .. } | Self::Bulk { .. } => None,
-        }
-    }
-
-    /// True if each message is answered.
-    #[must_use]
-    pub const fn is_answered(&self) -> bool {
-        matches!(self, Self::ConstantRateRequest { .. } | Self::MaximumRateRequest { .. })
-    }
-}
-
 /// Stations of their own that send datagrams to each other at random (exponential intervals).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -536,10 +486,7 @@ impl Scenario {
     /// The number of messages that a flow sends, if the scenario limits it.
     #[must_use]
     pub fn messages_of(&self, flow: &Flow) -> Option<u64> {
-        let total = match flow.pattern {
-            Pattern::Bulk { total } => total.map(|total| total.0.div_ceil(flow.size.0.max(1))),
-            _ => None,
-        };
+        let total = flow.pattern.total().map(|total| total.0.div_ceil(flow.size.0.max(1)));
         flow.messages.or(total).or(self.stop.messages)
     }
 }

@@ -2,11 +2,11 @@
 
 use super::fields::{Fields, Placed, Read, pick};
 use super::problem::Problem;
-use super::quantity::{Share, Size, Span};
+use super::quantity::{Share, Span};
 use super::require;
 use super::{
-    Background, Burst, DamageKind, Faults, Flow, Group, Pattern, Scenario, Service, Start, Station,
-    Stop, VERSION, Warmup,
+    Background, Burst, DamageKind, Faults, Flow, Group, Scenario, Service, Start, Station, Stop,
+    VERSION, Warmup,
 };
 use crate::profile::Function;
 use core::time::Duration;
@@ -269,47 +269,6 @@ impl Read for Start {
         }
         let words = [("together", Self::Together), ("random", Self::Random)];
         pick(&written, value.span(), "start", &words, problems)
-    }
-}
-
-#[derive(Clone, Copy)]
-enum PatternKind {
-    Cyclic,
-    Poisson,
-    ConstantRateRequest,
-    MaximumRateRequest,
-    Bulk,
-}
-
-impl Read for Pattern {
-    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
-        let mut fields = Fields::of(value, problems)?;
-        let kinds = [
-            ("cyclic", PatternKind::Cyclic),
-            ("poisson", PatternKind::Poisson),
-            ("constant-rate-request", PatternKind::ConstantRateRequest),
-            ("maximum-rate-request", PatternKind::MaximumRateRequest),
-            ("bulk", PatternKind::Bulk),
-        ];
-        let pattern = match fields.word("kind", &kinds, problems)? {
-            PatternKind::Cyclic => {
-                fields.required("period", problems).map(|period| Self::Cyclic { period })
-            }
-            PatternKind::Poisson => fields
-                .required("mean-interval", problems)
-                .map(|mean_interval| Self::Poisson { mean_interval }),
-            PatternKind::ConstantRateRequest => {
-                let period = fields.required("period", problems);
-                let reply: Option<Size> = fields.required("reply", problems);
-                period.zip(reply).map(|(period, reply)| Self::ConstantRateRequest { period, reply })
-            }
-            PatternKind::MaximumRateRequest => {
-                fields.required("reply", problems).map(|reply| Self::MaximumRateRequest { reply })
-            }
-            PatternKind::Bulk => Some(Self::Bulk { total: fields.optional("total", problems) }),
-        };
-        fields.finish(problems);
-        pattern
     }
 }
 

@@ -4,7 +4,7 @@
 
 use crate::published::NotHere;
 use crate::published::found::Found;
-use bench::scenario::{self, Flow, LLC_OCTETS, MediumKind, Pattern, Scenario, Study};
+use bench::scenario::{self, Flow, LLC_OCTETS, MediumKind, Scenario, Study};
 use bench::scenarios;
 use core::time::Duration;
 
@@ -106,11 +106,6 @@ fn find(scenario: &Scenario, word: &str) -> Result<Flow, NotHere> {
 }
 
 fn interval(flow: &Flow) -> Result<Duration, NotHere> {
-    match flow.pattern {
-        Pattern::Cyclic { period } | Pattern::ConstantRateRequest { period, .. } => Ok(period.0),
-        Pattern::Poisson { mean_interval } => Ok(mean_interval.0),
-        Pattern::MaximumRateRequest { .. } | Pattern::Bulk { .. } => {
-            Err(NotHere(format!("the flow {} of the ship has no period", flow.name)))
-        }
-    }
+    let none = || NotHere(format!("the flow {} of the ship has no period", flow.name));
+    flow.pattern.mean_interval().ok_or_else(none)
 }

@@ -75,6 +75,18 @@ pub enum Pattern {
     Bulk,
 }
 
+impl Pattern {
+    /// Octets of each answer, if messages are answered.
+    #[must_use]
+    pub const fn reply_octets(self) -> Option<usize> {
+        match self {
+            Self::ConstantRateRequest { reply_octets, .. }
+            | Self::MaximumRateRequest { reply_octets } => Some(reply_octets),
+            Self::Cyclic { .. } | Self::Poisson { .. } | Self::Bulk => None,
+        }
+    }
+}
+
 /// Messages from one station to another.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Flow {

@@ -218,10 +218,9 @@ impl Sender {
 
     fn take_stamp(&mut self, now: Instant, records: &mut VecDeque<Record>) -> Option<Stamp> {
         let (sequence, planned) = self.waiting.pop_front()?;
-        let kind = match self.flow.pattern {
-            Pattern::Cyclic { .. } | Pattern::Poisson { .. } | Pattern::Bulk => StampKind::Message,
-            Pattern::ConstantRateRequest { reply_octets, .. }
-            | Pattern::MaximumRateRequest { reply_octets } => {
+        let kind = match self.flow.pattern.reply_octets() {
+            None => StampKind::Message,
+            Some(reply_octets) => {
                 self.unanswered += 1;
                 StampKind::Request { reply_octets: reply_octets.min(0xFFFE) as u16 }
             }
