@@ -1,7 +1,7 @@
 //! Figures as plain data, and their files: SVG, and the numbers as CSV.
 //!
 //! ```text
-//!   Figure ─▶ Scene: ranges, colours, marks ─▶ SVG (the one user of a drawing library)
+//!   Figure ─▶ Scene: ranges, colours, marks ─▶ SVG
 //!        └──▶ table of its points ─▶ CSV
 //! ```
 //!
@@ -9,6 +9,7 @@
 //! they were made. A [`Matrix`] and a [`TimeDiagram`] become a sheet of shapes instead of a scene. Left out:
 //! logarithmic axes across, and other kinds of figures.
 
+mod canvas;
 mod matrix;
 mod scene;
 mod sheet;
@@ -148,12 +149,8 @@ fn save(path: &Path, drawn: &str, table: &str) -> Result<(), Failure> {
 /// Checks before a measurement that a figure can be written under this name.
 ///
 /// # Errors
-/// A usage error where this build draws no figures, or the name does not end in `.svg`.
+/// A usage error where the name does not end in `.svg`.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
-    if !svg::IS_BUILT_IN {
-        let fix = "build tidewire with its feature `figures`, which it has by default";
-        return Err(Failure::usage("this tidewire draws no figures").with_fix(fix));
-    }
     if path.extension().is_none_or(|ending| ending != "svg") {
         let message = format!("{} does not end in .svg", path.display());
         return Err(Failure::usage(message).with_fix("figures are SVG: --figure layers.svg"));

@@ -1,327 +1,279 @@
-//! Scene as SVG, drawn by `kuva`. No other module uses that library.
+//! Scenes and sheets as SVG documents.
 
-use super::scene::Scene;
-use super::sheet::Sheet;
+use super::Mark;
+use super::canvas::{CHARACTER, Canvas, Font, Stroke};
+use super::scene::{Layer, Looks, Marker, Range, Scale, Scene};
+use super::sheet::{self, Anchor, Shape, Sheet};
+use super::ticks;
 
-/// True if this build can draw.
-pub(super) const IS_BUILT_IN: bool = cfg!(feature = "figures");
+const WIDTH: f64 = sheet::WIDTH;
+const TITLE_SIZE: f64 = 16.0;
+const LEAST_TITLE_SIZE: f64 = 9.0;
+const LABEL_SIZE: f64 = 14.0;
+const TEXT_SIZE: f64 = sheet::TEXT;
+/// Places of the axes: below the title, and above the ticks and the name of the axis across.
+const TOP: f64 = 44.0;
+const BOTTOM: f64 = 469.0;
+const HEIGHT: f64 = 520.0;
+const MARGIN: f64 = 20.0;
+const TICK: f64 = 5.0;
+const GRID: Stroke<'static> = Stroke::solid("#cccccc", 1.0);
+const AXIS: Stroke<'static> = Stroke::solid("#000000", 1.0);
+/// Half of the size of a marker, and of a cross over others.
+const MARKER: f64 = 4.0;
+const CROSS: f64 = 8.0;
+/// Width of the sample in the legend, and of the gap behind it.
+const SAMPLE: f64 = 20.0;
+const GAP: f64 = 10.0;
+const LINE: f64 = 17.0;
+/// Most characters of a line of the legend.
+const LEGEND_CHARACTERS: usize = 34;
+/// Characters of a line of the caption.
+const CAPTION_CHARACTERS: usize = 120;
 
 /// The scene as an SVG document.
-#[cfg(not(feature = "figures"))]
-pub(super) fn draw(_scene: &Scene) -> String {
-    String::new()
+pub(super) fn draw(scene: &Scene) -> String {
+    let mut canvas = Canvas::new(WIDTH, HEIGHT);
+    let entries: Vec<Vec<String>> =
+        scene.layers.iter().map(|layer| lines(&layer.name, LEGEND_CHARACTERS)).collect();
+    let longest = entries.iter().flatten().map(|line| line.chars().count()).max();
+    let legend = text_width(longest.unwrap_or_default()) + SAMPLE + GAP;
+    let labels = ticks_of(&scene.y).iter().map(|tick| ticks::label(*tick).chars().count()).max();
+    let left = MARGIN + LABEL_SIZE / 2.0 + text_width(labels.unwrap_or_default()) + 2.0 * TICK;
+    let area = Area { left, right: WIDTH - MARGIN - legend - GAP, x: &scene.x, y: &scene.y };
+    title(&scene.title, (area.left + area.right) / 2.0, &mut canvas);
+    area.draw(&mut canvas);
+    for layer in &scene.layers {
+        area.layer(layer, &mut canvas);
+    }
+    let mut y = TOP + TEXT_SIZE / 2.0;
+    for (layer, entry) in scene.layers.iter().zip(&entries) {
+        sample(layer, (area.right + GAP + SAMPLE / 2.0, y), &mut canvas);
+        for line in entry {
+            let place = (area.right + SAMPLE + 2.0 * GAP, y + TEXT_SIZE / 3.0);
+            canvas.text(place, line, Font::black(TEXT_SIZE, Anchor::Start));
+            y += LINE;
+        }
+    }
+    finish(canvas, &scene.title, &scene.caption)
 }
 
 /// The sheet as an SVG document.
-#[cfg(not(feature = "figures"))]
-pub(super) fn draw_sheet(_sheet: &Sheet) -> String {
-    String::new()
+pub(super) fn draw_sheet(sheet: &Sheet) -> String {
+    let mut canvas = Canvas::new(WIDTH, sheet.height);
+    title(&sheet.title, WIDTH / 2.0, &mut canvas);
+    for shape in &sheet.shapes {
+        draw_shape(shape, &mut canvas);
+    }
+    finish(canvas, &sheet.title, &sheet.caption)
 }
 
-#[cfg(feature = "figures")]
-pub(super) use drawing::{draw, draw_sheet};
+fn draw_shape(shape: &Shape, canvas: &mut Canvas) {
+    match shape {
+        Shape::Rectangle { x, y, width, height, fill, opacity } => {
+            canvas.rectangle((*x, *y), (*width, *height), fill, *opacity);
+        }
+        Shape::Line { from, to, colour } => canvas.line(*from, *to, Stroke::solid(colour, 1.0)),
+        Shape::Text { x, y, content, anchor, colour } => {
+            // The base line lies a third of the size below the middle.
+            let font = Font { size: sheet::TEXT, anchor: *anchor, colour };
+            canvas.text((*x, y + sheet::TEXT / 3.0), content, font);
+        }
+        Shape::Arrow { x, y, width, colour } => {
+            canvas.polygon(&[(*x, y - MARKER), (x + width, *y), (*x, y + MARKER)], colour);
+        }
+    }
+}
 
-#[cfg(feature = "figures")]
-mod drawing {
-    use super::super::Mark;
-    use super::super::scene::{Layer, Looks, Marker, Range, Scale};
-    use super::super::sheet::{self, Anchor, Shape};
-    use super::super::ticks;
-    use super::{Scene, Sheet};
-    use kuva::backend::svg::SvgBackend;
-    use kuva::plot::legend::{LegendEntry, LegendPosition, LegendShape};
-    use kuva::plot::scatter::MarkerShape;
-    use kuva::plot::{LinePlot, LineStyle, ScatterPlot};
-    use kuva::render::layout::{Layout, TickFormat};
-    use kuva::render::plots::Plot;
-    use kuva::render::render::{PathData, Primitive, Scene as Canvas, TextAnchor, render_multiple};
-    use std::sync::Arc;
+/// The part of a figure within its axes.
+struct Area<'a> {
+    left: f64,
+    right: f64,
+    x: &'a Range,
+    y: &'a Range,
+}
 
-    const WIDTH: f64 = sheet::WIDTH;
-    const HEIGHT: f64 = 520.0;
-    const FONT: &str = "DejaVu Sans, Verdana, sans-serif";
-    const TITLE_SIZE: u32 = 16;
-    const LEAST_TITLE_SIZE: u32 = 9;
-    /// Size of a cross and width of a thin line.
-    const CROSS_SIZE: f64 = 8.0;
-    const THIN: f64 = 0.7;
-    /// Extent of a point and its interval around their place.
-    const ROOM: f64 = 8.0;
-    const CAPTION_SIZE: u32 = 12;
-    const CAPTION_LINE: f64 = 17.0;
-    const MARGIN: f64 = 20.0;
-    /// Width of a digit of a tick, and of what else stands left of an axis: its name and gaps.
-    const TICK_CHARACTER: f64 = 7.7;
-    const TICK_ROOM: f64 = 38.0;
-    /// Prefix of the library's names of clip paths.
-    const CLIP: &str = "kuva-clip-";
-    /// Characters of a line of the caption, at about 0.56 of its size each.
-    const CAPTION_CHARACTERS: usize = 120;
+impl Area<'_> {
+    fn across(&self, x: f64) -> f64 {
+        self.left + part(self.x, x) * (self.right - self.left)
+    }
 
-    /// The scene as an SVG document.
-    pub(in super::super) fn draw(scene: &Scene) -> String {
-        let plots: Vec<Plot> =
-            scene.layers.iter().flat_map(|layer| plots(layer, &scene.y)).collect();
-        let Range { low, high, step, label, .. } = &scene.x;
-        let layout = Layout::auto_from_plots(&plots)
-            .with_width(WIDTH)
-            .with_height(HEIGHT)
-            .with_font_family(FONT)
-            .with_title(literal(&scene.title))
-            .with_title_size(title_size(&scene.title))
-            .with_x_label(literal(label))
-            .with_x_axis_min(*low)
-            .with_x_axis_max(*high)
-            .with_x_tick_step(*step)
-            .with_y_label(literal(&scene.y.label))
-            .with_y_axis_min(scene.y.low)
-            .with_y_axis_max(scene.y.high)
-            .with_tick_format(TickFormat::Custom(Arc::new(ticks::label)))
-            .with_legend_entries(scene.layers.iter().map(entry).collect())
-            .with_legend_position(LegendPosition::OutsideRightTop)
-            .with_legend_box(false);
-        let layout = match scene.y.scale {
-            Scale::Linear => layout.with_y_tick_step(scene.y.step),
-            Scale::Logarithmic => with_room_for_ticks(layout.with_log_y(), &scene.y),
+    fn upwards(&self, y: f64) -> f64 {
+        BOTTOM - part(self.y, y) * (BOTTOM - TOP)
+    }
+
+    /// The grid, the axes, their ticks and their names.
+    fn draw(&self, canvas: &mut Canvas) {
+        for tick in ticks_of(self.x) {
+            let x = self.across(tick);
+            canvas.line((x, TOP), (x, BOTTOM), GRID);
+            canvas.line((x, BOTTOM), (x, BOTTOM + TICK), AXIS);
+            let font = Font::black(TEXT_SIZE, Anchor::Middle);
+            canvas.text((x, BOTTOM + TICK + TEXT_SIZE), &ticks::label(tick), font);
+        }
+        for tick in ticks_of(self.y) {
+            let y = self.upwards(tick);
+            canvas.line((self.left, y), (self.right, y), GRID);
+            canvas.line((self.left - TICK, y), (self.left, y), AXIS);
+            let place = (self.left - TICK - 3.0, y + TEXT_SIZE / 3.0);
+            canvas.text(place, &ticks::label(tick), Font::black(TEXT_SIZE, Anchor::End));
+        }
+        canvas.line((self.left, TOP), (self.left, BOTTOM), AXIS);
+        canvas.line((self.left, BOTTOM), (self.right, BOTTOM), AXIS);
+        let below = ((self.left + self.right) / 2.0, HEIGHT - TICK - 3.0);
+        canvas.text(below, &self.x.label, Font::black(LABEL_SIZE, Anchor::Middle));
+        let beginning = (MARGIN - TICK, f64::midpoint(TOP, BOTTOM));
+        canvas.text(beginning, &self.y.label, Font::black(LABEL_SIZE, Anchor::Upwards));
+    }
+
+    fn layer(&self, layer: &Layer, canvas: &mut Canvas) {
+        let Looks { colour, marker, .. } = layer.looks;
+        let place = |x: f64, y: f64| (self.across(x), self.upwards(y));
+        if let Some(stroke) = stroke(layer) {
+            let through = if layer.line.is_empty() { &layer.points } else { &layer.line };
+            let points: Vec<(f64, f64)> = through.iter().map(|it| place(it.x, it.y)).collect();
+            canvas.polyline(&points, stroke);
+        }
+        let (size, marker) = match layer.mark {
+            Mark::Points | Mark::PointsOnLine => (MARKER, marker),
+            Mark::Crosses => (CROSS, Marker::Cross),
+            Mark::Line | Mark::ThinLine | Mark::Across | Mark::Bars => return,
         };
-        let mut drawn = render_multiple(plots, layout);
-        for primitive in &drawn.elements {
-            make_room(primitive, &mut drawn.defs);
-        }
-        finish(drawn, &scene.title, &scene.caption)
-    }
-
-    /// The sheet as an SVG document.
-    pub(in super::super) fn draw_sheet(sheet: &Sheet) -> String {
-        let mut drawn = Canvas::new(WIDTH, sheet.height);
-        drawn.font_family = Some(FONT.to_owned());
-        let (x, y) = (WIDTH / 2.0, f64::from(TITLE_SIZE) * 1.5);
-        drawn.add(text(&sheet.title, (x, y), title_size(&sheet.title), TextAnchor::Middle));
-        for shape in &sheet.shapes {
-            drawn.add(primitive(shape));
-        }
-        finish(drawn, &sheet.title, &sheet.caption)
-    }
-
-    /// Writes the caption below what is drawn, and names the document.
-    fn finish(mut drawn: Canvas, title: &str, caption: &str) -> String {
-        drawn.height += CAPTION_LINE / 2.0;
-        for line in lines(caption) {
-            drawn.height += CAPTION_LINE;
-            let place = (MARGIN, drawn.height - CAPTION_LINE / 2.0);
-            drawn.add(text(&line, place, CAPTION_SIZE, TextAnchor::Start));
-        }
-        drawn.height += CAPTION_LINE / 2.0;
-        accessible(title, caption, &SvgBackend::new().with_pretty(true).render_scene(&drawn))
-    }
-
-    fn text(content: &str, (x, y): (f64, f64), size: u32, anchor: TextAnchor) -> Primitive {
-        let content = content.to_owned();
-        Primitive::Text { x, y, content, size, anchor, rotate: None, bold: false, color: None }
-    }
-
-    /// A shape of a sheet as the library has it.
-    fn primitive(shape: &Shape) -> Primitive {
-        match shape {
-            Shape::Rectangle { x, y, width, height, fill, opacity } => Primitive::Rect {
-                x: *x,
-                y: *y,
-                width: *width,
-                height: *height,
-                fill: (*fill).into(),
-                stroke: None,
-                stroke_width: None,
-                opacity: Some(*opacity),
-            },
-            Shape::Line { from, to, colour } => Primitive::Line {
-                x1: from.0,
-                y1: from.1,
-                x2: to.0,
-                y2: to.1,
-                stroke: (*colour).into(),
-                stroke_width: 1.0,
-                stroke_dasharray: None,
-            },
-            Shape::Text { x, y, content, anchor, colour } => {
-                let (side, rotate) = match anchor {
-                    Anchor::Start => (TextAnchor::Start, None),
-                    Anchor::Middle => (TextAnchor::Middle, None),
-                    Anchor::End => (TextAnchor::End, None),
-                    Anchor::Upwards => (TextAnchor::Middle, Some(-90.0)),
-                };
-                Primitive::Text {
-                    x: *x,
-                    // The base line lies a third of the size below the middle.
-                    y: y + sheet::TEXT / 3.0,
-                    content: content.clone(),
-                    size: sheet::TEXT as u32,
-                    anchor: side,
-                    rotate,
-                    bold: false,
-                    color: Some((*colour).into()),
-                }
-            }
-            Shape::Arrow { x, y, width, colour } => Primitive::Path(Box::new(PathData {
-                d: format!("M{x},{} L{},{y} L{x},{} Z", y - 4.0, x + width, y + 4.0),
-                fill: Some((*colour).into()),
-                stroke: (*colour).into(),
-                stroke_width: 0.5,
-                opacity: None,
-                stroke_dasharray: None,
-            })),
-        }
-    }
-
-    /// Widens the left margin to the labels of a logarithmic axis, which the library takes for its own.
-    fn with_room_for_ticks(mut layout: Layout, upwards: &Range) -> Layout {
-        let longest = [upwards.low, upwards.high].map(|end| ticks::label(end).chars().count());
-        let longest = longest.into_iter().max().unwrap_or_default();
-        layout.force_margin_left = Some(TICK_CHARACTER * longest as f64 + TICK_ROOM);
-        layout
-    }
-
-    /// Widens the clip region, so that points on the axes are drawn whole. The region stands
-    /// in the definitions of the document.
-    fn make_room(primitive: &Primitive, definitions: &mut [String]) {
-        let Primitive::ClipStart { id, x, y, width, height } = primitive else { return };
-        let begins = format!("<clipPath id=\"{id}\">");
-        let ours = definitions.iter_mut().filter(|definition| definition.starts_with(&begins));
-        for definition in ours {
-            *definition = format!(
-                "{begins}<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/></clipPath>",
-                x - ROOM,
-                y - ROOM,
-                width + 2.0 * ROOM,
-                height + 2.0 * ROOM
-            );
-        }
-    }
-
-    /// Size of a title of `n` characters that fits, at about 0.56 of it each.
-    fn title_size(title: &str) -> u32 {
-        let fits = WIDTH / (0.56 * title.chars().count().max(1) as f64);
-        (fits as u32).clamp(LEAST_TITLE_SIZE, TITLE_SIZE)
-    }
-
-    fn plots(layer: &Layer, upwards: &Range) -> Vec<Plot> {
-        let points = || layer.points.iter().map(|point| (point.x, point.y));
-        let Looks { colour, marker, dash } = layer.looks;
-        let style = dash.map_or(LineStyle::Solid, |dash| LineStyle::Custom(dash.to_owned()));
-        let through = if layer.line.is_empty() { &layer.points } else { &layer.line };
-        let through = through.iter().map(|point| (point.x, point.y));
-        let line = LinePlot::new().with_data(through).with_color(colour).with_line_style(style);
-        // An observation without an interval has bars of no height, which do not show.
-        let below_and_above = layer.points.iter().map(|point| match point.interval {
-            Some((low, high)) => {
+        for point in &layer.points {
+            if let Some((low, high)) = point.interval {
                 // An interval that goes on below the axes ends at their bottom.
-                let low = low.max(upwards.low);
-                ((point.y - low).max(0.0), (high - point.y).max(0.0))
+                let ends = [low.min(point.y).max(self.y.low), high.max(point.y)];
+                self.interval(point.x, ends, colour, canvas);
             }
-            None => (0.0, 0.0),
-        });
-        let has_intervals = layer.points.iter().any(|point| point.interval.is_some());
-        let mut scatter = ScatterPlot::new()
-            .with_data(points())
-            .with_color(colour)
-            .with_size(4.0)
-            .with_marker(shape(marker));
-        if has_intervals {
-            scatter = scatter.with_y_err_asymmetric(below_and_above);
-        }
-        match layer.mark {
-            Mark::Points => vec![scatter.into()],
-            Mark::Crosses => {
-                vec![scatter.with_size(CROSS_SIZE).with_marker(MarkerShape::Cross).into()]
-            }
-            Mark::Line | Mark::Across | Mark::Bars => vec![line.with_stroke_width(1.6).into()],
-            Mark::ThinLine => vec![line.with_stroke_width(THIN).into()],
-            Mark::PointsOnLine => vec![line.with_stroke_width(1.6).into(), scatter.into()],
+            draw_marker(marker, place(point.x, point.y), size, colour, canvas);
         }
     }
 
-    fn entry(layer: &Layer) -> LegendEntry {
-        let (shape, dash) = match layer.mark {
-            Mark::Line | Mark::ThinLine | Mark::Across | Mark::Bars => {
-                (LegendShape::Line, layer.looks.dash)
-            }
-            Mark::Crosses => (LegendShape::Marker(MarkerShape::Cross), None),
-            Mark::Points | Mark::PointsOnLine => {
-                (LegendShape::Marker(shape(layer.looks.marker)), None)
-            }
-        };
-        LegendEntry {
-            label: literal(&layer.name),
-            color: layer.looks.colour.to_owned(),
-            shape,
-            dasharray: dash.map(str::to_owned),
+    fn interval(&self, x: f64, [low, high]: [f64; 2], colour: &str, canvas: &mut Canvas) {
+        let (x, low, high) = (self.across(x), self.upwards(low), self.upwards(high));
+        let stroke = Stroke::solid(colour, 1.0);
+        canvas.line((x, low), (x, high), stroke);
+        for end in [low, high] {
+            canvas.line((x - TICK, end), (x + TICK, end), stroke);
         }
-    }
-
-    const fn shape(marker: Marker) -> MarkerShape {
-        match marker {
-            Marker::Circle => MarkerShape::Circle,
-            Marker::Triangle => MarkerShape::Triangle,
-            Marker::Square => MarkerShape::Square,
-            Marker::Diamond => MarkerShape::Diamond,
-            Marker::Plus => MarkerShape::Plus,
-            Marker::Cross => MarkerShape::Cross,
-        }
-    }
-
-    /// Text in which the library sees no formula: it takes what stands between dollars for one.
-    fn literal(text: &str) -> String {
-        text.replace('$', "\\$")
-    }
-
-    /// The text in lines that fit.
-    fn lines(text: &str) -> Vec<String> {
-        let mut lines: Vec<String> = Vec::new();
-        for word in text.split_whitespace() {
-            match lines.last_mut() {
-                Some(line) if line.chars().count() + word.len() < CAPTION_CHARACTERS => {
-                    line.push(' ');
-                    line.push_str(word);
-                }
-                _ => lines.push(word.to_owned()),
-            }
-        }
-        lines
-    }
-
-    /// Names the document for those to whom it is read aloud.
-    fn accessible(title: &str, caption: &str, svg: &str) -> String {
-        let (title, caption) = (escaped(title), escaped(caption));
-        let named = "<svg role=\"img\" aria-labelledby=\"figure-title figure-description\" ";
-        let words = format!(
-            ">\n  <title id=\"figure-title\">{title}</title>\n  \
-             <desc id=\"figure-description\">{caption}</desc>"
-        );
-        renumbered(&svg.replacen("<svg ", named, 1).replacen('>', &words, 1))
-    }
-
-    /// The library counts its clip paths through all documents of a process; here they count anew.
-    fn renumbered(svg: &str) -> String {
-        let mut parts = svg.split(CLIP);
-        let mut text = parts.next().unwrap_or_default().to_owned();
-        let mut numbers: Vec<&str> = Vec::new();
-        for part in parts {
-            let digits = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
-            let (number, rest) = part.split_at(digits);
-            let place = numbers.iter().position(|known| *known == number).unwrap_or_else(|| {
-                numbers.push(number);
-                numbers.len() - 1
-            });
-            text += &format!("{CLIP}{place}{rest}");
-        }
-        text
-    }
-
-    fn escaped(text: &str) -> String {
-        text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
     }
 }
 
-#[cfg(all(test, feature = "figures"))]
+/// The place of a value between the ends of its axis, from 0 to 1.
+fn part(range: &Range, value: f64) -> f64 {
+    match range.scale {
+        Scale::Linear => (value - range.low) / (range.high - range.low),
+        Scale::Logarithmic => {
+            (value.max(range.low) / range.low).log10() / (range.high / range.low).log10()
+        }
+    }
+}
+
+/// The values with a tick.
+fn ticks_of(range: &Range) -> Vec<f64> {
+    let (low, high, step) = (range.low, range.high, range.step);
+    match range.scale {
+        Scale::Linear => {
+            let first = (low / step - 1e-9).ceil() as i64;
+            let last = (high / step + 1e-9).floor() as i64;
+            (first..=last).map(|tick| tick as f64 * step).collect()
+        }
+        Scale::Logarithmic => {
+            let (first, last) = (low.log10().round() as i32, high.log10().round() as i32);
+            (first..=last).map(|power| 10_f64.powi(power)).collect()
+        }
+    }
+}
+
+/// The line of a layer, if it has one.
+const fn stroke(layer: &Layer) -> Option<Stroke<'static>> {
+    let Looks { colour, dash, .. } = layer.looks;
+    let width = match layer.mark {
+        Mark::Points | Mark::Crosses => return None,
+        Mark::ThinLine => 0.7,
+        Mark::Line | Mark::PointsOnLine | Mark::Across | Mark::Bars => 1.6,
+    };
+    Some(Stroke { colour, width, dash })
+}
+
+fn draw_marker(marker: Marker, place: (f64, f64), size: f64, colour: &str, canvas: &mut Canvas) {
+    let at = |across: f64, down: f64| (place.0 + across * size, place.1 + down * size);
+    let stroke = Stroke::solid(colour, 1.6);
+    match marker {
+        Marker::Circle => canvas.circle(place, size, colour),
+        Marker::Triangle => {
+            canvas.polygon(&[at(0.0, -1.1), at(1.0, 0.8), at(-1.0, 0.8)], colour);
+        }
+        Marker::Square => canvas.rectangle(at(-0.9, -0.9), (1.8 * size, 1.8 * size), colour, 1.0),
+        Marker::Diamond => {
+            canvas.polygon(&[at(0.0, -1.2), at(1.2, 0.0), at(0.0, 1.2), at(-1.2, 0.0)], colour);
+        }
+        Marker::Plus => {
+            canvas.line(at(-1.0, 0.0), at(1.0, 0.0), stroke);
+            canvas.line(at(0.0, -1.0), at(0.0, 1.0), stroke);
+        }
+        Marker::Cross => {
+            canvas.line(at(-0.9, -0.9), at(0.9, 0.9), stroke);
+            canvas.line(at(-0.9, 0.9), at(0.9, -0.9), stroke);
+        }
+    }
+}
+
+/// The looks of a layer in the legend.
+fn sample(layer: &Layer, (x, y): (f64, f64), canvas: &mut Canvas) {
+    let Looks { colour, marker, .. } = layer.looks;
+    if let Some(stroke) = stroke(layer) {
+        canvas.line((x - SAMPLE / 2.0, y), (x + SAMPLE / 2.0, y), stroke);
+    }
+    match layer.mark {
+        Mark::Points | Mark::PointsOnLine => draw_marker(marker, (x, y), MARKER, colour, canvas),
+        Mark::Crosses => draw_marker(Marker::Cross, (x, y), MARKER, colour, canvas),
+        Mark::Line | Mark::ThinLine | Mark::Across | Mark::Bars => {}
+    }
+}
+
+/// Writes a title, smaller if it is long, so that it fits.
+fn title(title: &str, middle: f64, canvas: &mut Canvas) {
+    let fits = (WIDTH / (CHARACTER * title.chars().count().max(1) as f64)).floor();
+    let size = fits.clamp(LEAST_TITLE_SIZE, TITLE_SIZE);
+    let half = size * CHARACTER * title.chars().count() as f64 / 2.0;
+    // A title that is longer than the axes are wide stays on the sheet.
+    let x = if half < WIDTH / 2.0 { middle.clamp(half, WIDTH - half) } else { WIDTH / 2.0 };
+    canvas.text((x, TITLE_SIZE * 1.7), title, Font::black(size, Anchor::Middle));
+}
+
+/// Writes the caption below what is drawn, and names the document.
+fn finish(mut canvas: Canvas, title: &str, caption: &str) -> String {
+    canvas.grow(LINE / 2.0);
+    for line in lines(caption, CAPTION_CHARACTERS) {
+        canvas.grow(LINE);
+        let place = (MARGIN, canvas.height() - LINE / 2.0);
+        canvas.text(place, &line, Font::black(TEXT_SIZE, Anchor::Start));
+    }
+    canvas.grow(LINE / 2.0);
+    canvas.finish(title, caption)
+}
+
+fn text_width(characters: usize) -> f64 {
+    characters as f64 * TEXT_SIZE * CHARACTER
+}
+
+/// The text in lines of at most this many characters, longer words apart.
+fn lines(text: &str, characters: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + word.chars().count() < characters => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::figure::tests::example;
@@ -337,7 +289,6 @@ mod tests {
         for text in ["PHY<", "fit, $1 + x/500<", "size (octets)<", "time (ms)<"] {
             assert!(svg.contains(text), "{text} is missing");
         }
-        assert!(svg.contains("<g clip-path=\"url(#kuva-clip-0)\">"));
     }
 
     #[test]
@@ -364,32 +315,75 @@ mod tests {
         assert_eq!([20, 100, 120].map(|count| size("m".repeat(count))), [16, 15, 12]);
     }
 
+    /// The number in each attribute of this name.
+    fn numbers(svg: &str, element: &str, name: &str) -> Vec<f64> {
+        let begin = format!("<{element} ");
+        let tags = svg.split(&begin).skip(1);
+        let value = |tag: &str| {
+            let value = tag.split(&format!("{name}=\"")).nth(1).unwrap();
+            value.split('"').next().unwrap().parse().unwrap()
+        };
+        tags.map(value).collect()
+    }
+
     #[test]
-    fn points_on_an_axis_are_drawn_whole() {
-        let points = vec![Point::exact(0.0, 0.0), Point::exact(10.0, 10.0)];
+    fn points_stand_where_the_axes_say() {
+        let points = vec![Point::exact(0.0, 0.0), Point::exact(5.0, 10.0), Point::exact(10.0, 5.0)];
         let series = Series { points, ..example().series[1].clone() };
         let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }));
-        let number = |tag: &str, name: &str| {
-            let value = tag.split(&format!(" {name}=\"")).nth(1).unwrap();
-            value.split('"').next().unwrap().parse::<f64>().unwrap()
-        };
-        let clip = svg.split("<clipPath").nth(1).unwrap();
-        let (x, width) = (number(clip, "x"), number(clip, "width"));
-        let within = svg.split("<g clip-path").nth(1).unwrap().split("</g>").next().unwrap();
-        let centres: Vec<f64> =
-            within.split("<circle").skip(1).map(|tag| number(tag, "cx")).collect();
-        // Both have a radius of 4, and lie on the ends of the axis.
-        assert_eq!(centres.len(), 2);
-        assert!((x..=x + width).contains(&(centres[0] - 4.0)), "{x} {centres:?}");
-        assert!((x..=x + width).contains(&(centres[1] + 4.0)), "{x} {width} {centres:?}");
+        let (x, y) = (numbers(&svg, "circle", "cx"), numbers(&svg, "circle", "cy"));
+        // Three points, and the sample in the legend. The ticks across are from 0 to 10 by 2.
+        assert_eq!(x.len(), 4);
+        let ticks: Vec<f64> = svg
+            .lines()
+            .filter(|line| line.contains("text-anchor=\"middle\"") && line.contains("y=\"486\""))
+            .flat_map(|line| numbers(line, "text", "x"))
+            .collect();
+        assert_eq!(ticks.len(), 6);
+        for (point, at) in [(0, ticks[0]), (1, f64::midpoint(ticks[2], ticks[3])), (2, ticks[5])] {
+            assert!((x[point] - at).abs() < 0.011, "{x:?} {ticks:?}");
+        }
+        assert_eq!(y[..3], [BOTTOM, TOP, f64::midpoint(TOP, BOTTOM)]);
+        assert!(x.iter().all(|x| (MARKER..WIDTH - MARKER).contains(x)), "drawn whole: {x:?}");
+    }
+
+    #[test]
+    fn a_decade_has_the_same_height_everywhere() {
+        let points = [1.0, 10.0, 100.0].map(|y| Point::exact(y, y)).to_vec();
+        let series = Series { points, ..example().series[1].clone() };
+        let svg = draw(&Scene::of(&Figure {
+            series: vec![series.clone(), Series { points: vec![Point::exact(1.0, 1.0)], ..series }],
+            ..example()
+        }));
+        let y = numbers(&svg, "circle", "cy");
+        assert!(((y[0] - y[1]) - (y[1] - y[2])).abs() < 0.011 && y[0] > y[1], "{y:?}");
+    }
+
+    #[test]
+    fn an_interval_ends_within_the_axes() {
+        let point = Point { interval: Some((-5.0, 3.0)), ..Point::exact(1.0, 2.0) };
+        let series = Series { points: vec![point], ..example().series[1].clone() };
+        let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }));
+        assert!(numbers(&svg, "line", "y1").iter().all(|y| *y <= BOTTOM), "{svg}");
+    }
+
+    #[test]
+    fn a_long_name_takes_several_lines_of_the_legend() {
+        let name = "a name of a series that is much longer than a legend is wide".to_owned();
+        let series = Series { name: name.clone(), ..example().series[0].clone() };
+        let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }));
+        assert!(!svg.contains(&format!(">{name}<")));
+        for line in [">a name of a series that is much<", ">longer than a legend is wide<"] {
+            assert!(svg.contains(line), "{line} in {svg}");
+        }
     }
 
     #[test]
     fn two_series_of_one_kin_are_drawn_in_one_colour() {
         let svg = draw(&Scene::of(&example()));
-        // The fit, two points with three lines of their bars each, and two entries of the legend.
-        assert_eq!(svg.matches("#0072b2").count(), 11);
-        assert!(svg.matches("#d55e00").count() > 3);
+        // The fit, two points with three lines of their intervals each, and two entries of the legend.
+        assert_eq!(svg.matches("#0072B2").count(), 11);
+        assert!(svg.matches("#D55E00").count() > 3);
         assert!(svg.contains("stroke-dasharray=\"9 3\""));
     }
 }
