@@ -7,9 +7,10 @@
 use super::notices::{Notice, Notices};
 use super::sample::{Count, Interval, Rates, Ring, Statistics, TICK};
 use core::time::Duration;
-use meter::delay::{Acknowledgements, Delay};
+use meter::observation::{DelayKind, Observation};
+use meter::{Meter, Remarks, Settings};
 use std::collections::VecDeque;
-use wire::dissect::Link;
+use wire::dissect::{Link, levels};
 use wire::filter::Filter;
 use wire::time::{Instant, nanos};
 
@@ -20,8 +21,8 @@ const KEPT_TICKS: usize = 60_000;
 pub(crate) const KEPT_SAMPLES: usize = 36_000;
 /// Number of acknowledgement delays kept.
 const KEPT_DELAYS: usize = 65_536;
-/// Number of connections whose acknowledgements are awaited.
-const MAXIMUM_CONNECTIONS: usize = 4_096;
+/// Time between two reports of the meter, from which notices are made.
+const REPORT: Duration = Duration::from_secs(1);
 /// Maximum number of notices in a snapshot.
 const SHOWN_NOTICES: usize = 64;
 /// Minimum number of delays for a 99th percentile.
@@ -100,7 +101,8 @@ pub(super) struct Gather {
     /// First tick of the statistics: samples that begin earlier are left out.
     since_tick: u64,
     statistics: Statistics,
-    acknowledgements: Acknowledgements,
+    meter: Meter,
+    remarks: Remarks,
     /// Tick in which each delay ended, and its length.
     delays: VecDeque<(u64, Duration)>,
     notices: Notices,
@@ -122,9 +124,10 @@ impl Gather {
             latest: None,
             since_tick: 0,
             statistics: Statistics::default(),
-            acknowledgements: Acknowledgements::new(MAXIMUM_CONNECTIONS),
+            meter: metering(Instant::ZERO),
+            remarks: Remarks::default(),
             delays: VecDeque::new(),
-            notices: Notices::new(Instant::ZERO),
+            notices: Notices::default(),
             frames: 0,
         }
     }
@@ -133,7 +136,7 @@ impl Gather {
     pub(super) fn begin(&mut self, now: Instant) {
         if self.origin.is_none() {
             self.origin = Some(now);
-            self.notices = Notices::new(now);
+            self.meter = metering(now);
         }
     }
 
@@ -146,25 +149,48 @@ impl Gather {
             let packet = Count { packets: 1, octets: original.max(octets.len()) as u64 };
             self.in_tick = self.in_tick.plus(packet);
         }
-        let Self { acknowledgements, delays, filter, tick, .. } = self;
-        acknowledgements.observe(at, link, octets, original, |delay| {
-            let Delay { span, source, destination, .. } = delay;
-            if !filter.may_match_stations(source, destination) {
-                return;
-            }
-            if delays.len() == KEPT_DELAYS {
-                delays.pop_front();
-            }
-            delays.push_back((*tick, span));
+        self.meter.observe_remarking(at, link, octets, original, &mut self.remarks);
+        self.keep_delays(link, octets, original);
+        self.take_reports();
+    }
+
+    /// Keeps the acknowledgement delays that a frame ended, if the filter accepts the stations of
+    /// the DT. The frame holds the AK, so its receiver sent the DT.
+    fn keep_delays(&mut self, link: Link, octets: &[u8], original: usize) {
+        let spans = self.remarks.observations.iter().filter_map(|observation| match observation {
+            Observation::Span(DelayKind::Acknowledgement, span) => Some(*span),
+            _ => None,
         });
-        self.notices.observe(at, link, octets, original);
+        let mut spans = spans.peekable();
+        if spans.peek().is_none() {
+            return;
+        }
+        let Ok(nsdu) = levels(link, octets, original).nsdu else { return };
+        if !self.filter.may_match_stations(nsdu.destination, nsdu.source) {
+            return;
+        }
+        for span in spans {
+            if self.delays.len() == KEPT_DELAYS {
+                self.delays.pop_front();
+            }
+            self.delays.push_back((self.tick, span));
+        }
+    }
+
+    /// Makes notices of the meter's reports.
+    fn take_reports(&mut self) {
+        while let Some(report) = self.meter.take_interval() {
+            let at = report.start.since(self.origin.unwrap_or_default());
+            self.notices.report(at, &report);
+        }
     }
 
     /// Advances time to at least `now`. Does nothing before time has begun.
     pub(super) fn advance(&mut self, now: Instant) {
         if self.origin.is_some() {
             self.reach(now);
-            self.notices.advance(now);
+            self.meter.advance(now);
+            self.take_reports();
         }
     }
 
@@ -173,7 +199,8 @@ impl Gather {
         let interval = self.interval.ticks();
         if self.origin.is_some() {
             self.reach_tick((self.tick / interval + 1) * interval);
-            self.notices.finish();
+            self.meter.finish();
+            self.take_reports();
         }
     }
 
@@ -350,6 +377,11 @@ impl Gather {
             frames: self.frames,
         }
     }
+}
+
+/// Returns a meter whose reports begin at `origin`.
+fn metering(origin: Instant) -> Meter {
+    Meter::new(Settings { origin: Some(origin), ..Settings::every(REPORT) })
 }
 
 #[cfg(test)]

@@ -8,16 +8,12 @@
 //! kind, because most frames on most networks are foreign to a class 4 meter.
 
 use core::time::Duration;
+use meter::Report;
 use meter::oddity::Class;
-use meter::{Meter, Report, Settings};
 use std::collections::{BTreeSet, VecDeque};
-use wire::dissect::Link;
-use wire::time::Instant;
 
 /// Maximum number of notices kept.
 const KEPT: usize = 256;
-/// Time between two reports of the meter.
-const EVERY: Duration = Duration::from_secs(1);
 
 /// A notice for the operator.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,10 +25,8 @@ pub(crate) struct Notice {
 }
 
 /// The latest notices.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Notices {
-    origin: Instant,
-    meter: Meter,
     kept: VecDeque<Notice>,
     /// Number of evicted notices.
     dropped: u64,
@@ -40,29 +34,11 @@ pub(super) struct Notices {
 }
 
 impl Notices {
-    /// Creates an empty list; time counts from `origin`.
-    pub(super) fn new(origin: Instant) -> Self {
-        let settings = Settings { origin: Some(origin), ..Settings::every(EVERY) };
-        let (meter, kept, foreign) = (Meter::new(settings), VecDeque::new(), BTreeSet::new());
-        Self { origin, meter, kept, dropped: 0, foreign }
-    }
-
-    /// Meters a frame.
-    pub(super) fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original: usize) {
-        self.meter.observe(at, link, octets, original);
-        self.take_reports();
-    }
-
-    /// Advances the meter to this time.
-    pub(super) fn advance(&mut self, now: Instant) {
-        self.meter.advance(now);
-        self.take_reports();
-    }
-
-    /// Adds the notices of the last, incomplete second.
-    pub(super) fn finish(&mut self) {
-        self.meter.finish();
-        self.take_reports();
+    /// Adds the notices of a report that begins at this time.
+    pub(super) fn report(&mut self, at: Duration, report: &Report) {
+        for text in sentences(report, &mut self.foreign) {
+            self.tell(at, text);
+        }
     }
 
     /// Adds a notice from another source.
@@ -83,15 +59,6 @@ impl Notices {
     pub(super) fn since(&self, number: u64) -> impl DoubleEndedIterator<Item = &Notice> {
         let skipped = usize::try_from(number.saturating_sub(self.dropped)).unwrap_or(usize::MAX);
         self.kept.iter().skip(skipped)
-    }
-
-    fn take_reports(&mut self) {
-        while let Some(report) = self.meter.take_interval() {
-            let at = report.start.since(self.origin);
-            for text in sentences(&report, &mut self.foreign) {
-                self.tell(at, text);
-            }
-        }
     }
 }
 
@@ -136,8 +103,27 @@ fn sentences(report: &Report, foreign: &mut BTreeSet<&'static str>) -> Vec<Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use meter::{Meter, Settings};
+    use wire::dissect::Link;
+    use wire::time::Instant;
 
     const SECOND: u64 = 1_000_000_000;
+
+    /// Returns the notices of these frames at these seconds, metered from the first second on.
+    fn of_frames(first: u64, frames: &[(u64, &[u8])]) -> Notices {
+        let origin = Instant::from_nanos(first * SECOND);
+        let settings = Settings { origin: Some(origin), ..Settings::every(Duration::from_secs(1)) };
+        let (mut meter, mut notices) = (Meter::new(settings), Notices::default());
+        for (second, octets) in frames {
+            let at = Instant::from_nanos(second * SECOND);
+            meter.observe(at, Link::Ethernet, octets, octets.len());
+        }
+        meter.finish();
+        while let Some(report) = meter.take_interval() {
+            notices.report(report.start.since(origin), &report);
+        }
+        notices
+    }
 
     fn told(notices: &Notices) -> Vec<(u64, &str)> {
         notices.since(0).map(|notice| (notice.at.as_secs(), notice.text.as_str())).collect()
@@ -145,16 +131,11 @@ mod tests {
 
     #[test]
     fn oddities_of_the_meter_are_reported_every_second() {
-        let origin = Instant::from_nanos(100 * SECOND);
-        let mut notices = Notices::new(origin);
         let arp = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 6, 0, 0];
         // Length indicator 255 without contents.
         let broken = [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0, 255];
-        for (second, octets) in [(100, &arp[..]), (101, &broken), (101, &broken), (103, &arp)] {
-            let at = Instant::from_nanos(second * SECOND);
-            notices.observe(at, Link::Ethernet, octets, octets.len());
-        }
-        notices.advance(Instant::from_nanos(110 * SECOND));
+        let frames = [(100, &arp[..]), (101, &broken), (101, &broken), (103, &arp)];
+        let notices = of_frames(100, &frames);
         let expected = [
             (0, "foreign: EtherType; from now on only counted"),
             (1, "malformed: length, 2 times"),
@@ -164,14 +145,10 @@ mod tests {
 
     #[test]
     fn a_retransmitted_dt_gives_a_notice() {
-        let mut notices = Notices::new(Instant::ZERO);
         // DT number 0 on reference 0x0202: 6 octets of TPDU after LLC and the inactive subset.
         let frame =
             [2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0, 10, 0xFE, 0xFE, 3, 0, 4, 0xF0, 2, 2, 0x80, 7];
-        for _ in 0..2 {
-            notices.observe(Instant::ZERO, Link::Ethernet, &frame, frame.len());
-        }
-        notices.finish();
+        let notices = of_frames(0, &[(0, &frame), (0, &frame)]);
         // The capture has neither the CC nor any TPDU before DT 0.
         let under_way = "transport: connection found under way";
         let expected = ["1 of 2 DTs were sent again", "transport: TSDU not wholly seen", under_way];
@@ -180,7 +157,7 @@ mod tests {
 
     #[test]
     fn only_the_latest_are_kept_and_their_numbers_go_on() {
-        let mut notices = Notices::new(Instant::ZERO);
+        let mut notices = Notices::default();
         (0..300).for_each(|n| notices.tell(Duration::from_secs(n), String::new()));
         assert_eq!((notices.end(), told(&notices).len(), told(&notices)[0].0), (300, KEPT, 44));
         assert_eq!(notices.since(298).count(), 2);

@@ -198,3 +198,47 @@ fn percentiles_are_order_statistics_of_the_window() {
     assert!(delays.median.is_some());
     assert_eq!(gather.delays(1, 2), Delays::default());
 }
+
+/// Returns an LLC UI frame with the inactive network layer between two stations.
+fn of_transport(from: u8, to: u8, tpdu: &[u8]) -> Vec<u8> {
+    let mut octets = vec![2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, from];
+    octets.extend(u16::try_from(4 + tpdu.len()).unwrap().to_be_bytes());
+    octets.extend([0xFE, 0xFE, 0x03, 0x00]);
+    octets.extend(tpdu);
+    octets
+}
+
+/// Returns the delays under a filter of a DT from A at 10 ms, which B acknowledges at 25 ms.
+fn delays(filter: &str) -> (usize, Option<Duration>) {
+    let mut gather = Gather::new(every(100), filter.parse().unwrap());
+    // The CC is of class 4, from B, whose reference is 0x0b0b, to the reference 0x0a0a of A.
+    for (at, octets) in [
+        (0, of_transport(B, A, &[6, 0xD0, 0x0A, 0x0A, 0x0B, 0x0B, 0x40])),
+        (10, of_transport(A, B, &[4, 0xF0, 0x0B, 0x0B, 0x80, 0x55])),
+        (25, of_transport(B, A, &[4, 0x6F, 0x0A, 0x0A, 1])),
+    ] {
+        gather.observe(millis(at), Link::Ethernet, &octets, octets.len());
+    }
+    gather.finish();
+    let Delays { count, longest, .. } = gather.delays(0, 1);
+    (count, longest)
+}
+
+#[test]
+fn a_delay_counts_if_the_filter_accepts_the_stations_of_its_dt() {
+    let found = (1, Some(Duration::from_millis(15)));
+    assert_eq!(delays("all"), found);
+    assert_eq!(delays("from 02:00:00:00:00:01"), found);
+    assert_eq!(delays("to 02:00:00:00:00:02"), found);
+    assert_eq!(delays("from 02:00:00:00:00:02"), (0, None));
+}
+
+#[test]
+fn kept_delays_are_bounded() {
+    let mut gather = gather(100);
+    let ak = of_transport(B, A, &[4, 0x6F, 0x0A, 0x0A, 1]);
+    let span = Observation::Span(DelayKind::Acknowledgement, Duration::from_millis(1));
+    gather.remarks.observations = vec![span; KEPT_DELAYS + 10];
+    gather.keep_delays(Link::Ethernet, &ak, ak.len());
+    assert_eq!(gather.delays.len(), KEPT_DELAYS);
+}
