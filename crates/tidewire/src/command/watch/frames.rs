@@ -122,6 +122,9 @@ impl Frames {
             && !filter.matches(link, octets, original_octets)
         {
             self.left_out += 1;
+            if let Some(samples) = &self.samples {
+                samples.lock().advance(at);
+            }
             return recorder.advance(at);
         }
         let Some(renamer) = &mut self.names else { return self.see(recorder, frame, octets) };

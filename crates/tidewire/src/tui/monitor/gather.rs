@@ -80,7 +80,7 @@ pub(in crate::tui) struct Snapshot {
     pub(in crate::tui) average: Rates,
     /// Maximum rates of these samples.
     pub(in crate::tui) peak: Rates,
-    /// Acknowledgement delays of class 4 that ended within the window.
+    /// Acknowledgement delays that ended within the window.
     pub(in crate::tui) delays: Delays,
     /// Notices up to the end of the window, oldest first.
     pub(in crate::tui) notices: Vec<Notice>,

@@ -3,7 +3,7 @@
 //! It is the real-time network monitor of TR-88-08 (figure 9): events, packets per second and bits
 //! per second as scrolling bars, each with its current, average and peak rate, its unit and its
 //! full-scale value, in a sampling interval from 10 ms to 60 s, of all stations or of some. In
-//! addition it shows the delays of class 4 acknowledgements, which that monitor could not.
+//! addition it shows the delays of acknowledgements, which that monitor could not.
 //!
 //! Frames are sampled by [`Gather`]; delays and notices are those of the meter.
 
