@@ -342,10 +342,12 @@ impl<'a> Teller<'a> {
 
     /// Serves the outputs in addition to printing.
     fn note(&mut self, item: &Item, recorder: &Recorder) -> io::Result<()> {
+        if let (Item::Interval(interval), Some(samples)) = (item, &self.samples) {
+            samples.lock().report(&interval.report);
+        }
         let SideOutputs { exporter, export, requirements, .. } = &mut self.side_outputs;
         match item {
             Item::Interval(interval) if interval.is_over => {
-                self.samples.iter().for_each(|samples| samples.lock().report(&interval.report));
                 if let Some(exporter) = exporter {
                     exporter.add(&interval.report);
                 }
@@ -377,11 +379,8 @@ impl<'a> Teller<'a> {
                 requirements.total(&total, self.is_missing);
                 Ok(())
             }
-            Item::Interval(interval) => {
-                self.samples.iter().for_each(|samples| samples.lock().report(&interval.report));
-                Ok(())
-            }
-            Item::Sample(_)
+            Item::Interval(_)
+            | Item::Sample(_)
             | Item::HostInterval(_)
             | Item::ConnectionInterval(_)
             | Item::Rest(_) => Ok(()),

@@ -151,17 +151,17 @@ impl Feed {
     ) -> anyhow::Result<Exit> {
         let mut frames = Frames::wanting(self.filter.clone()).sampled(samples.clone());
         let sinks = (&mut frames, &mut teller);
-        let heard = match &self.port {
+        let ended = match &self.port {
             None => file::meter(self.captures(), &mut recorder, sinks, &QUIET)?,
             Some(port) => live_port::meter(port, self.listen, &mut recorder, sinks, &QUIET)?,
         };
         let is_interrupted = interrupt::requested();
-        let failure = heard.failure.as_ref().map(ToString::to_string);
+        let failure = ended.failure.as_ref().map(ToString::to_string);
         let error = failure.clone().or_else(|| is_interrupted.then(|| "interrupted".to_owned()));
         if self.port.is_none() && !is_interrupted {
             samples.lock().finish();
         }
-        let exit = conclude(heard, &mut recorder, &mut teller);
+        let exit = conclude(ended, &mut recorder, &mut teller);
         teller.end_samples(error)?;
         samples.lock().conclude(failure);
         exit

@@ -3,7 +3,7 @@
 //!
 //! The meter judges the frames and reports the counts of the interval under way, each second unless
 //! another time was requested; this module turns the increase since the last report into sentences.
-//! They cover all metered frames, whatever the filter of the monitor.
+//! They cover all metered frames, regardless of the filter of the monitor.
 //!
 //! Left out: frames truncated too far by the capture, and foreign frames after the first of their
 //! kind, because most frames on most networks are foreign to a class 4 meter.
