@@ -17,7 +17,6 @@
 //! where hosts have it, or in `measure::Measures`.
 #![forbid(unsafe_code)]
 
-pub mod delay;
 #[cfg(test)]
 mod draw;
 mod host;

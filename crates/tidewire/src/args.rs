@@ -366,7 +366,7 @@ pub(crate) struct Watch {
     pub(crate) monitor: MonitorOptions,
 }
 
-/// Screens.
+/// Page on which a screen begins.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Screen {
     /// Events, packets/s, bit/s and acknowledgement delays, live.
@@ -379,16 +379,16 @@ pub(crate) enum Screen {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Screen")]
 pub(crate) struct MonitorOptions {
-    /// Draw on the terminal: the live monitor, or the measures.
+    /// Draw on the terminal, beginning with the live monitor or with the measures; keys turn to other pages.
     #[arg(long, value_enum)]
     pub(crate) screen: Option<Screen>,
     /// Write lines instead of drawing: for logs and screen readers.
     #[arg(long, requires = "screen")]
     pub(crate) plain: bool,
-    /// Show only frames from this station.
+    /// Show only frames from this station in the monitor.
     #[arg(long, value_name = "MAC", requires = "screen")]
     pub(crate) from_station: Option<wire::addr::Mac>,
-    /// Show only frames to this station or group.
+    /// Show only frames to this station or group in the monitor.
     #[arg(long, value_name = "MAC", requires = "screen")]
     pub(crate) to_station: Option<wire::addr::Mac>,
     /// Packets per second of a full-length bar; without it 100, raised as soon as a bar is longer.
@@ -397,11 +397,11 @@ pub(crate) struct MonitorOptions {
     /// Bits per second of a full-length bar; without it 1 Mbit/s, raised as soon as a bar is longer.
     #[arg(long, value_name = "RATE", requires = "screen")]
     pub(crate) bits_scale: Option<String>,
-    /// Replay speed, as a multiple of the capture's own, or "max"; without it 1 for the monitor, and "max"
-    /// for the measures and with --plain.
+    /// Replay speed, as a multiple of the capture's own, or "max"; without it 1 with --screen monitor, and
+    /// "max" with --screen measures and --plain.
     #[arg(long, visible_alias = "replay", value_name = "N", requires = "screen")]
     pub(crate) speed: Option<String>,
-    /// Key bindings, such as "quit=x,pause=p"; `tidewire help monitor` has the list.
+    /// Key bindings, such as "quit=x,pause=p"; `tidewire help screens` has the list.
     #[arg(long, value_name = "KEYS", requires = "screen")]
     pub(crate) keys: Option<String>,
     /// Colours of the screen; the variable NO_COLOR turns them off.

@@ -4,7 +4,6 @@
 mod anonymize;
 mod args;
 mod busy;
-mod canvas;
 mod command;
 mod differences;
 mod exit;
@@ -24,7 +23,6 @@ mod plot;
 mod quantity;
 mod report;
 mod runs;
-mod screens;
 mod steps;
 mod stream;
 mod study;

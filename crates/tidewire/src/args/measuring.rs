@@ -22,8 +22,8 @@ pub(crate) struct MeasuringOptions {
     /// of the measurement interval.
     #[arg(long, value_name = "TIME")]
     pub(crate) report: Option<String>,
-    /// Sampling interval of the sequence numbers of connections; for the monitor 10 ms to 60 s, and 500 ms
-    /// without it.
+    /// Sampling interval of the sequence numbers of connections; with --screen monitor also of its bars, from
+    /// 10 ms to 60 s, and 500 ms without it.
     #[arg(long, value_name = "TIME")]
     pub(crate) sample: Option<String>,
     /// Stop after N measurement intervals.

@@ -31,7 +31,7 @@ const PRINTS: &str = "no effect with --print-scenario, which makes no run";
 const NAME_A_PEER: &str = "name a peer (--to MAC -i IF) that runs `tidewire serve`";
 
 /// All rules, verb by verb.
-const RULES: [Rule; 18] = [
+const RULES: [Rule; 19] = [
     Rule {
         applies: |cli| predicts(cli) && cli.json,
         options: &["plot"],
@@ -158,25 +158,27 @@ const RULES: [Rule; 18] = [
         fix: "--live --to MAC -i IF, against a `tidewire serve`",
     },
     Rule {
-        applies: |cli| watches(cli, |it| it.monitor.screen == Some(Screen::Monitor)),
-        options: &[
-            "measure",
-            "report",
-            "intervals",
-            "start",
-            "channel",
-            "sizes",
-            "only",
-            "top",
-            "follow",
-        ],
-        reason: "no effect with --screen monitor, which only samples",
+        applies: |cli| {
+            let is_monitor = |it: &Watch| it.monitor.screen == Some(Screen::Monitor);
+            watches(cli, |it| is_monitor(it) && is_in_lines(cli, it))
+        },
+        options: &["measure", "report", "intervals", "start", "sizes", "only", "top", "follow"],
+        reason: "no effect with --screen monitor in lines, which are samples only",
         fix: "--sample, or --screen measures",
     },
     Rule {
-        applies: |cli| watches(cli, |it| it.monitor.screen == Some(Screen::Measures)),
-        options: &["from_station", "to_station", "packets_scale", "bits_scale", "keys"],
-        reason: "no effect with --screen measures",
+        applies: |cli| watches(cli, |it| it.monitor.screen == Some(Screen::Monitor)),
+        options: &["channel"],
+        reason: "no effect on a screen, which shows no metrics of the channel",
+        fix: "leave out --screen",
+    },
+    Rule {
+        applies: |cli| {
+            let is_measures = |it: &Watch| it.monitor.screen == Some(Screen::Measures);
+            watches(cli, |it| is_measures(it) && is_in_lines(cli, it))
+        },
+        options: &["from_station", "to_station"],
+        reason: "no effect with --screen measures in lines",
         fix: "--screen monitor, or --filter \"from MAC\"",
     },
     Rule {
@@ -350,7 +352,7 @@ fn is_in_lines(cli: &Cli, watch: &Watch) -> bool {
 /// Returns true if some output other than lines shows classes of sizes.
 fn has_classes(watch: &Watch) -> bool {
     let Export { csv, zeek, parquet, .. } = &watch.export;
-    let is_drawn = watch.monitor.screen == Some(Screen::Measures) && !watch.monitor.plain;
+    let is_drawn = watch.monitor.screen.is_some() && !watch.monitor.plain;
     is_drawn || [csv, zeek, parquet].iter().any(|it| it.is_some())
 }
 

@@ -32,8 +32,16 @@ const TOPICS: [(&str, &str, &str); 20] = [
         include_str!("../../help/metrics.md"),
     ),
     ("files", "tables, captures and events that watch writes", include_str!("../../help/files.md")),
-    ("monitor", "the screen of watch and its keys", include_str!("../../help/monitor.md")),
-    ("screens", "the screens of measures and their keys", include_str!("../../help/screens.md")),
+    (
+        "monitor",
+        "the first page of the screen: live bars, delays and events",
+        include_str!("../../help/monitor.md"),
+    ),
+    (
+        "screens",
+        "pages of the screen, their keys, and findings",
+        include_str!("../../help/screens.md"),
+    ),
     ("stream", "records between meter and show", include_str!("../../help/stream.md")),
     ("filter", "syntax of filters", include_str!("../../help/filter.md")),
     ("iso-tcp", "transport connections over TCP", include_str!("../../help/iso-tcp.md")),

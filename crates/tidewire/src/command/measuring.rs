@@ -1,28 +1,29 @@
 //! Settings and output that `watch` and `meter` share.
 
+use super::pace::Pace;
 use super::watch::{Export, require};
 use crate::args::export::FailOn;
 use crate::args::measuring::MeasuringOptions;
 use crate::exit::{Exit, Failure};
-use crate::interrupt::{self, LOOK_UP};
+use crate::interrupt;
 use crate::metrics::Exporter;
 use crate::output::{self, Output};
 use crate::quantity::{self, counted};
-use crate::screens::Findings;
 use crate::stream::Lines;
+use crate::tui::{Gather, SampleLines, Shared};
 use bench::scenario::{Rate, Span};
 use bench::verdict::Verdict;
 use core::time::Duration;
-use live::clock;
 use meter::measure::{BOUNDS_OCTETS, NO_BOUND_OCTETS};
 use meter::oddity::{Class, Oddities};
 use meter::{Report, Settings};
 use records::calendar;
 use records::families::Health;
+use records::findings::Findings;
 use records::require::Requirements;
+use records::state::Model;
 use records::{Details, Finding, Head, Item, Origin, Record, Recorder, Spans, Subset};
 use std::io;
-use std::sync::mpsc::SyncSender;
 use wire::time::Instant;
 use wire::units::BitRate;
 
@@ -108,66 +109,8 @@ fn bounds(sizes: &[u64]) -> Result<[u64; 9], Failure> {
     Ok(bounds)
 }
 
-/// Times the speed at which things came about; none means at once.
-///
-/// # Errors
-/// The text is neither a number, with or without an x behind it, nor `max`.
-pub(super) fn speed(text: &str) -> Result<Option<f64>, Failure> {
-    if text == "max" {
-        return Ok(None);
-    }
-    match text.strip_suffix('x').unwrap_or(text).parse::<f64>() {
-        Ok(speed) if (0.001..=1e6).contains(&speed) => Ok(Some(speed)),
-        Ok(_) | Err(_) => {
-            let expected = "expected from 0.001 to 1000000, or max";
-            Err(Failure::usage(format!("--speed {text:?}: {expected}")))
-        }
-    }
-}
-
-/// Mapping from times of frames to times on a screen.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pace {
-    speed: f64,
-    /// Begin of the replay, on the clock and in the stream.
-    begun: Option<(Instant, Instant)>,
-}
-
-impl Pace {
-    /// So many times as fast as it came about.
-    pub(super) const fn new(speed: f64) -> Self {
-        Self { speed, begun: None }
-    }
-
-    /// The first of all is due at once.
-    pub(super) fn begun(&mut self, at: Instant) -> &mut Self {
-        self.begun.get_or_insert_with(|| (clock::now(), at));
-        self
-    }
-
-    /// Waits for a short time until an instant is due; returns true if it is due, or if there is no pace.
-    pub(super) fn wait(&self, at: Instant) -> bool {
-        let Some((clock_begun, begun)) = self.begun else { return true };
-        let due = clock_begun + stretched(at.since(begun), 1.0 / self.speed);
-        let now = clock::now();
-        if now >= due || interrupt::requested() {
-            return true;
-        }
-        clock::sleep_until(due.min(now + LOOK_UP));
-        false
-    }
-
-    /// Current time in the stream.
-    fn reached(&self) -> Instant {
-        let Some((clock_begun, begun)) = self.begun else { return Instant::ZERO };
-        begun + stretched(clock::now().since(clock_begun), self.speed)
-    }
-}
-
-/// Product of a span and a factor, limited to the longest span.
-fn stretched(span: Duration, by: f64) -> Duration {
-    Duration::try_from_secs_f64(span.as_secs_f64() * by).unwrap_or(Duration::MAX)
-}
+/// Age that a frame may have when it leaves a pipe.
+const PIPE_LAG: Duration = Duration::from_millis(500);
 
 /// End of the frames.
 pub(super) struct Heard {
@@ -180,6 +123,10 @@ pub(super) struct Heard {
 /// Prints the results of a recorder as records or lines, and serves them as metrics.
 pub(super) struct Teller<'a> {
     to: To<'a>,
+    /// Pace at which frames came about; none takes them at once.
+    pace: Option<Pace>,
+    /// Samples of the monitor.
+    samples: Option<Shared<Gather>>,
     only: Subset,
     side_outputs: SideOutputs,
     total: Option<Box<Report>>,
@@ -210,8 +157,10 @@ pub(super) struct SideOutputs {
 enum To<'a> {
     /// To standard output, as they are or as lines.
     Output(&'a Output, Box<Lines>),
-    /// To a screen, at the pace at which they came about.
-    Screen(SyncSender<Record>, Option<Pace>),
+    /// To pages of measures.
+    Screen(Shared<Model>),
+    /// To no output: only samples are printed.
+    Samples(Box<SampleLines<'a>>),
 }
 
 impl<'a> Teller<'a> {
@@ -230,15 +179,35 @@ impl<'a> Teller<'a> {
             .then(|| Findings::new(&head));
         let fail_on = side_outputs.fail_on;
         let to = To::Output(output, Box::new(Lines::new(head)));
-        let (total, has_failed, is_missing) = (None, false, false);
-        Ok(Self { to, only, side_outputs, total, findings, fail_on, has_failed, is_missing })
+        Ok(Self { findings, fail_on, side_outputs, ..Self::to(to, only, None) })
     }
 
-    /// Sends records to a screen that has the head, at a multiple of the speed of the frames, or at once.
-    pub(super) fn on_screen(screen: SyncSender<Record>, only: Subset, speed: Option<f64>) -> Self {
-        let to = To::Screen(screen, speed.map(Pace::new));
+    /// Gives records to the pages of a screen and reports to its monitor, at a multiple of the speed
+    /// of the frames, or at once.
+    pub(super) fn on_screen(
+        model: Shared<Model>,
+        samples: Shared<Gather>,
+        only: Subset,
+        speed: Option<f64>,
+    ) -> Self {
+        Self { samples: Some(samples), ..Self::to(To::Screen(model), only, speed) }
+    }
+
+    /// Prints the samples of the monitor as lines.
+    pub(super) fn of_samples(
+        output: &'a Output,
+        samples: Shared<Gather>,
+        speed: Option<f64>,
+    ) -> Self {
+        let to = To::Samples(Box::new(SampleLines::new(output)));
+        Self { samples: Some(samples), ..Self::to(to, Subset::default(), speed) }
+    }
+
+    fn to(to: To<'a>, only: Subset, speed: Option<f64>) -> Self {
         Self {
             to,
+            pace: speed.map(Pace::new),
+            samples: None,
             only,
             side_outputs: SideOutputs::default(),
             total: None,
@@ -254,15 +223,41 @@ impl<'a> Teller<'a> {
         matches!(self.to, To::Output(..)) && self.side_outputs.exporter.is_none()
     }
 
+    /// True if samples are printed, which may be complete before the recorder has a result.
+    pub(super) const fn prints_samples(&self) -> bool {
+        matches!(self.to, To::Samples(_))
+    }
+
     /// Waits until a frame is due on a screen, and sends the records that are due before it.
     pub(super) fn wait(&mut self, at: Instant, recorder: &mut Recorder) -> io::Result<()> {
-        let To::Screen(_, Some(pace)) = &mut self.to else { return Ok(()) };
+        let Some(pace) = &mut self.pace else { return Ok(()) };
         let pace = *pace.begun(at);
         while !pace.wait(at) {
-            recorder.advance(pace.reached().min(at));
-            self.tell(recorder)?;
+            self.pass(recorder, pace.reached().min(at))?;
         }
         Ok(())
+    }
+
+    /// Advances the time while no frame comes from a pipe, if its frames have a pace.
+    pub(super) fn pass_silence(&mut self, recorder: &mut Recorder) -> io::Result<()> {
+        let Some(pace) = self.pace else { return Ok(()) };
+        self.pass(recorder, pace.reached().saturating_sub(PIPE_LAG))
+    }
+
+    /// Advances the time to at least `now`, and sends the records that are due.
+    pub(super) fn pass(&mut self, recorder: &mut Recorder, now: Instant) -> io::Result<()> {
+        recorder.advance(now);
+        if let Some(samples) = &self.samples {
+            samples.lock().advance(now);
+        }
+        self.tell(recorder)
+    }
+
+    /// Begins the time of samples, although no frame has come.
+    pub(super) fn begin_samples(&mut self, now: Instant) {
+        if let Some(samples) = &self.samples {
+            samples.lock().begin(now);
+        }
     }
 
     /// Prints all results since the last call.
@@ -289,13 +284,30 @@ impl<'a> Teller<'a> {
                         require::print(&self.side_outputs.requirements, output)?;
                     }
                 }
-                To::Screen(screen, _) => {
-                    let gone = |_| io::Error::from(io::ErrorKind::BrokenPipe);
-                    screen.send(record).map_err(gone)?;
-                }
+                To::Screen(model) => model.lock().take(record),
+                To::Samples(_) => {}
             }
         }
-        Ok(())
+        self.tell_samples(recorder)
+    }
+
+    /// Notes lost frames for the monitor, and prints the samples that are complete.
+    fn tell_samples(&mut self, recorder: &Recorder) -> io::Result<()> {
+        let Some(samples) = &self.samples else { return Ok(()) };
+        let mut gather = samples.lock();
+        gather.note_dropped(recorder.collected().dropped());
+        match &mut self.to {
+            To::Samples(lines) => lines.tell(&gather),
+            To::Output(..) | To::Screen(_) => Ok(()),
+        }
+    }
+
+    /// Prints the end of the samples.
+    pub(super) fn end_samples(&self, error: Option<String>) -> io::Result<()> {
+        match (&self.to, &self.samples) {
+            (To::Samples(lines), Some(samples)) => lines.end(&samples.lock(), error),
+            (To::Samples(_) | To::Output(..) | To::Screen(_), _) => Ok(()),
+        }
     }
 
     /// Judges the whole once its end is known: findings, the worst first; none before.
@@ -330,6 +342,9 @@ impl<'a> Teller<'a> {
 
     /// Serves the outputs in addition to printing.
     fn note(&mut self, item: &Item, recorder: &Recorder) -> io::Result<()> {
+        if let (Item::Interval(interval), Some(samples)) = (item, &self.samples) {
+            samples.lock().report(&interval.report);
+        }
         let SideOutputs { exporter, export, requirements, .. } = &mut self.side_outputs;
         match item {
             Item::Interval(interval) if interval.is_over => {
@@ -384,10 +399,11 @@ impl<'a> Teller<'a> {
 
 impl Teller<'_> {
     /// Warns of frames that are in no measure because they are earlier than the first. Returns true if their
-    /// share shows captures out of order. With `--start` early frames are expected, and there is no warning.
+    /// share shows captures out of order. With `--start` early frames are
+    /// expected, and samples count them: there is no warning.
     fn remark_on_early_frames(&self, recorder: &Recorder, oddities: &Oddities) -> bool {
         let early = oddities.get(Class::Time, "frame before the origin");
-        if early == 0 || recorder.settings().origin.is_some() {
+        if early == 0 || recorder.settings().origin.is_some() || self.prints_samples() {
             return false;
         }
         if let To::Output(output, _) = &self.to {

@@ -12,6 +12,7 @@ mod layers;
 mod measure;
 mod measuring;
 mod meter;
+mod pace;
 mod predict;
 mod profiles;
 mod relay;

@@ -1,25 +1,22 @@
 //! `tidewire show`: a stream of measures in, screens or lines out.
 
-use super::measuring::{self, Pace};
+use super::pace::{self, Pace};
 use crate::args::measuring::Show;
 use crate::exit::{Exit, Failure};
+use crate::interrupt;
 use crate::output::Output;
 use crate::pipe::Pipe;
 use crate::stream::Lines;
-use crate::tui::{self, Look, Surroundings};
-use crate::{interrupt, screens};
+use crate::tui::{self, Keys, Look, Page, Shared, Start, Surroundings};
+use records::state::Model;
 use records::{Reader, Record};
 use std::io::{self, BufRead, BufReader, IsTerminal as _};
-use std::sync::mpsc::{self, SyncSender};
 use wire::time::Instant;
-
-/// Records that wait for the screen.
-const AHEAD: usize = 1_024;
 
 type Stream = Reader<Box<dyn BufRead + Send>>;
 
 pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
-    let speed = options.speed.as_deref().map(measuring::speed).transpose()?.flatten();
+    let speed = options.speed.as_deref().map(pace::speed).transpose()?.flatten();
     let is_plain = options.plain || output.json || !io::stdout().is_terminal();
     if is_plain {
         return plain(options, speed, output);
@@ -28,11 +25,23 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
     let (name, from) = open(options)?;
     let (reader, head) =
         Reader::open(from).map_err(|error| Failure::failed(format!("{name}: {error}")))?;
-    let (to, records) = mpsc::sync_channel(AHEAD);
-    let reading =
-        std::thread::spawn(move || read(reader, &name, speed, |record| send(&to, record)));
-    let look = Look::new(options.theme, options.symbols, &Surroundings::of_process());
-    screens::show(head, (records, reading), &look)
+    let model = Shared::new(Model::new(head));
+    let to = model.clone();
+    let reading = std::thread::spawn(move || {
+        read(reader, &name, speed, |record| {
+            to.lock().take(record);
+            Ok(!interrupt::requested())
+        })
+    });
+    let start = Start {
+        model,
+        samples: None,
+        bars: None,
+        page: Page::Overview,
+        keys: Keys::new("").expect("the default keys have no conflict"),
+        look: Look::new(options.theme, options.symbols, &Surroundings::of_process()),
+    };
+    tui::show(start, reading)
 }
 
 /// Prints a stream as lines or records. After an interrupt a pipe is still read to the writer's end record; a
@@ -57,12 +66,6 @@ fn plain(options: &Show, speed: Option<f64>, output: &Output) -> anyhow::Result<
         Ok(goes_on)
     });
     if interrupt::requested() { Ok(Exit::Interrupted) } else { exit }
-}
-
-/// Gives a record to the screen; whether more are wanted.
-fn send(to: &SyncSender<Record>, record: Record) -> io::Result<bool> {
-    to.send(record).map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))?;
-    Ok(!interrupt::requested())
 }
 
 /// Reads records to the end, each when it is due, or until no more are wanted.

@@ -1,4 +1,5 @@
-//! Keys and their actions. Each action has its own keys, which `--keys` may change.
+//! Keys and their actions. Each action has its own keys, which `--keys` may change. A key may have
+//! one action in the monitor and another on pages of measures.
 
 use core::fmt;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -10,6 +11,20 @@ pub(crate) enum Action {
     Quit,
     /// Freeze or resume the screen.
     Pause,
+    /// Show all keys.
+    Help,
+    /// Prompt for a filter.
+    Filter,
+    /// Turn to the next page.
+    NextPage,
+    /// Turn to the previous page.
+    PreviousPage,
+    /// Lengthen the sampling interval.
+    Longer,
+    /// Shorten the sampling interval.
+    Shorter,
+    /// Fit the full-scale values to the screen.
+    Fit,
     /// Scroll back by a sample.
     Back,
     /// Scroll forward by a sample.
@@ -20,56 +35,127 @@ pub(crate) enum Action {
     ScreenForward,
     /// Scroll to the oldest sample.
     Oldest,
-    /// Lengthen the sampling interval.
-    Longer,
-    /// Shorten the sampling interval.
-    Shorter,
-    /// Raise the full-scale value of packets.
-    MorePackets,
     /// Lower the full-scale value of packets.
     FewerPackets,
-    /// Raise the full-scale value of bits.
-    MoreBits,
+    /// Raise the full-scale value of packets.
+    MorePackets,
     /// Lower the full-scale value of bits.
     FewerBits,
-    /// Fit the full-scale values to the screen.
-    Fit,
-    /// Prompt for a filter.
-    Filter,
+    /// Raise the full-scale value of bits.
+    MoreBits,
     /// Restart average and peak.
     Restart,
-    /// Show all keys.
-    Help,
+    /// Open the details of the marked row.
+    Open,
+    /// Return to the page before, or remove the filter.
+    Leave,
+    /// Sort connections by the next column.
+    Sort,
+    /// Show the previous measurement interval alone.
+    Earlier,
+    /// Show the next measurement interval alone.
+    Later,
+    /// Choose the next connection.
+    Next,
+    /// Choose the previous connection.
+    Previous,
+    /// Mark the row above.
+    Up,
+    /// Mark the row below.
+    Down,
+    /// Mark the row a screen above.
+    ScreenUp,
+    /// Mark the row a screen below.
+    ScreenDown,
+    /// Mark the first row.
+    First,
+    /// Mark the last row.
+    Last,
 }
 
-/// Every action: its name in `--keys`, its description, and its default keys.
-const ACTIONS: [(Action, &str, &str, &[&str]); 17] = [
-    (Action::Quit, "quit", "quit", &["q"]),
-    (Action::Pause, "pause", "pause, go on", &["space"]),
-    (Action::Help, "help", "help", &["?"]),
-    (Action::Filter, "filter", "filter", &["/"]),
-    (Action::Shorter, "shorter", "shorter interval", &["-"]),
-    (Action::Longer, "longer", "longer interval", &["+", "="]),
-    (Action::Fit, "fit", "fit scales", &["a"]),
-    (Action::Back, "back", "scroll back", &["left", "h"]),
-    (Action::Forward, "forward", "scroll forward", &["right", "l"]),
-    (Action::ScreenBack, "screen-back", "a screen back", &["pgup", "b"]),
-    (Action::ScreenForward, "screen-forward", "a screen forward", &["pgdn", "f"]),
-    (Action::Oldest, "oldest", "to the oldest", &["home", "g"]),
-    (Action::FewerPackets, "fewer-packets", "packet scale down", &["["]),
-    (Action::MorePackets, "more-packets", "packet scale up", &["]"]),
-    (Action::FewerBits, "fewer-bits", "bit scale down", &["{"]),
-    (Action::MoreBits, "more-bits", "bit scale up", &["}"]),
-    (Action::Restart, "restart", "average, peak anew", &["r"]),
+/// Pages on which an action has an effect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Scope {
+    /// All pages.
+    Every,
+    /// The monitor.
+    Bars,
+    /// Pages of measures, which are rows.
+    Rows,
+}
+
+impl Scope {
+    /// True if both have a page in common.
+    fn meets(self, other: Self) -> bool {
+        self == other || self == Self::Every || other == Self::Every
+    }
+}
+
+/// An action and its default keys.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    action: Action,
+    scope: Scope,
+    /// Name in `--keys`.
+    name: &'static str,
+    what: &'static str,
+    keys: &'static [&'static str],
+}
+
+const fn known(
+    action: Action,
+    scope: Scope,
+    name: &'static str,
+    what: &'static str,
+    keys: &'static [&'static str],
+) -> Known {
+    Known { action, scope, name, what, keys }
+}
+
+/// Every action, the most important first.
+const ACTIONS: [Known; 32] = [
+    known(Action::Quit, Scope::Every, "quit", "quit", &["q"]),
+    known(Action::Pause, Scope::Every, "pause", "pause, go on", &["space"]),
+    known(Action::Help, Scope::Every, "help", "help", &["?"]),
+    known(Action::Filter, Scope::Every, "filter", "filter", &["/"]),
+    known(Action::Shorter, Scope::Bars, "shorter", "shorter interval", &["-"]),
+    known(Action::Longer, Scope::Bars, "longer", "longer interval", &["+", "="]),
+    known(Action::Fit, Scope::Bars, "fit", "fit scales", &["a"]),
+    known(Action::Back, Scope::Bars, "back", "scroll back", &["left", "h"]),
+    known(Action::Forward, Scope::Bars, "forward", "scroll forward", &["right", "l"]),
+    known(Action::ScreenBack, Scope::Bars, "screen-back", "a screen back", &["pgup", "b"]),
+    known(Action::ScreenForward, Scope::Bars, "screen-forward", "a screen forward", &["pgdn", "f"]),
+    known(Action::Oldest, Scope::Bars, "oldest", "to the oldest", &["home", "g"]),
+    known(Action::FewerPackets, Scope::Bars, "fewer-packets", "packet scale down", &["["]),
+    known(Action::MorePackets, Scope::Bars, "more-packets", "packet scale up", &["]"]),
+    known(Action::FewerBits, Scope::Bars, "fewer-bits", "bit scale down", &["{"]),
+    known(Action::MoreBits, Scope::Bars, "more-bits", "bit scale up", &["}"]),
+    known(Action::Restart, Scope::Bars, "restart", "average, peak anew", &["r"]),
+    known(Action::Open, Scope::Rows, "open", "details of the row", &["enter"]),
+    known(Action::Leave, Scope::Rows, "leave", "back, or no filter", &["esc"]),
+    known(Action::Sort, Scope::Rows, "sort", "sort connections", &["s"]),
+    known(Action::Earlier, Scope::Rows, "earlier", "pause, an earlier interval", &["["]),
+    known(Action::Later, Scope::Rows, "later", "a later interval", &["]"]),
+    known(Action::Next, Scope::Rows, "next", "next connection", &["n"]),
+    known(Action::Previous, Scope::Rows, "previous", "previous connection", &["p"]),
+    known(Action::Up, Scope::Rows, "up", "a row up", &["up"]),
+    known(Action::Down, Scope::Rows, "down", "a row down", &["down"]),
+    known(Action::ScreenUp, Scope::Rows, "screen-up", "a screen up", &["pgup"]),
+    known(Action::ScreenDown, Scope::Rows, "screen-down", "a screen down", &["pgdn"]),
+    known(Action::First, Scope::Rows, "first", "to the first row", &["home"]),
+    known(Action::Last, Scope::Rows, "last", "to the last row", &["end"]),
+    known(Action::NextPage, Scope::Every, "page-forward", "next page", &["tab"]),
+    known(Action::PreviousPage, Scope::Every, "page-back", "previous page", &["backtab"]),
 ];
 
 /// Keys with names of more than one letter.
-const NAMED: [(&str, KeyCode); 14] = [
+const NAMED: [(&str, KeyCode); 15] = [
     ("space", KeyCode::Char(' ')),
     ("comma", KeyCode::Char(',')),
     ("enter", KeyCode::Enter),
     ("esc", KeyCode::Esc),
     ("tab", KeyCode::Tab),
+    ("backtab", KeyCode::BackTab),
     ("left", KeyCode::Left),
     ("right", KeyCode::Right),
     ("up", KeyCode::Up),
@@ -147,7 +233,7 @@ impl fmt::Display for BadKeys {
         match self {
             Self::NotAPair(text) => write!(f, "{text:?}: expected action=key, such as quit=x"),
             Self::NoSuchAction(name) => {
-                let names: Vec<&str> = ACTIONS.iter().map(|(_, name, ..)| *name).collect();
+                let names: Vec<&str> = ACTIONS.iter().map(|known| known.name).collect();
                 write!(f, "no action {name:?}: one of {}", names.join(", "))
             }
             Self::NoSuchKey(name) => {
@@ -180,22 +266,30 @@ impl Bound {
     }
 }
 
+/// Keys of an action.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Assigned {
+    action: Action,
+    scope: Scope,
+    keys: Vec<Key>,
+}
+
 /// Assignment of keys to actions.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Keys(Vec<(Action, Vec<Key>)>);
+pub(crate) struct Keys(Vec<Assigned>);
 
 impl Keys {
     /// Returns the default keys, changed by `action=key, action=key, ...`; a named action has only
     /// the keys given.
     ///
     /// # Errors
-    /// Fails on an invalid change, and on a key with two actions.
+    /// Fails on an invalid change, and on a key with two actions on one page.
     pub(crate) fn new(changes: &str) -> Result<Self, BadKeys> {
         let read = |name: &str| Key::read(name).ok_or_else(|| BadKeys::NoSuchKey(name.to_owned()));
         let mut keys = Vec::new();
-        for (action, _, _, names) in ACTIONS {
+        for Known { action, scope, keys: names, .. } in ACTIONS {
             let read: Result<Vec<Key>, BadKeys> = names.iter().map(|name| read(name)).collect();
-            keys.push((action, read?));
+            keys.push(Assigned { action, scope, keys: read? });
         }
         let mut changed = Vec::new();
         for change in changes.split(',').map(str::trim).filter(|change| !change.is_empty()) {
@@ -205,50 +299,52 @@ impl Keys {
             let (name, key) = (name.trim(), read(key.trim())?);
             let place = ACTIONS
                 .iter()
-                .position(|(_, known, ..)| *known == name)
+                .position(|known| known.name == name)
                 .ok_or_else(|| BadKeys::NoSuchAction(name.to_owned()))?;
-            let Some((action, of_action)) = keys.get_mut(place) else { continue };
-            if !changed.contains(action) {
-                changed.push(*action);
-                of_action.clear();
+            let Some(of_action) = keys.get_mut(place) else { continue };
+            if !changed.contains(&of_action.action) {
+                changed.push(of_action.action);
+                of_action.keys.clear();
             }
-            of_action.push(key);
+            of_action.keys.push(key);
         }
         let keys = Self(keys);
         keys.conflict().map_or(Ok(keys.clone()), Err)
     }
 
     fn conflict(&self) -> Option<BadKeys> {
-        let every = || self.0.iter().flat_map(|(action, keys)| keys.iter().map(|k| (*action, *k)));
-        for (place, (action, key)) in every().enumerate() {
-            let other = every().skip(place + 1).find(|(_, other)| *other == key);
-            if let Some((other, _)) = other.filter(|(other, _)| *other != action) {
-                return Some(BadKeys::Conflict(key.to_string(), name(action), name(other)));
+        for (place, one) in self.0.iter().enumerate() {
+            let others = self.0.iter().skip(place + 1);
+            for other in others.filter(|other| other.scope.meets(one.scope)) {
+                if let Some(key) = one.keys.iter().find(|key| other.keys.contains(key)) {
+                    let [one, other] = [one.action, other.action].map(name);
+                    return Some(BadKeys::Conflict(key.to_string(), one, other));
+                }
             }
         }
         None
     }
 
-    /// Returns the action of a key, if it has one.
-    pub(super) fn action(&self, event: &KeyEvent) -> Option<Action> {
-        self.0.iter().find(|(_, keys)| keys.iter().any(|key| key.is(event))).map(|(a, _)| *a)
+    /// Returns the action of a key on pages of a scope, if it has one.
+    pub(super) fn action(&self, event: &KeyEvent, scope: Scope) -> Option<Action> {
+        let has_key =
+            |of: &&Assigned| of.scope.meets(scope) && of.keys.iter().any(|key| key.is(event));
+        self.0.iter().find(has_key).map(|of| of.action)
     }
 
-    /// Returns every action, the most important first.
-    pub(super) fn list(&self) -> Vec<Bound> {
-        let of = |action: Action| {
-            let keys = self.0.iter().find(|(known, _)| *known == action);
-            let keys = keys.map(|(_, keys)| keys.as_slice()).unwrap_or_default();
-            keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    /// Returns every action of a scope, the most important first.
+    pub(super) fn list(&self, scope: Scope) -> Vec<Bound> {
+        let bound = |(known, of): (Known, &Assigned)| {
+            let keys = of.keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+            Bound { keys, name: known.name, what: known.what }
         };
-        let bound = |(action, name, what, _)| Bound { keys: of(action), name, what };
-        ACTIONS.into_iter().map(bound).collect()
+        let all = ACTIONS.into_iter().zip(&self.0);
+        all.filter(|(known, _)| known.scope.meets(scope)).map(bound).collect()
     }
 }
 
 fn name(action: Action) -> &'static str {
-    let found = ACTIONS.into_iter().find(|(known, ..)| *known == action);
-    found.map_or("", |(_, name, ..)| name)
+    ACTIONS.into_iter().find(|known| known.action == action).map_or("", |known| known.name)
 }
 
 #[cfg(test)]
@@ -256,13 +352,18 @@ mod tests {
     use super::*;
 
     fn press(keys: &Keys, code: KeyCode) -> Option<Action> {
-        keys.action(&KeyEvent::from(code))
+        keys.action(&KeyEvent::from(code), Scope::Bars)
     }
 
     #[test]
     fn default_keys_do_not_conflict_and_cover_every_action() {
         let keys = Keys::new("").unwrap();
-        assert!(keys.list().iter().all(|bound| !bound.keys.is_empty()));
+        for scope in [Scope::Bars, Scope::Rows] {
+            assert!(keys.list(scope).iter().all(|bound| !bound.keys.is_empty()));
+        }
+        let expected = (Some(Action::Earlier), Some(Action::FewerPackets));
+        let bracket = keys.action(&KeyEvent::from(KeyCode::Char('[')), Scope::Rows);
+        assert_eq!((bracket, press(&keys, KeyCode::Char('['))), expected);
         assert_eq!(press(&keys, KeyCode::Char('q')), Some(Action::Quit));
         assert_eq!(press(&keys, KeyCode::Char('=')), Some(Action::Longer));
         assert_eq!(press(&keys, KeyCode::Left), Some(Action::Back));
@@ -277,9 +378,9 @@ mod tests {
         assert_eq!(press(&keys, KeyCode::Char('q')), None);
         assert_eq!(press(&keys, KeyCode::Char('p')), None);
         let control = KeyEvent::new(KeyCode::Char('p'), KeyModifiers::CONTROL);
-        assert_eq!(keys.action(&control), Some(Action::Pause));
+        assert_eq!(keys.action(&control, Scope::Rows), Some(Action::Pause));
         let quit = Bound { keys: "x f10".to_owned(), name: "quit", what: "quit" };
-        assert_eq!((keys.list()[0].first(), &keys.list()[0]), ("x", &quit));
+        assert_eq!((keys.list(Scope::Bars)[0].first(), &keys.list(Scope::Bars)[0]), ("x", &quit));
         // A key that its action gave up is free for another.
         let swapped = Keys::new("quit=a,fit=q").unwrap();
         assert_eq!(press(&swapped, KeyCode::Char('q')), Some(Action::Fit));
@@ -289,7 +390,8 @@ mod tests {
     fn conflicting_keys_and_invalid_changes_are_rejected() {
         check("quit=a", "the key a would both quit and fit");
         check("quit=space", "the key space would both quit and pause");
-        check("leave=x", "no action \"leave\": one of quit, pause, help, ");
+        check("quit=s", "the key s would both quit and sort");
+        check("go=x", "no action \"go\": one of quit, pause, help, ");
         check("quit=xx", "no key \"xx\": a letter or sign, space, comma, ");
         check("quit=ctrl-c", "no key \"ctrl-c\"");
         check("quit=f13", "no key \"f13\"");

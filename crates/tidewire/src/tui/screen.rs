@@ -1,193 +1,197 @@
-//! The terminal: takes it over, draws and reads keys until the operator leaves, and always restores
-//! it.
+//! The loop of the screen: draws and reads keys until the operator leaves.
 
-use super::controls::{Controls, Effect, Order};
-use super::draw::{self, LEAST_COLUMNS, LEAST_ROWS};
-use super::gather::{Gather, Snapshot};
-use super::sample::Interval;
-use super::source::Source;
+use super::canvas::Canvas;
+use super::controls::{Controls, Effect, Shown};
+use super::draw;
+use super::monitor::{Interval, Snapshot};
+use super::page::Page;
+use super::terminal::Session;
 use super::theme::Look;
-use super::view::{Surface, View};
-use super::worker::{self, Outcome, Update};
-use super::{Ended, Settings};
-use crate::canvas::Canvas;
-use crate::exit::Failure;
+use super::view::{Contents, View};
+use super::{Gather, Shared, Start};
+use crate::exit::Exit;
 use crate::interrupt;
 use core::time::Duration;
 use live::clock;
-use ratatui::crossterm::event::{self, Event, KeyEventKind};
-use ratatui::crossterm::{cursor, execute, terminal};
-use std::io::{self, IsTerminal as _, Write};
-use std::sync::mpsc::{self, Receiver, Sender};
+use ratatui::crossterm::event::{self as terminal_event, Event, KeyEventKind};
+use ratatui::layout::Rect;
+use records::state::Model;
+use std::io;
+use std::thread::JoinHandle;
 
 /// Minimum time between two redraws.
 const REDRAW: Duration = Duration::from_millis(100);
-/// Maximum time to wait for a snapshot before keys are read again.
-const ANSWER: Duration = Duration::from_millis(500);
 
-/// Checks that there is a terminal with enough room.
-///
-/// # Errors
-/// Names what is missing, and an option that works without it.
-pub(super) fn check() -> Result<(), Failure> {
-    const FIX: &str = "--plain writes a line per sampling interval instead";
-    if !io::stdout().is_terminal() {
-        return Err(Failure::usage("--screen needs a terminal on standard output").with_fix(FIX));
-    }
-    let (columns, rows) = terminal::size().map_err(|error| {
-        Failure::failed(format!("the terminal does not tell its size: {error}"))
-    })?;
-    if columns < LEAST_COLUMNS || rows < LEAST_ROWS {
-        return Err(Failure::usage(format!(
-            "--screen needs {LEAST_COLUMNS} columns and {LEAST_ROWS} rows: \
-             here are {columns} and {rows}"
-        ))
-        .with_fix(FIX));
-    }
-    Ok(())
-}
-
-/// The terminal while the monitor owns it.
-pub(crate) struct Session;
-
-impl Session {
-    /// Takes over the terminal, and ensures that it is restored even after an interrupt or a panic.
-    pub(crate) fn begin() -> anyhow::Result<Self> {
-        interrupt::install_with(end_without_terminal, leave)?;
-        let hook = std::panic::take_hook();
-        std::panic::set_hook(Box::new(move |panic| {
-            leave();
-            hook(panic);
-        }));
-        Ok(Self::enter()?)
-    }
-
-    fn enter() -> io::Result<Self> {
-        terminal::enable_raw_mode()?;
-        // From here on it is restored even if the next line fails.
-        let session = Self;
-        execute!(io::stdout(), terminal::EnterAlternateScreen, cursor::Hide)?;
-        Ok(session)
-    }
-}
-
-/// Ends the process if the terminal is gone: otherwise the key reader would loop without end.
-fn end_without_terminal() {
-    if !io::stdin().is_terminal() {
-        std::process::exit(130);
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        leave();
-    }
-}
-
-/// Restores the terminal; a second call has no effect.
-fn leave() {
-    // A failure here cannot be handled.
-    let _ = terminal::disable_raw_mode();
-    let _ = execute!(io::stdout(), terminal::LeaveAlternateScreen, cursor::Show);
-    let _ = io::stdout().flush();
-}
-
-/// Shows the monitor until the operator leaves.
-pub(super) fn run(source: Source, settings: &Settings) -> anyhow::Result<Ended> {
-    let gather = Gather::new(settings.interval, settings.filter.clone());
-    let (orders, to_obey) = mpsc::channel();
-    let (to_show, updates) = mpsc::sync_channel(1);
+/// Shows pages until the operator leaves, and returns the result of the thread that fills them if it
+/// has ended. An operator who leaves earlier gets no verdict, and a silent source is not waited for.
+pub(crate) fn show(
+    start: Start,
+    filling: JoinHandle<anyhow::Result<Exit>>,
+) -> anyhow::Result<Exit> {
+    let model = start.model.clone();
     let session = Session::begin()?;
-    let gatherer = std::thread::spawn(move || worker::work(source, gather, &to_obey, &to_show));
-    let left = Screen::new(settings).show(&orders, &updates);
-    drop((orders, session));
-    let outcome = gatherer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    let is_interrupted = left?;
-    let Outcome { gather, dropped_by_kernel, failure } = outcome;
-    Ok(Ended { gather, dropped_by_kernel, failure, is_interrupted })
+    let left = Screen::new(start).show();
+    drop(session);
+    if left? || interrupt::requested() {
+        return Ok(Exit::Interrupted);
+    }
+    if filling.is_finished() {
+        return filling.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    }
+    // Dropped frames are in no measure, so none of the measures is valid.
+    let has_dropped = model.lock().dropped().is_some_and(|dropped| dropped > 0);
+    Ok(if has_dropped { Exit::Undecided } else { Exit::Ok })
 }
 
 /// State of the display.
-struct Screen<'a> {
-    settings: &'a Settings,
-    look: Look,
+struct Screen {
+    model: Shared<Model>,
+    samples: Option<Shared<Gather>>,
+    /// Model shown while the display is frozen.
+    frozen: Option<Box<Model>>,
+    /// The earlier interval that is shown alone.
+    past: Option<Box<Model>>,
     controls: Controls,
-    /// Interval and number of samples at the last redraw.
+    look: Look,
+    /// Interval and number of samples at the last redraw of the monitor.
     drawn: Option<(Interval, u64)>,
+    /// Samples that ended between two redraws and had none of their own.
     skipped: u64,
 }
 
-impl<'a> Screen<'a> {
-    fn new(settings: &'a Settings) -> Self {
-        let Settings { keys, interval, scales, growth, look, .. } = settings;
-        let controls = Controls::new(keys.clone(), *interval, *scales).growing(*growth);
-        Self { settings, look: *look, controls, drawn: None, skipped: 0 }
+impl Screen {
+    fn new(start: Start) -> Self {
+        let Start { model, samples, bars, page, keys, look } = start;
+        let controls = Controls::new(page, keys, bars);
+        let (frozen, past, drawn) = (None, None, None);
+        Self { model, samples, frozen, past, controls, look, drawn, skipped: 0 }
     }
 
-    /// Draws and applies keys until the operator leaves; returns true if that was by an interrupt.
-    fn show(&mut self, orders: &Sender<Order>, updates: &Receiver<Update>) -> io::Result<bool> {
+    /// Draws and applies keys; returns true if the operator left by an interrupt.
+    fn show(&mut self) -> io::Result<bool> {
         let mut canvas = Canvas::new()?;
-        let mut seen = None;
         while !interrupt::requested() {
-            let columns = usize::from(canvas.area()?.width);
-            let room = columns * self.look.samples_a_column();
-            if orders.send(Order::Look(self.controls.look(room))).is_err() {
-                // The gathering thread has ended; joining it returns the reason.
-                return Ok(false);
-            }
-            if let Ok(update) = updates.recv_timeout(ANSWER) {
-                self.count_skipped(&update.snapshot);
-                let surface = Surface {
-                    source: &self.settings.name,
-                    state: update.state,
-                    skipped: self.skipped,
-                    columns,
-                };
-                self.controls.grow(&update.snapshot);
-                let view = View::of(&update.snapshot, &self.controls, surface);
-                canvas.draw(|frame| draw::draw(frame, frame.area(), &view, &self.look))?;
-                seen = Some(update.snapshot);
-            }
-            match self.obey(seen.as_ref(), room, orders)? {
+            let area = canvas.area()?;
+            let room = match self.controls.page {
+                Page::Monitor => usize::from(area.width) * self.look.samples_a_column(),
+                _ => 0,
+            };
+            let seen = self.seen(room);
+            let view = self.view(seen.as_ref(), area);
+            canvas.draw(|frame| draw::draw(frame, &view, &self.look))?;
+            match self.read_key(&view, seen.as_ref(), room)? {
                 Effect::Quit => return Ok(false),
                 Effect::Interrupt => return Ok(true),
-                Effect::None | Effect::Order(_) => {}
+                effect => self.apply(effect),
             }
         }
         Ok(true)
     }
 
-    /// Reads keys until the next redraw; a key that changes something triggers it.
-    fn obey(
-        &mut self,
-        seen: Option<&Snapshot>,
-        room: usize,
-        orders: &Sender<Order>,
-    ) -> io::Result<Effect> {
-        let due = clock::now() + REDRAW;
-        while event::poll(due.since(clock::now()))? {
-            let Event::Key(key) = event::read()? else { return Ok(Effect::None) };
-            let Some(seen) = seen.filter(|_| key.kind != KeyEventKind::Release) else { continue };
-            let effect = self.controls.press(&key, seen, room);
-            if let Effect::Order(order) = &effect {
-                // If the gathering thread has ended, the next request for a snapshot detects it.
-                let _ = orders.send(order.clone());
-            }
-            return Ok(effect);
+    /// Copies the samples to show.
+    fn seen(&mut self, room: usize) -> Option<Snapshot> {
+        let bars = self.controls.bars.as_mut()?;
+        let window = bars.look(room);
+        let seen = self.samples.as_ref()?.lock().snapshot(window);
+        if self.controls.page == Page::Monitor {
+            bars.grow(&seen);
+            self.count_skipped(&seen);
+        } else {
+            self.drawn = None;
         }
-        Ok(Effect::None)
+        Some(seen)
     }
 
     /// Counts samples without a redraw of their own. A frozen screen needs none.
     fn count_skipped(&mut self, seen: &Snapshot) {
         let before = self.drawn.replace((seen.interval, seen.end));
-        if self.controls.paused_at.is_some() {
+        if self.controls.is_paused {
             return;
         }
         if let Some((interval, end)) = before
             && interval == seen.interval
         {
             self.skipped += seen.end.saturating_sub(end + 1);
+        }
+    }
+
+    fn view(&self, seen: Option<&Snapshot>, area: Rect) -> View {
+        let of = |model: &Model| {
+            let contents = Contents { model, seen, skipped: self.skipped };
+            View::of(contents, &self.controls, area, &self.look)
+        };
+        match self.past.as_deref().or(self.frozen.as_deref()) {
+            Some(model) => of(model),
+            None => of(&self.model.lock()),
+        }
+    }
+
+    /// Reads keys until the next redraw; a key that changes something triggers it.
+    fn read_key(
+        &mut self,
+        view: &View,
+        seen: Option<&Snapshot>,
+        room: usize,
+    ) -> io::Result<Effect> {
+        let due = clock::now() + REDRAW;
+        while terminal_event::poll(due.since(clock::now()))? {
+            let Event::Key(key) = terminal_event::read()? else { return Ok(Effect::None) };
+            if key.kind == KeyEventKind::Release {
+                continue;
+            }
+            let ids =
+                self.of_shown(|model| model.connections.keys().copied().collect::<Vec<u32>>());
+            let intervals = self.of_all(|model| model.history.intervals());
+            let (sheet, rows) = (view.sheet(), view.rows());
+            let shown = Shown { sheet, rows, ids: &ids, intervals, seen, room };
+            return Ok(self.controls.press(&key, &shown));
+        }
+        Ok(Effect::None)
+    }
+
+    fn apply(&mut self, effect: Effect) {
+        match effect {
+            Effect::Interval(interval) => self.order(|samples| samples.set_interval(interval)),
+            Effect::Filter(filter) => self.order(|samples| samples.set_filter(filter)),
+            Effect::Restart => self.order(Gather::restart),
+            Effect::Pause => {
+                let is_paused = self.controls.is_paused;
+                self.frozen = is_paused.then(|| Box::new(self.model.lock().clone()));
+                self.step();
+            }
+            Effect::Step => self.step(),
+            Effect::None | Effect::Quit | Effect::Interrupt => {}
+        }
+    }
+
+    fn order(&self, order: impl FnOnce(&mut Gather)) {
+        if let Some(samples) = &self.samples {
+            order(&mut samples.lock());
+        }
+    }
+
+    /// Selects the requested interval.
+    fn step(&mut self) {
+        let model = self
+            .controls
+            .past
+            .and_then(|at| self.of_all(|model| model.history.model(&model.head, at)));
+        self.past = model.map(Box::new);
+    }
+
+    /// Inspects the model of all intervals: frozen, or current.
+    fn of_all<T>(&self, inspect: impl FnOnce(&Model) -> T) -> T {
+        match self.frozen.as_deref() {
+            Some(model) => inspect(model),
+            None => inspect(&self.model.lock()),
+        }
+    }
+
+    /// Inspects the model on display: an earlier interval, frozen, or current.
+    fn of_shown<T>(&self, inspect: impl FnOnce(&Model) -> T) -> T {
+        match self.past.as_deref() {
+            Some(model) => inspect(model),
+            None => self.of_all(inspect),
         }
     }
 }

@@ -1,45 +1,53 @@
-//! Contents of the screen as plain data: every word and the length of every bar.
+//! Contents of the screen as plain data.
 
 use super::controls::Controls;
-use super::gather::{Delays, Snapshot};
 use super::keys::Bound;
-use super::sample::{Count, Rates};
+use super::monitor::Snapshot;
+use super::monitor::chart::{self, Charts, WIDE_COLUMNS};
+use super::page::{self, Page, Room, Sheet};
+use super::theme::Look;
 use crate::output::printable;
-use crate::quantity::{self, significant};
-use bench::scenario::Span;
-use core::time::Duration;
-use records::calendar;
-use wire::time::nanos;
+use crate::quantity;
+use ratatui::layout::Rect;
+use records::back;
+use records::state::Model;
 
-/// Width below which the screen has fewer words.
-const WIDE_COLUMNS: usize = 72;
+/// Header, tabs, description of rows, and keys.
+const FIXED_ROWS: usize = 4;
 
 /// Contents of the screen.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct View {
     /// The first line: left and right.
     pub(super) header: [String; 2],
-    /// Notices, oldest first.
-    pub(super) notices: Vec<String>,
-    /// Packets, then bits.
-    pub(super) charts: [Chart; 2],
-    /// Names of the figures below the charts, with the sampling interval for their units.
-    pub(super) titles: [String; 5],
-    /// Acknowledgement delays and skipped redraws.
-    pub(super) delays: String,
+    /// Pages by number.
+    pub(super) tabs: String,
+    pub(super) body: Body,
     /// The last line.
     pub(super) footer: Footer,
-    /// Help on all keys, if requested.
-    pub(super) help: Option<Vec<String>>,
 }
 
-/// A bar chart and its line of figures.
+/// Everything between the tabs and the last line.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Chart {
-    /// Samples as fractions of the full scale, oldest first; above 1 if a sample exceeds it.
-    pub(super) bars: Vec<f64>,
-    /// Current, average, peak, unit, full scale.
-    pub(super) figures: [String; 5],
+pub(super) enum Body {
+    /// Help on all keys.
+    Help(Vec<String>),
+    /// The monitor.
+    Charts(Box<Charts>),
+    /// A page of measures.
+    Rows(Rows),
+}
+
+/// A page of measures and its part on the screen.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Rows {
+    pub(super) sheet: Sheet,
+    /// Marked row.
+    pub(super) cursor: usize,
+    /// First row on the screen.
+    pub(super) first: usize,
+    /// Rows that fit the screen.
+    pub(super) fitting: usize,
 }
 
 /// The last line.
@@ -51,106 +59,105 @@ pub(super) enum Footer {
     Prompt(String),
 }
 
-/// State outside the gathered data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Surface<'a> {
-    /// Name of the interface or capture.
-    pub(super) source: &'a str,
-    /// State of the source in a word.
-    pub(super) state: &'a str,
+/// Data to show.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Contents<'a> {
+    pub(super) model: &'a Model,
+    /// Samples, if there is a monitor.
+    pub(super) seen: Option<&'a Snapshot>,
     /// Samples skipped between two redraws.
     pub(super) skipped: u64,
-    /// Columns of the screen.
-    pub(super) columns: usize,
 }
 
 impl View {
-    /// Creates the view of a snapshot for a screen of this width.
-    pub(super) fn of(seen: &Snapshot, controls: &Controls, surface: Surface<'_>) -> Self {
-        let is_wide = surface.columns >= WIDE_COLUMNS;
-        Self {
-            header: header(seen, controls, surface),
-            notices: seen
-                .notices
-                .iter()
-                .map(|notice| format!("{}  {}", clock(notice.at), notice.text))
-                .collect(),
-            charts: charts(seen, controls, is_wide),
-            titles: [
-                "current".to_owned(),
-                "average".to_owned(),
-                "peak".to_owned(),
-                Span(seen.interval.span()).to_string(),
-                if is_wide { "full scale" } else { "full" }.to_owned(),
-            ],
-            delays: delays(&seen.delays, surface.skipped, is_wide),
-            footer: footer(controls),
-            help: controls.is_help_shown.then(|| help(controls, is_wide)),
+    /// Creates the view of a page on a screen of this size.
+    pub(super) fn of(contents: Contents<'_>, controls: &Controls, area: Rect, look: &Look) -> Self {
+        let Contents { model, seen, skipped } = contents;
+        let columns = usize::from(area.width);
+        let of_monitor = seen.zip(controls.bars.as_ref());
+        let (header, body) = match of_monitor.filter(|_| controls.page == Page::Monitor) {
+            Some((seen, bars)) => {
+                let charts = Charts::of(seen, bars, columns, skipped);
+                (chart::header(seen, bars, columns), Body::Charts(Box::new(charts)))
+            }
+            None => {
+                let rows = Rows::of(model, controls, area, look);
+                (header(model, controls, columns), Body::Rows(rows))
+            }
+        };
+        let body = if controls.is_help_shown { Body::Help(help(controls, columns)) } else { body };
+        Self { header, tabs: tabs(controls, columns), body, footer: footer(controls) }
+    }
+
+    /// Returns the page, if it is of rows.
+    pub(super) fn sheet(&self) -> Option<&Sheet> {
+        match &self.body {
+            Body::Rows(rows) => Some(&rows.sheet),
+            Body::Help(_) | Body::Charts(_) => None,
+        }
+    }
+
+    /// Returns the number of rows that fit the screen.
+    pub(super) fn rows(&self) -> usize {
+        match &self.body {
+            Body::Rows(rows) => rows.fitting,
+            Body::Help(_) | Body::Charts(_) => 0,
         }
     }
 }
 
-/// Returns source and filter for the left; for the right time and state, in as many words as leave
-/// the left complete.
-fn header(seen: &Snapshot, controls: &Controls, surface: Surface<'_>) -> [String; 2] {
-    let Surface { source, state, columns, .. } = surface;
-    let left = printable(format!("{source}  filter: {}", seen.filter));
-    let room = columns.saturating_sub(left.chars().count() + 2);
-    let words = match controls.paused_at {
-        Some(paused_at) => {
-            let at = clock(paused_at.min(seen.elapsed));
-            let goes_on = format!("PAUSED at {at}, recording goes on");
-            [goes_on, format!("PAUSED at {at}"), "PAUSED".to_owned()]
-        }
-        None => {
-            let mut day = calendar::time_of_day(seen.origin.unwrap_or_default() + seen.elapsed);
-            day.truncate("00:00:00".len());
-            let short = format!("{}  {state}", clock(seen.elapsed));
-            [format!("{day}Z  {short}"), short, state.to_owned()]
-        }
-    };
-    let [.., shortest] = &words;
-    let right = words.iter().find(|words| words.chars().count() <= room).unwrap_or(shortest);
-    [left, right.clone()]
-}
-
-fn charts(seen: &Snapshot, controls: &Controls, is_wide: bool) -> [Chart; 2] {
-    let chart = |of: fn(Rates) -> f64, scale: f64, unit: &str| Chart {
-        bars: seen
-            .samples
-            .iter()
-            .map(|sample: &Count| of(seen.interval.rates(*sample, 1)) / scale)
-            .collect(),
-        figures: [
-            amount(of(seen.current)),
-            amount(of(seen.average)),
-            amount(of(seen.peak)),
-            unit.to_owned(),
-            amount(scale),
-        ],
-    };
-    let packets = if is_wide { "packets/s" } else { "pkt/s" };
-    [
-        chart(|rates| rates.packets, controls.scales.packets, packets),
-        chart(|rates| rates.bits, controls.scales.bits, "bit/s"),
-    ]
-}
-
-fn delays(delays: &Delays, skipped: u64, is_wide: bool) -> String {
-    let span = |span: Option<Duration>| {
-        span.map_or_else(|| "n/a".to_owned(), |span| quantity::span(nanos(span)))
-    };
-    let Delays { count, median, p99, longest } = delays;
-    let (median, p99, longest) = (span(*median), span(*p99), span(*longest));
-    if is_wide {
-        format!(
-            "AK delay  p50 {median}  p99 {p99}  max {longest}  n {count}    \
-             redraws skipped {skipped}"
-        )
-    } else {
-        let [count, skipped] = [*count as f64, skipped as f64].map(amount);
-        format!("AK p50 {median} p99 {p99} n {count} skip {skipped}")
+impl Rows {
+    fn of(model: &Model, controls: &Controls, area: Rect, look: &Look) -> Self {
+        let rows = usize::from(area.height).saturating_sub(FIXED_ROWS);
+        let room = Room { columns: area.width.into(), rows, symbols: look.symbols };
+        let sheet = page::sheet(model, controls, room);
+        let fitting = rows.saturating_sub(usize::from(sheet.heading.is_some()));
+        let cursor = controls.cursor.min(sheet.rows.len().saturating_sub(1));
+        // The marked row stays visible, and the last row stays at the bottom.
+        let first = cursor.saturating_sub(fitting.saturating_sub(1));
+        Self { sheet, cursor, first, fitting }
     }
+}
+
+/// Returns the source for the left; interval, length, frames and state for the right.
+fn header(model: &Model, controls: &Controls, columns: usize) -> [String; 2] {
+    let state = match (&model.end, controls.is_paused) {
+        (_, true) => "paused",
+        (None, false) => "under way",
+        (Some(end), false) if end.complete => "all there is",
+        (Some(_), false) => "not complete",
+    };
+    let length = quantity::span(model.length_ns());
+    // Number of the interval, if one is shown alone.
+    let index = model.latest.as_ref().and_then(|latest| latest.index);
+    let which = match (controls.past, index) {
+        (Some(_), Some(index)) => {
+            format!("interval {index} from {}, ", page::clock(model.start_ns()))
+        }
+        (Some(_), None) => format!("from {}, ", page::clock(model.start_ns())),
+        (None, _) => String::new(),
+    };
+    let frames = quantity::counted(model.frames(), "frame");
+    let right = format!("{which}{length}  {frames}  {state} ");
+    let source = printable(model.head.source.clone());
+    let room = columns.saturating_sub(right.chars().count().min(columns) + 2);
+    [format!(" {}", back(&source, room)), right]
+}
+
+/// Returns the pages by number, with as much of their names as fits; the current one in brackets.
+fn tabs(controls: &Controls, columns: usize) -> String {
+    let told = |of: fn(usize, &str) -> String| {
+        let tabs = controls.pages().iter().map(|page| match *page == controls.page {
+            true => format!("[{} {}]", page.number(), page.name()),
+            false => of(page.number(), page.name()),
+        });
+        tabs.collect::<Vec<String>>().join(" ")
+    };
+    let named = told(|number, name| format!("{number} {name}"));
+    let narrow = told(|number, name| format!("{number}{name}"));
+    let numbers = told(|number, _| number.to_string());
+    let fits = |text: &String| text.chars().count() <= columns;
+    [named, narrow].into_iter().find(fits).unwrap_or(numbers)
 }
 
 fn footer(controls: &Controls) -> Footer {
@@ -162,104 +169,22 @@ fn footer(controls: &Controls) -> Footer {
     if controls.is_help_shown {
         return Footer::Prompt("any key goes back".to_owned());
     }
-    let keys = controls.keys.list();
-    Footer::Keys(keys.iter().map(|bound| format!("{} {}", bound.first(), bound.name)).collect())
+    Footer::Keys(bound(controls).map(|of| format!("{} {}", of.first(), of.name)).collect())
 }
 
-fn help(controls: &Controls, is_wide: bool) -> Vec<String> {
-    let line = |bound: Bound| {
-        if is_wide {
-            format!("{:>8}  {}", bound.keys, bound.what)
-        } else {
-            format!("{:>5} {}", bound.first(), bound.name)
-        }
+fn help(controls: &Controls, columns: usize) -> Vec<String> {
+    let line = |of: Bound| match columns >= WIDE_COLUMNS {
+        true => format!("{:>8}  {}", of.keys, of.what),
+        false => format!("{:>5} {}", of.first(), of.name),
     };
-    controls.keys.list().into_iter().map(line).collect()
+    bound(controls).map(line).collect()
 }
 
-/// Formats a number to three digits with the prefix that suits it: `58`, `0.25`, `39.2k`.
-pub(super) fn amount(value: f64) -> String {
-    const PREFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
-    // A value that would round up to a thousand of the smaller unit uses the greater unit.
-    let found = PREFIXES.into_iter().find(|(each, _)| value >= each * 0.9995);
-    let (each, prefix) = found.unwrap_or((1.0, ""));
-    let value = value / each;
-    let text = if value < 0.001 { "0".to_owned() } else { significant(value, 3) };
-    if text.contains('.') {
-        let text = text.trim_end_matches('0').trim_end_matches('.');
-        return format!("{text}{prefix}");
-    }
-    format!("{text}{prefix}")
-}
-
-/// Formats the time since the start as hours, minutes, seconds and tenths: `0:01:23.4`.
-pub(super) fn clock(since: Duration) -> String {
-    let seconds = since.as_secs();
-    let (hours, minutes, tenths) =
-        (seconds / 3_600, seconds / 60 % 60, since.subsec_millis() / 100);
-    format!("{hours}:{minutes:02}:{:02}.{tenths}", seconds % 60)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::tui::controls::Scales;
-    use crate::tui::gather::{Gather, Window};
-    use crate::tui::keys::Keys;
-    use crate::tui::sample::Interval;
-    use wire::filter::Filter;
-    use wire::time::Instant;
-
-    #[test]
-    fn amounts_have_three_digits_and_a_prefix() {
-        for (value, text) in [
-            (0.0, "0"),
-            (0.000_4, "0"),
-            (0.25, "0.25"),
-            (58.0, "58"),
-            (99.96, "100"),
-            (999.4, "999"),
-            (999.6, "1k"),
-            (39_200.0, "39.2k"),
-            (1e6, "1M"),
-            (9_999_999.0, "10M"),
-            (1_488_095.2, "1.49M"),
-            (1e12, "1T"),
-        ] {
-            assert_eq!(amount(value), text);
-        }
-    }
-
-    #[test]
-    fn the_header_gives_up_words_before_it_cuts_the_filter() {
-        let interval = Interval::new(Duration::from_secs(1)).unwrap();
-        let scales = Scales { packets: 1.0, bits: 1.0 };
-        let mut controls = Controls::new(Keys::new("").unwrap(), interval, scales);
-        let filter: Filter = "from 02:02:02:02:02:02".parse().unwrap();
-        let mut gather = Gather::new(interval, filter);
-        gather.begin(Instant::ZERO);
-        gather.advance(Instant::from_nanos(83_000_000_000));
-        let seen = gather.snapshot(Window { samples: 10, until: None });
-        let mut right = |columns, paused_at| {
-            controls.paused_at = paused_at;
-            let surface = Surface { source: "eth1", state: "live", skipped: 0, columns };
-            let [left, right] = header(&seen, &controls, surface);
-            // 4 + 2 + 8 + 22 columns.
-            assert_eq!(left, "eth1  filter: from 02:02:02:02:02:02");
-            right
-        };
-        assert_eq!(right(80, None), "00:01:23Z  0:01:23.0  live");
-        assert_eq!(right(60, None), "0:01:23.0  live");
-        assert_eq!(right(40, None), "live");
-        let at = Some(Duration::from_secs(2));
-        assert_eq!(right(80, at), "PAUSED at 0:00:02.0, recording goes on");
-        assert_eq!(right(60, at), "PAUSED at 0:00:02.0");
-        assert_eq!(right(40, at), "PAUSED");
-    }
-
-    #[test]
-    fn a_clock_tells_tenths() {
-        assert_eq!(clock(Duration::from_millis(83_450)), "0:01:23.4");
-        assert_eq!(clock(Duration::from_secs(100 * 3_600)), "100:00:00.0");
-    }
+/// Returns the keys of the page, the most important first.
+fn bound(controls: &Controls) -> impl Iterator<Item = Bound> {
+    let keys = if controls.bars.is_some() { "0-9" } else { "1-9" };
+    let numbers = Bound { keys: keys.to_owned(), name: "page", what: "turn to a page" };
+    let mut keys = controls.keys.list(controls.scope());
+    keys.insert(1.min(keys.len()), numbers);
+    keys.into_iter()
 }

@@ -157,7 +157,7 @@ impl Passing<'_> {
             match passed {
                 Ok(Some(at)) => {
                     has_begun = true;
-                    if recorder.has_found() {
+                    if recorder.has_found() || teller.prints_samples() {
                         teller.tell(recorder)?;
                     }
                     if at >= counts_at {
@@ -172,6 +172,7 @@ impl Passing<'_> {
                 Ok(None) => break,
                 // A request for metrics may arrive while no frames come.
                 Err(CaptureError::Unreadable { kind: io::ErrorKind::WouldBlock, .. }) => {
+                    teller.pass_silence(recorder)?;
                     teller.publish(recorder, || Health {
                         frames: recorder.frames(),
                         dropped_by_kernel: recorder.collected().dropped(),

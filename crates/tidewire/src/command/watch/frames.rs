@@ -7,6 +7,7 @@ use crate::args::Watch;
 use crate::command::capture::store::Target;
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::tui::{Gather, Shared};
 use meter::Remarks;
 use records::Recorder;
 use wire::capture::Interface;
@@ -21,6 +22,8 @@ pub(in crate::command) struct Frames {
     names: Option<Renamer>,
     annotated: Option<Annotated>,
     events: Option<Events>,
+    /// Samples for the monitor.
+    samples: Option<Shared<Gather>>,
     remarks: Remarks,
 }
 
@@ -51,6 +54,11 @@ impl Frames {
         Self { filter, ..Self::default() }
     }
 
+    /// Samples the frames for the monitor, too.
+    pub(super) fn sampled(self, samples: Shared<Gather>) -> Self {
+        Self { samples: Some(samples), ..self }
+    }
+
     /// Returns the filter.
     pub(super) fn wanted(&self) -> Filter {
         self.filter.clone().unwrap_or_else(Filter::all)
@@ -59,8 +67,9 @@ impl Frames {
     /// Returns true if every frame goes to the meter unchanged and there is no other output.
     #[inline]
     pub(super) const fn is_nothing(&self) -> bool {
-        let Self { filter, names, annotated, events, .. } = self;
-        filter.is_none() && names.is_none() && annotated.is_none() && events.is_none()
+        let Self { filter, names, annotated, events, samples, .. } = self;
+        let are_kept = annotated.is_some() || events.is_some() || samples.is_some();
+        filter.is_none() && names.is_none() && !are_kept
     }
 
     /// Returns the number of frames left out, if there is a filter.
@@ -113,6 +122,9 @@ impl Frames {
             && !filter.matches(link, octets, original_octets)
         {
             self.left_out += 1;
+            if let Some(samples) = &self.samples {
+                samples.lock().advance(at);
+            }
             return recorder.advance(at);
         }
         let Some(renamer) = &mut self.names else { return self.see(recorder, frame, octets) };
@@ -123,12 +135,15 @@ impl Frames {
     /// Passes a frame to the meter, and the part that may be kept to a capture.
     fn see(&mut self, recorder: &mut Recorder, frame: &Frame<'_>, kept: &[u8]) {
         let Frame { at, link, octets, original_octets, .. } = *frame;
-        if self.annotated.is_none() && self.events.is_none() {
+        if self.annotated.is_none() && self.events.is_none() && self.samples.is_none() {
             recorder.observe(at, link, octets, original_octets);
             return;
         }
         if !recorder.observe_remarking(at, link, octets, original_octets, &mut self.remarks) {
             return;
+        }
+        if let Some(samples) = &self.samples {
+            samples.lock().observe(frame, &self.remarks);
         }
         if let Some(events) = &mut self.events {
             events.write(frame, &self.remarks);

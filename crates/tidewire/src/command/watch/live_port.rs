@@ -48,6 +48,7 @@ pub(super) fn meter(
     // Intervals use the time of day; the monotonic clock schedules them.
     let day = Correlation::read();
     let end = listen.map(|Span(listen)| clock::now() + listen);
+    teller.begin_samples(day.to_wall(clock::now()));
     let mut is_over = false;
     frames.describe(&[listener.described(interface)]);
     let mut counts_at = clock::now() + COUNTS_EVERY;
@@ -66,7 +67,7 @@ pub(super) fn meter(
             }
             Ok(None) if is_over => break,
             Ok(None) => {
-                recorder.advance(day.to_wall(clock::now()).saturating_sub(LAG));
+                teller.pass(recorder, day.to_wall(clock::now()).saturating_sub(LAG))?;
                 frames.flush();
             }
             Err(failure) => {
@@ -89,8 +90,7 @@ pub(super) fn meter(
         });
     }
     if heard.failure.is_none() {
-        recorder.advance(day.to_wall(clock::now()));
-        teller.tell(recorder)?;
+        teller.pass(recorder, day.to_wall(clock::now()))?;
     }
     frames.count(&[listener.described(interface)]);
     recorder.note_left_out(frames.left_out());

@@ -7,10 +7,9 @@ mod export;
 pub(super) mod file;
 mod frames;
 mod live_port;
-mod measures;
-mod monitor;
 mod remarks;
 pub(crate) mod require;
+mod screen;
 mod transit;
 mod whole_lines;
 
@@ -50,11 +49,15 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     if watch.far.is_some() || watch.far_interface.is_some() {
         return transit::run(watch, listen, output);
     }
-    if watch.monitor.screen == Some(Screen::Monitor) {
-        return monitor::run(watch, listen, &watch.monitor, output);
-    }
-    if watch.monitor.screen == Some(Screen::Measures) && !watch.monitor.plain && !output.json {
-        return measures::run(watch, listen);
+    match watch.monitor.screen {
+        Some(Screen::Monitor) if watch.monitor.plain => {
+            return screen::print_samples(watch, listen, output);
+        }
+        Some(Screen::Monitor) => return screen::run(watch, listen, output),
+        Some(Screen::Measures) if !watch.monitor.plain && !output.json => {
+            return screen::run(watch, listen, output);
+        }
+        Some(Screen::Measures) | None => {}
     }
     let mut measuring = Measuring::of(&watch.measuring)?;
     interrupt::install()?;

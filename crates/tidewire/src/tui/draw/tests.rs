@@ -1,199 +1,260 @@
-//! Contents of the screen, character by character, and its colours.
+mod picture;
 
 use super::*;
-use crate::tui::controls::{Controls, Scales};
-use crate::tui::gather::{Delays, Snapshot};
+use crate::stream::hostile;
+use crate::tui::controls::Controls;
 use crate::tui::keys::Keys;
-use crate::tui::notices::Notice;
-use crate::tui::sample::{Count, Interval, Rates};
-use crate::tui::theme::{Surroundings, Theme};
-use crate::tui::view::Surface;
+use crate::tui::page::Page;
+use crate::tui::view::Contents;
+use crate::tui::{Bars, Growth, Interval, Scales, Surroundings, Symbols, Theme};
 use core::time::Duration;
+use meter::Settings;
+use meter::registry::Measure;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
-use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use ratatui::style::{Color, Modifier};
-use std::collections::BTreeSet;
-use wire::filter::Filter;
-use wire::time::Instant;
+use records::Origin;
+use records::state::Model;
+use records::{Details, Head, Reader, Record, Recorder, Spans, Subset};
+use std::fs::File;
+use std::path::Path;
+use wire::capture::Capture;
 
-fn controls() -> Controls {
-    let interval = Interval::new(Duration::from_millis(500)).unwrap();
-    Controls::new(Keys::new("").unwrap(), interval, Scales { packets: 100.0, bits: 1e6 })
+fn look(theme: Theme) -> Look {
+    Look::new(theme, Symbols::Blocks, &Surroundings::default())
 }
 
-/// 200 samples of 500 ms: saw teeth of 0 to 60 packets (0 to 120 /s) of 1,000 octets.
-fn snapshot(samples: usize) -> Snapshot {
-    let interval = Interval::new(Duration::from_millis(500)).unwrap();
-    let sample = |number: u64| {
-        let packets = number % 31 * 2;
-        Count { packets, octets: 1_000 * packets }
-    };
-    let first = 200_u64.saturating_sub(samples as u64);
-    let notice =
-        |seconds, text: &str| Notice { at: Duration::from_secs(seconds), text: text.to_owned() };
-    Snapshot {
-        // 1984-06-13T21:16:00Z.
-        origin: Some(Instant::from_nanos(456_009_360_000_000_000)),
-        elapsed: Duration::from_millis(100_230),
-        interval,
-        filter: Filter::all(),
-        first,
-        samples: (first..200).map(sample).collect(),
-        end: 200,
-        oldest: 0,
-        current: Rates { packets: 52.0, bits: 416_000.0 },
-        average: Rates { packets: 58.21, bits: 465_680.0 },
-        peak: Rates { packets: 120.0, bits: 960_000.0 },
-        delays: Delays {
-            count: 412,
-            median: Some(Duration::from_micros(1_230)),
-            p99: Some(Duration::from_micros(61_500)),
-            longest: Some(Duration::from_micros(121_700)),
-        },
-        notices: vec![
-            notice(1, "3 connections established"),
-            notice(41, "transport: bad checksum, 3 times"),
-            notice(97, "2 of 57 DTs were sent again"),
-        ],
-        frames: 5_821,
+/// Returns the model of the capture of a cell with a bad path.
+fn cell() -> Model {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng"));
+    let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
+    let settings = Settings::every(Duration::from_secs(2));
+    let second = Duration::from_secs(1);
+    let spans = Spans { report: second, sample: Some(second / 20), intervals: None };
+    let (details, only) = (Details { top: 20 }, Subset::default());
+    let head = Head::of(
+        Origin::files(&["cell.pcapng"], |path| path.display().to_string()),
+        &settings,
+        (spans, details, &only),
+    );
+    let (mut recorder, mut model) = (Recorder::new(settings, spans, details), Model::new(head));
+    while let Some(record) = capture.next().unwrap() {
+        recorder.observe(record.at, record.link, record.octets, record.original_octets);
+        tell(&mut recorder, &mut model);
+    }
+    recorder.finish(false, None);
+    tell(&mut recorder, &mut model);
+    model
+}
+
+/// Writes and reads the records, as a pipe would.
+fn tell(recorder: &mut Recorder, model: &mut Model) {
+    while let Some(item) = recorder.take() {
+        let line = serde_json::to_string(&Record::of(&item, &Subset::default())).unwrap();
+        model.take(serde_json::from_str(&line).unwrap());
     }
 }
 
-fn look(theme: Theme, symbols: Symbols) -> Look {
-    Look::new(theme, symbols, &Surroundings::default())
+fn drawn(model: &Model, controls: &Controls, size: (u16, u16)) -> String {
+    let look = look(Theme::Mono);
+    let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
+    let view = view(model, controls, size, &look);
+    terminal.draw(|frame| draw(frame, &view, &look)).unwrap();
+    terminal.backend().to_string()
 }
 
-/// Returns the screen after these keys.
-fn buffer(columns: u16, rows: u16, keys: &[KeyCode], look: &Look) -> Buffer {
-    let mut controls = controls();
-    let seen = snapshot(usize::from(columns) * look.samples_a_column());
-    for key in keys {
-        controls.press(&KeyEvent::from(*key), &seen, columns.into());
+fn view(model: &Model, controls: &Controls, size: (u16, u16), look: &Look) -> View {
+    let contents = Contents { model, seen: None, skipped: 0 };
+    View::of(contents, controls, Rect::new(0, 0, size.0, size.1), look)
+}
+
+/// Pages of measures.
+const PAGES: &[Page] = Page::ALL.split_at(1).1;
+
+fn on(page: Page) -> Controls {
+    let interval = Interval::new(Duration::from_millis(500)).unwrap();
+    let scales = Scales { packets: 100.0, bits: 1e6 };
+    let bars = Bars { interval, scales, growth: Growth::default(), until: None };
+    Controls::new(page, Keys::new("").unwrap(), Some(bars))
+}
+
+#[test]
+fn every_page_has_a_look() {
+    let model = cell();
+    for page in PAGES.iter().copied() {
+        insta::assert_snapshot!(
+            page.name().trim_end_matches('.'),
+            drawn(&model, &on(page), (80, 24))
+        );
     }
-    let columns = usize::from(columns);
-    let surface = Surface { source: "eth1", state: "live", skipped: 7, columns };
-    let view = View::of(&seen, &controls, surface);
-    let mut terminal = Terminal::new(TestBackend::new(columns as u16, rows)).unwrap();
-    terminal.draw(|frame| draw(frame, frame.area(), &view, look)).unwrap();
-    terminal.backend().buffer().clone()
-}
-
-/// Returns the characters, one line per row, between bars that mark the ends of rows.
-fn signs(buffer: &Buffer) -> String {
-    let width = usize::from(buffer.area.width);
-    let row = |cells: &[ratatui::buffer::Cell]| {
-        format!("|{}|", cells.iter().map(|cell| cell.symbol()).collect::<String>())
-    };
-    buffer.content.chunks(width).map(row).collect::<Vec<_>>().join("\n")
-}
-
-/// Returns colour and emphasis of the non-blank characters, row by row.
-fn styles(buffer: &Buffer) -> String {
-    let row = |cells: &[ratatui::buffer::Cell]| {
-        let inked = cells.iter().filter(|cell| cell.symbol() != " ");
-        let styles: BTreeSet<String> =
-            inked.map(|cell| format!("{} on {} {:?}", cell.fg, cell.bg, cell.modifier)).collect();
-        styles.into_iter().collect::<Vec<_>>().join(", ")
-    };
-    let rows = buffer.content.chunks(buffer.area.width.into()).map(row);
-    rows.map(|row| format!("|{row}|")).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
-fn the_screen_at_80_by_24() {
-    let dark = buffer(80, 24, &[], &look(Theme::Dark, Symbols::Blocks));
-    insta::assert_snapshot!("80x24", signs(&dark));
+fn a_small_screen_and_a_large_one_have_room() {
+    let model = cell();
+    insta::assert_snapshot!("overview_40x12", drawn(&model, &on(Page::Overview), (40, 12)));
+    insta::assert_snapshot!("one_120x40", drawn(&model, &on(Page::One), (120, 40)));
+    let mut controls = on(Page::Connections);
+    controls.is_help_shown = true;
+    insta::assert_snapshot!("help", drawn(&model, &controls, (80, 24)));
 }
 
 #[test]
-fn the_screen_at_120_by_40() {
-    let dark = buffer(120, 40, &[], &look(Theme::Dark, Symbols::Blocks));
-    insta::assert_snapshot!("120x40", signs(&dark));
+fn events_between_stations_with_long_names_fit_into_a_line() {
+    let mut model = Model::new(cell().head);
+    for (start, since) in [(0, r#","window_closed_since_ns":6700000"#), (100_000_000, "")] {
+        for text in [
+            format!(
+                r#"{{"type":"interval","index":{start},"intervals":1,"start_ns":{start},
+                "length_ns":0,"complete":true,"frames":1,"dropped_by_kernel":null,"measures":{{}},
+                "metrics":{{}},"oddities":{{}}}}"#
+            ),
+            format!(
+                r#"{{"type":"connection-interval","index":{start},"id":1,
+                "ends":["02:00:00:00:00:01","02:00:00:00:00:02"],"references":[1,2],"class":4,
+                "user":"unknown","confidence":"none","state":"established","ending":null,
+                "opening_ns":null,"established_ns":1,"closing_ns":null,"closed_ns":null,
+                "last_ns":5,"directions":[{{"dt_tpdus":1{since}}},{{}}]}}"#
+            ),
+        ] {
+            model.take(serde_json::from_str(&text).unwrap());
+        }
+    }
+    let page = drawn(&model, &on(Page::Events), (80, 24));
+    let opened = "02:00:00:00:00:02 gives 02:00:00:00:00:01 credit after <93.3 ms";
+    assert!(page.contains(opened), "{page}");
 }
 
 #[test]
-fn the_screen_at_40_by_12() {
-    let dark = buffer(40, 12, &[], &look(Theme::Dark, Symbols::Blocks));
-    insta::assert_snapshot!("40x12", signs(&dark));
-}
-
-#[test]
-fn braille_shows_two_samples_a_column_and_ascii_goes_everywhere() {
-    let braille = buffer(80, 24, &[], &look(Theme::Dark, Symbols::Braille));
-    insta::assert_snapshot!("braille", signs(&braille));
-    let ascii = signs(&buffer(80, 24, &[], &look(Theme::Dark, Symbols::Ascii)));
-    assert!(ascii.is_ascii(), "{ascii}");
-    insta::assert_snapshot!("ascii", ascii);
-}
-
-#[test]
-fn frozen_is_shown_and_a_prompt_replaces_the_keys() {
-    let look = look(Theme::Dark, Symbols::Blocks);
-    let keys = [KeyCode::Char(' '), KeyCode::Char('/'), KeyCode::Char('x'), KeyCode::Enter];
-    let paused = signs(&buffer(80, 24, &keys, &look));
-    let lines: Vec<&str> = paused.lines().collect();
-    assert!(lines[0].ends_with("PAUSED at 0:01:40.0, recording goes on|"), "{paused}");
-    let prompt = "|filter: x_  (column 1: not expected: \"x\"; expected a condition";
-    assert!(lines[23].starts_with(prompt), "{paused}");
-    // The narrow screen has the word as well.
-    let narrow = signs(&buffer(40, 12, &keys[..1], &look));
-    assert!(narrow.lines().next().unwrap().ends_with("PAUSED at 0:01:40.0|"), "{narrow}");
-}
-
-#[test]
-fn the_help_has_every_key_on_every_screen() {
-    let look = look(Theme::Dark, Symbols::Blocks);
-    insta::assert_snapshot!("help", signs(&buffer(80, 24, &[KeyCode::Char('?')], &look)));
-    for (columns, rows) in [(120, 40), (80, 24), (80, 12), (40, 12)] {
-        let help = signs(&buffer(columns, rows, &[KeyCode::Char('?')], &look));
-        for bound in controls().keys.list() {
-            let told = if columns < 72 { bound.name } else { bound.what };
-            assert!(help.contains(told), "{columns} x {rows}: no {told}\n{help}");
+fn no_size_and_no_stream_makes_a_page_panic() {
+    let (model, head) = (cell(), cell().head);
+    let empty = Model::new(head);
+    for page in PAGES.iter().copied() {
+        for columns in [1, 20, 39, 40, 41, 60, 79, 80, 81, 133, 250] {
+            for rows in [1, 11, 12, 13, 24, 60] {
+                for model in [&model, &empty] {
+                    let far = Controls { cursor: 1_000, chosen: Some(7), ..on(page) };
+                    drawn(model, &far, (columns, rows));
+                }
+            }
         }
     }
 }
 
 #[test]
-fn dark_light_and_mono_differ_in_colours_alone() {
-    let of = |theme| buffer(80, 24, &[], &look(theme, Symbols::Blocks));
-    let (dark, light, mono) = (of(Theme::Dark), of(Theme::Light), of(Theme::Mono));
-    assert_eq!(signs(&dark), signs(&light));
-    assert_eq!(signs(&dark), signs(&mono));
-    insta::assert_snapshot!("dark", styles(&dark));
-    insta::assert_snapshot!("light", styles(&light));
-    insta::assert_snapshot!("mono", styles(&mono));
-    let is_plain =
-        |cell: &ratatui::buffer::Cell| (cell.fg, cell.bg) == (Color::Reset, Color::Reset);
-    assert!(mono.content.iter().all(is_plain));
-    // Words and emphasis distinguish everything that colours distinguish.
-    assert!(mono.content[0].modifier.contains(Modifier::REVERSED));
+fn nothing_is_cut_off_in_eighty_columns() {
+    let (mut long, head) = (cell(), cell().head);
+    let text = r#"{"type":"connection","id":77,"ends":["[2001:db8:1111:2222:3333:4444:5555:6666]:50102",
+        "[2001:db8:1111:2222:3333:4444:5555:7777]:102"],"references":[65535,65535],"class":4,
+        "user":"unknown","confidence":"likely","state":"closed","ending":"erroneous",
+        "opening_ns":1,"established_ns":2,"closing_ns":3000000000,"closed_ns":4000000000,
+        "last_ns":4000000000,"until_ns":4000000000,"directions":[DIRECTION,DIRECTION]}"#;
+    let direction = r#"{"dt_tpdus":99999999,"dt_retransmissions":99999999,"ak_tpdus":99999999,
+        "dt_data_octets":9999999999,"dt_into_closed_window":99999999,"closed_windows":99999999,
+        "closed_window_ns":3999000000,"ack_delays":7,"ack_delay_total_ns":1399999999,
+        "peak_second_tpdus":99999,"peak_second_tpdu_octets":99999999,"tcp_round_trips":99999,
+        "tcp_round_trip_total_ns":1399999999999,"tcp_callee_handshakes":1,
+        "tcp_callee_handshake_total_ns":123456789}"#;
+    long.take(serde_json::from_str(&text.replace("DIRECTION", direction)).unwrap());
+    for model in [&cell(), &long, &Model::new(head)] {
+        for page in PAGES.iter().copied() {
+            let controls = Controls { chosen: Some(77), ..on(page) };
+            let view = view(model, &controls, (80, 24), &look(Theme::Mono));
+            let sheet = view.sheet().unwrap();
+            let lines = sheet.heading.iter().chain([&sheet.about, &view.tabs]);
+            for line in lines.chain(sheet.rows.iter().map(|row| &row.text)) {
+                assert!(line.chars().count() <= 80, "{page:?}: {line:?}");
+            }
+        }
+    }
 }
 
 #[test]
-fn a_screen_that_became_too_small_shows_the_size_it_needs() {
-    let small = signs(&buffer(30, 8, &[], &look(Theme::Dark, Symbols::Blocks)));
-    assert!(small.starts_with("|40 x 12 needed; q quits"), "{small}");
+fn a_long_source_name_keeps_its_back() {
+    let mut model = cell();
+    model.head.source = format!("/captures/{}/plant.pcapng", "line".repeat(20));
+    let text = drawn(&model, &on(Page::Overview), (80, 24));
+    assert!(
+        text.lines().next().unwrap().contains("line/plant.pcapng 6.00 s  595 frames"),
+        "{text}"
+    );
 }
 
 #[test]
-fn bars_are_as_long_as_their_share_of_the_full_scale() {
-    // Two rows of eight levels.
-    check(Symbols::Blocks, 0.0, [' ', ' ']);
-    check(Symbols::Blocks, 0.001, ['▁', ' ']);
-    check(Symbols::Blocks, 0.25, ['▄', ' ']);
-    check(Symbols::Blocks, 0.5, ['█', ' ']);
-    check(Symbols::Blocks, 0.75, ['█', '▄']);
-    check(Symbols::Blocks, 1.0, ['█', '█']);
-    check(Symbols::Blocks, 1.001, ['█', '▲']);
-    check(Symbols::Ascii, 0.25, ['.', ' ']);
-    check(Symbols::Ascii, 1.5, ['#', '^']);
-    // A single sample is the newer of its pair: the right column of dots, two of four.
-    check(Symbols::Braille, 0.25, ['⢠', ' ']);
-    assert_eq!(cell(&[1.0, 0.5], 1, 2, Symbols::Braille), '⡇');
+fn extreme_counts_do_not_make_a_page_panic() {
+    let lines = hostile::tests::cell();
+    let mut records = 0;
+    for seed in 0..80 {
+        let text = hostile::tests::exchanged(&lines, seed);
+        let Ok((mut reader, head)) = Reader::open(text.as_bytes()) else { continue };
+        let mut model = Model::new(head);
+        while let Ok(Some(record)) = reader.next_record() {
+            model.take(record);
+            records += 1;
+        }
+        for page in PAGES.iter().copied() {
+            drawn(&model, &on(page), (80, 24));
+            drawn(&model, &Controls { chosen: Some(1), ..on(page) }, (133, 60));
+        }
+    }
+    assert!(records > 1_000, "{records} records of 80 streams");
 }
 
-#[track_caller]
-fn check(symbols: Symbols, bar: f64, expected: [char; 2]) {
-    assert_eq!([0, 1].map(|line| cell(&[bar], line, 2, symbols)), expected, "{bar}");
+#[test]
+fn colours_say_nothing_that_words_do_not() {
+    let model = cell();
+    let size = (80, 24);
+    for page in PAGES.iter().copied() {
+        let texts: Vec<String> = [Theme::Dark, Theme::Light, Theme::Mono]
+            .into_iter()
+            .map(|theme| {
+                let look = look(theme);
+                let mut terminal = Terminal::new(TestBackend::new(size.0, size.1)).unwrap();
+                let view = view(&model, &on(page), size, &look);
+                terminal.draw(|frame| draw(frame, &view, &look)).unwrap();
+                terminal.backend().to_string()
+            })
+            .collect();
+        assert!(texts.iter().all(|text| *text == texts[0]));
+        let view = view(&model, &on(page), size, &look(Theme::Mono));
+        for row in view.sheet().unwrap().rows.iter().filter(|row| row.grade.is_some()) {
+            let sign = row.grade.unwrap().sign();
+            assert!(row.text.starts_with(sign), "{:?} of {page:?}", row.text);
+        }
+    }
+}
+
+#[test]
+fn screens_show_the_values_of_the_stream() {
+    let model = cell();
+    // Same counts as `watch -r captures/cell.pcapng`: 293 DTs, 5 of them retransmitted.
+    let measures = model.measures();
+    assert_eq!(
+        (measures.count(Measure::DtTpdus), measures.count(Measure::DtRetransmissions)),
+        (293, 5)
+    );
+    let overview = drawn(&model, &on(Page::Overview), (80, 24));
+    assert!(overview.contains("5 of 293 DTs were sent again, 1.7 %"), "{overview}");
+    let both: u64 = model.connections.values().map(|known| known.both(Measure::DtTpdus)).sum();
+    assert_eq!(both, 293, "its connections have all of them");
+}
+
+#[test]
+fn single_intervals_are_named_and_add_up_to_the_whole() {
+    let model = cell();
+    // A little over six seconds, in intervals of two.
+    assert_eq!(model.history.intervals(), 3);
+    let at = |place| model.history.model(&model.head, place).unwrap();
+    let dts = |model: &Model| model.measures().count(Measure::DtTpdus);
+    let of_connections = |model: &Model| -> u64 {
+        model.connections.values().map(|known| known.both(Measure::DtTpdus)).sum()
+    };
+    let each: Vec<Model> = (0..3).map(at).collect();
+    assert!(each.iter().all(|one| dts(one) > 0 && dts(one) == of_connections(one)));
+    assert_eq!(each.iter().map(dts).sum::<u64>(), 293);
+    assert_eq!(each.iter().map(Model::frames).sum::<u64>(), model.frames());
+    let paused = Controls { is_paused: true, past: Some(1), ..on(Page::Overview) };
+    insta::assert_snapshot!("interval", drawn(&each[1], &paused, (80, 24)));
+    for page in PAGES.iter().copied() {
+        drawn(&each[1], &Controls { is_paused: true, past: Some(1), ..on(page) }, (80, 24));
+    }
 }

@@ -504,8 +504,22 @@ fn options_of_screens_change_what_is_drawn() {
     check(monitor, "", "38;5;5;", "--theme dark", "38;5;11;");
     check(monitor, "", "█", "--symbols ascii", "#");
     check(monitor, "", "1M", "--bits-scale '7 Mbit/s'", "7M");
-    check(monitor, "", "100", "--packets-scale 777", "777");
+    check(monitor, "", "packets/s", "--packets-scale 777", "777");
     check(monitor, "", "q\u{1b}[24;3Hquit", "--keys quit=x", "x\u{1b}[24;3Hquit");
     check(monitor, "", "filter: all", "--from-station 02:00:00:00:00:01", "filter: from 02:00");
     check(monitor, "", "filter: all", "--to-station 02:00:00:00:00:01", "filter: to 02:00");
+    // The pages of measures follow the monitor, which follows them.
+    check(measures, "0", "packets/s", "--from-station 02:00:00:00:00:09", "00:00:09");
+    check(measures, "0", "packets/s", "--packets-scale 777", "777");
+    check(measures, "", "q\u{1b}[24;3Hquit", "--keys quit=x", "x\u{1b}[24;3Hquit");
+    // Words only: a terminal is not sent blanks that it has.
+    check(monitor, "9", "measured", "--measure '3 s'", "3.00");
+    check(monitor, "9", "reported", "--report '250 ms'", "250");
+    check(monitor, "9", "measured", "--measure '1700 ms' --intervals 1", "184");
+    check(monitor, "9", "measured", "--start 1970-01-01T00:00:01.7Z", "184");
+    check(monitor, "5", "128", "--sizes 77", "77");
+    let only_aks = drawn(folder.path(), &format!("{monitor} --only 'ak_*'"), "4", "274").unwrap();
+    assert!(!only_aks.contains("49.6%"), "a share of all TPDUs in {only_aks}");
+    assert!(drawn(folder.path(), monitor, "4", "49.6%").is_some(), "no share of all TPDUs");
+    check(monitor, "3", "00:02", "--top 1", "others");
 }

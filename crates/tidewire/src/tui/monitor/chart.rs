@@ -1,0 +1,207 @@
+//! Contents of the monitor as plain data: every word and the length of every bar.
+
+use super::controls::{Bars, Scales};
+use super::gather::{Delays, Snapshot};
+use super::sample::{Count, Rates};
+use crate::output::printable;
+use crate::quantity::{self, significant};
+use bench::scenario::Span;
+use core::time::Duration;
+use records::calendar;
+use wire::time::nanos;
+
+/// Width below which the screen has fewer words.
+pub(in crate::tui) const WIDE_COLUMNS: usize = 72;
+
+/// Contents of the page.
+#[derive(Clone, PartialEq, Debug)]
+pub(in crate::tui) struct Charts {
+    /// Notices, oldest first.
+    pub(super) notices: Vec<String>,
+    /// Packets, then bits.
+    pub(super) charts: [Chart; 2],
+    /// Names of the figures below the charts, with the sampling interval for their units.
+    pub(super) titles: [String; 5],
+    /// Acknowledgement delays and skipped redraws.
+    pub(super) delays: String,
+}
+
+/// A bar chart and its line of figures.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Chart {
+    /// Samples as fractions of the full scale, oldest first; above 1 if a sample exceeds it.
+    pub(super) bars: Vec<f64>,
+    /// Current, average, peak, unit, full scale.
+    pub(super) figures: [String; 5],
+}
+
+impl Charts {
+    /// Returns the charts of a snapshot for a screen of this width; redraws of `skipped` samples
+    /// were skipped.
+    pub(in crate::tui) fn of(seen: &Snapshot, bars: &Bars, columns: usize, skipped: u64) -> Self {
+        let is_wide = columns >= WIDE_COLUMNS;
+        Self {
+            notices: seen
+                .notices
+                .iter()
+                .map(|notice| format!("{}  {}", clock(notice.at), notice.text))
+                .collect(),
+            charts: charts(seen, bars.scales, is_wide),
+            titles: [
+                "current".to_owned(),
+                "average".to_owned(),
+                "peak".to_owned(),
+                Span(seen.interval.span()).to_string(),
+                if is_wide { "full scale" } else { "full" }.to_owned(),
+            ],
+            delays: delays(&seen.delays, skipped, is_wide),
+        }
+    }
+}
+
+/// Returns source and filter for the left; for the right time and state, in as many words as leave
+/// the left complete.
+pub(in crate::tui) fn header(seen: &Snapshot, bars: &Bars, columns: usize) -> [String; 2] {
+    let left = printable(format!("{}  filter: {}", seen.name, seen.filter));
+    let room = columns.saturating_sub(left.chars().count() + 2);
+    let words = match bars.until {
+        Some(until) => {
+            let at = clock(until.min(seen.elapsed));
+            let goes_on = format!("PAUSED at {at}, recording goes on");
+            [goes_on, format!("PAUSED at {at}"), "PAUSED".to_owned()]
+        }
+        None => {
+            let mut day = calendar::time_of_day(seen.origin.unwrap_or_default() + seen.elapsed);
+            day.truncate("00:00:00".len());
+            let state = seen.state;
+            let short = format!("{}  {state}", clock(seen.elapsed));
+            [format!("{day}Z  {short}"), short, state.to_owned()]
+        }
+    };
+    let [.., shortest] = &words;
+    let right = words.iter().find(|words| words.chars().count() <= room).unwrap_or(shortest);
+    [left, right.clone()]
+}
+
+fn charts(seen: &Snapshot, scales: Scales, is_wide: bool) -> [Chart; 2] {
+    let chart = |of: fn(Rates) -> f64, scale: f64, unit: &str| Chart {
+        bars: seen
+            .samples
+            .iter()
+            .map(|sample: &Count| of(seen.interval.rates(*sample, 1)) / scale)
+            .collect(),
+        figures: [
+            amount(of(seen.current)),
+            amount(of(seen.average)),
+            amount(of(seen.peak)),
+            unit.to_owned(),
+            amount(scale),
+        ],
+    };
+    let packets = if is_wide { "packets/s" } else { "pkt/s" };
+    [
+        chart(|rates| rates.packets, scales.packets, packets),
+        chart(|rates| rates.bits, scales.bits, "bit/s"),
+    ]
+}
+
+fn delays(delays: &Delays, skipped: u64, is_wide: bool) -> String {
+    let span = |span: Option<Duration>| {
+        span.map_or_else(|| "n/a".to_owned(), |span| quantity::span(nanos(span)))
+    };
+    let Delays { count, median, p99, longest } = delays;
+    let (median, p99, longest) = (span(*median), span(*p99), span(*longest));
+    if is_wide {
+        format!(
+            "AK delay  p50 {median}  p99 {p99}  max {longest}  n {count}    \
+             redraws skipped {skipped}"
+        )
+    } else {
+        let [count, skipped] = [*count as f64, skipped as f64].map(amount);
+        format!("AK p50 {median} p99 {p99} n {count} skip {skipped}")
+    }
+}
+
+/// Formats a number to three digits with the prefix that suits it: `58`, `0.25`, `39.2k`.
+pub(super) fn amount(value: f64) -> String {
+    const PREFIXES: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    // A value that would round up to a thousand of the smaller unit uses the greater unit.
+    let found = PREFIXES.into_iter().find(|(each, _)| value >= each * 0.9995);
+    let (each, prefix) = found.unwrap_or((1.0, ""));
+    let value = value / each;
+    let text = if value < 0.001 { "0".to_owned() } else { significant(value, 3) };
+    if text.contains('.') {
+        let text = text.trim_end_matches('0').trim_end_matches('.');
+        return format!("{text}{prefix}");
+    }
+    format!("{text}{prefix}")
+}
+
+/// Formats the time since the start as hours, minutes, seconds and tenths: `0:01:23.4`.
+pub(super) fn clock(since: Duration) -> String {
+    let seconds = since.as_secs();
+    let (hours, minutes, tenths) =
+        (seconds / 3_600, seconds / 60 % 60, since.subsec_millis() / 100);
+    format!("{hours}:{minutes:02}:{:02}.{tenths}", seconds % 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::monitor::{Gather, Growth, Interval, Window};
+    use wire::filter::Filter;
+    use wire::time::Instant;
+
+    #[test]
+    fn amounts_have_three_digits_and_a_prefix() {
+        for (value, text) in [
+            (0.0, "0"),
+            (0.000_4, "0"),
+            (0.25, "0.25"),
+            (58.0, "58"),
+            (99.96, "100"),
+            (999.4, "999"),
+            (999.6, "1k"),
+            (39_200.0, "39.2k"),
+            (1e6, "1M"),
+            (9_999_999.0, "10M"),
+            (1_488_095.2, "1.49M"),
+            (1e12, "1T"),
+        ] {
+            assert_eq!(amount(value), text);
+        }
+    }
+
+    #[test]
+    fn the_header_gives_up_words_before_it_cuts_the_filter() {
+        let interval = Interval::new(Duration::from_secs(1)).unwrap();
+        let scales = Scales { packets: 1.0, bits: 1.0 };
+        let growth = Growth::default();
+        let mut bars = Bars { interval, scales, growth, until: None };
+        let filter: Filter = "from 02:02:02:02:02:02".parse().unwrap();
+        let mut gather = Gather::new("eth1".to_owned(), interval, filter);
+        gather.begin(Instant::ZERO);
+        gather.advance(Instant::from_nanos(83_000_000_000));
+        let seen = gather.snapshot(Window { samples: 10, until: None });
+        let mut right = |columns, until| {
+            bars.until = until;
+            let [left, right] = header(&seen, &bars, columns);
+            // 4 + 2 + 8 + 22 columns.
+            assert_eq!(left, "eth1  filter: from 02:02:02:02:02:02");
+            right
+        };
+        assert_eq!(right(80, None), "00:01:23Z  0:01:23.0  live");
+        assert_eq!(right(60, None), "0:01:23.0  live");
+        assert_eq!(right(40, None), "live");
+        let at = Some(Duration::from_secs(2));
+        assert_eq!(right(80, at), "PAUSED at 0:00:02.0, recording goes on");
+        assert_eq!(right(60, at), "PAUSED at 0:00:02.0");
+        assert_eq!(right(40, at), "PAUSED");
+    }
+
+    #[test]
+    fn a_clock_tells_tenths() {
+        assert_eq!(clock(Duration::from_millis(83_450)), "0:01:23.4");
+        assert_eq!(clock(Duration::from_secs(100 * 3_600)), "100:00:00.0");
+    }
+}
