@@ -63,16 +63,22 @@ impl Distribution {
     // Always inline: distributions that record the same delay share the work.
     #[inline(always)]
     pub(crate) fn record_nanos(&mut self, nanos: u64) {
-        let nanos = nanos.min(u64::MAX >> 1);
-        if nanos < self.min_ns || self.count == 0 {
-            self.min_ns = nanos;
-        }
-        if nanos > self.max_ns {
-            self.max_ns = nanos;
-        }
+        // Before the first value both extremes are zero.
+        let is_between = self.min_ns <= nanos && nanos <= self.max_ns;
+        let nanos = if is_between { nanos } else { self.widen(nanos) };
         self.count += 1;
         self.total_ns = self.total_ns.saturating_add(nanos);
         self.classes.note(nanos);
+    }
+
+    /// Moves the extremes to a value outside of them, and returns the value, which is limited to
+    /// 63 bits.
+    #[cold]
+    fn widen(&mut self, nanos: u64) -> u64 {
+        let nanos = nanos.min(u64::MAX >> 1);
+        self.min_ns = if self.count == 0 { nanos } else { self.min_ns.min(nanos) };
+        self.max_ns = self.max_ns.max(nanos);
+        nanos
     }
 
     /// Adds delays, in nanoseconds below 2^63.

@@ -151,6 +151,9 @@ impl Direction {
     #[inline]
     pub(super) fn take_in_turn(&mut self, at: Instant, print: &Print) -> bool {
         let Some(next) = self.next() else { return false };
+        if !self.holds_nothing() {
+            return false;
+        }
         let Print { sequence, octets, acknowledgement, .. } = *print;
         // A segment with new data is no copy, which would be behind; and a segment without data one
         // octet behind is a keep-alive probe.
@@ -159,7 +162,7 @@ impl Direction {
         } else {
             sequence != next.wrapping_sub(1) && !self.has_print(at, print)
         };
-        if !is_in_turn || !self.holds_nothing() {
+        if !is_in_turn {
             return false;
         }
         self.store_print(at, print);

@@ -379,6 +379,13 @@ struct Agreed {
 }
 
 impl Connection {
+    /// A side, chosen without an index that could be out of bounds.
+    #[inline]
+    pub(super) const fn sender(&mut self, side: Side) -> &mut Sender {
+        let [first, second] = &mut self.senders;
+        if side == 0 { first } else { second }
+    }
+
     fn new(senders: [Sender; 2], state: State, at: Instant, requester: Option<u8>) -> Self {
         let mut connection = Self {
             serial: 0,

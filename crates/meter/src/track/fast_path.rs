@@ -230,16 +230,12 @@ impl Tracker {
             Some(found) if changes == self.table.changes() => (slot, found),
             _ => self.find_class_0(stream, parties, sink)?,
         };
-        let part = DtFields {
-            number: u32::from(number & 0x7F),
-            ends: number & 0x80 != 0,
-            octets,
-            data_octets: (octets.len() + missing_octets) as u64,
-        };
+        let part = DtFields::of_class_0(number, octets, missing_octets);
         let of = (at, other(receiver), Format::Class0);
         if !self.data((slot, place), of, (part, 3), sink) {
             // The stream has already consumed the packet, so it cannot be dissected again.
-            self.data_out_of_turn(place, of, (part, 3), sink);
+            let of = (place, other(receiver));
+            self.data_out_of_turn(at, of, (number, octets, missing_octets), sink);
         }
         Some(slot)
     }
@@ -276,10 +272,16 @@ impl Tracker {
         }
         let all = &mut sink.measures.traffic;
         let class = |octets| self.recent.class(octets, &all.sizes);
-        let classes =
-            [class(header_octets + data_octets), class(data_octets), finished.map_or(0, class)];
+        let of_tpdu = class(header_octets + data_octets);
+        let of_data = class(data_octets);
+        let (kind, of_tsdu) = match finished {
+            None => (BatchKind::Part, 0),
+            // Most TSDUs are one DT.
+            Some(octets) if octets == data_octets => (BatchKind::End, of_data),
+            Some(octets) => (BatchKind::End, class(octets)),
+        };
+        let classes = [of_tpdu, of_data, of_tsdu];
         let one = Batch::one(classes, header_octets, data_octets, finished.unwrap_or(0));
-        let kind = if finished.is_some() { BatchKind::End } else { BatchKind::Part };
         self.recent.add((at, slot), (kind, one), || {
             let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
             Totals { hosts, all, sides }
@@ -287,17 +289,18 @@ impl Tracker {
         true
     }
 
-    /// Counts a DT that is out of turn.
+    /// Counts a DT of class 0 that this side sent out of turn.
     #[cold]
     fn data_out_of_turn(
         &mut self,
-        place: Place,
-        of: (Instant, Side, Format),
-        (part, header_octets): (DtFields<'_>, u64),
+        at: Instant,
+        (place, side): Found,
+        (number, octets, missing_octets): (u8, &[u8], usize),
         sink: &mut Sink<'_>,
     ) {
-        let (at, side, _) = of;
-        let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Dt, header_octets, part.data_octets) };
+        let part = DtFields::of_class_0(number, octets, missing_octets);
+        let of = (at, side, Format::Class0);
+        let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Dt, 3, part.data_octets) };
         transfer::data(self.table.get(place), of, part, (&mut tpdu, sink));
         self.count_known(at, (place, side), &tpdu, sink);
     }

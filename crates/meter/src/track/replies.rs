@@ -79,22 +79,20 @@ pub(super) enum Within {
     Unkeyed,
 }
 
-/// First outstanding request, stored in the connection.
+/// First outstanding request, stored in the connection: the side that sent it with a PDU reference,
+/// or one of the constants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum First {
-    None,
-    /// Sent by side 0, with a PDU reference.
-    OfInitiator,
-    /// Sent by side 1, likewise.
-    OfResponder,
-    /// Sent by the requester; its application has no key.
-    Unkeyed,
-}
+struct First(u8);
 
 impl First {
+    const NONE: Self = Self(u8::MAX);
+    /// Sent by the requester; its application has no key.
+    const UNKEYED: Self = Self(2);
+
     /// Request with a key, of a side.
+    #[inline]
     const fn of(side: Side) -> Self {
-        if side == 0 { Self::OfInitiator } else { Self::OfResponder }
+        Self(side as u8)
     }
 }
 
@@ -202,7 +200,7 @@ impl Outstanding {
             Some(side) => side,
             None => UNKNOWN,
         };
-        let (asked, first) = (PackedInstant::NEVER, First::None);
+        let (asked, first) = (PackedInstant::NEVER, First::NONE);
         Self { asked, reference: 0, unkeyed: 0, first, requester, is_ambiguous: false, latest: 0 }
     }
 
@@ -258,33 +256,40 @@ impl Connection {
     #[inline(always)]
     fn keyed(&mut self, span: Span<'_>, role: Role) -> Found {
         let Span { at, side, ends, .. } = span;
-        if !ends {
-            let is_request = matches!(role, Role::Request(_));
-            self.senders[side].within = if is_request { Within::Request } else { Within::Keyed };
-        }
         match role {
             Role::Request(reference) => {
-                let is_alone = self.outstanding.first == First::None;
-                if is_alone && !self.senders[side].has_requests() {
+                if !ends {
+                    self.sender(side).within = Within::Request;
+                }
+                let is_alone = self.outstanding.first == First::NONE;
+                if is_alone && !self.sender(side).has_requests() {
                     self.outstanding.first = First::of(side);
                     self.outstanding.reference = reference;
                     self.outstanding.asked = PackedInstant::of(at);
-                    return Found::Nothing;
+                } else {
+                    self.request_more(side, Request { reference, at });
                 }
-                self.request_more(side, Request { reference, at });
                 Found::Nothing
             }
             Role::Reply(reference) => {
+                if !ends {
+                    self.sender(side).within = Within::Keyed;
+                }
                 let asker = other(side);
                 let since = if self.outstanding.is_first(asker, reference) {
-                    self.outstanding.first = First::None;
+                    self.outstanding.first = First::NONE;
                     self.outstanding.asked.get()
                 } else {
                     self.senders[asker].take_request(reference)
                 };
                 self.reply(side, since.map(|since| at.nanos_since(since)))
             }
-            Role::Indication => Found::Nothing,
+            Role::Indication => {
+                if !ends {
+                    self.sender(side).within = Within::Keyed;
+                }
+                Found::Nothing
+            }
         }
     }
 
@@ -341,7 +346,7 @@ impl Connection {
         }
         requests.push_back(Request { at, ..request });
         if is_first {
-            self.outstanding.first = First::None;
+            self.outstanding.first = First::NONE;
         }
     }
 
@@ -373,10 +378,10 @@ impl Connection {
     #[inline(always)]
     fn asked(&mut self, at: Instant) {
         let outstanding = &mut self.outstanding;
-        let is_alone = outstanding.unkeyed == 0 && outstanding.first == First::None;
+        let is_alone = outstanding.unkeyed == 0 && outstanding.first == First::NONE;
         outstanding.unkeyed = outstanding.unkeyed.saturating_add(1);
         if is_alone {
-            (outstanding.first, outstanding.asked) = (First::Unkeyed, PackedInstant::of(at));
+            (outstanding.first, outstanding.asked) = (First::UNKEYED, PackedInstant::of(at));
         } else {
             outstanding.is_ambiguous = true;
         }
@@ -386,15 +391,15 @@ impl Connection {
     #[inline(always)]
     fn answered(&mut self, at: Instant, side: Side) -> Found {
         let outstanding = &mut self.outstanding;
-        let is_alone = outstanding.first == First::Unkeyed && !outstanding.is_ambiguous;
+        let is_alone = outstanding.first == First::UNKEYED && !outstanding.is_ambiguous;
         let since = outstanding.asked.get().filter(|_| is_alone);
         if outstanding.unkeyed < u16::MAX {
             outstanding.unkeyed -= 1;
         }
         if outstanding.unkeyed == 0 {
             outstanding.is_ambiguous = false;
-            if outstanding.first == First::Unkeyed {
-                outstanding.first = First::None;
+            if outstanding.first == First::UNKEYED {
+                outstanding.first = First::NONE;
             }
         }
         self.reply(side, since.map(|since| at.nanos_since(since)))

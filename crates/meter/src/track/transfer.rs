@@ -26,6 +26,19 @@ pub(super) struct DtFields<'a> {
     pub(super) data_octets: u64,
 }
 
+impl<'a> DtFields<'a> {
+    /// Fields of a DT of class 0: the octet of its number, and its user data.
+    #[inline]
+    pub(super) const fn of_class_0(number: u8, octets: &'a [u8], missing_octets: usize) -> Self {
+        Self {
+            number: (number & 0x7F) as u32,
+            ends: number & 0x80 != 0,
+            octets,
+            data_octets: (octets.len() + missing_octets) as u64,
+        }
+    }
+}
+
 /// Fields of an AK. Passed by value, as a DT.
 #[derive(Clone, Copy)]
 pub(super) struct AkFields {
@@ -125,7 +138,7 @@ fn passed(
     (is_empty, sink): (bool, &mut Sink<'_>),
 ) {
     let DtFields { number, ends, octets, .. } = part;
-    let sender = &mut connection.senders[side];
+    let sender = connection.sender(side);
     if let Some(format) = format {
         let Sender { waiting, rare, .. } = &mut *sender;
         waiting.sent(format, (number, at), move || &mut rare.get_or_insert_default().waiting);
