@@ -234,8 +234,8 @@ impl Tracker {
         let of = (at, other(receiver), Format::Class0);
         if !self.data((slot, place), of, (part, 3), sink) {
             // The stream has already consumed the packet, so it cannot be dissected again.
-            let of = (place, other(receiver));
-            self.data_out_of_turn(at, of, (number, octets, missing_octets), sink);
+            let sender = (place, other(receiver));
+            self.data_out_of_turn(at, sender, number, octets, missing_octets, sink);
         }
         Some(slot)
     }
@@ -295,7 +295,9 @@ impl Tracker {
         &mut self,
         at: Instant,
         (place, side): Found,
-        (number, octets, missing_octets): (u8, &[u8], usize),
+        number: u8,
+        octets: &[u8],
+        missing_octets: usize,
         sink: &mut Sink<'_>,
     ) {
         let part = DtFields::of_class_0(number, octets, missing_octets);
