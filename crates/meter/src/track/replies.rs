@@ -138,14 +138,14 @@ const TOGETHER: usize = 32;
 const OF_RESPONDER: u32 = 1 << 31;
 
 /// Response times of both sides. The count of recent times is in the connection, so that recording
-/// one writes to a cache line without reading it.
-#[repr(C, align(64))]
+/// one writes to a cache line without reading it. The distributions are apart, so that the recent
+/// times of many connections share few pages of memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Replies {
     /// Recent response times in nanoseconds, with [`OF_RESPONDER`].
     latest: [u32; TOGETHER],
-    /// Earlier response times of each side.
-    sides: [OfSide; 2],
+    /// Earlier response times of each side; none before the first are added up.
+    sides: Option<Box<[OfSide; 2]>>,
 }
 
 /// Response times of a side.
@@ -160,9 +160,20 @@ impl Replies {
     #[cold]
     fn add_up(&mut self, count: u8) {
         let latest = self.latest.get(..count.into()).unwrap_or_default();
-        for (of_side, side) in [0, OF_RESPONDER].into_iter().zip(&mut self.sides) {
-            let latest = latest.iter().filter(|latest| **latest & OF_RESPONDER == of_side);
-            side.times.record_all(latest.map(|latest| u64::from(latest & !OF_RESPONDER)));
+        let responders = latest.iter().fold(0, |sum, latest| sum + usize::from(latest >> 31 != 0));
+        let [initiator, responder] = &mut **self.sides.get_or_insert_default();
+        let mut times = self.latest.map(|latest| latest & !OF_RESPONDER);
+        let times = times.get_mut(..latest.len()).unwrap_or_default();
+        // Most connections have the replies of one side.
+        if responders == 0 {
+            return initiator.times.record_all(times);
+        }
+        if responders == latest.len() {
+            return responder.times.record_all(times);
+        }
+        for (latest, nanos) in latest.iter().zip(times) {
+            let side = if latest & OF_RESPONDER == 0 { &mut *initiator } else { &mut *responder };
+            side.times.record_nanos((*nanos).into());
         }
     }
 
@@ -170,7 +181,16 @@ impl Replies {
     #[cold]
     fn add_long(&mut self, count: u8, side: Side, nanos: u64) {
         self.add_up(count);
-        self.sides[side].times.record_nanos(nanos);
+        self.side_mut(side).times.record_nanos(nanos);
+    }
+
+    /// Earlier response times of a side.
+    fn side(&self, side: Side) -> Option<&OfSide> {
+        self.sides.as_ref().map(|sides| &sides[side])
+    }
+
+    fn side_mut(&mut self, side: Side) -> &mut OfSide {
+        &mut self.sides.get_or_insert_default()[side]
     }
 
     /// Recent response times of a side.
@@ -220,7 +240,7 @@ impl Connection {
     /// Count, sum and maximum of the response times of a side.
     pub(super) fn reply_times(&self, side: Side) -> Times {
         let Some(replies) = &self.replies else { return Times::default() };
-        let mut times = replies.sides[side].times.times();
+        let mut times = replies.side(side).map_or(Times::default(), |side| side.times.times());
         let latest = replies.latest(self.outstanding.latest, side);
         latest.for_each(|nanos| times.add(&Times::one(nanos)));
         times
@@ -228,13 +248,14 @@ impl Connection {
 
     /// Replies of a side that pair with no single request.
     pub(super) fn ambiguous_replies(&self, side: Side) -> u64 {
-        self.replies.as_ref().map_or(0, |replies| replies.sides[side].ambiguous)
+        let replies = self.replies.as_ref().and_then(|replies| replies.side(side));
+        replies.map_or(0, |side| side.ambiguous)
     }
 
     /// Distribution of the response times of a side; none if it is empty.
     pub(super) fn replied(&self, side: Side) -> Option<Distribution> {
         let replies = self.replies.as_ref()?;
-        let mut sum = replies.sides[side].times.clone();
+        let mut sum = replies.side(side).map_or(Distribution::default(), |side| side.times.clone());
         let latest = replies.latest(self.outstanding.latest, side);
         latest.for_each(|nanos| sum.record_nanos(nanos));
         (sum.count > 0).then_some(sum)
@@ -320,14 +341,14 @@ impl Connection {
     /// Records the first reply of either side.
     #[cold]
     fn first_reply(&mut self, side: Side, nanos: u64) -> Found {
-        self.replies.get_or_insert_default().sides[side].times.record_nanos(nanos);
-        Found::Reply(nanos)
+        self.replies = Some(Box::default());
+        self.reply(side, Some(nanos))
     }
 
     /// Records a reply that pairs with no single request.
     #[cold]
     fn ambiguous(&mut self, side: Side) -> Found {
-        self.replies.get_or_insert_default().sides[side].ambiguous += 1;
+        self.replies.get_or_insert_default().side_mut(side).ambiguous += 1;
         Found::Ambiguous
     }
 
