@@ -54,7 +54,7 @@ pub(super) struct Arrival {
 
 /// DTs of one direction.
 #[derive(Clone, Debug)]
-pub(super) struct DataOrder {
+pub(crate) struct DataOrder {
     /// Next expected number, unwrapped; zero before the first DT of a connection found under way.
     /// Includes the flag [`HOLES`].
     next: u64,
@@ -156,7 +156,7 @@ impl DataOrder {
 
     /// True if there are holes below the highest DT seen.
     #[inline]
-    pub(super) const fn has_holes(&self) -> bool {
+    pub(crate) const fn has_holes(&self) -> bool {
         self.next & HOLES != 0
     }
 

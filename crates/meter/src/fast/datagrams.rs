@@ -6,16 +6,16 @@
 //! connection is added or removed. All other frames go through [`wire::dissect`], and so does any
 //! frame with an anomaly; both paths have identical results, frame by frame.
 
-use super::connection::{Side, other};
-use super::recent_sides::{SideKey, Totals};
-use super::table::{Found, Key, Party};
-use super::transfer::{self, AkFields, DtFields};
-use super::{Sink, Tracker};
+use super::cache::{Name, Slot};
+use super::sides::{SideKey, Totals};
 use crate::host::Address;
 use crate::lru_slab::Place;
 use crate::measure::{Batch, BatchKind};
 use crate::observation::Tpdu;
-use crate::two_way_cache::{Name, Slot};
+use crate::track::connection::{Side, other};
+use crate::track::table::{Found, Key, Party};
+use crate::track::transfer::{self, AkFields, DtFields};
+use crate::track::{Sink, Tracker};
 use wire::addr::{Mac, Nsap};
 use wire::dissect::Link;
 use wire::time::Instant;
@@ -238,6 +238,19 @@ impl Tracker {
             self.data_out_of_turn(at, sender, number, octets, missing_octets, sink);
         }
         Some(slot)
+    }
+
+    /// Counts a DT of a packet that was put together from segments; returns false, without effect,
+    /// if its connection is not known.
+    pub(crate) fn dt_of_stream(
+        &mut self,
+        at: Instant,
+        stream: u64,
+        parties: impl FnOnce() -> [Party; 2],
+        dt: (u8, &[u8], usize),
+        sink: &mut Sink<'_>,
+    ) -> bool {
+        self.common_dt((at, stream, Hint::default()), parties, dt, sink).is_some()
     }
 
     /// Connection of class 0 of a direction of a stream, and its new cache slot.

@@ -7,13 +7,13 @@
 //!
 //! Left out: IPv6, VLAN tags, IP options, segments of several TPKTs.
 
-use super::direction::Print;
-use super::framer::KEPT_OCTETS;
-use super::{Flow, Streams, party};
+use super::cache::{Name, Slot, TwoWayCache};
 use crate::lru_slab::Place;
 use crate::observation::DelayKind;
+use crate::stream::direction::Print;
+use crate::stream::framer::KEPT_OCTETS;
+use crate::stream::{Flow, Streams, party};
 use crate::track::{Passage, Sink, Tracker};
-use crate::two_way_cache::{Name, Slot, TwoWayCache};
 use core::net::Ipv4Addr;
 use wire::addr::Socket;
 use wire::dissect::Link;
@@ -167,7 +167,7 @@ impl<'a> CommonSegment<'a> {
 
 /// Cached direction of a stream.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CachedStream {
+pub(crate) struct CachedStream {
     place: Place,
     way: u8,
     /// Cache slot of its receiver, if the receiver is cached.
@@ -177,7 +177,7 @@ pub(super) struct CachedStream {
 }
 
 /// Cache of recently seen directions.
-pub(super) type RecentStreams = TwoWayCache<CachedStream>;
+pub(crate) type RecentStreams = TwoWayCache<CachedStream>;
 
 /// Counts a delayed ACK.
 // Not inline: most segments of a plant acknowledge with data.
