@@ -151,6 +151,10 @@ impl Meter {
     /// Counts a frame of which `octets` were captured and `original_octets` were on the wire.
     pub fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         let Some(at) = self.tick(at) else { return };
+        // Observations are recorded frame by frame.
+        if self.intervals.is_witnessed() {
+            return self.dissect(at, link, octets, original_octets);
+        }
         if self.count_common(at, link, octets, original_octets) == Handled::No {
             self.dissect(at, link, octets, original_octets);
         }
@@ -176,6 +180,8 @@ impl Meter {
     }
 
     /// Dissects and counts a frame of any kind.
+    // Never inline: common frames would pay for its registers.
+    #[inline(never)]
     fn dissect(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         let Levels { lpdu_octets, npdu_octets, llc, nsdu } = levels(link, octets, original_octets);
         if let Some(octets) = lpdu_octets {

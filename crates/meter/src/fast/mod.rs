@@ -3,8 +3,8 @@
 //! The meter has one entry for each frame, [`Meter::count_common`]. It counts the frame, or leaves
 //! it untouched for dissection (`Meter::dissect`, the slow path). The rest of the crate sees this
 //! folder as three fields, which it settles and never looks into: [`RecentSides`] in the tracker,
-//! [`RecentStreams`] in the table of streams, and [`Frames`] in the intervals. A test holds that
-//! list.
+//! [`RecentStreams`] in the table of streams, and [`Frames`] in the intervals. The test
+//! `three_fields_hold_the_state_of_the_fast_path` compares the sources with that list.
 //!
 //! # Invariants
 //!
@@ -13,8 +13,8 @@
 //!    without options, in sequence, with ACK and perhaps PSH, and with one DT of class 0 in a TPKT
 //!    or no data. Its connection or stream must be known already: new ones, and their ends, are
 //!    made by dissection. A DT must be the next expected one, within its credit. Everything that
-//!    could count as an oddity is dissected, and so is every frame while a caller asks for
-//!    remarks.
+//!    could count as an oddity is dissected. While a caller asks for remarks, [`Meter::observe`]
+//!    dissects every frame, because batches hold no observations.
 //! 2. **All or nothing.** An entry that returns [`Handled::No`] has changed no count. It may have
 //!    evicted connections that fell silent, as dissection would at the same time, and cached a
 //!    lookup.
@@ -63,13 +63,6 @@ pub(crate) enum Handled {
     No,
 }
 
-impl From<bool> for Handled {
-    #[inline]
-    fn from(is_counted: bool) -> Self {
-        if is_counted { Self::Yes } else { Self::No }
-    }
-}
-
 impl Meter {
     /// Counts a common frame.
     #[inline]
@@ -80,44 +73,46 @@ impl Meter {
         octets: &[u8],
         original_octets: usize,
     ) -> Handled {
-        if self.intervals.is_witnessed() {
-            return Handled::No;
-        }
         // An 802.3 length begins with an octet of 5 at most, an EtherType with a greater one.
-        let is_counted = match octets.get(12) {
-            Some(..=5) => CommonFrame::of(link, octets, original_octets)
-                .is_some_and(|frame| self.common_frame(at, &frame)),
-            _ => CommonSegment::of(link, octets, original_octets)
-                .is_some_and(|segment| self.segment_in_turn(at, &segment)),
-        };
-        Handled::from(is_counted)
+        match octets.get(12) {
+            Some(..=5) => match CommonFrame::of(link, octets, original_octets) {
+                Some(frame) => self.common_frame(at, &frame),
+                None => Handled::No,
+            },
+            _ => match CommonSegment::of(link, octets, original_octets) {
+                Some(segment) => self.segment_in_turn(at, &segment),
+                None => Handled::No,
+            },
+        }
     }
 
-    /// Counts a TCP segment; returns false if it must be dissected.
+    /// Counts a TCP segment.
     #[inline]
-    fn segment_in_turn(&mut self, at: Instant, segment: &CommonSegment<'_>) -> bool {
+    fn segment_in_turn(&mut self, at: Instant, segment: &CommonSegment<'_>) -> Handled {
         let is_counted = self.streams.common_segment(
             at,
             segment,
             &mut self.tracker,
             &mut self.intervals.unwitnessed(),
         );
-        if is_counted {
-            let octets = segment.lpdu_octets as u64;
-            let is_cut = segment.is_cut() && self.intervals.has_data();
-            self.intervals.frames().segment(octets, segment.stream_octets(), is_cut);
+        if !is_counted {
+            return Handled::No;
         }
-        is_counted
+        let octets = segment.lpdu_octets as u64;
+        let is_cut = segment.is_cut() && self.intervals.has_data();
+        self.intervals.frames().segment(octets, segment.stream_octets(), is_cut);
+        Handled::Yes
     }
 
-    /// Counts a frame over LLC; returns false if it must be dissected.
+    /// Counts a frame over LLC.
     #[inline]
-    fn common_frame(&mut self, at: Instant, frame: &CommonFrame<'_>) -> bool {
+    fn common_frame(&mut self, at: Instant, frame: &CommonFrame<'_>) -> Handled {
         let is_counted = self.tracker.common_frame(at, frame, &mut self.intervals.unwitnessed());
-        if is_counted {
-            let is_cut = frame.is_cut() && self.intervals.has_data();
-            self.intervals.frames().datagram(frame.lpdu_octets as u64, is_cut);
+        if !is_counted {
+            return Handled::No;
         }
-        is_counted
+        let is_cut = frame.is_cut() && self.intervals.has_data();
+        self.intervals.frames().datagram(frame.lpdu_octets as u64, is_cut);
+        Handled::Yes
     }
 }
