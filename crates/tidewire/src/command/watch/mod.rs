@@ -53,6 +53,7 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     if watch.monitor.screen == Some(Screen::Monitor) {
         return monitor::run(watch, listen, &watch.monitor, output);
     }
+    Measuring::announce_memory(&watch.measuring, output);
     if watch.monitor.screen == Some(Screen::Measures) && !watch.monitor.plain && !output.json {
         return measures::run(watch, listen);
     }
