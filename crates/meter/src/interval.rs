@@ -3,7 +3,8 @@
 //! Interval `n` lasts from `origin + n x length` to just before the next. It has its full length
 //! even if the frames end earlier, and it exists even if it has no frames, so rates come out right.
 
-use crate::measure::{Frames, Measures, Traffic};
+use crate::fast::Frames;
+use crate::measure::{Measures, Traffic};
 use crate::metric::{Basis, Metric, metrics};
 use crate::observation::Observation;
 use crate::oddity::{Class, Oddities};

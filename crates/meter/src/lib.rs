@@ -10,8 +10,7 @@
 //!       -> TPDUs -> track (of which connection?) -> Observation -> measure -> metric
 //! ```
 //!
-//! Common frames take a fast path with identical results: `track::fast_path` and
-//! `stream::fast_path`.
+//! Common frames take a fast path with identical results; `fast` lists its invariants.
 //!
 //! To add a measure: one file in `measure`, and one field with its lines in `measure::Traffic`,
 //! where hosts have it, or in `measure::Measures`.
@@ -19,6 +18,7 @@
 
 #[cfg(test)]
 mod draw;
+mod fast;
 mod host;
 mod interval;
 mod lru_slab;
@@ -35,7 +35,6 @@ mod track;
 pub mod transit;
 #[cfg(test)]
 mod trial;
-mod two_way_cache;
 pub mod user;
 
 pub use host::{Address, Host};
@@ -43,13 +42,14 @@ pub use interval::Report;
 pub use track::{Direction, Known as Connection, Numbers, State};
 
 use core::time::Duration;
+use fast::Handled;
 use host::Hosts;
 use interval::Intervals;
 use observation::Observation;
 use oddity::{Class, Oddities};
 use reassembly::{Reassembly, Whole};
 use stream::Streams;
-use track::{CommonFrame, Party, Passage, Tracker};
+use track::{Party, Passage, Tracker};
 use wire::dissect::{Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
 use wire::time::Instant;
 use wire::units::BitRate;
@@ -150,36 +150,13 @@ impl Meter {
     /// Counts a frame of which `octets` were captured and `original_octets` were on the wire.
     pub fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         let Some(at) = self.tick(at) else { return };
+        // Observations are recorded frame by frame.
         if self.intervals.is_witnessed() {
             return self.dissect(at, link, octets, original_octets);
         }
-        // An 802.3 length begins with an octet of 5 at most, an EtherType with a greater one.
-        let may_be_common = match octets.get(12) {
-            Some(..=5) => CommonFrame::of(link, octets, original_octets)
-                .is_some_and(|frame| self.common_frame(at, &frame)),
-            _ => stream::CommonSegment::of(link, octets, original_octets)
-                .is_some_and(|segment| self.segment_in_turn(at, &segment)),
-        };
-        if !may_be_common {
+        if self.count_common(at, link, octets, original_octets) == Handled::No {
             self.dissect(at, link, octets, original_octets);
         }
-    }
-
-    /// Counts a TCP segment on the fast path; returns false if it must be dissected.
-    #[inline]
-    fn segment_in_turn(&mut self, at: Instant, segment: &stream::CommonSegment<'_>) -> bool {
-        let may_be_common = self.streams.common_segment(
-            at,
-            segment,
-            &mut self.tracker,
-            &mut self.intervals.unwitnessed(),
-        );
-        if may_be_common {
-            let octets = segment.lpdu_octets as u64;
-            let is_cut = segment.is_cut() && self.intervals.has_data();
-            self.intervals.frames().segment(octets, segment.stream_octets(), is_cut);
-        }
-        may_be_common
     }
 
     /// Advances to the time of a frame and returns the time as it counts, as [`Intervals::tick`]
@@ -201,18 +178,9 @@ impl Meter {
         self.tracker.settle(&mut self.intervals.sink().measures.traffic);
     }
 
-    /// Counts a frame on the fast path; returns false if it must be dissected.
-    #[inline]
-    fn common_frame(&mut self, at: Instant, frame: &CommonFrame<'_>) -> bool {
-        let is_common = self.tracker.common_frame(at, frame, &mut self.intervals.unwitnessed());
-        if is_common {
-            let is_cut = frame.is_cut() && self.intervals.has_data();
-            self.intervals.frames().datagram(frame.lpdu_octets as u64, is_cut);
-        }
-        is_common
-    }
-
     /// Dissects and counts a frame of any kind.
+    // Never inline: common frames would pay for its registers.
+    #[inline(never)]
     fn dissect(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         let Levels { lpdu_octets, npdu_octets, llc, nsdu } = levels(link, octets, original_octets);
         if let Some(octets) = lpdu_octets {

@@ -63,34 +63,36 @@ impl Distribution {
     // Always inline: distributions that record the same delay share the work.
     #[inline(always)]
     pub(crate) fn record_nanos(&mut self, nanos: u64) {
-        let nanos = nanos.min(u64::MAX >> 1);
-        if nanos < self.min_ns || self.count == 0 {
-            self.min_ns = nanos;
-        }
-        if nanos > self.max_ns {
-            self.max_ns = nanos;
-        }
+        // Before the first value both extremes are zero.
+        let is_between = self.min_ns <= nanos && nanos <= self.max_ns;
+        let nanos = if is_between { nanos } else { self.widen(nanos) };
         self.count += 1;
         self.total_ns = self.total_ns.saturating_add(nanos);
         self.classes.note(nanos);
     }
 
-    /// Adds delays, in nanoseconds below 2^63.
-    #[inline]
-    pub(crate) fn record_all(&mut self, times: impl Iterator<Item = u64>) {
-        let mut least = if self.count == 0 { u64::MAX } else { self.min_ns };
-        let (mut greatest, mut total, mut count) = (self.max_ns, self.total_ns, self.count);
-        let times = times.inspect(|nanos| {
-            least = least.min(*nanos);
-            greatest = greatest.max(*nanos);
-            total = total.saturating_add(*nanos);
-            count += 1;
-        });
-        self.classes.note_all(times);
-        if count > 0 {
-            (self.min_ns, self.max_ns) = (least, greatest);
-        }
-        (self.total_ns, self.count) = (total, count);
+    /// Moves the extremes to a value outside of them, and returns the value, which is limited to
+    /// 63 bits.
+    #[cold]
+    fn widen(&mut self, nanos: u64) -> u64 {
+        let nanos = nanos.min(u64::MAX >> 1);
+        self.min_ns = if self.count == 0 { nanos } else { self.min_ns.min(nanos) };
+        self.max_ns = self.max_ns.max(nanos);
+        nanos
+    }
+
+    /// Adds delays, in nanoseconds.
+    pub(crate) fn record_all(&mut self, times: &[u32]) {
+        let (Some(least), Some(greatest)) = (times.iter().min(), times.iter().max()) else {
+            return;
+        };
+        let (least, greatest) = (u64::from(*least), u64::from(*greatest));
+        self.min_ns = if self.count == 0 { least } else { self.min_ns.min(least) };
+        self.max_ns = self.max_ns.max(greatest);
+        let total = times.iter().map(|nanos| u64::from(*nanos)).sum();
+        self.total_ns = self.total_ns.saturating_add(total);
+        self.count += times.len() as u64;
+        self.classes.note_all(times, [least, greatest]);
     }
 
     /// Adds the values of another distribution.

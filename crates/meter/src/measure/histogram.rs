@@ -77,27 +77,25 @@ impl Histogram {
     // Always inline: distributions that record the same value share the work.
     #[inline(always)]
     pub(crate) fn note(&mut self, value: u64) {
-        self.note_class(Class::of(value), 1);
-    }
-
-    /// Counts values; consecutive values of one class are counted together.
-    #[inline]
-    pub(crate) fn note_all(&mut self, values: impl Iterator<Item = u64>) {
-        let mut values = values.map(Class::of);
-        let Some(mut class) = values.next() else { return };
-        let mut times = 1;
-        for next in values {
-            if next == class {
-                times += 1;
-                continue;
-            }
-            self.note_class(class, times);
-            (class, times) = (next, 1);
+        let class = Class::of(value);
+        let place = self.place(class);
+        match self.counts.get_mut(place) {
+            Some(count) => *count += 1,
+            None => self.note_elsewhere(class),
         }
-        self.note_class(class, times);
     }
 
-    #[inline]
+    /// Counts values between two of them, all at once if those are of one class.
+    pub(crate) fn note_all(&mut self, values: &[u32], extremes: [u64; 2]) {
+        let [least, greatest] = extremes.map(Class::of);
+        if least == greatest {
+            return self.note_class(least, values.len() as u64);
+        }
+        for value in values {
+            self.note((*value).into());
+        }
+    }
+
     fn note_class(&mut self, class: Class, times: u64) {
         let place = self.place(class);
         match self.counts.get_mut(place) {

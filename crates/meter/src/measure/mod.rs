@@ -31,7 +31,6 @@ macro_rules! counters {
 mod batch;
 mod connection;
 mod delay;
-mod frames;
 mod histogram;
 mod link;
 mod llc;
@@ -48,7 +47,6 @@ mod window;
 pub(crate) use batch::{Batch, BatchKind};
 pub use connection::Connections;
 pub use delay::{Delays, Distribution, Summary};
-pub(crate) use frames::Frames;
 pub use link::Link;
 pub use llc::Llc;
 pub use network::Network;

@@ -24,15 +24,15 @@ const REMEMBERED: usize = 2;
 
 /// Fingerprint of a packet, which distinguishes a copy from a retransmitted segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct Print {
-    pub(super) sequence: u32,
-    pub(super) acknowledgement: u32,
+pub(crate) struct Print {
+    pub(crate) sequence: u32,
+    pub(crate) acknowledgement: u32,
     /// Octets of data.
-    pub(super) octets: u32,
+    pub(crate) octets: u32,
     /// Window, then checksum.
-    pub(super) window_and_checksum: u32,
+    pub(crate) window_and_checksum: u32,
     /// Identification of IP, then flags.
-    pub(super) identification_and_flags: u32,
+    pub(crate) identification_and_flags: u32,
 }
 
 impl Print {
@@ -65,7 +65,7 @@ struct Beyond {
 
 /// One direction of a TCP connection.
 #[derive(Clone, Debug)]
-pub(super) struct Direction {
+pub(crate) struct Direction {
     /// Number of the next octet; set with the first segment.
     next: u32,
     has_next: bool,
@@ -149,8 +149,11 @@ impl Direction {
     /// Processes a segment with no flags but ACK and PSH, in sequence, with whole packets as data
     /// and nothing held. Returns false, without effect, for any other segment.
     #[inline]
-    pub(super) fn take_in_turn(&mut self, at: Instant, print: &Print) -> bool {
+    pub(crate) fn take_in_turn(&mut self, at: Instant, print: &Print) -> bool {
         let Some(next) = self.next() else { return false };
+        if !self.holds_nothing() {
+            return false;
+        }
         let Print { sequence, octets, acknowledgement, .. } = *print;
         // A segment with new data is no copy, which would be behind; and a segment without data one
         // octet behind is a keep-alive probe.
@@ -159,7 +162,7 @@ impl Direction {
         } else {
             sequence != next.wrapping_sub(1) && !self.has_print(at, print)
         };
-        if !is_in_turn || !self.holds_nothing() {
+        if !is_in_turn {
             return false;
         }
         self.store_print(at, print);
@@ -201,7 +204,7 @@ impl Direction {
     /// Handles an acknowledgement by the receiver, whose segment may carry data of its own. Returns the time since
     /// the octets passed, and whether it is a round trip or a delayed ACK; none if it is not measured.
     #[inline]
-    pub(super) fn is_acknowledged(
+    pub(crate) fn is_acknowledged(
         &mut self,
         at: Instant,
         number: u32,
@@ -332,7 +335,7 @@ impl Direction {
     }
 
     /// True if nothing is held.
-    pub(super) fn holds_nothing(&self) -> bool {
+    pub(crate) fn holds_nothing(&self) -> bool {
         self.beyond.is_none()
     }
 

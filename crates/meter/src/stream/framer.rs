@@ -12,7 +12,7 @@
 use wire::tpkt::{self, Header};
 
 /// Octets kept of a packet that is divided by segments.
-pub(super) const KEPT_OCTETS: usize = 512;
+pub(crate) const KEPT_OCTETS: usize = 512;
 /// Segments of a direction examined before it is classified as foreign.
 const TRIES: u8 = 64;
 

@@ -6,23 +6,21 @@
 //!
 //! Left out: windows and options of TCP.
 
-mod direction;
-mod fast_path;
-mod framer;
+pub(crate) mod direction;
+pub(crate) mod framer;
 mod located;
 mod times;
 
+use crate::fast::RecentStreams;
 use crate::host::Address;
 use crate::lru_slab::{LruSlab, Place};
 use crate::measure::Streams as Counts;
 use crate::observation::{DelayKind, Observation, Order, Segment};
 use crate::oddity::Class;
-use crate::track::{Hint, NetworkEnd, Party, Passage, Sink, Tracker};
+use crate::track::{NetworkEnd, Party, Passage, Sink, Tracker};
 use core::hash::BuildHasher;
 use core::time::Duration;
 use direction::Direction;
-pub(crate) use fast_path::CommonSegment;
-use fast_path::RecentStreams;
 use foldhash::fast::FixedState;
 use framer::{Event, Found, Packet};
 use hashbrown::HashTable;
@@ -39,7 +37,7 @@ const HELD_OCTETS: isize = 16 << 20;
 
 /// State of a stream not yet known to carry TPKTs.
 #[derive(Clone, Copy, Debug)]
-struct Early {
+pub(crate) struct Early {
     counts: Counts,
     syn: Opening,
     /// The answering SYN.
@@ -48,15 +46,15 @@ struct Early {
 
 /// TCP connection.
 #[derive(Clone, Debug)]
-struct Flow {
+pub(crate) struct Flow {
     /// Its ends, the lower socket first.
-    ends: [Socket; 2],
+    pub(crate) ends: [Socket; 2],
     /// Number of the connection, never reused.
-    number: u64,
+    pub(crate) number: u64,
     /// Directions, by sender.
-    directions: [Direction; 2],
+    pub(crate) directions: [Direction; 2],
     /// None once it is known to carry TPKTs.
-    early: Option<Box<Early>>,
+    pub(crate) early: Option<Box<Early>>,
     /// True if PDUs of RDP may come between the packets.
     is_mixed: bool,
     is_over: bool,
@@ -124,17 +122,17 @@ pub(crate) struct Streams {
     /// For lookups only, never iterated, so its order cannot show.
     index: HashTable<Place>,
     state: FixedState,
-    slab: LruSlab<Flow>,
-    recent: RecentStreams,
+    pub(crate) slab: LruSlab<Flow>,
+    pub(crate) recent: RecentStreams,
     /// Number of connections added or removed, plus one: zero never validates a cached stream.
-    changes: u64,
+    pub(crate) changes: u64,
     /// Number of connections ever seen.
     flows: u64,
     silence_nanos: u64,
     held_octets: isize,
 }
 
-fn party(socket: Socket) -> Party {
+pub(crate) fn party(socket: Socket) -> Party {
     Party { address: Address::Internet(socket.address), port: socket.port }
 }
 
@@ -221,7 +219,7 @@ impl Streams {
     }
 
     /// Place of the stream between these ends, if it is known.
-    fn known(&self, ends: [Socket; 2]) -> Option<Place> {
+    pub(crate) fn known(&self, ends: [Socket; 2]) -> Option<Place> {
         let is_it = |place: &Place| self.slab.get(*place).is_some_and(|flow| flow.ends == ends);
         self.index.find(hash(&self.state, ends), is_it).copied()
     }
@@ -252,7 +250,7 @@ impl Streams {
     }
 
     #[inline]
-    fn expire(&mut self, at: Instant, tracker: &mut Tracker) {
+    pub(crate) fn expire(&mut self, at: Instant, tracker: &mut Tracker) {
         let before = at.earlier_by(self.silence_nanos);
         if self.slab.may_have_expired(before) {
             self.expire_before(before, tracker);
@@ -387,12 +385,11 @@ fn with_sink(
             }
             has_carried = true;
             let Passage { at, from, to } = passage;
-            let of = (at, number, Hint::default());
             // Observations of the frame need full dissection.
-            if let [2, 0xF0, number, octets @ ..] = octets
+            if let [2, 0xF0, nr, octets @ ..] = octets
                 && sink.witness.is_none()
-                && let part = (*number, octets, missing_octets)
-                && tracker.common_dt(of, || [to, from], part, sink).is_some()
+                && let part = (*nr, octets, missing_octets)
+                && tracker.dt_of_stream(at, number, || [to, from], part, sink)
             {
                 let times = u64::from(is_cut && missing_octets > 0 && sink.has_data);
                 return sink.oddities.add(Class::Truncated, "user data", times);

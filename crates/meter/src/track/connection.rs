@@ -56,17 +56,17 @@ impl State {
 }
 
 /// Side of a connection: 0 sent the CR if one was seen, 1 is its peer.
-pub(super) type Side = usize;
+pub(crate) type Side = usize;
 
 /// The peer of a side.
-pub(super) const fn other(side: Side) -> Side {
+pub(crate) const fn other(side: Side) -> Side {
     1 - side
 }
 
 /// Address and port of a side.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct End {
-    pub(super) host: HostNumber,
+pub(crate) struct End {
+    pub(crate) host: HostNumber,
     /// TCP port; zero if there are no ports.
     pub(super) port: u16,
 }
@@ -116,12 +116,12 @@ pub(super) enum Turn {
 
 /// State and counts of what one side sends.
 #[derive(Clone, Debug)]
-pub(super) struct Sender {
+pub(crate) struct Sender {
     host: HostNumber,
     port: u16,
     /// The side's reference; zero while unknown.
     pub(super) reference: Reference,
-    pub(super) data: DataOrder,
+    pub(crate) data: DataOrder,
     pub(super) acknowledgements: AcknowledgementOrder,
     pub(super) waiting: Waiting,
     pub(super) rare: Option<Box<Rare>>,
@@ -183,7 +183,7 @@ impl Sender {
     }
 
     /// Address and port.
-    pub(super) const fn end(&self) -> End {
+    pub(crate) const fn end(&self) -> End {
         End { host: self.host, port: self.port }
     }
 
@@ -346,17 +346,17 @@ impl Sender {
 
 /// Connection, or half of a connection that was found under way.
 #[derive(Clone, Debug)]
-pub(super) struct Connection {
+pub(crate) struct Connection {
     /// Number of the connection in order of appearance; wraps after 2^32.
     pub(super) serial: u32,
-    pub(super) senders: [Sender; 2],
+    pub(crate) senders: [Sender; 2],
     pub(super) state: State,
     /// Times of the first two states; the end of time for a state not reached.
     opened: [Instant; 2],
     /// Times of the other two states, likewise; boxed because they are needed only at the end.
     ended: Option<Box<[Instant; 2]>>,
     /// Format of sequence numbers; none until the CC or the first numbered TPDU shows it.
-    pub(super) format: Option<Format>,
+    pub(crate) format: Option<Format>,
     /// Class and options agreed on; none if the CC was not seen.
     agreed: Option<Agreed>,
     pub(super) ending: Option<Ending>,
@@ -379,6 +379,13 @@ struct Agreed {
 }
 
 impl Connection {
+    /// A side, chosen without an index that could be out of bounds.
+    #[inline]
+    pub(super) const fn sender(&mut self, side: Side) -> &mut Sender {
+        let [first, second] = &mut self.senders;
+        if side == 0 { first } else { second }
+    }
+
     fn new(senders: [Sender; 2], state: State, at: Instant, requester: Option<u8>) -> Self {
         let mut connection = Self {
             serial: 0,

@@ -9,7 +9,6 @@
 use super::connection::{Connection, Side};
 use super::delays::Carried;
 use super::pair_counters::{Class, Overflow, PairCounters, Seconds, Sum, Sums, add};
-use super::recent_sides::Totals;
 use super::table::Party;
 use super::{Known, Tracker};
 use crate::lru_slab::Place;
@@ -94,7 +93,7 @@ impl Entry<'_> {
 
 /// Counters of both sides of each connection.
 #[derive(Clone, Debug)]
-pub(super) struct CounterStore {
+pub(crate) struct CounterStore {
     /// Empty size classes, with the bounds in use.
     none: Sizes,
     each: Storage,
@@ -154,7 +153,7 @@ impl CounterStore {
     }
 
     /// Counts a batch of TPDUs that a side sent in a second, as [`Traffic::batch`] does.
-    pub(super) fn batch(&mut self, second: u64, of: OfSide, (kind, batch): (BatchKind, &Batch)) {
+    pub(crate) fn batch(&mut self, second: u64, of: OfSide, (kind, batch): (BatchKind, &Batch)) {
         let mut account = self.account(of);
         account.pass(second, batch.tpdus, batch.octets());
         let [whole, data, finished] = batch.classes().map(usize::from);
@@ -284,7 +283,7 @@ impl Tracker {
     ) -> impl Fn((Place, &Connection, Instant)) -> Known {
         let (mut hosts, mut pending) = (self.hosts.counts.none(), self.sides.empty());
         let all = &mut Traffic::default();
-        self.recent.add_pending_to(Totals { hosts: &mut hosts, all, sides: &mut pending });
+        self.recent.add_pending_to(&mut hosts, all, &mut pending);
         move |(place, connection, last)| {
             let mut kept = self.sides.with(&pending, place);
             if let Some(more) = self.stream_of(connection).and_then(|ends| carried(&ends)) {

@@ -5,7 +5,6 @@
 //! keep are handled alike: they go to the connection that the stream carries, and to its hosts.
 
 use super::connection::{Connection, Side, other};
-use super::recent_sides::Totals;
 use super::table::{Key, Party};
 use super::{Evicted, Tracker};
 use crate::host::{Counts, Host, Met};
@@ -48,7 +47,7 @@ impl Tracker {
     ) -> impl Iterator<Item = Host> {
         let mut counts = self.hosts.counts.clone();
         let (all, sides) = (&mut Traffic::default(), &mut self.sides.empty());
-        self.recent.add_pending_to(Totals { hosts: &mut counts, all, sides });
+        self.recent.add_pending_to(&mut counts, all, sides);
         for (_, connection, _) in self.table.slab.iter() {
             count(&mut counts, connection, now);
         }

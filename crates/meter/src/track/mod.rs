@@ -18,20 +18,18 @@
 //! to another network connection.
 
 mod acknowledgement;
-mod connection;
-mod counter_store;
+pub(crate) mod connection;
+pub(crate) mod counter_store;
 mod data;
 mod delays;
 mod direction;
 mod ending;
-mod fast_path;
 mod pair_counters;
-mod recent_sides;
 mod replies;
 mod report;
 mod sink;
-mod table;
-mod transfer;
+pub(crate) mod table;
+pub(crate) mod transfer;
 mod tsdu;
 mod waiting;
 
@@ -39,11 +37,11 @@ pub use connection::State;
 pub(crate) use delays::Carried;
 pub use direction::{Direction, Numbers};
 pub(crate) use ending::NetworkEnd;
-pub(crate) use fast_path::{CommonFrame, Hint};
 pub use report::Connection as Known;
 pub(crate) use sink::Sink;
 pub(crate) use table::Party;
 
+use crate::fast::RecentSides;
 use crate::host::Hosts;
 use crate::lru_slab::Place;
 use crate::measure::Traffic;
@@ -53,7 +51,6 @@ use crate::user;
 use connection::{Connection, End, other};
 use core::time::Duration;
 use counter_store::CounterStore;
-use recent_sides::{RecentSides, Totals};
 use std::collections::VecDeque;
 use table::{Found, Key, Removed, Table};
 use transfer::DtFields;
@@ -87,10 +84,10 @@ pub(crate) enum Discarded {
 /// Table of connections with their hosts and counters.
 #[derive(Clone, Debug)]
 pub(crate) struct Tracker {
-    table: Table,
-    recent: RecentSides,
-    hosts: Hosts,
-    sides: CounterStore,
+    pub(crate) table: Table,
+    pub(crate) recent: RecentSides,
+    pub(crate) hosts: Hosts,
+    pub(crate) sides: CounterStore,
     silence_nanos: u64,
     /// Number of the last connection.
     serial: u32,
@@ -189,14 +186,13 @@ impl Tracker {
 
     /// Counts all pending batches; `all` receives those of the network.
     pub(crate) fn settle(&mut self, all: &mut Traffic) {
-        let tally = Totals { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
-        self.recent.settle(tally);
+        self.recent.settle(&mut self.hosts.counts, all, &mut self.sides);
     }
 
     /// Adds all pending batches to `all`, a copy of the network's counts, and keeps them pending.
     pub(crate) fn add_pending_to(&self, all: &mut Traffic) {
         let (hosts, sides) = (&mut self.hosts.counts.none(), &mut self.sides.empty());
-        self.recent.add_pending_to(Totals { hosts, all, sides });
+        self.recent.add_pending_to(hosts, all, sides);
     }
 
     /// Counts a TPDU of which the last `missing_octets` of user data are not available.
@@ -260,7 +256,13 @@ impl Tracker {
 
     /// Counts a TPDU that one side of a connection sent.
     #[inline]
-    fn count_known(&mut self, at: Instant, (place, side): Found, tpdu: &Tpdu, sink: &mut Sink<'_>) {
+    pub(crate) fn count_known(
+        &mut self,
+        at: Instant,
+        (place, side): Found,
+        tpdu: &Tpdu,
+        sink: &mut Sink<'_>,
+    ) {
         self.table.slab.touch(place, at);
         let connection = self.table.get(place);
         connection.senders[side].count(tpdu);
@@ -283,7 +285,7 @@ impl Tracker {
     }
 
     #[inline]
-    fn expire(&mut self, at: Instant, sink: &mut Sink<'_>) {
+    pub(crate) fn expire(&mut self, at: Instant, sink: &mut Sink<'_>) {
         let before = at.earlier_by(self.silence_nanos);
         if self.table.slab.may_have_expired(before) {
             self.expire_before(before, sink);

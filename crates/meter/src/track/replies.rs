@@ -79,22 +79,20 @@ pub(super) enum Within {
     Unkeyed,
 }
 
-/// First outstanding request, stored in the connection.
+/// First outstanding request, stored in the connection: the side that sent it with a PDU reference,
+/// or one of the constants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum First {
-    None,
-    /// Sent by side 0, with a PDU reference.
-    OfInitiator,
-    /// Sent by side 1, likewise.
-    OfResponder,
-    /// Sent by the requester; its application has no key.
-    Unkeyed,
-}
+struct First(u8);
 
 impl First {
+    const NONE: Self = Self(u8::MAX);
+    /// Sent by the requester; its application has no key.
+    const UNKEYED: Self = Self(2);
+
     /// Request with a key, of a side.
+    #[inline]
     const fn of(side: Side) -> Self {
-        if side == 0 { Self::OfInitiator } else { Self::OfResponder }
+        Self(side as u8)
     }
 }
 
@@ -140,14 +138,14 @@ const TOGETHER: usize = 32;
 const OF_RESPONDER: u32 = 1 << 31;
 
 /// Response times of both sides. The count of recent times is in the connection, so that recording
-/// one writes to a cache line without reading it.
-#[repr(C, align(64))]
+/// one writes to a cache line without reading it. The distributions are apart, so that the recent
+/// times of many connections share few pages of memory.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Replies {
     /// Recent response times in nanoseconds, with [`OF_RESPONDER`].
     latest: [u32; TOGETHER],
-    /// Earlier response times of each side.
-    sides: [OfSide; 2],
+    /// Earlier response times of each side; none before the first are added up.
+    sides: Option<Box<[OfSide; 2]>>,
 }
 
 /// Response times of a side.
@@ -162,9 +160,20 @@ impl Replies {
     #[cold]
     fn add_up(&mut self, count: u8) {
         let latest = self.latest.get(..count.into()).unwrap_or_default();
-        for (of_side, side) in [0, OF_RESPONDER].into_iter().zip(&mut self.sides) {
-            let latest = latest.iter().filter(|latest| **latest & OF_RESPONDER == of_side);
-            side.times.record_all(latest.map(|latest| u64::from(latest & !OF_RESPONDER)));
+        let responders = latest.iter().fold(0, |sum, latest| sum + usize::from(latest >> 31 != 0));
+        let [initiator, responder] = &mut **self.sides.get_or_insert_default();
+        let mut times = self.latest.map(|latest| latest & !OF_RESPONDER);
+        let times = times.get_mut(..latest.len()).unwrap_or_default();
+        // Most connections have the replies of one side.
+        if responders == 0 {
+            return initiator.times.record_all(times);
+        }
+        if responders == latest.len() {
+            return responder.times.record_all(times);
+        }
+        for (latest, nanos) in latest.iter().zip(times) {
+            let side = if latest & OF_RESPONDER == 0 { &mut *initiator } else { &mut *responder };
+            side.times.record_nanos((*nanos).into());
         }
     }
 
@@ -172,7 +181,16 @@ impl Replies {
     #[cold]
     fn add_long(&mut self, count: u8, side: Side, nanos: u64) {
         self.add_up(count);
-        self.sides[side].times.record_nanos(nanos);
+        self.side_mut(side).times.record_nanos(nanos);
+    }
+
+    /// Earlier response times of a side.
+    fn side(&self, side: Side) -> Option<&OfSide> {
+        self.sides.as_ref().map(|sides| &sides[side])
+    }
+
+    fn side_mut(&mut self, side: Side) -> &mut OfSide {
+        &mut self.sides.get_or_insert_default()[side]
     }
 
     /// Recent response times of a side.
@@ -202,7 +220,7 @@ impl Outstanding {
             Some(side) => side,
             None => UNKNOWN,
         };
-        let (asked, first) = (PackedInstant::NEVER, First::None);
+        let (asked, first) = (PackedInstant::NEVER, First::NONE);
         Self { asked, reference: 0, unkeyed: 0, first, requester, is_ambiguous: false, latest: 0 }
     }
 
@@ -222,7 +240,7 @@ impl Connection {
     /// Count, sum and maximum of the response times of a side.
     pub(super) fn reply_times(&self, side: Side) -> Times {
         let Some(replies) = &self.replies else { return Times::default() };
-        let mut times = replies.sides[side].times.times();
+        let mut times = replies.side(side).map_or(Times::default(), |side| side.times.times());
         let latest = replies.latest(self.outstanding.latest, side);
         latest.for_each(|nanos| times.add(&Times::one(nanos)));
         times
@@ -230,13 +248,14 @@ impl Connection {
 
     /// Replies of a side that pair with no single request.
     pub(super) fn ambiguous_replies(&self, side: Side) -> u64 {
-        self.replies.as_ref().map_or(0, |replies| replies.sides[side].ambiguous)
+        let replies = self.replies.as_ref().and_then(|replies| replies.side(side));
+        replies.map_or(0, |side| side.ambiguous)
     }
 
     /// Distribution of the response times of a side; none if it is empty.
     pub(super) fn replied(&self, side: Side) -> Option<Distribution> {
         let replies = self.replies.as_ref()?;
-        let mut sum = replies.sides[side].times.clone();
+        let mut sum = replies.side(side).map_or(Distribution::default(), |side| side.times.clone());
         let latest = replies.latest(self.outstanding.latest, side);
         latest.for_each(|nanos| sum.record_nanos(nanos));
         (sum.count > 0).then_some(sum)
@@ -258,33 +277,40 @@ impl Connection {
     #[inline(always)]
     fn keyed(&mut self, span: Span<'_>, role: Role) -> Found {
         let Span { at, side, ends, .. } = span;
-        if !ends {
-            let is_request = matches!(role, Role::Request(_));
-            self.senders[side].within = if is_request { Within::Request } else { Within::Keyed };
-        }
         match role {
             Role::Request(reference) => {
-                let is_alone = self.outstanding.first == First::None;
-                if is_alone && !self.senders[side].has_requests() {
+                if !ends {
+                    self.sender(side).within = Within::Request;
+                }
+                let is_alone = self.outstanding.first == First::NONE;
+                if is_alone && !self.sender(side).has_requests() {
                     self.outstanding.first = First::of(side);
                     self.outstanding.reference = reference;
                     self.outstanding.asked = PackedInstant::of(at);
-                    return Found::Nothing;
+                } else {
+                    self.request_more(side, Request { reference, at });
                 }
-                self.request_more(side, Request { reference, at });
                 Found::Nothing
             }
             Role::Reply(reference) => {
+                if !ends {
+                    self.sender(side).within = Within::Keyed;
+                }
                 let asker = other(side);
                 let since = if self.outstanding.is_first(asker, reference) {
-                    self.outstanding.first = First::None;
+                    self.outstanding.first = First::NONE;
                     self.outstanding.asked.get()
                 } else {
                     self.senders[asker].take_request(reference)
                 };
                 self.reply(side, since.map(|since| at.nanos_since(since)))
             }
-            Role::Indication => Found::Nothing,
+            Role::Indication => {
+                if !ends {
+                    self.sender(side).within = Within::Keyed;
+                }
+                Found::Nothing
+            }
         }
     }
 
@@ -315,14 +341,14 @@ impl Connection {
     /// Records the first reply of either side.
     #[cold]
     fn first_reply(&mut self, side: Side, nanos: u64) -> Found {
-        self.replies.get_or_insert_default().sides[side].times.record_nanos(nanos);
-        Found::Reply(nanos)
+        self.replies = Some(Box::default());
+        self.reply(side, Some(nanos))
     }
 
     /// Records a reply that pairs with no single request.
     #[cold]
     fn ambiguous(&mut self, side: Side) -> Found {
-        self.replies.get_or_insert_default().sides[side].ambiguous += 1;
+        self.replies.get_or_insert_default().side_mut(side).ambiguous += 1;
         Found::Ambiguous
     }
 
@@ -341,7 +367,7 @@ impl Connection {
         }
         requests.push_back(Request { at, ..request });
         if is_first {
-            self.outstanding.first = First::None;
+            self.outstanding.first = First::NONE;
         }
     }
 
@@ -373,10 +399,10 @@ impl Connection {
     #[inline(always)]
     fn asked(&mut self, at: Instant) {
         let outstanding = &mut self.outstanding;
-        let is_alone = outstanding.unkeyed == 0 && outstanding.first == First::None;
+        let is_alone = outstanding.unkeyed == 0 && outstanding.first == First::NONE;
         outstanding.unkeyed = outstanding.unkeyed.saturating_add(1);
         if is_alone {
-            (outstanding.first, outstanding.asked) = (First::Unkeyed, PackedInstant::of(at));
+            (outstanding.first, outstanding.asked) = (First::UNKEYED, PackedInstant::of(at));
         } else {
             outstanding.is_ambiguous = true;
         }
@@ -386,15 +412,15 @@ impl Connection {
     #[inline(always)]
     fn answered(&mut self, at: Instant, side: Side) -> Found {
         let outstanding = &mut self.outstanding;
-        let is_alone = outstanding.first == First::Unkeyed && !outstanding.is_ambiguous;
+        let is_alone = outstanding.first == First::UNKEYED && !outstanding.is_ambiguous;
         let since = outstanding.asked.get().filter(|_| is_alone);
         if outstanding.unkeyed < u16::MAX {
             outstanding.unkeyed -= 1;
         }
         if outstanding.unkeyed == 0 {
             outstanding.is_ambiguous = false;
-            if outstanding.first == First::Unkeyed {
-                outstanding.first = First::None;
+            if outstanding.first == First::UNKEYED {
+                outstanding.first = First::NONE;
             }
         }
         self.reply(side, since.map(|since| at.nanos_since(since)))

@@ -20,7 +20,7 @@ use wire::time::Instant;
 use wire::tp::Reference;
 
 /// Place of a connection, and one of its sides; the function that returns it defines which.
-pub(super) type Found = (Place, Side);
+pub(crate) type Found = (Place, Side);
 
 /// Sender or receiver of a TPDU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,12 +43,12 @@ impl Party {
 
 /// Key of a side of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Key<'a> {
+pub(crate) struct Key<'a> {
     /// Side that assigned the reference.
-    pub(super) owner: &'a Party,
+    pub(crate) owner: &'a Party,
     /// Peer that uses it.
-    pub(super) peer: &'a Party,
-    pub(super) reference: Reference,
+    pub(crate) peer: &'a Party,
+    pub(crate) reference: Reference,
 }
 
 impl Hash for Party {
@@ -96,13 +96,13 @@ pub(super) struct Removed {
 
 /// Table of connections.
 #[derive(Clone, Debug)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// For lookups only, never iterated, so its order cannot show.
     entries: HashTable<Entry>,
     /// Number of entries added or removed, plus one: zero never validates a cached side.
     changes: u64,
     state: FixedState,
-    pub(super) slab: LruSlab<Connection>,
+    pub(crate) slab: LruSlab<Connection>,
 }
 
 /// Side of an entry, its peer, and its reference.
@@ -161,19 +161,19 @@ impl Table {
     }
 
     /// Connection with this key, and the side that owns the reference.
-    pub(super) fn find(&self, wanted: &Key<'_>, hosts: &Hosts) -> Option<Found> {
+    pub(crate) fn find(&self, wanted: &Key<'_>, hosts: &Hosts) -> Option<Found> {
         let found = |entry: Entry| found_under(&self.slab, hosts, entry, wanted);
         let entry = self.entries.find(wanted.hash(&self.state), |entry| found(*entry).is_some());
         entry.and_then(|entry| found(*entry))
     }
 
     /// Connection at a place that was found.
-    pub(super) fn get(&mut self, place: Place) -> &mut Connection {
+    pub(crate) fn get(&mut self, place: Place) -> &mut Connection {
         self.slab.at(place)
     }
 
     /// Number of changes of the table, for validation of cached lookups.
-    pub(super) const fn changes(&self) -> u64 {
+    pub(crate) const fn changes(&self) -> u64 {
         self.changes
     }
 

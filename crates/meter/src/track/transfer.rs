@@ -16,23 +16,36 @@ const LOOKED_AT: u8 = 8;
 
 /// Fields of a DT. Passed by value, so that they need not be in memory.
 #[derive(Clone, Copy)]
-pub(super) struct DtFields<'a> {
-    pub(super) number: u32,
+pub(crate) struct DtFields<'a> {
+    pub(crate) number: u32,
     /// True if it ends its TSDU.
-    pub(super) ends: bool,
+    pub(crate) ends: bool,
     /// User data, as far as available.
-    pub(super) octets: &'a [u8],
+    pub(crate) octets: &'a [u8],
     /// Octets of user data, unavailable ones included.
-    pub(super) data_octets: u64,
+    pub(crate) data_octets: u64,
+}
+
+impl<'a> DtFields<'a> {
+    /// Fields of a DT of class 0: the octet of its number, and its user data.
+    #[inline]
+    pub(crate) const fn of_class_0(number: u8, octets: &'a [u8], missing_octets: usize) -> Self {
+        Self {
+            number: (number & 0x7F) as u32,
+            ends: number & 0x80 != 0,
+            octets,
+            data_octets: (octets.len() + missing_octets) as u64,
+        }
+    }
 }
 
 /// Fields of an AK. Passed by value, as a DT.
 #[derive(Clone, Copy)]
-pub(super) struct AkFields {
-    pub(super) next: u32,
-    pub(super) credit: u16,
+pub(crate) struct AkFields {
+    pub(crate) next: u32,
+    pub(crate) credit: u16,
     /// Subsequence number, 0 if it has none, and whether it has a flow control confirmation.
-    pub(super) more: (u16, bool),
+    pub(crate) more: (u16, bool),
 }
 
 impl From<&Acknowledgement<'_>> for AkFields {
@@ -51,7 +64,7 @@ impl From<&Acknowledgement<'_>> for AkFields {
 
 /// Processes a DT that this side sent.
 #[inline]
-pub(super) fn data(
+pub(crate) fn data(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Format),
     part: DtFields<'_>,
@@ -90,7 +103,7 @@ pub(super) fn data(
 /// without effect, for any other DT.
 // Always inline: where the format is known, much of it is eliminated.
 #[inline(always)]
-pub(super) fn data_in_turn(
+pub(crate) fn data_in_turn(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Format),
     part: DtFields<'_>,
@@ -125,7 +138,7 @@ fn passed(
     (is_empty, sink): (bool, &mut Sink<'_>),
 ) {
     let DtFields { number, ends, octets, .. } = part;
-    let sender = &mut connection.senders[side];
+    let sender = connection.sender(side);
     if let Some(format) = format {
         let Sender { waiting, rare, .. } = &mut *sender;
         waiting.sent(format, (number, at), move || &mut rare.get_or_insert_default().waiting);
@@ -183,7 +196,7 @@ pub(super) fn acknowledge(
 /// Processes an AK of this side: returns its role, and ends the delays of the DTs that it covers.
 // Always inline: the fast path calls it for most AKs.
 #[inline(always)]
-pub(super) fn judge(
+pub(crate) fn judge(
     connection: &mut Connection,
     (at, side, format): (Instant, Side, Format),
     ak: AkFields,
@@ -214,7 +227,7 @@ pub(super) fn judge(
 }
 
 /// Gives up holes that an AK of this side closes; `next` is the number expected next.
-pub(super) fn close_holes(
+pub(crate) fn close_holes(
     connection: &mut Connection,
     (_, side, format): (Instant, Side, Format),
     (next, role): (u32, Role),

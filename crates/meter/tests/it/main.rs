@@ -7,6 +7,7 @@ mod cases;
 mod corpus;
 mod entry;
 mod every_capture;
+mod fence;
 mod hostile;
 mod known;
 mod measures;

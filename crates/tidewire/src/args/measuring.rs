@@ -46,6 +46,15 @@ pub(crate) struct MeasuringOptions {
     #[arg(long, value_name = "N", default_value_t = 20,
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(0..=1_000))]
     pub(crate) top: usize,
+    /// Connections followed at the same time, 1 to 4194304; 16384 without it. The least recently used one is
+    /// evicted for a new one. The memory that they take is printed first.
+    #[arg(long, value_name = "N",
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=4_194_304))]
+    pub(crate) connections: Option<usize>,
+    /// Hosts with measures of their own, 1 to 1048576; 1024 without it. All further hosts are summed.
+    #[arg(long, value_name = "N",
+        value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(1..=1_048_576))]
+    pub(crate) hosts: Option<usize>,
 }
 
 /// `meter`

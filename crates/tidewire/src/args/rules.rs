@@ -72,6 +72,8 @@ const RULES: [Rule; 19] = [
             "sizes",
             "only",
             "top",
+            "connections",
+            "hosts",
             "json",
             "quiet",
         ],
@@ -162,7 +164,18 @@ const RULES: [Rule; 19] = [
             let is_monitor = |it: &Watch| it.monitor.screen == Some(Screen::Monitor);
             watches(cli, |it| is_monitor(it) && is_in_lines(cli, it))
         },
-        options: &["measure", "report", "intervals", "start", "sizes", "only", "top", "follow"],
+        options: &[
+            "measure",
+            "report",
+            "intervals",
+            "start",
+            "sizes",
+            "only",
+            "top",
+            "connections",
+            "hosts",
+            "follow",
+        ],
         reason: "no effect with --screen monitor in lines, which are samples only",
         fix: "--sample, or --screen measures",
     },
@@ -222,7 +235,7 @@ const FORMS: [Rule; 4] = [
     },
     Rule {
         applies: |cli| watches(cli, |it| it.far.is_some() || it.far_interface.is_some()),
-        options: &["top", "fail_on", "anonymize"],
+        options: &["top", "connections", "hosts", "fail_on", "anonymize"],
         reason: "no effect with --far and --far-interface, which report transits only",
         fix: "run `tidewire watch` once more for it, on one of the two taps",
     },

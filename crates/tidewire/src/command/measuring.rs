@@ -71,15 +71,29 @@ impl Measuring {
                 Failure::usage(format!("--start {text:?}: expected {}", calendar::EXPECTED))
             })?),
         };
+        let defaults = Settings::every(interval);
         let settings = Settings {
             origin,
+            maximum_connections: options.connections.unwrap_or(defaults.maximum_connections),
+            maximum_hosts: options.hosts.unwrap_or(defaults.maximum_hosts),
             channel: channel.map_or(BitRate::mbps(10), |Rate(channel)| channel),
             bounds_octets: bounds(&options.sizes)?,
-            ..Settings::every(interval)
+            ..defaults
         };
         let spans = Spans { report, sample, intervals: options.intervals };
         let only = options.only.clone().unwrap_or_default();
         Ok(Self { settings, spans, details: Details { top: options.top }, only })
+    }
+
+    /// Prints the memory that the requested numbers of connections and hosts take, if any is
+    /// requested.
+    pub(super) fn announce_memory(options: &MeasuringOptions, output: &Output) {
+        if let Some(connections) = options.connections {
+            output.remark(memory_of_connections(connections));
+        }
+        if let Some(hosts) = options.hosts {
+            output.remark(memory_of_hosts(hosts));
+        }
     }
 
     /// The head of the stream.
@@ -91,6 +105,37 @@ impl Measuring {
     pub(super) fn recorder(&self) -> Recorder {
         Recorder::new(self.settings.clone(), self.spans, self.details)
     }
+}
+
+/// Octets of memory of a connection of class 4 over LLC: the benchmark `connections`.
+const CLASS_4_OCTETS: usize = 398;
+/// Octets of memory of a connection of class 0, its TCP connection included: likewise.
+const CLASS_0_OCTETS: usize = 778;
+/// Octets of memory of such a connection whose response times spread over many classes.
+const ANSWERED_OCTETS: usize = 8_306;
+/// Octets of memory of a host with its counts of both directions, as measured with 16,000 hosts.
+const HOST_OCTETS: usize = 2_400;
+
+/// Text of the memory that this number of connections takes at most, by kind of connection.
+fn memory_of_connections(connections: usize) -> String {
+    let [class_4, class_0, answered] = [CLASS_4_OCTETS, CLASS_0_OCTETS, ANSWERED_OCTETS]
+        .map(|octets| megabytes(connections.saturating_mul(octets)));
+    format!(
+        "{}: at most {class_4} in class 4 and {class_0} over TCP, about {answered} if each has \
+         many different response times",
+        counted(connections as u64, "connection")
+    )
+}
+
+/// Text of the memory that this number of hosts takes.
+fn memory_of_hosts(hosts: usize) -> String {
+    let octets = megabytes(hosts.saturating_mul(HOST_OCTETS));
+    format!("{}: about {octets}", counted(hosts as u64, "host"))
+}
+
+/// Memory in whole megabytes, rounded up.
+fn megabytes(octets: usize) -> String {
+    format!("{} MB", octets.div_ceil(1_000_000))
 }
 
 /// The bounds of the classes of sizes.

@@ -17,6 +17,7 @@ pub(crate) fn run(options: &Meter, output: &Output) -> anyhow::Result<Exit> {
     }
     let measuring = Measuring::of(&options.measuring)?;
     interrupt::install()?;
+    Measuring::announce_memory(&options.measuring, output);
     let output = &Output { json: true, quiet: output.quiet };
     let standard_input = [PathBuf::from("-")];
     let files = if options.files.is_empty() { &standard_input } else { options.files.as_slice() };

@@ -39,6 +39,7 @@ mod profiles;
 mod relay;
 mod reproduce;
 mod requirements;
+mod room;
 mod scenarios;
 mod signals;
 mod slowest;

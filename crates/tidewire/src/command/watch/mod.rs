@@ -53,6 +53,9 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         Some(Screen::Monitor) if watch.monitor.plain => {
             return screen::print_samples(watch, listen, output);
         }
+        _ => Measuring::announce_memory(&watch.measuring, output),
+    }
+    match watch.monitor.screen {
         Some(Screen::Monitor) => return screen::run(watch, listen, output),
         Some(Screen::Measures) if !watch.monitor.plain && !output.json => {
             return screen::run(watch, listen, output);

@@ -4,7 +4,7 @@
 //! Those of a second count in the same counters, and only their octets have to be summed. Bias:
 //! none of its own; a batch has the same result as its frames counted one by one.
 
-use super::{Measures, second};
+use crate::measure::{Measures, second};
 use wire::time::Instant;
 
 /// Octets before the NPDU: a MAC header, and a MAC header with the LLC header of a datagram.

@@ -6,16 +6,16 @@
 //! connection is added or removed. All other frames go through [`wire::dissect`], and so does any
 //! frame with an anomaly; both paths have identical results, frame by frame.
 
-use super::connection::{Side, other};
-use super::recent_sides::{SideKey, Totals};
-use super::table::{Found, Key, Party};
-use super::transfer::{self, AkFields, DtFields};
-use super::{Sink, Tracker};
+use super::cache::{Name, Slot};
+use super::sides::{SideKey, Totals};
 use crate::host::Address;
 use crate::lru_slab::Place;
 use crate::measure::{Batch, BatchKind};
 use crate::observation::Tpdu;
-use crate::two_way_cache::{Name, Slot};
+use crate::track::connection::{Side, other};
+use crate::track::table::{Found, Key, Party};
+use crate::track::transfer::{self, AkFields, DtFields};
+use crate::track::{Sink, Tracker};
 use wire::addr::{Mac, Nsap};
 use wire::dissect::Link;
 use wire::time::Instant;
@@ -230,18 +230,27 @@ impl Tracker {
             Some(found) if changes == self.table.changes() => (slot, found),
             _ => self.find_class_0(stream, parties, sink)?,
         };
-        let part = DtFields {
-            number: u32::from(number & 0x7F),
-            ends: number & 0x80 != 0,
-            octets,
-            data_octets: (octets.len() + missing_octets) as u64,
-        };
+        let part = DtFields::of_class_0(number, octets, missing_octets);
         let of = (at, other(receiver), Format::Class0);
         if !self.data((slot, place), of, (part, 3), sink) {
             // The stream has already consumed the packet, so it cannot be dissected again.
-            self.data_out_of_turn(place, of, (part, 3), sink);
+            let sender = (place, other(receiver));
+            self.data_out_of_turn(at, sender, number, octets, missing_octets, sink);
         }
         Some(slot)
+    }
+
+    /// Counts a DT of a packet that was put together from segments; returns false, without effect,
+    /// if its connection is not known.
+    pub(crate) fn dt_of_stream(
+        &mut self,
+        at: Instant,
+        stream: u64,
+        parties: impl FnOnce() -> [Party; 2],
+        dt: (u8, &[u8], usize),
+        sink: &mut Sink<'_>,
+    ) -> bool {
+        self.common_dt((at, stream, Hint::default()), parties, dt, sink).is_some()
     }
 
     /// Connection of class 0 of a direction of a stream, and its new cache slot.
@@ -276,10 +285,16 @@ impl Tracker {
         }
         let all = &mut sink.measures.traffic;
         let class = |octets| self.recent.class(octets, &all.sizes);
-        let classes =
-            [class(header_octets + data_octets), class(data_octets), finished.map_or(0, class)];
+        let of_tpdu = class(header_octets + data_octets);
+        let of_data = class(data_octets);
+        let (kind, of_tsdu) = match finished {
+            None => (BatchKind::Part, 0),
+            // Most TSDUs are one DT.
+            Some(octets) if octets == data_octets => (BatchKind::End, of_data),
+            Some(octets) => (BatchKind::End, class(octets)),
+        };
+        let classes = [of_tpdu, of_data, of_tsdu];
         let one = Batch::one(classes, header_octets, data_octets, finished.unwrap_or(0));
-        let kind = if finished.is_some() { BatchKind::End } else { BatchKind::Part };
         self.recent.add((at, slot), (kind, one), || {
             let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
             Totals { hosts, all, sides }
@@ -287,17 +302,20 @@ impl Tracker {
         true
     }
 
-    /// Counts a DT that is out of turn.
+    /// Counts a DT of class 0 that this side sent out of turn.
     #[cold]
     fn data_out_of_turn(
         &mut self,
-        place: Place,
-        of: (Instant, Side, Format),
-        (part, header_octets): (DtFields<'_>, u64),
+        at: Instant,
+        (place, side): Found,
+        number: u8,
+        octets: &[u8],
+        missing_octets: usize,
         sink: &mut Sink<'_>,
     ) {
-        let (at, side, _) = of;
-        let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Dt, header_octets, part.data_octets) };
+        let part = DtFields::of_class_0(number, octets, missing_octets);
+        let of = (at, side, Format::Class0);
+        let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Dt, 3, part.data_octets) };
         transfer::data(self.table.get(place), of, part, (&mut tpdu, sink));
         self.count_known(at, (place, side), &tpdu, sink);
     }
@@ -363,6 +381,7 @@ impl Tracker {
 mod tests {
     use super::*;
     use crate::draw::Draw;
+    use crate::fast::Handled;
     use crate::oddity::Class;
     use crate::trial::all_results;
     use crate::{Meter, Settings};
@@ -482,7 +501,7 @@ mod tests {
             let at = ours.tick(at).expect("time runs forwards");
             let frame = CommonFrame::of(Link::Ethernet, captured, octets.len());
             seen += usize::from(frame.is_some());
-            if frame.is_some_and(|frame| ours.common_frame(at, &frame)) {
+            if frame.is_some_and(|it| matches!(ours.common_frame(at, &it), Handled::Yes)) {
                 taken += 1;
             } else {
                 ours.dissect(at, Link::Ethernet, captured, octets.len());

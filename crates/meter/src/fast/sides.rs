@@ -5,13 +5,13 @@
 //! different TPDU or another side takes its place, before any report, and at the end of each
 //! second.
 
-use super::connection::{Side, other};
-use super::counter_store::CounterStore;
-use super::table::Found;
+use super::cache::{Name, Slot, TwoWayCache};
 use crate::host::{Counts, HostNumber};
 use crate::lru_slab::Place;
 use crate::measure::{Batch, BatchKind, Sizes, Traffic, second as second_of};
-use crate::two_way_cache::{Name, Slot, TwoWayCache};
+use crate::track::connection::{Side, other};
+use crate::track::counter_store::CounterStore;
+use crate::track::table::Found;
 use wire::time::Instant;
 use wire::tp::Format;
 
@@ -75,7 +75,7 @@ const COMMON_OCTETS: usize = 2_048;
 
 /// Cache of recently seen sides.
 #[derive(Clone, Debug)]
-pub(super) struct RecentSides {
+pub(crate) struct RecentSides {
     cache: TwoWayCache<CachedSide>,
     /// Class of each common size.
     classes: Box<[u8; COMMON_OCTETS]>,
@@ -87,7 +87,7 @@ pub(super) struct RecentSides {
 
 impl RecentSides {
     /// Empty cache, with the bounds of `sizes`.
-    pub(super) fn new(sizes: &Sizes) -> Self {
+    pub(crate) fn new(sizes: &Sizes) -> Self {
         let mut classes = Box::new([0; COMMON_OCTETS]);
         for (octets, class) in classes.iter_mut().enumerate() {
             *class = sizes.class(octets as u64) as u8;
@@ -167,7 +167,13 @@ impl RecentSides {
     }
 
     /// Counts all pending batches.
-    pub(super) fn settle(&mut self, mut tally: Totals<'_>) {
+    pub(crate) fn settle(
+        &mut self,
+        hosts: &mut Counts,
+        all: &mut Traffic,
+        sides: &mut CounterStore,
+    ) {
+        let mut tally = Totals { hosts, all, sides };
         for slot in self.listed.drain(..) {
             let known = self.cache.at(slot);
             known.count(self.second, &mut tally);
@@ -176,7 +182,13 @@ impl RecentSides {
     }
 
     /// Adds all pending batches to other counts, and keeps them pending.
-    pub(super) fn add_pending_to(&self, mut tally: Totals<'_>) {
+    pub(crate) fn add_pending_to(
+        &self,
+        hosts: &mut Counts,
+        all: &mut Traffic,
+        sides: &mut CounterStore,
+    ) {
+        let mut tally = Totals { hosts, all, sides };
         self.cache.each(&self.listed).for_each(|known| known.count(self.second, &mut tally));
     }
 }

@@ -7,13 +7,13 @@
 //!
 //! Left out: IPv6, VLAN tags, IP options, segments of several TPKTs.
 
-use super::direction::Print;
-use super::framer::KEPT_OCTETS;
-use super::{Flow, Streams, party};
+use super::cache::{Name, Slot, TwoWayCache};
 use crate::lru_slab::Place;
 use crate::observation::DelayKind;
+use crate::stream::direction::Print;
+use crate::stream::framer::KEPT_OCTETS;
+use crate::stream::{Flow, Streams, party};
 use crate::track::{Passage, Sink, Tracker};
-use crate::two_way_cache::{Name, Slot, TwoWayCache};
 use core::net::Ipv4Addr;
 use wire::addr::Socket;
 use wire::dissect::Link;
@@ -46,29 +46,48 @@ const fn word(header: &Header, at: usize) -> u32 {
 /// Segment with a common form, whose stream can be looked up.
 #[derive(Clone, Copy)]
 pub(crate) struct CommonSegment<'a> {
-    /// Cache name of its direction: both addresses, the sender's first, and both ports, likewise.
-    name: Name,
-    pub(super) print: Print,
+    /// Headers, read where they are used.
+    header: &'a Header,
     /// Octets of the MAC header and the packet, without pad.
     pub(crate) lpdu_octets: usize,
     /// Data, as far as available: none, or a TPKT with a DT.
     data: &'a [u8],
     /// Octets of data that are not available.
     missing_octets: usize,
+    /// Octets of data, unavailable ones included.
+    data_octets: usize,
     /// Number and user data of the DT, as far as available.
     dt: Option<(u8, &'a [u8])>,
 }
+
+/// TPKT with the header of a DT as one word, without the number: version, zero, length, LI 2, DT,
+/// and the first octet of user data.
+const TPKT_WITH_DT: u64 = u64::from_be_bytes([tpkt::VERSION, 0, 0, 0, 2, 0xF0, 0, 0]);
+/// Octets of that word that every TPKT with a DT has.
+const OF_EVERY_DT: u64 = u64::from_be_bytes([0xFF, 0xFF, 0, 0, 0xFF, 0xFF, 0, 0]);
+/// Octets of a TPKT with a DT up to the user data.
+const BEFORE_USER_DATA: usize = tpkt::HEADER_OCTETS + 3;
 
 /// Number and user data of the DT, if the data of a segment is one TPKT of `octets` octets with a
 /// DT.
 // Always inline: so the result need not be in memory.
 #[inline(always)]
-const fn dt_in(data: &[u8], octets: usize) -> Option<(u8, &[u8])> {
-    let [tpkt::VERSION, 0, high, low, 2, 0xF0, number, above @ ..] = data else { return None };
-    let is_whole = u16::from_be_bytes([*high, *low]) as usize == octets;
+fn dt_in(data: &[u8], octets: usize) -> Option<(u8, &[u8])> {
+    let word = match data.first_chunk() {
+        Some(octets) => u64::from_be_bytes(*octets),
+        None => {
+            let [a, b, c, d, e, f, number] = *data.first_chunk()?;
+            u64::from_be_bytes([a, b, c, d, e, f, number, 0])
+        }
+    };
+    let is_whole = (word >> 32) as u16 as usize == octets;
+    if word & OF_EVERY_DT != TPKT_WITH_DT || !is_whole {
+        return None;
+    }
+    let (_, above) = data.split_at_checked(BEFORE_USER_DATA)?;
     // The first PDUs of RDP are recognised by dissection.
-    let may_be_rdp = *number == 0x80 && matches!(above, [0x7F, 0x65 | 0x66, ..]);
-    if is_whole && !may_be_rdp { Some((*number, above)) } else { None }
+    let may_be_rdp = word as u16 == 0x807F && matches!(above, [_, 0x65 | 0x66, ..]);
+    if may_be_rdp { None } else { Some(((word >> 8) as u8, above)) }
 }
 
 impl<'a> CommonSegment<'a> {
@@ -96,20 +115,11 @@ impl<'a> CommonSegment<'a> {
         };
         let dt = if data_octets == 0 { None } else { Some(dt_in(data, data_octets)?) };
         Some(Self {
-            name: [
-                u64::from(word(header, 26)) << 32 | u64::from(word(header, 30)),
-                u64::from(word(header, 34)),
-            ],
-            print: Print {
-                sequence: word(header, 38),
-                acknowledgement: word(header, 42),
-                octets: data_octets as u32,
-                window_and_checksum: word(header, 48),
-                identification_and_flags: u32::from(half(header, 18)) << 8 | u32::from(header[47]),
-            },
+            header,
             lpdu_octets,
             data,
             missing_octets: data_octets - data.len(),
+            data_octets,
             dt,
         })
     }
@@ -121,13 +131,32 @@ impl<'a> CommonSegment<'a> {
     }
 
     /// Octets of the stream in the segment.
-    pub(crate) fn stream_octets(&self) -> u64 {
-        self.print.octets.into()
+    pub(crate) const fn stream_octets(&self) -> u64 {
+        self.data_octets as u64
+    }
+
+    /// Cache name of its direction: both addresses, the sender's first, and both ports, likewise.
+    #[inline]
+    const fn name(&self) -> Name {
+        let addresses = (word(self.header, 26) as u64) << 32 | word(self.header, 30) as u64;
+        [addresses, word(self.header, 34) as u64]
+    }
+
+    #[inline]
+    fn print(&self) -> Print {
+        let Self { header, data_octets, .. } = *self;
+        Print {
+            sequence: word(header, 38),
+            acknowledgement: word(header, 42),
+            octets: data_octets as u32,
+            window_and_checksum: word(header, 48),
+            identification_and_flags: u32::from(half(header, 18)) << 8 | u32::from(header[47]),
+        }
     }
 
     /// Sender and receiver.
     fn sockets(&self) -> [Socket; 2] {
-        let [addresses, ports] = self.name;
+        let [addresses, ports] = self.name();
         let socket = |address: u64, port: u64| Socket {
             address: Ipv4Addr::from_bits(address as u32).to_ipv6_mapped(),
             port: port as u16,
@@ -138,7 +167,7 @@ impl<'a> CommonSegment<'a> {
 
 /// Cached direction of a stream.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct CachedStream {
+pub(crate) struct CachedStream {
     place: Place,
     way: u8,
     /// Cache slot of its receiver, if the receiver is cached.
@@ -148,7 +177,7 @@ pub(super) struct CachedStream {
 }
 
 /// Cache of recently seen directions.
-pub(super) type RecentStreams = TwoWayCache<CachedStream>;
+pub(crate) type RecentStreams = TwoWayCache<CachedStream>;
 
 /// Counts a delayed ACK.
 // Not inline: most segments of a plant acknowledge with data.
@@ -189,12 +218,12 @@ impl Streams {
         sink: &mut Sink<'_>,
     ) -> bool {
         self.expire(at, tracker);
-        let Some(slot) = self.find_or_cache(segment) else { return false };
-        let CachedStream { place, way, receiver, number } = *self.recent.at(slot);
+        let Some((slot, known)) = self.find_or_cache(segment) else { return false };
+        let CachedStream { place, way, receiver, number } = known;
         let way = usize::from(way);
         let recalled = tracker.recall(number, receiver);
         let (flow, heard) = self.slab.heard_at(place);
-        if !flow.in_turn(at, way, &segment.print, sink) {
+        if !flow.in_turn(at, way, &segment.print(), sink) {
             return false;
         }
         let is_late = heard.note(at);
@@ -221,13 +250,14 @@ impl Streams {
         true
     }
 
-    /// Cache slot of the direction of a segment; none if the stream is not known.
+    /// Direction of a segment with its cache slot; none if the stream is not known.
     #[inline]
-    fn find_or_cache(&mut self, segment: &CommonSegment<'_>) -> Option<Slot> {
-        match self.recent.find(segment.name, self.changes) {
-            Some((slot, _)) => Some(slot),
-            None => self.look_up(segment),
+    fn find_or_cache(&mut self, segment: &CommonSegment<'_>) -> Option<(Slot, CachedStream)> {
+        if let Some((slot, known)) = self.recent.find(segment.name(), self.changes) {
+            return Some((slot, *known));
         }
+        let slot = self.look_up(segment)?;
+        Some((slot, *self.recent.at(slot)))
     }
 
     /// Looks up and caches a direction that is not cached.
@@ -239,7 +269,7 @@ impl Streams {
         let place = self.known(ends)?;
         let number = self.slab.get(place)?.number << 1 | way as u64;
         let known = CachedStream { place, way: way as u8, receiver: 0, number };
-        Some(self.recent.insert((segment.name, self.changes), |_| known))
+        Some(self.recent.insert((segment.name(), self.changes), |_| known))
     }
 }
 
@@ -247,6 +277,7 @@ impl Streams {
 mod tests {
     use super::*;
     use crate::draw::Draw;
+    use crate::fast::Handled;
     use crate::trial::{all_results, over_ipv4};
     use crate::{Meter, Settings};
     use core::time::Duration;
@@ -364,7 +395,7 @@ mod tests {
                 let at = ours.tick(at).expect("time runs forwards");
                 let segment = CommonSegment::of(Link::Ethernet, captured, octets.len());
                 seen += usize::from(segment.is_some());
-                if segment.is_some_and(|segment| ours.segment_in_turn(at, &segment)) {
+                if segment.is_some_and(|it| matches!(ours.segment_in_turn(at, &it), Handled::Yes)) {
                     taken += 1;
                 } else {
                     ours.dissect(at, Link::Ethernet, captured, octets.len());

@@ -1,0 +1,118 @@
+//! Fast path: common frames, read at fixed offsets and counted in batches.
+//!
+//! The meter has one entry for each frame, [`Meter::count_common`]. It counts the frame, or leaves
+//! it untouched for dissection (`Meter::dissect`, the slow path). The rest of the crate sees this
+//! folder as three fields, which it settles and never looks into: [`RecentSides`] in the tracker,
+//! [`RecentStreams`] in the table of streams, and [`Frames`] in the intervals. The test
+//! `three_fields_hold_the_state_of_the_fast_path` compares the sources with that list.
+//!
+//! # Invariants
+//!
+//! 1. **Frames that it may take.** A frame on Ethernet that is (a) one DT or AK over LLC and the
+//!    inactive network layer, with no parameters or a good checksum, or (b) a TCP segment over IPv4
+//!    without options, in sequence, with ACK and perhaps PSH, and with one DT of class 0 in a TPKT
+//!    or no data. Its connection or stream must be known already: new ones, and their ends, are
+//!    made by dissection. A DT must be the next expected one, within its credit. Everything that
+//!    could count as an oddity is dissected. While a caller asks for remarks, [`Meter::observe`]
+//!    dissects every frame, because batches hold no observations.
+//! 2. **All or nothing.** An entry that returns [`Handled::No`] has changed no count. It may have
+//!    evicted connections that fell silent, as dissection would at the same time, and cached a
+//!    lookup.
+//! 3. **What it may remember.** The place of a connection or stream and the format of numbers, by
+//!    the words of a frame that identify them. Each entry holds the number of changes of the table
+//!    at the lookup. Any connection or stream that is added or removed changes that number and so
+//!    drops all entries: no entry can name a place that was used anew. A cache has at most 4,096
+//!    entries and evicts within sets of two.
+//! 4. **Pending counts.** TPDUs of one kind and in the same size classes, to one side and in one
+//!    second, are one [`Batch`](crate::measure::Batch). All pending batches are of the same second.
+//!    They are settled before a frame of another second or interval counts, before a connection is
+//!    evicted and its place reused, before an entry with batches is replaced, and at the end of
+//!    measuring. A report of the interval under way adds them to its copy and keeps them pending.
+//! 5. **Identical results.** A batch holds what the counters of its TPDUs have in common and the
+//!    sums of the rest. All counters are sums, and maxima are per second; so the order of TPDUs
+//!    within a second has no effect. State that depends on order (numbers, windows, delays, pairs
+//!    of requests and replies) is not batched: both paths call the same functions of `track` and
+//!    `stream` for it.
+//! 6. **Proof.** `common_frames_count_as_they_do_dissected` and
+//!    `common_segments_count_as_they_do_dissected`, next to the code, hold a meter of each path
+//!    against the other on damaged, cut, late and doubled frames. `tests/it/ordinary.rs` writes
+//!    such scripts, and the fuzz target `meter` searches for others.
+
+mod cache;
+mod datagrams;
+mod frames;
+mod segments;
+mod sides;
+
+pub(crate) use frames::Frames;
+pub(crate) use segments::RecentStreams;
+pub(crate) use sides::RecentSides;
+
+use crate::Meter;
+use datagrams::CommonFrame;
+use segments::CommonSegment;
+use wire::dissect::Link;
+use wire::time::Instant;
+
+/// Result of the fast path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Handled {
+    /// The frame is counted.
+    Yes,
+    /// The frame must be dissected; nothing was counted.
+    No,
+}
+
+impl Meter {
+    /// Counts a common frame.
+    #[inline]
+    pub(crate) fn count_common(
+        &mut self,
+        at: Instant,
+        link: Link,
+        octets: &[u8],
+        original_octets: usize,
+    ) -> Handled {
+        // An 802.3 length begins with an octet of 5 at most, an EtherType with a greater one.
+        match octets.get(12) {
+            Some(..=5) => match CommonFrame::of(link, octets, original_octets) {
+                Some(frame) => self.common_frame(at, &frame),
+                None => Handled::No,
+            },
+            _ => match CommonSegment::of(link, octets, original_octets) {
+                Some(segment) => self.segment_in_turn(at, &segment),
+                None => Handled::No,
+            },
+        }
+    }
+
+    /// Counts a TCP segment.
+    #[inline]
+    fn segment_in_turn(&mut self, at: Instant, segment: &CommonSegment<'_>) -> Handled {
+        let is_counted = self.streams.common_segment(
+            at,
+            segment,
+            &mut self.tracker,
+            &mut self.intervals.unwitnessed(),
+        );
+        if !is_counted {
+            return Handled::No;
+        }
+        let octets = segment.lpdu_octets as u64;
+        let is_cut = segment.is_cut() && self.intervals.has_data();
+        self.intervals.frames().segment(octets, segment.stream_octets(), is_cut);
+        Handled::Yes
+    }
+
+    /// Counts a frame over LLC.
+    #[inline]
+    fn common_frame(&mut self, at: Instant, frame: &CommonFrame<'_>) -> Handled {
+        let is_counted = self.tracker.common_frame(at, frame, &mut self.intervals.unwitnessed());
+        if !is_counted {
+            return Handled::No;
+        }
+        let is_cut = frame.is_cut() && self.intervals.has_data();
+        self.intervals.frames().datagram(frame.lpdu_octets as u64, is_cut);
+        Handled::Yes
+    }
+}
