@@ -381,6 +381,7 @@ impl Tracker {
 mod tests {
     use super::*;
     use crate::draw::Draw;
+    use crate::fast::Handled;
     use crate::oddity::Class;
     use crate::trial::all_results;
     use crate::{Meter, Settings};
@@ -500,7 +501,7 @@ mod tests {
             let at = ours.tick(at).expect("time runs forwards");
             let frame = CommonFrame::of(Link::Ethernet, captured, octets.len());
             seen += usize::from(frame.is_some());
-            if frame.is_some_and(|frame| ours.common_frame(at, &frame)) {
+            if frame.is_some_and(|frame| ours.common_frame(at, &frame) == Handled::Yes) {
                 taken += 1;
             } else {
                 ours.dissect(at, Link::Ethernet, captured, octets.len());

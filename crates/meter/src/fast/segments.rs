@@ -277,6 +277,7 @@ impl Streams {
 mod tests {
     use super::*;
     use crate::draw::Draw;
+    use crate::fast::Handled;
     use crate::trial::{all_results, over_ipv4};
     use crate::{Meter, Settings};
     use core::time::Duration;
@@ -394,7 +395,8 @@ mod tests {
                 let at = ours.tick(at).expect("time runs forwards");
                 let segment = CommonSegment::of(Link::Ethernet, captured, octets.len());
                 seen += usize::from(segment.is_some());
-                if segment.is_some_and(|segment| ours.segment_in_turn(at, &segment)) {
+                if segment.is_some_and(|segment| ours.segment_in_turn(at, &segment) == Handled::Yes)
+                {
                     taken += 1;
                 } else {
                     ours.dissect(at, Link::Ethernet, captured, octets.len());
