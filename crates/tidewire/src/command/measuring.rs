@@ -116,12 +116,12 @@ const ANSWERED_OCTETS: usize = 8_306;
 /// Octets of memory of a host with its counts of both directions, as measured with 16,000 hosts.
 const HOST_OCTETS: usize = 2_400;
 
-/// Text of the memory that this number of connections takes at most, by kind of connection.
+/// Text of the memory that this number of connections takes, by kind of connection.
 fn memory_of_connections(connections: usize) -> String {
     let [class_4, class_0, answered] = [CLASS_4_OCTETS, CLASS_0_OCTETS, ANSWERED_OCTETS]
         .map(|octets| megabytes(connections.saturating_mul(octets)));
     format!(
-        "{}: at most {class_4} in class 4 and {class_0} over TCP, about {answered} if each has \
+        "{}: about {class_4} in class 4 and {class_0} over TCP, {answered} if each has \
          many different response times",
         counted(connections as u64, "connection")
     )
