@@ -209,6 +209,8 @@ pub(super) const WATCH: [Mode; 7] = [
                 "",
                 ShownBy("capture::a_growing_file_is_followed_until_an_interrupt"),
             ),
+            obeyed("--connections", "--connections 7", Says("7 connections: about 1 MB")),
+            obeyed("--hosts", "--hosts 7", Says("7 hosts: about 1 MB")),
             obeyed("--measure", "", ShownBy(DRAWN)),
             obeyed("--report", "", ShownBy(DRAWN)),
             obeyed("--intervals", "", ShownBy(DRAWN)),
