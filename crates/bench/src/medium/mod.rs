@@ -1,7 +1,7 @@
 //! Media of scenarios, each in a file of its own: the keys it has in a scenario, its limits, and the
 //! parameters of the simulator that follow from them.
 //!
-//! [`Kind`] is what such a file states. [`Model`] is the medium as the simulator knows it: several
+//! `Kind` is what such a file states. [`Model`] is the medium as the simulator knows it: several
 //! kinds may share one, as 802.5 and ProNET-10 do. Whatever needs the medium's theory (bounds) or its
 //! simulator (runs) uses the model.
 

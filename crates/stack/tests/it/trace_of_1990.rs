@@ -22,7 +22,7 @@ fn trace() -> Option<Vec<Bytes>> {
     let name = "../../../shared/captures/tp4/dec-ctf-1990-osi-transport-tp4.pcap";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     let Ok(file) = File::open(&path) else {
-        println!("skipped: no {}", path.display());
+        println!("skipped: no ../shared/captures/tp4/dec-ctf-1990-osi-transport-tp4.pcap");
         return None;
     };
     let mut capture = Capture::open(file).unwrap();
