@@ -4,7 +4,7 @@
 //! an entry of the underlying table is added or removed.
 
 /// Sets, as a power of two.
-const PAIRS_BITS: u32 = 11;
+const PAIRS_BITS: u32 = 13;
 const PLACES: usize = 2 << PAIRS_BITS;
 
 /// Name of a cached value: two words of a frame, which the user chooses.

@@ -21,7 +21,7 @@
 //! 3. **What it may remember.** The place of a connection or stream and the format of numbers, by
 //!    the words of a frame that identify them. Each entry holds the number of changes of the table
 //!    at the lookup. Any connection or stream that is added or removed changes that number and so
-//!    drops all entries: no entry can name a place that was used anew. A cache has at most 4,096
+//!    drops all entries: no entry can name a place that was used anew. A cache has at most 16,384
 //!    entries and evicts within sets of two.
 //! 4. **Pending counts.** TPDUs of one kind and in the same size classes, to one side and in one
 //!    second, are one [`Batch`](crate::measure::Batch). All pending batches are of the same second.
