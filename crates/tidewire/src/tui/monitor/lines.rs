@@ -5,12 +5,19 @@ use super::gather::{Delays, Gather};
 use super::sample::{Count, Rates, Statistics};
 use crate::output::Output;
 use crate::quantity;
+use bench::paragraph::wrapped;
 use bench::scenario::Span;
 use core::time::Duration;
 use records::calendar;
 use serde::Serialize;
 use std::io;
 use wire::time::nanos;
+
+/// Width of the column of times: more than a day.
+const TIME_COLUMNS: usize = 11;
+
+/// Number of samples between two headings.
+const HEADING_EVERY: u64 = 20;
 
 /// Number of consecutive silent samples above which they become one line.
 const LONG_SILENCE: u64 = 1_000;
@@ -102,21 +109,36 @@ impl<'a> SampleLines<'a> {
         let interval = gather.interval();
         let until = interval.times(number + samples).as_secs_f64();
         if samples > 1 {
-            let line = format!("{until:.2} s: nothing in {samples} samples");
-            return self.output.line(line);
+            return self.line(until, &format!("nothing in {samples} samples"));
+        }
+        if number.is_multiple_of(HEADING_EVERY) {
+            self.output.line(columns([
+                "time",
+                "packets/s",
+                "average",
+                "peak",
+                "bit/s",
+                "average",
+                "peak",
+            ]))?;
         }
         let current = interval.rates(count, 1);
         let (average, peak) = self.statistics.rates(interval);
-        let of = |of: fn(Rates) -> f64, unit: &str| {
-            let [current, average, peak] = [current, average, peak].map(|rates| amount(of(rates)));
-            format!("{current} {unit}, average {average}, peak {peak}")
-        };
-        self.output.line(format_args!(
-            "{until:.2} s: {}; {}; {}",
-            of(|rates| rates.packets, "packets/s"),
-            of(|rates| rates.bits, "bit/s"),
-            told(&delays),
-        ))
+        let [packets, bits] = [|rates: Rates| rates.packets, |rates: Rates| rates.bits]
+            .map(|of| [current, average, peak].map(|rates| amount(of(rates))));
+        let time = shown(until);
+        let [a, b, c] = packets.each_ref().map(String::as_str);
+        let [d, e, f] = bits.each_ref().map(String::as_str);
+        self.output.line(columns([&time, a, b, c, d, e, f]))?;
+        if delays.count > 0 {
+            self.line(until, &told(&delays))?;
+        }
+        Ok(())
+    }
+
+    /// Prints a text behind its time, in seconds.
+    fn line(&self, at: f64, text: &str) -> io::Result<()> {
+        self.output.line(wrapped(&format!("{:>TIME_COLUMNS$}  ", shown(at)), text))
     }
 
     fn record(
@@ -154,12 +176,21 @@ impl<'a> SampleLines<'a> {
         for notice in notices {
             let at_ns = (origin + notice.at).as_nanos();
             self.output.record(&Record::Event { at_ns, text: &notice.text })?;
-            let at = notice.at.as_secs_f64();
-            self.output.line(format_args!("{at:.2} s: event: {}", notice.text))?;
+            self.line(notice.at.as_secs_f64(), &format!("event: {}", notice.text))?;
         }
         self.notices = end;
         Ok(())
     }
+}
+
+/// Time of a line, in seconds.
+fn shown(at: f64) -> String {
+    format!("{at:.2} s")
+}
+
+/// One line of the table: the end of the sample, then rates.
+fn columns([time, rates @ ..]: [&str; 7]) -> String {
+    rates.iter().fold(format!("{time:>TIME_COLUMNS$}"), |line, rate| line + &format!("  {rate:>9}"))
 }
 
 /// Describes acknowledgement delays in words.
