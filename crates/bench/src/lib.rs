@@ -14,6 +14,7 @@ mod counters;
 pub mod folder;
 pub mod layout;
 pub mod medium;
+pub mod paragraph;
 pub mod profile;
 pub mod run;
 pub mod sample;

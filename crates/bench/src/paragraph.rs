@@ -1,10 +1,11 @@
 //! Sentences in lines that fit every terminal.
 
 /// The width that every terminal has.
-pub(crate) const COLUMNS: usize = 80;
+pub const COLUMNS: usize = 80;
 
 /// Words behind a beginning, in lines that fit a terminal; later lines stand below the first word.
-pub(crate) fn wrapped(beginning: &str, words: &str) -> String {
+#[must_use]
+pub fn wrapped(beginning: &str, words: &str) -> String {
     let indent = beginning.chars().count().min(COLUMNS / 2);
     let mut lines = String::new();
     let mut line = beginning.to_owned();

@@ -1,5 +1,6 @@
 //! End of a command: the documented exit codes, and errors with their fix.
 
+use bench::paragraph::wrapped;
 use bench::scenario::ScenarioError;
 use std::fmt;
 use std::io;
@@ -116,6 +117,8 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
         match &self.fix {
+            // Choices are words; anything else may be a command, which is copied as one line.
+            Some(fix) if fix.starts_with("one of ") => write!(f, "\n{}", wrapped("  fix: ", fix)),
             Some(fix) => write!(f, "\n  fix: {fix}"),
             None => Ok(()),
         }
@@ -133,4 +136,18 @@ pub(crate) fn exit_of(error: &anyhow::Error) -> Exit {
         return Exit::Ok;
     }
     error.downcast_ref::<Failure>().map_or(Exit::Failed, |failure| failure.exit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_fit_a_terminal_and_commands_stay_whole() {
+        let shown = |fix: &str| Failure::usage("no topic").with_fix(fix).to_string();
+        let choices = shown(&format!("one of {}", vec!["requirements"; 20].join(", ")));
+        assert!(choices.lines().count() > 3 && choices.lines().all(|line| line.len() <= 80));
+        let command = format!("sudo ip link set {} up", "x".repeat(90));
+        assert_eq!(shown(&command).lines().nth(1), Some(&*format!("  fix: {command}")));
+    }
 }

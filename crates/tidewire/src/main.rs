@@ -15,7 +15,6 @@ mod listener;
 mod metrics;
 mod output;
 mod output_file;
-mod paragraph;
 mod patient;
 mod permission;
 mod pipe;

@@ -3,7 +3,6 @@
 use crate::args::RunOptions;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::paragraph::wrapped;
 use crate::report::Limit;
 use crate::study::Chosen;
 use crate::{differences, host, report, verdicts};
@@ -11,6 +10,7 @@ use anyhow::Context;
 use bench::PROGRAM_VERSION;
 use bench::analysis::{Report, analyse};
 use bench::folder::{self, Folder, Provenance};
+use bench::paragraph::wrapped;
 use bench::sample::{End, Line, Sample};
 use bench::scenario::Point;
 use bench::verdict::{Judged, Verdict, judge, worst};

@@ -1,6 +1,6 @@
 //! Tables of text, each column as wide as its widest cell.
 
-use crate::paragraph::{COLUMNS, wrapped};
+use bench::paragraph::{COLUMNS, wrapped};
 use core::fmt;
 use std::collections::BTreeSet;
 

@@ -1,5 +1,6 @@
 //! The problems of a scenario: the place, the expected form, the likely intention.
 
+use crate::paragraph::{COLUMNS, wrapped};
 use core::fmt;
 use core::ops::Range;
 use wire::printable::Printable;
@@ -179,17 +180,29 @@ impl Problem {
         // A problem over several lines is marked to the end of its first.
         let octets = self.place.end.saturating_sub(self.place.start);
         let Excerpt { text, indent, marked } = Excerpt::of(line, column - 1, octets);
-        let label = self.label.as_ref().map(|label| format!(" {}", Printable(label)));
+        let label = self.label.as_ref().map(|label| Printable(label).to_string());
+        let (at_caret, below) = match label {
+            Some(label) if margin.len() + 4 + indent.len() + marked + label.len() > COLUMNS => {
+                (String::new(), Some(label))
+            }
+            Some(label) => (format!(" {label}"), None),
+            None => (String::new(), None),
+        };
         let mut shown = format!(
             "{severity}: {message}\n{margin}--> {name}:{number}:{column}\n{margin} |\n\
-             {number} | {text}\n{margin} | {indent}{carets}{label}\n",
+             {number} | {text}\n{margin} | {indent}{carets}{at_caret}\n",
             message = Printable(&self.message),
             name = Printable(name),
             carets = "^".repeat(marked),
-            label = label.unwrap_or_default(),
         );
-        if let Some(help) = &self.help {
-            shown.push_str(&format!("{margin} |\n{margin} = help: {}\n", Printable(help)));
+        let help = self.help.as_ref().map(|help| format!("help: {}", Printable(help)));
+        let notes: Vec<String> = below.into_iter().chain(help).collect();
+        if !notes.is_empty() {
+            shown.push_str(&format!("{margin} |\n"));
+        }
+        for note in notes {
+            shown.push_str(&wrapped(&format!("{margin} = "), &note));
+            shown.push('\n');
         }
         if let Some(cause) = &self.cause {
             shown.push_str(&format!("\n{cause}\n"));
@@ -309,6 +322,7 @@ fn distance(one: &[char], other: &[char]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::paragraph::{COLUMNS, wrapped};
 
     #[test]
     fn the_nearest_word_is_meant_and_no_far_one() {

@@ -309,7 +309,7 @@ mod tests {
         let shown = |text: &str| faults(text).unwrap_err().to_string();
         let text = shown("loss=1%, duplicat = 2%");
         assert!(text.contains(" --> --fault:1:10\n  |\n1 | loss=1%, duplicat = 2%\n"), "{text}");
-        assert!(text.contains("\n  |          ^^^^^^^^ expected one of"), "{text}");
+        assert!(text.contains("\n  |          ^^^^^^^^\n  |\n  = expected one of"), "{text}");
         let text = shown("duplicate=1%,loss= much ");
         assert!(text.contains("1 | duplicate=1%,loss= much"), "{text}");
         assert!(text.contains("\n  |                    ^^^^"), "{text}");

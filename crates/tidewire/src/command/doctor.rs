@@ -5,6 +5,7 @@ use crate::exit::Exit;
 use crate::listener::{self, Listener, Times, Wanted};
 use crate::output::Output;
 use crate::{host, permission, quantity};
+use bench::paragraph::wrapped;
 use live::clock;
 use live::interface::{Interface, Kind};
 use serde::Serialize;
@@ -84,8 +85,11 @@ pub(crate) fn run(output: &Output) -> anyhow::Result<Exit> {
             Status::Warn => "warn",
             Status::Fail => "fail",
         };
-        let fix = check.fix.as_ref().map(|fix| format!("  — fix: {fix}")).unwrap_or_default();
-        output.line(format_args!("{status:4}  {}{fix}", check.what))?;
+        output.line(wrapped(&format!("{status:4}  "), &check.what))?;
+        if let Some(fix) = &check.fix {
+            // Not wrapped: most are commands to copy.
+            output.line(format_args!("      fix: {fix}"))?;
+        }
     }
     output.record(&End { complete: true, error: None })?;
     Ok(Exit::Ok)

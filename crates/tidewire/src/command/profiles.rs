@@ -3,9 +3,9 @@
 use crate::args::profiles::{ProfileAction, Profiles};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::paragraph::wrapped;
 use crate::study;
 use crate::table::{Align, Table};
+use bench::paragraph::wrapped;
 use bench::profile::{self, BuiltIn, Input, Profile, TaskView, Unreadable};
 use bench::scenario::meant;
 use serde::Serialize;

@@ -3,8 +3,8 @@
 use crate::args::{ScenarioAction, Scenarios};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::paragraph::wrapped;
 use crate::study;
+use bench::paragraph::wrapped;
 use bench::scenario;
 use bench::scenarios::{self, BuiltIn};
 use serde::Serialize;

@@ -9,10 +9,10 @@ pub(crate) use groups::{Summed, summed};
 pub(crate) use limit::{Limit, limits};
 
 use crate::output::Output;
-use crate::paragraph::wrapped;
 use crate::quantity::{self, level};
 use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, PointReport, PooledQuantile, Probability, Report, Unit};
+use bench::paragraph::wrapped;
 use std::collections::BTreeMap;
 use std::io;
 

@@ -6,8 +6,8 @@
 
 use super::tables::{self, Busiest, BusiestHosts, SlowestHosts};
 use crate::output::{Output, printable};
-use crate::paragraph::wrapped;
 use crate::quantity::{counted, significant, span, trimmed};
+use bench::paragraph::wrapped;
 use bench::scenario::Span;
 use core::time::Duration;
 use meter::registry::Measure;

@@ -1,9 +1,9 @@
 //! Totals, hosts and connections of a stream as tables of 80 columns.
 
 use super::lines::shown;
-use crate::paragraph::{COLUMNS, wrapped};
 use crate::quantity::{self, significant};
 use crate::table::{Align, Table};
+use bench::paragraph::{COLUMNS, wrapped};
 use core::cmp::Reverse;
 use core::fmt::Write as _;
 use meter::metric::METRICS;

@@ -43,7 +43,7 @@ fn a_misspelt_key_is_shown_with_a_caret_and_what_was_meant() {
     check_code(&output, 2);
     let said = stderr(&output);
     assert!(said.contains(&format!("--> typo.toml:{line}:1")), "{said}");
-    assert!(said.contains("\n  | ^^^^^^ expected"), "{said}");
+    assert!(said.contains("\n  | ^^^^^^\n  |\n  = expected"), "{said}");
     assert!(said.contains("help: did you mean `medium`?"), "{said}");
     assert!(!folder.path().join("runs").exists(), "a run that cannot begin leaves no folder");
 }

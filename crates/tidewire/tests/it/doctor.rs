@@ -14,13 +14,14 @@ fn each_check_is_a_line_that_says_how_it_went() {
     let text = stdout(&output);
     for line in text.lines() {
         let status = line.split_whitespace().next().unwrap();
-        assert!(["ok", "warn", "fail"].contains(&status), "{line}");
+        assert!(["ok", "warn", "fail", "fix:"].contains(&status), "{line}");
     }
     for what in
         ["CAP_NET_RAW", "tidewire-tap", "interface lo: loopback", "core", "run folders", "UDP"]
     {
         assert!(text.contains(what), "{what} is missing:\n{text}");
     }
+    assert!(!text.contains(" — fix:"), "a fix has its own line:\n{text}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -248,7 +248,7 @@ fn a_wrong_fault_is_shown_in_the_option_that_the_user_wrote() {
     let output = run(&["serve", "--udp", "127.0.0.1:0", "--fault", fault]);
     check_code(&output, 2);
     let text = stderr(&output);
-    let shown = " --> --fault:1:9\n  |\n1 | loss=1%,duplicat=1%\n  |         ^^^^^^^^ ";
+    let shown = " --> --fault:1:9\n  |\n1 | loss=1%,duplicat=1%\n  |         ^^^^^^^^\n  |\n  = expected one of";
     assert!(text.contains(shown), "{text}");
     let output = run(&["serve", "--udp", "127.0.0.1:0", "--fault", fault, "--json"]);
     let told = records(&output);

@@ -54,7 +54,9 @@ error: expected a span of time such as "20 ms"
   --> my.toml:12:39
    |
 12 | pattern = { kind = "cyclic", period = "20" }
-   |                                       ^^^^ the unit is missing (ns, us, µs, ms, s, min, h)
+   |                                       ^^^^
+   |
+   = the unit is missing (ns, us, µs, ms, s, min, h)
 "#,
     );
     check(

@@ -2,13 +2,13 @@
 
 use crate::args::advise::Advise;
 use crate::output::Output;
-use crate::paragraph::wrapped;
 use crate::quantity::{self, level};
 use crate::table::{Align, Table};
 use bench::advise::{
     Advice, Criterion, Ended, Evidence, Grid, Knob, Objective, Outcome, Setting, Told, Tried,
     Unproved, Verdict,
 };
+use bench::paragraph::wrapped;
 use bench::scenario::{Point, Transport};
 use serde_json::{Map, Value, json};
 use stats::interval::{self, Estimate, Interval};

@@ -1,6 +1,6 @@
 //! The lists in `help metrics`: metrics and measures as their registries define them.
 
-use crate::paragraph::wrapped;
+use bench::paragraph::wrapped;
 use meter::metric::{Definition, METRICS};
 use meter::observation::DelayKind;
 use meter::registry::{

@@ -2,10 +2,10 @@
 
 use super::Study;
 use crate::output::Output;
-use crate::paragraph::wrapped;
 use crate::quantity::{self, significant};
 use crate::table::{Align, Table};
 use bench::analysis::Unit;
+use bench::paragraph::wrapped;
 use papers::layers::Measurement;
 use papers::layers::fit::{Basis, Curve, Fit};
 use stats::interval::Estimate;

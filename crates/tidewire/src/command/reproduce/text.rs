@@ -1,9 +1,9 @@
 //! A reproduction for people: tables that fit 80 columns, then why rows differ, then the count.
 
 use crate::output::Output;
-use crate::paragraph::wrapped;
 use crate::quantity::trimmed;
 use crate::table::{Align, Table};
+use bench::paragraph::wrapped;
 use papers::published::found::Found;
 use papers::published::row::Claim;
 use papers::published::summary::Summary;

@@ -2,9 +2,9 @@
 
 use crate::interrupt;
 use crate::output::Output;
-use crate::paragraph::wrapped;
 use crate::quantity::significant;
 use crate::table::{Align, Table};
+use bench::paragraph::wrapped;
 use meter::transit::clock::{Bounded, Clocks, Course, MOST_SKEW, Way};
 use meter::transit::{Found, Matching};
 use records::calendar;
