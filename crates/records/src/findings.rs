@@ -356,7 +356,7 @@ impl Judge<'_> {
         let (again, dts) = (self.count(Measure::DtRetransmissions), self.count(Measure::DtTpdus));
         if again > 0 {
             let ratio = share(again, dts);
-            let text = format!("{again} of {dts} DTs were sent again, {}", percent(ratio));
+            let text = format!("{again} of {dts} DTs were retransmitted, {}", percent(ratio));
             self.push(graded(ratio), ratio, Topic::Connections, text);
             self.worst(
                 |known| known.both(Measure::DtRetransmissions) as f64,

@@ -1,10 +1,16 @@
 //! Progress of a command: a bar on a terminal, and elsewhere a line for each tenth.
 
 use crate::output::Output;
+use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
+use live::clock;
+use wire::time::Instant;
 
 /// Lines where no bar is drawn.
 const LINES: u64 = 10;
+/// Time between two updates within a single run; without a bar, between two lines.
+const UPDATE_EVERY: Duration = Duration::from_secs(1);
+const LINE_EVERY: Duration = Duration::from_secs(10);
 
 /// Progress of a command.
 pub(crate) struct Steps<'a> {
@@ -12,17 +18,48 @@ pub(crate) struct Steps<'a> {
     done: u64,
     of: u64,
     bar: ProgressBar,
+    began: Instant,
+    /// Time of the last update within a single run.
+    updated: Instant,
     /// Output that shows it.
     pub(crate) output: &'a Output,
 }
 
 impl<'a> Steps<'a> {
-    /// At the start of `of` runs. A single run shows nothing, because it has no parts to count.
+    /// At the start of `of` runs. A single run has no parts to count: [`Steps::sent`] shows it.
     pub(crate) fn new(what: &'a str, of: u64, output: &'a Output) -> Self {
-        let bar = if of > 1 && output.draws_progress() { bar(of) } else { ProgressBar::hidden() };
+        let bar = match (output.draws_progress(), of) {
+            (false, _) => ProgressBar::hidden(),
+            (true, 0 | 1) => ProgressBar::new_spinner(),
+            (true, _) => bar(of),
+        };
         // Otherwise the bar would appear only after the first run.
         bar.tick();
-        Self { what, done: 0, of, bar, output }
+        let began = clock::now();
+        Self { what, done: 0, of, bar, began, updated: began, output }
+    }
+
+    /// Number of messages sent so far in a single run. May be called often.
+    pub(crate) fn sent(&mut self, messages: u64) {
+        let now = clock::now();
+        let every = if self.output.draws_progress() { UPDATE_EVERY } else { LINE_EVERY };
+        if self.of > 1 || now.since(self.updated) < every {
+            return;
+        }
+        self.updated = now;
+        let seconds = now.since(self.began).as_secs();
+        let text = format!("{}: {messages} messages sent after {seconds} s", self.what);
+        if self.output.draws_progress() {
+            self.bar.set_message(text);
+            self.bar.tick();
+        } else {
+            self.output.remark(text);
+        }
+    }
+
+    /// Prints something without the bar, which would stay between the lines.
+    pub(crate) fn hidden<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
     }
 
     /// One more is done.
@@ -48,4 +85,25 @@ pub(crate) fn bar(runs: u64) -> ProgressBar {
     let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} to go")
         .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(runs).with_style(style)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_run_is_reported_every_ten_seconds() {
+        // Tests have no terminal, or a bar: both wait for at least a second.
+        let output = Output { json: true, quiet: false };
+        let long_ago = Instant::from_nanos(clock::now().as_nanos() - 11_000_000_000);
+        for (of, is_reported) in [(1, true), (2, false)] {
+            let mut steps = Steps::new("measure", of, &output);
+            let began = steps.updated;
+            steps.sent(1);
+            assert_eq!(steps.updated, began, "too early");
+            steps.updated = long_ago;
+            steps.sent(2);
+            assert_eq!(steps.updated != long_ago, is_reported, "of {of}");
+        }
+    }
 }

@@ -322,7 +322,6 @@ fn distance(one: &[char], other: &[char]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::paragraph::{COLUMNS, wrapped};
 
     #[test]
     fn the_nearest_word_is_meant_and_no_far_one() {

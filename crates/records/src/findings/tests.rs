@@ -11,7 +11,7 @@ fn losses_of_the_capture_come_before_its_findings() {
         told,
         [
             (Grade::Bad, "3 frames were dropped, 3.0 %: every count is too low"),
-            (Grade::Look, "5 of 1000 DTs were sent again, 0.50 %"),
+            (Grade::Look, "5 of 1000 DTs were retransmitted, 0.50 %"),
         ]
     );
 }

@@ -221,7 +221,7 @@ fn every_run(
                 Against::Station(_, peer) => (peer.to_string(), *peer),
                 Against::Server(way) => (way.name().to_owned(), Mac::default()),
             };
-            let progress = &mut |_| {};
+            let progress = &mut |sent| steps.sent(sent);
             let scenario_hash = &hash;
             let order =
                 initiator::Order { point, scenario_hash, replication, peer, stop, progress };
@@ -235,8 +235,10 @@ fn every_run(
                 recording.sample(measured.sample)?;
                 return Err(way::explain(failure));
             }
-            output.record(&record(&name, &measured))?;
-            tell(&name, &measured, output)?;
+            steps.hidden(|| -> anyhow::Result<()> {
+                output.record(&record(&name, &measured))?;
+                tell(&name, &measured, output)
+            })?;
             recording.sample(measured.sample)?;
             steps.step();
         }

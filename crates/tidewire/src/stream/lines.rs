@@ -109,7 +109,7 @@ impl Lines {
             format!("intervals of {length} from {start}, channel {channel}\n"),
             format!(
                 "{:>4} {:<15} {:>7} {:>10} {:>7} {:>7} {:>6} {:>7} {:>7}",
-                "", "start (UTC)", "LPDUs", "octets", "TPDUs", "DT", "again", "AK", "U_C"
+                "", "start (UTC)", "LPDUs", "octets", "TPDUs", "DT", "retx", "AK", "U_C"
             ),
         ]
     }

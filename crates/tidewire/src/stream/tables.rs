@@ -293,7 +293,7 @@ fn hosts(hosts: &[Host]) -> Table {
         ("host", Align::Left),
         ("sent", Align::Right),
         ("octets", Align::Right),
-        ("again", Align::Right),
+        ("retx", Align::Right),
         ("received", Align::Right),
         ("octets", Align::Right),
         ("R_OM", Align::Right),
@@ -336,7 +336,7 @@ pub(super) fn kinds(values: &Counts) -> Table {
     let mut table = Table::new([
         ("TPDU", Align::Left),
         ("count", Align::Right),
-        ("again", Align::Right),
+        ("retx", Align::Right),
         ("header octets", Align::Right),
         ("data octets", Align::Right),
         ("information octets", Align::Right),

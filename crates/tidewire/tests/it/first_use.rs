@@ -270,7 +270,7 @@ fn quiet_watch_prints_the_findings_that_fail_and_no_others() {
     assert!(!watch(&["-r", "a.pcap", "-q"], 0).contains(heading));
     assert!(!watch(&["-r", "a.pcap", "-q", "--fail-on", "wrong"], 0).contains(heading));
     let text = watch(&["-r", CELL, "-q", "--fail-on", "wrong"], 3);
-    assert!(text.contains("!! 5 of 293 DTs were sent again"), "{text}");
+    assert!(text.contains("!! 5 of 293 DTs were retransmitted"), "{text}");
     assert!(stdout(&run(&["watch", "--help"])).contains("remarks and findings"));
 }
 

@@ -233,7 +233,7 @@ fn screens_show_the_values_of_the_stream() {
         (293, 5)
     );
     let overview = drawn(&model, &on(Page::Overview), (80, 24));
-    assert!(overview.contains("5 of 293 DTs were sent again, 1.7 %"), "{overview}");
+    assert!(overview.contains("5 of 293 DTs were retransmitted, 1.7 %"), "{overview}");
     let both: u64 = model.connections.values().map(|known| known.both(Measure::DtTpdus)).sum();
     assert_eq!(both, 293, "its connections have all of them");
 }

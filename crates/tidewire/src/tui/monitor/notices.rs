@@ -126,7 +126,7 @@ fn sentences(counts: &Counts, foreign: &mut BTreeSet<&'static str>) -> Vec<Strin
         told.push(format!("{count} connection{plural} {what}"));
     }
     if counts.retransmissions > 0 {
-        told.push(format!("{} of {} DTs were sent again", counts.retransmissions, counts.dts));
+        told.push(format!("{} of {} DTs were retransmitted", counts.retransmissions, counts.dts));
     }
     for (class, what, times) in counts.oddities.iter() {
         match class {
@@ -202,7 +202,8 @@ mod tests {
         let notices = of_frames(0, &[(0, &frame), (0, &frame)]);
         // The capture has neither the CC nor any TPDU before DT 0.
         let under_way = "transport: connection found under way";
-        let expected = ["1 of 2 DTs were sent again", "transport: TSDU not wholly seen", under_way];
+        let expected =
+            ["1 of 2 DTs were retransmitted", "transport: TSDU not wholly seen", under_way];
         assert_eq!(told(&notices), expected.map(|text| (0, text)));
     }
 

@@ -13,7 +13,7 @@ use records::{self, Replies, Slowness};
 
 /// Sort keys of connections, in descending order.
 pub(in crate::tui) const SORTS: [&str; 6] =
-    ["trouble", "DTs", "again", "closed", "AK delay", "reply p99"];
+    ["trouble", "DTs", "retx", "closed", "AK delay", "reply p99"];
 
 pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     let mut rows: Vec<(Size, Row)> = model
@@ -33,7 +33,7 @@ pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     let width = ends_columns(room);
     let heading = format!(
         "   {:<width$} {:<7} {:<8} {:>6} {:>6} {:>6} {:>7} {:>7}",
-        "from>to", "user", "state", "DTs", "again", "closed", "AK mean", "reply"
+        "from>to", "user", "state", "DTs", "retx", "closed", "AK mean", "reply"
     );
     let rows = rows.into_iter().map(|(_, row)| row).collect();
     Sheet { about, heading: Some(heading), rows }

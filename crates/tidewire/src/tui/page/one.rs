@@ -29,7 +29,7 @@ pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
     let directions = known.directions();
     rows.push(Row::plain(format!(
         "   {:10} {:>7} {:>7} {:>7} {:>9} {:>9} {:>6} {:>8}",
-        "sent by", "DTs", "again", "AKs", "octets", "closed", "beyond", "AK mean"
+        "sent by", "DTs", "retx", "AKs", "octets", "closed", "beyond", "AK mean"
     )));
     for (name, sent, closed) in [
         ("this side", &directions[0], known.closed_since()[0]),

@@ -127,7 +127,7 @@ mod tests {
         let model = fed(&measures, &odd, None, 300);
         let sheet = sheet(&model, Room { columns: 80, rows: 20, symbols: Symbols::Ascii });
         assert_eq!(sheet.about, "what is wrong (!!) and what may be (!): 1 and 1");
-        assert_eq!(sheet.rows[0].text, "!! 20 of 100 DTs were sent again, 20 %");
+        assert_eq!(sheet.rows[0].text, "!! 20 of 100 DTs were retransmitted, 20 %");
         assert_eq!(sheet.rows[0].page, Some(Page::Connections));
         assert!(
             sheet

@@ -39,7 +39,7 @@ pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
     rows.sort_by_key(|(order, _)| Reverse(*order));
     let heading = format!(
         "   {:<width$} {:>7} {:>8} {:>6} {:>7} {:>8} {:>6} {:>7}",
-        "host", "sent", "octets", "again", "recvd", "octets", "conn.", "reply"
+        "host", "sent", "octets", "retx", "recvd", "octets", "conn.", "reply"
     );
     let about = format!(
         "{}, the slowest replies (p99) first; TPDUs and data octets",
@@ -90,7 +90,7 @@ pub(super) fn tpdus(model: &Model, room: Room) -> Sheet {
     ]);
     let heading = format!(
         "   {:<4} {:>7} {:>6} {:>7} {:>8} {:>9}",
-        "TPDU", "count", "share", "again", "headers", "data"
+        "TPDU", "count", "share", "retx", "headers", "data"
     );
     let about = format!("{} by kind; octets of headers and of data", counted(all, "TPDU"));
     Sheet { about, heading: Some(heading), rows }
@@ -125,7 +125,7 @@ pub(super) fn sizes(model: &Model, room: Room) -> Sheet {
         Row { text, grade, ..Row::default() }
     });
     let heading =
-        format!("   {:<12} {:>7} {:>7} {:>6} {:>7}", "octets", "TPDUs", "DTs", "again", "TSDUs");
+        format!("   {:<12} {:>7} {:>7} {:>6} {:>7}", "octets", "TPDUs", "DTs", "retx", "TSDUs");
     let about = "by size: TPDUs whole, DTs by their data, TSDUs by theirs".to_owned();
     Sheet { about, heading: Some(heading), rows: rows.collect() }
 }

@@ -62,7 +62,7 @@ fn snapshot(samples: usize) -> Snapshot {
         notices: vec![
             notice(1, "3 connections established"),
             notice(41, "transport: bad checksum, 3 times"),
-            notice(97, "2 of 57 DTs were sent again"),
+            notice(97, "2 of 57 DTs were retransmitted"),
         ],
         frames: 5_821,
     }
