@@ -8,11 +8,20 @@
 //! the monotonic clock.
 #![expect(unsafe_code, reason = "the system's clocks are read and waited for through libc")]
 
-use crate::port::Stamp;
 use core::time::Duration;
 use wire::time::Instant;
 
 const NANOS_PER_SECOND: u64 = 1_000_000_000;
+
+/// Source of an arrival time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Stamp {
+    /// Kernel: time at which the frame reached the host's network stack.
+    Kernel,
+    /// This process: on a hub the time of sending, otherwise that of taking the frame, later by the
+    /// wake-up.
+    User,
+}
 
 fn read(clock: libc::clockid_t) -> u64 {
     let mut spec = libc::timespec { tv_sec: 0, tv_nsec: 0 };

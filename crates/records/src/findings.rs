@@ -6,14 +6,12 @@
 use crate::quantity::{self, counted_short as counted, significant};
 use crate::state::Known;
 use crate::state::Model;
-use crate::state::event::ends;
+use crate::state::event::{USER_DATA_CUT, ends};
 use crate::{Counts, Head, Named, Record, Replies, Slowness, sum};
 use core::slice;
 use meter::observation::DelayKind;
 use meter::registry::Measure;
 
-/// Frames with complete headers and truncated user data.
-pub const USER_DATA_CUT: &str = "truncated: user data";
 /// Share from which losses, retransmissions and refusals are bad.
 const BAD_SHARE: f64 = 0.01;
 /// Share of a connection's lifetime from which a closed window is bad; a closed window this long is

@@ -1,9 +1,9 @@
 //! Effect of one key in a sweep: each of its values against the first, run by run of one seed.
 
-use crate::command::compare::{apart, paired, shown};
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::quantity::{level, value};
+use crate::report::difference::{apart, paired, shown};
 use crate::table::{Align, Table};
 use bench::analysis::{PointReport, Report};
 use bench::compare::{PointComparison, compare_points};

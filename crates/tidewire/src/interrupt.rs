@@ -1,6 +1,5 @@
 //! Ctrl-C: the first stops the work and keeps what there is, the second ends the process.
 
-use crate::output;
 use anyhow::Context;
 use core::time::Duration;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
@@ -62,13 +61,8 @@ pub(crate) fn report_size_limit() -> io::Result<()> {
 }
 
 /// Takes over SIGINT, SIGTERM and SIGHUP; the flag they set. Those that the process was started to
-/// ignore, as nohup does, stay ignored.
-pub(crate) fn install() -> anyhow::Result<&'static AtomicBool> {
-    install_with(|| output::say_at_once("\nstopping; once more to abort"), || {})
-}
-
-/// As [`install`], with what is to be done at the first, and what at the second before the process
-/// ends.
+/// ignore, as nohup does, stay ignored. `first` runs at the first signal, and `second` at the second
+/// before the process ends.
 pub(crate) fn install_with(first: fn(), second: fn()) -> anyhow::Result<&'static AtomicBool> {
     if INSTALLED.swap(true, Ordering::Relaxed) {
         anyhow::bail!("cannot listen for interrupts twice");

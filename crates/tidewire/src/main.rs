@@ -23,6 +23,7 @@ mod quantity;
 mod report;
 mod runs;
 mod steps;
+mod store;
 mod stream;
 mod study;
 mod sweep;

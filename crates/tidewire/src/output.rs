@@ -1,5 +1,6 @@
 //! Results to standard output, as text or NDJSON; everything else to standard error.
 
+use crate::interrupt;
 use crate::patient::{self, PATIENCE, Patient};
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -128,10 +129,15 @@ pub(crate) fn say(what: impl Display) {
 }
 
 /// Prints a line to standard error if that takes no wait.
-pub(crate) fn say_at_once(what: &str) {
+fn say_at_once(what: &str) {
     if patient::has_room(&io::stderr()) {
         say(what);
     }
+}
+
+/// Takes over interrupts, and acknowledges the first on standard error; the flag they set.
+pub(crate) fn install_interrupts() -> anyhow::Result<&'static AtomicBool> {
+    interrupt::install_with(|| say_at_once("\nstopping; once more to abort"), || {})
 }
 
 /// An error of standard output, with that name in its text; its kind stays.

@@ -6,10 +6,11 @@
 //!
 //! Left out: time zone and accuracy in the header, which are always zero in practice.
 
-use crate::capture::{
-    CaptureError, Interface, MAX_RECORD_OCTETS, Order, Record, Resolution, SNAP_OCTETS, Source,
-    Statistics, lengths,
+use crate::capture::record::{
+    CaptureError, Interface, MAX_RECORD_OCTETS, Record, Resolution, SNAP_OCTETS, Statistics,
+    lengths,
 };
+use crate::capture::source::{Order, Source};
 use crate::dissect::Link;
 use crate::time::Instant;
 use std::io::{self, Write};

@@ -12,9 +12,10 @@ mod writer;
 
 pub use writer::Writer;
 
-use crate::capture::{
-    CaptureError, Interface, MAX_RECORD_OCTETS, Order, Record, Resolution, Source, Statistics,
+use crate::capture::record::{
+    CaptureError, Interface, MAX_RECORD_OCTETS, Record, Resolution, Statistics,
 };
+use crate::capture::source::{Order, Source};
 use crate::dissect::Link;
 use crate::read::Malformed;
 use crate::time::Instant;

@@ -3,6 +3,7 @@
 mod alone;
 mod asynchronous;
 mod confession;
+mod cycles;
 mod floors;
 mod language;
 mod leftovers;

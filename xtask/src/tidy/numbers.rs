@@ -1,6 +1,6 @@
 //! Numbers of the code base, for comparison between commits: lines of code, long files, long functions, language.
 
-use super::language;
+use super::{cycles, language};
 use crate::tree::Tree;
 
 /// Lines from which a file is long.
@@ -18,6 +18,9 @@ pub(super) fn print(tree: &Tree) {
     println!("code lines                         {code} (no comments, blank lines, tests)");
     println!("files over {LONG_FILE} lines               {}", files.count());
     println!("functions over {LONG_FUNCTION} lines            {functions}");
+    let circles = cycles::circles(tree);
+    println!("circles of files                   {}", circles.len());
+    circles.iter().for_each(|circle| println!("  {circle}"));
     println!("doc comments with a question word  {questions}");
     println!("words of the private dialect       {dialect}");
     println!("test names over 60 letters         {}", long_names.len());
@@ -32,10 +35,13 @@ fn is_product(path: &str) -> bool {
 }
 
 /// Lines with code, up to the tests at the end of a file.
-fn code_lines(text: &str) -> usize {
+pub(super) fn product_code(text: &str) -> impl Iterator<Item = &str> {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-    let is_code = |line: &&str| !line.is_empty() && !line.starts_with("//");
-    code.lines().map(str::trim).filter(is_code).count()
+    code.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"))
+}
+
+fn code_lines(text: &str) -> usize {
+    product_code(text).count()
 }
 
 /// Functions whose last line is this far below their first.

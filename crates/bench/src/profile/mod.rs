@@ -18,7 +18,7 @@ pub use files::{Files, MOST_OCTETS, ProfileFile, Unreadable, is_file_name, read_
 pub use parse::{parse, parse_file};
 pub use view::{CostView, ResourceView, TaskView};
 
-use crate::scenario::MediumKind;
+use crate::medium::MediumKind;
 use core::fmt;
 use core::time::Duration;
 use schemars::JsonSchema;

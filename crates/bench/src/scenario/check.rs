@@ -1,7 +1,7 @@
 //! Checks that need more than one key: names that must exist, sizes that must fit, loads that must
 //! not exceed the medium.
 
-use super::groups::means;
+use super::groups::{MOST_FLOWS, MOST_STATIONS, means};
 use super::names::{wrong_name, wrong_title};
 use super::network::LONGEST_LIFETIME;
 use super::problem::{MOST_SHOWN, Problem, meant};
@@ -19,10 +19,6 @@ use std::collections::BTreeSet;
 use wire::crc16::CHECK_OCTETS;
 use wire::time::nanos;
 
-/// The most stations, background included.
-pub(super) const MOST_STATIONS: u64 = 10_000;
-/// The most flows, background included: stamps number them in 16 bits.
-pub(super) const MOST_FLOWS: u64 = 65_536;
 /// The most octets of a message: the longest answer that a stamp can request.
 const LONGEST_REPLY_OCTETS: u64 = 65_534;
 /// The smallest NSDU: the smallest TPDU (ISO 8073 13.3.4 b).

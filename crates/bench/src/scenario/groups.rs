@@ -10,7 +10,6 @@
 //! its whole group, and each problem is reported at the place of the group.
 
 use super::Scenario;
-use super::check::{MOST_FLOWS, MOST_STATIONS};
 use super::fields::Placed;
 use super::problem::{Problem, meant};
 use super::quantity::Span;
@@ -21,6 +20,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
+
+/// The most stations, background included.
+pub(super) const MOST_STATIONS: u64 = 10_000;
+/// The most flows, background included: stamps number them in 16 bits.
+pub(super) const MOST_FLOWS: u64 = 65_536;
 
 /// A name of several stations or flows: `ied-{1..12}`, `bay{01..08}-relay`.
 #[derive(Clone, PartialEq, Eq, Debug)]

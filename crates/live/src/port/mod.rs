@@ -27,6 +27,7 @@ pub use observed::{Direction, Observed, Observer, Passing};
 pub use paced::{Cap, Paced};
 pub use udp::{Reach, Udp, UdpParams};
 
+pub use crate::clock::Stamp;
 pub use crate::socket::Wait;
 
 use stack::station::{Frame, Transmission};
@@ -35,16 +36,6 @@ use wire::addr::Mac;
 use wire::rendezvous;
 use wire::time::Instant;
 use wire::units::BitRate;
-
-/// Source of an arrival time.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Stamp {
-    /// Kernel: time at which the frame reached the host's network stack.
-    Kernel,
-    /// This process: on a hub the time of sending, otherwise that of taking the frame, later by the
-    /// wake-up.
-    User,
-}
 
 /// Frame that arrived.
 #[derive(Clone, PartialEq, Eq, Debug)]

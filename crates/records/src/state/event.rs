@@ -1,10 +1,12 @@
 //! Events derived from successive records: connections and their windows, oddities, losses.
 
 use super::known::Known;
-use crate::findings::USER_DATA_CUT;
 use crate::quantity;
 use crate::{End, Identity, Interval, back, shortened_ends};
 use std::collections::VecDeque;
+
+/// Frames with complete headers and truncated user data.
+pub const USER_DATA_CUT: &str = "truncated: user data";
 
 /// Maximum number of events; the latest are kept.
 const KEPT: usize = 512;

@@ -3,8 +3,7 @@
 //! Bounded in intervals and in records of hosts and connections; the oldest interval is evicted
 //! first. A record takes 3 to 14 kB, all of them together about 20 MB.
 
-use super::model::Model;
-use crate::{Head, Record};
+use crate::Record;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -50,12 +49,9 @@ impl History {
         self.intervals.len()
     }
 
-    /// Returns a model of one interval alone; place 0 is the oldest kept.
-    pub fn model(&self, head: &Head, place: usize) -> Option<Model> {
-        let records = self.intervals.get(place)?;
-        let mut model = Model::new(head.clone());
-        records.iter().for_each(|record| model.take(Record::clone(record)));
-        Some(model)
+    /// Records of one interval; place 0 is the oldest kept.
+    pub fn interval(&self, place: usize) -> Option<&[Arc<Record>]> {
+        self.intervals.get(place).map(Vec::as_slice)
     }
 }
 
@@ -81,6 +77,6 @@ mod tests {
         // An interval is never split.
         (0..RECORDS).for_each(|_| history.add(interval.clone()));
         assert_eq!(history.intervals(), 1);
-        assert!(history.model(&model.head, 1).is_none());
+        assert!(history.interval(1).is_none());
     }
 }

@@ -54,6 +54,14 @@ pub struct Model {
 }
 
 impl Model {
+    /// Returns a model of one kept interval alone; place 0 is the oldest.
+    pub fn past(&self, place: usize) -> Option<Self> {
+        let records = self.history.interval(place)?;
+        let mut model = Self::new(self.head.clone());
+        records.iter().for_each(|record| model.take(Record::clone(record)));
+        Some(model)
+    }
+
     /// Creates a model without records.
     pub fn new(head: Head) -> Self {
         Self {

@@ -2,7 +2,7 @@
 
 use crate::args::{Demo, RunOptions};
 use crate::exit::Exit;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::output_file::Inputs;
 use crate::quantity;
 use crate::runs::{LEVEL, keep};
@@ -37,7 +37,7 @@ struct Step {
 }
 
 pub(crate) fn run(demo: &Demo, output: &Output) -> anyhow::Result<Exit> {
-    let stop = interrupt::install()?;
+    let stop = output::install_interrupts()?;
     output.line(
         "tidewire demo: everything runs inside this process; nothing leaves this machine\n",
     )?;

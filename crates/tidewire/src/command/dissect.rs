@@ -4,7 +4,7 @@ use super::watch::{name_of, open};
 use crate::args::Dissect;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
-use crate::output::Output;
+use crate::output::{self, Output};
 use serde::Serialize;
 use std::io;
 use std::path::Path;
@@ -51,7 +51,7 @@ struct Frame<'a> {
 pub(crate) fn run(options: &Dissect, output: &Output) -> anyhow::Result<Exit> {
     let told = match (&options.read, &options.hex) {
         (Some(path), _) => {
-            interrupt::install()?;
+            output::install_interrupts()?;
             capture(path, options.count.unwrap_or(u64::MAX), output)?
         }
         (None, Some(hex)) => {

@@ -2,7 +2,7 @@
 
 use crate::args::Measure;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::{interrupt, quantity, way};
 use bench::scenario::Span;
 use bench::session::foreign::{Found, Inquiry, inquire};
@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
     let inquiry = inquiry(measure)?;
-    let stop = interrupt::install()?;
+    let stop = output::install_interrupts()?;
     let found = inquire(&inquiry, stop).map_err(way::explain)?;
     let interrupted = interrupt::requested();
     output.record(&record(&inquiry, &found, !interrupted))?;

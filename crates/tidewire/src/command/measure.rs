@@ -3,7 +3,7 @@
 use crate::args::{Load, Measure, PortOptions};
 use crate::busy::Host;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::output_file::Inputs;
 use crate::runs::{Findings, Recording};
 use crate::steps::Steps;
@@ -44,7 +44,7 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
     if let Some(path) = &measure.port.capture {
         chosen.inputs.refuse("--capture", path)?;
     }
-    let stop = interrupt::install()?;
+    let stop = output::install_interrupts()?;
     let against = against(measure)?;
     let scenario = chosen.study.scenario();
     let is_tame = scenario.background.is_none() && scenario.faults == Faults::NONE;

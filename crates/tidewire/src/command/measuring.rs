@@ -1,7 +1,8 @@
 //! Settings and output that `watch` and `meter` share.
 
 use super::pace::Pace;
-use super::watch::{Export, require};
+use super::watch::export::Export;
+use super::watch::require;
 use crate::args::export::FailOn;
 use crate::args::measuring::MeasuringOptions;
 use crate::exit::{Exit, Failure};

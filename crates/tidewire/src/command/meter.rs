@@ -4,8 +4,7 @@ use super::measuring::{Measuring, SideOutputs, Teller, conclude};
 use super::watch;
 use crate::args::measuring::Meter;
 use crate::exit::Exit;
-use crate::interrupt;
-use crate::output::Output;
+use crate::output::{self, Output};
 use records::{Origin, json_schema};
 use std::io::Write as _;
 use std::path::PathBuf;
@@ -16,7 +15,7 @@ pub(crate) fn run(options: &Meter, output: &Output) -> anyhow::Result<Exit> {
         return Ok(Exit::Ok);
     }
     let measuring = Measuring::of(&options.measuring)?;
-    interrupt::install()?;
+    output::install_interrupts()?;
     Measuring::announce_memory(&options.measuring, output);
     let output = &Output { json: true, quiet: output.quiet };
     let standard_input = [PathBuf::from("-")];

@@ -4,12 +4,12 @@ mod again;
 
 use crate::args::Predict;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::output_file::{self, Created, Placing};
 use crate::runs::{Findings, LEVEL, Outcome, Recording};
 use crate::steps::bar;
 use crate::study::{self, Chosen, Purpose};
-use crate::{differences, figure, host, interrupt, plot, quantity, sweep};
+use crate::{differences, figure, host, plot, quantity, sweep};
 use anyhow::Context;
 use bench::run::{self, Ended, Goal, Look, Made, Plan, Watch, all_runs};
 use bench::sample::Sample;
@@ -32,7 +32,7 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     if options.run.print_scenario {
         return study::print(&chosen, output);
     }
-    let stop = interrupt::install()?;
+    let stop = output::install_interrupts()?;
     if let Some(key) = &options.differences {
         differences::check(&chosen.study, key)?;
     }

@@ -2,7 +2,7 @@
 
 use crate::args::relay::{Relay as Options, Ways};
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::patient::Patient;
 use crate::{interrupt, output_file, quantity, way};
 use anyhow::Context;
@@ -20,7 +20,7 @@ use wire::time::Instant;
 use wire::tp::Kind;
 
 pub(crate) fn run(options: &Options, output: &Output) -> anyhow::Result<Exit> {
-    let stop = interrupt::install()?;
+    let stop = output::install_interrupts()?;
     let is_piped = options.capture.as_deref().is_some_and(|path| path.as_os_str() == "-");
     if is_piped && output.json {
         let failure = Failure::usage("--capture -: --json writes records to standard output too");

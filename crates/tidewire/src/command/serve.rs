@@ -2,7 +2,7 @@
 
 use crate::args::Serve;
 use crate::exit::Exit;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::{interrupt, quantity, way};
 use bench::analysis::Unit;
 use bench::scenario::{Span, Transport};
@@ -16,7 +16,7 @@ use wire::time::{Instant, nanos};
 use wire::tp::Kind;
 
 pub(crate) fn run(serve: &Serve, output: &Output) -> anyhow::Result<Exit> {
-    let stop = interrupt::install()?;
+    let stop = output::install_interrupts()?;
     let until = match &serve.time {
         Some(text) => clock::now() + quantity::option::<Span>("--time", text)?.0,
         None => Instant::MAX,

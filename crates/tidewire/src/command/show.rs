@@ -4,7 +4,7 @@ use super::pace::{self, Pace};
 use crate::args::measuring::Show;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::pipe::Pipe;
 use crate::stream::Lines;
 use crate::tui::{self, Keys, Look, Page, Shared, Start, Surroundings};
@@ -47,7 +47,7 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
 /// Prints a stream as lines or records. After an interrupt a pipe is still read to the writer's end record; a
 /// file is not read further.
 fn plain(options: &Show, speed: Option<f64>, output: &Output) -> anyhow::Result<Exit> {
-    interrupt::install()?;
+    output::install_interrupts()?;
     let (name, from) = open(options)?;
     let (reader, head) = match Reader::open(from) {
         Ok(opened) => opened,

@@ -1,6 +1,6 @@
 //! Flows that results sum up: those for which one table of the scenario stands, or that name a group.
 
-use super::deadlines::Met;
+use super::met::Met;
 use crate::quantity;
 use bench::analysis::{FlowReport, PointReport};
 use core::cmp::Ordering;

@@ -1,12 +1,14 @@
 //! Results of a study as tables: point by point and flow by flow, with their intervals.
 
 mod deadlines;
+pub(crate) mod difference;
 mod groups;
 mod limit;
+mod met;
 
-pub(crate) use deadlines::Met;
 pub(crate) use groups::{Summed, summed};
 pub(crate) use limit::{Limit, limits};
+pub(crate) use met::Met;
 
 use crate::output::Output;
 use crate::quantity::{self, level};

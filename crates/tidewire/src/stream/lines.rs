@@ -4,14 +4,13 @@
 //! Omitted here, but present in the stream: samples, the hosts and connections of each interval,
 //! and all but the busiest.
 
-use super::tables::{self, Busiest, BusiestHosts, SlowestHosts};
+use super::tables::{self, Busiest, BusiestHosts, SlowestHosts, shown};
 use crate::output::{Output, printable};
 use crate::quantity::{counted, significant, span, trimmed};
 use bench::paragraph::wrapped;
 use bench::scenario::Span;
 use core::time::Duration;
 use meter::registry::Measure;
-use records::Counts;
 use records::calendar;
 use records::{End, Finding, Head, Interval, Record, Total};
 use std::io;
@@ -190,12 +189,6 @@ fn percent(value: f64) -> String {
         _ if value >= 0.000_01 => format!("{value:.5} %"),
         _ => "< 1e-5 %".to_owned(),
     }
-}
-
-/// Formats a value, or `n/a` if it is not reported.
-pub(super) fn shown(values: &Counts, measure: Measure) -> String {
-    // Absent if --only left it out, or if the tap cannot observe the layer.
-    values.get(measure).map_or_else(|| "n/a".to_owned(), |value| value.to_string())
 }
 
 fn of_total(total: &Total) -> Vec<String> {

@@ -1,6 +1,5 @@
 //! Totals, hosts and connections of a stream as tables of 80 columns.
 
-use super::lines::shown;
 use crate::quantity::{self, significant};
 use crate::table::{Align, Table};
 use bench::paragraph::{COLUMNS, wrapped};
@@ -428,6 +427,12 @@ pub(super) fn oddities(met: &Named<u64>) -> Option<Table> {
         table.row([name.to_owned(), times.to_string()]);
     }
     (!met.0.is_empty()).then_some(table)
+}
+
+/// Formats a value, or `n/a` if it is not reported.
+pub(super) fn shown(values: &Counts, measure: Measure) -> String {
+    // Absent if --only left it out, or if the tap cannot observe the layer.
+    values.get(measure).map_or_else(|| "n/a".to_owned(), |value| value.to_string())
 }
 
 #[cfg(test)]

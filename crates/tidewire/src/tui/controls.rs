@@ -1,35 +1,15 @@
 //! Settings of the operator, and the effect of each key on them. Pure: no terminal, no clock.
 
+use super::effect::Effect;
 use super::keys::{Action, Keys, Scope};
+use super::monitor::Snapshot;
 use super::monitor::controls::Bars;
-use super::monitor::{Interval, Snapshot};
-use super::page::{Page, SORTS, Sheet};
+use super::page::{Choice, Page, SORTS, Sheet};
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use wire::filter::{Filter, NotAFilter};
+use wire::filter::NotAFilter;
 
 /// Maximum length of a filter.
 const LONGEST_PROMPT: usize = 60;
-
-/// Effect of a key.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum Effect {
-    /// Nothing, or only a change on the screen.
-    None,
-    /// Freezes or resumes the display.
-    Pause,
-    /// Freezes the display and shows another interval, or all intervals again.
-    Step,
-    /// Samples at this interval.
-    Interval(Interval),
-    /// Shows the frames of this filter.
-    Filter(Filter),
-    /// Restarts average and peak.
-    Restart,
-    /// Leaves the screen.
-    Quit,
-    /// Leaves the screen by Ctrl-C.
-    Interrupt,
-}
 
 /// Contents of the screen when a key is pressed.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +55,12 @@ pub(super) struct Controls {
 }
 
 impl Controls {
+    /// Returns the selection of what is shown.
+    pub(super) fn choice(&self) -> Choice<'_> {
+        let Self { page, sort, filter, chosen, .. } = self;
+        Choice { page: *page, sort: *sort, filter, chosen: *chosen }
+    }
+
     /// Returns the initial settings on a page.
     pub(super) const fn new(page: Page, keys: Keys, bars: Option<Bars>) -> Self {
         Self {

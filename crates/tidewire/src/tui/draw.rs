@@ -3,9 +3,9 @@
 //! From top to bottom: source and progress, tabs, the page, and keys.
 
 use super::monitor::bars;
+use super::text::{put, row};
 use super::theme::Look;
 use super::view::{Body, Footer, Rows, View};
-use crate::output::printable;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -44,18 +44,6 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View, look: &Look) {
         Footer::Prompt(prompt) => prompt.clone(),
     };
     put(buffer, area, area.height - 1, &footer, look.keys);
-}
-
-pub(super) fn row(area: Rect, number: u16) -> Rect {
-    Rect { y: area.y + number, height: 1, ..area }
-}
-
-/// Writes a text from the left of a row, clipped to its width.
-pub(super) fn put(buffer: &mut Buffer, area: Rect, number: u16, text: &str, style: Style) {
-    if number < area.height {
-        let text = printable(text.to_owned());
-        buffer.set_stringn(area.x, area.y + number, text, area.width.into(), style);
-    }
 }
 
 /// Writes the right text complete, and the left one as far as there is room.

@@ -17,12 +17,14 @@
 mod canvas;
 mod controls;
 mod draw;
+mod effect;
 mod keys;
 mod monitor;
 mod page;
 mod screen;
 mod shared;
 mod terminal;
+mod text;
 mod theme;
 mod view;
 

@@ -1,8 +1,9 @@
 //! The loop of the screen: draws and reads keys until the operator leaves.
 
 use super::canvas::Canvas;
-use super::controls::{Controls, Effect, Shown};
+use super::controls::{Controls, Shown};
 use super::draw;
+use super::effect::Effect;
 use super::monitor::{Interval, Snapshot};
 use super::page::Page;
 use super::terminal::Session;
@@ -172,10 +173,7 @@ impl Screen {
 
     /// Selects the requested interval.
     fn step(&mut self) {
-        let model = self
-            .controls
-            .past
-            .and_then(|at| self.of_all(|model| model.history.model(&model.head, at)));
+        let model = self.controls.past.and_then(|at| self.of_all(|model| model.past(at)));
         self.past = model.map(Box::new);
     }
 

@@ -110,7 +110,7 @@ impl Rows {
     fn of(model: &Model, controls: &Controls, area: Rect, look: &Look) -> Self {
         let rows = usize::from(area.height).saturating_sub(FIXED_ROWS);
         let room = Room { columns: area.width.into(), rows, symbols: look.symbols };
-        let sheet = page::sheet(model, controls, room);
+        let sheet = page::sheet(model, controls.choice(), room);
         let fitting = rows.saturating_sub(usize::from(sheet.heading.is_some()));
         let cursor = controls.cursor.min(sheet.rows.len().saturating_sub(1));
         // The marked row stays visible, and the last row stays at the bottom.

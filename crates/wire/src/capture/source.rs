@@ -1,7 +1,8 @@
 //! Read buffer of a capture.
 
 use super::ahead::Ahead;
-use super::{CaptureError, MAX_RECORD_OCTETS, Mapped};
+use super::mapped::Mapped;
+use super::record::{CaptureError, MAX_RECORD_OCTETS};
 use bytes::Bytes;
 use core::sync::atomic::{self, AtomicBool, Ordering};
 use std::io::{self, Read};

@@ -2,6 +2,8 @@
 mod laid;
 
 use super::*;
+use crate::dissect::Link;
+use crate::time::Instant;
 use flate2::{Compression, write::GzEncoder};
 use ruzstd::encoding::{CompressionLevel, compress_to_vec};
 use std::io::Write as _;

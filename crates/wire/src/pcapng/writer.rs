@@ -6,7 +6,7 @@ use super::{
     INTERFACE_STATISTICS, MIN_BLOCK_OCTETS, ORDER_MAGIC, RECEIVED, RING_FULL, SECTION_HEADER,
     TIMES,
 };
-use crate::capture::{SNAP_OCTETS, Statistics, lengths};
+use crate::capture::record::{SNAP_OCTETS, Statistics, lengths};
 use crate::dissect::Link;
 use crate::time::Instant;
 use std::io::{self, Write};

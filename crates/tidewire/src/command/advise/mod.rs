@@ -7,7 +7,7 @@ use crate::args::RunOptions;
 use crate::args::advise::Advise;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::runs::LEVEL;
 use crate::study::{self, Chosen, Purpose};
 use bench::advise::{AdviceError, Ended, Grid, Objective, Order, advise, advised, point_of};
@@ -41,7 +41,7 @@ pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
     let point = network(&chosen.study, options.point)?;
     let goal = options.objective.map(|goal| goal.objective());
     let objective = goal.unwrap_or_else(|| Objective::of(&point.scenario));
-    let stop = interrupt::install()?;
+    let stop = output::install_interrupts()?;
     let mut source = Source::open(options, &point, objective, stop, output)?;
     let mut grid = Grid::of(&point.scenario);
     if source.has_peer() {

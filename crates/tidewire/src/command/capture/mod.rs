@@ -1,17 +1,16 @@
 //! `tidewire capture`: frames of a live port or of captures, as pcapng, without their user data.
 
-pub(super) mod store;
-
 use super::watch::{Captures, is_stream, listen, name_of, open_as};
 use crate::args::capture::Capture;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::{self, LOOK_UP};
 use crate::listener::{Listener, Times, Wanted};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::output_file::{Inputs, Placing};
 use crate::patient::PATIENCE;
 use crate::permission;
 use crate::quantity;
+use crate::store::{DATA_IS_KEPT, Rotation, Store, Target, comment};
 use crate::way;
 use bench::scenario::Span;
 use core::time::Duration;
@@ -20,19 +19,13 @@ use records::Collection;
 use serde::Serialize;
 use std::io::{self, IsTerminal as _};
 use std::path::Path;
-use store::{Rotation, Store, Target};
 use wire::capture::{Record, SNAP_OCTETS, Statistics};
 use wire::dissect::Stripper;
 use wire::filter::Filter;
-use wire::pcapng::WITHOUT_DATA;
 use wire::time::{Instant, nanos};
 
 /// Interval at which counters are written.
 const COUNTS_EVERY: Duration = Duration::from_secs(1);
-
-/// Warning for files with user data.
-pub(super) const DATA_IS_KEPT: &str =
-    "warning: user data is kept: protect the capture like the data itself";
 
 /// A line of NDJSON.
 #[derive(Serialize)]
@@ -107,12 +100,6 @@ impl Passage {
     }
 }
 
-/// Comment in the description of an interface.
-pub(super) fn comment(filter: &Filter, keeps_data: bool) -> String {
-    let filter = format!("filter: {filter}");
-    if keeps_data { filter } else { format!("{filter}; {WITHOUT_DATA}") }
-}
-
 /// Refusal of `--anonymize`, with the command that does it on the same frames.
 fn refuse_anonymize(options: &Capture) -> Failure {
     let quoted = |path: &Path| permission::quoted(&path.display().to_string());
@@ -157,7 +144,7 @@ pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
             Some(Rotation { octets, keep: options.keep })
         }
     };
-    interrupt::install()?;
+    output::install_interrupts()?;
     let inputs = Inputs::of(&options.source.read);
     inputs.refuse("--write", &options.write)?;
     if !is_standard {

@@ -10,8 +10,8 @@ pub(super) use predicted::predict;
 use crate::args::layers::{Extent, MeasureLayers};
 use crate::busy::Host;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::{figure, interrupt, way};
+use crate::output::{self, Output};
+use crate::{figure, way};
 use bench::sample::{End, Line};
 use bench::session::SessionError;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -40,7 +40,7 @@ pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Resul
         figure::check(path)?;
     }
     let plan = plan(&options.extent, options.seed)?;
-    let stop = interrupt::install()?;
+    let stop = output::install_interrupts()?;
     let mut pair = Pair::open(&over(options)?, options.max_frames).map_err(explain)?;
     announce(&pair, &plan, options.max_frames, output);
     for warning in Host::look().warnings() {

@@ -4,8 +4,8 @@ use super::super::profiles;
 use super::{Study, in_order, record, tell};
 use crate::args::layers::PredictLayers;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
-use crate::{figure, interrupt};
+use crate::figure;
+use crate::output::{self, Output};
 use bench::profile::{Layer, Profile};
 use bench::sample::{End, Line};
 use core::sync::atomic::Ordering;
@@ -22,7 +22,7 @@ pub(crate) fn predict(options: &PredictLayers, output: &Output) -> anyhow::Resul
     let profile = chosen(&options.profile)?;
     let longest = most_octets(Operation::LlcTransmit, Service { acknowledgement: true, crc: true });
     let sizes = super::sizes(&options.sizes, longest)?;
-    let stop = interrupt::install()?;
+    let stop = output::install_interrupts()?;
     let mut curves = Vec::new();
     for (operation, service) in kinds() {
         let mut rounds = Vec::new();

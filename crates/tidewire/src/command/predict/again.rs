@@ -7,8 +7,7 @@
 use super::{carry_out, choose, prepare};
 use crate::args::{Cli, Predict, Verb};
 use crate::exit::{Exit, Failure};
-use crate::interrupt;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::runs::{self, Recording};
 use crate::study::Purpose;
 use bench::PROGRAM_VERSION;
@@ -44,7 +43,7 @@ pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
     let kept: Made = made.iter().map(|it| ((it.point, it.replication), it.clone())).collect();
     let all = if results.end.complete { ", none is missing" } else { "" };
     output.remark(format_args!("{} runs found{all}", kept.len()));
-    let stop = interrupt::install()?;
+    let stop = output::install_interrupts()?;
     prepare(&options)?;
     let recording = Recording::resume(folder, &made, output)?;
     carry_out(&chosen, &options, &kept, recording, stop, output)

@@ -6,7 +6,7 @@ use super::lines::figure;
 use crate::args::reproduce::{Format, Reproduce};
 use crate::busy::Host;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::quantity::trimmed;
 use crate::table::{Align, Table};
 use crate::{interrupt, way};
@@ -66,7 +66,7 @@ pub(super) fn run(
     if let Some(folder) = &arguments.figures {
         figures::prepare(folder)?;
     }
-    let stop = interrupt::install()?;
+    let stop = output::install_interrupts()?;
     let mut medium = match peer(&arguments.port, arguments.to)? {
         Some(peer) => Medium::Port(Box::new(way::open(&arguments.port, plan.seed)?), peer),
         None => Medium::Process,

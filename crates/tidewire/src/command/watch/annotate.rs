@@ -1,10 +1,9 @@
 //! A capture with the meter's observations on each frame, as comments that Wireshark shows.
 
 use super::remarks;
-use crate::command::capture::comment;
-use crate::command::capture::store::{Store, Target};
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::store::{Store, Target, comment};
 use meter::Remarks;
 use meter::oddity::Class;
 use std::io;

@@ -2,10 +2,10 @@
 
 use super::annotate::{Frame, fault};
 use super::whole_lines::WholeLines;
-use crate::command::capture::store::Target;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::output_file::{self, Created, Pending, Placing};
+use crate::store::Target;
 use meter::Remarks;
 use meter::observation::{DelayKind, Ending, Observation, Order, Step, Tpdu};
 use meter::oddity::Class;

@@ -4,11 +4,10 @@
 
 use super::whole_lines::WholeLines;
 use crate::args::export::Export as Options;
-use crate::command::capture::store::Target as Files;
-use crate::command::measuring::Measuring;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::output_file::{self, Created, Pending};
+use crate::store::Target as Files;
 use meter::{Connection, Host, Report};
 use records::Subset;
 #[cfg(feature = "parquet")]
@@ -79,7 +78,8 @@ impl Export {
     /// # Errors
     /// Fails if a folder or file cannot be created.
     pub(in crate::command) fn new(
-        measuring: &Measuring,
+        only: Subset,
+        bounds: [u64; 9],
         options: &Options,
         files: Files,
         output: &Output,
@@ -87,9 +87,7 @@ impl Export {
         if options.parquet.is_some() {
             can_write_parquet()?;
         }
-        let only = measuring.only.clone();
         let mut export = Self { files, only, output: Some(*output), ..Self::default() };
-        let bounds = measuring.settings.bounds_octets;
         if let Some(folder) = &options.csv {
             export.add(folder, "", "csv", bounds, |file| Box::new(Comma::new(lines(file))))?;
         }

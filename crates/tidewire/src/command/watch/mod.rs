@@ -3,7 +3,7 @@
 
 mod annotate;
 mod events;
-mod export;
+pub(super) mod export;
 pub(super) mod file;
 mod frames;
 mod live_port;
@@ -13,21 +13,20 @@ mod screen;
 mod transit;
 mod whole_lines;
 
-use super::capture::DATA_IS_KEPT;
-use super::capture::store::Target;
 use super::measuring::{Measuring, SideOutputs, Teller, conclude};
 use crate::args::source::FrameSource;
 use crate::args::{Screen, Watch};
 use crate::exit::{Exit, Failure};
 use crate::metrics::Exporter;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::output_file::{self, Inputs, Placing};
-use crate::{interrupt, quantity};
+use crate::quantity;
+use crate::store::{DATA_IS_KEPT, Target};
 use bench::scenario::Span;
 use meter::Settings;
 use records::Origin;
 
-pub(super) use export::Export;
+use export::Export;
 pub(super) use frames::Frames;
 use records::require::Requirements;
 
@@ -63,14 +62,14 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         Some(Screen::Measures) | None => {}
     }
     let mut measuring = Measuring::of(&watch.measuring)?;
-    interrupt::install()?;
+    output::install_interrupts()?;
     let target = target(watch)?;
     if watch.export.writes_files() {
         captures(watch).refuse_unreadable()?;
     }
     let outputs = SideOutputs {
         exporter: exporter(watch, &measuring.settings, output)?,
-        export: Export::new(&measuring, &watch.export, target.clone(), output)?,
+        export: exports(watch, &measuring, target.clone(), output)?,
         requirements: Requirements::new(&watch.export.require).reporting_early(goes_on(watch)),
         fail_on: watch.export.fail_on,
     };
@@ -131,6 +130,16 @@ fn port(watch: &Watch) -> Option<Port> {
 /// Returns the captures, if any are read.
 fn captures(watch: &Watch) -> Captures<'_> {
     Captures::of(&watch.source)
+}
+
+fn exports(
+    watch: &Watch,
+    measuring: &Measuring,
+    target: Target,
+    output: &Output,
+) -> Result<Export, Failure> {
+    let (only, bounds) = (measuring.only.clone(), measuring.settings.bounds_octets);
+    Export::new(only, bounds, &watch.export, target, output)
 }
 
 /// Serves metrics, if requested.

@@ -8,7 +8,7 @@ use crate::command::measuring::{Measuring, Teller, conclude};
 use crate::command::pace;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::quantity;
 use crate::tui::{
     self, Bars, Gather, Growth, Interval, Keys, Look, Page, Scales, Shared, Start, Surroundings,
@@ -80,7 +80,7 @@ pub(super) fn print_samples(
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let interval = bars(watch)?.interval;
-    interrupt::install()?;
+    output::install_interrupts()?;
     // No hosts and connections: the monitor shows none.
     let spans = Spans { report: REPORT, sample: None, intervals: None };
     let recorder = Recorder::new(Settings::every(REPORT), spans, Details { top: 0 });

@@ -1,12 +1,14 @@
 //! Keys and their effects, on a page of rows and in the monitor.
 
 use super::*;
+use crate::tui::monitor::Interval;
 use crate::tui::monitor::{Gather, Growth, Scales};
 use crate::tui::page::Row;
 use core::time::Duration;
 use meter::Remarks;
 use wire::capture::Record as Frame;
 use wire::dissect::Link;
+use wire::filter::Filter;
 use wire::time::Instant;
 
 fn every(millis: u64) -> Interval {

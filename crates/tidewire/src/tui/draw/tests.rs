@@ -243,7 +243,7 @@ fn single_intervals_are_named_and_add_up_to_the_whole() {
     let model = cell();
     // A little over six seconds, in intervals of two.
     assert_eq!(model.history.intervals(), 3);
-    let at = |place| model.history.model(&model.head, place).unwrap();
+    let at = |place| model.past(place).unwrap();
     let dts = |model: &Model| model.measures().count(Measure::DtTpdus);
     let of_connections = |model: &Model| -> u64 {
         model.connections.values().map(|known| known.both(Measure::DtTpdus)).sum()

@@ -5,7 +5,7 @@
 //! monitor could not show.
 
 use super::chart::{Chart, Charts};
-use crate::tui::draw::{put, row};
+use crate::tui::text::{put, row};
 use crate::tui::theme::{Look, Symbols};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

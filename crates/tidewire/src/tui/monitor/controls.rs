@@ -1,7 +1,7 @@
 //! Settings of the monitor, and the effect of its keys on them.
 
 use super::{Interval, Snapshot, Window};
-use crate::tui::controls::Effect;
+use crate::tui::effect::Effect;
 use crate::tui::keys::Action;
 use core::time::Duration;
 

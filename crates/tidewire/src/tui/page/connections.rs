@@ -1,8 +1,7 @@
 //! Connections, one per row.
 
-use super::{Room, Row, Sheet, counted, percent, short};
+use super::{Choice, Room, Row, Sheet, counted, percent, short};
 use crate::quantity;
-use crate::tui::controls::Controls;
 use meter::observation::DelayKind;
 use meter::registry::Measure;
 use records::findings::{Grade, is_bad_share, is_closed_long};
@@ -15,18 +14,18 @@ use records::{self, Replies, Slowness};
 pub(in crate::tui) const SORTS: [&str; 6] =
     ["trouble", "DTs", "retx", "closed", "AK delay", "reply p99"];
 
-pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
+pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
     let mut rows: Vec<(Size, Row)> = model
         .connections
         .iter()
         .filter(|(_, known)| known.identity.is_some())
         .map(|(id, known)| {
             let figures = Figures::of(known);
-            (figures.size(controls.sort, known, *id), row(*id, known, &figures, room))
+            (figures.size(choice.sort, known, *id), row(*id, known, &figures, room))
         })
         .collect();
     rows.sort_by(|(a, _), (b, _)| b.cmp(a));
-    let sorted = SORTS.get(controls.sort).copied().unwrap_or_default();
+    let sorted = SORTS.get(choice.sort).copied().unwrap_or_default();
     let gone = if model.gone > 0 { format!(", {} more let go", model.gone) } else { String::new() };
     let all = counted(rows.len() as u64, "connection");
     let about = format!("{all}{gone}; by {sorted} (s), Enter for one");

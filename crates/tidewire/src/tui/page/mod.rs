@@ -11,7 +11,6 @@ mod overview;
 mod told;
 mod volumes;
 
-use super::controls::Controls;
 use super::theme::Symbols;
 use records::findings::Grade;
 pub(super) use records::quantity::{counted_short as counted, short};
@@ -115,25 +114,37 @@ pub(super) struct Room {
     pub(super) symbols: Symbols,
 }
 
+/// Selection of what is shown.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Choice<'a> {
+    pub(super) page: Page,
+    /// Index into [`SORTS`].
+    pub(super) sort: usize,
+    /// Text of the rows that are shown; all if it is empty.
+    pub(super) filter: &'a str,
+    /// Connection that is shown in depth.
+    pub(super) chosen: Option<u32>,
+}
+
 /// Returns the rows of the selected page.
-pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
-    let mut sheet = match controls.page {
+pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
+    let mut sheet = match choice.page {
         // Without frames to sample there is no monitor.
         Page::Monitor | Page::Overview => overview::sheet(model, room),
-        Page::Connections => connections::sheet(model, controls, room),
+        Page::Connections => connections::sheet(model, choice, room),
         Page::Hosts => volumes::hosts(model, room),
         Page::Tpdus => volumes::tpdus(model, room),
         Page::Sizes => volumes::sizes(model, room),
         Page::Matrix => matrix::sheet(model, room),
-        Page::One => one::sheet(model, controls, room),
+        Page::One => one::sheet(model, choice, room),
         Page::Events => told::events(model, room),
         Page::Capture => told::capture(model),
     };
-    let is_list = matches!(controls.page, Page::Connections | Page::Hosts | Page::Events);
-    if is_list && !controls.filter.is_empty() {
-        let filter = controls.filter.to_lowercase();
+    let is_list = matches!(choice.page, Page::Connections | Page::Hosts | Page::Events);
+    if is_list && !choice.filter.is_empty() {
+        let filter = choice.filter.to_lowercase();
         sheet.rows.retain(|row| row.text.to_lowercase().contains(&filter));
-        sheet.about = format!("{}; only those with {:?}", sheet.about, controls.filter);
+        sheet.about = format!("{}; only those with {:?}", sheet.about, choice.filter);
     }
     sheet
 }

@@ -1,9 +1,8 @@
 //! One connection in depth: its ends, the times of its states, the counts of each side, and
 //! sequence numbers and credit over time.
 
-use super::{Room, Row, Sheet, clock, percent, short};
+use super::{Choice, Room, Row, Sheet, clock, percent, short};
 use crate::quantity;
-use crate::tui::controls::Controls;
 use meter::observation::DelayKind;
 use meter::registry::{KindCount, Measure};
 use records::findings::{Grade, is_bad_share, is_closed_long};
@@ -17,8 +16,8 @@ const MARGIN: usize = 9;
 /// windows.
 const CHART_ROWS: usize = 5;
 
-pub(super) fn sheet(model: &Model, controls: &Controls, room: Room) -> Sheet {
-    let chosen = controls.chosen.and_then(|id| Some((id, model.connections.get(&id)?)));
+pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
+    let chosen = choice.chosen.and_then(|id| Some((id, model.connections.get(&id)?)));
     let Some((id, known)) = chosen.or_else(|| busiest(model)) else {
         return Sheet { about: "no connection has been seen".to_owned(), ..Sheet::default() };
     };

@@ -10,7 +10,7 @@ use super::live_port::Port;
 use crate::args::Watch;
 use crate::command::measuring::MEASURE;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::{interrupt, quantity};
 use bench::scenario::Span;
 use core::time::Duration;
@@ -35,7 +35,7 @@ const MARGIN: Duration = Duration::from_micros(20);
 /// result.
 pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyhow::Result<Exit> {
     check(watch)?;
-    interrupt::install()?;
+    output::install_interrupts()?;
     let taps = open(watch, output)?;
     let (mut taps, found, clock_was_set) = if taps[0].is_port() {
         live(watch, listen, taps, output)?

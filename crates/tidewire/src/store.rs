@@ -12,19 +12,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use wire::capture::{Interface, Statistics};
 use wire::dissect::Link;
-use wire::pcapng::Writer;
+use wire::filter::Filter;
+use wire::pcapng::{WITHOUT_DATA, Writer};
 use wire::time::Instant;
 
 /// Octets of blocks that are gathered before a write.
 const BATCH_OCTETS: usize = 64 << 10;
 
+/// Warning for files with user data.
+pub(crate) const DATA_IS_KEPT: &str =
+    "warning: user data is kept: protect the capture like the data itself";
+
 /// Rotation of files.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::command) struct Rotation {
+pub(crate) struct Rotation {
     /// No file grows beyond this, but for one with a single frame.
-    pub(in crate::command) octets: usize,
+    pub(crate) octets: usize,
     /// Number of files to keep; none keeps all.
-    pub(in crate::command) keep: Option<u64>,
+    pub(crate) keep: Option<u64>,
 }
 
 enum Out {
@@ -42,27 +47,27 @@ struct Described {
 
 /// Counts of what was written.
 #[derive(Clone, Copy, Default, Debug)]
-pub(in crate::command) struct Written {
+pub(crate) struct Written {
     /// Frames that are where they belong.
-    pub(in crate::command) frames: u64,
+    pub(crate) frames: u64,
     /// Octets of all files.
-    pub(in crate::command) octets: u64,
+    pub(crate) octets: u64,
     /// Files that were begun.
-    pub(in crate::command) files: u64,
+    pub(crate) files: u64,
     /// Frames that were gathered and for which there was no room, or no reader.
-    pub(in crate::command) lost: u64,
+    pub(crate) lost: u64,
 }
 
 /// Settings of new files.
 #[derive(Clone, Default, Debug)]
-pub(in crate::command) struct Target {
+pub(crate) struct Target {
     /// Files that are read, none of which is written to.
-    pub(in crate::command) inputs: Inputs,
-    pub(in crate::command) placing: Placing,
+    pub(crate) inputs: Inputs,
+    pub(crate) placing: Placing,
 }
 
 /// A capture under way.
-pub(in crate::command) struct Store {
+pub(crate) struct Store {
     path: PathBuf,
     rotation: Option<Rotation>,
     out: Out,
@@ -82,7 +87,7 @@ impl Store {
     ///
     /// # Errors
     /// The file cannot be made, or is an input.
-    pub(in crate::command) fn begin(
+    pub(crate) fn begin(
         path: &Path,
         rotation: Option<Rotation>,
         target: Target,
@@ -137,11 +142,7 @@ impl Store {
     }
 
     /// Describes an interface.
-    pub(in crate::command) fn interface(
-        &mut self,
-        interface: &Interface,
-        comment: &str,
-    ) -> io::Result<u32> {
+    pub(crate) fn interface(&mut self, interface: &Interface, comment: &str) -> io::Result<u32> {
         let Interface { link, snap_octets, .. } = *interface;
         let (name, comment) = (interface.name.clone(), comment.to_owned());
         let number = self.writer.interface_cut(link, &name, snap_octets, &comment)?;
@@ -150,7 +151,7 @@ impl Store {
     }
 
     /// Writes a frame of which these octets are kept, with a comment unless that is empty.
-    pub(in crate::command) fn frame(
+    pub(crate) fn frame(
         &mut self,
         interface: u32,
         at: Instant,
@@ -174,7 +175,7 @@ impl Store {
     }
 
     /// Writes what was counted.
-    pub(in crate::command) fn statistics(
+    pub(crate) fn statistics(
         &mut self,
         interface: u32,
         at: Instant,
@@ -188,7 +189,7 @@ impl Store {
     }
 
     /// Writes the gathered blocks. Blocks that cannot be written whole are discarded.
-    pub(in crate::command) fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
         let gathered = mem::take(self.writer.get_mut());
         let frames = mem::take(&mut self.gathered);
         let (taken, done) = match &mut self.out {
@@ -247,12 +248,12 @@ impl Store {
     }
 
     /// Counts frames that never came here, because earlier frames were not read.
-    pub(in crate::command) const fn lose(&mut self, frames: u64) {
+    pub(crate) const fn lose(&mut self, frames: u64) {
         self.written.lost += frames;
     }
 
     /// Counts of what was written so far.
-    pub(in crate::command) const fn written(&self) -> Written {
+    pub(crate) const fn written(&self) -> Written {
         self.written
     }
 }
@@ -273,6 +274,12 @@ fn whole_blocks(mut blocks: &[u8], most: u64) -> (u64, u64) {
         blocks = rest;
     }
     (octets, frames)
+}
+
+/// Comment in the description of an interface.
+pub(crate) fn comment(filter: &Filter, keeps_data: bool) -> String {
+    let filter = format!("filter: {filter}");
+    if keeps_data { filter } else { format!("{filter}; {WITHOUT_DATA}") }
 }
 
 #[cfg(test)]
