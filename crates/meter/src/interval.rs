@@ -9,6 +9,7 @@ use crate::metric::{Basis, Metric, metrics};
 use crate::observation::Observation;
 use crate::oddity::{Class, Oddities};
 use crate::track::Sink;
+use crate::tsdu::Tsdus;
 use core::time::Duration;
 use std::collections::VecDeque;
 use wire::time::{Instant, nanos};
@@ -123,6 +124,8 @@ pub(crate) struct Intervals {
     over: VecDeque<Over>,
     /// Observations of the frame, where the caller asked for them.
     witness: Option<Vec<Observation>>,
+    /// TSDUs, where the caller asked for them.
+    tsdus: Option<Box<Tsdus>>,
     /// True if frames hold user data.
     has_data: bool,
 }
@@ -145,6 +148,7 @@ impl Intervals {
             total: Sum::new(bounds_octets),
             over: VecDeque::new(),
             witness: None,
+            tsdus: None,
             has_data: true,
         }
     }
@@ -168,9 +172,25 @@ impl Intervals {
     }
 
     /// Sink for observations of the interval under way.
-    pub(crate) const fn sink(&mut self) -> Sink<'_> {
+    pub(crate) fn sink(&mut self) -> Sink<'_> {
         let Sum { measures, oddities } = &mut self.sum;
-        Sink { measures, oddities, witness: self.witness.as_mut(), has_data: self.has_data }
+        Sink {
+            measures,
+            oddities,
+            witness: self.witness.as_mut(),
+            tsdus: self.tsdus.as_deref_mut(),
+            has_data: self.has_data,
+        }
+    }
+
+    /// Collects TSDUs from now on.
+    pub(crate) fn pass_tsdus(&mut self, tsdus: Tsdus) {
+        self.tsdus = Some(Box::new(tsdus));
+    }
+
+    /// TSDUs that are collected, if any are wanted.
+    pub(crate) fn tsdus(&mut self) -> Option<&mut Tsdus> {
+        self.tsdus.as_deref_mut()
     }
 
     /// Batch of common frames of the second under way.
@@ -185,9 +205,10 @@ impl Intervals {
 
     /// Sink of common frames, whose observations are not recorded one by one.
     #[inline]
-    pub(crate) const fn unwitnessed(&mut self) -> Sink<'_> {
+    pub(crate) fn unwitnessed(&mut self) -> Sink<'_> {
         let Sum { measures, oddities } = &mut self.sum;
-        Sink { measures, oddities, witness: None, has_data: self.has_data }
+        let tsdus = self.tsdus.as_deref_mut();
+        Sink { measures, oddities, witness: None, tsdus, has_data: self.has_data }
     }
 
     /// Records observations in `list` from now on, or stops if there is none; returns the previous

@@ -35,11 +35,13 @@ mod track;
 pub mod transit;
 #[cfg(test)]
 mod trial;
+mod tsdu;
 pub mod user;
 
 pub use host::{Address, Host};
 pub use interval::Report;
 pub use track::{Direction, Known as Connection, Numbers, State};
+pub use tsdu::{Tsdu, TsduLimits};
 
 use core::time::Duration;
 use fast::Handled;
@@ -50,6 +52,7 @@ use oddity::{Class, Oddities};
 use reassembly::{Reassembly, Whole};
 use stream::Streams;
 use track::{Party, Passage, Tracker};
+use tsdu::Tsdus;
 use wire::dissect::{Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
 use wire::time::Instant;
 use wire::units::BitRate;
@@ -145,6 +148,24 @@ impl Meter {
     /// headers.
     pub const fn expect(&mut self, content: Content) {
         self.intervals.expect_data(matches!(content, Content::Whole));
+    }
+
+    /// Passes TSDUs of the applications for which `wanted` returns true; see [`Meter::take_tsdu`].
+    /// Applies to connections that begin from now on. Their DTs take the time of dissection.
+    pub fn pass_tsdus(&mut self, wanted: fn(user::User) -> bool, limits: TsduLimits) {
+        self.intervals.pass_tsdus(Tsdus::new(wanted, limits));
+    }
+
+    /// Takes the oldest TSDU; none if none is left, or if they are not passed. Call it after each
+    /// frame: TSDUs that are not taken are given up when the limit is reached.
+    #[inline]
+    pub fn take_tsdu(&mut self) -> Option<Tsdu> {
+        self.intervals.tsdus()?.take()
+    }
+
+    /// TSDUs given up because of the limit; none if they are not passed.
+    pub fn given_up_tsdus(&mut self) -> Option<u64> {
+        self.intervals.tsdus().map(|tsdus| tsdus.given_up())
     }
 
     /// Counts a frame of which `octets` were captured and `original_octets` were on the wire.

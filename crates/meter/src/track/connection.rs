@@ -366,6 +366,8 @@ pub(crate) struct Connection {
     pub(super) confidence: Confidence,
     /// Number of TSDUs examined to recognise the application.
     pub(super) looked_at: u8,
+    /// True if its TSDUs are passed upwards, or may be.
+    pub(super) passes_tsdus: bool,
     pub(super) outstanding: Outstanding,
     /// Replies of each side; none before the first.
     pub(super) replies: Option<Box<Replies>>,
@@ -400,6 +402,7 @@ impl Connection {
             user: User::Unknown,
             confidence: Confidence::None,
             looked_at: 0,
+            passes_tsdus: false,
             outstanding: Outstanding::none(requester),
             replies: None,
         };

@@ -321,6 +321,7 @@ impl Tracker {
     fn insert(&mut self, mut connection: Connection, at: Instant, sink: &mut Sink<'_>) -> Place {
         self.serial = self.serial.wrapping_add(1);
         connection.serial = self.serial;
+        connection.passes_tsdus = sink.tsdus.is_some();
         let is_full = self.table.slab.is_full();
         let (place, evicted) = self.table.insert(connection, at, &self.hosts);
         for (nth, evicted) in evicted.iter().enumerate() {

@@ -3,6 +3,7 @@
 use crate::measure::Measures;
 use crate::observation::{DelayKind, Observation, Step};
 use crate::oddity::Oddities;
+use crate::tsdu::Tsdus;
 use core::time::Duration;
 
 /// Destination of results.
@@ -13,6 +14,8 @@ pub(crate) struct Sink<'a> {
     pub(crate) oddities: &'a mut Oddities,
     /// List of observations, if the caller asked for them.
     pub(crate) witness: Option<&'a mut Vec<Observation>>,
+    /// Collected TSDUs, if the caller asked for them.
+    pub(crate) tsdus: Option<&'a mut Tsdus>,
     /// True if frames hold user data; otherwise missing user data is no oddity.
     pub(crate) has_data: bool,
 }

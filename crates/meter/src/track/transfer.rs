@@ -7,7 +7,8 @@ use super::replies::{Found, Span, Within};
 use super::tsdu::Stretch;
 use crate::observation::{DelayKind, Observation, Role, Tpdu};
 use crate::oddity::{Class, Oddities};
-use crate::user;
+use crate::tsdu::{Part, Piece};
+use crate::user::{self, User};
 use wire::time::Instant;
 use wire::tp::{Acknowledgement, Format, Parameter, Pdu};
 
@@ -75,6 +76,7 @@ pub(crate) fn data(
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
     let DtFields { number, ends, .. } = part;
     let stretch = Stretch::of(tpdu.data_octets, ends);
+    let (is_broken, before) = (sender.data.is_broken(), sender.data.expected(format, number));
     let arrival = match format {
         Format::Class0 => sender.data.in_order(stretch),
         Format::Normal | Format::Extended => {
@@ -82,6 +84,7 @@ pub(crate) fn data(
             data.arrive(format, number, stretch, || &mut rare.get_or_insert_default().beyond)
         }
     };
+    let expected = [before, sender.data.expected(format, number)];
     note_data(&arrival, is_over, sink.oddities);
     if format == Format::Class0 && number != 0 {
         sink.oddities.count(Class::Transport, "class 0 DT with a number");
@@ -93,8 +96,25 @@ pub(crate) fn data(
     tpdu.into_closed_window = has_flow_control && peer.acknowledgements.is_beyond(format, number);
     if !arrival.retransmitted {
         let is_empty = tpdu.empty_part;
-        let format = has_flow_control.then_some(format);
-        passed(connection, (at, side, format), part, (is_empty, sink));
+        let acknowledged = has_flow_control.then_some(format);
+        passed(connection, (at, side, acknowledged), part, (is_empty, sink));
+        if connection.passes_tsdus {
+            let DtFields { octets, data_octets: length, .. } = part;
+            let piece = Piece { at, ends, octets, length };
+            pass_up(connection, side, &Part { format, number, expected, is_broken, piece }, sink);
+        }
+    }
+}
+
+/// Passes a DT of a connection to its TSDU, unless its application is not wanted.
+fn pass_up(connection: &mut Connection, side: Side, part: &Part<'_>, sink: &mut Sink<'_>) {
+    let Some(tsdus) = &mut sink.tsdus else { return };
+    let may_be = connection.user == User::Unknown && connection.looked_at < LOOKED_AT;
+    connection.passes_tsdus = may_be || tsdus.wants(connection.user);
+    if connection.passes_tsdus {
+        tsdus.take_in(connection.serial, side, part);
+    } else {
+        tsdus.forget(connection.serial);
     }
 }
 
@@ -116,6 +136,7 @@ pub(crate) fn data_in_turn(
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
     let is_odd = is_over
+        || connection.passes_tsdus
         || data_octets == 0 && !ends
         || format == Format::Class0 && number != 0
         || has_flow_control && peer.acknowledgements.is_beyond(format, number);

@@ -4,7 +4,8 @@
 //! uses its fast path. Their results must be equal.
 
 use core::time::Duration;
-use meter::{Host, Meter, Remarks, Settings};
+use meter::user::User;
+use meter::{Host, Meter, Remarks, Settings, TsduLimits};
 use wire::addr::Mac;
 use wire::dissect::Link;
 use wire::time::Instant;
@@ -12,6 +13,8 @@ use wire::tp;
 
 /// Limit of connections, and of TCP connections, of a fuzzed meter.
 const CONNECTIONS: usize = 8;
+/// Limits of TSDUs: of one, and of all.
+const TSDU_LIMITS: TsduLimits = TsduLimits { octets_each: 64, octets_total: 2_048 };
 
 /// Meter with dissection and meter with fast path.
 struct Both {
@@ -28,7 +31,9 @@ impl Both {
             silence: Duration::from_secs(2),
             ..Settings::every(Duration::from_secs(1))
         };
-        let [short, long] = [0, 1].map(|_| Meter::new(settings.clone()));
+        let [short, mut long] = [0, 1].map(|_| Meter::new(settings.clone()));
+        // Passing TSDUs changes no count.
+        long.pass_tsdus(|user| user != User::Rdp, TSDU_LIMITS);
         Self { short, long, remarks: Remarks::default() }
     }
 
@@ -37,6 +42,10 @@ impl Both {
         self.long.observe_remarking(at, link, octets, original_octets, &mut self.remarks);
         assert!(self.short.connections() <= CONNECTIONS);
         assert_eq!(self.short.held_octets(), self.long.held_octets());
+        while let Some(tsdu) = self.long.take_tsdu() {
+            assert!(tsdu.octets.len() <= TSDU_LIMITS.octets_each, "{tsdu:?}");
+            assert!(tsdu.octets.len() as u64 <= tsdu.length && tsdu.began <= tsdu.at, "{tsdu:?}");
+        }
         self.compare_over();
     }
 

@@ -19,6 +19,7 @@ mod replies;
 mod segments;
 mod streams;
 mod tcp_times;
+mod tsdus;
 mod two_taps;
 
 /// SplitMix64.
