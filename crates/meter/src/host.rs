@@ -170,7 +170,8 @@ impl Counts {
         &mut self,
         second: u64,
         ends: [HostNumber; 2],
-        (kind, batch): (BatchKind, &Batch),
+        kind: BatchKind,
+        batch: &Batch,
     ) {
         for (way, end) in ends.into_iter().enumerate() {
             self.of(Some(end), way).batch(second, kind, batch);

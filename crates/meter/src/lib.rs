@@ -365,7 +365,7 @@ impl Meter {
         let to = station(nsdu.destination, nsdu.destination_nsap);
         let mut sink = self.intervals.sink();
         let passage = Passage { at, from, to };
-        let missing = (nsdu.missing_octets, true);
-        nsdu::observe(&mut self.tracker, passage, nsdu.octets, missing, &mut sink);
+        let Nsdu { octets, missing_octets, .. } = *nsdu;
+        nsdu::observe(&mut self.tracker, passage, octets, missing_octets, true, &mut sink);
     }
 }

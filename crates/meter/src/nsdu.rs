@@ -10,7 +10,8 @@ pub(crate) fn observe(
     tracker: &mut Tracker,
     passage: Passage,
     octets: &[u8],
-    (missing_octets, is_cut): (usize, bool),
+    missing_octets: usize,
+    is_cut: bool,
     sink: &mut Sink<'_>,
 ) {
     // Missing octets belong to the last TPDU, if it may reach to the end of the NSDU.

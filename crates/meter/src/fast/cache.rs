@@ -79,7 +79,8 @@ impl<T> TwoWayCache<T> {
     /// alternates between the two. `replace` makes the value from the one that it replaces.
     pub(crate) fn insert(
         &mut self,
-        (name, changes): (Name, u64),
+        name: Name,
+        changes: u64,
         replace: impl FnOnce(Option<&T>) -> T,
     ) -> Slot {
         let first = pair(name);
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn a_cached_value_is_valid_until_the_table_changes() {
         let mut cache = TwoWayCache::<u8>::default();
-        let slot = cache.insert(([7, 9], 3), |_| 42);
+        let slot = cache.insert([7, 9], 3, |_| 42);
         assert_eq!(cache.find([7, 9], 3), Some((slot, &42)));
         assert_eq!((cache.find([7, 9], 4), cache.find([9, 7], 3)), (None, None));
         assert_eq!(cache.find_in(slot, [7, 9], 3), Some(&42));
@@ -138,7 +139,7 @@ mod tests {
         let mut cache = TwoWayCache::<u64>::default();
         for (value, name) in (0..).zip(batch()) {
             let mut before = None;
-            let slot = cache.insert((name, 1), |gone| {
+            let slot = cache.insert(name, 1, |gone| {
                 before = gone.copied();
                 value
             });
@@ -157,12 +158,12 @@ mod tests {
         let [one, other, third, _] = batch();
         for stays in [one, other] {
             let mut cache = TwoWayCache::<Name>::default();
-            cache.insert((one, 1), |_| one);
-            cache.insert((other, 1), |_| other);
+            cache.insert(one, 1, |_| one);
+            cache.insert(other, 1, |_| other);
             // Both are stale by now; then one of them is looked up and inserted anew.
             let slot = cache.find(stays, 1).unwrap().0;
             cache.things[slot].changes = 2;
-            cache.insert((third, 2), |gone| {
+            cache.insert(third, 2, |gone| {
                 assert_ne!(gone, Some(&stays));
                 third
             });
@@ -174,7 +175,7 @@ mod tests {
     fn memory_is_bounded_for_any_number_of_names() {
         let mut cache = TwoWayCache::<u32>::default();
         for n in 0..100_000 {
-            cache.insert(([n, n], 1), |_| n as u32);
+            cache.insert([n, n], 1, |_| n as u32);
         }
         assert!((PLACES * 9 / 10..=PLACES).contains(&cache.things.len()));
         assert_eq!(cache.find([99_999, 99_999], 1).map(|(_, value)| *value), Some(99_999));

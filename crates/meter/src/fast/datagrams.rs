@@ -12,9 +12,9 @@ use crate::host::Address;
 use crate::lru_slab::Place;
 use crate::measure::{Batch, BatchKind};
 use crate::observation::Tpdu;
-use crate::track::connection::{Side, other};
+use crate::track::connection::other;
 use crate::track::table::{Found, Key, Party};
-use crate::track::transfer::{self, AkFields, DtFields};
+use crate::track::transfer::{self, AkFields, DtFields, Sent};
 use crate::track::{Sink, Tracker};
 use wire::addr::{Mac, Nsap};
 use wire::dissect::Link;
@@ -117,7 +117,7 @@ impl<'a> CommonFrame<'a> {
             Some(&[high, low]) if format == Format::Extended => u16::from_be_bytes([high, low]),
             _ => u16::from(self.header[TPDU_AT + 1] & 0x0F),
         };
-        Some(AkFields { next, credit, more: (0, false) })
+        Some(AkFields { next, credit, subsequence: 0, confirms: false })
     }
 
     /// TPDU-NR and the bit on top of it, if the parameters are none or a checksum that is correct
@@ -186,19 +186,20 @@ impl Tracker {
     ) -> bool {
         self.expire(at, sink);
         let name = frame.name();
-        let found = self.find_or_cache(name, (frame.reference(), || frame.parties()), sink);
+        let found = self.find_or_cache(name, frame.reference(), || frame.parties(), sink);
         let Some((slot, SideKey { found: (place, receiver), format })) = found else {
             return false;
         };
-        let (of, octets) = ((at, other(receiver), format), frame.header_octets as u64);
+        let sent = Sent { at, side: other(receiver), format };
+        let octets = frame.header_octets as u64;
         if frame.kind == Kind::Dt {
             // A DT out of turn is dissected.
             frame
                 .dt_fields(format)
-                .is_some_and(|part| self.data((slot, place), of, (part, octets), sink))
+                .is_some_and(|part| self.data(slot, place, sent, part, octets, sink))
         } else {
             let Some(fields) = frame.ak_fields(format) else { return false };
-            self.acknowledge((slot, place), of, (fields, octets), sink);
+            self.acknowledge(slot, place, sent, fields, octets, sink);
             true
         }
     }
@@ -219,9 +220,11 @@ impl Tracker {
     #[inline]
     pub(crate) fn common_dt(
         &mut self,
-        (at, stream, recalled): (Instant, u64, Hint),
+        at: Instant,
+        stream: u64,
+        recalled: Hint,
         parties: impl FnOnce() -> [Party; 2],
-        (number, octets, missing_octets): (u8, &[u8], usize),
+        part: DtFields<'_>,
         sink: &mut Sink<'_>,
     ) -> Option<Slot> {
         self.expire(at, sink);
@@ -230,12 +233,10 @@ impl Tracker {
             Some(found) if changes == self.table.changes() => (slot, found),
             _ => self.find_class_0(stream, parties, sink)?,
         };
-        let part = DtFields::of_class_0(number, octets, missing_octets);
-        let of = (at, other(receiver), Format::Class0);
-        if !self.data((slot, place), of, (part, 3), sink) {
+        let sent = Sent { at, side: other(receiver), format: Format::Class0 };
+        if !self.data(slot, place, sent, part, 3, sink) {
             // The stream has already consumed the packet, so it cannot be dissected again.
-            let sender = (place, other(receiver));
-            self.data_out_of_turn(at, sender, number, octets, missing_octets, sink);
+            self.data_out_of_turn(place, sent, part, sink);
         }
         Some(slot)
     }
@@ -247,10 +248,10 @@ impl Tracker {
         at: Instant,
         stream: u64,
         parties: impl FnOnce() -> [Party; 2],
-        dt: (u8, &[u8], usize),
+        part: DtFields<'_>,
         sink: &mut Sink<'_>,
     ) -> bool {
-        self.common_dt((at, stream, Hint::default()), parties, dt, sink).is_some()
+        self.common_dt(at, stream, Hint::default(), parties, part, sink).is_some()
     }
 
     /// Connection of class 0 of a direction of a stream, and its new cache slot.
@@ -260,7 +261,7 @@ impl Tracker {
         parties: impl FnOnce() -> [Party; 2],
         sink: &mut Sink<'_>,
     ) -> Option<(Slot, Found)> {
-        let found = self.find_or_cache(name_of(stream), (Reference(0), parties), sink);
+        let found = self.find_or_cache(name_of(stream), Reference(0), parties, sink);
         found.and_then(|(slot, whose)| Some((slot, of_class_0(whose)?)))
     }
 
@@ -270,14 +271,16 @@ impl Tracker {
     #[inline(always)]
     fn data(
         &mut self,
-        (slot, place): (Slot, Place),
-        of: (Instant, Side, Format),
-        (part, header_octets): (DtFields<'_>, u64),
+        slot: Slot,
+        place: Place,
+        sent: Sent,
+        part: DtFields<'_>,
+        header_octets: u64,
         sink: &mut Sink<'_>,
     ) -> bool {
-        let (at, data_octets) = (of.0, part.data_octets);
+        let (at, data_octets) = (sent.at, part.data_octets);
         let (connection, heard) = self.table.slab.heard_at(place);
-        let Some(finished) = transfer::data_in_turn(connection, of, part, sink) else {
+        let Some(finished) = transfer::data_in_turn(connection, sent, part, sink) else {
             return false;
         };
         if heard.note(at) {
@@ -295,7 +298,7 @@ impl Tracker {
         };
         let classes = [of_tpdu, of_data, of_tsdu];
         let one = Batch::one(classes, header_octets, data_octets, finished.unwrap_or(0));
-        self.recent.add((at, slot), (kind, one), || {
+        self.recent.add(at, slot, kind, one, || {
             let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
             Totals { hosts, all, sides }
         });
@@ -306,17 +309,14 @@ impl Tracker {
     #[cold]
     fn data_out_of_turn(
         &mut self,
-        at: Instant,
-        (place, side): Found,
-        number: u8,
-        octets: &[u8],
-        missing_octets: usize,
+        place: Place,
+        sent: Sent,
+        part: DtFields<'_>,
         sink: &mut Sink<'_>,
     ) {
-        let part = DtFields::of_class_0(number, octets, missing_octets);
-        let of = (at, side, Format::Class0);
+        let Sent { at, side, .. } = sent;
         let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Dt, 3, part.data_octets) };
-        transfer::data(self.table.get(place), of, part, (&mut tpdu, sink));
+        transfer::data(self.table.get(place), sent, part, &mut tpdu, sink);
         self.count_known(at, (place, side), &tpdu, sink);
     }
 
@@ -324,19 +324,21 @@ impl Tracker {
     #[inline]
     fn acknowledge(
         &mut self,
-        (slot, place): (Slot, Place),
-        of: (Instant, Side, Format),
-        (fields, header_octets): (AkFields, u64),
+        slot: Slot,
+        place: Place,
+        sent: Sent,
+        fields: AkFields,
+        header_octets: u64,
         sink: &mut Sink<'_>,
     ) {
-        let (at, side, _) = of;
+        let Sent { at, side, .. } = sent;
         let (connection, heard) = self.table.slab.heard_at(place);
         let is_late = heard.note(at);
-        let role = transfer::judge(connection, of, fields, sink);
+        let role = transfer::judge(connection, sent, fields, sink);
         let is_ordinary = !connection.senders[other(side)].data.has_holes();
         let Some(kind) = BatchKind::of(role).filter(|_| is_ordinary) else {
             let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Ak, header_octets, 0) };
-            transfer::close_holes(connection, of, (fields.next, role), (&mut tpdu, sink));
+            transfer::close_holes(connection, sent, fields.next, role, &mut tpdu, sink);
             return self.count_known(at, (place, side), &tpdu, sink);
         };
         if is_late {
@@ -345,7 +347,7 @@ impl Tracker {
         let all = &mut sink.measures.traffic;
         let classes = [self.recent.class(header_octets, &all.sizes), 0, 0];
         let one = Batch::one(classes, header_octets, 0, 0);
-        self.recent.add((at, slot), (kind, one), || {
+        self.recent.add(at, slot, kind, one, || {
             let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
             Totals { hosts, all, sides }
         });
@@ -356,14 +358,14 @@ impl Tracker {
     fn find_or_cache(
         &mut self,
         name: Name,
-        who: (Reference, impl FnOnce() -> [Party; 2]),
+        reference: Reference,
+        parties: impl FnOnce() -> [Party; 2],
         sink: &mut Sink<'_>,
     ) -> Option<(Slot, SideKey)> {
         let changes = self.table.changes();
         if let Some(found) = self.recent.find(name, changes) {
             return Some(found);
         }
-        let (reference, parties) = who;
         let [owner, peer] = parties();
         let key = Key { owner: &owner, peer: &peer, reference };
         let found = self.table.find(&key, &self.hosts)?;

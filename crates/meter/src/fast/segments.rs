@@ -13,6 +13,7 @@ use crate::observation::DelayKind;
 use crate::stream::direction::Print;
 use crate::stream::framer::KEPT_OCTETS;
 use crate::stream::{Flow, Streams, party};
+use crate::track::transfer::DtFields;
 use crate::track::{Passage, Sink, Tracker};
 use core::net::Ipv4Addr;
 use wire::addr::Socket;
@@ -229,9 +230,9 @@ impl Streams {
         let is_late = heard.note(at);
         if let Some((dt, octets)) = segment.dt {
             let ends = &flow.ends;
-            let part = (dt, octets, segment.missing_octets);
+            let part = DtFields::of_class_0(dt, octets, segment.missing_octets);
             let parties = || [party(ends[1 - way]), party(ends[way])];
-            match tracker.common_dt((at, number, recalled), parties, part, sink) {
+            match tracker.common_dt(at, number, recalled, parties, part, sink) {
                 Some(found) if found == receiver => {}
                 Some(found) => self.recent.at(slot).receiver = found,
                 None => {
@@ -239,8 +240,8 @@ impl Streams {
                     let passage = Passage { at, from, to };
                     let tpdu = segment.data.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
                     // A cut is counted with the segment.
-                    let missing = (segment.missing_octets, false);
-                    crate::nsdu::observe(tracker, passage, tpdu, missing, sink);
+                    let missing = segment.missing_octets;
+                    crate::nsdu::observe(tracker, passage, tpdu, missing, false, sink);
                 }
             }
         }
@@ -269,7 +270,7 @@ impl Streams {
         let place = self.known(ends)?;
         let number = self.slab.get(place)?.number << 1 | way as u64;
         let known = CachedStream { place, way: way as u8, receiver: 0, number };
-        Some(self.recent.insert((segment.name(), self.changes), |_| known))
+        Some(self.recent.insert(segment.name(), self.changes, |_| known))
     }
 }
 

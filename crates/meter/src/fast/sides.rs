@@ -25,9 +25,9 @@ pub(super) struct Totals<'a> {
 impl Totals<'_> {
     /// Counts a batch of TPDUs that were sent to a side in a second.
     fn batch(&mut self, second: u64, known: &CachedSide, kind: BatchKind, batch: &Batch) {
-        self.hosts.batch(second, known.hosts, (kind, batch));
+        self.hosts.batch(second, known.hosts, kind, batch);
         self.all.batch(second, kind, batch);
-        self.sides.batch(second, (known.place, other(known.side.into())), (kind, batch));
+        self.sides.batch(second, (known.place, other(known.side.into())), kind, batch);
     }
 }
 
@@ -124,7 +124,7 @@ impl RecentSides {
         hosts: [HostNumber; 2],
         mut tally: Totals<'_>,
     ) -> Slot {
-        self.cache.insert((name, changes), |before| {
+        self.cache.insert(name, changes, |before| {
             if let Some(before) = before {
                 before.count(self.second, &mut tally);
             }
@@ -140,20 +140,22 @@ impl RecentSides {
     #[inline(always)]
     pub(super) fn add<'a>(
         &mut self,
-        (at, slot): (Instant, Slot),
-        (kind, one): (BatchKind, Batch),
+        at: Instant,
+        slot: Slot,
+        kind: BatchKind,
+        one: Batch,
         tally: impl FnOnce() -> Totals<'a>,
     ) {
         let known = self.cache.at(slot);
         if !known.is_listed || !known.batch[kind as usize].add(&one) {
-            self.make_way((at, slot), kind, tally());
+            self.make_way(at, slot, kind, tally());
             self.cache.at(slot).batch[kind as usize] = one;
         }
     }
 
     /// Counts the batch of one kind of the side in a slot, so that another can begin at this time.
     #[cold]
-    fn make_way(&mut self, (at, slot): (Instant, Slot), kind: BatchKind, mut tally: Totals<'_>) {
+    fn make_way(&mut self, at: Instant, slot: Slot, kind: BatchKind, mut tally: Totals<'_>) {
         let known = self.cache.at(slot);
         if !known.is_listed {
             known.is_listed = true;

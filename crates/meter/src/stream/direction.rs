@@ -4,7 +4,7 @@
 //! receiver has acknowledged the missing octets (the capture missed them), or once too much is
 //! held. The held octets are bounded for a direction and for all directions together.
 
-use super::framer::{Found, Framer};
+use super::framer::{Context, Found, Framer};
 use crate::measure::Times;
 use crate::observation::{DelayKind, Order};
 use crate::packed_instant::PackedInstant;
@@ -261,7 +261,7 @@ impl Direction {
         at: Instant,
         piece: &Piece<'_>,
         peer_acknowledged: Option<u32>,
-        context: (bool, bool),
+        context: Context,
         found: &mut dyn FnMut(Found<'_>),
     ) -> isize {
         let before = self.held_octets();
@@ -298,7 +298,7 @@ impl Direction {
     pub(super) fn has_arrived(
         &mut self,
         number: u32,
-        context: (bool, bool),
+        context: Context,
         found: &mut dyn FnMut(Found<'_>),
     ) -> isize {
         if self.holds_nothing() {
@@ -312,11 +312,7 @@ impl Direction {
     }
 
     /// Gives up every gap; returns the change of the octets held.
-    pub(super) fn flush(
-        &mut self,
-        context: (bool, bool),
-        found: &mut dyn FnMut(Found<'_>),
-    ) -> isize {
+    pub(super) fn flush(&mut self, context: Context, found: &mut dyn FnMut(Found<'_>)) -> isize {
         let before = self.held_octets();
         while !self.holds_nothing() {
             self.give_up(context, found);
@@ -354,7 +350,7 @@ impl Direction {
         octets: &[u8],
         missing_octets: usize,
         seen: usize,
-        context: (bool, bool),
+        context: Context,
         found: &mut dyn FnMut(Found<'_>),
     ) {
         let total = octets.len() + missing_octets;
@@ -381,7 +377,7 @@ impl Direction {
     }
 
     /// Delivers segments that no gap precedes any more.
-    fn release(&mut self, context: (bool, bool), found: &mut dyn FnMut(Found<'_>)) {
+    fn release(&mut self, context: Context, found: &mut dyn FnMut(Found<'_>)) {
         let is_reached = |next: u32, held: &Held| ahead(next, held.sequence) <= 0;
         while let Some(Beyond { held }) = self.beyond.as_deref_mut() {
             let next = self.next;
@@ -395,7 +391,7 @@ impl Direction {
     }
 
     /// Gives up the octets before the first segment held.
-    fn give_up(&mut self, context: (bool, bool), found: &mut dyn FnMut(Found<'_>)) {
+    fn give_up(&mut self, context: Context, found: &mut dyn FnMut(Found<'_>)) {
         let Some(sequence) = self.held().next().map(|held| held.sequence) else { return };
         let gap = ahead(self.next, sequence).unsigned_abs() as usize;
         self.next = sequence;

@@ -90,6 +90,15 @@ pub(super) struct Framer {
     passed: u32,
 }
 
+/// Facts about the stream of a direction that its framer cannot see.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Context {
+    /// True if PDUs of RDP may come between packets.
+    pub(super) is_mixed: bool,
+    /// True if the other direction carries TPKTs.
+    pub(super) is_known_back: bool,
+}
+
 impl Framer {
     /// Framer without octets.
     pub(super) const fn new() -> Self {
@@ -111,12 +120,11 @@ impl Framer {
         self.partial.is_none()
     }
 
-    /// Processes the next octets. The first flag of `context` allows PDUs of RDP between packets,
-    /// the second says that the other direction carries TPKTs.
+    /// Processes the next octets.
     pub(super) fn push(
         &mut self,
         octets: &[u8],
-        context: (bool, bool),
+        context: Context,
         found: &mut dyn FnMut(Found<'_>),
     ) {
         self.passed = self.passed.wrapping_add(octets.len() as u32);
@@ -127,7 +135,7 @@ impl Framer {
     fn read<'a>(
         &mut self,
         mut octets: &'a [u8],
-        (mixed, other_way): (bool, bool),
+        context: Context,
         found: &mut dyn FnMut(Found<'_>),
     ) {
         if self.is_recognised() {
@@ -135,15 +143,16 @@ impl Framer {
         } else if let Some(front) = self.partial.take() {
             // The previous octets were too few to classify; they are joined with these.
             let joined = [&front.kept, octets].concat();
-            return self.read(&joined, (mixed, other_way), found);
+            return self.read(&joined, context, found);
         }
+        let Context { is_mixed, is_known_back } = context;
         while !octets.is_empty() {
             match self.state {
                 State::Foreign => return,
-                State::InStep => octets = self.packet(octets, mixed, found),
+                State::InStep => octets = self.packet(octets, is_mixed, found),
                 State::Unknown(_) if tpkt::is_front(octets) => return self.begin(octets, 0, false),
                 State::Unknown(_) | State::OutOfStep => {
-                    let Some(place) = step(octets) else { return self.try_again(other_way) };
+                    let Some(place) = step(octets) else { return self.try_again(is_known_back) };
                     let was_known = self.state == State::OutOfStep;
                     self.state = State::InStep;
                     let event = if was_known { Event::FoundStep } else { Event::Recognised };
@@ -361,7 +370,11 @@ mod tests {
                 });
             };
             match piece {
-                Ok(octets) => framer.push(octets, (mixed, false), &mut line),
+                Ok(octets) => framer.push(
+                    octets,
+                    Context { is_mixed: mixed, is_known_back: false },
+                    &mut line,
+                ),
                 Err(skipped) => framer.skip(*skipped, &mut line),
             }
         }

@@ -7,7 +7,7 @@
 //! retransmitted after [`BACK`] more packets of their direction, or [`REMEMBERED`] of all.
 
 use super::direction::{Direction, ahead};
-use super::framer::{Found, Packet};
+use super::framer::{Context, Found, Packet};
 use super::{hash, look_at};
 use crate::lru_slab::{LruSlab, Place};
 use crate::observation::Order;
@@ -168,10 +168,11 @@ impl Flow {
         &mut self,
         way: usize,
         light: &mut Light<'_>,
-        act: impl FnOnce(&mut Direction, (bool, bool), &mut dyn FnMut(Found<'_>)) -> isize,
+        act: impl FnOnce(&mut Direction, Context, &mut dyn FnMut(Found<'_>)) -> isize,
     ) {
         let ends = self.ends(way);
-        let context = (self.is_mixed, self.ways[1 - way].direction.framer.is_recognised());
+        let is_known_back = self.ways[1 - way].direction.framer.is_recognised();
+        let context = Context { is_mixed: self.is_mixed, is_known_back };
         let mut is_mixed = self.is_mixed;
         act(&mut self.ways[way].direction, context, &mut |found| {
             let Found::Packet(packet) = found else { return };

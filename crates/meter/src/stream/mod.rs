@@ -17,12 +17,13 @@ use crate::lru_slab::{LruSlab, Place};
 use crate::measure::Streams as Counts;
 use crate::observation::{DelayKind, Observation, Order, Segment};
 use crate::oddity::Class;
+use crate::track::transfer::DtFields;
 use crate::track::{NetworkEnd, Party, Passage, Sink, Tracker};
 use core::hash::BuildHasher;
 use core::time::Duration;
 use direction::Direction;
 use foldhash::fast::FixedState;
-use framer::{Event, Found, Packet};
+use framer::{Context, Event, Found, Packet};
 use hashbrown::HashTable;
 pub(crate) use located::{Located, Observation as LocatedSight};
 use times::{Handshake, Opening};
@@ -88,8 +89,9 @@ impl Flow {
     }
 
     /// Context of a direction for its framer.
-    fn context(&self, way: usize) -> (bool, bool) {
-        (self.is_mixed, self.directions[1 - way].framer.is_recognised())
+    fn context(&self, way: usize) -> Context {
+        let is_known_back = self.directions[1 - way].framer.is_recognised();
+        Context { is_mixed: self.is_mixed, is_known_back }
     }
 
     /// Counts a segment.
@@ -367,7 +369,7 @@ fn with_sink(
     passage: Passage,
     tracker: &mut Tracker,
     sink: &mut Sink<'_>,
-    act: impl FnOnce(&mut Direction, (bool, bool), &mut dyn FnMut(Found<'_>)) -> isize,
+    act: impl FnOnce(&mut Direction, Context, &mut dyn FnMut(Found<'_>)) -> isize,
 ) -> isize {
     let context = flow.context(way);
     let number = flow.number << 1 | way as u64;
@@ -388,13 +390,13 @@ fn with_sink(
             // Observations of the frame need full dissection.
             if let [2, 0xF0, nr, octets @ ..] = octets
                 && sink.witness.is_none()
-                && let part = (*nr, octets, missing_octets)
+                && let part = DtFields::of_class_0(*nr, octets, missing_octets)
                 && tracker.dt_of_stream(at, number, || [to, from], part, sink)
             {
                 let times = u64::from(is_cut && missing_octets > 0 && sink.has_data);
                 return sink.oddities.add(Class::Truncated, "user data", times);
             }
-            crate::nsdu::observe(tracker, passage, octets, (missing_octets, is_cut), sink);
+            crate::nsdu::observe(tracker, passage, octets, missing_octets, is_cut, sink);
         }
         Found::Event(event) => {
             let (class, what) = match event {

@@ -67,7 +67,8 @@ impl AcknowledgementOrder {
         format: Format,
         next: u32,
         credit: u16,
-        (subsequence, confirms): (u16, bool),
+        subsequence: u16,
+        confirms: bool,
     ) -> Role {
         let says_nothing_new = if confirms { Role::Confirming } else { Role::KeepingAlive };
         let grant = Grant { next, credit, subsequence };
@@ -98,7 +99,7 @@ mod tests {
         let mut order = AcknowledgementOrder::from_the_start(1);
         let found: Vec<bool> = aks
             .iter()
-            .map(|(next, credit, sub)| order.arrive(Format::Normal, *next, *credit, (*sub, false)))
+            .map(|(next, credit, sub)| order.arrive(Format::Normal, *next, *credit, *sub, false))
             .map(|role| matches!(role, Role::KeepingAlive | Role::Confirming))
             .collect();
         assert_eq!(found, retransmitted);
@@ -130,7 +131,9 @@ mod tests {
     #[test]
     fn each_ak_has_one_of_four_roles() {
         let mut order = AcknowledgementOrder::from_the_start(1);
-        let mut role = |next, credit, more| order.arrive(Format::Normal, next, credit, more);
+        let mut role = |next, credit, (sub, confirms)| {
+            order.arrive(Format::Normal, next, credit, sub, confirms)
+        };
         assert_eq!(role(1, 0, (0, false)), Role::Acknowledging);
         assert_eq!(role(1, 4, (1, false)), Role::Crediting);
         assert_eq!(role(1, 4, (1, true)), Role::Confirming);
@@ -144,7 +147,7 @@ mod tests {
         let mut order = AcknowledgementOrder::from_the_start(2);
         let beyond = |order: &AcknowledgementOrder, number| order.is_beyond(Format::Normal, number);
         assert_eq!([0, 1, 2, 63].map(|n| beyond(&order, n)), [false, false, true, true]);
-        order.arrive(Format::Normal, 126, 4, (0, false));
+        order.arrive(Format::Normal, 126, 4, 0, false);
         // 126, 127, 0 and 1 are granted; 125 lies behind.
         assert_eq!([125, 126, 1, 2].map(|n| beyond(&order, n)), [false, false, false, true]);
         assert!(!beyond(&AcknowledgementOrder::under_way(), 5));

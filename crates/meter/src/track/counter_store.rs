@@ -153,7 +153,7 @@ impl CounterStore {
     }
 
     /// Counts a batch of TPDUs that a side sent in a second, as [`Traffic::batch`] does.
-    pub(crate) fn batch(&mut self, second: u64, of: OfSide, (kind, batch): (BatchKind, &Batch)) {
+    pub(crate) fn batch(&mut self, second: u64, of: OfSide, kind: BatchKind, batch: &Batch) {
         let mut account = self.account(of);
         account.pass(second, batch.tpdus, batch.octets());
         let [whole, data, finished] = batch.classes().map(usize::from);

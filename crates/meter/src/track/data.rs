@@ -151,7 +151,8 @@ impl DataOrder {
         &mut self,
         format: Format,
         number: u32,
-        (data_octets, ends): (u64, bool),
+        data_octets: u64,
+        ends: bool,
     ) -> Option<Option<u64>> {
         if format == Format::Class0 {
             return self.open.go_on(data_octets, ends);

@@ -70,7 +70,8 @@ impl Tracker {
         passage: Passage,
         dr: &Disconnect<'_>,
         found: Option<Found>,
-        (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+        tpdu: &mut Tpdu,
+        sink: &mut Sink<'_>,
     ) -> Option<Found> {
         let by_sender = self.by_sender(passage, dr.source_reference);
         let mut first: Option<Found> = None;

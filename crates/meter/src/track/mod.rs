@@ -53,7 +53,7 @@ use core::time::Duration;
 use counter_store::CounterStore;
 use std::collections::VecDeque;
 use table::{Found, Key, Removed, Table};
-use transfer::DtFields;
+use transfer::{DtFields, Sent};
 use wire::read::Malformed;
 use wire::time::{Instant, nanos};
 use wire::tp::{Checksum, Connect, Format, Kind, Pdu, Raw, Reference};
@@ -226,14 +226,14 @@ impl Tracker {
         let plain = Tpdu::plain(raw.kind, raw.header_octets as u64, data_octets);
         let mut tpdu = Tpdu { at: passage.at, ..plain };
         let from = match pdu {
-            Pdu::Cr(cr) => self.request(passage, cr, raw.octets, (&mut tpdu, sink)),
-            Pdu::Cc(cc) => self.confirm(passage, cc, found, (&mut tpdu, sink)),
-            Pdu::Dr(dr) => self.disconnect(passage, dr, found, (&mut tpdu, sink)),
+            Pdu::Cr(cr) => self.request(passage, cr, raw.octets, &mut tpdu, sink),
+            Pdu::Cc(cc) => self.confirm(passage, cc, found, &mut tpdu, sink),
+            Pdu::Dr(dr) => self.disconnect(passage, dr, found, &mut tpdu, sink),
             Pdu::Dc(dc) => self.confirm_disconnect(passage, dc, found, &mut tpdu),
             Pdu::Rj(_) | Pdu::Er(_) => self.hear(passage, raw.kind, found),
             Pdu::Dt(_) | Pdu::Ed(_) | Pdu::Ak(_) | Pdu::Ea(_) => {
-                let found = found.or_else(|| self.adopt((&passage, reference), pdu, sink));
-                self.flow(passage.at, pdu, found, (&mut tpdu, sink))
+                let found = found.or_else(|| self.adopt(&passage, reference, pdu, sink));
+                self.flow(passage.at, pdu, found, &mut tpdu, sink)
             }
         };
         tpdu.unassigned = from.is_none();
@@ -351,7 +351,8 @@ impl Tracker {
         passage: Passage,
         cr: &Connect<'_>,
         octets: &[u8],
-        (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+        tpdu: &mut Tpdu,
+        sink: &mut Sink<'_>,
     ) -> Option<Found> {
         let Passage { at, from, to } = passage;
         // Classes 0 and 1 need no reference: TCP identifies their connections.
@@ -380,7 +381,8 @@ impl Tracker {
         passage: Passage,
         cc: &Connect<'_>,
         found: Option<Found>,
-        (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+        tpdu: &mut Tpdu,
+        sink: &mut Sink<'_>,
     ) -> Option<Found> {
         let Passage { at, from, to } = passage;
         let is_named =
@@ -403,7 +405,7 @@ impl Tracker {
         if let Some((place, _)) = known {
             let connection = self.table.get(place);
             if connection.state == State::Opening {
-                return self.establish(place, at, cc, (tpdu, sink));
+                return self.establish(place, at, cc, tpdu, sink);
             }
             if connection.senders[1].reference == cc.source_reference {
                 tpdu.retransmitted = true;
@@ -417,7 +419,7 @@ impl Tracker {
         let mut requester = Connection::adopted(from, to, cc.destination_reference, at);
         requester.senders.swap(0, 1);
         let place = self.insert(requester, at, sink);
-        self.establish(place, at, cc, (tpdu, sink))
+        self.establish(place, at, cc, tpdu, sink)
     }
 
     /// Confirms the connection in this place by a CC.
@@ -426,7 +428,8 @@ impl Tracker {
         place: Place,
         at: Instant,
         cc: &Connect<'_>,
-        (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+        tpdu: &mut Tpdu,
+        sink: &mut Sink<'_>,
     ) -> Option<Found> {
         self.table.unbind(place, 0, &self.hosts);
         self.table.unbind(place, 1, &self.hosts);
@@ -458,7 +461,8 @@ impl Tracker {
     /// Creates a connection found under way from a TPDU that is not its first.
     fn adopt(
         &mut self,
-        (passage, reference): (&Passage, Reference),
+        passage: &Passage,
+        reference: Reference,
         pdu: &Pdu<'_>,
         sink: &mut Sink<'_>,
     ) -> Option<Found> {
@@ -484,7 +488,8 @@ impl Tracker {
         at: Instant,
         pdu: &Pdu<'_>,
         found: Option<Found>,
-        (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+        tpdu: &mut Tpdu,
+        sink: &mut Sink<'_>,
     ) -> Option<Found> {
         let (place, receiver) = found?;
         let connection = self.table.get(place);
@@ -498,10 +503,10 @@ impl Tracker {
                     octets: dt.data,
                     data_octets: tpdu.data_octets,
                 };
-                transfer::data(connection, (at, side, format), part, (tpdu, sink));
+                transfer::data(connection, Sent { at, side, format }, part, tpdu, sink);
             }
             Pdu::Ak(ak) => {
-                transfer::acknowledge(connection, (at, side, format), ak.into(), (tpdu, sink));
+                transfer::acknowledge(connection, Sent { at, side, format }, ak.into(), tpdu, sink);
             }
             Pdu::Ed(ed) => {
                 let rare = connection.senders[side].rare.get_or_insert_default();

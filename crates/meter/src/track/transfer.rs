@@ -45,32 +45,46 @@ impl<'a> DtFields<'a> {
 pub(crate) struct AkFields {
     pub(crate) next: u32,
     pub(crate) credit: u16,
-    /// Subsequence number, 0 if it has none, and whether it has a flow control confirmation.
-    pub(crate) more: (u16, bool),
+    /// Subsequence number, 0 if it has none.
+    pub(crate) subsequence: u16,
+    /// True if it has a flow control confirmation.
+    pub(crate) confirms: bool,
 }
 
 impl From<&Acknowledgement<'_>> for AkFields {
     fn from(ak: &Acknowledgement<'_>) -> Self {
-        let mut more = (0, false);
+        let (mut subsequence, mut confirms) = (0, false);
         for parameter in ak.parameters.iter() {
             match parameter {
-                Parameter::Subsequence(number) => more.0 = number,
-                Parameter::FlowControlConfirmation(_) => more.1 = true,
+                Parameter::Subsequence(number) => subsequence = number,
+                Parameter::FlowControlConfirmation(_) => confirms = true,
                 _ => {}
             }
         }
-        Self { next: ak.next, credit: ak.credit, more }
+        Self { next: ak.next, credit: ak.credit, subsequence, confirms }
     }
+}
+
+/// Passage of a DT or AK of a connection.
+#[derive(Clone, Copy)]
+pub(crate) struct Sent {
+    pub(crate) at: Instant,
+    /// Side that sent it.
+    pub(crate) side: Side,
+    /// Format of its number.
+    pub(crate) format: Format,
 }
 
 /// Processes a DT that this side sent.
 #[inline]
 pub(crate) fn data(
     connection: &mut Connection,
-    (at, side, format): (Instant, Side, Format),
+    sent: Sent,
     part: DtFields<'_>,
-    (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+    tpdu: &mut Tpdu,
+    sink: &mut Sink<'_>,
 ) {
+    let Sent { at, side, format } = sent;
     let (is_over, has_flow_control) = (connection.state.is_over(), connection.has_flow_control());
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
@@ -96,8 +110,7 @@ pub(crate) fn data(
     tpdu.into_closed_window = has_flow_control && peer.acknowledgements.is_beyond(format, number);
     if !arrival.retransmitted {
         let is_empty = tpdu.empty_part;
-        let acknowledged = has_flow_control.then_some(format);
-        passed(connection, (at, side, acknowledged), part, (is_empty, sink));
+        passed(connection, sent, has_flow_control, part, is_empty, sink);
         if connection.passes_tsdus {
             let DtFields { octets, data_octets: length, .. } = part;
             let piece = Piece { at, ends, octets, length };
@@ -125,11 +138,12 @@ fn pass_up(connection: &mut Connection, side: Side, part: &Part<'_>, sink: &mut 
 #[inline(always)]
 pub(crate) fn data_in_turn(
     connection: &mut Connection,
-    (at, side, format): (Instant, Side, Format),
+    sent: Sent,
     part: DtFields<'_>,
     sink: &mut Sink<'_>,
 ) -> Option<Option<u64>> {
     let DtFields { number, ends, data_octets, .. } = part;
+    let Sent { side, format, .. } = sent;
     let is_over = connection.state.is_over();
     // Receivers of class 0 grant no credit.
     let has_flow_control = format != Format::Class0 && connection.has_flow_control();
@@ -143,26 +157,29 @@ pub(crate) fn data_in_turn(
     if is_odd {
         return None;
     }
-    let finished = sender.data.arrive_in_turn(format, number, (data_octets, ends))?;
-    passed(connection, (at, side, has_flow_control.then_some(format)), part, (false, sink));
+    let finished = sender.data.arrive_in_turn(format, number, data_octets, ends)?;
+    passed(connection, sent, has_flow_control, part, false, sink);
     Some(finished)
 }
 
-/// Updates delays and pairing after a DT that this side sent for the first time. `format` is that
-/// of numbers that will be acknowledged.
+/// Updates delays and pairing after a DT that this side sent for the first time. `is_acknowledged`
+/// is true if an AK will follow.
 // Always inline: where the format is known, much of it is eliminated.
 #[inline(always)]
 fn passed(
     connection: &mut Connection,
-    (at, side, format): (Instant, Side, Option<Format>),
+    sent: Sent,
+    is_acknowledged: bool,
     part: DtFields<'_>,
-    (is_empty, sink): (bool, &mut Sink<'_>),
+    is_empty: bool,
+    sink: &mut Sink<'_>,
 ) {
+    let Sent { at, side, format } = sent;
     let DtFields { number, ends, octets, .. } = part;
     let sender = connection.sender(side);
-    if let Some(format) = format {
+    if is_acknowledged {
         let Sender { waiting, rare, .. } = &mut *sender;
-        waiting.sent(format, (number, at), move || &mut rare.get_or_insert_default().waiting);
+        waiting.sent(format, number, at, move || &mut rare.get_or_insert_default().waiting);
     }
     if is_empty {
         return;
@@ -206,12 +223,13 @@ fn note_gaps(arrival: &Arrival, oddities: &mut Oddities) {
 /// Processes an AK that this side sent.
 pub(super) fn acknowledge(
     connection: &mut Connection,
-    of: (Instant, Side, Format),
+    sent: Sent,
     ak: AkFields,
-    (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+    tpdu: &mut Tpdu,
+    sink: &mut Sink<'_>,
 ) {
-    let role = judge(connection, of, ak, sink);
-    close_holes(connection, of, (ak.next, role), (tpdu, sink));
+    let role = judge(connection, sent, ak, sink);
+    close_holes(connection, sent, ak.next, role, tpdu, sink);
 }
 
 /// Processes an AK of this side: returns its role, and ends the delays of the DTs that it covers.
@@ -219,19 +237,21 @@ pub(super) fn acknowledge(
 #[inline(always)]
 pub(crate) fn judge(
     connection: &mut Connection,
-    (at, side, format): (Instant, Side, Format),
+    sent: Sent,
     ak: AkFields,
     sink: &mut Sink<'_>,
 ) -> Role {
+    let Sent { at, side, format } = sent;
     // Once a connection is over, a closed window no longer matters.
     let has_windows = connection.has_flow_control() && !connection.state.is_over();
     let [first, second] = &mut connection.senders;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
-    let role = sender.acknowledgements.arrive(format, ak.next, ak.credit, ak.more);
+    let role =
+        sender.acknowledgements.arrive(format, ak.next, ak.credit, ak.subsequence, ak.confirms);
     if role == Role::Acknowledging {
         let Sender { waiting, rare, delays, .. } = &mut *peer;
         let more = rare.as_mut().map(|rare| &mut rare.waiting);
-        waiting.acknowledged(format, (ak.next, at), more, |span| {
+        waiting.acknowledged(format, ak.next, at, more, |span| {
             delays.note(span);
             sink.span(DelayKind::Acknowledgement, span);
         });
@@ -250,10 +270,13 @@ pub(crate) fn judge(
 /// Gives up holes that an AK of this side closes; `next` is the number expected next.
 pub(crate) fn close_holes(
     connection: &mut Connection,
-    (_, side, format): (Instant, Side, Format),
-    (next, role): (u32, Role),
-    (tpdu, sink): (&mut Tpdu, &mut Sink<'_>),
+    sent: Sent,
+    next: u32,
+    role: Role,
+    tpdu: &mut Tpdu,
+    sink: &mut Sink<'_>,
 ) {
+    let Sent { side, format, .. } = sent;
     let Sender { data, rare, .. } = &mut connection.senders[other(side)];
     let closed = data.acknowledged(format, next, rare.as_mut().map(|rare| &mut rare.beyond));
     note_gaps(&closed, sink.oddities);

@@ -39,7 +39,7 @@ impl Behind {
 
     /// Adds a DT that is no retransmission.
     #[inline(never)]
-    fn push(&mut self, format: Format, (number, at): (u32, Instant)) {
+    fn push(&mut self, format: Format, number: u32, at: Instant) {
         self.is_mixed = match self.each.back() {
             Some((last, _)) => self.is_mixed || !is_ahead(format, *last, number),
             None => false,
@@ -91,7 +91,8 @@ impl Waiting {
     pub(super) fn sent<'a>(
         &mut self,
         format: Format,
-        (number, at): (u32, Instant),
+        number: u32,
+        at: Instant,
         more: impl FnOnce() -> &'a mut Behind,
     ) {
         if self.is_empty() && !self.has_more() {
@@ -99,7 +100,7 @@ impl Waiting {
             self.since = PackedInstant::of(at);
             return;
         }
-        more().push(format, (number, at));
+        more().push(format, number, at);
         self.number |= HAS_MORE;
     }
 
@@ -109,7 +110,8 @@ impl Waiting {
     pub(super) fn acknowledged(
         &mut self,
         format: Format,
-        (next, at): (u32, Instant),
+        next: u32,
+        at: Instant,
         more: Option<&mut Behind>,
         mut waited: impl FnMut(u64),
     ) {
@@ -141,11 +143,10 @@ mod tests {
         let (mut waiting, mut found) = (Waiting::NONE, Vec::new());
         let mut more = Behind::default();
         for (number, ms) in sent {
-            waiting.sent(Format::Normal, (*number, at(*ms)), || &mut more);
+            waiting.sent(Format::Normal, *number, at(*ms), || &mut more);
         }
         for (next, ms) in acknowledged {
-            let known = (*next, at(*ms));
-            waiting.acknowledged(Format::Normal, known, Some(&mut more), |span| {
+            waiting.acknowledged(Format::Normal, *next, at(*ms), Some(&mut more), |span| {
                 found.push(span / 1_000_000);
             });
         }
@@ -175,10 +176,13 @@ mod tests {
     fn dts_acknowledged_one_by_one_need_no_list() {
         let (mut waiting, mut found) = (Waiting::NONE, Vec::new());
         for number in 0..200 {
-            let one = (number % 128, at(100 * u64::from(number)));
-            waiting.sent(Format::Normal, one, || unreachable!("DT {number} is the only one"));
-            let ak = ((number + 1) % 128, at(100 * u64::from(number) + 30));
-            waiting.acknowledged(Format::Normal, ak, None, |span| found.push(span / 1_000_000));
+            let sent = at(100 * u64::from(number));
+            waiting.sent(Format::Normal, number % 128, sent, || {
+                unreachable!("DT {number} is the only one")
+            });
+            let (next, at) = ((number + 1) % 128, at(100 * u64::from(number) + 30));
+            let mut waited = |span| found.push(span / 1_000_000);
+            waiting.acknowledged(Format::Normal, next, at, None, &mut waited);
         }
         assert_eq!(found, [30; 200]);
     }
@@ -187,7 +191,7 @@ mod tests {
     fn memory_is_bounded_for_any_input() {
         let (mut waiting, mut more) = (Waiting::NONE, Behind::default());
         for number in 0..100_000 {
-            waiting.sent(Format::Extended, (number, at(0)), || &mut more);
+            waiting.sent(Format::Extended, number, at(0), || &mut more);
         }
         assert_eq!(more.each.len(), MOST);
     }
