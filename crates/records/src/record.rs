@@ -79,7 +79,9 @@ impl Head {
     pub fn of(
         origin: Origin,
         settings: &Settings,
-        (spans, details, only): (Spans, Details, &Subset),
+        spans: Spans,
+        details: Details,
+        only: &Subset,
     ) -> Self {
         let is_bound = |bound: &u64| *bound < meter::measure::NO_BOUND_OCTETS;
         let Origin { source, files } = origin;
@@ -365,7 +367,7 @@ impl Record {
                 let [mut sent, mut received] =
                     traffic.each_ref().map(|way| of_host_way(registry::of_traffic(way), only));
                 for values in [&mut sent, &mut received] {
-                    values.0.retain(is_of_part);
+                    values.0.retain(|(measure, value)| is_of_part(*measure, *value));
                 }
                 sent.0.extend(registry::so_far(replied));
                 only.apply(&mut sent);
@@ -462,10 +464,10 @@ fn interval_record(interval: &item::Interval, only: &Subset) -> Interval {
 
 /// Returns true for a value that also holds for a part of the whole: not for the longest times of
 /// the whole, and for the busiest second only if it is the busiest so far.
-fn is_of_part((measure, value): &(Measure, u64)) -> bool {
+fn is_of_part(measure: Measure, value: u64) -> bool {
     let is_longest =
         measure.aggregation() == Aggregation::Maximum && measure.unit() == Unit::Nanoseconds;
-    !is_longest && (*value > 0 || !measure.is_peak())
+    !is_longest && (value > 0 || !measure.is_peak())
 }
 
 fn subset(values: Values, only: &Subset) -> Counts {
@@ -504,7 +506,7 @@ fn oddities(oddities: &Oddities) -> Named<u64> {
 }
 
 /// Formats an end of a connection: its address, and its port where it has one.
-pub fn end_name((address, port): (Address, u16)) -> String {
+pub fn end_name(address: Address, port: u16) -> String {
     match (address, port) {
         (_, 0) => address.to_string(),
         (Address::Internet(internet), _) if internet.to_ipv4_mapped().is_none() => {
@@ -516,7 +518,7 @@ pub fn end_name((address, port): (Address, u16)) -> String {
 
 /// Formats the two ends of a connection.
 pub fn ends_name(connection: &meter::Connection) -> String {
-    let [from, to] = connection.ends.map(end_name);
+    let [from, to] = connection.ends.map(|(address, port)| end_name(address, port));
     format!("{from}>{to}")
 }
 
@@ -535,7 +537,7 @@ fn identity(connection: &meter::Connection) -> Identity {
     let is_closed = connection.directions.iter().any(|sent| sent.closed_since.is_some());
     Identity {
         id: connection.serial,
-        ends: connection.ends.map(end_name),
+        ends: connection.ends.map(|(address, port)| end_name(address, port)),
         references: connection.references.map(|reference| reference.map(|known| known.0)),
         class: connection.class,
         user: connection.user.name().to_owned(),
@@ -559,7 +561,7 @@ fn direction(direction: &meter::Direction, is_whole: bool, only: &Subset) -> Dir
     values.retain(|(measure, value)| match measure {
         Measure::OfKind(kind, _) => direction.of(*kind).tpdus > 0,
         Measure::OfSize(..) => *value > 0,
-        Measure::Delay(..) => is_whole || is_of_part(&(*measure, *value)),
+        Measure::Delay(..) => is_whole || is_of_part(*measure, *value),
         Measure::Count(_) | Measure::DelaySoFar(..) => {
             (*value > 0 || !measure.is_peak()) && !measure.is_total_of_kinds()
         }

@@ -155,7 +155,8 @@ impl Store {
         &mut self,
         interface: u32,
         at: Instant,
-        (octets, original_octets): (&[u8], usize),
+        octets: &[u8],
+        original_octets: usize,
         comment: &str,
     ) -> io::Result<()> {
         if let Some(Rotation { octets: limit, .. }) = self.rotation {

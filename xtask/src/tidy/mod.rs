@@ -13,6 +13,7 @@ mod manifest;
 mod numbers;
 pub(crate) mod pages;
 mod tested;
+mod tuples;
 mod unsafe_code;
 mod unused;
 mod wildcards;
@@ -27,7 +28,7 @@ pub(crate) struct Rule {
 }
 
 /// All rules.
-const RULES: [Rule; 13] = [
+const RULES: [Rule; 14] = [
     floors::RULE,
     length::RULE,
     asynchronous::RULE,
@@ -40,6 +41,7 @@ const RULES: [Rule; 13] = [
     language::RULE,
     unused::RULE,
     wildcards::RULE,
+    tuples::RULE,
     pages::RULE,
 ];
 

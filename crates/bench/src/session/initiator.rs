@@ -69,6 +69,15 @@ pub struct Order<'a> {
     pub progress: &'a mut dyn FnMut(u64),
 }
 
+/// Course of a measurement that is over.
+struct Course {
+    origin: Instant,
+    seed: u64,
+    /// True if it was not stopped.
+    complete: bool,
+    took: Duration,
+}
+
 /// Measurement in progress.
 struct Initiator<'a, 'b, C: Carrier> {
     nonce: u64,
@@ -176,7 +185,8 @@ pub(super) fn carry_out<C: Carrier>(
     };
     let known = failure.is_none().then_some(peer);
     let told = Told { counts: known, each: arrived };
-    let sample = initiator.sample(collector, &transport, told, (origin, seed, complete, took));
+    let sample =
+        initiator.sample(collector, &transport, told, Course { origin, seed, complete, took });
     Ok(Measured { sample, sent: initiator.sent, peer, limits, transport, took, failure })
 }
 
@@ -371,8 +381,9 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         collector: Collector,
         transport: &tp4::Counters,
         told: Told,
-        (origin, seed, complete, took): (Instant, u64, bool, Duration),
+        course: Course,
     ) -> Sample {
+        let Course { origin, seed, complete, took } = course;
         let scenario = &self.order.point.scenario;
         let mut flows = from_origin(collector.finish(), origin);
         match (flows.as_mut_slice(), told.counts) {

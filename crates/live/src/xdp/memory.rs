@@ -26,13 +26,14 @@ impl Ring {
     fn of(
         socket: &Socket,
         option: libc::c_int,
-        (entries, entry): (u32, usize),
+        entries: u32,
+        entry_octets: usize,
         offsets: libc::xdp_ring_offset,
         at: u64,
     ) -> io::Result<Self> {
         socket.set(libc::SOL_XDP, option, entries)?;
         let begins = offsets.desc as usize;
-        let octets = begins + entries as usize * entry;
+        let octets = begins + entries as usize * entry_octets;
         let memory = Mapping::of(socket.fd(), octets, at as i64)?;
         let (producer, consumer) = (offsets.producer as usize, offsets.consumer as usize);
         Ok(Self { memory, entries, producer, consumer, begins })
@@ -114,17 +115,21 @@ impl Rings {
     /// Creates and maps them.
     pub(super) fn of(socket: &Socket, receiving: u32, sending: u32) -> io::Result<Self> {
         let at: libc::xdp_mmap_offsets = get(socket, libc::XDP_MMAP_OFFSETS)?;
-        let ring = |option, size, offsets, page| Ring::of(socket, option, size, offsets, page);
-        let (coming, going) = ((receiving, ADDRESS_OCTETS), (sending, ADDRESS_OCTETS));
-        let (came, go) = ((receiving, FRAME_OCTETS), (sending, FRAME_OCTETS));
+        let ring = |option, entries, octets, offsets, page| {
+            Ring::of(socket, option, entries, octets, offsets, page)
+        };
+        let addresses =
+            |option, entries, offsets, page| ring(option, entries, ADDRESS_OCTETS, offsets, page);
+        let frames =
+            |option, entries, offsets, page| ring(option, entries, FRAME_OCTETS, offsets, page);
         let (fill_page, done_page) =
             (libc::XDP_UMEM_PGOFF_FILL_RING, libc::XDP_UMEM_PGOFF_COMPLETION_RING);
         let (receive_page, send_page) = (libc::XDP_PGOFF_RX_RING, libc::XDP_PGOFF_TX_RING);
         Ok(Self {
-            filling: ring(libc::XDP_UMEM_FILL_RING, coming, at.fr, fill_page)?,
-            completed: ring(libc::XDP_UMEM_COMPLETION_RING, going, at.cr, done_page)?,
-            receiving: ring(libc::XDP_RX_RING, came, at.rx, receive_page as u64)?,
-            sending: ring(libc::XDP_TX_RING, go, at.tx, send_page as u64)?,
+            filling: addresses(libc::XDP_UMEM_FILL_RING, receiving, at.fr, fill_page)?,
+            completed: addresses(libc::XDP_UMEM_COMPLETION_RING, sending, at.cr, done_page)?,
+            receiving: frames(libc::XDP_RX_RING, receiving, at.rx, receive_page as u64)?,
+            sending: frames(libc::XDP_TX_RING, sending, at.tx, send_page as u64)?,
         })
     }
 }

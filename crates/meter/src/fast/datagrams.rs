@@ -375,7 +375,7 @@ impl Tracker {
         let ends = [other(side), side].map(|side| connection.senders[side].end().host);
         let all = &mut sink.measures.traffic;
         let tally = Totals { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
-        Some((self.recent.insert((name, changes), whose, ends, tally), whose))
+        Some((self.recent.insert(name, changes, whose, ends, tally), whose))
     }
 }
 

@@ -119,11 +119,13 @@ impl RecentSides {
     /// batches of the side that it evicts are counted first.
     pub(super) fn insert(
         &mut self,
-        (name, changes): (Name, u64),
-        SideKey { found: (place, side), format }: SideKey,
+        name: Name,
+        changes: u64,
+        whose: SideKey,
         hosts: [HostNumber; 2],
         mut tally: Totals<'_>,
     ) -> Slot {
+        let SideKey { found: (place, side), format } = whose;
         self.cache.insert(name, changes, |before| {
             if let Some(before) = before {
                 before.count(self.second, &mut tally);

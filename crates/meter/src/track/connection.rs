@@ -536,7 +536,8 @@ impl Connection {
     }
 
     /// Records the application, if it was recognised with more confidence than before.
-    pub(super) fn recognise(&mut self, (user, confidence): (User, Confidence)) {
+    pub(super) fn recognise(&mut self, found: (User, Confidence)) {
+        let (user, confidence) = found;
         // ICCP is distinguished from MMS by names that come later.
         let is_finer = (self.user, user) == (User::Mms, User::Iccp);
         if confidence > self.confidence || is_finer {

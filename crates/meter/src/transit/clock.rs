@@ -135,7 +135,9 @@ impl Clocks {
     fn steady(
         readings: &Readings,
         origin: &Origin,
-        (corridor, skew, half): (&Corridor, Bounded, f64),
+        corridor: &Corridor,
+        skew: Bounded,
+        half: f64,
     ) -> Self {
         let offset = corridor.offset(skew, 0.0);
         let of = |is_back: bool| {

@@ -165,7 +165,8 @@ pub(super) fn greatest_step(laboratory: &Laboratory) -> Result {
 /// greatest or least.
 fn ratio_over_loads(
     laboratory: &Laboratory,
-    (experiment, statistic): (Experiment, Statistic),
+    experiment: Experiment,
+    statistic: Statistic,
     [above, below]: [Net; 2],
     (least, most): (u64, u64),
     of: fn(f64, f64) -> f64,
@@ -186,8 +187,14 @@ const TOKEN_BUS_OVER: [Net; 2] = [Net::TokenBus, Net::CsmaCd];
 
 /// Mean delay of the token bus over that of CSMA/CD, where the two are closest below the crossing.
 pub(super) fn token_bus_below_crossing(laboratory: &Laboratory) -> Result {
-    let of = (STATUS, Statistic::Mean);
-    ratio_over_loads(laboratory, of, TOKEN_BUS_OVER, (0, CROSSING - 5), f64::min)
+    ratio_over_loads(
+        laboratory,
+        STATUS,
+        Statistic::Mean,
+        TOKEN_BUS_OVER,
+        (0, CROSSING - 5),
+        f64::min,
+    )
 }
 
 /// Greatest deviation up to the load at which it is said to be small.
@@ -203,28 +210,28 @@ pub(super) fn quiet_deviation(laboratory: &Laboratory, net: Net) -> Result {
 
 /// Longest delay on CSMA/CD over that on the token bus, where they are closest at high load.
 pub(super) fn longest_above(laboratory: &Laboratory) -> Result {
-    let (of, loads) = ((STATUS, Statistic::Maximum), (CSMA_CD_LIMIT + 5, MOST_LOAD));
-    ratio_over_loads(laboratory, of, CSMA_CD_OVER, loads, f64::min)
+    let loads = (CSMA_CD_LIMIT + 5, MOST_LOAD);
+    ratio_over_loads(laboratory, STATUS, Statistic::Maximum, CSMA_CD_OVER, loads, f64::min)
 }
 
 /// Longest delay on the token bus over that on CSMA/CD, at the highest load.
 pub(super) fn bounded(laboratory: &Laboratory) -> Result {
-    let (of, loads) = ((STATUS, Statistic::Maximum), (MOST_LOAD, MOST_LOAD));
-    ratio_over_loads(laboratory, of, TOKEN_BUS_OVER, loads, f64::max)
+    let loads = (MOST_LOAD, MOST_LOAD);
+    ratio_over_loads(laboratory, STATUS, Statistic::Maximum, TOKEN_BUS_OVER, loads, f64::max)
 }
 
 /// Greatest ratio, up to 40 %, of a statistic of the maximum rate on the token bus to that on
 /// CSMA/CD.
 pub(super) fn no_advantage(laboratory: &Laboratory, statistic: Statistic) -> Result {
     let loads = (FIRST_LOAD, CSMA_CD_LIMIT);
-    ratio_over_loads(laboratory, (MAXIMUM, statistic), TOKEN_BUS_OVER, loads, f64::max)
+    ratio_over_loads(laboratory, MAXIMUM, statistic, TOKEN_BUS_OVER, loads, f64::max)
 }
 
 /// Greatest ratio, up to 40 %, of a statistic of the maximum rate on CSMA/CD to that on the token
 /// bus.
 pub(super) fn equal_or_better(laboratory: &Laboratory, statistic: Statistic) -> Result {
     let loads = (FIRST_LOAD, CSMA_CD_LIMIT);
-    ratio_over_loads(laboratory, (MAXIMUM, statistic), CSMA_CD_OVER, loads, f64::max)
+    ratio_over_loads(laboratory, MAXIMUM, statistic, CSMA_CD_OVER, loads, f64::max)
 }
 
 /// Statistic of the maximum rate over that of the constant rate on CSMA/CD, at the highest load.

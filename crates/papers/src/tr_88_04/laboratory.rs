@@ -101,7 +101,7 @@ impl Laboratory {
         let answers = Mutex::new(Vec::with_capacity(missing.len()));
         let work = || {
             while let Some(key) = missing.get(next.fetch_add(1, Ordering::Relaxed)) {
-                let answer = self.carry_out(*key);
+                let answer = self.carry_out(key.0, key.1);
                 answers.lock().expect("no thread panics with the lock").push((*key, answer));
             }
         };
@@ -110,7 +110,7 @@ impl Laboratory {
         self.known.extend(answers.into_inner().expect("no thread panics with the lock"));
     }
 
-    fn carry_out(&self, (model, trial): (usize, Trial)) -> Result<Outcome, NotHere> {
+    fn carry_out(&self, model: usize, trial: Trial) -> Result<Outcome, NotHere> {
         let model = self.models.get(model).ok_or_else(|| NotHere("no such model".to_owned()))?;
         let trial = Trial { acknowledge_every: model.acknowledge_every, ..trial };
         let point = self.setup.point(&trial)?;
@@ -125,7 +125,7 @@ impl Laboratory {
         if let Some(known) = self.known.get(&(model, trial)) {
             return known.clone();
         }
-        let outcome = self.carry_out((model, trial));
+        let outcome = self.carry_out(model, trial);
         self.known.insert((model, trial), outcome.clone());
         outcome
     }

@@ -42,7 +42,8 @@ impl Context<'_> {
     #[inline(always)]
     pub(super) fn send_dt(
         &mut self,
-        (peer, endpoint): (Address, Endpoint),
+        peer: Address,
+        endpoint: Endpoint,
         number: u32,
         header: ShortHeader,
         data: Bytes,

@@ -9,6 +9,15 @@ use wire::tp::{
     Rejected, ShortHeader, seal,
 };
 
+/// Properties that the TPDUs of a connection share.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
+    pub(super) format: Format,
+    pub(super) destination_reference: Reference,
+    /// True if they carry a checksum.
+    pub(super) checksum: bool,
+}
+
 /// Parameters with at most the checksum.
 const fn only_checksum(kind: Kind, checksum: bool) -> Parameters<'static> {
     if checksum { Parameters::checksum_to_seal(kind) } else { Parameters::none(kind) }
@@ -17,11 +26,12 @@ const fn only_checksum(kind: Kind, checksum: bool) -> Parameters<'static> {
 /// Header of a DT.
 #[inline(always)]
 pub(super) fn dt_header(
-    (format, destination_reference): (Format, Reference),
-    checksum: bool,
-    (segment, data): (Segment, &[u8]),
+    form: Form,
+    segment: Segment,
+    data: &[u8],
     acknowledgement_requested: bool,
 ) -> ShortHeader {
+    let Form { format, destination_reference, checksum } = form;
     let pdu = Pdu::Dt(Data {
         format,
         destination_reference,
@@ -35,11 +45,8 @@ pub(super) fn dt_header(
 }
 
 /// Header of an AK without subsequence number and confirmation; `None` for any other AK.
-pub(super) fn ak_header(
-    (format, destination_reference): (Format, Reference),
-    checksum: bool,
-    window: &Window,
-) -> Option<ShortHeader> {
+pub(super) fn ak_header(form: Form, window: &Window) -> Option<ShortHeader> {
+    let Form { format, destination_reference, checksum } = form;
     // 12.2.3.8.2: a subsequence number of zero is omitted.
     let Window { next, subsequence: 0, credit, confirmation: None } = *window else { return None };
     let parameters = only_checksum(Kind::Ak, checksum);
@@ -106,11 +113,8 @@ pub(super) struct Window {
 }
 
 /// AK.
-pub(super) fn ak_packet(
-    (format, destination_reference): (Format, Reference),
-    checksum: bool,
-    window: &Window,
-) -> Packet {
+pub(super) fn ak_packet(form: Form, window: &Window) -> Packet {
+    let Form { format, destination_reference, checksum } = form;
     let mut buffer = ParameterBuffer::new();
     let mut put = |parameter: &Parameter<'_>| {
         buffer.push(parameter).expect("three short parameters fit into a header");
@@ -132,23 +136,16 @@ pub(super) fn ak_packet(
 }
 
 /// ED.
-pub(super) fn ed_packet(
-    (format, destination_reference): (Format, Reference),
-    checksum: bool,
-    number: u32,
-    data: &Bytes,
-) -> Packet {
+pub(super) fn ed_packet(form: Form, number: u32, data: &Bytes) -> Packet {
+    let Form { format, destination_reference, checksum } = form;
     let parameters = only_checksum(Kind::Ed, checksum);
     let ed = Expedited { format, destination_reference, number, parameters, data: &[] };
     packet(&Pdu::Ed(ed), checksum, data)
 }
 
 /// EA.
-pub(super) fn ea_packet(
-    (format, destination_reference): (Format, Reference),
-    checksum: bool,
-    number: u32,
-) -> Packet {
+pub(super) fn ea_packet(form: Form, number: u32) -> Packet {
+    let Form { format, destination_reference, checksum } = form;
     let parameters = only_checksum(Kind::Ea, checksum);
     let ea = ExpeditedAcknowledgement { format, destination_reference, number, parameters };
     header_packet(&Pdu::Ea(ea), checksum)

@@ -99,7 +99,7 @@ impl Measuring {
 
     /// The head of the stream.
     pub(super) fn head(&self, origin: Origin) -> Head {
-        Head::of(origin, &self.settings, (self.spans, self.details, &self.only))
+        Head::of(origin, &self.settings, self.spans, self.details, &self.only)
     }
 
     /// Meter with these settings.

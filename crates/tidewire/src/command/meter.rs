@@ -25,6 +25,6 @@ pub(crate) fn run(options: &Meter, output: &Output) -> anyhow::Result<Exit> {
     let mut recorder = measuring.recorder();
     let mut frames = watch::Frames::default();
     let captures = watch::Captures { paths: files, follow: false };
-    let heard = watch::file::meter(captures, &mut recorder, (&mut frames, &mut teller), output)?;
+    let heard = watch::file::meter(captures, &mut recorder, &mut frames, &mut teller, output)?;
     conclude(heard, &mut recorder, &mut teller)
 }

@@ -111,7 +111,9 @@ pub(crate) mod tests {
         let head = Head::of(
             Origin::files(&["cell.pcapng"], |path| path.display().to_string()),
             &settings,
-            (spans, details, &only),
+            spans,
+            details,
+            &only,
         );
         let mut lines = vec![serde_json::to_string(&Record::Stream(head)).unwrap()];
         let mut recorder = Recorder::new(settings, spans, details);

@@ -183,7 +183,7 @@ impl Readings {
                 match corridor.slope() {
                     None => Clocks::one_way(&self, &origin),
                     Some(skew) if corridor.width(skew.value) >= 0.0 => {
-                        Clocks::steady(&self, &origin, (&corridor, skew, half))
+                        Clocks::steady(&self, &origin, &corridor, skew, half)
                     }
                     Some(_) => {
                         self.keep_corners();

@@ -5,11 +5,11 @@ use super::super::params::Params;
 use super::super::policy::{Acknowledgement, Credit, When};
 use super::super::service::{Indication, Note};
 use super::super::table::{Event, State};
-use super::super::tpdu::{Window, ak_header, ak_packet, dt_header};
+use super::super::tpdu::{Form, Window, ak_header, ak_packet, dt_header};
 use super::super::window::{Acknowledged, Arrival, News, Trip};
 use super::{Cause, Connection};
 use bytes::Bytes;
-use wire::tp::{FlowControlConfirmation, Format, Kind, Parameter, Reference};
+use wire::tp::{FlowControlConfirmation, Format, Kind, Parameter};
 
 /// Received DT.
 #[derive(Clone, Copy, Debug)]
@@ -234,15 +234,15 @@ impl Connection {
         let mut sent = false;
         let held = self.expedited.as_ref().is_some_and(|expedited| expedited.holds_data());
         let octets = self.dt_octets(cx.params);
-        let (header, checksum) = (self.header(), self.agreed.checksum);
+        let form = self.form();
         while !held
             && self.may_number(cx)
             && let request = self.requests_at(octets)
             && let Some(segment) = self.send.take_new(cx.now, octets)
         {
             let data = self.send.data(segment);
-            let dt = dt_header(header, checksum, (segment, &data), request);
-            cx.send_dt((self.peer, self.endpoint), segment.number, dt, data);
+            let dt = dt_header(form, segment, &data, request);
+            cx.send_dt(self.peer, self.endpoint, segment.number, dt, data);
             sent = true;
             if !self.t1.is_running() {
                 self.start_t1(cx);
@@ -286,8 +286,9 @@ impl Connection {
         self.agreed.tpdu_octets.min(params.nsdu_octets).saturating_sub(header + checksum)
     }
 
-    pub(super) const fn header(&self) -> (Format, Reference) {
-        (self.format(), self.remote)
+    pub(super) const fn form(&self) -> Form {
+        let (format, destination_reference) = (self.format(), self.remote);
+        Form { format, destination_reference, checksum: self.agreed.checksum }
     }
 
     /// Retransmits before T1 expires, because the AKs indicate the loss of the first outstanding
@@ -311,7 +312,7 @@ impl Connection {
 
     fn send_places_again(&mut self, cx: &mut Context<'_>, places: usize) {
         let (endpoint, kind) = (self.endpoint, Kind::Dt);
-        let (header, checksum) = (self.header(), self.agreed.checksum);
+        let form = self.form();
         for place in 0..places {
             // A copy that is still queued makes another superfluous.
             if self.send.is_below(place) {
@@ -319,10 +320,10 @@ impl Connection {
             }
             let Some(segment) = self.send.take_again(cx.now, place) else { break };
             let data = self.send.data(segment);
-            let dt = dt_header(header, checksum, (segment, &data), self.agreed.requests);
+            let dt = dt_header(form, segment, &data, self.agreed.requests);
             cx.counters.sent_again += 1;
             cx.note(Note::SentAgain { endpoint, kind });
-            cx.send_dt((self.peer, endpoint), segment.number, dt, data);
+            cx.send_dt(self.peer, endpoint, segment.number, dt, data);
         }
     }
 
@@ -360,10 +361,9 @@ impl Connection {
             credit: credit as u16,
             confirmation,
         };
-        let checksum = self.agreed.checksum;
-        match ak_header(self.header(), checksum, &window) {
+        match ak_header(self.form(), &window) {
             Some(header) => cx.send_ak(self.peer, header),
-            None => cx.send(self.peer, Kind::Ak, ak_packet(self.header(), checksum, &window)),
+            None => cx.send(self.peer, Kind::Ak, ak_packet(self.form(), &window)),
         }
         self.unacknowledged = 0;
         self.a.stop();

@@ -39,7 +39,7 @@ impl Connection {
 
     /// Sends an ED and starts T1.
     fn put_ed(&mut self, cx: &mut Context<'_>, number: u32, data: &Bytes) {
-        let packet = ed_packet(self.header(), self.agreed.checksum, number, data);
+        let packet = ed_packet(self.form(), number, data);
         cx.send(self.peer, Kind::Ed, packet);
         cx.wait_for_last(self.endpoint, Timed::Expedited(number));
         self.start_expedited_t1(cx);
@@ -80,7 +80,7 @@ impl Connection {
         let endpoint = self.endpoint;
         let Some(expedited) = &mut self.expedited else { return };
         let new = expedited.arrive(ed.number);
-        cx.send(self.peer, Kind::Ea, ea_packet(self.header(), self.agreed.checksum, ed.number));
+        cx.send(self.peer, Kind::Ea, ea_packet(self.form(), ed.number));
         if new {
             cx.deliver(Indication::Expedited { endpoint, data });
         } else {

@@ -73,7 +73,7 @@ impl Entity {
         if raw.kind == Kind::Dt
             && let Some(slot) = slot
         {
-            return self.examine(now, peer, (&raw, user_data.behind()), slot);
+            return self.examine(now, peer, &raw, user_data.behind(), slot);
         }
         self.tpdu(now, peer, &raw, user_data, slot);
         None
@@ -94,7 +94,8 @@ impl Entity {
         &mut self,
         now: Instant,
         peer: Address,
-        (raw, behind): (&Raw<'_>, &[u8]),
+        raw: &Raw<'_>,
+        behind: &[u8],
         slot: u32,
     ) -> Option<Passed> {
         let connection = self.slots[slot as usize].connection.as_deref()?;
@@ -102,7 +103,7 @@ impl Entity {
         let dt = match Data::decode(raw, connection.format()) {
             Ok(dt) => dt,
             Err(malformed) => {
-                self.undecodable(now, peer, (raw, behind), Some((slot, checksum)), malformed);
+                self.undecodable(now, peer, raw, behind, Some((slot, checksum)), malformed);
                 return None;
             }
         };
@@ -172,7 +173,7 @@ impl Entity {
             Ok(pdu) => pdu,
             Err(malformed) => {
                 let slot = slot.map(|(slot, connection)| (slot, connection.uses_checksum()));
-                return self.undecodable(now, peer, (raw, behind), slot, malformed);
+                return self.undecodable(now, peer, raw, behind, slot, malformed);
             }
         };
         let required = match (&pdu, &slot) {
@@ -208,7 +209,8 @@ impl Entity {
         &mut self,
         now: Instant,
         peer: Address,
-        (raw, tail): (&Raw<'_>, &[u8]),
+        raw: &Raw<'_>,
+        tail: &[u8],
         slot: Option<(u32, bool)>,
         malformed: Malformed,
     ) {

@@ -92,7 +92,7 @@ impl Passage {
 
     /// Writes the frame that was taken in last, under an interface of the store.
     fn write(&mut self, interface: u32, frame: &Wanting) -> io::Result<()> {
-        self.store.frame(interface, frame.at, (&self.octets, frame.original_octets), "")
+        self.store.frame(interface, frame.at, &self.octets, frame.original_octets, "")
     }
 
     fn comment(&self) -> String {

@@ -131,7 +131,7 @@ impl Annotated {
             None => kept,
         };
         let interface = self.earlier + interface;
-        if let Err(error) = self.store.frame(interface, at, (kept, original_octets), &comment) {
+        if let Err(error) = self.store.frame(interface, at, kept, original_octets, &comment) {
             self.give_up(&error);
         }
     }

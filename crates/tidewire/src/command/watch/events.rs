@@ -152,7 +152,7 @@ fn ends_of(frame: &Frame<'_>) -> [Option<String>; 2] {
             Some(station(nsdu.destination, nsdu.destination_nsap)),
         ],
         Err(NoNsdu::Stream(piece)) => [piece.source, piece.destination]
-            .map(|end| Some(records::end_name((meter::Address::Internet(end.address), end.port)))),
+            .map(|end| Some(records::end_name(meter::Address::Internet(end.address), end.port))),
         Err(NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => [None, None],
     }
 }

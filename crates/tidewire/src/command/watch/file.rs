@@ -81,7 +81,8 @@ impl<'a> Captures<'a> {
 pub(crate) fn meter(
     captures: Captures<'_>,
     recorder: &mut Recorder,
-    (frames, teller): (&mut Frames, &mut Teller<'_>),
+    frames: &mut Frames,
+    teller: &mut Teller<'_>,
     output: &Output,
 ) -> anyhow::Result<Heard> {
     let (mut failure, mut before) = (None, Statistics::default());
@@ -97,7 +98,7 @@ pub(crate) fn meter(
                 }
                 frames.begin_capture();
                 let passing = Passing { capture: &mut capture, path, before };
-                let found = passing.pass(recorder, (frames, teller))?;
+                let found = passing.pass(recorder, frames, teller)?;
                 frames.count(capture.interfaces());
                 remark_on_links(&capture, &name(path), output);
                 before = counted(&before, &capture);
@@ -139,7 +140,8 @@ impl Passing<'_> {
     fn pass(
         self,
         recorder: &mut Recorder,
-        (frames, teller): (&mut Frames, &mut Teller<'_>),
+        frames: &mut Frames,
+        teller: &mut Teller<'_>,
     ) -> anyhow::Result<Option<Failure>> {
         let Self { capture, path, before } = self;
         let has_nothing_else = frames.is_nothing() && teller.has_nothing_else();
@@ -148,11 +150,11 @@ impl Passing<'_> {
         let is_stream = is_stream(path);
         while (is_stream || !interrupt::requested()) && !recorder.is_done() {
             let passed = if !has_begun {
-                first(capture, recorder, (frames, teller))?
+                first(capture, recorder, frames, teller)?
             } else if has_nothing_else {
                 hurry(capture, recorder, counts_at)
             } else {
-                one(capture, recorder, (frames, teller))?
+                one(capture, recorder, frames, teller)?
             };
             match passed {
                 Ok(Some(at)) => {
@@ -208,7 +210,8 @@ fn hurry(
 fn first(
     capture: &mut Capture,
     recorder: &mut Recorder,
-    (frames, teller): (&mut Frames, &mut Teller<'_>),
+    frames: &mut Frames,
+    teller: &mut Teller<'_>,
 ) -> io::Result<Result<Option<Instant>, CaptureError>> {
     let Frame { at, link, octets, original_octets, interface } = match capture.next() {
         Ok(Some(frame)) => frame,
@@ -244,7 +247,8 @@ fn content(capture: &Capture) -> Content {
 fn one(
     capture: &mut Capture,
     recorder: &mut Recorder,
-    (frames, teller): (&mut Frames, &mut Teller<'_>),
+    frames: &mut Frames,
+    teller: &mut Teller<'_>,
 ) -> io::Result<Result<Option<Instant>, CaptureError>> {
     let frame = match capture.next() {
         Ok(Some(frame)) => frame,

@@ -31,7 +31,8 @@ pub(super) fn meter(
     port: &Port,
     listen: Option<Span>,
     recorder: &mut Recorder,
-    (frames, teller): (&mut Frames, &mut Teller<'_>),
+    frames: &mut Frames,
+    teller: &mut Teller<'_>,
     output: &Output,
 ) -> anyhow::Result<Heard> {
     let mut heard = Heard { failure: None, is_cut: true };

@@ -84,10 +84,11 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     if watch.export.full {
         output.remark(DATA_IS_KEPT);
     }
-    let sinks = (&mut frames, &mut teller);
     let heard = match port(watch) {
-        None => file::meter(captures(watch), &mut recorder, sinks, output)?,
-        Some(port) => live_port::meter(&port, listen, &mut recorder, sinks, output)?,
+        None => file::meter(captures(watch), &mut recorder, &mut frames, &mut teller, output)?,
+        Some(port) => {
+            live_port::meter(&port, listen, &mut recorder, &mut frames, &mut teller, output)?
+        }
     };
     let unwritten = frames.finish();
     let exit = conclude(heard, &mut recorder, &mut teller)?;

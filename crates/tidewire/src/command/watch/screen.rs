@@ -150,10 +150,16 @@ impl Feed {
         mut teller: Teller<'_>,
     ) -> anyhow::Result<Exit> {
         let mut frames = Frames::wanting(self.filter.clone()).sampled(samples.clone());
-        let sinks = (&mut frames, &mut teller);
         let ended = match &self.port {
-            None => file::meter(self.captures(), &mut recorder, sinks, &QUIET)?,
-            Some(port) => live_port::meter(port, self.listen, &mut recorder, sinks, &QUIET)?,
+            None => file::meter(self.captures(), &mut recorder, &mut frames, &mut teller, &QUIET)?,
+            Some(port) => live_port::meter(
+                port,
+                self.listen,
+                &mut recorder,
+                &mut frames,
+                &mut teller,
+                &QUIET,
+            )?,
         };
         let is_interrupted = interrupt::requested();
         let failure = ended.failure.as_ref().map(ToString::to_string);

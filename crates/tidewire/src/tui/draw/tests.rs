@@ -34,7 +34,9 @@ fn cell() -> Model {
     let head = Head::of(
         Origin::files(&["cell.pcapng"], |path| path.display().to_string()),
         &settings,
-        (spans, details, &only),
+        spans,
+        details,
+        &only,
     );
     let (mut recorder, mut model) = (Recorder::new(settings, spans, details), Model::new(head));
     while let Some(record) = capture.next().unwrap() {

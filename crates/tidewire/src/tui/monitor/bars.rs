@@ -63,7 +63,7 @@ fn bars(buffer: &mut Buffer, area: Rect, chart: &Chart, style: Style, look: &Loo
     let room = usize::from(area.width) * each;
     let newest = &chart.bars[chart.bars.len().saturating_sub(room)..];
     // From the right, so that an incomplete column is the leftmost.
-    for (column, bars) in newest.rchunks(each).zip((area.left()..area.right()).rev()).map(swapped) {
+    for (column, bars) in (area.left()..area.right()).rev().zip(newest.rchunks(each)) {
         for line in 0..area.height {
             let cell = cell(bars, line, area.height, look.symbols);
             if let Some(target) = buffer.cell_mut((column, area.bottom() - 1 - line)) {
@@ -71,10 +71,6 @@ fn bars(buffer: &mut Buffer, area: Rect, chart: &Chart, style: Style, look: &Loo
             }
         }
     }
-}
-
-fn swapped<A, B>((a, b): (A, B)) -> (B, A) {
-    (b, a)
 }
 
 /// Returns the character of a cell, `line` rows above the lowest of `rows`. A bar above zero has at

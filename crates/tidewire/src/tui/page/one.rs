@@ -34,7 +34,7 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
         ("this side", &directions[0], known.closed_since()[0]),
         ("that side", &directions[1], known.closed_since()[1]),
     ] {
-        rows.push(side(name, sent, (closed.is_some(), known.lived_ns())));
+        rows.push(side(name, sent, closed.is_some(), known.lived_ns()));
     }
     let more = at_most(&directions).into_iter().chain(in_tcp(&directions));
     rows.extend(more.map(Row::plain));
@@ -87,7 +87,7 @@ fn states(identity: &Identity) -> String {
     }
 }
 
-fn side(name: &str, sent: &Counts, (is_closed, lived_ns): (bool, u64)) -> Row {
+fn side(name: &str, sent: &Counts, is_closed: bool, lived_ns: u64) -> Row {
     let (dts, again) = (sent.count(Measure::DtTpdus), sent.count(Measure::DtRetransmissions));
     let closed_ns = sent.count(DelayKind::ClosedWindow.total());
     let mean = sent
