@@ -2,6 +2,7 @@
 
 use super::{cycles, language};
 use crate::tree::Tree;
+use std::collections::BTreeSet;
 
 /// Lines from which a file is long.
 const LONG_FILE: usize = 500;
@@ -18,12 +19,34 @@ pub(super) fn print(tree: &Tree) {
     println!("code lines                         {code} (no comments, blank lines, tests)");
     println!("files over {LONG_FILE} lines               {}", files.count());
     println!("functions over {LONG_FUNCTION} lines            {functions}");
+    println!("measures looked up by text         {}", look_ups(tree));
     let circles = cycles::circles(tree);
     println!("circles of files                   {}", circles.len());
     circles.iter().for_each(|circle| println!("  {circle}"));
     println!("doc comments with a question word  {questions}");
     println!("words of the private dialect       {dialect}");
     println!("test names over 60 letters         {}", long_names.len());
+}
+
+/// Names of measures as text in sources other than the registry: a measure that is looked up so may not exist.
+fn look_ups(tree: &Tree) -> usize {
+    let registry = "crates/meter/src/registry";
+    let rows = tree.text("crates/meter/src/registry/rows.rs").unwrap_or_default();
+    // Names of one word are words of other lists too.
+    let names: BTreeSet<&str> = quoted(rows).filter(|name| name.contains('_')).collect();
+    let sources = tree.between("crates/", ".rs");
+    let others = sources.filter(|(path, _)| is_product(path) && !path.starts_with(registry));
+    let lines = others.flat_map(|(_, text)| product_code(text));
+    lines.flat_map(quoted).filter(|word| names.contains(word)).count()
+}
+
+/// Words between quotes that could be names of measures.
+fn quoted(text: &str) -> impl Iterator<Item = &str> {
+    let is_name = |word: &&str| {
+        !word.is_empty()
+            && word.chars().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == '_')
+    };
+    text.split('"').filter(is_name)
 }
 
 /// True for sources of the product: neither tests nor benchmarks, examples or fuzz targets.
@@ -75,6 +98,14 @@ mod tests {
         assert_eq!(code_lines(text), 3);
         assert!(is_product("crates/a/src/b.rs"));
         assert!(!is_product("crates/a/tests/it/b.rs") && !is_product("crates/a/src/b/tests.rs"));
+    }
+
+    #[test]
+    fn a_measure_named_by_text_is_counted() {
+        let rows = ("crates/meter/src/registry/rows.rs", "Octets \"lpdu_octets\" Link");
+        let of = |text: &str| look_ups(&Tree::of(&[rows, ("crates/a/src/b.rs", text)]));
+        assert_eq!(of("fn f() {\n    get(\"lpdu_octets\");\n}\n"), 1);
+        assert_eq!(of("// get(\"lpdu_octets\")\nlet a = \"lpdu octets\";\n"), 0);
     }
 
     #[test]
