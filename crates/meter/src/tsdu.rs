@@ -8,7 +8,7 @@
 //!
 //! Left out: expedited data, and user data of CR, CC and DR.
 
-use crate::track::connection::Side;
+use crate::track::side::Side;
 use crate::user::User;
 use std::collections::{BTreeMap, VecDeque};
 use wire::time::Instant;

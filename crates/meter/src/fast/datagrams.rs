@@ -12,7 +12,7 @@ use crate::host::Address;
 use crate::lru_slab::Place;
 use crate::measure::{Batch, BatchKind};
 use crate::observation::Tpdu;
-use crate::track::connection::other;
+use crate::track::side::other;
 use crate::track::table::{Found, Key, Party};
 use crate::track::transfer::{self, AkFields, DtFields, Sent};
 use crate::track::{Sink, Tracker};

@@ -8,8 +8,9 @@ use super::acknowledgement::AcknowledgementOrder;
 use super::counter_store::SideCounters;
 use super::data::{Beyond, DataOrder};
 use super::direction::{Direction, Numbers};
+use super::outstanding::{Outstanding, Replies, Request, Within};
 use super::pair_counters::Sum;
-use super::replies::{Outstanding, Replies, Request, Within};
+use super::side::{Side, other};
 use super::waiting::{Behind, Waiting};
 use crate::host::HostNumber;
 use crate::measure::{DelaySum, Summary, Times, Volume, Waits};
@@ -53,14 +54,6 @@ impl State {
             Self::Closed => "closed",
         }
     }
-}
-
-/// Side of a connection: 0 sent the CR if one was seen, 1 is its peer.
-pub(crate) type Side = usize;
-
-/// The peer of a side.
-pub(crate) const fn other(side: Side) -> Side {
-    1 - side
 }
 
 /// Address and port of a side.

@@ -6,18 +6,14 @@
 //! it. The numbers of DTs, AKs and TSDUs follow from their classes. Sums are narrow; their carry
 //! goes to wide sums, which few connections need.
 
-use super::connection::{Connection, Side};
-use super::delays::Carried;
 use super::pair_counters::{Class, Overflow, PairCounters, Seconds, Sum, Sums, add};
-use super::table::Party;
-use super::{Known, Tracker};
+use super::side::Side;
 use crate::lru_slab::Place;
 use crate::measure::{
-    Batch, BatchKind, Peak, Places, SizeClass, Sizes, Traffic, Waits, second as second_of,
+    Batch, BatchKind, Peak, Places, SizeClass, Sizes, Waits, second as second_of,
 };
 use crate::observation::{Role, Tpdu};
 use std::collections::BTreeMap;
-use wire::time::Instant;
 use wire::tp::Kind;
 
 /// Side of the connection in a place.
@@ -256,6 +252,13 @@ impl CounterStore {
         })
     }
 
+    /// Number of connections with counters.
+    #[cfg(test)]
+    pub(super) fn kept(&self) -> usize {
+        let Storage::All(all) = &self.each else { return 0 };
+        all.iter().filter(|both| both.classes() != 0).count()
+    }
+
     /// Removes and returns the counters of a connection that is evicted from this place.
     pub(super) fn take(&mut self, place: Place) -> [SideCounters; 2] {
         let kept = self.with(&self.empty(), place);
@@ -263,34 +266,6 @@ impl CounterStore {
         self.wide.remove(&place);
         self.carried.remove(&place);
         kept
-    }
-}
-
-impl Tracker {
-    /// Number of connections with counters.
-    #[cfg(test)]
-    pub(crate) fn kept(&self) -> usize {
-        let Storage::All(all) = &self.sides.each else { return 0 };
-        all.iter().filter(|both| both.classes() != 0).count()
-    }
-
-    /// Returns a function that makes the report of a connection as of `now`, including pending
-    /// batches; `carried` supplies the TCP delays of a stream.
-    pub(super) fn spelling_out(
-        &self,
-        now: Instant,
-        carried: impl Fn(&[Party; 2]) -> Option<Carried>,
-    ) -> impl Fn((Place, &Connection, Instant)) -> Known {
-        let (mut hosts, mut pending) = (self.hosts.counts.none(), self.sides.empty());
-        let all = &mut Traffic::default();
-        self.recent.add_pending_to(&mut hosts, all, &mut pending);
-        move |(place, connection, last)| {
-            let mut kept = self.sides.with(&pending, place);
-            if let Some(more) = self.stream_of(connection).and_then(|ends| carried(&ends)) {
-                kept.iter_mut().zip(more.waits).for_each(|(side, more)| side.carried.add(&more));
-            }
-            Known::of(connection, (last, now), &self.hosts, kept)
-        }
     }
 }
 

@@ -4,10 +4,12 @@
 //! the hosts when a report is made, and when a connection is evicted. The TCP delays that streams
 //! keep are handled alike: they go to the connection that the stream carries, and to its hosts.
 
-use super::connection::{Connection, Side, other};
+use super::connection::Connection;
+use super::side::{Side, other};
 use super::table::{Key, Party};
-use super::{Evicted, Tracker};
+use super::{Evicted, Known, Tracker};
 use crate::host::{Counts, Host, Met};
+use crate::lru_slab::Place;
 use crate::measure::{Times, Traffic, Waits};
 use wire::time::Instant;
 use wire::tp::Reference;
@@ -39,6 +41,31 @@ pub(crate) struct Carried {
 }
 
 impl Tracker {
+    /// Number of connections with counters.
+    #[cfg(test)]
+    pub(crate) fn kept(&self) -> usize {
+        self.sides.kept()
+    }
+
+    /// Returns a function that makes the report of a connection as of `now`, including pending
+    /// batches; `carried` supplies the TCP delays of a stream.
+    pub(super) fn spelling_out(
+        &self,
+        now: Instant,
+        carried: impl Fn(&[Party; 2]) -> Option<Carried>,
+    ) -> impl Fn((Place, &Connection, Instant)) -> Known {
+        let (mut hosts, mut pending) = (self.hosts.counts.none(), self.sides.empty());
+        let all = &mut Traffic::default();
+        self.recent.add_pending_to(&mut hosts, all, &mut pending);
+        move |(place, connection, last)| {
+            let mut kept = self.sides.with(&pending, place);
+            if let Some(more) = self.stream_of(connection).and_then(|ends| carried(&ends)) {
+                kept.iter_mut().zip(more.waits).for_each(|(side, more)| side.carried.add(&more));
+            }
+            Known::of(connection, (last, now), &self.hosts, kept)
+        }
+    }
+
     /// Hosts as of `now`, including delays that streams did not hand over yet.
     pub(crate) fn hosts(
         &self,

@@ -1,6 +1,7 @@
 //! Ends of connections: by DR and DC (ISO 8073 6.7), or with their network connection.
 
-use super::connection::{Sender, Side, State, other};
+use super::connection::{Sender, State};
+use super::side::{Side, other};
 use super::table::{Found, Key};
 use super::{Passage, Sink, Tracker};
 use crate::lru_slab::Place;

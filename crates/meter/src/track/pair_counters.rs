@@ -3,7 +3,7 @@
 //! Sums are narrow, and return their carry. Classes of sizes are allocated on use; the first four
 //! are inline, which costs less than an allocation.
 
-use super::connection::Side;
+use super::side::Side;
 
 /// Counts of a class of sizes: TPDUs, DTs, retransmitted DTs, TSDUs.
 pub(super) type Class<T> = [T; 4];

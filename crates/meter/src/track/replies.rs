@@ -7,7 +7,9 @@
 //! The first outstanding request is stored in the connection; further ones are stored separately,
 //! up to a limit.
 
-use super::connection::{Connection, Sender, Side, other};
+use super::connection::{Connection, Sender};
+use super::outstanding::{First, OF_RESPONDER, Request, TOGETHER, UNKNOWN, Within};
+use super::side::{Side, other};
 use crate::measure::{Distribution, Times};
 use crate::packed_instant::PackedInstant;
 use crate::user::User;
@@ -59,65 +61,6 @@ impl Role {
     }
 }
 
-/// Outstanding request with a key.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
-    reference: u16,
-    at: Instant,
-}
-
-/// TSDU under way of a side.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Within {
-    /// None: between TSDUs.
-    Nothing,
-    /// Request with a key.
-    Request,
-    /// Another PDU with a key.
-    Keyed,
-    /// PDU without a key.
-    Unkeyed,
-}
-
-/// First outstanding request, stored in the connection: the side that sent it with a PDU reference,
-/// or one of the constants.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct First(u8);
-
-impl First {
-    const NONE: Self = Self(u8::MAX);
-    /// Sent by the requester; its application has no key.
-    const UNKEYED: Self = Self(2);
-
-    /// Request with a key, of a side.
-    #[inline]
-    const fn of(side: Side) -> Self {
-        Self(side as u8)
-    }
-}
-
-/// Requester of a connection without a TSDU yet.
-const UNKNOWN: u8 = u8::MAX;
-
-/// Outstanding requests of a connection.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Outstanding {
-    /// End of the first request.
-    asked: PackedInstant,
-    /// PDU reference of the first request, if it has a key.
-    reference: u16,
-    /// Outstanding requests without a key; saturates.
-    unkeyed: u16,
-    first: First,
-    /// Side that sends requests without keys; [`UNKNOWN`] before the first TSDU.
-    requester: u8,
-    /// True if several requests without keys were outstanding at once since there were none, so
-    /// that a reply has no unique request.
-    is_ambiguous: bool,
-    /// Number of recent response times that are not in the distribution yet.
-    latest: u8,
-}
-
 /// Part of a TSDU that a DT carries, as far as replies are concerned.
 #[derive(Clone, Copy)]
 pub(super) struct Span<'a> {
@@ -132,77 +75,6 @@ pub(super) struct Span<'a> {
     pub(super) within: Within,
 }
 
-/// Response times that are added to a distribution at once.
-const TOGETHER: usize = 32;
-/// Bit that marks a response time of side 1.
-const OF_RESPONDER: u32 = 1 << 31;
-
-/// Response times of both sides. The count of recent times is in the connection, so that recording
-/// one writes to a cache line without reading it. The distributions are apart, so that the recent
-/// times of many connections share few pages of memory.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Replies {
-    /// Recent response times in nanoseconds, with [`OF_RESPONDER`].
-    latest: [u32; TOGETHER],
-    /// Earlier response times of each side; none before the first are added up.
-    sides: Option<Box<[OfSide; 2]>>,
-}
-
-/// Response times of a side.
-#[derive(Clone, Debug, Default)]
-struct OfSide {
-    times: Distribution,
-    ambiguous: u64,
-}
-
-impl Replies {
-    /// Adds the recent response times to the distributions.
-    #[cold]
-    fn add_up(&mut self, count: u8) {
-        let latest = self.latest.get(..count.into()).unwrap_or_default();
-        let responders = latest.iter().fold(0, |sum, latest| sum + usize::from(latest >> 31 != 0));
-        let [initiator, responder] = &mut **self.sides.get_or_insert_default();
-        let mut times = self.latest.map(|latest| latest & !OF_RESPONDER);
-        let times = times.get_mut(..latest.len()).unwrap_or_default();
-        // Most connections have the replies of one side.
-        if responders == 0 {
-            return initiator.times.record_all(times);
-        }
-        if responders == latest.len() {
-            return responder.times.record_all(times);
-        }
-        for (latest, nanos) in latest.iter().zip(times) {
-            let side = if latest & OF_RESPONDER == 0 { &mut *initiator } else { &mut *responder };
-            side.times.record_nanos((*nanos).into());
-        }
-    }
-
-    /// Adds the recent response times, and one that is too long for their format.
-    #[cold]
-    fn add_long(&mut self, count: u8, side: Side, nanos: u64) {
-        self.add_up(count);
-        self.side_mut(side).times.record_nanos(nanos);
-    }
-
-    /// Earlier response times of a side.
-    fn side(&self, side: Side) -> Option<&OfSide> {
-        self.sides.as_ref().map(|sides| &sides[side])
-    }
-
-    fn side_mut(&mut self, side: Side) -> &mut OfSide {
-        &mut self.sides.get_or_insert_default()[side]
-    }
-
-    /// Recent response times of a side.
-    fn latest(&self, count: u8, side: Side) -> impl Iterator<Item = u64> {
-        let of_side = if side == 0 { 0 } else { OF_RESPONDER };
-        let latest = self.latest.iter().take(count.into());
-        latest
-            .filter(move |latest| **latest & OF_RESPONDER == of_side)
-            .map(|latest| u64::from(latest & !OF_RESPONDER))
-    }
-}
-
 /// Result of a DT for pairing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Found {
@@ -211,29 +83,6 @@ pub(super) enum Found {
     Reply(u64),
     /// Reply that pairs with no single request.
     Ambiguous,
-}
-
-impl Outstanding {
-    /// No requests; `requester` if it is known.
-    pub(super) const fn none(requester: Option<u8>) -> Self {
-        let requester = match requester {
-            Some(side) => side,
-            None => UNKNOWN,
-        };
-        let (asked, first) = (PackedInstant::NEVER, First::NONE);
-        Self { asked, reference: 0, unkeyed: 0, first, requester, is_ambiguous: false, latest: 0 }
-    }
-
-    /// No requests, with side 0 as requester; the recent response times stay.
-    pub(super) const fn after(before: Self) -> Self {
-        Self { latest: before.latest, ..Self::none(Some(0)) }
-    }
-
-    /// True if the first request is that of a side with this reference.
-    #[inline]
-    fn is_first(&self, side: Side, reference: u16) -> bool {
-        self.first == First::of(side) && self.reference == reference
-    }
 }
 
 impl Connection {

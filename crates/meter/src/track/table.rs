@@ -9,7 +9,8 @@
 //! An entry is four octets: the place of the connection and the side. Its key is read from the
 //! connection.
 
-use super::connection::{Connection, End, Side, other};
+use super::connection::{Connection, End};
+use super::side::{Side, other};
 use crate::host::{Address, Hosts};
 use crate::lru_slab::{LruSlab, Place};
 use core::hash::{BuildHasher, Hash, Hasher};

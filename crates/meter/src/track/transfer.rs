@@ -1,9 +1,11 @@
 //! TPDUs of data transfer: the effect of a DT, AK, ED or EA on its connection.
 
 use super::Sink;
-use super::connection::{Connection, Sender, Side, Turn, other};
+use super::connection::{Connection, Sender, Turn};
 use super::data::Arrival;
-use super::replies::{Found, Span, Within};
+use super::outstanding::Within;
+use super::replies::{Found, Span};
+use super::side::{Side, other};
 use super::tsdu::Stretch;
 use crate::observation::{DelayKind, Observation, Role, Tpdu};
 use crate::oddity::{Class, Oddities};
