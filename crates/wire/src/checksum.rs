@@ -146,6 +146,21 @@ impl Fletcher {
     }
 }
 
+/// Updates the Internet checksum at the front of `checksum` for octets that changed (RFC 1624,
+/// equation 3).
+pub(crate) fn adjust(checksum: &mut [u8], before: &[u8], after: &[u8]) {
+    let word = |octets: &[u8]| octets.iter().fold(0, |sum, octet| sum << 8 | u32::from(*octet));
+    let Some([high, low]) = checksum.first_chunk_mut() else { return };
+    let mut sum = u32::from(!u16::from_be_bytes([*high, *low]));
+    for (old, new) in before.chunks(2).zip(after.chunks(2)) {
+        sum += u32::from(!(word(old) as u16)) + word(new);
+    }
+    while sum > 0xFFFF {
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    }
+    [*high, *low] = (!(sum as u16)).to_be_bytes();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,6 +7,7 @@
 use crate::addr::Nsap;
 use crate::checksum::Fletcher;
 use crate::read::{Malformed, Reader};
+use crate::rewrite::Names;
 use bytes::BufMut;
 use core::fmt;
 use core::time::Duration;
@@ -32,6 +33,8 @@ const ERROR_REPORT: u8 = 0x20;
 const SEGMENTATION_OCTETS: usize = 6;
 /// Octets before the addresses.
 const FIXED_OCTETS: usize = 9;
+/// Code of the padding option (7.5.2).
+const PADDING: u8 = 0xCC;
 /// Offset of the flags.
 pub(crate) const FLAGS_AT: usize = 4;
 /// Offset of the checksum.
@@ -269,6 +272,32 @@ impl fmt::Display for Pdu<'_> {
         }
         write!(f, " {} octets", self.data.len())
     }
+}
+
+/// Maps both addresses in a header, pads its options from `options` on (7.5.2), and keeps the checksum valid or
+/// invalid as it was. None if the addresses exceed the header.
+pub(crate) fn rewrite(names: &dyn Names, header: &mut [u8], options: usize) -> Option<()> {
+    let checksum = *header.get(CHECKSUM_AT..)?.first_chunk::<2>()?;
+    let was_good = Fletcher::of(header).is_good();
+    let mut rest = header.get_mut(FIXED_OCTETS..)?;
+    for _ in 0..2 {
+        let (length, behind) = rest.split_first_mut()?;
+        let (address, next) = behind.split_at_mut_checked(usize::from(*length))?;
+        names.network(address);
+        rest = next;
+    }
+    if let Some([code, length, rest @ ..]) = header.get_mut(options..) {
+        (*code, *length) = (PADDING, rest.len() as u8);
+        rest.fill(0);
+    }
+    if checksum != [0, 0] && was_good {
+        header.get_mut(CHECKSUM_AT..CHECKSUM_AT + 2)?.fill(0);
+        seal(header);
+    } else if checksum != [0, 0] && Fletcher::of(header).is_good() {
+        // An invalid checksum became valid by chance, as it does once in 65,025 times.
+        *header.get_mut(CHECKSUM_AT)? ^= 1;
+    }
+    Some(())
 }
 
 #[cfg(test)]

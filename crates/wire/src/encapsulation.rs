@@ -11,7 +11,9 @@
 //! Left out: link types that carry no supported network layer, such as LAPD; PPP's own negotiation.
 
 use crate::addr::{Mac, Nsap};
+use crate::next::Next;
 use crate::read::{Malformed, Reader};
+use crate::rewrite::Names;
 use bytes::BufMut;
 use core::fmt;
 
@@ -206,8 +208,10 @@ fn point_to_point(reader: &mut Reader<'_>) -> Found {
     let protocol = match protocol {
         0x0021 | 0x0057 => Protocol::Internet,
         0x0023 => Protocol::Osi,
-        0x0281 => Protocol::Type(0x8847),
-        0x0283 => Protocol::Type(0x8848),
+        0x0281 | 0x0283 => {
+            let [unicast, multicast] = Next::Mpls.types();
+            Protocol::Type(if protocol == 0x0281 { unicast } else { multicast })
+        }
         _ => Protocol::Other,
     };
     Ok((protocol, Mac::default()))
@@ -304,6 +308,36 @@ impl fmt::Display for Pdu<'_> {
             Protocol::Type(number) => write!(f, " type={number:04x}"),
             Protocol::Other => f.write_str(" other"),
         }
+    }
+}
+
+/// Maps the addresses in the header of a frame: those of FDDI and of Linux cooked captures, and
+/// those among the tags of an exported PDU.
+pub(crate) fn rewrite(names: &dyn Names, link: u32, frame: &mut [u8]) {
+    let stations: &[usize] = match link {
+        FDDI => &[1, 7],
+        LINUX_SLL => &[6],
+        LINUX_SLL2 => &[12],
+        EXPORTED => return rewrite_tags(names, frame),
+        _ => &[],
+    };
+    for at in stations {
+        if let Some(address) = frame.get_mut(*at..*at + 6) {
+            names.station(address);
+        }
+    }
+}
+
+fn rewrite_tags(names: &dyn Names, mut rest: &mut [u8]) {
+    while let [a, b, c, d, behind @ ..] = rest {
+        let (tag, length) = (u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d]));
+        let (value, next) = behind.split_at_mut(usize::from(length).min(behind.len()));
+        match tag {
+            END_OF_TAGS => return,
+            IPV4_SOURCE..=IPV6_DESTINATION => names.internet(value),
+            _ => {}
+        }
+        rest = next;
     }
 }
 

@@ -3,7 +3,9 @@
 //! Left out: the meaning of options (they are kept), verification of the header checksum (adapters
 //! fill it in after the capture), and reassembly of fragments.
 
+use crate::checksum;
 use crate::read::{Malformed, Reader};
+use crate::rewrite::Names;
 use bytes::BufMut;
 use core::fmt;
 use core::net::Ipv4Addr;
@@ -11,6 +13,10 @@ use core::net::Ipv4Addr;
 /// Octets of the header without options.
 pub const HEADER_OCTETS: usize = 20;
 
+const CHECKSUM_AT: usize = 10;
+const ADDRESSES_AT: usize = 12;
+/// Option without meaning.
+const NO_OPERATION: u8 = 1;
 const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const RESERVED: u16 = 0x8000;
@@ -194,6 +200,19 @@ impl fmt::Display for Pdu<'_> {
         }
         write!(f, " {} octets", self.data.len())
     }
+}
+
+/// Maps both addresses in a header, replaces its options by no-operation, and updates its checksum.
+/// Returns the addresses before and after.
+pub(crate) fn rewrite(names: &dyn Names, header: &mut [u8]) -> Option<[[u8; 8]; 2]> {
+    let before = header.get(ADDRESSES_AT..)?.to_vec();
+    let changed = header.get_mut(ADDRESSES_AT..)?;
+    let (addresses, options) = changed.split_first_chunk_mut::<8>()?;
+    addresses.chunks_mut(4).for_each(|address| names.internet(address));
+    options.fill(NO_OPERATION);
+    let (after, all) = (*addresses, changed.to_vec());
+    checksum::adjust(header.get_mut(CHECKSUM_AT..)?, &before, &all);
+    Some([*before.first_chunk()?, after])
 }
 
 #[cfg(test)]

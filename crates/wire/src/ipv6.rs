@@ -5,6 +5,7 @@
 //! fragments.
 
 use crate::read::{Malformed, Reader};
+use crate::rewrite::Names;
 use bytes::BufMut;
 use core::fmt;
 use core::net::Ipv6Addr;
@@ -12,6 +13,7 @@ use core::net::Ipv6Addr;
 /// Octets of the fixed header.
 pub const HEADER_OCTETS: usize = 40;
 /// Largest number of extension headers skipped; packets with more are not decoded further.
+const ADDRESSES_AT: usize = 8;
 const EXTENSIONS: usize = 8;
 
 const HOP_BY_HOP: u8 = 0;
@@ -151,6 +153,14 @@ impl fmt::Display for Pdu<'_> {
         let Self { source, destination, next_header, .. } = self;
         write!(f, "IPv6 {source}>{destination} next={next_header} {} octets", self.data.len())
     }
+}
+
+/// Maps both addresses in a header; returns them as they were and as they are.
+pub(crate) fn rewrite(names: &dyn Names, header: &mut [u8]) -> Option<[[u8; 32]; 2]> {
+    let addresses = header.get_mut(ADDRESSES_AT..)?.first_chunk_mut::<32>()?;
+    let before = *addresses;
+    addresses.chunks_mut(16).for_each(|address| names.internet(address));
+    Some([before, *addresses])
 }
 
 #[cfg(test)]

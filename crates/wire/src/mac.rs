@@ -7,6 +7,7 @@
 
 use crate::addr::Mac;
 use crate::read::{Malformed, Reader};
+use crate::rewrite::Names;
 use arrayvec::ArrayVec;
 use bytes::BufMut;
 use core::fmt;
@@ -186,6 +187,11 @@ impl fmt::Display for Pdu<'_> {
             octets => write!(f, " padding={octets}"),
         }
     }
+}
+
+/// Maps both addresses of a frame, as far as they were captured.
+pub(crate) fn rewrite(names: &dyn Names, frame: &mut [u8]) {
+    frame.chunks_exact_mut(6).take(2).for_each(|address| names.station(address));
 }
 
 #[cfg(test)]

@@ -6,8 +6,6 @@
 use crate::read::{Malformed, Reader};
 use core::fmt;
 
-/// EtherTypes of unicast and multicast packets.
-pub const ETHERTYPES: [u16; 2] = [0x8847, 0x8848];
 /// Largest number of labels skipped; stacks with more are not decoded further.
 const LABELS: usize = 8;
 

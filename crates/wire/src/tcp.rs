@@ -3,6 +3,7 @@
 //! Left out: verification of the checksum (adapters fill it in after the capture), and the meaning
 //! of options (they are kept).
 
+use crate::checksum;
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
@@ -11,6 +12,14 @@ use core::fmt;
 pub const PROTOCOL: u8 = 6;
 /// Length of the header without options.
 pub const HEADER_OCTETS: usize = 20;
+const CHECKSUM_AT: usize = 16;
+/// Option at the end of the list, and option without meaning.
+const END: u8 = 0;
+const NO_OPERATION: u8 = 1;
+/// Options that hold only numbers of the connection itself (RFC 9293 3.2, RFC 7323, RFC 2018): maximum
+/// segment size, window scale, SACK permitted, SACK, timestamps. Others may hold addresses (Multipath
+/// TCP, RFC 8684), keys (TCP-AO, RFC 5925; Fast Open, RFC 7413) or anything (experiments, RFC 6994).
+const HARMLESS: [u8; 5] = [2, 3, 4, 5, 8];
 
 /// Control bits, including those of ECN.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -167,6 +176,41 @@ impl fmt::Display for Pdu<'_> {
     }
 }
 
+/// Updates the checksum of a header for addresses that changed, and clears the options that may hold
+/// an address or user data.
+pub(crate) fn rewrite(header: &mut [u8], before: &[u8], after: &[u8]) {
+    let Some(options) = header.get_mut(HEADER_OCTETS..) else { return };
+    let as_sent = options.to_vec();
+    clear_options(options);
+    let cleared = options.to_vec();
+    if let Some(checksum) = header.get_mut(CHECKSUM_AT..) {
+        checksum::adjust(checksum, before, after);
+        checksum::adjust(checksum, &as_sent, &cleared);
+    }
+}
+
+/// Replaces options that are not known to be harmless. The octets after the end of the list become
+/// zero; a truncated list is replaced from the truncation on.
+fn clear_options(options: &mut [u8]) {
+    let mut rest = options;
+    loop {
+        let taken = match &*rest {
+            [] => return,
+            [END, ..] => return rest.fill(END),
+            [NO_OPERATION, ..] => 1,
+            [_, length, ..] if *length >= 2 && usize::from(*length) <= rest.len() => {
+                usize::from(*length)
+            }
+            _ => return rest.fill(NO_OPERATION),
+        };
+        let (option, behind) = rest.split_at_mut(taken);
+        if option.first().is_some_and(|kind| !HARMLESS.contains(kind)) {
+            option.fill(NO_OPERATION);
+        }
+        rest = behind;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,5 +253,38 @@ mod tests {
         assert_eq!(complaint.to_string(), "malformed options at octet 20");
         let complaint = Pdu::decode(&SEGMENT[..13]).unwrap_err();
         assert_eq!(complaint.to_string(), "malformed control bits at octet 13");
+    }
+
+    #[track_caller]
+    fn check_options(before: &[u8], after: &[u8]) {
+        let mut options = before.to_vec();
+        clear_options(&mut options);
+        assert_eq!(options, after);
+    }
+
+    #[test]
+    fn numbers_of_the_connection_stay() {
+        let syn = [2, 4, 5, 0xB4, 4, 2, 8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 1, 3, 3, 7];
+        check_options(&syn, &syn);
+        check_options(
+            &[1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 9],
+            &[1, 1, 5, 10, 0, 0, 0, 1, 0, 0, 0, 9],
+        );
+    }
+
+    #[test]
+    fn addresses_keys_and_experiments_become_no_operation() {
+        // ADD_ADDR of Multipath TCP with 192.0.2.7; an experiment; a Fast Open cookie.
+        check_options(&[30, 8, 0x30, 1, 192, 0, 2, 7], &[1; 8]);
+        check_options(&[2, 4, 5, 0xB4, 254, 4, 0xAB, 0xCD], &[2, 4, 5, 0xB4, 1, 1, 1, 1]);
+        check_options(&[34, 10, 1, 2, 3, 4, 5, 6, 7, 8, 1, 1], &[1; 12]);
+    }
+
+    #[test]
+    fn what_stands_behind_the_end_or_breaks_off_goes() {
+        check_options(&[2, 4, 5, 0xB4, 0, 192, 0, 2], &[2, 4, 5, 0xB4, 0, 0, 0, 0]);
+        check_options(&[2, 40, 192, 0], &[1; 4]);
+        check_options(&[8, 1, 192, 0], &[1; 4]);
+        check_options(&[1, 1, 1, 30], &[1; 4]);
     }
 }

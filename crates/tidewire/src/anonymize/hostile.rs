@@ -5,8 +5,7 @@
 //! valid, invalid ones invalid. No user data is kept. A capture of the kept parts gives the same
 //! counts as the frames.
 
-use crate::anonymize::frame::rename;
-use crate::anonymize::{Key, Renamed};
+use crate::anonymize::Key;
 use core::net::Ipv6Addr;
 use core::time::Duration;
 use meter::oddity::Class;
@@ -15,6 +14,7 @@ use std::collections::BTreeMap;
 use wire::addr::Nsap;
 use wire::capture::Capture;
 use wire::dissect::{Layer, Link, NoNsdu, dissect_cut, levels, strip_user_data};
+use wire::rewrite::{Names as _, Renamed, rename};
 use wire::time::Instant;
 use wire::{clnp, ipv4, pcapng, tcp, tp};
 

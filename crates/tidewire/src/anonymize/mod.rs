@@ -10,14 +10,10 @@
 //!
 //! Encryption by the crate `aes`: small, portable, and maintained by the RustCrypto group.
 
-pub(crate) mod frame;
 #[cfg(test)]
 mod hostile;
-mod tcp_options;
-mod tpkts;
-
-pub(crate) use frame::Renamed;
-pub(crate) use tpkts::Renamer;
+#[cfg(test)]
+mod renamed;
 
 use crate::exit::Failure;
 use crate::interrupt;
@@ -26,6 +22,7 @@ use aes::cipher::{Array, BlockCipherEncrypt as _, KeyInit as _};
 use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
+use wire::rewrite::Names;
 
 const BLOCK_OCTETS: usize = 16;
 /// Length of a secret: the cipher key, and the octets from which the pad is derived.
@@ -125,14 +122,15 @@ impl Key {
             }
         }
     }
+}
 
-    /// Maps an IPv4 or IPv6 address.
-    pub(crate) fn internet(&self, address: &mut [u8]) {
+impl Names for Key {
+    fn internet(&self, address: &mut [u8]) {
         self.map(Realm::Internet, address, |_| false);
     }
 
-    /// Maps a MAC address, unless it is a group address or all zeros.
-    pub(crate) fn station(&self, address: &mut [u8]) {
+    /// Keeps a group address, and one that is all zeros.
+    fn station(&self, address: &mut [u8]) {
         let is_group = address.first().is_some_and(|first| first & 1 != 0);
         if !is_group && address.iter().any(|octet| *octet != 0) {
             // Bits are mapped in the order in which they are written: these two are the last of the
@@ -141,13 +139,12 @@ impl Key {
         }
     }
 
-    /// Maps an NSAP.
-    pub(crate) fn network(&self, address: &mut [u8]) {
+    /// Keeps the format and the selector of an NSAP.
+    fn network(&self, address: &mut [u8]) {
         let last = address.len().saturating_sub(1) * 8;
         self.map(Realm::Network, address, |bit| bit < 8 || bit >= last);
     }
 
-    /// Maps a transport selector.
     fn selector(&self, selector: &mut [u8]) {
         self.map(Realm::Selector, selector, |_| false);
     }

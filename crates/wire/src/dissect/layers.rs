@@ -3,6 +3,7 @@
 use super::{Link, is_bare_ipx, is_datagram, is_missing, is_unit_data};
 use crate::addr::Sap;
 use crate::encapsulation::{self, Protocol};
+use crate::next::Next;
 use crate::read::Malformed;
 use crate::{clnp, es_is, ipv4, ipv6, is_is, llc, mac, mpls, s7, snap, tcp, tp, tpkt};
 use core::fmt;
@@ -251,16 +252,17 @@ fn typed<'a>(
     original_octets: usize,
     layers: &mut Layers<'a>,
 ) -> Result<(), Stop<'a>> {
-    if matches!(number, 0x0800 | 0x86DD) {
-        return internet(octets, original_octets, layers);
-    }
-    if !mpls::ETHERTYPES.contains(&number) {
-        layers.push(Layer::Opaque("data", octets));
-        return Ok(());
+    match Next::of_type(number) {
+        Some(Next::Internet) => return internet(octets, original_octets, layers),
+        Some(Next::Mpls) => {}
+        None => {
+            layers.push(Layer::Opaque("data", octets));
+            return Ok(());
+        }
     }
     let stack = mpls::Pdu::decode(octets).map_err(Stop::at("MPLS", octets))?;
     layers.push(Layer::Mpls(stack));
-    if !matches!(stack.data.first().map(|octet| octet >> 4), Some(4 | 6)) {
+    if Next::of_labelled(stack.data).is_none() {
         layers.push(Layer::Opaque("data", stack.data));
         return Ok(());
     }

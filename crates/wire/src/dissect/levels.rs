@@ -6,12 +6,10 @@ use super::{
 };
 use crate::addr::{Mac, Nsap, Sap, Socket};
 use crate::encapsulation::{self, Protocol};
+use crate::next::Next;
 use crate::read::Malformed;
 use crate::{clnp, es_is, ipv4, ipv6, is_is, llc, mac, mpls, snap, tcp};
 use core::net::Ipv6Addr;
-
-/// The EtherTypes of IP, version 4 and 6.
-const INTERNET: [u16; 2] = [0x0800, 0x86DD];
 
 /// Counts a frame that was `original_octets` long and of which `octets` were captured.
 #[must_use]
@@ -139,27 +137,25 @@ impl Frame {
         octets: &'a [u8],
         original_octets: usize,
     ) -> Option<Result<Nsdu<'a>, NoNsdu<'a>>> {
-        if INTERNET.contains(&number) {
-            return Some(self.internet(header, octets, original_octets));
-        }
-        if !mpls::ETHERTYPES.contains(&number) {
-            return None;
+        match Next::of_type(number)? {
+            Next::Internet => return Some(self.internet(header, octets, original_octets)),
+            Next::Mpls => {}
         }
         let stack = match mpls::Pdu::decode(octets) {
             Ok(stack) => stack,
             Err(malformed) => return Some(Err(NoNsdu::Malformed(malformed.within(header)))),
         };
         let behind = header + stack.header_octets();
-        Some(match stack.data.first().map(|octet| octet >> 4) {
-            Some(4 | 6) => {
+        Some(match (Next::of_labelled(stack.data), stack.data) {
+            (Some(_), _) => {
                 let rest_octets = original_octets.saturating_sub(stack.header_octets());
                 self.internet(behind, stack.data, rest_octets)
             }
-            None => {
+            (None, []) => {
                 let field = "IP version";
                 Err(NoNsdu::Malformed(Malformed { field, offset: behind }))
             }
-            Some(_) => Err(NoNsdu::Foreign("MPLS")),
+            (None, _) => Err(NoNsdu::Foreign("MPLS")),
         })
     }
 

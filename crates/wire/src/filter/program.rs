@@ -13,6 +13,7 @@ use super::assembler::{
 };
 use super::{Expression, Term, Way};
 use crate::addr::Mac;
+use crate::next::Next;
 use core::net::Ipv6Addr;
 
 /// Largest program that the kernel accepts, in instructions (`BPF_MAXINSNS`).
@@ -28,8 +29,6 @@ const TAG_TYPES: [u32; 3] = [0x8100, 0x88A8, 0x9100];
 const DATA: u32 = 14;
 const FIRST_TYPE: u32 = 0x0600;
 const LLC_ENCAPSULATION: u32 = 0x8870;
-const MPLS: [u32; 2] = [0x8847, 0x8848];
-const INTERNET: [u32; 2] = [0x0800, 0x86DD];
 /// Linux's ancillary data of a frame: the VLAN tag that was removed (`SKF_AD_VLAN_TAG`), and
 /// whether one was removed (`SKF_AD_VLAN_TAG_PRESENT`).
 const TAKEN_TAG: u32 = 0xFFFF_F000 + 44;
@@ -209,10 +208,10 @@ fn iso(code: &mut Assembler, yes: Label, no: Label) {
 fn internet(code: &mut Assembler, yes: Label, no: Label) -> [Label; 2] {
     let [version, four, six, other] = [(); 4].map(|()| code.label());
     code.plain(RECALL, TYPE);
-    for number in INTERNET {
+    for number in Next::Internet.types().map(u32::from) {
         code.when(EQUAL, number, version);
     }
-    for number in MPLS {
+    for number in Next::Mpls.types().map(u32::from) {
         code.when(EQUAL, number, yes);
     }
     code.go(other);

@@ -11,8 +11,11 @@
 mod encode;
 mod parameter;
 mod pdu;
+mod rewrite;
 
 pub use encode::{ShortHeader, seal};
+pub(crate) use rewrite::rewrite;
+
 pub use parameter::{FlowControlConfirmation, Parameter, ParameterBuffer, Parameters};
 pub use pdu::{
     Acknowledgement, ClassOption, Connect, Data, Disconnect, DisconnectConfirm, Expedited,

@@ -2,7 +2,7 @@
 
 use super::annotate::{Annotated, Cut, Frame, Wanted};
 use super::events::Events;
-use crate::anonymize::{Key, Renamed, Renamer};
+use crate::anonymize::Key;
 use crate::args::Watch;
 use crate::exit::Failure;
 use crate::output::Output;
@@ -12,6 +12,7 @@ use meter::Remarks;
 use records::Recorder;
 use wire::capture::Interface;
 use wire::filter::Filter;
+use wire::rewrite::{Renamed, Renamer};
 
 /// Outputs of frames other than the meter.
 #[derive(Default)]
@@ -19,7 +20,7 @@ pub(in crate::command) struct Frames {
     /// Filter of the frames; none passes all of them.
     filter: Option<Filter>,
     left_out: u64,
-    names: Option<Renamer>,
+    names: Option<Renamer<Key>>,
     annotated: Option<Annotated>,
     events: Option<Events>,
     /// Samples for the monitor.
