@@ -172,6 +172,18 @@ impl fmt::Display for Socket {
     }
 }
 
+/// Mapping of addresses. Each method maps one address in place; equal addresses become equal.
+pub trait Names {
+    /// Maps an IPv4 or IPv6 address.
+    fn internet(&self, address: &mut [u8]);
+    /// Maps a MAC address.
+    fn station(&self, address: &mut [u8]);
+    /// Maps an NSAP.
+    fn network(&self, address: &mut [u8]);
+    /// Maps a transport selector.
+    fn selector(&self, selector: &mut [u8]);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,10 +4,9 @@
 //! for stations of one LAN only. Left out: the meaning of options (they are kept), and the
 //! functions of a router.
 
-use crate::addr::Nsap;
+use crate::addr::{Names, Nsap};
 use crate::checksum::Fletcher;
 use crate::read::{Malformed, Reader};
-use crate::rewrite::Names;
 use bytes::BufMut;
 use core::fmt;
 use core::time::Duration;

@@ -10,10 +10,9 @@
 //!
 //! Left out: link types that carry no supported network layer, such as LAPD; PPP's own negotiation.
 
-use crate::addr::{Mac, Nsap};
+use crate::addr::{Mac, Names, Nsap};
 use crate::next::Next;
 use crate::read::{Malformed, Reader};
-use crate::rewrite::Names;
 use bytes::BufMut;
 use core::fmt;
 

@@ -3,9 +3,9 @@
 //! Left out: the meaning of options (they are kept), verification of the header checksum (adapters
 //! fill it in after the capture), and reassembly of fragments.
 
+use crate::addr::Names;
 use crate::checksum;
 use crate::read::{Malformed, Reader};
-use crate::rewrite::Names;
 use bytes::BufMut;
 use core::fmt;
 use core::net::Ipv4Addr;

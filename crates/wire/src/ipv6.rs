@@ -4,8 +4,8 @@
 //! Left out: the contents of extension headers other than the fragment header, and reassembly of
 //! fragments.
 
+use crate::addr::Names;
 use crate::read::{Malformed, Reader};
-use crate::rewrite::Names;
 use bytes::BufMut;
 use core::fmt;
 use core::net::Ipv6Addr;

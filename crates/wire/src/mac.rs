@@ -5,9 +5,8 @@
 //! belong to the medium. A length field counts the LLC PDU without the padding, so a receiver can
 //! remove that; a type field does not.
 
-use crate::addr::Mac;
+use crate::addr::{Mac, Names};
 use crate::read::{Malformed, Reader};
-use crate::rewrite::Names;
 use arrayvec::ArrayVec;
 use bytes::BufMut;
 use core::fmt;

@@ -10,6 +10,7 @@
 
 mod streams;
 
+pub use crate::addr::Names;
 pub use streams::Renamer;
 
 use crate::addr::Sap;
@@ -17,18 +18,6 @@ use crate::dissect::{Link, levels};
 use crate::encapsulation::{self, Protocol};
 use crate::next::Next;
 use crate::{clnp, ipv4, ipv6, llc, mac, mpls, snap, tcp, tp};
-
-/// Mapping of addresses. Each method maps one address in place; equal addresses become equal.
-pub trait Names {
-    /// Maps an IPv4 or IPv6 address.
-    fn internet(&self, address: &mut [u8]);
-    /// Maps a MAC address.
-    fn station(&self, address: &mut [u8]);
-    /// Maps an NSAP.
-    fn network(&self, address: &mut [u8]);
-    /// Maps a transport selector.
-    fn selector(&self, selector: &mut [u8]);
-}
 
 /// Frame with mapped addresses.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -222,5 +211,52 @@ impl Frame<'_> {
         let Some(header) = self.octets.get_mut(offset..behind) else { return };
         tcp::rewrite(header, before, after);
         (self.kept_octets, self.stream) = (behind, Some(behind));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Inverts the last octet of every address.
+    #[derive(Debug)]
+    struct Inverted;
+
+    fn invert(address: &mut [u8]) {
+        address.iter_mut().last().into_iter().for_each(|octet| *octet = !*octet);
+    }
+
+    impl Names for Inverted {
+        fn internet(&self, address: &mut [u8]) {
+            invert(address);
+        }
+
+        fn station(&self, address: &mut [u8]) {
+            invert(address);
+        }
+
+        fn network(&self, address: &mut [u8]) {
+            invert(address);
+        }
+
+        fn selector(&self, selector: &mut [u8]) {
+            invert(selector);
+        }
+    }
+
+    #[test]
+    fn addresses_of_every_layer_are_mapped_and_the_rest_stays() {
+        // A DT over CLNP with NSAPs of two octets, on a LAN.
+        let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0, 24, 0xFE, 0xFE, 3];
+        frame.extend([0x81, 15, 1, 64, 0x1C, 0, 21, 0, 0, 2, 0x49, 7, 2, 0x49, 8]);
+        frame.extend([4, 0xF0, 0, 1, 0x80, 0x55]);
+        let Renamed { octets, kept, .. } = rename(&Inverted, Link::Ethernet, &frame, frame.len());
+        let mut expected = frame.clone();
+        for place in [5, 11, 28, 31] {
+            invert(&mut expected[..=place]);
+        }
+        assert_eq!(octets, expected);
+        // User data is not kept.
+        assert_eq!(kept, expected[..expected.len() - 1]);
     }
 }

@@ -1,8 +1,8 @@
 //! Headers of TPDUs under other names: selectors mapped, parameters with possible user data cleared.
 
 use super::{Kind, Raw, seal, tpdus};
+use crate::addr::Names;
 use crate::checksum::Fletcher;
-use crate::rewrite::Names;
 
 /// Calling and called transport selector (ISO 8073 13.3.4).
 const SELECTORS: [u8; 2] = [0xC1, 0xC2];
