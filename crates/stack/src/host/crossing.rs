@@ -11,7 +11,7 @@
 use super::{Host, MESSAGE_SAP, To};
 use crate::load::{Sink, Stamp};
 use crate::station::{Crossing, Way};
-use crate::transport::{Endpoint, Request};
+use crate::transport::Endpoint;
 use bytes::Bytes;
 use std::collections::{BTreeMap, VecDeque};
 use wire::addr::Sap;
@@ -76,6 +76,13 @@ impl Cargo {
 }
 
 impl Crossings {
+    /// Begins a transfer.
+    pub(super) fn begin(&mut self, cargo: Cargo) {
+        self.begun.push_back(cargo.crossing(self.next));
+        self.under_way.insert(self.next, cargo);
+        self.next += 1;
+    }
+
     /// Next transfer that was not reported to the driver yet.
     pub(super) fn next(&mut self) -> Option<Crossing> {
         self.begun.pop_front()
@@ -83,41 +90,16 @@ impl Crossings {
 }
 
 impl Host {
-    /// Passes user data between a user and its service, over the front end's bus if there is one.
-    pub(super) fn submit(&mut self, now: Instant, cargo: Cargo) {
-        let Some(crossings) = &mut self.crossings else { return self.carry(now, cargo) };
-        if let Cargo::Tsdu { place, .. } | Cargo::Lsdu { place, .. } = cargo {
-            self.users.flows[place].is_crossing = true;
-        }
-        crossings.begun.push_back(cargo.crossing(crossings.next));
-        crossings.under_way.insert(crossings.next, cargo);
-        crossings.next += 1;
-    }
-
     /// Completes the transfer of user data.
     pub(super) fn has_crossed(&mut self, now: Instant, crossing: Crossing) {
         let crossings = self.crossings.as_mut();
         let cargo = crossings.and_then(|it| it.under_way.remove(&crossing.number));
+        let Some(cargo) = cargo else { return };
         // The flow may pass its next message.
-        if let Some(Cargo::Tsdu { place, .. } | Cargo::Lsdu { place, .. }) = cargo {
+        if let Cargo::Tsdu { place, .. } | Cargo::Lsdu { place, .. } = cargo {
             self.users.flows[place].is_crossing = false;
             self.users.waiting.wake(place);
         }
-        if let Some(cargo) = cargo {
-            self.carry(now, cargo);
-        }
-    }
-
-    fn carry(&mut self, now: Instant, cargo: Cargo) {
-        match cargo {
-            Cargo::Tsdu { endpoint, tsdu, .. } => {
-                self.transport.request(now, Request::Data { endpoint, tsdu });
-            }
-            Cargo::Lsdu { to, data, .. } | Cargo::Answer { to, data } => {
-                self.send_message(to, data);
-            }
-            Cargo::Reply { request, endpoint } => self.reply(now, request, endpoint),
-            Cargo::Arrival(arrival) => self.arrive(now, arrival),
-        }
+        self.carry(now, cargo);
     }
 }

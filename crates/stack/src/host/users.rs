@@ -1,12 +1,13 @@
 //! Users of a host: each flow is examined only when it has work.
 
+use super::crossing::Cargo;
 use super::replies::Conversation;
 use super::services::Task;
 use super::waiting::Waiting;
 use super::{Host, Unitdata};
 use crate::load::{Event, Flow, FlowId, Record, Sender, Stage};
 use crate::messaging::Priority;
-use crate::transport::Endpoint;
+use crate::transport::{Endpoint, Request};
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::packet::Packet;
@@ -178,6 +179,29 @@ impl Host {
         let flowing = &self.users.flows[place];
         let waits = flowing.sender.has_waiting() && !flowing.is_crossing;
         waits && self.serve(now, place, Task::HandOver)
+    }
+
+    /// Passes user data between a user and its service, over the front end's bus if there is one.
+    pub(super) fn submit(&mut self, now: Instant, cargo: Cargo) {
+        let Some(crossings) = &mut self.crossings else { return self.carry(now, cargo) };
+        if let Cargo::Tsdu { place, .. } | Cargo::Lsdu { place, .. } = cargo {
+            self.users.flows[place].is_crossing = true;
+        }
+        crossings.begin(cargo);
+    }
+
+    /// Delivers user data to its service or its user.
+    pub(super) fn carry(&mut self, now: Instant, cargo: Cargo) {
+        match cargo {
+            Cargo::Tsdu { endpoint, tsdu, .. } => {
+                self.transport.request(now, Request::Data { endpoint, tsdu });
+            }
+            Cargo::Lsdu { to, data, .. } | Cargo::Answer { to, data } => {
+                self.send_message(to, data);
+            }
+            Cargo::Reply { request, endpoint } => self.reply(now, request, endpoint),
+            Cargo::Arrival(arrival) => self.arrive(now, arrival),
+        }
     }
 
     /// Number of frames of bulk datagram flows of this priority that may still be passed on.
