@@ -381,6 +381,7 @@ impl Transport {
     }
 
     /// Processes a request of a user.
+    #[inline]
     pub fn request(&mut self, now: Instant, request: Request) {
         match self {
             Self::Class4(entity) => entity.request(now, request),
@@ -390,6 +391,7 @@ impl Transport {
 
     /// Returns true if a TSDU of this length fits the queue of a connection, or its queue is empty.
     /// If not, [`Indication::Ready`] follows as soon as it does.
+    #[inline]
     pub fn has_room(&mut self, endpoint: Endpoint, octets: usize) -> bool {
         match self {
             Self::Class4(entity) => entity.has_room(endpoint, octets),
@@ -427,6 +429,7 @@ impl Transport {
     }
 
     /// Time and timer of the next [`Transport::expire`].
+    #[inline]
     #[must_use]
     pub fn deadline(&self) -> Option<Deadline> {
         match self {

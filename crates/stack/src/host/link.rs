@@ -83,6 +83,7 @@ impl Link {
 
     /// Number of frames of bulk datagram flows of this priority that may still be passed on. Frames
     /// of the sockets count if they share the queue; waiting frames of lower priority do not.
+    #[inline]
     pub(super) fn room_ahead(&self, priority: Priority) -> usize {
         let ahead = match self.queues {
             Some(MacQueues::ByPriority) => self.others_ahead[usize::from(priority.number())],
@@ -95,6 +96,7 @@ impl Link {
 
     /// Sends an NSDU. The timer of `ticket` waits for its last frame; the ticket is returned if
     /// the network layer did not accept the NSDU.
+    #[inline]
     pub(super) fn send_nsdu(
         &mut self,
         now: Instant,
@@ -129,6 +131,7 @@ impl Link {
         None
     }
 
+    #[inline]
     pub(super) fn send_message(&mut self, To { station, priority }: To, data: Packet) {
         // Outputs of LLC came before it.
         self.flush();
@@ -162,8 +165,8 @@ impl Link {
 
     fn send_lpdu(&mut self, Lpdu { station, packet }: Lpdu) {
         let sap = packet.first::<1>().map(|[destination]| Sap(destination));
-        let is_urgent = sap.is_some_and(|sap| self.params.saps.contains(&sap));
-        let is_urgent = is_urgent && self.params.messaging.is_some();
+        let is_urgent = self.params.messaging.is_some()
+            && sap.is_some_and(|sap| self.params.saps.contains(&sap));
         let priority = if is_urgent { Priority::HIGHEST } else { self.sending };
         let number = priority.number();
         let lpdu = type3::Lpdu { station, priority: number, packet, ticket: None };
@@ -182,8 +185,11 @@ impl Link {
     // ---- receiving ------------------------------------------------------------------------------
 
     /// Next LSDU that waits in LLC.
+    #[inline]
     pub(super) fn poll_lsdu(&mut self) -> Option<Unitdata> {
-        self.flush();
+        if !self.llc.is_silent() {
+            self.flush();
+        }
         self.received.pop_front()
     }
 
@@ -207,67 +213,57 @@ impl Link {
         None
     }
 
-    /// Receives an NPDU; returns its NSDU at once on the fast path. Otherwise
-    /// [`Link::poll_nsdu`] returns it when it is complete.
-    pub(super) fn receive_npdu(
-        &mut self,
-        now: Instant,
-        station: Mac,
-        mut packet: Packet,
-    ) -> Option<Nsdu> {
-        if self.network.receive_inactive(station, &mut packet) {
-            return Some(Nsdu { peer: Address::Station(station), packet });
-        }
-        self.network.receive(now, Npdu { station, packet });
-        None
-    }
-
-    /// Receives an LPDU; returns its LSDU at once on the fast path.
-    fn receive(&mut self, now: Instant, lpdu: type3::Lpdu) -> Option<Unitdata> {
-        let type3::Lpdu { station, priority, mut packet, .. } = lpdu;
+    /// Receives an LPDU. On the fast path, returns the SAP of its LSDU, and leaves the LSDU in the
+    /// packet; otherwise [`Link::poll_lsdu`] returns the LSDU, if any.
+    #[inline]
+    fn receive(&mut self, now: Instant, lpdu: &mut type3::Lpdu) -> Option<Sap> {
+        let type3::Lpdu { station, priority, ref mut packet, .. } = *lpdu;
         self.heard = Priority::new(priority).unwrap_or_default();
-        match self.llc.read_ui(&mut packet) {
-            Some((sap, _)) => return Some(Unitdata { station, sap, data: packet }),
-            None => self.llc.receive(now, Lpdu { station, packet }),
+        if let Some((sap, _)) = self.llc.read_ui(packet) {
+            return Some(sap);
         }
+        self.llc.receive(now, Lpdu { station, packet: packet.clone() });
         None
     }
 
     // ---- order of frames ------------------------------------------------------------------------
 
+    #[inline]
     fn poll(&mut self, sockets: Option<&mut Sockets>) -> Option<Frame> {
         if let Some(answer) = self.answers.pop_front() {
             return Some(answer);
         }
         if let Some(frame) = self.urgent.pop_front() {
-            return Some(self.hand_down(frame, Ahead::Other(None)));
-        }
-        let has_frames_ahead = self.ahead.iter().any(|queue| !queue.is_empty());
-        if has_frames_ahead && self.queues == Some(MacQueues::One) {
-            return None;
+            self.hand_down(&frame, Ahead::Other(None));
+            return Some(frame);
         }
         // A MAC with queues by priority chooses by itself.
         let is_ours_to_choose = self.queues == Some(MacQueues::One);
+        if is_ours_to_choose && self.ahead.iter().any(|queue| !queue.is_empty()) {
+            return None;
+        }
         let highest = self.frames.highest().filter(|_| is_ours_to_choose);
         let sockets = sockets.filter(|it| highest <= it.most_urgent());
         if let Some(lpdu) = sockets.and_then(Sockets::next) {
             let frame = self.frame(lpdu);
-            return Some(self.hand_down(frame, Ahead::Socket));
+            self.hand_down(&frame, Ahead::Socket);
+            return Some(frame);
         }
         let next = if is_ours_to_choose { Frames::take_most_urgent } else { Frames::take_first };
         let Outgoing { frame, ticket, .. } = next(&mut self.frames)?;
-        Some(self.hand_down(frame, Ahead::Other(ticket)))
+        self.hand_down(&frame, Ahead::Other(ticket));
+        Some(frame)
     }
 
     /// Records the sender of a frame that is passed to the medium.
-    fn hand_down(&mut self, frame: Frame, sender: Ahead) -> Frame {
-        let place = self.place_of(self.params.framing.priority_of(&frame));
+    fn hand_down(&mut self, frame: &Frame, sender: Ahead) {
+        let place = self.place_of(self.params.framing.priority_of(frame));
         self.others_ahead[place] += usize::from(matches!(sender, Ahead::Other(_)));
         self.ahead[place].push_back(sender);
-        frame
     }
 
     /// Removes a frame that the medium has finished with; returns its sender.
+    #[inline]
     fn transmitted(&mut self, queue: u8, outcome: Transmission) -> Option<Ahead> {
         let place = self.place_of(queue);
         let ahead = self.ahead.get_mut(place)?;
@@ -298,7 +294,7 @@ impl Station for Host {
         let Some(link) = &mut self.link else { return };
         let framing = link.params.framing;
         let asks = framing == Framing::Ieee8024Responding && Framing::asks(&frame);
-        let Some(lpdu) = framing.lpdu(frame) else { return };
+        let Some(mut lpdu) = framing.lpdu(frame) else { return };
         match &mut self.sockets {
             Some(sockets) if sockets.is_for(&lpdu.packet) && asks => {
                 let answer = sockets.asked(now, lpdu).map(|lpdu| link.frame(lpdu));
@@ -306,8 +302,8 @@ impl Station for Host {
             }
             Some(sockets) if sockets.is_for(&lpdu.packet) => sockets.receive(now, lpdu),
             _ => {
-                if let Some(lsdu) = link.receive(now, lpdu) {
-                    self.receive_lsdu(now, lsdu);
+                if let Some(sap) = link.receive(now, &mut lpdu) {
+                    self.receive_lsdu(now, lpdu.station, sap, lpdu.packet);
                 }
             }
         }
@@ -315,11 +311,23 @@ impl Station for Host {
     }
 
     fn expire(&mut self, now: Instant) {
-        self.expire_all(now);
+        if let Some(link) = &mut self.link {
+            link.network.expire(now);
+            self.receive_nsdus(now);
+        }
+        self.transport.expire(now);
+        if let Some(sockets) = &mut self.sockets {
+            sockets.expire(now);
+        }
+        self.drain(now);
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.earliest()
+        let load = self.users.waiting.next_due().map(|at| Deadline { at, timer: "load" });
+        let sockets = self.sockets.as_ref().and_then(Sockets::deadline);
+        let network = self.link.as_ref().and_then(|link| link.network.deadline());
+        let below = Deadline::earlier(network, sockets);
+        Deadline::earlier(Deadline::earlier(self.transport.deadline(), below), load)
     }
 
     fn poll(&mut self) -> Option<Frame> {
@@ -353,29 +361,5 @@ impl Station for Host {
         if self.users.waiting.is_for_frames() {
             self.drain(now);
         }
-    }
-}
-
-impl Host {
-    /// Processes expired timers of all machines and users.
-    pub(super) fn expire_all(&mut self, now: Instant) {
-        if let Some(link) = &mut self.link {
-            link.network.expire(now);
-            self.receive_nsdus(now);
-        }
-        self.transport.expire(now);
-        if let Some(sockets) = &mut self.sockets {
-            sockets.expire(now);
-        }
-        self.drain(now);
-    }
-
-    /// Next deadline of all machines and users.
-    pub(super) fn earliest(&self) -> Option<Deadline> {
-        let load = self.users.waiting.next_due().map(|at| Deadline { at, timer: "load" });
-        let sockets = self.sockets.as_ref().and_then(Sockets::deadline);
-        let network = self.link.as_ref().and_then(|link| link.network.deadline());
-        let below = Deadline::earlier(network, sockets);
-        Deadline::earlier(Deadline::earlier(self.transport.deadline(), below), load)
     }
 }

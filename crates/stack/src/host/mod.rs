@@ -290,35 +290,44 @@ impl Host {
 
     /// Forwards the next output of the transport entity, if any.
     fn poll_transport(&mut self, now: Instant) -> bool {
-        match &mut self.transport {
+        let indication = match &mut self.transport {
             Transport::Class4(entity) => match entity.poll() {
-                Some(Output::Send(nsdu)) => self.send_nsdu(now, nsdu),
-                Some(Output::Deliver(indication)) => self.indicate(now, indication),
-                Some(Output::Note(_)) => {}
+                Some(Output::Deliver(indication)) => indication,
+                Some(Output::Send(nsdu)) => {
+                    self.send_nsdu(now, nsdu);
+                    return true;
+                }
+                Some(Output::Note(_)) => return true,
                 None => return false,
             },
             Transport::Network(entity) => match entity.poll() {
-                Some(Output::Send(action)) => self.actions.push_back(action),
-                Some(Output::Deliver(indication)) => self.indicate(now, indication),
-                Some(Output::Note(_)) => {}
+                Some(Output::Deliver(indication)) => indication,
+                Some(Output::Send(action)) => {
+                    self.actions.push_back(action);
+                    return true;
+                }
+                Some(Output::Note(_)) => return true,
                 None => return false,
             },
-        }
+        };
+        self.indicate(now, indication);
         true
     }
 
     /// Delivers the next LSDU that waits in the link, if any.
     fn poll_link(&mut self, now: Instant) -> bool {
-        let lsdu = self.link.as_mut().and_then(Link::poll_lsdu);
-        lsdu.map(|lsdu| self.receive_lsdu(now, lsdu)).is_some()
+        let Some(lsdu) = self.link.as_mut().and_then(Link::poll_lsdu) else { return false };
+        self.receive_lsdu(now, lsdu.station, lsdu.sap, lsdu.data);
+        true
     }
 
     /// Delivers a received LSDU to the user of its SAP.
-    fn receive_lsdu(&mut self, now: Instant, lsdu: Unitdata) {
-        match lsdu.sap {
-            Sap::ISO_NETWORK => self.receive_npdu(now, lsdu.station, lsdu.data),
-            MESSAGE_SAP => self.datagram(now, lsdu.station, &lsdu.data),
-            _ => self.users.keep_unitdata(lsdu),
+    #[inline]
+    fn receive_lsdu(&mut self, now: Instant, station: Mac, sap: Sap, data: Packet) {
+        match sap {
+            Sap::ISO_NETWORK => self.receive_npdu(now, station, data),
+            MESSAGE_SAP => self.datagram(now, station, &data),
+            _ => self.users.keep_unitdata(Unitdata { station, sap, data }),
         }
     }
 }

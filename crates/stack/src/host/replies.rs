@@ -125,6 +125,7 @@ impl Host {
     }
 
     /// Processes a received message, whole or damaged.
+    #[inline]
     pub(super) fn message(
         &mut self,
         now: Instant,

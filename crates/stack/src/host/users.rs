@@ -101,6 +101,7 @@ impl Users {
     }
 
     /// Takes the oldest waiting message of a flow as a TSDU.
+    #[inline]
     pub(super) fn take_tsdu(&mut self, now: Instant, place: usize) -> Option<Bytes> {
         let flowing = &mut self.flows[place];
         let tsdu = flowing.sender.take_tsdu(now, &mut self.records)?;
@@ -109,6 +110,7 @@ impl Users {
     }
 
     /// Takes the oldest waiting message of a flow as an LSDU.
+    #[inline]
     pub(super) fn take_lsdu(&mut self, now: Instant, place: usize) -> Option<Packet> {
         self.flows[place].sender.take_lsdu(now, &mut self.records)
     }
@@ -182,6 +184,7 @@ impl Host {
     }
 
     /// Passes user data between a user and its service, over the front end's bus if there is one.
+    #[inline]
     pub(super) fn submit(&mut self, now: Instant, cargo: Cargo) {
         let Some(crossings) = &mut self.crossings else { return self.carry(now, cargo) };
         if let Cargo::Tsdu { place, .. } | Cargo::Lsdu { place, .. } = cargo {
@@ -191,6 +194,7 @@ impl Host {
     }
 
     /// Delivers user data to its service or its user.
+    #[inline]
     pub(super) fn carry(&mut self, now: Instant, cargo: Cargo) {
         match cargo {
             Cargo::Tsdu { endpoint, tsdu, .. } => {

@@ -1,14 +1,16 @@
 //! Class 4 over the link of a host: its NSDUs, and the timers that wait for its frames.
 
 use super::super::Host;
+use crate::clnp::Npdu;
 use crate::machine::Machine as _;
 use crate::tp4::{Nsdu, Ticket};
-use crate::transport::Transport;
+use crate::transport::{Address, Transport};
 use wire::addr::Mac;
 use wire::packet::Packet;
 use wire::time::Instant;
 
 impl Host {
+    #[inline]
     pub(in crate::host) fn send_nsdu(&mut self, now: Instant, nsdu: Nsdu) {
         let Transport::Class4(entity) = &mut self.transport else { return };
         let Some(link) = &mut self.link else { return };
@@ -25,12 +27,15 @@ impl Host {
         }
     }
 
-    pub(in crate::host) fn receive_npdu(&mut self, now: Instant, station: Mac, packet: Packet) {
+    #[inline]
+    pub(in crate::host) fn receive_npdu(&mut self, now: Instant, station: Mac, mut packet: Packet) {
+        let Transport::Class4(entity) = &mut self.transport else { return };
         let Some(link) = &mut self.link else { return };
-        match (link.receive_npdu(now, station, packet), &mut self.transport) {
-            (Some(nsdu), Transport::Class4(entity)) => entity.receive(now, nsdu),
-            _ => self.receive_nsdus(now),
+        if link.network.receive_inactive(station, &mut packet) {
+            return entity.receive(now, Nsdu { peer: Address::Station(station), packet });
         }
+        link.network.receive(now, Npdu { station, packet });
+        self.receive_nsdus(now);
     }
 
     /// Passes on every NSDU that the network layer delivers.

@@ -26,6 +26,7 @@ const CONTROL_OCTETS: usize = 1_497;
 pub(super) const LONGEST_ECHO: usize = 1 << 16;
 
 impl Host {
+    #[inline]
     pub(super) fn serve_connection(&mut self, now: Instant, place: usize, task: Task) -> bool {
         let Some(endpoint) = self.users.flows[place].endpoint else {
             if task == Task::Start {
@@ -91,6 +92,7 @@ impl Host {
 
     // ---- indications ----------------------------------------------------------------------------
 
+    #[inline]
     pub(in crate::host) fn indicate(&mut self, now: Instant, indication: Indication) {
         match indication {
             Indication::Connect { endpoint, peer, called, calling, .. } => {

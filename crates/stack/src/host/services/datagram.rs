@@ -9,6 +9,7 @@ use wire::packet::Packet;
 use wire::time::Instant;
 
 impl Host {
+    #[inline]
     pub(super) fn serve_datagrams(&mut self, now: Instant, place: usize, task: Task) -> bool {
         match (task, &self.link) {
             (Task::Start, Some(_)) => self.users.flows[place].sender.open(now),
@@ -30,6 +31,7 @@ impl Host {
         true
     }
 
+    #[inline]
     pub(in crate::host) fn send_message(&mut self, to: To, data: Packet) {
         if let Some(link) = &mut self.link {
             link.send_message(to, data);

@@ -28,6 +28,7 @@ pub(super) enum Task {
 
 impl Host {
     /// Has the service of the flow at this place do a task; returns true if it did any of it.
+    #[inline]
     pub(super) fn serve(&mut self, now: Instant, place: usize, task: Task) -> bool {
         match self.users.flow(place).service {
             Service::Class4 => self.serve_connection(now, place, task),

@@ -5,6 +5,7 @@ use super::super::replies::Role;
 use super::connection::LONGEST_ECHO;
 use crate::machine::{Deadline, Machine as _};
 use crate::network::{Line, Network, NetworkUser};
+use crate::station::Station;
 use crate::transport::{Endpoint, Transport};
 use bytes::Bytes;
 use wire::time::Instant;
@@ -46,11 +47,11 @@ impl NetworkUser for Host {
     }
 
     fn expire(&mut self, now: Instant) {
-        self.expire_all(now);
+        Station::expire(self, now);
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.earliest()
+        Station::deadline(self)
     }
 
     fn poll(&mut self) -> Option<(Line, Network)> {
