@@ -300,7 +300,7 @@ pub mod disconnect_reason {
 /// Event counters of an entity.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
-    /// TPDUs sent, by kind in the order of [`Kind::ALL`], retransmissions included.
+    /// TPDUs sent, by kind in the order of [`wire::tp::Kind::ALL`], retransmissions included.
     pub sent: [u64; 10],
     /// TPDUs received that belonged to a connection, by kind.
     pub received: [u64; 10],

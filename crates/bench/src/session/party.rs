@@ -157,19 +157,6 @@ impl Party {
         }
     }
 
-    fn expire_all(&mut self, now: Instant) {
-        self.rendezvous.expire(now);
-        Station::expire(&mut self.host, now);
-        self.send_page(now);
-        self.shuttle(now);
-    }
-
-    fn earliest(&self) -> Option<Deadline> {
-        let page = self.arrivals.deadline();
-        let host = Station::deadline(&self.host);
-        Deadline::earlier(page, Deadline::earlier(host, self.rendezvous.deadline()))
-    }
-
     /// Moves LSDUs between host and control session until both are idle.
     fn shuttle(&mut self, now: Instant) {
         self.carry(now);
@@ -229,11 +216,16 @@ impl Station for Party {
     }
 
     fn expire(&mut self, now: Instant) {
-        self.expire_all(now);
+        self.rendezvous.expire(now);
+        Station::expire(&mut self.host, now);
+        self.send_page(now);
+        self.shuttle(now);
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.earliest()
+        let page = self.arrivals.deadline();
+        let host = Station::deadline(&self.host);
+        Deadline::earlier(page, Deadline::earlier(host, self.rendezvous.deadline()))
     }
 
     fn poll(&mut self) -> Option<Frame> {
@@ -262,11 +254,11 @@ impl NetworkUser for Party {
     }
 
     fn expire(&mut self, now: Instant) {
-        self.expire_all(now);
+        Station::expire(self, now);
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.earliest()
+        Station::deadline(self)
     }
 
     fn poll(&mut self) -> Option<(Line, Network)> {

@@ -124,7 +124,7 @@ impl Host {
             .map(|messaging| Sockets::new(messaging).expect("the parameters were checked"));
         let entity = tp4::Entity::new(params.transport.clone(), params.last_reference);
         let mut host = Self {
-            users: Users::new(params.accepts, false),
+            users: Users { accepts: params.accepts, ..Users::default() },
             transport: Transport::Class4(entity),
             sockets,
             link: Some(Link::new(params)),
@@ -138,9 +138,10 @@ impl Host {
     /// Creates a host over network connections, without flows.
     #[must_use]
     pub fn connected(params: ConnectedParams) -> Self {
+        let ConnectedParams { transport, accepts, echoes } = params;
         Self {
-            users: Users::new(params.accepts, params.echoes),
-            transport: Transport::Network(tp0::Entity::new(params.transport)),
+            users: Users { accepts, echoes, ..Users::default() },
+            transport: Transport::Network(tp0::Entity::new(transport)),
             sockets: None,
             link: None,
             actions: VecDeque::new(),

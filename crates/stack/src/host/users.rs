@@ -29,7 +29,7 @@ pub(super) struct Flowing {
 }
 
 /// Users of a host.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Users {
     /// True to accept connections and answer requests.
     pub(super) accepts: bool,
@@ -56,24 +56,6 @@ pub(super) struct Users {
 }
 
 impl Users {
-    pub(super) fn new(accepts: bool, echoes: bool) -> Self {
-        Self {
-            accepts,
-            echoes,
-            session: None,
-            flows: Vec::new(),
-            waiting: Waiting::default(),
-            places: BTreeSet::new(),
-            under_way: 0,
-            looks: 0,
-            conversations: BTreeMap::new(),
-            replying: BTreeSet::new(),
-            records: VecDeque::new(),
-            unitdata: VecDeque::new(),
-            echoed: 0,
-        }
-    }
-
     pub(super) fn add(&mut self, flow: Flow) {
         let place = self.flows.len();
         self.places.insert((flow.id, place));

@@ -28,15 +28,9 @@ pub(super) const LONGEST_ECHO: usize = 1 << 16;
 impl Host {
     #[inline]
     pub(super) fn serve_connection(&mut self, now: Instant, place: usize, task: Task) -> bool {
-        let Some(endpoint) = self.users.flows[place].endpoint else {
-            if task == Task::Start {
-                self.open_connection(now, place);
-            }
-            return task == Task::Start;
-        };
-        match task {
-            Task::Start => return false,
-            Task::HandOver => {
+        match (task, self.users.flows[place].endpoint) {
+            (Task::Start, _) => self.open_connection(now, place),
+            (Task::HandOver, Some(endpoint)) => {
                 let octets = self.users.flow(place).size_octets;
                 if !self.transport.has_room(endpoint, octets) {
                     return false;
@@ -44,13 +38,14 @@ impl Host {
                 let Some(tsdu) = self.users.take_tsdu(now, place) else { return false };
                 self.submit(now, Cargo::Tsdu { place, endpoint, tsdu });
             }
-            Task::Close => {
+            (Task::Close, Some(endpoint)) => {
                 self.users.flows[place].endpoint = None;
                 if let Some(conversation) = self.users.conversations.get_mut(&endpoint) {
                     conversation.role = Role::Accepted;
                     self.release(now, endpoint);
                 }
             }
+            (Task::HandOver | Task::Close, None) => return false,
         }
         true
     }
