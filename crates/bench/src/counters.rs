@@ -1,7 +1,7 @@
 //! Counters of a host's messaging service and network layer, for the counts of a sample.
 
-use stack::clnp::Subset;
-use stack::profile::Host;
+use stack::clnp::{Network, Subset};
+use stack::host::Host;
 use std::collections::BTreeMap;
 
 /// Adds the counters of a host's messaging service, if it has one.
@@ -23,10 +23,9 @@ pub(crate) fn add_messaging(host: &Host, counts: &mut BTreeMap<String, u64>) {
 
 /// Adds the counters of a host's network layer, if it sends full headers.
 pub(crate) fn add_network(host: &Host, counts: &mut BTreeMap<String, u64>) {
-    if host.network().params().subset == Subset::Inactive {
-        return;
-    }
-    let counters = host.network().counters();
+    let has_headers = |network: &&Network| network.params().subset != Subset::Inactive;
+    let Some(network) = host.network().filter(has_headers) else { return };
+    let counters = network.counters();
     for (name, count) in [
         ("segments", counters.segments_sent),
         ("discarded", counters.discarded.values().sum()),

@@ -9,9 +9,10 @@
 
 use rustix::time::{ClockId, clock_gettime};
 use stack::clnp;
+use stack::host::{Host, HostParams};
 use stack::load::{Event, Flow, FlowId, Pattern, Service};
 use stack::messaging::Priority;
-use stack::profile::{Framing, Host, HostParams};
+use stack::profile::Framing;
 use stack::station::{Station, Transmission};
 use stack::tp4::Params;
 use std::io::Write;

@@ -6,6 +6,7 @@
 
 pub mod clnp;
 pub mod fault;
+pub mod host;
 pub mod llc;
 pub mod load;
 pub mod machine;
@@ -18,3 +19,4 @@ pub mod station;
 mod table;
 pub mod tp0;
 pub mod tp4;
+pub mod transport;

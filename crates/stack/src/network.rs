@@ -2,12 +2,29 @@
 //! them.
 
 use crate::machine::Deadline;
-use crate::tp0::Network;
+use wire::packet::Packet;
 use wire::time::Instant;
 
 /// Network connection: identifier assigned by the station. Never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Line(pub u32);
+
+/// Event or action on a network connection: the primitives of the network service.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Network {
+    /// Out: N-CONNECT request. In: the network connection exists, requested by either side.
+    Connect,
+    /// N-DATA: one NSDU, which is one TPDU or, in class 2, several concatenated.
+    Data(Packet),
+    /// In: the network has accepted octets of the NSDUs passed to it, and has room for more.
+    Taken {
+        /// Number of octets, without headers of the network.
+        octets: usize,
+    },
+    /// Out: N-DISCONNECT request, to be executed after all data was delivered. In: the network
+    /// connection is gone.
+    Disconnect,
+}
 
 /// Station above a network service with connections (N-CONNECT, N-DATA, N-DISCONNECT), instead of a
 /// LAN.

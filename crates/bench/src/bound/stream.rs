@@ -4,8 +4,9 @@
 use crate::layout::Place;
 use crate::medium::{LLC_OCTETS, Medium, TokenBus};
 use core::time::Duration;
+use stack::host::HostParams;
 use stack::load::{Pattern, Service};
-use stack::profile::{Framing, HostParams};
+use stack::profile::Framing;
 use std::collections::BTreeMap;
 use wire::addr::Mac;
 use wire::crc16::CHECK_OCTETS;

@@ -12,9 +12,10 @@ use super::{
 use crate::medium::Site;
 use crate::profile::Profile;
 use core::time::Duration;
+use stack::host::MESSAGE_FLOWS;
 use stack::llc::type3;
 use stack::load::LEAST_OCTETS;
-use stack::profile::{Framing, MESSAGE_FLOWS};
+use stack::profile::Framing;
 use std::collections::BTreeSet;
 use wire::crc16::CHECK_OCTETS;
 use wire::time::nanos;

@@ -13,13 +13,12 @@ use core::time::Duration;
 use live::iso_tcp::{IsoTcp, IsoTcpParams};
 use live::runner::{Control, Stopped};
 use stack::machine::{Deadline, Machine, Output};
-use stack::network::{Line, NetworkUser};
-use stack::tp0::{
-    Class, Connection, Indication, Network, Params, Reason, Request, disconnect_reason,
-};
+use stack::network::{Line, Network, NetworkUser};
+use stack::tp0::{Class, Connection, Entity, Params};
+use stack::transport::{Address, Endpoint, Indication, Reason, Request, disconnect_reason};
 use stats::histogram::Histogram;
+use wire::addr::Mac;
 use wire::time::Instant;
-use wire::tp::Reference;
 
 /// Minimum pause between two connections.
 pub const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
@@ -112,8 +111,9 @@ pub fn inquire(inquiry: &Inquiry, stop: &AtomicBool) -> Result<Found, SessionErr
 struct Caller {
     inquiry: Inquiry,
     found: Found,
-    line: Line,
-    connection: Option<Connection>,
+    entity: Entity,
+    /// Current connection.
+    endpoint: Option<Endpoint>,
     /// Time at which the current connection was requested.
     called_at: Instant,
     /// Earliest time for the next connection.
@@ -138,11 +138,13 @@ impl Caller {
             tpdu_octets: 0,
             failure: None,
         };
+        let Inquiry { class, patience, .. } = inquiry;
+        let params = Params { class, patience, tpdu_octets: TPDU_OCTETS, ..Params::class0() };
         Self {
             inquiry,
             found,
-            line: Line(0),
-            connection: None,
+            entity: Entity::new(params),
+            endpoint: None,
             called_at: Instant::ZERO,
             next_at: Instant::ZERO,
             sent_at: None,
@@ -153,35 +155,33 @@ impl Caller {
     }
 
     fn is_done(&self) -> bool {
-        self.connection.is_none() && self.found.asked >= self.inquiry.connections
+        self.endpoint.is_none() && self.found.asked >= self.inquiry.connections
     }
 
     /// Opens the next connection, if it is due.
     fn go_on(&mut self, now: Instant) {
-        if self.connection.is_some() || now < self.next_at || self.is_done() {
+        if self.endpoint.is_some() || now < self.next_at || self.is_done() {
             return;
         }
-        let patience = self.inquiry.patience;
-        let (class, tpdu_octets) = (self.inquiry.class, TPDU_OCTETS);
-        let params = Params { class, patience, tpdu_octets, ..Params::class0() };
         self.found.asked += 1;
-        self.line = Line(self.line.0.wrapping_add(1));
         self.called_at = now;
         self.next_at = now + self.inquiry.pause.max(SHORTEST_PAUSE);
         (self.sent, self.sent_at) = (0, None);
         self.piece.clear();
-        let mut connection = Connection::new(params, Reference((self.line.0 % 0xFFFF) as u16 + 1));
+        let endpoint = self.entity.endpoint();
+        self.endpoint = Some(endpoint);
         let called = Bytes::from(self.inquiry.called.clone());
         let calling = Bytes::from(self.inquiry.calling.clone());
-        connection.request(now, Request::Connect { called, calling });
-        self.connection = Some(connection);
+        // The driver calls the only peer there is.
+        let (peer, data) = (Address::Station(Mac::local(1)), Bytes::new());
+        self.entity.request(now, Request::Connect { endpoint, peer, called, calling, data });
         self.drain(now);
     }
 
     fn drain(&mut self, now: Instant) {
-        while let Some(output) = self.connection.as_mut().and_then(Machine::poll) {
+        while let Some(output) = self.entity.poll() {
             match output {
-                Output::Send(network) => self.outputs.push((self.line, network)),
+                Output::Send(action) => self.outputs.push(action),
                 Output::Deliver(indication) => self.told(now, indication),
                 Output::Note(_) => {}
             }
@@ -190,37 +190,41 @@ impl Caller {
 
     fn told(&mut self, now: Instant, indication: Indication) {
         match indication {
-            Indication::Confirm { class } => {
+            Indication::Confirm { endpoint, .. } => {
                 self.found.opened += 1;
                 self.found.setup.record(now - self.called_at);
-                self.found.class = Some(class);
-                self.found.tpdu_octets =
-                    self.connection.as_ref().map_or(0, Connection::tpdu_octets);
+                let connection = self.entity.connection(endpoint);
+                self.found.class = connection.map(Connection::class);
+                self.found.tpdu_octets = connection.map_or(0, Connection::tpdu_octets);
                 self.next_echo(now);
             }
-            Indication::Data { octets, end } => self.came_back(now, &octets, end),
-            Indication::Disconnect { reason } => {
+            Indication::Data { octets, end, .. } => self.came_back(now, &octets, end),
+            Indication::Disconnect { reason, .. } => {
                 self.found.failure = Some(reason);
                 self.found.unanswered += u64::from(self.sent_at.take().is_some());
             }
-            Indication::Connect(_)
+            Indication::Closed { .. } => self.endpoint = None,
+            Indication::Connect { .. }
+            | Indication::Established { .. }
+            | Indication::Expedited { .. }
+            | Indication::ExpeditedRefused { .. }
             | Indication::Full { .. }
-            | Indication::Ready
-            | Indication::Drained => {}
+            | Indication::Ready { .. }
+            | Indication::Drained { .. } => {}
         }
     }
 
     /// Sends the next TSDU, or releases the connection.
     fn next_echo(&mut self, now: Instant) {
         let tsdu = self.tsdu();
-        let Some(connection) = &mut self.connection else { return };
+        let Some(endpoint) = self.endpoint else { return };
         if self.sent < self.inquiry.echoes {
             self.sent += 1;
             self.sent_at = Some(now);
-            connection.request(now, Request::Data { tsdu });
+            self.entity.request(now, Request::Data { endpoint, tsdu });
         } else {
             let reason = disconnect_reason::NORMAL;
-            connection.request(now, Request::Disconnect { reason });
+            self.entity.request(now, Request::Disconnect { endpoint, reason });
         }
     }
 
@@ -266,23 +270,12 @@ impl NetworkUser for Caller {
     }
 
     fn receive(&mut self, now: Instant, line: Line, network: Network) {
-        if line != self.line {
-            return;
-        }
-        let is_end = network == Network::Disconnect;
-        if let Some(connection) = &mut self.connection {
-            connection.receive(now, network);
-        }
+        self.entity.receive(now, (line, network));
         self.drain(now);
-        if is_end {
-            self.connection = None;
-        }
     }
 
     fn expire(&mut self, now: Instant) {
-        if let Some(connection) = &mut self.connection {
-            connection.expire(now);
-        }
+        self.entity.expire(now);
         if self.echo_due().is_some_and(|due| due <= now) {
             self.sent_at = None;
             self.found.unanswered += 1;
@@ -295,8 +288,8 @@ impl NetworkUser for Caller {
     fn deadline(&self) -> Option<Deadline> {
         let echo = self.echo_due().map(|at| Deadline { at, timer: "echo" });
         let next = Deadline { at: self.next_at, timer: "pause" };
-        match &self.connection {
-            Some(connection) => Deadline::earlier(connection.deadline(), echo),
+        match self.endpoint {
+            Some(_) => Deadline::earlier(self.entity.deadline(), echo),
             None => Some(next).filter(|_| !self.is_done()),
         }
     }
@@ -309,8 +302,8 @@ impl NetworkUser for Caller {
         true
     }
 
-    fn is_idle(&self, _line: Line) -> bool {
-        self.connection.as_ref().is_none_or(Connection::is_idle)
+    fn is_idle(&self, line: Line) -> bool {
+        self.entity.is_idle(line.into())
     }
 
     fn is_control(&self, _line: Line) -> bool {

@@ -1,13 +1,14 @@
 //! Initiator: the end of a session that calls and sends the load.
 
 use super::SessionError;
-use super::carrier::{Carrier, Users, reference_at};
+use super::carrier::{Carrier, reference_at};
 use super::iso_tcp::IsoWay;
 use super::local::from_origin;
 use super::party::Party;
 use super::report::{FETCH_AGAIN, FETCHES, KEPT, PAGE_BITS};
 use super::way::Way;
 use crate::collect::{Clocks, Collector};
+use crate::counters::add_network;
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::sample::{FlowSample, Origin, Sample};
 use crate::scenario::{Flow, LLC_OCTETS, MOST_DATA_OCTETS, Point, Scenario, Service};
@@ -16,9 +17,10 @@ use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::clock;
 use live::runner::{Control, Stopped};
+use stack::host::{Host, HostParams, MESSAGE_FLOWS};
 use stack::load::{Event, FlowId, Record};
 use stack::messaging;
-use stack::profile::{Framing, Host, HostParams, MESSAGE_FLOWS};
+use stack::profile::Framing;
 use stack::rendezvous::{self, Call, Indication, Name, Request};
 use stack::station::MacQueues;
 use stack::tp4;
@@ -79,13 +81,13 @@ struct Course {
 }
 
 /// Measurement in progress.
-struct Initiator<'a, 'b, C: Carrier> {
+struct Initiator<'a, 'b> {
     nonce: u64,
     sent: u64,
     /// Next sequence number of each flow.
     behind: BTreeMap<FlowId, u32>,
-    carrier: &'a mut C,
-    party: Party<C::Users>,
+    carrier: &'a mut dyn Carrier,
+    party: Party,
     order: Order<'b>,
 }
 
@@ -135,9 +137,9 @@ pub fn measure_iso_tcp(way: &mut IsoWay, order: Order<'_>) -> Result<Measured, S
 }
 
 /// Measures over any carrier, in its time.
-pub(super) fn carry_out<C: Carrier>(
-    carrier: &mut C,
-    host: C::Users,
+pub(super) fn carry_out(
+    carrier: &mut dyn Carrier,
+    host: Host,
     order: Order<'_>,
 ) -> Result<Measured, SessionError> {
     let seed = seed_of(&order.point.scenario, order.replication);
@@ -172,7 +174,7 @@ pub(super) fn carry_out<C: Carrier>(
     initiator.done();
     initiator.carrier.disagree();
     collector.end_warmup();
-    let transport = initiator.party.host.counters();
+    let transport = initiator.party.host.transport().counters();
     let sent = initiator.sent;
     let ((complete, peer), failure) = match counted {
         Ok((_, Counts { delivered, .. })) if delivered > sent => {
@@ -209,7 +211,7 @@ fn flows_of(
     Ok(own.flat_map(|place| place.flows.iter().cloned()).collect())
 }
 
-impl<C: Carrier> Initiator<'_, '_, C> {
+impl Initiator<'_, '_> {
     /// Runs until the control session has an indication, or until `until`; returns the indication.
     fn listen(&mut self, until: Instant) -> Result<Option<Indication>, SessionError> {
         let Self { carrier, party, order, .. } = self;
@@ -402,7 +404,7 @@ impl<C: Carrier> Initiator<'_, '_, C> {
         ];
         let named = counts.into_iter().map(|(name, count)| (name.to_owned(), count));
         let mut counts: BTreeMap<_, _> = named.collect();
-        self.party.host.add_network(&mut counts);
+        add_network(&self.party.host, &mut counts);
         Sample {
             title: scenario.title.clone(),
             scenario_hash: self.order.scenario_hash.to_owned(),

@@ -5,20 +5,22 @@
 pub use stack::tp0::Class;
 
 use super::SessionError;
+use super::carrier::{Carrier, OnWake, UNBOUNDED, offer};
+use super::party::Party;
 use core::net::SocketAddr;
+use core::sync::atomic::AtomicBool;
 use live::iso_tcp::{Counts, IsoTcp, IsoTcpParams};
-use live::port::default_limits;
-use stack::profile::{NetworkHost, NetworkHostParams};
+use live::runner::Stopped;
+use stack::host::{ConnectedParams, Host};
 use stack::tp0;
 use wire::addr::Mac;
 use wire::rendezvous::Limits;
+use wire::time::Instant;
 
 /// Maximum number of connections of a server at a time.
 const SERVER_LINES: usize = 256;
 /// Maximum number of connections of a client: those of its flows, and the control session's.
 const CLIENT_LINES: usize = 1_024;
-/// Offer if load cannot affect other hosts.
-const UNBOUNDED: Limits = Limits { frames_per_second: u32::MAX, bits_per_second: u64::MAX >> 1 };
 
 /// Role in the connections.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,28 +64,21 @@ impl IsoWay {
             End::Client(address) => (None, Some(address)),
         };
         let wire = IsoTcp::open(IsoTcpParams { listen, remote })?;
-        let mut offered = default_limits(None);
-        if let Some(frames_per_second) = params.frames_per_second {
-            let bits_per_second = u64::from(frames_per_second) * 12_208;
-            offered = Limits { frames_per_second, bits_per_second };
-        }
-        if wire.is_within_host() && params.frames_per_second.is_none() {
-            offered = UNBOUNDED;
-        }
+        let offered = offer(params.frames_per_second, None, wire.is_within_host());
         let address = wire.address().or(remote);
         let name = address.map_or_else(String::new, |address| format!("iso-tcp://{address}"));
         Ok(Self { wire, params, offered, name })
     }
 
     /// Creates the host for it.
-    pub(super) fn host(&self) -> NetworkHost {
-        let transport = tp0::Params { class: self.params.class, ..tp0::Params::class0() };
-        let (lines, accepts) = match self.params.end {
+    pub(super) fn host(&self) -> Host {
+        let (connections, accepts) = match self.params.end {
             End::Server(_) => (SERVER_LINES, true),
             End::Client(_) => (CLIENT_LINES, false),
         };
-        let echoes = self.params.echoes;
-        NetworkHost::new(NetworkHostParams { transport, lines, accepts, echoes })
+        let IsoWayParams { class, echoes, .. } = self.params;
+        let transport = tp0::Params { class, connections, ..tp0::Params::class0() };
+        Host::connected(ConnectedParams { transport, accepts, echoes })
     }
 
     /// Display name.
@@ -104,25 +99,43 @@ impl IsoWay {
         self.wire.counts()
     }
 
-    /// Maximum load that this side offers to send or receive.
-    #[must_use]
-    pub const fn offered(&self) -> Limits {
-        self.offered
-    }
-
-    /// Enforces the agreed limits. There are none only if both ends are on this host.
-    pub(super) fn agree(&mut self, limits: Limits) {
-        let is_free = self.wire.is_within_host() && limits == UNBOUNDED;
-        self.wire.limit((!is_free).then_some(limits));
-    }
-
     /// Address that stands for the server in a client's flows.
     pub(super) const fn server() -> Mac {
         Mac::local(1)
     }
+}
 
-    /// Display name of a peer. A server distinguishes its callers by their connections alone.
-    pub(super) fn peer_name(&self, peer: Mac) -> String {
+impl Carrier for IsoWay {
+    fn run(
+        &mut self,
+        party: &mut Party,
+        until: Instant,
+        stop: &AtomicBool,
+        on_wake: OnWake<'_>,
+    ) -> Result<Stopped, SessionError> {
+        Ok(self.wire.run(party, until, stop, on_wake)?)
+    }
+
+    fn offered(&self) -> Limits {
+        self.offered
+    }
+
+    // There are none only if both ends are on this host.
+    fn agree(&mut self, limits: Limits) {
+        let is_free = self.wire.is_within_host() && limits == UNBOUNDED;
+        self.wire.limit((!is_free).then_some(limits));
+    }
+
+    fn disagree(&mut self) {
+        self.wire.limit(None);
+    }
+
+    fn is_within_host(&self) -> bool {
+        self.wire.is_within_host()
+    }
+
+    // A server distinguishes its callers by their connections alone.
+    fn name_of(&self, peer: Mac) -> String {
         match self.params.end {
             End::Client(address) => format!("iso-tcp://{address}"),
             End::Server(_) => {

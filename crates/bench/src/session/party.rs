@@ -2,15 +2,14 @@
 //!
 //! After a session, its initiator may fetch the arrivals, message by message.
 
-use super::carrier::Users;
+use super::carrier::reference_at;
 use super::report::Arrivals;
 use live::port::is_rendezvous;
+use stack::host::{Host, Unitdata};
 use stack::machine::{Deadline, Machine, Output};
-use stack::network::{Line, NetworkUser};
-use stack::profile::{Host, NetworkHost, Unitdata};
+use stack::network::{Line, Network, NetworkUser};
 use stack::rendezvous::{self, Indication, Name, Rendezvous, Request};
 use stack::station::{Frame, Station, Transmission, source};
-use stack::tp0::Network;
 use stack::tp4;
 use std::collections::VecDeque;
 use wire::addr::Mac;
@@ -36,8 +35,8 @@ struct Asked {
 /// Only frames of the control session reach it, and those of the session's peer while the session
 /// accepts load. A station without a session can leave no state in the host, and gets no answer
 /// from it.
-pub(super) struct Party<U> {
-    pub(super) host: U,
+pub(super) struct Party {
+    pub(super) host: Host,
     rendezvous: Rendezvous,
     told: VecDeque<Indication>,
     /// Messages that arrived in the current session.
@@ -54,9 +53,9 @@ pub(super) struct Party<U> {
     pub(super) at_call: tp4::Counters,
 }
 
-impl<U: Users> Party<U> {
+impl Party {
     /// Creates a party. `host` must have the control session's SAP among its further SAPs.
-    pub(super) fn new(host: U, params: rendezvous::Params) -> Self {
+    pub(super) fn new(host: Host, params: rendezvous::Params) -> Self {
         let rendezvous = Rendezvous::new(params);
         Self {
             host,
@@ -74,7 +73,8 @@ impl<U: Users> Party<U> {
     /// Ends the session: drops its connections, its arrivals and its counters.
     pub(super) fn end_session(&mut self, now: Instant) {
         self.arrivals = Arrivals::default();
-        self.host.end_session(now);
+        // Network connections were released when the host left the session.
+        self.host.restart(reference_at(now));
         (self.flows, self.frames) = (0, 0);
         self.shuttle(now);
     }
@@ -101,7 +101,7 @@ impl<U: Users> Party<U> {
             && self.flows == 0
         {
             self.flows = hello.flows;
-            self.at_call = self.host.counters();
+            self.at_call = self.host.transport().counters();
         }
     }
 
@@ -157,18 +157,6 @@ impl<U: Users> Party<U> {
         }
     }
 
-    fn expire_all(&mut self, now: Instant) {
-        self.rendezvous.expire(now);
-        self.host.expire(now);
-        self.send_page(now);
-        self.shuttle(now);
-    }
-
-    fn earliest(&self) -> Option<Deadline> {
-        let page = self.arrivals.deadline();
-        Deadline::earlier(page, Deadline::earlier(self.host.deadline(), self.rendezvous.deadline()))
-    }
-
     /// Moves LSDUs between host and control session until both are idle.
     fn shuttle(&mut self, now: Instant) {
         self.carry(now);
@@ -201,7 +189,7 @@ impl<U: Users> Party<U> {
     }
 }
 
-impl Party<Host> {
+impl Party {
     /// Returns whether a frame is accepted at all.
     fn admits(&self, frame: &Frame) -> bool {
         let Some(source) = source(frame).filter(|source| !source.is_group()) else { return false };
@@ -213,7 +201,7 @@ impl Party<Host> {
     }
 }
 
-impl Station for Party<Host> {
+impl Station for Party {
     fn addr(&self) -> Mac {
         self.host.addr()
     }
@@ -223,20 +211,25 @@ impl Station for Party<Host> {
             return;
         }
         self.frames += u64::from(!is_rendezvous(&frame));
-        self.host.receive(now, frame);
+        Station::receive(&mut self.host, now, frame);
         self.shuttle(now);
     }
 
     fn expire(&mut self, now: Instant) {
-        self.expire_all(now);
+        self.rendezvous.expire(now);
+        Station::expire(&mut self.host, now);
+        self.send_page(now);
+        self.shuttle(now);
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.earliest()
+        let page = self.arrivals.deadline();
+        let host = Station::deadline(&self.host);
+        Deadline::earlier(page, Deadline::earlier(host, self.rendezvous.deadline()))
     }
 
     fn poll(&mut self) -> Option<Frame> {
-        self.host.poll()
+        Station::poll(&mut self.host)
     }
 
     fn queue_of(&self, frame: &Frame) -> u8 {
@@ -248,7 +241,7 @@ impl Station for Party<Host> {
     }
 }
 
-impl NetworkUser for Party<NetworkHost> {
+impl NetworkUser for Party {
     fn incoming(&mut self, now: Instant) -> Option<Line> {
         self.host.incoming(now)
     }
@@ -256,20 +249,20 @@ impl NetworkUser for Party<NetworkHost> {
     fn receive(&mut self, now: Instant, line: Line, network: Network) {
         let is_load = matches!(network, Network::Data(_)) && !self.host.is_control(line);
         self.frames += u64::from(is_load);
-        self.host.receive(now, line, network);
+        NetworkUser::receive(&mut self.host, now, line, network);
         self.shuttle(now);
     }
 
     fn expire(&mut self, now: Instant) {
-        self.expire_all(now);
+        Station::expire(self, now);
     }
 
     fn deadline(&self) -> Option<Deadline> {
-        self.earliest()
+        Station::deadline(self)
     }
 
     fn poll(&mut self) -> Option<(Line, Network)> {
-        self.host.poll()
+        NetworkUser::poll(&mut self.host)
     }
 
     fn takes_input(&self, line: Line) -> bool {

@@ -3,7 +3,7 @@
 mod seen;
 
 use super::SessionError;
-use super::carrier::{Carrier, Users, reference_at};
+use super::carrier::{Carrier, reference_at};
 use super::iso_tcp::IsoWay;
 use super::party::Party;
 use super::way::Way;
@@ -14,9 +14,10 @@ use live::clock;
 use live::runner::Control;
 use seen::Seen;
 use stack::clnp;
+use stack::host::{Host, HostParams};
 use stack::load::{Event, Record};
 use stack::messaging;
-use stack::profile::{Framing, Host, HostParams};
+use stack::profile::Framing;
 use stack::rendezvous::{self, Indication, Request};
 use stack::tp4;
 use stats::histogram::Histogram;
@@ -99,13 +100,7 @@ impl Tally {
 }
 
 /// Station that waits to be called.
-pub struct Responder(On);
-
-/// Carrier on which it waits.
-enum On {
-    Lan(Box<Waiting<Way>>),
-    Tcp(Box<Waiting<IsoWay>>),
-}
+pub struct Responder(Waiting<'static>);
 
 impl Responder {
     /// Creates a station on this carrier that accepts as much as the carrier offers.
@@ -114,7 +109,7 @@ impl Responder {
     /// Fails if the system provides no random numbers.
     pub fn new(way: Way, transport: &Transport) -> Result<Self, SessionError> {
         let params = host_params(way.addr(), clock::now(), transport);
-        Ok(Self(On::Lan(Box::new(Waiting::new(way, Host::new(params, Vec::new()))?))))
+        Waiting::new(Box::new(way), Host::new(params, Vec::new())).map(Self)
     }
 
     /// Creates a server of transport connections over TCP.
@@ -123,7 +118,7 @@ impl Responder {
     /// Fails if the system provides no random numbers.
     pub fn iso_tcp(way: IsoWay) -> Result<Self, SessionError> {
         let host = way.host();
-        Ok(Self(On::Tcp(Box::new(Waiting::new(way, host)?))))
+        Waiting::new(Box::new(way), host).map(Self)
     }
 
     /// Waits for a call until `until` and serves it; `None` if none came, or `stop` was set.
@@ -135,19 +130,13 @@ impl Responder {
         until: Instant,
         stop: &AtomicBool,
     ) -> Result<Option<Served>, SessionError> {
-        match &mut self.0 {
-            On::Lan(waiting) => waiting.serve(until, stop),
-            On::Tcp(waiting) => waiting.serve(until, stop),
-        }
+        self.0.serve(until, stop)
     }
 
     /// Number of TSDUs echoed to callers that are no tidewire.
     #[must_use]
-    pub fn echoed(&self) -> u64 {
-        match &self.0 {
-            On::Lan(_) => 0,
-            On::Tcp(waiting) => waiting.party.host.counters().echoed,
-        }
+    pub const fn echoed(&self) -> u64 {
+        self.0.party.host.echoed()
     }
 
     /// Flushes the capture.
@@ -155,10 +144,7 @@ impl Responder {
     /// # Errors
     /// Fails if it could not be written completely.
     pub fn close(self) -> Result<(), SessionError> {
-        match self.0 {
-            On::Lan(waiting) => waiting.carrier.finish(),
-            On::Tcp(waiting) => waiting.carrier.finish(),
-        }
+        self.0.carrier.finish()
     }
 }
 
@@ -185,14 +171,17 @@ pub(super) fn host_params(address: Mac, now: Instant, transport: &Transport) -> 
 }
 
 /// Host that waits on its carrier.
-pub(super) struct Waiting<C: Carrier> {
-    carrier: C,
-    party: Party<C::Users>,
+pub(super) struct Waiting<'a> {
+    carrier: Box<dyn Carrier + 'a>,
+    party: Party,
     tally: Tally,
 }
 
-impl<C: Carrier> Waiting<C> {
-    pub(super) fn new(mut carrier: C, host: C::Users) -> Result<Self, SessionError> {
+impl<'a> Waiting<'a> {
+    pub(super) fn new(
+        mut carrier: Box<dyn Carrier + 'a>,
+        host: Host,
+    ) -> Result<Self, SessionError> {
         let secret = carrier.unpredictable()?;
         let rendezvous =
             rendezvous::Params::new(Some(carrier.offered()), secret, text(crate::PROGRAM));
@@ -227,7 +216,7 @@ impl<C: Carrier> Waiting<C> {
         }
         served.delay = self.tally.delay.clone();
         served.took = self.tally.span.map_or(Duration::ZERO, |(first, last)| last - first);
-        served.transport = difference(&self.party.host.counters(), &self.party.at_call);
+        served.transport = difference(&self.party.host.transport().counters(), &self.party.at_call);
         self.end();
         Ok(Some(served))
     }
@@ -238,11 +227,6 @@ impl<C: Carrier> Waiting<C> {
         self.party.end_session(self.carrier.now());
         self.tally = Tally::new(self.carrier.is_within_host());
         while self.party.host.record().is_some() {}
-    }
-
-    /// Carrier on which it waits.
-    pub(super) const fn carrier(&self) -> &C {
-        &self.carrier
     }
 
     fn counts(&self) -> Counts {

@@ -7,29 +7,33 @@
 //! The capture shows the station's view: frames lost to faults are not in it.
 
 use super::SessionError;
+use super::carrier::{Carrier, OnWake, UNBOUNDED, offer};
+use super::party::Party;
 use crate::scenario::{
     self, Faults as FaultTable, Problem, ScenarioError, Severity, Source, Transport,
 };
 use core::net::SocketAddr;
 use core::ops::Range;
+use core::sync::atomic::AtomicBool;
 use live::capture::Capture;
 use live::port::{
     AfPacket, AfPacketParams, AfXdp, AfXdpParams, Cap, Faulty, FaultyParams, Observed, Paced, Port,
-    Reach, Stamp, Udp, UdpParams, Wait, default_limits,
+    Reach, Stamp, Udp, UdpParams, Wait,
 };
+use live::runner::{Runner, Stopped};
 use stack::fault::Faults;
+use stack::station::Station as _;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 use wire::addr::Mac;
 use wire::rendezvous::Limits;
+use wire::time::Instant;
 
 /// Maximum number of frames held back by faults at a time.
 const HELD_FRAMES: usize = 4_096;
 /// Maximum number of frames that wait for the governor.
 const WAITING_FRAMES: usize = 1_024;
-/// Offer if load cannot affect other hosts.
-const UNBOUNDED: Limits = Limits { frames_per_second: u32::MAX, bits_per_second: u64::MAX >> 1 };
 
 /// Kind of wire.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -100,15 +104,7 @@ impl Way {
             port = Box::new(Observed::new(port, observer));
             capture = Some(writing);
         }
-        let mut offered = default_limits(link);
-        if let Some(frames_per_second) = params.frames_per_second {
-            // A setting of frames per second applies to frames of full length.
-            let bits_per_second = u64::from(frames_per_second) * 12_208;
-            offered = Limits { frames_per_second, bits_per_second };
-        }
-        if is_unbounded && params.frames_per_second.is_none() {
-            offered = UNBOUNDED;
-        }
+        let offered = offer(params.frames_per_second, link, is_unbounded);
         let port = Paced::new(port, Cap::Unagreed, WAITING_FRAMES);
         Ok(Self { port, capture, offered, is_unbounded })
     }
@@ -125,31 +121,6 @@ impl Way {
         self.port.name()
     }
 
-    /// Maximum load that this side offers to send or receive.
-    #[must_use]
-    pub const fn offered(&self) -> Limits {
-        self.offered
-    }
-
-    /// Returns whether both ends are on this host, and so share its clock.
-    #[must_use]
-    pub const fn is_within_host(&self) -> bool {
-        self.is_unbounded
-    }
-
-    /// Enforces the agreed limits. There are none only if load on both ends' wires cannot affect
-    /// other hosts.
-    pub(super) fn agree(&mut self, limits: Limits) {
-        let is_free = self.is_unbounded && limits == UNBOUNDED;
-        self.port.cap(if is_free { Cap::Unagreed } else { Cap::Agreed(limits) });
-    }
-
-    /// Returns to the limits that need no agreement, and discards waiting frames.
-    pub(super) fn disagree(&mut self) {
-        self.port.discard();
-        self.port.cap(Cap::Unagreed);
-    }
-
     /// Flushes the capture.
     ///
     /// # Errors
@@ -159,6 +130,46 @@ impl Way {
         drop(port);
         capture.map_or(Ok(0), |capture| capture.finish()).map_err(SessionError::Capture)?;
         Ok(())
+    }
+}
+
+impl Carrier for Way {
+    fn run(
+        &mut self,
+        party: &mut Party,
+        until: Instant,
+        stop: &AtomicBool,
+        on_wake: OnWake<'_>,
+    ) -> Result<Stopped, SessionError> {
+        debug_assert_eq!(party.host.addr(), self.addr(), "the party is the station of this port");
+        Ok(Runner::new().run(party, &mut self.port, until, stop, on_wake)?)
+    }
+
+    fn offered(&self) -> Limits {
+        self.offered
+    }
+
+    // There are none only if load on both ends' wires cannot affect other hosts.
+    fn agree(&mut self, limits: Limits) {
+        let is_free = self.is_unbounded && limits == UNBOUNDED;
+        self.port.cap(if is_free { Cap::Unagreed } else { Cap::Agreed(limits) });
+    }
+
+    fn disagree(&mut self) {
+        self.port.discard();
+        self.port.cap(Cap::Unagreed);
+    }
+
+    fn discard(&mut self) {
+        self.port.discard();
+    }
+
+    fn is_within_host(&self) -> bool {
+        self.is_unbounded
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), SessionError> {
+        self.close()
     }
 }
 

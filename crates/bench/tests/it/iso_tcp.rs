@@ -10,7 +10,7 @@ use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use live::clock;
-use stack::tp0::Reason;
+use stack::transport::Reason;
 use std::thread;
 use wire::addr::Mac;
 use wire::tp::Kind;

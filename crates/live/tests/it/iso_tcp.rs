@@ -7,9 +7,9 @@ use core::time::Duration;
 use live::clock;
 use live::iso_tcp::{Counts, IsoTcp, IsoTcpParams};
 use live::runner::{Control, Stopped};
+use stack::host::{ConnectedParams, Host};
 use stack::load::{Event, Flow, FlowId, Pattern, Record, Service};
 use stack::messaging::Priority;
-use stack::profile::{NetworkHost, NetworkHostParams};
 use stack::tp0::Params;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -27,22 +27,23 @@ const LONG: Duration = Duration::from_secs(30);
 /// Session named by load connections.
 const SESSION: Option<u64> = Some(7);
 
-fn params(lines: usize) -> NetworkHostParams {
-    NetworkHostParams { transport: Params::class0(), lines, accepts: true, echoes: true }
+fn params(connections: usize) -> ConnectedParams {
+    let transport = Params { connections, ..Params::class0() };
+    ConnectedParams { transport, accepts: true, echoes: true }
 }
 
 /// Runs a server in a separate thread while `body` runs; returns its records and counters.
 fn with_server(
-    params: NetworkHostParams,
+    params: ConnectedParams,
     body: impl FnOnce(SocketAddr),
-) -> (NetworkHost, Vec<Record>, Counts) {
+) -> (Host, Vec<Record>, Counts) {
     let listen = Some("127.0.0.1:0".parse().unwrap());
     let mut wire = IsoTcp::open(IsoTcpParams { listen, remote: None }).unwrap();
     let address = wire.address().unwrap();
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let server = scope.spawn(|| {
-            let mut host = NetworkHost::new(params);
+            let mut host = Host::connected(params);
             host.take_part(clock::now(), SESSION);
             let mut records = Vec::new();
             let stopped = wire.run(&mut host, Instant::MAX, &stop, |host, _| {
@@ -54,9 +55,14 @@ fn with_server(
             let go_on = AtomicBool::new(false);
             let stopped = wire.run(&mut host, clock::now() + LONG, &go_on, |host, _| {
                 records.extend(core::iter::from_fn(|| host.record()));
-                if host.lines() == 0 { Control::Stop } else { Control::Continue }
+                if host.transport().connections() == 0 { Control::Stop } else { Control::Continue }
             });
-            assert_eq!(stopped.unwrap(), Stopped::Satisfied, "{} lines stay", host.lines());
+            assert_eq!(
+                stopped.unwrap(),
+                Stopped::Satisfied,
+                "{} lines stay",
+                host.transport().connections()
+            );
             (host, records, wire.counts())
         });
         // Ends the server even if the body fails.
@@ -91,7 +97,7 @@ fn flow(id: u16, pattern: Pattern, messages: u64, size_octets: usize) -> Flow {
 fn carry_out(remote: SocketAddr, flows: Vec<Flow>, limits: Option<Limits>) -> Vec<Record> {
     let mut wire = IsoTcp::open(IsoTcpParams { listen: None, remote: Some(remote) }).unwrap();
     wire.limit(limits);
-    let mut host = NetworkHost::new(params(flows.len()));
+    let mut host = Host::connected(params(flows.len()));
     host.take_part(clock::now(), SESSION);
     flows.into_iter().for_each(|flow| host.add(flow));
     let (mut records, stop) = (Vec::new(), AtomicBool::new(false));
@@ -191,7 +197,7 @@ fn a_peer_that_closes_its_end_still_receives_waiting_data() {
         let echoed = read(&mut stream, usize::MAX);
         assert_eq!(echoed, packet(1_000).repeat(200));
     });
-    assert_eq!(host.counters().echoed, 200);
+    assert_eq!(host.echoed(), 200);
 }
 
 #[test]
@@ -237,7 +243,7 @@ fn a_protocol_violation_closes_only_the_peers_own_connection() {
     });
     assert_eq!(counts.malformed, 2, "{counts:?}");
     assert_eq!(counts.cut, 1, "{counts:?}");
-    assert_eq!(host.counters().echoed, 2, "that of the reset connection and that of the witness");
+    assert_eq!(host.echoed(), 2, "that of the reset connection and that of the witness");
 }
 
 #[test]
@@ -278,7 +284,7 @@ fn surplus_and_silent_connections_are_closed() {
         stream.write_all(&packet(5)).unwrap();
         assert_eq!(read(&mut stream, 12), packet(5));
     });
-    assert_eq!((host.counters().refused, counts.refused), (1, 0));
+    assert_eq!((host.transport().counters().refusals, counts.refused), (1, 0));
 }
 
 #[test]
@@ -287,7 +293,7 @@ fn load_outside_its_session_is_refused_and_ends_with_it() {
         for session in [None, Some(8)] {
             let mut wire =
                 IsoTcp::open(IsoTcpParams { listen: None, remote: Some(address) }).unwrap();
-            let mut host = NetworkHost::new(params(1));
+            let mut host = Host::connected(params(1));
             host.take_part(clock::now(), session);
             host.add(flow(1, Pattern::Bulk, 1, 100));
             let (mut records, stop) = (Vec::new(), AtomicBool::new(false));
@@ -315,7 +321,7 @@ fn a_call_to_a_closed_port_ends_the_flow_with_a_reason() {
 
 #[test]
 fn an_unknown_tsap_is_refused_with_a_dr() {
-    let closed = NetworkHostParams { echoes: false, ..params(2) };
+    let closed = ConnectedParams { echoes: false, ..params(2) };
     with_server(closed, |address| {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(&CR).unwrap();

@@ -267,7 +267,8 @@ impl Users {
             }
             Indication::Ready { .. }
             | Indication::Confirm { .. }
-            | Indication::Established { .. } => {}
+            | Indication::Established { .. }
+            | Indication::Closed { .. } => {}
         }
     }
 }

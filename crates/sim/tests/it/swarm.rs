@@ -22,9 +22,9 @@ use sim::medium::ideal::{Ideal, Params as IdealParams};
 use sim::world::World;
 use stack::clnp;
 use stack::fault::{Corruption, Damage, Delay, Duplication, Faults, Plan, Reordering};
+use stack::host::{Host, HostParams};
 use stack::load::{Event, Flow, FlowId, Pattern, Service};
 use stack::messaging::Priority;
-use stack::profile::{Host, HostParams};
 use stack::tp4::{Acknowledgement, Counters, Credit, Params, Retransmission, RetransmissionTimer};
 use stats::rng::Stream;
 use std::collections::BTreeMap;
@@ -261,7 +261,7 @@ fn run(seed: u64) -> Result<(Counters, u64), String> {
         }
         if restart == Some(now) {
             restart = None;
-            add(&mut total, world.stations()[1].station.transport().counters());
+            add(&mut total, &world.stations()[1].station.transport().counters());
             world.stations_mut()[1] = host(2, &case, 0x8000);
             world.wake(1);
             before = seen.iter().map(|(id, seen)| (*id, seen.delivered.len())).collect();
@@ -273,7 +273,7 @@ fn run(seed: u64) -> Result<(Counters, u64), String> {
         }
     }
     for Skewed { station: host, .. } in world.stations() {
-        add(&mut total, host.transport().counters());
+        add(&mut total, &host.transport().counters());
         let left = host.transport().connections();
         if left > 0 {
             return Err(format!("{left} connections are left after {now}"));
@@ -281,7 +281,8 @@ fn run(seed: u64) -> Result<(Counters, u64), String> {
     }
     case.flows.iter().try_for_each(|flow| judge(flow, &seen, &before))?;
     let hosts = world.stations().iter().map(|skewed| &skewed.station);
-    let segments = hosts.map(|host| host.network().counters().segments_sent);
+    let segments =
+        hosts.map(|host| host.network().map_or(0, |network| network.counters().segments_sent));
     Ok((total, segments.sum()))
 }
 

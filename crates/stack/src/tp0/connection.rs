@@ -1,15 +1,18 @@
 //! Transport connection on a network connection: executes the table.
 
 use super::credit::{Credit, Grant};
-use super::negotiate::{Agreement, Ends, called, connect_tpdu};
-use super::service::{
-    Counters, Indication, Network, Note, Params, Reason, Request, disconnect_reason,
-};
+use super::negotiate::{Agreement, Ends, connect_tpdu};
+use super::service::{Note, Params};
 use super::table::{Action, Class, Event, State, transition};
 use crate::machine::{Deadline, Machine, Output, Timer};
+use crate::network::{Line, Network};
+use crate::transport::{
+    Address, Counters, Endpoint, Indication, Reason, Request, disconnect_reason,
+};
 use bytes::{Bytes, BytesMut};
 use core::mem;
 use std::collections::VecDeque;
+use wire::addr::Mac;
 use wire::packet::Packet;
 use wire::time::Instant;
 use wire::tp::{
@@ -24,8 +27,11 @@ const REJECTED_OCTETS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Connection {
     params: Params,
+    line: Line,
     state: State,
     agreed: Agreement,
+    /// True if the peer opened the network connection.
+    is_called: bool,
     reference: Reference,
     peer: Reference,
     /// Called and calling TSAP-ID.
@@ -37,8 +43,8 @@ pub struct Connection {
     queued_octets: usize,
     /// Octets passed to the network that it has not accepted yet.
     ahead_octets: usize,
-    /// True if a TSDU was rejected since the last Ready.
-    owes_ready: bool,
+    /// Length of the TSDU that waits for room, in octets.
+    waiting_octets: Option<usize>,
     /// True if TSDUs were accepted since the last Drained.
     owes_drained: bool,
     /// Reason for a DR to be sent, or for the indication to the user.
@@ -46,18 +52,20 @@ pub struct Connection {
     rejected: Bytes,
     timer: Timer,
     outputs: VecDeque<Output<Network, Indication, Note>>,
-    counters: Counters,
+    pub(super) counters: Counters,
 }
 
 impl Connection {
-    /// Creates a connection, not opened yet, with this local reference.
-    #[must_use]
-    pub fn new(params: Params, reference: Reference) -> Self {
+    /// Creates a connection, not opened yet, for this network connection.
+    pub(super) fn new(params: Params, line: Line) -> Self {
         Self {
             agreed: Agreement::proposed(&params),
             params,
+            line,
             state: State::Idle,
-            reference,
+            is_called: false,
+            // A network connection carries one connection, so any reference except zero is unique.
+            reference: Reference((line.0 % 0xFFFF) as u16 + 1),
             peer: Reference(0),
             tsaps: (Bytes::new(), Bytes::new()),
             credit_by_peer: 0,
@@ -65,7 +73,7 @@ impl Connection {
             queue: VecDeque::new(),
             queued_octets: 0,
             ahead_octets: 0,
-            owes_ready: false,
+            waiting_octets: None,
             owes_drained: false,
             reason: disconnect_reason::NOT_SPECIFIED,
             rejected: Bytes::new(),
@@ -73,6 +81,11 @@ impl Connection {
             outputs: VecDeque::new(),
             counters: Counters::default(),
         }
+    }
+
+    /// Endpoint of the user.
+    fn endpoint(&self) -> Endpoint {
+        self.line.into()
     }
 
     /// State of the connection.
@@ -105,10 +118,19 @@ impl Connection {
         self.queue.is_empty()
     }
 
-    /// Counters of the connection.
-    #[must_use]
-    pub const fn counters(&self) -> &Counters {
-        &self.counters
+    /// Returns true if a TSDU of this length fits the queue of an open connection, or the queue is
+    /// empty. If not, [`Indication::Ready`] follows.
+    pub(super) fn has_room(&mut self, octets: usize) -> bool {
+        let has_room = self.state == State::Open && (self.is_idle() || octets <= self.room());
+        if !has_room {
+            self.waiting_octets = Some(octets);
+        }
+        has_room
+    }
+
+    /// Returns true if a peer opened it and no user has accepted it.
+    pub(super) fn has_no_user(&self) -> bool {
+        self.is_called && self.credit.is_none()
     }
 
     // ---- the table ------------------------------------------------------------------------------
@@ -121,7 +143,10 @@ impl Connection {
                 self.start(now);
                 self.outputs.push_back(Output::Send(Network::Connect));
             }
-            Action::AwaitCr => self.start(now),
+            Action::AwaitCr => {
+                self.is_called = true;
+                self.start(now);
+            }
             Action::SendCr => self.send_connect(Kind::Cr),
             Action::SendCc => {
                 self.send_connect(Kind::Cc);
@@ -148,7 +173,7 @@ impl Connection {
             }
             Action::Reject => {
                 self.send_er();
-                self.tell(Reason::ProtocolError);
+                self.tell(Reason::InvalidTpdu);
                 self.close();
             }
             Action::Report => self.tell(self.why(event)),
@@ -169,7 +194,7 @@ impl Connection {
             // `credit` is set at the opening in every class: see `open`.
             Event::NetworkClosed if self.peer_said_goodbye() => Reason::Released,
             Event::NetworkClosed => Reason::NetworkLost,
-            _ => Reason::ProtocolError,
+            _ => Reason::InvalidTpdu,
         }
     }
 
@@ -184,7 +209,8 @@ impl Connection {
     }
 
     fn tell(&mut self, reason: Reason) {
-        self.outputs.push_back(Output::Deliver(Indication::Disconnect { reason }));
+        let endpoint = self.endpoint();
+        self.outputs.push_back(Output::Deliver(Indication::Disconnect { endpoint, reason }));
     }
 
     fn close(&mut self) {
@@ -194,7 +220,7 @@ impl Connection {
     fn clear(&mut self) {
         self.queue.clear();
         self.queued_octets = 0;
-        (self.owes_ready, self.owes_drained) = (false, false);
+        (self.waiting_octets, self.owes_drained) = (None, false);
     }
 
     fn open(&mut self) {
@@ -302,13 +328,15 @@ impl Connection {
             let packet = self.dt(number, end_of_tsdu, piece);
             self.send(Kind::Dt, packet);
         }
-        if self.owes_ready && self.room() > 0 {
-            self.owes_ready = false;
-            self.outputs.push_back(Output::Deliver(Indication::Ready));
+        let endpoint = self.endpoint();
+        let is_ready = |octets| self.is_idle() || octets <= self.room();
+        if self.waiting_octets.is_some_and(is_ready) {
+            self.waiting_octets = None;
+            self.outputs.push_back(Output::Deliver(Indication::Ready { endpoint }));
         }
         if self.owes_drained && self.queue.is_empty() && self.ahead_octets == 0 {
             self.owes_drained = false;
-            self.outputs.push_back(Output::Deliver(Indication::Drained));
+            self.outputs.push_back(Output::Deliver(Indication::Drained { endpoint }));
         }
     }
 
@@ -438,13 +466,19 @@ impl Connection {
             Some(agreed) => {
                 self.agreed = agreed;
                 self.credit_by_peer = cr.credit;
-                let called = called(cr, agreed.class);
-                self.tsaps = (called.called.clone(), called.calling.clone());
-                if called.called.len().max(called.calling.len()) > 32 {
+                let tsap =
+                    |code| Bytes::copy_from_slice(cr.parameters.value(code).unwrap_or_default());
+                let (called, calling) = (tsap(0xC2), tsap(0xC1));
+                self.tsaps = (called.clone(), calling.clone());
+                if called.len().max(calling.len()) > 32 {
                     return self.invalid(now, Note::Excess(Kind::Cr));
                 }
                 self.step(now, Event::CrReceived);
-                self.outputs.push_back(Output::Deliver(Indication::Connect(called)));
+                let (endpoint, data) = (self.endpoint(), Bytes::new());
+                // No station of a LAN has such an address.
+                let peer = Address::Station(Mac::local(self.line.0 | 0x8000_0000));
+                let call = Indication::Connect { endpoint, peer, called, calling, data };
+                self.outputs.push_back(Output::Deliver(call));
             }
             None => {
                 self.reason = disconnect_reason::NEGOTIATION_FAILED;
@@ -465,8 +499,8 @@ impl Connection {
         self.open();
         self.credit = Some(Credit::new(cc.credit, granted));
         self.step(now, Event::CcReceived);
-        let class = agreed.class;
-        self.outputs.push_back(Output::Deliver(Indication::Confirm { class }));
+        let (endpoint, data) = (self.endpoint(), Bytes::new());
+        self.outputs.push_back(Output::Deliver(Indication::Confirm { endpoint, data }));
     }
 
     fn data(&mut self, now: Instant, dt: &Data<'_>, data: Bytes, octets: usize) {
@@ -485,8 +519,8 @@ impl Connection {
             return self.invalid(now, Note::Excess(Kind::Dt));
         }
         self.step(now, Event::DtReceived);
-        let end = dt.end_of_tsdu;
-        self.outputs.push_back(Output::Deliver(Indication::Data { octets: data, end }));
+        let (endpoint, octets, end) = (self.endpoint(), data, dt.end_of_tsdu);
+        self.outputs.push_back(Output::Deliver(Indication::Data { endpoint, octets, end }));
         if has_credit {
             self.grant();
         }
@@ -501,28 +535,35 @@ impl Machine for Connection {
 
     fn request(&mut self, now: Instant, request: Request) {
         match request {
-            Request::Connect { called, calling } => {
+            Request::Connect { called, calling, .. } => {
                 // No TSAP-ID is longer than 32 octets, so the rest is not sent.
                 let (called, calling) = (called.slice(..called.len().min(32)), calling);
                 let calling = calling.slice(..calling.len().min(32));
                 self.tsaps = (called, calling);
                 self.step(now, Event::ConnectRequested);
             }
-            Request::Accept => self.step(now, Event::Accepted),
-            Request::Data { tsdu } => {
+            Request::Accept { .. } => self.step(now, Event::Accepted),
+            Request::Data { endpoint, tsdu } => {
                 if self.state != State::Open || tsdu.is_empty() {
                     return;
                 }
                 if !self.queue.is_empty() && tsdu.len() > self.room() {
-                    self.owes_ready = true;
-                    self.outputs.push_back(Output::Deliver(Indication::Full { tsdu }));
+                    self.waiting_octets = Some(tsdu.len());
+                    self.outputs.push_back(Output::Deliver(Indication::Full { endpoint, tsdu }));
                     return;
                 }
                 self.queued_octets += tsdu.len();
                 self.queue.push_back(tsdu);
                 self.owes_drained = true;
             }
-            Request::Disconnect { reason } => {
+            // Expedited data is never offered.
+            Request::Expedited { endpoint, data } => {
+                let refused = Indication::ExpeditedRefused { endpoint, data };
+                self.outputs.push_back(Output::Deliver(refused));
+            }
+            // The network connection controls the flow.
+            Request::Withdraw { .. } | Request::GiveBack { .. } => {}
+            Request::Disconnect { reason, .. } => {
                 self.reason = reason;
                 self.step(now, Event::DisconnectRequested);
             }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!      T-CONNECT, T-DATA, T-DISCONNECT
+//!   entity ── one connection on each network connection; admission
 //!   connection ── executes the table; segmentation, queue of TSDUs       6.3, 6.5 to 6.8
 //!     ├ table ── states, events, actions: pure
 //!     ├ credit ── class 2 with explicit flow control                     6.16
@@ -19,14 +20,16 @@
 
 mod connection;
 mod credit;
+mod entity;
 mod negotiate;
 mod service;
 mod table;
 #[cfg(test)]
 mod tests;
 
+pub use crate::network::Network;
+pub use crate::transport::{Counters, Indication, Reason, Request, disconnect_reason};
 pub use connection::Connection;
-pub use service::{
-    Called, Counters, Indication, Network, Note, Params, Reason, Request, disconnect_reason,
-};
+pub use entity::Entity;
+pub use service::{Note, Params};
 pub use table::{Action, Class, Event, State, transition};

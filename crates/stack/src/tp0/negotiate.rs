@@ -1,9 +1,9 @@
 //! Negotiation by CR and CC: class, flow control, TPDU size (ISO 8073 6.5.4; RFC 1006 5, RFC 2126
 //! 6.4).
 
-use super::service::{Called, Params};
+use super::service::Params;
 use super::table::Class;
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use wire::packet::Packet;
 use wire::tp::{
     ClassOption, Connect, Kind, Parameter, ParameterBuffer, Parameters, Pdu, Reference,
@@ -172,12 +172,6 @@ pub(super) fn connect_tpdu(kind: Kind, ends: &Ends<'_>, agreed: Agreement) -> Op
     let mut octets = BytesMut::with_capacity(pdu.header_octets());
     pdu.encode(&mut octets);
     Some(Packet::new(octets.freeze()))
-}
-
-/// Called user and class of a CR.
-pub(super) fn called(cr: &Connect<'_>, class: Class) -> Called {
-    let tsap = |code| Bytes::copy_from_slice(cr.parameters.value(code).unwrap_or_default());
-    Called { called: tsap(0xC2), calling: tsap(0xC1), class }
 }
 
 #[cfg(test)]

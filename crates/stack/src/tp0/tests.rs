@@ -1,14 +1,38 @@
 //! Two connections and the network between them, and peers that violate the protocol.
 
+use super::connection::Connection;
 use super::*;
 use crate::machine::{Machine, Output};
+use crate::network::Line;
+use crate::transport::{Address, Endpoint};
 use bytes::Bytes;
 use core::time::Duration;
+use wire::addr::Mac;
 use wire::packet::Packet;
 use wire::time::Instant;
-use wire::tp::{Kind, Pdu, Reference, tpdus};
+use wire::tp::{Kind, Pdu, tpdus};
 
 const START: Instant = Instant::from_nanos(1_000_000_000);
+/// Endpoint of the calling side.
+const ENDPOINT: Endpoint = Endpoint { slot: 0, generation: 0 };
+
+fn connect(tsap: &Bytes) -> Request {
+    let (called, calling) = (tsap.clone(), tsap.clone());
+    let peer = Address::Station(Mac::local(1));
+    Request::Connect { endpoint: ENDPOINT, peer, called, calling, data: Bytes::new() }
+}
+
+const fn accept() -> Request {
+    Request::Accept { endpoint: ENDPOINT, data: Bytes::new() }
+}
+
+const fn data(tsdu: Bytes) -> Request {
+    Request::Data { endpoint: ENDPOINT, tsdu }
+}
+
+const fn disconnect(reason: u8) -> Request {
+    Request::Disconnect { endpoint: ENDPOINT, reason }
+}
 
 /// Record of one side's outputs.
 #[derive(Default)]
@@ -23,7 +47,7 @@ struct Seen {
 impl Seen {
     fn reason(&self) -> Option<Reason> {
         self.told.iter().find_map(|told| match told {
-            Indication::Disconnect { reason } => Some(*reason),
+            Indication::Disconnect { reason, .. } => Some(*reason),
             _ => None,
         })
     }
@@ -50,8 +74,7 @@ struct Pair {
 
 impl Pair {
     fn new(caller: Params, called: Params) -> Self {
-        let sides =
-            [Connection::new(caller, Reference(1)), Connection::new(called, Reference(0x37))];
+        let sides = [Connection::new(caller, Line(0)), Connection::new(called, Line(0x36))];
         Self { sides, seen: Default::default(), now: START }
     }
 
@@ -59,14 +82,14 @@ impl Pair {
     fn open(caller: Params, called: Params) -> Self {
         let mut pair = Self::new(caller, called);
         pair.call();
-        pair.request(1, Request::Accept);
+        pair.request(1, accept());
         assert!(pair.sides.iter().all(|side| side.state() == State::Open));
         pair
     }
 
     fn call(&mut self) {
         let tsap = Bytes::from_static(&[0, 1]);
-        self.request(0, Request::Connect { called: tsap.clone(), calling: tsap });
+        self.request(0, connect(&tsap));
     }
 
     fn request(&mut self, side: usize, request: Request) {
@@ -111,7 +134,7 @@ impl Pair {
                 self.sides[side].receive(self.now, Network::Disconnect);
             }
             Output::Send(Network::Taken { .. }) => panic!("only the network reports it"),
-            Output::Deliver(Indication::Data { octets, end }) => {
+            Output::Deliver(Indication::Data { octets, end, .. }) => {
                 seen.piece.extend_from_slice(&octets);
                 if end {
                     seen.tsdus.push(std::mem::take(&mut seen.piece));
@@ -147,8 +170,8 @@ fn tsdu(octets: usize) -> Bytes {
 #[test]
 fn a_class_0_dialogue_is_cr_cc_dt_and_nothing_at_the_end() {
     let mut pair = Pair::open(Params::class0(), Params::class0());
-    pair.request(0, Request::Data { tsdu: tsdu(5) });
-    pair.request(0, Request::Disconnect { reason: disconnect_reason::NORMAL });
+    pair.request(0, data(tsdu(5)));
+    pair.request(0, disconnect(disconnect_reason::NORMAL));
     assert_eq!(
         pair.seen[0].lines(),
         [
@@ -168,8 +191,8 @@ fn a_class_0_dialogue_is_cr_cc_dt_and_nothing_at_the_end() {
 #[test]
 fn a_class_2_dialogue_ends_with_dr_and_dc() {
     let mut pair = Pair::open(class2(true), Params::class0());
-    pair.request(0, Request::Data { tsdu: tsdu(5) });
-    pair.request(0, Request::Disconnect { reason: disconnect_reason::NORMAL });
+    pair.request(0, data(tsdu(5)));
+    pair.request(0, disconnect(disconnect_reason::NORMAL));
     let sent = pair.seen[0].lines();
     assert_eq!(sent[1..], ["TP DT 0x0037 nr=0 eot 5 octets", "TP DR 0x0001>0x0037 reason=128"]);
     assert_eq!(pair.seen[1].lines()[1..], ["TP DC 0x0037>0x0001"]);
@@ -185,8 +208,8 @@ fn tsdus_arrive_in_order_in_tpdus_of_the_agreed_size() {
             let mut pair = Pair::open(caller, Params { tpdu_octets: 65_531, ..Params::class0() });
             let sizes = [1, 122, 123, 124, 125, 126, 5_000, 200_000];
             for octets in sizes {
-                pair.request(0, Request::Data { tsdu: tsdu(octets) });
-                pair.request(1, Request::Data { tsdu: tsdu(octets + 1) });
+                pair.request(0, data(tsdu(octets)));
+                pair.request(1, data(tsdu(octets + 1)));
             }
             let found: Vec<_> = pair.seen[1].tsdus.iter().map(Vec::len).collect();
             assert_eq!(found, sizes, "{:?}, {size} octets", params.class);
@@ -204,7 +227,7 @@ fn a_caller_of_class_2_gets_class_0_from_a_class_0_responder() {
     let only0 = Params { accepts_class2: false, ..Params::class0() };
     let mut pair = Pair::open(class2(false), only0);
     assert!(pair.sides.iter().all(|side| side.class() == Class::Class0));
-    pair.request(0, Request::Data { tsdu: tsdu(300) });
+    pair.request(0, data(tsdu(300)));
     assert_eq!(pair.seen[1].tsdus.len(), 1);
 }
 
@@ -213,7 +236,7 @@ fn a_refusal_is_a_dr_with_source_zero_and_a_reason() {
     for params in classes() {
         let mut pair = Pair::new(params, Params::class0());
         pair.call();
-        pair.request(1, Request::Disconnect { reason: disconnect_reason::ADDRESS_UNKNOWN });
+        pair.request(1, disconnect(disconnect_reason::ADDRESS_UNKNOWN));
         assert_eq!(pair.seen[1].lines(), ["TP DR 0x0000>0x0001 reason=3"]);
         assert_eq!(pair.seen[0].reason(), Some(Reason::ByPeer(3)));
         assert!(pair.sides.iter().all(|side| side.state() == State::Closed));
@@ -237,7 +260,7 @@ fn a_blocked_network_stops_the_sender_within_bounded_memory() {
     let mut sender = pair.sides[0].clone();
     let (mut handed, mut turned_away) = (0, 0);
     for _ in 0..1_000 {
-        sender.request(START, Request::Data { tsdu: tsdu(10_000) });
+        sender.request(START, data(tsdu(10_000)));
         while let Some(output) = sender.poll() {
             match output {
                 Output::Send(Network::Data(packet)) => handed += packet.len(),
@@ -253,7 +276,7 @@ fn a_blocked_network_stops_the_sender_within_bounded_memory() {
     assert!((966..=968).contains(&turned_away), "{turned_away} turned away");
     sender.receive(START, Network::Taken { octets: handed });
     let outputs: Vec<_> = core::iter::from_fn(|| sender.poll()).collect();
-    assert!(outputs.contains(&Output::Deliver(Indication::Ready)));
+    assert!(outputs.contains(&Output::Deliver(Indication::Ready { endpoint: ENDPOINT })));
     pair.settle();
 }
 
@@ -261,15 +284,18 @@ fn a_blocked_network_stops_the_sender_within_bounded_memory() {
 fn no_side_waits_longer_than_ts() {
     let patience = Params::class0().patience;
     let mut pair = Pair::new(Params::class0(), Params::class0());
-    let mut lone = Connection::new(Params::class0(), Reference(1));
-    lone.request(START, Request::Connect { called: Bytes::new(), calling: Bytes::new() });
+    let mut lone = Connection::new(Params::class0(), Line(0));
+    lone.request(START, connect(&Bytes::new()));
     assert_eq!(lone.poll(), Some(Output::Send(Network::Connect)));
     lone.receive(START, Network::Connect);
     assert!(matches!(lone.poll(), Some(Output::Send(Network::Data(_)))));
     assert_eq!(lone.deadline().map(|due| due.at), Some(START + patience));
     lone.expire(START + patience);
     let reason = Reason::NoAnswer;
-    assert_eq!(lone.poll(), Some(Output::Deliver(Indication::Disconnect { reason })));
+    assert_eq!(
+        lone.poll(),
+        Some(Output::Deliver(Indication::Disconnect { endpoint: ENDPOINT, reason }))
+    );
     assert_eq!(lone.poll(), Some(Output::Send(Network::Disconnect)));
     // A peer opens a network connection and sends nothing.
     pair.sides[1].receive(START, Network::Connect);
@@ -300,7 +326,7 @@ fn a_protocol_violation_is_returned_in_an_er_and_ends_all() {
         } else {
             pair.inject(1, octets);
         }
-        assert_eq!(pair.seen[1].reason(), Some(Reason::ProtocolError), "{what}");
+        assert_eq!(pair.seen[1].reason(), Some(Reason::InvalidTpdu), "{what}");
         let last = pair.seen[1].sent.last().unwrap();
         let raw = tpdus(last).next().unwrap().unwrap();
         assert_eq!(raw.kind, Kind::Er, "{what}");
@@ -327,14 +353,14 @@ fn credit_is_observed_and_a_violation_ends_the_connection() {
     let called = Params { credit: 2, ..Params::class0() };
     let caller = Params { tpdu_octets: 8_192, ..class2(true) };
     let mut pair = Pair::open(caller, called);
-    pair.request(0, Request::Data { tsdu: tsdu(200_000) });
+    pair.request(0, data(tsdu(200_000)));
     assert_eq!(pair.seen[1].tsdus.len(), 1);
     let aks = pair.seen[1].lines().iter().filter(|line| line.contains("TP AK")).count();
     // 200,000 octets in segments of 8,187 are 25 DTs; a window of 2 is renewed after each.
     assert_eq!(aks, 25);
     // 25 DTs arrived: the next has number 25. A duplicate is a protocol error.
     pair.inject(1, &[4, 0xF0, 0, 0x37, 0x80 | 24, 1]);
-    assert_eq!(pair.seen[1].reason(), Some(Reason::ProtocolError));
+    assert_eq!(pair.seen[1].reason(), Some(Reason::InvalidTpdu));
 }
 
 #[test]

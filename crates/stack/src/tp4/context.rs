@@ -2,8 +2,9 @@
 
 use super::outbox::{Outbox, TimedData};
 use super::params::Params;
-use super::service::{Address, Counters, Endpoint, Indication, Note};
+use super::service::Note;
 use super::ticket::Timed;
+use crate::transport::{Address, Counters, Endpoint, Indication};
 use bytes::Bytes;
 use wire::packet::Packet;
 use wire::time::Instant;

@@ -36,11 +36,12 @@ mod ticket;
 mod tpdu;
 mod window;
 
+pub use crate::transport::{
+    Address, Counters, Endpoint, Indication, Reason, Request, disconnect_reason,
+};
 pub use entity::Entity;
 pub use params::Params;
 pub use policy::{Acknowledgement, Credit, Retransmission, RetransmissionTimer};
-pub use service::{
-    Address, Counters, Endpoint, Indication, Note, Nsdu, Reason, Request, disconnect_reason,
-};
+pub use service::{Note, Nsdu};
 pub use table::{Action, Event, State, transition};
 pub use ticket::Ticket;

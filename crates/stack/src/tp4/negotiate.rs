@@ -7,8 +7,8 @@
 
 use super::params::Params;
 use super::policy::Acknowledgement;
-use super::service::{Reason, disconnect_reason};
 use crate::messaging::Priority;
+use crate::transport::{Reason, disconnect_reason};
 use bytes::{Bytes, BytesMut};
 use wire::tp::{
     ClassOption, Connect, Kind, Parameter, ParameterBuffer, Parameters, Pdu, Reference, seal,

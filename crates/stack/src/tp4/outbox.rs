@@ -4,10 +4,11 @@
 //! moved out as a whole; all others wait in a separate queue.
 
 use super::ring::Ring;
-use super::service::{Address, Endpoint, Indication, Note, Nsdu};
+use super::service::{Note, Nsdu};
 use super::ticket::Timed;
 use crate::machine::Output;
 use crate::messaging::Priority;
+use crate::transport::{Address, Endpoint, Indication};
 use bytes::Bytes;
 use core::num::NonZeroU32;
 use std::collections::VecDeque;

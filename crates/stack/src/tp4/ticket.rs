@@ -10,8 +10,8 @@
 
 use super::connection::Connection;
 use super::context::Context;
-use super::service::Endpoint;
 use super::table::State;
+use crate::transport::Endpoint;
 use wire::tp::Kind;
 
 /// TPDU of a connection that waits to leave the station.

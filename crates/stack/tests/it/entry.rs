@@ -4,10 +4,13 @@
 use bytes::Bytes;
 use core::time::Duration;
 use stack::machine::{Machine, Output};
-use stack::tp0::{Class, Connection, Indication, Network, Params, Request, State};
+use stack::network::{Line, Network};
+use stack::tp0::{Class, Connection, Entity, Params, State};
+use stack::transport::{Address, Endpoint, Indication, Request};
+use wire::addr::Mac;
 use wire::packet::Packet;
 use wire::time::Instant;
-use wire::tp::{Kind, Reference, tpdus};
+use wire::tp::{Kind, tpdus};
 use wire::tpkt::LONGEST_TPDU;
 
 /// Maximum number of outputs of one call: the DTs of a whole queue, and a few for the release.
@@ -15,7 +18,9 @@ const OUTPUTS: usize = 3_000;
 
 /// Connection of class 0 or 2 under test, driven octet by octet.
 struct Driven {
-    connection: Connection,
+    entity: Entity,
+    /// Endpoint of the connection, once the network connection or the endpoint was requested.
+    endpoint: Option<Endpoint>,
     now: Instant,
     /// Octets at the network.
     ahead: usize,
@@ -38,7 +43,8 @@ pub(crate) fn tp0(octets: &[u8]) {
     let params =
         Params { class, tpdu_octets, accepts_class2: options & 8 == 0, ..Params::class0() };
     let mut driven = Driven {
-        connection: Connection::new(params.clone(), Reference(1)),
+        entity: Entity::new(params.clone()),
+        endpoint: None,
         now: Instant::from_nanos(1),
         ahead: 0,
         released: false,
@@ -47,14 +53,31 @@ pub(crate) fn tp0(octets: &[u8]) {
     while let Some(code) = rest.next() {
         let length = usize::from(code >> 3) * 4;
         match code & 7 {
+            0 if driven.endpoint.is_none() => {
+                driven.endpoint = driven.entity.incoming(driven.now).map(Endpoint::from);
+                driven.drain();
+            }
             0 => driven.receive(Network::Connect),
             1 => {
                 let tsap = Bytes::from(vec![code; length]);
-                driven.request(Request::Connect { called: tsap.clone(), calling: tsap });
+                let endpoint = driven.endpoint.unwrap_or_else(|| driven.entity.endpoint());
+                driven.endpoint = Some(endpoint);
+                let peer = Address::Station(Mac::local(1));
+                let (called, calling, data) = (tsap.clone(), tsap, Bytes::new());
+                driven.request(Request::Connect { endpoint, peer, called, calling, data });
             }
-            2 => driven.request(Request::Accept),
-            3 => driven.request(Request::Data { tsdu: Bytes::from(vec![code; length * 100]) }),
-            4 => driven.request(Request::Disconnect { reason: code }),
+            2 => {
+                let (endpoint, data) = (driven.endpoint(), Bytes::new());
+                driven.request(Request::Accept { endpoint, data });
+            }
+            3 => {
+                let (endpoint, tsdu) = (driven.endpoint(), Bytes::from(vec![code; length * 100]));
+                driven.request(Request::Data { endpoint, tsdu });
+            }
+            4 => {
+                let endpoint = driven.endpoint();
+                driven.request(Request::Disconnect { endpoint, reason: code });
+            }
             5 => {
                 let nsdu: Bytes = rest.by_ref().take(length.min(300)).collect();
                 driven.receive(Network::Data(Packet::new(nsdu)));
@@ -67,7 +90,7 @@ pub(crate) fn tp0(octets: &[u8]) {
             _ if length == 0 => driven.receive(Network::Disconnect),
             _ => {
                 driven.now += Duration::from_secs(length as u64);
-                driven.connection.expire(driven.now);
+                driven.entity.expire(driven.now);
                 driven.drain();
             }
         }
@@ -75,38 +98,47 @@ pub(crate) fn tp0(octets: &[u8]) {
 }
 
 impl Driven {
+    /// Endpoint of the connection, or one that no connection has.
+    fn endpoint(&self) -> Endpoint {
+        self.endpoint.unwrap_or(Endpoint::from(Line(9)))
+    }
+
+    fn tpdu_octets(&self, endpoint: Endpoint) -> usize {
+        self.entity.connection(endpoint).map_or(0, Connection::tpdu_octets)
+    }
+
     fn request(&mut self, request: Request) {
-        self.connection.request(self.now, request);
+        self.entity.request(self.now, request);
         self.drain();
     }
 
     fn receive(&mut self, network: Network) {
-        self.connection.receive(self.now, network);
+        self.entity.receive(self.now, (Line(1), network));
         self.drain();
     }
 
     fn drain(&mut self) {
         for count in 0.. {
             assert!(count < OUTPUTS, "no end of outputs");
-            let Some(output) = self.connection.poll() else { break };
+            let Some(output) = self.entity.poll() else { break };
             match output {
-                Output::Send(Network::Data(packet)) => self.sent(&packet),
-                Output::Send(Network::Disconnect) => {
+                Output::Send((_, Network::Data(packet))) => self.sent(&packet),
+                Output::Send((_, Network::Disconnect)) => {
                     assert!(!self.released, "released twice");
                     self.released = true;
                 }
-                Output::Send(Network::Connect) | Output::Note(_) => {}
-                Output::Send(Network::Taken { .. }) => panic!("only the network reports it"),
-                Output::Deliver(Indication::Data { octets, .. }) => {
-                    assert!(octets.len() < self.connection.tpdu_octets());
+                Output::Send((_, Network::Connect)) | Output::Note(_) => {}
+                Output::Send((_, Network::Taken { .. })) => panic!("only the network reports it"),
+                Output::Deliver(Indication::Data { endpoint, octets, .. }) => {
+                    assert!(octets.len() < self.tpdu_octets(endpoint));
                 }
                 Output::Deliver(_) => {}
             }
         }
-        let queued = self.params.queue_octets - self.connection.room();
-        assert!(queued <= self.params.queue_octets, "the queue is bounded");
-        let is_over = self.connection.state() == State::Closed;
-        assert!(!is_over || self.connection.deadline().is_none(), "no timer runs after the end");
+        let Some(connection) = self.entity.connection(self.endpoint()) else { return };
+        assert!(connection.room() <= self.params.queue_octets, "the queue is bounded");
+        let is_over = connection.state() == State::Closed;
+        assert!(!is_over || connection.deadline().is_none(), "no timer runs after the end");
     }
 
     /// Checks that the packet is one TPDU, no longer than agreed, and never of class 4.
@@ -117,7 +149,7 @@ impl Driven {
         let [Ok(raw)] = all.as_slice() else { panic!("{octets:02x?}") };
         let is_connecting = matches!(raw.kind, Kind::Cr | Kind::Cc);
         assert!(!is_connecting || matches!(octets[6] >> 4, 0 | 2), "{octets:02x?}");
-        assert!(is_connecting || octets.len() <= self.connection.tpdu_octets().max(128));
+        assert!(is_connecting || octets.len() <= self.tpdu_octets(self.endpoint()).max(128));
         self.ahead += octets.len();
         let most = self.params.network_octets + LONGEST_TPDU + 1_000;
         assert!(raw.kind != Kind::Dt || self.ahead <= most, "{} octets ahead", self.ahead);

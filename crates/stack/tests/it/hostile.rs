@@ -439,6 +439,7 @@ impl Attacked {
             Indication::ExpeditedRefused { .. }
             | Indication::Full { .. }
             | Indication::Ready { .. } => return,
+            Indication::Closed { .. } => panic!("class 4 has no network connections"),
         };
         let knows = self.knows.get_mut(&endpoint).expect("indication for an unknown endpoint");
         assert!(before.contains(knows), "{indication:?} in state {knows:?}");

@@ -2,9 +2,9 @@
 
 use core::time::Duration;
 use stack::clnp;
+use stack::host::{Host, HostParams};
 use stack::load::{Event, Flow, FlowId, MessageOptions, Pattern, Record, Service};
 use stack::messaging::{self, Priority};
-use stack::profile::{Host, HostParams};
 use stack::station::{Frame, Station, Transmission, destination};
 use stack::tp4::{Credit, Params};
 use wire::addr::{Mac, Nsap};
@@ -268,8 +268,8 @@ fn tpdus_longer_than_a_frame_go_in_segments() {
     assert_eq!(delivered(&receiver).len(), 3);
     // A DT of 8,192 octets needs more than 5 x 1,460 octets of room and less than 6: six segments. A
     // message of 20,000 octets is two such DTs and one of some 3,600 octets in three segments.
-    assert_eq!(hosts[0].network().counters().segments_sent, 3 * (6 + 6 + 3));
-    assert_eq!(hosts[1].network().counters(), &clnp::Counters::default());
+    assert_eq!(hosts[0].network().unwrap().counters().segments_sent, 3 * (6 + 6 + 3));
+    assert_eq!(hosts[1].network().unwrap().counters(), &clnp::Counters::default());
 }
 
 #[test]
@@ -289,7 +289,7 @@ fn hosts_with_inactive_subset_and_full_header_interoperate() {
         assert_eq!(delivered(&answerer).len(), 4, "{in_kind}");
         let answered = |record: &&Record| matches!(record.event, Event::Answered { .. });
         assert_eq!(asker.iter().filter(answered).count(), 4, "{in_kind}");
-        assert_eq!(hosts[1].network().counters().segments_sent > 0, in_kind > 0);
+        assert_eq!(hosts[1].network().unwrap().counters().segments_sent > 0, in_kind > 0);
     }
 }
 

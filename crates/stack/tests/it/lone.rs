@@ -199,6 +199,7 @@ impl Lone {
             Indication::Ready { .. } => "Ready".to_owned(),
             Indication::Drained { .. } => "Drained".to_owned(),
             Indication::Disconnect { reason, .. } => format!("Disconnect: {reason}"),
+            Indication::Closed { .. } => "Closed".to_owned(),
         });
     }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
 mod clauses;
+mod connected;
 mod corpus;
 mod dialogue;
 mod entry;
@@ -15,3 +16,4 @@ mod tp4_options;
 mod tp4_pair;
 mod tp4_queue;
 mod trace_of_1990;
+mod transport;

@@ -365,7 +365,7 @@ fn a_user_gets_ready_when_the_requested_room_is_free() {
     let endpoint = lone.endpoint.unwrap();
     assert_eq!(lone.entity.room(endpoint), 40);
     // At most 30 octets may wait then; each AK releases ten of the 60.
-    lone.entity.wait_for_room(endpoint, 70);
+    assert!(!lone.entity.has_room(endpoint, 70));
     for next in 1..3 {
         assert_eq!(lone.hear(&ak(next, 8)).len(), 1, "{next}");
     }
@@ -376,7 +376,7 @@ fn a_user_gets_ready_when_the_requested_room_is_free() {
     lone.pass(5_000);
     let options = [Parameter::TpduSize(10), Parameter::AdditionalOptions(0x03)];
     lone.hear(&connect(Kind::Cr, [0, PEER], 0x40, &options, b""));
-    lone.entity.wait_for_room(endpoint, 10);
+    assert!(!lone.entity.has_room(endpoint, 10));
     assert_eq!(lone.hear(&hex("04 68 0002 00")), ["Established"]);
 }
 

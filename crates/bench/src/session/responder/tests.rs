@@ -11,7 +11,7 @@ const CALLER: Mac = Mac::local(1);
 const HERE: Mac = Mac::local(2);
 const MESSAGES: u64 = 21;
 
-fn party(address: Mac, offered: Option<Limits>) -> Party<Host> {
+fn party(address: Mac, offered: Option<Limits>) -> Party {
     let params = HostParams {
         address,
         transport: tp4::Params::lan(),
@@ -28,12 +28,12 @@ fn party(address: Mac, offered: Option<Limits>) -> Party<Host> {
 /// LAN on which the responder is so slow that the caller's call, its load and its end have all
 /// arrived when it first wakes.
 struct Slow {
-    caller: Party<Host>,
+    caller: Party,
 }
 
 impl Slow {
     /// Carries frames in both directions until both are idle.
-    fn carry(&mut self, party: &mut Party<Host>) {
+    fn carry(&mut self, party: &mut Party) {
         let mut is_busy = true;
         while is_busy {
             is_busy = pass(&mut self.caller, party) | pass(party, &mut self.caller);
@@ -42,7 +42,7 @@ impl Slow {
 }
 
 /// Carries the frames of one party to the other; returns whether there were any.
-fn pass(from: &mut Party<Host>, to: &mut Party<Host>) -> bool {
+fn pass(from: &mut Party, to: &mut Party) -> bool {
     let mut any = false;
     while let Some(frame) = from.poll() {
         from.transmitted(clock::now(), 0, Transmission::Sent);
@@ -53,14 +53,12 @@ fn pass(from: &mut Party<Host>, to: &mut Party<Host>) -> bool {
 }
 
 impl Carrier for Slow {
-    type Users = Host;
-
     fn run(
         &mut self,
-        party: &mut Party<Host>,
+        party: &mut Party,
         _until: Instant,
         _stop: &AtomicBool,
-        on_wake: OnWake<'_, Host>,
+        on_wake: OnWake<'_>,
     ) -> Result<Stopped, SessionError> {
         self.carry(party);
         while let Some(told) = self.caller.told() {
@@ -86,10 +84,6 @@ impl Carrier for Slow {
         Ok(if control == Control::Stop { Stopped::Satisfied } else { Stopped::Ended })
     }
 
-    fn now(&self) -> Instant {
-        clock::now()
-    }
-
     fn unpredictable(&mut self) -> Result<u128, SessionError> {
         Ok(1)
     }
@@ -102,18 +96,8 @@ impl Carrier for Slow {
 
     fn disagree(&mut self) {}
 
-    fn discard(&mut self) {}
-
     fn is_within_host(&self) -> bool {
         false
-    }
-
-    fn name_of(&self, peer: Mac) -> String {
-        peer.to_string()
-    }
-
-    fn finish(self) -> Result<(), SessionError> {
-        Ok(())
     }
 }
 
@@ -134,7 +118,7 @@ fn load_that_arrives_with_the_call_is_counted() {
         }),
     );
     let host = party(HERE, None).host;
-    let mut waiting = Waiting::new(Slow { caller }, host).unwrap();
+    let mut waiting = Waiting::new(Box::new(Slow { caller }), host).unwrap();
     let served = waiting.serve(Instant::MAX, &AtomicBool::new(false)).unwrap().unwrap();
     assert!(served.complete);
     assert_eq!((served.counts.delivered, served.counts.octets), (MESSAGES, 100 * MESSAGES));

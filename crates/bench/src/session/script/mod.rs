@@ -24,7 +24,7 @@ use acts::{Act, Peer};
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::runner::{Control, Stopped};
-use stack::profile::Host;
+use stack::host::Host;
 use stack::station::{Frame, Station as _, Transmission, destination, source};
 use std::collections::BTreeMap;
 use wire::addr::Mac;
@@ -91,16 +91,17 @@ pub struct Outcome {
 /// Panics if the peer caused one of the effects listed in the module.
 #[must_use]
 pub fn serve(script: &[u8]) -> Outcome {
-    let lan = Lan::new(script);
+    let mut lan = Lan::new(script);
     let host = Host::new(responder_params(HERE, START, &Transport::lan()), Vec::new());
-    let Ok(mut waiting) = Waiting::new(lan, host) else { return Outcome::default() };
+    let Ok(mut waiting) = Waiting::new(Box::new(&mut lan), host) else { return Outcome::default() };
     let mut outcome = Outcome::default();
     let stop = AtomicBool::new(false);
     while let Ok(Some(served)) = waiting.serve(Instant::MAX, &stop) {
         outcome.sessions += 1;
         outcome.delivered += served.counts.delivered;
     }
-    outcome.sent = waiting.carrier().sent;
+    drop(waiting);
+    outcome.sent = lan.sent;
     outcome
 }
 
@@ -138,7 +139,7 @@ fn measure_load<'a>(load: &str, script: &'a [u8]) -> (Result<Measured, SessionEr
         stop: &AtomicBool::new(false),
         progress: &mut |_| {},
     };
-    let measured = carry_out(&mut lan, Host::new(params, Vec::new()), order);
+    let measured = carry_out(&mut &mut lan, Host::new(params, Vec::new()), order);
     (measured, lan)
 }
 
@@ -189,7 +190,7 @@ impl<'a> Lan<'a> {
     }
 
     /// Takes the frames of the station under test.
-    fn hear_all(&mut self, party: &mut Party<Host>) {
+    fn hear_all(&mut self, party: &mut Party) {
         while let Some(frame) = party.poll() {
             self.sent += 1;
             self.check(&frame);
@@ -227,7 +228,7 @@ impl<'a> Lan<'a> {
         self.pages = Some(Pages { since, count: count + 1 });
     }
 
-    fn receive(&mut self, party: &mut Party<Host>, frame: Frame) {
+    fn receive(&mut self, party: &mut Party, frame: Frame) {
         if let Some(source) = source(&frame) {
             self.strangers.entry(source).or_default().received += frame.len();
         }
@@ -236,7 +237,7 @@ impl<'a> Lan<'a> {
     }
 
     /// Lets time pass until `until` or the next deadline; returns whether anything was due.
-    fn pass(&mut self, party: &mut Party<Host>, until: Instant) -> bool {
+    fn pass(&mut self, party: &mut Party, until: Instant) -> bool {
         let due = party.deadline().map(|deadline| deadline.at).filter(|due| *due <= until);
         let Some(due) = due else {
             self.now = self.now.max(until);
@@ -249,15 +250,13 @@ impl<'a> Lan<'a> {
     }
 }
 
-impl Carrier for Lan<'_> {
-    type Users = Host;
-
+impl Carrier for &mut Lan<'_> {
     fn run(
         &mut self,
-        party: &mut Party<Host>,
+        party: &mut Party,
         until: Instant,
         _stop: &AtomicBool,
-        on_wake: OnWake<'_, Host>,
+        on_wake: OnWake<'_>,
     ) -> Result<Stopped, SessionError> {
         let mut wait = None;
         loop {
@@ -314,18 +313,8 @@ impl Carrier for Lan<'_> {
         self.pages = None;
     }
 
-    fn discard(&mut self) {}
-
     fn is_within_host(&self) -> bool {
         true
-    }
-
-    fn name_of(&self, peer: Mac) -> String {
-        peer.to_string()
-    }
-
-    fn finish(self) -> Result<(), SessionError> {
-        Ok(())
     }
 }
 

@@ -3,11 +3,12 @@
 use super::super::context::Context;
 use super::super::params::Params;
 use super::super::policy::{Acknowledgement, Credit, When};
-use super::super::service::{Indication, Note};
+use super::super::service::Note;
 use super::super::table::{Event, State};
 use super::super::tpdu::{Form, Window, ak_header, ak_packet, dt_header};
 use super::super::window::{Acknowledged, Arrival, News, Trip};
 use super::{Cause, Connection};
+use crate::transport::Indication;
 use bytes::Bytes;
 use wire::tp::{FlowControlConfirmation, Format, Kind, Parameter};
 

@@ -3,10 +3,10 @@
 use super::super::context::Context;
 use super::super::params::Params;
 use super::super::policy::RetransmissionTimer;
-use super::super::service::Reason;
 use super::super::table::{Event, State};
 use super::{Cause, Connection};
 use crate::machine::{Deadline, Timer};
+use crate::transport::Reason;
 use core::time::Duration;
 use wire::time::Instant;
 

@@ -2,11 +2,12 @@
 
 use super::super::context::Context;
 use super::super::expedited::ED_OCTETS;
-use super::super::service::{Indication, Note, Reason};
+use super::super::service::Note;
 use super::super::table::{Event, State};
 use super::super::ticket::Timed;
 use super::super::tpdu::{ea_packet, ed_packet};
 use super::{Cause, Connection};
+use crate::transport::{Indication, Reason};
 use bytes::Bytes;
 use core::time::Duration;
 use wire::tp::{Expedited, Kind};

@@ -11,11 +11,12 @@ use super::context::Context;
 use super::negotiate::{Agreement, Ends, connect_tpdu};
 use super::outbox::Outbox;
 use super::params::Params;
-use super::service::{Address, Counters, Endpoint, Indication, Note, Nsdu, Reason, Request};
+use super::service::{Note, Nsdu};
 use super::table::State;
 use super::ticket::Ticket;
 use crate::machine::{Deadline, Machine, Output};
 use crate::messaging::Priority;
+use crate::transport::{Address, Counters, Endpoint, Indication, Reason, Request};
 use bytes::{Buf, Bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::time::Instant;
@@ -163,15 +164,20 @@ impl Entity {
         }
     }
 
-    /// Requests [`Indication::Ready`] as soon as a TSDU of `octets` octets fits the queue or, if it
-    /// is longer than the queue, as soon as that is empty.
-    pub fn wait_for_room(&mut self, endpoint: Endpoint, octets: usize) {
+    /// Returns true if a TSDU of `octets` octets fits the queue or, if it is longer than the queue,
+    /// if that is empty. If not, [`Indication::Ready`] follows as soon as it does.
+    pub fn has_room(&mut self, endpoint: Endpoint, octets: usize) -> bool {
+        let room = self.room(endpoint);
+        if octets <= room || room == self.params.queue_octets {
+            return true;
+        }
         let most = self.params.queue_octets.saturating_sub(octets);
         let slot = self.slots.get_mut(endpoint.slot as usize);
         let slot = slot.filter(|slot| slot.generation == endpoint.generation);
         if let Some(connection) = slot.and_then(|slot| slot.connection.as_deref_mut()) {
             connection.wait_for_room(most);
         }
+        false
     }
 
     fn connection(&self, endpoint: Endpoint) -> Option<&Connection> {
@@ -301,41 +307,19 @@ impl Machine for Entity {
     /// Processes a request. A request for an ended connection has no effect, because its user was
     /// informed.
     fn request(&mut self, now: Instant, request: Request) {
-        match request {
-            Request::Connect { endpoint, peer, called, calling, data } => {
-                self.connect(now, endpoint, peer, [called, calling, data]);
-            }
-            Request::Accept { endpoint, data } => {
-                if let Some(slot) = self.slot_of(endpoint) {
-                    self.with(now, slot, |connection, cx| connection.accept(cx, &data));
-                }
-            }
-            Request::Data { endpoint, tsdu } => {
-                if let Some(slot) = self.slot_of(endpoint) {
-                    self.with(now, slot, |connection, cx| connection.data(cx, tsdu));
-                }
-            }
-            Request::GiveBack { endpoint, buffers } => {
-                if let Some(slot) = self.slot_of(endpoint) {
-                    self.with(now, slot, |connection, cx| connection.give_back(cx, buffers));
-                }
-            }
-            Request::Expedited { endpoint, data } => {
-                if let Some(slot) = self.slot_of(endpoint) {
-                    self.with(now, slot, |connection, cx| connection.expedite(cx, data));
-                }
-            }
-            Request::Withdraw { endpoint, buffers } => {
-                if let Some(slot) = self.slot_of(endpoint) {
-                    self.with(now, slot, |connection, cx| connection.withdraw(cx, buffers));
-                }
-            }
-            Request::Disconnect { endpoint, reason } => {
-                if let Some(slot) = self.slot_of(endpoint) {
-                    self.with(now, slot, |connection, cx| connection.disconnect(cx, reason));
-                }
-            }
+        if let Request::Connect { endpoint, peer, called, calling, data } = request {
+            return self.connect(now, endpoint, peer, [called, calling, data]);
         }
+        let Some(slot) = self.slot_of(request.endpoint()) else { return };
+        self.with(now, slot, |connection, cx| match request {
+            Request::Connect { .. } => {}
+            Request::Accept { data, .. } => connection.accept(cx, &data),
+            Request::Data { tsdu, .. } => connection.data(cx, tsdu),
+            Request::Expedited { data, .. } => connection.expedite(cx, data),
+            Request::Withdraw { buffers, .. } => connection.withdraw(cx, buffers),
+            Request::GiveBack { buffers, .. } => connection.give_back(cx, buffers),
+            Request::Disconnect { reason, .. } => connection.disconnect(cx, reason),
+        });
     }
 
     fn receive(&mut self, now: Instant, mut nsdu: Nsdu) {

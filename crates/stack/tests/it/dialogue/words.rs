@@ -272,7 +272,10 @@ pub(super) fn of_indication(indication: &Indication) -> Vec<String> {
         }
         Indication::Full { tsdu, .. } => words.extend(quoted(tsdu)),
         Indication::Disconnect { reason, .. } => words.push(format!("\"{reason}\"")),
-        Indication::Established { .. } | Indication::Ready { .. } | Indication::Drained { .. } => {}
+        Indication::Established { .. }
+        | Indication::Ready { .. }
+        | Indication::Drained { .. }
+        | Indication::Closed { .. } => {}
     }
     words
 }

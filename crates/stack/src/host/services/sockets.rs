@@ -4,9 +4,12 @@
 //! acknowledgements. All flows arrive at two sockets, because only the CRC has to be agreed on. All
 //! sockets are LSAPs that ISO 8802-2 reserves for local use.
 
-use super::host::To;
+use super::super::crossing::Asker;
+use super::super::link::FRAMES_AHEAD;
+use super::super::{Host, MESSAGE_SAP, To};
+use super::Task;
 use crate::llc::type3::{Invalid, Lpdu};
-use crate::load::MessageOptions;
+use crate::load::{Event, Flow, MessageOptions, Pattern, Sink};
 use crate::machine::{Deadline, Machine, Output};
 use crate::messaging::{
     Address, Completion, Failure, Indication, Messaging, Options, Params, Priority, Side,
@@ -24,7 +27,7 @@ const PLAIN: u8 = 0x60;
 /// covers LLC's header.
 const CHECKED: u8 = 0x9C;
 /// LSAPs of local use with other users: messages without connection, and the rendezvous protocol.
-const TAKEN: [u8; 2] = [super::MESSAGE_SAP.0, wire::rendezvous::SAP.0];
+const TAKEN: [u8; 2] = [MESSAGE_SAP.0, wire::rendezvous::SAP.0];
 /// SAP of the socket for messages with CRC.
 pub const CHECKED_SAP: Sap = Sap(CHECKED);
 /// Step between LSAPs of local use: neither the group bit nor the bit reserved by ISO is set.
@@ -40,18 +43,9 @@ pub const MESSAGE_FLOWS: usize = 63 - 2 - TAKEN.len();
 
 /// Message in progress.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Handed {
-    pub(super) sequence: u32,
-    pub(super) planned: Instant,
-}
-
-/// Output of the sockets.
-#[derive(Debug)]
-pub(super) enum Said {
-    /// A message arrived.
-    Arrived(Packet),
-    /// A message of the flow at this place has ended: sent, acknowledged, or failed with a reason.
-    Over { place: usize, handed: Handed, acknowledged: bool, result: Result<(), &'static str> },
+struct Handed {
+    sequence: u32,
+    planned: Instant,
 }
 
 /// Sending end of a flow.
@@ -66,7 +60,7 @@ struct Sending {
 
 /// Sockets of a host.
 #[derive(Clone, Debug)]
-pub(super) struct Sockets {
+pub(in crate::host) struct Sockets {
     messaging: Messaging,
     /// Length of the longest message without CRC, in octets.
     information_octets: usize,
@@ -80,7 +74,7 @@ impl Sockets {
     ///
     /// # Errors
     /// The parameters of LLC are invalid.
-    pub(super) fn new(params: Params) -> Result<Self, Invalid> {
+    pub(in crate::host) fn new(params: Params) -> Result<Self, Invalid> {
         let mut sockets = Self {
             messaging: Messaging::new(params)?,
             information_octets: params.link.information_octets,
@@ -103,7 +97,7 @@ impl Sockets {
     }
 
     /// Read access to its messaging service.
-    pub(super) const fn messaging(&self) -> &Messaging {
+    pub(in crate::host) const fn messaging(&self) -> &Messaging {
         &self.messaging
     }
 
@@ -114,13 +108,13 @@ impl Sockets {
     }
 
     /// Returns true if an LPDU is for one of the sockets.
-    pub(super) fn is_for(&self, packet: &Packet) -> bool {
+    pub(in crate::host) fn is_for(&self, packet: &Packet) -> bool {
         let Some([destination]) = packet.first::<1>() else { return false };
         destination == PLAIN || destination == CHECKED || self.sending.contains_key(&destination)
     }
 
     /// Opens a socket for the flow at this place; `None` if none is left.
-    pub(super) fn start(
+    fn start(
         &mut self,
         now: Instant,
         place: usize,
@@ -154,12 +148,12 @@ impl Sockets {
     }
 
     /// Number of outstanding messages of a socket.
-    pub(super) fn under_way(&self, socket: u8) -> usize {
+    fn under_way(&self, socket: u8) -> usize {
         self.sending.get(&socket).map_or(0, |sending| sending.under_way.len())
     }
 
     /// Returns true if a socket accepts another message.
-    pub(super) fn has_room(&self, socket: u8) -> bool {
+    fn has_room(&self, socket: u8) -> bool {
         self.under_way(socket) < UNDER_WAY
     }
 
@@ -167,7 +161,7 @@ impl Sockets {
     ///
     /// # Errors
     /// Reason why the service does not accept it.
-    pub(super) fn transmit(
+    fn transmit(
         &mut self,
         now: Instant,
         socket: u8,
@@ -186,74 +180,151 @@ impl Sockets {
     }
 
     /// Closes a socket and drops its waiting messages.
-    pub(super) fn finish(&mut self, now: Instant, socket: u8) {
+    fn finish(&mut self, now: Instant, socket: u8) {
         if self.sending.remove(&socket).is_some() {
             let _ = self.messaging.reset(now, socket, Side::Transmit);
             let _ = self.messaging.close(now, socket);
         }
     }
 
-    /// Next output of the sockets.
-    pub(super) fn said(&mut self, now: Instant) -> Option<Said> {
-        loop {
-            let next = self.indications.pop_front().or_else(|| self.messaging.indication())?;
-            match next {
-                Indication::Received { socket, completion } => {
-                    let message = self.messaging.take(socket);
-                    self.enable(now, socket);
-                    if let (Completion::Done, Some(message)) = (completion, message) {
-                        return Some(Said::Arrived(message.data));
-                    }
-                }
-                Indication::Transmitted { socket, sequence, completion } => {
-                    let Some(sending) = self.sending.get_mut(&socket) else { continue };
-                    let Some(handed) = sending.under_way.remove(&sequence) else { continue };
-                    return Some(Said::Over {
-                        place: sending.place,
-                        handed,
-                        acknowledged: sending.acknowledged,
-                        result: result(completion),
-                    });
-                }
-            }
-        }
+    /// Next indication of the messaging service.
+    fn indication(&mut self) -> Option<Indication> {
+        self.indications.pop_front().or_else(|| self.messaging.indication())
     }
 
-    pub(super) fn receive(&mut self, now: Instant, lpdu: Lpdu) {
+    /// Takes a received message, if it is complete, and enables the next reception.
+    fn take(&mut self, now: Instant, socket: u8, completion: Completion) -> Option<Packet> {
+        let message = self.messaging.take(socket);
+        self.enable(now, socket);
+        message.filter(|_| matches!(completion, Completion::Done)).map(|message| message.data)
+    }
+
+    pub(in crate::host) fn receive(&mut self, now: Instant, lpdu: Lpdu) {
         self.messaging.receive(now, lpdu);
     }
 
     /// Processes a command that requests a response at once; returns that response.
-    pub(super) fn asked(&mut self, now: Instant, lpdu: Lpdu) -> Option<Lpdu> {
+    pub(in crate::host) fn asked(&mut self, now: Instant, lpdu: Lpdu) -> Option<Lpdu> {
         self.messaging.asked(now, lpdu)
     }
 
-    pub(super) fn expire(&mut self, now: Instant) {
+    pub(in crate::host) fn expire(&mut self, now: Instant) {
         self.messaging.expire(now);
     }
 
-    pub(super) fn deadline(&self) -> Option<Deadline> {
+    pub(in crate::host) fn deadline(&self) -> Option<Deadline> {
         self.messaging.deadline()
     }
 
-    pub(super) fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
+    pub(in crate::host) fn transmitted(&mut self, now: Instant, queue: u8, outcome: Transmission) {
         self.messaging.transmitted(now, queue, outcome);
     }
 
     /// Priority of the next LPDU; `None` if none waits.
-    pub(super) fn most_urgent(&self) -> Option<Priority> {
+    pub(in crate::host) fn most_urgent(&self) -> Option<Priority> {
         self.messaging.most_urgent()
     }
 
     /// Next LPDU to be sent. For a MAC with one queue there is no other before
     /// [`Sockets::transmitted`].
-    pub(super) fn next(&mut self) -> Option<Lpdu> {
+    pub(in crate::host) fn next(&mut self) -> Option<Lpdu> {
         loop {
             match self.messaging.poll()? {
                 Output::Send(lpdu) => return Some(lpdu),
                 Output::Deliver(indication) => self.indications.push_back(indication),
                 Output::Note(never) => match never {},
             }
+        }
+    }
+}
+
+impl Host {
+    pub(super) fn serve_socket(
+        &mut self,
+        now: Instant,
+        place: usize,
+        task: Task,
+        options: MessageOptions,
+    ) -> bool {
+        match task {
+            Task::Start => {
+                let Flow { peer: station, priority, .. } = *self.users.flow(place);
+                let to = To { station, priority };
+                let sockets = self.sockets.as_mut();
+                let socket = sockets.and_then(|it| it.start(now, place, to, options));
+                if socket.is_none() {
+                    return self.refuse(now, place, "no socket");
+                }
+                self.users.flows[place].socket = socket;
+                self.users.flows[place].sender.open(now);
+                true
+            }
+            Task::HandOver => self.hand_to_socket(now, place),
+            Task::Close => {
+                let socket = self.users.flows[place].socket.take();
+                if let (Some(socket), Some(sockets)) = (socket, &mut self.sockets) {
+                    sockets.finish(now, socket);
+                }
+                socket.is_some()
+            }
+        }
+    }
+
+    /// Passes one message of a flow to its socket, if one waits and the socket accepts it.
+    fn hand_to_socket(&mut self, now: Instant, place: usize) -> bool {
+        let flowing = &self.users.flows[place];
+        let (Some(socket), Some(sockets)) = (flowing.socket, &mut self.sockets) else {
+            return false;
+        };
+        let Flow { id, pattern, .. } = *flowing.sender.flow();
+        let enough = pattern == Pattern::Bulk && sockets.under_way(socket) >= FRAMES_AHEAD;
+        let Some((sequence, planned)) = flowing.sender.oldest_waiting() else { return false };
+        if enough || !sockets.has_room(socket) {
+            return false;
+        }
+        let Some(message) = self.users.take_tsdu(now, place) else { return false };
+        let handed = Handed { sequence, planned };
+        if let Err(reason) = sockets.transmit(now, socket, handed, message) {
+            self.users.flows[place].drained = sockets.under_way(socket) == 0;
+            self.users.record(now, id, Event::Failed { sequence, planned, reason });
+        }
+        true
+    }
+
+    /// Forwards the next indication of the sockets, if any.
+    pub(in crate::host) fn poll_sockets(&mut self, now: Instant) -> bool {
+        let Some(sockets) = &mut self.sockets else { return false };
+        match sockets.indication() {
+            None => return false,
+            // Messages are not requests and get no reply.
+            Some(Indication::Received { socket, completion }) => {
+                if let Some(data) = sockets.take(now, socket, completion) {
+                    self.message(now, None, Sink::whole(&data), Asker::Nobody);
+                }
+            }
+            Some(Indication::Transmitted { socket, sequence, completion }) => {
+                self.has_ended(now, socket, sequence, completion);
+            }
+        }
+        true
+    }
+
+    /// Records the outcome of a message, and lets its flow pass another one.
+    fn has_ended(&mut self, now: Instant, socket: u8, number: u64, completion: Completion) {
+        let sending = self.sockets.as_mut().and_then(|it| it.sending.get_mut(&socket));
+        let Some(sending) = sending else { return };
+        let Some(handed) = sending.under_way.remove(&number) else { return };
+        let Handed { sequence, planned } = handed;
+        let event = match result(completion) {
+            Ok(()) => sending.acknowledged.then_some(Event::Acknowledged { sequence, planned }),
+            Err(reason) => Some(Event::Failed { sequence, planned, reason }),
+        };
+        let flowing = &mut self.users.flows[sending.place];
+        flowing.drained = sending.under_way.is_empty();
+        self.users.waiting.wake(sending.place);
+        if let Some(event) = event {
+            let id = self.users.flow(sending.place).id;
+            self.users.record(now, id, event);
         }
     }
 }

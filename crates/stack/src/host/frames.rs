@@ -1,8 +1,8 @@
 //! Frames of a host waiting for its MAC.
 
-use super::Ticket;
 use crate::messaging::Priority;
 use crate::station::{Frame, PRIORITIES};
+use crate::tp4::Ticket;
 use std::collections::VecDeque;
 
 /// Frame for the medium, with the timer that waits for its transmission.

@@ -20,6 +20,8 @@ pub(super) struct Waiting {
     /// Flows that wait for transmissions, each once, by priority.
     for_frames: [VecDeque<usize>; PRIORITIES],
     is_for_frames: Vec<bool>,
+    /// Number of them.
+    count_for_frames: usize,
 }
 
 impl Waiting {
@@ -50,13 +52,14 @@ impl Waiting {
     pub(super) fn for_frames(&mut self, place: usize, priority: Priority) {
         if !self.is_for_frames[place] {
             self.is_for_frames[place] = true;
+            self.count_for_frames += 1;
             self.for_frames[usize::from(priority.number())].push_back(place);
         }
     }
 
     /// Returns true if any flow waits for transmissions.
-    pub(super) fn is_for_frames(&self) -> bool {
-        self.for_frames.iter().any(|flows| !flows.is_empty())
+    pub(super) const fn is_for_frames(&self) -> bool {
+        self.count_for_frames > 0
     }
 
     /// Wakes up to `count` flows of this priority that wait for transmissions.
@@ -65,6 +68,7 @@ impl Waiting {
             let flows = &mut self.for_frames[usize::from(priority.number())];
             let Some(place) = flows.pop_front() else { return };
             self.is_for_frames[place] = false;
+            self.count_for_frames -= 1;
             self.wake(place);
         }
     }

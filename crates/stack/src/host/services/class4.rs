@@ -1,0 +1,49 @@
+//! Class 4 over the link of a host: its NSDUs, and the timers that wait for its frames.
+
+use super::super::Host;
+use crate::clnp::Npdu;
+use crate::machine::Machine as _;
+use crate::tp4::{Nsdu, Ticket};
+use crate::transport::{Address, Transport};
+use wire::addr::Mac;
+use wire::packet::Packet;
+use wire::time::Instant;
+
+impl Host {
+    #[inline]
+    pub(in crate::host) fn send_nsdu(&mut self, now: Instant, nsdu: Nsdu) {
+        let Transport::Class4(entity) = &mut self.transport else { return };
+        let Some(link) = &mut self.link else { return };
+        let (ticket, priority) = (entity.ticket(), entity.priority());
+        if let Some(ticket) = link.send_nsdu(now, nsdu, priority, ticket) {
+            entity.transmitted(now, ticket);
+        }
+    }
+
+    /// Starts the timer that waited for a frame.
+    pub(in crate::host) fn has_left(&mut self, now: Instant, ticket: Ticket) {
+        if let Transport::Class4(entity) = &mut self.transport {
+            entity.transmitted(now, ticket);
+        }
+    }
+
+    #[inline]
+    pub(in crate::host) fn receive_npdu(&mut self, now: Instant, station: Mac, mut packet: Packet) {
+        let Transport::Class4(entity) = &mut self.transport else { return };
+        let Some(link) = &mut self.link else { return };
+        if link.network.receive_inactive(station, &mut packet) {
+            return entity.receive(now, Nsdu { peer: Address::Station(station), packet });
+        }
+        link.network.receive(now, Npdu { station, packet });
+        self.receive_nsdus(now);
+    }
+
+    /// Passes on every NSDU that the network layer delivers.
+    pub(in crate::host) fn receive_nsdus(&mut self, now: Instant) {
+        let Transport::Class4(entity) = &mut self.transport else { return };
+        let Some(link) = &mut self.link else { return };
+        while let Some(nsdu) = link.poll_nsdu(now) {
+            entity.receive(now, nsdu);
+        }
+    }
+}
