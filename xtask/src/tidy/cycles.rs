@@ -1,8 +1,11 @@
 //! Files that import each other in a circle, so that none can be read first. A module and the files below it may.
 
+use super::Rule;
 use super::numbers::product_code;
 use crate::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) const RULE: Rule = Rule { name: "circles", check: circles };
 
 /// Path of a module within its crate: `tp4::connection`; empty for the crate itself.
 type Module = Vec<String>;

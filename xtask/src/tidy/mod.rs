@@ -28,7 +28,7 @@ pub(crate) struct Rule {
 }
 
 /// All rules.
-const RULES: [Rule; 14] = [
+const RULES: [Rule; 15] = [
     floors::RULE,
     length::RULE,
     asynchronous::RULE,
@@ -42,6 +42,7 @@ const RULES: [Rule; 14] = [
     unused::RULE,
     wildcards::RULE,
     tuples::RULE,
+    cycles::RULE,
     pages::RULE,
 ];
 

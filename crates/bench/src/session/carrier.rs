@@ -12,11 +12,6 @@ use wire::rendezvous::Limits;
 use wire::time::Instant;
 use wire::units::BitRate;
 
-/// First reference of a host; those of an earlier host may still be frozen at the peer.
-pub(super) const fn reference_at(now: Instant) -> u16 {
-    (now.as_nanos() / 1_000) as u16
-}
-
 /// Offer if load cannot affect other hosts.
 pub(super) const UNBOUNDED: Limits =
     Limits { frames_per_second: u32::MAX, bits_per_second: u64::MAX >> 1 };

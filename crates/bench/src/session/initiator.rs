@@ -1,10 +1,10 @@
 //! Initiator: the end of a session that calls and sends the load.
 
 use super::SessionError;
-use super::carrier::{Carrier, reference_at};
+use super::carrier::Carrier;
 use super::iso_tcp::IsoWay;
 use super::local::from_origin;
-use super::party::Party;
+use super::party::{Party, reference_at};
 use super::report::{FETCH_AGAIN, FETCHES, KEPT, PAGE_BITS};
 use super::way::Way;
 use crate::collect::{Clocks, Collector};

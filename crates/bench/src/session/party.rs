@@ -2,7 +2,6 @@
 //!
 //! After a session, its initiator may fetch the arrivals, message by message.
 
-use super::carrier::reference_at;
 use super::report::Arrivals;
 use live::port::is_rendezvous;
 use stack::host::{Host, Unitdata};
@@ -17,6 +16,11 @@ use wire::packet::Packet;
 use wire::rendezvous::SAP;
 use wire::rendezvous::report::{Body, Page, Pdu};
 use wire::time::Instant;
+
+/// First reference of a host; those of an earlier host may still be frozen at the peer.
+pub(super) const fn reference_at(now: Instant) -> u16 {
+    (now.as_nanos() / 1_000) as u16
+}
 
 /// Control field of an LLC UI, the only LPDU of the control session (ISO 8802-2, 5.4.1).
 const UI: u8 = 0x03;

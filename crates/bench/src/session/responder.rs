@@ -3,9 +3,9 @@
 mod seen;
 
 use super::SessionError;
-use super::carrier::{Carrier, reference_at};
+use super::carrier::Carrier;
 use super::iso_tcp::IsoWay;
-use super::party::Party;
+use super::party::{Party, reference_at};
 use super::way::Way;
 use crate::scenario::Transport;
 use core::sync::atomic::AtomicBool;

@@ -11,7 +11,7 @@
 
 use super::frames::{Frames, Outgoing};
 use super::services::sockets::Sockets;
-use super::{Host, HostParams, MESSAGE_SAP, To, Unitdata};
+use super::{FRAMES_AHEAD, Host, HostParams, MESSAGE_SAP, To, Unitdata};
 use crate::clnp::{Indication, Network, Npdu, Request};
 use crate::llc::type1::{self, Lpdu, Type1};
 use crate::llc::type3;
@@ -25,9 +25,6 @@ use std::collections::VecDeque;
 use wire::addr::{Mac, Nsap, Sap};
 use wire::packet::Packet;
 use wire::time::Instant;
-
-/// Maximum number of frames of bulk datagram flows at the medium.
-pub(super) const FRAMES_AHEAD: usize = 4;
 
 /// Sender of a frame that was passed to the medium.
 #[derive(Clone, Copy, Debug)]

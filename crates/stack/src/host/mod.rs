@@ -43,6 +43,8 @@ use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
 use wire::time::Instant;
 
+/// Maximum number of frames of bulk datagram flows at the medium.
+const FRAMES_AHEAD: usize = 4;
 /// LSAP of messages sent without a connection.
 pub const MESSAGE_SAP: Sap = Sap(0x5C);
 

@@ -6,7 +6,7 @@ use super::service::{Note, Params};
 use super::table::{Action, Class, Event, State, transition};
 use crate::machine::{Deadline, Machine, Output, Timer};
 use crate::network::{Line, Network};
-use crate::transport::{
+use crate::transport::service::{
     Address, Counters, Endpoint, Indication, Reason, Request, disconnect_reason,
 };
 use bytes::{Bytes, BytesMut};

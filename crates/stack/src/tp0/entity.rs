@@ -6,7 +6,7 @@ use super::service::{Note, Params};
 use super::table::State;
 use crate::machine::{Deadline, Machine, Output};
 use crate::network::{Line, Network};
-use crate::transport::{Counters, Endpoint, Indication, Reason, Request};
+use crate::transport::service::{Counters, Endpoint, Indication, Reason, Request};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::time::Instant;
 
@@ -154,7 +154,8 @@ impl Machine for Entity {
         self.with(endpoint.line(), |connection| connection.request(now, request));
     }
 
-    fn receive(&mut self, now: Instant, (line, network): (Line, Network)) {
+    fn receive(&mut self, now: Instant, pdu: Self::Pdu) {
+        let (line, network) = pdu;
         let is_end = network == Network::Disconnect;
         self.with(line, |connection| connection.receive(now, network));
         if is_end && let Some(connection) = self.connections.remove(&line) {

@@ -28,7 +28,7 @@ mod table;
 mod tests;
 
 pub use crate::network::Network;
-pub use crate::transport::{Counters, Indication, Reason, Request, disconnect_reason};
+pub use crate::transport::service::{Counters, Indication, Reason, Request, disconnect_reason};
 pub use connection::Connection;
 pub use entity::Entity;
 pub use service::{Note, Params};

@@ -4,7 +4,7 @@ use super::connection::Connection;
 use super::*;
 use crate::machine::{Machine, Output};
 use crate::network::Line;
-use crate::transport::{Address, Endpoint};
+use crate::transport::service::{Address, Endpoint};
 use bytes::Bytes;
 use core::time::Duration;
 use wire::addr::Mac;

@@ -4,7 +4,7 @@ use super::outbox::{Outbox, TimedData};
 use super::params::Params;
 use super::service::Note;
 use super::ticket::Timed;
-use crate::transport::{Address, Counters, Endpoint, Indication};
+use crate::transport::service::{Address, Counters, Endpoint, Indication};
 use bytes::Bytes;
 use wire::packet::Packet;
 use wire::time::Instant;

@@ -36,7 +36,7 @@ mod ticket;
 mod tpdu;
 mod window;
 
-pub use crate::transport::{
+pub use crate::transport::service::{
     Address, Counters, Endpoint, Indication, Reason, Request, disconnect_reason,
 };
 pub use entity::Entity;

@@ -8,7 +8,7 @@
 use super::params::Params;
 use super::policy::Acknowledgement;
 use crate::messaging::Priority;
-use crate::transport::{Reason, disconnect_reason};
+use crate::transport::service::{Reason, disconnect_reason};
 use bytes::{Bytes, BytesMut};
 use wire::tp::{
     ClassOption, Connect, Kind, Parameter, ParameterBuffer, Parameters, Pdu, Reference, seal,

@@ -8,7 +8,7 @@ use super::service::{Note, Nsdu};
 use super::ticket::Timed;
 use crate::machine::Output;
 use crate::messaging::Priority;
-use crate::transport::{Address, Endpoint, Indication};
+use crate::transport::service::{Address, Endpoint, Indication};
 use bytes::Bytes;
 use core::num::NonZeroU32;
 use std::collections::VecDeque;

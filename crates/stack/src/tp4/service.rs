@@ -1,6 +1,6 @@
 //! Interfaces of the transport entity: to its network and observers.
 
-use crate::transport::{Address, Endpoint};
+use crate::transport::service::{Address, Endpoint};
 use wire::packet::Packet;
 use wire::tp::{Kind, Reference};
 

@@ -5,8 +5,7 @@
 //! sockets are LSAPs that ISO 8802-2 reserves for local use.
 
 use super::super::crossing::Asker;
-use super::super::link::FRAMES_AHEAD;
-use super::super::{Host, MESSAGE_SAP, To};
+use super::super::{FRAMES_AHEAD, Host, MESSAGE_SAP, To};
 use super::Task;
 use crate::llc::type3::{Invalid, Lpdu};
 use crate::load::{Event, Flow, MessageOptions, Pattern, Sink};

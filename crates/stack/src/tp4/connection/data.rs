@@ -8,7 +8,7 @@ use super::super::table::{Event, State};
 use super::super::tpdu::{Form, Window, ak_header, ak_packet, dt_header};
 use super::super::window::{Acknowledged, Arrival, News, Trip};
 use super::{Cause, Connection};
-use crate::transport::Indication;
+use crate::transport::service::Indication;
 use bytes::Bytes;
 use wire::tp::{FlowControlConfirmation, Format, Kind, Parameter};
 

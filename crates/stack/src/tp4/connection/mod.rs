@@ -3,6 +3,7 @@
 //! This file covers opening and closing; `data` covers DT and AK, `urgent` ED and EA, `timers` the
 //! timers.
 
+mod below;
 mod data;
 mod timers;
 mod urgent;
@@ -23,7 +24,7 @@ use super::tpdu::{dc_packet, dr_packet, er_packet};
 use super::window::{ReceiveWindow, SendWindow};
 use crate::machine::Timer;
 use crate::messaging::Priority;
-use crate::transport::{Address, Endpoint, Indication, Reason, disconnect_reason};
+use crate::transport::service::{Address, Endpoint, Indication, Reason, disconnect_reason};
 use bytes::Bytes;
 use core::time::Duration;
 use wire::packet::Packet;

@@ -6,7 +6,7 @@ use super::super::policy::RetransmissionTimer;
 use super::super::table::{Event, State};
 use super::{Cause, Connection};
 use crate::machine::{Deadline, Timer};
-use crate::transport::Reason;
+use crate::transport::service::Reason;
 use core::time::Duration;
 use wire::time::Instant;
 

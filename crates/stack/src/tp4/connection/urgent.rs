@@ -7,7 +7,7 @@ use super::super::table::{Event, State};
 use super::super::ticket::Timed;
 use super::super::tpdu::{ea_packet, ed_packet};
 use super::{Cause, Connection};
-use crate::transport::{Indication, Reason};
+use crate::transport::service::{Indication, Reason};
 use bytes::Bytes;
 use core::time::Duration;
 use wire::tp::{Expedited, Kind};

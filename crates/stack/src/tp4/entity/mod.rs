@@ -16,7 +16,7 @@ use super::table::State;
 use super::ticket::Ticket;
 use crate::machine::{Deadline, Machine, Output};
 use crate::messaging::Priority;
-use crate::transport::{Address, Counters, Endpoint, Indication, Reason, Request};
+use crate::transport::service::{Address, Counters, Endpoint, Indication, Reason, Request};
 use bytes::{Buf, Bytes};
 use std::collections::{BTreeMap, BTreeSet};
 use wire::time::Instant;

@@ -9,7 +9,7 @@ use super::super::service::Note;
 use super::super::table::{Event, State};
 use super::super::tpdu::{dc_packet, dr_packet};
 use super::Entity;
-use crate::transport::{Address, Indication, Reason, disconnect_reason};
+use crate::transport::service::{Address, Indication, Reason, disconnect_reason};
 use bytes::Bytes;
 use wire::checksum::Fletcher;
 use wire::packet::Packet;
