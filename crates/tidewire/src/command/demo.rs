@@ -10,6 +10,7 @@ use crate::study::{self, Chosen, Purpose};
 use crate::{host, interrupt, way};
 use bench::analysis::{FlowReport, Report, analyse};
 use bench::compare::{Verdict, compare};
+use bench::paragraph::wrapped;
 use bench::run::{Plan, run_all};
 use bench::sample::Sample;
 use bench::session::local;
@@ -89,7 +90,10 @@ fn tell(steps: &mut Vec<bool>, what: &str, step: Step, output: &Output) -> anyho
         "type": "step", "step": what, "about": about, "found": found, "passed": passed,
     }))?;
     output.line(format_args!("{what:8} {}{about}", if passed { "" } else { "FAILED: " }))?;
-    output.line(format_args!("         {found}"))?;
+    // The folder of a run is copied as one line; anything else is words.
+    let is_path = what == "keep";
+    let indent = " ".repeat(9);
+    output.line(if is_path { indent + &found } else { wrapped(&indent, &found) })?;
     steps.push(passed);
     Ok(())
 }
