@@ -117,7 +117,13 @@ impl Source {
 
     /// Sets and returns the error for a truncated mapping; nothing is read after it.
     fn was_cut(&mut self) -> CaptureError {
-        let reason = "the file was cut while it was read".to_owned();
+        let has_its_length = |lying: &Lying| lying.file.octets_now() >= lying.octets.len() as u64;
+        // A page that is there and cannot be read is an error of the disk.
+        let reason = if self.lying.as_ref().is_some_and(has_its_length) {
+            "a page of the file could not be read".to_owned()
+        } else {
+            "the file was cut while it was read".to_owned()
+        };
         let (offset, kind) = (self.offset(), io::ErrorKind::UnexpectedEof);
         let error = CaptureError::Unreadable { offset, kind, reason };
         self.first_offset = offset;
