@@ -37,7 +37,7 @@ impl From<Line> for Endpoint {
 /// Request of a user.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Request {
-    /// T-CONNECT request, for an endpoint from [`Transport::endpoint`].
+    /// T-CONNECT request, for an endpoint from [`Transport::endpoint`](super::Transport::endpoint).
     Connect {
         /// Endpoint for the connection.
         endpoint: Endpoint,
@@ -80,7 +80,7 @@ pub enum Request {
         buffers: u32,
     },
     /// Returns receive buffers: those of consumed DTs, if the user holds them under
-    /// [`tp4::Credit::is_by_user`], or withdrawn ones.
+    /// [`tp4::Credit::is_by_user`](crate::tp4::Credit::is_by_user), or withdrawn ones.
     GiveBack {
         /// Endpoint of the connection.
         endpoint: Endpoint,
