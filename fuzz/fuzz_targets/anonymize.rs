@@ -5,8 +5,6 @@
 
 #[path = "../../crates/tidewire/src/anonymize/mod.rs"]
 mod anonymize;
-#[path = "../../crates/tidewire/src/exit.rs"]
-mod exit;
 #[path = "../../crates/tidewire/src/anonymize/hostile.rs"]
 mod hostile;
 

@@ -22,6 +22,7 @@ mod plot;
 mod quantity;
 mod report;
 mod runs;
+mod secret;
 mod steps;
 mod store;
 mod stream;

@@ -15,18 +15,13 @@ mod hostile;
 #[cfg(test)]
 mod renamed;
 
-use crate::exit::Failure;
-use crate::interrupt;
 use aes::Aes128;
 use aes::cipher::{Array, BlockCipherEncrypt as _, KeyInit as _};
-use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
 use wire::rewrite::Names;
 
 const BLOCK_OCTETS: usize = 16;
 /// Length of a secret: the cipher key, and the octets from which the pad is derived.
-const SECRET_OCTETS: usize = 2 * BLOCK_OCTETS;
+pub(crate) const SECRET_OCTETS: usize = 2 * BLOCK_OCTETS;
 
 type Block = [u8; BLOCK_OCTETS];
 
@@ -54,34 +49,6 @@ impl Key {
         let mut keyed = Self { cipher: Aes128::new(&Array::from(key)), pad };
         keyed.pad = keyed.encrypted(pad);
         keyed
-    }
-
-    /// Creates a key from a file with 64 hexadecimal digits, or from a random secret that is never
-    /// stored.
-    ///
-    /// # Errors
-    /// Fails if the file cannot be read or has other contents.
-    pub(crate) fn open(path: Option<&Path>) -> Result<Self, Failure> {
-        let mut secret = [0; SECRET_OCTETS];
-        let Some(path) = path else {
-            let drawn = File::open("/dev/urandom").and_then(|mut it| it.read_exact(&mut secret));
-            drawn.map_err(|error| Failure::failed(format!("cannot draw a key: {error}")))?;
-            return Ok(Self::new(secret));
-        };
-        let name = path.display();
-        let text = interrupt::read_to_string(path)
-            .map_err(|error| Failure::failed(format!("cannot read {name}: {error}")))?;
-        let digits: Option<Vec<u8>> =
-            text.trim().chars().map(|digit| Some(digit.to_digit(16)? as u8)).collect();
-        let digits =
-            digits.filter(|digits| digits.len() == 2 * SECRET_OCTETS).ok_or_else(|| {
-                Failure::usage(format!("{name} holds no key: expected 64 hexadecimal digits"))
-                    .with_fix("openssl rand -hex 32 > FILE")
-            })?;
-        for (octet, pair) in secret.iter_mut().zip(digits.chunks(2)) {
-            *octet = pair.iter().fold(0, |octet, digit| octet << 4 | digit);
-        }
-        Ok(Self::new(secret))
     }
 
     fn encrypted(&self, block: Block) -> Block {

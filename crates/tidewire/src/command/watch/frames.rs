@@ -6,6 +6,7 @@ use crate::anonymize::Key;
 use crate::args::Watch;
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::secret;
 use crate::store::Target;
 use crate::tui::{Gather, Shared};
 use meter::Remarks;
@@ -45,7 +46,7 @@ impl Frames {
         let annotated = annotated.transpose()?;
         let events =
             export.events.as_deref().map(|path| Events::new(path, target, output)).transpose()?;
-        let key = || Key::open(export.anonymize_key.as_deref()).map(Renamer::new);
+        let key = || secret::open(export.anonymize_key.as_deref()).map(Renamer::new);
         let names = export.anonymize.then(key).transpose()?;
         Ok(Self { names, annotated, events, ..wanting })
     }
