@@ -59,7 +59,7 @@ fn figures(measures: &Counts) -> Vec<String> {
         (measures.count(Measure::DtTpdus), measures.count(Measure::DtRetransmissions));
     let mut lines = vec![
         format!(
-            "TPDUs {}  DT {}  again {} ({})  AK {}  TSDUs {}",
+            "TPDUs {}  DT {}  retx {} ({})  AK {}  TSDUs {}",
             count(Measure::Tpdus),
             short(dts),
             short(again),
@@ -108,7 +108,7 @@ fn courses(model: &Model, room: Room) -> Vec<String> {
     }
     vec![
         line("TPDUs/s", |moment| moment.tpdus_per_second),
-        line("again/s", |moment| moment.again_per_second),
+        line("retx/s", |moment| moment.again_per_second),
     ]
 }
 
@@ -130,10 +130,7 @@ mod tests {
         assert_eq!(sheet.rows[0].text, "!! 20 of 100 DTs were retransmitted, 20 %");
         assert_eq!(sheet.rows[0].page, Some(Page::Connections));
         assert!(
-            sheet
-                .rows
-                .iter()
-                .any(|row| row.text.starts_with("TPDUs 210  DT 100  again 20 (20.0%)"))
+            sheet.rows.iter().any(|row| row.text.starts_with("TPDUs 210  DT 100  retx 20 (20.0%)"))
         );
     }
 }
