@@ -115,7 +115,7 @@ pub(crate) fn choose_with(
     Ok(Chosen { name, study, inputs })
 }
 
-/// Adds the requirements of the command line to those of the scenario.
+/// Adds the requirements of the command line to those of the scenario, each once.
 ///
 /// # Errors
 /// A requirement of a flow that the scenario does not have.
@@ -135,7 +135,12 @@ pub(crate) fn require(chosen: &mut Chosen, requirements: &[Requirement]) -> Resu
         }
     }
     for point in &mut chosen.study.points {
-        point.scenario.require.extend(requirements.iter().cloned());
+        let required = &mut point.scenario.require;
+        for requirement in requirements {
+            if required.iter().all(|stated| stated.text != requirement.text) {
+                required.push(requirement.clone());
+            }
+        }
     }
     Ok(())
 }

@@ -60,6 +60,17 @@ fn a_requirement_ends_a_prediction_with_its_verdict() {
 }
 
 #[test]
+fn a_requirement_of_the_scenario_is_not_judged_twice() {
+    let folder = folder();
+    let require = "replications = 3\nrequire = [\"miss(status) < 0.05\"]";
+    let text = SIZES.replace("replications = 3", require);
+    fs::write(folder.path().join("required.toml"), text).unwrap();
+    let predict = ["predict", "required.toml", "--no-save", "--require", "miss(status) < 0.05"];
+    let said = stdout(&run_in(folder.path(), &predict));
+    assert!(said.contains("(2 of 2)"), "{said}");
+}
+
+#[test]
 fn a_measurement_is_judged_by_requirements_not_by_theory() {
     let folder = folder();
     let check = |require: &str, code: i32| {
