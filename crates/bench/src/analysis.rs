@@ -8,7 +8,7 @@
 
 use crate::bound::{Bound, Reason, assumptions, bounds};
 use crate::sample::{FlowSample, Origin, Sample, Within};
-use crate::scenario::Point;
+use crate::scenario::{Flow, Point, Start};
 use core::time::Duration;
 use serde::Serialize;
 use stats::histogram::Histogram;
@@ -319,7 +319,7 @@ pub fn analyse(samples: &[Sample], level: f64) -> Report {
     }
 }
 
-fn point_report(point: usize, mut samples: Vec<&Sample>, level: f64) -> PointReport {
+fn point_report<'a>(point: usize, mut samples: Vec<&'a Sample>, level: f64) -> PointReport {
     // The last bits of a mean depend on the order, which must not depend on threads.
     samples.sort_by_key(|sample| sample.replication);
     let (replications, seeds) = (samples.len() as u64, seeds(&samples));
@@ -336,13 +336,15 @@ fn point_report(point: usize, mut samples: Vec<&Sample>, level: f64) -> PointRep
         .first()
         .map(|sample| sample.flows.iter().map(|flow| flow.name.as_str()).collect())
         .unwrap_or_default();
+    let by_name = |sample: &&'a Sample| -> BTreeMap<&'a str, &'a FlowSample> {
+        sample.flows.iter().map(|flow| (flow.name.as_str(), flow)).collect()
+    };
+    let by_name: Vec<BTreeMap<&str, &FlowSample>> = samples.iter().map(by_name).collect();
     let flows = names
         .into_iter()
         .map(|name| {
-            let of_name = |sample: &&'_ Sample| -> Option<FlowSample> {
-                sample.flows.iter().find(|flow| flow.name == name).cloned()
-            };
-            let of: Vec<FlowSample> = samples.iter().filter_map(of_name).collect();
+            let of = by_name.iter().filter_map(|flows| flows.get(name).copied().cloned());
+            let of: Vec<FlowSample> = of.collect();
             let found = flow_report(name, &of, level);
             if deterministic { found.without_intervals() } else { found }
         })
@@ -402,15 +404,15 @@ impl Report {
         let mut this = self.with_groups(points);
         for found in &mut this.points {
             let Some(point) = points.get(found.point) else { continue };
-            let bounds = bounds(&point.scenario);
-            for (flow, asked) in point.scenario.flows.iter().zip(bounds) {
-                let Some(flow) = found.flows.iter_mut().find(|it| it.name == flow.name) else {
-                    continue;
-                };
-                flow.random_start = point.scenario.starts_at_random(&flow.name);
-                match asked {
-                    Bound::Longest(longest) => flow.bound_ns = Some(wire::time::nanos(longest)),
-                    Bound::None(reason) => flow.no_bound = Some(reason),
+            let flows = point.scenario.flows.iter().zip(bounds(&point.scenario));
+            let flows: BTreeMap<&str, (&Flow, Bound)> =
+                flows.map(|(flow, bound)| (flow.name.as_str(), (flow, bound))).collect();
+            for found in &mut found.flows {
+                let Some((flow, bound)) = flows.get(found.name.as_str()) else { continue };
+                found.random_start = flow.start == Start::Random;
+                match *bound {
+                    Bound::Longest(longest) => found.bound_ns = Some(wire::time::nanos(longest)),
+                    Bound::None(reason) => found.no_bound = Some(reason),
                 }
             }
             let is_any = found.flows.iter().any(|flow| flow.bound_ns.is_some());

@@ -2,7 +2,9 @@
 
 use crate::collect::{Clocks, Collector, Cut, Watched};
 use crate::profile::Profile;
-use crate::scenario::{Flow, LLC_OCTETS, Medium, Scenario, Service, Start, Station, Warmup};
+use crate::scenario::{
+    Flow, LLC_OCTETS, Medium, Scenario, Service, Start, Station, Warmup, begins,
+};
 use core::time::Duration;
 use sim::medium::token_bus::Change;
 use stack::host::HostParams;
@@ -10,7 +12,7 @@ use stack::llc::type3::{self, Priorities};
 use stack::load::{self, Absence, FlowId};
 use stack::messaging::{self, Priority};
 use stats::rng::Stream;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::addr::Mac;
 use wire::time::{Instant, nanos};
 
@@ -64,6 +66,8 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let others = (1..=background).map(|i| (format!("background-{i}"), None, None));
     let lsdu_octets = scenario.medium.most_lsdu_octets();
     let messaging = scenario.has_messages().then(|| messaging_on(&scenario.medium));
+    let with_messages = taking_part(scenario, Flow::is_message);
+    let with_priorities = taking_part(scenario, Flow::has_priority);
     let mut places: Vec<Place> = named
         .chain(others)
         .enumerate()
@@ -77,9 +81,9 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
                 accepts: true,
                 saps: Vec::new(),
                 framing: scenario.medium.framing(),
-                messaging: messaging.filter(|_| takes_part(scenario, &name, Flow::is_message)),
+                messaging: messaging.filter(|_| with_messages.contains(name.as_str())),
             },
-            has_priorities: takes_part(scenario, &name, Flow::has_priority),
+            has_priorities: with_priorities.contains(name.as_str()),
             name,
             profile,
             absences: stations.get(index).map(Station::absences).unwrap_or_default(),
@@ -97,6 +101,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
         };
         let id = FlowId(u16::try_from(number).unwrap_or(u16::MAX));
         let messages = scenario.messages_of(flow);
+        let start = begins(&places[*from].absences, start_of(flow, seed));
         places[*from].flows.push(load::Flow {
             id,
             peer: address(*to),
@@ -105,10 +110,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             pattern: flow.pattern.load(),
             size_octets: flow.size.octets(),
             messages,
-            start: Instant::ZERO
-                + scenario
-                    .begins(&flow.from, start_of(flow, seed))
-                    .unwrap_or(scenario.stop.after.0),
+            start: Instant::ZERO + start.unwrap_or(scenario.stop.after.0),
             seed: Stream::named(seed, &format!("flow/{}", flow.name)).u64(),
         });
         watched.push(Watched {
@@ -124,10 +126,10 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     Layout { places, watched, changes: changes(&stations) }
 }
 
-/// Returns whether a station sends or receives a flow of some kind.
-fn takes_part(scenario: &Scenario, name: &str, is_such: fn(&Flow) -> bool) -> bool {
-    let is_at = |flow: &Flow| flow.from == name || flow.to == name;
-    scenario.flows.iter().any(|flow| is_such(flow) && is_at(flow))
+/// Names of the stations that send or receive a flow of some kind.
+fn taking_part(scenario: &Scenario, is_such: fn(&Flow) -> bool) -> BTreeSet<&str> {
+    let flows = scenario.flows.iter().filter(|flow| is_such(flow));
+    flows.flat_map(|flow| [flow.from.as_str(), flow.to.as_str()]).collect()
 }
 
 /// Start time of a flow in a run whose randomness derives from `seed`. The draw depends on the

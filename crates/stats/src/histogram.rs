@@ -1,15 +1,16 @@
 //! Histogram of time spans: quantiles to three digits, in bounded memory, mergeable in any order.
 //!
-//! Wraps `hdrhistogram` and adds exact sums. Count, sum, sum of squares, minimum and maximum are
-//! integers, so merging in any order gives the same bits.
+//! Counts by class, with exact sums. Count, sum, sum of squares, minimum and maximum are integers,
+//! so merging in any order gives the same bits.
 
+use crate::counts::{Class, Counts};
 use crate::interval::binomial_below;
 use core::time::Duration;
 
 /// Histogram of time spans.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    counts: hdrhistogram::Histogram<u64>,
+    counts: Counts,
     sum: u128,
     squares: u128,
     min: u64,
@@ -22,10 +23,8 @@ const LONGEST_NANOS: u64 = 86_400_000_000_000;
 impl Histogram {
     /// Creates an empty histogram.
     #[must_use]
-    pub fn new() -> Self {
-        let counts =
-            hdrhistogram::Histogram::new(3).expect("hdrhistogram accepts three significant digits");
-        Self { counts, sum: 0, squares: 0, min: u64::MAX, max: 0 }
+    pub const fn new() -> Self {
+        Self { counts: Counts::new(), sum: 0, squares: 0, min: u64::MAX, max: 0 }
     }
 
     /// Counts a span.
@@ -38,9 +37,7 @@ impl Histogram {
         if times == 0 {
             return;
         }
-        self.counts
-            .record_n(nanos.min(LONGEST_NANOS), times)
-            .expect("the histogram resizes itself up to the longest span");
+        self.counts.record(nanos.min(LONGEST_NANOS), times);
         let (wide, times) = (u128::from(nanos), u128::from(times));
         self.sum = self.sum.saturating_add(wide * times);
         self.squares = self.squares.saturating_add((wide * wide).saturating_mul(times));
@@ -50,7 +47,7 @@ impl Histogram {
 
     /// Adds all spans of another histogram.
     pub fn merge(&mut self, other: &Self) {
-        self.counts.add(&other.counts).expect("the histogram resizes itself");
+        self.counts.merge(&other.counts);
         self.sum = self.sum.saturating_add(other.sum);
         self.squares = self.squares.saturating_add(other.squares);
         self.min = self.min.min(other.min);
@@ -60,13 +57,13 @@ impl Histogram {
     /// Number of spans.
     #[must_use]
     pub fn count(&self) -> u64 {
-        self.counts.len()
+        self.counts.total()
     }
 
     /// Returns true if no span was recorded.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.counts.is_empty()
+        self.max < self.min
     }
 
     /// Shortest span, exact.
@@ -136,17 +133,14 @@ impl Histogram {
     #[must_use]
     pub fn count_above(&self, span: Duration) -> u64 {
         let nanos = u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).min(LONGEST_NANOS);
-        self.count() - self.counts.count_between(0, nanos).min(self.count())
+        self.count() - self.counts.total_up_to(nanos)
     }
 
     /// Iterates over the classes in rising order, as pairs of the shortest span of the class in
     /// nanoseconds and its count. [`Histogram::record_nanos`] of each pair rebuilds the quantiles,
     /// but not the sums.
     pub fn classes(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
-        self.counts.iter_recorded().map(|step| {
-            let class = self.counts.lowest_equivalent(step.value_iterated_to());
-            (class, step.count_at_value())
-        })
+        self.counts.classes()
     }
 
     fn at_rank(&self, rank: u64) -> Option<Duration> {
@@ -154,7 +148,7 @@ impl Histogram {
         for (class, count) in self.classes() {
             seen += count;
             if seen >= rank.max(1) {
-                let highest = match self.counts.highest_equivalent(class) {
+                let highest = match Class::of(class).highest {
                     beyond if beyond >= LONGEST_NANOS => self.max,
                     highest => highest,
                 };

@@ -7,8 +7,10 @@
 
 pub mod batches;
 pub mod compare;
+mod counts;
 pub mod histogram;
 pub mod interval;
+mod memo;
 pub mod regression;
 pub mod rng;
 pub mod series;

@@ -8,6 +8,7 @@ use super::{Bound, Reason};
 use crate::scenario::Scenario;
 use core::time::Duration;
 use sim::medium::switched::{Link, Params};
+use std::collections::BTreeMap;
 use wire::mac::HEADER_OCTETS;
 
 /// Octets of an 802.1Q tag.
@@ -16,7 +17,7 @@ const TAG_OCTETS: usize = 4;
 const MOST_ROUNDS: usize = 1_000;
 
 /// Port on the path of a message.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Port {
     /// Port of a station.
     Station(usize),
@@ -31,28 +32,50 @@ struct Ways<'a> {
     network: Params,
     streams: &'a Streams,
     ports: Vec<Vec<Port>>,
+    /// Streams that pass each port, with the place of the port on their path.
+    sharing: BTreeMap<Port, Vec<Passage>>,
+    /// Highest priority of the streams without limit that pass each port.
+    unlimited: BTreeMap<Port, u8>,
     /// Stays by stream and port on its path; `None` if there is no bound.
     stays: Vec<Vec<Option<Duration>>>,
 }
 
+/// Passage of a stream through a port.
+#[derive(Clone, Copy, Debug)]
+struct Passage {
+    stream: usize,
+    /// Place of the port on the stream's path.
+    place: usize,
+}
+
+/// Frames of streams that arrive alike at a port.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Alike {
+    period: Duration,
+    /// Maximum stay at the ports before.
+    late: Duration,
+    /// Duration of a frame and its gap.
+    takes: Duration,
+}
+
 /// Bound of each flow.
 pub(super) fn bounds(scenario: &Scenario, network: Params, streams: &Streams) -> Vec<Bound> {
-    let ports: Vec<Vec<Port>> =
-        streams.all.iter().map(|stream| ports(&network, stream.station, stream.to)).collect();
-    let stays = ports.iter().map(|ports| vec![Some(Duration::ZERO); ports.len()]).collect();
-    let mut ways = Ways { network, streams, ports, stays };
+    let mut ways = Ways::new(network, streams);
     let mut settled = false;
     for _ in 0..MOST_ROUNDS {
-        let next: Vec<Vec<Option<Duration>>> =
-            (0..streams.all.len()).map(|stream| ways.stays_of(stream)).collect();
+        let next = ways.next_stays();
         settled = next == ways.stays;
         ways.stays = next;
         if settled {
             break;
         }
     }
+    let mut first: BTreeMap<usize, usize> = BTreeMap::new();
+    for (place, stream) in streams.all.iter().enumerate() {
+        first.entry(stream.flow).or_insert(place);
+    }
     let of = |flow| {
-        let Some(stream) = streams.all.iter().position(|stream| stream.flow == flow) else {
+        let Some(stream) = first.get(&flow).copied() else {
             return Bound::None(Reason::Others);
         };
         match ways.whole(stream) {
@@ -78,38 +101,62 @@ fn ports(network: &Params, from: usize, to: usize) -> Vec<Port> {
     ports
 }
 
-impl Ways<'_> {
-    /// Maximum stay of a message of a stream at each port on its path, given the current stays.
-    fn stays_of(&self, stream: usize) -> Vec<Option<Duration>> {
-        let of = self.streams.all[stream];
-        self.ports[stream].iter().map(|port| self.at_port(&of, *port)).collect()
+impl<'a> Ways<'a> {
+    fn new(network: Params, streams: &'a Streams) -> Self {
+        let ports: Vec<Vec<Port>> =
+            streams.all.iter().map(|stream| ports(&network, stream.station, stream.to)).collect();
+        let stays = ports.iter().map(|ports| vec![Some(Duration::ZERO); ports.len()]).collect();
+        let mut sharing: BTreeMap<Port, Vec<Passage>> = BTreeMap::new();
+        let mut unlimited: BTreeMap<Port, u8> = BTreeMap::new();
+        for (stream, ports) in ports.iter().enumerate() {
+            let Stream { period, priority, .. } = streams.all[stream];
+            for (place, port) in ports.iter().enumerate() {
+                sharing.entry(*port).or_default().push(Passage { stream, place });
+                if period.is_none() {
+                    let highest = unlimited.entry(*port).or_default();
+                    *highest = priority.max(*highest);
+                }
+            }
+        }
+        Self { network, streams, ports, sharing, unlimited, stays }
+    }
+
+    /// Maximum stay of a message of each stream at each port on its path, given the current stays.
+    /// Streams of one priority stay equally long at a port.
+    fn next_stays(&self) -> Vec<Vec<Option<Duration>>> {
+        let mut known: BTreeMap<(Port, u8), Option<Duration>> = BTreeMap::new();
+        let mut stay = |priority: u8, port: Port| {
+            *known.entry((port, priority)).or_insert_with(|| self.at_port(priority, port))
+        };
+        let streams = self.streams.all.iter().zip(&self.ports);
+        streams
+            .map(|(of, ports)| ports.iter().map(|port| stay(of.priority, *port)).collect())
+            .collect()
     }
 
     /// Maximum stay at a port, that of the station included. Frames are served by priority, each
     /// with its own length.
-    fn at_port(&self, stream: &Stream, port: Port) -> Option<Duration> {
+    fn at_port(&self, priority: u8, port: Port) -> Option<Duration> {
         let link = self.link(port);
-        let here = |other: usize| self.ports[other].iter().position(|it| *it == port);
-        let all = self.streams.all.iter().enumerate();
-        let sharing: Vec<(usize, usize)> =
-            all.filter_map(|(other, _)| Some((other, here(other)?))).collect();
-        let of = |other: usize| &self.streams.all[other];
-        let lower = sharing.iter().filter(|(other, _)| of(*other).priority < stream.priority);
-        let lower = lower.map(|(other, _)| self.takes(of(*other), link)).max().unwrap_or_default();
-        let urgent: Vec<(usize, usize)> = sharing
-            .iter()
-            .copied()
-            .filter(|(other, _)| of(*other).priority >= stream.priority)
-            .collect();
+        let mut lower = Duration::ZERO;
+        let mut urgent: BTreeMap<Alike, u32> = BTreeMap::new();
+        for Passage { stream, place } in self.sharing.get(&port)? {
+            let of = &self.streams.all[*stream];
+            let takes = self.takes(of, link);
+            if of.priority < priority {
+                lower = lower.max(takes);
+                continue;
+            }
+            let late =
+                self.stays[*stream].iter().take(*place).copied().sum::<Option<Duration>>()?;
+            *urgent.entry(Alike { period: of.period?, late, takes }).or_default() += 1;
+        }
         busy(|span| {
             let mut sum = lower;
-            for (other, place) in &urgent {
-                let late: Duration =
-                    self.stays[*other].iter().take(*place).copied().sum::<Option<Duration>>()?;
-                let frames = arrivals(of(*other).period?, span.saturating_add(late))?;
-                let each = self.takes(of(*other), link);
-                let frames = u32::try_from(frames).unwrap_or(u32::MAX);
-                sum = sum.saturating_add(each.saturating_mul(frames));
+            for (Alike { period, late, takes }, streams) in &urgent {
+                let frames = arrivals(*period, span.saturating_add(*late))?;
+                let frames = u32::try_from(frames).unwrap_or(u32::MAX).saturating_mul(*streams);
+                sum = sum.saturating_add(takes.saturating_mul(frames));
             }
             Some(sum)
         })
@@ -155,9 +202,7 @@ impl Ways<'_> {
     /// Returns whether unlimited frames may be served before those of a stream at any port.
     fn is_behind_others(&self, stream: usize) -> bool {
         let of = &self.streams.all[stream];
-        self.streams.all.iter().enumerate().any(|(other, it)| {
-            let meet = self.ports[other].iter().any(|port| self.ports[stream].contains(port));
-            it.period.is_none() && meet && it.priority >= of.priority
-        })
+        let mut unlimited = self.ports[stream].iter().filter_map(|port| self.unlimited.get(port));
+        unlimited.any(|priority| *priority >= of.priority)
     }
 }

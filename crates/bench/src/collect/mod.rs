@@ -83,6 +83,12 @@ impl Collector {
         }
     }
 
+    /// Returns whether every flow is limited, so that the run may end before its time.
+    #[must_use]
+    pub fn is_limited(&self) -> bool {
+        self.flows.values().all(|flow| flow.watched.is_limited)
+    }
+
     /// Returns whether every flow is limited and done with its messages.
     #[must_use]
     pub fn is_over(&self) -> bool {

@@ -11,6 +11,7 @@ use crate::medium::TokenBus;
 use core::time::Duration;
 use sim::medium::token_bus::Kind;
 use stack::load::Absence;
+use std::collections::BTreeMap;
 use wire::time::Instant;
 
 impl Station {
@@ -64,19 +65,17 @@ impl Scenario {
     pub fn has_changes(&self) -> bool {
         self.named_stations.iter().any(|station| !station.changes().is_empty())
     }
+}
 
-    /// The time at which the first message of a flow from `station` is due, or its connection is
-    /// opened, if the flow is to begin at `start`: if the station is away then, the time of its
-    /// return, or none if it never returns.
-    #[must_use]
-    pub fn begins(&self, station: &str, start: Duration) -> Option<Duration> {
-        let station = self.named_stations.iter().find(|it| it.name == station);
-        let absences = station.map(Station::absences).unwrap_or_default();
-        let start = Instant::ZERO + start;
-        match absences.iter().find(|absence| absence.covers(start)) {
-            None => Some(start.since(Instant::ZERO)),
-            Some(absence) => absence.until.map(|until| until.since(Instant::ZERO)),
-        }
+/// The time at which the first message of a flow is due, or its connection is opened, if the flow
+/// is to begin at `start`: if its station is away then, the time of its return, or none if it never
+/// returns.
+#[must_use]
+pub fn begins(absences: &[Absence], start: Duration) -> Option<Duration> {
+    let start = Instant::ZERO + start;
+    match absences.iter().find(|absence| absence.covers(start)) {
+        None => Some(start.since(Instant::ZERO)),
+        Some(absence) => absence.until.map(|until| until.since(Instant::ZERO)),
     }
 }
 
@@ -118,9 +117,16 @@ pub(super) fn check(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
             before.push((key, at));
         }
     }
+    let away: BTreeMap<&str, Vec<Absence>> = scenario
+        .named_stations
+        .iter()
+        .map(|station| (station.name.as_str(), station.absences()))
+        .filter(|(_, absences)| !absences.is_empty())
+        .collect();
     for (index, flow) in scenario.flows.iter().enumerate() {
         let start = flow.start.earliest();
-        let begins = scenario.begins(&flow.from, start);
+        let absences = away.get(flow.from.as_str()).map(Vec::as_slice).unwrap_or_default();
+        let begins = begins(absences, start);
         if start < after.0 && begins.is_none_or(|begins| begins >= after.0) {
             let place = format!("flow.{index}.from");
             let message = format!("\"{}\" is away from {} to the end", flow.from, Span(start));

@@ -28,6 +28,7 @@ pub use feasible::bits_due_per_second;
 pub use flow::Flow;
 pub use groups::{means, to_toml};
 pub use machines::ProfileName;
+pub use members::begins;
 pub use network::{Network, Protocol};
 pub use pattern::Pattern;
 pub use problem::{Matters, Place, Problem, ScenarioError, Severity, Source, meant};
@@ -469,12 +470,6 @@ impl Scenario {
         let most = usize::try_from(self.network.nsdu_octets(lsdu_octets)).unwrap_or(usize::MAX);
         let nsdu_octets = self.transport.nsdu.map_or(most, |nsdu| most.min(nsdu.octets()));
         tp4::Params { nsdu_octets, ..params }
-    }
-
-    /// True if each run draws the start of this flow.
-    #[must_use]
-    pub fn starts_at_random(&self, flow: &str) -> bool {
-        self.flows.iter().any(|it| it.name == flow && it.start == Start::Random)
     }
 
     /// True if any flow uses the messaging service.

@@ -4,11 +4,20 @@
 //! by von Neumann's ratio (Fishman 1978); shares by Clopper and Pearson (1934); any other statistic
 //! by the percentile bootstrap (Efron 1979).
 
+use crate::memo::Memo;
 use crate::rng::Stream;
 use crate::summary::Summary;
 use core::fmt;
 use statrs::distribution::{ContinuousCDF as _, Normal, StudentsT};
 use statrs::function::beta::beta_reg;
+use std::cell::RefCell;
+
+thread_local! {
+    /// Quantiles of Student's t by level and degrees of freedom.
+    static T_QUANTILES: RefCell<Memo<2, f64>> = const { RefCell::new(Memo::new()) };
+    /// Intervals of proportions by events, trials and level.
+    static PROPORTIONS: RefCell<Memo<3, Interval>> = const { RefCell::new(Memo::new()) };
+}
 
 /// A mean and the half-width of its confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -93,8 +102,13 @@ impl Interval {
 /// exceeds it in absolute value with probability 1 - level.
 #[must_use]
 pub fn t_quantile(level: f64, degrees_of_freedom: f64) -> f64 {
-    let t = StudentsT::new(0.0, 1.0, degrees_of_freedom).expect("degrees of freedom are positive");
-    upper_quantile(0.5 + level / 2.0, |x| t.cdf(x))
+    T_QUANTILES.with_borrow_mut(|known| {
+        known.value([level.to_bits(), degrees_of_freedom.to_bits()], || {
+            let t = StudentsT::new(0.0, 1.0, degrees_of_freedom);
+            let t = t.expect("degrees of freedom are positive");
+            upper_quantile(0.5 + level / 2.0, |x| t.cdf(x))
+        })
+    })
 }
 
 /// Quantile of the standard normal distribution: a variable stays below it with this probability.
@@ -229,6 +243,15 @@ pub struct Proportion {
 #[must_use]
 pub fn proportion(events: u64, trials: u64, level: f64) -> Proportion {
     let events = events.min(trials);
+    let interval = PROPORTIONS.with_borrow_mut(|known| {
+        known
+            .value([events, trials, level.to_bits()], || proportion_interval(events, trials, level))
+    });
+    Proportion { events, trials, interval, level }
+}
+
+/// Interval of Clopper and Pearson.
+fn proportion_interval(events: u64, trials: u64, level: f64) -> Interval {
     let tail = (1.0 - level) / 2.0;
     // At the lower end P(B >= events) = tail, at the upper end P(B <= events) = tail.
     let low = if events == 0 {
@@ -241,7 +264,7 @@ pub fn proportion(events: u64, trials: u64, level: f64) -> Proportion {
     } else {
         bisect(0.0, 1.0, |p| binomial_below(events + 1, trials, p) <= tail)
     };
-    Proportion { events, trials, interval: Interval { low, high }, level }
+    Interval { low, high }
 }
 
 impl Proportion {
