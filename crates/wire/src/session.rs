@@ -26,7 +26,7 @@ pub const VERSION_2: u8 = 2;
 pub const DUPLEX: u16 = 2;
 /// Octets in front of user data: an empty GT and an empty DT.
 pub const DATA: [u8; 4] = [1, 0, 1, 0];
-/// Longest user data of PI C1; longer ones have PI C2, in version 2.
+/// Longest user data of PI C1 in a CN; longer ones have PI C2, in version 2 (8327 8.3.1).
 pub const LONGEST_USER_DATA: usize = 512;
 
 /// Kind of SPDU.
@@ -358,7 +358,8 @@ fn write_parameters(kind: Kind, parameters: &Parameters<'_>, out: &mut Writer) {
             write_unit(0x32, before, out);
         }
     } else {
-        let code = if data.is_some_and(|it| it.len() > LONGEST_USER_DATA) { 0xC2 } else { 0xC1 };
+        let is_extended = kind == Kind::Cn && data.is_some_and(|it| it.len() > LONGEST_USER_DATA);
+        let code = if is_extended { 0xC2 } else { 0xC1 };
         write_value(code, data, out);
         write_octet(0x32, parameters.reason, out);
     }

@@ -11,4 +11,6 @@ mod hostile;
 mod kernel;
 mod round_trip;
 mod seeds;
+mod tsdus;
 mod tshark;
+mod upper;

@@ -1,0 +1,266 @@
+//! Layers above transport in the shared captures: MMS PDUs against tshark's counts, and every TSDU
+//! against its own encoding.
+//!
+//! `mms.txt` has tshark's counts, and says from which version; `BLESS=1` writes it.
+//! `mms-differences.txt` has the counts that differ here, each below its reason.
+
+use crate::captures::{all, shared};
+use crate::tsdus::each_tsdu;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use wire::ber::Writer;
+use wire::mms::{Head, Kind, Pdu, Service, UnconfirmedService};
+use wire::upper::Upper;
+use wire::{acse, presentation, session};
+
+const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mms.txt");
+const DIFFERENCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mms-differences.txt");
+/// Number of PDUs by kind and service.
+type Counts = BTreeMap<String, u64>;
+
+/// Captures with their names in the folder.
+fn captures() -> Option<Vec<(String, PathBuf)>> {
+    let folder = shared("")?;
+    let name = |path: &PathBuf| path.strip_prefix(&folder).unwrap().to_str().unwrap().to_owned();
+    Some(all()?.into_iter().map(|path| (name(&path), path)).collect())
+}
+
+/// Name under which a PDU is counted.
+fn name(pdu: &Pdu<'_>) -> String {
+    match (pdu, pdu.service()) {
+        (Pdu::Unconfirmed(it), _) => format!("{}/{}", pdu.kind(), it.service()),
+        (_, Some(service)) => format!("{}/{service}", pdu.kind()),
+        (_, None) => pdu.kind().to_string(),
+    }
+}
+
+fn counted(path: &Path) -> Counts {
+    let mut counts = Counts::new();
+    each_tsdu(path, |tsdu| {
+        let Ok(upper) = Upper::decode(tsdu) else { return };
+        let Some(octets) = upper.mms else { return };
+        let pdu = Pdu::decode(octets).unwrap();
+        *counts.entry(name(&pdu)).or_default() += 1;
+        if upper.session.kind == session::Kind::Dt {
+            check_head(tsdu, &pdu);
+        }
+    });
+    counts
+}
+
+/// Checks that the first octets of a TSDU, as few as there may be, never give another value than
+/// the whole; and that 64 of them give all.
+fn check_head(tsdu: &[u8], pdu: &Pdu<'_>) {
+    for octets in 0..tsdu.len().min(200) {
+        let Some(head) = Head::decode(&tsdu[..octets]) else {
+            assert!(octets < 32, "no head in {octets} octets of {tsdu:02x?}");
+            continue;
+        };
+        assert_eq!(head.kind, pdu.kind());
+        assert!(head.invoke.is_none() || head.invoke == pdu.invoke());
+        if octets >= 64 || octets + 1 == tsdu.len() {
+            assert_eq!(head.invoke, pdu.invoke(), "{pdu}");
+        }
+        if head.kind == Kind::ConfirmedRequest && octets >= 64 {
+            assert_eq!(head.service, pdu.service(), "{pdu}");
+        }
+    }
+}
+
+/// Fields of tshark for the kinds of PDU, in the order of their numbers.
+const KINDS: [&str; 14] = [
+    "confirmed_RequestPDU_element",
+    "confirmed_ResponsePDU_element",
+    "confirmed_ErrorPDU_element",
+    "unconfirmed_PDU_element",
+    "rejectPDU_element",
+    "cancel_RequestPDU",
+    "cancel_ResponsePDU",
+    "cancel_ErrorPDU_element",
+    "initiate_RequestPDU_element",
+    "initiate_ResponsePDU_element",
+    "initiate_ErrorPDU_element",
+    "conclude_RequestPDU_element",
+    "conclude_ResponsePDU_element",
+    "conclude_ErrorPDU_element",
+];
+/// Fields of tshark for the services of requests, responses and unconfirmed PDUs.
+const SERVICES: [&str; 3] =
+    ["confirmedServiceRequest", "confirmedServiceResponse", "unconfirmedService"];
+
+/// Counts of tshark; `None` if it is missing.
+fn tshark(path: &Path) -> Option<Counts> {
+    let mut tshark = Command::new("tshark");
+    tshark.arg("-r").arg(path).args(["-Y", "mms", "-T", "fields", "-E", "separator=;"]);
+    for field in KINDS.iter().chain(&SERVICES) {
+        tshark.arg("-e").arg(format!("mms.{field}"));
+    }
+    let output = tshark.output().ok()?;
+    let text = String::from_utf8(output.stdout).unwrap();
+    let mut counts = Counts::new();
+    for line in text.lines() {
+        let fields: Vec<&str> = line.split(';').collect();
+        let items = |at: usize| fields[at].split(',').filter(|it| !it.is_empty());
+        let mut add = |name: String| *counts.entry(name).or_default() += 1;
+        for (number, kind) in Kind::ALL.into_iter().enumerate() {
+            let service = match kind {
+                Kind::ConfirmedRequest => Some(14),
+                Kind::ConfirmedResponse => Some(15),
+                Kind::Unconfirmed => Some(16),
+                _ => None,
+            };
+            let Some(at) = service else {
+                items(number).for_each(|_| add(kind.to_string()));
+                continue;
+            };
+            let pdus = items(number).count();
+            let services: Vec<u32> = items(at).map(|it| it.parse().unwrap()).collect();
+            for service in &services {
+                add(match kind {
+                    Kind::Unconfirmed => format!("{kind}/{}", UnconfirmedService(*service)),
+                    _ => format!("{kind}/{}", Service(*service)),
+                });
+            }
+            (services.len()..pdus).for_each(|_| add(format!("{kind}/none")));
+        }
+    }
+    Some(counts)
+}
+
+fn bless() {
+    let Some(files) = captures() else { return };
+    let version = Command::new("tshark").arg("--version").output().unwrap();
+    let version = String::from_utf8(version.stdout).unwrap();
+    let version = version.split_whitespace().nth(2).unwrap();
+    let mut text = format!("# MMS PDUs that tshark {version} counts\n");
+    for (name, path) in files {
+        for (kind, count) in tshark(&path).unwrap() {
+            text += &format!("{name} {kind} {count}\n");
+        }
+    }
+    fs::write(EXPECTED, text).unwrap();
+}
+
+/// Expected counts by file: those of tshark, corrected by the table of differences.
+fn expected() -> BTreeMap<String, Counts> {
+    let mut expected = BTreeMap::<String, Counts>::new();
+    for line in fs::read_to_string(EXPECTED).unwrap().lines().skip(1) {
+        let [file, kind, count] = line.split(' ').collect::<Vec<_>>().try_into().unwrap();
+        let counts = expected.entry(file.to_owned()).or_default();
+        counts.insert(kind.to_owned(), count.parse().unwrap());
+    }
+    let mut has_reason = false;
+    for line in fs::read_to_string(DIFFERENCES).unwrap().lines() {
+        if line.starts_with("# ") {
+            has_reason = true;
+            continue;
+        }
+        assert!(has_reason, "a reason is above each difference");
+        let [file, kind, count] = line.split(' ').collect::<Vec<_>>().try_into().unwrap();
+        let counts = expected.entry(file.to_owned()).or_default();
+        let count = count.parse().unwrap();
+        assert_ne!(counts.insert(kind.to_owned(), count), Some(count), "{line} is no difference");
+    }
+    for counts in expected.values_mut() {
+        counts.retain(|_, count| *count > 0);
+    }
+    expected
+}
+
+#[test]
+fn the_mms_pdus_of_every_capture_are_those_of_tshark() {
+    if std::env::var_os("BLESS").is_some() {
+        bless();
+    }
+    let Some(files) = captures() else { return };
+    let expected = expected();
+    let (mut all, mut wrong) = (0, Vec::new());
+    for (name, path) in files {
+        let found = counted(&path);
+        all += found.values().sum::<u64>();
+        let expected = expected.get(&name).cloned().unwrap_or_default();
+        if found != expected {
+            wrong.push(format!("{name}: found {found:?}, expected {expected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    println!("seen: {all} MMS PDUs");
+    assert!(all > 5_000, "{all} PDUs");
+}
+
+/// Layers of a TSDU that do not encode to the octets they were decoded from.
+fn differing(tsdu: &[u8], upper: &Upper<'_>) -> Vec<String> {
+    let mut differing = Vec::new();
+    let mut out = Writer::new();
+    let mut compare = |layer: &str, out: &mut Writer, octets: &[u8]| {
+        if out.octets() != octets {
+            differing.push(format!("{layer}: {octets:02x?} became {:02x?}", out.octets()));
+        }
+        out.clear();
+    };
+    upper.session.encode(&mut out);
+    compare("session", &mut out, tsdu);
+    if let Some(pdu) = upper.presentation {
+        pdu.encode(&mut out);
+        assert_eq!(presentation::Pdu::decode(upper.session.kind, out.octets()), Ok(pdu));
+        compare("presentation", &mut out, upper.session.ssdu());
+    }
+    if let Some(octets) = upper.acse {
+        let pdu = acse::Pdu::decode(octets).unwrap();
+        pdu.encode(&mut out);
+        assert_eq!(acse::Pdu::decode(out.octets()), Ok(pdu));
+        compare("acse", &mut out, octets);
+    }
+    if let Some(octets) = upper.mms {
+        let pdu = Pdu::decode(octets).unwrap();
+        pdu.encode(&mut out);
+        assert_eq!(Pdu::decode(out.octets()), Ok(pdu));
+        assert_eq!(pdu.to_string().lines().count(), 1);
+        compare("mms", &mut out, octets);
+    }
+    differing
+}
+
+#[test]
+fn every_tsdu_of_libiec61850_encodes_to_itself() {
+    let files = [
+        "acse-auth.pcap",
+        "mms-abort.pcap",
+        "mms-life.pcap",
+        "mms-over-tp4-llc.pcap",
+        "mms-report.pcap",
+        "mms-segmented.pcap",
+    ];
+    for name in files {
+        let mut tsdus = 0;
+        let Some(path) = shared(name) else { return };
+        each_tsdu(&path, |tsdu| {
+            let upper = Upper::decode(tsdu).unwrap();
+            assert_eq!((upper.fault, upper.is_clear()), (None, true), "{name}: {tsdu:02x?}");
+            assert_eq!(differing(tsdu, &upper), [""; 0], "{name}");
+            tsdus += 1;
+        });
+        println!("seen: {tsdus} TSDUs of {name}");
+        assert!(tsdus >= 5, "{tsdus} TSDUs of {name}");
+    }
+}
+
+#[test]
+fn every_tsdu_of_any_device_decodes_from_its_encoding() {
+    let Some(files) = captures() else { return };
+    let (mut clear, mut same) = (0_u64, 0_u64);
+    for (name, path) in files {
+        each_tsdu(&path, |tsdu| {
+            let Ok(upper) = Upper::decode(tsdu) else { return };
+            if upper.is_clear() {
+                clear += 1;
+                let differing = differing(tsdu, &upper);
+                same += u64::from(differing.is_empty());
+            }
+        });
+    }
+    println!("seen: {clear} TSDUs, {same} of them encode to the same octets");
+    assert!(clear > 5_000 && same * 10 > clear * 9, "{same} of {clear}");
+}
