@@ -264,3 +264,22 @@ fn every_tsdu_of_any_device_decodes_from_its_encoding() {
     println!("seen: {clear} TSDUs, {same} of them encode to the same octets");
     assert!(clear > 5_000 && same * 10 > clear * 9, "{same} of {clear}");
 }
+
+/// Seeds that are good decode entirely; cut at any octet, they are refused by name, or nothing but
+/// user data of an SPDU is lost.
+#[test]
+fn a_tsdu_cut_at_any_octet_is_refused_by_name() {
+    for seed in crate::upper_seeds::all() {
+        let whole = Upper::decode(&seed.octets).unwrap();
+        assert_eq!(whole.fault, None, "{}", seed.name);
+        for end in 0..seed.octets.len() {
+            let cut = &seed.octets[..end];
+            let fault = match Upper::decode(cut) {
+                Err(fault) => Some(fault),
+                Ok(upper) if upper.is_clear() => panic!("{} cut to {end} octets", seed.name),
+                Ok(upper) => upper.fault,
+            };
+            assert!(fault.is_none_or(|fault| fault.offset <= end), "{} cut to {end}", seed.name);
+        }
+    }
+}
