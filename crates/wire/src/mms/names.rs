@@ -144,8 +144,8 @@ impl fmt::Display for Identifier<'_> {
 pub enum Specification<'a> {
     /// By its name.
     Name(ObjectName<'a>),
-    /// In another way, undivided: \[1\] an address, \[2\] a description, \[3\] scattered access, \[4\]
-    /// invalidated.
+    /// In another way, undivided: \[1\] an address, \[2\] a description, \[3\] scattered
+    /// access, \[4\] invalidated.
     Other {
         /// Tag.
         tag: Tag,
