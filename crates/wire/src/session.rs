@@ -6,11 +6,11 @@
 //!        SI  LI (or FF and 2 octets)  parameters: PI or PGI, length, value
 //! ```
 //!
-//! A TSDU carries one SPDU, or a GT or PT followed by a second SPDU (8327 8.2, basic
+//! A TSDU carries one SPDU, or a GT or PT followed by a second SPDU (8327 8.1, basic
 //! concatenation). GT and DT have one identifier: DT is the second. So user data begins
 //! `01 00 01 00`, and extends to the end of the TSDU.
 //!
-//! Unknown parameters are skipped (8327 8.2), and a known one that occurs twice counts as it
+//! Unknown parameters are skipped, and a known one that occurs twice counts as it
 //! occurred last. Short SPDUs (X.225 amendment 1, used by ATN) are recognised, and their contents
 //! kept. Left out: the other functional units, of which SPDUs keep their identifier and octets.
 
@@ -116,7 +116,7 @@ impl Kind {
     }
 }
 
-/// SPDU in front of another in the same TSDU (8327 8.2).
+/// SPDU in front of another in the same TSDU (8327 8.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Prefix {
     /// None: the SPDU is alone.
@@ -245,7 +245,7 @@ impl<'a> Pdu<'a> {
     }
 }
 
-/// Reads a length: one octet, or FF and two octets (8327 8.3).
+/// Reads a length: one octet, or FF and two octets (8327 8.2).
 fn length(reader: &mut Reader<'_>, field: &'static str) -> Result<usize, Malformed> {
     let offset = reader.offset();
     let complaint = |_| Malformed { field, offset };
@@ -426,7 +426,7 @@ fn write_length(octets: usize, out: &mut Writer) {
     out.put_u8(0xFF);
 }
 
-/// Returns the name of a reason in an RF (8327 8.3.5.10).
+/// Returns the name of a reason in an RF (8327 8.3.5).
 #[must_use]
 pub const fn reason_name(reason: u8) -> &'static str {
     match reason {

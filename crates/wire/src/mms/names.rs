@@ -1,4 +1,4 @@
-//! Names of objects, and how variables are specified (ISO 9506-2 14).
+//! Names of objects, and how variables are specified (ISO 9506-2 7 and 14.5).
 
 use super::data::Printed;
 use crate::ber::{Element, Hex, Item, List, Reader, Tag, Text, Writer};

@@ -1,4 +1,4 @@
-//! Types of variables (ISO 9506-2 14.3).
+//! Types of variables (ISO 9506-2 14).
 
 use super::data::{DEEPEST_DATA, Printed};
 use super::names::ObjectName;

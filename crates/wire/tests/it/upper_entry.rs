@@ -2,7 +2,7 @@
 
 use wire::ber::Writer;
 use wire::mms::{self, Head};
-use wire::upper::Upper;
+use wire::upper::{self, Upper};
 use wire::{acse, case, presentation, session};
 
 /// Kinds of SPDU that carry PPDUs.
@@ -23,6 +23,8 @@ pub(crate) fn tsdu(octets: &[u8]) {
     presented(octets);
     apdu(octets);
     message(octets);
+    let head = upper::Head::decode(octets);
+    assert!(head.is_none_or(|head| head.mms == Head::decode(octets)));
     for end in 0..octets.len().min(80) {
         if let Some(head) = Head::decode(&octets[..end]) {
             let whole = Head::decode(octets).map(|whole| (whole.context, whole.kind));
