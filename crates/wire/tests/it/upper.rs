@@ -5,15 +5,22 @@
 //! `mms-differences.txt` has the counts that differ here, each below its reason.
 
 use crate::captures::{all, shared};
+use crate::seeds::hex;
 use crate::tsdus::each_tsdu;
+use crate::upper_seeds::{self, CN, TSDUS};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use wire::ber::Writer;
-use wire::mms::{Head, Kind, Pdu, Service, UnconfirmedService};
+use wire::acse::{Entity, External};
+use wire::ber::{BitString, List, Writer};
+use wire::mms::{
+    ConfirmedRequest, Head, Initiate, Kind, ObjectName, Pdu, ReadRequest, Request, Service,
+    Specification, UnconfirmedService, Variable, VariableAccess,
+};
+use wire::presentation::{Context, Name, Pdv, UserData, Value};
 use wire::upper::Upper;
-use wire::{acse, presentation, session};
+use wire::{acse, mms, presentation, session};
 
 const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mms.txt");
 const DIFFERENCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mms-differences.txt");
@@ -269,7 +276,7 @@ fn every_tsdu_of_any_device_decodes_from_its_encoding() {
 /// user data of an SPDU is lost.
 #[test]
 fn a_tsdu_cut_at_any_octet_is_refused_by_name() {
-    for seed in crate::upper_seeds::all() {
+    for seed in upper_seeds::all() {
         let whole = Upper::decode(&seed.octets).unwrap();
         assert_eq!(whole.fault, None, "{}", seed.name);
         for end in 0..seed.octets.len() {
@@ -282,4 +289,99 @@ fn a_tsdu_cut_at_any_octet_is_refused_by_name() {
             assert!(fault.is_none_or(|fault| fault.offset <= end), "{} cut to {end}", seed.name);
         }
     }
+}
+
+/// Initiate request of libiec61850, as its user sets it.
+fn initiate() -> Pdu<'static> {
+    Pdu::InitiateRequest(Initiate {
+        local_detail: Some(65_000),
+        outstanding_calling: 5,
+        outstanding_called: 5,
+        nesting: Some(10),
+        version: 1,
+        parameters: BitString { unused: 5, octets: &[0xF1, 0] },
+        services: BitString {
+            unused: 3,
+            octets: &[0xEE, 0x1C, 0, 0, 4, 8, 0, 0, 0x79, 0xEF, 0x18],
+        },
+        further: &[],
+    })
+}
+
+#[test]
+fn a_cn_is_made_from_its_parameters() {
+    let [mut pdu, mut list, mut names, mut contexts, mut data] =
+        core::array::from_fn(|_| Writer::new());
+    let mut out = Writer::new();
+    initiate().encode(&mut pdu);
+    let information = External {
+        direct: None,
+        indirect: Some(3),
+        descriptor: None,
+        value: Value::Single(pdu.octets()),
+    };
+    let called = Entity { title: Some(&[6, 5, 0x29, 1, 0x87, 0x67, 1]), ..qualifier(&[2, 1, 12]) };
+    let calling = Entity { title: Some(&[6, 4, 0x29, 1, 0x87, 0x67]), ..qualifier(&[2, 1, 12]) };
+    let aarq = acse::Pdu::Aarq(acse::Request {
+        context_name: Some(mms::CONTEXT_NAME),
+        called,
+        calling,
+        information: List::encode(&[information], &mut list),
+        ..acse::Request::default()
+    });
+    aarq.encode(&mut out);
+    let transfer_syntaxes = List::encode(&[Name(presentation::BER)], &mut names);
+    let context =
+        |identifier, abstract_syntax| Context { identifier, abstract_syntax, transfer_syntaxes };
+    let both = [context(1, acse::SYNTAX), context(3, mms::SYNTAX)];
+    let pdv = Pdv { transfer: None, context: 1, value: Value::Single(out.octets()) };
+    let cp = presentation::Pdu::Cp(presentation::Parameters {
+        calling: Some(&[0, 0, 0, 1]),
+        called: Some(&[0, 0, 0, 1]),
+        contexts: List::encode(&both, &mut contexts),
+        user_data: Some(UserData::Full(List::encode(&[pdv], &mut data))),
+        ..presentation::Parameters::default()
+    });
+    let mut ppdu = Writer::new();
+    cp.encode(&mut ppdu);
+    let cn = session::Parameters {
+        options: Some(0),
+        version: Some(session::VERSION_2),
+        requirements: Some(session::DUPLEX),
+        calling: Some(&[0, 1]),
+        called: Some(&[0, 1]),
+        user_data: Some(ppdu.octets()),
+        ..session::Parameters::default()
+    };
+    let mut tsdu = Writer::new();
+    session::Pdu::new(session::Kind::Cn, cn).encode(&mut tsdu);
+    assert_eq!(tsdu.octets(), hex(CN));
+}
+
+fn qualifier(qualifier: &[u8]) -> Entity<'_> {
+    Entity { qualifier: Some(qualifier), ..Entity::default() }
+}
+
+/// Overhead of a read of one variable: 4 octets of session and 9 of presentation for 58 of MMS.
+#[test]
+fn a_read_is_made_in_one_buffer() {
+    let mut room = Writer::new();
+    let name = ObjectName::Domain { domain: b"simpleIOGenericIO", item: b"GGIO1$MX$AnIn1$mag$f" };
+    let variable = Variable { specification: Specification::Name(name), alternate: None };
+    let variables = VariableAccess::Variables(List::encode(&[variable], &mut room));
+    let read = ReadRequest { with_specification: None, variables };
+    let pdu = Pdu::ConfirmedRequest(ConfirmedRequest {
+        invoke: 4,
+        modifiers: None,
+        service: Request::Read(read),
+        detail: &[],
+    });
+    let mut out = Writer::new();
+    pdu.encode(&mut out);
+    assert_eq!(out.len(), 58);
+    presentation::wrap(3, 0, &mut out);
+    out.put(&session::DATA);
+    assert_eq!(out.len(), 4 + 9 + 58);
+    let (_, expected) = TSDUS.iter().find(|(name, _)| *name == "read").unwrap();
+    assert_eq!(out.octets(), hex(expected));
 }
