@@ -385,3 +385,22 @@ fn a_read_is_made_in_one_buffer() {
     let (_, expected) = TSDUS.iter().find(|(name, _)| *name == "read").unwrap();
     assert_eq!(out.octets(), hex(expected));
 }
+
+#[test]
+fn no_tsdu_of_another_protocol_is_taken_for_session() {
+    let Some(files) = captures() else { return };
+    let others = ["s7/", "rdp-tpkt/", "h323-tpkt/", "tp0/", "tp4/", "ncc84-exact"];
+    let mut tsdus = 0_u64;
+    for (name, path) in files {
+        if !others.iter().any(|other| name.starts_with(other)) {
+            continue;
+        }
+        each_tsdu(&path, |tsdu| {
+            tsdus += 1;
+            let is_clear = Upper::decode(tsdu).is_ok_and(|upper| upper.is_clear());
+            assert!(!is_clear && Head::decode(tsdu).is_none(), "{name}: {tsdu:02x?}");
+        });
+    }
+    println!("seen: {tsdus} TSDUs of other protocols");
+    assert!(tsdus > 40_000, "{tsdus} TSDUs");
+}
