@@ -9,8 +9,11 @@
 #[cfg(test)]
 extern crate self as wire;
 
+pub mod acse;
 pub mod addr;
+pub mod ber;
 pub mod capture;
+pub mod case;
 pub mod checksum;
 pub mod clnp;
 pub mod crc16;
@@ -23,19 +26,23 @@ pub mod ipv6;
 pub mod is_is;
 pub mod llc;
 pub mod mac;
+pub mod mms;
 pub mod mpls;
 mod next;
 pub mod packet;
 pub mod pcap;
 pub mod pcapng;
+pub mod presentation;
 pub mod printable;
 pub mod read;
 pub mod rendezvous;
 pub mod rewrite;
 pub mod s7;
+pub mod session;
 pub mod snap;
 pub mod tcp;
 pub mod time;
 pub mod tp;
 pub mod tpkt;
 pub mod units;
+pub mod upper;
