@@ -9,8 +9,11 @@
 #[cfg(test)]
 extern crate self as wire;
 
+pub mod acse;
 pub mod addr;
+pub mod ber;
 pub mod capture;
+pub mod case;
 pub mod checksum;
 pub mod clnp;
 pub mod crc16;
@@ -28,11 +31,13 @@ mod next;
 pub mod packet;
 pub mod pcap;
 pub mod pcapng;
+pub mod presentation;
 pub mod printable;
 pub mod read;
 pub mod rendezvous;
 pub mod rewrite;
 pub mod s7;
+pub mod session;
 pub mod snap;
 pub mod tcp;
 pub mod time;
