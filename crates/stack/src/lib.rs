@@ -14,6 +14,7 @@ pub mod messaging;
 pub mod network;
 pub mod profile;
 pub mod rendezvous;
+pub mod session;
 pub mod station;
 #[cfg(test)]
 mod table;

@@ -9,6 +9,7 @@ mod entry;
 mod hostile;
 mod hosts;
 mod lone;
+mod session_explore;
 mod tp4_bad_input;
 mod tp4_explore;
 mod tp4_memory;
