@@ -4,6 +4,7 @@
 //! jumps, and in `live`, where it ticks. Start with [`machine`].
 #![forbid(unsafe_code)]
 
+pub mod acse;
 pub mod clnp;
 pub mod fault;
 pub mod host;
@@ -12,6 +13,7 @@ pub mod load;
 pub mod machine;
 pub mod messaging;
 pub mod network;
+pub mod presentation;
 pub mod profile;
 pub mod rendezvous;
 pub mod session;
@@ -21,3 +23,4 @@ mod table;
 pub mod tp0;
 pub mod tp4;
 pub mod transport;
+pub mod upper;

@@ -1,6 +1,7 @@
 //! Interaction tests of the machines.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
+mod association_explore;
 mod clauses;
 mod connected;
 mod corpus;
