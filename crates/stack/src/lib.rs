@@ -12,6 +12,7 @@ pub mod llc;
 pub mod load;
 pub mod machine;
 pub mod messaging;
+pub mod mms;
 pub mod network;
 pub mod presentation;
 pub mod profile;

@@ -5,6 +5,7 @@ pub(crate) mod capture;
 pub(crate) mod export;
 pub(crate) mod layers;
 pub(crate) mod measuring;
+pub(crate) mod mms;
 pub(crate) mod predict;
 pub(crate) mod profiles;
 pub(crate) mod relay;
@@ -242,6 +243,8 @@ pub(crate) struct Measure {
 pub(crate) enum MeasureExperiment {
     /// Measure the cost of each layer of a station against the size of the message.
     Layers(Box<layers::MeasureLayers>),
+    /// Measure an MMS server of any make, step by step.
+    Mms(Box<mms::MeasureMms>),
     /// Moved to `reproduce tr-88-04 --live`.
     #[command(name = "tr-88-04", hide = true, disable_help_flag = true)]
     Transfer(reproduce::Moved),

@@ -109,7 +109,7 @@ impl Association {
                 self.is_initiator = false;
                 let Subject { addresses, calling, called, information, .. } = subject;
                 let associate = Associate { addresses, calling, called, information };
-                self.deliver(Primitive::Associate(associate));
+                self.deliver(Primitive::Associate(Box::new(associate)));
             }
             Action::SendAareAccepting => self.send_aare(0, Some(NULL), subject.information),
             Action::SendAareRejecting => {
@@ -334,7 +334,8 @@ impl Machine for Association {
     fn request(&mut self, _now: Instant, request: Primitive) {
         let with = |information| Subject { information, ..Subject::default() };
         let (event, subject) = match request {
-            Primitive::Associate(Associate { addresses, calling, called, information }) => {
+            Primitive::Associate(associate) => {
+                let Associate { addresses, calling, called, information } = *associate;
                 let subject = Subject { addresses, calling, called, ..with(information) };
                 (Event::AssociateRequested, subject)
             }

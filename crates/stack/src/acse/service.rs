@@ -74,7 +74,7 @@ pub struct Associate {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Primitive {
     /// A-ASSOCIATE request and indication.
-    Associate(Associate),
+    Associate(Box<Associate>),
     /// A-ASSOCIATE response and confirm, accepting.
     Accept {
         /// User information.

@@ -4,7 +4,6 @@ use crate::acse::{self, Association};
 use crate::machine::{Deadline, Machine, Output};
 use crate::presentation::{self, Kernel, Null, Pdv, Presentation, Syntax};
 use crate::session::{self, Below};
-use bytes::Bytes;
 use std::collections::VecDeque;
 use wire::time::Instant;
 
@@ -31,26 +30,13 @@ impl Params {
     }
 }
 
-/// Request of an application.
+/// Primitive between an application and the layers: a request or response of the application, or an
+/// indication or confirm to it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Request {
+pub enum Primitive {
     /// Primitive of association control.
     Association(acse::Primitive),
-    /// P-DATA request.
-    Data {
-        /// Abstract syntax.
-        syntax: Syntax,
-        /// Octets in the transfer syntax.
-        octets: Bytes,
-    },
-}
-
-/// Indication to an application.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Indication {
-    /// Primitive of association control.
-    Association(acse::Primitive),
-    /// P-DATA indication.
+    /// P-DATA.
     Data(Pdv),
 }
 
@@ -71,7 +57,7 @@ pub struct Joint {
     association: Association,
     presentation: Presentation,
     session: session::Connection,
-    outputs: VecDeque<Output<Below, Indication, Note>>,
+    outputs: VecDeque<Output<Below, Primitive, Note>>,
 }
 
 impl Joint {
@@ -120,7 +106,7 @@ impl Joint {
         match output {
             Output::Send(primitive) => self.presentation.request(now, primitive),
             Output::Deliver(primitive) => {
-                self.outputs.push_back(Output::Deliver(Indication::Association(primitive)));
+                self.outputs.push_back(Output::Deliver(Primitive::Association(primitive)));
             }
             Output::Note(note) => {
                 self.outputs.push_back(Output::Note(Note::Association(note)));
@@ -134,7 +120,7 @@ impl Joint {
         match output {
             Output::Send(primitive) => self.session.request(now, primitive),
             Output::Deliver(presentation::Primitive::Data(value)) => {
-                self.outputs.push_back(Output::Deliver(Indication::Data(value)));
+                self.outputs.push_back(Output::Deliver(Primitive::Data(value)));
             }
             Output::Deliver(primitive) => self.association.receive(now, primitive),
             Output::Note(note) => {
@@ -156,24 +142,17 @@ impl Joint {
 }
 
 impl Machine for Joint {
-    type Request = Request;
-    type Indication = Indication;
+    type Request = Primitive;
+    type Indication = Primitive;
     type Pdu = Below;
     type Note = Note;
 
-    fn request(&mut self, now: Instant, request: Request) {
+    fn request(&mut self, now: Instant, request: Primitive) {
         match request {
-            Request::Association(primitive) => self.association.request(now, primitive),
-            Request::Data { syntax, octets } => match self.presentation.context_of(syntax) {
-                Some(context) => {
-                    let data = presentation::Primitive::Data(Pdv { context, octets });
-                    self.presentation.request(now, data);
-                }
-                None => {
-                    let refused = Note::Presentation(presentation::Note::Refused);
-                    self.outputs.push_back(Output::Note(refused));
-                }
-            },
+            Primitive::Association(primitive) => self.association.request(now, primitive),
+            Primitive::Data(data) => {
+                self.presentation.request(now, presentation::Primitive::Data(data));
+            }
         }
         self.drain(now);
     }
@@ -192,7 +171,7 @@ impl Machine for Joint {
         self.session.deadline()
     }
 
-    fn poll(&mut self) -> Option<Output<Below, Indication, Note>> {
+    fn poll(&mut self) -> Option<Output<Below, Primitive, Note>> {
         self.outputs.pop_front()
     }
 }

@@ -16,7 +16,7 @@ use stack::acse::{self, Associate, Entity, Primitive, Rejection, Source};
 use stack::machine::{Machine as _, Output};
 use stack::presentation::{Addresses, Pdv, Syntax};
 use stack::session::{self, Below};
-use stack::upper::{Indication, Joint, Note, Params, Request};
+use stack::upper::{self, Joint, Note, Params};
 use stats::rng::fnv1a_128;
 use std::collections::{BTreeSet, VecDeque};
 use wire::time::Instant;
@@ -141,7 +141,7 @@ impl World {
                 let (calling, called) = (entity.clone(), entity);
                 let addresses = Addresses::default();
                 let associate = Associate { addresses, calling, called, information };
-                (0, Primitive::Associate(associate), User::Asked)
+                (0, Primitive::Associate(Box::new(associate)), User::Asked)
             }
             Act::Accept(side) => (side, Primitive::Accept { information: None }, User::Open),
             Act::Reject(side) => {
@@ -151,8 +151,9 @@ impl World {
             }
             Act::Data(side) => {
                 self.sent[side] = true;
-                let request = Request::Data { syntax: Syntax::MMS, octets: self.datum(side) };
-                self.sides[side].request(self.now, request);
+                let context = self.sides[side].context_of(Syntax::MMS).unwrap();
+                let data = upper::Primitive::Data(Pdv { context, octets: self.datum(side) });
+                self.sides[side].request(self.now, data);
                 return self.drain();
             }
             Act::Release(side) => (side, Primitive::Release, User::Releasing),
@@ -164,7 +165,7 @@ impl World {
             Act::Abort(side) => (side, Primitive::Abort { source: Source::User }, User::Idle),
         };
         self.users[side] = next;
-        self.sides[side].request(self.now, Request::Association(primitive));
+        self.sides[side].request(self.now, upper::Primitive::Association(primitive));
         self.drain();
     }
 
@@ -190,8 +191,8 @@ impl World {
             while let Some(output) = self.sides[side].poll() {
                 match output {
                     Output::Send(below) => self.send(side, below),
-                    Output::Deliver(Indication::Association(it)) => self.tell(side, &it),
-                    Output::Deliver(Indication::Data(value)) => {
+                    Output::Deliver(upper::Primitive::Association(it)) => self.tell(side, &it),
+                    Output::Deliver(upper::Primitive::Data(value)) => {
                         let is_open = matches!(self.users[side], User::Open | User::Releasing);
                         assert!(is_open && !self.got[side], "unexpected data");
                         assert_eq!(value.octets, self.datum(1 - side));

@@ -12,6 +12,7 @@ mod layers;
 mod measure;
 mod measuring;
 mod meter;
+mod mms;
 mod pace;
 mod predict;
 mod profiles;
@@ -37,6 +38,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         },
         Verb::Measure(measure) => match &measure.experiment {
             Some(MeasureExperiment::Layers(options)) => layers::measure(options, &output),
+            Some(MeasureExperiment::Mms(options)) => mms::measure(options, &output),
             Some(MeasureExperiment::Transfer(moved)) => Err(reproduce::moved(moved).into()),
             None => measure::run(&measure, &output),
         },
