@@ -10,8 +10,9 @@
 //! alternate access, and services that a server requests of a client.
 
 pub mod client;
-
 mod initiate;
+pub mod server;
 
 pub use client::Client;
 pub use initiate::{Agreement, Proposal};
+pub use server::Server;

@@ -1,7 +1,8 @@
-//! Options of `measure mms`.
+//! Options of `measure mms` and `serve mms`.
 
 use bench::session::mms::Item;
 use clap::Args;
+use std::path::PathBuf;
 
 /// `measure mms`
 #[derive(Args, Debug)]
@@ -60,4 +61,24 @@ pub(crate) struct MeasureMms {
     /// Calling TSAP-ID in hexadecimal.
     #[arg(long, value_name = "HEX", default_value = "0001")]
     pub(crate) calling: String,
+}
+
+/// `serve mms`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tidewire serve mms                                the built-in model, on this host\n  tidewire serve mms --scl plant.cid --ied FEED --over iso-tcp://192.168.0.7:102\n\n`tidewire help mms` explains what it serves."
+)]
+pub(crate) struct ServeMms {
+    /// SCL file (ICD, CID or SCD) with the model to serve; without it a small built-in model.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) scl: Option<PathBuf>,
+    /// Device (IED) of the file; without it the first one with a server.
+    #[arg(long, value_name = "NAME", requires = "scl")]
+    pub(crate) ied: Option<String>,
+    /// Address to listen at: this host or a private network; port 102 if it has none.
+    #[arg(long, value_name = "URL", default_value = "iso-tcp://127.0.0.1:10102")]
+    pub(crate) over: String,
+    /// Stop after this time.
+    #[arg(short, long, value_name = "TIME")]
+    pub(crate) time: Option<String>,
 }

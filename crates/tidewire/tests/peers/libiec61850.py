@@ -38,7 +38,8 @@ def call(port):
     error = iec.IedConnection_connect(connection, "127.0.0.1", port)
     if error != iec.IED_ERROR_OK:
         sys.exit(f"not connected: {error}")
-    [devices, error] = iec.IedConnection_getLogicalDeviceList(connection)
+    found = iec.IedConnection_getLogicalDeviceList(connection)
+    devices = found[0] if isinstance(found, (list, tuple)) else found
     name = iec.toCharP(iec.LinkedList_getNext(devices).data)
     begin = time.perf_counter()
     for _ in range(100):

@@ -1,6 +1,9 @@
-//! `tidewire measure mms`: the steps of an MMS client against a server of any make.
+//! `tidewire measure mms`: the steps of an MMS client against a server of any make; and `serve mms`.
 
+mod serve;
 mod tell;
+
+pub(super) use serve::serve;
 
 use crate::args::mms::MeasureMms;
 use crate::command::foreign::tsap;
