@@ -10,6 +10,7 @@ mod entry;
 mod hostile;
 mod hosts;
 mod lone;
+mod mms;
 mod session_explore;
 mod tp4_bad_input;
 mod tp4_explore;

@@ -15,8 +15,6 @@ mod files;
 mod model;
 mod reports;
 mod services;
-#[cfg(test)]
-mod tests;
 mod value;
 
 pub use files::Files;
