@@ -4,6 +4,7 @@
 //! jumps, and in `live`, where it ticks. Start with [`machine`].
 #![forbid(unsafe_code)]
 
+pub mod acse;
 pub mod clnp;
 pub mod fault;
 pub mod host;
@@ -11,12 +12,16 @@ pub mod llc;
 pub mod load;
 pub mod machine;
 pub mod messaging;
+pub mod mms;
 pub mod network;
+pub mod presentation;
 pub mod profile;
 pub mod rendezvous;
+pub mod session;
 pub mod station;
 #[cfg(test)]
 mod table;
 pub mod tp0;
 pub mod tp4;
 pub mod transport;
+pub mod upper;

@@ -5,6 +5,7 @@ pub(crate) mod capture;
 pub(crate) mod export;
 pub(crate) mod layers;
 pub(crate) mod measuring;
+pub(crate) mod mms;
 pub(crate) mod predict;
 pub(crate) mod profiles;
 pub(crate) mod relay;
@@ -242,6 +243,8 @@ pub(crate) struct Measure {
 pub(crate) enum MeasureExperiment {
     /// Measure the cost of each layer of a station against the size of the message.
     Layers(Box<layers::MeasureLayers>),
+    /// Measure an MMS server of any make, step by step.
+    Mms(Box<mms::MeasureMms>),
     /// Moved to `reproduce tr-88-04 --live`.
     #[command(name = "tr-88-04", hide = true, disable_help_flag = true)]
     Transfer(reproduce::Moved),
@@ -299,12 +302,25 @@ pub(crate) struct PortOptions {
     pub(crate) max_frames: Option<u32>,
 }
 
+/// Services of `serve` in addition to the peer of `measure`.
+#[derive(Subcommand, Debug)]
+pub(crate) enum ServeService {
+    /// Run an MMS server for clients of any make.
+    Mms(Box<mms::ServeMms>),
+}
+
 /// `serve`
 #[derive(Args, Debug)]
 #[command(
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    subcommand_help_heading = "Services",
     after_help = "Examples:\n  tidewire serve -i eth1                            a station on that LAN\n  tidewire serve --udp 127.0.0.1:5002               for another process of this host\n  tidewire serve --over iso-tcp://127.0.0.1:4102    transport connections over TCP\n  tidewire serve -i eth1 --fault loss=1% -n 1       losing frames, for one measurement"
 )]
 pub(crate) struct Serve {
+    /// A service of its own.
+    #[command(subcommand)]
+    pub(crate) service: Option<ServeService>,
     #[command(flatten)]
     pub(crate) port: PortOptions,
     /// Stop after this number of measurements; each run of `measure` is one. 0 goes on until interrupted.

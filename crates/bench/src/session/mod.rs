@@ -12,6 +12,7 @@ pub mod foreign;
 pub mod initiator;
 pub mod iso_tcp;
 pub mod local;
+pub mod mms;
 mod party;
 pub mod relay;
 mod report;

@@ -1,6 +1,7 @@
 //! Interaction tests of the machines.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
+mod association_explore;
 mod clauses;
 mod connected;
 mod corpus;
@@ -9,6 +10,8 @@ mod entry;
 mod hostile;
 mod hosts;
 mod lone;
+mod mms;
+mod session_explore;
 mod tp4_bad_input;
 mod tp4_explore;
 mod tp4_memory;

@@ -57,7 +57,7 @@ fn inquiry(measure: &Measure) -> anyhow::Result<Inquiry> {
 }
 
 /// A TSAP-ID in hexadecimal.
-fn tsap(name: &str, text: &str) -> Result<Vec<u8>, Failure> {
+pub(super) fn tsap(name: &str, text: &str) -> Result<Vec<u8>, Failure> {
     let digits: Option<Vec<u8>> =
         text.chars().map(|digit| digit.to_digit(16).map(|digit| digit as u8)).collect();
     let digits = digits.filter(|digits| digits.len() % 2 == 0 && digits.len() <= 64);

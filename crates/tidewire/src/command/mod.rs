@@ -12,6 +12,7 @@ mod layers;
 mod measure;
 mod measuring;
 mod meter;
+mod mms;
 mod pace;
 mod predict;
 mod profiles;
@@ -22,7 +23,7 @@ mod serve;
 mod show;
 pub(crate) mod watch;
 
-use crate::args::{Cli, MeasureExperiment, PredictExperiment, Verb};
+use crate::args::{Cli, MeasureExperiment, PredictExperiment, ServeService, Verb};
 use crate::exit::Exit;
 use crate::output::Output;
 
@@ -37,10 +38,14 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         },
         Verb::Measure(measure) => match &measure.experiment {
             Some(MeasureExperiment::Layers(options)) => layers::measure(options, &output),
+            Some(MeasureExperiment::Mms(options)) => mms::measure(options, &output),
             Some(MeasureExperiment::Transfer(moved)) => Err(reproduce::moved(moved).into()),
             None => measure::run(&measure, &output),
         },
-        Verb::Serve(serve) => serve::run(&serve, &output),
+        Verb::Serve(serve) => match &serve.service {
+            Some(ServeService::Mms(options)) => mms::serve(options, &output),
+            None => serve::run(&serve, &output),
+        },
         Verb::Watch(watch) => watch::run(&watch, &output),
         Verb::Meter(meter) => meter::run(&meter, &output),
         Verb::Show(show) => show::run(&show, &output),

@@ -43,6 +43,8 @@ fn every_verb_explains_its_options() {
 #[test]
 fn experiments_explain_their_options() {
     insta::assert_snapshot!("measure_layers", help(&["measure", "layers", "--help"]));
+    insta::assert_snapshot!("measure_mms", help(&["measure", "mms", "--help"]));
+    insta::assert_snapshot!("serve_mms", help(&["serve", "mms", "--help"]));
     insta::assert_snapshot!("predict_layers", help(&["predict", "layers", "--help"]));
 }
 

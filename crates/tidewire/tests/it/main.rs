@@ -29,6 +29,7 @@ mod layers;
 mod link;
 mod long_segments;
 mod metrics;
+mod mms;
 mod monitor;
 mod obeyed;
 mod outputs;

@@ -12,6 +12,8 @@ use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+mod mms;
+
 /// A program, ended when this is dropped.
 struct Running {
     child: Child,

@@ -1,0 +1,77 @@
+//! Ends of calls and associations: counts, reasons, names.
+
+use super::found::Rung;
+use super::names::Item;
+use super::services;
+use core::time::Duration;
+use stack::mms::client::{End, Refusal};
+
+/// Variables chosen from the names of a server.
+const CHOSEN: usize = 5;
+
+/// Counts the end of a call.
+pub(super) fn count(rung: &mut Rung, taken: Duration, end: &End) {
+    let result = match end {
+        End::Response(pdu) => services::service(pdu).and_then(|it| services::check(&it)),
+        other => Err(explain_end(other)),
+    };
+    match result {
+        Ok(()) => rung.times.record(taken),
+        Err(reason) => {
+            if matches!(end, End::TimedOut | End::Unanswered) {
+                rung.unanswered += 1;
+            } else {
+                rung.failed += 1;
+            }
+            rung.reason = Some(reason);
+        }
+    }
+}
+
+pub(super) fn explain_end(end: &End) -> String {
+    match end {
+        End::Response(_) => "answered".to_owned(),
+        End::Error(pdu) => services::service(pdu).err().unwrap_or_default(),
+        End::Rejected(reject) => format!("rejected: {reject}"),
+        End::Wrong => "the response is of another service".to_owned(),
+        End::TimedOut => "no response in time".to_owned(),
+        End::Unanswered => "the association ended".to_owned(),
+        End::Refused => "not sent".to_owned(),
+    }
+}
+
+pub(super) fn explain(refusal: &Refusal) -> String {
+    match refusal {
+        Refusal::Rejected { rejection, error: Some(error) } => {
+            format!(
+                "{rejection:?}, {}",
+                wire::mms::Pdu::decode(error)
+                    .map_or_else(|malformed| malformed.to_string(), |pdu| pdu.to_string(),)
+            )
+        }
+        Refusal::Rejected { rejection, error: None } => format!("{rejection:?}"),
+        Refusal::NotInitiated => "no acceptable initiate response".to_owned(),
+        Refusal::Lost(loss) => format!("the connection ended, {loss:?}"),
+        Refusal::TimedOut => "no answer in time".to_owned(),
+    }
+}
+
+pub(super) fn names(end: &End) -> Vec<String> {
+    let End::Response(pdu) = end else { return Vec::new() };
+    services::service(pdu).map(|response| services::names_of(&response)).unwrap_or_default()
+}
+
+/// Chooses leaves of measured values and states: names that no other name continues.
+pub(super) fn choose(domain: &str, mut names: Vec<String>) -> Vec<Item> {
+    names.sort();
+    let is_leaf = |place: usize| {
+        let prefix = format!("{}$", names[place]);
+        !names.get(place + 1).is_some_and(|next| next.starts_with(&prefix))
+    };
+    let wanted = |name: &String| {
+        matches!(name.split('$').nth(1), Some("MX" | "ST")) && name.split('$').count() > 3
+    };
+    let places = (0..names.len()).filter(|place| wanted(&names[*place]) && is_leaf(*place));
+    let chosen = places.map(|place| Item { domain: domain.to_owned(), item: names[place].clone() });
+    chosen.take(CHOSEN).collect()
+}

@@ -1,0 +1,25 @@
+//! MMS peers over TCP: a client that measures a server step by step, and a server.
+//!
+//! ```text
+//!   TCP connect ─ CR, CC ─ CN ... initiate ─ identify, status ─ reads ─ reports ─ conclude, release
+//! ```
+//!
+//! A foreign server has agreed to no load: requests are rare by default, each has a time-out, and
+//! the association is concluded at the end, also after an interruption.
+
+mod asker;
+mod ends;
+mod found;
+mod model;
+mod names;
+mod pace;
+mod plan;
+mod serve;
+mod services;
+
+pub use asker::inquire;
+pub use found::{Found, Pipelining, Reports, Rung};
+pub use model::{BUILT_IN, model};
+pub use names::{Forbidden, Item};
+pub use plan::{Inquiry, RUNGS_OF_OPENING, Selectors};
+pub use serve::{MmsServer, Served, Size};

@@ -1,0 +1,76 @@
+//! `tidewire measure mms`: the steps of an MMS client against a server of any make; and `serve mms`.
+
+mod serve;
+mod tell;
+
+pub(super) use serve::serve;
+
+use crate::args::mms::MeasureMms;
+use crate::command::foreign::tsap;
+use crate::exit::{Exit, Failure};
+use crate::output::{self, Output};
+use crate::{interrupt, quantity, way};
+use bench::scenario::Span;
+use bench::session::mms::{Inquiry, Item, Selectors, inquire};
+
+pub(crate) fn measure(options: &MeasureMms, output: &Output) -> anyhow::Result<Exit> {
+    let inquiry = inquiry(options)?;
+    let stop = output::install_interrupts()?;
+    let found = inquire(&inquiry, stop).map_err(way::explain)?;
+    let interrupted = interrupt::requested();
+    output.record(&tell::record(&inquiry, &found, !interrupted))?;
+    tell::print(&inquiry, &found, output)?;
+    if interrupted {
+        return Ok(Exit::Interrupted);
+    }
+    if let (0, Some(why)) = (found.opened, &found.failure) {
+        let message = format!("no association with iso-tcp://{} opened: {why}", inquiry.remote);
+        return Err(Failure::failed(message).into());
+    }
+    Ok(Exit::Ok)
+}
+
+fn inquiry(options: &MeasureMms) -> anyhow::Result<Inquiry> {
+    for item in &options.allow_write {
+        item.check_write().map_err(|forbidden| {
+            Failure::usage(forbidden.to_string()).with_fix("leave it out of --allow-write")
+        })?;
+    }
+    if let Some(block) = &options.report {
+        check_report(block, &options.allow_write)?;
+    }
+    let period = options.period.as_deref();
+    let period = period.map(|text| quantity::option::<Span>("--period", text)).transpose()?;
+    let selectors = |name: &str, text: &str| -> Result<Selectors, Failure> {
+        Ok(Selectors { transport: tsap(name, text)?, ..Selectors::usual() })
+    };
+    Ok(Inquiry {
+        remote: way::over(&options.over)?,
+        calling: selectors("--calling", &options.calling)?,
+        called: selectors("--called", &options.called)?,
+        associations: options.associations,
+        messages: options.messages,
+        period: period.map(|span| span.0),
+        per_second: options.max_requests,
+        patience: quantity::option::<Span>("--time-out", &options.time_out)?.0,
+        items: options.item.clone(),
+        list: options.dataset.clone(),
+        report: options.report.clone(),
+        reporting: quantity::option::<Span>("--reporting", &options.reporting)?.0,
+        writable: options.allow_write.clone(),
+        outstanding: options.outstanding.clone(),
+    })
+}
+
+/// To enable reports is to write to the server, so the block has to be named twice.
+fn check_report(block: &Item, writable: &[Item]) -> Result<(), Failure> {
+    if !matches!(block.constraint(), Some("RP" | "BR")) {
+        let message = format!("--report {block}: no report control block, of $RP$ or $BR$");
+        return Err(Failure::usage(message).with_fix("name one, as in LD0/LLN0$RP$urcb01"));
+    }
+    if !writable.contains(block) {
+        let message = format!("--report {block} writes to the server, to enable the reports");
+        return Err(Failure::usage(message).with_fix(format!("add --allow-write '{block}'")));
+    }
+    Ok(())
+}

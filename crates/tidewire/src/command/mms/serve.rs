@@ -1,0 +1,68 @@
+//! `tidewire serve mms`: an MMS server for clients of any make. It sends nothing but answers, and reports
+//! that a client has asked for.
+
+use crate::args::mms::ServeMms;
+use crate::exit::{Exit, Failure};
+use crate::output::{self, Output};
+use crate::{interrupt, quantity, way};
+use bench::scenario::Span;
+use bench::session::mms::{BUILT_IN, MmsServer, Served, model};
+use live::clock;
+use serde_json::json;
+use std::io::Read as _;
+use std::path::Path;
+use wire::time::Instant;
+
+/// Most octets that are read of a file: one more than an SCL file may have.
+const MOST_OCTETS: u64 = 100_000_001;
+
+pub(crate) fn serve(options: &ServeMms, output: &Output) -> anyhow::Result<Exit> {
+    let text = match &options.scl {
+        Some(path) => read(path)?,
+        None => BUILT_IN.as_bytes().to_vec(),
+    };
+    let name =
+        options.scl.as_ref().map_or_else(|| "built-in".to_owned(), |it| it.display().to_string());
+    let model = model(&text, options.ied.as_deref())
+        .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let address = way::over(&options.over)?;
+    let stop = output::install_interrupts()?;
+    let until = match &options.time {
+        Some(text) => clock::now() + quantity::option::<Span>("--time", text)?.0,
+        None => Instant::MAX,
+    };
+    let domains: Vec<String> = model.domains.keys().cloned().collect();
+    let mut server = MmsServer::open(address, model).map_err(way::explain)?;
+    let (size, address) = (server.size(), server.address().unwrap_or(address));
+    output.record(&json!({
+        "type": "listening", "port": format!("iso-tcp://{address}"), "model": name,
+        "domains": domains, "items": size.leaves, "lists": size.lists,
+    }))?;
+    output.line(format_args!(
+        "serving {name} on iso-tcp://{address}: {}, {} items, {} data sets; Ctrl-C ends it",
+        domains.join(", "),
+        size.leaves,
+        size.lists
+    ))?;
+    let (mut opened, mut closed) = (0_u64, 0_u64);
+    let served = server.serve(until, stop, &mut |event| match event {
+        Served::Opened => opened += 1,
+        Served::Closed => closed += 1,
+    });
+    served.map_err(way::explain)?;
+    let (interrupted, requests) = (interrupt::requested(), server.served());
+    output.record(&json!({
+        "type": "end", "complete": !interrupted, "associations": opened, "ended": closed,
+        "requests": requests,
+    }))?;
+    output.line(format_args!("{requests} requests answered in {opened} associations"))?;
+    Ok(if interrupted { Exit::Interrupted } else { Exit::Ok })
+}
+
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let wrong = |error: std::io::Error| Failure::usage(format!("{}: {error}", path.display()));
+    let file = interrupt::open(path).map_err(wrong)?;
+    let mut text = Vec::new();
+    file.take(MOST_OCTETS).read_to_end(&mut text).map_err(wrong)?;
+    Ok(text)
+}

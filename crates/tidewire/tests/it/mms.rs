@@ -1,0 +1,199 @@
+//! `measure mms` against `serve mms`: the steps, reports, safeguards, and an interruption.
+
+use crate::{check_code, command, interrupt, records, run, stderr};
+use serde_json::Value;
+use std::io::{BufRead as _, BufReader};
+use std::process::{Child, ChildStdout, Stdio};
+
+const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/models/feeder.cid");
+
+/// Server with the built-in model, ended when this is dropped.
+struct Server {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+    url: String,
+}
+
+impl Server {
+    fn start(more: &[&str]) -> Self {
+        let arguments = ["serve", "mms", "--over", "iso-tcp://127.0.0.1:0", "--json"];
+        let mut command = command(&[&arguments[..], more].concat());
+        let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        lines.read_line(&mut line).unwrap();
+        let listening: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!((&listening["type"], &listening["lists"]), (&"listening".into(), &1.into()));
+        let url = listening["port"].as_str().unwrap().to_owned();
+        Self { child, lines, url }
+    }
+
+    /// Ends the server; returns its last record.
+    fn end(mut self) -> Value {
+        interrupt(self.child.id());
+        let mut line = String::new();
+        self.lines.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn measure(server: &Server, more: &[&str]) -> Value {
+    let arguments = [
+        "measure",
+        "mms",
+        "--over",
+        &server.url,
+        "--foreign-peer",
+        "--json",
+        "--messages",
+        "5",
+        "--max-requests",
+        "1000",
+        "--associations",
+        "2",
+    ];
+    let output = run(&[&arguments[..], more].concat());
+    check_code(&output, 0);
+    records(&output).into_iter().find(|record| record["type"] == "mms").unwrap()
+}
+
+fn steps(found: &Value) -> Vec<(String, u64)> {
+    let steps = found["steps"].as_array().unwrap().iter();
+    let count = |step: &Value| step["times"]["count"].as_u64().unwrap();
+    steps.map(|step| (step["name"].as_str().unwrap().to_owned(), count(step))).collect()
+}
+
+#[test]
+fn each_step_of_a_client_is_measured() {
+    let server = Server::start(&["--scl", MODEL]);
+    let found = measure(&server, &["--dataset", "FEEDLD0/LLN0$loads", "--outstanding", "1,2,5"]);
+    let expected = [
+        ("TCP connect", 2),
+        ("CR, CC", 2),
+        ("association", 2),
+        ("identify", 5),
+        ("status", 5),
+        ("read 1 variable", 5),
+        ("read 5 variables", 5),
+        ("read data set", 5),
+    ];
+    assert_eq!(steps(&found), expected.map(|(name, count)| (name.to_owned(), count)));
+    assert_eq!((&found["opened"], &found["released"]), (&2.into(), &2.into()));
+    let outstanding = found["rates"].as_array().unwrap().iter();
+    let outstanding: Vec<_> = outstanding.map(|it| it["outstanding"].as_u64().unwrap()).collect();
+    assert_eq!(outstanding, [1, 2, 5]);
+    let end = server.end();
+    // Four steps of 5 requests and the data set, 3 rates of 5, and 2 for the names.
+    assert_eq!((&end["associations"], &end["requests"]), (&2.into(), &42.into()));
+}
+
+#[test]
+fn named_items_are_read_and_a_missing_one_is_a_failure() {
+    let server = Server::start(&[]);
+    let found = measure(&server, &["--item", "FEEDLD0/MMXU1$MX$TotW$mag$f"]);
+    assert_eq!(found["items"].as_array().unwrap().len(), 1);
+    let found = measure(&server, &["--item", "FEEDLD0/MMXU9$MX$TotW$mag$f"]);
+    let step = &found["steps"].as_array().unwrap()[5];
+    assert_eq!((&step["failed"], &step["reason"]), (&5.into(), &"object-non-existent".into()));
+}
+
+#[test]
+fn reports_arrive_at_once_and_then_every_period() {
+    let server = Server::start(&[]);
+    let block = "FEEDLD0/LLN0$RP$urcb01";
+    let more = ["--report", block, "--allow-write", block, "--reporting", "2500 ms"];
+    let found = measure(&server, &more);
+    let reports = &found["reports"];
+    // The general interrogation, and two integrity periods of one second.
+    assert_eq!((&reports["received"], &reports["gaps"]), (&3.into(), &0.into()), "{found}");
+    assert_eq!((&reports["failure"], &found["released"]), (&Value::Null, &2.into()));
+}
+
+#[test]
+fn a_server_refuses_writes_of_variables() {
+    let server = Server::start(&[]);
+    let found = measure(&server, &["--allow-write", "FEEDLD0/MMXU1$MX$TotW$mag$f"]);
+    let step = found["steps"].as_array().unwrap().last().unwrap();
+    assert_eq!((&step["failed"], &step["reason"]), (&5.into(), &"object-access-denied".into()));
+}
+
+#[test]
+fn nothing_is_written_without_leave_and_control_never() {
+    let over = ["measure", "mms", "--over", "iso-tcp://127.0.0.1:1", "--foreign-peer"];
+    let refused = |more: &[&str], reason: &str| {
+        let output = run(&[&over[..], more].concat());
+        check_code(&output, 2);
+        assert!(stderr(&output).contains(reason), "{}", stderr(&output));
+    };
+    refused(&["--report", "LD/LLN0$RP$urcb01"], "--allow-write 'LD/LLN0$RP$urcb01'");
+    refused(&["--report", "LD/LLN0$ST$Mod"], "no report control block");
+    for constraint in ["CO", "SP", "SG", "SE"] {
+        let item = format!("LD/GGIO1${constraint}$SPCSO1$Oper$ctlVal");
+        refused(&["--allow-write", &item], "is not written");
+    }
+    refused(&["--item", "GGIO1"], "has no '/'");
+}
+
+#[test]
+fn far_peers_are_neither_called_nor_served() {
+    for verb in ["measure", "serve"] {
+        let mut arguments = vec![verb, "mms", "--over", "iso-tcp://192.0.2.1:102"];
+        arguments.extend((verb == "measure").then_some("--foreign-peer"));
+        let output = run(&arguments);
+        check_code(&output, 2);
+        assert!(stderr(&output).contains("neither on this host nor in a private network"));
+    }
+}
+
+#[test]
+fn an_interrupted_measurement_concludes() {
+    let mut server = Server::start(&[]);
+    let arguments = [
+        "measure",
+        "mms",
+        "--over",
+        &server.url,
+        "--foreign-peer",
+        "--json",
+        "--associations",
+        "1",
+        "--messages",
+        "1000000",
+        "--item",
+        "FEEDLD0/MMXU1$MX$TotW$mag$f",
+    ];
+    let mut client = command(&arguments);
+    let client = client.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    // The server has no record of an opened association: it is asked by a second client.
+    measure(&server, &[]);
+    interrupt(client.id());
+    let output = client.wait_with_output().unwrap();
+    let found = records(&output).into_iter().find(|record| record["type"] == "mms").unwrap();
+    assert_eq!((&found["complete"], &found["released"]), (&false.into(), &1.into()), "{found}");
+    interrupt(server.child.id());
+    let mut line = String::new();
+    server.lines.read_line(&mut line).unwrap();
+    let end: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&end["associations"], &end["ended"]), (&3.into(), &3.into()));
+}
+
+#[test]
+fn a_model_that_is_no_scl_is_refused_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("broken.cid");
+    let laughs = "<?xml version='1.0'?>\n<!DOCTYPE SCL [<!ENTITY a 'ha'>]>\n<SCL>&a;</SCL>";
+    std::fs::write(&path, laughs).unwrap();
+    let output = run(&["serve", "mms", "--scl", path.to_str().unwrap()]);
+    check_code(&output, 2);
+    assert!(stderr(&output).contains("line 2, column 1: a document type declaration"));
+    let output = run(&["serve", "mms", "--scl", MODEL, "--ied", "OTHER"]);
+    check_code(&output, 2);
+    assert!(stderr(&output).contains("no device \"OTHER\" with a server"));
+}
