@@ -11,7 +11,7 @@ use serde_json::json;
 use std::io;
 
 /// Topics, with their summaries and texts.
-const TOPICS: [(&str, &str, &str); 20] = [
+const TOPICS: [(&str, &str, &str); 21] = [
     ("scenario", "keys of a scenario file", include_str!("../../help/scenario.md")),
     ("profiles", "profiles of machines", include_str!("../../help/profiles.md")),
     ("units", "syntax of times, sizes and rates", include_str!("../../help/units.md")),
