@@ -310,7 +310,11 @@ impl Machine for Server {
         let Addressed { endpoint, primitive } = addressed;
         match primitive {
             Primitive::Association(primitive) => self.primitive(endpoint, primitive),
-            Primitive::Data(data) => self.pdu(now, endpoint, &data.octets),
+            Primitive::Data(data) if self.context_of(endpoint) == Some(data.context) => {
+                self.pdu(now, endpoint, &data.octets);
+            }
+            // Data without an association, or of another application.
+            Primitive::Data(_) => {}
         }
     }
 
