@@ -1,5 +1,6 @@
 //! Observation: one PDU or event with its context, the input of all measures.
 
+use crate::measure::Service;
 use core::time::Duration;
 use wire::llc::Control;
 use wire::time::Instant;
@@ -34,6 +35,38 @@ pub enum Observation {
     WindowClosed,
     /// Reply that pairs with no single request.
     AmbiguousResponse,
+    /// Event of an association.
+    Mms(MmsEvent),
+}
+
+/// Event of an association (ISO 8650) that carries MMS (ISO 9506).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MmsEvent {
+    /// Request of a service.
+    Request(Service),
+    /// Response or error.
+    Answer {
+        /// Service that was asked for.
+        service: Service,
+        /// True for an error.
+        is_error: bool,
+        /// Time from the last octet of the request to the last octet of the answer.
+        took: Duration,
+    },
+    /// Reject of a request.
+    Reject(Service),
+    /// Request that will not be answered.
+    Unanswered(Service),
+    /// Unconfirmed PDU.
+    Report,
+    /// Association accepted, this long after its request.
+    Associated(Duration),
+    /// Association found under way.
+    Inferred,
+    /// Association refused.
+    Refused,
+    /// Association aborted.
+    Aborted,
 }
 
 /// Kinds of delays.
@@ -58,11 +91,15 @@ pub enum DelayKind {
     /// From the closing of a window to its opening, or to the end of its connection or of
     /// measuring.
     ClosedWindow,
+    /// From the last octet of an MMS request to the last octet of its answer.
+    MmsResponse,
+    /// From the last octet of an association request to the last octet of its acceptance.
+    Association,
 }
 
 impl DelayKind {
     /// All kinds, in the order of records.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Acknowledgement,
         Self::Response,
         Self::SetUp,
@@ -71,6 +108,8 @@ impl DelayKind {
         Self::RoundTrip,
         Self::DelayedAck,
         Self::ClosedWindow,
+        Self::MmsResponse,
+        Self::Association,
     ];
 }
 

@@ -8,13 +8,15 @@
 //! Left out: IPv6, VLAN tags, IP options, segments of several TPKTs.
 
 use super::cache::{Name, Slot, TwoWayCache};
+use crate::follow::Follower as _;
 use crate::lru_slab::Place;
+use crate::nsdu::Nsdu;
 use crate::observation::DelayKind;
 use crate::stream::direction::Print;
 use crate::stream::framer::KEPT_OCTETS;
 use crate::stream::{Flow, Streams, party};
 use crate::track::transfer::DtFields;
-use crate::track::{Passage, Sink, Tracker};
+use crate::track::{Sink, Tracker};
 use core::net::Ipv4Addr;
 use wire::addr::Socket;
 use wire::dissect::Link;
@@ -218,7 +220,7 @@ impl Streams {
         tracker: &mut Tracker,
         sink: &mut Sink<'_>,
     ) -> bool {
-        self.expire(at, tracker);
+        self.give_up_silent(at, tracker);
         let Some((slot, known)) = self.find_or_cache(segment) else { return false };
         let CachedStream { place, way, receiver, number } = known;
         let way = usize::from(way);
@@ -237,11 +239,10 @@ impl Streams {
                 Some(found) => self.recent.at(slot).receiver = found,
                 None => {
                     let [to, from] = parties();
-                    let passage = Passage { at, from, to };
-                    let tpdu = segment.data.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
+                    let octets = segment.data.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
                     // A cut is counted with the segment.
-                    let missing = segment.missing_octets;
-                    crate::nsdu::observe(tracker, passage, tpdu, missing, false, sink);
+                    let (missing_octets, is_cut) = (segment.missing_octets, false);
+                    tracker.observe(at, Nsdu { from, to, octets, missing_octets, is_cut }, sink);
                 }
             }
         }

@@ -12,6 +12,7 @@ use super::outstanding::{Outstanding, Replies, Request, Within};
 use super::pair_counters::Sum;
 use super::side::{Side, other};
 use super::waiting::{Behind, Waiting};
+use crate::follow::association::Association;
 use crate::host::HostNumber;
 use crate::measure::{DelaySum, Summary, Times, Volume, Waits};
 use crate::observation::{Ending, Role, Tpdu};
@@ -364,6 +365,8 @@ pub(crate) struct Connection {
     pub(super) outstanding: Outstanding,
     /// Replies of each side; none before the first.
     pub(super) replies: Option<Box<Replies>>,
+    /// Association, once its application is recognised as MMS.
+    pub(super) association: Option<Box<Association>>,
 }
 
 /// Relevant part of the class and options agreed on.
@@ -398,6 +401,7 @@ impl Connection {
             passes_tsdus: false,
             outstanding: Outstanding::none(requester),
             replies: None,
+            association: None,
         };
         connection.enter(state, at);
         connection
@@ -531,10 +535,18 @@ impl Connection {
     /// Records the application, if it was recognised with more confidence than before.
     pub(super) fn recognise(&mut self, found: (User, Confidence)) {
         let (user, confidence) = found;
-        // ICCP is distinguished from MMS by names that come later.
-        let is_finer = (self.user, user) == (User::Mms, User::Iccp);
+        // ICCP is distinguished from MMS by names that come later, and MMS from other users of the
+        // session by its first PDU.
+        let is_finer = matches!(
+            (self.user, user),
+            (User::Mms, User::Iccp) | (User::Session, User::Mms | User::Iccp)
+        );
         if confidence > self.confidence || is_finer {
             (self.user, self.confidence) = (user, confidence);
+            if matches!(user, User::Mms | User::Iccp) && self.association.is_none() {
+                self.outstanding = Outstanding::followed(self.outstanding);
+                self.association = Some(Box::new(Association::new()));
+            }
         }
     }
 }
