@@ -17,20 +17,20 @@ use wire::time::Instant;
 use wire::{ipv4, mac};
 
 /// Stream between a client, side 0, and a server, side 1.
-struct Stream {
-    meter: Meter,
+pub(crate) struct Stream {
+    pub(crate) meter: Meter,
     next: [u32; 2],
     frames: u16,
 }
 
 impl Stream {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
         Self { meter, next: [1_000, 5_000], frames: 0 }
     }
 
     /// Sends a DT of class 0 in one segment.
-    fn dt(&mut self, millis: u64, side: usize, data: &[u8], ends: bool) {
+    pub(crate) fn dt(&mut self, millis: u64, side: usize, data: &[u8], ends: bool) {
         let number = if ends { 0x80 } else { 0 };
         let length = [(data.len() + 7) as u16].map(u16::to_be_bytes);
         let packet = [&[3, 0], &length[0][..], &[2, 0xF0, number], data].concat();

@@ -26,6 +26,7 @@ use crate::oddity::Class;
 use crate::track::Sink;
 use crate::track::side::{Side, other};
 use crate::tsdu::{Assembly, Part, Whole};
+use crate::user::{self, Confidence, User};
 use core::time::Duration;
 use head::{Head, Pdu};
 use requests::{Match, Request, Requests};
@@ -110,7 +111,11 @@ impl Follower<Above<'_, '_>> for Association {
     type Report = AssociationReport;
 
     fn observe(&mut self, _: Instant, input: SidePart<'_>, above: &mut Above<'_, '_>) {
-        let SidePart { side, part } = input;
+        let SidePart { side, mut part } = input;
+        // A connection found under way may be found within a TSDU, but this DT is the first of one.
+        if part.is_broken && part.piece.ends && is_begun_by(part.piece.octets) {
+            part.is_broken = false;
+        }
         let Self { assemblies, state } = self;
         let [first, second] = assemblies;
         let assembly = if side == 0 { first } else { second };
@@ -131,6 +136,14 @@ impl Follower<Above<'_, '_>> for Association {
 
     fn report(&self, _: Instant, (): &()) -> impl Iterator<Item = AssociationReport> {
         core::iter::once(self.state.report())
+    }
+}
+
+/// True for octets that begin a TSDU of MMS beyond doubt.
+fn is_begun_by(octets: &[u8]) -> bool {
+    match user::of_data(octets) {
+        (User::Mms | User::Iccp, confidence) => confidence >= Confidence::Likely,
+        _ => false,
     }
 }
 
