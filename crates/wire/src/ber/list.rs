@@ -57,6 +57,11 @@ impl<'a, T> List<'a, T> {
     /// List without items.
     pub const EMPTY: Self = Self { octets: &[], item: PhantomData };
 
+    /// Creates a list of octets that were checked before; iteration ends at an invalid item.
+    pub(crate) const fn unchecked(octets: &'a [u8]) -> Self {
+        Self { octets, item: PhantomData }
+    }
+
     /// Items as octets.
     #[must_use]
     pub const fn octets(&self) -> &'a [u8] {

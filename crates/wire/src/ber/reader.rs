@@ -77,9 +77,8 @@ impl<'a> Reader<'a> {
         tag(self.rest).map(|(tag, _)| tag)
     }
 
-    /// Identifier and contents of an element of which the end may be missing; the contents end with
-    /// the octets that there are. Used for data that a capture cut.
-    #[must_use]
+    /// Takes an element of which the end may be missing; its contents end with the octets that there
+    /// are. `None` if identifier or length are missing or invalid.
     pub fn cut(&mut self) -> Option<Element<'a>> {
         let header = header(self.rest)?;
         let there = self.rest.get(header.octets..)?;

@@ -116,9 +116,10 @@ impl Writer {
         }
     }
 
-    /// Writes an element with a boolean.
+    /// Writes an element with a boolean. True is 1, as other implementations of MMS have it; BER
+    /// allows every value but 0 (X.690 8.2.2).
     pub fn boolean(&mut self, tag: Tag, value: bool) {
-        self.element(tag, &[if value { 0xFF } else { 0 }]);
+        self.element(tag, &[u8::from(value)]);
     }
 
     /// Writes an element with a bit string.
