@@ -40,7 +40,7 @@ mod tsdu;
 pub mod user;
 
 pub use follow::association::{
-    AssociationReport, Cause, ControlBlock, Dropped, ErrorCount, Layer, Phase, ServiceReport,
+    AssociationReport, Cause, ControlBlock, Dropped, FailureCount, Layer, Phase, ServiceReport,
     Source,
 };
 pub use host::{Address, Host};

@@ -48,8 +48,8 @@ pub enum MmsEvent {
     Answer {
         /// Service that was asked for.
         service: Service,
-        /// True for an error.
-        is_error: bool,
+        /// Outcome.
+        outcome: MmsOutcome,
         /// Time from the last octet of the request to the last octet of the answer.
         took: Duration,
     },
@@ -67,6 +67,17 @@ pub enum MmsEvent {
     Refused,
     /// Association aborted.
     Aborted,
+}
+
+/// Outcome of an MMS request that was answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MmsOutcome {
+    /// Response.
+    Done,
+    /// Response whose first result is a data access error.
+    FailedAccess,
+    /// Error.
+    Error,
 }
 
 /// Kinds of delays.
@@ -98,6 +109,18 @@ pub enum DelayKind {
 }
 
 impl DelayKind {
+    /// Kinds that hosts and connections have too, in the same order.
+    pub const OF_HOSTS: [Self; 8] = [
+        Self::Acknowledgement,
+        Self::Response,
+        Self::SetUp,
+        Self::CalleeHandshake,
+        Self::CallerHandshake,
+        Self::RoundTrip,
+        Self::DelayedAck,
+        Self::ClosedWindow,
+    ];
+
     /// All kinds, in the order of records.
     pub const ALL: [Self; 10] = [
         Self::Acknowledgement,

@@ -7,8 +7,8 @@
 //! request whose TSDU was not wholly seen does not count, and its answer is an oddity.
 
 use super::Distribution;
-use crate::observation::MmsEvent;
-use core::time::Duration;
+use crate::observation::{MmsEvent, MmsOutcome};
+use wire::mms;
 use wire::time::nanos;
 
 /// Confirmed service of MMS, by its number (ISO 9506-2 7.3); numbers without a name are one
@@ -18,9 +18,9 @@ pub struct Service(u8);
 
 impl Service {
     /// Services without a name in the standard, together.
-    pub const OTHER: Self = Self(NAMES.len() as u8);
+    pub const OTHER: Self = Self(mms::Service::NAMED as u8);
     /// Number of services, [`Service::OTHER`] included.
-    pub const COUNT: usize = NAMES.len() + 1;
+    pub const COUNT: usize = mms::Service::NAMED as usize + 1;
 
     /// Service of this number.
     #[must_use]
@@ -42,7 +42,7 @@ impl Service {
     /// Name in the standard.
     #[must_use]
     pub fn name(self) -> &'static str {
-        NAMES.get(usize::from(self.0)).copied().unwrap_or("other")
+        if self == Self::OTHER { "other" } else { mms::Service(self.0.into()).name() }
     }
 }
 
@@ -55,6 +55,8 @@ pub struct ServiceCounts {
     pub answers: u64,
     /// Errors among the answers.
     pub errors: u64,
+    /// Responses whose first result is a data access error.
+    pub failed_accesses: u64,
     /// Rejected requests.
     pub rejects: u64,
     /// Requests that will not be answered.
@@ -69,6 +71,7 @@ impl ServiceCounts {
         self.requests += other.requests;
         self.answers += other.answers;
         self.errors += other.errors;
+        self.failed_accesses += other.failed_accesses;
         self.rejects += other.rejects;
         self.unanswered += other.unanswered;
         self.responses.add(&other.responses);
@@ -78,9 +81,10 @@ impl ServiceCounts {
     pub(crate) fn observe(&mut self, event: &MmsEvent) {
         match event {
             MmsEvent::Request(_) => self.requests += 1,
-            MmsEvent::Answer { is_error, took, .. } => {
+            MmsEvent::Answer { outcome, took, .. } => {
                 self.answers += 1;
-                self.errors += u64::from(*is_error);
+                self.errors += u64::from(*outcome == MmsOutcome::Error);
+                self.failed_accesses += u64::from(*outcome == MmsOutcome::FailedAccess);
                 self.responses.record_nanos(nanos(*took));
             }
             MmsEvent::Reject(_) => self.rejects += 1,
@@ -144,6 +148,12 @@ impl Mms {
         self.services.iter().map(|(service, counts)| (*service, counts))
     }
 
+    /// Counts of a service; none if it was not seen.
+    #[must_use]
+    pub fn of(&self, service: Service) -> Option<&ServiceCounts> {
+        self.services().find(|(known, _)| *known == service).map(|(_, counts)| counts)
+    }
+
     /// Sum of a count over all services.
     pub(crate) fn sum(&self, of: fn(&ServiceCounts) -> u64) -> u64 {
         self.services.iter().map(|(_, counts)| of(counts)).sum()
@@ -158,92 +168,3 @@ impl Mms {
         &mut self.services[place].1
     }
 }
-
-impl MmsEvent {
-    /// Answer after this time.
-    pub(crate) const fn answer(service: Service, is_error: bool, nanos: u64) -> Self {
-        Self::Answer { service, is_error, took: Duration::from_nanos(nanos) }
-    }
-}
-
-/// Names of the services, from 0.
-const NAMES: [&str; 78] = [
-    "status",
-    "getNameList",
-    "identify",
-    "rename",
-    "read",
-    "write",
-    "getVariableAccessAttributes",
-    "defineNamedVariable",
-    "defineScatteredAccess",
-    "getScatteredAccessAttributes",
-    "deleteVariableAccess",
-    "defineNamedVariableList",
-    "getNamedVariableListAttributes",
-    "deleteNamedVariableList",
-    "defineNamedType",
-    "getNamedTypeAttributes",
-    "deleteNamedType",
-    "input",
-    "output",
-    "takeControl",
-    "relinquishControl",
-    "defineSemaphore",
-    "deleteSemaphore",
-    "reportSemaphoreStatus",
-    "reportPoolSemaphoreStatus",
-    "reportSemaphoreEntryStatus",
-    "initiateDownloadSequence",
-    "downloadSegment",
-    "terminateDownloadSequence",
-    "initiateUploadSequence",
-    "uploadSegment",
-    "terminateUploadSequence",
-    "requestDomainDownload",
-    "requestDomainUpload",
-    "loadDomainContent",
-    "storeDomainContent",
-    "deleteDomain",
-    "getDomainAttributes",
-    "createProgramInvocation",
-    "deleteProgramInvocation",
-    "start",
-    "stop",
-    "resume",
-    "reset",
-    "kill",
-    "getProgramInvocationAttributes",
-    "obtainFile",
-    "defineEventCondition",
-    "deleteEventCondition",
-    "getEventConditionAttributes",
-    "reportEventConditionStatus",
-    "alterEventConditionMonitoring",
-    "triggerEvent",
-    "defineEventAction",
-    "deleteEventAction",
-    "getEventActionAttributes",
-    "reportEventActionStatus",
-    "defineEventEnrollment",
-    "deleteEventEnrollment",
-    "alterEventEnrollment",
-    "reportEventEnrollmentStatus",
-    "getEventEnrollmentAttributes",
-    "acknowledgeEventNotification",
-    "getAlarmSummary",
-    "getAlarmEnrollmentSummary",
-    "readJournal",
-    "writeJournal",
-    "initializeJournal",
-    "reportJournalStatus",
-    "createJournal",
-    "deleteJournal",
-    "getCapabilityList",
-    "fileOpen",
-    "fileRead",
-    "fileClose",
-    "fileRename",
-    "fileDelete",
-    "fileDirectory",
-];

@@ -255,6 +255,10 @@ counts! {
     "answers to these requests that are errors; mms_responses counts all answers. A response that reports a failed access is none"
     { network: |m| m.mms.sum(|s| s.errors) }
 
+    MmsFailedAccesses "mms_failed_accesses" Transport One Sum
+    "responses to read and write whose first result is a data access error. Cannot tell the other results"
+    { network: |m| m.mms.sum(|s| s.failed_accesses) }
+
     MmsRejects "mms_rejects" Transport One Sum
     "requests that the peer rejected"
     { network: |m| m.mms.sum(|s| s.rejects) }

@@ -6,7 +6,7 @@ use wire::time::Instant;
 use wire::tp::Format;
 
 /// DTs of a direction that wait beyond a hole; with more, the hole is given up.
-const MOST_AHEAD: usize = 64;
+pub(super) const MOST_AHEAD: usize = 64;
 
 /// DT that waits beyond a hole.
 #[derive(Clone, Debug)]

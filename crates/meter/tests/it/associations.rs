@@ -11,13 +11,21 @@ use crate::every_capture::captures;
 use crate::replies::Stream;
 use core::fmt::Write as _;
 use meter::measure::Service;
-use meter::{AssociationReport, Layer, Phase, Report};
+use meter::{AssociationReport, FailureCount, Layer, Phase, Report};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use wire::acse::{self, Diagnostic, External};
+use wire::ber::{List, Oid, Tag, Writer};
+use wire::mms::{self, Failure};
+use wire::presentation::{self, Context, Name, Pdv, UserData, Value};
+use wire::session::{self, Kind};
 
 const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/services.tsv");
+
+/// Capture whose server puts a SEQUENCE in the place of the service, which is no MMS PDU here.
+const MALFORMED: &str = "mms/iec61850_write.pcap";
 
 /// Fields of tshark, one value for each PDU of a frame.
 const FIELDS: [&str; 7] = [
@@ -98,7 +106,8 @@ fn blessed() -> Option<String> {
          # capture\tservice\trequests\tanswers\terrors\tleast\tsum\tp50\tp99\tgreatest\n"
     );
     let (folder, files) = captures()?;
-    for name in files.iter().filter(|name| name.contains("mms") || name.contains("iccp")) {
+    let has_mms = |name: &&String| name.contains("mms") || name.contains("iccp");
+    for name in files.iter().filter(has_mms).filter(|name| *name != MALFORMED) {
         text += &lines(name, &folder.join(name))?;
     }
     Some(text)
@@ -187,6 +196,17 @@ fn dialogue(messages: &[(u64, usize, Vec<u8>)]) -> (AssociationReport, Report) {
     ended(stream)
 }
 
+/// Stream with a transport connection of class 0.
+fn connected() -> Stream {
+    let mut stream = Stream::new();
+    stream.tpdu(0, 0, &[6, 0xE0, 0, 0, 0, 1, 0]);
+    stream.tpdu(0, 1, &[6, 0xD0, 0, 1, 0, 2, 0]);
+    // An exchange, so that the application is recognised.
+    stream.dt(0, 0, &request(0, 0x82), true);
+    stream.dt(0, 1, &response(0), true);
+    stream
+}
+
 fn ended(mut stream: Stream) -> (AssociationReport, Report) {
     let connection = stream.meter.each_connection().next().unwrap();
     (*connection.association.unwrap(), stream.meter.finish())
@@ -211,14 +231,14 @@ fn five_outstanding_requests_are_answered_out_of_order() {
 
 #[test]
 fn an_answer_lasts_until_its_last_dt_and_a_reply_until_its_first() {
-    let mut stream = Stream::new();
+    let mut stream = connected();
     stream.dt(0, 0, &request(1, 0xA4)[..9], false);
     stream.dt(10, 0, &request(1, 0xA4)[9..], true);
     stream.dt(15, 1, &response(1), false);
     stream.dt(40, 1, &[0; 100], false);
     stream.dt(60, 1, &[0; 100], true);
     let (association, total) = ended(stream);
-    assert_eq!(association.services[0].responses.total_ns, 50_000_000);
+    assert_eq!(association.services[1].responses.total_ns, 50_000_000);
     assert_eq!(total.measures.delays.response.total_ns, 5_000_000);
     assert_eq!(total.measures.delays.mms_response.total_ns, 50_000_000);
 }
@@ -241,8 +261,8 @@ fn odd_answers_are_counted_and_disturb_nothing() {
     assert_eq!(found, (1, 1, 1));
     let [read, write] = &association.services[..] else { panic!("{association:?}") };
     assert_eq!((read.responses.total_ns, write.responses.total_ns), (10_000_000, 3_000_000));
-    let of = |error: &meter::ErrorCount| (error.is_reject, error.class, error.code, error.times);
-    assert_eq!(write.errors_by.iter().map(of).collect::<Vec<_>>(), [(false, 7, 2, 1)]);
+    let failure = Failure::Service { class: 7, code: 2 };
+    assert_eq!(write.failures, [FailureCount { failure, times: 1 }]);
     // An identifier that is used again gives up its earlier request.
     assert_eq!((write.unanswered, read.outstanding, association.outstanding), (1, 1, 1));
     let odd = total.oddities.iter().filter(|(class, ..)| class.name() == "association");
@@ -267,71 +287,138 @@ fn reports_have_their_intervals_by_control_block() {
     assert_eq!((second.reports, second.intervals.count), (1, 0));
 }
 
-/// CN whose CP proposes contexts 1 (ACSE) and 3 (MMS): enough to recognise the application.
-const CONNECT: &str = "0d4a 0506 130100 160102 14020002 c13e 313c a003800101 a235 a423 \
-    300f 020101 060452010001 300406025101 3010 020103 060528ca220201 300406025101 \
-    610e 300c 020101 a007 6005 a103 0601 28";
+/// Octets that `encode` writes.
+fn written(encode: impl FnOnce(&mut Writer)) -> Vec<u8> {
+    let mut out = Writer::new();
+    encode(&mut out);
+    out.octets().to_vec()
+}
 
-fn octets(text: &str) -> Vec<u8> {
-    let digits: String = text.split_whitespace().collect();
-    let pairs = (0..digits.len()).step_by(2);
-    pairs.map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+/// SPDU with a PPDU as its user data.
+fn spdu(kind: Kind, reason: Option<u8>, ppdu: &[u8]) -> Vec<u8> {
+    let user_data = Some(ppdu).filter(|it| !it.is_empty());
+    let parameters = session::Parameters { reason, user_data, ..session::Parameters::default() };
+    written(|out| session::Pdu::new(kind, parameters).encode(out))
+}
+
+/// CP or CPA with an APDU in context 1.
+fn ppdu(kind: Kind, apdu: &acse::Pdu<'_>) -> Vec<u8> {
+    let apdu = written(|out| apdu.encode(out));
+    let (mut room, mut values, mut names) = (Writer::new(), Writer::new(), Writer::new());
+    let names = List::encode(&[Name(presentation::BER)], &mut names);
+    let context = |identifier, abstract_syntax| Context {
+        identifier,
+        abstract_syntax,
+        transfer_syntaxes: names,
+    };
+    let contexts = [context(1, Oid(&[0x52, 1, 0, 1])), context(3, mms::SYNTAX)];
+    let contexts = List::encode(&contexts, &mut room);
+    let value = Pdv { transfer: None, context: 1, value: Value::Single(&apdu) };
+    let user_data = Some(UserData::Full(List::encode(&[value], &mut values)));
+    let parameters =
+        presentation::Parameters { contexts, user_data, ..presentation::Parameters::default() };
+    written(|out| {
+        match kind {
+            Kind::Cn => presentation::Pdu::Cp(parameters),
+            _ => presentation::Pdu::Cpa(parameters),
+        }
+        .encode(out);
+    })
+}
+
+/// CN of an association for MMS.
+fn connect() -> Vec<u8> {
+    let context_name = Some(mms::CONTEXT_NAME);
+    let request = acse::Pdu::Aarq(acse::Request { context_name, ..acse::Request::default() });
+    spdu(Kind::Cn, None, &ppdu(Kind::Cn, &request))
+}
+
+/// AC with an AARE that holds an MMS PDU.
+fn accept(result: i64, diagnostic: Diagnostic, mms: &[u8]) -> Vec<u8> {
+    let mut room = Writer::new();
+    let value = Value::Single(mms);
+    let external = External { direct: None, indirect: Some(3), descriptor: None, value };
+    let information = List::encode(&[external], &mut room);
+    let diagnostic = Some(diagnostic);
+    let response = acse::Response { result, diagnostic, information, ..acse::Response::default() };
+    spdu(Kind::Ac, None, &ppdu(Kind::Ac, &acse::Pdu::Aare(response)))
+}
+
+/// Initiate response, and initiate error of class 8 and code 4.
+const INITIATED: [u8; 2] = [0xA9, 0];
+const NOT_INITIATED: [u8; 7] = [0xAA, 5, 0xA0, 3, 0x88, 1, 4];
+
+fn associated(answer: &[u8]) -> (AssociationReport, Report) {
+    let mut stream = Stream::new();
+    stream.tpdu(0, 0, &[6, 0xE0, 0, 0, 0, 1, 0]);
+    stream.tpdu(1, 1, &[6, 0xD0, 0, 1, 0, 2, 0]);
+    stream.dt(2, 0, &connect(), true);
+    stream.dt(9, 1, answer, true);
+    ended(stream)
+}
+
+#[test]
+fn an_association_takes_from_its_cn_to_its_ac() {
+    let (association, total) = associated(&accept(0, Diagnostic::User(0), &INITIATED));
+    assert_eq!((association.phase, association.is_inferred), (Phase::Open, false));
+    assert_eq!(association.set_up_ns, Some(7_000_000));
+    let delays = total.measures.delays;
+    assert_eq!((delays.association.count, delays.association.total_ns), (1, 7_000_000));
+    assert_eq!(delays.response.count, 0);
 }
 
 #[track_caller]
-fn ends_as(answer: &str, phase: Phase, layer: Layer, reason: Option<i64>) {
-    let messages = [(0, 0, octets(CONNECT)), (7, 1, octets(answer))];
-    let (association, total) = dialogue(&messages);
+fn ends_as(answer: &[u8], phase: Phase, layer: Layer, reason: Option<i64>) {
+    let (association, total) = associated(answer);
     let cause = association.cause.unwrap();
     assert_eq!((association.phase, cause.layer, cause.reason), (phase, layer, reason));
-    let mms = total.measures.mms;
-    assert_eq!(
-        (mms.refused, mms.aborted),
-        match phase {
-            Phase::Refused => (1, 0),
-            _ => (0, 1),
-        }
-    );
+    let expected = if phase == Phase::Refused { (1, 0) } else { (0, 1) };
+    assert_eq!((total.measures.mms.refused, total.measures.mms.aborted), expected);
 }
 
 #[test]
 fn a_refusal_and_an_abort_have_their_layer_and_reason() {
-    let session = "0c06 110101 320181";
-    ends_as(session, Phase::Refused, Layer::Session, Some(0x81));
-    // CPR with reason 1, in the reason parameter of an RF.
-    ends_as("0c0b 110101 3206 02 3003 8a0101", Phase::Refused, Layer::Presentation, Some(1));
-    // ACs with CPA and AARE: result 1 with diagnostic 2 of the user, and an initiate error 8/4.
-    let aare = "0e2a c128 3126 a003800101 a21f 611d 301b 020101 a016 6114 \
-        a1070605 28ca220203 a203020101 a305a103020102";
-    ends_as(aare, Phase::Refused, Layer::Acse, Some(2));
-    let initiate = "0e39 c137 3135 a003800101 a22e 612c 302a 020101 a025 6123 \
-        a203020100 a305a103020100 be15 2813 020103 a00e aa0c a20a a003880104 8103000000";
-    ends_as(initiate, Phase::Refused, Layer::Mms, Some(804));
-    let abort = "1915 11010b c110 a00e 610c 300a 020101 a005 6403800100";
-    ends_as(abort, Phase::Aborted, Layer::Acse, None);
-    ends_as("1903 110103", Phase::Aborted, Layer::Session, Some(3));
+    let refused = Phase::Refused;
+    ends_as(&spdu(Kind::Rf, Some(0x81), &[]), refused, Layer::Session, Some(0x81));
+    let reason = presentation::Parameters { reason: Some(4), ..Default::default() };
+    let reject = written(|out| presentation::Pdu::Cpr(reason).encode(out));
+    ends_as(&spdu(Kind::Rf, Some(2), &reject), refused, Layer::Presentation, Some(4));
+    let unnamed = accept(1, Diagnostic::User(2), &INITIATED);
+    ends_as(&unnamed, refused, Layer::Acse, Some(2));
+    let error = accept(0, Diagnostic::User(0), &NOT_INITIATED);
+    ends_as(&error, refused, Layer::Mms, Some(804));
+    let abort = written(|out| {
+        acse::Pdu::Abrt(acse::Abort { source: Some(0), ..Default::default() }).encode(out);
+        presentation::wrap(1, 0, out);
+        out.close(Tag(0xA0), 0);
+    });
+    ends_as(&spdu(Kind::Ab, None, &abort), Phase::Aborted, Layer::Acse, None);
+    ends_as(&[0x19, 3, 0x11, 1, 3], Phase::Aborted, Layer::Session, Some(3));
 }
 
 #[test]
 fn limits_of_an_association_are_counted() {
     let mut stream = Stream::new();
     for nth in 0..=255_u8 {
-        stream.dt(nth.into(), 0, &request(nth, 0xA0 | nth % 30), true);
+        let pdu = [0xA0, 6, 2, 2, 1, nth, 0xA0 | nth % 30, 0];
+        stream.dt(nth.into(), 0, &in_context(3, &pdu), true);
         stream.dt(nth.into(), 1, &report(&[b'a' + nth % 100 / 10, b'0' + nth % 10]), true);
     }
     let (association, _) = ended(stream);
     let dropped = association.dropped;
     assert_eq!((association.outstanding, dropped.requests), (128, 128));
-    // 24 services and the row of the others; 6 of 30 have none.
-    assert_eq!((association.services.len(), dropped.services), (25, 48 + 2));
-    assert_eq!((association.control_blocks.len(), dropped.reports), (64, 36 * 2 + 20));
+    // 24 services and the row of the others. Of 30 services 6 have none: 8 times, and none of the
+    // last 16 requests.
+    assert_eq!((association.services.len(), dropped.services), (25, 48));
+    // Of 100 control blocks 36 have none: twice, and none of the last 56 reports.
+    assert_eq!((association.control_blocks.len(), dropped.reports), (64, 72));
     let requests: u64 = association.services.iter().map(|service| service.requests).sum();
     assert_eq!(requests, 256);
 }
 
 #[test]
 fn random_tsdus_neither_panic_nor_take_unbounded_memory() {
-    let seeds = [octets(CONNECT), request(1, 0xA4), response(1), error(1, 7, 2), report(b"urcb")];
+    let seeds = [connect(), request(1, 0xA4), response(1), error(1, 7, 2), report(b"urcb")];
     let mut draws = Draws(61_850);
     let mut stream = Stream::new();
     stream.dt(0, 0, &request(1, 0xA4), true);

@@ -32,8 +32,13 @@ impl Stream {
     /// Sends a DT of class 0 in one segment.
     pub(crate) fn dt(&mut self, millis: u64, side: usize, data: &[u8], ends: bool) {
         let number = if ends { 0x80 } else { 0 };
-        let length = [(data.len() + 7) as u16].map(u16::to_be_bytes);
-        let packet = [&[3, 0], &length[0][..], &[2, 0xF0, number], data].concat();
+        self.tpdu(millis, side, &[&[2, 0xF0, number], data].concat());
+    }
+
+    /// Sends a TPDU in one segment.
+    pub(crate) fn tpdu(&mut self, millis: u64, side: usize, tpdu: &[u8]) {
+        let length = [(tpdu.len() + 4) as u16].map(u16::to_be_bytes);
+        let packet = [&[3, 0], &length[0][..], tpdu].concat();
         let ports = [49_152, 102];
         let ends = [side, 1 - side];
         let mut segment = Vec::new();

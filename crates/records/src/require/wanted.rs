@@ -3,7 +3,7 @@
 //! ```text
 //! requirement = quantity [ "(" whom ")" ] relation limit
 //! quantity    = count | time "." statistic | count "/" count | metric
-//! whom        = "interval" | "host" | "connection" | "*" | the address of a host
+//! whom        = "interval" | "host" | "connection" | "*" | the address of a host | "mms." service
 //! relation    = "<" | "<=" | ">" | ">=" | "=="
 //! ```
 //!
@@ -11,16 +11,18 @@
 
 use bench::scenario::{NotARequirement, Parts, Rate, Relation, Share, Span, meant};
 use core::str::FromStr;
-use meter::measure::Measures;
+use meter::measure::{Measures, Service, ServiceCounts};
 use meter::metric::{METRICS, RATIOS};
 use meter::registry::{
-    Aggregation, Measure, NANOSECONDS, Unit, Values, of_direction, of_host, of_network,
+    Aggregation, Measure, NANOSECONDS, Unit, Values, of_direction, of_host, of_network, of_service,
 };
 use meter::{Direction, Host};
 use wire::time::nanos;
 
 /// Example of a requirement, for error messages.
 const EXAMPLE: &str = "write \"R_RD(host) < 1 %\" or \"connection_refusals == 0\"";
+/// Beginning of the name of a service.
+const SERVICE: &str = "mms.";
 /// Metrics that are ratios of two counts.
 const SHARES: [(&str, Measure, Measure); 2] = [
     ("R_RD", Measure::DtRetransmissions, Measure::DtTpdus),
@@ -68,6 +70,8 @@ pub enum Scope {
     Connection,
     /// Traffic sent by this host.
     Named(String),
+    /// This service of MMS, on all associations.
+    Service(Service),
 }
 
 impl Wanted {
@@ -109,7 +113,10 @@ impl Scope {
             "interval" => Self::Interval,
             "host" => Self::Host,
             "connection" | "*" => Self::Connection,
-            address => Self::Named(address.to_owned()),
+            name => match name.strip_prefix(SERVICE).and_then(Service::from_name) {
+                Some(service) => Self::Service(service),
+                None => Self::Named(name.to_owned()),
+            },
         }
     }
 
@@ -120,7 +127,7 @@ impl Scope {
 
     /// Returns true if a single subject is judged, so that its verdict is always shown.
     pub const fn is_one(&self) -> bool {
-        matches!(self, Self::Whole | Self::Named(_))
+        matches!(self, Self::Whole | Self::Named(_) | Self::Service(_))
     }
 
     /// Returns the measures available in its scope.
@@ -129,6 +136,7 @@ impl Scope {
             Self::Whole | Self::Interval => of_network(&Measures::default()),
             Self::Host | Self::Named(_) => of_host(&Host::default()),
             Self::Connection => of_direction(&Direction::default()),
+            Self::Service(_) => of_service(&ServiceCounts::default()),
         }
     }
 }

@@ -16,21 +16,23 @@ mod requests;
 mod rows;
 
 pub use report::{
-    AssociationReport, Cause, ControlBlock, Dropped, ErrorCount, Layer, Phase, ServiceReport,
+    AssociationReport, Cause, ControlBlock, Dropped, FailureCount, Layer, Phase, ServiceReport,
     Source,
 };
 
 use super::Follower;
-use crate::observation::{DelayKind, MmsEvent};
+use crate::measure::Service;
+use crate::observation::{DelayKind, MmsEvent, MmsOutcome};
 use crate::oddity::Class;
 use crate::track::Sink;
 use crate::track::side::{Side, other};
 use crate::tsdu::{Assembly, Part, Whole};
 use crate::user::{self, Confidence, User};
 use core::time::Duration;
-use head::{Head, Pdu};
+use head::Head;
 use requests::{Match, Request, Requests};
 use rows::{Blocks, Rows};
+use wire::mms::{self, Failure, Kind};
 use wire::time::Instant;
 
 /// Octets of a TSDU that are read.
@@ -56,6 +58,14 @@ pub(crate) struct SidePart<'a> {
 pub(crate) struct Association {
     assemblies: [Assembly; 2],
     state: State,
+}
+
+/// Request that passed.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    invoke: u32,
+    service: Service,
+    at: Instant,
 }
 
 #[derive(Clone, Debug)]
@@ -151,7 +161,7 @@ impl State {
     /// Processes a TSDU.
     fn tsdu(&mut self, side: Side, whole: &Whole<'_>, above: &mut Above<'_, '_>) {
         match Head::of(whole.octets) {
-            Head::Data { context, pdu } => self.data(side, whole, context, pdu, above),
+            Head::Data(head) => self.data(side, whole, &head, above),
             Head::Other => {}
             head => self.step(head, whole.at, above),
         }
@@ -184,7 +194,7 @@ impl State {
                 self.give_up(above);
             }
             Head::Finish => self.is_ending = true,
-            Head::Data { .. } | Head::Other => {}
+            Head::Data(_) | Head::Other => {}
         }
     }
 
@@ -221,10 +231,10 @@ impl State {
         &mut self,
         side: Side,
         whole: &Whole<'_>,
-        context: i64,
-        pdu: Pdu<'_>,
+        head: &mms::Head<'_>,
         above: &mut Above<'_, '_>,
     ) {
+        let context = head.context;
         if self.phase != Phase::Open && matches!(self.phase, Phase::Idle | Phase::Requested) {
             self.phase = Phase::Open;
             self.infer(above);
@@ -235,40 +245,59 @@ impl State {
             return above.sink.oddities.count(Class::Association, "context never proposed");
         }
         let at = whole.at;
-        match pdu {
-            Pdu::Request { invoke, service } => self.request(side, invoke, service, at, above),
-            Pdu::Answer { invoke } => {
-                self.answer(side, invoke, whole, None, above);
+        match (head.kind, head.invoke) {
+            (Kind::ConfirmedRequest, Some(invoke)) => {
+                let service = head.service.map_or(Service::OTHER, |service| Service::of(service.0));
+                self.request(side, Asked { invoke, service, at }, above);
             }
-            Pdu::Error { invoke, class, code } => {
-                self.answer(side, invoke, whole, Some([class, code]), above);
+            (Kind::ConfirmedResponse | Kind::ConfirmedError, Some(invoke)) => {
+                self.answer(side, invoke, head, whole, above);
             }
-            Pdu::Reject { invoke: Some(invoke), class, code } => {
-                self.reject(side, invoke, [class, code], above);
-            }
-            Pdu::Report(name) => {
-                above.sink.mms(MmsEvent::Report);
-                if !self.blocks.note(name, side, at) {
-                    self.dropped.reports += 1;
-                    above.sink.oddities.count(Class::Meter, "no room for a control block");
-                }
-            }
-            Pdu::Reject { invoke: None, .. } => {
+            (Kind::Reject, Some(invoke)) => self.reject(side, invoke, head.failure, above),
+            (Kind::Unconfirmed, _) => self.unconfirmed(side, head, at, above),
+            (Kind::ConcludeResponse, _) => self.is_ending = true,
+            (Kind::Reject, None) => {
                 above.sink.oddities.count(Class::Association, "reject of an unknown PDU");
             }
-            Pdu::Concluded => self.is_ending = true,
-            Pdu::Other => {}
+            (Kind::ConfirmedRequest | Kind::ConfirmedResponse | Kind::ConfirmedError, None) => {
+                above
+                    .sink
+                    .oddities
+                    .count(Class::Association, "MMS PDU without an invoke identifier");
+            }
+            (
+                Kind::CancelRequest
+                | Kind::CancelResponse
+                | Kind::CancelError
+                | Kind::InitiateRequest
+                | Kind::InitiateResponse
+                | Kind::InitiateError
+                | Kind::ConcludeRequest
+                | Kind::ConcludeError,
+                _,
+            ) => {}
         }
     }
 
-    fn request(
+    /// Counts an unconfirmed PDU, by the name of its control block or list.
+    fn unconfirmed(
         &mut self,
         side: Side,
-        invoke: u32,
-        service: crate::measure::Service,
+        head: &mms::Head<'_>,
         at: Instant,
         above: &mut Above<'_, '_>,
     ) {
+        above.sink.mms(MmsEvent::Report);
+        let Some(report) = head.report else { return };
+        let name = report.identifier.unwrap_or(report.list.item());
+        if !self.blocks.note(name, side, at) {
+            self.dropped.reports += 1;
+            above.sink.oddities.count(Class::Meter, "no room for a control block");
+        }
+    }
+
+    fn request(&mut self, side: Side, asked: Asked, above: &mut Above<'_, '_>) {
+        let Asked { invoke, service, at } = asked;
         let (row, is_shared) = self.rows.place(service, side);
         if is_shared {
             self.dropped.services += 1;
@@ -317,32 +346,46 @@ impl State {
         }
     }
 
+    /// Processes a response or an error.
     fn answer(
         &mut self,
         side: Side,
         invoke: u32,
+        head: &mms::Head<'_>,
         whole: &Whole<'_>,
-        error: Option<[u8; 2]>,
         above: &mut Above<'_, '_>,
     ) {
         let Some(request) = self.matched(side, invoke, above) else { return };
         let Some(row) = self.rows.at(request.row) else { return };
         let service = row.service;
-        if let Some([class, code]) = error {
-            row.note_error(false, class, code);
+        if let Some(failure) = head.failure {
+            row.note(failure);
         }
-        let nanos = whole.at.nanos_since(request.at);
-        self.count(request.row, MmsEvent::answer(service, error.is_some(), nanos), above);
+        let outcome = match head.failure {
+            _ if head.kind == Kind::ConfirmedError => MmsOutcome::Error,
+            Some(_) => MmsOutcome::FailedAccess,
+            None => MmsOutcome::Done,
+        };
+        let took = Duration::from_nanos(whole.at.nanos_since(request.at));
+        self.count(request.row, MmsEvent::Answer { service, outcome, took }, above);
         let nanos = whole.began.nanos_since(request.at);
         above.sink.span(DelayKind::Response, nanos);
         (above.replied)(side, nanos);
     }
 
-    fn reject(&mut self, side: Side, invoke: u32, reason: [u8; 2], above: &mut Above<'_, '_>) {
+    fn reject(
+        &mut self,
+        side: Side,
+        invoke: u32,
+        failure: Option<Failure>,
+        above: &mut Above<'_, '_>,
+    ) {
         let Some(request) = self.matched(side, invoke, above) else { return };
         let Some(row) = self.rows.at(request.row) else { return };
-        let (service, [class, code]) = (row.service, reason);
-        row.note_error(true, class, code);
+        let service = row.service;
+        if let Some(failure) = failure {
+            row.note(failure);
+        }
         self.count(request.row, MmsEvent::Reject(service), above);
     }
 

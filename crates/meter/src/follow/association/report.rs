@@ -1,6 +1,7 @@
 //! Report of an association.
 
 use crate::measure::{Service, Summary};
+use wire::mms::Failure;
 
 /// Layer that ended or refused an association.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -92,16 +93,12 @@ impl Phase {
     }
 }
 
-/// Errors or rejects of one class and code.
+/// Failures of one kind, class and code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ErrorCount {
-    /// True for a reject.
-    pub is_reject: bool,
-    /// Class of the error (ISO 9506-2 7.4), or kind of PDU that was rejected.
-    pub class: u8,
-    /// Code in the class.
-    pub code: u8,
-    /// Number of errors.
+pub struct FailureCount {
+    /// Failure.
+    pub failure: Failure,
+    /// Number of answers and rejects with it.
     pub times: u64,
 }
 
@@ -116,6 +113,8 @@ pub struct ServiceReport {
     pub requests: u64,
     /// Errors among the answers.
     pub errors: u64,
+    /// Responses whose first result is a data access error.
+    pub failed_accesses: u64,
     /// Rejected requests.
     pub rejects: u64,
     /// Requests that will not be answered.
@@ -124,8 +123,29 @@ pub struct ServiceReport {
     pub outstanding: u64,
     /// Response times of the answers, responses and errors.
     pub responses: Summary,
-    /// Errors and rejects by class and code, in the order of appearance.
-    pub errors_by: Vec<ErrorCount>,
+    /// Errors, rejects and failed accesses by code, in the order of appearance.
+    pub failures: Vec<FailureCount>,
+}
+
+impl ServiceReport {
+    /// Report of a service that was not asked for.
+    #[must_use]
+    pub const fn nothing(service: Service) -> Self {
+        let responses =
+            Summary { count: 0, total_ns: 0, min_ns: 0, p50_ns: 0, p99_ns: 0, max_ns: 0 };
+        Self {
+            service,
+            server: 1,
+            requests: 0,
+            errors: 0,
+            failed_accesses: 0,
+            rejects: 0,
+            unanswered: 0,
+            outstanding: 0,
+            responses,
+            failures: Vec::new(),
+        }
+    }
 }
 
 /// Control block, or list, that one side reports.

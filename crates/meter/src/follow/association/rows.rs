@@ -1,15 +1,16 @@
 //! Services and control blocks of an association.
 
-use super::report::{ControlBlock, ErrorCount, ServiceReport};
+use super::report::{ControlBlock, FailureCount, ServiceReport};
 use crate::measure::{Distribution, Service, ServiceCounts};
 use crate::track::side::{Side, other};
+use wire::mms::Failure;
 use wire::time::Instant;
 
 /// Services of an association that have a row; the rest is [`Service::OTHER`], whose row is the
 /// last.
 const MOST_SERVICES: usize = 24;
-/// Classes and codes of errors kept for a service.
-const MOST_ERRORS: usize = 16;
+/// Failures kept for a service.
+const MOST_FAILURES: usize = 16;
 /// Control blocks of an association that have a row.
 const MOST_BLOCKS: usize = 64;
 /// Octets kept of a name.
@@ -21,34 +22,33 @@ pub(super) struct Row {
     pub(super) service: Service,
     asker: Side,
     pub(super) counts: ServiceCounts,
-    errors_by: Vec<ErrorCount>,
+    failures: Vec<FailureCount>,
 }
 
 impl Row {
-    /// Counts an error or reject by its class and code.
-    pub(super) fn note_error(&mut self, is_reject: bool, class: u8, code: u8) {
-        let is_it = |known: &&mut ErrorCount| {
-            (known.is_reject, known.class, known.code) == (is_reject, class, code)
-        };
-        if let Some(known) = self.errors_by.iter_mut().find(is_it) {
+    /// Counts a failure by its code.
+    pub(super) fn note(&mut self, failure: Failure) {
+        if let Some(known) = self.failures.iter_mut().find(|known| known.failure == failure) {
             known.times += 1;
-        } else if self.errors_by.len() < MOST_ERRORS {
-            self.errors_by.push(ErrorCount { is_reject, class, code, times: 1 });
+        } else if self.failures.len() < MOST_FAILURES {
+            self.failures.push(FailureCount { failure, times: 1 });
         }
     }
 
     pub(super) fn report(&self, outstanding: u64) -> ServiceReport {
-        let ServiceCounts { requests, errors, rejects, unanswered, responses, .. } = &self.counts;
+        let ServiceCounts { requests, errors, failed_accesses, .. } = &self.counts;
+        let ServiceCounts { rejects, unanswered, responses, .. } = &self.counts;
         ServiceReport {
             service: self.service,
             server: other(self.asker),
             requests: *requests,
             errors: *errors,
+            failed_accesses: *failed_accesses,
             rejects: *rejects,
             unanswered: *unanswered,
             outstanding,
             responses: responses.summary(),
-            errors_by: self.errors_by.clone(),
+            failures: self.failures.clone(),
         }
     }
 
@@ -74,8 +74,8 @@ impl Rows {
         if is_full {
             return (self.place(Service::OTHER, asker).0, true);
         }
-        let (counts, errors_by) = (ServiceCounts::default(), Vec::new());
-        self.0.push(Row { service, asker, counts, errors_by });
+        let (counts, failures) = (ServiceCounts::default(), Vec::new());
+        self.0.push(Row { service, asker, counts, failures });
         (self.0.len() as u8 - 1, false)
     }
 
