@@ -16,7 +16,7 @@ use crate::stream::direction::Print;
 use crate::stream::framer::KEPT_OCTETS;
 use crate::stream::{Flow, Streams, party};
 use crate::track::transfer::DtFields;
-use crate::track::{Sink, Tracker};
+use crate::track::{Passage, Sink, Tracker};
 use core::net::Ipv4Addr;
 use wire::addr::Socket;
 use wire::dissect::Link;
@@ -210,6 +210,22 @@ impl Flow {
     }
 }
 
+/// Dissects the TPDU of a segment.
+#[cold]
+#[inline(never)]
+fn dissect(
+    tracker: &mut Tracker,
+    passage: Passage,
+    segment: &CommonSegment<'_>,
+    sink: &mut Sink<'_>,
+) {
+    let Passage { at, from, to } = passage;
+    let octets = segment.data.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
+    // A cut is counted with the segment.
+    let (missing_octets, is_cut) = (segment.missing_octets, false);
+    tracker.observe(at, Nsdu { from, to, octets, missing_octets, is_cut }, sink);
+}
+
 impl Streams {
     /// Counts a common segment and passes its TPDU to `tracker`; returns false, without effect, if
     /// it must be dissected.
@@ -239,10 +255,7 @@ impl Streams {
                 Some(found) => self.recent.at(slot).receiver = found,
                 None => {
                     let [to, from] = parties();
-                    let octets = segment.data.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
-                    // A cut is counted with the segment.
-                    let (missing_octets, is_cut) = (segment.missing_octets, false);
-                    tracker.observe(at, Nsdu { from, to, octets, missing_octets, is_cut }, sink);
+                    dissect(tracker, Passage { at, from, to }, segment, sink);
                 }
             }
         }

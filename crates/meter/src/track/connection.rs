@@ -363,10 +363,8 @@ pub(crate) struct Connection {
     /// True if its TSDUs are passed upwards, or may be.
     pub(super) passes_tsdus: bool,
     pub(super) outstanding: Outstanding,
-    /// Replies of each side; none before the first.
+    /// Replies of each side, and the association; none before the first.
     pub(super) replies: Option<Box<Replies>>,
-    /// Association, once its application is recognised as MMS.
-    pub(super) association: Option<Box<Association>>,
 }
 
 /// Relevant part of the class and options agreed on.
@@ -401,7 +399,6 @@ impl Connection {
             passes_tsdus: false,
             outstanding: Outstanding::none(requester),
             replies: None,
-            association: None,
         };
         connection.enter(state, at);
         connection
@@ -543,9 +540,10 @@ impl Connection {
         );
         if confidence > self.confidence || is_finer {
             (self.user, self.confidence) = (user, confidence);
-            if matches!(user, User::Mms | User::Iccp) && self.association.is_none() {
+            if matches!(user, User::Mms | User::Iccp) {
                 self.outstanding = Outstanding::followed(self.outstanding);
-                self.association = Some(Box::new(Association::new()));
+                let association = &mut self.replies.get_or_insert_default().association;
+                association.get_or_insert_with(|| Box::new(Association::new()));
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Outstanding requests of a connection, and its response times.
 
 use super::side::Side;
+use crate::follow::association::Association;
 use crate::measure::Distribution;
 use crate::packed_instant::PackedInstant;
 use wire::time::Instant;
@@ -81,6 +82,8 @@ pub(super) struct Replies {
     pub(super) latest: [u32; TOGETHER],
     /// Earlier response times of each side; none before the first are added up.
     pub(super) sides: Option<Box<[OfSide; 2]>>,
+    /// Association, once the application is recognised as MMS.
+    pub(super) association: Option<Box<Association>>,
 }
 
 /// Response times of a side.

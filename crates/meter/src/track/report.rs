@@ -68,8 +68,9 @@ impl Connection {
             user: known.user,
             confidence: known.confidence,
             association: known
-                .association
+                .replies
                 .as_ref()
+                .and_then(|replies| replies.association.as_ref())
                 .and_then(|association| association.report(now, &()).next())
                 .map(Box::new),
         }

@@ -129,17 +129,19 @@ pub(crate) fn data(
 
 /// Passes a DT of a connection to its association.
 fn follow(connection: &mut Connection, part: SidePart<'_>, sink: &mut Sink<'_>) {
-    let Some(mut association) = connection.association.take() else { return };
+    let association = connection.replies.as_mut().and_then(|replies| replies.association.take());
+    let Some(mut association) = association else { return };
     let replied = &mut |side, nanos| {
         connection.reply(side, Some(nanos));
     };
     association.observe(part.part.piece.at, part, &mut association::Above { sink, replied });
-    connection.association = Some(association);
+    connection.replies.get_or_insert_default().association = Some(association);
 }
 
 /// Ends the association of a connection that is over.
 pub(super) fn end_association(connection: &mut Connection, at: Instant, sink: &mut Sink<'_>) {
-    if let Some(association) = &mut connection.association {
+    let replies = connection.replies.as_mut();
+    if let Some(association) = replies.and_then(|replies| replies.association.as_mut()) {
         association.expire(at, &mut association::Above { sink, replied: &mut |_, _| {} });
     }
 }
@@ -190,7 +192,8 @@ pub(crate) fn data_in_turn(
 }
 
 /// Passes a common DT of a connection to its association.
-// Never inline: most connections have none.
+// Cold: most connections have none, and should not pay for its registers.
+#[cold]
 #[inline(never)]
 fn follow_in_turn(
     connection: &mut Connection,

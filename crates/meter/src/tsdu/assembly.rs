@@ -8,6 +8,9 @@ use wire::tp::Format;
 /// DTs of a direction that wait beyond a hole; with more, the hole is given up.
 pub(super) const MOST_AHEAD: usize = 64;
 
+/// Size up to which an empty buffer is kept.
+const KEPT_OCTETS: usize = 2_048;
+
 /// DT that waits beyond a hole.
 #[derive(Clone, Debug)]
 struct Ahead {
@@ -97,14 +100,18 @@ impl Assembly {
         // Nothing is added behind octets that are not there.
         if self.octets.len() as u64 == self.length {
             let room = most.saturating_sub(self.octets.len());
-            self.octets.extend(octets.iter().take(room));
+            self.octets.extend_from_slice(octets.get(..room).unwrap_or(octets));
         }
         self.length += length;
         if ends {
             self.times = None;
-            let octets = core::mem::take(&mut self.octets);
             let length = core::mem::take(&mut self.length);
-            whole(Whole { began, at, octets: &octets, length });
+            whole(Whole { began, at, octets: &self.octets, length });
+            self.octets.clear();
+            // A buffer of common size serves the next TSDU too.
+            if self.octets.capacity() > KEPT_OCTETS {
+                self.octets = Vec::new();
+            }
         }
     }
 
