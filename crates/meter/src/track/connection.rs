@@ -530,6 +530,9 @@ impl Connection {
     }
 
     /// Records the application, if it was recognised with more confidence than before.
+    // Never inline: few TSDUs are examined.
+    #[cold]
+    #[inline(never)]
     pub(super) fn recognise(&mut self, found: (User, Confidence)) {
         let (user, confidence) = found;
         // ICCP is distinguished from MMS by names that come later, and MMS from other users of the

@@ -156,14 +156,14 @@ fn services_have_the_counts_and_times_of_tshark() {
 }
 
 /// MMS PDU in context 3, in a TSDU (ISO 8823 8.4, single-ASN1-type).
-fn in_context(context: u8, pdu: &[u8]) -> Vec<u8> {
+pub(crate) fn in_context(context: u8, pdu: &[u8]) -> Vec<u8> {
     let length = |more: usize| u8::try_from(pdu.len() + more).unwrap();
     let head = [1, 0, 1, 0, 0x61, length(7), 0x30, length(5), 2, 1, context, 0xA0, length(0)];
     [&head[..], pdu].concat()
 }
 
 /// Request of a service by its identifier octet.
-fn request(invoke: u8, service: u8) -> Vec<u8> {
+pub(crate) fn request(invoke: u8, service: u8) -> Vec<u8> {
     in_context(3, &[0xA0, 5, 2, 1, invoke, service, 0])
 }
 
@@ -172,12 +172,12 @@ fn response(invoke: u8) -> Vec<u8> {
 }
 
 /// Confirmed error of a class and code.
-fn error(invoke: u8, class: u8, code: u8) -> Vec<u8> {
+pub(crate) fn error(invoke: u8, class: u8, code: u8) -> Vec<u8> {
     in_context(3, &[0xA2, 10, 0x80, 1, invoke, 0xA2, 5, 0xA0, 3, 0x80 | class, 1, code])
 }
 
 /// Information report of a list, of IEC 61850, with this identifier.
-fn report(name: &[u8]) -> Vec<u8> {
+pub(crate) fn report(name: &[u8]) -> Vec<u8> {
     let octets = u8::try_from(name.len()).unwrap();
     let mut pdu = vec![0xA3, octets + 13, 0xA0, octets + 11, 0xA1, 5, 0x80, 3];
     pdu.extend(b"RPT");
@@ -327,14 +327,14 @@ fn ppdu(kind: Kind, apdu: &acse::Pdu<'_>) -> Vec<u8> {
 }
 
 /// CN of an association for MMS.
-fn connect() -> Vec<u8> {
+pub(crate) fn connect() -> Vec<u8> {
     let context_name = Some(mms::CONTEXT_NAME);
     let request = acse::Pdu::Aarq(acse::Request { context_name, ..acse::Request::default() });
     spdu(Kind::Cn, None, &ppdu(Kind::Cn, &request))
 }
 
 /// AC with an AARE that holds an MMS PDU.
-fn accept(result: i64, diagnostic: Diagnostic, mms: &[u8]) -> Vec<u8> {
+pub(crate) fn accept(result: i64, diagnostic: Diagnostic, mms: &[u8]) -> Vec<u8> {
     let mut room = Writer::new();
     let value = Value::Single(mms);
     let external = External { direct: None, indirect: Some(3), descriptor: None, value };
@@ -345,7 +345,7 @@ fn accept(result: i64, diagnostic: Diagnostic, mms: &[u8]) -> Vec<u8> {
 }
 
 /// Initiate response, and initiate error of class 8 and code 4.
-const INITIATED: [u8; 2] = [0xA9, 0];
+pub(crate) const INITIATED: [u8; 2] = [0xA9, 0];
 const NOT_INITIATED: [u8; 7] = [0xAA, 5, 0xA0, 3, 0x88, 1, 4];
 
 fn associated(answer: &[u8]) -> (AssociationReport, Report) {

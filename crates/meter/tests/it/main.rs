@@ -11,6 +11,7 @@ mod every_capture;
 mod fence;
 mod hostile;
 mod known;
+mod made;
 mod measures;
 mod ncc84;
 mod ordinary;

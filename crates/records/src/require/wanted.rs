@@ -108,16 +108,16 @@ impl Wanted {
 }
 
 impl Scope {
-    fn read(text: &str) -> Self {
-        match text {
+    fn read(text: &str) -> Result<Self, NotARequirement> {
+        Ok(match text {
             "interval" => Self::Interval,
             "host" => Self::Host,
             "connection" | "*" => Self::Connection,
-            name => match name.strip_prefix(SERVICE).and_then(Service::from_name) {
-                Some(service) => Self::Service(service),
+            name => match name.strip_prefix(SERVICE) {
+                Some(service) => Self::Service(self::service(service)?),
                 None => Self::Named(name.to_owned()),
             },
-        }
+        })
     }
 
     /// Returns true for the whole traffic, or each interval of it.
@@ -198,6 +198,18 @@ impl Subject {
     }
 }
 
+/// Finds a service by its name in the standard.
+fn service(name: &str) -> Result<Service, NotARequirement> {
+    let known = || Service::all().map(Service::name);
+    Service::from_name(name).ok_or_else(|| {
+        let help = match meant(name, known()) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => "such as mms.read, mms.write or mms.getNameList".to_owned(),
+        };
+        wrong(format!("MMS has no service `{name}`"), help)
+    })
+}
+
 /// Finds a measure by its name: that of its records, but of a time without the unit, and with a dot
 /// before the statistic.
 fn measure(name: &str, values: &Values) -> Result<Subject, NotARequirement> {
@@ -245,7 +257,7 @@ impl FromStr for Wanted {
         let shape = || wrong("expected a quantity, a relation and a limit", EXAMPLE);
         let Parts { quantity, whom, limit } = Parts::of(text).ok_or_else(shape)?;
         let (relation, limit) = limit.ok_or_else(shape)?;
-        let scope = whom.map_or(Scope::Whole, Scope::read);
+        let scope = whom.map_or(Ok(Scope::Whole), Scope::read)?;
         let subject = Subject::read(quantity, &scope)?;
         if relation == Relation::Equal && !matches!(subject, Subject::Count(_)) {
             return Err(wrong("only a count can be equal to a limit", "write < or >"));

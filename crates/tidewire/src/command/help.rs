@@ -11,7 +11,7 @@ use serde_json::json;
 use std::io;
 
 /// Topics, with their summaries and texts.
-const TOPICS: [(&str, &str, &str); 20] = [
+const TOPICS: [(&str, &str, &str); 21] = [
     ("scenario", "keys of a scenario file", include_str!("../../help/scenario.md")),
     ("profiles", "profiles of machines", include_str!("../../help/profiles.md")),
     ("units", "syntax of times, sizes and rates", include_str!("../../help/units.md")),
@@ -45,6 +45,7 @@ const TOPICS: [(&str, &str, &str); 20] = [
     ("stream", "records between meter and show", include_str!("../../help/stream.md")),
     ("filter", "syntax of filters", include_str!("../../help/filter.md")),
     ("iso-tcp", "transport connections over TCP", include_str!("../../help/iso-tcp.md")),
+    ("mms", "associations, services and reports of MMS", include_str!("../../help/mms.md")),
     ("advise", "search for transport settings", include_str!("../../help/advise.md")),
     (
         "reproduce",
