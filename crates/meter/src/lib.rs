@@ -19,6 +19,7 @@
 #[cfg(test)]
 mod draw;
 mod fast;
+mod follow;
 mod host;
 mod interval;
 mod lru_slab;
@@ -38,6 +39,10 @@ mod trial;
 mod tsdu;
 pub mod user;
 
+pub use follow::association::{
+    AssociationReport, Cause, ControlBlock, Dropped, FailureCount, Layer, Phase, ServiceReport,
+    Source,
+};
 pub use host::{Address, Host};
 pub use interval::Report;
 pub use track::{Direction, Known as Connection, Numbers, State};
@@ -45,13 +50,14 @@ pub use tsdu::{Tsdu, TsduLimits};
 
 use core::time::Duration;
 use fast::Handled;
+use follow::Follower as _;
 use host::Hosts;
 use interval::Intervals;
 use observation::Observation;
 use oddity::{Class, Oddities};
 use reassembly::{Reassembly, Whole};
 use stream::Streams;
-use track::{Party, Passage, Tracker};
+use track::{Party, Tracker};
 use tsdu::Tsdus;
 use wire::dissect::{Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
 use wire::time::Instant;
@@ -222,8 +228,9 @@ impl Meter {
                 Some(segment) => self.segment(at, &nsdu, segment),
             },
             Err(NoNsdu::Stream(piece)) => {
-                let mut sink = self.intervals.sink();
-                self.streams.observe(at, &piece, &mut self.tracker, &mut sink);
+                let sink = &mut self.intervals.sink();
+                let tracker = &mut self.tracker;
+                self.streams.observe(at, piece, &mut stream::Above { tracker, sink });
             }
             Err(NoNsdu::Foreign(what)) => self.intervals.oddities().count(Class::Foreign, what),
             Err(NoNsdu::Malformed(complaint)) => {
@@ -310,8 +317,7 @@ impl Meter {
     /// Connections followed, including those that ended recently, as of the latest time known: a
     /// closed window counts up to that time.
     pub fn each_connection(&self) -> impl Iterator<Item = Connection> {
-        let streams = &self.streams;
-        self.tracker.known(self.last().unwrap_or_default(), |ends| streams.carried(ends))
+        self.tracker.report(self.last().unwrap_or_default(), &self.streams)
     }
 
     /// Latest time known; none before the first frame.
@@ -344,7 +350,8 @@ impl Meter {
     /// Hosts with the traffic that each sent and received since measuring began, in the order of
     /// their first TPDU.
     pub fn each_host(&self) -> impl Iterator<Item = Host> {
-        self.tracker.hosts(self.last().unwrap_or_default(), self.streams.each_carried())
+        let now = self.last().unwrap_or_default();
+        self.tracker.hosts(now, self.streams.report(now, &()))
     }
 
     /// Processes a CLNP segment; the TPDUs of its NSDU pass when its last segment does.
@@ -363,9 +370,8 @@ impl Meter {
         let station = |mac, nsap| Party { address: Address::Station { mac, nsap }, port: 0 };
         let from = station(nsdu.source, nsdu.source_nsap);
         let to = station(nsdu.destination, nsdu.destination_nsap);
-        let mut sink = self.intervals.sink();
-        let passage = Passage { at, from, to };
         let Nsdu { octets, missing_octets, .. } = *nsdu;
-        nsdu::observe(&mut self.tracker, passage, octets, missing_octets, true, &mut sink);
+        let nsdu = nsdu::Nsdu { from, to, octets, missing_octets, is_cut: true };
+        self.tracker.observe(at, nsdu, &mut self.intervals.sink());
     }
 }

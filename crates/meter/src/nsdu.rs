@@ -1,19 +1,49 @@
 //! TPDUs of an NSDU: each goes to its connection and its measures.
 
+use crate::follow::Follower;
 use crate::oddity::Class;
-use crate::track::{Discarded, Passage, Sink, Tracker};
+use crate::stream::Streams;
+use crate::track::{Discarded, Known, Party, Passage, Sink, Tracker};
+use wire::time::Instant;
 use wire::tp;
 
-/// Counts the TPDUs of an NSDU that begins with `octets`. `missing_octets` more follow that are not
-/// available; `is_cut` is true if the capture cut them.
-pub(crate) fn observe(
-    tracker: &mut Tracker,
-    passage: Passage,
-    octets: &[u8],
-    missing_octets: usize,
-    is_cut: bool,
-    sink: &mut Sink<'_>,
-) {
+/// NSDU, or contents of a TPKT.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nsdu<'a> {
+    /// Sender.
+    pub(crate) from: Party,
+    /// Receiver.
+    pub(crate) to: Party,
+    /// First octets.
+    pub(crate) octets: &'a [u8],
+    /// Octets behind them that are not available.
+    pub(crate) missing_octets: usize,
+    /// True if the capture cut these.
+    pub(crate) is_cut: bool,
+}
+
+impl Follower<Sink<'_>> for Tracker {
+    type Input<'a> = Nsdu<'a>;
+    type Below = Streams;
+    type Report = Known;
+
+    fn observe(&mut self, at: Instant, nsdu: Nsdu<'_>, sink: &mut Sink<'_>) {
+        tpdus(self, at, nsdu, sink);
+    }
+
+    fn expire(&mut self, at: Instant, sink: &mut Sink<'_>) {
+        self.give_up_silent(at, sink);
+    }
+
+    fn report(&self, now: Instant, streams: &Streams) -> impl Iterator<Item = Known> {
+        self.known(now, |ends| streams.carried(ends))
+    }
+}
+
+/// Counts the TPDUs of an NSDU.
+fn tpdus(tracker: &mut Tracker, at: Instant, nsdu: Nsdu<'_>, sink: &mut Sink<'_>) {
+    let Nsdu { from, to, octets, missing_octets, is_cut } = nsdu;
+    let passage = Passage { at, from, to };
     // Missing octets belong to the last TPDU, if it may reach to the end of the NSDU.
     let mut unaccounted_octets = missing_octets;
     for raw in tp::tpdus(octets) {
@@ -27,7 +57,7 @@ pub(crate) fn observe(
         };
         let missing = if raw.kind.may_carry_data() { unaccounted_octets } else { 0 };
         unaccounted_octets -= missing;
-        match tracker.observe(passage, &raw, missing, sink) {
+        match tracker.tpdu(passage, &raw, missing, sink) {
             Ok(()) => {}
             Err(Discarded::Malformed(complaint)) => {
                 sink.oddities.count(Class::Malformed, complaint.field);

@@ -1,5 +1,6 @@
 //! Observation: one PDU or event with its context, the input of all measures.
 
+use crate::measure::Service;
 use core::time::Duration;
 use wire::llc::Control;
 use wire::time::Instant;
@@ -34,6 +35,49 @@ pub enum Observation {
     WindowClosed,
     /// Reply that pairs with no single request.
     AmbiguousResponse,
+    /// Event of an association.
+    Mms(MmsEvent),
+}
+
+/// Event of an association (ISO 8650) that carries MMS (ISO 9506).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MmsEvent {
+    /// Request of a service.
+    Request(Service),
+    /// Response or error.
+    Answer {
+        /// Service that was asked for.
+        service: Service,
+        /// Outcome.
+        outcome: MmsOutcome,
+        /// Time from the last octet of the request to the last octet of the answer.
+        took: Duration,
+    },
+    /// Reject of a request.
+    Reject(Service),
+    /// Request that will not be answered.
+    Unanswered(Service),
+    /// Unconfirmed PDU.
+    Report,
+    /// Association accepted, this long after its request.
+    Associated(Duration),
+    /// Association found under way.
+    Inferred,
+    /// Association refused.
+    Refused,
+    /// Association aborted.
+    Aborted,
+}
+
+/// Outcome of an MMS request that was answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MmsOutcome {
+    /// Response.
+    Done,
+    /// Response whose first result is a data access error.
+    FailedAccess,
+    /// Error.
+    Error,
 }
 
 /// Kinds of delays.
@@ -58,11 +102,15 @@ pub enum DelayKind {
     /// From the closing of a window to its opening, or to the end of its connection or of
     /// measuring.
     ClosedWindow,
+    /// From the last octet of an MMS request to the last octet of its answer.
+    MmsResponse,
+    /// From the last octet of an association request to the last octet of its acceptance.
+    Association,
 }
 
 impl DelayKind {
-    /// All kinds, in the order of records.
-    pub const ALL: [Self; 8] = [
+    /// Kinds that hosts and connections have too, in the same order.
+    pub const OF_HOSTS: [Self; 8] = [
         Self::Acknowledgement,
         Self::Response,
         Self::SetUp,
@@ -71,6 +119,20 @@ impl DelayKind {
         Self::RoundTrip,
         Self::DelayedAck,
         Self::ClosedWindow,
+    ];
+
+    /// All kinds, in the order of records.
+    pub const ALL: [Self; 10] = [
+        Self::Acknowledgement,
+        Self::Response,
+        Self::SetUp,
+        Self::CalleeHandshake,
+        Self::CallerHandshake,
+        Self::RoundTrip,
+        Self::DelayedAck,
+        Self::ClosedWindow,
+        Self::MmsResponse,
+        Self::Association,
     ];
 }
 

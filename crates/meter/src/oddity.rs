@@ -18,6 +18,8 @@ pub enum Class {
     Unassigned,
     /// Violations by transport entities, and signs that TPDUs were missed.
     Transport,
+    /// Violations by application entities, and signs that their PDUs were missed.
+    Association,
     /// State that the meter gave up to stay within its limits.
     Meter,
     /// Frame times out of range or out of order.
@@ -34,6 +36,7 @@ impl Class {
             Self::Truncated => "truncated",
             Self::Unassigned => "unassigned",
             Self::Transport => "transport",
+            Self::Association => "association",
             Self::Meter => "meter",
             Self::Time => "time",
         }

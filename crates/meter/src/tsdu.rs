@@ -8,6 +8,10 @@
 //!
 //! Left out: expedited data, and user data of CR, CC and DR.
 
+mod assembly;
+
+pub(crate) use assembly::{Assembly, Whole};
+
 use crate::track::side::Side;
 use crate::user::User;
 use std::collections::{BTreeMap, VecDeque};
@@ -16,8 +20,6 @@ use wire::tp::Format;
 
 /// Memory that a direction takes in addition to its octets, rounded up.
 const DIRECTION_OCTETS: usize = 256;
-/// DTs of a direction that wait beyond a hole; with more, the hole is given up.
-const MOST_AHEAD: usize = 64;
 
 /// Bounds of the memory for TSDUs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,110 +80,18 @@ pub(crate) struct Piece<'a> {
     pub(crate) length: u64,
 }
 
-/// DT that waits beyond a hole.
-#[derive(Clone, Debug)]
-struct Ahead {
-    at: Instant,
-    ends: bool,
-    octets: Vec<u8>,
-    length: u64,
-}
-
-impl Ahead {
-    fn piece(&self) -> Piece<'_> {
-        let Self { at, ends, octets, length } = self;
-        Piece { at: *at, ends: *ends, octets, length: *length }
-    }
-}
-
 /// TSDU under way of a direction.
 #[derive(Clone, Debug, Default)]
 struct Open {
-    /// Times of its earliest and its latest DT; none between TSDUs.
-    times: Option<(Instant, Instant)>,
-    octets: Vec<u8>,
-    length: u64,
-    /// True if a part was not seen: nothing counts up to the next end.
-    is_broken: bool,
-    /// Number of the next DT.
-    expected: Option<u32>,
-    ahead: BTreeMap<u32, Ahead>,
+    assembly: Assembly,
     /// Place in the order of last use.
     used: u64,
 }
 
 impl Open {
     fn cost(&self) -> usize {
-        let ahead: usize = self.ahead.values().map(|ahead| ahead.octets.len()).sum();
-        DIRECTION_OCTETS + self.octets.len() + ahead
+        DIRECTION_OCTETS + self.assembly.held_octets()
     }
-
-    /// Starts over behind a part that was not seen.
-    fn break_off(&mut self) {
-        (self.times, self.length, self.is_broken) = (None, 0, true);
-        self.octets.clear();
-    }
-
-    /// Adds the part that comes next; returns its TSDU if it ends one.
-    fn append(&mut self, piece: Piece<'_>, most: usize) -> Option<Whole> {
-        let Piece { at, ends, octets, length } = piece;
-        if self.is_broken {
-            self.is_broken = !ends;
-            return None;
-        }
-        let (began, latest) = self.times.unwrap_or((at, at));
-        let (began, at) = (began.min(at), latest.max(at));
-        self.times = Some((began, at));
-        // Nothing is added behind octets that are not there.
-        if self.octets.len() as u64 == self.length {
-            let room = most.saturating_sub(self.octets.len());
-            self.octets.extend(octets.iter().take(room));
-        }
-        self.length += length;
-        ends.then(|| {
-            self.times = None;
-            let octets = core::mem::take(&mut self.octets);
-            Whole { began, at, octets, length: core::mem::take(&mut self.length) }
-        })
-    }
-
-    /// Adds a DT in the order of numbers, with those that waited for it.
-    fn numbered(&mut self, part: &Part<'_>, most: usize) -> Vec<Whole> {
-        let modulus = part.format.modulus();
-        let distance = |from: u32, to: u32| to.wrapping_sub(from) & (modulus - 1);
-        let [before, after] = part.expected;
-        let mut next = *self.expected.get_or_insert(before);
-        let Piece { at, ends, octets, length } = part.piece;
-        let octets = octets.get(..most).unwrap_or(octets).to_vec();
-        self.ahead.insert(part.number, Ahead { at, ends, octets, length });
-        let mut whole = Vec::new();
-        while !self.ahead.is_empty() {
-            if let Some(ahead) = self.ahead.remove(&next) {
-                whole.extend(self.append(ahead.piece(), most));
-                next = (next + 1) & (modulus - 1);
-                continue;
-            }
-            // A hole: given up with the numbers, or for want of room.
-            let is_given_up = (1..modulus / 2).contains(&distance(next, after));
-            if !is_given_up && self.ahead.len() <= MOST_AHEAD {
-                break;
-            }
-            self.break_off();
-            let nearest = self.ahead.keys().min_by_key(|number| distance(next, **number));
-            next = nearest.copied().unwrap_or(after);
-        }
-        self.expected = Some(next);
-        whole
-    }
-}
-
-/// TSDU with its times.
-#[derive(Clone, Debug)]
-struct Whole {
-    began: Instant,
-    at: Instant,
-    octets: Vec<u8>,
-    length: u64,
 }
 
 /// Direction of a connection.
@@ -225,18 +135,14 @@ impl Tsdus {
         self.order.remove(&open.used);
         open.used = self.clock;
         self.order.insert(self.clock, key);
-        if part.is_broken && open.ahead.is_empty() {
-            open.break_off();
-        }
-        let whole = match part.format {
-            Format::Class0 => open.append(part.piece, most).into_iter().collect(),
-            Format::Normal | Format::Extended => open.numbered(part, most),
-        };
+        let (done, done_octets) = (&mut self.done, &mut self.done_octets);
+        open.assembly.take_in(part, most, &mut |whole| {
+            let Whole { began, at, octets, length } = whole;
+            *done_octets += DIRECTION_OCTETS + octets.len();
+            let octets = octets.to_vec();
+            done.push_back(Tsdu { connection, side, began, at, octets, length });
+        });
         self.open_octets = self.open_octets + open.cost() - before;
-        for Whole { began, at, octets, length } in whole {
-            self.done_octets += DIRECTION_OCTETS + octets.len();
-            self.done.push_back(Tsdu { connection, side, began, at, octets, length });
-        }
         self.make_room();
     }
 

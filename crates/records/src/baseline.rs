@@ -3,6 +3,7 @@
 //!
 //! Kept only for connections that the meter follows, so memory is bounded as the meter's is.
 
+use super::associations;
 use super::item::{ConnectionInterval, HostInterval, Item, Rest};
 use super::ranking::Ranking;
 use meter::measure::{Summary, Traffic, Waits};
@@ -98,7 +99,13 @@ impl Baseline {
     }
 
     /// Returns the activity of hosts and connections from the start of the interval until `now`.
-    pub(crate) fn tell(&self, index: Option<u64>, meter: &Meter, now: Instant) -> Vec<Item> {
+    pub(crate) fn tell(
+        &self,
+        index: Option<u64>,
+        meter: &Meter,
+        has_names: bool,
+        now: Instant,
+    ) -> Vec<Item> {
         let mut items = self.tell_hosts(index, meter);
         let (mut ranking, mut others) = (self.forgotten.clone(), self.others.clone());
         for connection in meter.each_active_connection(self.start, now) {
@@ -109,8 +116,10 @@ impl Baseline {
             }
         }
         for (connection, directions) in ranking.finish(|done| others.add(done)) {
+            let associated: Vec<Item> = associations::items(&connection, has_names).collect();
             let told = ConnectionInterval { index, connection, directions };
             items.push(Item::ConnectionInterval(Box::new(told)));
+            items.extend(associated);
         }
         if let Others { connections, sum: Some(directions) } = others {
             items.push(Item::Rest(Box::new(Rest { index, connections, directions })));

@@ -2,7 +2,7 @@
 
 use core::fmt::{Display, Write as _};
 use meter::Host;
-use meter::measure::{Measures, Summary, Times, Traffic};
+use meter::measure::{Measures, ServiceCounts, Summary, Times, Traffic};
 use meter::metric::Metric;
 use meter::metric::{Definition, METRICS};
 use meter::observation::DelayKind;
@@ -119,6 +119,7 @@ pub fn text(of: &Snapshot, format: Format) -> String {
     network(&mut text, of);
     hosts(&mut text, of);
     delays(&mut text, of);
+    services(&mut text, of);
     meter_metrics(&mut text, of);
     if format == Format::OpenMetrics {
         text.push("# EOF");
@@ -244,9 +245,9 @@ fn host_replies(text: &mut Text, named: &[(String, &Host)]) {
 fn host_delays(text: &mut Text, ways: &[Way<'_>]) {
     let family = "host_delay_seconds";
     text.family(family, "summary", "How long things take with the 20 busiest hosts.");
-    for kind in DelayKind::ALL {
+    for (place, kind) in DelayKind::OF_HOSTS.into_iter().enumerate() {
         let delay = kind.label();
-        let times = |traffic: &Traffic| traffic.waits.each()[kind as usize];
+        let times = |traffic: &Traffic| traffic.waits.each()[place];
         if ways.iter().all(|(.., traffic)| times(traffic).count == 0) {
             continue;
         }
@@ -261,6 +262,36 @@ fn host_delays(text: &mut Text, ways: &[Way<'_>]) {
             text.sample(&format!("{family}_sum"), &of, seconds(total_ns));
             text.sample(&format!("{family}_count"), &of, count);
         }
+    }
+}
+
+/// Writes the services of MMS; their number is that of the standard.
+fn services(text: &mut Text, of: &Snapshot) {
+    type Value = fn(&ServiceCounts) -> u64;
+    let counters: [(&str, &str, Value); 5] = [
+        ("mms_service_requests", "Confirmed requests of MMS by service.", |of| of.requests),
+        ("mms_service_errors", "Errors by service.", |of| of.errors),
+        ("mms_service_failed_accesses", "Failed accesses by service.", |of| of.failed_accesses),
+        ("mms_service_rejects", "Rejected requests by service.", |of| of.rejects),
+        ("mms_service_unanswered", "Requests never answered by service.", |of| of.unanswered),
+    ];
+    for (name, help, value) in counters {
+        text.counter(name, help);
+        for (service, counts) in of.measures.mms.services() {
+            let labels = [("service", service.name())];
+            text.sample(&format!("{name}_total"), &labels, value(counts));
+        }
+    }
+    let family = "mms_response_seconds";
+    text.family(family, "summary", "Times that answers of MMS took, by service.");
+    for (service, counts) in of.measures.mms.services().filter(|(_, of)| of.answers > 0) {
+        let Summary { count, total_ns, p50_ns, p99_ns, max_ns, .. } = counts.responses.summary();
+        let service = ("service", service.name());
+        for (quantile, nanos) in [("0.5", p50_ns), ("0.99", p99_ns), ("1.0", max_ns)] {
+            text.sample(family, &[service, ("quantile", quantile)], seconds(nanos));
+        }
+        text.sample(&format!("{family}_sum"), &[service], seconds(total_ns));
+        text.sample(&format!("{family}_count"), &[service], count);
     }
 }
 

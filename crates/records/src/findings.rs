@@ -3,6 +3,8 @@
 //! Each finding gives a count and its total. The limits are defined here and listed in `tidewire
 //! help screens`. Findings below a limit are still shown, as worth a look.
 
+mod services;
+
 use crate::quantity::{self, counted_short as counted, significant};
 use crate::state::Known;
 use crate::state::Model;
@@ -28,6 +30,8 @@ pub enum Topic {
     Connections,
     /// Hosts.
     Hosts,
+    /// Associations and services.
+    Services,
     /// The capture: frames that were dropped, truncated or odd.
     Capture,
 }
@@ -102,6 +106,7 @@ impl Source<'_> {
         };
         match topic {
             Topic::Connections => format!("tidewire watch {from} --events events.ndjson"),
+            Topic::Services => format!("tidewire watch {from} --csv FOLDER"),
             Topic::Hosts => format!("tidewire watch {from} --csv FOLDER"),
             // The command reads one file.
             Topic::Capture if head.files.is_some() => {
@@ -145,8 +150,12 @@ impl Findings {
 
     /// Adds a record of the whole measurement; records of intervals are ignored.
     pub fn take(&mut self, record: &Record) {
-        use Record::{Connection, End, Host, Total};
-        if matches!(record, Total(_) | Connection(_) | Host(_) | End(_)) {
+        use Record::{Connection, ControlBlocks, End, Host, Services, Total};
+        let is_of_the_whole = matches!(
+            record,
+            Total(_) | Connection(_) | Services(_) | ControlBlocks(_) | Host(_) | End(_)
+        );
+        if is_of_the_whole {
             self.model.take(record.clone());
         }
     }
@@ -172,6 +181,7 @@ pub fn findings(model: &Model) -> Vec<Finding> {
     let mut judge = Judge { model, measures, oddities, found: Vec::new() };
     judge.capture();
     judge.replies();
+    judge.services();
     judge.windows();
     judge.retransmissions();
     judge.beginnings();

@@ -1,5 +1,6 @@
 //! Results of a recorder as plain data of the meter, before they become records.
 
+use super::associations::Associated;
 use meter::measure::{Summary, Traffic};
 use meter::oddity::Oddities;
 use meter::{Address, Connection, Direction, Host, Numbers, Report};
@@ -7,7 +8,7 @@ use wire::capture::Statistics;
 use wire::time::Instant;
 
 /// A result of a recorder. Those of an interval come in this order: the interval, its hosts, its
-/// connections, the rest of its connections.
+/// connections, each before its association, the rest of its connections.
 #[derive(Clone, Debug)]
 pub enum Item {
     /// A sampling interval is over.
@@ -18,6 +19,10 @@ pub enum Item {
     HostInterval(Box<HostInterval>),
     /// Activity of a connection in the interval.
     ConnectionInterval(Box<ConnectionInterval>),
+    /// Association of a connection so far, and its services.
+    Services(Box<Associated>),
+    /// Control blocks of a connection so far.
+    ControlBlocks(Box<Associated>),
     /// Sum of the other connections in the interval.
     Rest(Box<Rest>),
     /// Measures of the whole, without hosts and connections.

@@ -14,6 +14,7 @@
 //! here prints, opens a file or a socket, or reads a clock.
 #![forbid(unsafe_code)]
 
+pub mod associations;
 mod baseline;
 pub mod calendar;
 mod collection;
@@ -36,6 +37,7 @@ mod subset;
 pub mod tables;
 pub mod text;
 
+pub use associations::{Block, ControlBlocks, Service, Services};
 pub use collection::Collection;
 pub use counts::Counts;
 pub use item::Item;

@@ -5,7 +5,7 @@
 
 use super::item::{self, Item};
 use super::origin::Origin;
-use super::{Collection, Counts, Named, SCHEMA, Subset};
+use super::{Collection, ControlBlocks, Counts, Named, SCHEMA, Services, Subset};
 use meter::measure::{Traffic, Transport};
 use meter::metric::{Metric, ratios};
 use meter::observation::Ending;
@@ -39,6 +39,10 @@ pub enum Record {
     Host(Host),
     /// A connection from its first TPDU to its last.
     Connection(Box<Connection>),
+    /// Association of a connection, and its services.
+    Services(Box<Services>),
+    /// Control blocks of a connection.
+    ControlBlocks(Box<ControlBlocks>),
     /// Something that is wrong or notable; the worst first.
     Finding(Finding),
     /// End of the measurement.
@@ -407,6 +411,12 @@ impl Record {
                 let directions = directions.map(|sent| direction(sent, true, only));
                 let (connection, metrics) = (identity(known), of_sides(&known.directions));
                 Self::Connection(Box::new(Connection { connection, directions, metrics }))
+            }
+            Item::Services(of) => {
+                Services::of(of).map_or(Self::Unknown, |it| Self::Services(Box::new(it)))
+            }
+            Item::ControlBlocks(of) => {
+                ControlBlocks::of(of).map_or(Self::Unknown, |it| Self::ControlBlocks(Box::new(it)))
             }
             Item::Host(host) => Self::Host(Host {
                 host: host.address.map(|address| address.to_string()),

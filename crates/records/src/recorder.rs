@@ -5,6 +5,7 @@
 //! report is due periodically within it, with the values accumulated so far (NBSIR 85-3104, II.D).
 //! Samples of connections' sequence numbers are independent of both.
 
+use super::associations;
 use super::baseline::Baseline;
 use super::item::{End, Interval, Item, Place, Sample};
 use super::ranking::Ranking;
@@ -78,6 +79,8 @@ pub struct Recorder {
     collected: Statistics,
     left_out: Option<u64>,
     intervals: u64,
+    /// True if names of control blocks are reported.
+    has_names: bool,
 }
 
 impl Recorder {
@@ -101,6 +104,7 @@ impl Recorder {
             collected: Statistics::default(),
             left_out: None,
             intervals: 0,
+            has_names: true,
         }
     }
 
@@ -137,6 +141,11 @@ impl Recorder {
     /// Sets the content of frames from now on.
     pub const fn expect(&mut self, content: Content) {
         self.meter.expect(content);
+    }
+
+    /// Leaves out the names of control blocks, which are user data, from now on.
+    pub const fn leave_out_names(&mut self) {
+        self.has_names = false;
     }
 
     /// Notes the statistics of frame collection since measuring began.
@@ -225,7 +234,9 @@ impl Recorder {
         if self.details.top > 0 {
             self.baseline.forget(&connection);
         }
+        let associated: Vec<Item> = associations::items(&connection, self.has_names).collect();
         self.items.push_back(Item::Connection(Box::new(connection)));
+        self.items.extend(associated);
     }
 
     /// Begins measuring with this frame, or at the requested origin.
@@ -301,7 +312,7 @@ impl Recorder {
             self.intervals += report.intervals;
             self.push_interval(report, true);
             if self.details.top > 0 {
-                self.items.extend(self.baseline.tell(index, &self.meter, now));
+                self.items.extend(self.baseline.tell(index, &self.meter, self.has_names, now));
                 self.baseline.begin(&self.meter, now);
             }
         }
@@ -315,7 +326,7 @@ impl Recorder {
         let index = report.index;
         self.push_interval(report, false);
         if self.details.top > 0 {
-            self.items.extend(self.baseline.tell(index, &self.meter, now));
+            self.items.extend(self.baseline.tell(index, &self.meter, self.has_names, now));
         }
     }
 
@@ -364,7 +375,7 @@ impl Recorder {
             let index = last.index;
             self.push_interval(last, true);
             if self.details.top > 0 {
-                self.items.extend(self.baseline.tell(index, &self.meter, now));
+                self.items.extend(self.baseline.tell(index, &self.meter, self.has_names, now));
             }
         } else {
             // A window's state after the last frame is unknown.
@@ -372,8 +383,11 @@ impl Recorder {
         }
         let oddities = total.oddities.clone();
         self.items.push_back(Item::Total(Box::new(total)));
-        let connections = self.meter.each_connection();
-        self.items.extend(connections.map(|known| Item::Connection(Box::new(known))));
+        for known in self.meter.each_connection() {
+            let associated: Vec<Item> = associations::items(&known, self.has_names).collect();
+            self.items.push_back(Item::Connection(Box::new(known)));
+            self.items.extend(associated);
+        }
         let mut hosts: Vec<meter::Host> = self.meter.each_host().collect();
         // Ties stay in order of appearance; hosts beyond the limit come last.
         hosts.sort_by_cached_key(|host| {

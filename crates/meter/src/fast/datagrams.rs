@@ -184,7 +184,7 @@ impl Tracker {
         frame: &CommonFrame<'_>,
         sink: &mut Sink<'_>,
     ) -> bool {
-        self.expire(at, sink);
+        self.give_up_silent(at, sink);
         let name = frame.name();
         let found = self.find_or_cache(name, frame.reference(), || frame.parties(), sink);
         let Some((slot, SideKey { found: (place, receiver), format })) = found else {
@@ -227,7 +227,7 @@ impl Tracker {
         part: DtFields<'_>,
         sink: &mut Sink<'_>,
     ) -> Option<Slot> {
-        self.expire(at, sink);
+        self.give_up_silent(at, sink);
         let Hint { slot, found, changes } = recalled;
         let (slot, (place, receiver)) = match found {
             Some(found) if changes == self.table.changes() => (slot, found),

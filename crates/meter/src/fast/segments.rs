@@ -8,7 +8,9 @@
 //! Left out: IPv6, VLAN tags, IP options, segments of several TPKTs.
 
 use super::cache::{Name, Slot, TwoWayCache};
+use crate::follow::Follower as _;
 use crate::lru_slab::Place;
+use crate::nsdu::Nsdu;
 use crate::observation::DelayKind;
 use crate::stream::direction::Print;
 use crate::stream::framer::KEPT_OCTETS;
@@ -208,6 +210,22 @@ impl Flow {
     }
 }
 
+/// Dissects the TPDU of a segment.
+#[cold]
+#[inline(never)]
+fn dissect(
+    tracker: &mut Tracker,
+    passage: Passage,
+    segment: &CommonSegment<'_>,
+    sink: &mut Sink<'_>,
+) {
+    let Passage { at, from, to } = passage;
+    let octets = segment.data.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
+    // A cut is counted with the segment.
+    let (missing_octets, is_cut) = (segment.missing_octets, false);
+    tracker.observe(at, Nsdu { from, to, octets, missing_octets, is_cut }, sink);
+}
+
 impl Streams {
     /// Counts a common segment and passes its TPDU to `tracker`; returns false, without effect, if
     /// it must be dissected.
@@ -218,7 +236,7 @@ impl Streams {
         tracker: &mut Tracker,
         sink: &mut Sink<'_>,
     ) -> bool {
-        self.expire(at, tracker);
+        self.give_up_silent(at, tracker);
         let Some((slot, known)) = self.find_or_cache(segment) else { return false };
         let CachedStream { place, way, receiver, number } = known;
         let way = usize::from(way);
@@ -237,11 +255,7 @@ impl Streams {
                 Some(found) => self.recent.at(slot).receiver = found,
                 None => {
                     let [to, from] = parties();
-                    let passage = Passage { at, from, to };
-                    let tpdu = segment.data.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
-                    // A cut is counted with the segment.
-                    let missing = segment.missing_octets;
-                    crate::nsdu::observe(tracker, passage, tpdu, missing, false, sink);
+                    dissect(tracker, Passage { at, from, to }, segment, sink);
                 }
             }
         }

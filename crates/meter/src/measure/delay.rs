@@ -19,7 +19,7 @@
 
 use super::Times;
 use super::histogram::Histogram;
-use crate::observation::{DelayKind, Observation};
+use crate::observation::{DelayKind, MmsEvent, Observation};
 use core::time::Duration;
 
 /// Distribution of delays of one kind.
@@ -164,6 +164,10 @@ pub struct Delays {
     pub delayed_ack: Distribution,
     /// Durations of closed windows.
     pub closed_window: Distribution,
+    /// From the last octet of an MMS request to the last octet of its answer.
+    pub mms_response: Distribution,
+    /// From the last octet of an association request to the last octet of its acceptance.
+    pub association: Distribution,
     /// Replies that pair with no single request: several requests were outstanding and no key
     /// distinguishes them, or the request was not seen.
     pub ambiguous_responses: u64,
@@ -172,7 +176,7 @@ pub struct Delays {
 impl Delays {
     /// Each delay with its distribution.
     #[must_use]
-    pub const fn each(&self) -> [(DelayKind, &Distribution); 8] {
+    pub const fn each(&self) -> [(DelayKind, &Distribution); 10] {
         [
             (DelayKind::Acknowledgement, &self.acknowledgement),
             (DelayKind::Response, &self.response),
@@ -182,6 +186,8 @@ impl Delays {
             (DelayKind::RoundTrip, &self.round_trip),
             (DelayKind::DelayedAck, &self.delayed_ack),
             (DelayKind::ClosedWindow, &self.closed_window),
+            (DelayKind::MmsResponse, &self.mms_response),
+            (DelayKind::Association, &self.association),
         ]
     }
 
@@ -197,6 +203,8 @@ impl Delays {
             DelayKind::RoundTrip => &mut self.round_trip,
             DelayKind::DelayedAck => &mut self.delayed_ack,
             DelayKind::ClosedWindow => &mut self.closed_window,
+            DelayKind::MmsResponse => &mut self.mms_response,
+            DelayKind::Association => &mut self.association,
         }
     }
 }
@@ -211,6 +219,15 @@ impl Delays {
         }
     }
 
+    /// Counts the delay that ends with an event of an association.
+    pub(crate) fn mms(&mut self, event: &MmsEvent) {
+        match event {
+            MmsEvent::Answer { took, .. } => self.mms_response.record(*took),
+            MmsEvent::Associated(took) => self.association.record(*took),
+            _ => {}
+        }
+    }
+
     /// Adds the delays of another.
     pub fn add(&mut self, other: &Self) {
         self.acknowledgement.add(&other.acknowledgement);
@@ -221,6 +238,8 @@ impl Delays {
         self.round_trip.add(&other.round_trip);
         self.delayed_ack.add(&other.delayed_ack);
         self.closed_window.add(&other.closed_window);
+        self.mms_response.add(&other.mms_response);
+        self.association.add(&other.association);
         self.ambiguous_responses += other.ambiguous_responses;
     }
 }

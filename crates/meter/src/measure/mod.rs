@@ -34,6 +34,7 @@ mod delay;
 mod histogram;
 mod link;
 mod llc;
+mod mms;
 mod network;
 mod peak;
 mod role;
@@ -49,6 +50,7 @@ pub use connection::Connections;
 pub use delay::{Delays, Distribution, Summary};
 pub use link::Link;
 pub use llc::Llc;
+pub use mms::{Mms, Service, ServiceCounts};
 pub use network::Network;
 pub use peak::Peak;
 pub(crate) use peak::second;
@@ -83,6 +85,8 @@ pub struct Measures {
     pub streams: Streams,
     /// Delays.
     pub delays: Delays,
+    /// Associations and their services.
+    pub mms: Mms,
 }
 
 impl Measures {
@@ -103,6 +107,10 @@ impl Measures {
                 self.delays.observe(observation)
             }
             Observation::WindowClosed => {}
+            Observation::Mms(event) => {
+                self.mms.observe(event);
+                self.delays.mms(event);
+            }
             Observation::Tpdu(tpdu) => self.traffic.observe(tpdu),
         }
     }
@@ -125,6 +133,7 @@ impl Measures {
         self.llc.add(&other.llc);
         self.streams.add(&other.streams);
         self.delays.add(&other.delays);
+        self.mms.add(&other.mms);
     }
 }
 

@@ -163,7 +163,7 @@ impl Waits {
         handshakes + self.round_trip.count + self.delayed_ack.count == 0
     }
 
-    /// Delays in the order of [`super::Delays::each`].
+    /// Delays in the order of [`DelayKind::OF_HOSTS`](crate::observation::DelayKind::OF_HOSTS).
     #[must_use]
     pub const fn each(&self) -> [Times; 8] {
         [

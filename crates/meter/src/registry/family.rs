@@ -162,7 +162,9 @@ const fn of_delay(delay: DelayKind) -> [&'static str; 6] {
         CallerHandshake "tcp_caller_handshakes" "tcp_caller_handshake"
         RoundTrip "tcp_round_trips" "tcp_round_trip"
         DelayedAck "tcp_delayed_acks" "tcp_delayed_ack"
-        ClosedWindow "closed_windows" "closed_window")
+        ClosedWindow "closed_windows" "closed_window"
+        MmsResponse "mms_responses" "mms_response"
+        Association "associations" "association")
 }
 
 /// Definition and limits of a delay.
@@ -174,8 +176,9 @@ pub(super) const fn delay_help(delay: DelayKind) -> &'static str {
         }
         DelayKind::Response => {
             "from the end of a request to the beginning of the reply. A reply of S7 pairs with the request that has \
-             its PDU reference. Of other users no key is read: a reply pairs only while one request is \
-             outstanding, and the side that sent the CR asks. Cannot tell a report from a reply there"
+             its PDU reference, one of MMS with the request that has its invoke identifier. Of other users no key is \
+             read: a reply pairs only while one request is outstanding, and the side that sent the CR asks. Cannot tell \
+             a report from a reply there"
         }
         DelayKind::SetUp => "from a CR to its CC",
         DelayKind::CalleeHandshake => {
@@ -197,6 +200,13 @@ pub(super) const fn delay_help(delay: DelayKind) -> &'static str {
         DelayKind::ClosedWindow => {
             "time for which a receiver gave no credit (an AK with credit 0), counted when it gives some again, or \
              when the connection or the metering ends"
+        }
+        DelayKind::MmsResponse => {
+            "from the last octet of an MMS request to the last octet of the response or error with its invoke identifier"
+        }
+        DelayKind::Association => {
+            "from the last octet of an association request (CN with CP, AARQ and initiate request) to the last octet of \
+             its acceptance"
         }
     }
 }
@@ -337,6 +347,8 @@ impl DelayKind {
             Self::RoundTrip => "TCP round trip",
             Self::DelayedAck => "TCP delayed ACK",
             Self::ClosedWindow => "closed window",
+            Self::MmsResponse => "MMS response",
+            Self::Association => "association",
         }
     }
 }

@@ -247,6 +247,42 @@ counts! {
     "replies that pair with no single request: several were outstanding, or under one reference, or the request was not seen. They are in no response"
     { network: |m| m.delays.ambiguous_responses, host: |t| t.waits.ambiguous_responses, side: |d| Some(d.waits.ambiguous_responses) }
 
+    MmsRequests "mms_requests" Transport One Sum
+    "confirmed requests of MMS whose every octet was seen"
+    { network: |m| m.mms.sum(|s| s.requests) }
+
+    MmsErrors "mms_errors" Transport One Sum
+    "answers to these requests that are errors; mms_responses counts all answers. A response that reports a failed access is none"
+    { network: |m| m.mms.sum(|s| s.errors) }
+
+    MmsFailedAccesses "mms_failed_accesses" Transport One Sum
+    "responses to read and write whose first result is a data access error. Cannot tell the other results"
+    { network: |m| m.mms.sum(|s| s.failed_accesses) }
+
+    MmsRejects "mms_rejects" Transport One Sum
+    "requests that the peer rejected"
+    { network: |m| m.mms.sum(|s| s.rejects) }
+
+    MmsUnanswered "mms_unanswered" Transport One Sum
+    "requests whose connection ended, or whose invoke identifier was used again, before an answer was seen. Cannot tell an answer that was missed"
+    { network: |m| m.mms.sum(|s| s.unanswered) }
+
+    MmsReports "mms_reports" Transport One Sum
+    "unconfirmed PDUs of MMS, which are information reports nearly always"
+    { network: |m| m.mms.reports }
+
+    AssociationsInferred "associations_inferred" Transport One Sum
+    "associations found under way: their acceptance was not seen"
+    { network: |m| m.mms.inferred }
+
+    AssociationRefusals "association_refusals" Transport One Sum
+    "associations refused: by a session, presentation, association or MMS PDU, or by the end of the connection"
+    { network: |m| m.mms.refused }
+
+    AssociationAborts "association_aborts" Transport One Sum
+    "associations aborted: by a PDU, or by the end of the connection without a release"
+    { network: |m| m.mms.aborted }
+
     WindowClosedSince "window_closed_since_ns" Transport Nanoseconds Latest
     "time since which the peer gives no credit; absent while it gives some"
     { side: |d| d.closed_since.map(wire::time::Instant::as_nanos) }

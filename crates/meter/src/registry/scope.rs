@@ -1,8 +1,11 @@
 //! Values of each scope: of the network, of a host, of one side of a connection.
 
 use super::{Count, DelayStatistic, KindCount, Measure, SizeBound, SizeCount, TABLE_4};
+use crate::follow::association::ServiceReport;
 use crate::host::Host;
-use crate::measure::{Measures, NO_BOUND_OCTETS, Sizes, Summary, Times, Traffic, Transport, Waits};
+use crate::measure::{
+    Measures, NO_BOUND_OCTETS, ServiceCounts, Sizes, Summary, Times, Traffic, Transport, Waits,
+};
 use crate::observation::DelayKind;
 use crate::track::Direction;
 
@@ -55,6 +58,38 @@ pub fn of_direction(direction: &Direction) -> Values {
     of_waits(&direction.waits, &mut values);
     values.extend(whole_replies(&direction.replied));
     of_sizes(&direction.sizes, &mut values);
+    values
+}
+
+/// All values of a service of MMS. Its response times, until the last octet of the answer, have the
+/// name of those of any application too.
+#[must_use]
+pub fn of_service(counts: &ServiceCounts) -> Values {
+    let mut values = vec![
+        (Measure::MmsRequests, counts.requests),
+        (Measure::MmsErrors, counts.errors),
+        (Measure::MmsFailedAccesses, counts.failed_accesses),
+        (Measure::MmsRejects, counts.rejects),
+        (Measure::MmsUnanswered, counts.unanswered),
+    ];
+    for delay in [DelayKind::MmsResponse, DelayKind::Response] {
+        of_summary(delay, &counts.responses.summary(), &DelayStatistic::ALL, &mut values);
+    }
+    values
+}
+
+/// All values of a service on an association.
+#[must_use]
+pub fn of_service_report(report: &ServiceReport) -> Values {
+    let mut values = vec![
+        (Measure::MmsRequests, report.requests),
+        (Measure::MmsErrors, report.errors),
+        (Measure::MmsFailedAccesses, report.failed_accesses),
+        (Measure::MmsRejects, report.rejects),
+        (Measure::MmsUnanswered, report.unanswered),
+    ];
+    let response = DelayKind::MmsResponse;
+    of_summary(response, &report.responses, &DelayStatistic::ALL, &mut values);
     values
 }
 
@@ -124,7 +159,9 @@ fn of_summary(
 }
 
 fn of_waits(waits: &Waits, values: &mut Values) {
-    for (delay, Times { count, total_ns, max_ns }) in DelayKind::ALL.into_iter().zip(waits.each()) {
+    for (delay, Times { count, total_ns, max_ns }) in
+        DelayKind::OF_HOSTS.into_iter().zip(waits.each())
+    {
         let of = [
             (DelayStatistic::Count, count),
             (DelayStatistic::Total, total_ns),

@@ -26,8 +26,8 @@ fn each_scope_has_each_measure_once() {
         assert_eq!(names.len(), values.len());
     }
     // 18 counts of Table 4 and below, 10 of connections, 4 of peak seconds, 5 roles, 2 of windows, 7 of LLC, 7 of TCP,
-    // ambiguous responses; 5 of each of 10 kinds; 6 of each of 8 delays; 4 of each of 10 sizes.
-    assert_eq!(all()[0].len(), 13 + 10 + 4 + 5 + 2 + 7 + 7 + 1 + 50 + 48 + 40);
+    // ambiguous responses, 9 of MMS; 5 of each of 10 kinds; 6 of each of 10 delays; 4 of each of 10 sizes.
+    assert_eq!(all()[0].len(), 13 + 10 + 4 + 5 + 2 + 7 + 7 + 1 + 9 + 50 + 60 + 40);
 }
 
 #[test]

@@ -12,9 +12,11 @@ mod located;
 mod times;
 
 use crate::fast::RecentStreams;
+use crate::follow::Follower;
 use crate::host::Address;
 use crate::lru_slab::{LruSlab, Place};
 use crate::measure::Streams as Counts;
+use crate::nsdu::Nsdu;
 use crate::observation::{DelayKind, Observation, Order, Segment};
 use crate::oddity::Class;
 use crate::track::transfer::DtFields;
@@ -26,6 +28,7 @@ use foldhash::fast::FixedState;
 use framer::{Context, Event, Found, Packet};
 use hashbrown::HashTable;
 pub(crate) use located::{Located, Observation as LocatedSight};
+pub(crate) use times::Carriage;
 use times::{Handshake, Opening};
 use wire::addr::Socket;
 use wire::dissect::Piece;
@@ -143,6 +146,30 @@ fn hash(state: &FixedState, [first, second]: [Socket; 2]) -> u64 {
     state.hash_one((first.address.to_bits(), second.address.to_bits(), ports))
 }
 
+/// Follower above TCP, and the sink.
+pub(crate) struct Above<'a, 's> {
+    pub(crate) tracker: &'a mut Tracker,
+    pub(crate) sink: &'a mut Sink<'s>,
+}
+
+impl Follower<Above<'_, '_>> for Streams {
+    type Input<'a> = Piece<'a>;
+    type Below = ();
+    type Report = Carriage;
+
+    fn observe(&mut self, at: Instant, piece: Piece<'_>, above: &mut Above<'_, '_>) {
+        self.segment(at, &piece, above.tracker, above.sink);
+    }
+
+    fn expire(&mut self, at: Instant, above: &mut Above<'_, '_>) {
+        self.give_up_silent(at, above.tracker);
+    }
+
+    fn report(&self, _: Instant, (): &()) -> impl Iterator<Item = Carriage> {
+        self.each_carried()
+    }
+}
+
 impl Streams {
     /// Follows up to `maximum` connections, each until it was silent for `silence`.
     pub(crate) fn new(maximum: usize, silence: Duration, seed: u64) -> Self {
@@ -159,14 +186,14 @@ impl Streams {
     }
 
     /// Processes a segment, and passes its TPDUs to `tracker`.
-    pub(crate) fn observe(
+    fn segment(
         &mut self,
         at: Instant,
         piece: &Piece<'_>,
         tracker: &mut Tracker,
         sink: &mut Sink<'_>,
     ) {
-        self.expire(at, tracker);
+        self.give_up_silent(at, tracker);
         let is_swapped = piece.source > piece.destination;
         let way = usize::from(is_swapped);
         let ends = if is_swapped {
@@ -251,8 +278,9 @@ impl Streams {
         place
     }
 
+    /// Forgets the connections that were silent for too long.
     #[inline]
-    pub(crate) fn expire(&mut self, at: Instant, tracker: &mut Tracker) {
+    pub(crate) fn give_up_silent(&mut self, at: Instant, tracker: &mut Tracker) {
         let before = at.earlier_by(self.silence_nanos);
         if self.slab.may_have_expired(before) {
             self.expire_before(before, tracker);
@@ -387,6 +415,7 @@ fn with_sink(
             }
             has_carried = true;
             let Passage { at, from, to } = passage;
+            let nsdu = Nsdu { from, to, octets, missing_octets, is_cut };
             // Observations of the frame need full dissection.
             if let [2, 0xF0, nr, octets @ ..] = octets
                 && sink.witness.is_none()
@@ -396,7 +425,7 @@ fn with_sink(
                 let times = u64::from(is_cut && missing_octets > 0 && sink.has_data);
                 return sink.oddities.add(Class::Truncated, "user data", times);
             }
-            crate::nsdu::observe(tracker, passage, octets, missing_octets, is_cut, sink);
+            tracker.observe(at, nsdu, sink);
         }
         Found::Event(event) => {
             let (class, what) = match event {

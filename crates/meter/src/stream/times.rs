@@ -147,11 +147,21 @@ impl Flow {
     }
 }
 
+/// TCP delays of a stream, by sender.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Carriage {
+    pub(crate) ends: [Party; 2],
+    pub(crate) waits: [Waits; 2],
+}
+
 impl Streams {
     /// Delays of each stream not yet handed over.
-    pub(crate) fn each_carried(&self) -> impl Iterator<Item = ([Party; 2], [Waits; 2])> {
+    pub(super) fn each_carried(&self) -> impl Iterator<Item = Carriage> {
         let flows = self.slab.iter().filter(|(_, flow, _)| flow.early.is_none());
-        flows.map(|(_, flow, _)| (flow.ends.map(party), flow.times().waits()))
+        flows.map(|(_, flow, _)| Carriage {
+            ends: flow.ends.map(party),
+            waits: flow.times().waits(),
+        })
     }
 
     /// Delays of the stream between two parties, and the time of its last segment.

@@ -12,6 +12,7 @@ use super::outstanding::{Outstanding, Replies, Request, Within};
 use super::pair_counters::Sum;
 use super::side::{Side, other};
 use super::waiting::{Behind, Waiting};
+use crate::follow::association::Association;
 use crate::host::HostNumber;
 use crate::measure::{DelaySum, Summary, Times, Volume, Waits};
 use crate::observation::{Ending, Role, Tpdu};
@@ -362,7 +363,7 @@ pub(crate) struct Connection {
     /// True if its TSDUs are passed upwards, or may be.
     pub(super) passes_tsdus: bool,
     pub(super) outstanding: Outstanding,
-    /// Replies of each side; none before the first.
+    /// Replies of each side, and the association; none before the first.
     pub(super) replies: Option<Box<Replies>>,
 }
 
@@ -529,12 +530,24 @@ impl Connection {
     }
 
     /// Records the application, if it was recognised with more confidence than before.
+    // Never inline: few TSDUs are examined.
+    #[cold]
+    #[inline(never)]
     pub(super) fn recognise(&mut self, found: (User, Confidence)) {
         let (user, confidence) = found;
-        // ICCP is distinguished from MMS by names that come later.
-        let is_finer = (self.user, user) == (User::Mms, User::Iccp);
+        // ICCP is distinguished from MMS by names that come later, and MMS from other users of the
+        // session by its first PDU.
+        let is_finer = matches!(
+            (self.user, user),
+            (User::Mms, User::Iccp) | (User::Session, User::Mms | User::Iccp)
+        );
         if confidence > self.confidence || is_finer {
             (self.user, self.confidence) = (user, confidence);
+            if matches!(user, User::Mms | User::Iccp) {
+                self.outstanding = Outstanding::followed(self.outstanding);
+                let association = &mut self.replies.get_or_insert_default().association;
+                association.get_or_insert_with(|| Box::new(Association::new()));
+            }
         }
     }
 }

@@ -11,6 +11,7 @@ use super::{Evicted, Known, Tracker};
 use crate::host::{Counts, Host, Met};
 use crate::lru_slab::Place;
 use crate::measure::{Times, Traffic, Waits};
+use crate::stream::Carriage;
 use wire::time::Instant;
 use wire::tp::Reference;
 
@@ -70,7 +71,7 @@ impl Tracker {
     pub(crate) fn hosts(
         &self,
         now: Instant,
-        streams: impl Iterator<Item = ([Party; 2], [Waits; 2])>,
+        streams: impl Iterator<Item = Carriage>,
     ) -> impl Iterator<Item = Host> {
         let mut counts = self.hosts.counts.clone();
         let (all, sides) = (&mut Traffic::default(), &mut self.sides.empty());
@@ -78,7 +79,7 @@ impl Tracker {
         for (_, connection, _) in self.table.slab.iter() {
             count(&mut counts, connection, now);
         }
-        for (ends, waits) in streams {
+        for Carriage { ends, waits } in streams {
             count_carried(&mut counts, self.met(&ends), &waits);
         }
         self.hosts.iter(counts)

@@ -3,6 +3,7 @@
 use super::connection::{Sender, State};
 use super::side::{Side, other};
 use super::table::{Found, Key};
+use super::transfer::end_association;
 use super::{Passage, Sink, Tracker};
 use crate::lru_slab::Place;
 use crate::observation::{Ending, Step, Tpdu};
@@ -62,6 +63,7 @@ impl Tracker {
         };
         connection.enter(State::Closed, at);
         connection.end_windows(at).for_each(|closed| sink.closed_window(closed));
+        end_association(connection, at, sink);
         sink.step(step);
     }
 
@@ -99,6 +101,7 @@ impl Tracker {
             }
             connection.enter(State::Closing, passage.at);
             connection.end_windows(passage.at).for_each(|closed| sink.closed_window(closed));
+            end_association(connection, passage.at, sink);
             if first.is_none() {
                 (tpdu.retransmitted, tpdu.step) = (retransmitted, step);
             }

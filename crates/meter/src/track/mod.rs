@@ -202,14 +202,14 @@ impl Tracker {
     ///
     /// # Errors
     /// Returns the reason for which it does not count at the transport level.
-    pub(crate) fn observe(
+    pub(crate) fn tpdu(
         &mut self,
         passage: Passage,
         raw: &Raw<'_>,
         missing_octets: usize,
         sink: &mut Sink<'_>,
     ) -> Result<(), Discarded> {
-        self.expire(passage.at, sink);
+        self.give_up_silent(passage.at, sink);
         // Zero in a DT of class 0, whose connection is identified by TCP.
         let reference = raw.destination_reference().unwrap_or_default();
         let key = Key { owner: &passage.to, peer: &passage.from, reference };
@@ -287,8 +287,9 @@ impl Tracker {
         }
     }
 
+    /// Evicts the connections that were silent for too long.
     #[inline]
-    pub(crate) fn expire(&mut self, at: Instant, sink: &mut Sink<'_>) {
+    pub(crate) fn give_up_silent(&mut self, at: Instant, sink: &mut Sink<'_>) {
         let before = at.earlier_by(self.silence_nanos);
         if self.table.slab.may_have_expired(before) {
             self.expire_before(before, sink);
@@ -302,22 +303,23 @@ impl Tracker {
                 sink.oddities.count(Class::Transport, "connection fell silent");
                 sink.step(Step::Silent);
             }
-            self.evict(&removed, heard, sink);
+            self.evict(removed, heard, sink);
         }
     }
 
-    fn evict(&mut self, removed: &Removed, last: Instant, sink: &mut Sink<'_>) {
-        let Removed { place, connection } = removed;
+    fn evict(&mut self, removed: Removed, last: Instant, sink: &mut Sink<'_>) {
+        let Removed { place, mut connection } = removed;
         // Pending batches count for the connection that leaves this place, before another takes it.
         self.settle(&mut sink.measures.traffic);
-        let kept = self.sides.take(*place);
+        let kept = self.sides.take(place);
         connection.closed_for(last).for_each(|closed| sink.closed_window(closed));
-        self.keep_delays(connection, last);
+        transfer::end_association(&mut connection, last, sink);
+        self.keep_delays(&connection, last);
         if self.evicted.len() >= MAXIMUM_EVICTED {
             self.evicted.pop_front();
         }
-        let stream = self.stream_of(connection);
-        let known = Known::of(connection, (last, last), &self.hosts, kept);
+        let stream = self.stream_of(&connection);
+        let known = Known::of(&connection, (last, last), &self.hosts, kept);
         self.evicted.push_back(Evicted { known, stream });
     }
 
@@ -327,7 +329,7 @@ impl Tracker {
         connection.passes_tsdus = sink.tsdus.is_some();
         let is_full = self.table.slab.is_full();
         let (place, evicted) = self.table.insert(connection, at, &self.hosts);
-        for (nth, evicted) in evicted.iter().enumerate() {
+        for (nth, evicted) in evicted.into_iter().enumerate() {
             if nth == 0 && is_full && !evicted.connection.state.is_over() {
                 sink.oddities.count(Class::Meter, "connection forgotten for want of room");
             }
@@ -447,7 +449,7 @@ impl Tracker {
         }
         for side in [0, 1] {
             for evicted in self.table.bind(place, side, &self.hosts) {
-                self.evict(&evicted, at, sink);
+                self.evict(evicted, at, sink);
             }
         }
         tpdu.step = Some(Step::Established);

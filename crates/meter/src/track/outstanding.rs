@@ -1,6 +1,7 @@
 //! Outstanding requests of a connection, and its response times.
 
 use super::side::Side;
+use crate::follow::association::Association;
 use crate::measure::Distribution;
 use crate::packed_instant::PackedInstant;
 use wire::time::Instant;
@@ -44,6 +45,9 @@ impl First {
 
 /// Requester of a connection without a TSDU yet.
 pub(super) const UNKNOWN: u8 = u8::MAX;
+/// Requester of a connection whose association is followed, which pairs its requests by key.
+/// Greater values are no sides.
+pub(super) const FOLLOWED: u8 = u8::MAX - 1;
 
 /// Outstanding requests of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -78,6 +82,8 @@ pub(super) struct Replies {
     pub(super) latest: [u32; TOGETHER],
     /// Earlier response times of each side; none before the first are added up.
     pub(super) sides: Option<Box<[OfSide; 2]>>,
+    /// Association, once the application is recognised as MMS.
+    pub(super) association: Option<Box<Association>>,
 }
 
 /// Response times of a side.
@@ -146,9 +152,16 @@ impl Outstanding {
         Self { asked, reference: 0, unkeyed: 0, first, requester, is_ambiguous: false, latest: 0 }
     }
 
-    /// No requests, with side 0 as requester; the recent response times stay.
+    /// No requests, because an association is followed; the recent response times stay.
+    pub(super) const fn followed(before: Self) -> Self {
+        Self { latest: before.latest, ..Self::none(Some(FOLLOWED)) }
+    }
+
+    /// No requests, with side 0 as requester; the recent response times stay, and so does an
+    /// association.
     pub(super) const fn after(before: Self) -> Self {
-        Self { latest: before.latest, ..Self::none(Some(0)) }
+        let requester = if before.requester == FOLLOWED { FOLLOWED } else { 0 };
+        Self { latest: before.latest, ..Self::none(Some(requester)) }
     }
 
     /// True if the first request is that of a side with this reference.

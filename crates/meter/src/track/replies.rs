@@ -1,14 +1,15 @@
 //! Pairing of requests and replies of a connection, and response times.
 //!
 //! A reply of S7 identifies its request by the PDU reference, so any number of requests may be
-//! outstanding. For other applications no key is read: a reply is paired only while one request is
-//! outstanding. A reply that pairs with no single request counts as ambiguous.
+//! outstanding. The association follower pairs those of MMS. For other applications no key is read:
+//! a reply is paired only while one request is outstanding. A reply that pairs with no single
+//! request counts as ambiguous.
 //!
 //! The first outstanding request is stored in the connection; further ones are stored separately,
 //! up to a limit.
 
 use super::connection::{Connection, Sender};
-use super::outstanding::{First, OF_RESPONDER, Request, TOGETHER, UNKNOWN, Within};
+use super::outstanding::{FOLLOWED, First, OF_RESPONDER, Request, TOGETHER, Within};
 use super::side::{Side, other};
 use crate::measure::{Distribution, Times};
 use crate::packed_instant::PackedInstant;
@@ -83,6 +84,8 @@ pub(super) enum Found {
     Reply(u64),
     /// Reply that pairs with no single request.
     Ambiguous,
+    /// Part of a TSDU of an association that is followed.
+    Followed,
 }
 
 impl Connection {
@@ -165,7 +168,7 @@ impl Connection {
 
     /// Counts a reply and its response time in nanoseconds; none if the pair is ambiguous.
     #[inline(always)]
-    fn reply(&mut self, side: Side, nanos: Option<u64>) -> Found {
+    pub(super) fn reply(&mut self, side: Side, nanos: Option<u64>) -> Found {
         let Some(nanos) = nanos else { return self.ambiguous(side) };
         let Some(replies) = &mut self.replies else { return self.first_reply(side, nanos) };
         let latest = &mut self.outstanding.latest;
@@ -229,7 +232,10 @@ impl Connection {
             Within::Request => return self.request_goes_on(at, side),
             Within::Keyed => return Found::Nothing,
         }
-        if self.outstanding.requester == UNKNOWN {
+        if self.outstanding.requester >= FOLLOWED {
+            if self.outstanding.requester == FOLLOWED {
+                return Found::Followed;
+            }
             self.outstanding.requester = side as u8;
         }
         if usize::from(self.outstanding.requester) == side {

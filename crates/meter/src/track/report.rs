@@ -3,6 +3,8 @@
 use super::connection::{self, State};
 use super::counter_store::SideCounters;
 use super::direction::Direction;
+use crate::follow::Follower as _;
+use crate::follow::association::AssociationReport;
 use crate::host::{Address, Hosts};
 use crate::observation::Ending;
 use crate::user::{Confidence, User};
@@ -37,6 +39,8 @@ pub struct Connection {
     pub user: User,
     /// Confidence in the recognised application.
     pub confidence: Confidence,
+    /// Association and its services; none unless the application is MMS.
+    pub association: Option<Box<AssociationReport>>,
 }
 
 impl Connection {
@@ -63,6 +67,12 @@ impl Connection {
             until: now,
             user: known.user,
             confidence: known.confidence,
+            association: known
+                .replies
+                .as_ref()
+                .and_then(|replies| replies.association.as_ref())
+                .and_then(|association| association.report(now, &()).next())
+                .map(Box::new),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Destination of results: measures, oddities, and optionally the list of observations.
 
 use crate::measure::Measures;
-use crate::observation::{DelayKind, Observation, Step};
+use crate::observation::{DelayKind, MmsEvent, Observation, Step};
 use crate::oddity::Oddities;
 use crate::tsdu::Tsdus;
 use core::time::Duration;
@@ -33,6 +33,13 @@ impl Sink<'_> {
     pub(crate) fn ambiguous_response(&mut self) {
         self.measures.delays.ambiguous_responses += 1;
         self.witness(|| Observation::AmbiguousResponse);
+    }
+
+    /// Counts an event of an association.
+    pub(crate) fn mms(&mut self, event: MmsEvent) {
+        self.measures.mms.observe(&event);
+        self.measures.delays.mms(&event);
+        self.witness(|| Observation::Mms(event));
     }
 
     /// Counts a window that was closed for this number of nanoseconds.

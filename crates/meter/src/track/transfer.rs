@@ -7,6 +7,8 @@ use super::outstanding::Within;
 use super::replies::{Found, Span};
 use super::side::{Side, other};
 use super::tsdu::Stretch;
+use crate::follow::Follower as _;
+use crate::follow::association::{self, SidePart};
 use crate::observation::{DelayKind, Observation, Role, Tpdu};
 use crate::oddity::{Class, Oddities};
 use crate::tsdu::{Part, Piece};
@@ -112,12 +114,35 @@ pub(crate) fn data(
     tpdu.into_closed_window = has_flow_control && peer.acknowledgements.is_beyond(format, number);
     if !arrival.retransmitted {
         let is_empty = tpdu.empty_part;
-        passed(connection, sent, has_flow_control, part, is_empty, sink);
-        if connection.passes_tsdus {
-            let DtFields { octets, data_octets: length, .. } = part;
-            let piece = Piece { at, ends, octets, length };
-            pass_up(connection, side, &Part { format, number, expected, is_broken, piece }, sink);
+        let is_followed = passed(connection, sent, has_flow_control, part, is_empty, sink);
+        let DtFields { octets, data_octets: length, .. } = part;
+        let piece = Piece { at, ends, octets, length };
+        let part = Part { format, number, expected, is_broken, piece };
+        if is_followed {
+            follow(connection, SidePart { side, part }, sink);
         }
+        if connection.passes_tsdus {
+            pass_up(connection, side, &part, sink);
+        }
+    }
+}
+
+/// Passes a DT of a connection to its association.
+fn follow(connection: &mut Connection, part: SidePart<'_>, sink: &mut Sink<'_>) {
+    let association = connection.replies.as_mut().and_then(|replies| replies.association.take());
+    let Some(mut association) = association else { return };
+    let replied = &mut |side, nanos| {
+        connection.reply(side, Some(nanos));
+    };
+    association.observe(part.part.piece.at, part, &mut association::Above { sink, replied });
+    connection.replies.get_or_insert_default().association = Some(association);
+}
+
+/// Ends the association of a connection that is over.
+pub(super) fn end_association(connection: &mut Connection, at: Instant, sink: &mut Sink<'_>) {
+    let replies = connection.replies.as_mut();
+    if let Some(association) = replies.and_then(|replies| replies.association.as_mut()) {
+        association.expire(at, &mut association::Above { sink, replied: &mut |_, _| {} });
     }
 }
 
@@ -160,12 +185,33 @@ pub(crate) fn data_in_turn(
         return None;
     }
     let finished = sender.data.arrive_in_turn(format, number, data_octets, ends)?;
-    passed(connection, sent, has_flow_control, part, false, sink);
+    if passed(connection, sent, has_flow_control, part, false, sink) {
+        follow_in_turn(connection, sent, part, sink);
+    }
     Some(finished)
 }
 
+/// Passes a common DT of a connection to its association.
+// Cold: most connections have none, and should not pay for its registers.
+#[cold]
+#[inline(never)]
+fn follow_in_turn(
+    connection: &mut Connection,
+    sent: Sent,
+    part: DtFields<'_>,
+    sink: &mut Sink<'_>,
+) {
+    let Sent { at, side, format } = sent;
+    let DtFields { number, ends, octets, data_octets: length } = part;
+    // All numbers below it were seen.
+    let expected = [number, (number + 1) & (format.modulus() - 1)];
+    let piece = Piece { at, ends, octets, length };
+    let part = Part { format, number, expected, is_broken: false, piece };
+    follow(connection, SidePart { side, part }, sink);
+}
+
 /// Updates delays and pairing after a DT that this side sent for the first time. `is_acknowledged`
-/// is true if an AK will follow.
+/// is true if an AK will follow. Returns true if the DT belongs to an association that is followed.
 // Always inline: where the format is known, much of it is eliminated.
 #[inline(always)]
 fn passed(
@@ -175,7 +221,7 @@ fn passed(
     part: DtFields<'_>,
     is_empty: bool,
     sink: &mut Sink<'_>,
-) {
+) -> bool {
     let Sent { at, side, format } = sent;
     let DtFields { number, ends, octets, .. } = part;
     let sender = connection.sender(side);
@@ -184,7 +230,7 @@ fn passed(
         waiting.sent(format, number, at, move || &mut rare.get_or_insert_default().waiting);
     }
     if is_empty {
-        return;
+        return false;
     }
     let within = sender.within;
     let begins = within == Within::Nothing;
@@ -202,7 +248,9 @@ fn passed(
         Found::Nothing => {}
         Found::Reply(nanos) => sink.span(DelayKind::Response, nanos),
         Found::Ambiguous => sink.ambiguous_response(),
+        Found::Followed => return true,
     }
+    false
 }
 
 #[inline]

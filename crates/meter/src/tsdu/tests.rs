@@ -1,5 +1,6 @@
 //! TSDUs in any division and order of DTs, and the limit of memory.
 
+use super::assembly::MOST_AHEAD;
 use super::*;
 
 const LIMITS: TsduLimits = TsduLimits { octets_each: 16, octets_total: 4_096 };

@@ -53,6 +53,11 @@ fn metered(path: &Path) -> (u64, Meter, Report) {
     (frames, meter, total)
 }
 
+/// Total of a capture.
+pub(crate) fn total(path: &Path) -> Report {
+    metered(path).2
+}
+
 fn kinds(total: &Report) -> BTreeMap<&'static str, u64> {
     let kinds = total.measures.traffic.transport.by_kind();
     kinds.filter(|(_, v)| v.tpdus > 0).map(|(kind, v)| (kind.name(), v.tpdus)).collect()

@@ -1,6 +1,7 @@
 //! Tests of the meter's public interface: whole captures and hand-made cases.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod associations;
 mod busiest;
 mod capture;
 mod cases;
@@ -10,6 +11,7 @@ mod every_capture;
 mod fence;
 mod hostile;
 mod known;
+mod made;
 mod measures;
 mod ncc84;
 mod ordinary;

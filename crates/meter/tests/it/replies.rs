@@ -16,49 +16,68 @@ use wire::tcp::{self, Flags};
 use wire::time::Instant;
 use wire::{ipv4, mac};
 
+/// End of a stream: the last octet of the address, and the port.
+#[derive(Clone, Copy)]
+pub(crate) struct End {
+    pub(crate) host: u8,
+    pub(crate) port: u16,
+}
+
+/// Frame with a segment that holds a TPDU in a TPKT, from the first end to the second.
+pub(crate) fn frame(
+    ends: [End; 2],
+    numbers: [u32; 2],
+    identification: u16,
+    tpdu: &[u8],
+) -> Vec<u8> {
+    let length = (tpdu.len() as u16 + 4).to_be_bytes();
+    let packet = [&[3, 0], &length[..], tpdu].concat();
+    let mut segment = Vec::new();
+    tcp::Pdu::between(ends.map(|end| end.port), Flags(0x18), numbers, &packet).encode(&mut segment);
+    let hosts = ends.map(|end| Ipv4Addr::new(10, 0, 0, end.host));
+    let carried = ipv4::Pdu::carrying(tcp::PROTOCOL, hosts, &segment);
+    let mut datagram = Vec::new();
+    ipv4::Pdu { identification, ..carried }.encode(&mut datagram);
+    let mut frame = Vec::new();
+    mac::Pdu {
+        destination: Mac::local(ends[1].host.into()),
+        source: Mac::local(ends[0].host.into()),
+        tags: Default::default(),
+        kind: mac::Kind::Type(0x0800),
+        data: &datagram,
+        padding: &[],
+    }
+    .encode(&mut frame);
+    frame
+}
+
 /// Stream between a client, side 0, and a server, side 1.
-struct Stream {
-    meter: Meter,
+pub(crate) struct Stream {
+    pub(crate) meter: Meter,
     next: [u32; 2],
     frames: u16,
 }
 
 impl Stream {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
         Self { meter, next: [1_000, 5_000], frames: 0 }
     }
 
     /// Sends a DT of class 0 in one segment.
-    fn dt(&mut self, millis: u64, side: usize, data: &[u8], ends: bool) {
+    pub(crate) fn dt(&mut self, millis: u64, side: usize, data: &[u8], ends: bool) {
         let number = if ends { 0x80 } else { 0 };
-        let length = [(data.len() + 7) as u16].map(u16::to_be_bytes);
-        let packet = [&[3, 0], &length[0][..], &[2, 0xF0, number], data].concat();
-        let ports = [49_152, 102];
-        let ends = [side, 1 - side];
-        let mut segment = Vec::new();
-        let numbers = ends.map(|end| self.next[end]);
-        tcp::Pdu::between(ends.map(|end| ports[end]), Flags(0x18), numbers, &packet)
-            .encode(&mut segment);
-        self.next[side] += packet.len() as u32;
+        self.tpdu(millis, side, &[&[2, 0xF0, number], data].concat());
+    }
+
+    /// Sends a TPDU in one segment.
+    pub(crate) fn tpdu(&mut self, millis: u64, side: usize, tpdu: &[u8]) {
         self.frames += 1;
-        let hosts = ends.map(|end| Ipv4Addr::new(10, 0, 0, end as u8 + 1));
-        let mut datagram = Vec::new();
-        ipv4::Pdu {
-            identification: self.frames,
-            ..ipv4::Pdu::carrying(tcp::PROTOCOL, hosts, &segment)
-        }
-        .encode(&mut datagram);
-        let mut frame = Vec::new();
-        mac::Pdu {
-            destination: Mac::local(ends[1] as u32 + 1),
-            source: Mac::local(ends[0] as u32 + 1),
-            tags: Default::default(),
-            kind: mac::Kind::Type(0x0800),
-            data: &datagram,
-            padding: &[],
-        }
-        .encode(&mut frame);
+        let ports = [49_152, 102];
+        let ends = [side, 1 - side].map(|end| End { host: end as u8 + 1, port: ports[end] });
+        let numbers = [side, 1 - side].map(|end| self.next[end]);
+        let frame = frame(ends, numbers, self.frames, tpdu);
+        self.next[side] += tpdu.len() as u32 + 4;
         let at = Instant::from_nanos(millis * 1_000_000);
         self.meter.observe(at, Link::Ethernet, &frame, frame.len());
     }

@@ -6,7 +6,7 @@ use super::{Judged, Requirements, both, report, seen_of};
 use crate::calendar;
 use bench::verdict::Verdict;
 use meter::measure::Measures;
-use meter::registry::{Values, of_host};
+use meter::registry::{Values, of_host, of_service};
 use meter::{Meter, Report};
 use wire::time::Instant;
 
@@ -50,7 +50,7 @@ impl Requirements {
                 judged.is_reported = true;
                 let end = report.start + report.length;
                 let by = match judged.wanted.scope {
-                    Scope::Whole | Scope::Interval => end,
+                    Scope::Whole | Scope::Interval | Scope::Service(_) => end,
                     // Hosts and connections have their current values, not those at the end of the
                     // interval.
                     Scope::Host | Scope::Named(_) | Scope::Connection => {
@@ -82,6 +82,10 @@ fn refuted(judged: &Judged, passed: &Measures, meter: &Meter) -> Option<Refuted>
     let over = || failed.and_then(|it| Some(Refuted { of: it.of.clone(), found: it.found? }));
     match &wanted.scope {
         Scope::Whole => within(None, seen_of(passed)),
+        Scope::Service(service) => {
+            let of = format!("mms.{}", service.name());
+            within(Some(of), of_service(passed.mms.of(*service)?))
+        }
         Scope::Interval => over(),
         Scope::Host => meter.each_host().find_map(|host| {
             within(host.address.map(|address| address.to_string()), of_host(&host))

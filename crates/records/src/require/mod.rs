@@ -13,7 +13,9 @@ pub use wanted::Wanted;
 use bench::verdict::Verdict;
 use meter::measure::{Measures, Transport};
 use meter::metric::{Metric, ratios};
-use meter::registry::{Aggregation, Measure, Values, of_direction, of_host, of_network};
+use meter::registry::{
+    Aggregation, Measure, Values, of_direction, of_host, of_network, of_service,
+};
 use meter::{Connection, Direction, Host, Report, Settings};
 use stats::interval::proportion;
 use wanted::{Scope, Subject};
@@ -156,7 +158,7 @@ impl Requirements {
         let is_it = |scope: &Scope| match scope {
             Scope::Host => true,
             Scope::Named(name) => *name == of,
-            Scope::Whole | Scope::Interval | Scope::Connection => false,
+            Scope::Whole | Scope::Interval | Scope::Connection | Scope::Service(_) => false,
         };
         let metrics = ratios(&host.sent.transport, &host.received.transport);
         self.each(is_it, Some(&of), || of_host(host), &metrics);
@@ -167,6 +169,11 @@ impl Requirements {
         let values = || seen(total);
         if total.intervals > 0 {
             self.each(|scope| *scope == Scope::Whole, None, values, &total.metrics);
+        }
+        for (service, counts) in total.measures.mms.services() {
+            let of = format!("mms.{}", service.name());
+            let is_it = |scope: &Scope| *scope == Scope::Service(service);
+            self.each(is_it, Some(&of), || of_service(counts), &[]);
         }
         if is_missing {
             self.judged.iter_mut().for_each(lessen);

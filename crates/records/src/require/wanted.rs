@@ -3,7 +3,7 @@
 //! ```text
 //! requirement = quantity [ "(" whom ")" ] relation limit
 //! quantity    = count | time "." statistic | count "/" count | metric
-//! whom        = "interval" | "host" | "connection" | "*" | the address of a host
+//! whom        = "interval" | "host" | "connection" | "*" | the address of a host | "mms." service
 //! relation    = "<" | "<=" | ">" | ">=" | "=="
 //! ```
 //!
@@ -11,16 +11,18 @@
 
 use bench::scenario::{NotARequirement, Parts, Rate, Relation, Share, Span, meant};
 use core::str::FromStr;
-use meter::measure::Measures;
+use meter::measure::{Measures, Service, ServiceCounts};
 use meter::metric::{METRICS, RATIOS};
 use meter::registry::{
-    Aggregation, Measure, NANOSECONDS, Unit, Values, of_direction, of_host, of_network,
+    Aggregation, Measure, NANOSECONDS, Unit, Values, of_direction, of_host, of_network, of_service,
 };
 use meter::{Direction, Host};
 use wire::time::nanos;
 
 /// Example of a requirement, for error messages.
 const EXAMPLE: &str = "write \"R_RD(host) < 1 %\" or \"connection_refusals == 0\"";
+/// Beginning of the name of a service.
+const SERVICE: &str = "mms.";
 /// Metrics that are ratios of two counts.
 const SHARES: [(&str, Measure, Measure); 2] = [
     ("R_RD", Measure::DtRetransmissions, Measure::DtTpdus),
@@ -68,6 +70,8 @@ pub enum Scope {
     Connection,
     /// Traffic sent by this host.
     Named(String),
+    /// This service of MMS, on all associations.
+    Service(Service),
 }
 
 impl Wanted {
@@ -104,13 +108,16 @@ impl Wanted {
 }
 
 impl Scope {
-    fn read(text: &str) -> Self {
-        match text {
+    fn read(text: &str) -> Result<Self, NotARequirement> {
+        Ok(match text {
             "interval" => Self::Interval,
             "host" => Self::Host,
             "connection" | "*" => Self::Connection,
-            address => Self::Named(address.to_owned()),
-        }
+            name => match name.strip_prefix(SERVICE) {
+                Some(service) => Self::Service(self::service(service)?),
+                None => Self::Named(name.to_owned()),
+            },
+        })
     }
 
     /// Returns true for the whole traffic, or each interval of it.
@@ -120,7 +127,7 @@ impl Scope {
 
     /// Returns true if a single subject is judged, so that its verdict is always shown.
     pub const fn is_one(&self) -> bool {
-        matches!(self, Self::Whole | Self::Named(_))
+        matches!(self, Self::Whole | Self::Named(_) | Self::Service(_))
     }
 
     /// Returns the measures available in its scope.
@@ -129,6 +136,7 @@ impl Scope {
             Self::Whole | Self::Interval => of_network(&Measures::default()),
             Self::Host | Self::Named(_) => of_host(&Host::default()),
             Self::Connection => of_direction(&Direction::default()),
+            Self::Service(_) => of_service(&ServiceCounts::default()),
         }
     }
 }
@@ -190,6 +198,18 @@ impl Subject {
     }
 }
 
+/// Finds a service by its name in the standard.
+fn service(name: &str) -> Result<Service, NotARequirement> {
+    let known = || Service::all().map(Service::name);
+    Service::from_name(name).ok_or_else(|| {
+        let help = match meant(name, known()) {
+            Some(known) => format!("did you mean `{known}`?"),
+            None => "such as mms.read, mms.write or mms.getNameList".to_owned(),
+        };
+        wrong(format!("MMS has no service `{name}`"), help)
+    })
+}
+
 /// Finds a measure by its name: that of its records, but of a time without the unit, and with a dot
 /// before the statistic.
 fn measure(name: &str, values: &Values) -> Result<Subject, NotARequirement> {
@@ -237,7 +257,7 @@ impl FromStr for Wanted {
         let shape = || wrong("expected a quantity, a relation and a limit", EXAMPLE);
         let Parts { quantity, whom, limit } = Parts::of(text).ok_or_else(shape)?;
         let (relation, limit) = limit.ok_or_else(shape)?;
-        let scope = whom.map_or(Scope::Whole, Scope::read);
+        let scope = whom.map_or(Ok(Scope::Whole), Scope::read)?;
         let subject = Subject::read(quantity, &scope)?;
         if relation == Relation::Equal && !matches!(subject, Subject::Count(_)) {
             return Err(wrong("only a count can be equal to a limit", "write < or >"));

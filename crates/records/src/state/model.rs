@@ -8,8 +8,8 @@ use super::event::{Event, Events};
 use super::history::History;
 use super::known::Known;
 use crate::{
-    Collection, ConnectionInterval, Counts, End, Head, HostInterval, Interval, Named, Record,
-    Sample, Total,
+    Collection, ConnectionInterval, ControlBlocks, Counts, End, Head, HostInterval, Interval,
+    Named, Record, Sample, Services, Total,
 };
 use meter::registry::Measure;
 use std::collections::BTreeMap;
@@ -40,6 +40,10 @@ pub struct Model {
     pub end: Option<End>,
     /// Connections by number.
     pub connections: BTreeMap<u32, Known>,
+    /// Associations of these connections by number.
+    pub associations: BTreeMap<u32, Services>,
+    /// Control blocks of these connections by number.
+    pub control_blocks: BTreeMap<u32, ControlBlocks>,
     /// Number of evicted connections.
     pub gone: u64,
     hosts: BTreeMap<Option<String>, Both>,
@@ -74,6 +78,8 @@ impl Model {
             total: None,
             end: None,
             connections: BTreeMap::new(),
+            associations: BTreeMap::new(),
+            control_blocks: BTreeMap::new(),
             gone: 0,
             hosts: BTreeMap::new(),
             course: Course::new(),
@@ -95,6 +101,16 @@ impl Model {
             Record::Interval(interval) => self.interval(interval),
             Record::HostInterval(host) => self.host(host),
             Record::ConnectionInterval(told) => self.connection(&told),
+            Record::Services(services) => {
+                if self.connections.contains_key(&services.id) {
+                    self.associations.insert(services.id, *services);
+                }
+            }
+            Record::ControlBlocks(blocks) => {
+                if self.connections.contains_key(&blocks.id) {
+                    self.control_blocks.insert(blocks.id, *blocks);
+                }
+            }
             Record::Total(total) => self.total = Some(total),
             Record::Host(host) => {
                 // The record of the whole replaces the sum of its parts.
@@ -121,7 +137,12 @@ impl Model {
         let is_over = self.latest.as_ref().is_some_and(|latest| latest.complete);
         match record {
             Record::Interval(interval) if interval.complete => self.history.begin(record.clone()),
-            Record::HostInterval(_) | Record::ConnectionInterval(_) if is_over => {
+            Record::HostInterval(_)
+            | Record::ConnectionInterval(_)
+            | Record::Services(_)
+            | Record::ControlBlocks(_)
+                if is_over =>
+            {
                 self.history.add(record.clone());
             }
             _ => {}
@@ -275,6 +296,8 @@ impl Model {
         weights.sort_unstable();
         for (_, id) in weights.iter().take(weights.len() - CONNECTIONS) {
             self.connections.remove(id);
+            self.associations.remove(id);
+            self.control_blocks.remove(id);
             self.gone += 1;
         }
     }

@@ -1,11 +1,12 @@
 //! Intervals, hosts and connections as rows.
 
 use super::table::{Cell, Kind, Layout, cells};
+use crate::associations::failure_name;
 use crate::ending_name;
-use meter::measure::{Measures, Sizes, Traffic};
+use meter::measure::{Measures, Service, Sizes, Traffic};
 use meter::metric::{METRICS, Metric, RATIOS, ratios};
 use meter::registry::{self, Aggregation, KindCount, Measure, Values};
-use meter::{Connection, Direction, Host, Report};
+use meter::{Connection, Direction, Host, Report, ServiceReport};
 use wire::time::{Instant, nanos};
 use wire::tp::Kind as Tpdu;
 
@@ -30,6 +31,22 @@ const CONNECTION: [(&str, Kind); 18] = [
     ("closing", Kind::Time),
     ("closed", Kind::Time),
 ];
+
+/// Columns of a service before its measures.
+const SERVICE: [(&str, Kind); 9] = [
+    ("start", Kind::Time),
+    ("orig_host", Kind::Text),
+    ("orig_port", Kind::Port),
+    ("resp_host", Kind::Text),
+    ("resp_port", Kind::Port),
+    ("server", Kind::Text),
+    ("service", Kind::Text),
+    ("outstanding", Kind::Count),
+    ("failures", Kind::Text),
+];
+
+/// Service of which nothing was seen.
+const NO_SERVICE: ServiceReport = ServiceReport::nothing(Service::OTHER);
 
 /// Columns of an interval before its measures.
 const INTERVAL: [(&str, Kind); 5] = [
@@ -108,6 +125,39 @@ pub fn connection(of: &Connection) -> Vec<Cell> {
 
 fn real(metric: Metric) -> Cell {
     Cell::of(metric.value, Cell::Real)
+}
+
+/// Returns the columns of the services of associations.
+pub fn services() -> Layout {
+    let mut layout = Layout::new("services", &SERVICE);
+    layout.extend("", &registry::of_service_report(&NO_SERVICE));
+    layout
+}
+
+/// Returns a row for each service of a connection.
+pub fn service_rows(of: &Connection) -> Vec<Vec<Cell>> {
+    let [(orig, orig_port), (resp, resp_port)] = of.ends;
+    let port =
+        |port: u16| Cell::of(Some(port).filter(|port| *port != 0), |it| Cell::Count(it.into()));
+    let services = of.association.iter().flat_map(|association| &association.services);
+    let row = |service: &ServiceReport| {
+        let server = of.ends.get(service.server).map(|(address, _)| address.to_string());
+        let failures = service.failures.iter();
+        let failures = failures.map(|it| format!("{} x {}", it.times, failure_name(it.failure)));
+        let row = [
+            Cell::Time(of.start()),
+            Cell::Text(orig.to_string()),
+            port(orig_port),
+            Cell::Text(resp.to_string()),
+            port(resp_port),
+            Cell::of(server, Cell::Text),
+            Cell::Text(service.service.name().to_owned()),
+            Cell::Count(service.outstanding),
+            Cell::Text(failures.collect::<Vec<_>>().join("; ")),
+        ];
+        row.into_iter().chain(cells(registry::of_service_report(service))).collect()
+    };
+    services.map(row).collect()
 }
 
 /// Returns the columns of hosts.

@@ -45,7 +45,7 @@ const TOPICS: [(&str, &str, &str); 21] = [
     ("stream", "records between meter and show", include_str!("../../help/stream.md")),
     ("filter", "syntax of filters", include_str!("../../help/filter.md")),
     ("iso-tcp", "transport connections over TCP", include_str!("../../help/iso-tcp.md")),
-    ("mms", "MMS servers measured, and served", include_str!("../../help/mms.md")),
+    ("mms", "MMS watched, measured and served", include_str!("../../help/mms.md")),
     ("advise", "search for transport settings", include_str!("../../help/advise.md")),
     (
         "reproduce",

@@ -429,6 +429,8 @@ impl<'a> Teller<'a> {
             | Item::Sample(_)
             | Item::HostInterval(_)
             | Item::ConnectionInterval(_)
+            | Item::Services(_)
+            | Item::ControlBlocks(_)
             | Item::Rest(_) => Ok(()),
         }
     }

@@ -4,6 +4,7 @@
 //! Omitted here, but present in the stream: samples, the hosts and connections of each interval,
 //! and all but the busiest.
 
+use super::services::SlowestServices;
 use super::tables::{self, Busiest, BusiestHosts, SlowestHosts, shown};
 use crate::output::{Output, printable};
 use crate::quantity::{counted, significant, span, trimmed};
@@ -24,6 +25,7 @@ pub(crate) struct Lines {
     busiest: Busiest,
     hosts: BusiestHosts,
     slowest: SlowestHosts,
+    services: SlowestServices,
     findings: Vec<Finding>,
     /// True if there were TPDUs, or if their number is unknown.
     has_tpdus: bool,
@@ -40,6 +42,7 @@ impl Lines {
             busiest: Busiest::new(),
             hosts: BusiestHosts::new(),
             slowest: SlowestHosts::new(),
+            services: SlowestServices::new(),
             findings: Vec::new(),
             has_tpdus: true,
             all_ns: (0, 0),
@@ -59,7 +62,12 @@ impl Lines {
             | Record::HostInterval(_)
             | Record::ConnectionInterval(_)
             | Record::ConnectionsRest(_)
+            | Record::ControlBlocks(_)
             | Record::Unknown => Vec::new(),
+            Record::Services(services) => {
+                self.services.add(services);
+                Vec::new()
+            }
             Record::Interval(interval) => self.interval(interval),
             Record::Total(total) => {
                 self.has_tpdus = total.measures.get(Measure::Tpdus) != Some(0);
@@ -139,6 +147,7 @@ impl Lines {
         lines.push(format!("\n{}", wrapped("", &said)));
         // Last, where they stay visible: the slowest device and the findings.
         lines.extend(self.slowest.table().map(|table| format!("\n{table}")));
+        lines.extend(self.services.table().map(|table| format!("\n{table}")));
         lines.extend(tables::findings(&self.findings).map(|text| format!("\n{text}")));
         let error = end.error.iter().map(|error| error.lines().next().unwrap_or_default());
         lines.extend(error.map(|error| format!("not complete: {error}")));

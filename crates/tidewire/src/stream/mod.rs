@@ -3,6 +3,7 @@
 #[cfg(test)]
 pub(crate) mod hostile;
 mod lines;
+mod services;
 mod tables;
 
 pub(crate) use lines::Lines;

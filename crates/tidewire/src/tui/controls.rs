@@ -140,6 +140,7 @@ impl Controls {
                 let is_rows = self.scope() == Scope::Rows;
                 self.prompt = Some(if is_rows { self.filter.clone() } else { String::new() });
             }
+            Action::Services => self.turn_to(Page::Services),
             Action::NextPage => self.turn(1),
             Action::PreviousPage => self.turn(self.pages().len() - 1),
             Action::Longer

@@ -146,10 +146,10 @@ fn header(model: &Model, controls: &Controls, columns: usize) -> [String; 2] {
 
 /// Returns the pages by number, with as much of their names as fits; the current one in brackets.
 fn tabs(controls: &Controls, columns: usize) -> String {
-    let told = |of: fn(usize, &str) -> String| {
+    let told = |of: fn(char, &str) -> String| {
         let tabs = controls.pages().iter().map(|page| match *page == controls.page {
-            true => format!("[{} {}]", page.number(), page.name()),
-            false => of(page.number(), page.name()),
+            true => format!("[{} {}]", page.key(), page.name()),
+            false => of(page.key(), page.name()),
         });
         tabs.collect::<Vec<String>>().join(" ")
     };

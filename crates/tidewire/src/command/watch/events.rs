@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::output_file::{self, Created, Pending, Placing};
 use crate::store::Target;
 use meter::Remarks;
-use meter::observation::{DelayKind, Ending, Observation, Order, Step, Tpdu};
+use meter::observation::{DelayKind, Ending, MmsEvent, MmsOutcome, Observation, Order, Step, Tpdu};
 use meter::oddity::Class;
 use serde::Serialize;
 use std::io::{self, Write};
@@ -174,8 +174,30 @@ fn notes(observation: &Observation) -> Vec<Note> {
         }
         Observation::WindowClosed => vec![("window-closed", None, None)],
         Observation::AmbiguousResponse => vec![("ambiguous-response", None, None)],
+        Observation::Mms(event) => of_association(event),
         Observation::Span(..) => Vec::new(),
         Observation::Tpdu(tpdu) => of_tpdu(tpdu),
+    }
+}
+
+/// Returns the notable events of an association: failures and ends.
+fn of_association(event: &MmsEvent) -> Vec<Note> {
+    match event {
+        MmsEvent::Answer { outcome: MmsOutcome::Error, took, .. } => {
+            vec![("mms-error", None, Some(nanos(*took)))]
+        }
+        MmsEvent::Answer { outcome: MmsOutcome::FailedAccess, took, .. } => {
+            vec![("mms-failed-access", None, Some(nanos(*took)))]
+        }
+        MmsEvent::Reject(_) => vec![("mms-reject", None, None)],
+        MmsEvent::Unanswered(_) => vec![("mms-unanswered", None, None)],
+        MmsEvent::Inferred => vec![("association-found-under-way", None, None)],
+        MmsEvent::Refused => vec![("association-refused", None, None)],
+        MmsEvent::Aborted => vec![("association-aborted", None, None)],
+        MmsEvent::Answer { outcome: MmsOutcome::Done, .. }
+        | MmsEvent::Request(_)
+        | MmsEvent::Report
+        | MmsEvent::Associated(_) => Vec::new(),
     }
 }
 

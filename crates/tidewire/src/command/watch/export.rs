@@ -1,4 +1,4 @@
-//! Exports intervals, hosts and connections to files in addition to the printed output. A file that
+//! Exports intervals, hosts, connections and services to files in addition to the printed output. A file that
 //! cannot be written ends with its last complete line; a message reports that, and everything else
 //! continues.
 
@@ -24,6 +24,7 @@ enum Table {
     Intervals,
     Hosts,
     Connections,
+    Services,
 }
 
 /// Rejects Parquet, before any file is touched, if this build has no writer for it.
@@ -35,11 +36,12 @@ fn can_write_parquet() -> Result<(), Failure> {
     Err(Failure::usage("--parquet: this tidewire writes no Parquet").with_fix(fix))
 }
 
-fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 3] {
+fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 4] {
     [
         (Table::Intervals, rows::intervals(bounds_octets)),
         (Table::Hosts, rows::hosts(bounds_octets)),
         (Table::Connections, rows::connections(bounds_octets)),
+        (Table::Services, rows::services()),
     ]
 }
 
@@ -182,9 +184,12 @@ impl Export {
         self.row(Table::Hosts, || rows::host(host));
     }
 
-    /// Writes a connection.
+    /// Writes a connection and its services.
     pub(in crate::command) fn connection(&mut self, connection: &Connection) {
         self.row(Table::Connections, || rows::connection(connection));
+        for row in rows::service_rows(connection) {
+            self.row(Table::Services, || row);
+        }
     }
 
     /// Ends every file.

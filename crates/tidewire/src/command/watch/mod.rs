@@ -80,6 +80,9 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let head = measuring.head(source(watch));
     let mut teller = Teller::begin(output, head, measuring.only.clone(), outputs)?;
     let mut recorder = measuring.recorder();
+    if watch.export.anonymize {
+        recorder.leave_out_names();
+    }
     let mut frames = Frames::new(watch, &target, output)?;
     if watch.export.full {
         output.remark(DATA_IS_KEPT);

@@ -2,8 +2,11 @@
 
 use crate::quantity;
 use core::fmt::Write as _;
+use core::time::Duration;
 use meter::Remarks;
-use meter::observation::{DelayKind, Ending, Observation, Order, Role, Segment, Step, Tpdu};
+use meter::observation::{
+    DelayKind, Ending, MmsEvent, MmsOutcome, Observation, Order, Role, Segment, Step, Tpdu,
+};
 use meter::oddity::Class;
 use wire::read::Malformed;
 use wire::time::nanos;
@@ -45,9 +48,33 @@ pub(super) fn observation(observation: &Observation) -> Option<String> {
         Observation::AmbiguousResponse => {
             Some("reply that pairs with no single request".to_owned())
         }
+        Observation::Mms(event) => association(event),
         Observation::Span(between, span) => {
             Some(format!("{} {}", between_words(*between), quantity::span(nanos(*span))))
         }
+    }
+}
+
+/// Describes an event of an association.
+fn association(event: &MmsEvent) -> Option<String> {
+    let span = |took: Duration| quantity::span(nanos(took));
+    match event {
+        MmsEvent::Request(service) => Some(format!("MMS {} asked for", service.name())),
+        MmsEvent::Answer { service, outcome, took } => {
+            let what = match outcome {
+                MmsOutcome::Done => "answered",
+                MmsOutcome::FailedAccess => "answered with a failed access",
+                MmsOutcome::Error => "answered with an error",
+            };
+            Some(format!("MMS {} {what} after {}", service.name(), span(*took)))
+        }
+        MmsEvent::Reject(service) => Some(format!("MMS {} rejected", service.name())),
+        MmsEvent::Unanswered(service) => Some(format!("MMS {} unanswered", service.name())),
+        MmsEvent::Report => Some("MMS report".to_owned()),
+        MmsEvent::Associated(took) => Some(format!("associated in {}", span(*took))),
+        MmsEvent::Inferred => Some("association found under way".to_owned()),
+        MmsEvent::Refused => Some("association refused".to_owned()),
+        MmsEvent::Aborted => Some("association aborted".to_owned()),
     }
 }
 
@@ -113,6 +140,8 @@ const fn between_words(between: DelayKind) -> &'static str {
         DelayKind::RoundTrip => "TCP round trip",
         DelayKind::DelayedAck => "TCP delayed ACK",
         DelayKind::ClosedWindow => "window was closed for",
+        DelayKind::MmsResponse => "MMS answer after",
+        DelayKind::Association => "associated in",
     }
 }
 
@@ -131,7 +160,6 @@ fn oddity(class: Class, what: &str, times: u64, fault: Option<Malformed>) -> Str
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::time::Duration;
     use meter::oddity::Oddities;
     use wire::tp::Kind;
 

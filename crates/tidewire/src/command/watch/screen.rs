@@ -51,10 +51,15 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     let model = Shared::new(Model::new(measuring.head(source(watch))));
     let meter = {
         let (model, samples) = (model.clone(), samples.clone());
+        let has_names = !watch.export.anonymize;
         std::thread::spawn(move || {
             let teller =
                 Teller::on_screen(model, samples.clone(), measuring.only.clone(), feed.speed);
-            feed.pass(measuring.recorder(), samples, teller)
+            let mut recorder = measuring.recorder();
+            if !has_names {
+                recorder.leave_out_names();
+            }
+            feed.pass(recorder, samples, teller)
         })
     };
     let is_monitor = options.screen == Some(Screen::Monitor);

@@ -139,6 +139,7 @@ fn sentences(counts: &Counts, foreign: &mut BTreeSet<&'static str>) -> Vec<Strin
             Class::Malformed
             | Class::Unassigned
             | Class::Transport
+            | Class::Association
             | Class::Meter
             | Class::Time => {
                 let times = if times == 1 { String::new() } else { format!(", {times} times") };

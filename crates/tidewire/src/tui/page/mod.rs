@@ -8,6 +8,7 @@ pub(in crate::tui) mod fed;
 mod matrix;
 mod one;
 mod overview;
+mod services;
 mod told;
 mod volumes;
 
@@ -41,11 +42,13 @@ pub(crate) enum Page {
     Events,
     /// Losses during collection, and settings of the measurement.
     Capture,
+    /// Services of associations.
+    Services,
 }
 
 impl Page {
     /// All pages, in the order of their numbers.
-    pub(super) const ALL: [Self; 10] = [
+    pub(super) const ALL: [Self; 11] = [
         Self::Monitor,
         Self::Overview,
         Self::Connections,
@@ -56,6 +59,7 @@ impl Page {
         Self::One,
         Self::Events,
         Self::Capture,
+        Self::Services,
     ];
 
     /// Label of its tab.
@@ -71,12 +75,13 @@ impl Page {
             Self::One => "one",
             Self::Events => "events",
             Self::Capture => "capture",
+            Self::Services => "MMS",
         }
     }
 
-    /// Returns its number.
-    pub(super) const fn number(self) -> usize {
-        self as usize
+    /// Returns its key: its number, or a letter beyond 9.
+    pub(super) const fn key(self) -> char {
+        if matches!(self, Self::Services) { 'm' } else { (b'0' + self as u8) as char }
     }
 }
 
@@ -139,8 +144,10 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
         Page::One => one::sheet(model, choice, room),
         Page::Events => told::events(model, room),
         Page::Capture => told::capture(model),
+        Page::Services => services::sheet(model, room),
     };
-    let is_list = matches!(choice.page, Page::Connections | Page::Hosts | Page::Events);
+    let is_list =
+        matches!(choice.page, Page::Connections | Page::Hosts | Page::Events | Page::Services);
     if is_list && !choice.filter.is_empty() {
         let filter = choice.filter.to_lowercase();
         sheet.rows.retain(|row| row.text.to_lowercase().contains(&filter));

@@ -33,6 +33,7 @@ pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
 const fn page_of(topic: Topic) -> Page {
     match topic {
         Topic::Connections => Page::Connections,
+        Topic::Services => Page::Services,
         Topic::Hosts => Page::Hosts,
         Topic::Capture => Page::Capture,
     }

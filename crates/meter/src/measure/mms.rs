@@ -1,0 +1,170 @@
+//! Manufacturing messages (MMS, ISO 9506-2) and the associations that carry them.
+//!
+//! Definition: a request counts when its last octet was seen. An answer is a confirmed response or
+//! a confirmed error with the invoke identifier of a request that is outstanding; its response time
+//! lasts from the last octet of the request to the last octet of the answer. A request is unanswered
+//! if its connection ended, fell silent, or used the identifier again. Bias: the tap's place. A
+//! request whose TSDU was not wholly seen does not count, and its answer is an oddity.
+
+use super::Distribution;
+use crate::observation::{MmsEvent, MmsOutcome};
+use wire::mms;
+use wire::time::nanos;
+
+/// Confirmed service of MMS, by its number (ISO 9506-2 7.3); numbers without a name are one
+/// service.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Service(u8);
+
+impl Service {
+    /// Services without a name in the standard, together.
+    pub const OTHER: Self = Self(mms::Service::NAMED as u8);
+    /// Number of services, [`Service::OTHER`] included.
+    pub const COUNT: usize = mms::Service::NAMED as usize + 1;
+
+    /// Service of this number.
+    #[must_use]
+    pub fn of(number: u32) -> Self {
+        u8::try_from(number).map_or(Self::OTHER, |number| Self(number.min(Self::OTHER.0)))
+    }
+
+    /// Service of this name, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::all().find(|service| service.name() == name)
+    }
+
+    /// All services, in the order of their numbers.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..=Self::OTHER.0).map(Self)
+    }
+
+    /// Name in the standard.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        if self == Self::OTHER { "other" } else { mms::Service(self.0.into()).name() }
+    }
+}
+
+/// Requests of one service, and their fates.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ServiceCounts {
+    /// Requests.
+    pub requests: u64,
+    /// Answers: responses and errors.
+    pub answers: u64,
+    /// Errors among the answers.
+    pub errors: u64,
+    /// Responses whose first result is a data access error.
+    pub failed_accesses: u64,
+    /// Rejected requests.
+    pub rejects: u64,
+    /// Requests that will not be answered.
+    pub unanswered: u64,
+    /// Response times of the answers.
+    pub responses: Distribution,
+}
+
+impl ServiceCounts {
+    /// Adds the counts of another time.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.answers += other.answers;
+        self.errors += other.errors;
+        self.failed_accesses += other.failed_accesses;
+        self.rejects += other.rejects;
+        self.unanswered += other.unanswered;
+        self.responses.add(&other.responses);
+    }
+
+    /// Counts an event of this service.
+    pub(crate) fn observe(&mut self, event: &MmsEvent) {
+        match event {
+            MmsEvent::Request(_) => self.requests += 1,
+            MmsEvent::Answer { outcome, took, .. } => {
+                self.answers += 1;
+                self.errors += u64::from(*outcome == MmsOutcome::Error);
+                self.failed_accesses += u64::from(*outcome == MmsOutcome::FailedAccess);
+                self.responses.record_nanos(nanos(*took));
+            }
+            MmsEvent::Reject(_) => self.rejects += 1,
+            MmsEvent::Unanswered(_) => self.unanswered += 1,
+            MmsEvent::Report
+            | MmsEvent::Associated(_)
+            | MmsEvent::Inferred
+            | MmsEvent::Refused
+            | MmsEvent::Aborted => {}
+        }
+    }
+}
+
+/// MMS of a network.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Mms {
+    /// Information reports and other unconfirmed PDUs.
+    pub reports: u64,
+    /// Associations accepted.
+    pub associations: u64,
+    /// Associations found under way.
+    pub inferred: u64,
+    /// Associations refused.
+    pub refused: u64,
+    /// Associations aborted.
+    pub aborted: u64,
+    /// Counts of each service that was seen, in the order of services.
+    services: Vec<(Service, ServiceCounts)>,
+}
+
+impl Mms {
+    /// Counts an event.
+    pub fn observe(&mut self, event: &MmsEvent) {
+        match event {
+            MmsEvent::Request(service)
+            | MmsEvent::Answer { service, .. }
+            | MmsEvent::Reject(service)
+            | MmsEvent::Unanswered(service) => self.service(*service).observe(event),
+            MmsEvent::Report => self.reports += 1,
+            MmsEvent::Associated(_) => self.associations += 1,
+            MmsEvent::Inferred => self.inferred += 1,
+            MmsEvent::Refused => self.refused += 1,
+            MmsEvent::Aborted => self.aborted += 1,
+        }
+    }
+
+    /// Adds the counts of another time.
+    pub fn add(&mut self, other: &Self) {
+        self.reports += other.reports;
+        self.associations += other.associations;
+        self.inferred += other.inferred;
+        self.refused += other.refused;
+        self.aborted += other.aborted;
+        for (service, counts) in &other.services {
+            self.service(*service).add(counts);
+        }
+    }
+
+    /// Counts of each service that was seen, in the order of services.
+    pub fn services(&self) -> impl Iterator<Item = (Service, &ServiceCounts)> {
+        self.services.iter().map(|(service, counts)| (*service, counts))
+    }
+
+    /// Counts of a service; none if it was not seen.
+    #[must_use]
+    pub fn of(&self, service: Service) -> Option<&ServiceCounts> {
+        self.services().find(|(known, _)| *known == service).map(|(_, counts)| counts)
+    }
+
+    /// Sum of a count over all services.
+    pub(crate) fn sum(&self, of: fn(&ServiceCounts) -> u64) -> u64 {
+        self.services.iter().map(|(_, counts)| of(counts)).sum()
+    }
+
+    fn service(&mut self, service: Service) -> &mut ServiceCounts {
+        let place = self.services.binary_search_by_key(&service, |(known, _)| *known);
+        let place = place.unwrap_or_else(|place| {
+            self.services.insert(place, (service, ServiceCounts::default()));
+            place
+        });
+        &mut self.services[place].1
+    }
+}

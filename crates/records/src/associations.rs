@@ -1,0 +1,245 @@
+//! Services and control blocks of associations: items of the recorder, and their records.
+//!
+//! Values are those since the connection began; a record of an interval has them as of its end, and
+//! the last record of a connection those of the whole.
+
+use super::item::Item;
+use super::{Named, end_name};
+use meter::measure::Summary;
+use meter::{AssociationReport, Cause, Connection, ControlBlock, ServiceReport, Source};
+use serde::{Deserialize, Serialize};
+use wire::mms::{Failure, access_error_name, class_name};
+use wire::session::reason_name;
+
+/// Failures of a service that a record names.
+const MOST_FAILURES: usize = 16;
+
+/// Association of a connection, as of a time.
+#[derive(Clone, Debug)]
+pub struct Associated {
+    /// Connection, with its association.
+    pub connection: Connection,
+    /// True if names of variables and control blocks are reported.
+    pub has_names: bool,
+}
+
+/// Items of a connection's association: its services, and its control blocks if there are any.
+pub(crate) fn items(connection: &Connection, has_names: bool) -> impl Iterator<Item = Item> {
+    let associated = || {
+        let connection = connection.clone();
+        Box::new(Associated { connection, has_names })
+    };
+    let association = connection.association.as_deref();
+    let services = association.map(|_| Item::Services(associated()));
+    let has_blocks = association.is_some_and(|it| !it.control_blocks.is_empty());
+    services.into_iter().chain(has_blocks.then(|| Item::ControlBlocks(associated())))
+}
+
+/// Association of a connection, and its services.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Services {
+    /// Number of the connection.
+    pub id: u32,
+    /// Addresses of both sides, with their ports; the side that sent the CR first.
+    pub ends: [String; 2],
+    /// Application.
+    pub user: String,
+    /// State: idle, requested, open, refused, released or aborted.
+    pub state: String,
+    /// True if the acceptance of the association was not seen.
+    pub inferred: bool,
+    /// Time from its request to its acceptance.
+    pub set_up_ns: Option<u64>,
+    /// Layer, source and reason of its refusal or abort.
+    pub cause: Option<String>,
+    /// Requests outstanding.
+    pub outstanding: u64,
+    /// The most that were outstanding at the same time.
+    pub most_outstanding: u64,
+    /// Answers to no request, to a request that had one, and PDUs in a context not proposed.
+    pub odd: u64,
+    /// Requests and reports without a row of their own, for want of room.
+    pub dropped: u64,
+    /// Services.
+    pub services: Vec<Service>,
+}
+
+/// Service on an association.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Service {
+    /// Name in the standard.
+    pub service: String,
+    /// Side that answers, as in `ends`.
+    pub server: String,
+    /// Requests.
+    pub requests: u64,
+    /// Answers: responses and errors.
+    pub answers: u64,
+    /// Errors among the answers.
+    pub errors: u64,
+    /// Responses whose first result is a data access error.
+    pub failed_accesses: u64,
+    /// Rejected requests.
+    pub rejects: u64,
+    /// Requests that will not be answered.
+    pub unanswered: u64,
+    /// Requests outstanding.
+    pub outstanding: u64,
+    /// Sum of the response times.
+    pub response_total_ns: u64,
+    /// Least response time.
+    pub response_min_ns: u64,
+    /// Median response time.
+    pub response_p50_ns: u64,
+    /// 99th percentile of the response times.
+    pub response_p99_ns: u64,
+    /// Greatest response time.
+    pub response_max_ns: u64,
+    /// Failures by name.
+    pub failures: Named<u64>,
+}
+
+/// Control blocks of an association.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ControlBlocks {
+    /// Number of the connection.
+    pub id: u32,
+    /// Addresses of both sides, with their ports; the side that sent the CR first.
+    pub ends: [String; 2],
+    /// Control blocks.
+    pub control_blocks: Vec<Block>,
+}
+
+/// Control block, or list, that one side reports.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Block {
+    /// Name; null where names are left out.
+    pub name: Option<String>,
+    /// Side that reports, as in `ends`.
+    pub server: String,
+    /// Reports.
+    pub reports: u64,
+    /// Times from one report to the next.
+    pub intervals: u64,
+    /// Sum of these times.
+    pub interval_total_ns: u64,
+    /// Least time.
+    pub interval_min_ns: u64,
+    /// Median time.
+    pub interval_p50_ns: u64,
+    /// Greatest time.
+    pub interval_max_ns: u64,
+}
+
+impl Service {
+    /// Mean response time; none without answers.
+    pub const fn mean_ns(&self) -> Option<u64> {
+        self.response_total_ns.checked_div(self.answers)
+    }
+}
+
+fn ends(connection: &Connection) -> [String; 2] {
+    connection.ends.map(|(address, port)| end_name(address, port))
+}
+
+/// Side of a connection by its place in `ends`.
+fn end(ends: &[String; 2], side: usize) -> String {
+    ends.get(side).cloned().unwrap_or_default()
+}
+
+impl Services {
+    /// Converts from an item of a recorder; none without an association.
+    pub(crate) fn of(item: &Associated) -> Option<Self> {
+        let connection = &item.connection;
+        let report = connection.association.as_deref()?;
+        let AssociationReport { unrequested, repeated, in_no_context, dropped, .. } = report;
+        let ends = ends(connection);
+        Some(Self {
+            id: connection.serial,
+            user: connection.user.name().to_owned(),
+            state: report.phase.name().to_owned(),
+            inferred: report.is_inferred,
+            set_up_ns: report.set_up_ns,
+            cause: report.cause.map(cause_name),
+            outstanding: report.outstanding,
+            most_outstanding: report.most_outstanding,
+            odd: unrequested + repeated + in_no_context,
+            dropped: dropped.requests + dropped.services + dropped.reports,
+            services: report.services.iter().map(|it| service(it, end(&ends, it.server))).collect(),
+            ends,
+        })
+    }
+}
+
+fn service(of: &ServiceReport, server: String) -> Service {
+    let Summary { count, total_ns, min_ns, p50_ns, p99_ns, max_ns } = of.responses;
+    let failures = of.failures.iter().take(MOST_FAILURES);
+    let named = failures.map(|it| (failure_name(it.failure).into(), it.times));
+    Service {
+        service: of.service.name().to_owned(),
+        server,
+        requests: of.requests,
+        answers: count,
+        errors: of.errors,
+        failed_accesses: of.failed_accesses,
+        rejects: of.rejects,
+        unanswered: of.unanswered,
+        outstanding: of.outstanding,
+        response_total_ns: total_ns,
+        response_min_ns: min_ns,
+        response_p50_ns: p50_ns,
+        response_p99_ns: p99_ns,
+        response_max_ns: max_ns,
+        failures: Named(named.collect()),
+    }
+}
+
+impl ControlBlocks {
+    /// Converts from an item of a recorder; none without an association.
+    pub(crate) fn of(item: &Associated) -> Option<Self> {
+        let report = item.connection.association.as_deref()?;
+        let ends = ends(&item.connection);
+        let block = |block: &ControlBlock| {
+            let Summary { count, total_ns, min_ns, p50_ns, max_ns, .. } = block.intervals;
+            Block {
+                name: item.has_names.then(|| block.name.clone()),
+                server: end(&ends, block.server),
+                reports: block.reports,
+                intervals: count,
+                interval_total_ns: total_ns,
+                interval_min_ns: min_ns,
+                interval_p50_ns: p50_ns,
+                interval_max_ns: max_ns,
+            }
+        };
+        let control_blocks = report.control_blocks.iter().map(block).collect();
+        Some(Self { id: item.connection.serial, ends, control_blocks })
+    }
+}
+
+/// Returns a failure in words: `access 2`, `object-non-existent`.
+pub fn failure_name(failure: Failure) -> String {
+    match failure {
+        Failure::Service { class, code } => format!("error {}/{code}", class_name(class)),
+        Failure::Reject { kind, reason } => format!("reject {kind}/{reason}"),
+        Failure::Access(error) => access_error_name(error).to_owned(),
+    }
+}
+
+/// Returns the cause of a refusal or abort in words: `ACSE user 2`.
+pub fn cause_name(cause: Cause) -> String {
+    let Cause { layer, source, reason } = cause;
+    let mut text = layer.name().to_owned();
+    text += match source {
+        Source::User => " user",
+        Source::Provider => " provider",
+        Source::Unknown => "",
+    };
+    if let Some(reason) = reason {
+        text += &format!(" {reason}");
+        let session = u8::try_from(reason).ok().filter(|_| layer == meter::Layer::Session);
+        let known = session.map(reason_name).filter(|name| *name != "unknown reason");
+        text += &known.map_or_else(String::new, |name| format!(" ({name})"));
+    }
+    text
+}

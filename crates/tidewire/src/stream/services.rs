@@ -1,0 +1,83 @@
+//! Services of MMS as a table of 80 columns, the slowest first.
+
+use crate::quantity;
+use crate::table::{Align, Table};
+use core::cmp::Reverse;
+use core::fmt::Write as _;
+use records::{ENOUGH, Service, Services, shortened, sum};
+
+/// Number of services in the table.
+const SHOWN: usize = 10;
+/// Number of services kept for it.
+const KEPT: usize = 64;
+/// Columns for a server.
+const SERVER_COLUMNS: usize = 21;
+/// Columns for a service.
+const SERVICE_COLUMNS: usize = 16;
+
+/// The services with the slowest answers of all reported.
+pub(super) struct SlowestServices {
+    kept: Vec<Service>,
+    all: u64,
+}
+
+impl SlowestServices {
+    /// Creates an empty list.
+    pub(super) const fn new() -> Self {
+        Self { kept: Vec::new(), all: 0 }
+    }
+
+    /// Adds the services of an association.
+    pub(super) fn add(&mut self, services: &Services) {
+        for service in &services.services {
+            self.all += 1;
+            self.kept.push(service.clone());
+            if self.kept.len() >= KEPT {
+                self.sort();
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        self.kept.sort_by_cached_key(|it| {
+            let slowness = (it.answers >= ENOUGH, it.response_p99_ns, it.response_max_ns);
+            (Reverse(slowness), it.server.clone(), it.service.clone())
+        });
+        self.kept.truncate(SHOWN);
+    }
+
+    /// Returns the slowest services and the number of all; none if there were none.
+    pub(super) fn table(&mut self) -> Option<String> {
+        self.sort();
+        let mut table = Table::new([
+            ("slowest services", Align::Left),
+            ("server", Align::Left),
+            ("count", Align::Right),
+            ("fail", Align::Right),
+            ("p50", Align::Right),
+            ("p99", Align::Right),
+            ("max", Align::Right),
+        ]);
+        for it in &self.kept {
+            let span = |nanos| if it.answers > 0 { quantity::span(nanos) } else { "-".to_owned() };
+            table.row([
+                shortened(&it.service, SERVICE_COLUMNS),
+                shortened(&it.server, SERVER_COLUMNS),
+                it.answers.to_string(),
+                sum([it.errors, it.failed_accesses, it.rejects, it.unanswered]).to_string(),
+                span(it.response_p50_ns),
+                span(it.response_p99_ns),
+                span(it.response_max_ns),
+            ]);
+        }
+        let mut text = table.to_string();
+        let more = self.all - self.kept.len() as u64;
+        if more > 0 {
+            let _ = write!(text, "\n  and {more} more services");
+        }
+        if self.kept.iter().any(|it| it.answers < ENOUGH) {
+            let _ = write!(text, "\n  services with fewer than {ENOUGH} answers come last");
+        }
+        (!self.kept.is_empty()).then_some(text)
+    }
+}

@@ -1,0 +1,147 @@
+//! Services of MMS by their response times, then associations that failed, then control blocks.
+
+use super::{Room, Row, Sheet, counted, short};
+use crate::quantity::span;
+use core::cmp::Reverse;
+use records::findings::{Grade, is_bad_share};
+use records::state::Model;
+use records::{Block, ENOUGH, Service, Services, shortened, shortened_ends, sum};
+
+/// Columns of a service.
+const SERVICE_COLUMNS: usize = 20;
+
+pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
+    let associations = model.associations.values();
+    let each = associations.flat_map(|of| of.services.iter().map(move |service| (of, service)));
+    let mut found: Vec<(&Services, &Service)> = each.collect();
+    found.sort_by_key(|(of, it)| {
+        let slowness = (it.answers >= ENOUGH, it.response_p99_ns, it.response_max_ns);
+        (Reverse(slowness), of.id)
+    });
+    let about = format!(
+        "{} of {}, the slowest (p99) first",
+        counted(found.len() as u64, "service"),
+        counted(model.associations.len() as u64, "association"),
+    );
+    let mut rows: Vec<Row> = found.into_iter().map(|(of, it)| service(of, it, room)).collect();
+    rows.extend(model.associations.values().filter_map(|of| ended(of, room)));
+    let blocks = model.control_blocks.values();
+    let blocks = blocks.flat_map(|of| of.control_blocks.iter().map(|it| (of.id, it)));
+    rows.extend(blocks.map(|(id, it)| block(id, it, room)));
+    let width = server_columns(room);
+    let heading = format!(
+        "   {:<SERVICE_COLUMNS$} {:<width$} {:>6} {:>5} {:>4} {:>7} {:>7} {:>7}",
+        "service", "server", "count", "fail", "open", "p50", "p99", "max"
+    );
+    Sheet { about, heading: Some(heading), rows }
+}
+
+/// Columns left for a server.
+fn server_columns(room: Room) -> usize {
+    room.columns.saturating_sub(3 + SERVICE_COLUMNS + 1 + 7 + 6 + 5 + 8 + 8 + 8 + 1).clamp(9, 40)
+}
+
+fn service(of: &Services, it: &Service, room: Room) -> Row {
+    let failures = sum([it.errors, it.failed_accesses, it.rejects, it.unanswered]);
+    let grade = if is_bad_share(failures, it.requests) {
+        Some(Grade::Bad)
+    } else {
+        (failures > 0).then_some(Grade::Look)
+    };
+    let time = |nanos| match it.answers {
+        0 => "-".to_owned(),
+        _ => span(nanos).replace(' ', ""),
+    };
+    let width = server_columns(room);
+    let text = format!(
+        "{} {:<SERVICE_COLUMNS$} {:<width$} {:>6} {:>5} {:>4} {:>7} {:>7} {:>7}",
+        grade.map_or("  ", Grade::sign),
+        shortened(&it.service, SERVICE_COLUMNS),
+        shortened(&it.server, width),
+        short(it.answers),
+        short(failures),
+        short(it.outstanding),
+        time(it.response_p50_ns),
+        time(it.response_p99_ns),
+        time(it.response_max_ns),
+    );
+    Row { text, grade, connection: Some(of.id), page: None }
+}
+
+/// Row of an association that was refused or aborted.
+fn ended(of: &Services, room: Room) -> Option<Row> {
+    let cause = of.cause.as_deref()?;
+    let grade = Some(Grade::Look);
+    let ends = shortened_ends(&of.ends, room.columns.saturating_sub(40).max(11));
+    let text = format!("{} {} {ends}: {cause}", Grade::Look.sign(), of.state);
+    Some(Row { text, grade, connection: Some(of.id), page: None })
+}
+
+/// Row of a control block.
+fn block(id: u32, it: &Block, room: Room) -> Row {
+    let name = it.name.as_deref().unwrap_or("a control block");
+    let name = shortened(name, room.columns.saturating_sub(52).max(12));
+    let reports = counted(it.reports, "report");
+    let text = match it.interval_total_ns.checked_div(it.intervals) {
+        None => format!("   {name}: {reports}"),
+        Some(mean) => {
+            let [mean, max] = [mean, it.interval_max_ns].map(span);
+            format!("   {name}: {reports}, interval mean {mean}, max {max}")
+        }
+    };
+    Row { connection: Some(id), ..Row::plain(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::Symbols;
+    use crate::tui::page::fed::fed;
+    use records::Named;
+
+    fn answered(name: &str, p99_ns: u64, errors: u64) -> Service {
+        Service {
+            service: name.to_owned(),
+            server: "10.0.0.2:102".to_owned(),
+            requests: 50,
+            answers: 50,
+            errors,
+            failed_accesses: 0,
+            rejects: 0,
+            unanswered: 0,
+            outstanding: 1,
+            response_total_ns: 50_000_000,
+            response_min_ns: 500_000,
+            response_p50_ns: 1_000_000,
+            response_p99_ns: p99_ns,
+            response_max_ns: p99_ns,
+            failures: Named::default(),
+        }
+    }
+
+    #[test]
+    fn the_slowest_service_comes_first_and_a_failing_one_is_marked() {
+        let mut model = fed(&[], &[], None, 9);
+        let of = Services {
+            id: 4,
+            ends: ["10.0.0.1:1024".to_owned(), "10.0.0.2:102".to_owned()],
+            user: "MMS".to_owned(),
+            state: "aborted".to_owned(),
+            inferred: false,
+            set_up_ns: None,
+            cause: Some("ACSE user".to_owned()),
+            outstanding: 2,
+            most_outstanding: 3,
+            odd: 0,
+            dropped: 0,
+            services: vec![answered("write", 2_000_000, 0), answered("read", 9_000_000, 7)],
+        };
+        model.associations.insert(4, of);
+        let sheet = sheet(&model, Room { columns: 80, rows: 20, symbols: Symbols::Ascii });
+        let texts: Vec<&str> = sheet.rows.iter().map(|row| row.text.as_str()).collect();
+        assert!(texts[0].starts_with("!! read"), "{texts:?}");
+        assert!(texts[1].starts_with("   write") && texts[1].ends_with("2.00ms  2.00ms"));
+        assert_eq!(texts[2], "!  aborted 10.0.0.1:1024>10.0.0.2:102: ACSE user");
+        assert!(texts.iter().chain([&sheet.heading.as_deref().unwrap()]).all(|it| it.len() <= 80));
+    }
+}
