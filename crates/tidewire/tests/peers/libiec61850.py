@@ -38,8 +38,13 @@ def call(port):
     error = iec.IedConnection_connect(connection, "127.0.0.1", port)
     if error != iec.IED_ERROR_OK:
         sys.exit(f"not connected: {error}")
-    found = iec.IedConnection_getLogicalDeviceList(connection)
-    devices = found[0] if isinstance(found, (list, tuple)) else found
+    # Its connection may be ready only a moment after it says so, also with its own server.
+    for _ in range(50):
+        found = iec.IedConnection_getLogicalDeviceList(connection)
+        if isinstance(found, (list, tuple)):
+            break
+        time.sleep(0.02)
+    devices = found[0]
     name = iec.toCharP(iec.LinkedList_getNext(devices).data)
     begin = time.perf_counter()
     for _ in range(100):
