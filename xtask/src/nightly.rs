@@ -43,9 +43,9 @@ const SEARCHES: [Search; 5] = [
     },
     Search {
         name: "cases",
-        what: "random octets for the decoders",
+        what: "random octets and PDUs for the decoders",
         package: "tidewire-wire",
-        filters: &["hostile", "round_trip"],
+        filters: &["hostile", "round_trip", "oracle"],
         environment: ("PROPTEST_CASES", "1000000"),
     },
     Search {

@@ -112,7 +112,7 @@ impl<'a> Authentication<'a> {
     }
 }
 
-/// User information: EXTERNAL (X.227 9.1).
+/// User information: EXTERNAL (X.227 9).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct External<'a> {
     /// Direct reference: transfer syntax name.

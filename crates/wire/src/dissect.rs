@@ -8,6 +8,8 @@
 //! Both decoders accept frames truncated by the capture. Lengths are checked against the original
 //! frame, contents end where the capture ends, and a header beyond that is missing, not malformed.
 //!
+//! Above transport, [`dissect`] also decodes session to MMS where a DT holds a whole TSDU.
+//!
 //! Left out: reassembly of CLNP segments and TCP streams, which is the meter's task; fragments of
 //! IP, which are recognised and skipped; protocols over IP other than TCP; the bodies of ES-IS and
 //! IS-IS.
@@ -18,11 +20,14 @@ mod levels;
 mod streams;
 #[cfg(test)]
 mod tests;
+mod upper;
 
 pub use headers::strip_user_data;
-pub use layers::{Dissection, Layer, dissect, dissect_cut};
+pub(crate) use layers::dissect_to_transport;
+pub use layers::{Dissection, Layer};
 pub use levels::levels;
 pub use streams::Stripper;
+pub use upper::{dissect, dissect_cut};
 
 use crate::addr::{Mac, Nsap, Socket};
 use crate::read::Malformed;

@@ -6,11 +6,11 @@
 //!        SI  LI (or FF and 2 octets)  parameters: PI or PGI, length, value
 //! ```
 //!
-//! A TSDU carries one SPDU, or a GT or PT followed by a second SPDU (8327 8.2, basic
+//! A TSDU carries one SPDU, or a GT or PT followed by a second SPDU (8327 8.1, basic
 //! concatenation). GT and DT have one identifier: DT is the second. So user data begins
 //! `01 00 01 00`, and extends to the end of the TSDU.
 //!
-//! Unknown parameters are skipped (8327 8.2), and a known one that occurs twice counts as it
+//! Unknown parameters are skipped, and a known one that occurs twice counts as it
 //! occurred last. Short SPDUs (X.225 amendment 1, used by ATN) are recognised, and their contents
 //! kept. Left out: the other functional units, of which SPDUs keep their identifier and octets.
 
@@ -26,7 +26,7 @@ pub const VERSION_2: u8 = 2;
 pub const DUPLEX: u16 = 2;
 /// Octets in front of user data: an empty GT and an empty DT.
 pub const DATA: [u8; 4] = [1, 0, 1, 0];
-/// Longest user data of PI C1; longer ones have PI C2, in version 2.
+/// Longest user data of PI C1 in a CN; longer ones have PI C2, in version 2 (8327 8.3.1).
 pub const LONGEST_USER_DATA: usize = 512;
 
 /// Kind of SPDU.
@@ -116,7 +116,7 @@ impl Kind {
     }
 }
 
-/// SPDU in front of another in the same TSDU (8327 8.2).
+/// SPDU in front of another in the same TSDU (8327 8.1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Prefix {
     /// None: the SPDU is alone.
@@ -245,7 +245,7 @@ impl<'a> Pdu<'a> {
     }
 }
 
-/// Reads a length: one octet, or FF and two octets (8327 8.3).
+/// Reads a length: one octet, or FF and two octets (8327 8.2).
 fn length(reader: &mut Reader<'_>, field: &'static str) -> Result<usize, Malformed> {
     let offset = reader.offset();
     let complaint = |_| Malformed { field, offset };
@@ -358,7 +358,8 @@ fn write_parameters(kind: Kind, parameters: &Parameters<'_>, out: &mut Writer) {
             write_unit(0x32, before, out);
         }
     } else {
-        let code = if data.is_some_and(|it| it.len() > LONGEST_USER_DATA) { 0xC2 } else { 0xC1 };
+        let is_extended = kind == Kind::Cn && data.is_some_and(|it| it.len() > LONGEST_USER_DATA);
+        let code = if is_extended { 0xC2 } else { 0xC1 };
         write_value(code, data, out);
         write_octet(0x32, parameters.reason, out);
     }
@@ -425,7 +426,7 @@ fn write_length(octets: usize, out: &mut Writer) {
     out.put_u8(0xFF);
 }
 
-/// Returns the name of a reason in an RF (8327 8.3.5.10).
+/// Returns the name of a reason in an RF (8327 8.3.5).
 #[must_use]
 pub const fn reason_name(reason: u8) -> &'static str {
     match reason {

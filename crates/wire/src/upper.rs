@@ -7,6 +7,10 @@
 //!
 //! Left out: all values of a PPDU but the first of each protocol.
 
+mod head;
+
+pub use head::{End, Head};
+
 use crate::presentation::UserData;
 use crate::read::Malformed;
 use crate::{acse, case, mms, presentation, session};

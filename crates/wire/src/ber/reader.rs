@@ -73,12 +73,14 @@ impl<'a> Reader<'a> {
 
     /// Tag of the next element; `None` at the end, and for an invalid identifier.
     #[must_use]
+    #[inline]
     pub fn peek(&self) -> Option<Tag> {
         tag(self.rest).map(|(tag, _)| tag)
     }
 
-    /// Takes an element of which the end may be missing; its contents end with the octets that there
-    /// are. `None` if identifier or length are missing or invalid.
+    /// Takes an element of which the end may be missing; its contents end with the octets that
+    /// there are. `None` if identifier or length are missing or invalid.
+    #[inline]
     pub fn cut(&mut self) -> Option<Element<'a>> {
         let header = header(self.rest)?;
         let there = self.rest.get(header.octets..)?;
@@ -100,6 +102,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Names `field` if its identifier or length is invalid, or its contents end too early.
+    #[inline]
     pub fn element(&mut self, field: &'static str) -> Result<Element<'a>, Malformed> {
         let fault = self.malformed(field);
         let header = header(self.rest).ok_or(fault)?;
@@ -151,6 +154,7 @@ impl<'a> Reader<'a> {
 
 /// Returns the tag at the start of `octets`, and the length of its identifier. Numbers up to 30
 /// must have the short form (X.690 8.1.2.2), and identifiers have at most four octets.
+#[inline]
 fn tag(octets: &[u8]) -> Option<(Tag, usize)> {
     let (&first, rest) = octets.split_first()?;
     let mut code = u32::from(first);
@@ -169,7 +173,18 @@ fn tag(octets: &[u8]) -> Option<(Tag, usize)> {
     None
 }
 
+#[inline]
 fn header(octets: &[u8]) -> Option<Header> {
+    // Most elements have the short forms of both.
+    match *octets {
+        [first, length @ 0..=0x7F, ..] if first & 0x1F != 0x1F => {
+            Some(Header { tag: Tag(first.into()), octets: 2, length: Some(length.into()) })
+        }
+        _ => long_header(octets),
+    }
+}
+
+fn long_header(octets: &[u8]) -> Option<Header> {
     let (tag, tag_octets) = tag(octets)?;
     let (&first, rest) = octets.get(tag_octets..)?.split_first()?;
     let (length, length_octets) = match first {

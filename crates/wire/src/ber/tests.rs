@@ -145,6 +145,8 @@ fn a_writer_grows_at_its_front() {
         expected.splice(0..0, number.to_be_bytes());
     }
     assert_eq!(writer.octets(), expected);
+    assert_eq!(writer.clone().into_bytes(), expected);
+    assert!(Writer::new().into_bytes().is_empty());
     writer.clear();
     assert!(writer.is_empty() && writer.octets().is_empty());
 }

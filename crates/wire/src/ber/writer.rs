@@ -1,6 +1,7 @@
 //! Writing of elements, from the end to the front.
 
 use super::{BitString, Oid, Tag};
+use bytes::Bytes;
 
 /// Room of a new writer.
 const ROOM: usize = 256;
@@ -43,6 +44,13 @@ impl Writer {
     /// Removes all octets; the memory stays.
     pub const fn clear(&mut self) {
         self.free = self.buffer.len();
+    }
+
+    /// Converts to the octets written, without copying them.
+    #[must_use]
+    pub fn into_bytes(self) -> Bytes {
+        let free = self.free;
+        Bytes::from(self.buffer).slice(free..)
     }
 
     /// Writes octets in front of those written so far.

@@ -5,7 +5,8 @@ use crate::addr::Sap;
 use crate::encapsulation::{self, Protocol};
 use crate::next::Next;
 use crate::read::Malformed;
-use crate::{clnp, es_is, ipv4, ipv6, is_is, llc, mac, mpls, s7, snap, tcp, tp, tpkt};
+use crate::{acse, case, clnp, es_is, ipv4, ipv6, is_is, llc, mac, mms, mpls, presentation, s7};
+use crate::{session, snap, tcp, tp, tpkt};
 use core::fmt;
 use smallvec::SmallVec;
 
@@ -46,6 +47,18 @@ pub enum Layer<'a> {
     Opaque(&'static str, &'a [u8]),
     /// Header of an S7 PDU in the user data of a DT.
     S7(s7::Header),
+    /// TSDU with an SPDU; [`session::Pdu::decode`] accepts it.
+    Session(&'a [u8]),
+    /// PPDU in an SPDU of a kind; [`presentation::Pdu::decode`] accepts it.
+    Presentation(session::Kind, &'a [u8]),
+    /// APDU of association control; [`acse::Pdu::decode`] accepts it.
+    Acse(&'a [u8]),
+    /// Data of CASE; [`case::Pdu::decode`] accepts it.
+    Case(&'a [u8]),
+    /// MMS PDU; [`mms::Pdu::decode`] accepts it.
+    Mms(&'a [u8]),
+    /// Field that stopped the decoding above session; its offset counts from the start of the TSDU.
+    NotUnderstood(Malformed),
     /// Name and captured octets of a layer whose header the capture cut off.
     Cut(&'static str, &'a [u8]),
     /// End of a frame that was not captured.
@@ -79,6 +92,12 @@ impl fmt::Display for Layer<'_> {
             Self::Segment(octets) => write!(f, "segment of an NSDU {} octets", octets.len()),
             Self::Opaque(name, octets) => write!(f, "{name} {} octets", octets.len()),
             Self::S7(header) => header.fmt(f),
+            Self::Session(tsdu) => line(f, session::Pdu::decode(tsdu)),
+            Self::Presentation(kind, ssdu) => line(f, presentation::Pdu::decode(*kind, ssdu)),
+            Self::Acse(apdu) => line(f, acse::Pdu::decode(apdu)),
+            Self::Case(apdu) => line(f, case::Pdu::decode(apdu)),
+            Self::Mms(pdu) => line(f, mms::Pdu::decode(pdu)),
+            Self::NotUnderstood(fault) => write!(f, "{fault} of the TSDU"),
             Self::Cut(name, octets) => {
                 write!(f, "{name} header, only the first octets: {}", octets.len())
             }
@@ -86,6 +105,14 @@ impl fmt::Display for Layer<'_> {
                 write!(f, "{missing_octets} octets not captured, from octet {captured_octets} on")
             }
         }
+    }
+}
+
+/// Prints a layer that is kept as octets.
+fn line<T: fmt::Display>(f: &mut fmt::Formatter<'_>, pdu: Result<T, Malformed>) -> fmt::Result {
+    match pdu {
+        Ok(pdu) => pdu.fmt(f),
+        Err(fault) => write!(f, "{fault}"),
     }
 }
 
@@ -111,16 +138,13 @@ impl fmt::Display for Dissection<'_> {
     }
 }
 
-/// Decodes every layer of a completely captured frame.
-#[must_use]
-pub fn dissect(link: Link, octets: &[u8]) -> Dissection<'_> {
-    dissect_cut(link, octets, octets.len())
-}
-
-/// Decodes every layer of a frame that was `original_octets` long and of which `octets` were
-/// captured.
-#[must_use]
-pub fn dissect_cut(link: Link, octets: &[u8], original_octets: usize) -> Dissection<'_> {
+/// Decodes the layers of a frame that was `original_octets` long and of which `octets` were
+/// captured, but none above transport other than S7.
+pub(crate) fn dissect_to_transport(
+    link: Link,
+    octets: &[u8],
+    original_octets: usize,
+) -> Dissection<'_> {
     let mut dissection = Dissection { layers: SmallVec::new(), fault: None };
     let missing_octets = original_octets.saturating_sub(octets.len());
     let original_octets = octets.len() + missing_octets;
@@ -144,7 +168,7 @@ pub fn dissect_cut(link: Link, octets: &[u8], original_octets: usize) -> Dissect
     dissection
 }
 
-type Layers<'a> = SmallVec<[Layer<'a>; 6]>;
+pub(super) type Layers<'a> = SmallVec<[Layer<'a>; 6]>;
 
 /// Layer that cannot be decoded, and the reason.
 struct Stop<'a> {

@@ -2,7 +2,7 @@
 
 use super::Term;
 use crate::addr::{Mac, Nsap, Sap};
-use crate::dissect::{Layer, Link, dissect_cut};
+use crate::dissect::{Layer, Link, dissect_to_transport};
 use crate::encapsulation::Protocol;
 use crate::tp::{self, Kind};
 use arrayvec::ArrayVec;
@@ -35,7 +35,7 @@ impl Facts {
             // Also set for a frame that is malformed after its addresses.
             facts.stations = stations(octets);
         }
-        for layer in &dissect_cut(link, octets, original_octets).layers {
+        for layer in &dissect_to_transport(link, octets, original_octets).layers {
             facts.add(layer);
         }
         facts
@@ -75,6 +75,12 @@ impl Facts {
             | Layer::Segment(_)
             | Layer::Opaque(..)
             | Layer::S7(_)
+            | Layer::Session(_)
+            | Layer::Presentation(..)
+            | Layer::Acse(_)
+            | Layer::Case(_)
+            | Layer::Mms(_)
+            | Layer::NotUnderstood(_)
             | Layer::Cut(..)
             | Layer::Missing { .. } => {}
         }

@@ -1,4 +1,4 @@
-//! Confirmed services: requests and responses (ISO 9506-2 7.3).
+//! Confirmed services: requests and responses (ISO 9506-2 7).
 
 use super::data::{Printed, WriteResult};
 use super::domain::{DownloadEnd, DownloadRequest, Segment, Upload};

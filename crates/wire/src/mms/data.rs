@@ -1,4 +1,4 @@
-//! Data: values of variables (ISO 9506-2 14.4.2), and results of access.
+//! Data: values of variables (ISO 9506-2 14.4), and results of access.
 
 use crate::ber::{BitString, Element, Hex, Item, List, Oid, Reader, Tag, Text, Writer};
 use crate::read::Malformed;

@@ -1,4 +1,4 @@
-//! Errors of services (ISO 9506-2 7.4.5) and rejected PDUs (7.5).
+//! Errors of services and rejected PDUs (ISO 9506-2 7).
 
 use crate::ber::{Element, Hex, Reader, Tag, Text, Writer};
 use crate::read::Malformed;

@@ -1,4 +1,4 @@
-//! File services (ISO 9506-2 annex C; the file names of the first edition).
+//! File services (ISO 9506-2, the annex on file access).
 
 use super::data::Printed;
 use super::vmd::{more_follows, put_more_follows};

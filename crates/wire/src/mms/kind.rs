@@ -3,7 +3,7 @@
 use crate::ber::Tag;
 use core::fmt;
 
-/// Kind of MMS PDU (ISO 9506-2 7.2), by its number in the CHOICE.
+/// Kind of MMS PDU (ISO 9506-2 7), by its number in the CHOICE.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Kind {
     /// Confirmed request.
@@ -109,7 +109,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Confirmed service, by its number in the CHOICE (ISO 9506-2 7.3).
+/// Confirmed service, by its number in the CHOICE (ISO 9506-2 7).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Service(pub u32);
 

@@ -5,7 +5,8 @@
 //! A0 L  02 n invoke identifier  A4 L read  ...    a confirmed request
 //! ```
 //!
-//! The names of services and fields are those of the standard's text. Services that are not decoded
+//! The names of services and fields are those of the standard's text; clauses are those of the
+//! edition of 2003. Services that are not decoded
 //! keep their tag and octets. [`Head`] decodes the first octets of a TSDU, for a meter. The members
 //! of a SEQUENCE have their order; unknown ones behind them are skipped. Left out: the semantics of
 //! the services, alternate access, events, journals, semaphores and program invocations.

@@ -1,4 +1,4 @@
-//! Names of objects, and how variables are specified (ISO 9506-2 14).
+//! Names of objects, and how variables are specified (ISO 9506-2 7 and 14.5).
 
 use super::data::Printed;
 use crate::ber::{Element, Hex, Item, List, Reader, Tag, Text, Writer};
@@ -144,8 +144,8 @@ impl fmt::Display for Identifier<'_> {
 pub enum Specification<'a> {
     /// By its name.
     Name(ObjectName<'a>),
-    /// In another way, undivided: \[1\] an address, \[2\] a description, \[3\] scattered access, \[4\]
-    /// invalidated.
+    /// In another way, undivided: \[1\] an address, \[2\] a description, \[3\] scattered
+    /// access, \[4\] invalidated.
     Other {
         /// Tag.
         tag: Tag,

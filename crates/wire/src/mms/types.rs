@@ -1,4 +1,4 @@
-//! Types of variables (ISO 9506-2 14.3).
+//! Types of variables (ISO 9506-2 14).
 
 use super::data::{DEEPEST_DATA, Printed};
 use super::names::ObjectName;
@@ -38,8 +38,9 @@ pub enum TypeDescription<'a> {
     /// Type without a parameter: \[3\] boolean, \[11\] generalized time, \[15\] object identifier,
     /// \[17\] UTC time.
     Plain(u32),
-    /// Type with a size: \[4\] bit string, \[5\] integer, \[6\] unsigned, \[9\] octet string, \[10\]
-    /// visible string, \[12\] binary time (not 0 with the date), \[13\] BCD, \[16\] MMS string.
+    /// Type with a size: \[4\] bit string, \[5\] integer, \[6\] unsigned, \[9\] octet string,
+    /// \[10\] visible string, \[12\] binary time (not 0 with the date), \[13\] BCD, \[16\] MMS
+    /// string.
     Sized {
         /// Number of the tag.
         number: u32,

@@ -10,7 +10,7 @@ use wire::tp;
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/captures");
 
 /// Returns the path of a capture in the folder; `None` if the folder is missing.
-fn shared(path: &str) -> Option<PathBuf> {
+pub(crate) fn shared(path: &str) -> Option<PathBuf> {
     if Path::new(FOLDER).exists() {
         return Some(Path::new(FOLDER).join(path));
     }

@@ -1,6 +1,7 @@
 //! Replay of the fuzzers' corpus: seeds and past findings stay decodable.
 
-use crate::{entry, kernel, seeds};
+use crate::upper_entry::tsdu;
+use crate::{entry, kernel, seeds, upper_seeds};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ fn folder(target: &str) -> PathBuf {
 /// Checks that the corpus contains the seeds of [`seeds`]; `BLESS=1` writes them.
 #[test]
 fn the_corpus_begins_with_the_seeds() {
-    for seed in seeds::all().into_iter().chain(seeds::filters()) {
+    for seed in seeds::all().into_iter().chain(seeds::filters()).chain(upper_seeds::all()) {
         let path = folder(seed.target).join(seed.name);
         if std::env::var_os("BLESS").is_some() {
             fs::create_dir_all(folder(seed.target)).unwrap();
@@ -28,12 +29,13 @@ fn every_file_of_the_corpus_keeps_its_claims() {
     let filter = |octets: &[u8]| {
         kernel::script(octets);
     };
-    let targets: [(&str, Entry); 5] = [
+    let targets: [(&str, Entry); 6] = [
         ("dissect", entry::frame),
         ("round_trip", entry::round_trip),
         ("capture_file", entry::file),
         ("tpkt", entry::tpkt),
         ("filter", filter),
+        ("upper", tsdu),
     ];
     for (target, entry) in targets {
         let mut files = 0;

@@ -1,6 +1,7 @@
 //! Invalid input: random octets, and valid frames with a few octets changed.
 
-use crate::{entry, seeds};
+use crate::upper_entry::tsdu;
+use crate::{entry, seeds, upper_seeds};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -19,6 +20,7 @@ proptest! {
         entry::frame(&octets);
         entry::round_trip(&octets);
         entry::file(&octets);
+        tsdu(&octets);
     }
 
     /// Random octets seldom pass the first length field; mutated seeds do.
@@ -40,5 +42,19 @@ proptest! {
             entry::round_trip(octets);
             entry::file(octets);
         }
+    }
+
+    #[test]
+    fn tsdus_with_octets_changed_are_read_without_panic(
+        seed in any::<prop::sample::Index>(),
+        changes in vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+        kept in any::<prop::sample::Index>(),
+    ) {
+        let mut octets = seed.get(&upper_seeds::all()).octets.clone();
+        for (at, value) in changes {
+            *at.get_mut(&mut octets) = value;
+        }
+        tsdu(&octets);
+        tsdu(&octets[..kept.index(octets.len())]);
     }
 }
