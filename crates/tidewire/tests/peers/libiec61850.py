@@ -33,13 +33,24 @@ def serve(port):
     time.sleep(60)
 
 
-def call(port):
+def browse(port):
+    """Connects, and lists the logical devices."""
     connection = iec.IedConnection_create()
     error = iec.IedConnection_connect(connection, "127.0.0.1", port)
     if error != iec.IED_ERROR_OK:
         sys.exit(f"not connected: {error}")
     found = iec.IedConnection_getLogicalDeviceList(connection)
-    devices = found[0] if isinstance(found, (list, tuple)) else found
+    if isinstance(found, (list, tuple)):
+        return connection, found[0]
+    iec.IedConnection_close(connection)
+    iec.IedConnection_destroy(connection)
+    return None
+
+
+def call(port):
+    # The first request of a connection is sometimes lost, with its own server more often than with others.
+    attempts = (browse(port) for _ in range(20))
+    connection, devices = next(found for found in attempts if found)
     name = iec.toCharP(iec.LinkedList_getNext(devices).data)
     begin = time.perf_counter()
     for _ in range(100):

@@ -7,7 +7,7 @@ use super::{Mode, obeyed};
 const LIVE: &str = "wires::two_processes_measure_over_loopback_without_any_privilege";
 const CAP: &str = "obeyed::a_cap_holds_on_loopback_where_it_is_asked_for";
 
-pub(super) const MEASURE: [Mode; 12] = [
+pub(super) const MEASURE: [Mode; 13] = [
     Mode {
         verb: "measure",
         base: "measure short.toml",
@@ -139,6 +139,33 @@ pub(super) const MEASURE: [Mode; 12] = [
             ),
             obeyed("--messages", "--messages 3", Says("of 3 connections")),
             obeyed("--period", "--period soon", Says("--period")),
+            JSON,
+            QUIET,
+        ],
+    },
+    Mode {
+        verb: "measure mms",
+        base: "measure mms --over iso-tcp://127.0.0.1:1 --foreign-peer",
+        obeyed: &[
+            obeyed("--over", "", IsTheMode),
+            obeyed("--foreign-peer", "", IsTheMode),
+            obeyed("--item", "--item GGIO1", Says("has no '/'")),
+            obeyed("--dataset", "--dataset loads", Says("has no '/'")),
+            obeyed("--report", "--report 'LD/LLN0$RP$a'", Says("--allow-write 'LD/LLN0$RP$a'")),
+            obeyed(
+                "--reporting",
+                "--report 'LD/LLN0$RP$a' --allow-write 'LD/LLN0$RP$a' --reporting soon",
+                Says("--reporting"),
+            ),
+            obeyed("--allow-write", "--allow-write 'LD/A$CO$x'", Says("is not written")),
+            obeyed("--outstanding", "", ShownBy("mms::each_step_of_a_client_is_measured")),
+            obeyed("--messages", "", ShownBy("mms::each_step_of_a_client_is_measured")),
+            obeyed("--associations", "", ShownBy("mms::each_step_of_a_client_is_measured")),
+            obeyed("--max-requests", "", ShownBy("mms::each_step_of_a_client_is_measured")),
+            obeyed("--period", "--period soon", Says("--period")),
+            obeyed("--time-out", "--time-out soon", Says("--time-out")),
+            obeyed("--called", "--called 1", Says("is not a TSAP-ID")),
+            obeyed("--calling", "--calling 1", Says("is not a TSAP-ID")),
             JSON,
             QUIET,
         ],

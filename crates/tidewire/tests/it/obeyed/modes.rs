@@ -8,9 +8,10 @@ use super::{Mode, Obeyed, obeyed, papers};
 const PEER: &str = "advise::what_a_peer_decides_is_not_tried_against_it_and_said";
 
 /// Modes that do not end with 0: their command lines, exit codes and what they say.
-pub(super) const ENDINGS: [(&str, i32, &str); 11] = [
+pub(super) const ENDINGS: [(&str, i32, &str); 12] = [
     ("measure short.toml --to 02:00:00:00:00:07 -i nosuchif0", 1, NO_PORT),
     ("measure --over iso-tcp://127.0.0.1:1 --foreign-peer", 1, "no connection to"),
+    ("measure mms --over iso-tcp://127.0.0.1:1 --foreign-peer", 1, "no association with"),
     ("reproduce tr-88-04 --live --to 02:00:00:00:00:07 -i nosuchif0", 1, NO_PORT),
     ("serve -i nosuchif0", 1, NO_PORT),
     ("serve --xdp nosuchif0", 1, NO_PORT),
@@ -102,7 +103,19 @@ const PREDICT: [Mode; 4] = [
     },
 ];
 
-const OTHERS: [Mode; 10] = [
+const OTHERS: [Mode; 11] = [
+    Mode {
+        verb: "serve mms",
+        base: "serve mms --over iso-tcp://127.0.0.1:0 --time '100 ms'",
+        obeyed: &[
+            obeyed("--over", "", IsTheMode),
+            obeyed("--time", "", IsTheMode),
+            obeyed("--scl", "--scl short.toml", Says("short.toml: ")),
+            obeyed("--ied", "", ShownBy("mms::a_model_that_is_no_scl_is_refused_with_its_place")),
+            JSON,
+            QUIET,
+        ],
+    },
     Mode {
         verb: "demo",
         base: "demo",
