@@ -111,8 +111,20 @@ pub struct Mms {
     pub refused: u64,
     /// Associations aborted.
     pub aborted: u64,
-    /// Counts of each service that was seen, in the order of services.
+    /// Counts of each service that was seen.
     services: Vec<(Service, ServiceCounts)>,
+    /// For each service the number of its place in this list, counted from 1.
+    places: Places,
+}
+
+/// Places of services in a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Places([u8; Service::COUNT]);
+
+impl Default for Places {
+    fn default() -> Self {
+        Self([0; Service::COUNT])
+    }
 }
 
 impl Mms {
@@ -145,13 +157,15 @@ impl Mms {
 
     /// Counts of each service that was seen, in the order of services.
     pub fn services(&self) -> impl Iterator<Item = (Service, &ServiceCounts)> {
-        self.services.iter().map(|(service, counts)| (*service, counts))
+        let of = |place: &u8| self.services.get(usize::from(*place).checked_sub(1)?);
+        self.places.0.iter().filter_map(of).map(|(service, counts)| (*service, counts))
     }
 
     /// Counts of a service; none if it was not seen.
     #[must_use]
     pub fn of(&self, service: Service) -> Option<&ServiceCounts> {
-        self.services().find(|(known, _)| *known == service).map(|(_, counts)| counts)
+        let place = self.places.0.get(usize::from(service.0)).copied().unwrap_or(0);
+        Some(&self.services.get(usize::from(place).checked_sub(1)?)?.1)
     }
 
     /// Sum of a count over all services.
@@ -160,11 +174,11 @@ impl Mms {
     }
 
     fn service(&mut self, service: Service) -> &mut ServiceCounts {
-        let place = self.services.binary_search_by_key(&service, |(known, _)| *known);
-        let place = place.unwrap_or_else(|place| {
-            self.services.insert(place, (service, ServiceCounts::default()));
-            place
-        });
-        &mut self.services[place].1
+        let place = &mut self.places.0[usize::from(service.0)];
+        if *place == 0 {
+            self.services.push((service, ServiceCounts::default()));
+            *place = self.services.len() as u8;
+        }
+        &mut self.services[usize::from(*place) - 1].1
     }
 }
