@@ -8,43 +8,8 @@
 
 use super::Distribution;
 use crate::observation::{MmsEvent, MmsOutcome};
-use wire::mms;
+use crate::service::Service;
 use wire::time::nanos;
-
-/// Confirmed service of MMS, by its number (ISO 9506-2 7.3); numbers without a name are one
-/// service.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Service(u8);
-
-impl Service {
-    /// Services without a name in the standard, together.
-    pub const OTHER: Self = Self(mms::Service::NAMED as u8);
-    /// Number of services, [`Service::OTHER`] included.
-    pub const COUNT: usize = mms::Service::NAMED as usize + 1;
-
-    /// Service of this number.
-    #[must_use]
-    pub fn of(number: u32) -> Self {
-        u8::try_from(number).map_or(Self::OTHER, |number| Self(number.min(Self::OTHER.0)))
-    }
-
-    /// Service of this name, if there is one.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::all().find(|service| service.name() == name)
-    }
-
-    /// All services, in the order of their numbers.
-    pub fn all() -> impl Iterator<Item = Self> {
-        (0..=Self::OTHER.0).map(Self)
-    }
-
-    /// Name in the standard.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        if self == Self::OTHER { "other" } else { mms::Service(self.0.into()).name() }
-    }
-}
 
 /// Requests of one service, and their fates.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -164,7 +129,7 @@ impl Mms {
     /// Counts of a service; none if it was not seen.
     #[must_use]
     pub fn of(&self, service: Service) -> Option<&ServiceCounts> {
-        let place = self.places.0.get(usize::from(service.0)).copied().unwrap_or(0);
+        let place = self.places.0.get(service.place()).copied().unwrap_or(0);
         Some(&self.services.get(usize::from(place).checked_sub(1)?)?.1)
     }
 
@@ -174,7 +139,7 @@ impl Mms {
     }
 
     fn service(&mut self, service: Service) -> &mut ServiceCounts {
-        let place = &mut self.places.0[usize::from(service.0)];
+        let place = &mut self.places.0[service.place()];
         if *place == 0 {
             self.services.push((service, ServiceCounts::default()));
             *place = self.services.len() as u8;

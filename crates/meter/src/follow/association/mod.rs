@@ -21,9 +21,9 @@ pub use report::{
 };
 
 use super::Follower;
-use crate::measure::Service;
 use crate::observation::{DelayKind, MmsEvent, MmsOutcome};
 use crate::oddity::Class;
+use crate::service::Service;
 use crate::track::Sink;
 use crate::track::side::{Side, other};
 use crate::tsdu::{Assembly, Part, Whole};
