@@ -31,6 +31,7 @@ pub mod oddity;
 mod packed_instant;
 mod reassembly;
 pub mod registry;
+pub mod service;
 mod stream;
 mod track;
 pub mod transit;
@@ -371,7 +372,7 @@ impl Meter {
         let from = station(nsdu.source, nsdu.source_nsap);
         let to = station(nsdu.destination, nsdu.destination_nsap);
         let Nsdu { octets, missing_octets, .. } = *nsdu;
-        let nsdu = nsdu::Nsdu { from, to, octets, missing_octets, is_cut: true };
+        let nsdu = track::Nsdu { from, to, octets, missing_octets, is_cut: true };
         self.tracker.observe(at, nsdu, &mut self.intervals.sink());
     }
 }

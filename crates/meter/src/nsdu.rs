@@ -3,24 +3,9 @@
 use crate::follow::Follower;
 use crate::oddity::Class;
 use crate::stream::Streams;
-use crate::track::{Discarded, Known, Party, Passage, Sink, Tracker};
+use crate::track::{Discarded, Known, Nsdu, Passage, Sink, Tracker};
 use wire::time::Instant;
 use wire::tp;
-
-/// NSDU, or contents of a TPKT.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Nsdu<'a> {
-    /// Sender.
-    pub(crate) from: Party,
-    /// Receiver.
-    pub(crate) to: Party,
-    /// First octets.
-    pub(crate) octets: &'a [u8],
-    /// Octets behind them that are not available.
-    pub(crate) missing_octets: usize,
-    /// True if the capture cut these.
-    pub(crate) is_cut: bool,
-}
 
 impl Follower<Sink<'_>> for Tracker {
     type Input<'a> = Nsdu<'a>;

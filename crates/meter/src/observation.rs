@@ -1,6 +1,6 @@
 //! Observation: one PDU or event with its context, the input of all measures.
 
-use crate::measure::Service;
+use crate::service::Service;
 use core::time::Duration;
 use wire::llc::Control;
 use wire::time::Instant;

@@ -3,7 +3,7 @@
 //! Values are those since the connection began; a record of an interval has them as of its end, and
 //! the last record of a connection those of the whole.
 
-use super::item::Item;
+use super::item::{Associated, Item};
 use super::{Named, end_name};
 use meter::measure::Summary;
 use meter::{AssociationReport, Cause, Connection, ControlBlock, ServiceReport, Source};
@@ -13,15 +13,6 @@ use wire::session::reason_name;
 
 /// Failures of a service that a record names.
 const MOST_FAILURES: usize = 16;
-
-/// Association of a connection, as of a time.
-#[derive(Clone, Debug)]
-pub struct Associated {
-    /// Connection, with its association.
-    pub connection: Connection,
-    /// True if names of variables and control blocks are reported.
-    pub has_names: bool,
-}
 
 /// Items of a connection's association: its services, and its control blocks if there are any.
 pub(crate) fn items(connection: &Connection, has_names: bool) -> impl Iterator<Item = Item> {

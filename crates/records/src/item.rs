@@ -1,6 +1,5 @@
 //! Results of a recorder as plain data of the meter, before they become records.
 
-use super::associations::Associated;
 use meter::measure::{Summary, Traffic};
 use meter::oddity::Oddities;
 use meter::{Address, Connection, Direction, Host, Numbers, Report};
@@ -87,6 +86,15 @@ pub struct ConnectionInterval {
     pub connection: Connection,
     /// Counts of what each side sent in the interval.
     pub directions: [Direction; 2],
+}
+
+/// Association of a connection, as of a time.
+#[derive(Clone, Debug)]
+pub struct Associated {
+    /// Connection, with its association.
+    pub connection: Connection,
+    /// True if names of variables and control blocks are reported.
+    pub has_names: bool,
 }
 
 /// Sum of the connections that are not reported individually.

@@ -10,13 +10,12 @@
 use super::cache::{Name, Slot, TwoWayCache};
 use crate::follow::Follower as _;
 use crate::lru_slab::Place;
-use crate::nsdu::Nsdu;
 use crate::observation::DelayKind;
 use crate::stream::direction::Print;
 use crate::stream::framer::KEPT_OCTETS;
 use crate::stream::{Flow, Streams, party};
 use crate::track::transfer::DtFields;
-use crate::track::{Passage, Sink, Tracker};
+use crate::track::{Nsdu, Passage, Sink, Tracker};
 use core::net::Ipv4Addr;
 use wire::addr::Socket;
 use wire::dissect::Link;

@@ -8,43 +8,8 @@
 
 use super::Distribution;
 use crate::observation::{MmsEvent, MmsOutcome};
-use wire::mms;
+use crate::service::Service;
 use wire::time::nanos;
-
-/// Confirmed service of MMS, by its number (ISO 9506-2 7.3); numbers without a name are one
-/// service.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Service(u8);
-
-impl Service {
-    /// Services without a name in the standard, together.
-    pub const OTHER: Self = Self(mms::Service::NAMED as u8);
-    /// Number of services, [`Service::OTHER`] included.
-    pub const COUNT: usize = mms::Service::NAMED as usize + 1;
-
-    /// Service of this number.
-    #[must_use]
-    pub fn of(number: u32) -> Self {
-        u8::try_from(number).map_or(Self::OTHER, |number| Self(number.min(Self::OTHER.0)))
-    }
-
-    /// Service of this name, if there is one.
-    #[must_use]
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::all().find(|service| service.name() == name)
-    }
-
-    /// All services, in the order of their numbers.
-    pub fn all() -> impl Iterator<Item = Self> {
-        (0..=Self::OTHER.0).map(Self)
-    }
-
-    /// Name in the standard.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        if self == Self::OTHER { "other" } else { mms::Service(self.0.into()).name() }
-    }
-}
 
 /// Requests of one service, and their fates.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -111,8 +76,20 @@ pub struct Mms {
     pub refused: u64,
     /// Associations aborted.
     pub aborted: u64,
-    /// Counts of each service that was seen, in the order of services.
+    /// Counts of each service that was seen.
     services: Vec<(Service, ServiceCounts)>,
+    /// For each service the number of its place in this list, counted from 1.
+    places: Places,
+}
+
+/// Places of services in a list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Places([u8; Service::COUNT]);
+
+impl Default for Places {
+    fn default() -> Self {
+        Self([0; Service::COUNT])
+    }
 }
 
 impl Mms {
@@ -145,13 +122,15 @@ impl Mms {
 
     /// Counts of each service that was seen, in the order of services.
     pub fn services(&self) -> impl Iterator<Item = (Service, &ServiceCounts)> {
-        self.services.iter().map(|(service, counts)| (*service, counts))
+        let of = |place: &u8| self.services.get(usize::from(*place).checked_sub(1)?);
+        self.places.0.iter().filter_map(of).map(|(service, counts)| (*service, counts))
     }
 
     /// Counts of a service; none if it was not seen.
     #[must_use]
     pub fn of(&self, service: Service) -> Option<&ServiceCounts> {
-        self.services().find(|(known, _)| *known == service).map(|(_, counts)| counts)
+        let place = self.places.0.get(service.place()).copied().unwrap_or(0);
+        Some(&self.services.get(usize::from(place).checked_sub(1)?)?.1)
     }
 
     /// Sum of a count over all services.
@@ -160,11 +139,11 @@ impl Mms {
     }
 
     fn service(&mut self, service: Service) -> &mut ServiceCounts {
-        let place = self.services.binary_search_by_key(&service, |(known, _)| *known);
-        let place = place.unwrap_or_else(|place| {
-            self.services.insert(place, (service, ServiceCounts::default()));
-            place
-        });
-        &mut self.services[place].1
+        let place = &mut self.places.0[service.place()];
+        if *place == 0 {
+            self.services.push((service, ServiceCounts::default()));
+            *place = self.services.len() as u8;
+        }
+        &mut self.services[usize::from(*place) - 1].1
     }
 }

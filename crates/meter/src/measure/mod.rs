@@ -50,7 +50,7 @@ pub use connection::Connections;
 pub use delay::{Delays, Distribution, Summary};
 pub use link::Link;
 pub use llc::Llc;
-pub use mms::{Mms, Service, ServiceCounts};
+pub use mms::{Mms, ServiceCounts};
 pub use network::Network;
 pub use peak::Peak;
 pub(crate) use peak::second;

@@ -75,6 +75,21 @@ pub(crate) struct Passage {
     pub(crate) to: Party,
 }
 
+/// NSDU, or contents of a TPKT.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nsdu<'a> {
+    /// Sender.
+    pub(crate) from: Party,
+    /// Receiver.
+    pub(crate) to: Party,
+    /// First octets.
+    pub(crate) octets: &'a [u8],
+    /// Octets behind them that are not available.
+    pub(crate) missing_octets: usize,
+    /// True if the capture cut these.
+    pub(crate) is_cut: bool,
+}
+
 /// Reason for which a TPDU does not count at the transport level.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Discarded {

@@ -62,12 +62,23 @@ impl Assembly {
     }
 
     /// Processes a DT; passes each TSDU that it makes whole, with at most `most` octets.
+    #[inline]
     pub(crate) fn take_in(
         &mut self,
         part: &Part<'_>,
         most: usize,
         whole: &mut impl FnMut(Whole<'_>),
     ) {
+        let Piece { at, ends, octets, length } = part.piece;
+        let is_alone = ends && self.times.is_none() && !self.is_broken && !part.is_broken;
+        if is_alone && part.format == Format::Class0 {
+            let octets = octets.get(..most).unwrap_or(octets);
+            return whole(Whole { began: at, at, octets, length });
+        }
+        self.take_in_part(part, most, whole);
+    }
+
+    fn take_in_part(&mut self, part: &Part<'_>, most: usize, whole: &mut impl FnMut(Whole<'_>)) {
         if part.is_broken && self.ahead.is_empty() {
             self.break_off();
         }

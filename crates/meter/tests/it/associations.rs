@@ -10,7 +10,7 @@ use crate::capture::shared;
 use crate::every_capture::captures;
 use crate::replies::Stream;
 use core::fmt::Write as _;
-use meter::measure::Service;
+use meter::service::Service;
 use meter::{AssociationReport, FailureCount, Layer, Phase, Report};
 use std::collections::BTreeMap;
 use std::fs;
@@ -230,7 +230,7 @@ fn five_outstanding_requests_are_answered_out_of_order() {
 }
 
 #[test]
-fn an_answer_lasts_until_its_last_dt_and_a_reply_until_its_first() {
+fn an_answer_lasts_to_its_last_dt_a_reply_to_its_first() {
     let mut stream = connected();
     stream.dt(0, 0, &request(1, 0xA4)[..9], false);
     stream.dt(10, 0, &request(1, 0xA4)[9..], true);

@@ -79,7 +79,7 @@ fn the_worst_verdict_wins_and_no_observation_is_undecided() {
 fn a_service_is_required_by_its_name_in_the_standard() {
     let wanted = |text: &str| text.parse::<Wanted>();
     let of = wanted("response.p99(mms.read) < 20 ms").unwrap();
-    assert_eq!(of.scope, Scope::Service(meter::measure::Service::of(4)));
+    assert_eq!(of.scope, Scope::Service(meter::service::Service::of(4)));
     assert!(wanted("mms_errors(mms.fileRead) == 0").is_ok());
     assert!(wanted("dt_tpdus(mms.read) < 3").is_err());
     let error = wanted("mms_errors(mms.reed) < 3").unwrap_err().to_string();

@@ -11,11 +11,12 @@
 
 use bench::scenario::{NotARequirement, Parts, Rate, Relation, Share, Span, meant};
 use core::str::FromStr;
-use meter::measure::{Measures, Service, ServiceCounts};
+use meter::measure::{Measures, ServiceCounts};
 use meter::metric::{METRICS, RATIOS};
 use meter::registry::{
     Aggregation, Measure, NANOSECONDS, Unit, Values, of_direction, of_host, of_network, of_service,
 };
+use meter::service::Service;
 use meter::{Direction, Host};
 use wire::time::nanos;
 

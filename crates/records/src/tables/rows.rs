@@ -3,9 +3,10 @@
 use super::table::{Cell, Kind, Layout, cells};
 use crate::associations::failure_name;
 use crate::ending_name;
-use meter::measure::{Measures, Service, Sizes, Traffic};
+use meter::measure::{Measures, Sizes, Traffic};
 use meter::metric::{METRICS, Metric, RATIOS, ratios};
 use meter::registry::{self, Aggregation, KindCount, Measure, Values};
+use meter::service::Service;
 use meter::{Connection, Direction, Host, Report, ServiceReport};
 use wire::time::{Instant, nanos};
 use wire::tp::Kind as Tpdu;

@@ -9,7 +9,7 @@ use std::fs;
 
 #[test]
 fn every_command_shown_in_the_readme_runs() {
-    examples::check("README.md", 8);
+    examples::check("README.md", 10);
 }
 
 #[test]

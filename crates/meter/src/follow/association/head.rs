@@ -34,9 +34,7 @@ impl<'a> Head<'a> {
     /// Head of the TSDU that begins with these octets.
     pub(super) fn of(tsdu: &'a [u8]) -> Self {
         match tsdu {
-            [1, 0, 1, 0, ssdu @ ..] => {
-                common(ssdu).or_else(|| mms::Head::decode(tsdu)).map_or(Self::Other, Self::Data)
-            }
+            [1, 0, 1, 0, ..] => mms::Head::decode(tsdu).map_or(Self::Other, Self::Data),
             _ => Self::of_session(tsdu),
         }
     }
@@ -68,35 +66,39 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Head of a common confirmed request or response without a failure: one data value that extends to
-/// the end of the TSDU, or of what was captured. Equal to what `wire::mms` decodes; none for any
-/// other TSDU.
-fn common(ssdu: &[u8]) -> Option<mms::Head<'_>> {
-    let [0x61, rest @ ..] = ssdu else { return None };
-    let [0x30, rest @ ..] = to_the_end(rest)? else { return None };
-    let [2, 1, context @ ..=0x7F, 0xA0, rest @ ..] = to_the_end(rest)? else { return None };
-    let [tag @ (0xA0 | 0xA1), rest @ ..] = to_the_end(rest)? else { return None };
-    let [2, octets @ 1..=4, rest @ ..] = to_the_end(rest)? else { return None };
-    let (invoke, rest) = rest.split_at_checked(usize::from(*octets))?;
-    let is_negative = invoke.first().is_some_and(|first| first & 0x80 != 0);
-    let [service @ 0x80..=0xBF, rest @ ..] = rest else { return None };
-    let number = service & 0x1F;
-    if is_negative || number == 0x1F {
-        return None;
+/// Common confirmed request, or response without a failure: one data value that extends to the end of
+/// the TSDU, or of what was captured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Common {
+    pub(super) context: u8,
+    pub(super) is_request: bool,
+    pub(super) invoke: u32,
+    pub(super) service: u8,
+}
+
+impl Common {
+    /// Reads a TSDU; none for any that is not common. What is read is equal to what `wire::mms`
+    /// decodes.
+    #[inline]
+    pub(super) fn of(tsdu: &[u8]) -> Option<Self> {
+        let [1, 0, 1, 0, 0x61, rest @ ..] = tsdu else { return None };
+        let [0x30, rest @ ..] = to_the_end(rest)? else { return None };
+        let [2, 1, context @ ..=0x7F, 0xA0, rest @ ..] = to_the_end(rest)? else { return None };
+        let [tag @ (0xA0 | 0xA1), rest @ ..] = to_the_end(rest)? else { return None };
+        let (invoke, rest) = match to_the_end(rest)? {
+            [2, 1, a @ ..=0x7F, rest @ ..] => (u32::from(*a), rest),
+            [2, 2, a @ ..=0x7F, b, rest @ ..] => (u32::from_be_bytes([0, 0, *a, *b]), rest),
+            [2, 3, a @ ..=0x7F, b, c, rest @ ..] => (u32::from_be_bytes([0, *a, *b, *c]), rest),
+            [2, 4, a @ ..=0x7F, b, c, d, rest @ ..] => (u32::from_be_bytes([*a, *b, *c, *d]), rest),
+            _ => return None,
+        };
+        let [service @ 0x80..=0xBF, rest @ ..] = rest else { return None };
+        let (is_request, number) = (*tag == 0xA0, service & 0x1F);
+        if number == 0x1F || !is_request && may_fail(*service, rest) {
+            return None;
+        }
+        Some(Self { context: *context, is_request, invoke, service: number })
     }
-    let kind =
-        if *tag == 0xA0 { mms::Kind::ConfirmedRequest } else { mms::Kind::ConfirmedResponse };
-    if *tag == 0xA1 && may_fail(*service, rest) {
-        return None;
-    }
-    Some(mms::Head {
-        context: i64::from(*context),
-        kind,
-        invoke: Some(invoke.iter().fold(0, |value, octet| value << 8 | u32::from(*octet))),
-        service: Some(mms::Service(number.into())),
-        failure: None,
-        report: None,
-    })
 }
 
 /// True unless the first result of a read or write response is a success beyond doubt.
@@ -114,6 +116,7 @@ fn may_fail(service: u8, rest: &[u8]) -> bool {
 }
 
 /// Contents of an element, from its length on, if they extend to the end.
+#[inline]
 fn to_the_end(octets: &[u8]) -> Option<&[u8]> {
     let (length, rest) = match octets {
         [length @ ..=0x7F, rest @ ..] => (usize::from(*length), rest),
@@ -226,11 +229,18 @@ mod tests {
                     if draw.below(2) == 0 { draw.octet_below(255) } else { tsdu[place] ^ 1 };
             }
             tsdu.truncate(tsdu.len() - draw.below(3) as usize);
-            let [1, 0, 1, 0, ssdu @ ..] = &tsdu[..] else { continue };
-            if let Some(head) = common(ssdu) {
-                common_ones += 1;
-                assert_eq!(Some(head), mms::Head::decode(&tsdu), "{tsdu:02x?}");
-            }
+            let Some(common) = Common::of(&tsdu) else { continue };
+            common_ones += 1;
+            let head = mms::Head::decode(&tsdu).unwrap();
+            let is_request = head.kind == mms::Kind::ConfirmedRequest;
+            assert!(is_request || head.kind == mms::Kind::ConfirmedResponse);
+            let decoded = Common {
+                context: u8::try_from(head.context).unwrap(),
+                is_request,
+                invoke: head.invoke.unwrap(),
+                service: u8::try_from(head.service.unwrap().0).unwrap(),
+            };
+            assert_eq!((common, head.failure), (decoded, None), "{tsdu:02x?}");
         }
         assert!(common_ones > 20_000, "{common_ones}");
     }

@@ -21,15 +21,15 @@ pub use report::{
 };
 
 use super::Follower;
-use crate::measure::Service;
 use crate::observation::{DelayKind, MmsEvent, MmsOutcome};
 use crate::oddity::Class;
+use crate::service::Service;
 use crate::track::Sink;
 use crate::track::side::{Side, other};
 use crate::tsdu::{Assembly, Part, Whole};
 use crate::user::{self, Confidence, User};
 use core::time::Duration;
-use head::Head;
+use head::{Common, Head};
 use requests::{Match, Request, Requests};
 use rows::{Blocks, Rows};
 use wire::mms::{self, Failure, Kind};
@@ -66,6 +66,14 @@ struct Asked {
     invoke: u32,
     service: Service,
     at: Instant,
+}
+
+/// Response or error.
+#[derive(Clone, Copy, Debug)]
+struct Answer {
+    invoke: u32,
+    outcome: MmsOutcome,
+    failure: Option<Failure>,
 }
 
 #[derive(Clone, Debug)]
@@ -160,11 +168,48 @@ fn is_begun_by(octets: &[u8]) -> bool {
 impl State {
     /// Processes a TSDU.
     fn tsdu(&mut self, side: Side, whole: &Whole<'_>, above: &mut Above<'_, '_>) {
+        if let Some(common) = Common::of(whole.octets) {
+            return self.common(side, whole, common, above);
+        }
         match Head::of(whole.octets) {
             Head::Data(head) => self.data(side, whole, &head, above),
             Head::Other => {}
             head => self.step(head, whole.at, above),
         }
+    }
+
+    /// Processes a common request or response.
+    fn common(&mut self, side: Side, whole: &Whole<'_>, common: Common, above: &mut Above<'_, '_>) {
+        let Common { context, is_request, invoke, service } = common;
+        if !self.admit(context.into(), above) {
+            return;
+        }
+        if is_request {
+            let (service, at) = (Service::of(service.into()), whole.at);
+            return self.request(side, Asked { invoke, service, at }, above);
+        }
+        self.answer(
+            side,
+            whole,
+            Answer { invoke, outcome: MmsOutcome::Done, failure: None },
+            above,
+        );
+    }
+
+    /// True for a PDU in a context that was proposed; opens an association found under way.
+    #[inline]
+    fn admit(&mut self, context: i64, above: &mut Above<'_, '_>) -> bool {
+        if matches!(self.phase, Phase::Idle | Phase::Requested) {
+            self.phase = Phase::Open;
+            self.infer(above);
+        }
+        let contexts = self.contexts.get_or_insert_with(|| vec![context]);
+        let is_proposed = contexts.contains(&context);
+        if !is_proposed {
+            self.in_no_context += 1;
+            above.sink.oddities.count(Class::Association, "context never proposed");
+        }
+        is_proposed
     }
 
     /// Processes a PDU that opens or ends the association.
@@ -234,15 +279,8 @@ impl State {
         head: &mms::Head<'_>,
         above: &mut Above<'_, '_>,
     ) {
-        let context = head.context;
-        if self.phase != Phase::Open && matches!(self.phase, Phase::Idle | Phase::Requested) {
-            self.phase = Phase::Open;
-            self.infer(above);
-        }
-        let contexts = self.contexts.get_or_insert_with(|| vec![context]);
-        if !contexts.contains(&context) {
-            self.in_no_context += 1;
-            return above.sink.oddities.count(Class::Association, "context never proposed");
+        if !self.admit(head.context, above) {
+            return;
         }
         let at = whole.at;
         match (head.kind, head.invoke) {
@@ -251,7 +289,12 @@ impl State {
                 self.request(side, Asked { invoke, service, at }, above);
             }
             (Kind::ConfirmedResponse | Kind::ConfirmedError, Some(invoke)) => {
-                self.answer(side, invoke, head, whole, above);
+                let outcome = match head.failure {
+                    _ if head.kind == Kind::ConfirmedError => MmsOutcome::Error,
+                    Some(_) => MmsOutcome::FailedAccess,
+                    None => MmsOutcome::Done,
+                };
+                self.answer(side, whole, Answer { invoke, outcome, failure: head.failure }, above);
             }
             (Kind::Reject, Some(invoke)) => self.reject(side, invoke, head.failure, above),
             (Kind::Unconfirmed, _) => self.unconfirmed(side, head, at, above),
@@ -347,25 +390,14 @@ impl State {
     }
 
     /// Processes a response or an error.
-    fn answer(
-        &mut self,
-        side: Side,
-        invoke: u32,
-        head: &mms::Head<'_>,
-        whole: &Whole<'_>,
-        above: &mut Above<'_, '_>,
-    ) {
+    fn answer(&mut self, side: Side, whole: &Whole<'_>, answer: Answer, above: &mut Above<'_, '_>) {
+        let Answer { invoke, outcome, failure } = answer;
         let Some(request) = self.matched(side, invoke, above) else { return };
         let Some(row) = self.rows.at(request.row) else { return };
         let service = row.service;
-        if let Some(failure) = head.failure {
+        if let Some(failure) = failure {
             row.note(failure);
         }
-        let outcome = match head.failure {
-            _ if head.kind == Kind::ConfirmedError => MmsOutcome::Error,
-            Some(_) => MmsOutcome::FailedAccess,
-            None => MmsOutcome::Done,
-        };
         let took = Duration::from_nanos(whole.at.nanos_since(request.at));
         self.count(request.row, MmsEvent::Answer { service, outcome, took }, above);
         let nanos = whole.began.nanos_since(request.at);

@@ -1,6 +1,7 @@
 //! Report of an association.
 
-use crate::measure::{Service, Summary};
+use crate::measure::Summary;
+use crate::service::Service;
 use wire::mms::Failure;
 
 /// Layer that ended or refused an association.

@@ -47,11 +47,6 @@ impl Requests {
         let same = self.open.iter().position(|known| known.invoke == request.invoke);
         let is_full = self.open.len() >= MOST;
         let displaced = same.or(is_full.then_some(0)).map(|place| self.open.remove(place));
-        for answered in &mut self.answered {
-            if *answered == Some(request.invoke) {
-                *answered = None;
-            }
-        }
         self.open.push(request);
         displaced
     }
@@ -59,7 +54,9 @@ impl Requests {
     /// Removes the request that an answer belongs to.
     pub(super) fn answer(&mut self, invoke: u32) -> Match {
         if let Some(place) = self.open.iter().position(|known| known.invoke == invoke) {
-            let request = self.open.remove(place);
+            let is_last = place + 1 == self.open.len();
+            let last = if is_last { self.open.pop() } else { None };
+            let request = last.unwrap_or_else(|| self.open.remove(place));
             if let Some(answered) = self.answered.get_mut(usize::from(self.next)) {
                 *answered = Some(invoke);
             }

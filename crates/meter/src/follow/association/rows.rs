@@ -1,7 +1,8 @@
 //! Services and control blocks of an association.
 
 use super::report::{ControlBlock, FailureCount, ServiceReport};
-use crate::measure::{Distribution, Service, ServiceCounts};
+use crate::measure::{Distribution, ServiceCounts};
+use crate::service::Service;
 use crate::track::side::{Side, other};
 use wire::mms::Failure;
 use wire::time::Instant;
