@@ -3,9 +3,9 @@
 //!
 //! Five readers take turns on one file, each on one thread: record reading alone; two bare loops
 //! that identify the connection of a frame and look it up once in a hash table, one at fixed
-//! offsets and one that decodes every layer (`readers/loops.rs`); the meter, that is `tidewire watch`
-//! without its output; and tshark, in every third round. The same captures follow as written by
-//! `tidewire capture`, headers alone.
+//! offsets and one that decodes every layer (`readers/loops.rs`); the meter, that is `tidewire
+//! watch` without its output; and tshark, in every third round. The same captures follow as written
+//! by `tidewire capture`, headers alone.
 //!
 //! `cargo bench -p tidewire-bench --bench capture [-- FOLDER]`. The captures are made in the target
 //! folder and removed; with FOLDER they are made there, kept, and reused the next time.

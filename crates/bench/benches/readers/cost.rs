@@ -20,7 +20,7 @@ impl Costs {
         self.0.push(cost);
     }
 
-    /// Median, least and greatest of a figure.
+    /// Returns the median, the least and the greatest of a figure.
     pub(crate) fn spread(&self, of: impl Fn(&Cost) -> f64) -> [f64; 3] {
         let mut figures: Vec<f64> = self.0.iter().map(of).collect();
         figures.sort_by(f64::total_cmp);
@@ -50,8 +50,8 @@ pub(crate) fn of<T>(
     Ok((result, cost))
 }
 
-/// Measures the cost of `work` in child processes, which it waits for. Their CPU time has steps of a
-/// clock tick, commonly 10 ms.
+/// Measures the cost of `work` in child processes, for which it waits. Their CPU time has steps of
+/// a clock tick, commonly 10 ms.
 pub(crate) fn of_children<T>(
     work: impl FnOnce() -> Result<T, Box<dyn core::error::Error>>,
 ) -> Result<(T, Cost), Box<dyn core::error::Error>> {
