@@ -3,27 +3,25 @@
 //!
 //! Five readers take turns on one file, each on one thread: record reading alone; two bare loops
 //! that identify the connection of a frame and look it up once in a hash table, one at fixed
-//! offsets and one that decodes every layer (`loops.rs`); the meter, that is `tidewire watch`
-//! without its output; and tshark, in every third round. The same captures follow as written by
-//! `tidewire capture`, headers alone.
+//! offsets and one that decodes every layer (`readers/loops.rs`); the meter, that is `tidewire
+//! watch` without its output; and tshark, in every third round. The same captures follow as written
+//! by `tidewire capture`, headers alone.
 //!
 //! `cargo bench -p tidewire-bench --bench capture [-- FOLDER]`. The captures are made in the target
 //! folder and removed; with FOLDER they are made there, kept, and reused the next time.
 //! `TIDEWIRE_FRAMES` sets the number of frames.
 
-mod cost;
-mod loops;
+#[path = "../readers/mod.rs"]
+mod readers;
 mod s7;
 mod traffic;
-mod tshark;
 
 use core::time::Duration;
-use cost::Cost;
 use live::mapped;
-use loops::{Whose, bare, decoded};
-use meter::{Meter, Settings};
+use readers::cost::{self, Costs};
+use readers::loops::{self, Whose, bare, decoded};
+use readers::{Failed, made, metered, records, tshark};
 use std::fs::File;
-use std::hint::black_box;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use wire::dissect::{Link, strip_user_data};
@@ -31,60 +29,21 @@ use wire::pcapng::Writer;
 
 const FRAMES: u64 = 5_000_000;
 const ROUNDS: usize = 9;
+const INTERVAL: Duration = Duration::from_secs(1);
 /// Number of rounds between two turns of tshark.
 const PEER_EVERY: usize = 3;
 
-type Failed = Box<dyn core::error::Error>;
-
-fn records(path: &Path) -> Result<u64, Failed> {
-    let mut capture = mapped::open(File::open(path)?)?;
-    let (mut frames, mut octets) = (0, 0);
-    while let Some(record) = capture.next()? {
-        frames += 1;
-        octets += record.octets.len();
-    }
-    black_box(octets);
-    Ok(frames)
-}
-
-fn metered(path: &Path) -> Result<meter::Report, Failed> {
-    let mut capture = mapped::open(File::open(path)?)?;
-    let mut meter = Meter::new(Settings::every(Duration::from_secs(1)));
-    while let Some(record) = capture.next()? {
-        meter.observe(record.at, record.link, record.octets, record.original_octets);
-        while let Some(interval) = meter.take_interval() {
-            black_box(interval);
-        }
-    }
-    Ok(meter.finish())
-}
-
-/// The costs of one reader, round by round.
-#[derive(Default)]
-struct Costs(Vec<Cost>);
-
-impl Costs {
-    fn add(&mut self, cost: Cost) {
-        self.0.push(cost);
-    }
-
-    fn spread(&self, of: impl Fn(&Cost) -> f64) -> [f64; 3] {
-        let mut figures: Vec<f64> = self.0.iter().map(of).collect();
-        figures.sort_by(f64::total_cmp);
-        [figures[figures.len() / 2], figures[0], figures[figures.len() - 1]]
-    }
-
-    fn print(&self, name: &str, frames: u64) {
-        let frames = frames as f64;
-        let [rate, least, most] = self.spread(|cost| frames / cost.cpu_seconds / 1e6);
-        let [wall, wall_least, wall_most] = self.spread(|cost| cost.wall_seconds);
-        let nanos = self.spread(|cost| cost.cpu_seconds / frames * 1e9)[0];
-        println!(
-            "{name:26} {rate:7.3} [{least:.3} to {most:.3}] {nanos:8.0} ns  {wall:8.3} \
-             [{wall_least:.3} to {wall_most:.3}]  n = {}",
-            self.0.len()
-        );
-    }
+/// Prints what a reader took, round by round.
+fn print(costs: &Costs, name: &str, frames: u64) {
+    let per_frame = frames as f64;
+    let [rate, least, most] = costs.spread(|cost| per_frame / cost.cpu_seconds / 1e6);
+    let [wall, wall_least, wall_most] = costs.spread(|cost| cost.wall_seconds);
+    let nanos = costs.spread(|cost| cost.cpu_seconds / per_frame * 1e9)[0];
+    println!(
+        "{name:26} {rate:7.3} [{least:.3} to {most:.3}] {nanos:8.0} ns  {wall:8.3} \
+         [{wall_least:.3} to {wall_most:.3}]  n = {}",
+        costs.0.len()
+    );
 }
 
 /// Prints the meter's results, which describe the capture.
@@ -107,7 +66,7 @@ fn describe(path: &Path, total: &meter::Report) -> Result<(), Failed> {
 fn measure(path: &Path, whose: Whose) -> Result<(), Failed> {
     let frames = records(path)?;
     println!("{frames} frames");
-    describe(path, &metered(path)?)?;
+    describe(path, &metered(path, INTERVAL)?)?;
     let peer = tshark::version();
     let [mut reading, mut fixed, mut whole, mut ours, mut theirs] =
         [(); 5].map(|()| Costs::default());
@@ -115,21 +74,21 @@ fn measure(path: &Path, whose: Whose) -> Result<(), Failed> {
         reading.add(cost::of(|| records(path))?.1);
         fixed.add(cost::of(|| bare(path, whose))?.1);
         whole.add(cost::of(|| decoded(path))?.1);
-        ours.add(cost::of(|| metered(path))?.1);
+        ours.add(cost::of(|| metered(path, INTERVAL))?.1);
         if peer.is_ok() && round % PEER_EVERY == PEER_EVERY / 2 {
             theirs.add(tshark::run(path, frames)?);
         }
     }
     println!("{:26} million frames per CPU s, CPU time per frame, wall seconds", "");
-    reading.print("records alone", frames);
-    fixed.print("fixed offsets, one look-up", frames);
-    whole.print("decode all, one look-up", frames);
-    ours.print("meter", frames);
+    print(&reading, "records alone", frames);
+    print(&fixed, "fixed offsets, one look-up", frames);
+    print(&whole, "decode all, one look-up", frames);
+    print(&ours, "meter", frames);
     let per_frame = |costs: &Costs| costs.spread(|cost| cost.cpu_seconds)[0];
     let meter = per_frame(&ours);
     match peer {
         Ok(version) => {
-            theirs.print("tshark -q -z io,stat,0", frames);
+            print(&theirs, "tshark -q -z io,stat,0", frames);
             println!("{version}");
             println!("CPU time, tshark over meter: {:.1}", per_frame(&theirs) / meter);
         }
@@ -138,28 +97,6 @@ fn measure(path: &Path, whose: Whose) -> Result<(), Failed> {
     println!("rate, meter over decode all and one look-up: {:.2}", per_frame(&whole) / meter);
     println!("rate, meter over fixed offsets and one look-up: {:.2}", per_frame(&fixed) / meter);
     Ok(())
-}
-
-/// Loads a file into the page cache as reading from disk does, in the large units of read-ahead. A
-/// file just written is cached in small units, which take twice the time to read.
-fn read_from_disk(path: &Path) -> Result<(), Failed> {
-    let mut file = File::open(path)?;
-    file.sync_all()?;
-    rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed)?;
-    std::io::copy(&mut file, &mut std::io::sink())?;
-    Ok(())
-}
-
-/// Creates a capture if it does not exist.
-fn made(
-    path: &Path,
-    make: impl FnOnce(BufWriter<File>) -> Result<(), Failed>,
-) -> Result<(), Failed> {
-    if !path.exists() {
-        let ((), cost) = cost::of(|| make(BufWriter::new(File::create(path)?)))?;
-        println!("capture made in {:.1} s of CPU", cost.cpu_seconds);
-    }
-    read_from_disk(path)
 }
 
 /// Writes the frames of a capture without their user data, as `tidewire capture` does.

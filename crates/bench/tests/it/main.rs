@@ -5,6 +5,7 @@ mod advise;
 mod bounds;
 mod check;
 mod closed_windows;
+mod copies;
 mod entry;
 mod expected;
 mod hostile;

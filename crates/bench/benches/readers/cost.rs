@@ -11,12 +11,29 @@ pub(crate) struct Cost {
     pub(crate) cpu_seconds: f64,
 }
 
+/// The costs of one reader, round by round.
+#[derive(Default)]
+pub(crate) struct Costs(pub(crate) Vec<Cost>);
+
+impl Costs {
+    pub(crate) fn add(&mut self, cost: Cost) {
+        self.0.push(cost);
+    }
+
+    /// Returns the median, the least and the greatest of a figure.
+    pub(crate) fn spread(&self, of: impl Fn(&Cost) -> f64) -> [f64; 3] {
+        let mut figures: Vec<f64> = self.0.iter().map(of).collect();
+        figures.sort_by(f64::total_cmp);
+        [figures[figures.len() / 2], figures[0], figures[figures.len() - 1]]
+    }
+}
+
 fn seconds(of: ClockId) -> f64 {
     let time = clock_gettime(of);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-pub(crate) fn wall_seconds() -> f64 {
+fn wall_seconds() -> f64 {
     seconds(ClockId::Monotonic)
 }
 
@@ -33,9 +50,20 @@ pub(crate) fn of<T>(
     Ok((result, cost))
 }
 
-/// Returns the user and system time of all children that have ended, in steps of a clock tick,
-/// commonly 10 ms.
-pub(crate) fn children_cpu_seconds() -> Result<f64, Box<dyn core::error::Error>> {
+/// Measures the cost of `work` in child processes, for which it waits. Their CPU time has steps of
+/// a clock tick, commonly 10 ms.
+pub(crate) fn of_children<T>(
+    work: impl FnOnce() -> Result<T, Box<dyn core::error::Error>>,
+) -> Result<(T, Cost), Box<dyn core::error::Error>> {
+    let (wall, cpu) = (wall_seconds(), children_cpu_seconds()?);
+    let result = work()?;
+    let cost =
+        Cost { wall_seconds: wall_seconds() - wall, cpu_seconds: children_cpu_seconds()? - cpu };
+    Ok((result, cost))
+}
+
+/// Returns the user and system time of all children that have ended.
+fn children_cpu_seconds() -> Result<f64, Box<dyn core::error::Error>> {
     let text = std::fs::read_to_string("/proc/self/stat")?;
     // The name, in parentheses, may contain anything; the rest begins with the third field.
     let fields = text.rsplit_once(')').ok_or("no name in /proc/self/stat")?.1;

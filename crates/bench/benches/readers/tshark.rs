@@ -1,7 +1,7 @@
 //! Reference: `tshark -q -z io,stat,0 -r FILE`, which dissects every frame and counts frames and
 //! octets.
 
-use super::cost::{Cost, children_cpu_seconds, wall_seconds};
+use super::cost::{self, Cost};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -18,14 +18,9 @@ pub(crate) fn version() -> Result<String, String> {
 
 /// Runs it once over a capture. Its start-up is part of the cost.
 pub(crate) fn run(path: &Path, frames: u64) -> Result<Cost, Box<dyn core::error::Error>> {
-    let (wall, cpu) = (wall_seconds(), children_cpu_seconds()?);
-    let output = Command::new("tshark")
-        .args(["-q", "-z", "io,stat,0", "-r"])
-        .arg(path)
-        .stderr(Stdio::null())
-        .output()?;
-    let cost =
-        Cost { wall_seconds: wall_seconds() - wall, cpu_seconds: children_cpu_seconds()? - cpu };
+    let mut command = Command::new("tshark");
+    command.args(["-q", "-z", "io,stat,0", "-r"]).arg(path).stderr(Stdio::null());
+    let (output, cost) = cost::of_children(|| Ok(command.output()?))?;
     let text = String::from_utf8_lossy(&output.stdout);
     // The row of its table: | 0.0 <> 12.3 | frames | octets |
     let row = text.lines().find(|line| line.contains("<>"));

@@ -5,7 +5,7 @@
 //! written for one protocol stack. The other decodes every layer of every frame with the decoders
 //! of `wire`, as a program for arbitrary traffic would, but verifies no checksum.
 
-use crate::Failed;
+use super::Failed;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use live::mapped;
