@@ -6,7 +6,7 @@
 use super::associations;
 use super::item::{ConnectionInterval, HostInterval, Item, Rest};
 use super::ranking::Ranking;
-use meter::measure::{Summary, Traffic, Waits};
+use meter::measure::{Distribution, Summary, Traffic, Waits};
 use meter::{Address, Connection, Direction, Host, Meter};
 use std::collections::BTreeMap;
 use wire::time::Instant;
@@ -62,6 +62,72 @@ fn is_something((connection, directions): &Done, since: Instant) -> bool {
         || is_acknowledged(directions.iter().map(|direction| &direction.waits))
 }
 
+/// Returns true if nothing changed for a host, closed windows included.
+fn is_same(host: &Host, [sent, received]: &[Traffic; 2]) -> bool {
+    host.sent == *sent && host.received == *received
+}
+
+/// Traffic that a host sent and received since `before`; none if no TPDU passed and TCP
+/// acknowledged nothing.
+fn activity(host: &Host, before: Option<&[Traffic; 2]>) -> Option<[Traffic; 2]> {
+    let traffic = match before {
+        None => [host.sent.clone(), host.received.clone()],
+        Some(before) if is_same(host, before) => return None,
+        Some([sent, received]) => [host.sent.since(sent), host.received.since(received)],
+    };
+    let passed =
+        tpdus_of(&traffic) > 0 || is_acknowledged(traffic.iter().map(|traffic| &traffic.waits));
+    passed.then_some(traffic)
+}
+
+fn tpdus_of(traffic: &[Traffic; 2]) -> u64 {
+    traffic.iter().map(|traffic| traffic.transport.all().tpdus).sum()
+}
+
+/// Hosts of an interval: the busiest, and the sum of the rest.
+struct HostRanking {
+    index: Option<u64>,
+    ranking: Ranking<HostInterval>,
+    rest: Option<HostInterval>,
+}
+
+impl HostRanking {
+    const fn new(index: Option<u64>, top: usize) -> Self {
+        Self { index, ranking: Ranking::new(top), rest: None }
+    }
+
+    /// Adds a host; without an address it is the sum of the hosts beyond the meter's limit.
+    fn put(&mut self, address: Option<Address>, traffic: [Traffic; 2], replied: &Distribution) {
+        let (tpdus, hosts) = (tpdus_of(&traffic), u64::from(address.is_some()));
+        let replied = replied.summary();
+        let told = HostInterval { index: self.index, address, hosts, traffic, replied };
+        let rest = &mut self.rest;
+        match address {
+            Some(_) => self.ranking.put(tpdus, told, |host| add_to(rest, host)),
+            None => add_to(rest, told),
+        }
+    }
+
+    fn finish(self) -> Vec<Item> {
+        let Self { ranking, mut rest, .. } = self;
+        let told = ranking.finish(|host| add_to(&mut rest, host));
+        let each = told.into_iter().chain(rest);
+        each.map(|host| Item::HostInterval(Box::new(host))).collect()
+    }
+}
+
+/// Adds a host to the sum of the hosts that are not reported individually. Percentiles of several
+/// hosts cannot be combined.
+fn add_to(rest: &mut Option<HostInterval>, host: HostInterval) {
+    match rest {
+        Some(rest) => {
+            rest.hosts += host.hosts;
+            rest.traffic.iter_mut().zip(&host.traffic).for_each(|(sum, more)| sum.add(more));
+        }
+        None => *rest = Some(HostInterval { address: None, replied: Summary::default(), ..host }),
+    }
+}
+
 impl Baseline {
     /// Creates an empty baseline; measuring begins at `start`.
     pub(crate) const fn new(top: usize, start: Instant) -> Self {
@@ -106,7 +172,52 @@ impl Baseline {
         has_names: bool,
         now: Instant,
     ) -> Vec<Item> {
-        let mut items = self.tell_hosts(index, meter);
+        let mut ranking = HostRanking::new(index, self.top);
+        for host in meter.each_host() {
+            let before = self.hosts.get(&host.address);
+            if let Some(traffic) = activity(&host, before) {
+                ranking.put(host.address, traffic, &host.replied);
+            }
+        }
+        let mut items = ranking.finish();
+        items.extend(self.tell_connections(index, meter, has_names, now));
+        items
+    }
+
+    /// Does the same, and begins another interval at `now`: hosts are visited once for both.
+    pub(crate) fn turn(
+        &mut self,
+        index: Option<u64>,
+        meter: &Meter,
+        has_names: bool,
+        now: Instant,
+    ) -> Vec<Item> {
+        let mut ranking = HostRanking::new(index, self.top);
+        for host in meter.each_host() {
+            let before = self.hosts.get(&host.address);
+            let Some(traffic) = activity(&host, before) else {
+                if before.is_none_or(|before| !is_same(&host, before)) {
+                    self.hosts.insert(host.address, [host.sent, host.received]);
+                }
+                continue;
+            };
+            ranking.put(host.address, traffic, &host.replied);
+            self.hosts.insert(host.address, [host.sent, host.received]);
+        }
+        let mut items = ranking.finish();
+        items.extend(self.tell_connections(index, meter, has_names, now));
+        self.begin_connections(meter, now);
+        items
+    }
+
+    fn tell_connections(
+        &self,
+        index: Option<u64>,
+        meter: &Meter,
+        has_names: bool,
+        now: Instant,
+    ) -> Vec<Item> {
+        let mut items = Vec::new();
         let (mut ranking, mut others) = (self.forgotten.clone(), self.others.clone());
         for connection in meter.each_active_connection(self.start, now) {
             let directions = self.done(&connection);
@@ -127,51 +238,17 @@ impl Baseline {
         items
     }
 
-    fn tell_hosts(&self, index: Option<u64>, meter: &Meter) -> Vec<Item> {
-        let mut ranking = Ranking::new(self.top);
-        let mut rest: Option<HostInterval> = None;
-        let mut add = |host: HostInterval| match &mut rest {
-            Some(rest) => {
-                rest.hosts += host.hosts;
-                rest.traffic.iter_mut().zip(&host.traffic).for_each(|(sum, more)| sum.add(more));
-            }
-            // Percentiles of several hosts cannot be combined.
-            None => {
-                rest = Some(HostInterval { address: None, replied: Summary::default(), ..host });
-            }
-        };
-        for Host { address, sent, received, replied } in meter.each_host() {
-            let traffic = match self.hosts.get(&address) {
-                None => [sent, received],
-                Some([before_sent, before_received]) => {
-                    [sent.since(before_sent), received.since(before_received)]
-                }
-            };
-            let tpdus = traffic.iter().map(|traffic| traffic.transport.all().tpdus).sum();
-            if tpdus == 0 && !is_acknowledged(traffic.iter().map(|traffic| &traffic.waits)) {
-                continue;
-            }
-            let hosts = u64::from(address.is_some());
-            let replied = replied.summary();
-            let told = HostInterval { index, address, hosts, traffic, replied };
-            if address.is_some() {
-                ranking.put(tpdus, told, &mut add);
-            } else {
-                add(told);
-            }
-        }
-        let told = ranking.finish(&mut add);
-        let each = told.into_iter().chain(rest);
-        each.map(|host| Item::HostInterval(Box::new(host))).collect()
-    }
-
-    /// Begins another interval at `now`.
+    /// Begins another interval at `now`, without a report of the one before.
     pub(crate) fn begin(&mut self, meter: &Meter, now: Instant) {
-        for connection in meter.each_active_connection(self.start, now) {
-            self.connections.insert(connection.serial, connection.directions);
-        }
         for Host { address, sent, received, .. } in meter.each_host() {
             self.hosts.insert(address, [sent, received]);
+        }
+        self.begin_connections(meter, now);
+    }
+
+    fn begin_connections(&mut self, meter: &Meter, now: Instant) {
+        for connection in meter.each_active_connection(self.start, now) {
+            self.connections.insert(connection.serial, connection.directions);
         }
         self.start = now;
         self.forgotten = Ranking::new(self.top);

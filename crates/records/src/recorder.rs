@@ -312,8 +312,7 @@ impl Recorder {
             self.intervals += report.intervals;
             self.push_interval(report, true);
             if self.details.top > 0 {
-                self.items.extend(self.baseline.tell(index, &self.meter, self.has_names, now));
-                self.baseline.begin(&self.meter, now);
+                self.items.extend(self.baseline.turn(index, &self.meter, self.has_names, now));
             }
         }
         if self.details.top == 0 {
