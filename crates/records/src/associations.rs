@@ -16,14 +16,14 @@ const MOST_FAILURES: usize = 16;
 
 /// Items of a connection's association: its services, and its control blocks if there are any.
 pub(crate) fn items(connection: &Connection, has_names: bool) -> impl Iterator<Item = Item> {
-    let associated = || {
-        let connection = connection.clone();
-        Box::new(Associated { connection, has_names })
+    let associated = |association: &AssociationReport| {
+        let Connection { serial, ends, user, .. } = *connection;
+        Box::new(Associated { serial, ends, user, association: association.clone(), has_names })
     };
     let association = connection.association.as_deref();
-    let services = association.map(|_| Item::Services(associated()));
-    let has_blocks = association.is_some_and(|it| !it.control_blocks.is_empty());
-    services.into_iter().chain(has_blocks.then(|| Item::ControlBlocks(associated())))
+    let services = association.map(|it| Item::Services(associated(it)));
+    let with_blocks = association.filter(|it| !it.control_blocks.is_empty());
+    services.into_iter().chain(with_blocks.map(|it| Item::ControlBlocks(associated(it))))
 }
 
 /// Association of a connection, and its services.
@@ -129,8 +129,8 @@ impl Service {
     }
 }
 
-fn ends(connection: &Connection) -> [String; 2] {
-    connection.ends.map(|(address, port)| end_name(address, port))
+fn ends(of: &Associated) -> [String; 2] {
+    of.ends.map(|(address, port)| end_name(address, port))
 }
 
 /// Side of a connection by its place in `ends`.
@@ -139,15 +139,14 @@ fn end(ends: &[String; 2], side: usize) -> String {
 }
 
 impl Services {
-    /// Converts from an item of a recorder; none without an association.
-    pub(crate) fn of(item: &Associated) -> Option<Self> {
-        let connection = &item.connection;
-        let report = connection.association.as_deref()?;
+    /// Converts from an item of a recorder.
+    pub(crate) fn of(item: &Associated) -> Self {
+        let report = &item.association;
         let AssociationReport { unrequested, repeated, in_no_context, dropped, .. } = report;
-        let ends = ends(connection);
-        Some(Self {
-            id: connection.serial,
-            user: connection.user.name().to_owned(),
+        let ends = ends(item);
+        Self {
+            id: item.serial,
+            user: item.user.name().to_owned(),
             state: report.phase.name().to_owned(),
             inferred: report.is_inferred,
             set_up_ns: report.set_up_ns,
@@ -158,7 +157,7 @@ impl Services {
             dropped: dropped.requests + dropped.services + dropped.reports,
             services: report.services.iter().map(|it| service(it, end(&ends, it.server))).collect(),
             ends,
-        })
+        }
     }
 }
 
@@ -186,10 +185,10 @@ fn service(of: &ServiceReport, server: String) -> Service {
 }
 
 impl ControlBlocks {
-    /// Converts from an item of a recorder; none without an association.
-    pub(crate) fn of(item: &Associated) -> Option<Self> {
-        let report = item.connection.association.as_deref()?;
-        let ends = ends(&item.connection);
+    /// Converts from an item of a recorder.
+    pub(crate) fn of(item: &Associated) -> Self {
+        let report = &item.association;
+        let ends = ends(item);
         let block = |block: &ControlBlock| {
             let Summary { count, total_ns, min_ns, p50_ns, max_ns, .. } = block.intervals;
             Block {
@@ -204,7 +203,7 @@ impl ControlBlocks {
             }
         };
         let control_blocks = report.control_blocks.iter().map(block).collect();
-        Some(Self { id: item.connection.serial, ends, control_blocks })
+        Self { id: item.serial, ends, control_blocks }
     }
 }
 

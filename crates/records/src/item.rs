@@ -2,7 +2,8 @@
 
 use meter::measure::{Summary, Traffic};
 use meter::oddity::Oddities;
-use meter::{Address, Connection, Direction, Host, Numbers, Report};
+use meter::user::User;
+use meter::{Address, AssociationReport, Connection, Direction, Host, Numbers, Report};
 use wire::capture::Statistics;
 use wire::time::Instant;
 
@@ -91,8 +92,14 @@ pub struct ConnectionInterval {
 /// Association of a connection, as of a time.
 #[derive(Clone, Debug)]
 pub struct Associated {
-    /// Connection, with its association.
-    pub connection: Connection,
+    /// Number of the connection.
+    pub serial: u32,
+    /// Addresses and ports of its sides.
+    pub ends: [(Address, u16); 2],
+    /// Application.
+    pub user: User,
+    /// Association.
+    pub association: AssociationReport,
     /// True if names of variables and control blocks are reported.
     pub has_names: bool,
 }

@@ -412,12 +412,8 @@ impl Record {
                 let (connection, metrics) = (identity(known), of_sides(&known.directions));
                 Self::Connection(Box::new(Connection { connection, directions, metrics }))
             }
-            Item::Services(of) => {
-                Services::of(of).map_or(Self::Unknown, |it| Self::Services(Box::new(it)))
-            }
-            Item::ControlBlocks(of) => {
-                ControlBlocks::of(of).map_or(Self::Unknown, |it| Self::ControlBlocks(Box::new(it)))
-            }
+            Item::Services(of) => Self::Services(Box::new(Services::of(of))),
+            Item::ControlBlocks(of) => Self::ControlBlocks(Box::new(ControlBlocks::of(of))),
             Item::Host(host) => Self::Host(Host {
                 host: host.address.map(|address| address.to_string()),
                 sent: of_host_way(registry::of_host(host), only),

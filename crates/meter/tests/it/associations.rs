@@ -400,7 +400,7 @@ fn a_refusal_and_an_abort_have_their_layer_and_reason() {
 fn limits_of_an_association_are_counted() {
     let mut stream = Stream::new();
     for nth in 0..=255_u8 {
-        let pdu = [0xA0, 6, 2, 2, 1, nth, 0xA0 | nth % 30, 0];
+        let pdu = [0xA0, 6, 2, 2, 1, nth, 0xA0 | (nth % 30), 0];
         stream.dt(nth.into(), 0, &in_context(3, &pdu), true);
         stream.dt(nth.into(), 1, &report(&[b'a' + nth % 100 / 10, b'0' + nth % 10]), true);
     }

@@ -26,6 +26,8 @@ pub(crate) struct Lines {
     hosts: BusiestHosts,
     slowest: SlowestHosts,
     services: SlowestServices,
+    /// Number of the connection that the last record is about, if it is of the whole.
+    ended: Option<u32>,
     findings: Vec<Finding>,
     /// True if there were TPDUs, or if their number is unknown.
     has_tpdus: bool,
@@ -43,6 +45,7 @@ impl Lines {
             hosts: BusiestHosts::new(),
             slowest: SlowestHosts::new(),
             services: SlowestServices::new(),
+            ended: None,
             findings: Vec::new(),
             has_tpdus: true,
             all_ns: (0, 0),
@@ -60,12 +63,18 @@ impl Lines {
             Record::Stream(_)
             | Record::Sample(_)
             | Record::HostInterval(_)
-            | Record::ConnectionInterval(_)
             | Record::ConnectionsRest(_)
             | Record::ControlBlocks(_)
             | Record::Unknown => Vec::new(),
+            Record::ConnectionInterval(_) => {
+                self.ended = None;
+                Vec::new()
+            }
             Record::Services(services) => {
-                self.services.add(services);
+                // Those of an interval come behind its connections.
+                if self.ended == Some(services.id) {
+                    self.services.add(services);
+                }
                 Vec::new()
             }
             Record::Interval(interval) => self.interval(interval),
@@ -75,6 +84,7 @@ impl Lines {
                 of_total(total)
             }
             Record::Connection(connection) => {
+                self.ended = Some(connection.connection.id);
                 self.busiest.add((**connection).clone());
                 Vec::new()
             }

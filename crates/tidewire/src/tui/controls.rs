@@ -112,7 +112,7 @@ impl Controls {
         }
     }
 
-    /// Turns to a page by a key that has no action: a number, or an arrow.
+    /// Turns to a page by a key that has no action: a number, the letter m, or an arrow.
     fn turn_by(&mut self, code: KeyCode) -> Effect {
         match code {
             KeyCode::Char(digit @ '0'..='9') => {
@@ -121,6 +121,7 @@ impl Controls {
                     self.turn_to(page);
                 }
             }
+            KeyCode::Char('m') => self.turn_to(Page::Services),
             KeyCode::Right => self.turn(1),
             KeyCode::Left => self.turn(self.pages().len() - 1),
             _ => {}
@@ -140,7 +141,6 @@ impl Controls {
                 let is_rows = self.scope() == Scope::Rows;
                 self.prompt = Some(if is_rows { self.filter.clone() } else { String::new() });
             }
-            Action::Services => self.turn_to(Page::Services),
             Action::NextPage => self.turn(1),
             Action::PreviousPage => self.turn(self.pages().len() - 1),
             Action::Longer

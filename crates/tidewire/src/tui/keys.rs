@@ -15,8 +15,6 @@ pub(crate) enum Action {
     Help,
     /// Prompt for a filter.
     Filter,
-    /// Turn to the page of services.
-    Services,
     /// Turn to the next page.
     NextPage,
     /// Turn to the previous page.
@@ -115,7 +113,7 @@ const fn known(
 }
 
 /// Every action, the most important first.
-const ACTIONS: [Known; 33] = [
+const ACTIONS: [Known; 32] = [
     known(Action::Quit, Scope::Every, "quit", "quit", &["q"]),
     known(Action::Pause, Scope::Every, "pause", "pause, go on", &["space"]),
     known(Action::Help, Scope::Every, "help", "help", &["?"]),
@@ -146,7 +144,6 @@ const ACTIONS: [Known; 33] = [
     known(Action::ScreenDown, Scope::Rows, "screen-down", "a screen down", &["pgdn"]),
     known(Action::First, Scope::Rows, "first", "to the first row", &["home"]),
     known(Action::Last, Scope::Rows, "last", "to the last row", &["end"]),
-    known(Action::Services, Scope::Every, "services", "services of MMS", &["m"]),
     known(Action::NextPage, Scope::Every, "page-forward", "next page", &["tab"]),
     known(Action::PreviousPage, Scope::Every, "page-back", "previous page", &["backtab"]),
 ];

@@ -182,7 +182,7 @@ fn help(controls: &Controls, columns: usize) -> Vec<String> {
 
 /// Returns the keys of the page, the most important first.
 fn bound(controls: &Controls) -> impl Iterator<Item = Bound> {
-    let keys = if controls.bars.is_some() { "0-9" } else { "1-9" };
+    let keys = if controls.bars.is_some() { "0-9 m" } else { "1-9 m" };
     let numbers = Bound { keys: keys.to_owned(), name: "page", what: "turn to a page" };
     let mut keys = controls.keys.list(controls.scope());
     keys.insert(1.min(keys.len()), numbers);
