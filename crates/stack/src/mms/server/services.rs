@@ -117,7 +117,7 @@ impl Server {
                 Ok(response(invoke, Response::Identify(identification)))
             }
             Request::GetNameList(request) => self.name_list(endpoint, invoke, request, most),
-            Request::Read(request) => self.read(endpoint, invoke, request),
+            Request::Read(request) => self.read(endpoint, invoke, request, most),
             Request::Write(request) => Ok(self.write(now, endpoint, invoke, request)),
             Request::GetVariableAccessAttributes(specification) => {
                 self.attributes(invoke, specification)
@@ -231,6 +231,7 @@ impl Server {
         endpoint: Endpoint,
         invoke: u32,
         request: &ReadRequest<'_>,
+        most: usize,
     ) -> Result<Bytes, Refusal> {
         let names = self.accessed(endpoint, &request.variables)?;
         let mut room = Writer::new();
@@ -242,6 +243,10 @@ impl Server {
             match found {
                 Ok(node) => node.put(&mut room),
                 Err(error) => AccessResult::Failure(error).put(&mut room),
+            }
+            // A short request can name long variables often.
+            if room.len() > most {
+                return Err(NO_ROOM.into());
             }
         }
         let is_wanted = request.with_specification == Some(true);
