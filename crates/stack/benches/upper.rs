@@ -57,17 +57,18 @@ fn shown(mut figures: Vec<f64>) -> String {
 fn model() -> Model {
     let leaf = |name: &str| Member { name: name.to_owned(), node: Node::Leaf(Value::Float32(1.5)) };
     let measured =
-        |name: &str| Member { name: name.to_owned(), node: Node::Structure(vec![leaf("f")]) };
-    let values = (0..100).map(|place| measured(&format!("V{place:02}")));
-    let members = vec![Member { name: "MX".to_owned(), node: Node::Structure(values.collect()) }];
-    let variables = BTreeMap::from([("MMXU1".to_owned(), Node::Structure(members))]);
+        |place: usize| Member { name: format!("V{place}"), node: Node::Structure(vec![leaf("f")]) };
+    let values = Node::Structure((0..10).map(measured).collect());
+    let node = Node::Structure(vec![Member { name: "MX".to_owned(), node: values }]);
+    let variables = (0..10).map(|place| (format!("MMXU{place}"), node.clone())).collect();
     let domain = Domain { variables, ..Domain::default() };
     Model { domains: BTreeMap::from([("DEMO1".to_owned(), domain)]), ..Model::default() }
 }
 
 /// Call that reads `n` leaves.
 fn call(n: usize) -> Call {
-    let names: Vec<String> = (0..n).map(|place| format!("MMXU1$MX$V{place:02}$f")).collect();
+    let name = |place: usize| format!("MMXU{}$MX$V{}$f", place / 10, place % 10);
+    let names: Vec<String> = (0..n).map(name).collect();
     let variable = |name: &String| {
         let name = ObjectName::Domain { domain: b"DEMO1", item: name.as_bytes() };
         encoded(&Variable { specification: Specification::Name(name), alternate: None })
