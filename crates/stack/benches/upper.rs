@@ -3,7 +3,7 @@
 //!
 //! `cargo bench -p tidewire-stack --bench upper`. Calls are made in batches, and the clock is read
 //! between the steps of a batch. The rows of the layers drive each layer alone; `transport` is
-//! class 0 with TPKT. `-- client` runs the whole path once and without end of rows, for a profiler.
+//! class 0 with TPKT. `-- client` runs the whole path of one variable alone, for a profiler.
 #![expect(clippy::unwrap_used, reason = "a benchmark stops at what it did not expect")]
 
 use bytes::{BufMut, Bytes, BytesMut};

@@ -11,7 +11,7 @@
 //! 5. After each expiry the next deadline is in the future.
 //! 6. After the loss of the network nothing is left of connections, associations and timers.
 
-use crate::association_pdus as pdus;
+use crate::association_pdus::{self as pdus, Damage};
 use bytes::Bytes;
 use core::time::Duration;
 use stack::machine::{Deadline, Machine as _, Output};
@@ -80,35 +80,6 @@ fn run(octets: &[u8]) -> Reached {
     }
     world.settle();
     world.reached
-}
-
-/// Damage to a TSDU.
-#[derive(Clone, Copy)]
-struct Damage {
-    how: u8,
-    place: u8,
-    value: u8,
-}
-
-impl Damage {
-    fn apply(self, tsdu: &mut Vec<u8>) {
-        // Places up to 127 count from the front, others from the end.
-        let place = usize::from(self.place & 0x7F);
-        let place = if self.place < 0x80 { place } else { tsdu.len().saturating_sub(place + 1) };
-        match self.how {
-            0..=7 => {
-                if let Some(octet) = tsdu.get_mut(place) {
-                    *octet ^= self.value;
-                }
-            }
-            8..=11 => tsdu.truncate(place),
-            _ => {
-                let place = place.min(tsdu.len());
-                let n = usize::from(self.how - 11) * 2;
-                tsdu.splice(place..place, core::iter::repeat_n(self.value, n));
-            }
-        }
-    }
 }
 
 /// Network connection, as the peer sees it.

@@ -388,6 +388,35 @@ pub(crate) fn tsdu(pdu: &[u8]) -> Bytes {
     Bytes::copy_from_slice(out.octets())
 }
 
+/// Damage to a TSDU.
+#[derive(Clone, Copy)]
+pub(crate) struct Damage {
+    pub(crate) how: u8,
+    pub(crate) place: u8,
+    pub(crate) value: u8,
+}
+
+impl Damage {
+    pub(crate) fn apply(self, tsdu: &mut Vec<u8>) {
+        // Places up to 127 count from the front, others from the end.
+        let place = usize::from(self.place & 0x7F);
+        let place = if self.place < 0x80 { place } else { tsdu.len().saturating_sub(place + 1) };
+        match self.how {
+            0..=7 => {
+                if let Some(octet) = tsdu.get_mut(place) {
+                    *octet ^= self.value;
+                }
+            }
+            8..=11 => tsdu.truncate(place),
+            _ => {
+                let place = place.min(tsdu.len());
+                let n = usize::from(self.how - 11) * 2;
+                tsdu.splice(place..place, core::iter::repeat_n(self.value, n));
+            }
+        }
+    }
+}
+
 /// Station of the peer.
 pub(crate) fn station() -> Mac {
     Mac::local(1)

@@ -275,16 +275,21 @@ fn scripts_with_octets_changed_keep_their_claims() {
     }
 }
 
-/// Runs random octets, most of them invalid. `TIDEWIRE_SCRIPTS` sets the number of scripts.
+/// Runs random octets, most of them invalid, half of them behind the first octets of a seed, which
+/// open a connection. `TIDEWIRE_SCRIPTS` sets the number of scripts.
 #[test]
 fn scripts_drawn_at_random_keep_their_claims() {
     let count = std::env::var("TIDEWIRE_SCRIPTS").ok().and_then(|text| text.parse().ok());
     let count: u64 = count.unwrap_or(5_000);
     for target in TARGETS {
+        let seeds = (target.seeds)();
         for seed in 0..count {
             let mut chance = Stream::named(seed, "script");
             let length = 16 + chance.below(240);
-            let script: Vec<u8> = (0..length).map(|_| chance.below(256) as u8).collect();
+            let (_, opening) = &seeds[chance.below(seeds.len() as u64) as usize];
+            let opening = if seed % 2 == 0 { &[][..] } else { &opening[..opening.len().min(4)] };
+            let mut script = opening.to_vec();
+            script.extend((0..length).map(|_| chance.below(256) as u8));
             let run = std::panic::catch_unwind(|| (target.run)(&script));
             assert!(run.is_ok(), "{}: the script of seed {seed:#x}", target.name);
         }
