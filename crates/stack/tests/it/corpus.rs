@@ -201,6 +201,13 @@ fn association() -> Vec<(&'static str, Vec<u8>)> {
         ),
         ("files", "00 open cn file-open file-read file-read file-close directory file-read"),
         ("flood", "04 open cn flood read-much flood attributes flood read"),
+        (
+            "congested",
+            "04 open cn flood attributes flood attributes flood attributes flood attributes flood \
+             attributes flood attributes flood attributes flood attributes flood attributes flood \
+             attributes flood attributes flood attributes flood attributes flood attributes flood \
+             attributes flood attributes flood attributes flood attributes flood attributes",
+        ),
         ("crowd", "00 open cn 10 open cn 20 open cn read 00 lost 20 ab open cn read too-long"),
         ("changed", "00 open cn 05 14 ff read read 00 lost open 05 30 01 cn read"),
         ("services", "00 open cn identify other cancel ab-keeping aa cn identify hang-up"),
