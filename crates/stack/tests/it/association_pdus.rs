@@ -29,7 +29,7 @@ pub(crate) const CONTEXT: i64 = 3;
 /// Number of kinds of MMS PDUs.
 pub(crate) const KINDS: u8 = 32;
 /// Leaves of the variable `B`, which a request names often.
-const LEAVES: usize = 1_000;
+const LEAVES: usize = 1_300;
 /// Variables of the longest read request.
 const VARIABLES: usize = 1_000;
 const SMALL_PDU: u32 = 1_000;
