@@ -36,7 +36,7 @@ const SEARCHES: [Search; 5] = [
     },
     Search {
         name: "scripts",
-        what: "random scripts for the machines of the transport classes",
+        what: "random scripts for the machines of the transport classes, and for MMS with all layers",
         package: "tidewire-stack",
         filters: &["corpus"],
         environment: ("TIDEWIRE_SCRIPTS", "5000000"),

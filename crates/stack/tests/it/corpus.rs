@@ -1,5 +1,6 @@
 //! Replay of the fuzz corpora of the machines, and random mutations of their scripts.
 
+use crate::association_entry::{self, Reached};
 use crate::{entry, hostile};
 use stack::tp4::Counters;
 use stats::rng::Stream;
@@ -11,11 +12,14 @@ struct Target {
     name: &'static str,
     seeds: fn() -> Vec<(&'static str, Vec<u8>)>,
     run: fn(&[u8]),
+    /// Number of mutated seeds that are run.
+    mutated: usize,
 }
 
-const TARGETS: [Target; 2] = [
-    Target { name: "tp0", seeds: tp0, run: entry::tp0 },
-    Target { name: "tp4_machine", seeds: tp4, run: hostile_tp4 },
+const TARGETS: [Target; 3] = [
+    Target { name: "tp0", seeds: tp0, run: entry::tp0, mutated: 20_000 },
+    Target { name: "tp4_machine", seeds: tp4, run: hostile_tp4, mutated: 20_000 },
+    Target { name: "association", seeds: association, run: hostile_association, mutated: 4_000 },
 ];
 
 fn folder(target: &Target) -> PathBuf {
@@ -130,6 +134,109 @@ fn tp4() -> Vec<(&'static str, Vec<u8>)> {
     .to_vec()
 }
 
+/// Words of the seeds of associations: operation in the low four bits, argument in the high.
+const ASSOCIATION_WORDS: [(&str, u8); 50] = [
+    ("open", 0x01),
+    ("cn", 0x02),
+    ("small-cn", 0x12),
+    ("ac", 0x22),
+    ("small-ac", 0x32),
+    ("rf", 0x42),
+    ("fn", 0x52),
+    ("dn", 0x62),
+    ("ab", 0x72),
+    ("aa", 0x82),
+    ("ab-keeping", 0xA2),
+    ("fn-keeping", 0xB2),
+    ("too-long", 0xF2),
+    ("read", 0x03),
+    ("read-much", 0x13),
+    ("write", 0x23),
+    ("write-denied", 0x33),
+    ("enable", 0x43),
+    ("disable", 0x53),
+    ("interrogate", 0x63),
+    ("period", 0x73),
+    ("names", 0x83),
+    ("attributes", 0x93),
+    ("define", 0xA3),
+    ("read-list", 0xB3),
+    ("delete", 0xC3),
+    ("file-open", 0xD3),
+    ("file-read", 0xE3),
+    ("file-close", 0xF3),
+    ("directory", 0x04),
+    ("identify", 0x14),
+    ("data-set", 0x24),
+    ("other", 0x34),
+    ("define-in-domain", 0x44),
+    ("cancel", 0x54),
+    ("conclude", 0x64),
+    ("concluded", 0xE4),
+    ("report", 0xD4),
+    ("due", 0x0B),
+    ("lost", 0x0D),
+    ("taken", 0x80),
+    ("answer", 0x0F),
+    ("answer-last", 0x1F),
+    ("flood", 0xF9),
+    ("associate", 0x0A),
+    ("call", 0x8A),
+    ("calls", 0xAA),
+    ("end", 0xBA),
+    ("break-off", 0xDA),
+    ("hang-up", 0xFA),
+];
+
+/// Associations that are opened, used and ended: by a peer of the server, and by a peer of the
+/// client, whose scripts begin with 01 and whose user acts by operation A.
+fn association() -> Vec<(&'static str, Vec<u8>)> {
+    [
+        ("reads", "00 open cn read write write-denied names attributes taken conclude fn lost"),
+        ("reports", "00 open cn period enable interrogate 3a due due taken disable due ab"),
+        (
+            "lists",
+            "02 open small-cn define define read-list delete define-in-domain data-set enable \
+                   delete 2a due fn-keeping cn read",
+        ),
+        ("files", "00 open cn file-open file-read file-read file-close directory file-read"),
+        ("flood", "04 open cn flood read-much flood attributes flood read"),
+        (
+            "congested",
+            "04 open cn flood attributes flood attributes flood attributes flood attributes flood \
+             attributes flood attributes flood attributes flood attributes flood attributes flood \
+             attributes flood attributes flood attributes flood attributes flood attributes flood \
+             attributes flood attributes flood attributes flood attributes flood attributes",
+        ),
+        ("crowd", "00 open cn 10 open cn 20 open cn read 00 lost 20 ab open cn read too-long"),
+        ("changed", "00 open cn 05 14 ff read read 00 lost open 05 30 01 cn read"),
+        ("services", "00 open cn identify other cancel ab-keeping aa cn identify hang-up"),
+        (
+            "called",
+            "01 associate open ac 4a 5a 6a answer-last answer answer end answer concluded dn",
+        ),
+        ("silent", "01 associate open ac call calls due due due end due due due due"),
+        ("refused", "01 associate open rf associate open ab associate due due call"),
+        (
+            "released",
+            "03 associate open small-ac call report conclude fn associate open ac call lost",
+        ),
+        (
+            "aborted",
+            "01 associate break-off associate open ac calls answer break-off ab associate open ac \
+             hang-up",
+        ),
+    ]
+    .map(|(name, text)| {
+        let octet = |word: &str| match ASSOCIATION_WORDS.iter().find(|(known, _)| *known == word) {
+            Some((_, octet)) => *octet,
+            None => u8::from_str_radix(word, 16).unwrap(),
+        };
+        (name, text.split_whitespace().map(octet).collect())
+    })
+    .to_vec()
+}
+
 /// Checks that the corpus contains the seeds of this file; `BLESS=1` writes them.
 #[test]
 fn the_corpora_begin_with_the_seeds() {
@@ -162,7 +269,7 @@ fn scripts_with_octets_changed_keep_their_claims() {
     let mut chance = Stream::named(0x5EED, "scripts");
     for target in TARGETS {
         let seeds = (target.seeds)();
-        for round in 0..20_000_usize {
+        for round in 0..target.mutated {
             let mut script = seeds[round % seeds.len()].1.clone();
             let other = &seeds[chance.below(seeds.len() as u64) as usize].1;
             script.extend_from_slice(&other[1..]);
@@ -175,16 +282,21 @@ fn scripts_with_octets_changed_keep_their_claims() {
     }
 }
 
-/// Runs random octets, most of them invalid. `TIDEWIRE_SCRIPTS` sets the number of scripts.
+/// Runs random octets, most of them invalid, half of them behind the first octets of a seed, which
+/// open a connection. `TIDEWIRE_SCRIPTS` sets the number of scripts.
 #[test]
 fn scripts_drawn_at_random_keep_their_claims() {
     let count = std::env::var("TIDEWIRE_SCRIPTS").ok().and_then(|text| text.parse().ok());
     let count: u64 = count.unwrap_or(5_000);
     for target in TARGETS {
+        let seeds = (target.seeds)();
         for seed in 0..count {
             let mut chance = Stream::named(seed, "script");
             let length = 16 + chance.below(240);
-            let script: Vec<u8> = (0..length).map(|_| chance.below(256) as u8).collect();
+            let (_, opening) = &seeds[chance.below(seeds.len() as u64) as usize];
+            let opening = if seed % 2 == 0 { &[][..] } else { &opening[..opening.len().min(4)] };
+            let mut script = opening.to_vec();
+            script.extend((0..length).map(|_| chance.below(256) as u8));
             let run = std::panic::catch_unwind(|| (target.run)(&script));
             assert!(run.is_ok(), "{}: the script of seed {seed:#x}", target.name);
         }
@@ -221,4 +333,28 @@ fn the_seeds_of_class_4_go_far() {
 
 fn hostile_tp4(script: &[u8]) {
     hostile::tp4(script);
+}
+
+/// Checks that the seeds reach each end of an association and of a call.
+#[test]
+fn the_seeds_of_associations_go_far() {
+    let seeds = association();
+    let all: Vec<_> = seeds.iter().map(|it| association_entry::association(&it.1)).collect();
+    let sum = |count: fn(&Reached) -> u32| all.iter().map(count).sum::<u32>();
+    let seen = [
+        ("opened", sum(|it| it.opened)),
+        ("answers", sum(|it| it.answers)),
+        ("reports", sum(|it| it.reports)),
+        ("ended", sum(|it| it.ended)),
+        ("timed_out", sum(|it| it.timed_out)),
+        ("lost", sum(|it| it.lost)),
+        ("released", sum(|it| it.released)),
+    ];
+    println!("seen: over the seeds {seen:?}");
+    let never: Vec<_> = seen.iter().filter(|(_, count)| *count == 0).collect();
+    assert!(never.is_empty(), "no seed reaches {never:?}");
+}
+
+fn hostile_association(script: &[u8]) {
+    association_entry::association(script);
 }

@@ -1,7 +1,9 @@
 //! Interaction tests of the machines.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
+mod association_entry;
 mod association_explore;
+mod association_pdus;
 mod clauses;
 mod connected;
 mod corpus;

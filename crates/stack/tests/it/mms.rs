@@ -438,6 +438,12 @@ fn a_third_association_is_refused_for_now() {
         let told = another.told.pop_front();
         let is_open = matches!(told, Some(client::Indication::Associated(_)));
         assert_eq!(is_open, expected, "{told:?}");
+        let refusal = match told {
+            Some(client::Indication::Rejected(refusal)) => Some(refusal),
+            _ => None,
+        };
+        let has_error = matches!(refusal, Some(client::Refusal::Rejected { error: Some(_), .. }));
+        assert_eq!(has_error, !expected, "a refusal has an initiate error");
         core::mem::swap(&mut another.server, &mut world.server);
         core::mem::swap(&mut another.entities[1], &mut world.entities[1]);
         clients.push(another);

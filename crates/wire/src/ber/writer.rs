@@ -5,6 +5,8 @@ use bytes::Bytes;
 
 /// Room of a new writer.
 const ROOM: usize = 256;
+/// Room for the headers that are written in front of long contents.
+const HEADERS: usize = 64;
 
 /// Buffer that grows at its front: the last element is written first, so that the length of each
 /// is known when its header is written. A writer that is cleared keeps its memory.
@@ -65,11 +67,16 @@ impl Writer {
         self.free = start;
     }
 
+    /// Moves the octets written to a buffer with room for `needed` more, and for headers in front.
     #[cold]
     fn grow(&mut self, needed: usize) {
-        let more = needed.max(self.buffer.len()).max(ROOM);
-        self.buffer.splice(0..0, core::iter::repeat_n(0, more));
-        self.free += more;
+        let more = needed.saturating_add(HEADERS).max(self.buffer.len()).max(ROOM);
+        let mut buffer = vec![0; more + self.buffer.len()];
+        let start = more + self.free;
+        if let Some(slot) = buffer.get_mut(start..) {
+            slot.copy_from_slice(self.octets());
+        }
+        (self.buffer, self.free) = (buffer, start);
     }
 
     /// Writes one octet in front.

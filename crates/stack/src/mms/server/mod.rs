@@ -129,7 +129,7 @@ impl Server {
     #[must_use]
     pub fn new(params: Params, model: Model) -> Self {
         Self {
-            blocks: Blocks::of(&model, params.epoch_ns),
+            blocks: Blocks::of(&model, params.epoch_ns, params.proposal.pdu_octets as usize),
             params,
             model,
             names: BTreeMap::new(),
@@ -214,15 +214,15 @@ impl Server {
             Some((_, Ok(Pdu::InitiateRequest(initiate)))) => self.params.proposal.agree(initiate),
             _ => None,
         };
+        let proposed = request.as_ref().map(|(context, _)| *context);
         let is_full = self.associations.len() >= self.params.associations;
         let (Some(agreement), Some((context, _)), false) = (agreement, request, is_full) else {
             let (class, code) = INITIATE_ERROR;
             let (additional, description, information) = (None, None, None);
             let error = ServiceError { class, code, additional, description, information };
-            let context = self.context_of(endpoint);
             let octets = encoded(&Pdu::InitiateError(error));
             let rejection = Rejection::Association { is_transient: is_full, diagnostic: None };
-            let information = context.map(|context| Pdv { context, octets });
+            let information = proposed.map(|context| Pdv { context, octets });
             return self.association(endpoint, acse::Primitive::Reject { rejection, information });
         };
         let (files, lists) = (OpenFiles::default(), BTreeMap::new());

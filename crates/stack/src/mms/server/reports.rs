@@ -67,6 +67,8 @@ pub(super) struct Blocks {
     blocks: Vec<Block>,
     /// Wall-clock time at the origin of the instants, in nanoseconds since 1970.
     pub(super) epoch_ns: u64,
+    /// Longest report that is made, in octets.
+    longest: usize,
 }
 
 /// Members of the data set that a report includes, and why.
@@ -162,12 +164,12 @@ impl Block {
 }
 
 impl Blocks {
-    pub(super) fn of(model: &Model, epoch_ns: u64) -> Self {
+    pub(super) fn of(model: &Model, epoch_ns: u64, longest: usize) -> Self {
         let domains = model.domains.iter();
         let blocks = domains.flat_map(|(name, domain)| {
             domain.blocks.iter().map(move |item| Block::new(name, item))
         });
-        Self { blocks: blocks.collect(), epoch_ns }
+        Self { blocks: blocks.collect(), epoch_ns, longest }
     }
 
     /// Place of the block of a variable, and the name of the attribute in it.
@@ -303,10 +305,11 @@ impl Blocks {
         inclusion: &Inclusion,
     ) -> Option<Report> {
         let time = binary_time(self.epoch_ns.saturating_add(now.as_nanos()));
+        let longest = self.longest;
         let block = self.blocks.get_mut(place)?;
         let owner = block.owner?;
         block.entry += 1;
-        let pdu = block.encode(model, inclusion, time)?;
+        let pdu = block.encode(model, inclusion, time, longest)?;
         let wraps = if block.is_buffered() { 1 << 16 } else { 1 << 8 };
         block.number = (block.number + 1) % wraps;
         let bits = if block.is_buffered() { 16 } else { 8 };
@@ -321,8 +324,15 @@ impl Blocks {
 }
 
 impl Block {
-    /// Encodes a report (IEC 61850-8-1, table 38), from its last value to its first.
-    fn encode(&self, model: &Model, inclusion: &Inclusion, time: [u8; 6]) -> Option<Bytes> {
+    /// Encodes a report (IEC 61850-8-1, table 38), from its last value to its first; `None` if its
+    /// values have more than `longest` octets.
+    fn encode(
+        &self,
+        model: &Model,
+        inclusion: &Inclusion,
+        time: [u8; 6],
+        longest: usize,
+    ) -> Option<Bytes> {
         let members = self.members(model)?;
         let has = |bit| self.bit(model, "OptFlds", bit);
         let mut out = Writer::new();
@@ -339,6 +349,9 @@ impl Block {
             match model.node(&member.domain, &member.item) {
                 Some(node) => node.put(&mut out),
                 None => AccessResult::Failure(NON_EXISTENT).put(&mut out),
+            }
+            if out.len() > longest {
+                return None;
             }
         }
         if has(5) {

@@ -1,7 +1,7 @@
 //! Confirmed services of a server.
 
 use super::files::{directory, listed};
-use super::model::{List as Names, Named};
+use super::model::{List as Names, Named, Node};
 use super::reports::Writing;
 use super::{Association, Indication, Server};
 use crate::mms::initiate::encoded;
@@ -117,7 +117,7 @@ impl Server {
                 Ok(response(invoke, Response::Identify(identification)))
             }
             Request::GetNameList(request) => self.name_list(endpoint, invoke, request, most),
-            Request::Read(request) => self.read(endpoint, invoke, request),
+            Request::Read(request) => self.read(endpoint, invoke, request, most),
             Request::Write(request) => Ok(self.write(now, endpoint, invoke, request)),
             Request::GetVariableAccessAttributes(specification) => {
                 self.attributes(invoke, specification)
@@ -211,7 +211,7 @@ impl Server {
 
     // ---- reads and writes -----------------------------------------------------------------------
 
-    /// Names of the variables that a service accesses.
+    /// Names of the variables that a service writes.
     fn accessed(
         &self,
         endpoint: Endpoint,
@@ -226,22 +226,50 @@ impl Server {
         }
     }
 
+    /// Variables that a service reads.
+    fn found(
+        &self,
+        endpoint: Endpoint,
+        variables: &VariableAccess<'_>,
+    ) -> Result<Vec<Result<&Node, u32>>, Refusal> {
+        match variables {
+            VariableAccess::Variables(list) => Ok(list.iter().map(|it| self.one(&it)).collect()),
+            VariableAccess::Named(name) => {
+                let list = self.list(endpoint, name).ok_or(ABSENT)?;
+                let node = |it: &Named| self.model.node(&it.domain, &it.item).ok_or(NON_EXISTENT);
+                Ok(list.members.iter().map(node).collect())
+            }
+        }
+    }
+
+    /// Variable that is read as a whole.
+    fn one(&self, variable: &Variable<'_>) -> Result<&Node, u32> {
+        let (None, Specification::Name(name)) = (variable.alternate, variable.specification) else {
+            return Err(UNSUPPORTED);
+        };
+        let ObjectName::Domain { domain, item } = name else { return Err(NON_EXISTENT) };
+        let (domain, item) = (str::from_utf8(domain), str::from_utf8(item));
+        let (Ok(domain), Ok(item)) = (domain, item) else { return Err(NON_EXISTENT) };
+        self.model.node(domain, item).ok_or(NON_EXISTENT)
+    }
+
     fn read(
         &self,
         endpoint: Endpoint,
         invoke: u32,
         request: &ReadRequest<'_>,
+        most: usize,
     ) -> Result<Bytes, Refusal> {
-        let names = self.accessed(endpoint, &request.variables)?;
+        let found = self.found(endpoint, &request.variables)?;
         let mut room = Writer::new();
-        for name in names.iter().rev() {
-            let found = match name {
-                Ok(name) => self.model.node(&name.domain, &name.item).ok_or(NON_EXISTENT),
-                Err(error) => Err(*error),
-            };
-            match found {
+        for node in found.iter().rev() {
+            match node {
                 Ok(node) => node.put(&mut room),
-                Err(error) => AccessResult::Failure(error).put(&mut room),
+                Err(error) => AccessResult::Failure(*error).put(&mut room),
+            }
+            // A short request can name long variables often.
+            if room.len() > most {
+                return Err(NO_ROOM.into());
             }
         }
         let is_wanted = request.with_specification == Some(true);
