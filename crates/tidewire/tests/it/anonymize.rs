@@ -113,6 +113,20 @@ fn anonymised_output_has_no_real_address_and_equal_counts() {
     }
 }
 
+/// Names of MMS objects are user data.
+#[test]
+fn anonymised_output_has_no_names_of_control_blocks() {
+    const MMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/mms.pcapng");
+    let has_name =
+        |octets: &Vec<u8>| octets.windows(4).any(|name| name.eq_ignore_ascii_case(b"urcb"));
+    let named = |more: &[&str]| -> Vec<String> {
+        let all = outputs(Path::new(MMS), more);
+        all.into_iter().filter(|(_, octets)| has_name(octets)).map(|(name, _)| name).collect()
+    };
+    assert!(named(&[]).contains(&"stdout".to_owned()), "the capture has a control block");
+    assert_eq!(named(&["--anonymize", "--anonymize-key", "key"]), Vec::<String>::new());
+}
+
 #[test]
 fn an_annotated_capture_without_addresses_opens_in_tshark() {
     let folder = tempfile::tempdir().unwrap();
