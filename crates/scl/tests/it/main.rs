@@ -4,7 +4,7 @@
 use scl::view::{Shape, View};
 use scl::{Basic, Constraint, Document, Multicast};
 
-const FEEDER: &str = include_str!("../models/feeder.cid");
+const FEEDER: &str = include_str!("../../../bench/models/feeder.cid");
 
 fn feeder() -> Document {
     Document::read(FEEDER.as_bytes()).unwrap()
