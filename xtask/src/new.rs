@@ -29,7 +29,7 @@ const KINDS: [Kind; 6] = [
         }],
         by_hand: &[
             "crates/wire/src/lib.rs: pub mod {{name}};",
-            "crates/wire/src/dissect/layers.rs: a variant of Layer, and the arm that decodes it",
+            "crates/wire/src/next.rs: a row, by the number under which it is carried",
             "crates/wire/tests/it/round_trip.rs: decode(encode(pdu)) == pdu",
         ],
     },

@@ -233,6 +233,9 @@ impl Meter {
                 let tracker = &mut self.tracker;
                 self.streams.observe(at, piece, &mut stream::Above { tracker, sink });
             }
+            Err(NoNsdu::Leaf(alone)) => {
+                self.intervals.oddities().count(Class::Foreign, alone.kind);
+            }
             Err(NoNsdu::Foreign(what)) => self.intervals.oddities().count(Class::Foreign, what),
             Err(NoNsdu::Malformed(complaint)) => {
                 self.intervals.oddities().count(Class::Malformed, complaint.field);

@@ -30,6 +30,7 @@ pub use streams::Stripper;
 pub use upper::{dissect, dissect_cut};
 
 use crate::addr::{Mac, Nsap, Socket};
+use crate::leaf::Leaf;
 use crate::read::Malformed;
 use crate::{encapsulation, llc, mac, tcp};
 use core::fmt;
@@ -152,11 +153,26 @@ pub struct Piece<'a> {
     pub missing_octets: usize,
 }
 
+/// PDU of a protocol that ends the frame, and carries no TPDUs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Alone<'a> {
+    /// Protocol.
+    pub leaf: &'static Leaf,
+    /// Name under which the PDU is counted.
+    pub kind: &'static str,
+    /// Captured octets from the start of the PDU to the end of the frame.
+    pub octets: &'a [u8],
+    /// Octets of the frame that the capture cut off.
+    pub missing_octets: usize,
+}
+
 /// Reason why a frame carries no NSDU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NoNsdu<'a> {
     /// It carries a segment of a TCP stream.
     Stream(Piece<'a>),
+    /// It carries a protocol that is decoded by itself.
+    Leaf(Alone<'a>),
     /// It carries another protocol, which is named.
     Foreign(&'static str),
     /// A field is malformed; the offset counts from the start of the frame.

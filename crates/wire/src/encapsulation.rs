@@ -11,7 +11,7 @@
 //! Left out: link types that carry no supported network layer, such as LAPD; PPP's own negotiation.
 
 use crate::addr::{Mac, Names, Nsap};
-use crate::next::Next;
+use crate::next::{self, OverOsi};
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
@@ -208,7 +208,7 @@ fn point_to_point(reader: &mut Reader<'_>) -> Found {
         0x0021 | 0x0057 => Protocol::Internet,
         0x0023 => Protocol::Osi,
         0x0281 | 0x0283 => {
-            let [unicast, multicast] = Next::Mpls.types();
+            let [unicast, multicast] = next::MPLS_TYPES;
             Protocol::Type(if protocol == 0x0281 { unicast } else { multicast })
         }
         _ => Protocol::Other,
@@ -223,7 +223,7 @@ fn hdlc(reader: &mut Reader<'_>) -> Found {
         return Ok((Protocol::Type(protocol), Mac::default()));
     }
     // The padding is not an identifier of a supported network protocol.
-    if !matches!(reader.rest(), [0x00 | 0x81..=0x83, ..]) {
+    if reader.rest().first().is_none_or(|first| OverOsi::of(*first).is_none()) {
         reader.take("link header", 1)?;
     }
     Ok((Protocol::Osi, Mac::default()))

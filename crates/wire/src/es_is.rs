@@ -5,12 +5,22 @@
 //! checksum.
 
 use crate::clnp;
+use crate::leaf::Leaf;
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
 
 /// Octets of the fixed part (9542 7.2).
 pub const HEADER_OCTETS: usize = 9;
+
+/// ES-IS as a leaf of the layering. Its PDUs carry addresses and no user data.
+pub const LEAF: Leaf = Leaf {
+    name: "ES-IS",
+    kind: |npdu| Pdu::decode(npdu).map(|pdu| pdu.kind.name()),
+    print: |npdu, f| Pdu::decode(npdu).map_or(Ok(()), |pdu| write!(f, "{pdu}")),
+    headers_octets: <[u8]>::len,
+    rewrite: |_, _| 0,
+};
 
 /// Type of a PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

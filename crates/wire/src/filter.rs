@@ -30,6 +30,7 @@ pub use parse::NotAFilter;
 
 use crate::addr::{Mac, Nsap};
 use crate::dissect::Link;
+use crate::leaf::Leaf;
 use crate::tp::Kind;
 use core::fmt;
 use core::net::Ipv6Addr;
@@ -67,6 +68,8 @@ enum Term {
     Port(Way, u16),
     Class(u8),
     Tpdu(Kind),
+    /// PDU of a protocol that ends the frame.
+    Leaf(&'static Leaf),
     Llc,
     Iso,
     Ip,

@@ -3,12 +3,22 @@
 //! Left out: everything after the eight octets common to all its PDUs (it is kept).
 
 use crate::clnp;
+use crate::leaf::Leaf;
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
 
 /// Length of the common header (10589 9.5 to 9.13).
 pub const HEADER_OCTETS: usize = 8;
+
+/// IS-IS as a leaf of the layering. Its PDUs carry addresses and no user data.
+pub const LEAF: Leaf = Leaf {
+    name: "IS-IS",
+    kind: |npdu| Pdu::decode(npdu).map(|pdu| pdu.kind.name()),
+    print: |npdu, f| Pdu::decode(npdu).map_or(Ok(()), |pdu| write!(f, "{pdu}")),
+    headers_octets: <[u8]>::len,
+    rewrite: |_, _| 0,
+};
 
 /// Type of a PDU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

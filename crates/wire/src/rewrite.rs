@@ -13,10 +13,10 @@ mod streams;
 pub use crate::addr::Names;
 pub use streams::Renamer;
 
-use crate::addr::Sap;
 use crate::dissect::{Link, levels};
 use crate::encapsulation::{self, Protocol};
-use crate::next::Next;
+use crate::leaf::Leaf;
+use crate::next::{OverInternet, OverOsi, OverSap, OverType};
 use crate::{clnp, ipv4, ipv6, llc, mac, mpls, snap, tcp, tp};
 
 /// Frame with mapped addresses.
@@ -110,26 +110,30 @@ impl Frame<'_> {
         if control != llc::Control::Ui {
             return;
         }
-        if sap == Sap::ISO_NETWORK {
-            self.network(behind);
-        } else if sap == Sap::SNAP
-            && let Ok(pdu) = snap::Pdu::decode(self.at(behind))
-            && pdu.organization == [0; 3]
-        {
-            let kind = pdu.protocol;
-            self.kept_octets = behind + snap::HEADER_OCTETS;
-            self.typed(kind, behind + snap::HEADER_OCTETS);
+        match OverSap::of(sap) {
+            Some(OverSap::Osi) => self.network(behind),
+            Some(OverSap::Snap) => {
+                if let Ok(pdu) = snap::Pdu::decode(self.at(behind))
+                    && pdu.organization == [0; 3]
+                {
+                    let kind = pdu.protocol;
+                    self.kept_octets = behind + snap::HEADER_OCTETS;
+                    self.typed(kind, behind + snap::HEADER_OCTETS);
+                }
+            }
+            None => {}
         }
     }
 
     fn typed(&mut self, kind: u16, offset: usize) {
-        match Next::of_type(kind) {
-            Some(Next::Internet) => self.internet(offset),
-            Some(Next::Mpls) => {
+        match OverType::of(kind) {
+            Some(OverType::Internet) => self.internet(offset),
+            Some(OverType::Leaf(leaf)) => self.leaf(leaf, offset),
+            Some(OverType::Mpls) => {
                 let Ok(stack) = mpls::Pdu::decode(self.at(offset)) else { return };
                 let behind = offset + stack.header_octets();
                 self.kept_octets = behind;
-                if Next::of_labelled(self.at(behind)) == Some(Next::Internet) {
+                if OverType::of_labelled(self.at(behind)) == Some(OverType::Internet) {
                     self.internet(behind);
                 }
             }
@@ -138,11 +142,17 @@ impl Frame<'_> {
     }
 
     fn network(&mut self, offset: usize) {
-        match self.at(offset).first() {
-            Some(&clnp::INACTIVE) => self.nsdu(offset + 1),
-            Some(&clnp::CLNP) => self.clnp(offset),
-            _ => {}
+        match self.at(offset).first().and_then(|identifier| OverOsi::of(*identifier)) {
+            Some(OverOsi::Inactive) => self.nsdu(offset + 1),
+            Some(OverOsi::Clnp) => self.clnp(offset),
+            Some(OverOsi::Leaf(leaf)) => self.leaf(leaf, offset),
+            None => {}
         }
+    }
+
+    fn leaf(&mut self, leaf: &Leaf, offset: usize) {
+        let octets = self.octets.get_mut(offset..).unwrap_or_default();
+        self.kept_octets = offset + (leaf.rewrite)(self.names, octets).min(octets.len());
     }
 
     fn clnp(&mut self, offset: usize) {
@@ -179,7 +189,8 @@ impl Frame<'_> {
         let length = self.original_octets.saturating_sub(offset);
         let Ok(pdu) = ipv4::Pdu::decode_cut(self.at(offset), length) else { return };
         let behind = offset + pdu.header_octets();
-        let is_tcp = pdu.protocol == tcp::PROTOCOL && !pdu.is_fragment();
+        let is_tcp =
+            OverInternet::of(pdu.protocol) == Some(OverInternet::Tcp) && !pdu.is_fragment();
         let Some(header) = self.octets.get_mut(offset..behind) else { return };
         let Some([before, after]) = ipv4::rewrite(self.names, header) else { return };
         self.kept_octets = behind;

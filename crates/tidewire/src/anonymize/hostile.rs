@@ -286,7 +286,7 @@ impl Names<'_> {
         self.addresses(&old, &new);
         for layer in &new {
             match layer {
-                Layer::EsIs(_) | Layer::IsIs(_) => panic!("a layer kept its addresses: {layer}"),
+                Layer::Leaf(..) => panic!("a layer kept its addresses: {layer}"),
                 Layer::Ipv4(pdu) => assert!(pdu.options.iter().all(|octet| *octet == 1)),
                 Layer::Clnp(clnp::Pdu { options: [0xCC, _, cleared @ ..], .. }, _) => {
                     assert!(cleared.iter().all(|octet| *octet == 0), "{layer}");

@@ -63,6 +63,10 @@ pub(super) fn plan(
             }
         }
         Err(NoNsdu::Stream(piece)) => segment_of(place(octets, piece.octets), &piece),
+        Err(NoNsdu::Leaf(alone)) => {
+            Plan::keep(place(octets, alone.octets) + (alone.leaf.headers_octets)(alone.octets))
+        }
+        // CLNP that is not followed: an error report, or another version.
         Err(NoNsdu::Foreign(_)) if llc.is_some() && npdu_octets.is_some() => {
             Plan::keep(octets.len())
         }

@@ -1,12 +1,14 @@
 //! Every layer of a frame, to be printed.
 
 use super::{Link, is_bare_ipx, is_datagram, is_missing, is_unit_data};
-use crate::addr::Sap;
 use crate::encapsulation::{self, Protocol};
-use crate::next::Next;
+use crate::leaf::Leaf;
+use crate::next::{OverInternet, OverOsi, OverSap, OverType};
 use crate::read::Malformed;
-use crate::{acse, case, clnp, es_is, ipv4, ipv6, is_is, llc, mac, mms, mpls, presentation, s7};
-use crate::{session, snap, tcp, tp, tpkt};
+use crate::{
+    acse, case, clnp, ipv4, ipv6, llc, mac, mms, mpls, presentation, s7, session, snap, tcp,
+};
+use crate::{tp, tpkt};
 use core::fmt;
 use smallvec::SmallVec;
 
@@ -31,10 +33,8 @@ pub enum Layer<'a> {
     Tcp(tcp::Pdu<'a>),
     /// A TPKT header in a TCP stream.
     Tpkt(tpkt::Header),
-    /// The ES-IS PDU.
-    EsIs(es_is::Pdu<'a>),
-    /// The IS-IS PDU.
-    IsIs(is_is::Pdu<'a>),
+    /// PDU of a protocol that ends the frame; the leaf's `kind` accepts it.
+    Leaf(&'static Leaf, &'a [u8]),
     /// Protocol identifier of the inactive subset: no network header.
     InactiveNetwork,
     /// CLNP PDU and the result of its checksum.
@@ -82,8 +82,7 @@ impl fmt::Display for Layer<'_> {
             Self::Ipv6(pdu) => pdu.fmt(f),
             Self::Tcp(pdu) => pdu.fmt(f),
             Self::Tpkt(header) => write!(f, "TPKT {} octets", header.packet_octets),
-            Self::EsIs(pdu) => pdu.fmt(f),
-            Self::IsIs(pdu) => pdu.fmt(f),
+            Self::Leaf(leaf, octets) => (leaf.print)(octets, f),
             Self::InactiveNetwork => f.write_str("CLNP inactive"),
             Self::Clnp(pdu, clnp::Checksum::Bad) => write!(f, "{pdu} BAD CHECKSUM"),
             Self::Clnp(pdu, _) => pdu.fmt(f),
@@ -245,10 +244,10 @@ fn lpdu<'a>(octets: &'a [u8], length: usize, layers: &mut Layers<'a>) -> Result<
     let pdu = llc::Pdu::decode(octets).map_err(Stop::at("LLC", octets))?;
     layers.push(Layer::Llc(pdu));
     let (offset, rest_octets) = (pdu.header_octets(), length.saturating_sub(pdu.header_octets()));
-    let read = match (pdu.destination, is_datagram(&pdu)) {
-        (Sap::ISO_NETWORK, true) => npdu(pdu.information, rest_octets, layers),
-        (Sap::SNAP, true) => access(pdu.information, rest_octets, layers),
-        _ => Ok(()),
+    let read = match OverSap::of(pdu.destination).filter(|_| is_datagram(&pdu)) {
+        Some(OverSap::Osi) => npdu(pdu.information, rest_octets, layers),
+        Some(OverSap::Snap) => access(pdu.information, rest_octets, layers),
+        None => Ok(()),
     };
     read.map_err(|stop| stop.within(offset))
 }
@@ -276,9 +275,10 @@ fn typed<'a>(
     original_octets: usize,
     layers: &mut Layers<'a>,
 ) -> Result<(), Stop<'a>> {
-    match Next::of_type(number) {
-        Some(Next::Internet) => return internet(octets, original_octets, layers),
-        Some(Next::Mpls) => {}
+    match OverType::of(number) {
+        Some(OverType::Internet) => return internet(octets, original_octets, layers),
+        Some(OverType::Mpls) => {}
+        Some(OverType::Leaf(found)) => return leaf(found, octets, original_octets, layers),
         None => {
             layers.push(Layer::Opaque("data", octets));
             return Ok(());
@@ -286,13 +286,28 @@ fn typed<'a>(
     }
     let stack = mpls::Pdu::decode(octets).map_err(Stop::at("MPLS", octets))?;
     layers.push(Layer::Mpls(stack));
-    if Next::of_labelled(stack.data).is_none() {
+    if OverType::of_labelled(stack.data).is_none() {
         layers.push(Layer::Opaque("data", stack.data));
         return Ok(());
     }
     let offset = stack.header_octets();
     internet(stack.data, original_octets.saturating_sub(offset), layers)
         .map_err(|stop| stop.within(offset))
+}
+
+/// Decodes a PDU that ends the frame.
+fn leaf<'a>(
+    leaf: &'static Leaf,
+    octets: &'a [u8],
+    original_octets: usize,
+    layers: &mut Layers<'a>,
+) -> Result<(), Stop<'a>> {
+    match (leaf.kind)(octets) {
+        Ok(_) => layers.push(Layer::Leaf(leaf, octets)),
+        Err(_) if octets.len() < original_octets => layers.push(Layer::Cut(leaf.name, octets)),
+        Err(fault) => return Err(Stop::at(leaf.name, octets)(fault)),
+    }
+    Ok(())
 }
 
 fn internet<'a>(
@@ -314,7 +329,7 @@ fn internet<'a>(
             layers.push(Layer::Ipv4(pdu));
             (pdu.protocol, pdu.is_fragment(), pdu.header_octets(), pdu.data)
         };
-    if protocol != tcp::PROTOCOL || is_fragment {
+    if OverInternet::of(protocol) != Some(OverInternet::Tcp) || is_fragment {
         layers.push(Layer::Opaque("data", data));
         return Ok(());
     }
@@ -370,12 +385,16 @@ fn npdu<'a>(
     original_octets: usize,
     layers: &mut Layers<'a>,
 ) -> Result<(), Stop<'a>> {
-    let (data, offset, nsdu_octets) = match octets.split_first() {
-        Some((&clnp::INACTIVE, data)) => {
+    let Some((identifier, behind)) = octets.split_first() else {
+        let field = "network layer protocol identifier";
+        return Err(Stop::at("network", octets)(Malformed { field, offset: 0 }));
+    };
+    let (data, offset, nsdu_octets) = match OverOsi::of(*identifier) {
+        Some(OverOsi::Inactive) => {
             layers.push(Layer::InactiveNetwork);
-            (data, 1, original_octets.saturating_sub(1))
+            (behind, 1, original_octets.saturating_sub(1))
         }
-        Some((&clnp::CLNP, _)) => {
+        Some(OverOsi::Clnp) => {
             let pdu =
                 clnp::Pdu::decode_cut(octets, original_octets).map_err(Stop::at("CLNP", octets))?;
             let (data, offset) = (pdu.data, pdu.header_octets);
@@ -389,23 +408,10 @@ fn npdu<'a>(
             }
             (data, offset, usize::from(pdu.segment_octets).saturating_sub(offset))
         }
-        Some((&clnp::ES_IS, _)) => {
-            let pdu = es_is::Pdu::decode(octets).map_err(Stop::at("ES-IS", octets))?;
-            layers.push(Layer::EsIs(pdu));
-            return Ok(());
-        }
-        Some((&clnp::IS_IS, _)) => {
-            let pdu = is_is::Pdu::decode(octets).map_err(Stop::at("IS-IS", octets))?;
-            layers.push(Layer::IsIs(pdu));
-            return Ok(());
-        }
-        Some((_, data)) => {
-            layers.push(Layer::Opaque("network protocol", data));
-            return Ok(());
-        }
+        Some(OverOsi::Leaf(found)) => return leaf(found, octets, original_octets, layers),
         None => {
-            let field = "network layer protocol identifier";
-            return Err(Stop::at("network", octets)(Malformed { field, offset: 0 }));
+            layers.push(Layer::Opaque("network protocol", behind));
+            return Ok(());
         }
     };
     if is_unit_data(data) {

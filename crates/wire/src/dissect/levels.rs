@@ -1,14 +1,15 @@
 //! The meter's decoder: fixed offsets, no allocation, only what the meter counts.
 
 use super::{
-    CUT, Levels, Link, NoNsdu, Nsdu, Piece, Segment, is_bare_ipx, is_datagram, is_missing,
+    Alone, CUT, Levels, Link, NoNsdu, Nsdu, Piece, Segment, is_bare_ipx, is_datagram, is_missing,
     is_unit_data,
 };
-use crate::addr::{Mac, Nsap, Sap, Socket};
+use crate::addr::{Mac, Nsap, Socket};
 use crate::encapsulation::{self, Protocol};
-use crate::next::Next;
+use crate::leaf::Leaf;
+use crate::next::{OverInternet, OverOsi, OverSap, OverType};
 use crate::read::Malformed;
-use crate::{clnp, es_is, ipv4, ipv6, is_is, llc, mac, mpls, snap, tcp};
+use crate::{clnp, ipv4, ipv6, llc, mac, mpls, snap, tcp};
 use core::net::Ipv6Addr;
 
 /// Counts a frame that was `original_octets` long and of which `octets` were captured.
@@ -26,7 +27,7 @@ pub fn levels(link: Link, octets: &[u8], original_octets: usize) -> Levels<'_> {
         {
             NoNsdu::Foreign(CUT)
         }
-        NoNsdu::Malformed(_) | NoNsdu::Foreign(_) | NoNsdu::Stream(_) => why,
+        NoNsdu::Malformed(_) | NoNsdu::Foreign(_) | NoNsdu::Leaf(_) | NoNsdu::Stream(_) => why,
     });
     let Frame { lpdu_octets, npdu_octets, llc, .. } = frame;
     Levels { lpdu_octets, npdu_octets, llc, nsdu }
@@ -97,13 +98,13 @@ impl Frame {
             .map_err(|malformed| NoNsdu::Malformed(malformed.within(header)))?;
         self.llc = Some(llc.control);
         let offset = header + llc.header_octets();
-        match (llc.destination, is_datagram(&llc)) {
-            (Sap::ISO_NETWORK, true) => {
+        match (OverSap::of(llc.destination), is_datagram(&llc)) {
+            (Some(OverSap::Osi), true) => {
                 let npdu_octets = length.saturating_sub(llc.header_octets());
                 self.npdu_octets = Some(npdu_octets);
                 network(stations, llc.information, npdu_octets).map_err(|why| within(why, offset))
             }
-            (Sap::SNAP, true) => {
+            (Some(OverSap::Snap), true) => {
                 let snap = snap::Pdu::decode(llc.information)
                     .map_err(|malformed| NoNsdu::Malformed(malformed.within(offset)))?;
                 let foreign = Err(NoNsdu::Foreign("SNAP protocol"));
@@ -123,8 +124,8 @@ impl Frame {
                 self.lpdu_octets = lpdu_octets;
                 found
             }
-            (Sap::ISO_NETWORK, false) => Err(NoNsdu::Foreign("LLC control")),
-            _ => Err(NoNsdu::Foreign("SAP")),
+            (Some(OverSap::Osi), false) => Err(NoNsdu::Foreign("LLC control")),
+            (Some(OverSap::Snap), false) | (None, _) => Err(NoNsdu::Foreign("SAP")),
         }
     }
 
@@ -137,16 +138,20 @@ impl Frame {
         octets: &'a [u8],
         original_octets: usize,
     ) -> Option<Result<Nsdu<'a>, NoNsdu<'a>>> {
-        match Next::of_type(number)? {
-            Next::Internet => return Some(self.internet(header, octets, original_octets)),
-            Next::Mpls => {}
+        match OverType::of(number)? {
+            OverType::Internet => return Some(self.internet(header, octets, original_octets)),
+            OverType::Mpls => {}
+            OverType::Leaf(found) => {
+                let missing_octets = original_octets.saturating_sub(octets.len());
+                return Some(Err(within(leaf(found, octets, missing_octets), header)));
+            }
         }
         let stack = match mpls::Pdu::decode(octets) {
             Ok(stack) => stack,
             Err(malformed) => return Some(Err(NoNsdu::Malformed(malformed.within(header)))),
         };
         let behind = header + stack.header_octets();
-        Some(match (Next::of_labelled(stack.data), stack.data) {
+        Some(match (OverType::of_labelled(stack.data), stack.data) {
             (Some(_), _) => {
                 let rest_octets = original_octets.saturating_sub(stack.header_octets());
                 self.internet(behind, stack.data, rest_octets)
@@ -174,7 +179,7 @@ impl Frame {
         if packet.is_fragment {
             return Err(NoNsdu::Foreign("fragment of an IP packet"));
         }
-        if packet.protocol != tcp::PROTOCOL {
+        if OverInternet::of(packet.protocol) != Some(OverInternet::Tcp) {
             return Err(NoNsdu::Foreign(match packet.protocol {
                 17 => "UDP",
                 1 | 58 => "ICMP",
@@ -283,10 +288,20 @@ fn segment(pdu: &clnp::Pdu<'_>) -> Result<Option<Segment>, NoNsdu<'static>> {
     }))
 }
 
+/// Identifies a PDU that ends the frame, after a check of its header. If the capture cut the PDU,
+/// the check cannot show that it was malformed.
+fn leaf<'a>(leaf: &'static Leaf, octets: &'a [u8], missing_octets: usize) -> NoNsdu<'a> {
+    match (leaf.kind)(octets) {
+        Ok(kind) => NoNsdu::Leaf(Alone { leaf, kind, octets, missing_octets }),
+        Err(_) if missing_octets > 0 => NoNsdu::Foreign(CUT),
+        Err(malformed) => NoNsdu::Malformed(malformed),
+    }
+}
+
 fn within(why: NoNsdu<'_>, octets: usize) -> NoNsdu<'_> {
     match why {
         NoNsdu::Malformed(malformed) => NoNsdu::Malformed(malformed.within(octets)),
-        NoNsdu::Foreign(_) | NoNsdu::Stream(_) => why,
+        NoNsdu::Foreign(_) | NoNsdu::Leaf(_) | NoNsdu::Stream(_) => why,
     }
 }
 
@@ -297,17 +312,21 @@ fn network(
     original_octets: usize,
 ) -> Result<Nsdu<'_>, NoNsdu<'_>> {
     let missing = |length: usize, octets: &[u8]| length.saturating_sub(octets.len());
-    let nsdu = match npdu.split_first() {
-        Some((&clnp::INACTIVE, octets)) => Nsdu {
+    let Some((identifier, behind)) = npdu.split_first() else {
+        let field = "network layer protocol identifier";
+        return Err(NoNsdu::Malformed(Malformed { field, offset: 0 }));
+    };
+    let nsdu = match OverOsi::of(*identifier) {
+        Some(OverOsi::Inactive) => Nsdu {
             source,
             destination,
             source_nsap: Nsap::default(),
             destination_nsap: Nsap::default(),
-            octets,
-            missing_octets: missing(original_octets.saturating_sub(1), octets),
+            octets: behind,
+            missing_octets: missing(original_octets.saturating_sub(1), behind),
             segment: None,
         },
-        Some((&clnp::CLNP, _)) => {
+        Some(OverOsi::Clnp) => {
             let pdu = clnp::Pdu::decode_cut(npdu, original_octets).map_err(NoNsdu::Malformed)?;
             if pdu.kind != clnp::Kind::Data {
                 return Err(NoNsdu::Foreign("CLNP type"));
@@ -331,19 +350,10 @@ fn network(
                 segment: segment(&pdu)?,
             }
         }
-        Some((&clnp::ES_IS, _)) => {
-            let pdu = es_is::Pdu::decode(npdu).map_err(NoNsdu::Malformed)?;
-            return Err(NoNsdu::Foreign(pdu.kind.name()));
+        Some(OverOsi::Leaf(found)) => {
+            return Err(leaf(found, npdu, missing(original_octets, npdu)));
         }
-        Some((&clnp::IS_IS, _)) => {
-            let pdu = is_is::Pdu::decode(npdu).map_err(NoNsdu::Malformed)?;
-            return Err(NoNsdu::Foreign(pdu.kind.name()));
-        }
-        Some(_) => return Err(NoNsdu::Foreign("network protocol")),
-        None => {
-            let field = "network layer protocol identifier";
-            return Err(NoNsdu::Malformed(Malformed { field, offset: 0 }));
-        }
+        None => return Err(NoNsdu::Foreign("network protocol")),
     };
     if nsdu.segment.is_none() && is_unit_data(nsdu.octets) {
         return Err(NoNsdu::Foreign("connectionless transport"));

@@ -15,6 +15,7 @@ fn frame(rest: &[u8]) -> Vec<u8> {
 fn nsdu_octets(octets: &[u8]) -> Result<usize, NoNsdu<'static>> {
     match levels(Link::Ethernet, octets, octets.len()).nsdu {
         Ok(nsdu) => Ok(nsdu.octets.len()),
+        Err(NoNsdu::Leaf(alone)) => Err(NoNsdu::Foreign(alone.kind)),
         Err(NoNsdu::Foreign(what)) => Err(NoNsdu::Foreign(what)),
         Err(NoNsdu::Malformed(malformed)) => Err(NoNsdu::Malformed(malformed)),
         Err(NoNsdu::Stream(piece)) => panic!("{piece:?}"),

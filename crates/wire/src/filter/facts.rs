@@ -4,6 +4,7 @@ use super::Term;
 use crate::addr::{Mac, Nsap, Sap};
 use crate::dissect::{Layer, Link, dissect_to_transport};
 use crate::encapsulation::Protocol;
+use crate::leaf::Leaf;
 use crate::tp::{self, Kind};
 use arrayvec::ArrayVec;
 use core::net::Ipv6Addr;
@@ -16,6 +17,7 @@ pub(super) struct Facts {
     nsaps: Option<[Nsap; 2]>,
     ports: Option<[u16; 2]>,
     vlans: ArrayVec<u16, 2>,
+    leaf: Option<&'static Leaf>,
     is_llc: bool,
     is_iso: bool,
     /// Bit set of the TPDU kinds in the frame.
@@ -60,6 +62,7 @@ impl Facts {
             Layer::Ipv6(pdu) => self.internet = Some([pdu.source, pdu.destination]),
             Layer::Tcp(pdu) => self.ports = Some([pdu.source_port, pdu.destination_port]),
             Layer::Clnp(pdu, _) => self.nsaps = Some([pdu.source, pdu.destination]),
+            Layer::Leaf(leaf, _) => self.leaf = Some(*leaf),
             Layer::Tp(pdu, _) => {
                 self.tpdus |= bit(pdu.kind());
                 if let tp::Pdu::Cr(connect) | tp::Pdu::Cc(connect) = pdu {
@@ -69,8 +72,6 @@ impl Facts {
             Layer::Snap(_)
             | Layer::Mpls(_)
             | Layer::Tpkt(_)
-            | Layer::EsIs(_)
-            | Layer::IsIs(_)
             | Layer::InactiveNetwork
             | Layer::Segment(_)
             | Layer::Opaque(..)
@@ -105,6 +106,7 @@ impl Facts {
             }
             Term::Class(class) => self.classes & 1 << class != 0,
             Term::Tpdu(kind) => self.tpdus & bit(kind) != 0,
+            Term::Leaf(leaf) => self.leaf == Some(leaf),
             Term::Llc => self.is_llc,
             Term::Iso => self.is_iso,
             Term::Ip => self.internet.is_some(),

@@ -2,6 +2,7 @@
 
 use super::{Expression, Term, Way};
 use crate::addr::{Mac, Nsap};
+use crate::next;
 use crate::tp::Kind;
 use core::fmt;
 use core::net::{IpAddr, Ipv6Addr};
@@ -200,7 +201,10 @@ impl<'a> Words<'a> {
                 }
                 _ => Ok(Term::Vlan(None)),
             },
-            _ => Err(self.wrong_last(not_expected(word, CONDITION))),
+            _ => match next::leaf(word) {
+                Some(leaf) => Ok(Term::Leaf(leaf)),
+                None => Err(self.wrong_last(not_expected(word, CONDITION))),
+            },
         }
     }
 

@@ -13,7 +13,8 @@ use super::assembler::{
 };
 use super::{Expression, Term, Way};
 use crate::addr::Mac;
-use crate::next::Next;
+use crate::leaf::Leaf;
+use crate::next::{OverOsi, OverType};
 use core::net::Ipv6Addr;
 
 /// Largest program that the kernel accepts, in instructions (`BPF_MAXINSNS`).
@@ -112,6 +113,7 @@ fn certain(code: &mut Assembler, term: Term, yes: Label, no: Label) {
         | Term::Port(..)
         | Term::Class(_)
         | Term::Tpdu(_)
+        | Term::Leaf(_)
         | Term::Llc
         | Term::Iso
         | Term::Ip
@@ -145,6 +147,7 @@ fn possible(code: &mut Assembler, term: Term, yes: Label, no: Label) {
         }
         Term::Llc => llc(code, yes, no),
         Term::Iso | Term::Nsap(..) => iso(code, yes, no),
+        Term::Leaf(leaf) => leaf_of(code, leaf, yes, no),
         Term::Class(_) | Term::Tpdu(_) => {
             let other = code.label();
             iso(code, yes, other);
@@ -202,16 +205,28 @@ fn iso(code: &mut Assembler, yes: Label, no: Label) {
     sap(code, 0xFE, yes, no);
 }
 
+/// Matches a leaf over OSI by the SAP, any other by its EtherType. Keeps SNAP, which may hold one.
+fn leaf_of(code: &mut Assembler, leaf: &'static Leaf, yes: Label, no: Label) {
+    if OverOsi::carries(leaf) {
+        return iso(code, yes, no);
+    }
+    code.plain(RECALL, TYPE);
+    for number in OverType::Leaf(leaf).types().map(u32::from) {
+        code.when(EQUAL, number, yes);
+    }
+    sap(code, 0xAA, yes, no);
+}
+
 /// Returns two labels: the program jumps to the first if the data begins with an IPv4 packet, to
 /// the second for IPv6. It jumps to `yes` if a packet may follow deeper, after SNAP or MPLS. The
 /// version field decides, not the EtherType.
 fn internet(code: &mut Assembler, yes: Label, no: Label) -> [Label; 2] {
     let [version, four, six, other] = [(); 4].map(|()| code.label());
     code.plain(RECALL, TYPE);
-    for number in Next::Internet.types().map(u32::from) {
+    for number in OverType::Internet.types().map(u32::from) {
         code.when(EQUAL, number, version);
     }
-    for number in Next::Mpls.types().map(u32::from) {
+    for number in OverType::Mpls.types().map(u32::from) {
         code.when(EQUAL, number, yes);
     }
     code.go(other);

@@ -8,7 +8,8 @@ use laid::Laid;
 use std::io::Cursor;
 use wire::capture::Capture;
 use wire::dissect::{Layer, Link, NoNsdu, dissect, dissect_cut, levels};
-use wire::{clnp, encapsulation, es_is, ipv4, ipv6, is_is, llc, mac, mpls, snap, tcp, tp, tpkt};
+use wire::tpkt;
+use wire::{clnp, encapsulation, es_is, goose, ipv4, ipv6, is_is, llc, mac, mpls, snap, tcp, tp};
 
 /// Compressed files expand; this number of records is enough.
 const RECORDS: usize = 10_000;
@@ -32,6 +33,7 @@ pub(crate) fn frame(octets: &[u8]) {
                     assert!(piece.octets.len() + piece.missing_octets + 40 <= npdu);
                     assert!(npdu <= lpdu && lpdu <= original);
                 }
+                Err(NoNsdu::Leaf(alone)) => assert!(alone.octets.len() <= octets.len()),
                 Err(NoNsdu::Foreign(_)) => {}
             }
             let dissection = dissect_cut(link, octets, original);
@@ -106,6 +108,9 @@ fn internet(octets: &[u8]) {
         assert_eq!(es_is::Pdu::decode(&again), Ok(pdu));
     }
     again.clear();
+    if let Ok(pdu) = goose::Pdu::decode(octets) {
+        assert_eq!(goose::Pdu::decode(&pdu.encode()), Ok(pdu));
+    }
     if let Ok(pdu) = is_is::Pdu::decode(octets) {
         pdu.encode(&mut again);
         assert_eq!(is_is::Pdu::decode(&again), Ok(pdu));

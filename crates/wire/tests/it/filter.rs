@@ -10,7 +10,7 @@ use wire::dissect::Link;
 use wire::filter::{Filter, Instruction};
 
 /// Filters that match contents of the captures.
-const FILTERS: [&str; 24] = [
+const FILTERS: [&str; 28] = [
     "iso",
     "llc",
     "not llc",
@@ -35,6 +35,10 @@ const FILTERS: [&str; 24] = [
     "not host 02:00:00:00:00:01",
     "from 02:00:00:00:00:01 and not tpdu ak",
     "not (host 02:00:00:00:00:01 or tcp) or vlan 7 and port 102",
+    "goose",
+    "not goose",
+    "es-is",
+    "goose or is-is and not vlan",
 ];
 
 #[test]
@@ -70,6 +74,8 @@ fn the_program_keeps_every_matching_frame_of_the_captures() {
     // If a few octets decide, the program keeps hardly more than the matches.
     let [frames, wanted, kept] = counts["iso"];
     assert!(wanted > 10_000 && kept == wanted && kept < frames, "{frames} {wanted} {kept}");
+    let [_, wanted, kept] = counts["goose"];
+    assert!(wanted > 500 && kept < wanted + 1_000, "{wanted} {kept}");
     let [frames, wanted, kept] = counts["port 102"];
     assert!(wanted > 10_000 && kept < wanted + frames / 100, "{frames} {wanted} {kept}");
     assert!(counts["vlan"][1] > 0, "no tagged frame in any capture");
@@ -98,6 +104,8 @@ fn condition() -> impl Strategy<Value = String> {
         "vlan",
         "vlan 0",
         "vlan 5",
+        "goose",
+        "is-is",
     ];
     prop::sample::select(words.to_vec()).prop_map(str::to_owned)
 }
@@ -119,7 +127,8 @@ fn kind() -> impl Strategy<Value = Vec<u8>> {
         Just(vec![0x88, 0xA8, 0x00, 0x00]),
         Just(vec![0x91, 0x00, 0x0F, 0xFF]),
     ];
-    let types = [0x0800_u16, 0x86DD, 0x8847, 0x8848, 0x8870, 0x0806, 0x8100, 3, 20, 60, 1_500];
+    let types =
+        [0x0800_u16, 0x86DD, 0x88B8, 0x8847, 0x8848, 0x8870, 0x0806, 0x8100, 3, 20, 60, 1_500];
     (vec(tag, 0..4), prop::sample::select(types.to_vec()))
         .prop_map(|(tags, kind)| [tags.concat(), kind.to_be_bytes().to_vec()].concat())
 }

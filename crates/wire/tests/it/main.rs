@@ -9,6 +9,7 @@ mod entry;
 mod filter;
 mod hostile;
 mod kernel;
+mod leaves;
 mod oracle;
 mod round_trip;
 mod seeds;

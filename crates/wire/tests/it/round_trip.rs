@@ -6,7 +6,7 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
 use wire::addr::{Mac, Nsap, Sap};
-use wire::{clnp, es_is, ipv4, ipv6, is_is, llc, mac, snap, tcp, tp};
+use wire::{clnp, es_is, goose, ipv4, ipv6, is_is, llc, mac, snap, tcp, tp};
 
 fn octets(most: usize) -> impl Strategy<Value = Vec<u8>> {
     vec(any::<u8>(), 0..=most)
@@ -183,6 +183,35 @@ proptest! {
         again.clear();
         pdu.encode(&mut again);
         prop_assert_eq!(again, octets);
+    }
+
+    #[test]
+    fn goose_pdus_survive(
+        (appid, reserved) in any::<(u16, [u16; 2])>(),
+        [time_allowed_to_live_ms, state_number, sequence_number] in any::<[u32; 3]>(),
+        [configuration_revision, entries] in any::<[u32; 2]>(),
+        [is_simulated, needs_commissioning] in any::<[bool; 2]>(),
+        (names, identifier) in (octets(129), option::of(octets(65))),
+        (time, data) in (any::<[u8; 8]>(), octets(300)),
+    ) {
+        let pdu = goose::Pdu {
+            appid,
+            reserved,
+            control_block: &names,
+            time_allowed_to_live_ms,
+            data_set: &names,
+            identifier: identifier.as_deref(),
+            time: goose::UtcTime(time),
+            state_number,
+            sequence_number,
+            is_simulated,
+            configuration_revision,
+            needs_commissioning,
+            entries,
+            data: &data,
+        };
+        let octets = pdu.encode();
+        prop_assert_eq!(goose::Pdu::decode(&octets), Ok(pdu));
     }
 
     #[test]

@@ -153,7 +153,7 @@ fn ends_of(frame: &Frame<'_>) -> [Option<String>; 2] {
         ],
         Err(NoNsdu::Stream(piece)) => [piece.source, piece.destination]
             .map(|end| Some(records::end_name(meter::Address::Internet(end.address), end.port))),
-        Err(NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => [None, None],
+        Err(NoNsdu::Leaf(_) | NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => [None, None],
     }
 }
 

@@ -1,0 +1,54 @@
+//! Shape of a protocol that ends a frame, as `next` lists it.
+
+use crate::addr::Names;
+use crate::read::Malformed;
+use core::fmt;
+
+/// Protocol that carries nothing to be followed: its PDUs end the decoding of a frame.
+#[derive(Clone, Copy)]
+pub struct Leaf {
+    /// Name of the protocol; in lower case, a word of filters.
+    pub name: &'static str,
+    /// Returns the name under which the meter counts a PDU, or the field that is malformed.
+    pub kind: fn(&[u8]) -> Result<&'static str, Malformed>,
+    /// Prints a PDU that `kind` accepts on one line.
+    pub print: fn(&[u8], &mut fmt::Formatter<'_>) -> fmt::Result,
+    /// Length of the front of a PDU that holds no user data, in octets.
+    pub headers_octets: fn(&[u8]) -> usize,
+    /// Maps the addresses in a PDU. Returns the length of the front that then holds neither
+    /// addresses nor user data of the network, in octets.
+    pub rewrite: fn(&dyn Names, &mut [u8]) -> usize,
+}
+
+impl PartialEq for Leaf {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Leaf {}
+
+impl fmt::Debug for Leaf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Leaf").field(&self.name).finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leaves_are_equal_by_name() {
+        let [one, other] = ["ONE", "OTHER"].map(|name| Leaf {
+            name,
+            kind: |_| Ok("PDU"),
+            print: |_, _| Ok(()),
+            headers_octets: <[u8]>::len,
+            rewrite: |_, _| 0,
+        });
+        assert_eq!(one, Leaf { headers_octets: |_| 0, ..one });
+        assert_ne!(one, other);
+        assert_eq!(format!("{one:?}"), "Leaf(\"ONE\")");
+    }
+}
