@@ -321,14 +321,14 @@ impl Station for Host {
 
     fn deadline(&self) -> Option<Deadline> {
         let load = self.users.waiting.next_due().map(|at| Deadline { at, timer: "load" });
-        let sockets = self.sockets.as_ref().and_then(Sockets::deadline);
+        let sockets = self.sockets.as_deref().and_then(Sockets::deadline);
         let network = self.link.as_ref().and_then(|link| link.network.deadline());
         let below = Deadline::earlier(network, sockets);
         Deadline::earlier(Deadline::earlier(self.transport.deadline(), below), load)
     }
 
     fn poll(&mut self) -> Option<Frame> {
-        self.link.as_mut()?.poll(self.sockets.as_mut())
+        self.link.as_mut()?.poll(self.sockets.as_deref_mut())
     }
 
     fn queue_of(&self, frame: &Frame) -> u8 {

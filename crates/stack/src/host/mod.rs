@@ -106,7 +106,8 @@ pub struct Unitdata {
 pub struct Host {
     users: Users,
     transport: Transport,
-    sockets: Option<Sockets>,
+    /// Boxed, because most hosts of a large network have none.
+    sockets: Option<Box<Sockets>>,
     link: Option<Link>,
     /// Actions on network connections.
     actions: VecDeque<(Line, tp0::Network)>,
@@ -123,7 +124,7 @@ impl Host {
     pub fn new(params: HostParams, flows: Vec<Flow>) -> Self {
         let sockets = params
             .messaging
-            .map(|messaging| Sockets::new(messaging).expect("the parameters were checked"));
+            .map(|messaging| Sockets::new(messaging).expect("the parameters were checked").into());
         let entity = tp4::Entity::new(params.transport.clone(), params.last_reference);
         let mut host = Self {
             users: Users { accepts: params.accepts, ..Users::default() },
@@ -133,6 +134,7 @@ impl Host {
             actions: VecDeque::new(),
             crossings: None,
         };
+        host.users.reserve(flows.len());
         flows.into_iter().for_each(|flow| host.add(flow));
         host
     }
@@ -271,7 +273,7 @@ impl Host {
     /// Read access to its messaging service.
     #[must_use]
     pub fn messaging(&self) -> Option<&Messaging> {
-        self.sockets.as_ref().map(Sockets::messaging)
+        self.sockets.as_deref().map(Sockets::messaging)
     }
 
     /// Read access to its network layer, if it is on a LAN.

@@ -56,6 +56,11 @@ pub(super) struct Users {
 }
 
 impl Users {
+    /// Reserves memory for a number of flows and no more, because large networks have hosts of one flow.
+    pub(super) fn reserve(&mut self, flows: usize) {
+        self.flows.reserve_exact(flows);
+    }
+
     pub(super) fn add(&mut self, flow: Flow) {
         let place = self.flows.len();
         self.places.insert((flow.id, place));

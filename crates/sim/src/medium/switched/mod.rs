@@ -95,6 +95,7 @@ impl Switched {
     fn wire_up(&mut self) {
         let stations = self.params.stations.clone();
         let own = Buffer::Frames(self.params.queue_frames);
+        self.ports.reserve_exact(2 * (stations.len() + self.params.trunks.len()));
         for (station, StationLink { switch, link }) in stations.iter().enumerate() {
             self.port(End::Station(station), End::Switch(*switch), *link, own);
         }

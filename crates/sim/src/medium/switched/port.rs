@@ -42,7 +42,8 @@ pub(super) struct Port {
     pub rate: BitRate,
     pub propagation: Duration,
     pub buffer: Buffer,
-    pub queues: [VecDeque<Transit>; CLASSES],
+    /// One queue per priority, up to the highest that was used.
+    queues: Vec<VecDeque<Transit>>,
     pub frames: usize,
     pub octets: usize,
     /// Frame being sent, and its start.
@@ -67,7 +68,7 @@ impl Port {
             rate,
             propagation,
             buffer,
-            queues: Default::default(),
+            queues: Vec::new(),
             frames: 0,
             octets: 0,
             sending: None,
@@ -85,6 +86,10 @@ impl Port {
         if has_room {
             self.frames += 1;
             self.octets += transit.frame.len();
+            if self.queues.len() <= transit.class {
+                self.queues.reserve_exact(transit.class + 1 - self.queues.len());
+                self.queues.resize_with(transit.class + 1, VecDeque::new);
+            }
             self.queues[transit.class].push_back(transit);
         }
         has_room
