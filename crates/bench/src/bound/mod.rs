@@ -143,7 +143,7 @@ pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
 fn general(scenario: &Scenario) -> Option<Reason> {
     let stations = scenario.all_stations();
     let mut machines = stations.iter().filter_map(|station| scenario.machine_of(station));
-    match scenario.medium {
+    match &scenario.medium {
         medium if medium.has_collisions() => Some(Reason::Contention),
         _ if scenario.faults != Faults::NONE => Some(Reason::Faults),
         _ if scenario.has_changes() => Some(Reason::Members),

@@ -41,7 +41,7 @@ pub const MOST_DATA_OCTETS: u64 = 1_500;
 const TAG_OCTETS: u64 = 4;
 
 /// The medium that carries the frames.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Medium {
     /// Every station sends without waiting for another.

@@ -19,7 +19,7 @@ const MOST_SWITCHES: u64 = 100;
 const PORT_BUFFER: Size = Size(65_536);
 
 /// Keys of a switched network.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 #[schemars(deny_unknown_fields)]
 pub struct Switched {

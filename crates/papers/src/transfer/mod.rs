@@ -241,7 +241,7 @@ impl Setup {
             stations: Some(Group { count: 2, prefix: "station".to_owned(), profile: None }),
             transport: self.transport(trial),
             flows: (1..=trial.circuits).map(flow).collect(),
-            ..Scenario::new("data transfer".to_owned(), self.medium, stop)
+            ..Scenario::new("data transfer".to_owned(), self.medium.clone(), stop)
         }
     }
 
