@@ -3,6 +3,7 @@
 //! Use of a value moves its place to the new end of the list once per second, so that a busy value
 //! costs one write each time. The order is exact to one second.
 
+use crate::packed_instant::PackedInstant;
 use wire::time::Instant;
 
 /// Place of a value.
@@ -13,29 +14,56 @@ const NOWHERE: Place = Place::MAX;
 /// Maximum number of bits of a place, so that an index may use the others.
 pub(crate) const PLACE_BITS: u32 = 29;
 
-/// End of the second that contains `at`.
-const fn end_of_second(at: Instant) -> Instant {
-    Instant::from_nanos((at.as_nanos() / 1_000_000_000 + 1).saturating_mul(1_000_000_000))
+/// Value in a place, as long as it is neither removed nor renewed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Handle {
+    place: Place,
+    generation: u32,
 }
+
+impl Handle {
+    /// Handle of no value.
+    pub(crate) const NONE: Self = Self { place: NOWHERE, generation: 0 };
+
+    /// Place of the value.
+    pub(crate) const fn place(self) -> Place {
+        self.place
+    }
+}
+
+/// Second that contains `at`, plus one; at most 2^32 - 1.
+const fn next_second(at: Instant) -> u32 {
+    let second = at.as_nanos() / NANOS_PER_SECOND + 1;
+    if second < u32::MAX as u64 { second as u32 } else { u32::MAX }
+}
+
+const NANOS_PER_SECOND: u64 = 1_000_000_000;
 
 /// Time of the last use of a value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
-    last: Instant,
-    /// End of the second in which it was last moved in the list.
-    until: Instant,
+    last: PackedInstant,
+    /// Second after the one in which it was last moved in the list.
+    until: u32,
 }
 
 impl Heard {
     const fn first(at: Instant) -> Self {
-        Self { last: at, until: end_of_second(at) }
+        Self { last: PackedInstant::of(at), until: next_second(at) }
     }
 
     /// Records a use; returns true if the place must be moved up in the list.
     #[inline]
-    pub(crate) fn note(&mut self, at: Instant) -> bool {
-        self.last = at;
-        at >= self.until
+    pub(crate) const fn note(&mut self, at: Instant) -> bool {
+        self.last = PackedInstant::of(at);
+        at.as_nanos() >= self.until as u64 * NANOS_PER_SECOND
+    }
+
+    const fn last(&self) -> Instant {
+        match self.last.get() {
+            Some(last) => last,
+            None => Instant::MAX,
+        }
     }
 }
 
@@ -43,6 +71,8 @@ impl Heard {
 struct Slot<T> {
     value: Option<T>,
     heard: Heard,
+    /// Number of values removed from this place, and of renewals; wraps after 2^32.
+    generation: u32,
     /// Place used next before this one; of a free place, the next free one.
     older: Place,
     /// Place used next after this one.
@@ -115,7 +145,7 @@ impl<T> LruSlab<T> {
     /// Values in the order of their places.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Place, &T, Instant)> {
         self.places().zip(&self.slots).filter_map(|(place, slot)| {
-            slot.value.as_ref().map(|value| (place, value, slot.heard.last))
+            slot.value.as_ref().map(|value| (place, value, slot.heard.last()))
         })
     }
 
@@ -126,21 +156,21 @@ impl<T> LruSlab<T> {
 
     /// Last use of the value in this place.
     pub(crate) fn heard(&self, place: Place) -> Instant {
-        self.slots.get(place as usize).map_or(Instant::ZERO, |slot| slot.heard.last)
+        self.slots.get(place as usize).map_or(Instant::ZERO, |slot| slot.heard.last())
     }
 
     /// Adds a value, used now. Call it only if the slab is not full.
     pub(crate) fn insert(&mut self, value: T, at: Instant) -> Place {
-        let slot =
-            Slot { value: Some(value), heard: Heard::first(at), older: NOWHERE, newer: NOWHERE };
+        let (value, heard) = (Some(value), Heard::first(at));
+        let (older, newer) = (NOWHERE, NOWHERE);
         self.count += 1;
         let place = self.free;
         let place = if let Some(free) = self.slots.get_mut(place as usize) {
             self.free = free.older;
-            *free = slot;
+            *free = Slot { value, heard, generation: free.generation, older, newer };
             place
         } else {
-            self.slots.push(slot);
+            self.slots.push(Slot { value, heard, generation: 0, older, newer });
             Place::try_from(self.slots.len() - 1).expect("the maximum fits a place")
         };
         self.link(place);
@@ -151,10 +181,39 @@ impl<T> LruSlab<T> {
     pub(crate) fn remove(&mut self, place: Place) -> Option<T> {
         let value = self.slots.get_mut(place as usize)?.value.take()?;
         self.unlink(place);
+        self.renew(place);
         self.slots[place as usize].older = self.free;
         self.free = place;
         self.count -= 1;
         Some(value)
+    }
+
+    /// Handle of the value in this place.
+    pub(crate) fn handle(&self, place: Place) -> Handle {
+        let slot = self.slots.get(place as usize);
+        slot.map_or(Handle::NONE, |slot| Handle { place, generation: slot.generation })
+    }
+
+    /// True if a handle still names its value.
+    #[inline]
+    pub(crate) fn is_valid(&self, handle: Handle) -> bool {
+        let slot = self.slots.get(handle.place as usize);
+        slot.is_some_and(|slot| slot.generation == handle.generation && slot.value.is_some())
+    }
+
+    /// Value that a handle names and its last use, if the handle is valid.
+    #[inline]
+    pub(crate) fn valid(&mut self, handle: Handle) -> Option<(&mut T, &mut Heard)> {
+        let slot = self.slots.get_mut(handle.place as usize)?;
+        let Slot { value: Some(value), heard, generation, .. } = slot else { return None };
+        (*generation == handle.generation).then_some((value, heard))
+    }
+
+    /// Invalidates the handles of the value in this place.
+    pub(crate) fn renew(&mut self, place: Place) {
+        if let Some(slot) = self.slots.get_mut(place as usize) {
+            slot.generation = slot.generation.wrapping_add(1);
+        }
     }
 
     /// Records a use of the value in this place.
@@ -261,5 +320,35 @@ mod tests {
         assert_eq!(slab.insert('c', at(2)), first);
         let all: String = slab.iter().map(|(_, value, _)| *value).collect();
         assert_eq!(all, "cb");
+    }
+
+    #[test]
+    fn a_handle_is_valid_until_its_value_is_removed_or_renewed() {
+        let mut slab = LruSlab::new(2);
+        let place = slab.insert('a', at(0));
+        let handle = slab.handle(place);
+        slab.touch(place, at(2_000));
+        assert!(slab.is_valid(handle) && handle.place() == place);
+        slab.renew(place);
+        let renewed = slab.handle(place);
+        assert_eq!([handle, renewed].map(|handle| slab.is_valid(handle)), [false, true]);
+        slab.remove(place);
+        assert!(!slab.is_valid(renewed));
+        assert_eq!(slab.insert('b', at(3)), place);
+        assert_eq!([handle, renewed].map(|handle| slab.is_valid(handle)), [false, false]);
+        assert!(!slab.is_valid(Handle::NONE) && slab.is_valid(slab.handle(place)));
+    }
+
+    #[test]
+    fn a_use_in_the_far_future_moves_its_place_up() {
+        let mut slab = LruSlab::new(2);
+        let first = slab.insert('a', at(0));
+        slab.insert('b', at(1));
+        // Beyond the seconds that a place can store.
+        for nanos in [u64::MAX - 2, u64::MAX - 1] {
+            slab.touch(first, Instant::from_nanos(nanos));
+            assert_eq!(slab.heard(first), Instant::from_nanos(nanos));
+        }
+        assert_eq!(slab.expired(at(2)).map(|place| slab.get(place)), Some(Some(&'b')));
     }
 }

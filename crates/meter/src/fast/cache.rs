@@ -1,7 +1,7 @@
 //! 2-way set-associative cache of lookups: one comparison instead of a probe of the table.
 //!
-//! Each name maps to a set of two entries; a new name evicts one of them. An entry is valid until
-//! an entry of the underlying table is added or removed.
+//! Each name maps to a set of two entries; a new name evicts one of them. The cache does not know
+//! whether a value is still valid: the user asks the table.
 
 /// Sets, as a power of two.
 const PAIRS_BITS: u32 = 13;
@@ -13,12 +13,12 @@ pub(crate) type Name = [u64; 2];
 /// Number of a cached value; the value that replaces it takes the number over.
 pub(crate) type Slot = usize;
 
-/// Cached value with its name.
+/// Cached value with its name. In the order of its fields, so that the first 48 octets of a value
+/// share a cache line with the name.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(64))]
 struct Named<T> {
     name: Name,
-    /// Changes of the table up to the lookup.
-    changes: u64,
     value: T,
 }
 
@@ -51,57 +51,57 @@ impl<T> TwoWayCache<T> {
     /// Value in an entry, if there is one.
     #[inline]
     fn placed(&self, place: usize) -> Option<(Slot, &Named<T>)> {
-        let slot = usize::from(self.places[place]).wrapping_sub(1);
+        let slot = self.slot(place);
         self.things.get(slot).map(|named| (slot, named))
     }
 
-    /// Returns the value of this name and its number if it is cached and valid: `changes`, the
-    /// number of changes of the table, counted from one, must be the same as at insertion.
+    /// Value of this name and its number, if it is cached.
     #[inline]
-    pub(crate) fn find(&self, name: Name, changes: u64) -> Option<(Slot, &T)> {
+    pub(crate) fn find(&self, name: Name) -> Option<(Slot, &T)> {
         let first = pair(name);
-        let in_place = |place| {
-            self.placed(place)
-                .filter(|(_, named)| named.name == name && named.changes == changes)
-                .map(|(slot, named)| (slot, &named.value))
+        let slot = if self.has_name(first, name) {
+            self.slot(first)
+        } else if self.has_name(first + 1, name) {
+            self.slot(first + 1)
+        } else {
+            return None;
         };
-        in_place(first).or_else(|| in_place(first + 1))
+        self.things.get(slot).map(|named| (slot, &named.value))
     }
 
-    /// Returns the value with this number if it has this name and is valid.
+    /// Number of the value in an entry; that of no value if it is empty.
     #[inline]
-    pub(crate) fn find_in(&self, slot: Slot, name: Name, changes: u64) -> Option<&T> {
-        let named = self.things.get(slot)?;
-        (named.name == name && named.changes == changes).then_some(&named.value)
+    fn slot(&self, place: usize) -> Slot {
+        usize::from(self.places[place]).wrapping_sub(1)
     }
 
-    /// Inserts a value that is not cached: replaces a stale entry, the first if both are; otherwise
+    #[inline]
+    fn has_name(&self, place: usize, name: Name) -> bool {
+        self.things.get(self.slot(place)).is_some_and(|named| named.name == name)
+    }
+
+    /// Inserts a value: in place of that of the same name, or else in an empty entry; otherwise it
     /// alternates between the two. `replace` makes the value from the one that it replaces.
-    pub(crate) fn insert(
-        &mut self,
-        name: Name,
-        changes: u64,
-        replace: impl FnOnce(Option<&T>) -> T,
-    ) -> Slot {
+    pub(crate) fn insert(&mut self, name: Name, replace: impl FnOnce(Option<&T>) -> T) -> Slot {
         let first = pair(name);
-        let is_gone =
-            |place: &usize| self.placed(*place).is_none_or(|(_, named)| named.changes != changes);
-        let gone = [first, first + 1].into_iter().find(is_gone);
-        let place = gone.unwrap_or_else(|| {
+        let both = [first, first + 1];
+        let own = both.into_iter().find(|place| self.has_name(*place, name));
+        let empty = || both.into_iter().find(|place| self.placed(*place).is_none());
+        let place = own.or_else(empty).unwrap_or_else(|| {
             self.turn = 1 - self.turn;
             first + self.turn
         });
         if let Some((slot, before)) = self.placed(place) {
             let value = replace(Some(&before.value));
-            self.things[slot] = Named { name, changes, value };
+            self.things[slot] = Named { name, value };
             return slot;
         }
-        self.things.push(Named { name, changes, value: replace(None) });
+        self.things.push(Named { name, value: replace(None) });
         self.places[place] = self.things.len() as u16;
         self.things.len() - 1
     }
 
-    /// Value with this number, under any name and valid or not.
+    /// Value with this number, under any name.
     #[inline]
     pub(crate) fn at(&mut self, slot: Slot) -> &mut T {
         &mut self.things[slot].value
@@ -118,14 +118,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cached_value_is_valid_until_the_table_changes() {
+    fn a_value_is_found_by_its_name_alone() {
         let mut cache = TwoWayCache::<u8>::default();
-        let slot = cache.insert([7, 9], 3, |_| 42);
-        assert_eq!(cache.find([7, 9], 3), Some((slot, &42)));
-        assert_eq!((cache.find([7, 9], 4), cache.find([9, 7], 3)), (None, None));
-        assert_eq!(cache.find_in(slot, [7, 9], 3), Some(&42));
-        let others = [(slot + 1, [7, 9], 3), (slot, [9, 7], 3), (slot, [7, 9], 4)];
-        assert!(others.iter().all(|(slot, name, n)| cache.find_in(*slot, *name, *n).is_none()));
+        let slot = cache.insert([7, 9], |_| 42);
+        assert_eq!((cache.find([7, 9]), cache.find([9, 7])), (Some((slot, &42)), None));
+        assert_eq!(*cache.at(slot), 42);
+    }
+
+    #[test]
+    fn a_name_has_one_value() {
+        let [one, other, third, _] = batch();
+        for again in [one, other] {
+            let mut cache = TwoWayCache::<u8>::default();
+            for name in [one, other] {
+                cache.insert(name, |_| 1);
+            }
+            let slot = cache.insert(again, |before| before.map_or(0, |before| before + 1));
+            assert_eq!(cache.find(again), Some((slot, &2)));
+            assert_eq!([one, other].map(|name| cache.find(name).is_some()), [true; 2]);
+            // The value of a name that is evicted is not found again.
+            cache.insert(third, |_| 3);
+            cache.insert(third, |_| 4);
+            let found = [one, other].map(|name| cache.find(name).is_some());
+            assert_eq!(found.iter().filter(|found| **found).count(), 1);
+            assert_eq!(cache.things.len(), 2);
+        }
     }
 
     /// Names that share a set.
@@ -139,13 +156,13 @@ mod tests {
         let mut cache = TwoWayCache::<u64>::default();
         for (value, name) in (0..).zip(batch()) {
             let mut before = None;
-            let slot = cache.insert(name, 1, |gone| {
+            let slot = cache.insert(name, |gone| {
                 before = gone.copied();
                 value
             });
-            let found = batch().iter().filter(|name| cache.find(**name, 1).is_some()).count();
+            let found = batch().iter().filter(|name| cache.find(**name).is_some()).count();
             assert_eq!(
-                (cache.find(name, 1), found),
+                (cache.find(name), found),
                 (Some((slot, &value)), 2.min(value as usize + 1))
             );
             assert_eq!(before.is_some(), value >= 2, "{before:?} was evicted for {value}");
@@ -154,30 +171,12 @@ mod tests {
     }
 
     #[test]
-    fn a_stale_entry_is_replaced_before_a_valid_one() {
-        let [one, other, third, _] = batch();
-        for stays in [one, other] {
-            let mut cache = TwoWayCache::<Name>::default();
-            cache.insert(one, 1, |_| one);
-            cache.insert(other, 1, |_| other);
-            // Both are stale by now; then one of them is looked up and inserted anew.
-            let slot = cache.find(stays, 1).unwrap().0;
-            cache.things[slot].changes = 2;
-            cache.insert(third, 2, |gone| {
-                assert_ne!(gone, Some(&stays));
-                third
-            });
-            assert_eq!(cache.find(stays, 2).map(|(_, value)| *value), Some(stays));
-        }
-    }
-
-    #[test]
     fn memory_is_bounded_for_any_number_of_names() {
         let mut cache = TwoWayCache::<u32>::default();
         for n in 0..100_000 {
-            cache.insert([n, n], 1, |_| n as u32);
+            cache.insert([n, n], |_| n as u32);
         }
         assert!((PLACES * 9 / 10..=PLACES).contains(&cache.things.len()));
-        assert_eq!(cache.find([99_999, 99_999], 1).map(|(_, value)| *value), Some(99_999));
+        assert_eq!(cache.find([99_999, 99_999]).map(|(_, value)| *value), Some(99_999));
     }
 }

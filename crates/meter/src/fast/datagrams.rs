@@ -7,7 +7,7 @@
 //! frame with an anomaly; both paths have identical results, frame by frame.
 
 use super::cache::{Name, Slot};
-use super::sides::{SideKey, Totals};
+use super::sides::{SideKey, Totals, Way};
 use crate::host::Address;
 use crate::lru_slab::Place;
 use crate::measure::{Batch, BatchKind};
@@ -157,16 +157,7 @@ impl<'a> CommonFrame<'a> {
     }
 }
 
-/// Cache slot of a side, and the side, if the cached value is still valid.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Hint {
-    slot: Slot,
-    found: Option<Found>,
-    changes: u64,
-}
-
-/// Cache name of the receiver of a direction of a stream: no name of a frame over LLC has all bits
-/// set.
+/// Cache name of the receiver of a direction of a stream: no name of a frame has all bits set.
 const fn name_of(stream: u64) -> Name {
     [stream, u64::MAX]
 }
@@ -185,8 +176,7 @@ impl Tracker {
         sink: &mut Sink<'_>,
     ) -> bool {
         self.give_up_silent(at, sink);
-        let name = frame.name();
-        let found = self.find_or_cache(name, frame.reference(), || frame.parties(), sink);
+        let found = self.find_or_cache(frame, sink);
         let Some((slot, SideKey { found: (place, receiver), format })) = found else {
             return false;
         };
@@ -204,45 +194,39 @@ impl Tracker {
         }
     }
 
-    /// Looks up the connection of class 0 of a direction of a stream in this cache slot, ahead of
-    /// its use, so that the memory is loaded by then.
-    #[inline]
-    pub(crate) fn recall(&mut self, stream: u64, slot: Slot) -> Hint {
-        let changes = self.table.changes();
-        let whose = self.recent.find_in(slot, name_of(stream), changes);
-        Hint { slot, found: whose.and_then(of_class_0), changes }
-    }
-
-    /// Counts a DT in a packet of a TCP stream, given its number, its data, and the octets of data
-    /// that are missing. Returns the cache slot of its class 0 connection; none if the connection
-    /// is not known. `stream` is a number unique to this direction of this stream, `recalled` the
-    /// cached side found for it by a moment ago, and `parties` returns receiver and sender.
-    #[inline]
-    pub(crate) fn common_dt(
+    /// Counts a DT in a packet of a TCP stream. Returns false, without effect, if its connection is
+    /// not known. The cache slot is that of the direction; `parties` returns receiver and sender,
+    /// and `part` the fields of the DT.
+    #[inline(always)]
+    pub(crate) fn common_dt<'a>(
         &mut self,
         at: Instant,
-        stream: u64,
-        recalled: Hint,
+        slot: Slot,
         parties: impl FnOnce() -> [Party; 2],
-        part: DtFields<'_>,
+        part: impl Fn() -> DtFields<'a>,
         sink: &mut Sink<'_>,
-    ) -> Option<Slot> {
+    ) -> bool {
         self.give_up_silent(at, sink);
-        let Hint { slot, found, changes } = recalled;
-        let (slot, (place, receiver)) = match found {
-            Some(found) if changes == self.table.changes() => (slot, found),
-            _ => self.find_class_0(stream, parties, sink)?,
+        let slab = &self.table.slab;
+        let whose = self.recent.side_in(slot, |connection| slab.is_valid(connection));
+        let found = match whose.and_then(of_class_0) {
+            Some(found) => found,
+            None => match self.find_class_0(slot, parties, sink) {
+                Some(found) => found,
+                None => return false,
+            },
         };
-        let sent = Sent { at, side: other(receiver), format: Format::Class0 };
-        if !self.data(slot, place, sent, part, 3, sink) {
+        let (place, receiver) = found;
+        let sent = || Sent { at, side: other(receiver), format: Format::Class0 };
+        if !self.data(slot, place, sent(), part(), 3, sink) {
             // The stream has already consumed the packet, so it cannot be dissected again.
-            self.data_out_of_turn(place, sent, part, sink);
+            self.data_out_of_turn(place, sent(), part(), sink);
         }
-        Some(slot)
+        true
     }
 
     /// Counts a DT of a packet that was put together from segments; returns false, without effect,
-    /// if its connection is not known.
+    /// if its connection is not known. `stream` is a number unique to this direction of this stream.
     pub(crate) fn dt_of_stream(
         &mut self,
         at: Instant,
@@ -251,18 +235,43 @@ impl Tracker {
         part: DtFields<'_>,
         sink: &mut Sink<'_>,
     ) -> bool {
-        self.common_dt(at, stream, Hint::default(), parties, part, sink).is_some()
+        let Self { recent, hosts, sides, .. } = self;
+        let all = &mut sink.measures.traffic;
+        let slot =
+            recent.slot_of(name_of(stream), || Totals { hosts: &mut hosts.counts, all, sides });
+        self.common_dt(at, slot, parties, || part, sink)
     }
 
-    /// Connection of class 0 of a direction of a stream, and its new cache slot.
+    /// Connection of class 0 of the direction in a cache slot, which is cached there.
+    #[cold]
     fn find_class_0(
         &mut self,
-        stream: u64,
+        slot: Slot,
         parties: impl FnOnce() -> [Party; 2],
         sink: &mut Sink<'_>,
-    ) -> Option<(Slot, Found)> {
-        let found = self.find_or_cache(name_of(stream), Reference(0), parties, sink);
-        found.and_then(|(slot, whose)| Some((slot, of_class_0(whose)?)))
+    ) -> Option<Found> {
+        let whose = self.look_up(Reference(0), parties())?;
+        let found = of_class_0(whose)?;
+        self.cache_side(slot, whose, sink);
+        Some(found)
+    }
+
+    /// Caches a direction of a stream, and returns its slot.
+    pub(super) fn cache_way(&mut self, name: Name, way: Way, sink: &mut Sink<'_>) -> Slot {
+        let all = &mut sink.measures.traffic;
+        let tally = Totals { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
+        self.recent.insert_way(name, way, tally)
+    }
+
+    /// Caches a side in a slot.
+    fn cache_side(&mut self, slot: Slot, whose: SideKey, sink: &mut Sink<'_>) {
+        let (place, side) = whose.found;
+        let handle = self.table.slab.handle(place);
+        let connection = self.table.get(place);
+        let ends = [other(side), side].map(|side| connection.senders[side].end().host);
+        let all = &mut sink.measures.traffic;
+        let tally = Totals { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
+        self.recent.set_side(slot, handle, whose, ends, tally);
     }
 
     /// Counts a DT sent to the side in a cache slot, if it is in turn; returns false, without
@@ -353,29 +362,28 @@ impl Tracker {
         });
     }
 
-    /// Looks up the side with this name and caches it.
+    /// Side with this name and its cache slot, looked up and cached if it is not.
     #[inline]
     fn find_or_cache(
         &mut self,
-        name: Name,
-        reference: Reference,
-        parties: impl FnOnce() -> [Party; 2],
+        frame: &CommonFrame<'_>,
         sink: &mut Sink<'_>,
     ) -> Option<(Slot, SideKey)> {
-        let changes = self.table.changes();
-        if let Some(found) = self.recent.find(name, changes) {
+        let (name, slab) = (frame.name(), &self.table.slab);
+        if let Some(found) = self.recent.find(name, |connection| slab.is_valid(connection)) {
             return Some(found);
         }
-        let [owner, peer] = parties();
+        let whose = self.look_up(frame.reference(), frame.parties())?;
+        let slot = self.cache_way(name, Way::NONE, sink);
+        self.cache_side(slot, whose, sink);
+        Some((slot, whose))
+    }
+
+    /// Side under this reference between receiver and sender, if it is known with its format.
+    fn look_up(&mut self, reference: Reference, [owner, peer]: [Party; 2]) -> Option<SideKey> {
         let key = Key { owner: &owner, peer: &peer, reference };
         let found = self.table.find(&key, &self.hosts)?;
-        let (place, side) = found;
-        let connection = self.table.get(place);
-        let whose = SideKey { found, format: connection.format? };
-        let ends = [other(side), side].map(|side| connection.senders[side].end().host);
-        let all = &mut sink.measures.traffic;
-        let tally = Totals { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
-        Some((self.recent.insert(name, changes, whose, ends, tally), whose))
+        Some(SideKey { found, format: self.table.get(found.0).format? })
     }
 }
 

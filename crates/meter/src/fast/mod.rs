@@ -2,9 +2,9 @@
 //!
 //! The meter has one entry for each frame, [`Meter::count_common`]. It counts the frame, or leaves
 //! it untouched for dissection (`Meter::dissect`, the slow path). The rest of the crate sees this
-//! folder as three fields, which it settles and never looks into: [`RecentSides`] in the tracker,
-//! [`RecentStreams`] in the table of streams, and [`Frames`] in the intervals. The test
-//! `three_fields_hold_the_state_of_the_fast_path` compares the sources with that list.
+//! folder as two fields, which it settles and never looks into: [`RecentSides`] in the tracker,
+//! and [`Frames`] in the intervals. The test `two_fields_hold_the_state_of_the_fast_path` compares
+//! the sources with that list.
 //!
 //! # Invariants
 //!
@@ -18,11 +18,11 @@
 //! 2. **All or nothing.** An entry that returns [`Handled::No`] has changed no count. It may have
 //!    evicted connections that fell silent, as dissection would at the same time, and cached a
 //!    lookup.
-//! 3. **What it may remember.** The place of a connection or stream and the format of numbers, by
-//!    the words of a frame that identify them. Each entry holds the number of changes of the table
-//!    at the lookup. Any connection or stream that is added or removed changes that number and so
-//!    drops all entries: no entry can name a place that was used anew. A cache has at most 16,384
-//!    entries and evicts within sets of two.
+//! 3. **What it may remember.** Handles of a stream and of a connection, and the format of numbers,
+//!    by the words of a frame that identify them. Each use asks the table if the handle is valid.
+//!    It is not once the stream or connection was removed, or the keys of the connection changed;
+//!    two connections never have the same key. The cache has at most 16,384 entries and evicts
+//!    within sets of two.
 //! 4. **Pending counts.** TPDUs of one kind and in the same size classes, to one side and in one
 //!    second, are one [`Batch`](crate::measure::Batch). All pending batches are of the same second.
 //!    They are settled before a frame of another second or interval counts, before a connection is
@@ -45,7 +45,6 @@ mod segments;
 mod sides;
 
 pub(crate) use frames::Frames;
-pub(crate) use segments::RecentStreams;
 pub(crate) use sides::RecentSides;
 
 use crate::Meter;
@@ -79,23 +78,25 @@ impl Meter {
                 Some(frame) => self.common_frame(at, &frame),
                 None => Handled::No,
             },
-            _ => match CommonSegment::of(link, octets, original_octets) {
-                Some(segment) => self.segment_in_turn(at, &segment),
-                None => Handled::No,
-            },
+            _ => self.segment_in_turn(at, link, octets, original_octets),
         }
     }
 
     /// Counts a TCP segment.
-    #[inline]
-    fn segment_in_turn(&mut self, at: Instant, segment: &CommonSegment<'_>) -> Handled {
-        let is_counted = self.streams.common_segment(
-            at,
-            segment,
-            &mut self.tracker,
-            &mut self.intervals.unwitnessed(),
-        );
-        if !is_counted {
+    // Never inline: the registers of its caller are needed for dissection.
+    #[inline(never)]
+    fn segment_in_turn(
+        &mut self,
+        at: Instant,
+        link: Link,
+        octets: &[u8],
+        original_octets: usize,
+    ) -> Handled {
+        let Some(segment) = CommonSegment::of(link, octets, original_octets) else {
+            return Handled::No;
+        };
+        let sink = &mut self.intervals.unwitnessed();
+        if !self.streams.common_segment(at, segment, &mut self.tracker, sink) {
             return Handled::No;
         }
         let octets = segment.lpdu_octets as u64;

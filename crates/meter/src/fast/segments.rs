@@ -7,9 +7,9 @@
 //!
 //! Left out: IPv6, VLAN tags, IP options, segments of several TPKTs.
 
-use super::cache::{Name, Slot, TwoWayCache};
+use super::cache::Name;
+use super::sides::Way;
 use crate::follow::Follower as _;
-use crate::lru_slab::Place;
 use crate::observation::DelayKind;
 use crate::stream::direction::Print;
 use crate::stream::framer::KEPT_OCTETS;
@@ -34,6 +34,9 @@ const ABOVE_MAC: [u8; 3] = [0x08, 0x00, 0x45];
 const FRAGMENT: u16 = 0x3FFF;
 /// PSH, which has no effect here.
 const PUSH: u8 = 0x08;
+
+/// Flag in the second word of a name; no name of a frame over LLC has it.
+const OF_STREAM: u64 = 1 << 62;
 
 type Header = [u8; HEADER_OCTETS];
 
@@ -141,7 +144,7 @@ impl<'a> CommonSegment<'a> {
     #[inline]
     const fn name(&self) -> Name {
         let addresses = (word(self.header, 26) as u64) << 32 | word(self.header, 30) as u64;
-        [addresses, word(self.header, 34) as u64]
+        [addresses, OF_STREAM | word(self.header, 34) as u64]
     }
 
     #[inline]
@@ -155,31 +158,16 @@ impl<'a> CommonSegment<'a> {
             identification_and_flags: u32::from(half(header, 18)) << 8 | u32::from(header[47]),
         }
     }
-
-    /// Sender and receiver.
-    fn sockets(&self) -> [Socket; 2] {
-        let [addresses, ports] = self.name();
-        let socket = |address: u64, port: u64| Socket {
-            address: Ipv4Addr::from_bits(address as u32).to_ipv6_mapped(),
-            port: port as u16,
-        };
-        [socket(addresses >> 32, ports >> 16), socket(addresses, ports)]
-    }
 }
 
-/// Cached direction of a stream.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct CachedStream {
-    place: Place,
-    way: u8,
-    /// Cache slot of its receiver, if the receiver is cached.
-    receiver: Slot,
-    /// Number of its stream times two, plus one for the second direction.
-    number: u64,
+/// Sender and receiver of a direction with this name.
+fn sockets([addresses, ports]: Name) -> [Socket; 2] {
+    let socket = |address: u64, port: u64| Socket {
+        address: Ipv4Addr::from_bits(address as u32).to_ipv6_mapped(),
+        port: port as u16,
+    };
+    [socket(addresses >> 32, ports >> 16), socket(addresses, ports)]
 }
-
-/// Cache of recently seen directions.
-pub(crate) type RecentStreams = TwoWayCache<CachedStream>;
 
 /// Counts a delayed ACK.
 // Not inline: most segments of a plant acknowledge with data.
@@ -191,7 +179,7 @@ fn delayed_ack(span: u64, sink: &mut Sink<'_>) {
 impl Flow {
     /// Processes a segment, except the TPDU in it, if it is in sequence in a stream that carries
     /// TPKTs and holds nothing. Returns false, without effect, otherwise.
-    #[inline]
+    #[inline(always)]
     fn in_turn(&mut self, at: Instant, way: usize, print: &Print, sink: &mut Sink<'_>) -> bool {
         let [first, second] = &mut self.directions;
         let (own, peer) = if way == 0 { (first, second) } else { (second, first) };
@@ -215,75 +203,83 @@ impl Flow {
 fn dissect(
     tracker: &mut Tracker,
     passage: Passage,
-    segment: &CommonSegment<'_>,
+    data: &[u8],
+    missing_octets: usize,
     sink: &mut Sink<'_>,
 ) {
     let Passage { at, from, to } = passage;
-    let octets = segment.data.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
+    let octets = data.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
     // A cut is counted with the segment.
-    let (missing_octets, is_cut) = (segment.missing_octets, false);
-    tracker.observe(at, Nsdu { from, to, octets, missing_octets, is_cut }, sink);
+    tracker.observe(at, Nsdu { from, to, octets, missing_octets, is_cut: false }, sink);
 }
 
 impl Streams {
     /// Counts a common segment and passes its TPDU to `tracker`; returns false, without effect, if
     /// it must be dissected.
+    // Always inline, and cold functions take what they need by value: so a segment need not be in
+    // memory.
+    #[inline(always)]
     pub(crate) fn common_segment(
         &mut self,
         at: Instant,
-        segment: &CommonSegment<'_>,
+        segment: CommonSegment<'_>,
         tracker: &mut Tracker,
         sink: &mut Sink<'_>,
     ) -> bool {
         self.give_up_silent(at, tracker);
-        let Some((slot, known)) = self.find_or_cache(segment) else { return false };
-        let CachedStream { place, way, receiver, number } = known;
+        let name = segment.name();
+        let Some((slot, Way { stream, way })) = tracker.recent.find_way(name) else {
+            return self.look_up(name, tracker, sink) && self.again(at, segment, tracker, sink);
+        };
+        let Some((flow, heard)) = self.slab.valid(stream) else {
+            return self.look_up(name, tracker, sink) && self.again(at, segment, tracker, sink);
+        };
         let way = usize::from(way);
-        let recalled = tracker.recall(number, receiver);
-        let (flow, heard) = self.slab.heard_at(place);
         if !flow.in_turn(at, way, &segment.print(), sink) {
             return false;
         }
         let is_late = heard.note(at);
         if let Some((dt, octets)) = segment.dt {
+            let CommonSegment { data, missing_octets, .. } = segment;
             let ends = &flow.ends;
-            let part = DtFields::of_class_0(dt, octets, segment.missing_octets);
             let parties = || [party(ends[1 - way]), party(ends[way])];
-            match tracker.common_dt(at, number, recalled, parties, part, sink) {
-                Some(found) if found == receiver => {}
-                Some(found) => self.recent.at(slot).receiver = found,
-                None => {
-                    let [to, from] = parties();
-                    dissect(tracker, Passage { at, from, to }, segment, sink);
-                }
+            let part = || DtFields::of_class_0(dt, octets, missing_octets);
+            if !tracker.common_dt(at, slot, parties, part, sink) {
+                let [to, from] = parties();
+                dissect(tracker, Passage { at, from, to }, data, missing_octets, sink);
             }
         }
         if is_late {
-            self.slab.move_up(place, at);
+            self.slab.move_up(stream.place(), at);
         }
         true
     }
 
-    /// Direction of a segment with its cache slot; none if the stream is not known.
-    #[inline]
-    fn find_or_cache(&mut self, segment: &CommonSegment<'_>) -> Option<(Slot, CachedStream)> {
-        if let Some((slot, known)) = self.recent.find(segment.name(), self.changes) {
-            return Some((slot, *known));
-        }
-        let slot = self.look_up(segment)?;
-        Some((slot, *self.recent.at(slot)))
+    /// Does the same once its direction is cached anew.
+    #[cold]
+    #[inline(never)]
+    fn again(
+        &mut self,
+        at: Instant,
+        segment: CommonSegment<'_>,
+        tracker: &mut Tracker,
+        sink: &mut Sink<'_>,
+    ) -> bool {
+        self.common_segment(at, segment, tracker, sink)
     }
 
-    /// Looks up and caches a direction that is not cached.
+    /// Looks up and caches a direction; returns false if its stream is not known.
     #[cold]
-    fn look_up(&mut self, segment: &CommonSegment<'_>) -> Option<Slot> {
-        let [source, destination] = segment.sockets();
-        let way = usize::from(source > destination);
+    #[inline(never)]
+    fn look_up(&self, name: Name, tracker: &mut Tracker, sink: &mut Sink<'_>) -> bool {
+        let [source, destination] = sockets(name);
+        let way = u8::from(source > destination);
         let ends = if way == 0 { [source, destination] } else { [destination, source] };
-        let place = self.known(ends)?;
-        let number = self.slab.get(place)?.number << 1 | way as u64;
-        let known = CachedStream { place, way: way as u8, receiver: 0, number };
-        Some(self.recent.insert(segment.name(), self.changes, |_| known))
+        let known = self.known(ends);
+        if let Some(place) = known {
+            tracker.cache_way(name, Way { stream: self.slab.handle(place), way }, sink);
+        }
+        known.is_some()
     }
 }
 
@@ -409,7 +405,10 @@ mod tests {
                 let at = ours.tick(at).expect("time runs forwards");
                 let segment = CommonSegment::of(Link::Ethernet, captured, octets.len());
                 seen += usize::from(segment.is_some());
-                if segment.is_some_and(|it| matches!(ours.segment_in_turn(at, &it), Handled::Yes)) {
+                if matches!(
+                    ours.segment_in_turn(at, Link::Ethernet, captured, octets.len()),
+                    Handled::Yes
+                ) {
                     taken += 1;
                 } else {
                     ours.dissect(at, Link::Ethernet, captured, octets.len());

@@ -7,7 +7,7 @@
 
 use super::cache::{Name, Slot, TwoWayCache};
 use crate::host::{Counts, HostNumber};
-use crate::lru_slab::Place;
+use crate::lru_slab::Handle;
 use crate::measure::{Batch, BatchKind, Sizes, Traffic, second as second_of};
 use crate::track::counter_store::CounterStore;
 use crate::track::side::{Side, other};
@@ -27,7 +27,7 @@ impl Totals<'_> {
     fn batch(&mut self, second: u64, known: &CachedSide, kind: BatchKind, batch: &Batch) {
         self.hosts.batch(second, known.hosts, kind, batch);
         self.all.batch(second, kind, batch);
-        self.sides.batch(second, (known.place, other(known.side.into())), kind, batch);
+        self.sides.batch(second, (known.connection.place(), other(known.side.into())), kind, batch);
     }
 }
 
@@ -39,25 +39,61 @@ pub(super) struct SideKey {
     pub(super) format: Format,
 }
 
-/// Cached side of a connection with its pending batches.
+/// Direction of a stream: the stream, and the end that sends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Way {
+    pub(super) stream: Handle,
+    pub(super) way: u8,
+}
+
+impl Way {
+    /// No direction, of frames over LLC.
+    pub(super) const NONE: Self = Self { stream: Handle::NONE, way: 0 };
+}
+
+/// Cached side of a connection with its pending batches. A direction of a stream may have no
+/// connection yet. In the order of its fields: with the name, all up to the first batch is one
+/// cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct CachedSide {
-    place: Place,
+    connection: Handle,
+    stream: Handle,
+    /// Sender to this side, and the side itself.
+    hosts: [HostNumber; 2],
     /// Side.
     side: u8,
     format: Format,
+    /// Sender in the stream.
+    way: u8,
     /// True if it is on the list of sides with pending batches.
     is_listed: bool,
-    /// Sender to this side, and the side itself.
-    hosts: [HostNumber; 2],
     /// Pending batches of TPDUs sent to it, by kind.
     batch: [Batch; BatchKind::ALL.len()],
 }
 
+/// The name, and all of a side up to its first batch.
+const _: () = assert!(size_of::<Name>() + core::mem::offset_of!(CachedSide, batch) == 44);
+const _: () = assert!(size_of::<Batch>() == 20);
+
 impl CachedSide {
+    /// Direction of a stream without a connection.
+    const fn of(way: Way, is_listed: bool) -> Self {
+        Self {
+            connection: Handle::NONE,
+            stream: way.stream,
+            hosts: [0; 2],
+            side: 0,
+            format: Format::Class0,
+            way: way.way,
+            is_listed,
+            batch: [Batch::NONE; BatchKind::ALL.len()],
+        }
+    }
+
     #[inline]
     fn whose(&self) -> SideKey {
-        SideKey { found: (self.place, Side::from(self.side)), format: self.format }
+        SideKey { found: (self.connection.place(), Side::from(self.side)), format: self.format }
     }
 
     /// Counts its batches of a second.
@@ -102,38 +138,70 @@ impl RecentSides {
         common.copied().unwrap_or_else(|| sizes.class(octets) as u8)
     }
 
-    /// Side with this name and its cache slot, if cached and valid.
+    /// Direction of a stream with this name and its cache slot, if cached; its stream may be over.
     #[inline]
-    pub(super) fn find(&self, name: Name, changes: u64) -> Option<(Slot, SideKey)> {
-        let (slot, known) = self.cache.find(name, changes)?;
-        Some((slot, known.whose()))
+    pub(super) fn find_way(&self, name: Name) -> Option<(Slot, Way)> {
+        let (slot, known) = self.cache.find(name)?;
+        Some((slot, Way { stream: known.stream, way: known.way }))
     }
 
-    /// Side with this name in this cache slot, if valid.
-    #[inline]
-    pub(super) fn find_in(&self, slot: Slot, name: Name, changes: u64) -> Option<SideKey> {
-        self.cache.find_in(slot, name, changes).map(CachedSide::whose)
+    /// Cache slot of a direction without a stream, cached now if it is not.
+    pub(super) fn slot_of<'a>(&mut self, name: Name, tally: impl FnOnce() -> Totals<'a>) -> Slot {
+        match self.cache.find(name) {
+            Some((slot, _)) => slot,
+            None => self.insert_way(name, Way::NONE, tally()),
+        }
     }
 
-    /// Caches a side and returns its slot. `hosts` are the sender to it and itself. The pending
-    /// batches of the side that it evicts are counted first.
-    pub(super) fn insert(
-        &mut self,
+    /// Side with this name and its cache slot, if cached and, by `is_valid`, still the same side.
+    #[inline]
+    pub(super) fn find(
+        &self,
         name: Name,
-        changes: u64,
+        is_valid: impl FnOnce(Handle) -> bool,
+    ) -> Option<(Slot, SideKey)> {
+        let (slot, known) = self.cache.find(name)?;
+        is_valid(known.connection).then(|| (slot, known.whose()))
+    }
+
+    /// Side in this cache slot, if it has one and, by `is_valid`, it is still the same.
+    #[inline]
+    pub(super) fn side_in(
+        &mut self,
+        slot: Slot,
+        is_valid: impl FnOnce(Handle) -> bool,
+    ) -> Option<SideKey> {
+        let known = self.cache.at(slot);
+        is_valid(known.connection).then(|| known.whose())
+    }
+
+    /// Caches a direction of a stream, without a connection yet, and returns its slot. The pending
+    /// batches of the side that it evicts are counted first.
+    pub(super) fn insert_way(&mut self, name: Name, way: Way, mut tally: Totals<'_>) -> Slot {
+        let second = self.second;
+        self.cache.insert(name, |before| {
+            if let Some(before) = before {
+                before.count(second, &mut tally);
+            }
+            CachedSide::of(way, before.is_some_and(|before| before.is_listed))
+        })
+    }
+
+    /// Caches a side in the slot of a direction. `hosts` are the sender to it and itself. The
+    /// pending batches of the side that it replaces are counted first.
+    pub(super) fn set_side(
+        &mut self,
+        slot: Slot,
+        connection: Handle,
         whose: SideKey,
         hosts: [HostNumber; 2],
         mut tally: Totals<'_>,
-    ) -> Slot {
-        let SideKey { found: (place, side), format } = whose;
-        self.cache.insert(name, changes, |before| {
-            if let Some(before) = before {
-                before.count(self.second, &mut tally);
-            }
-            let is_listed = before.is_some_and(|before| before.is_listed);
-            let batch = Default::default();
-            CachedSide { place, side: side as u8, format, is_listed, hosts, batch }
-        })
+    ) {
+        let SideKey { found: (_, side), format } = whose;
+        let known = self.cache.at(slot);
+        known.count(self.second, &mut tally);
+        let (batch, side) = (Default::default(), side as u8);
+        *known = CachedSide { connection, side, format, hosts, batch, ..*known };
     }
 
     /// Batches a TPDU sent to the side in a slot. All pending batches are of one second; batches of

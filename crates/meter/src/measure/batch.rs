@@ -11,10 +11,10 @@ use wire::tp::Kind;
 /// Kind of an ordinary TPDU: no retransmission, of a known connection, within its credit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum BatchKind {
-    /// DT without EOT.
-    Part,
     /// DT that completes its TSDU, of which every DT was seen.
     End,
+    /// DT without EOT.
+    Part,
     /// AK that acknowledges.
     Acknowledging,
     /// AK that changes the credit.
@@ -23,7 +23,7 @@ pub(crate) enum BatchKind {
 
 impl BatchKind {
     /// All kinds.
-    pub(crate) const ALL: [Self; 4] = [Self::Part, Self::End, Self::Acknowledging, Self::Crediting];
+    pub(crate) const ALL: [Self; 4] = [Self::End, Self::Part, Self::Acknowledging, Self::Crediting];
 
     /// Kind of an AK with this role; none if it carries no new information.
     pub(crate) const fn of(role: Role) -> Option<Self> {
@@ -42,23 +42,26 @@ impl BatchKind {
     }
 }
 
-/// Batch of TPDUs of one kind and in the same classes of sizes.
+/// Batch of TPDUs of one kind, with headers of one length and in the same classes of sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Batch {
-    /// Classes of the TPDU, of its data, and of the TSDU that it completes, an octet each.
-    classes: u32,
+    /// Classes of the TPDU, of its data, and of the TSDU that it completes, and the octets of its
+    /// header, an octet each.
+    common: u32,
     /// Number of TPDUs.
     pub(crate) tpdus: u32,
-    /// Octets of their headers.
-    pub(crate) header_octets: u64,
     /// Octets of their user data.
-    pub(crate) data_octets: u64,
-    /// Octets of the TSDUs that they complete.
-    pub(crate) tsdu_octets: u64,
+    data_octets: u32,
+    /// Octets of the TSDUs that they complete, the lower half first: a batch is not aligned to more
+    /// than four octets, so that two of them share a cache line with the side that they belong to.
+    tsdu_octets: [u32; 2],
 }
 
 impl Batch {
-    /// Batch of one TPDU.
+    /// No TPDUs.
+    pub(crate) const NONE: Self = Self { common: 0, tpdus: 0, data_octets: 0, tsdu_octets: [0; 2] };
+
+    /// Batch of one TPDU. Its header has at most 255 octets, its data fewer than 2^32.
     #[inline]
     pub(crate) const fn one(
         [tpdu, data, tsdu]: [u8; 3],
@@ -66,33 +69,53 @@ impl Batch {
         data_octets: u64,
         tsdu_octets: u64,
     ) -> Self {
-        let classes = tpdu as u32 | (data as u32) << 8 | (tsdu as u32) << 16;
-        Self { classes, tpdus: 1, header_octets, data_octets, tsdu_octets }
+        let common = u32::from_le_bytes([tpdu, data, tsdu, header_octets as u8]);
+        let tsdu_octets = [tsdu_octets as u32, (tsdu_octets >> 32) as u32];
+        Self { common, tpdus: 1, data_octets: data_octets as u32, tsdu_octets }
     }
 
     /// Classes of the TPDU, of its data, and of the TSDU that it completes.
     pub(crate) const fn classes(&self) -> [u8; 3] {
-        let [tpdu, data, tsdu, _] = self.classes.to_le_bytes();
+        let [tpdu, data, tsdu, _] = self.common.to_le_bytes();
         [tpdu, data, tsdu]
+    }
+
+    /// Octets of their headers.
+    pub(crate) const fn header_octets(&self) -> u64 {
+        (self.common >> 24) as u64 * self.tpdus as u64
+    }
+
+    /// Octets of their user data.
+    pub(crate) const fn data_octets(&self) -> u64 {
+        self.data_octets as u64
+    }
+
+    /// Octets of the TSDUs that they complete.
+    #[inline]
+    pub(crate) const fn tsdu_octets(&self) -> u64 {
+        let [lower, upper] = self.tsdu_octets;
+        (upper as u64) << 32 | lower as u64
     }
 
     /// Octets of their headers and their user data.
     pub(crate) const fn octets(&self) -> u64 {
-        self.header_octets + self.data_octets
+        self.header_octets() + self.data_octets()
     }
 
-    /// Adds another batch; returns false, without effect, if its classes differ or a counter would
-    /// overflow.
+    /// Adds another batch; returns false, without effect, if it differs in its header or its
+    /// classes, or a counter would overflow.
     #[inline]
     pub(crate) fn add(&mut self, other: &Self) -> bool {
-        let Some(tpdus) = self.tpdus.checked_add(other.tpdus) else { return false };
-        if self.classes != other.classes {
+        let Some(data_octets) = self.data_octets.checked_add(other.data_octets) else {
+            return false;
+        };
+        if self.common != other.common || self.tpdus > u32::MAX - other.tpdus {
             return false;
         }
-        self.tpdus = tpdus;
-        self.header_octets += other.header_octets;
-        self.data_octets += other.data_octets;
-        self.tsdu_octets += other.tsdu_octets;
+        let tsdu_octets = self.tsdu_octets().wrapping_add(other.tsdu_octets());
+        self.tpdus += other.tpdus;
+        self.data_octets = data_octets;
+        self.tsdu_octets = [tsdu_octets as u32, (tsdu_octets >> 32) as u32];
         true
     }
 }

@@ -111,9 +111,9 @@ impl Transport {
     pub(super) const fn batch(&mut self, kind: BatchKind, batch: &Batch) {
         let volume = &mut self.by_kind[kind.kind() as usize];
         volume.tpdus += batch.tpdus as u64;
-        volume.header_octets += batch.header_octets;
-        volume.data_octets += batch.data_octets;
-        volume.information_octets += batch.data_octets;
+        volume.header_octets += batch.header_octets();
+        volume.data_octets += batch.data_octets();
+        volume.information_octets += batch.data_octets();
     }
 
     /// Volumes of DTs and AKs.

@@ -28,7 +28,7 @@ impl Tsdus {
     pub(super) fn batch(&mut self, kind: BatchKind, batch: &Batch) {
         if kind == BatchKind::End {
             self.tsdus += u64::from(batch.tpdus);
-            self.octets += batch.tsdu_octets;
+            self.octets += batch.tsdu_octets();
         }
     }
 }

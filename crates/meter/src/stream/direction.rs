@@ -131,7 +131,7 @@ impl Direction {
     }
 
     /// Stores the print of a packet.
-    #[inline]
+    #[inline(always)]
     fn store_print(&mut self, at: Instant, print: &Print) {
         let place = usize::from(self.oldest_print) % REMEMBERED;
         self.prints[place] = (*print, PackedInstant::of(at));
@@ -139,6 +139,8 @@ impl Direction {
     }
 
     /// True if a packet with this print passed a moment ago.
+    // Never inline: so the print need not be in memory for a segment with data.
+    #[inline(never)]
     fn has_print(&self, at: Instant, print: &Print) -> bool {
         self.prints.iter().any(|(known, since)| {
             let is_of_late = |since| at.nanos_since(since) < COPY_NANOS;
@@ -148,24 +150,33 @@ impl Direction {
 
     /// Processes a segment with no flags but ACK and PSH, in sequence, with whole packets as data
     /// and nothing held. Returns false, without effect, for any other segment.
-    #[inline]
+    // Always inline: so the print need not be in memory.
+    #[inline(always)]
     pub(crate) fn take_in_turn(&mut self, at: Instant, print: &Print) -> bool {
         let Some(next) = self.next() else { return false };
         if !self.holds_nothing() {
             return false;
         }
         let Print { sequence, octets, acknowledgement, .. } = *print;
+        let Print { window_and_checksum, identification_and_flags, .. } = *print;
+        let copy = || Print {
+            sequence,
+            acknowledgement,
+            octets,
+            window_and_checksum,
+            identification_and_flags,
+        };
         // A segment with new data is no copy, which would be behind; and a segment without data one
         // octet behind is a keep-alive probe.
         let is_in_turn = if octets > 0 {
             sequence == next && self.framer.is_in_step()
         } else {
-            sequence != next.wrapping_sub(1) && !self.has_print(at, print)
+            sequence != next.wrapping_sub(1) && !self.has_print(at, &copy())
         };
         if !is_in_turn {
             return false;
         }
-        self.store_print(at, print);
+        self.store_print(at, &copy());
         self.note_acknowledgement(acknowledgement);
         if octets > 0 {
             let end = next.wrapping_add(octets);

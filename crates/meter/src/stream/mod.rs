@@ -11,7 +11,6 @@ pub(crate) mod framer;
 mod located;
 mod times;
 
-use crate::fast::RecentStreams;
 use crate::follow::Follower;
 use crate::host::Address;
 use crate::lru_slab::{LruSlab, Place};
@@ -127,9 +126,6 @@ pub(crate) struct Streams {
     index: HashTable<Place>,
     state: FixedState,
     pub(crate) slab: LruSlab<Flow>,
-    pub(crate) recent: RecentStreams,
-    /// Number of connections added or removed, plus one: zero never validates a cached stream.
-    pub(crate) changes: u64,
     /// Number of connections ever seen.
     flows: u64,
     silence_nanos: u64,
@@ -176,8 +172,6 @@ impl Streams {
             index: HashTable::new(),
             state: FixedState::with_seed(seed),
             slab: LruSlab::new(maximum),
-            recent: RecentStreams::default(),
-            changes: 1,
             flows: 0,
             silence_nanos: nanos(silence),
             held_octets: 0,
@@ -268,7 +262,7 @@ impl Streams {
             sink.oddities.count(Class::Meter, "TCP connection forgotten for want of room");
             self.remove(oldest, tracker);
         }
-        (self.flows, self.changes) = (self.flows + 1, self.changes + 1);
+        self.flows += 1;
         let place = self.slab.insert(Flow::new(ends, self.flows), at);
         let (slab, state) = (&self.slab, &self.state);
         self.index.insert_unique(hash(state, ends), place, |place| {
@@ -296,7 +290,6 @@ impl Streams {
     fn remove(&mut self, place: Place, tracker: &mut Tracker) {
         let Some(mut flow) = self.slab.remove(place) else { return };
         flow.hand_over(tracker);
-        self.changes += 1;
         let held = flow.directions.iter().map(Direction::held_octets).sum::<usize>();
         self.held_octets -= held.cast_signed();
         let hash = hash(&self.state, flow.ends);

@@ -156,18 +156,18 @@ impl CounterStore {
         let tpdus = u64::from(batch.tpdus);
         account.class(whole, 0, tpdus);
         if kind.kind() == Kind::Ak {
-            account.sum(Sum::Aks, batch.header_octets);
+            account.sum(Sum::Aks, batch.header_octets());
             if kind == BatchKind::Crediting {
                 account.sum(Sum::Crediting, tpdus);
             }
             return;
         }
         account.class(data, 1, tpdus);
-        account.sum(Sum::DtHeaders, batch.header_octets);
-        account.sum(Sum::DtData, batch.data_octets);
+        account.sum(Sum::DtHeaders, batch.header_octets());
+        account.sum(Sum::DtData, batch.data_octets());
         if kind == BatchKind::End {
             account.class(finished, 3, tpdus);
-            account.sum(Sum::Tsdus, batch.tsdu_octets);
+            account.sum(Sum::Tsdus, batch.tsdu_octets());
         }
     }
 

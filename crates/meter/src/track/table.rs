@@ -100,8 +100,6 @@ pub(super) struct Removed {
 pub(crate) struct Table {
     /// For lookups only, never iterated, so its order cannot show.
     entries: HashTable<Entry>,
-    /// Number of entries added or removed, plus one: zero never validates a cached side.
-    changes: u64,
     state: FixedState,
     pub(crate) slab: LruSlab<Connection>,
 }
@@ -155,7 +153,6 @@ impl Table {
     pub(super) fn new(maximum: usize, seed: u64) -> Self {
         Self {
             entries: HashTable::new(),
-            changes: 1,
             state: FixedState::with_seed(seed),
             slab: LruSlab::new(maximum),
         }
@@ -171,11 +168,6 @@ impl Table {
     /// Connection at a place that was found.
     pub(crate) fn get(&mut self, place: Place) -> &mut Connection {
         self.slab.at(place)
-    }
-
-    /// Number of changes of the table, for validation of cached lookups.
-    pub(crate) const fn changes(&self) -> u64 {
-        self.changes
     }
 
     /// Number of connections.
@@ -224,7 +216,6 @@ impl Table {
             }
             evicted = self.remove(before, hosts);
         }
-        self.changes += 1;
         let (slab, state) = (&self.slab, &self.state);
         self.entries.insert_unique(wanted.hash(state), new, |entry| {
             looked_up_by(slab, hosts, *entry).map_or(0, |(owner, peer, reference)| {
@@ -234,7 +225,8 @@ impl Table {
         evicted
     }
 
-    /// Removes the entries of a side. Call it before its references change.
+    /// Removes the entries of a side, and invalidates the handles of its connection. Call it before
+    /// its references change.
     pub(super) fn unbind(&mut self, place: Place, side: Side, hosts: &Hosts) {
         for entry in [entry(place, side, false), entry(place, 0, true)] {
             let by = looked_up_by(&self.slab, hosts, entry);
@@ -242,9 +234,10 @@ impl Table {
             let hash = Key { owner: &owner, peer: &peer, reference }.hash(&self.state);
             if let Ok(found) = self.entries.find_entry(hash, |found| *found == entry) {
                 found.remove();
-                self.changes += 1;
             }
         }
+        // What was found under its keys is no longer.
+        self.slab.renew(place);
     }
 
     /// Removes a connection.

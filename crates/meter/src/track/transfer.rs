@@ -169,8 +169,8 @@ pub(crate) fn data_in_turn(
     part: DtFields<'_>,
     sink: &mut Sink<'_>,
 ) -> Option<Option<u64>> {
-    let DtFields { number, ends, data_octets, .. } = part;
-    let Sent { side, format, .. } = sent;
+    let DtFields { number, ends, octets, data_octets } = part;
+    let Sent { at, side, format } = sent;
     let is_over = connection.state.is_over();
     // Receivers of class 0 grant no credit.
     let has_flow_control = format != Format::Class0 && connection.has_flow_control();
@@ -186,7 +186,9 @@ pub(crate) fn data_in_turn(
     }
     let finished = sender.data.arrive_in_turn(format, number, data_octets, ends)?;
     if passed(connection, sent, has_flow_control, part, false, sink) {
-        follow_in_turn(connection, sent, part, sink);
+        // Copies, so that the others need not be in memory.
+        let part = DtFields { number, ends, octets, data_octets };
+        follow_in_turn(connection, Sent { at, side, format }, part, sink);
     }
     Some(finished)
 }
