@@ -87,6 +87,31 @@ pub struct Host {
     pub replied: Distribution,
 }
 
+/// Name of a host within one meter; of all hosts beyond the limit, one name together.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct HostKey(u32);
+
+impl HostKey {
+    /// Hosts beyond the limit; after all others in order.
+    const OTHERS: Self = Self(u32::MAX);
+
+    /// Number of the host; none for the hosts beyond the limit.
+    const fn number(self) -> Met {
+        if self.0 == Self::OTHERS.0 { None } else { Some(self.0) }
+    }
+}
+
+/// Host whose counts may have changed, with its traffic since measuring began.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ChangedHost {
+    /// Name of the host in this meter.
+    pub key: HostKey,
+    /// Address; none for the sum of all hosts beyond the limit.
+    pub address: Option<Address>,
+    /// Traffic that it sent, and traffic sent to it.
+    pub traffic: [Traffic; 2],
+}
+
 /// Number of a host.
 pub(crate) type HostNumber = u32;
 
@@ -116,14 +141,38 @@ pub(crate) struct Counts {
     others: [Traffic; 2],
     /// Response times by host number; those of the hosts beyond the limit under none.
     replied: BTreeMap<Option<HostNumber>, Distribution>,
+    changes: Changes,
     bounds: [u64; 9],
+}
+
+/// Hosts whose counts changed since the changes were forgotten.
+#[derive(Clone, Debug, Default)]
+struct Changes {
+    /// True for a host that changed, by its number.
+    has_changed: Vec<bool>,
+    /// Numbers of the hosts that changed, in the order of their first change.
+    list: Vec<HostNumber>,
+    /// True if a host beyond the limit changed.
+    others: bool,
+}
+
+impl Changes {
+    #[inline]
+    fn mark(&mut self, number: HostNumber) {
+        if let Some(has_changed) = self.has_changed.get_mut(number as usize)
+            && !core::mem::replace(has_changed, true)
+        {
+            self.list.push(number);
+        }
+    }
 }
 
 impl Counts {
     /// Empty counts with the same bounds.
     pub(crate) fn none(&self) -> Self {
         let others = [Traffic::new(self.bounds), Traffic::new(self.bounds)];
-        Self { measured: Vec::new(), others, replied: BTreeMap::new(), bounds: self.bounds }
+        let (replied, changes) = (BTreeMap::new(), Changes::default());
+        Self { measured: Vec::new(), others, replied, changes, bounds: self.bounds }
     }
 
     /// Empty size classes with the same bounds.
@@ -134,14 +183,51 @@ impl Counts {
     /// Adds a host with measures of its own.
     fn push(&mut self) {
         self.measured.push([Traffic::new(self.bounds), Traffic::new(self.bounds)]);
+        self.changes.has_changed.push(false);
+    }
+
+    /// Name of a host, by its number.
+    pub(crate) fn key(&self, met: Met) -> HostKey {
+        let own = met.filter(|number| (*number as usize) < self.measured.len());
+        own.map_or(HostKey::OTHERS, HostKey)
+    }
+
+    /// Records that the counts of a host changed, apart from those here.
+    pub(crate) fn mark(&mut self, key: HostKey) {
+        match key.number() {
+            Some(number) => self.changes.mark(number),
+            None => self.changes.others = true,
+        }
+    }
+
+    /// True if the counts of a host changed since the changes were forgotten.
+    pub(crate) fn has_changed(&self, key: HostKey) -> bool {
+        match key.number() {
+            Some(number) => self.changes.has_changed.get(number as usize).is_some_and(|it| *it),
+            None => self.changes.others,
+        }
+    }
+
+    /// Forgets which hosts changed.
+    pub(crate) fn forget_changes(&mut self) {
+        for number in self.changes.list.drain(..) {
+            self.changes.has_changed[number as usize] = false;
+        }
+        self.changes.others = false;
     }
 
     /// Traffic that a host sent or received, as `way` says; a host without a number is one beyond
     /// the limit.
     #[inline]
     fn of(&mut self, number: Option<HostNumber>, way: usize) -> &mut Traffic {
-        let own = number.and_then(|number| self.measured.get_mut(number as usize));
-        &mut own.unwrap_or(&mut self.others)[way]
+        if let Some(number) = number
+            && let Some(own) = self.measured.get_mut(number as usize)
+        {
+            self.changes.mark(number);
+            return &mut own[way];
+        }
+        self.changes.others = true;
+        &mut self.others[way]
     }
 
     /// Counts a TPDU between two hosts.
@@ -189,6 +275,7 @@ impl Hosts {
                 measured: Vec::new(),
                 others: [Traffic::new(bounds), Traffic::new(bounds)],
                 replied: BTreeMap::new(),
+                changes: Changes::default(),
                 bounds,
             },
             maximum: maximum.clamp(1, 1 << 24),
@@ -232,6 +319,34 @@ impl Hosts {
     /// Address of the host with an assigned number.
     pub(crate) fn address(&self, number: HostNumber) -> &Address {
         self.addresses.get(number as usize).expect("a number that was given has an address")
+    }
+
+    /// Hosts that changed, in the order of their first TPDU; last the sum of the hosts beyond the
+    /// limit. Without delays that connections and streams keep.
+    pub(crate) fn changed(&self) -> Vec<ChangedHost> {
+        let Counts { measured, others, changes, .. } = &self.counts;
+        let mut list = changes.list.clone();
+        list.sort_unstable();
+        let has_others = changes.others && self.addresses.len() > measured.len();
+        let others = has_others.then(|| ChangedHost {
+            key: HostKey::OTHERS,
+            address: None,
+            traffic: others.clone(),
+        });
+        let own = list.into_iter().filter_map(|number| {
+            let traffic = measured.get(number as usize)?.clone();
+            Some(ChangedHost {
+                key: HostKey(number),
+                address: Some(*self.address(number)),
+                traffic,
+            })
+        });
+        own.chain(others).collect()
+    }
+
+    /// Response times of a host, without those that connections keep.
+    pub(crate) fn replied(&self, key: HostKey) -> Distribution {
+        self.counts.replied.get(&key.number()).cloned().unwrap_or_default()
     }
 
     /// Hosts with their counts, in the order of their first TPDU; last the sum of the hosts beyond

@@ -44,7 +44,7 @@ pub use follow::association::{
     AssociationReport, Cause, ControlBlock, Dropped, FailureCount, Layer, Phase, ServiceReport,
     Source,
 };
-pub use host::{Address, Host};
+pub use host::{Address, ChangedHost, Host, HostKey};
 pub use interval::Report;
 pub use track::{Direction, Known as Connection, Numbers, State};
 pub use tsdu::{Tsdu, TsduLimits};
@@ -54,6 +54,7 @@ use fast::Handled;
 use follow::Follower as _;
 use host::Hosts;
 use interval::Intervals;
+use measure::Distribution;
 use observation::Observation;
 use oddity::{Class, Oddities};
 use reassembly::{Reassembly, Whole};
@@ -338,7 +339,7 @@ impl Meter {
         now: Instant,
     ) -> impl Iterator<Item = Connection> {
         let streams = &self.streams;
-        self.tracker.active(since, now, |ends| streams.carried(ends))
+        self.tracker.active(since, now, streams.active(since), |ends| streams.carried(ends))
     }
 
     /// Takes the oldest connection that was evicted, for its silence or to make room. Call it
@@ -356,6 +357,27 @@ impl Meter {
     pub fn each_host(&self) -> impl Iterator<Item = Host> {
         let now = self.last().unwrap_or_default();
         self.tracker.hosts(now, self.streams.report(now, &()))
+    }
+
+    /// Hosts whose traffic changed since [`Meter::forget_changes`] was called, in the order of their
+    /// first TPDU, with all their traffic; others may be among them. `since` is the time of that
+    /// call, or an earlier one. Closed windows count up to the latest time known.
+    pub fn changed_hosts(&mut self, since: Instant) -> Vec<ChangedHost> {
+        self.settle();
+        let now = self.last().unwrap_or_default();
+        self.streams.mark_hosts(since, &mut self.tracker);
+        self.tracker.changed_hosts(since, now, self.streams.of_hosts())
+    }
+
+    /// Response times of the replies of some hosts, in the order of the keys.
+    #[must_use]
+    pub fn replies_of(&self, hosts: &[HostKey]) -> Vec<Distribution> {
+        self.tracker.replies_of(hosts)
+    }
+
+    /// Forgets which hosts changed.
+    pub fn forget_changes(&mut self) {
+        self.tracker.hosts.counts.forget_changes();
     }
 
     /// Processes a CLNP segment; the TPDUs of its NSDU pass when its last segment does.

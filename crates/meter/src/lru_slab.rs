@@ -127,6 +127,11 @@ impl<T> LruSlab<T> {
         self.slots.get(place as usize)?.value.as_ref()
     }
 
+    /// Value in this place, if there is one.
+    pub(crate) fn get_mut(&mut self, place: Place) -> Option<&mut T> {
+        self.slots.get_mut(place as usize)?.value.as_mut()
+    }
+
     /// Value in a place that is known to be occupied.
     #[inline]
     pub(crate) fn at(&mut self, place: Place) -> &mut T {

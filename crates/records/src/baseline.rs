@@ -6,13 +6,21 @@
 use super::associations;
 use super::item::{ConnectionInterval, HostInterval, Item, Rest};
 use super::ranking::Ranking;
-use meter::measure::{Distribution, Summary, Traffic, Waits};
-use meter::{Address, Connection, Direction, Host, Meter};
+use meter::measure::{Summary, Traffic, Waits};
+use meter::{ChangedHost, Connection, Direction, HostKey, Meter};
 use std::collections::BTreeMap;
 use wire::time::Instant;
 
 /// A connection and the counts of each of its sides.
 type Done = (Connection, [Direction; 2]);
+
+/// Time at which an interval is reported.
+#[derive(Clone, Copy)]
+struct IntervalEnd {
+    now: Instant,
+    /// True if another interval begins.
+    is_over: bool,
+}
 
 /// Counts at the start of the interval.
 #[derive(Clone, Debug)]
@@ -21,8 +29,8 @@ pub(crate) struct Baseline {
     top: usize,
     /// Start of the interval.
     start: Instant,
-    connections: BTreeMap<u32, [Direction; 2]>,
-    hosts: BTreeMap<Option<Address>, [Traffic; 2]>,
+    connections: BTreeMap<u32, Box<[Direction; 2]>>,
+    hosts: BTreeMap<HostKey, Box<[Traffic; 2]>>,
     /// Connections that the meter evicted since the interval began, with their counts.
     forgotten: Ranking<Done>,
     others: Others,
@@ -62,18 +70,14 @@ fn is_something((connection, directions): &Done, since: Instant) -> bool {
         || is_acknowledged(directions.iter().map(|direction| &direction.waits))
 }
 
-/// Returns true if nothing changed for a host, closed windows included.
-fn is_same(host: &Host, [sent, received]: &[Traffic; 2]) -> bool {
-    host.sent == *sent && host.received == *received
-}
-
 /// Traffic that a host sent and received since `before`; none if no TPDU passed and TCP
 /// acknowledged nothing.
-fn activity(host: &Host, before: Option<&[Traffic; 2]>) -> Option<[Traffic; 2]> {
+fn activity(host: &ChangedHost, before: Option<&[Traffic; 2]>) -> Option<[Traffic; 2]> {
+    let [sent, received] = &host.traffic;
     let traffic = match before {
-        None => [host.sent.clone(), host.received.clone()],
-        Some(before) if is_same(host, before) => return None,
-        Some([sent, received]) => [host.sent.since(sent), host.received.since(received)],
+        None => host.traffic.clone(),
+        Some(before) if *before == host.traffic => return None,
+        Some(before) => [sent.since(&before[0]), received.since(&before[1])],
     };
     let passed =
         tpdus_of(&traffic) > 0 || is_acknowledged(traffic.iter().map(|traffic| &traffic.waits));
@@ -87,7 +91,7 @@ fn tpdus_of(traffic: &[Traffic; 2]) -> u64 {
 /// Hosts of an interval: the busiest, and the sum of the rest.
 struct HostRanking {
     index: Option<u64>,
-    ranking: Ranking<HostInterval>,
+    ranking: Ranking<(HostKey, HostInterval)>,
     rest: Option<HostInterval>,
 }
 
@@ -96,21 +100,27 @@ impl HostRanking {
         Self { index, ranking: Ranking::new(top), rest: None }
     }
 
-    /// Adds a host; without an address it is the sum of the hosts beyond the meter's limit.
-    fn put(&mut self, address: Option<Address>, traffic: [Traffic; 2], replied: &Distribution) {
+    /// Adds the traffic of a host; without an address it is the sum of the hosts beyond the meter's
+    /// limit.
+    fn put(&mut self, host: &ChangedHost, traffic: [Traffic; 2]) {
+        let (address, index, replied) = (host.address, self.index, Summary::default());
         let (tpdus, hosts) = (tpdus_of(&traffic), u64::from(address.is_some()));
-        let replied = replied.summary();
-        let told = HostInterval { index: self.index, address, hosts, traffic, replied };
+        let told = HostInterval { index, address, hosts, traffic, replied };
         let rest = &mut self.rest;
         match address {
-            Some(_) => self.ranking.put(tpdus, told, |host| add_to(rest, host)),
+            Some(_) => self.ranking.put(tpdus, (host.key, told), |(_, host)| add_to(rest, host)),
             None => add_to(rest, told),
         }
     }
 
-    fn finish(self) -> Vec<Item> {
+    /// Returns the hosts; `meter` knows their response times.
+    fn finish(self, meter: &Meter) -> Vec<Item> {
         let Self { ranking, mut rest, .. } = self;
-        let told = ranking.finish(|host| add_to(&mut rest, host));
+        let told = ranking.finish(|(_, host)| add_to(&mut rest, host));
+        let (keys, mut told): (Vec<_>, Vec<_>) = told.into_iter().unzip();
+        for (host, replied) in told.iter_mut().zip(meter.replies_of(&keys)) {
+            host.replied = replied.summary();
+        }
         let each = told.into_iter().chain(rest);
         each.map(|host| Item::HostInterval(Box::new(host))).collect()
     }
@@ -166,21 +176,26 @@ impl Baseline {
 
     /// Returns the activity of hosts and connections from the start of the interval until `now`.
     pub(crate) fn tell(
-        &self,
+        &mut self,
         index: Option<u64>,
-        meter: &Meter,
+        meter: &mut Meter,
         has_names: bool,
         now: Instant,
     ) -> Vec<Item> {
         let mut ranking = HostRanking::new(index, self.top);
-        for host in meter.each_host() {
-            let before = self.hosts.get(&host.address);
-            if let Some(traffic) = activity(&host, before) {
-                ranking.put(host.address, traffic, &host.replied);
+        for host in meter.changed_hosts(self.start) {
+            let before = self.hosts.get(&host.key);
+            if let Some(traffic) = activity(&host, before.map(|before| &**before)) {
+                ranking.put(&host, traffic);
             }
         }
-        let mut items = ranking.finish();
-        items.extend(self.tell_connections(index, meter, has_names, now));
+        let mut items = ranking.finish(meter);
+        items.extend(self.tell_connections(
+            index,
+            meter,
+            has_names,
+            IntervalEnd { now, is_over: false },
+        ));
         items
     }
 
@@ -188,39 +203,57 @@ impl Baseline {
     pub(crate) fn turn(
         &mut self,
         index: Option<u64>,
-        meter: &Meter,
+        meter: &mut Meter,
         has_names: bool,
         now: Instant,
     ) -> Vec<Item> {
         let mut ranking = HostRanking::new(index, self.top);
-        for host in meter.each_host() {
-            let before = self.hosts.get(&host.address);
-            let Some(traffic) = activity(&host, before) else {
-                if before.is_none_or(|before| !is_same(&host, before)) {
-                    self.hosts.insert(host.address, [host.sent, host.received]);
-                }
-                continue;
-            };
-            ranking.put(host.address, traffic, &host.replied);
-            self.hosts.insert(host.address, [host.sent, host.received]);
+        for host in meter.changed_hosts(self.start) {
+            let before = self.hosts.get(&host.key);
+            if let Some(traffic) = activity(&host, before.map(|before| &**before)) {
+                ranking.put(&host, traffic);
+            }
+            self.keep(host);
         }
-        let mut items = ranking.finish();
-        items.extend(self.tell_connections(index, meter, has_names, now));
-        self.begin_connections(meter, now);
+        meter.forget_changes();
+        let mut items = ranking.finish(meter);
+        items.extend(self.tell_connections(
+            index,
+            meter,
+            has_names,
+            IntervalEnd { now, is_over: true },
+        ));
+        self.restart(now);
         items
     }
 
+    /// Makes the counts of a host those at the start of the interval.
+    fn keep(&mut self, host: ChangedHost) {
+        let ChangedHost { key, traffic, .. } = host;
+        match self.hosts.get_mut(&key) {
+            Some(before) => **before = traffic,
+            None => {
+                self.hosts.insert(key, Box::new(traffic));
+            }
+        }
+    }
+
+    /// Returns the activity of connections; if the interval `is_over`, their counts are those at
+    /// the start of the next one.
     fn tell_connections(
-        &self,
+        &mut self,
         index: Option<u64>,
         meter: &Meter,
         has_names: bool,
-        now: Instant,
+        end: IntervalEnd,
     ) -> Vec<Item> {
         let mut items = Vec::new();
         let (mut ranking, mut others) = (self.forgotten.clone(), self.others.clone());
-        for connection in meter.each_active_connection(self.start, now) {
+        for connection in meter.each_active_connection(self.start, end.now) {
             let directions = self.done(&connection);
+            if end.is_over {
+                self.keep_connection(&connection);
+            }
             let done = (connection, directions);
             if is_something(&done, self.start) {
                 ranking.put(tpdus(&done.1), done, |done| others.add(done));
@@ -239,17 +272,28 @@ impl Baseline {
     }
 
     /// Begins another interval at `now`, without a report of the one before.
-    pub(crate) fn begin(&mut self, meter: &Meter, now: Instant) {
-        for Host { address, sent, received, .. } in meter.each_host() {
-            self.hosts.insert(address, [sent, received]);
+    pub(crate) fn begin(&mut self, meter: &mut Meter, now: Instant) {
+        meter.changed_hosts(self.start).into_iter().for_each(|host| self.keep(host));
+        meter.forget_changes();
+        for connection in meter.each_active_connection(self.start, now) {
+            self.keep_connection(&connection);
         }
-        self.begin_connections(meter, now);
+        self.restart(now);
     }
 
-    fn begin_connections(&mut self, meter: &Meter, now: Instant) {
-        for connection in meter.each_active_connection(self.start, now) {
-            self.connections.insert(connection.serial, connection.directions);
+    /// Makes the counts of a connection those at the start of the interval.
+    fn keep_connection(&mut self, connection: &Connection) {
+        let Connection { serial, directions, .. } = connection;
+        match self.connections.get_mut(serial) {
+            Some(before) => (**before).clone_from(directions),
+            None => {
+                self.connections.insert(*serial, Box::new(directions.clone()));
+            }
         }
+    }
+
+    /// Begins another interval at `now`, with the counts that are kept.
+    fn restart(&mut self, now: Instant) {
         self.start = now;
         self.forgotten = Ranking::new(self.top);
         self.others = Others::default();

@@ -295,7 +295,7 @@ impl Recorder {
             self.baseline.start() + Duration::from_nanos(u64::try_from(since).unwrap_or(u64::MAX));
         self.meter.advance(begun);
         self.end_intervals(begun);
-        self.baseline.begin(&self.meter, begun);
+        self.baseline.begin(&mut self.meter, begun);
         (self.sampled.start, self.sampled.end) = (at, at);
         let report = core::cmp::max(begun + self.spans.report, at);
         let sample = self.spans.sample.map(|sample| at + sample);
@@ -312,7 +312,7 @@ impl Recorder {
             self.intervals += report.intervals;
             self.push_interval(report, true);
             if self.details.top > 0 {
-                self.items.extend(self.baseline.turn(index, &self.meter, self.has_names, now));
+                self.items.extend(self.baseline.turn(index, &mut self.meter, self.has_names, now));
             }
         }
         if self.details.top == 0 {
@@ -325,7 +325,7 @@ impl Recorder {
         let index = report.index;
         self.push_interval(report, false);
         if self.details.top > 0 {
-            self.items.extend(self.baseline.tell(index, &self.meter, self.has_names, now));
+            self.items.extend(self.baseline.tell(index, &mut self.meter, self.has_names, now));
         }
     }
 
@@ -374,7 +374,7 @@ impl Recorder {
             let index = last.index;
             self.push_interval(last, true);
             if self.details.top > 0 {
-                self.items.extend(self.baseline.tell(index, &self.meter, self.has_names, now));
+                self.items.extend(self.baseline.tell(index, &mut self.meter, self.has_names, now));
             }
         } else {
             // A window's state after the last frame is unknown.

@@ -186,17 +186,20 @@ impl Histogram {
 
     /// Classes with values and their counts; values in the list come one by one.
     fn each(&self) -> impl Iterator<Item = (Class, u64)> {
-        let few = self.few.iter().map(|class| (*class, 1));
+        self.few.iter().map(|class| (*class, 1)).chain(self.in_rows())
+    }
+
+    /// Classes in rows with values and their counts, ascending.
+    fn in_rows(&self) -> impl Iterator<Item = (Class, u64)> {
         let rows = (0..).zip(&self.rows).filter(|(_, place)| **place != NO_ROW);
-        let rows = rows.flat_map(move |(row, _)| {
+        rows.flat_map(move |(row, _)| {
             let least = if row == 0 { 0 } else { PER_DOUBLING as u8 };
             (least..=u8::MAX).filter_map(move |leading| {
                 let class = Class { row, leading };
                 let count = self.count_in(self.place(class));
                 (count > 0).then_some((class, count))
             })
-        });
-        few.chain(rows)
+        })
     }
 
     /// Classes with values and their counts, ascending.
@@ -215,11 +218,18 @@ impl Histogram {
     /// ascending.
     pub(crate) fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [u64; N] {
         let (mut found, mut seen, mut next) = ([0; N], 0, 0);
-        for (class, count) in self.classes() {
+        let mut few = self.few.clone();
+        few.sort_unstable();
+        // Those of the list, or those in rows, which ascend.
+        let few = few.into_iter().map(|class| (class, 1));
+        for (class, count) in few.chain(self.in_rows()) {
             seen += count;
             while ranks.get(next).is_some_and(|rank| *rank <= seen) {
                 found[next] = class.upper_edge();
                 next += 1;
+            }
+            if next == N {
+                break;
             }
         }
         found

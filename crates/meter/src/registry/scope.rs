@@ -8,6 +8,7 @@ use crate::measure::{
 };
 use crate::observation::DelayKind;
 use crate::track::Direction;
+use std::sync::LazyLock;
 
 /// Measures with their values.
 pub type Values = Vec<(Measure, u64)>;
@@ -15,20 +16,33 @@ pub type Values = Vec<(Measure, u64)>;
 /// All values of the network: the rows of Table 4 of NBSIR 85-3104 first.
 #[must_use]
 pub fn of_network(measures: &Measures) -> Values {
-    let traffic = &measures.traffic;
-    let mut values: Values = Count::ALL
-        .into_iter()
-        .filter_map(|c| Some((c.into(), c.row().network?(measures))))
-        .collect();
-    of_kinds(&traffic.transport, &mut values);
-    let is_first = |measure: &Measure| TABLE_4.iter().position(|row| row == measure);
-    values.sort_by_key(|(measure, _)| is_first(measure).unwrap_or(TABLE_4.len()));
+    let unordered = counts_of_network(measures);
+    let mut values: Values = ORDER.iter().map(|place| unordered[*place]).collect();
     for (delay, distribution) in measures.delays.each() {
         of_summary(delay, &distribution.summary(), &DelayStatistic::ALL, &mut values);
     }
-    of_sizes(&traffic.sizes, &mut values);
+    of_sizes(&measures.traffic.sizes, &mut values);
     values
 }
+
+/// Counts of the network, in the order of the registry; always the same measures.
+fn counts_of_network(measures: &Measures) -> Values {
+    let value = |count: Count| Some((count.into(), count.row().network?(measures)));
+    let mut values: Values = Count::ALL.into_iter().filter_map(value).collect();
+    of_kinds(&measures.traffic.transport, &mut values);
+    values
+}
+
+/// Places of the counts of the network in the order of their output.
+static ORDER: LazyLock<Vec<usize>> = LazyLock::new(|| {
+    let values = counts_of_network(&Measures::default());
+    let mut order: Vec<usize> = (0..values.len()).collect();
+    order.sort_by_key(|place| {
+        let (measure, _) = values[*place];
+        TABLE_4.iter().position(|row| *row == measure).unwrap_or(TABLE_4.len())
+    });
+    order
+});
 
 /// All values of what a host sent or received.
 #[must_use]

@@ -12,7 +12,7 @@ mod located;
 mod times;
 
 use crate::follow::Follower;
-use crate::host::Address;
+use crate::host::{Address, HostKey};
 use crate::lru_slab::{LruSlab, Place};
 use crate::measure::Streams as Counts;
 use crate::observation::{DelayKind, Observation, Order, Segment};
@@ -65,6 +65,8 @@ pub(crate) struct Flow {
     /// True if a packet has passed.
     has_carried: bool,
     handshake: Handshake,
+    /// Hosts at its ends, once both are known.
+    hosts: Option<[HostKey; 2]>,
 }
 
 impl Flow {
@@ -81,6 +83,7 @@ impl Flow {
             request: None,
             has_carried: false,
             handshake: Handshake::NONE,
+            hosts: None,
         }
     }
 

@@ -4,9 +4,10 @@
 //! connection begins on the stream, and when the stream is evicted.
 
 use super::{Flow, Streams, party};
+use crate::host::HostKey;
 use crate::measure::{Times, Waits};
 use crate::packed_instant::PackedInstant;
-use crate::track::{Carried, Party, Tracker};
+use crate::track::{Party, Tracker};
 use wire::addr::Socket;
 use wire::tcp::Flags;
 use wire::time::Instant;
@@ -164,8 +165,40 @@ impl Streams {
         })
     }
 
-    /// Delays of the stream between two parties, and the time of its last segment.
-    pub(crate) fn carried(&self, [first, second]: &[Party; 2]) -> Option<Carried> {
+    /// Ends of the streams with a segment at or after `since`.
+    pub(crate) fn active(&self, since: Instant) -> impl Iterator<Item = [Party; 2]> {
+        let active =
+            move |(_, flow, heard): &(_, &Flow, Instant)| flow.early.is_none() && *heard >= since;
+        self.slab.iter().filter(active).map(|(_, flow, _)| flow.ends.map(party))
+    }
+
+    /// Marks the hosts of streams with a segment at or after `since`, and of those that became known
+    /// since then: the delays of a stream count once both its hosts are known.
+    pub(crate) fn mark_hosts(&mut self, since: Instant, tracker: &mut Tracker) {
+        for place in self.slab.places() {
+            let heard = self.slab.heard(place);
+            let Some(flow) = self.slab.get_mut(place).filter(|flow| flow.early.is_none()) else {
+                continue;
+            };
+            let is_new = flow.hosts.is_none();
+            if is_new {
+                flow.hosts = tracker.hosts_of(&flow.ends.map(party));
+            }
+            if let Some([first, second]) = flow.hosts.filter(|_| is_new || heard >= since) {
+                tracker.hosts.counts.mark(first);
+                tracker.hosts.counts.mark(second);
+            }
+        }
+    }
+
+    /// Hosts and delays of the streams whose hosts are known. Call [`Streams::mark_hosts`] first.
+    pub(crate) fn of_hosts(&self) -> impl Iterator<Item = ([HostKey; 2], impl Fn() -> [Waits; 2])> {
+        let flows = self.slab.iter().filter(|(_, flow, _)| flow.early.is_none());
+        flows.filter_map(|(_, flow, _)| Some((flow.hosts?, move || flow.times().waits())))
+    }
+
+    /// Delays of the stream between two parties.
+    pub(crate) fn carried(&self, [first, second]: &[Party; 2]) -> Option<[Waits; 2]> {
         let [first, second] = [first.socket()?, second.socket()?];
         let is_swapped = first > second;
         let place = self.known(if is_swapped { [second, first] } else { [first, second] })?;
@@ -174,7 +207,7 @@ impl Streams {
         if is_swapped {
             waits.reverse();
         }
-        Some(Carried { waits, heard: self.slab.heard(place) })
+        Some(waits)
     }
 
     /// Hands the delays of the stream between two parties over to hosts, and to the connection that

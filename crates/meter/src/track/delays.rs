@@ -8,7 +8,7 @@ use super::connection::Connection;
 use super::side::{Side, other};
 use super::table::{Key, Party};
 use super::{Evicted, Known, Tracker};
-use crate::host::{Counts, Host, Met};
+use crate::host::{Counts, Host, HostKey, Met};
 use crate::lru_slab::Place;
 use crate::measure::{Times, Traffic, Waits};
 use crate::stream::Carriage;
@@ -33,14 +33,6 @@ fn count_carried(counts: &mut Counts, ends: [Option<Met>; 2], waits: &[Waits; 2]
     counts.waited([second, first], &waits[1]);
 }
 
-/// TCP delays of a stream, by sender.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Carried {
-    pub(crate) waits: [Waits; 2],
-    /// Time of the stream's last segment.
-    pub(crate) heard: Instant,
-}
-
 impl Tracker {
     /// Number of connections with counters.
     #[cfg(test)]
@@ -53,7 +45,7 @@ impl Tracker {
     pub(super) fn spelling_out(
         &self,
         now: Instant,
-        carried: impl Fn(&[Party; 2]) -> Option<Carried>,
+        carried: impl Fn(&[Party; 2]) -> Option<[Waits; 2]>,
     ) -> impl Fn((Place, &Connection, Instant)) -> Known {
         let (mut hosts, mut pending) = (self.hosts.counts.none(), self.sides.empty());
         let all = &mut Traffic::default();
@@ -61,7 +53,7 @@ impl Tracker {
         move |(place, connection, last)| {
             let mut kept = self.sides.with(&pending, place);
             if let Some(more) = self.stream_of(connection).and_then(|ends| carried(&ends)) {
-                kept.iter_mut().zip(more.waits).for_each(|(side, more)| side.carried.add(&more));
+                kept.iter_mut().zip(more).for_each(|(side, more)| side.carried.add(&more));
             }
             Known::of(connection, (last, now), &self.hosts, kept)
         }
@@ -92,6 +84,12 @@ impl Tracker {
 
     fn met(&self, ends: &[Party; 2]) -> [Option<Met>; 2] {
         ends.map(|end| self.hosts.met(end.address))
+    }
+
+    /// Hosts at both ends of a stream, once both are known.
+    pub(crate) fn hosts_of(&self, ends: &[Party; 2]) -> Option<[HostKey; 2]> {
+        let [first, second] = self.met(ends);
+        Some([first?, second?].map(|met| self.hosts.counts.key(met)))
     }
 
     /// Takes over the TCP delays of the stream between two ends: for its hosts, and for the

@@ -18,6 +18,7 @@
 //! to another network connection.
 
 mod acknowledgement;
+mod changes;
 pub(crate) mod connection;
 pub(crate) mod counter_store;
 mod data;
@@ -36,7 +37,6 @@ mod tsdu;
 mod waiting;
 
 pub use connection::State;
-pub(crate) use delays::Carried;
 pub use direction::{Direction, Numbers};
 pub(crate) use ending::NetworkEnd;
 pub use report::Connection as Known;
@@ -46,7 +46,7 @@ pub(crate) use table::Party;
 use crate::fast::RecentSides;
 use crate::host::Hosts;
 use crate::lru_slab::Place;
-use crate::measure::Traffic;
+use crate::measure::{Traffic, Waits};
 use crate::observation::{DelayKind, Observation, Step, Tpdu};
 use crate::oddity::Class;
 use crate::user;
@@ -141,7 +141,7 @@ impl Tracker {
     pub(crate) fn known(
         &self,
         now: Instant,
-        carried: impl Fn(&[Party; 2]) -> Option<Carried>,
+        carried: impl Fn(&[Party; 2]) -> Option<[Waits; 2]>,
     ) -> impl Iterator<Item = Known> {
         let spell_out = self.spelling_out(now, carried);
         self.table.slab.iter().map(spell_out)
@@ -152,30 +152,6 @@ impl Tracker {
         for (_, connection, _) in self.table.slab.iter() {
             connection.closed_for(now).for_each(|closed| sink.closed_window(closed));
         }
-    }
-
-    /// Reports of the connections with a TPDU or a change of state at or after `since`, or with a
-    /// closed window, as of `now`; likewise.
-    pub(crate) fn active(
-        &self,
-        since: Instant,
-        now: Instant,
-        carried: impl Fn(&[Party; 2]) -> Option<Carried> + Clone,
-    ) -> impl Iterator<Item = Known> {
-        let of_stream = carried.clone();
-        let is_active = move |connection: &Connection, heard: Instant| {
-            let stream = || self.stream_of(connection).and_then(|ends| of_stream(&ends));
-            heard >= since
-                || stream().is_some_and(|carried| carried.heard >= since)
-                || connection.history().into_iter().flatten().any(|at| at >= since)
-                || connection.senders.iter().any(|end| end.closed_since().is_some())
-        };
-        let spell_out = self.spelling_out(now, carried);
-        self.table
-            .slab
-            .iter()
-            .filter(move |(_, connection, heard)| is_active(connection, *heard))
-            .map(spell_out)
     }
 
     /// Takes the oldest evicted connection.

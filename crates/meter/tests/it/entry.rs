@@ -4,8 +4,9 @@
 //! uses its fast path. Their results must be equal.
 
 use core::time::Duration;
+use meter::measure::{BOUNDS_OCTETS, Traffic};
 use meter::user::User;
-use meter::{Host, Meter, Remarks, Settings, TsduLimits};
+use meter::{Host, HostKey, Meter, Remarks, Settings, TsduLimits};
 use wire::addr::Mac;
 use wire::dissect::Link;
 use wire::time::Instant;
@@ -21,6 +22,9 @@ struct Both {
     short: Meter,
     long: Meter,
     remarks: Remarks,
+    /// Hosts when they were compared before, and the time of that.
+    hosts: Vec<Host>,
+    since: Instant,
 }
 
 impl Both {
@@ -34,7 +38,8 @@ impl Both {
         let [short, mut long] = [0, 1].map(|_| Meter::new(settings.clone()));
         // Passing TSDUs changes no count.
         long.pass_tsdus(|user| user != User::Rdp, TSDU_LIMITS);
-        Self { short, long, remarks: Remarks::default() }
+        let (hosts, since) = (Vec::new(), Instant::ZERO);
+        Self { short, long, remarks: Remarks::default(), hosts, since }
     }
 
     fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
@@ -67,13 +72,34 @@ impl Both {
     }
 
     /// Compares results while measuring goes on.
-    fn compare(&self) {
+    fn compare(&mut self) {
         let [short, long] = [&self.short, &self.long].map(|meter| {
             let under_way = meter.under_way().map(|of| (of.length, of.measures, of.oddities));
             let hosts: Vec<Host> = meter.each_host().collect();
             (meter.last(), under_way, meter.each_connection().collect::<Vec<_>>(), hosts)
         });
         assert_eq!(short, long);
+        self.compare_changed(short.3);
+    }
+
+    /// Compares the hosts that changed since the last comparison with all hosts.
+    fn compare_changed(&mut self, hosts: Vec<Host>) {
+        let changed = self.short.changed_hosts(self.since);
+        assert!(changed.is_sorted_by_key(|host| host.key) && changed.len() <= hosts.len());
+        let keys: Vec<HostKey> = changed.iter().map(|host| host.key).collect();
+        let replied = self.short.replies_of(&keys);
+        for host in &hosts {
+            let is_it = |address| address == host.address;
+            let Some(place) = changed.iter().position(|changed| is_it(changed.address)) else {
+                let before = self.hosts.iter().find(|before| is_it(before.address));
+                assert_eq!(before.unwrap_or(&Host { address: host.address, ..none() }), host);
+                continue;
+            };
+            assert_eq!(changed[place].traffic, [host.sent.clone(), host.received.clone()]);
+            assert_eq!(replied[place], host.replied);
+        }
+        self.short.forget_changes();
+        (self.hosts, self.since) = (hosts, self.short.last().unwrap_or_default());
     }
 
     fn finish(mut self) {
@@ -88,6 +114,12 @@ impl Both {
         let sent: u64 = self.short.each_host().map(|host| host.sent.transport.all().tpdus).sum();
         assert_eq!(sent, all.tpdus, "the sum over all senders is the total");
     }
+}
+
+/// Host without traffic.
+fn none() -> Host {
+    let [sent, received] = [0, 1].map(|_| Traffic::new(BOUNDS_OCTETS));
+    Host { sent, received, ..Host::default() }
 }
 
 /// Runs a script: each step is a head of 8 octets and the number of octets it specifies.

@@ -5,6 +5,7 @@ mod associations;
 mod busiest;
 mod capture;
 mod cases;
+mod changed;
 mod corpus;
 mod entry;
 mod every_capture;
