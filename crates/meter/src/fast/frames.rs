@@ -1,14 +1,14 @@
 //! Batches of common frames, counted together.
 //!
-//! Definition: most frames are one of two kinds: an LLC datagram, or a TCP segment on Ethernet.
+//! Definition: most frames are one of two kinds: an LLC datagram, or a TCP segment.
 //! Those of a second count in the same counters, and only their octets have to be summed. Bias:
 //! none of its own; a batch has the same result as its frames counted one by one.
 
 use crate::measure::{Measures, second};
 use wire::time::Instant;
 
-/// Octets before the NPDU: a MAC header, and a MAC header with the LLC header of a datagram.
-const BEFORE_NPDU_OCTETS: [u64; 2] = [14, 17];
+/// Octets before the NPDU of an LLC datagram: a MAC header and an LLC header.
+const BEFORE_NPDU_OCTETS: u64 = 17;
 
 /// Frames of one kind.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +16,8 @@ struct Same {
     frames: u64,
     /// Octets of the LPDUs.
     octets: u64,
+    /// Octets of the LPDUs before the NPDUs.
+    before_npdu_octets: u64,
 }
 
 /// Frames of both kinds, all of one second.
@@ -31,9 +33,10 @@ pub(crate) struct Frames {
 
 impl Same {
     #[inline]
-    const fn one(&mut self, octets: u64) {
+    const fn one(&mut self, before_npdu_octets: u64, octets: u64) {
         self.frames += 1;
         self.octets += octets;
+        self.before_npdu_octets += before_npdu_octets;
     }
 }
 
@@ -41,15 +44,21 @@ impl Frames {
     /// Adds an LLC datagram: the octets of its LPDU, and whether user data is missing.
     #[inline]
     pub(crate) const fn datagram(&mut self, octets: u64, is_cut: bool) {
-        self.datagrams.one(octets);
+        self.datagrams.one(BEFORE_NPDU_OCTETS, octets);
         self.cut += is_cut as u64;
     }
 
-    /// Adds a segment in sequence: the octets of its LPDU, those of the stream, and whether some of
-    /// these are missing.
+    /// Adds a segment in sequence: the octets of its LPDU before the packet and in all, those of
+    /// the stream, and whether some of these are missing.
     #[inline]
-    pub(crate) const fn segment(&mut self, octets: u64, stream_octets: u64, is_cut: bool) {
-        self.segments.one(octets);
+    pub(crate) const fn segment(
+        &mut self,
+        before_packet: u64,
+        octets: u64,
+        stream_octets: u64,
+        is_cut: bool,
+    ) {
+        self.segments.one(before_packet, octets);
         self.stream_octets += stream_octets;
         self.cut += is_cut as u64;
     }
@@ -59,11 +68,11 @@ impl Measures {
     /// Counts frames in the second of `at`.
     pub(crate) fn frames(&mut self, at: Instant, frames: &Frames) {
         let Frames { segments, datagrams, stream_octets, .. } = *frames;
-        for (same, before_npdu) in [segments, datagrams].into_iter().zip(BEFORE_NPDU_OCTETS) {
+        for same in [segments, datagrams] {
             self.link.lpdus += same.frames;
             self.link.octets += same.octets;
             self.network.npdus += same.frames;
-            self.network.octets += same.octets - same.frames * before_npdu;
+            self.network.octets += same.octets - same.before_npdu_octets;
             self.peak.count(second(at), same.frames, same.octets);
         }
         self.llc.datagrams += datagrams.frames;

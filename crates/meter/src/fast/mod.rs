@@ -8,10 +8,10 @@
 //!
 //! # Invariants
 //!
-//! 1. **Frames that it may take.** A frame on Ethernet that is (a) one DT or AK over LLC and the
+//! 1. **Frames that it may take.** A frame that is (a) one DT or AK over LLC on Ethernet and the
 //!    inactive network layer, with no parameters or a good checksum, or (b) a TCP segment over IPv4
 //!    without options, in sequence, with ACK and perhaps PSH, and with one DT of class 0 in a TPKT
-//!    or no data. Its connection or stream must be known already: new ones, and their ends, are
+//!    or no data; on Ethernet with at most one tag, Linux cooked, raw IP or BSD loopback. Its connection or stream must be known already: new ones, and their ends, are
 //!    made by dissection. A DT must be the next expected one, within its credit. Everything that
 //!    could count as an oddity is dissected. While a caller asks for remarks, [`Meter::observe`]
 //!    dissects every frame, because batches hold no observations.
@@ -74,10 +74,12 @@ impl Meter {
     ) -> Handled {
         // An 802.3 length begins with an octet of 5 at most, an EtherType with a greater one.
         match octets.get(12) {
-            Some(..=5) => match CommonFrame::of(link, octets, original_octets) {
-                Some(frame) => self.common_frame(at, &frame),
-                None => Handled::No,
-            },
+            Some(..=5) if link == Link::Ethernet => {
+                match CommonFrame::of(link, octets, original_octets) {
+                    Some(frame) => self.common_frame(at, &frame),
+                    None => Handled::No,
+                }
+            }
             _ => self.segment_in_turn(at, link, octets, original_octets),
         }
     }
@@ -99,9 +101,9 @@ impl Meter {
         if !self.streams.common_segment(at, segment, &mut self.tracker, sink) {
             return Handled::No;
         }
-        let octets = segment.lpdu_octets as u64;
+        let (before_packet, octets) = (segment.before_packet as u64, segment.lpdu_octets as u64);
         let is_cut = segment.is_cut() && self.intervals.has_data();
-        self.intervals.frames().segment(octets, segment.stream_octets(), is_cut);
+        self.intervals.frames().segment(before_packet, octets, segment.stream_octets(), is_cut);
         Handled::Yes
     }
 

@@ -1,11 +1,11 @@
-//! Fast path: common segments, read at fixed offsets. They come over IPv4 on Ethernet, whole and in
-//! sequence, with one DT of class 0 in a TPKT or without data.
+//! Fast path: common segments, read at fixed offsets. They come over IPv4, whole and in sequence,
+//! with one DT of class 0 in a TPKT or without data.
 //!
 //! Most segments of a plant are of this form, and most belong to a stream seen a moment ago. All
 //! other segments go through [`wire::dissect`] and [`Streams::observe`]; both paths have identical
 //! results, segment by segment.
 //!
-//! Left out: IPv6, VLAN tags, IP options, segments of several TPKTs.
+//! Left out: IPv6, two tags and more, IP options, segments of several TPKTs.
 
 use super::cache::Name;
 use super::sides::Way;
@@ -23,13 +23,16 @@ use wire::tcp::{self, Flags};
 use wire::time::Instant;
 use wire::tpkt;
 
-/// MAC header; IPv4 without options follows.
-const MAC_OCTETS: usize = 14;
-const TCP_AT: usize = MAC_OCTETS + 20;
-/// All headers, TCP without options.
-const HEADER_OCTETS: usize = TCP_AT + tcp::HEADER_OCTETS;
-/// EtherType of IPv4, then version and header length.
-const ABOVE_MAC: [u8; 3] = [0x08, 0x00, 0x45];
+/// IPv4 without options.
+const IPV4_OCTETS: usize = 20;
+/// Headers, TCP without options.
+const HEADER_OCTETS: usize = IPV4_OCTETS + tcp::HEADER_OCTETS;
+/// EtherType of IPv4.
+const IPV4: [u8; 2] = [0x08, 0x00];
+/// EtherType of a VLAN tag.
+const TAG: [u8; 2] = [0x81, 0x00];
+/// IPv4, and the length of its header in words.
+const WITHOUT_OPTIONS: u8 = 0x45;
 /// More-fragments flag and fragment offset.
 const FRAGMENT: u16 = 0x3FFF;
 /// PSH, which has no effect here.
@@ -48,12 +51,41 @@ const fn word(header: &Header, at: usize) -> u32 {
     (half(header, at) as u32) << 16 | half(header, at + 2) as u32
 }
 
+/// Octets before the packet, if an IPv4 packet may follow: of Ethernet with at most one tag, Linux
+/// cooked 1 and 2, raw IP, and BSD loopback. The numbers are those of the registry of link types.
+#[inline(always)]
+fn before_packet(link: Link, octets: &[u8]) -> Option<usize> {
+    if link == Link::Ethernet {
+        return match octets.get(12..18)? {
+            [a, b, ..] if [*a, *b] == IPV4 => Some(14),
+            [a, b, _, _, c, d] if [*a, *b] == TAG && [*c, *d] == IPV4 => Some(18),
+            _ => None,
+        };
+    }
+    before_packet_of(link, octets)
+}
+
+#[inline(never)]
+fn before_packet_of(link: Link, octets: &[u8]) -> Option<usize> {
+    let Link::Other(number) = link else { return None };
+    let (is_ipv4, octets_before) = match number {
+        0 | 108 => (matches!(octets.get(..4)?, [2, 0, 0, 0] | [0, 0, 0, 2]), 4),
+        101 | 228 => (true, 0),
+        113 => (octets.get(14..16)? == IPV4, 16),
+        276 => (octets.get(..2)? == IPV4, 20),
+        _ => (false, 0),
+    };
+    is_ipv4.then_some(octets_before)
+}
+
 /// Segment with a common form, whose stream can be looked up.
 #[derive(Clone, Copy)]
 pub(crate) struct CommonSegment<'a> {
-    /// Headers, read where they are used.
+    /// Headers of IPv4 and TCP, read where they are used.
     header: &'a Header,
-    /// Octets of the MAC header and the packet, without pad.
+    /// Octets before the packet.
+    pub(crate) before_packet: usize,
+    /// Octets of the link header and the packet, without pad.
     pub(crate) lpdu_octets: usize,
     /// Data, as far as available: none, or a TPKT with a DT.
     data: &'a [u8],
@@ -99,18 +131,19 @@ impl<'a> CommonSegment<'a> {
     /// Parses a common segment; none if the frame must be dissected.
     #[inline]
     pub(crate) fn of(link: Link, octets: &'a [u8], original_octets: usize) -> Option<Self> {
-        let header: &Header = octets.first_chunk()?;
-        let data_at = TCP_AT + usize::from(header[46] >> 4) * 4;
-        let is_common = header[12..15] == ABOVE_MAC
-            && header[23] == tcp::PROTOCOL
-            && half(header, 20) & FRAGMENT == 0
-            && header[47] & !PUSH == Flags::ACK.0
-            && data_at >= HEADER_OCTETS
-            && link == Link::Ethernet;
+        let before_packet = before_packet(link, octets)?;
+        let header: &Header = octets.get(before_packet..)?.first_chunk()?;
+        let header_octets = IPV4_OCTETS + usize::from(header[32] >> 4) * 4;
+        let is_common = header[0] == WITHOUT_OPTIONS
+            && header[9] == tcp::PROTOCOL
+            && half(header, 6) & FRAGMENT == 0
+            && header[33] & !PUSH == Flags::ACK.0
+            && header_octets >= HEADER_OCTETS;
         if !is_common {
             return None;
         }
-        let lpdu_octets = MAC_OCTETS + usize::from(half(header, 16));
+        let data_at = before_packet + header_octets;
+        let lpdu_octets = before_packet + usize::from(half(header, 2));
         let data_octets = lpdu_octets.checked_sub(data_at)?;
         let data = match octets.get(data_at..lpdu_octets) {
             Some(data) => data,
@@ -121,6 +154,7 @@ impl<'a> CommonSegment<'a> {
         let dt = if data_octets == 0 { None } else { Some(dt_in(data, data_octets)?) };
         Some(Self {
             header,
+            before_packet,
             lpdu_octets,
             data,
             missing_octets: data_octets - data.len(),
@@ -143,19 +177,19 @@ impl<'a> CommonSegment<'a> {
     /// Cache name of its direction: both addresses, the sender's first, and both ports, likewise.
     #[inline]
     const fn name(&self) -> Name {
-        let addresses = (word(self.header, 26) as u64) << 32 | word(self.header, 30) as u64;
-        [addresses, OF_STREAM | word(self.header, 34) as u64]
+        let addresses = (word(self.header, 12) as u64) << 32 | word(self.header, 16) as u64;
+        [addresses, OF_STREAM | word(self.header, 20) as u64]
     }
 
     #[inline]
     fn print(&self) -> Print {
         let Self { header, data_octets, .. } = *self;
         Print {
-            sequence: word(header, 38),
-            acknowledgement: word(header, 42),
+            sequence: word(header, 24),
+            acknowledgement: word(header, 28),
             octets: data_octets as u32,
-            window_and_checksum: word(header, 48),
-            identification_and_flags: u32::from(half(header, 18)) << 8 | u32::from(header[47]),
+            window_and_checksum: word(header, 34),
+            identification_and_flags: u32::from(half(header, 4)) << 8 | u32::from(header[33]),
         }
     }
 }

@@ -125,7 +125,8 @@ fn none() -> Host {
 /// Runs a script: each step is a head of 8 octets and the number of octets it specifies.
 ///
 /// The first octet of the head is the kind of these octets. 1: a segment of a TCP stream between
-/// few sockets, 2 with it over Ethernet, and 4 numbered from its sender's position. Else 4: TPDUs
+/// few sockets, 2 with it over the link in the upper half of the second octet, Ethernet if that is
+/// zero, and 4 numbered from its sender's position. Else 4: TPDUs
 /// over LLC between two of few stations; else a frame, 2 of any link. 8: the meters are compared
 /// before. 16: time goes back. From 32 on: the number of octets not captured; 128 in the second
 /// octet means that they were not on the wire either.
@@ -158,11 +159,9 @@ pub(crate) fn script(octets: &[u8]) {
             };
             next[way] = numbers[0].wrapping_add(body.len() as u32 + u32::from(flags >> 1 & 1));
             let packet = segment(ends, flags, numbers[0], numbers[1], body);
-            let (link, frame) = if kind & 2 == 0 {
-                (Link::Other(101), packet)
-            } else {
-                (Link::Ethernet, [&[0; 12][..], &[8, 0], &packet].concat())
-            };
+            let is_ethernet = kind & 2 != 0;
+            let (link, before) = on_link(if is_ethernet { ends >> 4 & 7 } else { 5 });
+            let frame = [&before[..], &packet].concat();
             let captured = &frame[..frame.len() - cut];
             meters.observe(at, link, captured, captured.len() + missing);
         } else if kind & 4 != 0 {
@@ -175,6 +174,18 @@ pub(crate) fn script(octets: &[u8]) {
         }
     }
     meters.finish();
+}
+
+/// Link with this number, and its header before an IPv4 packet; Ethernet if it has none.
+fn on_link(number: u8) -> (Link, Vec<u8>) {
+    match number {
+        1 => (Link::Other(113), [&[0; 14][..], &[8, 0]].concat()),
+        2 => (Link::Other(276), [&[8, 0][..], &[0; 18]].concat()),
+        3 => (Link::Ethernet, [&[0; 12][..], &[0x81, 0, 0, 7, 8, 0]].concat()),
+        4 => (Link::Other(0), vec![2, 0, 0, 0]),
+        5 => (Link::Other(101), Vec::new()),
+        _ => (Link::Ethernet, [&[0; 12][..], &[8, 0]].concat()),
+    }
 }
 
 /// TPDUs over LLC and the inactive network layer between a few stations, with `flags % 16` octets

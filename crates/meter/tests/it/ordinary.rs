@@ -66,6 +66,8 @@ fn segment(draws: &mut Draws) -> Vec<u8> {
     let [high, low] = ahead.to_be_bytes();
     let heard = if draws.below(10) == 0 { draws.octet() } else { 0 };
     let kind = 7 | oddly(draws);
+    // One stream may cross several links; most segments are on Ethernet.
+    let ends = if draws.below(3) == 0 { ends | (16 * (1 + draws.below(5) as u8)) } else { ends };
     step([kind, ends, flags, high, low, heard, passed(draws)], data)
 }
 
