@@ -169,15 +169,21 @@ fn of_presentation(octets: &[u8]) -> (User, Confidence) {
     }
 }
 
+/// True if a name of ICCP (IEC 60870-6-503) is among the octets.
 fn is_iccp(tsdu: &[u8]) -> bool {
-    let names: [&[u8]; 5] = [
+    const NAMES: [&[u8]; 5] = [
         b"TASE2_Version",
         b"Bilateral_Table",
         b"DSTransfer_Set",
         b"Transfer_Set_",
         b"DSConditions",
     ];
-    names.into_iter().any(|name| has(tsdu, name))
+    // Few octets are a first letter.
+    let may_begin = |octet: &u8| matches!(octet, b'T' | b'B' | b'D');
+    let begins = |(at, _): (usize, &u8)| {
+        tsdu.get(at..).is_some_and(|rest| NAMES.iter().any(|name| rest.starts_with(name)))
+    };
+    tsdu.iter().enumerate().filter(|(_, octet)| may_begin(octet)).any(begins)
 }
 
 fn has(octets: &[u8], part: &[u8]) -> bool {
