@@ -150,7 +150,7 @@ impl World {
     fn new(options: u8) -> Self {
         let is_client = options & 1 != 0;
         let pdu_octets = if options & 2 == 0 { 65_000 } else { 1_000 };
-        let scale = if options & 8 == 0 { Scale::Small } else { Scale::Large };
+        let scale = if options < 0xF8 { Scale::Small } else { Scale::Large };
         let params = tp0::Params {
             connections: LINES,
             network_octets: if options & 4 == 0 { 64 << 10 } else { 4_096 },

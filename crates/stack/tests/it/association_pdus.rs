@@ -42,7 +42,7 @@ impl Scale {
     /// Leaves of the variable `B`, which a request names often.
     const fn leaves(self) -> usize {
         match self {
-            Self::Small => 40,
+            Self::Small => 12,
             Self::Large => 1_300,
         }
     }

@@ -198,14 +198,14 @@ fn association() -> Vec<(&'static str, Vec<u8>)> {
         ("reports", "00 open cn period enable interrogate 3a due due taken disable due ab"),
         (
             "lists",
-            "0A open small-cn define define read-list delete define-in-domain data-set enable \
+            "FA open small-cn define define read-list delete define-in-domain data-set enable \
                    delete 2a due fn-keeping cn read",
         ),
         ("files", "00 open cn file-open file-read file-read file-close directory file-read"),
-        ("flood", "0C open cn flood read-much flood attributes flood read"),
+        ("flood", "FC open cn flood read-much flood attributes flood read"),
         (
             "congested",
-            "0C open cn flood attributes flood attributes flood attributes flood attributes flood \
+            "FC open cn flood attributes flood attributes flood attributes flood attributes flood \
              attributes flood attributes flood attributes flood attributes flood attributes flood \
              attributes flood attributes flood attributes flood attributes flood attributes flood \
              attributes flood attributes flood attributes flood attributes flood attributes",
