@@ -60,6 +60,8 @@ pub(crate) struct Flow {
     pub(crate) early: Option<Box<Early>>,
     /// True if PDUs of RDP may come between the packets.
     is_mixed: bool,
+    /// True if packets that segments divide are kept whole.
+    keeps_whole: bool,
     is_over: bool,
     /// Reference of its last CR.
     request: Option<Reference>,
@@ -78,6 +80,7 @@ impl Flow {
             directions: [Direction::new(), Direction::new()],
             early: Some(Box::new(early)),
             is_mixed: false,
+            keeps_whole: false,
             is_over: false,
             request: None,
             has_carried: false,
@@ -93,7 +96,7 @@ impl Flow {
     /// Context of a direction for its framer.
     fn context(&self, way: usize) -> Context {
         let is_known_back = self.directions[1 - way].framer.is_recognised();
-        Context { is_mixed: self.is_mixed, is_known_back }
+        Context { is_mixed: self.is_mixed, is_known_back, keeps_whole: self.keeps_whole }
     }
 
     /// Counts a segment.
@@ -134,6 +137,8 @@ pub(crate) struct Streams {
     flows: u64,
     silence_nanos: u64,
     held_octets: isize,
+    /// True if new connections keep packets that segments divide as a whole.
+    keeps_whole: bool,
 }
 
 pub(crate) fn party(socket: Socket) -> Party {
@@ -181,7 +186,13 @@ impl Streams {
             flows: 0,
             silence_nanos: nanos(silence),
             held_octets: 0,
+            keeps_whole: false,
         }
+    }
+
+    /// Keeps packets that segments divide as a whole, in connections that begin from now on.
+    pub(crate) const fn keep_whole(&mut self) {
+        self.keeps_whole = true;
     }
 
     /// Processes a segment, and passes its TPDUs to `tracker`.
@@ -209,7 +220,8 @@ impl Streams {
             let held = flow.directions.iter().map(Direction::held_octets).sum::<usize>();
             self.held_octets -= held.cast_signed();
             flow.hand_over(tracker);
-            let over = core::mem::replace(flow, Flow::new(ends, flow.number));
+            let anew = Flow { keeps_whole: flow.keeps_whole, ..Flow::new(ends, flow.number) };
+            let over = core::mem::replace(flow, anew);
             if !over.is_over {
                 tracker.network_ended(passage, over.request, NetworkEnd::BrokenOff, sink);
             }
@@ -269,7 +281,8 @@ impl Streams {
             self.remove(oldest, tracker);
         }
         (self.flows, self.changes) = (self.flows + 1, self.changes + 1);
-        let place = self.slab.insert(Flow::new(ends, self.flows), at);
+        let flow = Flow { keeps_whole: self.keeps_whole, ..Flow::new(ends, self.flows) };
+        let place = self.slab.insert(flow, at);
         let (slab, state) = (&self.slab, &self.state);
         self.index.insert_unique(hash(state, ends), place, |place| {
             slab.get(*place).map_or(0, |flow| hash(state, flow.ends))
