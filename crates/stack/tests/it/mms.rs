@@ -43,6 +43,8 @@ struct World {
     /// Lines of the server by those of the client.
     lines: BTreeMap<Line, Line>,
     told: VecDeque<client::Indication>,
+    /// NSDUs of each side that pass before one is lost.
+    until_loss: [Option<usize>; 2],
 }
 
 fn model() -> Model {
@@ -138,7 +140,9 @@ impl World {
             waiting: 64,
         });
         let (now, lines, told) = (Instant::ZERO, BTreeMap::new(), VecDeque::new());
-        Self { now, entities, client, server: server(pdu_octets), endpoint, lines, told }
+        let until_loss = [None; 2];
+        let server = server(pdu_octets);
+        Self { now, entities, client, server, endpoint, lines, told, until_loss }
     }
 
     /// World with an association.
@@ -187,6 +191,11 @@ impl World {
         let (now, to) = (self.now, 1 - from);
         match lower {
             Lower::Nsdu(nsdu) => {
+                match &mut self.until_loss[from] {
+                    Some(0) => return self.until_loss[from] = None,
+                    Some(left) => *left -= 1,
+                    None => {}
+                }
                 let peer = Address::Station(Mac::local(from as u32));
                 self.entities[to].receive_nsdu(now, tp4::Nsdu { peer, ..nsdu });
             }
@@ -429,6 +438,57 @@ fn a_report_control_block_is_free_after_its_client_has_gone() {
     assert_eq!((world.server.associations(), world.server.deadline()), (0, None));
     let enabled = world.server.model().node("LD", "LLN0$RP$urcb01$RptEna");
     assert_eq!(enabled, Some(&Node::Leaf(Value::Boolean(false))));
+}
+
+#[test]
+fn a_lost_nsdu_of_class_4_delays_a_service_and_no_more() {
+    // Opens a file of 20,000 octets and reads all of it, with the n-th NSDU of a side lost.
+    let file = |world: &mut World| {
+        let mut contents = Vec::new();
+        let mut parts = Writer::new();
+        let name =
+            List::encode(&[Part { tag: Tag::GRAPHIC_STRING, text: b"log/a.dat" }], &mut parts);
+        let mut calls =
+            vec![Call::new(0, Request::FileOpen(FileOpen { name, position: 0 }), PATIENCE)];
+        calls.extend((0..3).map(|_| Call::new(1, Request::FileRead(1), PATIENCE)));
+        for call in calls {
+            world.client.request(world.now, client::Request::Call(call));
+            world.run();
+            for _ in 0..200 {
+                if !world.told.is_empty() {
+                    break;
+                }
+                world.wait(50);
+            }
+            match world.told.pop_front() {
+                Some(client::Indication::Ended { end: End::Response(pdu), .. }) => {
+                    if let Response::FileRead(part) = service(&pdu) {
+                        contents.extend_from_slice(part.octets);
+                    }
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        contents
+    };
+    let mut lossless = World::open(Class::Four, 65_000);
+    let expected: Vec<u8> = (0..20_000_u32).map(|it| it as u8).collect();
+    assert_eq!(file(&mut lossless), expected);
+    assert_eq!(lossless.now, Instant::ZERO, "nothing had to be waited for");
+    for side in [0, 1] {
+        for nth in 0..12 {
+            let mut world = World::open(Class::Four, 65_000);
+            world.until_loss[side] = Some(nth);
+            assert!(file(&mut world) == expected, "{side} {nth}");
+            assert_eq!(world.client.state(), client::State::Open, "{side} {nth}");
+            assert_eq!(world.server.associations(), 1, "{side} {nth}");
+        }
+    }
+    // A DT of the server was lost, and sent again only after T1.
+    let mut world = World::open(Class::Four, 65_000);
+    world.until_loss[1] = Some(5);
+    file(&mut world);
+    assert!(world.now > Instant::ZERO);
 }
 
 /// Entries of the reports of a buffered block received so far: identifier, overflow, value.

@@ -1,9 +1,12 @@
 //! `measure mms` against `serve mms`: the steps, reports, safeguards, and an interruption.
 
 use crate::{check_code, command, interrupt, records, run, stderr};
+use core::time::Duration;
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, ChildStdout, Stdio};
+use std::thread;
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/models/feeder.cid");
 
@@ -199,6 +202,63 @@ fn the_time_in_the_own_layers_is_part_of_the_result() {
     // Nothing was read, so nothing is known.
     let found = measure(&server, &["--item", "FEEDLD0/MMXU9$MX$TotW$mag$f"]);
     assert_eq!(found["own"], Value::Null);
+}
+
+/// Octets that a whole measurement sends to a server, recorded on their way.
+fn recorded(server: &Server) -> Vec<u8> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("iso-tcp://{}", listener.local_addr().unwrap());
+    let target = server.url.strip_prefix("iso-tcp://").unwrap().to_owned();
+    let passing = thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut server = TcpStream::connect(target).unwrap();
+        let (mut back, mut answers) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        let returning = thread::spawn(move || {
+            let _ = std::io::copy(&mut answers, &mut back);
+            let _ = back.shutdown(Shutdown::Both);
+        });
+        let (mut octets, mut buffer) = (Vec::new(), [0; 4_096]);
+        while let Ok(count @ 1..) = client.read(&mut buffer) {
+            octets.extend_from_slice(&buffer[..count]);
+            let _ = server.write_all(&buffer[..count]);
+        }
+        let _ = server.shutdown(Shutdown::Both);
+        returning.join().unwrap();
+        octets
+    });
+    let more = ["--messages", "1", "--associations", "1", "--max-requests", "1000"];
+    let arguments = ["measure", "mms", "--over", &url, "--foreign-peer"];
+    check_code(&run(&[&arguments[..], &more].concat()), 0);
+    passing.join().unwrap()
+}
+
+#[test]
+fn an_association_that_is_cut_off_at_any_octet_disturbs_no_other() {
+    let server = Server::start(&[]);
+    let octets = recorded(&server);
+    assert!(octets.len() > 400, "{} octets", octets.len());
+    let address = server.url.strip_prefix("iso-tcp://").unwrap().to_owned();
+    let mut opened = 0;
+    for end in 0..octets.len() {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.write_all(&octets[..end]).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        // The server answers what is whole, and closes.
+        let mut answers = Vec::new();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        match stream.read_to_end(&mut answers) {
+            Ok(_) => {}
+            // Octets that the server had not read yet reset the connection.
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "after {end}"),
+        }
+        opened += u64::from(answers.windows(3).any(|it| it == [0xF0, 0x80, 0x0E]));
+    }
+    let found = measure(&server, &[]);
+    assert_eq!((&found["opened"], &found["released"]), (&2.into(), &2.into()));
+    let end = server.end();
+    // Every association that was accepted has ended.
+    assert!(opened > 0 && end["associations"].as_u64().unwrap() >= opened + 3, "{end}");
+    assert_eq!(end["associations"], end["ended"], "{end}");
 }
 
 #[test]
