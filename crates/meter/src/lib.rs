@@ -159,8 +159,10 @@ impl Meter {
     }
 
     /// Passes TSDUs of the applications for which `wanted` returns true; see [`Meter::take_tsdu`].
-    /// Applies to connections that begin from now on. Their DTs take the time of dissection.
+    /// Applies to connections that begin from now on. Their DTs take the time of dissection. A packet
+    /// over several TCP segments is kept as a whole: up to 64 KiB for each direction of a connection.
     pub fn pass_tsdus(&mut self, wanted: fn(user::User) -> bool, limits: TsduLimits) {
+        self.streams.keep_whole();
         self.intervals.pass_tsdus(Tsdus::new(wanted, limits));
     }
 

@@ -27,7 +27,7 @@ pub(crate) use layers::dissect_to_transport;
 pub use layers::{Dissection, Layer};
 pub use levels::levels;
 pub use streams::Stripper;
-pub use upper::{dissect, dissect_cut};
+pub use upper::{dissect, dissect_cut, dissect_tsdu};
 
 use crate::addr::{Mac, Nsap, Socket};
 use crate::leaf::Leaf;

@@ -4,7 +4,7 @@
 //! whose packet ends with its segment or before another header. If synchronisation is lost, because
 //! octets were not captured or because no header is where one should be, the framer searches for
 //! the next plausible header. Of a packet that segments divide only the front is kept: its header,
-//! the header of its TPDU and the first user data.
+//! the header of its TPDU and the first user data; or all of it, where whole TSDUs are passed.
 //!
 //! RDP mixes other PDUs with its TPKTs; they contain their length, and are skipped. Where TLS
 //! starts, reading ends.
@@ -88,6 +88,8 @@ pub(super) struct Framer {
     partial: Option<Box<Partial>>,
     /// Octets received or skipped, modulo 2^32.
     passed: u32,
+    /// True if packets that segments divide are kept whole.
+    keeps_whole: bool,
 }
 
 /// Facts about the stream of a direction that its framer cannot see.
@@ -97,12 +99,14 @@ pub(super) struct Context {
     pub(super) is_mixed: bool,
     /// True if the other direction carries TPKTs.
     pub(super) is_known_back: bool,
+    /// True if packets that segments divide are kept whole.
+    pub(super) keeps_whole: bool,
 }
 
 impl Framer {
     /// Framer without octets.
     pub(super) const fn new() -> Self {
-        Self { state: State::Unknown(0), partial: None, passed: 0 }
+        Self { state: State::Unknown(0), partial: None, passed: 0, keeps_whole: false }
     }
 
     /// True if the direction carries TPKTs.
@@ -128,6 +132,7 @@ impl Framer {
         found: &mut dyn FnMut(Found<'_>),
     ) {
         self.passed = self.passed.wrapping_add(octets.len() as u32);
+        self.keeps_whole = context.keeps_whole;
         self.read(octets, context, found);
     }
 
@@ -145,7 +150,7 @@ impl Framer {
             let joined = [&front.kept, octets].concat();
             return self.read(&joined, context, found);
         }
-        let Context { is_mixed, is_known_back } = context;
+        let Context { is_mixed, is_known_back, .. } = context;
         while !octets.is_empty() {
             match self.state {
                 State::Foreign => return,
@@ -270,9 +275,14 @@ impl Framer {
         }
     }
 
+    /// Octets kept of a packet that segments divide.
+    const fn kept_octets(&self) -> usize {
+        if self.keeps_whole { tpkt::LONGEST_TPDU + tpkt::HEADER_OCTETS } else { KEPT_OCTETS }
+    }
+
     /// Begins a packet that continues in the next segment.
     fn begin(&mut self, octets: &[u8], packet_octets: usize, is_foreign: bool) {
-        let kept = octets.get(..KEPT_OCTETS).unwrap_or(octets).to_vec();
+        let kept = octets.get(..self.kept_octets()).unwrap_or(octets).to_vec();
         let seen_octets = octets.len();
         let partial = Partial { kept, packet_octets, seen_octets, is_cut: false, is_foreign };
         self.partial = Some(Box::new(partial));
@@ -280,6 +290,7 @@ impl Framer {
 
     /// Continues the packet under way; returns the rest of `octets`.
     fn go_on<'a>(&mut self, octets: &'a [u8], found: &mut dyn FnMut(Found<'_>)) -> &'a [u8] {
+        let kept_octets = self.kept_octets();
         let Some(partial) = &mut self.partial else { return octets };
         let mut octets = octets;
         if partial.packet_octets == 0 {
@@ -300,7 +311,7 @@ impl Framer {
         }
         let wanted = partial.packet_octets.saturating_sub(partial.seen_octets);
         let (taken, rest) = octets.split_at(wanted.min(octets.len()));
-        let room = KEPT_OCTETS.saturating_sub(partial.kept.len());
+        let room = kept_octets.saturating_sub(partial.kept.len());
         if partial.kept.len() == partial.seen_octets {
             partial.kept.extend_from_slice(taken.get(..room).unwrap_or(taken));
         }
@@ -372,7 +383,7 @@ mod tests {
             match piece {
                 Ok(octets) => framer.push(
                     octets,
-                    Context { is_mixed: mixed, is_known_back: false },
+                    Context { is_mixed: mixed, is_known_back: false, keeps_whole: false },
                     &mut line,
                 ),
                 Err(skipped) => framer.skip(*skipped, &mut line),

@@ -172,7 +172,7 @@ impl Flow {
     ) {
         let ends = self.ends(way);
         let is_known_back = self.ways[1 - way].direction.framer.is_recognised();
-        let context = Context { is_mixed: self.is_mixed, is_known_back };
+        let context = Context { is_mixed: self.is_mixed, is_known_back, keeps_whole: false };
         let mut is_mixed = self.is_mixed;
         act(&mut self.ways[way].direction, context, &mut |found| {
             let Found::Packet(packet) = found else { return };

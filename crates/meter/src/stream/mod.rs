@@ -59,6 +59,8 @@ pub(crate) struct Flow {
     pub(crate) early: Option<Box<Early>>,
     /// True if PDUs of RDP may come between the packets.
     is_mixed: bool,
+    /// True if packets that segments divide are kept whole.
+    keeps_whole: bool,
     is_over: bool,
     /// Reference of its last CR.
     request: Option<Reference>,
@@ -79,6 +81,7 @@ impl Flow {
             directions: [Direction::new(), Direction::new()],
             early: Some(Box::new(early)),
             is_mixed: false,
+            keeps_whole: false,
             is_over: false,
             request: None,
             has_carried: false,
@@ -95,7 +98,7 @@ impl Flow {
     /// Context of a direction for its framer.
     fn context(&self, way: usize) -> Context {
         let is_known_back = self.directions[1 - way].framer.is_recognised();
-        Context { is_mixed: self.is_mixed, is_known_back }
+        Context { is_mixed: self.is_mixed, is_known_back, keeps_whole: self.keeps_whole }
     }
 
     /// Counts a segment.
@@ -133,6 +136,8 @@ pub(crate) struct Streams {
     flows: u64,
     silence_nanos: u64,
     held_octets: isize,
+    /// True if new connections keep packets that segments divide as a whole.
+    keeps_whole: bool,
 }
 
 pub(crate) fn party(socket: Socket) -> Party {
@@ -178,7 +183,13 @@ impl Streams {
             flows: 0,
             silence_nanos: nanos(silence),
             held_octets: 0,
+            keeps_whole: false,
         }
+    }
+
+    /// Keeps packets that segments divide as a whole, in connections that begin from now on.
+    pub(crate) const fn keep_whole(&mut self) {
+        self.keeps_whole = true;
     }
 
     /// Processes a segment, and passes its TPDUs to `tracker`.
@@ -206,7 +217,8 @@ impl Streams {
             let held = flow.directions.iter().map(Direction::held_octets).sum::<usize>();
             self.held_octets -= held.cast_signed();
             flow.hand_over(tracker);
-            let over = core::mem::replace(flow, Flow::new(ends, flow.number));
+            let anew = Flow { keeps_whole: flow.keeps_whole, ..Flow::new(ends, flow.number) };
+            let over = core::mem::replace(flow, anew);
             if !over.is_over {
                 tracker.network_ended(passage, over.request, NetworkEnd::BrokenOff, sink);
             }
@@ -266,7 +278,8 @@ impl Streams {
             self.remove(oldest, tracker);
         }
         self.flows += 1;
-        let place = self.slab.insert(Flow::new(ends, self.flows), at);
+        let flow = Flow { keeps_whole: self.keeps_whole, ..Flow::new(ends, self.flows) };
+        let place = self.slab.insert(flow, at);
         let (slab, state) = (&self.slab, &self.state);
         self.index.insert_unique(hash(state, ends), place, |place| {
             slab.get(*place).map_or(0, |flow| hash(state, flow.ends))

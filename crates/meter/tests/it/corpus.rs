@@ -1,6 +1,7 @@
 //! Corpora of the fuzzers: scripts of TCP segments and frames, equal to those generated here.
 
-use crate::{entry, ordinary, reassembler, two_taps};
+use crate::association_entry::{self, Followed};
+use crate::{Draws, entry, ordinary, reassembler, two_taps};
 use std::fs;
 use std::path::Path;
 
@@ -150,10 +151,67 @@ fn two_taps_seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// Scripts of associations: 8n sends a TSDU of an opening or end from the client, 8n + 1 one from the
+/// server; 8n + 2 and 8n + 3 an MMS PDU with the invoke identifier that follows; 6 and 7 move the
+/// clock and change the way.
+fn follower_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    // CR of the client, CC of the server, CN, AC.
+    let open = [0x0F, 0x07, 0x17, 0x00, 0x09];
+    let reads =
+        [0x02, 1, 0x02, 2, 0x02, 3, 0x26, 0x43, 3, 0x26, 0x83, 1, 0x8B, 2, 0x43, 9, 0x43, 3];
+    let report = [0xB3, 1, 0x1E, 0xB3, 1, 0xB3, 2];
+    let ends = [0x02, 7, 0x02, 8, 0x93, 7, 0x9B, 0, 0xA2, 8, 0xAB, 0, 0x20, 0x29];
+    let pieces = [0x67, 0x00, 0x6F, 0x09, 0x02, 1, 0x7F, 0x43, 1];
+    let holes = [0x02, 1, 0x2F, 0x43, 1, 0x3F, 0x02, 2, 0x43, 2, 0x37, 0x43, 2];
+    let with = |parts: &[&[u8]]| [&[&open[..]], parts].concat().concat();
+    vec![
+        ("reads", with(&[&reads, &report, &ends])),
+        ("under-way", [&reads[..], &report].concat()),
+        ("pieces", [&open[..3], &pieces[..], &reads[..]].concat()),
+        ("holes", with(&[&holes, &reads])),
+        ("aborted", with(&[&[0x02, 1, 0x30], &open[3..], &[0x02, 1, 0x39], &[0x1F, 0x27]])),
+        ("refused", with(&[&[0x00, 0x11, 0x00, 0x19, 0x00, 0x1F]])),
+        ("changed", with(&[&[0x25, 0x40, 0x02, 1, 0x35, 9, 0x43, 1], &reads])),
+        ("wrong-context", with(&[&[0xFA, 1, 0xFB, 2], &reads])),
+    ]
+}
+
+/// Runs the seeds with octets changed; the seeds together reach each end of a request.
+#[test]
+fn scripts_of_associations_keep_their_claims() {
+    let seeds = follower_seeds();
+    let all: Vec<_> = seeds.iter().map(|it| association_entry::association(&it.1)).collect();
+    let sum = |count: fn(&Followed) -> u64| all.iter().map(count).sum::<u64>();
+    let seen = [
+        ("answers", sum(|it| it.answers)),
+        ("errors", sum(|it| it.errors)),
+        ("rejects", sum(|it| it.rejects)),
+        ("unanswered", sum(|it| it.unanswered)),
+        ("reports", sum(|it| it.reports)),
+        ("unrequested", sum(|it| it.unrequested)),
+        ("repeated", sum(|it| it.repeated)),
+    ];
+    let never: Vec<_> = seen.iter().filter(|(_, count)| *count == 0).collect();
+    assert!(never.is_empty(), "no seed reaches {never:?}");
+    let mut draws = Draws(20);
+    for _ in 0..4_000 {
+        let mut script = seeds[draws.below(seeds.len())].1.clone();
+        script.extend_from_slice(&seeds[draws.below(seeds.len())].1);
+        for _ in 0..=draws.below(4) {
+            let place = draws.below(script.len());
+            script[place] = draws.octet();
+        }
+        association_entry::association(&script);
+    }
+}
+
 #[test]
 fn corpora_contain_the_seeds_and_every_file_holds_its_claims() {
     check("meter", seeds(), &entry::script);
     check("transit", two_taps_seeds(), &two_taps::script);
+    check("follower", follower_seeds(), &|octets| {
+        association_entry::association(octets);
+    });
     check("reassembler", reassembler_seeds(), &|octets| {
         reassembler::script(octets);
     });

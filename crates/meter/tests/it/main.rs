@@ -1,6 +1,7 @@
 //! Tests of the meter's public interface: whole captures and hand-made cases.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod association_entry;
 mod associations;
 mod busiest;
 mod capture;

@@ -425,6 +425,12 @@ impl Client {
         self.end_call(now, token, end);
     }
 
+    /// Invoke identifier of a call whose time is over.
+    fn first_due(&self, now: Instant) -> Option<u32> {
+        let mut due = self.in_flight.iter().filter(|(_, pending)| pending.due <= now);
+        due.next().map(|(invoke, _)| *invoke)
+    }
+
     fn next_due(&self) -> Option<Deadline> {
         let first = self.in_flight.values().map(|pending| pending.due).min();
         first.map(|at| Deadline { at, timer: "service" })
@@ -495,16 +501,11 @@ impl Machine for Client {
     }
 
     fn expire(&mut self, now: Instant) {
-        let due: Vec<u32> = self
-            .in_flight
-            .iter()
-            .filter(|(_, pending)| pending.due <= now)
-            .map(|(invoke, _)| *invoke)
-            .collect();
-        for invoke in due {
-            if let Some(pending) = self.in_flight.remove(&invoke) {
-                self.end_call(now, pending.token, End::TimedOut);
-            }
+        // The end of a call may send one that waited, and that may be due as well.
+        while let Some(invoke) = self.first_due(now)
+            && let Some(pending) = self.in_flight.remove(&invoke)
+        {
+            self.end_call(now, pending.token, End::TimedOut);
         }
         if !self.timer.ran_out(now) {
             return;

@@ -38,6 +38,10 @@ pub struct Connection {
     waiting: Option<Bytes>,
     /// FNs have crossed (Vcoll).
     in_collision: bool,
+    /// The user has requested a release, after which it may not send data.
+    has_released: bool,
+    /// An FN has arrived, after which neither a second one nor a DT may follow.
+    has_fn: bool,
     /// User data of the DN that waits for that of the peer.
     held: Option<Bytes>,
     /// True if the FN received keeps the transport connection.
@@ -70,6 +74,8 @@ impl Connection {
             called: Bytes::new(),
             waiting: None,
             in_collision: false,
+            has_released: false,
+            has_fn: false,
             held: None,
             keeps: false,
             timer: Timer::new("TIM"),
@@ -168,10 +174,16 @@ impl Connection {
     fn release(&mut self, action: Action, now: Instant, data: Bytes) {
         match action {
             // An absent transport disconnect releases the transport connection (8.3.6.2).
-            Action::SendFn => self.send_with(Kind::Fn, &data),
-            Action::IndicateRelease => self.deliver(Primitive::Release { data }),
+            Action::SendFn => {
+                self.has_released = true;
+                self.send_with(Kind::Fn, &data);
+            }
+            Action::IndicateRelease => {
+                self.has_fn = true;
+                self.deliver(Primitive::Release { data });
+            }
             Action::IndicateCollision => {
-                self.in_collision = true;
+                (self.in_collision, self.has_fn) = (true, true);
                 self.deliver(Primitive::Release { data });
             }
             Action::SendDn => {
@@ -207,6 +219,7 @@ impl Connection {
     fn begin(&mut self) {
         self.timer.stop();
         (self.in_collision, self.keeps, self.held) = (false, false, None);
+        (self.has_released, self.has_fn) = (false, false);
     }
 
     /// Ends the use of the transport connection.
@@ -365,6 +378,7 @@ impl Connection {
             Kind::Ac => Event::AcReceived,
             Kind::Rf if keeps(parameters) => Event::RfReceivedKeeping,
             Kind::Rf => Event::RfReceived,
+            Kind::Fn if self.has_fn => Event::Invalid,
             Kind::Fn => Event::FnReceived,
             Kind::Dn if self.held.is_some() => Event::DnAfterResponse,
             Kind::Dn if self.in_collision => Event::DnInCollision,
@@ -372,6 +386,7 @@ impl Connection {
             Kind::Ab if keeps(parameters) => Event::AbReceivedKeeping,
             Kind::Ab => Event::AbReceived,
             Kind::Aa => Event::AaReceived,
+            Kind::Dt if self.has_fn => Event::Invalid,
             Kind::Dt => Event::DtReceived,
             Kind::Gt | Kind::Pt | Kind::Short(_) | Kind::Other(_) => Event::Invalid,
         }
@@ -461,7 +476,8 @@ impl Machine for Connection {
         // Only the side that opened the transport connection may reuse it (7.3.1).
         let is_misplaced =
             event == Event::ConnectRequested && self.state == State::Sta01C && !self.is_caller
-                || event == Event::ReleaseAcceptedByCalled && self.held.is_some();
+                || event == Event::ReleaseAcceptedByCalled && self.held.is_some()
+                || event == Event::DataRequested && self.has_released;
         if subject.data.len() > self.longest(event) {
             return self.deliver(Primitive::ProviderAbort { reason: Reason::TooLong });
         }

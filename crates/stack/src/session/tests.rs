@@ -213,3 +213,33 @@ fn an_abort_without_the_user_bit_is_one_of_the_provider() {
         assert_eq!(matches!(told[..], [Primitive::Abort { .. }]), is_user, "{code}");
     }
 }
+
+#[test]
+fn a_user_that_has_requested_a_release_sends_no_more_data() {
+    let mut pair = Pair::open(Params::version_2());
+    pair.request(0, Primitive::Release { data: Bytes::new() });
+    pair.request(1, Primitive::Release { data: Bytes::new() });
+    pair.run();
+    // The FN of the peer permits data to the side that has not released only.
+    pair.request(0, Primitive::Data { ssdu: data("x") });
+    assert_eq!(pair.sides[0].poll(), Some(Output::Note(Note::Refused)));
+    assert_eq!(pair.run(), Vec::<Bytes>::new());
+}
+
+#[test]
+fn neither_data_nor_a_second_fn_follows_an_fn() {
+    for after in ["01 00 01 00 43", "09 00"] {
+        let mut pair = Pair::open(Params::version_2());
+        pair.request(0, Primitive::Release { data: Bytes::new() });
+        drain(&mut pair.sides[0]);
+        pair.sides[0].receive(at(0), Below::Data(hex("09 00")));
+        pair.sides[0].request(at(0), Primitive::Released { data: Bytes::new() });
+        assert_eq!(pair.sides[0].state(), State::Sta03);
+        drain(&mut pair.sides[0]);
+        pair.sides[0].receive(at(0), Below::Data(hex(after)));
+        let outputs = drain(&mut pair.sides[0]);
+        let error = Primitive::ProviderAbort { reason: Reason::ProtocolError };
+        assert_eq!(outputs.primitives, [error], "{after}");
+        assert_eq!(outputs.below, [Below::Data(hex("19 03 11 01 05"))], "{after}");
+    }
+}

@@ -11,7 +11,7 @@
 //! 5. After each expiry the next deadline is in the future.
 //! 6. After the loss of the network nothing is left of connections, associations and timers.
 
-use crate::association_pdus::{self as pdus, Damage};
+use crate::association_pdus::{self as pdus, Damage, Scale};
 use bytes::Bytes;
 use core::time::Duration;
 use stack::machine::{Deadline, Machine as _, Output};
@@ -55,6 +55,7 @@ pub(crate) struct Reached {
 pub(crate) fn association(octets: &[u8]) -> Reached {
     let mut reached = Reached::default();
     pdus::sheet(0);
+    pdus::server(0, Scale::Small);
     let memory = allocation_counter::measure(|| reached = run(octets)).bytes_max;
     assert!(memory < MEMORY, "{memory} octets of memory");
     reached
@@ -130,6 +131,7 @@ struct World {
     now: Instant,
     entity: Entity,
     host: Host,
+    scale: Scale,
     pdu_octets: usize,
     lines: [Carrier; LINES],
     selected: usize,
@@ -148,6 +150,7 @@ impl World {
     fn new(options: u8) -> Self {
         let is_client = options & 1 != 0;
         let pdu_octets = if options & 2 == 0 { 65_000 } else { 1_000 };
+        let scale = if options < 0xF8 { Scale::Small } else { Scale::Large };
         let params = tp0::Params {
             connections: LINES,
             network_octets: if options & 4 == 0 { 64 << 10 } else { 4_096 },
@@ -165,12 +168,13 @@ impl World {
                 asked: VecDeque::new(),
             }))
         } else {
-            Host::Server(Box::new(pdus::server(pdu_octets, ASSOCIATIONS)))
+            Host::Server(Box::new(pdus::server(pdu_octets, scale)))
         };
         Self {
             now: Instant::from_nanos(1),
             entity: Entity::new(EntityParams { joint, accepts: !is_client }, transport),
             host,
+            scale,
             pdu_octets: pdu_octets as usize,
             lines: Default::default(),
             selected: 0,
@@ -231,7 +235,7 @@ impl World {
                 }
                 Host::Client(calling) => calling.asked.front().map_or(77, |asked| asked.invoke),
             };
-            let pdu = pdus::tsdu(&pdus::mms(kind, invoke));
+            let pdu = pdus::tsdu(&pdus::mms(kind, invoke, self.scale));
             let endpoint = self.lines[self.selected].line.map(Endpoint::from);
             let was_open = endpoint.is_some_and(|it| self.opened.contains(&it));
             let is_valid = self.damage.is_none() && self.lines[self.selected].is_clean;
@@ -252,7 +256,7 @@ impl World {
             if argument & 1 == 0 { calling.asked.pop_front() } else { calling.asked.pop_back() };
         let Some(Asked { invoke, kind }) = asked else { return };
         let kind = if argument & 2 == 0 { kind } else { 23 + argument / 4 };
-        self.send(&pdus::tsdu(&pdus::mms(kind, invoke)));
+        self.send(&pdus::tsdu(&pdus::mms(kind, invoke, self.scale)));
     }
 
     /// Sends a TSDU in DTs, damaged if so ordered.

@@ -28,11 +28,33 @@ use wire::time::Instant;
 pub(crate) const CONTEXT: i64 = 3;
 /// Number of kinds of MMS PDUs.
 pub(crate) const KINDS: u8 = 32;
-/// Leaves of the variable `B`, which a request names often.
-const LEAVES: usize = 1_300;
-/// Variables of the longest read request.
-const VARIABLES: usize = 1_000;
 const SMALL_PDU: u32 = 1_000;
+
+/// Size of the server's model and of the longest request. Scripts of a small one run 20 times as
+/// fast; those of a large one reach the limits of PDUs and memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Scale {
+    Small,
+    Large,
+}
+
+impl Scale {
+    /// Leaves of the variable `B`, which a request names often.
+    const fn leaves(self) -> usize {
+        match self {
+            Self::Small => 12,
+            Self::Large => 1_300,
+        }
+    }
+
+    /// Variables of the longest read request.
+    const fn variables(self) -> usize {
+        match self {
+            Self::Small => 8,
+            Self::Large => 1_000,
+        }
+    }
+}
 
 // ---- machines -------------------------------------------------------------------------------------
 
@@ -71,8 +93,8 @@ fn block() -> Node {
     }])
 }
 
-fn model() -> Model {
-    let many = (0..LEAVES).map(|place| leaf(&format!("x{place}"), Value::Boolean(true)));
+fn model(scale: Scale) -> Model {
+    let many = (0..scale.leaves()).map(|place| leaf(&format!("x{place}"), Value::Boolean(true)));
     let variables = BTreeMap::from([
         ("B".to_owned(), Node::Structure(many.collect())),
         ("L".to_owned(), block()),
@@ -91,8 +113,19 @@ fn model() -> Model {
     }
 }
 
-/// Server with a report control block, a list, a file and a variable that may be written.
-pub(crate) fn server(pdu_octets: u32, associations: usize) -> Server {
+/// Servers of each scale, with short PDUs and with long ones.
+static SERVERS: LazyLock<[[Server; 2]; 2]> = LazyLock::new(|| {
+    let of_octets = |scale| [SMALL_PDU, 65_000].map(|octets| made(octets, 2, scale));
+    [of_octets(Scale::Small), of_octets(Scale::Large)]
+});
+
+/// Server with a report control block, a list, a file and a variable that may be written, for two
+/// associations with PDUs of 1,000 or 65,000 octets. It is made once, and copied.
+pub(crate) fn server(pdu_octets: u32, scale: Scale) -> Server {
+    SERVERS[usize::from(scale == Scale::Large)][usize::from(pdu_octets != SMALL_PDU)].clone()
+}
+
+fn made(pdu_octets: u32, associations: usize, scale: Scale) -> Server {
     let file: Bytes = vec![0x5A; 9_000].into();
     let params = server::Params {
         proposal: Proposal { pdu_octets, ..Proposal::usual() },
@@ -101,7 +134,7 @@ pub(crate) fn server(pdu_octets: u32, associations: usize) -> Server {
         files: BTreeMap::from([("log/a".to_owned(), file)]),
         epoch_ns: 0,
     };
-    Server::new(params, model())
+    Server::new(params, model(scale))
 }
 
 pub(crate) fn client(pdu_octets: u32) -> Client {
@@ -130,7 +163,7 @@ impl Pair {
     /// TSDUs that pass if the client makes these requests.
     fn record(pdu_octets: u32, associations: usize, acts: &[Act]) -> Vec<Bytes> {
         let joint = || Joint::new(Params::mms());
-        let (client, server) = (client(pdu_octets), server(65_000, associations));
+        let (client, server) = (client(pdu_octets), made(65_000, associations, Scale::Small));
         let mut pair = Self { joints: [joint(), joint()], client, server, seen: Vec::new() };
         for act in acts {
             pair.client.request(Instant::ZERO, act.clone());
@@ -276,10 +309,10 @@ fn of_files(invoke: u32, kind: u8) -> Bytes {
 }
 
 /// Request of a confirmed service.
-fn requested(kind: u8, invoke: u32) -> Bytes {
+fn requested(kind: u8, invoke: u32, scale: Scale) -> Bytes {
     match kind {
         0 => read(invoke, "f", 1),
-        1 => read(invoke, "B", VARIABLES),
+        1 => read(invoke, "B", scale.variables()),
         2 => write(invoke, "i", Data::Integer(i64::from(invoke & 0x3F))),
         3 => write(invoke, "f", Data::Float(&[8, 0, 0, 0, 0])),
         4 => write(invoke, "L$RP$urcb01$RptEna", Data::Boolean(true)),
@@ -318,12 +351,12 @@ pub(crate) const fn is_request(kind: u8) -> bool {
 }
 
 /// PDU of a kind, with an invoke identifier if it has one.
-pub(crate) fn mms(kind: u8, invoke: u32) -> Bytes {
+pub(crate) fn mms(kind: u8, invoke: u32, scale: Scale) -> Bytes {
     let (additional, description, information) = (None, None, None);
     let error = ServiceError { class: 7, code: 2, additional, description, information };
     let mut room = Writer::new();
     match kind % KINDS {
-        kind if is_request(kind) => requested(kind, invoke),
+        kind if is_request(kind) => requested(kind, invoke, scale),
         21 => octets(&Pdu::CancelRequest(invoke)),
         22 => octets(&Pdu::ConcludeRequest),
         23 => {

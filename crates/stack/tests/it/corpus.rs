@@ -1,6 +1,7 @@
 //! Replay of the fuzz corpora of the machines, and random mutations of their scripts.
 
 use crate::association_entry::{self, Reached};
+use crate::session_entry::{self, Passed};
 use crate::{entry, hostile};
 use stack::tp4::Counters;
 use stats::rng::Stream;
@@ -16,10 +17,11 @@ struct Target {
     mutated: usize,
 }
 
-const TARGETS: [Target; 3] = [
+const TARGETS: [Target; 4] = [
     Target { name: "tp0", seeds: tp0, run: entry::tp0, mutated: 20_000 },
     Target { name: "tp4_machine", seeds: tp4, run: hostile_tp4, mutated: 20_000 },
     Target { name: "association", seeds: association, run: hostile_association, mutated: 4_000 },
+    Target { name: "session_machine", seeds: session, run: hostile_session, mutated: 20_000 },
 ];
 
 fn folder(target: &Target) -> PathBuf {
@@ -196,14 +198,14 @@ fn association() -> Vec<(&'static str, Vec<u8>)> {
         ("reports", "00 open cn period enable interrogate 3a due due taken disable due ab"),
         (
             "lists",
-            "02 open small-cn define define read-list delete define-in-domain data-set enable \
+            "FA open small-cn define define read-list delete define-in-domain data-set enable \
                    delete 2a due fn-keeping cn read",
         ),
         ("files", "00 open cn file-open file-read file-read file-close directory file-read"),
-        ("flood", "04 open cn flood read-much flood attributes flood read"),
+        ("flood", "FC open cn flood read-much flood attributes flood read"),
         (
             "congested",
-            "04 open cn flood attributes flood attributes flood attributes flood attributes flood \
+            "FC open cn flood attributes flood attributes flood attributes flood attributes flood \
              attributes flood attributes flood attributes flood attributes flood attributes flood \
              attributes flood attributes flood attributes flood attributes flood attributes flood \
              attributes flood attributes flood attributes flood attributes flood attributes",
@@ -233,6 +235,33 @@ fn association() -> Vec<(&'static str, Vec<u8>)> {
             None => u8::from_str_radix(word, 16).unwrap(),
         };
         (name, text.split_whitespace().map(octet).collect())
+    })
+    .to_vec()
+}
+
+/// Sessions in each state: operation in the low three bits, argument in the high five.
+fn session() -> Vec<(&'static str, Vec<u8>)> {
+    [
+        // T-CONNECT indication, CN, accept, DT, FN, response, TIM.
+        ("called", "00 00 02 0E 8A 1E 4A 2E 07"),
+        // S-CONNECT request, T-CONNECT confirm, AC, data, release, DN.
+        ("calling", "00 06 00 0A 9E 8A 26 5A"),
+        // Releases cross at the caller: it answers, then the DN arrives.
+        ("crossed", "00 06 00 0A 26 4A 2E 5A"),
+        // Releases cross at the other side: the DN arrives before the answer.
+        ("crossed-called", "00 00 02 0E 26 4A 5A 2E"),
+        // Refusals of each side, and of parameters.
+        ("refused", "02 00 02 16 07 01 06 00 3A 01 00 22 07 01 00 32 07"),
+        // Aborts that keep the transport connection, AA, reuse.
+        ("kept", "04 00 02 0E 36 82 02 0E 52 2E 02 0E 6A 02"),
+        // Protocol errors and damage, TIM.
+        ("errors", "01 06 00 1A 5A 07 00 25 01 12 0E 24 19 FF 01 00 12 0E 02 07"),
+        // Requests that are not permitted.
+        ("not-permitted", "00 0E 16 1E 26 2E 36 3E 06 06 00 0E 0A 0E 3E 01"),
+    ]
+    .map(|(name, text)| {
+        let octets = text.split(' ').map(|octet| u8::from_str_radix(octet, 16).unwrap());
+        (name, octets.collect())
     })
     .to_vec()
 }
@@ -357,4 +386,28 @@ fn the_seeds_of_associations_go_far() {
 
 fn hostile_association(script: &[u8]) {
     association_entry::association(script);
+}
+
+/// Checks that the seeds reach each way of a session.
+#[test]
+fn the_seeds_of_sessions_go_far() {
+    let all: Vec<_> = session().iter().map(|it| session_entry::session(&it.1)).collect();
+    let sum = |count: fn(&Passed) -> u32| all.iter().map(count).sum::<u32>();
+    let seen = [
+        ("opened", sum(|it| it.opened)),
+        ("received", sum(|it| it.received)),
+        ("released", sum(|it| it.released)),
+        ("crossed", sum(|it| it.crossed)),
+        ("aborted", sum(|it| it.aborted)),
+        ("refused", sum(|it| it.refused)),
+        ("errors", sum(|it| it.errors)),
+        ("timed_out", sum(|it| it.timed_out)),
+    ];
+    println!("seen: over the seeds {seen:?}");
+    let never: Vec<_> = seen.iter().filter(|(_, count)| *count == 0).collect();
+    assert!(never.is_empty(), "no seed reaches {never:?}");
+}
+
+fn hostile_session(script: &[u8]) {
+    session_entry::session(script);
 }

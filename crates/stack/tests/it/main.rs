@@ -13,6 +13,7 @@ mod hostile;
 mod hosts;
 mod lone;
 mod mms;
+mod session_entry;
 mod session_explore;
 mod tp4_bad_input;
 mod tp4_explore;

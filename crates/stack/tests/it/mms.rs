@@ -15,6 +15,8 @@ use stack::{tp0, tp4};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::Mac;
 use wire::ber::{List, Tag, Writer};
+use wire::mms::AccessResult::Success;
+use wire::mms::WriteResult::Success as Done;
 use wire::mms::{
     AccessResult, Data, DirectoryRequest, FileOpen, ListDefinition, ListDeletion, NameListRequest,
     ObjectName, Part, Pdu, ReadRequest, Request, Response, Scope, Specification, Unconfirmed,
@@ -41,6 +43,8 @@ struct World {
     /// Lines of the server by those of the client.
     lines: BTreeMap<Line, Line>,
     told: VecDeque<client::Indication>,
+    /// NSDUs of each side that pass before one is lost.
+    until_loss: [Option<usize>; 2],
 }
 
 fn model() -> Model {
@@ -54,23 +58,32 @@ fn model() -> Model {
     };
     let text = |text: &str| Value::Visible { most: 129, text: text.to_owned() };
     let number = |bits, value| Value::Unsigned { bits, value };
-    let block = part(
-        "urcb01",
-        vec![
+    let octets =
+        |most: usize| Value::Octets { varies: false, most: most as u16, octets: vec![0; most] };
+    let block = |name: &str, options: &str, more: Vec<Member>| {
+        let own = vec![
             leaf("RptID", text("id")),
             leaf("RptEna", Value::Boolean(false)),
-            leaf("Resv", Value::Boolean(false)),
             leaf("DatSet", text("LD/LLN0$set")),
             leaf("ConfRev", number(32, 1)),
-            leaf("OptFlds", bits("0101000000")),
+            leaf("OptFlds", bits(options)),
             leaf("BufTm", number(32, 0)),
-            leaf("SqNum", number(8, 0)),
+            leaf("SqNum", number(16, 0)),
             leaf("TrgOps", bits("010011")),
             leaf("IntgPd", number(32, 1_000)),
             leaf("GI", Value::Boolean(false)),
-        ],
-    );
-    let zero = Node::Structure(vec![part("RP", vec![block])]);
+        ];
+        part(name, own.into_iter().chain(more).collect())
+    };
+    let free = block("urcb01", "0101000000", vec![leaf("Resv", Value::Boolean(false))]);
+    // Sequence number, reasons, overflow, identifier of the entry.
+    let more = vec![
+        leaf("PurgeBuf", Value::Boolean(false)),
+        leaf("EntryID", octets(8)),
+        leaf("TimeOfEntry", Value::BinaryTime([0; 6])),
+    ];
+    let buffered = block("brcb01", "0101001100", more);
+    let zero = Node::Structure(vec![part("RP", vec![free]), part("BR", vec![buffered])]);
     let values =
         vec![leaf("f", Value::Float32(1.5)), leaf("i", Value::Integer { bits: 8, value: 7 })];
     let power = Node::Structure(vec![part("MX", vec![part("TotW", values)])]);
@@ -81,7 +94,11 @@ fn model() -> Model {
         variables.insert(format!("GGIO{number:02}"), Node::Leaf(Value::Boolean(true)));
     }
     let lists = BTreeMap::from([("LLN0$set".to_owned(), Names { members, deletable: false })]);
-    let domain = Domain { variables, lists, blocks: vec!["LLN0$RP$urcb01".to_owned()] };
+    let domain = Domain {
+        variables,
+        lists,
+        blocks: vec!["LLN0$RP$urcb01".to_owned(), "LLN0$BR$brcb01".to_owned()],
+    };
     Model {
         vendor: "v".to_owned(),
         model: "m".to_owned(),
@@ -123,7 +140,9 @@ impl World {
             waiting: 64,
         });
         let (now, lines, told) = (Instant::ZERO, BTreeMap::new(), VecDeque::new());
-        Self { now, entities, client, server: server(pdu_octets), endpoint, lines, told }
+        let until_loss = [None; 2];
+        let server = server(pdu_octets);
+        Self { now, entities, client, server, endpoint, lines, told, until_loss }
     }
 
     /// World with an association.
@@ -172,6 +191,11 @@ impl World {
         let (now, to) = (self.now, 1 - from);
         match lower {
             Lower::Nsdu(nsdu) => {
+                match &mut self.until_loss[from] {
+                    Some(0) => return self.until_loss[from] = None,
+                    Some(left) => *left -= 1,
+                    None => {}
+                }
                 let peer = Address::Station(Mac::local(from as u32));
                 self.entities[to].receive_nsdu(now, tp4::Nsdu { peer, ..nsdu });
             }
@@ -336,8 +360,9 @@ fn a_list_of_names_continues_where_a_pdu_ends() {
             break;
         }
     }
-    // 40 booleans; LLN0, RP, the block and its 11 attributes; MMXU1, MX, TotW and two leaves.
-    assert_eq!(names.len(), 40 + 3 + 11 + 3 + 2);
+    // 40 booleans; LLN0, RP and BR, their blocks with 11 and 13 attributes; MMXU1, MX, TotW and two
+    // leaves.
+    assert_eq!(names.len(), 40 + 1 + 2 * 2 + 11 + 13 + 3 + 2);
     assert!(names.is_sorted() && requests > 1);
 }
 
@@ -413,6 +438,126 @@ fn a_report_control_block_is_free_after_its_client_has_gone() {
     assert_eq!((world.server.associations(), world.server.deadline()), (0, None));
     let enabled = world.server.model().node("LD", "LLN0$RP$urcb01$RptEna");
     assert_eq!(enabled, Some(&Node::Leaf(Value::Boolean(false))));
+}
+
+#[test]
+fn a_lost_nsdu_of_class_4_delays_a_service_and_no_more() {
+    // Opens a file of 20,000 octets and reads all of it, with the n-th NSDU of a side lost.
+    let file = |world: &mut World| {
+        let mut contents = Vec::new();
+        let mut parts = Writer::new();
+        let name =
+            List::encode(&[Part { tag: Tag::GRAPHIC_STRING, text: b"log/a.dat" }], &mut parts);
+        let mut calls =
+            vec![Call::new(0, Request::FileOpen(FileOpen { name, position: 0 }), PATIENCE)];
+        calls.extend((0..3).map(|_| Call::new(1, Request::FileRead(1), PATIENCE)));
+        for call in calls {
+            world.client.request(world.now, client::Request::Call(call));
+            world.run();
+            for _ in 0..200 {
+                if !world.told.is_empty() {
+                    break;
+                }
+                world.wait(50);
+            }
+            match world.told.pop_front() {
+                Some(client::Indication::Ended { end: End::Response(pdu), .. }) => {
+                    if let Response::FileRead(part) = service(&pdu) {
+                        contents.extend_from_slice(part.octets);
+                    }
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        contents
+    };
+    let mut lossless = World::open(Class::Four, 65_000);
+    let expected: Vec<u8> = (0..20_000_u32).map(|it| it as u8).collect();
+    assert_eq!(file(&mut lossless), expected);
+    assert_eq!(lossless.now, Instant::ZERO, "nothing had to be waited for");
+    for side in [0, 1] {
+        for nth in 0..12 {
+            let mut world = World::open(Class::Four, 65_000);
+            world.until_loss[side] = Some(nth);
+            assert!(file(&mut world) == expected, "{side} {nth}");
+            assert_eq!(world.client.state(), client::State::Open, "{side} {nth}");
+            assert_eq!(world.server.associations(), 1, "{side} {nth}");
+        }
+    }
+    // A DT of the server was lost, and sent again only after T1.
+    let mut world = World::open(Class::Four, 65_000);
+    world.until_loss[1] = Some(5);
+    file(&mut world);
+    assert!(world.now > Instant::ZERO);
+}
+
+/// Entries of the reports of a buffered block received so far: identifier, overflow, value.
+fn entries(world: &mut World) -> Vec<(u64, bool, i64)> {
+    let mut entries = Vec::new();
+    while let Some(indication) = world.told.pop_front() {
+        let client::Indication::Unconfirmed(pdu) = indication else { panic!("{indication:?}") };
+        let Ok(Pdu::Unconfirmed(Unconfirmed::InformationReport(report))) = Pdu::decode(&pdu) else {
+            panic!("{pdu:?}")
+        };
+        let values: Vec<_> = report.results.iter().collect();
+        // Identifier, fields, sequence number, overflow, entry, inclusion, value, reason.
+        let [_, _, _, Success(Data::Boolean(lost)), Success(Data::Octets(entry)), _, value, _] =
+            values[..]
+        else {
+            panic!("{values:?}")
+        };
+        let Success(Data::Integer(value)) = value else { panic!("{value:?}") };
+        entries.push((u64::from_be_bytes(entry.try_into().unwrap()), lost, value));
+    }
+    entries
+}
+
+fn change(world: &mut World, value: i64) {
+    let name = Named { domain: "LD".to_owned(), item: "MMXU1$MX$TotW$i".to_owned() };
+    let value = Value::Integer { bits: 8, value };
+    world.server.request(world.now, server::Request::Set { name, value });
+    world.run();
+}
+
+#[test]
+fn a_buffered_block_keeps_changes_for_the_client_that_comes_back() {
+    let mut world = World::open(Class::Zero, 65_000);
+    let [enable, entry] = ["LLN0$BR$brcb01$RptEna", "LLN0$BR$brcb01$EntryID"];
+    let set = |world: &mut World, item: &str, data| assert_eq!(world.write(item, data), Done);
+    change(&mut world, 1);
+    change(&mut world, 2);
+    assert_eq!(entries(&mut world), [], "disabled");
+    set(&mut world, enable, Data::Boolean(true));
+    assert_eq!(entries(&mut world), [(1, false, 1), (2, false, 2)]);
+    change(&mut world, 3);
+    assert_eq!(entries(&mut world), [(3, false, 3)]);
+    // The association is lost; changes go on.
+    world.client.request(world.now, client::Request::Abort);
+    world.run();
+    change(&mut world, 4);
+    world.client.request(world.now, client::Request::Associate);
+    world.endpoint = world.entities[0].call(Mac::local(1), Tsaps::default());
+    world.run();
+    world.told.clear();
+    // Behind the last entry that the client has; one that never was is refused.
+    set(&mut world, entry, Data::Octets(&[0, 0, 0, 0, 0, 0, 0, 3]));
+    let unknown = Data::Octets(&[0, 0, 0, 0, 0, 0, 1, 0]);
+    assert_eq!(world.write(entry, unknown), WriteResult::Failure(11));
+    set(&mut world, enable, Data::Boolean(true));
+    assert_eq!(entries(&mut world), [(4, false, 4)]);
+    assert_eq!(world.write(entry, unknown), WriteResult::Failure(2), "enabled");
+    set(&mut world, enable, Data::Boolean(false));
+    // 127 changes push the first three out; an attribute of the entries purges them.
+    for number in 0..128 {
+        change(&mut world, number % 2 + 5);
+    }
+    set(&mut world, enable, Data::Boolean(true));
+    let all = entries(&mut world);
+    assert_eq!((all.len(), all[0], all[127].0), (128, (5, true, 5), 132));
+    set(&mut world, enable, Data::Boolean(false));
+    set(&mut world, "LLN0$BR$brcb01$BufTm", Data::Unsigned(1));
+    set(&mut world, enable, Data::Boolean(true));
+    assert_eq!(entries(&mut world), []);
 }
 
 #[test]

@@ -23,6 +23,12 @@ pub(crate) struct MeasureMms {
     /// Data set (named variable list) to read, as domain/name.
     #[arg(long, value_name = "LIST")]
     pub(crate) dataset: Option<Item>,
+    /// File to read, by its name in the server: opened, read in parts, closed.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) file: Option<String>,
+    /// Write the octets of --file to this path.
+    #[arg(long, value_name = "PATH", requires = "file")]
+    pub(crate) save: Option<PathBuf>,
     /// Report control block to enable for --reporting, as domain/name; it has to be in --allow-write.
     #[arg(long, value_name = "BLOCK")]
     pub(crate) report: Option<Item>,
@@ -75,6 +81,14 @@ pub(crate) struct ServeMms {
     /// Device (IED) of the file; without it the first one with a server.
     #[arg(long, value_name = "NAME", requires = "scl")]
     pub(crate) ied: Option<String>,
+    /// Folder whose files are served, read-only. They are read when the server starts: up to 1,000 files, 64
+    /// MiB together. Links are left out.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) files: Option<PathBuf>,
+    /// Variable that clients may write, as domain/name; may be given more than once. Control and settings
+    /// ($CO$, $SP$, $SG$, $SE$) are never written.
+    #[arg(long, value_name = "ITEM")]
+    pub(crate) allow_write: Vec<Item>,
     /// Address to listen at: this host or a private network; port 102 if it has none.
     #[arg(long, value_name = "URL", default_value = "iso-tcp://127.0.0.1:10102")]
     pub(crate) over: String,

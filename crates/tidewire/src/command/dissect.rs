@@ -1,5 +1,7 @@
 //! `tidewire dissect`: every layer of frames, one line each.
 
+mod tsdus;
+
 use super::watch::{name_of, open};
 use crate::args::Dissect;
 use crate::exit::{Exit, Failure};
@@ -8,6 +10,7 @@ use crate::output::{self, Output};
 use serde::Serialize;
 use std::io;
 use std::path::Path;
+use tsdus::{Reassembled, Tsdus};
 use wire::dissect::{Link, dissect_cut};
 use wire::read::Malformed;
 use wire::time::Instant;
@@ -22,6 +25,9 @@ enum Record<'a> {
         octets: usize,
         original_octets: usize,
         layers: Vec<String>,
+        /// TSDUs that end with the frame, of several DTs or TCP segments.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tsdus: Vec<Reassembled>,
         fault: Option<Fault>,
     },
     End {
@@ -58,7 +64,8 @@ pub(crate) fn run(options: &Dissect, output: &Output) -> anyhow::Result<Exit> {
             let octets = octets(hex)?;
             let original_octets = octets.len();
             let link = Link::Ethernet;
-            tell(&Frame { number: 1, at: None, link, octets: &octets, original_octets }, output)?;
+            let frame = Frame { number: 1, at: None, link, octets: &octets, original_octets };
+            tell(&frame, &mut Tsdus::new(), output)?;
             (1, None)
         }
         (None, None) => return Err(Failure::usage("--read or octets are needed").into()),
@@ -86,7 +93,7 @@ fn capture(path: &Path, count: u64, output: &Output) -> anyhow::Result<(u64, Opt
         Ok(capture) => capture,
         Err(failure) => return Ok((0, Some(failure))),
     };
-    let (mut number, mut first) = (0, None);
+    let (mut number, mut first, mut tsdus) = (0, None, Tsdus::new());
     while number < count && !interrupt::requested() {
         let record = match capture.next() {
             Ok(Some(record)) => record,
@@ -108,17 +115,19 @@ fn capture(path: &Path, count: u64, output: &Output) -> anyhow::Result<(u64, Opt
                 octets: record.octets,
                 original_octets: record.original_octets,
             },
+            &mut tsdus,
             output,
         )?;
     }
     Ok((number, None))
 }
 
-fn tell(frame: &Frame<'_>, output: &Output) -> io::Result<()> {
+fn tell(frame: &Frame<'_>, tsdus: &mut Tsdus, output: &Output) -> io::Result<()> {
     let &Frame { number, at, link, octets, original_octets } = frame;
     let dissection = dissect_cut(link, octets, original_octets);
     let layers: Vec<String> = dissection.layers.iter().map(ToString::to_string).collect();
     let fault = dissection.fault;
+    let tsdus = tsdus.observe(frame, &dissection);
     if output.json {
         return output.record(&Record::Frame {
             number,
@@ -126,6 +135,7 @@ fn tell(frame: &Frame<'_>, output: &Output) -> io::Result<()> {
             octets: octets.len(),
             original_octets,
             layers,
+            tsdus,
             fault: fault.map(|Malformed { field, offset }| Fault { field, offset }),
         });
     }
@@ -138,6 +148,10 @@ fn tell(frame: &Frame<'_>, output: &Output) -> io::Result<()> {
     output.line(format_args!("{number}: {since}{}{cut} octets", octets.len()))?;
     for layer in layers {
         output.line(format_args!("    {layer}"))?;
+    }
+    for tsdu in &tsdus {
+        output.line(format_args!("    {}", tsdu.title()))?;
+        tsdu.layers.iter().try_for_each(|layer| output.line(format_args!("      {layer}")))?;
     }
     fault.iter().try_for_each(|fault| output.line(format_args!("    {fault}")))
 }

@@ -19,7 +19,7 @@ fn packets(count: usize) -> Vec<u8> {
 }
 
 /// A segment of the caller's stream.
-fn frame(sequence: u32, flags: u8, data: &[u8]) -> Vec<u8> {
+pub(crate) fn frame(sequence: u32, flags: u8, data: &[u8]) -> Vec<u8> {
     let (mut segment, mut packet, mut frame) = (Vec::new(), Vec::new(), Vec::new());
     tcp::Pdu::between([1_102, 102], Flags(flags), [sequence, 1], data).encode(&mut segment);
     let hosts = [1, 2].map(|host| Ipv4Addr::new(10, 0, 0, host));

@@ -1,9 +1,12 @@
 //! `measure mms` against `serve mms`: the steps, reports, safeguards, and an interruption.
 
 use crate::{check_code, command, interrupt, records, run, stderr};
+use core::time::Duration;
 use serde_json::Value;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, ErrorKind, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::{Child, ChildStdout, Stdio};
+use std::thread;
 
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/models/feeder.cid");
 
@@ -122,6 +125,140 @@ fn a_server_refuses_writes_of_variables() {
     let found = measure(&server, &["--allow-write", "FEEDLD0/MMXU1$MX$TotW$mag$f"]);
     let step = found["steps"].as_array().unwrap().last().unwrap();
     assert_eq!((&step["failed"], &step["reason"]), (&5.into(), &"object-access-denied".into()));
+}
+
+#[test]
+fn a_variable_that_the_server_permits_is_written_with_its_own_value() {
+    let item = "FEEDLD0/MMXU1$MX$TotW$mag$f";
+    let server = Server::start(&["--allow-write", item]);
+    let found = measure(&server, &["--allow-write", item]);
+    let (name, count) = steps(&found).pop().unwrap();
+    assert_eq!((name.as_str(), count), ("write FEEDLD0/MMXU1$MX$TotW$mag$f", 5), "{found}");
+    let other = measure(&server, &["--allow-write", "FEEDLD0/MMXU1$MX$TotW$t"]);
+    assert_eq!(other["steps"].as_array().unwrap().last().unwrap()["failed"], 5);
+    assert_eq!(server.end()["writes"], 5);
+}
+
+#[test]
+fn a_server_permits_no_writes_of_control_settings_or_unknown_names() {
+    for constraint in ["CO", "SP", "SG", "SE"] {
+        let item = format!("FEEDLD0/GGIO1${constraint}$SPCSO1$Oper$ctlVal");
+        let output = run(&["serve", "mms", "--allow-write", &item]);
+        check_code(&output, 2);
+        assert!(stderr(&output).contains("is not written"), "{}", stderr(&output));
+    }
+    for item in ["FEEDLD0/MMXU9$MX$TotW$mag$f", "FEEDLD0/MMXU1$MX$TotW"] {
+        let output = run(&["serve", "mms", "--allow-write", item]);
+        check_code(&output, 2);
+        assert!(stderr(&output).contains("the model has no such leaf"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_file_is_read_octet_for_octet_and_no_name_leads_out_of_the_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let served = folder.path().join("served");
+    std::fs::create_dir_all(served.join("log")).unwrap();
+    let contents: Vec<u8> = (0..50_000_u32).flat_map(|word| (word * 77).to_be_bytes()).collect();
+    std::fs::write(served.join("log/events.dat"), &contents).unwrap();
+    std::fs::write(folder.path().join("secret"), "secret").unwrap();
+    let server = Server::start(&["--files", served.to_str().unwrap()]);
+    let copy = folder.path().join("copy");
+    let save = ["--save", copy.to_str().unwrap()];
+    let found = measure(&server, &[&["--file", "log/events.dat"][..], &save].concat());
+    // 200,000 octets in parts of 8,192.
+    let file = &found["file"];
+    assert_eq!((&file["octets"], &file["size_octets"]), (&200_000.into(), &200_000.into()));
+    assert_eq!((&file["parts"], &file["failure"]), (&25.into(), &Value::Null));
+    assert_eq!(
+        steps(&found)[7..],
+        [("file open".into(), 1), ("file read".into(), 25), ("file close".into(), 1)]
+    );
+    assert!(std::fs::read(&copy).unwrap() == contents, "other octets");
+    std::fs::remove_file(&copy).unwrap();
+    let absolute = folder.path().join("secret").to_str().unwrap().to_owned();
+    for name in ["../secret", "log/../../secret", &absolute, "log", ""] {
+        let found = measure(&server, &[&["--file", name][..], &save].concat());
+        assert_eq!(found["file"]["failure"], "file/7", "{name}: {found}");
+        assert_eq!(found["released"], 2, "{name}");
+        assert!(!copy.exists(), "{name}");
+    }
+}
+
+#[test]
+fn the_time_in_the_own_layers_is_part_of_the_result() {
+    let server = Server::start(&[]);
+    let found = measure(&server, &[]);
+    let own = &found["own"];
+    let layers = own["layers"].as_array().unwrap();
+    let names: Vec<_> = layers.iter().map(|layer| layer["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["MMS", "presentation", "session", "class 0, TPKT"]);
+    let cpu = |value: &Value| value["cpu_ns"].as_u64().unwrap();
+    assert!(layers.iter().all(|layer| cpu(layer) > 0), "{own}");
+    let sum: u64 = layers.iter().map(cpu).sum();
+    assert!(cpu(own).abs_diff(sum) <= 4, "{own}");
+    // A1 len, invoke identifier, A4 len, A1 len, 8x len value of Mod.stVal.
+    assert_eq!(own["answer_octets"], 2 + 3 + 2 + 2 + 3, "{own}");
+    // Nothing was read, so nothing is known.
+    let found = measure(&server, &["--item", "FEEDLD0/MMXU9$MX$TotW$mag$f"]);
+    assert_eq!(found["own"], Value::Null);
+}
+
+/// Octets that a whole measurement sends to a server, recorded on their way.
+fn recorded(server: &Server) -> Vec<u8> {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("iso-tcp://{}", listener.local_addr().unwrap());
+    let target = server.url.strip_prefix("iso-tcp://").unwrap().to_owned();
+    let passing = thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut server = TcpStream::connect(target).unwrap();
+        let (mut back, mut answers) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        let returning = thread::spawn(move || {
+            let _ = std::io::copy(&mut answers, &mut back);
+            let _ = back.shutdown(Shutdown::Both);
+        });
+        let (mut octets, mut buffer) = (Vec::new(), [0; 4_096]);
+        while let Ok(count @ 1..) = client.read(&mut buffer) {
+            octets.extend_from_slice(&buffer[..count]);
+            let _ = server.write_all(&buffer[..count]);
+        }
+        let _ = server.shutdown(Shutdown::Both);
+        returning.join().unwrap();
+        octets
+    });
+    let more = ["--messages", "1", "--associations", "1", "--max-requests", "1000"];
+    let arguments = ["measure", "mms", "--over", &url, "--foreign-peer"];
+    check_code(&run(&[&arguments[..], &more].concat()), 0);
+    passing.join().unwrap()
+}
+
+#[test]
+fn an_association_that_is_cut_off_at_any_octet_disturbs_no_other() {
+    let server = Server::start(&[]);
+    let octets = recorded(&server);
+    assert!(octets.len() > 400, "{} octets", octets.len());
+    let address = server.url.strip_prefix("iso-tcp://").unwrap().to_owned();
+    let mut opened = 0;
+    for end in 0..octets.len() {
+        let mut stream = TcpStream::connect(&address).unwrap();
+        stream.write_all(&octets[..end]).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
+        // The server answers what is whole, and closes.
+        let mut answers = Vec::new();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        match stream.read_to_end(&mut answers) {
+            Ok(_) => {}
+            // Octets that the server had not read yet reset the connection.
+            Err(error) => assert_eq!(error.kind(), ErrorKind::ConnectionReset, "after {end}"),
+        }
+        opened += u64::from(answers.windows(3).any(|it| it == [0xF0, 0x80, 0x0E]));
+    }
+    let found = measure(&server, &[]);
+    assert_eq!((&found["opened"], &found["released"]), (&2.into(), &2.into()));
+    let end = server.end();
+    // Every association that was accepted has ended.
+    assert!(opened > 0 && end["associations"].as_u64().unwrap() >= opened + 3, "{end}");
+    assert_eq!(end["associations"], end["ended"], "{end}");
 }
 
 #[test]

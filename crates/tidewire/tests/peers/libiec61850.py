@@ -1,6 +1,9 @@
-"""MMS peer by libiec61850: `server PORT` prints `listening` and serves for a minute; `client PORT` browses and reads a
-variable 100 times, and prints `read 100 VALUE`."""
+"""MMS peer by libiec61850: `server PORT MODEL [FOLDER]` prints `listening` and serves for a minute, with the files of the
+folder; `client PORT` browses and reads a variable 100 times, and prints `read 100 VALUE`; `file PORT NAME PATH` prints the
+names of all files and writes one of them to a path."""
 
+import ctypes
+import pathlib
 import sys
 import time
 
@@ -10,7 +13,7 @@ DEVICE = "FEED"
 VARIABLE = "FEEDLD0/MMXU1.TotW.mag.f"
 
 
-def serve(port):
+def serve(port, folder=None):
     model = iec.IedModel_create(DEVICE)
     device = iec.LogicalDevice_create("LD0", model)
     zero = iec.LogicalNode_create("LLN0", device)
@@ -24,6 +27,8 @@ def serve(port):
     iec.ReportControlBlock_create("urcb01", zero, "feeder", False, "loads", 1, triggers, fields, 0, 200)
     server = iec.IedServer_create(model)
     iec.IedServer_setLocalIpAddress(server, "127.0.0.1")
+    if folder:
+        iec.IedServer_setFilestoreBasepath(server, folder + "/")
     iec.IedServer_start(server, port)
     if not iec.IedServer_isRunning(server):
         sys.exit("the server does not run")
@@ -63,5 +68,43 @@ def call(port):
     iec.IedConnection_destroy(connection)
 
 
+def fetch(port, name, path):
+    """Reads a file by calls of the library itself, because the binding has no callbacks."""
+    folder = pathlib.Path(iec.__file__).parent.parent / "pyiec61850.libs"
+    library = ctypes.CDLL(str(next(folder.glob("libiec61850*"))))
+    pointers = ["IedConnection_create", "IedConnection_getFileDirectory", "LinkedList_getNext", "LinkedList_getData"]
+    for function in pointers:
+        getattr(library, function).restype = ctypes.c_void_p
+    library.FileDirectoryEntry_getFileName.restype = ctypes.c_char_p
+    connection = ctypes.c_void_p(library.IedConnection_create())
+    error = ctypes.c_int(0)
+    library.IedConnection_connect(connection, ctypes.byref(error), b"127.0.0.1", port)
+    entry = library.IedConnection_getFileDirectory(connection, ctypes.byref(error), None)
+    names = []
+    while entry := library.LinkedList_getNext(ctypes.c_void_p(entry)):
+        data = ctypes.c_void_p(library.LinkedList_getData(ctypes.c_void_p(entry)))
+        names.append(library.FileDirectoryEntry_getFileName(data).decode())
+    content = bytearray()
+
+    @ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p, ctypes.POINTER(ctypes.c_uint8), ctypes.c_uint32)
+    def take(_, octets, count):
+        content.extend(ctypes.string_at(octets, count))
+        return True
+
+    library.IedConnection_getFile.restype = ctypes.c_uint32
+    library.IedConnection_getFile(connection, ctypes.byref(error), name.encode(), take, None)
+    if error.value:
+        sys.exit(f"not read: {error.value}")
+    pathlib.Path(path).write_bytes(content)
+    library.IedConnection_close(connection)
+    library.IedConnection_destroy(connection)
+    print("files", " ".join(names), flush=True)
+
+
 role, port = sys.argv[1], int(sys.argv[2])
-serve(port) if role == "server" else call(port)
+if role == "server":
+    serve(port, *sys.argv[4:])
+elif role == "file":
+    fetch(port, *sys.argv[3:])
+else:
+    call(port)

@@ -1,8 +1,8 @@
 //! Layers above transport, from the TSDUs that lie in one DT.
 //!
 //! A frame alone does not tell where a TSDU begins, so a DT with the end of one is taken for a
-//! whole TSDU if all its layers decode. Left out: TSDUs of several DTs, and frames that a capture
-//! cut.
+//! whole TSDU if all its layers decode. [`dissect_tsdu`] has the layers of a TSDU that was
+//! reassembled. Left out: frames that a capture cut.
 
 use super::Link;
 use super::layers::{Dissection, Layer, Layers, dissect_to_transport};
@@ -31,31 +31,33 @@ fn insert(layers: &mut Layers<'_>) {
     let mut place = 0;
     while let Some(layer) = layers.get(place) {
         place += 1;
-        let Layer::Tp(tp::Pdu::Dt(dt), _) = layer else { continue };
+        let Layer::Tp(tp::Pdu::Dt(dt), _) = *layer else { continue };
         let is_other = matches!(layers.get(place), Some(Layer::S7(_)));
         if !dt.end_of_tsdu || is_other {
             continue;
         }
-        let Ok(upper) = Upper::decode(dt.data) else { continue };
-        if !upper.is_clear() {
-            continue;
+        for layer in dissect_tsdu(dt.data) {
+            layers.insert(place, layer);
+            place += 1;
         }
-        let session = Some(Layer::Session(dt.data));
-        let kind = upper.session.kind;
-        let ssdu = upper.session.ssdu();
-        let presentation = upper.presentation.map(|_| Layer::Presentation(kind, ssdu));
-        let application = [
+    }
+}
+
+/// Returns the layers of a whole TSDU, from the session layer up; none for the user data of other protocols.
+pub fn dissect_tsdu(tsdu: &[u8]) -> impl Iterator<Item = Layer<'_>> {
+    let upper = Upper::decode(tsdu).ok().filter(Upper::is_clear);
+    upper.into_iter().flat_map(|upper| {
+        let (kind, ssdu) = (upper.session.kind, upper.session.ssdu());
+        let layers = [
+            Some(Layer::Session(tsdu)),
+            upper.presentation.map(|_| Layer::Presentation(kind, ssdu)),
             upper.acse.map(Layer::Acse),
             upper.transfer.map(Layer::Case),
             upper.mms.map(Layer::Mms),
             upper.fault.map(Layer::NotUnderstood),
         ];
-        let found = [session, presentation].into_iter().chain(application).flatten();
-        for layer in found {
-            layers.insert(place, layer);
-            place += 1;
-        }
-    }
+        layers.into_iter().flatten()
+    })
 }
 
 #[cfg(test)]

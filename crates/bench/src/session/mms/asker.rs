@@ -1,10 +1,13 @@
 //! Client that carries out an inquiry: one association at a time, its requests at a limited pace.
 
+pub(super) mod file;
+
 use super::super::SessionError;
 use super::super::foreign::is_near;
 use super::ends::{choose, count, explain, explain_end, names};
 use super::found::{Found, Rung};
 use super::names::Item;
+use super::own::Sample;
 use super::pace::Pace;
 use super::plan::{self, Bursts, Calls, Inquiry, Task};
 use super::services;
@@ -51,7 +54,9 @@ pub fn inquire(inquiry: &Inquiry, stop: &AtomicBool) -> Result<Found, SessionErr
         asker.interrupt(now);
         wire.run(&mut asker, now + CLOSING, &AtomicBool::new(false), on_wake)?;
     }
-    Ok(asker.found)
+    let mut found = asker.found;
+    found.own = found.sample.take().and_then(|sample| sample.cost(inquiry));
+    Ok(found)
 }
 
 /// Times of the opening of an association.
@@ -107,6 +112,9 @@ impl Asker {
             agreement: None,
             identity: None,
             items: Vec::new(),
+            file: None,
+            sample: None,
+            own: None,
             failure: None,
         };
         let tasks = plan::begin(&inquiry, &mut found);
@@ -207,7 +215,11 @@ impl Asker {
                 (self.last_report, self.last_number) = (None, None);
                 self.write(now, &block.part("RptEna"), Data::Boolean(true));
             }
-            Task::Associate | Task::Calls(_) | Task::Bursts(_) => {}
+            Task::OpenFile(name) => {
+                let reading = self.read_file(&name);
+                self.current = Some(Task::File(reading));
+            }
+            Task::Associate | Task::Calls(_) | Task::Bursts(_) | Task::File(_) => {}
         }
     }
 
@@ -222,6 +234,7 @@ impl Asker {
             }
             Some(Task::Calls(calls)) => self.proceed_calls(now, calls),
             Some(Task::Bursts(bursts)) => self.proceed_bursts(now, bursts),
+            Some(Task::File(reading)) => self.proceed_file(now, reading),
             Some(Task::Report(block)) => {
                 let is_over = self.reporting == Reporting::Receiving && now >= self.reporting_until;
                 if is_over {
@@ -383,6 +396,12 @@ impl Asker {
                     calls.left = 0;
                 }
                 count(rung, taken, end);
+                if let (End::Response(pdu), "read 1 variable", None) =
+                    (end, rung.name.as_str(), &self.found.sample)
+                {
+                    let (call, answer) = (calls.call.clone(), pdu.clone());
+                    self.found.sample = Some(Sample { call, answer });
+                }
                 if let (End::Response(pdu), Some("identify")) = (end, Some(rung.name.as_str()))
                     && let Ok(response) = services::service(pdu)
                 {
@@ -404,6 +423,7 @@ impl Asker {
             }
             Some(Task::WriteBack(item)) => self.write_back(&item, end),
             Some(Task::Report(block)) => self.report_written(now, block, end),
+            Some(Task::File(reading)) => self.file_ended(now, taken, end, reading),
             other => self.current = other,
         }
         self.go_on_if_free(now);
@@ -526,7 +546,7 @@ impl NetworkUser for Asker {
         let is_waiting = self.sent.is_empty()
             && match self.current {
                 Some(Task::Associate) => self.endpoint.is_none(),
-                Some(Task::Calls(_) | Task::Bursts(_)) => true,
+                Some(Task::Calls(_) | Task::Bursts(_) | Task::File(_)) => true,
                 _ => false,
             };
         let report = Deadline { at: self.reporting_until, timer: "reports" };

@@ -1,5 +1,7 @@
 //! Results of an inquiry.
 
+use super::own::{OwnCost, Sample};
+use core::time::Duration;
 use stack::mms::Agreement;
 use stats::histogram::Histogram;
 
@@ -82,6 +84,31 @@ impl Reports {
     }
 }
 
+/// File that was read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileRead {
+    /// Name in the server.
+    pub name: String,
+    /// Size that the server stated.
+    pub size_octets: Option<u64>,
+    /// Contents, as far as they were read.
+    pub octets: Vec<u8>,
+    /// Parts: responses with octets.
+    pub parts: u64,
+    /// Time from the open request to the last part; none if it was not read to its end.
+    pub taken: Option<Duration>,
+    /// Reason why it was not read to its end.
+    pub failure: Option<String>,
+}
+
+impl FileRead {
+    pub(super) fn new(name: &str) -> Self {
+        let (size_octets, octets, parts) = (None, Vec::new(), 0);
+        let (name, taken, failure) = (name.to_owned(), None, None);
+        Self { name, size_octets, octets, parts, taken, failure }
+    }
+}
+
 /// Results of an inquiry.
 #[derive(Clone, Debug)]
 pub struct Found {
@@ -91,6 +118,8 @@ pub struct Found {
     pub pipelining: Vec<Pipelining>,
     /// Reports, if a control block was named.
     pub reports: Option<Reports>,
+    /// File, if one was named and an association opened.
+    pub file: Option<FileRead>,
     /// Associations requested.
     pub asked: u64,
     /// Associations that opened.
@@ -105,6 +134,10 @@ pub struct Found {
     pub identity: Option<String>,
     /// Variables read.
     pub items: Vec<String>,
+    /// First read that was answered.
+    pub(super) sample: Option<Sample>,
+    /// CPU time of this program's layers for a read of one variable, if one was answered.
+    pub own: Option<OwnCost>,
     /// Last failure of an association.
     pub failure: Option<String>,
 }

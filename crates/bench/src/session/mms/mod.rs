@@ -9,17 +9,21 @@
 
 mod asker;
 mod ends;
+mod files;
 mod found;
 mod model;
 mod names;
+mod own;
 mod pace;
 mod plan;
 mod serve;
 mod services;
 
 pub use asker::inquire;
-pub use found::{Found, Pipelining, Reports, Rung};
+pub use files::{FilesError, files};
+pub use found::{FileRead, Found, Pipelining, Reports, Rung};
 pub use model::{BUILT_IN, model};
 pub use names::{Forbidden, Item};
+pub use own::{LayerCost, OwnCost};
 pub use plan::{Inquiry, RUNGS_OF_OPENING, Selectors};
-pub use serve::{MmsServer, Served, Size};
+pub use serve::{MmsServer, Offer, Served, Size};

@@ -1,5 +1,6 @@
 //! Order of an inquiry.
 
+use super::asker::file::Reading;
 use super::found::{Found, Pipelining, Reports, Rung};
 use super::names::Item;
 use super::services;
@@ -45,6 +46,8 @@ pub struct Inquiry {
     pub items: Vec<Item>,
     /// Named variable list to read.
     pub list: Option<Item>,
+    /// File to read, by its name in the server.
+    pub file: Option<String>,
     /// Report control block to enable. It has to be in `writable`.
     pub report: Option<Item>,
     /// Time for which reports are received.
@@ -117,6 +120,10 @@ pub(super) enum Task {
     WriteBack(Item),
     /// Enable a control block, receive reports, disable it.
     Report(Item),
+    /// Begin to read a file.
+    OpenFile(String),
+    /// Read the file that was begun.
+    File(Reading),
     /// Conclude and release.
     Release,
 }
@@ -186,6 +193,9 @@ pub(super) fn reads(inquiry: &Inquiry, items: &[Item], found: &mut Found) -> Vec
     if let Some(list) = &inquiry.list {
         let call = services::read_list(list, inquiry.patience);
         tasks.push(calls("read data set".to_owned(), call, inquiry, found));
+    }
+    if let Some(name) = &inquiry.file {
+        tasks.push(Task::OpenFile(name.clone()));
     }
     let is_block = |item: &&Item| matches!(item.constraint(), Some("RP" | "BR"));
     for item in inquiry.writable.iter().filter(|item| !is_block(item)) {

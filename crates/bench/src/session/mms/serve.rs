@@ -2,13 +2,14 @@
 
 use super::super::SessionError;
 use super::super::foreign::is_near;
+use super::names::Item;
 use core::net::SocketAddr;
 use core::sync::atomic::AtomicBool;
 use live::clock;
 use live::iso_tcp::{IsoTcp, IsoTcpParams};
 use live::runner::Control;
 use stack::machine::{Deadline, Machine as _, Output};
-use stack::mms::server::{Files, Indication, Model, Params};
+use stack::mms::server::{Files, Indication, Model, Named, Node, Params};
 use stack::mms::{Proposal, Server};
 use stack::network::{Line, Network, NetworkUser};
 use stack::tp0;
@@ -22,6 +23,36 @@ const CONNECTIONS: usize = 64;
 /// Maximum number of requests of an association that may be outstanding.
 const OUTSTANDING: u16 = 16;
 
+/// Contents of a server.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Offer {
+    /// Objects.
+    pub model: Model,
+    /// Variables that clients may write.
+    pub writable: BTreeSet<Named>,
+    /// Files.
+    pub files: Files,
+}
+
+impl From<Model> for Offer {
+    /// Objects that clients may only read.
+    fn from(model: Model) -> Self {
+        Self { model, writable: BTreeSet::new(), files: Files::new() }
+    }
+}
+
+impl Offer {
+    /// Permits clients to write a leaf; returns false if the model has none of this name.
+    pub fn permit(&mut self, item: &Item) -> bool {
+        let Item { domain, item } = item.clone();
+        let is_leaf = matches!(self.model.node(&domain, &item), Some(Node::Leaf(_)));
+        if is_leaf {
+            self.writable.insert(Named { domain, item });
+        }
+        is_leaf
+    }
+}
+
 /// Event of a server.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Served {
@@ -29,6 +60,8 @@ pub enum Served {
     Opened,
     /// An association has ended.
     Closed,
+    /// A client has written a variable.
+    Written(Named),
 }
 
 /// MMS server, listening.
@@ -44,10 +77,11 @@ impl MmsServer {
     /// # Errors
     /// [`SessionError::TooFar`] for an address that is neither on this host nor in a private
     /// network, or the system's error.
-    pub fn open(listen: SocketAddr, model: Model) -> Result<Self, SessionError> {
+    pub fn open(listen: SocketAddr, offer: Offer) -> Result<Self, SessionError> {
         if !is_near(listen.ip()) {
             return Err(SessionError::TooFar(listen));
         }
+        let Offer { model, writable, files } = offer;
         let wire = IsoTcp::open(IsoTcpParams { listen: Some(listen), remote: None })?;
         let params = tp0::Params { connections: CONNECTIONS, ..tp0::Params::class0() };
         let transport = Transport::Network(tp0::Entity::new(params));
@@ -57,8 +91,8 @@ impl MmsServer {
             Params {
                 proposal: Proposal { outstanding: OUTSTANDING, ..Proposal::usual() },
                 associations: CONNECTIONS,
-                writable: BTreeSet::new(),
-                files: Files::new(),
+                writable,
+                files,
                 epoch_ns: wall.saturating_sub(clock::now().as_nanos()),
             },
             model,
@@ -138,7 +172,10 @@ impl Host {
                     Output::Deliver(Indication::Closed(_)) => {
                         self.events.push_back(Served::Closed);
                     }
-                    Output::Deliver(Indication::Written { .. }) | Output::Note(_) => {}
+                    Output::Deliver(Indication::Written { name, .. }) => {
+                        self.events.push_back(Served::Written(name));
+                    }
+                    Output::Note(_) => {}
                 }
             } else if let Some(addressed) = self.entity.poll() {
                 self.server.receive(now, addressed);

@@ -3,10 +3,10 @@
 use super::names::Item;
 use core::time::Duration;
 use stack::mms::client::Call;
-use wire::ber::{List, Text, Writer};
+use wire::ber::{List, Tag, Text, Writer};
 use wire::mms::{
-    AccessResult, Data, NameListRequest, Pdu, ReadRequest, Request, Response, Scope, Unconfirmed,
-    VariableAccess, WriteRequest, WriteResult, access_error_name,
+    AccessResult, Data, FileOpen, NameListRequest, Part, Pdu, ReadRequest, Request, Response,
+    Scope, Unconfirmed, VariableAccess, WriteRequest, WriteResult, access_error_name,
 };
 
 /// Class of objects: named variables.
@@ -43,6 +43,25 @@ pub(super) fn names(class: i64, domain: Option<&str>, patience: Duration) -> Cal
     let scope = domain.map_or(Scope::Vmd, |domain| Scope::Domain(domain.as_bytes()));
     let request = NameListRequest { class, scope, continue_after: None };
     Call::new(0, Request::GetNameList(request), patience)
+}
+
+/// Opens a file.
+pub(super) fn file_open(name: &str, patience: Duration) -> Call {
+    let mut room = Writer::new();
+    // One part, with the separators of the server, as the common clients send it.
+    let part = Part { tag: Tag::GRAPHIC_STRING, text: name.as_bytes() };
+    let name = List::encode(&[part], &mut room);
+    Call::new(0, Request::FileOpen(FileOpen { name, position: 0 }), patience)
+}
+
+/// Reads the next part of an open file.
+pub(super) fn file_read(machine: i64, patience: Duration) -> Call {
+    Call::new(0, Request::FileRead(machine), patience)
+}
+
+/// Closes a file.
+pub(super) fn file_close(machine: i64, patience: Duration) -> Call {
+    Call::new(0, Request::FileClose(machine), patience)
 }
 
 /// Contents of a response; an error says why it has none.

@@ -213,3 +213,19 @@ fn a_request_of_the_server_is_rejected_as_unknown() {
     let pdu = Pdu::decode(&sent[0]).unwrap();
     assert_eq!((pdu.kind(), pdu.invoke()), (Kind::Reject, Some(9)));
 }
+
+#[test]
+fn one_expiry_ends_every_call_that_is_due() {
+    let mut client = open();
+    for token in 0..5 {
+        let call = Call::new(token, ServiceRequest::Identify, Duration::ZERO);
+        client.request(at(0), Request::Call(call));
+    }
+    // Two in flight; the three that wait are due as soon as they are sent.
+    client.expire(at(0));
+    let ends = drain(&mut client).told;
+    let expected: Vec<_> =
+        (0..5).map(|token| Indication::Ended { token, end: End::TimedOut }).collect();
+    assert_eq!(ends, expected);
+    assert_eq!(client.deadline(), None);
+}

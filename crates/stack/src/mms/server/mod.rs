@@ -4,13 +4,14 @@
 //! ```text
 //!   associations ── initiate, conclude, limits                      mod
 //!     ├ services ── names, attributes, reads, writes, lists         services
-//!     ├ reports ── control blocks of IEC 61850                      reports
+//!     ├ reports ── control blocks of IEC 61850, their entries       reports, buffer
 //!     └ files ── open, read, close, directory                       files
 //!   model ── domains, variables, values                             model, value
 //! ```
 //!
 //! Nothing is written but report control blocks, and variables that the parameters name.
 
+mod buffer;
 mod files;
 mod model;
 mod reports;

@@ -2,9 +2,12 @@
 //! interrogation, data change.
 //!
 //! A client enables a block by writing `RptEna`; the block is then its own until it disables it or
-//! its association ends. Left out: what happens while a buffered block is disabled, segmentation of
-//! reports, and reservation times.
+//! its association ends. A buffered block goes on to store entries for data changes meanwhile
+//! ([`super::buffer`]), and sends them to the client that enables it next: those behind the entry
+//! whose identifier it writes, or all. Left out: integrity periods of a disabled block, segmentation
+//! of reports, and reservation times.
 
+use super::buffer::{Buffer, Entry};
 use super::model::{List, Model, Named};
 use super::value::{Packed, Value};
 use crate::machine::Deadline;
@@ -28,6 +31,9 @@ const VALUE_INVALID: u32 = 11;
 const NON_EXISTENT: u32 = 10;
 /// Shortest integrity period. A shorter one would let one request cause a flood.
 const SHORTEST_PERIOD: Duration = Duration::from_millis(10);
+/// Room for the entries of a buffered block, and of all blocks together, in octets.
+const BUFFER_OCTETS: usize = 64 << 10;
+const ALL_BUFFERS_OCTETS: usize = 8 << 20;
 /// Days from 1970 to 1984, where binary time begins.
 const DAYS_TO_1984: u64 = 5_113;
 
@@ -47,6 +53,9 @@ pub(super) struct Block {
     owner: Option<Endpoint>,
     enabled: bool,
     number: u64,
+    /// Entries of a buffered block.
+    buffer: Buffer,
+    /// Number of the last entry.
     entry: u64,
     integrity: Option<Instant>,
     /// Members that have changed, and the time at which they are reported.
@@ -67,8 +76,10 @@ pub(super) struct Blocks {
     blocks: Vec<Block>,
     /// Wall-clock time at the origin of the instants, in nanoseconds since 1970.
     pub(super) epoch_ns: u64,
-    /// Longest report that is made, in octets.
+    /// Longest values of a report, in octets.
     longest: usize,
+    /// Room for the entries of a buffered block, in octets.
+    room_octets: usize,
 }
 
 /// Members of the data set that a report includes, and why.
@@ -86,6 +97,7 @@ impl Block {
             owner: None,
             enabled: false,
             number: 0,
+            buffer: Buffer::default(),
             entry: 0,
             integrity: None,
             changed: BTreeSet::new(),
@@ -133,8 +145,12 @@ impl Block {
     }
 
     fn disable(&mut self, model: &mut Model) {
-        (self.enabled, self.owner, self.integrity, self.changed_due) = (false, None, None, None);
-        self.changed.clear();
+        (self.enabled, self.owner, self.integrity) = (false, None, None);
+        self.buffer.rewind();
+        if !self.is_buffered() {
+            self.changed_due = None;
+            self.changed.clear();
+        }
         for name in ["RptEna", "Resv"] {
             self.set(model, name, &Value::Boolean(false));
         }
@@ -169,7 +185,10 @@ impl Blocks {
         let blocks = domains.flat_map(|(name, domain)| {
             domain.blocks.iter().map(move |item| Block::new(name, item))
         });
-        Self { blocks: blocks.collect(), epoch_ns, longest }
+        let blocks: Vec<Block> = blocks.collect();
+        let buffered = blocks.iter().filter(|block| block.is_buffered()).count().max(1);
+        let room_octets = (ALL_BUFFERS_OCTETS / buffered).min(BUFFER_OCTETS);
+        Self { blocks, epoch_ns, longest, room_octets }
     }
 
     /// Place of the block of a variable, and the name of the attribute in it.
@@ -180,13 +199,14 @@ impl Blocks {
         })
     }
 
-    /// Writes an attribute of a block; a general interrogation makes a report.
+    /// Writes an attribute of a block; a general interrogation makes a report, and enabling sends
+    /// what is buffered.
     pub(super) fn write(
         &mut self,
         now: Instant,
         model: &mut Model,
         writing: Writing<'_>,
-    ) -> Result<Option<Report>, u32> {
+    ) -> Result<Vec<Report>, u32> {
         let Writing { place, attribute, data, owner } = writing;
         let block = self.blocks.get_mut(place).ok_or(NON_EXISTENT)?;
         let mut value = block.attribute(model, attribute).cloned().ok_or(NON_EXISTENT)?;
@@ -199,6 +219,7 @@ impl Blocks {
             "RptEna" if value.is_true() => {
                 if !block.enabled {
                     block.enable(now, owner, model)?;
+                    return Ok(self.buffered(model, place));
                 }
             }
             "RptEna" => block.disable(model),
@@ -206,24 +227,38 @@ impl Blocks {
                 if !block.enabled {
                     return Err(UNAVAILABLE);
                 }
-                return Ok(self.all(now, model, place, INTERROGATION));
+                return Ok(self.all(now, model, place, INTERROGATION).into_iter().collect());
             }
             "GI" => {}
             "Resv" => {
                 block.owner = value.is_true().then_some(owner);
                 block.set(model, attribute, &value);
             }
-            // Nothing is buffered while a block is disabled.
+            "PurgeBuf" | "RptID" | "DatSet" | "OptFlds" | "BufTm" | "TrgOps" | "IntgPd"
+            | "EntryID"
+                if block.enabled =>
+            {
+                return Err(UNAVAILABLE);
+            }
+            "PurgeBuf" if value.is_true() => block.purge(),
             "PurgeBuf" => {}
-            "RptID" | "DatSet" | "OptFlds" | "BufTm" | "TrgOps" | "IntgPd" | "EntryID" => {
-                if block.enabled {
-                    return Err(UNAVAILABLE);
+            "EntryID" => {
+                if !value.entry().is_some_and(|entry| block.buffer.seek(entry)) {
+                    return Err(VALUE_INVALID);
+                }
+                block.set(model, attribute, &value);
+            }
+            "RptID" | "DatSet" | "OptFlds" | "BufTm" | "TrgOps" | "IntgPd" => {
+                // Entries have the members and reasons of these attributes (IEC 61850-7-2, 17.2.2).
+                let is_changed = block.attribute(model, attribute) != Some(&value);
+                if is_changed && attribute != "OptFlds" {
+                    block.purge();
                 }
                 block.set(model, attribute, &value);
             }
             _ => return Err(DENIED),
         }
-        Ok(None)
+        Ok(Vec::new())
     }
 
     /// Ends the use of all blocks by a client.
@@ -235,7 +270,7 @@ impl Blocks {
 
     /// Records the change of a variable in all blocks that report it.
     pub(super) fn changed(&mut self, now: Instant, model: &Model, changed: &Named) {
-        for block in self.blocks.iter_mut().filter(|block| block.enabled) {
+        for block in self.blocks.iter_mut().filter(|block| block.enabled || block.is_buffered()) {
             if !block.bit(model, "TrgOps", DATA_CHANGE) {
                 continue;
             }
@@ -297,6 +332,7 @@ impl Blocks {
         self.report(now, model, place, &inclusion)
     }
 
+    /// Makes an entry of the members' values, and its report if the block is enabled.
     fn report(
         &mut self,
         now: Instant,
@@ -305,62 +341,105 @@ impl Blocks {
         inclusion: &Inclusion,
     ) -> Option<Report> {
         let time = binary_time(self.epoch_ns.saturating_add(now.as_nanos()));
-        let longest = self.longest;
+        let (longest, room) = (self.longest, self.room_octets);
         let block = self.blocks.get_mut(place)?;
-        let owner = block.owner?;
         block.entry += 1;
-        let pdu = block.encode(model, inclusion, time, longest)?;
-        let wraps = if block.is_buffered() { 1 << 16 } else { 1 << 8 };
-        block.number = (block.number + 1) % wraps;
-        let bits = if block.is_buffered() { 16 } else { 8 };
-        block.set(model, "SqNum", &Value::Unsigned { bits, value: block.number });
-        if block.is_buffered() {
-            let octets = block.entry.to_be_bytes().to_vec();
-            block.set(model, "EntryID", &Value::Octets { varies: false, most: 8, octets });
-            block.set(model, "TimeOfEntry", &Value::BinaryTime(time));
+        let entry = block.entry_of(model, inclusion, time, longest)?;
+        if !block.is_buffered() {
+            return block.send(model, &entry, false);
+        }
+        block.buffer.push(entry, room);
+        let (entry, has_lost) = block.enabled.then(|| block.buffer.next())??;
+        block.send(model, &entry, has_lost)
+    }
+
+    /// Reports of the entries that a block has buffered, from the one that its client asked for.
+    fn buffered(&mut self, model: &mut Model, place: usize) -> Vec<Report> {
+        let mut reports = Vec::new();
+        let Some(block) = self.blocks.get_mut(place) else { return reports };
+        while let Some((entry, has_lost)) = block.buffer.next() {
+            reports.extend(block.send(model, &entry, has_lost));
+        }
+        reports
+    }
+}
+
+impl Block {
+    fn purge(&mut self) {
+        self.buffer = Buffer::default();
+        self.changed.clear();
+        self.changed_due = None;
+    }
+
+    /// Entry with the values of the members now; `None` if they have more than `longest` octets.
+    fn entry_of(
+        &self,
+        model: &Model,
+        inclusion: &Inclusion,
+        time: [u8; 6],
+        longest: usize,
+    ) -> Option<Entry> {
+        let members = self.members(model)?;
+        let mut values = Writer::new();
+        for place in inclusion.members.iter().rev() {
+            let Some(member) = members.get(*place) else { continue };
+            match model.node(&member.domain, &member.item) {
+                Some(node) => node.put(&mut values),
+                None => AccessResult::Failure(NON_EXISTENT).put(&mut values),
+            }
+            if values.len() > longest {
+                return None;
+            }
+        }
+        Some(Entry {
+            number: self.entry,
+            time,
+            members: inclusion.members.clone(),
+            reason: inclusion.reason,
+            values: Bytes::copy_from_slice(values.octets()),
+        })
+    }
+
+    /// Report of an entry to the client of the block.
+    fn send(&mut self, model: &mut Model, entry: &Entry, has_lost: bool) -> Option<Report> {
+        let owner = self.owner?;
+        let pdu = self.encode(model, entry, has_lost)?;
+        let is_buffered = self.is_buffered();
+        let (bits, wraps) = if is_buffered { (16, 1 << 16) } else { (8, 1 << 8) };
+        self.number = (self.number + 1) % wraps;
+        self.set(model, "SqNum", &Value::Unsigned { bits, value: self.number });
+        if is_buffered {
+            let octets = entry.number.to_be_bytes().to_vec();
+            self.set(model, "EntryID", &Value::Octets { varies: false, most: 8, octets });
+            self.set(model, "TimeOfEntry", &Value::BinaryTime(entry.time));
         }
         Some(Report { owner, pdu })
     }
 }
 
 impl Block {
-    /// Encodes a report (IEC 61850-8-1, table 38), from its last value to its first; `None` if its
-    /// values have more than `longest` octets.
-    fn encode(
-        &self,
-        model: &Model,
-        inclusion: &Inclusion,
-        time: [u8; 6],
-        longest: usize,
-    ) -> Option<Bytes> {
+    /// Encodes a report (IEC 61850-8-1, table 38), from its last value to its first.
+    fn encode(&self, model: &Model, entry: &Entry, has_lost: bool) -> Option<Bytes> {
         let members = self.members(model)?;
         let has = |bit| self.bit(model, "OptFlds", bit);
         let mut out = Writer::new();
-        let included = || inclusion.members.iter().rev().filter_map(|place| members.get(*place));
+        let included = || entry.members.iter().rev().filter_map(|place| members.get(*place));
         if has(3) {
             let mut reasons = [false; 6];
-            if let Some(bit) = reasons.get_mut(inclusion.reason) {
+            if let Some(bit) = reasons.get_mut(entry.reason) {
                 *bit = true;
             }
             let reasons = Packed::new(&reasons);
             included().for_each(|_| Data::Bits(reasons.as_bits()).put(&mut out));
         }
-        for member in included() {
-            match model.node(&member.domain, &member.item) {
-                Some(node) => node.put(&mut out),
-                None => AccessResult::Failure(NON_EXISTENT).put(&mut out),
-            }
-            if out.len() > longest {
-                return None;
-            }
-        }
+        out.put(&entry.values);
         if has(5) {
             for member in included() {
                 let name = format!("{}/{}", member.domain, member.item);
                 Data::Visible(name.as_bytes()).put(&mut out);
             }
         }
-        let places = (0..members.len()).map(|place| inclusion.members.contains(&place));
+        let places = (0..members.len()).map(|place| entry.members.contains(&place));
         let places: Vec<bool> = places.collect();
         Data::Bits(Packed::new(&places).as_bits()).put(&mut out);
         if has(8) {
@@ -369,16 +448,16 @@ impl Block {
         }
         let is_buffered = self.is_buffered();
         if has(7) && is_buffered {
-            Data::Octets(&self.entry.to_be_bytes()).put(&mut out);
+            Data::Octets(&entry.number.to_be_bytes()).put(&mut out);
         }
         if has(6) && is_buffered {
-            Data::Boolean(false).put(&mut out);
+            Data::Boolean(has_lost).put(&mut out);
         }
         if has(4) {
             Data::Visible(self.text(model, "DatSet").as_bytes()).put(&mut out);
         }
         if has(2) {
-            Data::BinaryTime(&time).put(&mut out);
+            Data::BinaryTime(&entry.time).put(&mut out);
         }
         if has(1) {
             Data::Unsigned(self.number).put(&mut out);

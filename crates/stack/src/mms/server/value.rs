@@ -188,6 +188,16 @@ impl Value {
         matches!(self, Self::Boolean(true))
     }
 
+    /// Number of an entry, from its identifier; `None` for another length.
+    pub(super) fn entry(&self) -> Option<u64> {
+        match self {
+            Self::Octets { octets, .. } => {
+                octets.as_slice().try_into().ok().map(u64::from_be_bytes)
+            }
+            _ => None,
+        }
+    }
+
     /// Number of an integer without a sign; 0 for any other type.
     pub(super) const fn number(&self) -> u64 {
         match self {

@@ -18,6 +18,12 @@ pub(crate) fn measure(options: &MeasureMms, output: &Output) -> anyhow::Result<E
     let stop = output::install_interrupts()?;
     let found = inquire(&inquiry, stop).map_err(way::explain)?;
     let interrupted = interrupt::requested();
+    if let (Some(path), Some(file)) = (&options.save, &found.file)
+        && file.taken.is_some()
+    {
+        let wrong = |error| Failure::failed(format!("{}: {error}", path.display()));
+        std::fs::write(path, &file.octets).map_err(wrong)?;
+    }
     output.record(&tell::record(&inquiry, &found, !interrupted))?;
     tell::print(&inquiry, &found, output)?;
     if interrupted {
@@ -31,11 +37,7 @@ pub(crate) fn measure(options: &MeasureMms, output: &Output) -> anyhow::Result<E
 }
 
 fn inquiry(options: &MeasureMms) -> anyhow::Result<Inquiry> {
-    for item in &options.allow_write {
-        item.check_write().map_err(|forbidden| {
-            Failure::usage(forbidden.to_string()).with_fix("leave it out of --allow-write")
-        })?;
-    }
+    check_writable(&options.allow_write)?;
     if let Some(block) = &options.report {
         check_report(block, &options.allow_write)?;
     }
@@ -55,11 +57,22 @@ fn inquiry(options: &MeasureMms) -> anyhow::Result<Inquiry> {
         patience: quantity::option::<Span>("--time-out", &options.time_out)?.0,
         items: options.item.clone(),
         list: options.dataset.clone(),
+        file: options.file.clone(),
         report: options.report.clone(),
         reporting: quantity::option::<Span>("--reporting", &options.reporting)?.0,
         writable: options.allow_write.clone(),
         outstanding: options.outstanding.clone(),
     })
+}
+
+/// Checks that no item is one of control or settings.
+fn check_writable(items: &[Item]) -> Result<(), Failure> {
+    for item in items {
+        item.check_write().map_err(|forbidden| {
+            Failure::usage(forbidden.to_string()).with_fix("leave it out of --allow-write")
+        })?;
+    }
+    Ok(())
 }
 
 /// To enable reports is to write to the server, so the block has to be named twice.

@@ -6,7 +6,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::{interrupt, quantity, way};
 use bench::scenario::Span;
-use bench::session::mms::{BUILT_IN, MmsServer, Served, model};
+use bench::session::mms::{BUILT_IN, MmsServer, Offer, Served, files, model};
 use live::clock;
 use serde_json::json;
 use std::io::Read as _;
@@ -25,38 +25,59 @@ pub(crate) fn serve(options: &ServeMms, output: &Output) -> anyhow::Result<Exit>
         options.scl.as_ref().map_or_else(|| "built-in".to_owned(), |it| it.display().to_string());
     let model = model(&text, options.ied.as_deref())
         .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
+    let mut offer = Offer::from(model);
+    extend(&mut offer, options)?;
     let address = way::over(&options.over)?;
     let stop = output::install_interrupts()?;
     let until = match &options.time {
         Some(text) => clock::now() + quantity::option::<Span>("--time", text)?.0,
         None => Instant::MAX,
     };
-    let domains: Vec<String> = model.domains.keys().cloned().collect();
-    let mut server = MmsServer::open(address, model).map_err(way::explain)?;
+    let domains: Vec<String> = offer.model.domains.keys().cloned().collect();
+    let count = offer.files.len();
+    let mut server = MmsServer::open(address, offer).map_err(way::explain)?;
     let (size, address) = (server.size(), server.address().unwrap_or(address));
     output.record(&json!({
         "type": "listening", "port": format!("iso-tcp://{address}"), "model": name,
         "domains": domains, "items": size.leaves, "lists": size.lists,
+        "files": count,
     }))?;
     output.line(format_args!(
-        "serving {name} on iso-tcp://{address}: {}, {} items, {} data sets; Ctrl-C ends it",
+        "serving {name} on iso-tcp://{address}: {}, {} items, {} data sets, {count} files; Ctrl-C ends it",
         domains.join(", "),
         size.leaves,
         size.lists
     ))?;
-    let (mut opened, mut closed) = (0_u64, 0_u64);
+    let (mut opened, mut closed, mut writes) = (0_u64, 0_u64, 0_u64);
     let served = server.serve(until, stop, &mut |event| match event {
         Served::Opened => opened += 1,
         Served::Closed => closed += 1,
+        Served::Written(_) => writes += 1,
     });
     served.map_err(way::explain)?;
     let (interrupted, requests) = (interrupt::requested(), server.served());
     output.record(&json!({
         "type": "end", "complete": !interrupted, "associations": opened, "ended": closed,
-        "requests": requests,
+        "requests": requests, "writes": writes,
     }))?;
     output.line(format_args!("{requests} requests answered in {opened} associations"))?;
     Ok(if interrupted { Exit::Interrupted } else { Exit::Ok })
+}
+
+/// Adds the variables that clients may write, and the files.
+fn extend(offer: &mut Offer, options: &ServeMms) -> Result<(), Failure> {
+    super::check_writable(&options.allow_write)?;
+    for item in &options.allow_write {
+        if !offer.permit(item) {
+            let message = format!("--allow-write {item}: the model has no such leaf");
+            return Err(Failure::usage(message).with_fix("name a leaf, as measure mms prints them"));
+        }
+    }
+    if let Some(folder) = &options.files {
+        let wrong = |error| Failure::usage(format!("--files {}: {error}", folder.display()));
+        offer.files = files(folder).map_err(wrong)?;
+    }
+    Ok(())
 }
 
 fn read(path: &Path) -> anyhow::Result<Vec<u8>> {

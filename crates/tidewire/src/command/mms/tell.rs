@@ -2,7 +2,7 @@
 
 use crate::output::Output;
 use crate::quantity;
-use bench::session::mms::{Found, Inquiry, Pipelining, Reports, Rung};
+use bench::session::mms::{FileRead, Found, Inquiry, OwnCost, Pipelining, Reports, Rung};
 use serde_json::{Value, json};
 use stats::histogram::Histogram;
 use wire::time::nanos;
@@ -47,6 +47,12 @@ pub(super) fn print(inquiry: &Inquiry, found: &Found, output: &Output) -> anyhow
     }
     for pipelining in &found.pipelining {
         print_pipelining(pipelining, output)?;
+    }
+    if let Some(own) = &found.own {
+        print_own(found, own, output)?;
+    }
+    if let Some(file) = &found.file {
+        print_file(file, output)?;
     }
     if let Some(reports) = &found.reports {
         print_reports(reports, output)?;
@@ -94,6 +100,44 @@ fn print_pipelining(pipelining: &Pipelining, output: &Output) -> anyhow::Result<
     Ok(output.line(format_args!(
         "  {name:18} {rate:.0} requests/s within bursts, response p50 {p50}, p99 {p99}  (n = {answered})"
     ))?)
+}
+
+/// Median of a step by its name.
+fn median(found: &Found, name: &str) -> Option<u64> {
+    let rung = found.rungs.iter().find(|rung| rung.name == name)?;
+    rung.times.quantile(0.5).map(nanos)
+}
+
+/// Prints the share of this program in the response time of a read.
+fn print_own(found: &Found, own: &OwnCost, output: &Output) -> anyhow::Result<()> {
+    let whole = median(found, "read 1 variable")
+        .map_or_else(String::new, |p50| format!(" of {}, the p50 of a read,", quantity::span(p50)));
+    let total = quantity::span(nanos(own.total()));
+    output.line(format_args!("  {total}{whole} is CPU time of the client's layers:"))?;
+    for layer in &own.layers {
+        let time = quantity::span(nanos(layer.time));
+        output.line(format_args!("    {:16} {time:>9}", layer.name))?;
+    }
+    let Some(handshake) = median(found, "TCP connect").map(quantity::span) else { return Ok(()) };
+    Ok(output.line(format_args!(
+        "  A TCP handshake takes {handshake}; hosts and server take the rest."
+    ))?)
+}
+
+fn print_file(file: &FileRead, output: &Output) -> anyhow::Result<()> {
+    let FileRead { name, octets, parts, failure, .. } = file;
+    let took = match (file.taken, failure) {
+        (Some(taken), _) => format!("in {}", quantity::span(nanos(taken))),
+        (None, Some(reason)) => format!("and no more: {reason}"),
+        (None, None) => "and no more".to_owned(),
+    };
+    output.line(format_args!("  file {name}: {} octets in {parts} parts {took}", octets.len()))?;
+    match file.size_octets {
+        Some(size) if size != octets.len() as u64 => {
+            Ok(output.line(format_args!("    the server stated a size of {size} octets"))?)
+        }
+        _ => Ok(()),
+    }
 }
 
 fn print_reports(reports: &Reports, output: &Output) -> anyhow::Result<()> {
@@ -162,6 +206,26 @@ pub(super) fn record(inquiry: &Inquiry, found: &Found, complete: bool) -> Value 
             "failure": it.failure,
         })
     });
+    let own = found.own.as_ref().map(|own| {
+        let layers =
+            own.layers.iter().map(|it| json!({ "name": it.name, "cpu_ns": nanos(it.time) }));
+        json!({
+            "request_octets": own.request_octets,
+            "answer_octets": own.answer_octets,
+            "cpu_ns": nanos(own.total()),
+            "layers": layers.collect::<Vec<_>>(),
+        })
+    });
+    let file = found.file.as_ref().map(|it| {
+        json!({
+            "name": it.name,
+            "size_octets": it.size_octets,
+            "octets": it.octets.len(),
+            "parts": it.parts,
+            "time_ns": it.taken.map(nanos),
+            "failure": it.failure,
+        })
+    });
     json!({
         "type": "mms",
         "peer": format!("iso-tcp://{}", inquiry.remote),
@@ -177,6 +241,8 @@ pub(super) fn record(inquiry: &Inquiry, found: &Found, complete: bool) -> Value 
         "steps": steps,
         "rates": rates,
         "reports": reports,
+        "file": file,
+        "own": own,
         "failure": found.failure,
     })
 }

@@ -151,6 +151,16 @@ pub(super) const MEASURE: [Mode; 13] = [
             obeyed("--foreign-peer", "", IsTheMode),
             obeyed("--item", "--item GGIO1", Says("has no '/'")),
             obeyed("--dataset", "--dataset loads", Says("has no '/'")),
+            obeyed(
+                "--file",
+                "",
+                ShownBy("mms::a_file_is_read_octet_for_octet_and_no_name_leads_out_of_the_folder"),
+            ),
+            obeyed(
+                "--save",
+                "",
+                ShownBy("mms::a_file_is_read_octet_for_octet_and_no_name_leads_out_of_the_folder"),
+            ),
             obeyed("--report", "--report 'LD/LLN0$RP$a'", Says("--allow-write 'LD/LLN0$RP$a'")),
             obeyed(
                 "--reporting",

@@ -111,6 +111,8 @@ const OTHERS: [Mode; 11] = [
             obeyed("--over", "", IsTheMode),
             obeyed("--time", "", IsTheMode),
             obeyed("--scl", "--scl short.toml", Says("short.toml: ")),
+            obeyed("--files", "--files nosuchfolder", Says("nosuchfolder: ")),
+            obeyed("--allow-write", "--allow-write LD/A", Says("no such leaf")),
             obeyed("--ied", "", ShownBy("mms::a_model_that_is_no_scl_is_refused_with_its_place")),
             JSON,
             QUIET,

@@ -124,6 +124,49 @@ fn libiec61850_and_tidewire_serve_each_other() {
     check(&Peer { name, program, identifies: true, has_data_set: true });
 }
 
+/// Contents of a file that needs several parts, without a period that could hide an exchange.
+fn contents() -> Vec<u8> {
+    (0..100_000_u32).flat_map(|word| word.wrapping_mul(0x9E37_79B9).to_be_bytes()).collect()
+}
+
+#[test]
+fn libiec61850_and_tidewire_read_files_of_each_other() {
+    let Some(program) = python("TIDEWIRE_LIBIEC61850", "libiec61850.py") else { return };
+    let name = "libiec61850";
+    let peer = Peer { name, program, identifies: true, has_data_set: true };
+    let folder = tempfile::tempdir().unwrap();
+    let served = folder.path().join("served");
+    std::fs::create_dir(&served).unwrap();
+    std::fs::write(served.join("events.dat"), contents()).unwrap();
+    let copy = folder.path().join("copy");
+    let [served, saved] = [&served, &copy].map(|path| path.to_str().unwrap());
+
+    let port = free_port();
+    let url = format!("iso-tcp://127.0.0.1:{port}");
+    let serve = command(&["serve", "mms", "--over", &url, "--json", "--files", served]);
+    let mut serve = Running::start(serve);
+    assert!(serve.line().contains("\"files\":1"));
+    let mut client = Command::new(peer.program.get_program());
+    client.args(peer.program.get_args()).args(["file", &port, "events.dat", saved]);
+    assert_eq!(Running::start(client).line().trim(), "files events.dat");
+    assert!(std::fs::read(&copy).unwrap() == contents(), "libiec61850 has read other octets");
+    drop(serve);
+
+    std::fs::remove_file(&copy).unwrap();
+    let port = free_port();
+    let mut server = peer.command("server", &port);
+    server.arg(served);
+    let mut server = Running::start(server);
+    assert_ne!(server.line(), "", "libiec61850 does not listen");
+    let url = format!("iso-tcp://127.0.0.1:{port}");
+    let read =
+        ["--file", "events.dat", "--save", saved, "--max-requests", "1000", "--messages", "1"];
+    let measure = ["measure", "mms", "--over", &url, "--foreign-peer", "--json"];
+    check_code(&run(&[&measure[..], &read].concat()), 0);
+    assert!(std::fs::read(&copy).unwrap() == contents(), "tidewire has read other octets");
+    println!("seen: {} octets each way", contents().len());
+}
+
 #[test]
 fn open61850_and_tidewire_serve_each_other() {
     let Some(program) = python("TIDEWIRE_OPEN61850", "open61850_peer.py") else { return };
