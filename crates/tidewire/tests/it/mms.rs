@@ -128,7 +128,7 @@ fn a_server_refuses_writes_of_variables() {
 }
 
 #[test]
-fn a_variable_that_the_server_permits_is_written_with_its_own_value() {
+fn a_permitted_variable_is_written_with_its_own_value() {
     let item = "FEEDLD0/MMXU1$MX$TotW$mag$f";
     let server = Server::start(&["--allow-write", item]);
     let found = measure(&server, &["--allow-write", item]);
@@ -140,7 +140,7 @@ fn a_variable_that_the_server_permits_is_written_with_its_own_value() {
 }
 
 #[test]
-fn a_server_permits_no_writes_of_control_settings_or_unknown_names() {
+fn no_control_setting_or_unknown_name_becomes_writable() {
     for constraint in ["CO", "SP", "SG", "SE"] {
         let item = format!("FEEDLD0/GGIO1${constraint}$SPCSO1$Oper$ctlVal");
         let output = run(&["serve", "mms", "--allow-write", &item]);
@@ -155,7 +155,7 @@ fn a_server_permits_no_writes_of_control_settings_or_unknown_names() {
 }
 
 #[test]
-fn a_file_is_read_octet_for_octet_and_no_name_leads_out_of_the_folder() {
+fn files_are_read_whole_and_no_name_leads_out_of_the_folder() {
     let folder = tempfile::tempdir().unwrap();
     let served = folder.path().join("served");
     std::fs::create_dir_all(served.join("log")).unwrap();
@@ -233,7 +233,7 @@ fn recorded(server: &Server) -> Vec<u8> {
 }
 
 #[test]
-fn an_association_that_is_cut_off_at_any_octet_disturbs_no_other() {
+fn an_association_cut_off_at_any_octet_disturbs_no_other() {
     let server = Server::start(&[]);
     let octets = recorded(&server);
     assert!(octets.len() > 400, "{} octets", octets.len());

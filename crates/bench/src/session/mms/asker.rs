@@ -1,13 +1,12 @@
 //! Client that carries out an inquiry: one association at a time, its requests at a limited pace.
 
-pub(super) mod file;
+mod file;
 
 use super::super::SessionError;
 use super::super::foreign::is_near;
 use super::ends::{choose, count, explain, explain_end, names};
-use super::found::{Found, Rung};
+use super::found::{Found, Rung, Sample};
 use super::names::Item;
-use super::own::Sample;
 use super::pace::Pace;
 use super::plan::{self, Bursts, Calls, Inquiry, Task};
 use super::services;

@@ -1,8 +1,9 @@
 //! Results of an inquiry.
 
-use super::own::{OwnCost, Sample};
+use bytes::Bytes;
 use core::time::Duration;
 use stack::mms::Agreement;
+use stack::mms::client::Call;
 use stats::histogram::Histogram;
 
 /// Step of an inquiry: how long it takes.
@@ -107,6 +108,41 @@ impl FileRead {
         let (name, taken, failure) = (name.to_owned(), None, None);
         Self { name, size_octets, octets, parts, taken, failure }
     }
+}
+
+/// CPU time of a layer for one read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LayerCost {
+    /// Layer.
+    pub name: &'static str,
+    /// Request and answer.
+    pub time: Duration,
+}
+
+/// CPU time of all layers for one read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OwnCost {
+    /// Octets of the MMS request.
+    pub request_octets: usize,
+    /// Octets of the MMS response.
+    pub answer_octets: usize,
+    /// Layers from the top.
+    pub layers: Vec<LayerCost>,
+}
+
+impl OwnCost {
+    /// Sum of the layers.
+    #[must_use]
+    pub fn total(&self) -> Duration {
+        self.layers.iter().map(|layer| layer.time).sum()
+    }
+}
+
+/// Read of an inquiry with its response, as MMS PDUs.
+#[derive(Clone, Debug)]
+pub(super) struct Sample {
+    pub(super) call: Call,
+    pub(super) answer: Bytes,
 }
 
 /// Results of an inquiry.

@@ -21,9 +21,8 @@ mod services;
 
 pub use asker::inquire;
 pub use files::{FilesError, files};
-pub use found::{FileRead, Found, Pipelining, Reports, Rung};
+pub use found::{FileRead, Found, LayerCost, OwnCost, Pipelining, Reports, Rung};
 pub use model::{BUILT_IN, model};
 pub use names::{Forbidden, Item};
-pub use own::{LayerCost, OwnCost};
 pub use plan::{Inquiry, RUNGS_OF_OPENING, Selectors};
 pub use serve::{MmsServer, Offer, Served, Size};

@@ -3,6 +3,7 @@
 //! The machines of the client run here once more, without sockets, on the PDUs of the inquiry. The
 //! difference between a response time and these figures belongs to the hosts and the server.
 
+use super::found::{LayerCost, OwnCost, Sample};
 use super::plan;
 use super::{Inquiry, services};
 use bytes::{BufMut as _, Bytes, BytesMut};
@@ -34,41 +35,6 @@ const BATCH: u32 = 100;
 const CR: &[u8] = &[9, 0xE0, 0, 0, 0, 9, 0, 0xC0, 1, 0x0B];
 /// Length indicator, code and EOT of a DT.
 const DT: [u8; 3] = [2, 0xF0, 0x80];
-
-/// CPU time of a layer for one read.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LayerCost {
-    /// Layer.
-    pub name: &'static str,
-    /// Request and answer.
-    pub time: Duration,
-}
-
-/// CPU time of all layers for one read.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct OwnCost {
-    /// Octets of the MMS request.
-    pub request_octets: usize,
-    /// Octets of the MMS response.
-    pub answer_octets: usize,
-    /// Layers from the top.
-    pub layers: Vec<LayerCost>,
-}
-
-impl OwnCost {
-    /// Sum of the layers.
-    #[must_use]
-    pub fn total(&self) -> Duration {
-        self.layers.iter().map(|layer| layer.time).sum()
-    }
-}
-
-/// Read of an inquiry with its response, as MMS PDUs.
-#[derive(Clone, Debug)]
-pub(super) struct Sample {
-    pub(super) call: Call,
-    pub(super) answer: Bytes,
-}
 
 impl Sample {
     /// Measures the layers; `None` if the machines do not take the sample, which is then no read.

@@ -1,6 +1,5 @@
 //! Order of an inquiry.
 
-use super::asker::file::Reading;
 use super::found::{Found, Pipelining, Reports, Rung};
 use super::names::Item;
 use super::services;
@@ -14,6 +13,7 @@ use stack::presentation::{self, Addresses};
 use stack::upper::Tsaps;
 use std::collections::VecDeque;
 use wire::mms::Request;
+use wire::time::Instant;
 
 /// Presentation context of MMS: the second that the presentation layer proposes.
 const CONTEXT: i64 = 3;
@@ -126,6 +126,38 @@ pub(super) enum Task {
     File(Reading),
     /// Conclude and release.
     Release,
+}
+
+/// File that is being read.
+#[derive(Clone, Debug)]
+pub(super) struct Reading {
+    pub(super) name: String,
+    pub(super) stage: Stage,
+    /// Place of the first of the three steps.
+    pub(super) rung: usize,
+    pub(super) began: Instant,
+}
+
+/// Stage of a file that is being read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Stage {
+    /// Opening it.
+    Opening,
+    /// Reading, by the identifier of the read state machine.
+    Reading(i64),
+    /// Closing it.
+    Closing(i64),
+}
+
+impl Stage {
+    /// Place of its step among the three.
+    pub(super) const fn place(self) -> usize {
+        match self {
+            Self::Opening => 0,
+            Self::Reading(_) => 1,
+            Self::Closing(_) => 2,
+        }
+    }
 }
 
 /// Calls of a step.

@@ -171,6 +171,27 @@ fn times(times: &Histogram) -> Value {
     json!({ "count": times.count(), "min_ns": min, "p50_ns": p50, "p99_ns": p99, "max_ns": max })
 }
 
+fn of_file(file: &FileRead) -> Value {
+    json!({
+        "name": file.name,
+        "size_octets": file.size_octets,
+        "octets": file.octets.len(),
+        "parts": file.parts,
+        "time_ns": file.taken.map(nanos),
+        "failure": file.failure,
+    })
+}
+
+fn of_own(own: &OwnCost) -> Value {
+    let layers = own.layers.iter().map(|it| json!({ "name": it.name, "cpu_ns": nanos(it.time) }));
+    json!({
+        "request_octets": own.request_octets,
+        "answer_octets": own.answer_octets,
+        "cpu_ns": nanos(own.total()),
+        "layers": layers.collect::<Vec<_>>(),
+    })
+}
+
 pub(super) fn record(inquiry: &Inquiry, found: &Found, complete: bool) -> Value {
     let steps: Vec<Value> = with_previous(found)
         .map(|(rung, before)| {
@@ -206,26 +227,6 @@ pub(super) fn record(inquiry: &Inquiry, found: &Found, complete: bool) -> Value 
             "failure": it.failure,
         })
     });
-    let own = found.own.as_ref().map(|own| {
-        let layers =
-            own.layers.iter().map(|it| json!({ "name": it.name, "cpu_ns": nanos(it.time) }));
-        json!({
-            "request_octets": own.request_octets,
-            "answer_octets": own.answer_octets,
-            "cpu_ns": nanos(own.total()),
-            "layers": layers.collect::<Vec<_>>(),
-        })
-    });
-    let file = found.file.as_ref().map(|it| {
-        json!({
-            "name": it.name,
-            "size_octets": it.size_octets,
-            "octets": it.octets.len(),
-            "parts": it.parts,
-            "time_ns": it.taken.map(nanos),
-            "failure": it.failure,
-        })
-    });
     json!({
         "type": "mms",
         "peer": format!("iso-tcp://{}", inquiry.remote),
@@ -241,8 +242,8 @@ pub(super) fn record(inquiry: &Inquiry, found: &Found, complete: bool) -> Value 
         "steps": steps,
         "rates": rates,
         "reports": reports,
-        "file": file,
-        "own": own,
+        "file": found.file.as_ref().map(of_file),
+        "own": found.own.as_ref().map(of_own),
         "failure": found.failure,
     })
 }

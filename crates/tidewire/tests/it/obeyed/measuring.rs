@@ -154,12 +154,12 @@ pub(super) const MEASURE: [Mode; 13] = [
             obeyed(
                 "--file",
                 "",
-                ShownBy("mms::a_file_is_read_octet_for_octet_and_no_name_leads_out_of_the_folder"),
+                ShownBy("mms::files_are_read_whole_and_no_name_leads_out_of_the_folder"),
             ),
             obeyed(
                 "--save",
                 "",
-                ShownBy("mms::a_file_is_read_octet_for_octet_and_no_name_leads_out_of_the_folder"),
+                ShownBy("mms::files_are_read_whole_and_no_name_leads_out_of_the_folder"),
             ),
             obeyed("--report", "--report 'LD/LLN0$RP$a'", Says("--allow-write 'LD/LLN0$RP$a'")),
             obeyed(

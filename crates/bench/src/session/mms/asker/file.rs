@@ -3,7 +3,7 @@
 use super::Asker;
 use crate::session::mms::ends::{count, explain_end};
 use crate::session::mms::found::{FileRead, Rung};
-use crate::session::mms::plan::Task;
+use crate::session::mms::plan::{Reading, Stage, Task};
 use crate::session::mms::services;
 use core::time::Duration;
 use stack::mms::client::{Call, End};
@@ -12,34 +12,6 @@ use wire::time::Instant;
 
 /// Longest file that is read, in octets.
 const MOST_OCTETS: usize = 64 << 20;
-
-/// File that is being read.
-#[derive(Clone, Debug)]
-pub(in crate::session::mms) struct Reading {
-    name: String,
-    stage: Stage,
-    /// Place of the first of the three steps.
-    rung: usize,
-    began: Instant,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
-    Opening,
-    /// Reading, by the identifier of the read state machine.
-    Reading(i64),
-    Closing(i64),
-}
-
-impl Stage {
-    const fn place(self) -> usize {
-        match self {
-            Self::Opening => 0,
-            Self::Reading(_) => 1,
-            Self::Closing(_) => 2,
-        }
-    }
-}
 
 impl Asker {
     /// Begins to read a file, with three steps of its own.
