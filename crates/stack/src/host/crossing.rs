@@ -29,7 +29,7 @@ pub(super) struct Crossings {
 /// User data between a user and its service: messages of flows, replies, and arrivals.
 #[derive(Clone, Debug)]
 pub(super) enum Cargo {
-    Tsdu { place: usize, endpoint: Endpoint, tsdu: Bytes },
+    Tsdu { place: usize, endpoint: Endpoint, tsdu: Bytes, eot: bool },
     Lsdu { place: usize, to: To, data: Packet },
     Reply { request: Stamp, endpoint: Endpoint },
     Answer { to: To, data: Packet },

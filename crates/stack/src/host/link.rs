@@ -313,6 +313,7 @@ impl Station for Host {
             self.receive_nsdus(now);
         }
         self.transport.expire(now);
+        self.expire_associations(now);
         if let Some(sockets) = &mut self.sockets {
             sockets.expire(now);
         }
@@ -324,7 +325,8 @@ impl Station for Host {
         let sockets = self.sockets.as_deref().and_then(Sockets::deadline);
         let network = self.link.as_ref().and_then(|link| link.network.deadline());
         let below = Deadline::earlier(network, sockets);
-        Deadline::earlier(Deadline::earlier(self.transport.deadline(), below), load)
+        let above = Deadline::earlier(self.transport.deadline(), self.association_deadline());
+        Deadline::earlier(Deadline::earlier(above, below), load)
     }
 
     fn poll(&mut self) -> Option<Frame> {

@@ -5,6 +5,7 @@
 //!   users ── flows, replies, echo, control session            users, waiting, replies
 //!     │  crossing: to a front-end processor and back          crossing
 //!   services: connection ─ transport │ datagram │ sockets     services
+//!   │   CASE on a connection                                  services::case
 //!     │   class 4 over CLNP, or class 0 and 2
 //!   link ── CLNP, LLC, framing, order of frames               link, frames
 //!    or network connections, which a driver provides          services::network
@@ -32,12 +33,13 @@ use crate::messaging::{self, Messaging, Priority};
 use crate::network::Line;
 use crate::profile::Framing;
 use crate::station::MacQueues;
-use crate::transport::Transport;
+use crate::transport::{Endpoint, Transport};
 use crate::{tp0, tp4};
 use crossing::Crossings;
 use link::Link;
+use services::Associated;
 use services::sockets::Sockets;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use users::Users;
 use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
@@ -106,6 +108,8 @@ pub struct Unitdata {
 pub struct Host {
     users: Users,
     transport: Transport,
+    /// Associations of CASE, by the endpoint of their transport connection.
+    associations: BTreeMap<Endpoint, Associated>,
     /// Boxed, because most hosts of a large network have none.
     sockets: Option<Box<Sockets>>,
     link: Option<Link>,
@@ -129,6 +133,7 @@ impl Host {
         let mut host = Self {
             users: Users { accepts: params.accepts, ..Users::default() },
             transport: Transport::Class4(entity),
+            associations: BTreeMap::new(),
             sockets,
             link: Some(Link::new(params)),
             actions: VecDeque::new(),
@@ -146,6 +151,7 @@ impl Host {
         Self {
             users: Users { accepts, echoes, ..Users::default() },
             transport: Transport::Network(tp0::Entity::new(transport)),
+            associations: BTreeMap::new(),
             sockets: None,
             link: None,
             actions: VecDeque::new(),

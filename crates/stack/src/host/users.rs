@@ -7,7 +7,7 @@ use super::waiting::Waiting;
 use super::{Host, Unitdata};
 use crate::load::{Event, Flow, FlowId, Record, Sender, Stage};
 use crate::messaging::Priority;
-use crate::transport::{Endpoint, Request};
+use crate::transport::Endpoint;
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::packet::Packet;
@@ -184,9 +184,7 @@ impl Host {
     #[inline]
     pub(super) fn carry(&mut self, now: Instant, cargo: Cargo) {
         match cargo {
-            Cargo::Tsdu { endpoint, tsdu, .. } => {
-                self.transport.request(now, Request::Data { endpoint, tsdu });
-            }
+            Cargo::Tsdu { endpoint, tsdu, eot, .. } => self.send_tsdu(now, endpoint, tsdu, eot),
             Cargo::Lsdu { to, data, .. } | Cargo::Answer { to, data } => {
                 self.send_message(to, data);
             }
