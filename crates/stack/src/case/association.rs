@@ -19,6 +19,9 @@ pub struct Case {
     is_holding: bool,
     /// Requests that follow a message with EOT.
     held: VecDeque<Request>,
+    /// True if both users requested the release while this side's request was held: the response
+    /// to the peer then confirms it.
+    confirms_release: bool,
     outputs: VecDeque<Output<Below, Indication, Note>>,
 }
 
@@ -27,7 +30,13 @@ impl Case {
     #[must_use]
     pub fn new(params: Params) -> Self {
         let joint = Joint::new(params.joint);
-        Self { joint, is_holding: false, held: VecDeque::new(), outputs: VecDeque::new() }
+        Self {
+            joint,
+            is_holding: false,
+            held: VecDeque::new(),
+            confirms_release: false,
+            outputs: VecDeque::new(),
+        }
     }
 
     /// State of the association.
@@ -83,18 +92,30 @@ impl Case {
                 self.joint.request(now, upper::Primitive::Data(value));
             }
             Request::Association(primitive) => {
+                let is_response = primitive == acse::Primitive::Released;
                 self.joint.request(now, upper::Primitive::Association(primitive));
+                if is_response && core::mem::take(&mut self.confirms_release) {
+                    self.deliver(Indication::Association(acse::Primitive::Released));
+                }
             }
         }
         self.drain(now);
     }
 
-    /// Returns true if the user may transfer: associated, and no A-RELEASE request or response of
-    /// its own waits.
+    /// Answers the peer's release in place of the user, whose own request is still held; returns
+    /// true if there is such a request. The answer follows the held data.
+    fn answer_release(&mut self) -> bool {
+        let is_release =
+            |held: &&mut Request| matches!(held, Request::Association(acse::Primitive::Release));
+        let Some(request) = self.held.iter_mut().find(is_release) else { return false };
+        *request = Request::Association(acse::Primitive::Released);
+        self.confirms_release = true;
+        true
+    }
+
+    /// Returns true if the user may transfer: associated, and no release was requested.
     fn may_transfer(&self) -> bool {
-        // A session accepts data of the side that has a release to answer (ISO 8327 A.5.4).
-        let is_open = matches!(self.state(), acse::State::Sta5 | acse::State::Sta4);
-        is_open && self.held.iter().all(|held| matches!(held, Request::Transfer { .. }))
+        self.state() == acse::State::Sta5 && self.held.iter().all(|held| matches!(held, Request::Transfer { .. }))
     }
 
     // ---- the loop -------------------------------------------------------------------------------
@@ -107,6 +128,9 @@ impl Case {
                 Output::Deliver(upper::Primitive::Association(primitive)) => {
                     if ends(&primitive) {
                         self.drop_held();
+                    }
+                    if primitive == acse::Primitive::Release && self.answer_release() {
+                        continue;
                     }
                     self.deliver(Indication::Association(primitive));
                 }
@@ -131,7 +155,7 @@ impl Case {
     }
 
     fn drop_held(&mut self) {
-        self.is_holding = false;
+        (self.is_holding, self.confirms_release) = (false, false);
         let dropped = self.held.len();
         if dropped > 0 {
             self.held.clear();
