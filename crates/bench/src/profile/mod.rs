@@ -82,6 +82,8 @@ pub enum Function {
     /// Class 4 transport, checksums aside.
     #[serde(rename = "class-4")]
     Class4,
+    /// CASE, the layers between it and transport included.
+    Case,
     /// The checksum of class 4.
     Checksum,
     /// Datagrams of LLC.
@@ -94,8 +96,9 @@ pub enum Function {
 
 impl Function {
     /// All of them, by the names that scenarios have for them.
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 6] = [
         ("class-4", Self::Class4),
+        ("case", Self::Case),
         ("checksum", Self::Checksum),
         ("datagram", Self::Datagram),
         ("message", Self::Message),
@@ -257,6 +260,7 @@ impl Profile {
                 parts.iter().any(|(part, input)| *part != "checked-octet" && input.is_some());
             match function {
                 Function::Class4 => is_transport && has_others,
+                Function::Case => false,
                 Function::Checksum => is_transport && is_checked,
                 Function::Datagram | Function::Message => !is_transport && has_others,
                 Function::Crc => !is_transport && is_checked,

@@ -115,7 +115,8 @@ impl Case {
 
     /// Returns true if the user may transfer: associated, and no release was requested.
     fn may_transfer(&self) -> bool {
-        self.state() == acse::State::Sta5 && self.held.iter().all(|held| matches!(held, Request::Transfer { .. }))
+        self.state() == acse::State::Sta5
+            && self.held.iter().all(|held| matches!(held, Request::Transfer { .. }))
     }
 
     // ---- the loop -------------------------------------------------------------------------------

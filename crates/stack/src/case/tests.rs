@@ -11,8 +11,7 @@ use wire::time::Instant;
 const NOW: Instant = Instant::ZERO;
 
 fn associate() -> Request {
-    let (addresses, calling, called) =
-        (Addresses::default(), Entity::default(), Entity::default());
+    let (addresses, calling, called) = (Addresses::default(), Entity::default(), Entity::default());
     let associate = Associate { addresses, calling, called, information: None };
     Request::Association(acse::Primitive::Associate(Box::new(associate)))
 }

@@ -466,6 +466,7 @@ fn defaults_are_those_of_the_documents() {
             deadline: None,
             start: super::super::Start::Random,
             priority: None,
+            eot: None,
             acknowledged: None,
             crc: None,
             retries: None,

@@ -85,16 +85,15 @@ impl Host {
     /// Requests the release of an association, or aborts one that is not open.
     pub(in crate::host) fn release_case(&mut self, now: Instant, endpoint: Endpoint) {
         let Some(associated) = self.associations.get(&endpoint) else { return };
-        let is_open = associated.case.state() == acse::State::Sta5;
-        self.request_case(
-            now,
-            endpoint,
-            Request::Association(if is_open {
-                acse::Primitive::Release
-            } else {
+        let primitive = match associated.case.state() {
+            acse::State::Sta5 => acse::Primitive::Release,
+            acse::State::Sta0 | acse::State::Sta1 | acse::State::Sta2 => {
                 acse::Primitive::Abort { source: Source::User }
-            }),
-        );
+            }
+            // A release is under way.
+            acse::State::Sta3 | acse::State::Sta4 | acse::State::Sta6 | acse::State::Sta7 => return,
+        };
+        self.request_case(now, endpoint, Request::Association(primitive));
     }
 
     /// Returns true if a message of this length may be passed to the connection, or to CASE on it.
