@@ -418,6 +418,7 @@ impl Initiator<'_, '_> {
             complete,
             flows,
             counts,
+            machines: Vec::new(),
         }
     }
 }

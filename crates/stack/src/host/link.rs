@@ -18,7 +18,7 @@ use crate::llc::type3;
 use crate::machine::{Deadline, Machine, Output};
 use crate::messaging::Priority;
 use crate::profile::Framing;
-use crate::station::{Crossing, Frame, MacQueues, PRIORITIES, Station, Transmission};
+use crate::station::{Frame, MacQueues, PRIORITIES, Station, Transmission, Work};
 use crate::tp4::{Nsdu, Ticket};
 use crate::transport::Address;
 use std::collections::VecDeque;
@@ -337,12 +337,12 @@ impl Station for Host {
         self.link.as_ref().map_or(0, |link| link.params.framing.priority_of(frame))
     }
 
-    fn crossing(&mut self) -> Option<Crossing> {
-        self.crossings.as_mut()?.next()
+    fn work(&mut self) -> Option<Work> {
+        self.works.as_mut()?.next()
     }
 
-    fn crossed(&mut self, now: Instant, crossing: Crossing) {
-        self.has_crossed(now, crossing);
+    fn worked(&mut self, now: Instant, work: Work) {
+        self.has_worked(now, work);
         self.drain(now);
     }
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   users ── flows, replies, echo, control session            users, waiting, replies
-//!     │  crossing: to a front-end processor and back          crossing
+//!     │  work: time that the machine takes for each layer     work
 //!   services: connection ─ transport │ datagram │ sockets     services
 //!   │   CASE on a connection                                  services::case
 //!     │   class 4 over CLNP, or class 0 and 2
@@ -16,13 +16,13 @@
 //! messages and records. A host without a link ignores frames; a host of class 4 refuses network
 //! connections.
 
-mod crossing;
 mod frames;
 mod link;
 mod replies;
 mod services;
 mod users;
 mod waiting;
+mod work;
 
 pub use services::sockets::{CHECKED_SAP, MESSAGE_FLOWS};
 
@@ -35,7 +35,6 @@ use crate::profile::Framing;
 use crate::station::MacQueues;
 use crate::transport::{Endpoint, Transport};
 use crate::{tp0, tp4};
-use crossing::Crossings;
 use link::Link;
 use services::Associated;
 use services::sockets::Sockets;
@@ -44,6 +43,7 @@ use users::Users;
 use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
 use wire::time::Instant;
+use work::Works;
 
 /// Maximum number of frames of bulk datagram flows at the medium.
 const FRAMES_AHEAD: usize = 4;
@@ -115,8 +115,8 @@ pub struct Host {
     link: Option<Link>,
     /// Actions on network connections.
     actions: VecDeque<(Line, tp0::Network)>,
-    /// Transfers to and from a front end, if there is one.
-    crossings: Option<Crossings>,
+    /// Work that takes time on its machine, if there is any.
+    works: Option<Works>,
 }
 
 impl Host {
@@ -137,7 +137,7 @@ impl Host {
             sockets,
             link: Some(Link::new(params)),
             actions: VecDeque::new(),
-            crossings: None,
+            works: None,
         };
         host.users.reserve(flows.len());
         flows.into_iter().for_each(|flow| host.add(flow));
@@ -155,7 +155,7 @@ impl Host {
             sockets: None,
             link: None,
             actions: VecDeque::new(),
-            crossings: None,
+            works: None,
         }
     }
 
@@ -188,14 +188,6 @@ impl Host {
         if let Some(link) = &mut self.link {
             link.queues = queues;
         }
-        self
-    }
-
-    /// Moves the host's protocols to a front-end processor. The driver reports when user data has
-    /// crossed.
-    #[must_use]
-    pub fn behind_front_end(mut self) -> Self {
-        self.crossings = Some(Crossings::default());
         self
     }
 
@@ -296,6 +288,7 @@ impl Host {
             || self.poll_link(now)
             || self.poll_sockets(now)
             || self.pump(now)
+            || self.confirm(now)
         {}
     }
 

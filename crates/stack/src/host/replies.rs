@@ -2,7 +2,7 @@
 //! TSDUs that wait.
 
 use super::Host;
-use super::crossing::{Arrival, Asker, Cargo};
+use super::work::{Arrival, Asker, Cargo};
 use crate::load::{Event, FlowId, Outcome, Sink, Stamp, StampKind};
 use crate::transport::Endpoint;
 use bytes::{Bytes, BytesMut};

@@ -4,8 +4,8 @@
 //! "drained" is the acknowledgement that EOT waits for.
 
 use super::super::Host;
-use super::super::crossing::{Asker, Cargo};
 use super::super::replies::Role;
+use super::super::work::{Asker, Cargo};
 use super::Task;
 use crate::acse::{self, Associate, Entity, Source};
 use crate::case::{Case, Indication, Params, Request};
@@ -24,19 +24,22 @@ use wire::time::Instant;
 pub(super) const CASE_TSAP: &[u8] = b"tidewire-case";
 /// Octets in front of the data of an A-TRANSFER: GT and DT SPDU, and the header of CASE.
 const HEADERS: usize = DATA.len() + HEADER_OCTETS;
-/// Messages that may wait in CASE for the acknowledgement of an earlier one.
-const HELD_AHEAD: usize = 1;
+/// Messages of a user that may wait: on their way to CASE, in CASE for the acknowledgement of an
+/// earlier one, or in the transport for its window.
+const AHEAD: usize = 2;
 
 /// Association, and its TSDUs that wait for room in the transport.
 #[derive(Clone, Debug)]
 pub(in crate::host) struct Associated {
     case: Case,
     waiting: VecDeque<Bytes>,
+    /// Messages on their way to CASE.
+    coming: usize,
 }
 
 impl Associated {
     fn new() -> Self {
-        Self { case: Case::new(Params::map_2_1()), waiting: VecDeque::new() }
+        Self { case: Case::new(Params::map_2_1()), waiting: VecDeque::new(), coming: 0 }
     }
 }
 
@@ -105,9 +108,10 @@ impl Host {
         let Some(associated) = self.associations.get(&endpoint) else {
             return self.transport.has_room(endpoint, octets);
         };
-        associated.case.held() < HELD_AHEAD
-            && associated.waiting.is_empty()
-            && self.transport.has_room(endpoint, octets + HEADERS)
+        let above = associated.case.held() + associated.coming;
+        let Some(below) = (AHEAD - 1).checked_sub(above) else { return false };
+        associated.waiting.is_empty()
+            && self.transport.has_at_most_queued(endpoint, below * (octets + HEADERS))
     }
 
     /// Passes a message to the connection, or to CASE on it.
@@ -119,10 +123,28 @@ impl Host {
         tsdu: Bytes,
         eot: bool,
     ) {
-        if self.is_case(endpoint) {
-            self.request_case(now, endpoint, Request::Transfer { data: tsdu, eot });
+        if !self.associations.is_empty()
+            && let Some(associated) = self.associations.get_mut(&endpoint)
+        {
+            associated.coming += 1;
+            self.submit(now, Cargo::Transfer { endpoint, data: tsdu, eot });
         } else {
             self.transport.request(now, TransportRequest::Data { endpoint, tsdu });
+        }
+    }
+
+    /// Passes a message to CASE.
+    pub(in crate::host) fn transfer(
+        &mut self,
+        now: Instant,
+        endpoint: Endpoint,
+        data: Bytes,
+        eot: bool,
+    ) {
+        if let Some(associated) = self.associations.get_mut(&endpoint) {
+            associated.coming = associated.coming.saturating_sub(1);
+            self.request_case(now, endpoint, Request::Transfer { data, eot });
+            self.is_ready(endpoint);
         }
     }
 
@@ -178,8 +200,13 @@ impl Host {
     ) {
         let Some(conversation) = self.users.conversations.get_mut(&endpoint) else { return };
         if let Some(tsdu) = conversation.gather(octets, end, LONGEST + HEADERS) {
-            self.receive_case(now, endpoint, Below::Data(tsdu));
+            self.submit(now, Cargo::Received { endpoint, tsdu });
         }
+    }
+
+    /// Passes a TSDU to CASE.
+    pub(in crate::host) fn received_tsdu(&mut self, now: Instant, endpoint: Endpoint, tsdu: Bytes) {
+        self.receive_case(now, endpoint, Below::Data(tsdu));
     }
 
     /// Processes the acknowledgement of all data passed to a connection.
@@ -192,7 +219,8 @@ impl Host {
     /// Returns true if CASE has passed on everything that its user requested, and waits for no
     /// acknowledgement.
     pub(super) fn is_case_idle(&self, endpoint: Endpoint) -> bool {
-        self.associations.get(&endpoint).is_none_or(|associated| !associated.case.is_holding())
+        let is_idle = |it: &Associated| !it.case.is_holding() && it.coming == 0;
+        self.associations.get(&endpoint).is_none_or(is_idle)
     }
 
     // ---- the loop -------------------------------------------------------------------------------
@@ -211,9 +239,11 @@ impl Host {
         {
             match output {
                 Output::Send(Below::Connect) => self.connect_for_case(now, endpoint),
+                Output::Send(Below::Data(tsdu)) if tsdu.starts_with(&DATA) => {
+                    self.send_spdu(now, endpoint, tsdu);
+                }
                 Output::Send(Below::Data(tsdu)) => {
-                    associated.waiting.push_back(tsdu);
-                    self.pass_case_on(now, endpoint);
+                    self.submit(now, Cargo::Control { endpoint, tsdu });
                 }
                 Output::Send(Below::Disconnect) => {
                     self.associations.remove(&endpoint);
@@ -225,6 +255,14 @@ impl Host {
                 Output::Deliver(indication) => self.indicate_case(now, endpoint, indication),
                 Output::Note(_) => {}
             }
+        }
+    }
+
+    /// Passes a TSDU of CASE to the transport, as soon as it has room.
+    pub(in crate::host) fn send_spdu(&mut self, now: Instant, endpoint: Endpoint, tsdu: Bytes) {
+        if let Some(associated) = self.associations.get_mut(&endpoint) {
+            associated.waiting.push_back(tsdu);
+            self.pass_case_on(now, endpoint);
         }
     }
 

@@ -1,7 +1,7 @@
 //! Messages over transport connections, of whichever class: opening, data, release.
 
-use super::super::crossing::{Asker, Cargo};
 use super::super::replies::{Conversation, Role};
+use super::super::work::{Asker, Cargo};
 use super::super::{Host, Unitdata};
 use super::Task;
 use super::case::CASE_TSAP;
