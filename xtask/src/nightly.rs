@@ -19,7 +19,7 @@ struct Search {
     environment: (&'static str, &'static str),
 }
 
-const SEARCHES: [Search; 5] = [
+const SEARCHES: [Search; 6] = [
     Search {
         name: "swarm",
         what: "small worlds of class 4 and of the messaging service, seed by seed",
@@ -54,6 +54,13 @@ const SEARCHES: [Search; 5] = [
         package: "tidewire-bench",
         filters: &["advise"],
         environment: ("TIDEWIRE_ADVISE", "4"),
+    },
+    Search {
+        name: "case",
+        what: "messages through CASE under faults of 2 %, none lost and none twice",
+        package: "tidewire-bench",
+        filters: &["case"],
+        environment: ("TIDEWIRE_CASE", "1000000"),
     },
 ];
 

@@ -366,6 +366,7 @@ mod tests {
             complete: true,
             flows: Vec::new(),
             counts: BTreeMap::new(),
+            machines: Vec::new(),
         }
     }
 

@@ -34,6 +34,20 @@ pub struct Sample {
     pub flows: Vec<FlowSample>,
     /// Counters of the medium and the faults, by name.
     pub counts: BTreeMap<String, u64>,
+    /// Busy time of each resource of each machine, in the order of stations and resources.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub machines: Vec<Occupied>,
+}
+
+/// Busy time of a resource of a station's machine in a run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Occupied {
+    /// Station.
+    pub station: String,
+    /// Resource.
+    pub resource: String,
+    /// Time that it was occupied, completed work only.
+    pub busy_ns: u64,
 }
 
 /// Origin of a sample.

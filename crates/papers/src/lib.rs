@@ -11,13 +11,14 @@ pub mod nbsir_85_3104;
 pub mod published;
 pub mod tr_88_04;
 pub mod tr_88_08;
+pub mod tr_88_17;
 pub mod transfer;
 
 use published::Paper;
 
 /// Papers that can be reproduced, in the order of lists.
-pub const PAPERS: [Paper; 4] =
-    [tr_88_08::PAPER, tr_88_04::PAPER, nbs_1986::PAPER, nbsir_85_3104::PAPER];
+pub const PAPERS: [Paper; 5] =
+    [tr_88_08::PAPER, tr_88_04::PAPER, nbs_1986::PAPER, nbsir_85_3104::PAPER, tr_88_17::PAPER];
 
 /// Paper with this name.
 #[must_use]

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 pub mod acse;
+pub mod case;
 pub mod clnp;
 pub mod fault;
 pub mod host;

@@ -45,13 +45,13 @@ pub trait Station {
     /// Frames of one MAC queue are reported in the order in which they were polled, except for
     /// those that the medium did not accept.
     fn transmitted(&mut self, _now: Instant, _queue: u8, _outcome: Transmission) {}
-    /// Next user data to cross to or from a front-end processor; only for stations whose users and
-    /// protocols run on different processors. Polled after each call, like [`Station::poll`].
-    fn crossing(&mut self) -> Option<Crossing> {
+    /// Next work that a layer requests of its machine; only for stations on a machine that takes
+    /// time for it. Polled after each call, like [`Station::poll`].
+    fn work(&mut self) -> Option<Work> {
         None
     }
-    /// Reports that user data from [`Station::crossing`] has arrived on the other side.
-    fn crossed(&mut self, _now: Instant, _crossing: Crossing) {}
+    /// Reports that work from [`Station::work`] is done.
+    fn worked(&mut self, _now: Instant, _work: Work) {}
     /// Returns true if its interface has a buffer for the next frame; otherwise a ring refuses the
     /// frame on its behalf. Checked after each call.
     fn has_receive_buffer(&self) -> bool {
@@ -59,26 +59,69 @@ pub trait Station {
     }
 }
 
-/// Transfer of user data between a user and its protocols.
+/// Work of a layer on one data unit. The station goes on with the data unit when it is done.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Crossing {
-    /// Number of the transfer, increasing.
+pub struct Work {
+    /// Number, increasing.
     pub number: u64,
-    /// Direction of the transfer.
-    pub way: Way,
-    /// Service access point of the LLC service that carries it.
+    /// Layer and kind.
+    pub charge: Charge,
+    /// Service access point of the LLC service that carries the data unit.
     pub sap: Sap,
-    /// Length in octets.
+    /// Length of the data unit in octets.
     pub octets: usize,
 }
 
-/// Direction of user data.
+/// Layer and kind of work: the unit in which a machine charges time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Way {
-    /// From the user down to the protocols.
+pub struct Charge {
+    /// Layer.
+    pub at: WorkLayer,
+    /// Kind.
+    pub kind: WorkKind,
+}
+
+impl Charge {
+    /// Message on its way from a user to its service, as between a host and a front end.
+    pub const DOWN: Self = Self { at: WorkLayer::User, kind: WorkKind::Down };
+    /// Message on its way from its service to a user.
+    pub const UP: Self = Self { at: WorkLayer::User, kind: WorkKind::Up };
+}
+
+/// Layer that requests work. That of the link is charged by frame.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum WorkLayer {
+    /// User of the service.
+    User,
+    /// CASE.
+    Case,
+    /// Session.
+    Session,
+    /// Transport.
+    Transport,
+    /// Network.
+    Network,
+}
+
+/// Kind of work.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum WorkKind {
+    /// Data on its way down: at transport, a DT or ED.
     Down,
-    /// From the protocols up to the user.
+    /// Data on its way up.
     Up,
+    /// At transport: a DT that does not end its TSDU, in addition to `Down`.
+    Segment,
+    /// At transport: an AK or EA that is sent.
+    MakeAk,
+    /// At transport: an AK or EA that arrived.
+    TakeAk,
+    /// At the user: notice that the service has taken a message.
+    Confirm,
+    /// PDU that opens a connection or an association.
+    Open,
+    /// PDU that ends one, or reports an error.
+    Close,
 }
 
 /// Queues of a station's MAC.

@@ -64,6 +64,15 @@ impl Transport {
         }
     }
 
+    /// Returns true if at most this number of octets of a connection wait in the transport. If not,
+    /// [`Indication::Ready`] follows as soon as that is so.
+    pub fn has_at_most_queued(&mut self, endpoint: Endpoint, most: usize) -> bool {
+        match self {
+            Self::Class4(entity) => entity.has_at_most_queued(endpoint, most),
+            Self::Network(entity) => entity.is_idle(endpoint),
+        }
+    }
+
     /// Returns true if no data of a connection waits to be passed to a network connection.
     #[must_use]
     pub fn is_idle(&self, endpoint: Endpoint) -> bool {

@@ -30,6 +30,7 @@ mod study;
 mod sweep;
 mod table;
 mod tui;
+mod utilisation;
 mod verdicts;
 mod way;
 

@@ -40,6 +40,17 @@ impl Table {
         }
     }
 
+    /// A table whose number of columns is not fixed.
+    pub(crate) fn of<'a>(columns: impl Iterator<Item = (&'a str, Align)>) -> Self {
+        let (names, columns) = columns.map(|(name, align)| (name.to_owned(), align)).unzip();
+        Self { columns, rows: vec![names], remarks: BTreeSet::new() }
+    }
+
+    /// Adds a row with a cell for each column.
+    pub(crate) fn add(&mut self, cells: Vec<String>) {
+        self.rows.push(cells);
+    }
+
     /// Adds a row.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.to_vec());

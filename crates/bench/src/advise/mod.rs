@@ -23,7 +23,7 @@ pub use trials::{INDIFFERENCE, Run, TOLERABLE, Verdict};
 
 use crate::run::{RunError, Watch, run_watched};
 use crate::sample::Sample;
-use crate::scenario::{Faults, Flow, Point, Scenario, Service, Study, Transport};
+use crate::scenario::{Faults, Flow, Point, Scenario, Study, Transport};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use search::{Proof, Search};
 use serde::Serialize;
@@ -201,7 +201,7 @@ pub fn point_of(study: &Study, chosen: Option<usize>) -> Result<Point, AdviceErr
     // The varied transport is the same for all.
     let lan = |point: &Point| Scenario { transport: Transport::lan(), ..point.scenario.clone() };
     let has_connection =
-        |point: &Point| point.scenario.flows.iter().any(|flow| flow.service == Service::Class4);
+        |point: &Point| point.scenario.flows.iter().any(|flow| flow.service.is_connected());
     if !study.points.iter().any(has_connection) {
         return Err(AdviceError::NoConnection);
     }

@@ -2,7 +2,7 @@
 
 use super::AdviceError;
 use crate::analysis::Unit;
-use crate::scenario::{Flow, Scenario, Service};
+use crate::scenario::{Flow, Scenario};
 use core::fmt;
 use serde::Serialize;
 
@@ -55,7 +55,7 @@ impl Objective {
 
     /// Checks that a scenario can be judged by it.
     pub(super) fn check(self, scenario: &Scenario) -> Result<(), AdviceError> {
-        if !scenario.flows.iter().any(|flow| flow.service == Service::Class4) {
+        if !scenario.flows.iter().any(|flow| flow.service.is_connected()) {
             return Err(AdviceError::NoConnection);
         }
         let has = |of: fn(&Flow) -> bool| scenario.flows.iter().any(of);
@@ -80,7 +80,7 @@ impl fmt::Display for Objective {
 /// Returns whether a flow sends over a connection as fast as it can.
 pub(super) fn is_fast(flow: &Flow) -> bool {
     let is_fast = flow.pattern.mean_interval().is_none();
-    is_fast && flow.service == Service::Class4
+    is_fast && flow.service.is_connected()
 }
 
 impl Criterion {

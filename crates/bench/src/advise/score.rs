@@ -8,7 +8,7 @@
 use super::objective::{Criterion, is_fast};
 use crate::layout::patience;
 use crate::sample::{FlowSample, Sample};
-use crate::scenario::{Flow, Scenario, Service};
+use crate::scenario::{Flow, Scenario};
 use stats::interval::{self, Estimate};
 use stats::summary::Summary;
 use std::collections::BinaryHeap;
@@ -62,7 +62,7 @@ impl Score {
         let urgent = || flows().map(|(_, found)| found).filter(|found| found.missed.is_some());
         let judged: u64 = urgent().map(FlowSample::judged).sum();
         let missed: u64 = urgent().filter_map(|found| found.missed).sum();
-        let connected = |flow: &Flow| flow.service == Service::Class4;
+        let connected = |flow: &Flow| flow.service.is_connected();
         let is_urgent = |flow: &Flow| connected(flow) && flow.deadline.is_some();
         let some = scenario.flows.iter().any(is_urgent);
         let of_delay = flows().filter(|(flow, _)| connected(flow) && (!some || is_urgent(flow)));

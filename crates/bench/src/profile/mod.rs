@@ -11,11 +11,15 @@
 //! connections.
 
 mod files;
+mod lists;
 mod parse;
+mod task;
+mod tier;
 mod view;
 
 pub use files::{Files, MOST_OCTETS, ProfileFile, Unreadable, is_file_name, read_file};
 pub use parse::{parse, parse_file};
+pub use tier::Tier;
 pub use view::{CostView, ResourceView, TaskView};
 
 use crate::medium::MediumKind;
@@ -24,6 +28,7 @@ use core::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sim::host::{self, Cost, Interface, Level, NoBuffer, Resource, Task, Tasks};
+use stack::station::{Charge, WorkLayer};
 use wire::addr::Sap;
 
 /// Maximum number of frames queued for transmission in a machine.
@@ -39,11 +44,12 @@ pub struct BuiltIn {
 }
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [BuiltIn; 5] = [
+pub const ALL: [BuiltIn; 6] = [
     BuiltIn { name: "ideal", text: include_str!("../../profiles/ideal.toml") },
     BuiltIn { name: "pc-pronet", text: include_str!("../../profiles/pc-pronet.toml") },
     BuiltIn { name: "at-pronet", text: include_str!("../../profiles/at-pronet.toml") },
     BuiltIn { name: "intel-310", text: include_str!("../../profiles/intel-310.toml") },
+    BuiltIn { name: "mvme372", text: include_str!("../../profiles/mvme372.toml") },
     BuiltIn { name: "nbs-1986", text: include_str!("../../profiles/nbs-1986.toml") },
 ];
 
@@ -70,6 +76,8 @@ pub struct Profile {
     pub inputs: Vec<Input>,
     /// Other inputs that fit the same figures.
     pub variants: Vec<Variant>,
+    /// Steps of its calibration, each with more figures than the one before; none if there is one.
+    pub tiers: Vec<Tier>,
     interface: Interface,
     resources: Vec<Machinery>,
     works: Vec<Work>,
@@ -82,6 +90,8 @@ pub enum Function {
     /// Class 4 transport, checksums aside.
     #[serde(rename = "class-4")]
     Class4,
+    /// CASE, the layers between it and transport included.
+    Case,
     /// The checksum of class 4.
     Checksum,
     /// Datagrams of LLC.
@@ -94,8 +104,9 @@ pub enum Function {
 
 impl Function {
     /// All of them, by the names that scenarios have for them.
-    pub const ALL: [(&'static str, Self); 5] = [
+    pub const ALL: [(&'static str, Self); 6] = [
         ("class-4", Self::Class4),
+        ("case", Self::Case),
         ("checksum", Self::Checksum),
         ("datagram", Self::Datagram),
         ("message", Self::Message),
@@ -166,6 +177,8 @@ pub struct Variant {
     pub why: String,
     /// The inputs that differ, and their values.
     pub inputs: Vec<(String, f64)>,
+    /// The name of the last tier whose figures it fits; all of them if none is given.
+    pub tier: Option<String>,
 }
 
 /// The highest layer that processes a frame.
@@ -195,6 +208,8 @@ enum Stage {
     Complete,
     Read,
     Receive,
+    /// Work that a layer requests.
+    Layer(Charge),
 }
 
 /// A task whose costs are inputs, by their numbers.
@@ -215,6 +230,8 @@ struct Work {
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 struct Charges {
     fixed: Option<usize>,
+    /// Passage from one task of the front end's software to the next.
+    hop: Option<usize>,
     octet: Option<usize>,
     checked_octet: Option<usize>,
     least: Option<usize>,
@@ -223,11 +240,23 @@ struct Charges {
     divided: Option<usize>,
 }
 
+impl Work {
+    /// The layer above LLC whose requests it serves; none for the work on frames, and on messages on
+    /// their way to and from a front end.
+    const fn requested_by(&self) -> Option<WorkLayer> {
+        match self.stage {
+            Stage::Layer(Charge { at, .. }) => Some(at),
+            _ => None,
+        }
+    }
+}
+
 impl Charges {
     /// The parts with their keys.
-    const fn parts(&self) -> [(&'static str, Option<usize>); 7] {
+    const fn parts(&self) -> [(&'static str, Option<usize>); 8] {
         [
             ("fixed", self.fixed),
+            ("hop", self.hop),
             ("octet", self.octet),
             ("checked-octet", self.checked_octet),
             ("least", self.least),
@@ -250,16 +279,20 @@ impl Profile {
     pub fn charges(&self, function: Function, medium: MediumKind) -> bool {
         let on_medium = |work: &&Work| work.medium.is_none_or(|only| only == medium);
         self.works.iter().filter(on_medium).any(|work| {
-            let is_transport = work.sap.is_some();
+            let at = work.requested_by();
+            let is_transport = work.sap.is_some() || at == Some(WorkLayer::Transport);
+            let is_case = matches!(at, Some(WorkLayer::Case | WorkLayer::Session));
+            let is_of_all = at.is_none() && work.sap.is_none();
             let is_checked = work.cost.checked_octet.is_some();
             let parts = work.cost.parts();
             let has_others =
                 parts.iter().any(|(part, input)| *part != "checked-octet" && input.is_some());
             match function {
                 Function::Class4 => is_transport && has_others,
+                Function::Case => is_case,
                 Function::Checksum => is_transport && is_checked,
-                Function::Datagram | Function::Message => !is_transport && has_others,
-                Function::Crc => !is_transport && is_checked,
+                Function::Datagram | Function::Message => is_of_all && has_others,
+                Function::Crc => is_of_all && is_checked,
             }
         })
     }
@@ -331,6 +364,9 @@ impl Profile {
                 Stage::Complete => tasks.complete.push(task),
                 Stage::Read => tasks.read.push(task),
                 Stage::Receive => tasks.receive.push(task),
+                // Work without a cost is not requested.
+                Stage::Layer(_) if task.cost == Cost::default() => {}
+                Stage::Layer(charge) => tasks.layers.entry(charge).or_default().push(task),
             }
         }
         host::Params {
@@ -360,7 +396,7 @@ impl Profile {
         };
         let charges = &work.cost;
         let cost = Cost {
-            fixed: time(charges.fixed),
+            fixed: time(charges.fixed).saturating_add(time(charges.hop)),
             octet_picos: picos(charges.octet),
             checked_octet_picos: picos(charges.checked_octet),
             least: time(charges.least),

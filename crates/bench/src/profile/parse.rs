@@ -1,25 +1,22 @@
 //! From a profile's TOML to a [`Profile`]: every problem with its line, as for scenarios.
 
-use super::{Charges, Input, Layer, Machinery, Profile, Stage, Unit, Variant, Work};
+use super::lists::{MOST_RESOURCES, Names, each, once};
+use super::task::work;
+use super::{Input, Machinery, Profile, Tier, Unit, Variant};
 use crate::scenario::fields::{Fields, Placed, Read, pick};
-use crate::scenario::names::{wrong_name, wrong_title};
-use crate::scenario::{MediumKind, Problem, ScenarioError, Source, meant, not_toml};
-use sim::host::{Interface, Level, Resource};
+use crate::scenario::names::wrong_title;
+use crate::scenario::{Problem, ScenarioError, Source, not_toml};
+use sim::host::{Interface, Resource};
 use std::collections::BTreeSet;
 use toml::de::{DeTable, DeValue};
-use wire::addr::Sap;
 
 /// The version of the file format that this program reads.
 const VERSION: u64 = 1;
 /// The most entries of each list.
 const MOST_INPUTS: usize = 1_000;
-const MOST_RESOURCES: usize = 64;
 const MOST_TASKS: usize = 256;
 const MOST_VARIANTS: usize = 256;
-/// The parts of a task's cost.
-const PARTS: [&str; 7] =
-    ["fixed", "octet", "checked-octet", "least", "unit", "unit-octets", "divided"];
-
+const MOST_TIERS: usize = 16;
 /// Reads a profile that is called `name`.
 ///
 /// # Errors
@@ -86,6 +83,11 @@ fn read(
         variant(value, &names, problems)
     });
     once("variant", fields.value("variant"), problems);
+    let tiers = each(&mut fields, "tier", MOST_TIERS, problems, |value, problems| {
+        tier(value, &names, problems)
+    });
+    once("tier", fields.value("tier"), problems);
+    contradictions(&fields, &inputs, &variants, &tiers, problems);
     if fields.value("task").is_none() && (fields.has("input") || fields.has("resource")) {
         let problem = Problem::error(fields.span(), "no [[task]] uses what this profile describes");
         problems.push(problem.help("the profile \"ideal\" is a station that takes no time"));
@@ -99,113 +101,9 @@ fn read(
         resources,
         works,
         variants,
+        tiers,
         inputs,
     })
-}
-
-/// The name of an entry of a list, if it has one.
-fn name_of<'t>(item: &'t Placed<'_>) -> Option<(&'t str, core::ops::Range<usize>)> {
-    let name = item.get_ref().get("name")?;
-    Some((name.get_ref().as_str()?, name.span()))
-}
-
-/// The names of a list's entries in their order, wrong ones included. Each may occur once.
-fn once<'t>(what: &str, list: Option<&'t Placed<'_>>, problems: &mut Vec<Problem>) -> Vec<&'t str> {
-    let Some(DeValue::Array(items)) = list.map(toml::Spanned::get_ref) else { return Vec::new() };
-    let mut seen = BTreeSet::new();
-    let mut names = Vec::new();
-    for item in items.iter() {
-        let (name, span) = name_of(item).unwrap_or(("", item.span()));
-        let wrong = wrong_name(name).or_else(|| {
-            let is_first = name.is_empty() || seen.insert(name);
-            (!is_first).then(|| format!("there are two {what}s \"{name}\""))
-        });
-        problems.extend(wrong.map(|message| Problem::error(span, message)));
-        names.push(name);
-    }
-    names
-}
-
-/// Names of inputs, and their units if they are valid.
-struct Names<'a> {
-    inputs: Vec<&'a str>,
-    units: Vec<Option<Unit>>,
-}
-
-impl<'a> Names<'a> {
-    fn of(list: Option<&'a Placed<'_>>, problems: &mut Vec<Problem>) -> Self {
-        let inputs = once("input", list, problems);
-        let items = list.and_then(|list| list.get_ref().as_array());
-        // An invalid unit is reported where the input is read.
-        let unit = |item: &Placed<'_>| Unit::read(item.get_ref().get("unit")?, &mut Vec::new());
-        let units = items.into_iter().flat_map(|items| items.iter()).map(unit).collect();
-        Self { inputs, units }
-    }
-
-    /// The number of the input that a value names.
-    fn find(&self, value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<usize> {
-        named(value, "input", &self.inputs, problems)
-    }
-
-    /// The number of the input that a key names, if the key is there; its unit must be the key's.
-    fn take(
-        &self,
-        fields: &mut Fields<'_, '_>,
-        key: &'static str,
-        unit: Unit,
-        problems: &mut Vec<Problem>,
-    ) -> Option<usize> {
-        let value = fields.value(key)?;
-        let input = self.find(value, problems)?;
-        let found = self.units.get(input).copied().flatten();
-        if let Some(found) = found.filter(|found| *found != unit) {
-            let message = format!("`{key}` is in {unit}, and this input is in {found}");
-            problems.push(Problem::error(value.span(), message));
-        }
-        Some(input)
-    }
-}
-
-/// The place of the name that a value holds among some.
-fn named(
-    value: &Placed<'_>,
-    what: &str,
-    known: &[&str],
-    problems: &mut Vec<Problem>,
-) -> Option<usize> {
-    let written = String::read(value, problems)?;
-    let place = known.iter().position(|name| *name == written);
-    if place.is_none() {
-        let problem = Problem::error(value.span(), format!("unknown {what} \"{written}\""));
-        problems.push(match meant(&written, known.iter().copied()) {
-            Some(name) => problem.help(format!("did you mean \"{name}\"?")),
-            None => problem,
-        });
-    }
-    place
-}
-
-/// Reads every table of a list of at most `most`.
-fn each<T>(
-    fields: &mut Fields<'_, '_>,
-    key: &'static str,
-    most: usize,
-    problems: &mut Vec<Problem>,
-    mut one: impl FnMut(&Placed<'_>, &mut Vec<Problem>) -> Option<T>,
-) -> Vec<T> {
-    let Some(value) = fields.value(key) else { return Vec::new() };
-    match value.get_ref() {
-        DeValue::Array(items) if items.len() > most => {
-            let message = format!("{} entries of `{key}` are more than {most}", items.len());
-            problems.push(Problem::error(value.span(), message));
-            Vec::new()
-        }
-        DeValue::Array(items) => items.iter().filter_map(|item| one(item, problems)).collect(),
-        _ => {
-            problems.push(Problem::error(value.span(), format!("expected a list for `{key}`")));
-            Vec::new()
-        }
-    }
 }
 
 fn texts(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Vec<String>> {
@@ -229,109 +127,67 @@ fn resource(
     Some(Machinery { resource: Resource { name: name?, is_processor: is_processor? }, speed })
 }
 
-fn work(
-    value: &Placed<'_>,
-    names: &Names<'_>,
-    machines: &[&str],
-    problems: &mut Vec<Problem>,
-) -> Option<Work> {
-    let mut fields = Fields::of(value, problems)?;
-    let name = fields.required("name", problems);
-    let stages = [
-        ("submit", Stage::Submit),
-        ("deliver", Stage::Deliver),
-        ("send", Stage::Send),
-        ("write", Stage::Write),
-        ("complete", Stage::Complete),
-        ("read", Stage::Read),
-        ("receive", Stage::Receive),
-    ];
-    let stage = fields.word("stage", &stages, problems);
-    let layers = [
-        ("mac", (Layer::Mac, None)),
-        ("llc", (Layer::Llc, None)),
-        ("transport", (Layer::Llc, Some(Sap::ISO_NETWORK))),
-    ];
-    let layer = fields.word("layer", &layers, problems);
-    let mut medium_of = |value: &Placed<'_>| {
-        let word = String::read(value, problems)?;
-        pick(&word, value.span(), "medium", &MediumKind::WORDS, problems)
-    };
-    let medium = fields.value("medium").and_then(&mut medium_of);
-    let levels = [("base", Level::Base), ("interrupt", Level::Interrupt)];
-    let level = fields.word("level", &levels, problems);
-    let uses = each(&mut fields, "uses", MOST_RESOURCES, problems, |value, problems| {
-        named(value, "resource", machines, problems)
-    });
-    if uses.is_empty() {
-        problems.push(Problem::error(fields.span_of("uses"), "a task uses a resource"));
-    } else if uses.iter().collect::<BTreeSet<_>>().len() < uses.len() {
-        let message = "a task uses each of its resources once";
-        problems.push(Problem::error(fields.span_of("uses"), message));
-    }
-    let cost = fields.value("cost").and_then(|value| cost(value, names, problems));
-    if !fields.has("cost") {
-        problems.push(Problem::error(fields.span(), "a task has a `cost`"));
-    }
-    if let (Some(stage), Some((_, sap)), Some(cost)) = (stage, layer, &cost)
-        && let Some(message) = never_charged(stage, sap, cost)
-    {
-        problems.push(Problem::error(fields.span_of("stage"), message));
-    }
-    fields.finish(problems);
-    let (layer, sap) = layer?;
-    let (name, stage, level, cost) = (name?, stage?, level?, cost?);
-    Some(Work { name, stage, layer, medium, sap, level, uses, cost })
-}
-
-/// Reason why a part of a task's cost is never charged at its stage, if there is such a part.
-fn never_charged(stage: Stage, sap: Option<Sap>, cost: &Charges) -> Option<&'static str> {
-    match stage {
-        Stage::Complete if sap.is_some() => Some(
-            "a frame that was sent is of no layer above LLC: `complete` is of \"mac\" or \"llc\"",
-        ),
-        Stage::Submit | Stage::Deliver | Stage::Complete if cost.checked_octet.is_some() => {
-            Some("`checked-octet` is charged at `send`, `write`, `read` and `receive` alone")
-        }
-        _ => None,
-    }
-}
-
-/// The inputs that a task's cost names. A part that charges nothing is refused: a part without cost
-/// needs an input of 0, with its source.
-fn cost(value: &Placed<'_>, names: &Names<'_>, problems: &mut Vec<Problem>) -> Option<Charges> {
-    let mut fields = Fields::of(value, problems)?;
-    let mut take = |key, unit| names.take(&mut fields, key, unit, problems);
-    let charges = Charges {
-        fixed: take("fixed", Unit::Milliseconds),
-        octet: take("octet", Unit::MicrosecondsPerOctet),
-        checked_octet: take("checked-octet", Unit::MicrosecondsPerOctet),
-        least: take("least", Unit::Milliseconds),
-        unit: take("unit", Unit::Milliseconds),
-        unit_octets: take("unit-octets", Unit::Octets),
-        divided: take("divided", Unit::Milliseconds),
-    };
-    let has_unit_cost = fields.has("unit") || fields.has("divided");
-    let wrong = match (fields.has("unit-octets"), has_unit_cost) {
-        (false, true) => Some("`unit` and `divided` need `unit-octets`: the octets of a unit"),
-        (true, false) => Some("`unit-octets` charges nothing without `unit` or `divided`"),
-        _ if PARTS.iter().all(|part| !fields.has(part)) => Some("a cost names an input"),
-        _ => None,
-    };
-    if let Some(message) = wrong {
-        let problem = Problem::error(fields.span(), message);
-        problems.push(problem.help("as in cost = { fixed = \"NAME\" }, of an [[input]]"));
-    }
-    fields.finish(problems);
-    Some(charges)
-}
-
 fn variant(value: &Placed<'_>, names: &Names<'_>, problems: &mut Vec<Problem>) -> Option<Variant> {
     let mut fields = Fields::of(value, problems)?;
     let name = fields.required("name", problems);
     let why = fields.required("why", problems);
+    let tier = fields.optional("tier", problems);
+    let inputs = values(&mut fields, names, problems);
+    fields.finish(problems);
+    Some(Variant { name: name?, why: why?, inputs, tier })
+}
+
+fn tier(value: &Placed<'_>, names: &Names<'_>, problems: &mut Vec<Problem>) -> Option<Tier> {
+    let mut fields = Fields::of(value, problems)?;
+    let name = fields.required("name", problems);
+    let title = fields.required("title", problems);
+    let calibrated_on = fields.value("calibrated-on").and_then(|list| texts(list, problems));
+    let inputs = values(&mut fields, names, problems);
+    fields.finish(problems);
+    let calibrated_on = calibrated_on.unwrap_or_default();
+    Some(Tier { name: name?, title: title?, calibrated_on, inputs })
+}
+
+/// Refuses tiers, inputs and variants that contradict each other.
+fn contradictions(
+    fields: &Fields<'_, '_>,
+    inputs: &[Input],
+    variants: &[Variant],
+    tiers: &[Tier],
+    problems: &mut Vec<Problem>,
+) {
+    let mut add = |key, message| problems.push(Problem::error(fields.span_of(key), message));
+    let known = |name: &str| tiers.iter().any(|tier| tier.name == name);
+    for variant in variants {
+        if let Some(tier) = variant.tier.as_deref().filter(|tier| !known(tier)) {
+            add("variant", format!("\"{}\" fits an unknown tier \"{tier}\"", variant.name));
+        }
+    }
+    let mut rows = BTreeSet::new();
+    for row in tiers.iter().flat_map(|tier| &tier.calibrated_on) {
+        if !rows.insert(row.as_str()) {
+            add("tier", format!("two tiers add \"{row}\""));
+        }
+    }
+    if tiers.is_empty() {
+        return;
+    }
+    for input in inputs {
+        let missing = input.calibrated_on.iter().find(|row| !rows.contains(row.as_str()));
+        if let Some(row) = missing {
+            add("input", format!("no tier adds \"{row}\", of the input \"{}\"", input.name));
+        }
+    }
+}
+
+/// The values that a variant or a tier gives to inputs.
+fn values(
+    fields: &mut Fields<'_, '_>,
+    names: &Names<'_>,
+    problems: &mut Vec<Problem>,
+) -> Vec<(String, f64)> {
     once("input", fields.value("inputs"), problems);
-    let inputs = each(&mut fields, "inputs", MOST_INPUTS, problems, |value, problems| {
+    each(fields, "inputs", MOST_INPUTS, problems, |value, problems| {
         let mut fields = Fields::of(value, problems)?;
         let input = fields.value("name").and_then(|name| names.find(name, problems));
         if !fields.has("name") {
@@ -346,9 +202,7 @@ fn variant(value: &Placed<'_>, names: &Names<'_>, problems: &mut Vec<Problem>) -
             within(unit, amount, place, problems);
         }
         Some(((*names.inputs.get(input)?).to_owned(), amount))
-    });
-    fields.finish(problems);
-    Some(Variant { name: name?, why: why?, inputs })
+    })
 }
 
 /// Refuses an amount that no machine has. The longest task is far below the end of simulated time.
@@ -510,6 +364,65 @@ source = "measured"
         let idle = "no [[task]] uses what this profile describes";
         let without = GOOD.split("[[task]]").next().unwrap();
         assert_eq!(parse("a", without).unwrap_err().problems[0].message, idle);
+    }
+
+    #[test]
+    fn a_task_is_of_frames_or_of_a_layer() {
+        let of_frames = "stage = \"send\"\nlayer = \"llc\"";
+        for (at, kind) in [
+            ("user", "confirm"),
+            ("case", "down"),
+            ("session", "close"),
+            ("transport", "make-ack"),
+            ("network", "up"),
+            ("link", "down"),
+        ] {
+            let text = GOOD.replace(of_frames, &format!("at = \"{at}\"\nkind = \"{kind}\""));
+            assert!(parse("a", &text).is_ok(), "{at} {kind}");
+        }
+        only(of_frames, "at = \"user\"\nkind = \"make-ack\"", "this layer requests no such work");
+        let both = "`stage` is of work on frames, and `at` of work that a layer requests";
+        let at = "at = \"case\"\nkind = \"up\"";
+        only("layer = \"llc\"", at, both);
+        only(of_frames, "at = \"case\"", "missing key `kind`");
+    }
+
+    #[test]
+    fn tiers_that_contradict_each_other_are_refused() {
+        let messages = |more: &str| {
+            let input = GOOD.replace("unit = \"ms\"", "unit = \"ms\"\ncalibrated-on = [\"A\"]");
+            let error = parse("a", &(input + more)).map_or_else(|error| error.problems, |_| vec![]);
+            error.into_iter().map(|it| it.message).collect::<Vec<_>>()
+        };
+        let tier = |name: &str, row: &str| {
+            format!("[[tier]]\nname = \"{name}\"\ntitle = \"t\"\ncalibrated-on = [\"{row}\"]\n")
+        };
+        let good = tier("one", "A");
+        assert_eq!(messages(&good), [""; 0]);
+        assert_eq!(messages(&(good.clone() + &tier("two", "A"))), ["two tiers add \"A\""]);
+        let missing = ["no tier adds \"A\", of the input \"framing\""];
+        assert_eq!(messages(&tier("one", "B")), missing);
+        let variant = "[[variant]]\nname = \"v\"\nwhy = \"w\"\ntier = \"three\"\ninputs = []\n";
+        assert_eq!(messages(&(good + variant)), ["\"v\" fits an unknown tier \"three\""]);
+    }
+
+    #[test]
+    fn a_tier_has_its_inputs_and_those_of_the_tiers_before() {
+        let text = GOOD.replace("unit = \"ms\"", "unit = \"ms\"\ncalibrated-on = [\"A\", \"B\"]")
+            + "[[tier]]\nname = \"one\"\ntitle = \"t\"\ncalibrated-on = [\"A\"]\n\
+               inputs = [{ name = \"framing\", value = 2.5 }]\n\
+               [[tier]]\nname = \"two\"\ntitle = \"t\"\ncalibrated-on = [\"B\"]\n\
+               [[variant]]\nname = \"v\"\nwhy = \"w\"\ntier = \"one\"\ninputs = []\n";
+        let profile = parse("a", &text).unwrap_or_else(|error| panic!("{error}"));
+        let at = |tier: &str| profile.at_tier(tier).unwrap();
+        assert_eq!(profile.input("framing").unwrap().value.to_bits(), 1.5_f64.to_bits());
+        assert_eq!(at("two").input("framing").unwrap().value.to_bits(), 2.5_f64.to_bits());
+        assert_eq!(
+            (at("one").calibrated_on(), at("two").calibrated_on()),
+            (vec!["A"], vec!["A", "B"])
+        );
+        assert_eq!((at("one").readings().len(), at("two").readings().len()), (2, 1));
+        assert!(profile.at_tier("three").is_none());
     }
 
     #[test]

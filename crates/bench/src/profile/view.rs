@@ -3,6 +3,7 @@
 use super::{Input, Layer, Profile, Stage, Work};
 use crate::scenario::MediumKind;
 use sim::host::{Interface, Level};
+use stack::station::{WorkKind, WorkLayer};
 
 /// A resource of a machine.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -102,11 +103,35 @@ impl Stage {
             Self::Complete => "complete",
             Self::Read => "read",
             Self::Receive => "receive",
+            Self::Layer(charge) => kind(charge.kind),
         }
     }
 }
 
+/// The name of a kind of work.
+const fn kind(kind: WorkKind) -> &'static str {
+    match kind {
+        WorkKind::Down => "down",
+        WorkKind::Up => "up",
+        WorkKind::Segment => "segment",
+        WorkKind::MakeAk => "make-ack",
+        WorkKind::TakeAk => "take-ack",
+        WorkKind::Confirm => "confirm",
+        WorkKind::Open => "open",
+        WorkKind::Close => "close",
+    }
+}
+
 const fn layer(work: &Work) -> &'static str {
+    if let Some(at) = work.requested_by() {
+        return match at {
+            WorkLayer::User => "user",
+            WorkLayer::Case => "case",
+            WorkLayer::Session => "session",
+            WorkLayer::Transport => "transport",
+            WorkLayer::Network => "network",
+        };
+    }
     match (work.layer, work.sap) {
         (Layer::Mac, _) => "mac",
         (Layer::Llc, None) => "llc",

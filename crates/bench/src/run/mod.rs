@@ -17,7 +17,7 @@ use crate::collect::Clocks;
 use crate::counters::{add_messaging, add_network};
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::profile::Profile;
-use crate::sample::{Origin, Sample};
+use crate::sample::{Occupied, Origin, Sample};
 use crate::scenario::{self, Point};
 use crate::{
     PROGRAM_VERSION,
@@ -28,7 +28,7 @@ use sim::medium::framing::Framing;
 use sim::medium::{Medium, Passage};
 use sim::tap::Tap;
 use sim::world::World;
-use stations::{Hosted, costed, count_machines, plain};
+use stations::{Hosted, costed, count_machines, occupied, plain};
 use std::collections::BTreeMap;
 use wire::time::Instant;
 
@@ -139,6 +139,7 @@ fn run_laid_out(
         complete: ran.complete,
         flows: ran.collector.finish(),
         counts: ran.counts,
+        machines: ran.machines,
     })
 }
 
@@ -148,6 +149,7 @@ struct Ran {
     ended_at: Instant,
     complete: bool,
     counts: BTreeMap<String, u64>,
+    machines: Vec<Occupied>,
 }
 
 /// Runs stations on a medium to the end.
@@ -158,12 +160,13 @@ fn simulate<M: Medium>(
     watch: &mut Watch<'_>,
 ) -> Result<Ran, RunError> {
     let Layout { places, watched, changes: _ } = layout;
+    let names = places.iter().map(|place| place.name.clone()).collect();
     // Machines cost the simulator time, too, so stations without one are not wrapped.
     if places.iter().any(|place| place.profile.is_some()) {
         let hosts = costed(places, &point.scenario.medium)?;
-        return simulate_on(World::new(medium, hosts)?, point, watched, watch);
+        return simulate_on(World::new(medium, hosts)?, names, point, watched, watch);
     }
-    simulate_on(World::new(medium, plain(places))?, point, watched, watch)
+    simulate_on(World::new(medium, plain(places))?, names, point, watched, watch)
 }
 
 /// Takes the records of all stations.
@@ -178,6 +181,7 @@ fn collect<M: Medium, S: Hosted>(world: &mut World<M, S>, collector: &mut Collec
 /// Runs a world to the end.
 fn simulate_on<M: Medium, S: Hosted>(
     mut world: World<M, S>,
+    names: Vec<String>,
     point: &Point,
     watched: Vec<Watched>,
     watch: &mut Watch<'_>,
@@ -231,5 +235,6 @@ fn simulate_on<M: Medium, S: Hosted>(
         add_network(host.host(), &mut counts);
         add_messaging(host.host(), &mut counts);
     }
-    Ok(Ran { collector, ended_at: now, complete, counts })
+    let machines = occupied(world.stations(), &names);
+    Ok(Ran { collector, ended_at: now, complete, counts, machines })
 }

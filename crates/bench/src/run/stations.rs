@@ -3,7 +3,8 @@
 use crate::layout::Place;
 use crate::medium::{Medium, Model, Site};
 use crate::profile::Layer;
-use sim::host::{Costed, Invalid, NoBuffer, Params};
+use crate::sample::Occupied;
+use sim::host::{Costed, Invalid, NoBuffer, Params, Usage};
 use stack::host::{CHECKED_SAP, Host};
 use stack::machine::Deadline;
 use stack::station::{Frame, MacQueues, Station, Transmission};
@@ -151,13 +152,27 @@ pub(super) fn costed(places: Vec<Place>, medium: &Medium) -> Result<Vec<Placed>,
     places.into_iter().map(on_machine).collect()
 }
 
-/// Host whose user data cross to its protocols if the machine takes time for that. A machine
+/// Host that waits for the work of its layers if the machine takes time for it. A machine
 /// processes frames in order, so the host gives it one frame at a time, the most urgent first.
 fn host(place: Place, machine: &Params) -> Host {
     let host = Host::new(place.host, place.flows).absent(&place.absences);
     let host = if place.has_priorities { host.above(MacQueues::One) } else { host };
-    let has_front_end = !machine.tasks.submit.is_empty() || !machine.tasks.deliver.is_empty();
-    if has_front_end { host.behind_front_end() } else { host }
+    host.charging(machine.tasks.charged())
+}
+
+/// Busy time of each resource of the stations' machines; `names` are those of the stations.
+pub(super) fn occupied<S: Hosted>(stations: &[S], names: &[String]) -> Vec<Occupied> {
+    let machines = stations.iter().zip(names).filter_map(|(it, name)| Some((it.machine()?, name)));
+    let of = |(machine, name): (&Costed<Host>, &String)| {
+        let usage = machine.usage().iter();
+        let one = |usage: &Usage| Occupied {
+            station: name.clone(),
+            resource: usage.name.clone(),
+            busy_ns: nanos(usage.busy),
+        };
+        usage.map(one).collect::<Vec<_>>()
+    };
+    machines.flat_map(of).collect()
 }
 
 /// Adds the busy times and losses of all stations' machines, if there are any.

@@ -274,6 +274,7 @@ impl Checker<'_> {
         let least = LEAST_OCTETS as u64;
         let most = match service {
             Service::Class4 => most,
+            Service::Case => most.min(wire::case::LONGEST as u64),
             Service::Datagram | Service::Message => self.scenario.medium.most_lsdu_octets(),
         };
         if size.0 < least {

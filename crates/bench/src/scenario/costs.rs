@@ -13,11 +13,12 @@ use std::collections::{BTreeMap, BTreeSet};
 impl Scenario {
     /// Functions of the machines at the ends of a flow.
     fn functions(&self, flow: &Flow) -> Vec<Function> {
+        let checksum = self.transport.checksum.then_some(Function::Checksum);
         match flow.service {
-            Service::Class4 if self.transport.checksum => {
-                vec![Function::Class4, Function::Checksum]
+            Service::Class4 => [Function::Class4].into_iter().chain(checksum).collect(),
+            Service::Case => {
+                [Function::Case, Function::Class4].into_iter().chain(checksum).collect()
             }
-            Service::Class4 => vec![Function::Class4],
             Service::Datagram => vec![Function::Datagram],
             Service::Message if flow.crc == Some(true) => vec![Function::Message, Function::Crc],
             Service::Message => vec![Function::Message],
@@ -64,6 +65,11 @@ const fn words(function: Function) -> (&'static str, &'static str) {
             "class 4 takes",
             "another profile, one of your own with tasks of layer \"transport\", or \
              free = [\"class-4\"] where this is meant",
+        ),
+        Function::Case => (
+            "CASE takes",
+            "another profile, one of your own with tasks at \"case\", or free = [\"case\"] where \
+             this is meant",
         ),
         Function::Checksum => (
             "the checksum of class 4 takes",

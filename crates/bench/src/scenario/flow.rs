@@ -1,6 +1,6 @@
 //! A flow: its sender, receiver, service and rate.
 
-use super::{Pattern, Service, Size, Span, Start};
+use super::{Eot, Pattern, Service, Size, Span, Start};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stack::load;
@@ -45,6 +45,10 @@ pub struct Flow {
     /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u64>,
+    /// For CASE: the messages after which the sender waits for the acknowledgement; `last` if not
+    /// given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eot: Option<Eot>,
     /// For messages: true if the receiver acknowledges each (LLC type 3); false if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledged: Option<bool>,
@@ -85,6 +89,7 @@ impl Flow {
             start: pattern.default_start(),
             stagger: None,
             priority: of_messages.then_some(0),
+            eot: (service == Service::Case).then_some(Eot::Last),
             acknowledged: of_messages.then_some(false),
             crc: of_messages.then_some(false),
             retries: of_messages.then_some(0),
@@ -118,6 +123,12 @@ impl Flow {
         let small = |number: Option<u64>| u8::try_from(number.unwrap_or(0)).unwrap_or(u8::MAX);
         match self.service {
             Service::Class4 => load::Service::Class4,
+            Service::Case => load::Service::Case {
+                eot: match self.eot {
+                    Some(Eot::Each) => load::Eot::Each,
+                    Some(Eot::Last) | None => load::Eot::Last,
+                },
+            },
             Service::Datagram => load::Service::Datagram,
             Service::Message => load::Service::Message(load::MessageOptions {
                 crc: self.crc.unwrap_or(false),

@@ -11,7 +11,7 @@
 //! which collide as stations that all wait for one frame to end do, machines or not.
 
 use super::problem::Problem;
-use super::{Acknowledge, Credit, Flow, Scenario, Service, Size};
+use super::{Acknowledge, Credit, Flow, Scenario, Size};
 use std::collections::BTreeMap;
 
 /// Adds a warning for the first such flow.
@@ -52,7 +52,7 @@ impl Scenario {
             Acknowledge::Withhold => transport.acknowledge_every,
             Acknowledge::Delay => return false,
         };
-        if flow.service != Service::Class4 || transport.credit == Credit::Taut {
+        if !flow.service.is_connected() || transport.credit == Credit::Taut {
             return false;
         }
         self.dts_in_a_row(flow).min(transport.window) > acknowledged_at_once

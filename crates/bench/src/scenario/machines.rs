@@ -11,8 +11,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The machine of a station: `ideal`, `pc-pronet`, `at-pronet`, `intel-310` or `nbs-1986`, which come with
-/// the program, or the path of a profile file, relative to the scenario's folder.
+/// The machine of a station: `ideal`, `pc-pronet`, `at-pronet`, `intel-310`, `mvme372` or `nbs-1986`, which
+/// come with the program, or the path of a profile file, relative to the scenario's folder.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ProfileName {

@@ -5,8 +5,8 @@ use super::problem::Problem;
 use super::quantity::{Share, Span};
 use super::require;
 use super::{
-    Background, Burst, DamageKind, Faults, Flow, Group, Scenario, Service, Start, Station, Stop,
-    VERSION, Warmup,
+    Background, Burst, DamageKind, Eot, Faults, Flow, Group, Scenario, Service, Start, Station,
+    Stop, VERSION, Warmup,
 };
 use crate::profile::Function;
 use core::time::Duration;
@@ -164,6 +164,13 @@ impl Read for Function {
     }
 }
 
+impl Read for Eot {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let words = [("each", Self::Each), ("last", Self::Last)];
+        pick(&String::read(value, problems)?, value.span(), "eot", &words, problems)
+    }
+}
+
 impl Read for DamageKind {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         let words = [("bit-flips", Self::BitFlips), ("one-octet", Self::OneOctet)];
@@ -219,6 +226,7 @@ impl Read for Flow {
         let to = fields.required("to", problems);
         let services = [
             ("class-4", Service::Class4),
+            ("case", Service::Case),
             ("datagram", Service::Datagram),
             ("message", Service::Message),
         ];
@@ -230,6 +238,7 @@ impl Read for Flow {
         let start = fields.optional("start", problems);
         let stagger = fields.optional("stagger", problems);
         let priority = fields.optional("priority", problems);
+        let eot = fields.optional("eot", problems);
         let acknowledged = fields.optional("acknowledged", problems);
         let crc = fields.optional("crc", problems);
         let retries = fields.optional("retries", problems);
@@ -242,6 +251,10 @@ impl Read for Flow {
                 problems.push(Problem::error(fields.span_of(key), message));
             }
         }
+        if service.is_some_and(|service| service != Service::Case) && fields.has("eot") {
+            let message = "only flows of service \"case\" have `eot`";
+            problems.push(Problem::error(fields.span_of("eot"), message));
+        }
         fields.finish(problems);
         let again = (acknowledged == Some(true)).then_some(MESSAGE_RETRIES);
         let default = Self::new(name?, [from?, to?], service?, pattern?, size?);
@@ -252,6 +265,7 @@ impl Read for Flow {
             start: start.unwrap_or(default.start),
             stagger,
             priority: priority.or(default.priority),
+            eot: eot.or(default.eot),
             acknowledged: acknowledged.or(default.acknowledged),
             crc: crc.or(default.crc),
             retries: retries.or(again).or(default.retries),

@@ -199,7 +199,7 @@ fn flows_of(
 ) -> Result<Vec<stack::load::Flow>, SessionError> {
     let scenario = &order.point.scenario;
     let most = LONGEST_LSDU_OCTETS;
-    let too_long = |flow: &&Flow| flow.service != Service::Class4 && flow.size.0 > most;
+    let too_long = |flow: &&Flow| !flow.service.is_connected() && flow.size.0 > most;
     if let Some(flow) = scenario.flows.iter().find(too_long) {
         return Err(SessionError::TooLong { flow: flow.name.clone(), most });
     }
@@ -418,6 +418,7 @@ impl Initiator<'_, '_> {
             complete,
             flows,
             counts,
+            machines: Vec::new(),
         }
     }
 }

@@ -120,6 +120,7 @@ pub fn measure(
         complete,
         flows: from_origin(collector.finish(), origin),
         counts,
+        machines: Vec::new(),
     })
 }
 

@@ -3,6 +3,7 @@
 
 mod advise;
 mod bounds;
+mod case;
 mod check;
 mod closed_windows;
 mod copies;

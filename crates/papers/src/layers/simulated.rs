@@ -323,7 +323,7 @@ impl Plan {
             *slot = station.processor_time();
         }
         for (slot, station) in run.work.iter_mut().zip(world.stations()) {
-            *slot = station.work().to_vec();
+            *slot = station.recorded().to_vec();
         }
         Ok(run)
     }

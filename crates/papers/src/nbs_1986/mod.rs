@@ -145,7 +145,7 @@ fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impos
     plot::add_published(&mut plots, &outcomes);
     let remarks = remarks(&laboratory, &laboratory.inputs())?;
     let (time_diagrams, matrices) = (Vec::new(), Vec::new());
-    Ok(Reproduction { outcomes, plots, time_diagrams, matrices, remarks })
+    Ok(Reproduction { outcomes, plots, time_diagrams, matrices, tiers: Vec::new(), remarks })
 }
 
 /// Makes all runs, stage by stage, and reports the rows of a stage once its runs are made; returns

@@ -71,7 +71,14 @@ fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impos
     let plots = displays::all(&laboratory);
     let remarks = remarks(&mut laboratory, options)?;
     let matrices = vec![displays::connectivity(&laboratory.readings)];
-    Ok(Reproduction { outcomes, plots, time_diagrams: Vec::new(), matrices, remarks })
+    Ok(Reproduction {
+        outcomes,
+        plots,
+        time_diagrams: Vec::new(),
+        matrices,
+        tiers: Vec::new(),
+        remarks,
+    })
 }
 
 /// Obtains the result of a source: one of the list, a ratio's formula, or a cell of a table.

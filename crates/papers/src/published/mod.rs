@@ -151,8 +151,24 @@ pub struct Reproduction {
     pub time_diagrams: Vec<TimeDiagram>,
     /// Its matrices.
     pub matrices: Vec<Matrix>,
+    /// The same rows at each tier of the calibration, where it has tiers.
+    pub tiers: Vec<AtTier>,
     /// Basis of our results, in sentences.
     pub remarks: Vec<String>,
+}
+
+/// Rows at one tier of a calibration: with more inputs than at the tier before, and fewer
+/// predictions.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AtTier {
+    /// Name.
+    pub name: String,
+    /// Figures that the tier adds to the inputs, in words.
+    pub title: String,
+    /// Number of models that fit them.
+    pub models: usize,
+    /// All rows, in the order of the paper's list.
+    pub outcomes: Vec<Outcome>,
 }
 
 /// Judges rows: `inputs` are those on which the model was calibrated; `obtain` returns our result

@@ -4,9 +4,9 @@
 //! two DTs, because the paper does not state which its transport sent.
 
 use crate::published::found::Found;
-use crate::published::{Impossible, NotHere, Options};
+use crate::published::{NotHere, Options};
 use crate::transfer::{Setup, Trial};
-use bench::profile::{self, Profile};
+use bench::profile::Profile;
 use bench::run::run_on;
 use bench::sample::Sample;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use std::sync::Mutex;
 use std::thread;
 
 /// The profile.
-const PROFILE: &str = "intel-310";
+pub(super) const PROFILE: &str = "intel-310";
 /// Octets of a throughput trial of long messages: a twentieth of the paper's 10 Mbyte for each model.
 pub(super) const VOLUME_OCTETS: usize = 500_000;
 
@@ -46,12 +46,6 @@ pub(super) struct Laboratory {
 }
 
 impl Laboratory {
-    /// Laboratory with the built-in profile.
-    pub(super) fn of_built_in(options: Options) -> Result<Self, Impossible> {
-        let profile = profile::built_in(PROFILE).ok_or(Impossible::NoProfile(PROFILE))?;
-        Ok(Self::new(&profile, options, VOLUME_OCTETS))
-    }
-
     /// Laboratory with a profile; each of its readings makes two models.
     pub(super) fn new(profile: &Profile, options: Options, octets: usize) -> Self {
         let mut models = Vec::new();

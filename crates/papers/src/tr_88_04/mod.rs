@@ -3,7 +3,9 @@
 //!
 //! Its machines are the station profile `intel-310` on a simulated token bus. The profile was calibrated
 //! on the delays of one message; throughput, retransmission timer, window and circuits are predicted by
-//! every split of these delays between host, bus and front end that fits. Not modelled: see the profile,
+//! every split of these delays between host, bus and front end that fits. At a second tier
+//! the rate of datagrams is an input as well: the delays do not show all of a host's work. Rows and
+//! figures are those of the first tier. Not modelled: see the profile,
 //! the host model and the bus.
 
 mod answers;
@@ -13,16 +15,17 @@ mod tests;
 
 use crate::published::found::Found;
 use crate::published::{
-    Event, Impossible, NotHere, Options, Paper, Report, Reproduction, judge, plot, row,
+    AtTier, Event, Impossible, NotHere, Options, Paper, Report, Reproduction, judge, plot, row,
 };
 use crate::transfer::curves::{self, IsModel};
 use crate::transfer::{
     FIRST_T1, INFORMATION, LARGE, LEAST, MOST_DATAGRAM, Question, Service, Setup, TPDU, Trial,
 };
 use answers as a;
+use bench::profile;
 use bench::scenario::Medium;
 use core::time::Duration;
-use laboratory::{Laboratory, VOLUME_OCTETS};
+use laboratory::{Laboratory, PROFILE, VOLUME_OCTETS};
 use std::collections::BTreeSet;
 
 /// The paper.
@@ -109,15 +112,28 @@ fn bus(figure: fn(&Medium) -> f64) -> Result<Found, NotHere> {
 }
 
 fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impossible> {
-    let mut laboratory = Laboratory::of_built_in(options.clone())?;
+    let profile = profile::built_in(PROFILE).ok_or(Impossible::NoProfile(PROFILE))?;
     let mut trials = curves::trials(&T1S);
     trials.extend(a::windows());
     trials.sort_unstable();
     trials.dedup();
-    laboratory.prepare(&trials);
-    let inputs = laboratory.inputs();
-    let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(&mut laboratory, source));
-    report(Event::Rows(&outcomes))?;
+    let mut tiers = Vec::new();
+    let mut shown = None;
+    for tier in &profile.tiers {
+        let Some(here) = profile.at_tier(&tier.name) else { continue };
+        let mut laboratory = Laboratory::new(&here, options.clone(), VOLUME_OCTETS);
+        laboratory.prepare(&trials);
+        let inputs = laboratory.inputs();
+        let rows = row::parse(ROWS)?;
+        let outcomes = judge(rows, &inputs, |source, _| obtain(&mut laboratory, source));
+        let (name, title) = (tier.name.clone(), tier.title.clone());
+        tiers.push(AtTier { name, title, models: laboratory.count(), outcomes: outcomes.clone() });
+        if shown.is_none() {
+            report(Event::Rows(&outcomes))?;
+            shown = Some((laboratory, inputs, outcomes));
+        }
+    }
+    let (mut laboratory, inputs, outcomes) = shown.ok_or(Impossible::NoProfile(PROFILE))?;
     let mut plots =
         curves::plots(&T1S, IsModel::Yes, &plot::means_at_each_point(options.messages), |trial| {
             laboratory.over_models(|laboratory, model| laboratory.of(model, *trial))
@@ -125,7 +141,7 @@ fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impos
     let remarks = remarks(&mut laboratory, &inputs)?;
     plot::add_published(&mut plots, &outcomes);
     let (time_diagrams, matrices) = (Vec::new(), Vec::new());
-    Ok(Reproduction { outcomes, plots, time_diagrams, matrices, remarks })
+    Ok(Reproduction { outcomes, plots, time_diagrams, matrices, tiers, remarks })
 }
 
 /// Obtains the result of a source.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::published::listed;
+use crate::published::verdict::Role;
 use bench::profile::{self, Profile};
 use std::collections::BTreeMap;
 
@@ -117,5 +118,33 @@ fn window_4_is_fastest_because_aks_for_two_tpdus_time_out() {
         assert!(six < 0.8 * four && eight < 0.8 * four, "{four} {six} {eight}");
         let [four, six, eight] = rates(1_000, octets);
         assert!(four <= six && six <= eight * 1.001, "{four} {six} {eight}");
+    }
+}
+
+#[test]
+fn the_rate_of_datagrams_is_an_input_at_tier_rates_alone() {
+    let profile = profile::built_in("intel-310").unwrap();
+    let role = |tier: &str, id: &str| {
+        let here = profile.at_tier(tier).unwrap();
+        let inputs: BTreeSet<String> =
+            here.calibrated_on().into_iter().map(str::to_owned).collect();
+        let rows = row::parse(ROWS).unwrap();
+        Role::of(rows.iter().find(|row| row.id == id).unwrap(), &inputs)
+    };
+    assert_eq!(role("delays", "S000-024"), Role::Prediction);
+    assert_eq!(role("rates", "S000-024"), Role::CalibrationInput);
+    assert_eq!(role("delays", "S000-011"), Role::CalibrationInput);
+    // Throughput, T1, window and circuits stay predictions.
+    for id in ["S000-026", "S000-028", "S000-033", "S000-036", "S000-039"] {
+        assert_eq!(role("rates", id), Role::Prediction, "{id}");
+    }
+    let options = Options { seed: 1, messages: 3, monitor: None };
+    let rates = profile.at_tier("rates").unwrap();
+    let mut laboratory = Laboratory::new(&rates, options, VOLUME_OCTETS);
+    for model in 0..laboratory.count() {
+        for octets in [LEAST, MOST_DATAGRAM] {
+            let rate = a::datagrams(&mut laboratory, model, octets).unwrap().value;
+            assert!((rate - 77.0).abs() <= 0.5, "model {model}, {octets}: {rate}");
+        }
     }
 }

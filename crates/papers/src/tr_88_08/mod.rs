@@ -106,7 +106,14 @@ fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impos
     let mut remarks = remarks(&laboratory, &inputs);
     remarks.push(growths(&mut laboratory)?);
     let time_diagrams = services::diagrams(&laboratory, &inputs)?.into();
-    Ok(Reproduction { outcomes, plots, time_diagrams, matrices: Vec::new(), remarks })
+    Ok(Reproduction {
+        outcomes,
+        plots,
+        time_diagrams,
+        matrices: Vec::new(),
+        tiers: Vec::new(),
+        remarks,
+    })
 }
 
 /// Obtains the result of a source.

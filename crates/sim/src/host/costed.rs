@@ -1,11 +1,11 @@
 //! Station wrapped in its machine's processing costs.
 
 use super::buffers::{Arrival, Buffers};
-use super::schedule::{Schedule, Step, Usage, Work};
+use super::schedule::{self, Schedule, Step, Usage};
 use super::{Invalid, Params, Task};
 use core::time::Duration;
 use stack::machine::Deadline;
-use stack::station::{Crossing, Frame, PRIORITIES, Station, Transmission, Way};
+use stack::station::{Frame, PRIORITIES, Station, Transmission, Work};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::{Mac, Sap};
 use wire::crc16::CHECK_OCTETS;
@@ -31,10 +31,10 @@ pub struct Counters {
     pub late: u64,
 }
 
-/// Processing stage of a frame.
+/// Processing stage of a frame, or work of a layer.
 #[derive(Clone, Debug)]
 enum Stage {
-    Cross(Crossing),
+    Layer(Work),
     Send(Frame),
     Write(Frame),
     Complete { queue: u8, outcome: Transmission },
@@ -126,7 +126,7 @@ impl<S: Station> Costed<S> {
 
     /// Recorded tasks, in the order in which they ended; a suspended task appears in parts.
     #[must_use]
-    pub fn work(&self) -> &[Work] {
+    pub fn recorded(&self) -> &[schedule::Work] {
         self.schedule.work()
     }
 
@@ -163,8 +163,7 @@ impl<S: Station> Costed<S> {
         };
         let tasks = &self.params.tasks;
         let list: &[Task] = match stage {
-            Stage::Cross(Crossing { way: Way::Down, .. }) => &tasks.submit,
-            Stage::Cross(Crossing { way: Way::Up, .. }) => &tasks.deliver,
+            Stage::Layer(work) => tasks.of(work.charge),
             Stage::Send(_) => &tasks.send,
             Stage::Write(_) => &tasks.write,
             Stage::Complete { .. } => &tasks.complete,
@@ -193,7 +192,7 @@ impl<S: Station> Costed<S> {
         };
         let go_on = |stage| Job { stage, done: 0, octets, checked_octets, sap };
         match stage {
-            Stage::Cross(crossing) => self.station.crossed(now, crossing),
+            Stage::Layer(work) => self.station.worked(now, work),
             Stage::Send(frame) => {
                 self.jobs.insert(job, go_on(Stage::Write(frame)));
                 if self.buffers.claim(job) {
@@ -233,7 +232,7 @@ impl<S: Station> Costed<S> {
             | Stage::Write(frame)
             | Stage::Read(frame)
             | Stage::Receive(frame) => sap(frame),
-            Stage::Cross(crossing) => Some(crossing.sap),
+            Stage::Layer(work) => Some(work.sap),
             Stage::Complete { .. } => None,
         };
         self.jobs.insert(job, Job { stage, done: 0, octets, checked_octets, sap });
@@ -249,8 +248,8 @@ impl<S: Station> Costed<S> {
                 }
                 self.begin(now, job);
             }
-            if let Some(crossing) = self.station.crossing() {
-                let job = self.add(Stage::Cross(crossing), crossing.octets, 0);
+            if let Some(work) = self.station.work() {
+                let job = self.add(Stage::Layer(work), work.octets, 0);
                 self.begin(now, job);
                 continue;
             }

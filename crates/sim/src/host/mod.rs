@@ -1,7 +1,7 @@
 //! Processing cost of a station's machine: the same station behind processors, buses and tasks.
 //!
 //! ```text
-//!   station.crossing ─▶ submit or deliver ─▶ station.crossed       user data, where it crosses
+//!   station.work ─▶ tasks of that layer and kind ─▶ station.worked
 //!   station.poll ─▶ send ─▶ [buffer] ─▶ write ─▶ medium ─▶ (returned) ─▶ complete ─▶ .transmitted
 //!   medium ─▶ [buffer] ─▶ read ─▶ [buffer free] ─▶ receive ─▶ station.receive
 //! ```
@@ -17,9 +17,10 @@
 //! base tasks that run on processors alone; they then resume. A transfer over a bus is not
 //! suspended.
 //!
-//! A station may run its user on one processor and its protocols on another (a front end). Then
-//! each message crosses between them, downwards after the tasks of `submit` and upwards after those
-//! of `deliver`, in interface data units that its tasks may charge for.
+//! Beside the work on frames, a layer may request work on a data unit: a message that crosses between
+//! the user's processor and a front end (`submit` downwards, `deliver` upwards), a TPDU, an
+//! acknowledgement ([`stack::station::Charge`]). The data unit waits until its tasks are done. Messages
+//! cross in interface data units that tasks may charge for.
 //!
 //! Not modelled: other transfers between two units of one message; the time of timers and of the
 //! user's program; processor cycles stolen by a transfer, unless the transfer's task takes the
@@ -33,6 +34,8 @@ pub use costed::{Costed, Counters};
 pub use schedule::{Usage, Work};
 
 use core::time::Duration;
+use stack::station::Charge;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::addr::Sap;
 
 /// Exclusive resource, which does one thing at a time: a processor, a bus, a DMA channel.
@@ -127,6 +130,8 @@ pub struct Tasks {
     pub submit: Vec<Task>,
     /// Before a message from the protocols reaches the user.
     pub deliver: Vec<Task>,
+    /// Of the other layers, by layer and kind.
+    pub layers: BTreeMap<Charge, Vec<Task>>,
     /// Before a frame that the station sends gets the interface's buffer.
     pub send: Vec<Task>,
     /// With the buffer, before the medium gets the frame.
@@ -137,6 +142,26 @@ pub struct Tasks {
     pub read: Vec<Task>,
     /// After the buffer is free again, before the station gets the frame.
     pub receive: Vec<Task>,
+}
+
+impl Tasks {
+    /// Tasks of a layer.
+    #[must_use]
+    pub fn of(&self, charge: Charge) -> &[Task] {
+        match charge {
+            Charge::DOWN => &self.submit,
+            Charge::UP => &self.deliver,
+            other => self.layers.get(&other).map(Vec::as_slice).unwrap_or_default(),
+        }
+    }
+
+    /// Work of layers that takes time. A machine with a front end charges messages both ways.
+    #[must_use]
+    pub fn charged(&self) -> BTreeSet<Charge> {
+        let has_front_end = !self.submit.is_empty() || !self.deliver.is_empty();
+        let crossing = [Charge::DOWN, Charge::UP].into_iter().filter(|_| has_front_end);
+        crossing.chain(self.layers.keys().copied()).collect()
+    }
 }
 
 /// Buffers of the network interface.
@@ -194,8 +219,9 @@ impl Params {
     /// # Errors
     /// Names the first task that does not.
     pub fn check(&self) -> Result<(), Invalid> {
-        let Tasks { submit, deliver, send, write, complete, read, receive } = &self.tasks;
-        for task in [submit, deliver, send, write, complete, read, receive].into_iter().flatten() {
+        let Tasks { submit, deliver, layers, send, write, complete, read, receive } = &self.tasks;
+        let lists = [submit, deliver, send, write, complete, read, receive];
+        for task in lists.into_iter().chain(layers.values()).flatten() {
             let twice = task.uses.iter().enumerate().any(|(i, one)| task.uses[..i].contains(one));
             let missing = task.uses.iter().any(|resource| *resource >= self.resources.len());
             if task.uses.is_empty() || twice || missing {

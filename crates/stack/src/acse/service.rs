@@ -13,6 +13,8 @@ pub struct ContextName(pub &'static [u8]);
 impl ContextName {
     /// MMS, 1.0.9506.2.3.
     pub const MMS: Self = Self(&[0x28, 0xCA, 0x22, 2, 3]);
+    /// CASE of MAP 2.1, 1.0.8650: an assumption, because the name of 1985 was not found.
+    pub const CASE: Self = Self(&[0x28, 0xC3, 0x4A]);
 }
 
 /// Application entity: its AP title and AE qualifier, each as its element; empty ones are absent.

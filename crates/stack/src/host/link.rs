@@ -18,7 +18,7 @@ use crate::llc::type3;
 use crate::machine::{Deadline, Machine, Output};
 use crate::messaging::Priority;
 use crate::profile::Framing;
-use crate::station::{Crossing, Frame, MacQueues, PRIORITIES, Station, Transmission};
+use crate::station::{Frame, MacQueues, PRIORITIES, Station, Transmission, Work};
 use crate::tp4::{Nsdu, Ticket};
 use crate::transport::Address;
 use std::collections::VecDeque;
@@ -313,6 +313,7 @@ impl Station for Host {
             self.receive_nsdus(now);
         }
         self.transport.expire(now);
+        self.expire_associations(now);
         if let Some(sockets) = &mut self.sockets {
             sockets.expire(now);
         }
@@ -324,7 +325,8 @@ impl Station for Host {
         let sockets = self.sockets.as_deref().and_then(Sockets::deadline);
         let network = self.link.as_ref().and_then(|link| link.network.deadline());
         let below = Deadline::earlier(network, sockets);
-        Deadline::earlier(Deadline::earlier(self.transport.deadline(), below), load)
+        let above = Deadline::earlier(self.transport.deadline(), self.association_deadline());
+        Deadline::earlier(Deadline::earlier(above, below), load)
     }
 
     fn poll(&mut self) -> Option<Frame> {
@@ -335,12 +337,12 @@ impl Station for Host {
         self.link.as_ref().map_or(0, |link| link.params.framing.priority_of(frame))
     }
 
-    fn crossing(&mut self) -> Option<Crossing> {
-        self.crossings.as_mut()?.next()
+    fn work(&mut self) -> Option<Work> {
+        self.works.as_mut()?.next()
     }
 
-    fn crossed(&mut self, now: Instant, crossing: Crossing) {
-        self.has_crossed(now, crossing);
+    fn worked(&mut self, now: Instant, work: Work) {
+        self.has_worked(now, work);
         self.drain(now);
     }
 

@@ -3,8 +3,9 @@
 //!
 //! ```text
 //!   users ── flows, replies, echo, control session            users, waiting, replies
-//!     │  crossing: to a front-end processor and back          crossing
+//!     │  work: time that the machine takes for each layer     work
 //!   services: connection ─ transport │ datagram │ sockets     services
+//!   │   CASE on a connection                                  services::case
 //!     │   class 4 over CLNP, or class 0 and 2
 //!   link ── CLNP, LLC, framing, order of frames               link, frames
 //!    or network connections, which a driver provides          services::network
@@ -15,13 +16,13 @@
 //! messages and records. A host without a link ignores frames; a host of class 4 refuses network
 //! connections.
 
-mod crossing;
 mod frames;
 mod link;
 mod replies;
 mod services;
 mod users;
 mod waiting;
+mod work;
 
 pub use services::sockets::{CHECKED_SAP, MESSAGE_FLOWS};
 
@@ -32,16 +33,17 @@ use crate::messaging::{self, Messaging, Priority};
 use crate::network::Line;
 use crate::profile::Framing;
 use crate::station::MacQueues;
-use crate::transport::Transport;
+use crate::transport::{Endpoint, Transport};
 use crate::{tp0, tp4};
-use crossing::Crossings;
 use link::Link;
+use services::Associated;
 use services::sockets::Sockets;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use users::Users;
 use wire::addr::{Mac, Sap};
 use wire::packet::Packet;
 use wire::time::Instant;
+use work::Works;
 
 /// Maximum number of frames of bulk datagram flows at the medium.
 const FRAMES_AHEAD: usize = 4;
@@ -106,13 +108,15 @@ pub struct Unitdata {
 pub struct Host {
     users: Users,
     transport: Transport,
+    /// Associations of CASE, by the endpoint of their transport connection.
+    associations: BTreeMap<Endpoint, Associated>,
     /// Boxed, because most hosts of a large network have none.
     sockets: Option<Box<Sockets>>,
     link: Option<Link>,
     /// Actions on network connections.
     actions: VecDeque<(Line, tp0::Network)>,
-    /// Transfers to and from a front end, if there is one.
-    crossings: Option<Crossings>,
+    /// Work that takes time on its machine, if there is any.
+    works: Option<Works>,
 }
 
 impl Host {
@@ -129,10 +133,11 @@ impl Host {
         let mut host = Self {
             users: Users { accepts: params.accepts, ..Users::default() },
             transport: Transport::Class4(entity),
+            associations: BTreeMap::new(),
             sockets,
             link: Some(Link::new(params)),
             actions: VecDeque::new(),
-            crossings: None,
+            works: None,
         };
         host.users.reserve(flows.len());
         flows.into_iter().for_each(|flow| host.add(flow));
@@ -146,10 +151,11 @@ impl Host {
         Self {
             users: Users { accepts, echoes, ..Users::default() },
             transport: Transport::Network(tp0::Entity::new(transport)),
+            associations: BTreeMap::new(),
             sockets: None,
             link: None,
             actions: VecDeque::new(),
-            crossings: None,
+            works: None,
         }
     }
 
@@ -182,14 +188,6 @@ impl Host {
         if let Some(link) = &mut self.link {
             link.queues = queues;
         }
-        self
-    }
-
-    /// Moves the host's protocols to a front-end processor. The driver reports when user data has
-    /// crossed.
-    #[must_use]
-    pub fn behind_front_end(mut self) -> Self {
-        self.crossings = Some(Crossings::default());
         self
     }
 
@@ -290,6 +288,7 @@ impl Host {
             || self.poll_link(now)
             || self.poll_sockets(now)
             || self.pump(now)
+            || self.confirm(now)
         {}
     }
 

@@ -2,9 +2,9 @@
 //! TSDUs that wait.
 
 use super::Host;
-use super::crossing::{Arrival, Asker, Cargo};
+use super::work::{Arrival, Asker, Cargo};
 use crate::load::{Event, FlowId, Outcome, Sink, Stamp, StampKind};
-use crate::transport::{Endpoint, Request};
+use crate::transport::Endpoint;
 use bytes::{Bytes, BytesMut};
 use core::mem;
 use std::collections::VecDeque;
@@ -66,6 +66,13 @@ impl Conversation {
         self.waiting.clear();
     }
 
+    /// Notes the flow of a received message.
+    pub(super) const fn note_flow(&mut self, outcome: Outcome) {
+        if let Outcome::Whole { stamp, .. } = outcome {
+            self.flow = Some(stamp.flow);
+        }
+    }
+
     /// Returns true if TSDUs wait.
     pub(super) fn has_waiting(&self) -> bool {
         !self.requests.is_empty() || !self.waiting.is_empty()
@@ -110,13 +117,14 @@ impl Host {
     pub(super) fn pump_replies(&mut self, now: Instant) -> bool {
         let mut acted = false;
         for endpoint in mem::take(&mut self.users.replying) {
-            let Some(conversation) = self.users.conversations.get_mut(&endpoint) else { continue };
-            let Some(octets) = conversation.next_octets() else { continue };
-            if !self.transport.has_room(endpoint, octets) {
+            let conversation = self.users.conversations.get(&endpoint);
+            let Some(octets) = conversation.and_then(Conversation::next_octets) else { continue };
+            if !self.has_room(endpoint, octets) {
                 continue;
             }
-            if let Some(tsdu) = conversation.next_tsdu() {
-                self.transport.request(now, Request::Data { endpoint, tsdu });
+            let conversation = self.users.conversations.get_mut(&endpoint);
+            if let Some(tsdu) = conversation.and_then(Conversation::next_tsdu) {
+                self.send_tsdu(now, endpoint, tsdu, false);
                 self.users.replying.insert(endpoint);
                 acted = true;
             }

@@ -1,13 +1,13 @@
 //! Users of a host: each flow is examined only when it has work.
 
-use super::crossing::Cargo;
 use super::replies::Conversation;
 use super::services::Task;
 use super::waiting::Waiting;
+use super::work::UNCONFIRMED;
 use super::{Host, Unitdata};
 use crate::load::{Event, Flow, FlowId, Record, Sender, Stage};
 use crate::messaging::Priority;
-use crate::transport::{Endpoint, Request};
+use crate::transport::Endpoint;
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::packet::Packet;
@@ -24,8 +24,10 @@ pub(super) struct Flowing {
     pub(super) socket: Option<u8>,
     /// True if all data passed to the service has been acknowledged.
     pub(super) drained: bool,
-    /// True while a message is on its way to a front end.
+    /// True while a message is on its way to its service.
     pub(super) is_crossing: bool,
+    /// Number of messages whose confirm is under way.
+    pub(super) unconfirmed: u32,
 }
 
 /// Users of a host.
@@ -66,8 +68,14 @@ impl Users {
         self.places.insert((flow.id, place));
         self.waiting.until(place, Some(flow.start));
         let sender = Sender::new(flow);
-        let (endpoint, socket, drained, is_crossing) = (None, None, true, false);
-        self.flows.push(Flowing { sender, endpoint, socket, drained, is_crossing });
+        self.flows.push(Flowing {
+            sender,
+            endpoint: None,
+            socket: None,
+            drained: true,
+            is_crossing: false,
+            unconfirmed: 0,
+        });
         self.under_way += 1;
     }
 
@@ -166,33 +174,8 @@ impl Host {
     /// Passes one message to the service, if one waits and the service accepts it.
     fn hand_over(&mut self, now: Instant, place: usize) -> bool {
         let flowing = &self.users.flows[place];
-        let waits = flowing.sender.has_waiting() && !flowing.is_crossing;
-        waits && self.serve(now, place, Task::HandOver)
-    }
-
-    /// Passes user data between a user and its service, over the front end's bus if there is one.
-    #[inline]
-    pub(super) fn submit(&mut self, now: Instant, cargo: Cargo) {
-        let Some(crossings) = &mut self.crossings else { return self.carry(now, cargo) };
-        if let Cargo::Tsdu { place, .. } | Cargo::Lsdu { place, .. } = cargo {
-            self.users.flows[place].is_crossing = true;
-        }
-        crossings.begin(cargo);
-    }
-
-    /// Delivers user data to its service or its user.
-    #[inline]
-    pub(super) fn carry(&mut self, now: Instant, cargo: Cargo) {
-        match cargo {
-            Cargo::Tsdu { endpoint, tsdu, .. } => {
-                self.transport.request(now, Request::Data { endpoint, tsdu });
-            }
-            Cargo::Lsdu { to, data, .. } | Cargo::Answer { to, data } => {
-                self.send_message(to, data);
-            }
-            Cargo::Reply { request, endpoint } => self.reply(now, request, endpoint),
-            Cargo::Arrival(arrival) => self.arrive(now, arrival),
-        }
+        let is_free = !flowing.is_crossing && flowing.unconfirmed < UNCONFIRMED;
+        flowing.sender.has_waiting() && is_free && self.serve(now, place, Task::HandOver)
     }
 
     /// Number of frames of bulk datagram flows of this priority that may still be passed on.

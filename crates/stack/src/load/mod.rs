@@ -26,10 +26,25 @@ pub struct FlowId(pub u16);
 pub enum Service {
     /// A class 4 transport connection, opened before the first message and released after the last.
     Class4,
+    /// CASE of MAP 2.1 on a class 4 transport connection: an association, opened before the first
+    /// message and released after the last.
+    Case {
+        /// Messages with EOT.
+        eot: Eot,
+    },
     /// LLC type 1: one unacknowledged UI frame per message.
     Datagram,
     /// Socket of the messaging service: one LSDU per message.
     Message(MessageOptions),
+}
+
+/// Messages that have CASE's EOT: the next one waits until such a message is acknowledged.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Eot {
+    /// Each: stop-and-wait.
+    Each,
+    /// The last of a flow alone: pipelining up to the transport's window.
+    Last,
 }
 
 /// Options of the messaging service for the messages of a flow.

@@ -210,6 +210,12 @@ impl Sender {
             && self.next_due.is_some_and(|due| due > now)
     }
 
+    /// Returns true if the last message of the flow was taken.
+    #[must_use]
+    pub fn has_taken_last(&self) -> bool {
+        self.stage == Stage::Finishing && self.waiting.is_empty()
+    }
+
     /// Oldest waiting message: sequence number and due time.
     #[must_use]
     pub fn oldest_waiting(&self) -> Option<(u32, Instant)> {

@@ -3,7 +3,7 @@
 use core::time::Duration;
 use stack::clnp;
 use stack::host::{Host, HostParams};
-use stack::load::{Event, Flow, FlowId, MessageOptions, Pattern, Record, Service};
+use stack::load::{Eot, Event, Flow, FlowId, MessageOptions, Pattern, Record, Service};
 use stack::messaging::{self, Priority};
 use stack::station::{Frame, Station, Transmission, destination};
 use stack::tp4::{Credit, Params};
@@ -97,9 +97,10 @@ fn delivered(records: &[Record]) -> Vec<(u32, usize)> {
 }
 
 #[test]
-fn every_pattern_delivers_every_message_over_both_services() {
+fn every_pattern_delivers_every_message_over_every_service() {
     let period = Duration::from_millis(10);
-    for service in [Service::Class4, Service::Datagram] {
+    let case = [Eot::Each, Eot::Last].map(|eot| Service::Case { eot });
+    for service in [Service::Class4, Service::Datagram].into_iter().chain(case) {
         for pattern in [
             Pattern::Cyclic { period },
             Pattern::Poisson { mean_interval: period },
@@ -118,7 +119,7 @@ fn every_pattern_delivers_every_message_over_both_services() {
             assert_eq!(answers.count(), if asks { 50 } else { 0 }, "{service:?} {pattern:?}");
             assert!(sender.iter().any(|record| record.event == Event::Done));
             assert!(is_end(sender.last().unwrap()), "{:?}", sender.last());
-            if service == Service::Class4 {
+            if service != Service::Datagram {
                 assert!(is_end(receiver.last().unwrap()), "{:?}", receiver.last());
             }
         }

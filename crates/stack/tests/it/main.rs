@@ -4,6 +4,7 @@
 mod association_entry;
 mod association_explore;
 mod association_pdus;
+mod case_explore;
 mod clauses;
 mod connected;
 mod corpus;

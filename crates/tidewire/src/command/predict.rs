@@ -9,6 +9,7 @@ use crate::output_file::{self, Created, Placing};
 use crate::runs::{Findings, LEVEL, Outcome, Recording};
 use crate::steps::bar;
 use crate::study::{self, Chosen, Purpose};
+use crate::utilisation::Utilisation;
 use crate::{differences, figure, host, plot, quantity, sweep};
 use anyhow::Context;
 use bench::run::{self, Ended, Goal, Look, Made, Plan, Watch, all_runs};
@@ -81,7 +82,9 @@ fn carry_out(
     stop: &AtomicBool,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let result = predict(chosen, options, made, &mut recording, stop, output);
+    let mut utilisation = Utilisation::default();
+    let to = Destination { recording: &mut recording, utilisation: &mut utilisation };
+    let result = predict(chosen, options, made, to, stop, output);
     let interrupted = stop.load(Ordering::Relaxed);
     let reason = match &result {
         Err(error) => Some(format!("{error:#}")),
@@ -99,6 +102,7 @@ fn carry_out(
     if let Some(ended) = &ended {
         remark(ended, options, output);
     }
+    utilisation.print(output)?;
     show(chosen, options, &outcome, output)?;
     match (error, interrupted) {
         (Some(error), _) => Err(error),
@@ -181,15 +185,22 @@ fn show(
     Ok(())
 }
 
+/// Receivers of finished runs.
+struct Destination<'r, 'a> {
+    recording: &'r mut Recording<'a>,
+    utilisation: &'r mut Utilisation,
+}
+
 /// Makes every run; how its looks ended, where it looked.
 fn predict(
     chosen: &Chosen,
     options: &Predict,
     made: &Made,
-    recording: &mut Recording<'_>,
+    to: Destination<'_, '_>,
     stop: &AtomicBool,
     output: &Output,
 ) -> anyhow::Result<Option<Ended>> {
+    let Destination { recording, utilisation } = to;
     let study = &chosen.study;
     let goal = goal(options)?;
     let plan = Plan { replications: None, jobs: host::cores() };
@@ -201,6 +212,7 @@ fn predict(
     let mut written = Ok(());
     let each = |sample: Sample| {
         bar.inc(1);
+        utilisation.add(&sample);
         written = recording.sample(sample);
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };

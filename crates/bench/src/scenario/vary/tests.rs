@@ -82,7 +82,7 @@ error: unknown service "class4"
   --> my.toml:11:11
    |
 11 | service = "class4"
-   |           ^^^^^^^^ expected one of "class-4", "datagram", "message"
+   |           ^^^^^^^^ expected one of "class-4", "case", "datagram", "message"
    |
    = help: did you mean "class-4"?
 "#,
@@ -466,6 +466,7 @@ fn defaults_are_those_of_the_documents() {
             deadline: None,
             start: super::super::Start::Random,
             priority: None,
+            eot: None,
             acknowledged: None,
             crc: None,
             retries: None,

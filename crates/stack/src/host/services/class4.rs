@@ -1,8 +1,10 @@
 //! Class 4 over the link of a host: its NSDUs, and the timers that wait for its frames.
 
 use super::super::Host;
+use super::super::work::Cargo;
 use crate::clnp::Npdu;
 use crate::machine::Machine as _;
+use crate::messaging::Priority;
 use crate::tp4::{Nsdu, Ticket};
 use crate::transport::{Address, Transport};
 use wire::addr::Mac;
@@ -13,8 +15,24 @@ impl Host {
     #[inline]
     pub(in crate::host) fn send_nsdu(&mut self, now: Instant, nsdu: Nsdu) {
         let Transport::Class4(entity) = &mut self.transport else { return };
-        let Some(link) = &mut self.link else { return };
         let (ticket, priority) = (entity.ticket(), entity.priority());
+        if self.works.is_some() {
+            return self.submit(now, Cargo::Outgoing { nsdu, priority, ticket });
+        }
+        self.pass_nsdu(now, nsdu, priority, ticket);
+    }
+
+    /// Passes an NSDU to the network; starts the timer that waits for it, if no frame is to come.
+    #[inline]
+    pub(in crate::host) fn pass_nsdu(
+        &mut self,
+        now: Instant,
+        nsdu: Nsdu,
+        priority: Priority,
+        ticket: Option<Ticket>,
+    ) {
+        let Transport::Class4(entity) = &mut self.transport else { return };
+        let Some(link) = &mut self.link else { return };
         if let Some(ticket) = link.send_nsdu(now, nsdu, priority, ticket) {
             entity.transmitted(now, ticket);
         }
@@ -29,10 +47,9 @@ impl Host {
 
     #[inline]
     pub(in crate::host) fn receive_npdu(&mut self, now: Instant, station: Mac, mut packet: Packet) {
-        let Transport::Class4(entity) = &mut self.transport else { return };
         let Some(link) = &mut self.link else { return };
         if link.network.receive_inactive(station, &mut packet) {
-            return entity.receive(now, Nsdu { peer: Address::Station(station), packet });
+            return self.receive_nsdu(now, Nsdu { peer: Address::Station(station), packet });
         }
         link.network.receive(now, Npdu { station, packet });
         self.receive_nsdus(now);
@@ -40,9 +57,23 @@ impl Host {
 
     /// Passes on every NSDU that the network layer delivers.
     pub(in crate::host) fn receive_nsdus(&mut self, now: Instant) {
-        let Transport::Class4(entity) = &mut self.transport else { return };
-        let Some(link) = &mut self.link else { return };
-        while let Some(nsdu) = link.poll_nsdu(now) {
+        while let Some(nsdu) = self.link.as_mut().and_then(|link| link.poll_nsdu(now)) {
+            self.receive_nsdu(now, nsdu);
+        }
+    }
+
+    #[inline]
+    fn receive_nsdu(&mut self, now: Instant, nsdu: Nsdu) {
+        if self.works.is_some() {
+            return self.submit(now, Cargo::Incoming(nsdu));
+        }
+        self.take_nsdu(now, nsdu);
+    }
+
+    /// Passes an NSDU to transport.
+    #[inline]
+    pub(in crate::host) fn take_nsdu(&mut self, now: Instant, nsdu: Nsdu) {
+        if let Transport::Class4(entity) = &mut self.transport {
             entity.receive(now, nsdu);
         }
     }

@@ -1,11 +1,13 @@
 //! Messages over transport connections, of whichever class: opening, data, release.
 
-use super::super::crossing::{Asker, Cargo};
 use super::super::replies::{Conversation, Role};
+use super::super::work::{Asker, Cargo};
 use super::super::{Host, Unitdata};
 use super::Task;
-use crate::load::{Event, Flow, Outcome};
+use super::case::CASE_TSAP;
+use crate::load::{Event, Flow};
 use crate::messaging::Priority;
+use crate::session::Below;
 use crate::transport::{Address, Endpoint, Indication, Reason, Request, disconnect_reason};
 use bytes::Bytes;
 use wire::addr::Mac;
@@ -36,7 +38,7 @@ impl Host {
                     return false;
                 }
                 let Some(tsdu) = self.users.take_tsdu(now, place) else { return false };
-                self.submit(now, Cargo::Tsdu { place, endpoint, tsdu });
+                self.submit(now, Cargo::Tsdu { place, endpoint, tsdu, eot: false });
             }
             (Task::Close, Some(endpoint)) => {
                 self.users.flows[place].endpoint = None;
@@ -51,16 +53,30 @@ impl Host {
     }
 
     fn open_connection(&mut self, now: Instant, place: usize) {
-        let Flow { id, peer, priority, .. } = *self.users.flow(place);
-        let conversation = Conversation::new(Role::Sender(place), Some(id));
+        let peer = self.users.flow(place).peer;
         // Over network connections, load names its session.
         let nonce = self.users.session.map(|nonce| Bytes::copy_from_slice(&nonce.to_be_bytes()));
         let calling = nonce.unwrap_or(Bytes::from_static(LOAD_TSAP));
+        let endpoint = self.new_endpoint(now, place);
+        self.connect(now, endpoint, peer, LOAD_TSAP, calling);
+    }
+
+    /// Endpoint of the connection that a flow is about to open.
+    pub(super) fn new_endpoint(&mut self, now: Instant, place: usize) -> Endpoint {
+        let Flow { id, priority, .. } = *self.users.flow(place);
         self.users.flows[place].sender.opening(now);
         let endpoint = self.transport.endpoint(priority);
         self.users.flows[place].endpoint = Some(endpoint);
+        let conversation = Conversation::new(Role::Sender(place), Some(id));
         self.users.conversations.insert(endpoint, conversation);
-        self.connect(now, endpoint, peer, LOAD_TSAP, calling);
+        endpoint
+    }
+
+    /// Opens the transport connection of an association that a flow has requested.
+    pub(super) fn connect_for_case(&mut self, now: Instant, endpoint: Endpoint) {
+        let Some(place) = self.sender_of(endpoint) else { return };
+        let peer = self.users.flow(place).peer;
+        self.connect(now, endpoint, peer, CASE_TSAP, Bytes::from_static(CASE_TSAP));
     }
 
     fn connect(
@@ -78,6 +94,9 @@ impl Host {
 
     /// Requests the normal end of a connection.
     pub(in crate::host) fn release(&mut self, now: Instant, endpoint: Endpoint) {
+        if self.is_case(endpoint) {
+            return self.release_case(now, endpoint);
+        }
         let reason = disconnect_reason::NORMAL;
         self.transport.request(now, Request::Disconnect { endpoint, reason });
         if !self.transport.reports_close() {
@@ -98,6 +117,9 @@ impl Host {
                         self.users.conversations.insert(endpoint, conversation);
                         let data = Bytes::new();
                         self.transport.request(now, Request::Accept { endpoint, data });
+                        if called == CASE_TSAP {
+                            self.called(now, endpoint);
+                        }
                     }
                     None => {
                         let reason = disconnect_reason::ADDRESS_UNKNOWN;
@@ -105,23 +127,31 @@ impl Host {
                     }
                 }
             }
-            Indication::Confirm { endpoint, .. } => {
-                if let Some(place) = self.sender_of(endpoint) {
-                    let took = self.users.flows[place].sender.open(now);
-                    let id = self.users.flow(place).id;
-                    self.users.record(now, id, Event::Opened { took });
-                }
-                self.is_ready(endpoint);
+            Indication::Confirm { endpoint, .. } if self.is_case(endpoint) => {
+                self.receive_case(now, endpoint, Below::Connect);
             }
+            Indication::Confirm { endpoint, .. } => self.opened(now, endpoint),
             Indication::Data { endpoint, octets, end } => self.piece(now, endpoint, &octets, end),
             Indication::Drained { endpoint } => {
-                if let Some(place) = self.sender_of(endpoint) {
+                self.case_drained(now, endpoint);
+                if let Some(place) = self.sender_of(endpoint)
+                    && self.is_case_idle(endpoint)
+                {
                     self.users.drained(place);
                 }
             }
-            Indication::Disconnect { endpoint, reason } => self.disconnected(now, endpoint, reason),
+            Indication::Disconnect { endpoint, reason } => {
+                if self.is_case(endpoint) {
+                    self.receive_case(now, endpoint, Below::Disconnect);
+                    self.associations.remove(&endpoint);
+                }
+                self.disconnected(now, endpoint, reason);
+            }
             Indication::Closed { endpoint } => self.closed(now, endpoint),
-            Indication::Ready { endpoint } => self.is_ready(endpoint),
+            Indication::Ready { endpoint } => {
+                self.pass_case_on(now, endpoint);
+                self.is_ready(endpoint);
+            }
             // Room is checked before a TSDU is passed on, so none is returned. Expedited data is
             // not sent, and only agreed on if a program requests it.
             Indication::Established { .. }
@@ -129,6 +159,16 @@ impl Host {
             | Indication::Expedited { .. }
             | Indication::ExpeditedRefused { .. } => {}
         }
+    }
+
+    /// Starts the flow whose connection or association is open.
+    pub(super) fn opened(&mut self, now: Instant, endpoint: Endpoint) {
+        if let Some(place) = self.sender_of(endpoint) {
+            let took = self.users.flows[place].sender.open(now);
+            let id = self.users.flow(place).id;
+            self.users.record(now, id, Event::Opened { took });
+        }
+        self.is_ready(endpoint);
     }
 
     /// User that a caller is connected with; `None` to refuse it.
@@ -139,6 +179,7 @@ impl Host {
         let is_of_session = users.session.is_some_and(|nonce| calling == nonce.to_be_bytes());
         match called {
             RENDEZVOUS_TSAP if !is_lan => Some(Role::Control(peer)),
+            CASE_TSAP if is_lan => users.accepts.then_some(Role::Accepted),
             LOAD_TSAP => (users.accepts && (is_lan || is_of_session)).then_some(Role::Accepted),
             [] if is_lan => users.accepts.then_some(Role::Accepted),
             _ => users.echoes.then_some(Role::Echo),
@@ -153,7 +194,7 @@ impl Host {
     }
 
     /// Resumes the users that waited for room in a connection.
-    fn is_ready(&mut self, endpoint: Endpoint) {
+    pub(super) fn is_ready(&mut self, endpoint: Endpoint) {
         let Some(conversation) = self.users.conversations.get(&endpoint) else { return };
         if conversation.has_waiting() {
             self.users.replying.insert(endpoint);
@@ -167,13 +208,14 @@ impl Host {
         if self.transport.is_credit_by_user() {
             self.transport.request(now, Request::GiveBack { endpoint, buffers: 1 });
         }
+        if self.is_case(endpoint) {
+            return self.piece_of_case(now, endpoint, octets, end);
+        }
         let Some(conversation) = self.users.conversations.get_mut(&endpoint) else { return };
         match conversation.role {
             Role::Sender(_) | Role::Accepted => {
                 let Some(outcome) = conversation.sink.take(octets, end) else { return };
-                if let Outcome::Whole { stamp, .. } = outcome {
-                    conversation.flow = Some(stamp.flow);
-                }
+                conversation.note_flow(outcome);
                 let flow = conversation.flow;
                 self.message(now, flow, outcome, Asker::Connection(endpoint));
             }
@@ -215,7 +257,7 @@ impl Host {
     }
 
     /// Removes a connection that exists no more. If its flow has released it, the flow is complete.
-    fn closed(&mut self, now: Instant, endpoint: Endpoint) {
+    pub(super) fn closed(&mut self, now: Instant, endpoint: Endpoint) {
         let Some(conversation) = self.users.conversations.remove(&endpoint) else { return };
         if let Role::Sender(place) = conversation.role {
             self.users.flows[place].endpoint = None;

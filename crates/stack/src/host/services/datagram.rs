@@ -1,6 +1,6 @@
 //! Messages without connection: one UI frame each.
 
-use super::super::crossing::{Asker, Cargo};
+use super::super::work::{Asker, Cargo};
 use super::super::{Host, To};
 use super::Task;
 use crate::load::{Flow, Pattern, Sink};

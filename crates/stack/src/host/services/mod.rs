@@ -5,11 +5,14 @@
 //! service of [`crate::transport`] is an arm of [`crate::transport::Transport`] instead; then
 //! `connection` serves its flows.
 
+mod case;
 mod class4;
 mod connection;
 mod datagram;
 mod network;
 pub(super) mod sockets;
+
+pub(super) use case::Associated;
 
 use super::Host;
 use crate::load::Service;
@@ -32,6 +35,7 @@ impl Host {
     pub(super) fn serve(&mut self, now: Instant, place: usize, task: Task) -> bool {
         match self.users.flow(place).service {
             Service::Class4 => self.serve_connection(now, place, task),
+            Service::Case { eot } => self.serve_case(now, place, task, eot),
             Service::Datagram => self.serve_datagrams(now, place, task),
             Service::Message(options) => self.serve_socket(now, place, task, options),
         }

@@ -4,7 +4,7 @@
 //! acknowledgements. All flows arrive at two sockets, because only the CRC has to be agreed on. All
 //! sockets are LSAPs that ISO 8802-2 reserves for local use.
 
-use super::super::crossing::Asker;
+use super::super::work::Asker;
 use super::super::{FRAMES_AHEAD, Host, MESSAGE_SAP, To};
 use super::Task;
 use crate::llc::type3::{Invalid, Lpdu};

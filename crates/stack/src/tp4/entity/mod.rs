@@ -172,12 +172,26 @@ impl Entity {
             return true;
         }
         let most = self.params.queue_octets.saturating_sub(octets);
+        self.wait_for_room(endpoint, most);
+        false
+    }
+
+    /// Returns true if at most this number of octets wait for the window. If not,
+    /// [`Indication::Ready`] follows as soon as that is so.
+    pub fn has_at_most_queued(&mut self, endpoint: Endpoint, most: usize) -> bool {
+        let queued = self.connection(endpoint).map_or(0, Connection::queued_octets);
+        if queued > most {
+            self.wait_for_room(endpoint, most);
+        }
+        queued <= most
+    }
+
+    fn wait_for_room(&mut self, endpoint: Endpoint, most: usize) {
         let slot = self.slots.get_mut(endpoint.slot as usize);
         let slot = slot.filter(|slot| slot.generation == endpoint.generation);
         if let Some(connection) = slot.and_then(|slot| slot.connection.as_deref_mut()) {
             connection.wait_for_room(most);
         }
-        false
     }
 
     fn connection(&self, endpoint: Endpoint) -> Option<&Connection> {

@@ -7,7 +7,7 @@ use crate::output::Output;
 use crate::{host, quantity, way};
 use bench::advise::{Objective, Part, Trial, predicted};
 use bench::sample::Sample;
-use bench::scenario::{Faults, Flow, Point, Scenario, Service, Span};
+use bench::scenario::{Faults, Flow, Point, Scenario, Span};
 use bench::session::way::Way;
 use bench::session::{initiator, local};
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -177,5 +177,5 @@ fn kind(options: &Advise, scenario: &Scenario, objective: Objective) -> anyhow::
 
 /// True for messages without answers.
 fn is_one_way(flow: &Flow) -> bool {
-    flow.service == Service::Class4 && !flow.pattern.is_answered()
+    flow.service.is_connected() && !flow.pattern.is_answered()
 }

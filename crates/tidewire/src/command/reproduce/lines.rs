@@ -5,9 +5,9 @@ use bench::sample::{End, Line};
 use papers::published::diagram::{Matrix, TimeDiagram};
 use papers::published::plot::{Plot, Published};
 use papers::published::row::Claim;
-use papers::published::summary::Summary;
+use papers::published::summary::{Summary, summarise};
 use papers::published::verdict::Verdict;
-use papers::published::{Answer, Options, Outcome, Paper, Reproduction};
+use papers::published::{Answer, AtTier, Options, Outcome, Paper, Reproduction};
 use serde_json::{Map, Value, json};
 use std::io;
 
@@ -174,12 +174,27 @@ pub(super) fn end(
             json!({ "kind": group.kind, "role": group.role, "verdicts": verdicts })
         })
         .collect();
+    for tier in &reproduction.tiers {
+        output.record(&self::tier(tier))?;
+    }
     let Summary { candidates, successes, restatements, .. } = summary;
     output.record(&json!({
         "type": "summary", "groups": groups, "candidates": candidates, "successes": successes,
         "restatements": restatements, "remarks": reproduction.remarks,
     }))?;
     output.record(&Line::End(End { complete: true, error: None }))
+}
+
+/// The record of a tier: the role and the verdict of each row.
+fn tier(tier: &AtTier) -> Value {
+    let AtTier { name, title, models, outcomes } = tier;
+    let Summary { candidates, successes, .. } = summarise(outcomes);
+    let row = |outcome: &Outcome| json!({ "id": outcome.row.id, "role": outcome.role, "verdict": outcome.verdict });
+    let rows: Vec<Value> = outcomes.iter().map(row).collect();
+    json!({
+        "type": "tier", "tier": name, "title": title, "models": models,
+        "candidates": candidates, "successes": successes, "rows": rows,
+    })
 }
 
 fn claim((claim, Answer { ours, verdict, why }): (&Claim, &Answer)) -> Value {

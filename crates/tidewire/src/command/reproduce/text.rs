@@ -6,9 +6,9 @@ use crate::table::{Align, Table};
 use bench::paragraph::wrapped;
 use papers::published::found::Found;
 use papers::published::row::Claim;
-use papers::published::summary::Summary;
+use papers::published::summary::{Summary, summarise};
 use papers::published::verdict::{Role, Verdict};
-use papers::published::{Outcome, Paper, Reproduction};
+use papers::published::{AtTier, Outcome, Paper, Reproduction};
 use std::collections::BTreeSet;
 use std::io;
 
@@ -50,6 +50,12 @@ pub(super) fn end(
     output.line("\nhow ours was obtained")?;
     for remark in &reproduction.remarks {
         output.line(wrapped("  ", remark))?;
+    }
+    if !reproduction.tiers.is_empty() {
+        output.line("\ncalibration by tiers: inputs of each, and predictions that agree")?;
+        output.line(tiers(&reproduction.tiers))?;
+        output.line("\nrows whose role or verdict depends on the tier")?;
+        output.line(by_tier(&reproduction.tiers))?;
     }
     let reasons = reasons(&reproduction.outcomes);
     if !reasons.is_empty() {
@@ -141,6 +147,47 @@ fn reasons(outcomes: &[Outcome]) -> Vec<(Vec<&str>, &str)> {
         }
     }
     reasons
+}
+
+/// Each tier with its inputs and its successes, which are counted separately.
+fn tiers(tiers: &[AtTier]) -> Table {
+    let mut table = Table::new([
+        ("tier", Align::Left),
+        ("adds", Align::Left),
+        ("inputs", Align::Right),
+        ("models", Align::Right),
+        ("agree", Align::Right),
+    ]);
+    for AtTier { name, title, models, outcomes } in tiers {
+        let Summary { candidates, successes, .. } = summarise(outcomes);
+        let is_input = |outcome: &&Outcome| outcome.role == Role::CalibrationInput;
+        table.row([
+            name.clone(),
+            title.clone(),
+            outcomes.iter().filter(is_input).count().to_string(),
+            models.to_string(),
+            format!("{successes} of {candidates}"),
+        ]);
+    }
+    table
+}
+
+/// Rows that are an input at one tier and a prediction at another, or whose verdict changes.
+fn by_tier(tiers: &[AtTier]) -> Table {
+    let names = tiers.iter().map(|tier| (tier.name.as_str(), Align::Left));
+    let mut table = Table::of(core::iter::once(("row", Align::Left)).chain(names));
+    let rows = tiers.first().map(|tier| tier.outcomes.as_slice()).unwrap_or_default();
+    for (place, outcome) in rows.iter().enumerate() {
+        let here: Vec<Verdict> = tiers
+            .iter()
+            .filter_map(|tier| tier.outcomes.get(place).map(|outcome| outcome.verdict))
+            .collect();
+        if here.windows(2).any(|pair| pair.first() != pair.last()) {
+            let cells = here.iter().map(ToString::to_string);
+            table.add(core::iter::once(short(&outcome.row.id).to_owned()).chain(cells).collect());
+        }
+    }
+    table
 }
 
 fn counts(summary: &Summary) -> Table {

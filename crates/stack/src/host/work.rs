@@ -1,0 +1,365 @@
+//! Host whose machine takes time for the work of its layers: each data unit waits until the work on
+//! it is done.
+//!
+//! ```text
+//!   user message   user ─ (case, session) ─▶ service        confirm to the user
+//!   TSDU of CASE   session, case ─▶ CASE ─▶ user
+//!   NSDU           transport, network ─▶ link;  network, transport ─▶ entity
+//! ```
+//!
+//! A host requests the work that its machine charges for ([`Host::charging`]), and no other: the rest
+//! takes no time, and needs no request. With a front end, users run on another processor than their
+//! protocols, and a message is passed to its service when it has reached the front end. Each flow has
+//! one message on its way down at a time, like a user that makes blocking calls, and at most
+//! [`UNCONFIRMED`] messages without their confirm, for which it does not wait. Replies cross like any other message.
+//!
+//! The work of session and CASE on a message precedes CASE's decision to hold it: a held message has
+//! cost nothing below session.
+//!
+//! Left out: messages through sockets on their way down, and requests for connections, which do not
+//! cross. The data units under way are bounded downwards by one message per flow, the replies to
+//! received requests and the transport's window; upwards only by the traffic of the peers.
+
+use super::{Host, MESSAGE_SAP, To};
+use crate::load::{Sink, Stamp};
+use crate::messaging::Priority;
+use crate::station::{Charge, Work, WorkKind, WorkLayer};
+use crate::tp4::{Nsdu, Ticket};
+use crate::transport::Endpoint;
+use arrayvec::ArrayVec;
+use bytes::Bytes;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use wire::addr::Sap;
+use wire::packet::Packet;
+use wire::session::{DATA, Kind as SpduKind};
+use wire::time::Instant;
+
+/// Maximum number of messages of a flow whose confirm is under way; its next message waits.
+pub(super) const UNCONFIRMED: u32 = 4;
+/// Maximum number of steps of work on one data unit.
+const STEPS: usize = 3;
+
+/// Steps of work on a data unit, the next one last.
+type Steps = ArrayVec<Charge, STEPS>;
+
+/// Work on data units.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Works {
+    /// Work that takes time.
+    charged: BTreeSet<Charge>,
+    next: u64,
+    begun: VecDeque<Work>,
+    under_way: BTreeMap<u64, Pending>,
+    /// Flows whose message has reached its service, and that are to be told.
+    to_confirm: VecDeque<usize>,
+}
+
+/// Data unit that waits for work, and the steps after the present one.
+#[derive(Clone, Debug)]
+struct Pending {
+    cargo: Cargo,
+    steps: Steps,
+}
+
+/// Data unit between two layers, or a user and its service.
+#[derive(Clone, Debug)]
+pub(super) enum Cargo {
+    /// Message of the flow at this place, for its connection.
+    Tsdu { place: usize, endpoint: Endpoint, tsdu: Bytes, eot: bool },
+    /// Message of the flow at this place, without a connection.
+    Lsdu { place: usize, to: To, data: Packet },
+    /// Request whose reply the user sends.
+    Reply { request: Stamp, endpoint: Endpoint },
+    /// Reply without a connection.
+    Answer { to: To, data: Packet },
+    /// Message for a user.
+    Arrival(Arrival),
+    /// Notice to the flow at this place.
+    Confirm { place: usize },
+    /// Message for CASE.
+    Transfer { endpoint: Endpoint, data: Bytes, eot: bool },
+    /// TSDU of CASE that is no data, for the transport.
+    Control { endpoint: Endpoint, tsdu: Bytes },
+    /// TSDU for CASE.
+    Received { endpoint: Endpoint, tsdu: Bytes },
+    /// NSDU of transport for the network, with the timer that waits for it.
+    Outgoing { nsdu: Nsdu, priority: Priority, ticket: Option<Ticket> },
+    /// NSDU of the network for transport.
+    Incoming(Nsdu),
+}
+
+/// Message on its way to its user.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Arrival {
+    pub(super) stamp: Stamp,
+    pub(super) octets: usize,
+    pub(super) asker: Asker,
+}
+
+/// Destination of a reply.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Asker {
+    /// Peer of this connection.
+    Connection(Endpoint),
+    /// Station that asked without connection, and the priority of its request.
+    Station(To),
+    /// No reply: such messages are not requests.
+    Nobody,
+}
+
+impl Cargo {
+    /// Service access point and length.
+    fn extent(&self) -> (Sap, usize) {
+        match self {
+            Self::Tsdu { tsdu, .. } | Self::Control { tsdu, .. } | Self::Received { tsdu, .. } => {
+                (Sap::ISO_NETWORK, tsdu.len())
+            }
+            Self::Transfer { data, .. } => (Sap::ISO_NETWORK, data.len()),
+            Self::Lsdu { data, .. } | Self::Answer { data, .. } => (MESSAGE_SAP, data.len()),
+            Self::Reply { request, .. } => {
+                (Sap::ISO_NETWORK, Sink::reply_octets(request).unwrap_or(0))
+            }
+            Self::Arrival(Arrival { octets, asker: Asker::Connection(_), .. }) => {
+                (Sap::ISO_NETWORK, *octets)
+            }
+            Self::Arrival(Arrival { octets, .. }) => (MESSAGE_SAP, *octets),
+            Self::Confirm { .. } => (Sap::ISO_NETWORK, 0),
+            Self::Outgoing { nsdu, .. } | Self::Incoming(nsdu) => {
+                (Sap::ISO_NETWORK, nsdu.packet.len())
+            }
+        }
+    }
+
+    /// Work on it in the order of its layers.
+    fn path(&self) -> Steps {
+        let (case, session) = (WorkLayer::Case, WorkLayer::Session);
+        let charge = |at, kind| Charge { at, kind };
+        let path: &[Charge] = match self {
+            Self::Tsdu { .. } | Self::Lsdu { .. } | Self::Reply { .. } | Self::Answer { .. } => {
+                &[Charge::DOWN]
+            }
+            Self::Arrival(_) => &[Charge::UP],
+            Self::Confirm { .. } => &[charge(WorkLayer::User, WorkKind::Confirm)],
+            Self::Transfer { .. } => {
+                &[charge(case, WorkKind::Down), charge(session, WorkKind::Down)]
+            }
+            Self::Control { tsdu, .. } => {
+                let kind = kind_of_spdu(tsdu, WorkKind::Down);
+                &[charge(case, kind), charge(session, kind)]
+            }
+            Self::Received { tsdu, .. } => {
+                let kind = kind_of_spdu(tsdu, WorkKind::Up);
+                &[charge(session, kind), charge(case, kind)]
+            }
+            Self::Outgoing { nsdu, .. } => {
+                let tpdu = Tpdu::of(&nsdu.packet);
+                let transport = charge(WorkLayer::Transport, tpdu.kind(WorkKind::Down));
+                let network = charge(WorkLayer::Network, WorkKind::Down);
+                match tpdu {
+                    Tpdu::Segment => {
+                        &[charge(WorkLayer::Transport, WorkKind::Segment), transport, network]
+                    }
+                    _ => &[transport, network],
+                }
+            }
+            Self::Incoming(nsdu) => {
+                let kind = Tpdu::of(&nsdu.packet).kind(WorkKind::Up);
+                &[charge(WorkLayer::Network, WorkKind::Up), charge(WorkLayer::Transport, kind)]
+            }
+        };
+        path.iter().rev().copied().collect()
+    }
+}
+
+/// TPDU by the work that it takes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Tpdu {
+    /// DT or ED that ends its TSDU.
+    Data,
+    /// DT that does not end its TSDU.
+    Segment,
+    /// AK, EA or RJ.
+    Acknowledgement,
+    /// CR or CC.
+    Opening,
+    /// DR, DC or ER.
+    Closing,
+}
+
+impl Tpdu {
+    /// First TPDU of an NSDU: the one that the others are added to.
+    fn of(packet: &Packet) -> Self {
+        // ISO 8073 13.2: length indicator, code; EOT is the top bit of octet 5 of a DT.
+        let code = packet.first::<2>().map_or(0, |[_, code]| code & 0xF0);
+        match code {
+            0x20 | 0x50 | 0x60 => Self::Acknowledgement,
+            0xE0 | 0xD0 => Self::Opening,
+            0x80 | 0xC0 | 0x70 => Self::Closing,
+            0xF0 => match packet.first::<5>() {
+                Some([_, _, _, _, number]) if number & 0x80 == 0 => Self::Segment,
+                _ => Self::Data,
+            },
+            _ => Self::Data,
+        }
+    }
+
+    /// Kind of work; that of data is `data`.
+    const fn kind(self, data: WorkKind) -> WorkKind {
+        match (self, data) {
+            (Self::Data | Self::Segment, data) => data,
+            (Self::Acknowledgement, WorkKind::Up) => WorkKind::TakeAk,
+            (Self::Acknowledgement, _) => WorkKind::MakeAk,
+            (Self::Opening, _) => WorkKind::Open,
+            (Self::Closing, _) => WorkKind::Close,
+        }
+    }
+}
+
+/// Kind of work on an SPDU; that of data is `data`.
+fn kind_of_spdu(tsdu: &[u8], data: WorkKind) -> WorkKind {
+    let is = |kind: SpduKind| tsdu.first() == Some(&kind.code());
+    if tsdu.starts_with(&DATA) {
+        data
+    } else if is(SpduKind::Cn) || is(SpduKind::Ac) || is(SpduKind::Rf) {
+        WorkKind::Open
+    } else {
+        WorkKind::Close
+    }
+}
+
+impl Works {
+    /// Begins the work on a data unit; returns the data unit if none takes time.
+    fn begin(&mut self, cargo: Cargo) -> Option<Cargo> {
+        let mut steps = cargo.path();
+        steps.retain(|charge| self.charged.contains(charge));
+        self.step(Pending { cargo, steps })
+    }
+
+    /// Begins the next step; returns the data unit if there is none.
+    fn step(&mut self, mut pending: Pending) -> Option<Cargo> {
+        let Some(charge) = pending.steps.pop() else { return Some(pending.cargo) };
+        let (sap, octets) = pending.cargo.extent();
+        self.begun.push_back(Work { number: self.next, charge, sap, octets });
+        self.under_way.insert(self.next, pending);
+        self.next += 1;
+        None
+    }
+
+    /// Next work that was not reported to the driver yet.
+    pub(super) fn next(&mut self) -> Option<Work> {
+        self.begun.pop_front()
+    }
+}
+
+impl Host {
+    /// Has the machine take time for this work. The driver reports when it is done.
+    #[must_use]
+    pub fn charging(mut self, charged: BTreeSet<Charge>) -> Self {
+        self.works = (!charged.is_empty()).then(|| Works { charged, ..Works::default() });
+        self
+    }
+
+    /// Has the host's protocols run on a front-end processor: messages take time on their way to it
+    /// and back.
+    #[must_use]
+    pub fn behind_front_end(self) -> Self {
+        self.charging(BTreeSet::from([Charge::DOWN, Charge::UP]))
+    }
+
+    /// Passes a data unit on, after the work on it that takes time.
+    #[inline]
+    pub(super) fn submit(&mut self, now: Instant, cargo: Cargo) {
+        let Some(works) = &mut self.works else { return self.carry(now, cargo) };
+        if let Cargo::Tsdu { place, .. } | Cargo::Lsdu { place, .. } = cargo {
+            self.users.flows[place].is_crossing = true;
+        }
+        if let Some(cargo) = works.begin(cargo) {
+            self.arrived(now, cargo);
+        }
+    }
+
+    /// Goes on with a data unit after a step of work.
+    pub(super) fn has_worked(&mut self, now: Instant, work: Work) {
+        let Some(works) = &mut self.works else { return };
+        let Some(pending) = works.under_way.remove(&work.number) else { return };
+        if let Some(cargo) = works.step(pending) {
+            self.arrived(now, cargo);
+        }
+    }
+
+    /// Begins the notice to the next user whose message has reached its service: behind the work that
+    /// users request by themselves. Returns false if there is none.
+    pub(super) fn confirm(&mut self, now: Instant) -> bool {
+        let place = self.works.as_mut().and_then(|works| works.to_confirm.pop_front());
+        let Some(place) = place else { return false };
+        self.submit(now, Cargo::Confirm { place });
+        true
+    }
+
+    /// Passes on a data unit on which all work is done.
+    fn arrived(&mut self, now: Instant, cargo: Cargo) {
+        // The flow may pass its next message.
+        if let Cargo::Tsdu { place, .. } | Cargo::Lsdu { place, .. } = cargo {
+            let flowing = &mut self.users.flows[place];
+            flowing.is_crossing = false;
+            flowing.unconfirmed += 1;
+            self.users.waiting.wake(place);
+            if let Some(works) = &mut self.works {
+                works.to_confirm.push_back(place);
+            }
+        }
+        self.carry(now, cargo);
+    }
+
+    /// Delivers a data unit to the next layer, its service or its user.
+    #[inline]
+    pub(super) fn carry(&mut self, now: Instant, cargo: Cargo) {
+        match cargo {
+            Cargo::Tsdu { endpoint, tsdu, eot, .. } => self.send_tsdu(now, endpoint, tsdu, eot),
+            Cargo::Lsdu { to, data, .. } | Cargo::Answer { to, data } => {
+                self.send_message(to, data);
+            }
+            Cargo::Reply { request, endpoint } => self.reply(now, request, endpoint),
+            Cargo::Arrival(arrival) => self.arrive(now, arrival),
+            Cargo::Confirm { place } => {
+                let flowing = &mut self.users.flows[place];
+                flowing.unconfirmed = flowing.unconfirmed.saturating_sub(1);
+                self.users.waiting.wake(place);
+            }
+            Cargo::Transfer { endpoint, data, eot } => self.transfer(now, endpoint, data, eot),
+            Cargo::Control { endpoint, tsdu } => self.send_spdu(now, endpoint, tsdu),
+            Cargo::Received { endpoint, tsdu } => self.received_tsdu(now, endpoint, tsdu),
+            Cargo::Outgoing { nsdu, priority, ticket } => {
+                self.pass_nsdu(now, nsdu, priority, ticket);
+            }
+            Cargo::Incoming(nsdu) => self.take_nsdu(now, nsdu),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tpdus_and_spdus_are_charged_by_their_kind() {
+        let kind = |octets: &'static [u8], data| {
+            Tpdu::of(&Packet::new(Bytes::from_static(octets))).kind(data)
+        };
+        // AK, CC, DR, a DT that ends its TSDU and one that does not.
+        for (octets, down, up) in [
+            (&[4, 0x61, 0, 1, 5][..], WorkKind::MakeAk, WorkKind::TakeAk),
+            (&[6, 0xD1, 0, 1, 0, 2, 0x40], WorkKind::Open, WorkKind::Open),
+            (&[6, 0x80, 0, 1, 0, 2, 0x80], WorkKind::Close, WorkKind::Close),
+            (&[4, 0xF0, 0, 1, 0x81, 7], WorkKind::Down, WorkKind::Up),
+            (&[4, 0xF0, 0, 1, 1, 7], WorkKind::Down, WorkKind::Up),
+        ] {
+            assert_eq!((kind(octets, WorkKind::Down), kind(octets, WorkKind::Up)), (down, up));
+        }
+        let segment = Packet::new(Bytes::from_static(&[4, 0xF0, 0, 1, 1, 7]));
+        assert!(Tpdu::of(&segment) == Tpdu::Segment);
+        assert_eq!(kind_of_spdu(&[1, 0, 1, 0, 9], WorkKind::Up), WorkKind::Up);
+        assert_eq!(kind_of_spdu(&[SpduKind::Cn.code(), 0], WorkKind::Up), WorkKind::Open);
+        assert_eq!(kind_of_spdu(&[SpduKind::Fn.code(), 0], WorkKind::Up), WorkKind::Close);
+    }
+}
