@@ -13,7 +13,7 @@
 //! changes in nearly every turn.
 //!
 //! Not modelled: processing time in a station. A station acts in zero time unless it is wrapped in
-//! [`crate::host::Costed`].
+//! [`crate::host::WithCpu`].
 
 use crate::agenda::{Agenda, Turn};
 use crate::medium::{Delivery, Event, Medium, Misfit, Passage};

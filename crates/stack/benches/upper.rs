@@ -15,7 +15,7 @@ use stack::machine::{Machine, Output};
 use stack::mms::client::{self, Call, Client, End};
 use stack::mms::server::{self, Domain, Member, Model, Node, Server, Value};
 use stack::mms::{Proposal, client::Indication};
-use stack::network::{Line, Network};
+use stack::network::{Network, NetworkConnectionId};
 use stack::presentation::{Addresses, Pdv, Presentation, Primitive as Presented};
 use stack::session::{self, Below};
 use stack::tp0;
@@ -116,7 +116,7 @@ struct World {
     client: Client,
     server: Server,
     endpoint: Endpoint,
-    lines: [Line; 2],
+    lines: [NetworkConnectionId; 2],
     reassemblers: [Reassembler; 2],
     /// TPKTs to the server and to the client.
     to: [Vec<Bytes>; 2],
@@ -145,7 +145,7 @@ impl World {
             client: client(proposal),
             server: Server::new(server, model()),
             endpoint,
-            lines: [Line(1); 2],
+            lines: [NetworkConnectionId(1); 2],
             reassemblers: [Reassembler::new(), Reassembler::new()],
             to: [Vec::new(), Vec::new()],
             read: 0,

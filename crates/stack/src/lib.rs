@@ -7,6 +7,7 @@
 pub mod acse;
 pub mod case;
 pub mod clnp;
+pub mod control;
 pub mod fault;
 pub mod host;
 pub mod llc;
@@ -17,7 +18,6 @@ pub mod mms;
 pub mod network;
 pub mod presentation;
 pub mod profile;
-pub mod rendezvous;
 pub mod session;
 pub mod station;
 #[cfg(test)]

@@ -7,7 +7,7 @@ use wire::time::Instant;
 
 /// Network connection: identifier assigned by the station. Never reused.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct Line(pub u32);
+pub struct NetworkConnectionId(pub u32);
 
 /// Event or action on a network connection: the primitives of the network service.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,26 +29,26 @@ pub enum Network {
 /// Station above a network service with connections (N-CONNECT, N-DATA, N-DISCONNECT), instead of a
 /// LAN.
 ///
-/// It is driven like a machine: after each call, drain [`NetworkUser::poll`]; time never goes
-/// backwards; an early [`NetworkUser::expire`] is harmless. Each line ends with one
+/// It is driven like a machine: after each call, drain [`NetworkStation::poll`]; time never goes
+/// backwards; an early [`NetworkStation::expire`] is harmless. Each line ends with one
 /// [`Network::Disconnect`] from the driver, whichever side requested it. After this, all data
 /// passed to the line is known to be delivered or lost.
-pub trait NetworkUser {
+pub trait NetworkStation {
     /// Accepts a network connection; `None` if the maximum number exists.
-    fn incoming(&mut self, now: Instant) -> Option<Line>;
+    fn incoming(&mut self, now: Instant) -> Option<NetworkConnectionId>;
     /// Processes an event on a line.
-    fn receive(&mut self, now: Instant, line: Line, network: Network);
-    /// Processes expired timers; called at or after [`NetworkUser::deadline`].
+    fn receive(&mut self, now: Instant, line: NetworkConnectionId, network: Network);
+    /// Processes expired timers; called at or after [`NetworkStation::deadline`].
     fn expire(&mut self, now: Instant);
-    /// Time and timer of the next call of [`NetworkUser::expire`].
+    /// Time and timer of the next call of [`NetworkStation::expire`].
     fn deadline(&self) -> Option<Deadline>;
     /// Next action on a line.
-    fn poll(&mut self) -> Option<(Line, Network)>;
+    fn poll(&mut self) -> Option<(NetworkConnectionId, Network)>;
     /// Returns true if there is room for input on this line; if not, the peer has to wait.
-    fn takes_input(&self, line: Line) -> bool;
+    fn takes_input(&self, line: NetworkConnectionId) -> bool;
     /// Returns true if the only data waiting to be sent on this line was already passed to the
     /// driver.
-    fn is_idle(&self, line: Line) -> bool;
+    fn is_idle(&self, line: NetworkConnectionId) -> bool;
     /// Returns true if the line carries control traffic, which is exempt from load limits.
-    fn is_control(&self, line: Line) -> bool;
+    fn is_control(&self, line: NetworkConnectionId) -> bool;
 }

@@ -1,7 +1,7 @@
 //! Live port, read by this process or by `tidewire-tap`, which has no other right.
 
 use crate::exit::Failure;
-use crate::pipe::Pipe;
+use crate::threaded_reader::Pipe;
 use crate::{host, output, permission};
 use core::time::Duration;
 use live::clock::{self, Correlation};

@@ -1,7 +1,7 @@
 //! Results to standard output, as text or NDJSON; everything else to standard error.
 
 use crate::interrupt;
-use crate::patient::{self, PATIENCE, Patient};
+use crate::interruptible_writer::{self, PATIENCE, Patient};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal};
@@ -130,7 +130,7 @@ pub(crate) fn say(what: impl Display) {
 
 /// Prints a line to standard error if that takes no wait.
 fn say_at_once(what: &str) {
-    if patient::has_room(&io::stderr()) {
+    if interruptible_writer::has_room(&io::stderr()) {
         say(what);
     }
 }

@@ -92,7 +92,7 @@ mod tests {
             count: Some(10),
         };
         let points = points.iter().map(point).collect();
-        Series { name: name.to_owned(), kin: 0, mark: Mark::PointsOnLine, points }
+        Series { name: name.to_owned(), style_group: 0, mark: Mark::PointsOnLine, points }
     }
 
     #[test]

@@ -4,8 +4,8 @@ use crate::args::RunOptions;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::report::Limit;
-use crate::study::Chosen;
-use crate::{differences, host, report, verdicts};
+use crate::scenario_choice::Chosen;
+use crate::{host, paired_differences, report, verdicts};
 use anyhow::Context;
 use bench::PROGRAM_VERSION;
 use bench::analysis::{Report, analyse};
@@ -177,7 +177,7 @@ impl<'a> Recording<'a> {
             profiles: profiles.clone(),
         })?;
         if let Some(key) = findings.differences {
-            differences::record(&report, key, output)?;
+            paired_differences::record(&report, key, output)?;
         }
         output.record(&Line::End(end))?;
         report::tell(&report, output)?;
@@ -187,7 +187,7 @@ impl<'a> Recording<'a> {
         verdicts::tell(&judged, &report, output)?;
         report::tell_limits(&limits, output)?;
         if let Some(key) = findings.differences {
-            differences::tell(&report, key, output)?;
+            paired_differences::tell(&report, key, output)?;
         }
         if let Some(path) = &path {
             output.remark(format_args!("run folder: {}", path.display()));

@@ -3,8 +3,8 @@
 //! Blocks are gathered and written whole, so that a full disk leaves a capture that
 //! can be read to its end.
 
+use crate::interruptible_writer::Patient;
 use crate::output_file::{self, Created, Inputs, Pending, Placing};
-use crate::patient::Patient;
 use core::mem;
 use std::collections::VecDeque;
 use std::fs::{self, File};

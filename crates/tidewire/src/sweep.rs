@@ -179,7 +179,7 @@ fn figure(report: &Report, seed: u64, kind: &Kind, across: &Across, flows: &[&st
             point.interval =
                 point.interval.map(|(low, high)| (low / shown.each, high / shown.each));
         }
-        drawn.push(Series { name, kin: drawn.len(), mark, points });
+        drawn.push(Series { name, style_group: drawn.len(), mark, points });
     };
     let called = |(number, rest): Key<'_>| match (flows.len(), rest) {
         (_, "") => flows[number].to_owned(),

@@ -1,18 +1,18 @@
 //! Rules of the project that neither the compiler nor clippy checks, one file each.
 
-mod alone;
 mod asynchronous;
-mod confession;
 mod cycles;
 mod floors;
 mod language;
-mod leftovers;
 mod length;
 mod links;
 mod manifest;
+mod model_limits;
 mod numbers;
 pub(crate) mod pages;
+mod self_containment;
 mod tested;
+mod todo_markers;
 mod tuples;
 mod unsafe_code;
 mod unused;
@@ -32,11 +32,11 @@ const RULES: [Rule; 15] = [
     floors::RULE,
     length::RULE,
     asynchronous::RULE,
-    leftovers::RULE,
-    confession::RULE,
+    todo_markers::RULE,
+    model_limits::RULE,
     unsafe_code::RULE,
     links::RULE,
-    alone::RULE,
+    self_containment::RULE,
     tested::RULE,
     language::RULE,
     unused::RULE,

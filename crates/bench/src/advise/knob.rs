@@ -1,5 +1,5 @@
 //! Parameters of a class 4 transport that can be set, the settings tried, and their order from
-//! conservative to daring.
+//! conservative to aggressive.
 
 use crate::scenario::{Acknowledge, Credit, Retransmit, Scenario, Size, Span, Timer, Transport};
 use core::fmt;
@@ -217,7 +217,7 @@ impl Grid {
     }
 
     /// The widest window and the longest TPDU, with the presumably best loss recovery.
-    pub(super) fn daring(&self, transport: &Transport) -> Transport {
+    pub(super) fn aggressive(&self, transport: &Transport) -> Transport {
         self.knobs.iter().fold(transport.clone(), |set, (knob, settings)| {
             let of_knob = match knob {
                 Knob::Window | Knob::Tpdu | Knob::Credit => settings.last(),

@@ -3,7 +3,7 @@
 //! A race gives every setting a few replications, keeps the better half with twice as many, and so
 //! on until nothing is open or each has the maximum number of replications (successive halving:
 //! Karnin, Koren and Somekh, 2013). The search starts three times: at the scenario's settings, at
-//! daring ones, and at the far end of every parameter, because one parameter may have no effect
+//! aggressive ones, and at the far end of every parameter, because one parameter may have no effect
 //! before another is changed. It uses half of the runs.
 //!
 //! The best of many noisy means is partly the luckiest. So the settings found are then run with
@@ -77,7 +77,7 @@ impl<E> Search<'_, '_, E> {
     /// Number of the settings that no change of a single parameter improves, as far as the search
     /// saw.
     pub(super) fn explore(&mut self, own: &Transport) -> Result<usize, E> {
-        let starts = [self.grid.own(own), self.grid.daring(own), self.grid.last(own)];
+        let starts = [self.grid.own(own), self.grid.aggressive(own), self.grid.last(own)];
         let share = self.trials.left() / (2 * starts.len() as u64);
         let own = self.trials.number(starts[0].clone());
         let mut ends = vec![own];

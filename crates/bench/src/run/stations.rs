@@ -4,7 +4,7 @@ use crate::layout::Place;
 use crate::medium::{Medium, Model, Site};
 use crate::profile::Layer;
 use crate::sample::Occupied;
-use sim::host::{Costed, Invalid, NoBuffer, Params, Usage};
+use sim::host::{Invalid, NoBuffer, Params, Usage, WithCpu};
 use stack::host::{CHECKED_SAP, Host};
 use stack::machine::Deadline;
 use stack::station::{Frame, MacQueues, Station, Transmission};
@@ -19,7 +19,7 @@ pub(super) trait Hosted: Station {
     /// Mutable access to the host.
     fn host_mut(&mut self) -> &mut Host;
     /// Machine that the host is on, if it takes time.
-    fn machine(&self) -> Option<&Costed<Host>> {
+    fn machine(&self) -> Option<&WithCpu<Host>> {
         None
     }
 }
@@ -40,7 +40,7 @@ pub(super) enum Placed {
     /// Takes no time.
     Bare(Box<Host>),
     /// Takes its machine's time.
-    On(Box<Costed<Host>>),
+    On(Box<WithCpu<Host>>),
 }
 
 impl Placed {
@@ -108,7 +108,7 @@ impl Hosted for Placed {
         }
     }
 
-    fn machine(&self) -> Option<&Costed<Host>> {
+    fn machine(&self) -> Option<&WithCpu<Host>> {
         match self {
             Self::Bare(_) => None,
             Self::On(costed) => Some(costed),
@@ -147,7 +147,7 @@ pub(super) fn costed(places: Vec<Place>, medium: &Medium) -> Result<Vec<Placed>,
             checked.insert(Sap::ISO_NETWORK);
         }
         let host = host(place, &params);
-        Ok(Placed::On(Box::new(Costed::new(host, params, checked)?)))
+        Ok(Placed::On(Box::new(WithCpu::new(host, params, checked)?)))
     };
     places.into_iter().map(on_machine).collect()
 }
@@ -163,7 +163,7 @@ fn host(place: Place, machine: &Params) -> Host {
 /// Busy time of each resource of the stations' machines; `names` are those of the stations.
 pub(super) fn occupied<S: Hosted>(stations: &[S], names: &[String]) -> Vec<Occupied> {
     let machines = stations.iter().zip(names).filter_map(|(it, name)| Some((it.machine()?, name)));
-    let of = |(machine, name): (&Costed<Host>, &String)| {
+    let of = |(machine, name): (&WithCpu<Host>, &String)| {
         let usage = machine.usage().iter();
         let one = |usage: &Usage| Occupied {
             station: name.clone(),
@@ -181,14 +181,14 @@ pub(super) fn count_machines<S: Hosted>(stations: &[S], counts: &mut BTreeMap<St
     if machines().next().is_none() {
         return;
     }
-    let mut note = |name: &str, of: fn(&Costed<Host>) -> u64| {
+    let mut note = |name: &str, of: fn(&WithCpu<Host>) -> u64| {
         counts.insert(format!("machines.{name}"), machines().map(of).sum());
     };
     note("processor-ns", |station| nanos(station.processor_time()));
     note("queue-drops", |station| station.counters().queue_drops);
     note("lost", |station| station.counters().lost);
     note("late", |station| station.counters().late);
-    for usage in machines().flat_map(Costed::usage) {
+    for usage in machines().flat_map(WithCpu::usage) {
         let name = format!("machines.busy-ns.{}", usage.name);
         *counts.entry(name).or_default() += nanos(usage.busy);
     }

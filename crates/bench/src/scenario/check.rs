@@ -7,7 +7,7 @@ use super::network::LONGEST_LIFETIME;
 use super::problem::{MOST_SHOWN, Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Protocol, Scenario, Service, Share, Size,
-    Span, Start, Subject, Warmup, costs, feasible, lockstep, members,
+    Span, Start, Subject, Warmup, costs, feasible, lockstep, ring_membership,
 };
 use crate::medium::Site;
 use crate::profile::Profile;
@@ -49,7 +49,7 @@ pub fn check(scenario: &Scenario) -> Vec<Problem<String>> {
     }
     checker.requirements();
     let mut problems = checker.problems;
-    members::check(scenario, &mut problems);
+    ring_membership::check(scenario, &mut problems);
     feasible::check(scenario, &mut problems);
     costs::check(scenario, &mut problems);
     lockstep::check(scenario, &mut problems);

@@ -8,7 +8,7 @@ use live::port::default_limits;
 use live::runner::{Control, Stopped};
 use live::{clock, entropy};
 use wire::addr::Mac;
-use wire::rendezvous::Limits;
+use wire::control::Limits;
 use wire::time::Instant;
 use wire::units::BitRate;
 

@@ -13,7 +13,7 @@ use core::time::Duration;
 use live::iso_tcp::{IsoTcp, IsoTcpParams};
 use live::runner::{Control, Stopped};
 use stack::machine::{Deadline, Machine, Output};
-use stack::network::{Line, Network, NetworkUser};
+use stack::network::{Network, NetworkConnectionId, NetworkStation};
 use stack::tp0::{Class, Connection, Entity, Params};
 use stack::transport::{Address, Endpoint, Indication, Reason, Request, disconnect_reason};
 use stats::histogram::Histogram;
@@ -122,7 +122,7 @@ struct Caller {
     sent_at: Option<Instant>,
     sent: u64,
     piece: BytesMut,
-    outputs: Vec<(Line, Network)>,
+    outputs: Vec<(NetworkConnectionId, Network)>,
 }
 
 impl Caller {
@@ -264,12 +264,12 @@ impl Caller {
     }
 }
 
-impl NetworkUser for Caller {
-    fn incoming(&mut self, _now: Instant) -> Option<Line> {
+impl NetworkStation for Caller {
+    fn incoming(&mut self, _now: Instant) -> Option<NetworkConnectionId> {
         None
     }
 
-    fn receive(&mut self, now: Instant, line: Line, network: Network) {
+    fn receive(&mut self, now: Instant, line: NetworkConnectionId, network: Network) {
         self.entity.receive(now, (line, network));
         self.drain(now);
     }
@@ -294,19 +294,19 @@ impl NetworkUser for Caller {
         }
     }
 
-    fn poll(&mut self) -> Option<(Line, Network)> {
+    fn poll(&mut self) -> Option<(NetworkConnectionId, Network)> {
         if self.outputs.is_empty() { None } else { Some(self.outputs.remove(0)) }
     }
 
-    fn takes_input(&self, _line: Line) -> bool {
+    fn takes_input(&self, _line: NetworkConnectionId) -> bool {
         true
     }
 
-    fn is_idle(&self, line: Line) -> bool {
+    fn is_idle(&self, line: NetworkConnectionId) -> bool {
         self.entity.is_idle(line.into())
     }
 
-    fn is_control(&self, _line: Line) -> bool {
+    fn is_control(&self, _line: NetworkConnectionId) -> bool {
         false
     }
 }

@@ -17,17 +17,17 @@ use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::clock;
 use live::runner::{Control, Stopped};
+use stack::control::{self, Call, Indication, Name, Request};
 use stack::host::{Host, HostParams, MESSAGE_FLOWS};
 use stack::load::{Event, FlowId, Record};
 use stack::messaging;
 use stack::profile::Framing;
-use stack::rendezvous::{self, Call, Indication, Name, Request};
 use stack::station::MacQueues;
 use stack::tp4;
 use std::collections::BTreeMap;
 use wire::addr::Mac;
-use wire::rendezvous::report::{Arrival, ON_A_PAGE, Page};
-use wire::rendezvous::{Counts, Limits, Role, SAP, text};
+use wire::control::report::{Arrival, ON_A_PAGE, Page};
+use wire::control::{Counts, Limits, Role, SAP, text};
 use wire::time::{Instant, nanos};
 
 /// Maximum LSDU of 802.3, in octets.
@@ -146,8 +146,8 @@ pub(super) fn carry_out(
     let Layout { places, watched, changes: _ } = lay_out(&order.point.scenario, seed);
     let flows = flows_of(&order, &places)?;
     // It accepts no sessions, so it issues no cookies.
-    let rendezvous = rendezvous::Params::new(None, 0, text(crate::PROGRAM));
-    let party = Party::new(host, rendezvous);
+    let control = control::Params::new(None, 0, text(crate::PROGRAM));
+    let party = Party::new(host, control);
     let nonce = carrier.unpredictable()? as u64;
     let behind = BTreeMap::new();
     let mut initiator = Initiator { nonce, sent: 0, behind, carrier, party, order };

@@ -14,7 +14,7 @@ use live::runner::Stopped;
 use stack::host::{ConnectedParams, Host};
 use stack::tp0;
 use wire::addr::Mac;
-use wire::rendezvous::Limits;
+use wire::control::Limits;
 use wire::time::Instant;
 
 /// Maximum number of connections of a server at a time.

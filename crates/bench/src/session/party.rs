@@ -4,17 +4,17 @@
 
 use super::report::Arrivals;
 use live::port::is_rendezvous;
+use stack::control::{self, ControlSession, Indication, Name, Request};
 use stack::host::{Host, Unitdata};
 use stack::machine::{Deadline, Machine, Output};
-use stack::network::{Line, Network, NetworkUser};
-use stack::rendezvous::{self, Indication, Name, Rendezvous, Request};
+use stack::network::{Network, NetworkConnectionId, NetworkStation};
 use stack::station::{Frame, Station, Transmission, source};
 use stack::tp4;
 use std::collections::VecDeque;
 use wire::addr::Mac;
+use wire::control::SAP;
+use wire::control::report::{Body, Page, Pdu};
 use wire::packet::Packet;
-use wire::rendezvous::SAP;
-use wire::rendezvous::report::{Body, Page, Pdu};
 use wire::time::Instant;
 
 /// First reference of a host; those of an earlier host may still be frozen at the peer.
@@ -41,7 +41,7 @@ struct Asked {
 /// from it.
 pub(super) struct Party {
     pub(super) host: Host,
-    rendezvous: Rendezvous,
+    control: ControlSession,
     told: VecDeque<Indication>,
     /// Messages that arrived in the current session.
     pub(super) arrivals: Arrivals,
@@ -59,11 +59,11 @@ pub(super) struct Party {
 
 impl Party {
     /// Creates a party. `host` must have the control session's SAP among its further SAPs.
-    pub(super) fn new(host: Host, params: rendezvous::Params) -> Self {
-        let rendezvous = Rendezvous::new(params);
+    pub(super) fn new(host: Host, params: control::Params) -> Self {
+        let control = ControlSession::new(params);
         Self {
             host,
-            rendezvous,
+            control,
             told: VecDeque::new(),
             arrivals: Arrivals::default(),
             asked: None,
@@ -84,7 +84,7 @@ impl Party {
     }
 
     pub(super) fn request(&mut self, now: Instant, request: Request) {
-        self.rendezvous.request(now, request);
+        self.control.request(now, request);
         self.shuttle(now);
     }
 
@@ -138,14 +138,14 @@ impl Party {
         match Pdu::decode(&data.to_bytes()) {
             Ok(Some(Pdu { nonce, body: Body::Fetch(first) })) => {
                 let name = Name { peer: station, nonce };
-                if self.rendezvous.reads(now, name) {
+                if self.control.reads(now, name) {
                     self.arrivals.fetch(now, name, first);
                     self.send_page(now);
                 }
             }
             Ok(Some(Pdu { nonce, body: Body::Page(page) })) => {
                 let came = Asked { of: Name { peer: station, nonce }, first: page.first };
-                if self.asked == Some(came) && self.rendezvous.reads(now, came.of) {
+                if self.asked == Some(came) && self.control.reads(now, came.of) {
                     self.page = Some(*page);
                 }
             }
@@ -164,7 +164,7 @@ impl Party {
     /// Moves LSDUs between host and control session until both are idle.
     fn shuttle(&mut self, now: Instant) {
         self.carry(now);
-        self.host.take_part(now, self.rendezvous.loaded().map(|name| name.nonce));
+        self.host.take_part(now, self.control.loaded().map(|name| name.nonce));
         self.carry(now);
     }
 
@@ -174,11 +174,11 @@ impl Party {
                 if self.report(now, station, &data) {
                     continue;
                 }
-                self.rendezvous.receive(now, rendezvous::Unitdata { peer: station, packet: data });
+                self.control.receive(now, control::Unitdata { peer: station, packet: data });
                 continue;
             }
-            match self.rendezvous.poll() {
-                Some(Output::Send(rendezvous::Unitdata { peer, packet })) => {
+            match self.control.poll() {
+                Some(Output::Send(control::Unitdata { peer, packet })) => {
                     let unitdata = Unitdata { station: peer, sap: SAP, data: packet };
                     self.host.send_unitdata(now, unitdata);
                 }
@@ -200,7 +200,7 @@ impl Party {
         let is_whole = frame.len() <= LONGEST_FRAME;
         let is_control =
             is_rendezvous(frame) && frame.first::<17>().is_some_and(|[.., control]| control == UI);
-        let is_load = || self.rendezvous.loaded().is_some_and(|name| name.peer == source);
+        let is_load = || self.control.loaded().is_some_and(|name| name.peer == source);
         is_whole && (is_control || !is_rendezvous(frame) && is_load())
     }
 }
@@ -220,7 +220,7 @@ impl Station for Party {
     }
 
     fn expire(&mut self, now: Instant) {
-        self.rendezvous.expire(now);
+        self.control.expire(now);
         Station::expire(&mut self.host, now);
         self.send_page(now);
         self.shuttle(now);
@@ -229,7 +229,7 @@ impl Station for Party {
     fn deadline(&self) -> Option<Deadline> {
         let page = self.arrivals.deadline();
         let host = Station::deadline(&self.host);
-        Deadline::earlier(page, Deadline::earlier(host, self.rendezvous.deadline()))
+        Deadline::earlier(page, Deadline::earlier(host, self.control.deadline()))
     }
 
     fn poll(&mut self) -> Option<Frame> {
@@ -245,15 +245,15 @@ impl Station for Party {
     }
 }
 
-impl NetworkUser for Party {
-    fn incoming(&mut self, now: Instant) -> Option<Line> {
+impl NetworkStation for Party {
+    fn incoming(&mut self, now: Instant) -> Option<NetworkConnectionId> {
         self.host.incoming(now)
     }
 
-    fn receive(&mut self, now: Instant, line: Line, network: Network) {
+    fn receive(&mut self, now: Instant, line: NetworkConnectionId, network: Network) {
         let is_load = matches!(network, Network::Data(_)) && !self.host.is_control(line);
         self.frames += u64::from(is_load);
-        NetworkUser::receive(&mut self.host, now, line, network);
+        NetworkStation::receive(&mut self.host, now, line, network);
         self.shuttle(now);
     }
 
@@ -265,19 +265,19 @@ impl NetworkUser for Party {
         Station::deadline(self)
     }
 
-    fn poll(&mut self) -> Option<(Line, Network)> {
-        NetworkUser::poll(&mut self.host)
+    fn poll(&mut self) -> Option<(NetworkConnectionId, Network)> {
+        NetworkStation::poll(&mut self.host)
     }
 
-    fn takes_input(&self, line: Line) -> bool {
+    fn takes_input(&self, line: NetworkConnectionId) -> bool {
         self.host.takes_input(line)
     }
 
-    fn is_idle(&self, line: Line) -> bool {
+    fn is_idle(&self, line: NetworkConnectionId) -> bool {
         self.host.is_idle(line)
     }
 
-    fn is_control(&self, line: Line) -> bool {
+    fn is_control(&self, line: NetworkConnectionId) -> bool {
         self.host.is_control(line)
     }
 }

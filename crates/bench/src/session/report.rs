@@ -5,11 +5,11 @@
 
 use core::time::Duration;
 use live::port::Bucket;
+use stack::control::Name;
 use stack::load::{Event, Record};
 use stack::machine::Deadline;
-use stack::rendezvous::Name;
-use wire::rendezvous::Limits;
-use wire::rendezvous::report::{Arrival, ON_A_PAGE, Page};
+use wire::control::Limits;
+use wire::control::report::{Arrival, ON_A_PAGE, Page};
 use wire::time::Instant;
 
 /// Maximum number of arrivals kept for the initiator of a session; beyond it only the counts are

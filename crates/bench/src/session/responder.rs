@@ -14,15 +14,15 @@ use live::clock;
 use live::runner::Control;
 use seen::Seen;
 use stack::clnp;
+use stack::control::{self, Indication, Request};
 use stack::host::{Host, HostParams};
 use stack::load::{Event, Record};
 use stack::messaging;
 use stack::profile::Framing;
-use stack::rendezvous::{self, Indication, Request};
 use stack::tp4;
 use stats::histogram::Histogram;
 use wire::addr::{Mac, Nsap};
-use wire::rendezvous::{Counts, Limits, SAP, text};
+use wire::control::{Counts, Limits, SAP, text};
 use wire::time::{Instant, nanos};
 
 /// Largest TPDU that class 4 can negotiate, in octets.
@@ -183,10 +183,9 @@ impl<'a> Waiting<'a> {
         host: Host,
     ) -> Result<Self, SessionError> {
         let secret = carrier.unpredictable()?;
-        let rendezvous =
-            rendezvous::Params::new(Some(carrier.offered()), secret, text(crate::PROGRAM));
+        let control = control::Params::new(Some(carrier.offered()), secret, text(crate::PROGRAM));
         let tally = Tally::new(carrier.is_within_host());
-        Ok(Self { tally, party: Party::new(host, rendezvous), carrier })
+        Ok(Self { tally, party: Party::new(host, control), carrier })
     }
 
     /// Waits for a call until `until` and serves it; `None` if none came, or `stop` was set.

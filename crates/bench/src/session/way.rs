@@ -27,7 +27,7 @@ use std::fs::File;
 use std::io::BufWriter;
 use std::path::PathBuf;
 use wire::addr::Mac;
-use wire::rendezvous::Limits;
+use wire::control::Limits;
 use wire::time::Instant;
 
 /// Maximum number of frames held back by faults at a time.

@@ -52,7 +52,8 @@ fn a_share_above_one_and_a_wrong_medium_are_found_in_data() {
     .expect("the scenario is right")
     .points[0]
         .scenario
-        .medium.clone();
+        .medium
+        .clone();
     assert_eq!(at(&wrong), []);
     if let Medium::Switched(switched) = &mut wrong.medium {
         switched.switches = 101;

@@ -75,7 +75,7 @@ fn two_ends_agree_and_count_the_same_in_every_class() {
         assert_eq!(served.delay.count(), 2_000, "both ends are on this host");
         let received = measured.transport.received;
         assert_eq!(received[Kind::Ak as usize] > 0, aks, "{class:?}");
-        // One connection for the load and one for the rendezvous: two CRs, and a DR in class 2.
+        // One connection for the load and one for the control session: two CRs, and a DR in class 2.
         assert_eq!(measured.transport.sent[Kind::Cr as usize], 2);
         assert_eq!(measured.transport.sent[Kind::Dr as usize], u64::from(class != Class::Class0));
     }

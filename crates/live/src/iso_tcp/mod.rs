@@ -22,13 +22,13 @@ use bytes::Bytes;
 use core::net::SocketAddr;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
-use stack::network::{Line, Network, NetworkUser};
+use stack::network::{Network, NetworkConnectionId, NetworkStation};
 use stack::station::Frame;
 use std::collections::BTreeMap;
 use std::net::TcpListener;
 use std::os::fd::AsFd;
 use stream::{Came, Phase, Stream};
-use wire::rendezvous::Limits;
+use wire::control::Limits;
 use wire::time::Instant;
 
 /// Maximum time between two checks of the stop flag.
@@ -105,7 +105,7 @@ pub struct IsoTcp {
     params: IsoTcpParams,
     listener: Option<TcpListener>,
     address: Option<SocketAddr>,
-    streams: BTreeMap<Line, Stream>,
+    streams: BTreeMap<NetworkConnectionId, Stream>,
     pace: Option<Pace>,
     /// Time until which no connection is accepted, because the last attempt failed.
     accepts_from: Instant,
@@ -174,7 +174,7 @@ impl IsoTcp {
     ///
     /// # Errors
     /// System errors in waiting or listening. Failures of a connection are reported to its station.
-    pub fn run<U: NetworkUser>(
+    pub fn run<U: NetworkStation>(
         &mut self,
         user: &mut U,
         until: Instant,
@@ -210,11 +210,11 @@ impl IsoTcp {
 
     /// Carries out the station's requests and writes as much as allowed; returns the time at which
     /// more may be written.
-    fn serve<U: NetworkUser>(&mut self, user: &mut U) -> Instant {
+    fn serve<U: NetworkStation>(&mut self, user: &mut U) -> Instant {
         let mut due = Instant::MAX;
         loop {
             self.take_orders(user);
-            let lines: Vec<Line> = self.streams.keys().copied().collect();
+            let lines: Vec<NetworkConnectionId> = self.streams.keys().copied().collect();
             let mut acted = false;
             for line in lines {
                 let (did, next) = self.write(user, line);
@@ -227,7 +227,7 @@ impl IsoTcp {
         }
     }
 
-    fn take_orders<U: NetworkUser>(&mut self, user: &mut U) {
+    fn take_orders<U: NetworkStation>(&mut self, user: &mut U) {
         while let Some((line, network)) = user.poll() {
             match network {
                 Network::Connect => self.connect(user, line),
@@ -246,7 +246,7 @@ impl IsoTcp {
         }
     }
 
-    fn connect<U: NetworkUser>(&mut self, user: &mut U, line: Line) {
+    fn connect<U: NetworkStation>(&mut self, user: &mut U, line: NetworkConnectionId) {
         let opened = self.params.remote.map(|remote| {
             socket::connect(remote).and_then(|socket| Stream::new(socket, Phase::Connecting))
         });
@@ -258,7 +258,7 @@ impl IsoTcp {
         }
     }
 
-    fn push<U: NetworkUser>(&mut self, user: &mut U, line: Line, tpdu: Frame) {
+    fn push<U: NetworkStation>(&mut self, user: &mut U, line: NetworkConnectionId, tpdu: Frame) {
         let pushed = self.streams.get_mut(&line).map(|stream| stream.push(tpdu));
         if pushed == Some(false) {
             self.lose(user, line);
@@ -266,7 +266,7 @@ impl IsoTcp {
     }
 
     /// Removes a connection and reports its end to the station.
-    fn lose<U: NetworkUser>(&mut self, user: &mut U, line: Line) {
+    fn lose<U: NetworkStation>(&mut self, user: &mut U, line: NetworkConnectionId) {
         if self.streams.remove(&line).is_some() {
             user.receive(clock::now(), line, Network::Disconnect);
         }
@@ -274,7 +274,11 @@ impl IsoTcp {
 
     /// Writes as much as allowed on one connection; returns whether anything changed, and the time
     /// at which more may be written.
-    fn write<U: NetworkUser>(&mut self, user: &mut U, line: Line) -> (bool, Instant) {
+    fn write<U: NetworkStation>(
+        &mut self,
+        user: &mut U,
+        line: NetworkConnectionId,
+    ) -> (bool, Instant) {
         let Some(stream) = self.streams.get_mut(&line) else { return (false, Instant::MAX) };
         let (now, expires) = (clock::now(), stream.expires());
         if now >= expires {
@@ -313,7 +317,7 @@ impl IsoTcp {
     }
 
     /// If all is written, closes our end if the station or the peer has ended the connection.
-    fn close<U: NetworkUser>(&mut self, user: &mut U, line: Line) -> bool {
+    fn close<U: NetworkStation>(&mut self, user: &mut U, line: NetworkConnectionId) -> bool {
         let Some(stream) = self.streams.get_mut(&line) else { return false };
         let is_over = match stream.phase {
             Phase::Closing { until, is_shut } => {
@@ -334,8 +338,8 @@ impl IsoTcp {
 
     // ---- in -------------------------------------------------------------------------------------
 
-    fn wait<U: NetworkUser>(&mut self, user: &U, until: Instant) -> Result<(), PortError> {
-        let is_behind = |(line, stream): (&Line, &Stream)| {
+    fn wait<U: NetworkStation>(&mut self, user: &U, until: Instant) -> Result<(), PortError> {
+        let is_behind = |(line, stream): (&NetworkConnectionId, &Stream)| {
             stream.is_behind && stream.phase == Phase::Open && user.takes_input(*line)
         };
         if self.streams.iter().any(is_behind) {
@@ -367,7 +371,7 @@ impl IsoTcp {
         socket::wait_for(&interests, until).map_err(PortError::system("wait for sockets"))
     }
 
-    fn accept<U: NetworkUser>(&mut self, user: &mut U) -> Result<(), PortError> {
+    fn accept<U: NetworkStation>(&mut self, user: &mut U) -> Result<(), PortError> {
         let Some(listener) = &self.listener else { return Ok(()) };
         if clock::now() < self.accepts_from {
             return Ok(());
@@ -396,8 +400,8 @@ impl IsoTcp {
         Ok(())
     }
 
-    fn read_all<U: NetworkUser>(&mut self, user: &mut U) {
-        let lines: Vec<Line> = self.streams.keys().copied().collect();
+    fn read_all<U: NetworkStation>(&mut self, user: &mut U) {
+        let lines: Vec<NetworkConnectionId> = self.streams.keys().copied().collect();
         for line in lines {
             let Some(stream) = self.streams.get_mut(&line) else { continue };
             match stream.phase {
@@ -412,7 +416,7 @@ impl IsoTcp {
         }
     }
 
-    fn connected<U: NetworkUser>(&mut self, user: &mut U, line: Line) {
+    fn connected<U: NetworkStation>(&mut self, user: &mut U, line: NetworkConnectionId) {
         let Some(stream) = self.streams.get_mut(&line) else { return };
         let failed = !matches!(stream.socket.take_error(), Ok(None));
         if failed {
@@ -423,7 +427,7 @@ impl IsoTcp {
         }
     }
 
-    fn read<U: NetworkUser>(&mut self, user: &mut U, line: Line) {
+    fn read<U: NetworkStation>(&mut self, user: &mut U, line: NetworkConnectionId) {
         let Some(stream) = self.streams.get_mut(&line) else { return };
         let mut came = Came::Octets(0);
         if stream.ended.is_none() && stream.has_room() && user.takes_input(line) {
@@ -457,7 +461,7 @@ impl IsoTcp {
         }
     }
 
-    fn hand_on<U: NetworkUser>(&mut self, user: &mut U, line: Line, tpdu: Bytes) {
+    fn hand_on<U: NetworkStation>(&mut self, user: &mut U, line: NetworkConnectionId, tpdu: Bytes) {
         self.counts.received += 1;
         user.receive(clock::now(), line, Network::Data(Frame::new(tpdu)));
         self.take_orders(user);

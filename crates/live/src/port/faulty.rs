@@ -105,7 +105,7 @@ impl<P: Port> Faulty<P> {
     }
 
     /// Applies the faults to an incoming frame.
-    fn befall(&mut self, arrival: Arrival) {
+    fn apply(&mut self, arrival: Arrival) {
         let Arrival { at, stamp, frame, .. } = arrival;
         let outcomes = match &mut self.params.receiving {
             Some(faults) if !is_rendezvous(&frame) => faults.apply(at, frame),
@@ -187,7 +187,7 @@ impl<P: Port> Port for Faulty<P> {
             let arrival = self.inner.receive(wake)?;
             let is_last = arrival.is_none() || passed_over >= MOST_PASSED_OVER;
             if let Some(arrival) = arrival {
-                self.befall(arrival);
+                self.apply(arrival);
             }
             if is_last && clock::now() >= until {
                 break;

@@ -6,7 +6,7 @@ use super::is_rendezvous;
 use core::time::Duration;
 use stack::station::Frame;
 use std::collections::VecDeque;
-use wire::rendezvous::Limits;
+use wire::control::Limits;
 use wire::time::{Instant, nanos};
 use wire::units::BitRate;
 

@@ -33,7 +33,7 @@ pub use crate::socket::Wait;
 use stack::station::{Frame, Transmission};
 use std::io;
 use wire::addr::Mac;
-use wire::rendezvous;
+use wire::control;
 use wire::time::Instant;
 use wire::units::BitRate;
 
@@ -60,7 +60,7 @@ pub struct Arrival {
 pub fn is_rendezvous(frame: &Frame) -> bool {
     let Some([.., high, low, destination, source]) = frame.first::<16>() else { return false };
     let is_length = u16::from_be_bytes([high, low]) <= 1_500;
-    is_length && destination == rendezvous::SAP.0 && source == rendezvous::SAP.0
+    is_length && destination == control::SAP.0 && source == control::SAP.0
 }
 
 /// Counters of a port so far.

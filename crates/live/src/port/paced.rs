@@ -4,7 +4,7 @@ use super::{Arrival, Counts, Governor, Port, PortError, Verdict, default_limits}
 use crate::clock;
 use stack::station::{Frame, Transmission};
 use wire::addr::Mac;
-use wire::rendezvous::Limits;
+use wire::control::Limits;
 use wire::time::Instant;
 use wire::units::BitRate;
 

@@ -19,7 +19,7 @@ mod end;
 mod path;
 mod sides;
 
-pub use path::{Deed, Event, Selection};
+pub use path::{Event, RelayAction, Selection};
 
 use crate::clock;
 use crate::port::PortError;
@@ -204,7 +204,7 @@ impl Relay {
             };
             match sides.heard(heard.at, side, &frame) {
                 Verdict::Crosses => {
-                    counts.no_room += path.befall(side, heard.at, frame, tell);
+                    counts.no_room += path.apply(side, heard.at, frame, tell);
                 }
                 Verdict::Stays => counts.local += 1,
                 Verdict::HeldBack => counts.held_back += 1,

@@ -31,14 +31,14 @@ impl Selection {
 
 /// Effect on a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Deed {
+pub enum RelayAction {
     /// Effect of the faults; a frame that is [`Fate::Whole`] was delayed.
     Fate(Fate),
     /// The frame was to be held back, but there was no room.
     NoRoom,
 }
 
-impl Deed {
+impl RelayAction {
     /// Name in a log.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -65,7 +65,7 @@ pub struct Event<'a> {
     /// Time at which it leaves, or would have left.
     pub leaves: Instant,
     /// Effect.
-    pub deed: Deed,
+    pub action: RelayAction,
     /// Frame as it leaves.
     pub frame: &'a Frame,
 }
@@ -87,7 +87,7 @@ impl Path {
 
     /// Applies the faults to a frame and holds the results until they are due; returns the number
     /// of frames that had no room.
-    pub(super) fn befall(
+    pub(super) fn apply(
         &mut self,
         side: usize,
         arrived: Instant,
@@ -102,13 +102,19 @@ impl Path {
         let number = faults.counts().frames;
         let mut no_room = 0;
         for fault::Outcome { at: leaves, frame, fate } in outcomes {
-            let mut event =
-                Event { side, number, arrived, leaves, deed: Deed::Fate(fate), frame: &frame };
+            let mut event = Event {
+                side,
+                number,
+                arrived,
+                leaves,
+                action: RelayAction::Fate(fate),
+                frame: &frame,
+            };
             if fate.arrives() && !self.hold(leaves, frame.clone()) {
                 no_room += 1;
-                event.deed = Deed::NoRoom;
+                event.action = RelayAction::NoRoom;
             }
-            if event.deed != Deed::Fate(Fate::Whole) || leaves > arrived {
+            if event.action != RelayAction::Fate(Fate::Whole) || leaves > arrived {
                 tell(&event);
             }
         }
@@ -165,10 +171,10 @@ mod tests {
         Faults::new(plan, 7, "a path").unwrap()
     }
 
-    fn befallen(path: &mut Path, at: Instant) -> Vec<(u64, Deed)> {
+    fn applied(path: &mut Path, at: Instant) -> Vec<(u64, RelayAction)> {
         let mut told = Vec::new();
         let frame = Frame::new(Bytes::from_static(&DT));
-        path.befall(0, at, frame, &mut |event| told.push((event.number, event.deed)));
+        path.apply(0, at, frame, &mut |event| told.push((event.number, event.action)));
         told
     }
 
@@ -182,10 +188,10 @@ mod tests {
 
         let everything = Plan { loss: 1.0, ..Plan::harmless(Duration::from_millis(500)) };
         let mut path = Path::new(Some(faults(everything)), only(&[Kind::Ak]), 8);
-        assert_eq!(befallen(&mut path, Instant::ZERO), []);
+        assert_eq!(applied(&mut path, Instant::ZERO), []);
         assert!(path.due(Instant::ZERO).is_some());
         let mut path = Path::new(Some(faults(everything)), only(&[Kind::Dt]), 8);
-        assert_eq!(befallen(&mut path, Instant::ZERO), [(1, Deed::Fate(Fate::Lost))]);
+        assert_eq!(applied(&mut path, Instant::ZERO), [(1, RelayAction::Fate(Fate::Lost))]);
         assert!(path.due(Instant::MAX).is_none());
     }
 
@@ -195,8 +201,8 @@ mod tests {
         let reordering = Some(Reordering { probability: 1.0, held_back });
         let plan = Plan { reordering, ..Plan::harmless(Duration::from_millis(500)) };
         let mut path = Path::new(Some(faults(plan)), Selection::Every, 1);
-        assert_eq!(befallen(&mut path, Instant::ZERO), [(1, Deed::Fate(Fate::Whole))]);
-        assert_eq!(befallen(&mut path, Instant::ZERO), [(2, Deed::NoRoom)]);
+        assert_eq!(applied(&mut path, Instant::ZERO), [(1, RelayAction::Fate(Fate::Whole))]);
+        assert_eq!(applied(&mut path, Instant::ZERO), [(2, RelayAction::NoRoom)]);
         assert_eq!(path.next(), Some(Instant::ZERO + held_back));
         assert!(path.due(Instant::ZERO).is_none());
         assert!(path.due(Instant::ZERO + held_back).is_some());

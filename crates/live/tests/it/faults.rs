@@ -7,7 +7,7 @@ use stack::fault::{Delay, Duplication, Faults, Plan};
 use stack::station::Transmission;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use wire::rendezvous::{Limits, SAP};
+use wire::control::{Limits, SAP};
 
 const LIFETIME: Duration = Duration::from_secs(1);
 const SEED: u64 = 11;

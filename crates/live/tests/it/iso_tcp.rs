@@ -15,7 +15,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::thread;
 use wire::addr::Mac;
-use wire::rendezvous::Limits;
+use wire::control::Limits;
 use wire::time::Instant;
 
 /// CR of an iec61850-rs client, in its TPKT.

@@ -5,15 +5,15 @@ use bytes::Bytes;
 use live::clock;
 use live::port::{Port, is_rendezvous};
 use live::runner::{Control, Runner, Stopped};
+use stack::control::{Call, ControlSession, Indication, Params, Request, Unitdata};
 use stack::machine::{Deadline, Machine, Output};
-use stack::rendezvous::{Call, Indication, Params, Rendezvous, Request, Unitdata};
 use stack::station::{Frame, Station, destination, source};
 use std::collections::VecDeque;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use wire::addr::Mac;
+use wire::control::{Counts, Limits, Role, SAP, text};
 use wire::packet::Packet;
-use wire::rendezvous::{Counts, Limits, Role, SAP, text};
 use wire::time::Instant;
 
 pub(crate) const WIDE: Limits =
@@ -21,7 +21,7 @@ pub(crate) const WIDE: Limits =
 
 pub(crate) struct Party {
     addr: Mac,
-    machine: Rendezvous,
+    machine: ControlSession,
     /// Number of numbered frames it sends once permitted.
     load: u32,
     outgoing: VecDeque<Frame>,
@@ -35,7 +35,7 @@ impl Party {
         params.linger = Duration::from_millis(300);
         Self {
             addr,
-            machine: Rendezvous::new(params),
+            machine: ControlSession::new(params),
             load,
             outgoing: VecDeque::new(),
             frames: 0,

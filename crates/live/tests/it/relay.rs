@@ -5,7 +5,7 @@ use bytes::Bytes;
 use core::time::Duration;
 use live::clock;
 use live::port::{AfPacket, AfPacketParams, Port, PortError, Stamp, Wait};
-use live::relay::{Counts, Deed, Place, Relay, RelayParams, Selection};
+use live::relay::{Counts, Place, Relay, RelayAction, RelayParams, Selection};
 use live::tap::{Collection, Tap, TapParams};
 use stack::fault::{Fate, Faults, Plan};
 use stack::station::Frame;
@@ -76,7 +76,7 @@ fn selected_frames_are_lost_and_reported_and_the_rest_in_order() {
     let (stop, mut told) = (AtomicBool::new(false), Vec::new());
     let (numbers, counts) = thread::scope(|scope| {
         let relaying = scope.spawn(|| {
-            let outcome = relay.run(Instant::MAX, &stop, &mut |event| told.push(event.deed));
+            let outcome = relay.run(Instant::MAX, &stop, &mut |event| told.push(event.action));
             (outcome, relay.counts())
         });
         for number in 0..1_000_u32 {
@@ -102,7 +102,7 @@ fn selected_frames_are_lost_and_reported_and_the_rest_in_order() {
     assert_eq!(numbers.len() as u64, there.relayed - 1);
     // 1,000 draws of 0.1: five standard deviations are 47.
     assert!(there.faults.lost.abs_diff(100) < 48, "{}", there.faults.lost);
-    assert_eq!(told, vec![Deed::Fate(Fate::Lost); told.len()]);
+    assert_eq!(told, vec![RelayAction::Fate(Fate::Lost); told.len()]);
     assert_eq!(told.len() as u64, there.faults.lost);
     assert_eq!(back, Counts::default());
     // In order: the steps from number to number never wrap, so they add up to at most 999.

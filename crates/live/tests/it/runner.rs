@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wire::addr::Mac;
-use wire::rendezvous::Limits;
+use wire::control::Limits;
 use wire::time::Instant;
 use wire::units::BitRate;
 

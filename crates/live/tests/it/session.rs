@@ -3,7 +3,7 @@
 use crate::party::{Party, WIDE};
 use crate::{A, B};
 use live::port::{Hub, Port};
-use stack::rendezvous::Indication;
+use stack::control::Indication;
 use std::thread;
 
 /// The initiator sends `load` frames once both have agreed, stops, and receives the number that

@@ -13,7 +13,7 @@ use bench::scenario::MediumKind;
 use bytes::Bytes;
 use core::fmt;
 use core::time::Duration;
-use sim::host::{Costed, NoBuffer, Work};
+use sim::host::{NoBuffer, WithCpu, Work};
 use sim::medium::token_ring::{Params as Ring, TokenRing};
 use sim::world::World;
 use stack::llc::type3::{self, First};
@@ -279,12 +279,12 @@ impl Plan {
         checked: &BTreeSet<Sap>,
     ) -> Result<Run, Error> {
         let host = profile.host(self.operation.layer(), MediumKind::ProNet10, NoBuffer::Refused);
-        let costed = |station| Costed::new(station, host.clone(), checked.clone());
+        let costed = |station| WithCpu::new(station, host.clone(), checked.clone());
         let stations: Result<Vec<_>, _> = stations.into_iter().map(costed).collect();
         let medium = TokenRing::new(Ring::pronet_10(2, RING_METRES)).map_err(machine)?;
         let mut stations = stations.map_err(machine)?;
         if self.is_followed {
-            stations.iter_mut().for_each(Costed::record_work);
+            stations.iter_mut().for_each(WithCpu::record_work);
         }
         let mut world = World::new(medium, stations).map_err(machine)?;
         let mut run = Run::default();
@@ -332,7 +332,7 @@ impl Plan {
 impl Run {
     fn look<S: Edge>(
         &mut self,
-        world: &mut World<TokenRing, Costed<S>>,
+        world: &mut World<TokenRing, WithCpu<S>>,
         now: Instant,
     ) -> Result<(), Error> {
         let [sender, receiver] = world.stations_mut() else { return Ok(()) };

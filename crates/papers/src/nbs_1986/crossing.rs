@@ -1,9 +1,9 @@
 //! Cross-over: the load at which the delay curves of CSMA/CD and token bus cross.
 
+use super::context::{Context, Means, Statistic};
 use super::experiment::{Experiment, Net, World, loads};
-use super::laboratory::{Laboratory, Means, Statistic};
-use crate::published::NotHere;
-use crate::published::found::Found;
+use crate::published::Unavailable;
+use crate::published::value::Value;
 
 /// Figure of the paper: its number, its experiment and statistic, and the cross-over in the text as
 /// a share of the load, if there is one.
@@ -42,29 +42,29 @@ pub(super) const FIGURES: [Figure; 9] = [
 pub(super) const FIRST_LOAD: u64 = 5;
 
 /// Figure with this number.
-pub(super) fn figure_of(number: &str) -> Result<Figure, NotHere> {
+pub(super) fn figure_of(number: &str) -> Result<Figure, Unavailable> {
     let figure = FIGURES.into_iter().find(|figure| figure.number == number);
-    figure.ok_or_else(|| NotHere(format!("no figure {number}")))
+    figure.ok_or_else(|| Unavailable(format!("no figure {number}")))
 }
 
 /// Load, as a share, at which the curves of a figure cross.
 pub(super) fn of(
-    laboratory: &Laboratory,
+    context: &Context,
     world: World,
     figure: Figure,
     from_percent: u64,
-) -> Result<Found, NotHere> {
+) -> Result<Value, Unavailable> {
     let name = format!("crossing of figure {}", figure.number);
-    laboratory.estimate(&name, world, |means| in_means(means, figure, from_percent))
+    context.estimate(&name, world, |means| in_means(means, figure, from_percent))
 }
 
 /// Band of the cross-overs of single runs: all but a twentieth at either end.
 pub(super) fn of_single_runs(
-    laboratory: &Laboratory,
+    context: &Context,
     world: World,
     figure: Figure,
-) -> Result<(f64, f64), NotHere> {
-    laboratory.single_runs(world, |means| in_means(means, figure, FIRST_LOAD))
+) -> Result<(f64, f64), Unavailable> {
+    context.single_runs(world, |means| in_means(means, figure, FIRST_LOAD))
 }
 
 /// Cross-over in the means of some of the runs.
@@ -72,7 +72,7 @@ pub(super) fn in_means(
     means: &Means<'_>,
     figure: Figure,
     from_percent: u64,
-) -> Result<f64, NotHere> {
+) -> Result<f64, Unavailable> {
     let Figure { experiment, statistic, .. } = figure;
     let mut points = Vec::new();
     for load in loads().skip_while(|load| *load < from_percent) {

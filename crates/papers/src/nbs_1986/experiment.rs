@@ -9,7 +9,7 @@
 //! A run begins with an empty network and an open connection. It has one extra trial: the first is
 //! not counted, because it would meet the acknowledgement of the connection's opening.
 
-use crate::published::NotHere;
+use crate::published::Unavailable;
 use bench::medium::{CsmaCd, Medium, TokenBus};
 use bench::profile::Profile;
 use bench::scenario::{
@@ -135,14 +135,14 @@ impl Cell {
         profile: &Profile,
         trials: u64,
         seed: u64,
-    ) -> Result<Point, NotHere> {
+    ) -> Result<Point, Unavailable> {
         let scenario = self.scenario(profile, trials, seed)?;
         let study = Study::of(&scenario, "the experiment")
-            .map_err(|error| NotHere(format!("{self:?}: {error}")))?;
-        study.points.into_iter().next().ok_or_else(|| NotHere("no run".to_owned()))
+            .map_err(|error| Unavailable(format!("{self:?}: {error}")))?;
+        study.points.into_iter().next().ok_or_else(|| Unavailable("no run".to_owned()))
     }
 
-    fn scenario(&self, profile: &Profile, trials: u64, seed: u64) -> Result<Scenario, NotHere> {
+    fn scenario(&self, profile: &Profile, trials: u64, seed: u64) -> Result<Scenario, Unavailable> {
         let World { background, window, .. } = self.world;
         let (period, reply) = (Span(PERIOD), Size(LONG));
         let (size, pattern) = match self.experiment {
@@ -183,7 +183,7 @@ impl Cell {
         })
     }
 
-    fn medium(&self, profile: &Profile) -> Result<Medium, NotHere> {
+    fn medium(&self, profile: &Profile) -> Result<Medium, Unavailable> {
         let rate = Rate(BitRate::mbps(10));
         Ok(match self.net {
             Net::CsmaCd => {
@@ -217,17 +217,17 @@ impl Cell {
 
 /// Time from the last bit of a received token to the first bit sent by the station: the pass in the
 /// profile minus the token's 176 bits and the propagation delay.
-fn station_delay(profile: &Profile) -> Result<Duration, NotHere> {
+fn station_delay(profile: &Profile) -> Result<Duration, Unavailable> {
     let token = Duration::from_nanos(17_600);
     let pass = token_pass(profile)?;
     pass.checked_sub(token + PROPAGATION)
-        .ok_or_else(|| NotHere("the token is passed on before it is there".to_owned()))
+        .ok_or_else(|| Unavailable("the token is passed on before it is there".to_owned()))
 }
 
 /// Time of passing the token from one station to the next.
-fn token_pass(profile: &Profile) -> Result<Duration, NotHere> {
+fn token_pass(profile: &Profile) -> Result<Duration, Unavailable> {
     let input = profile.input("token-pass").ok_or_else(|| {
-        NotHere(format!("the profile {} does not say how the token is passed", profile.name))
+        Unavailable(format!("the profile {} does not say how the token is passed", profile.name))
     })?;
     Ok(Duration::from_nanos((input.value * 1e6).round() as u64))
 }

@@ -3,23 +3,23 @@
 //!
 //! Left out: Figures 1 and 5, which define the measured times.
 
+use super::context::{Context, Statistic};
 use super::crossing::{FIGURES, Figure};
 use super::experiment::{Cell, Experiment, Net, TRIALS, World, loads};
-use super::laboratory::{Laboratory, Statistic};
-use crate::published::NotHere;
-use crate::published::found::Found;
+use crate::published::Unavailable;
 use crate::published::plot::{Curve, Plot, Point, Style};
+use crate::published::value::Value;
 
 /// Draws all figures.
-pub(super) fn all(laboratory: &Laboratory) -> Result<Vec<Plot>, NotHere> {
-    FIGURES.into_iter().map(|figure| of(laboratory, figure)).collect()
+pub(super) fn all(context: &Context) -> Result<Vec<Plot>, Unavailable> {
+    FIGURES.into_iter().map(|figure| of(context, figure)).collect()
 }
 
 /// Draws one figure.
-pub(super) fn of(laboratory: &Laboratory, figure: Figure) -> Result<Plot, NotHere> {
+pub(super) fn of(context: &Context, figure: Figure) -> Result<Plot, Unavailable> {
     let mut curves = Vec::new();
     for net in Net::ALL {
-        curves.extend(of_net(laboratory, figure, net)?);
+        curves.extend(of_net(context, figure, net)?);
     }
     let vertical = match (figure.experiment, figure.statistic) {
         (Experiment::Status, Statistic::Deviation) => "standard deviation of the delay",
@@ -40,7 +40,7 @@ pub(super) fn of(laboratory: &Laboratory, figure: Figure) -> Result<Plot, NotHer
              Lines without points: between them 90 % of single runs, one of which each point of the paper \
              is. The model was calibrated without load, on the least delay, the wait behind AK TPDUs and the \
              response time on the token bus.",
-            laboratory.options.messages
+            context.options.messages
         ),
         curves,
         published: Vec::new(),
@@ -68,15 +68,15 @@ const fn title(figure: Figure) -> &'static str {
 }
 
 /// Curve of a network, then both edges of the band of single runs.
-fn of_net(laboratory: &Laboratory, figure: Figure, net: Net) -> Result<[Curve; 3], NotHere> {
+fn of_net(context: &Context, figure: Figure, net: Net) -> Result<[Curve; 3], Unavailable> {
     let (mut means, mut lower, mut upper) = (Vec::new(), Vec::new(), Vec::new());
     for load_percent in loads() {
         let cell = Cell { world: World::DRAWN, experiment: figure.experiment, net, load_percent };
-        let Found { value: y, low, high, observations } =
-            laboratory.mean_of(cell, figure.statistic)?;
+        let Value { value: y, low, high, observations } =
+            context.mean_of(cell, figure.statistic)?;
         let x = load_percent as f64;
         means.push(Point { x, y, low, high, observations });
-        let (least, most) = laboratory.band_of(cell, figure.statistic)?;
+        let (least, most) = context.band_of(cell, figure.statistic)?;
         let edge = |y| Point { x, y, low: y, high: y, observations };
         lower.push(edge(least));
         upper.push(edge(most));

@@ -7,28 +7,28 @@
 //! machines of the background stations; see also the profile, the host model and both networks.
 
 mod answers;
+mod context;
 mod crossing;
 mod experiment;
 mod figures;
-mod laboratory;
 mod sensitivity;
 #[cfg(test)]
 mod tests;
 
-use crate::published::found::{Found, Spread};
 use crate::published::plot::Plot;
 use crate::published::row::Row;
+use crate::published::value::{Spread, Value};
 use crate::published::{
-    Event, Impossible, NotHere, Options, Outcome, Paper, Progress, Report, Reproduction, judge,
-    plot, row,
+    Event, Options, Outcome, Paper, Progress, Report, ReproduceError, Reproduction, Unavailable,
+    judge, plot, row,
 };
 use Needs::{ConstantRate, MaximumRate, Nothing, Readings, Status, Windows};
 use answers as a;
+use context::{Context, Statistic};
 use core::ops::ControlFlow;
 use experiment::{
     BACKGROUND, Cell, Experiment, LONG, MOST_LOAD, Net, PERIOD, SHORT, TRIALS, World, loads,
 };
-use laboratory::{Laboratory, Statistic};
 use sensitivity::MESSAGES;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +45,7 @@ const ROWS: [&str; 2] =
     [include_str!("../../reproduce/nbs-1986.toml"), include_str!("../../reproduce/rfc-1008.toml")];
 
 /// Function that obtains one of our figures.
-type Source = fn(&Laboratory) -> Result<Found, NotHere>;
+type Source = fn(&Context) -> Result<Value, Unavailable>;
 
 const CSMA_CD: Net = Net::CsmaCd;
 const TOKEN_BUS: Net = Net::TokenBus;
@@ -65,12 +65,12 @@ const SOURCES: [(&str, Needs, Source); 56] = [
     ("greatest-response", MaximumRate, a::greatest_response),
     ("period", Nothing, |_| a::was(PERIOD.as_millis() as u64)),
     ("loads", Nothing, |_| a::was(loads().count() as u64)),
-    ("most-load", Nothing, |_| Ok(Found::exact(MOST_LOAD as f64 / 100.0))),
+    ("most-load", Nothing, |_| Ok(Value::exact(MOST_LOAD as f64 / 100.0))),
     ("background-size", Nothing, |_| a::was(BACKGROUND)),
     ("status-size", Nothing, |_| a::was(LONG)),
     ("request-size", Nothing, |_| a::was(SHORT)),
     ("trials", Nothing, |_| a::was(TRIALS)),
-    ("duration", Nothing, |_| Ok(Found::exact(PERIOD.as_secs_f64() * TRIALS as f64))),
+    ("duration", Nothing, |_| Ok(Value::exact(PERIOD.as_secs_f64() * TRIALS as f64))),
     ("cells", Nothing, |_| {
         a::was((loads().count() * Net::ALL.len() * crossing::FIGURES.len()) as u64)
     }),
@@ -126,24 +126,24 @@ const RECEIVE: [&str; 4] =
 ///
 /// # Errors
 /// Returns an error if there is no such figure, or its runs cannot be made.
-pub fn figure(number: &str, options: &Options) -> Result<Plot, Impossible> {
+pub fn figure(number: &str, options: &Options) -> Result<Plot, ReproduceError> {
     let figure = crossing::figure_of(number)?;
-    let mut laboratory = Laboratory::of_built_in(options.clone())?;
+    let mut context = Context::of_built_in(options.clone())?;
     let cells =
         all_cells(World::DRAWN).into_iter().filter(|cell| cell.experiment == figure.experiment);
-    laboratory.prepare(&cells.collect::<Vec<_>>(), options.messages)?;
-    Ok(figures::of(&laboratory, figure)?)
+    context.prepare(&cells.collect::<Vec<_>>(), options.messages)?;
+    Ok(figures::of(&context, figure)?)
 }
 
-fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impossible> {
+fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, ReproduceError> {
     if options.messages < FEWEST {
-        return Err(Impossible::TooFew { asked: options.messages, fewest: FEWEST });
+        return Err(ReproduceError::TooFew { asked: options.messages, fewest: FEWEST });
     }
-    let mut laboratory = Laboratory::of_built_in(options.clone())?;
-    let outcomes = rows_by_stages(&mut laboratory, report)?;
-    let mut plots = figures::all(&laboratory)?;
+    let mut context = Context::of_built_in(options.clone())?;
+    let outcomes = rows_by_stages(&mut context, report)?;
+    let mut plots = figures::all(&context)?;
     plot::add_published(&mut plots, &outcomes);
-    let remarks = remarks(&laboratory, &laboratory.inputs())?;
+    let remarks = remarks(&context, &context.inputs())?;
     let (time_diagrams, matrices) = (Vec::new(), Vec::new());
     Ok(Reproduction { outcomes, plots, time_diagrams, matrices, tiers: Vec::new(), remarks })
 }
@@ -151,24 +151,24 @@ fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impos
 /// Makes all runs, stage by stage, and reports the rows of a stage once its runs are made; returns
 /// all rows, in the order of the list.
 fn rows_by_stages(
-    laboratory: &mut Laboratory,
+    context: &mut Context,
     report: &mut Report<'_>,
-) -> Result<Vec<Outcome>, Impossible> {
-    let inputs = laboratory.inputs();
+) -> Result<Vec<Outcome>, ReproduceError> {
+    let inputs = context.inputs();
     let rows = row::parse(&ROWS.concat())?;
     let places: BTreeMap<String, usize> =
         rows.iter().enumerate().map(|(place, row)| (row.id.clone(), place)).collect();
     let mut waiting = rows;
     let mut outcomes = Vec::new();
-    let stages = stages(laboratory);
+    let stages = stages(context);
     let mut progress = Progress { done: 0, of: total(&stages) };
     for Stage { needs, runs } in stages {
         for (cells, replications) in runs {
-            prepare(laboratory, &cells, replications, &mut progress, report)?;
+            prepare(context, &cells, replications, &mut progress, report)?;
         }
         let ready = |row: &mut Row| needs_of(row) <= needs;
         let rows = waiting.extract_if(.., ready).collect();
-        let judged = judge(rows, &inputs, |source, spread| obtain(laboratory, source, spread));
+        let judged = judge(rows, &inputs, |source, spread| obtain(context, source, spread));
         report(Event::Rows(&judged))?;
         outcomes.extend(judged);
     }
@@ -220,17 +220,17 @@ fn aside(replications: u64) -> u64 {
 
 /// Makes the runs of cells, and reports each.
 fn prepare(
-    laboratory: &mut Laboratory,
+    context: &mut Context,
     cells: &[Cell],
     replications: u64,
     progress: &mut Progress,
     report: &mut Report<'_>,
-) -> Result<(), Impossible> {
+) -> Result<(), ReproduceError> {
     if progress.done == 0 {
         report(Event::Progress(*progress))?;
     }
     let mut stopped = Ok(());
-    laboratory.prepare_with(cells, replications, &mut || {
+    context.prepare_with(cells, replications, &mut || {
         progress.done += 1;
         stopped = report(Event::Progress(*progress));
         if stopped.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
@@ -254,17 +254,17 @@ fn total(stages: &[Stage]) -> u64 {
 /// All runs: for the reading of the profile, as drawn, and, a third as often, with a load that
 /// counts messages and for the sensitivity of the cross-over. The runs that most rows need come
 /// first.
-fn stages(laboratory: &Laboratory) -> Vec<Stage> {
-    let all = laboratory.options.messages;
+fn stages(context: &Context) -> Vec<Stage> {
+    let all = context.options.messages;
     let third = aside(all);
     let drawn = |needs, wanted| {
         let cells = all_cells(World::DRAWN).into_iter();
         let cells = cells.filter(|cell| cell.experiment == wanted).collect();
         Stage { needs, runs: vec![(cells, all)] }
     };
-    let readings = (0..laboratory.count()).map(|model| World { model, ..World::DRAWN });
+    let readings = (0..context.count()).map(|model| World { model, ..World::DRAWN });
     let windows = sensitivity::WINDOWS.map(sensitivity::of_window);
-    let (of_windows, others): (Vec<World>, Vec<World>) = sensitivity::worlds(laboratory)
+    let (of_windows, others): (Vec<World>, Vec<World>) = sensitivity::worlds(context)
         .into_iter()
         .map(|(_, world)| world)
         .partition(|world| windows.contains(world));
@@ -306,21 +306,21 @@ fn of_reading(world: World) -> Vec<Cell> {
 }
 
 /// Obtains the result of a source.
-fn obtain(laboratory: &mut Laboratory, name: &str, spread: Spread) -> Result<Found, NotHere> {
+fn obtain(context: &mut Context, name: &str, spread: Spread) -> Result<Value, Unavailable> {
     let source = SOURCES.iter().find(|(known, ..)| *known == name);
-    let (.., source) = source.ok_or_else(|| NotHere(format!("no source is called {name}")))?;
-    laboratory.spread = spread;
-    let found = source(laboratory);
-    laboratory.spread = Spread::Mean;
+    let (.., source) = source.ok_or_else(|| Unavailable(format!("no source is called {name}")))?;
+    context.spread = spread;
+    let found = source(context);
+    context.spread = Spread::Mean;
     found
 }
 
-fn remarks(laboratory: &Laboratory, inputs: &BTreeSet<String>) -> Result<Vec<String>, NotHere> {
-    let Options { seed, messages, .. } = laboratory.options;
+fn remarks(context: &Context, inputs: &BTreeSet<String>) -> Result<Vec<String>, Unavailable> {
+    let Options { seed, messages, .. } = context.options;
     let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
-    let (missing, trials) = laboratory.missing(World::DRAWN);
-    let rotation = a::rotation(laboratory, MESSAGES, MOST_LOAD)?;
-    let first = a::behind_acknowledgements(laboratory, World::DRAWN)?;
+    let (missing, trials) = context.missing(World::DRAWN);
+    let rotation = a::rotation(context, MESSAGES, MOST_LOAD)?;
+    let first = a::behind_acknowledgements(context, World::DRAWN)?;
     Ok(vec![
         format!(
             "A pair of stations and ten that make the load, at 10 Mbit/s, n = {messages} runs of {TRIALS} \
@@ -333,20 +333,20 @@ fn remarks(laboratory: &Laboratory, inputs: &BTreeSet<String>) -> Result<Vec<Str
         format!(
             "Cross-overs in % of load, with the interval of the mean and that in which 90 % of single runs \
              fall, such as the paper's are: {}",
-            sensitivity::crossings(laboratory, World::DRAWN)?
+            sensitivity::crossings(context, World::DRAWN)?
         ),
         format!(
             "Were it messages that a load counts (n = {}): {} The token would take {:.2} ms around at {MOST_LOAD} %.",
             aside(messages),
-            sensitivity::crossings(laboratory, MESSAGES)?,
+            sensitivity::crossings(context, MESSAGES)?,
             rotation.value
         ),
-        sensitivity::moves(laboratory)?,
+        sensitivity::moves(context)?,
         format!(
             "Delays and response times without load span {} readings of the profile; all else is the first. At a \
              maximum rate a request waits behind the acknowledgement of the answer before it: {:.2} ms in the \
              first reading.",
-            laboratory.count(),
+            context.count(),
             first.value
         ),
         format!("Calibrated on {}.", inputs.join(", ")),

@@ -1,11 +1,11 @@
 //! Sensitivity of the cross-overs: the same figures with other choices for the questions that the
 //! paper leaves open.
 
+use super::context::Context;
 use super::crossing::{self, FIGURES, FIRST_LOAD, Figure, figure_of};
 use super::experiment::{Cell, Counted, Experiment, MOST_LOAD, Net, World, loads};
-use super::laboratory::Laboratory;
-use crate::published::NotHere;
-use crate::published::found::Found;
+use crate::published::Unavailable;
+use crate::published::value::Value;
 
 /// Figures whose cross-overs are compared.
 const WATCHED: [&str; 4] = ["2", "4", "7", "8"];
@@ -13,10 +13,10 @@ const WATCHED: [&str; 4] = ["2", "4", "7", "8"];
 const FROM: u64 = 25;
 
 /// Other worlds, with a description of the difference.
-pub(super) fn worlds(laboratory: &Laboratory) -> Vec<(String, World)> {
+pub(super) fn worlds(context: &Context) -> Vec<(String, World)> {
     let drawn = World::DRAWN;
-    let readings = (1..laboratory.count()).map(|model| {
-        let reading = laboratory.reading(model).unwrap_or_default();
+    let readings = (1..context.count()).map(|model| {
+        let reading = context.reading(model).unwrap_or_default();
         (format!("the profile read as \"{reading}\""), World { model, ..drawn })
     });
     let others = [
@@ -54,11 +54,11 @@ pub(super) fn cells(world: World) -> Vec<Cell> {
 }
 
 /// Sentence on the cross-overs of a world, with the band of single runs and the paper's value.
-pub(super) fn crossings(laboratory: &Laboratory, world: World) -> Result<String, NotHere> {
+pub(super) fn crossings(context: &Context, world: World) -> Result<String, Unavailable> {
     let mut sentences = Vec::new();
     for figure in FIGURES {
-        let found = crossing::of(laboratory, world, figure, FIRST_LOAD)?;
-        let (least, most) = crossing::of_single_runs(laboratory, world, figure)?;
+        let found = crossing::of(context, world, figure, FIRST_LOAD)?;
+        let (least, most) = crossing::of_single_runs(context, world, figure)?;
         let published = match figure.published {
             Some(share) => format!("; published {:.0}", share * 100.0),
             None => String::new(),
@@ -74,13 +74,13 @@ pub(super) fn crossings(laboratory: &Laboratory, world: World) -> Result<String,
 }
 
 /// Sentences on the change of the cross-overs from world to world.
-pub(super) fn moves(laboratory: &Laboratory) -> Result<String, NotHere> {
+pub(super) fn moves(context: &Context) -> Result<String, Unavailable> {
     let mut sentences = Vec::new();
     for number in WATCHED {
         let figure: Figure = figure_of(number)?;
-        let of = |world| crossing::of(laboratory, world, figure, FROM).map(percent);
+        let of = |world| crossing::of(context, world, figure, FROM).map(percent);
         let mut others = Vec::new();
-        for (name, world) in worlds(laboratory) {
+        for (name, world) in worlds(context) {
             others.push(format!("with {name} {}", of(world)?));
         }
         let drawn = of(World::DRAWN)?;
@@ -90,7 +90,7 @@ pub(super) fn moves(laboratory: &Laboratory) -> Result<String, NotHere> {
 }
 
 /// A share and its interval in percent.
-fn percent(found: Found) -> String {
+fn percent(found: Value) -> String {
     format!("{} ({})", one(found.value), range(found.low, found.high))
 }
 

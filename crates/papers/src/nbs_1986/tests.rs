@@ -38,8 +38,8 @@ fn built_in() -> Profile {
     profile::built_in("nbs-1986").unwrap()
 }
 
-fn laboratory(profile: &Profile, messages: u64, trials: u64, jobs: usize) -> Laboratory {
-    Laboratory::new(profile, Options { seed: 1, messages, monitor: None }, trials, jobs)
+fn context(profile: &Profile, messages: u64, trials: u64, jobs: usize) -> Context {
+    Context::new(profile, Options { seed: 1, messages, monitor: None }, trials, jobs)
 }
 
 /// Cell of the first model.
@@ -54,10 +54,10 @@ fn the_number_of_parallel_runs_has_no_effect() {
         .flat_map(|experiment| Net::ALL.map(|net| cell(experiment, net, 60)))
         .collect();
     let of = |jobs| {
-        let mut laboratory = laboratory(&built_in(), 3, 15, jobs);
-        laboratory.prepare(&cells, 3).unwrap();
-        let means = cells.iter().map(|cell| laboratory.mean_of(*cell, Statistic::Mean).unwrap());
-        let bits = |found: Found| [found.value, found.low, found.high].map(f64::to_bits);
+        let mut context = context(&built_in(), 3, 15, jobs);
+        context.prepare(&cells, 3).unwrap();
+        let means = cells.iter().map(|cell| context.mean_of(*cell, Statistic::Mean).unwrap());
+        let bits = |found: Value| [found.value, found.low, found.high].map(f64::to_bits);
         means.map(bits).collect::<Vec<_>>()
     };
     let one = of(1);
@@ -66,7 +66,7 @@ fn the_number_of_parallel_runs_has_no_effect() {
 }
 
 /// Progress and rows of a reproduction with short runs.
-fn reported(laboratory: &mut Laboratory) -> (Vec<Progress>, Vec<(u64, Vec<Outcome>)>) {
+fn reported(context: &mut Context) -> (Vec<Progress>, Vec<(u64, Vec<Outcome>)>) {
     let (mut progress, mut rows) = (Vec::new(), Vec::new());
     let mut report = |event: Event<'_>| {
         match event {
@@ -78,14 +78,14 @@ fn reported(laboratory: &mut Laboratory) -> (Vec<Progress>, Vec<(u64, Vec<Outcom
         }
         Ok(())
     };
-    rows_by_stages(laboratory, &mut report).unwrap();
+    rows_by_stages(context, &mut report).unwrap();
     (progress, rows)
 }
 
 #[test]
 fn progress_runs_from_none_to_all_and_final_rows_are_reported() {
-    let mut laboratory = laboratory(&built_in(), 3, 3, 2);
-    let (progress, batches) = reported(&mut laboratory);
+    let mut context = context(&built_in(), 3, 3, 2);
+    let (progress, batches) = reported(&mut context);
     let of = progress[0].of;
     // Two networks, three experiments and 15 loads; as many for a load that counts messages.
     assert!(of > 2 * 3 * 15 * (3 + 3), "{of}");
@@ -96,9 +96,9 @@ fn progress_runs_from_none_to_all_and_final_rows_are_reported() {
     assert!(done[0] == 0 && done[1] < of / 8 && done[5] < of, "{done:?} of {of}");
     assert!(done.is_sorted() && batches[..6].iter().all(|(_, rows)| !rows.is_empty()));
     // Later runs change no row.
-    let inputs = laboratory.inputs();
+    let inputs = context.inputs();
     for outcome in batches.into_iter().flat_map(|(_, rows)| rows) {
-        let repeated = |source: &str, spread| obtain(&mut laboratory, source, spread);
+        let repeated = |source: &str, spread| obtain(&mut context, source, spread);
         let repeated = judge(vec![outcome.row.clone()], &inputs, repeated);
         let shown = |outcome: &Outcome| format!("{outcome:?}");
         assert_eq!(shown(&outcome), shown(&repeated[0]));
@@ -107,27 +107,27 @@ fn progress_runs_from_none_to_all_and_final_rows_are_reported() {
 
 #[test]
 fn a_reproduction_ends_when_its_receiver_stops_it() {
-    let mut laboratory = laboratory(&built_in(), 3, 3, 1);
+    let mut context = context(&built_in(), 3, 3, 1);
     let mut made = 0;
-    let stopped = rows_by_stages(&mut laboratory, &mut |event| match event {
+    let stopped = rows_by_stages(&mut context, &mut |event| match event {
         Event::Progress(Progress { done, .. }) => {
             made = made.max(done);
             if done < 2 { Ok(()) } else { Err(Stopped) }
         }
         Event::Rows(_) => Ok(()),
     });
-    assert_eq!((stopped, made), (Err(Impossible::Stopped(Stopped)), 2));
+    assert_eq!((stopped, made), (Err(ReproduceError::Stopped(Stopped)), 2));
 }
 
 #[test]
 fn runs_made_later_equal_those_made_at_once() {
     let cells = [cell(Experiment::Status, Net::CsmaCd, 50)];
-    let mut later = laboratory(&built_in(), 4, 20, 2);
+    let mut later = context(&built_in(), 4, 20, 2);
     later.prepare(&cells, 2).unwrap();
     later.prepare(&cells, 4).unwrap();
-    let mut at_once = laboratory(&built_in(), 4, 20, 1);
+    let mut at_once = context(&built_in(), 4, 20, 1);
     at_once.prepare(&cells, 4).unwrap();
-    let band = |laboratory: &Laboratory| laboratory.band_of(cells[0], Statistic::Maximum).unwrap();
+    let band = |context: &Context| context.band_of(cells[0], Statistic::Maximum).unwrap();
     assert_eq!(band(&later), band(&at_once));
     let single = band(&at_once);
     assert!(single.0 < single.1, "four runs are one: {single:?}");
@@ -135,19 +135,19 @@ fn runs_made_later_equal_those_made_at_once() {
 
 #[test]
 fn every_reading_reproduces_its_calibration_inputs() {
-    let mut laboratory = laboratory(&built_in(), 2, 10, 1);
-    for model in 0..laboratory.count() {
+    let mut context = context(&built_in(), 2, 10, 1);
+    for model in 0..context.count() {
         let world = World { model, ..World::DRAWN };
-        laboratory.prepare(&of_reading(world), 2).unwrap();
+        context.prepare(&of_reading(world), 2).unwrap();
     }
     // 7.25 ms / 1.2475 + 235 octets at 0.8 us + 45 m of cable: 5.8116 + 0.1880 + 0.0002 ms.
-    let least = a::least_delay(&laboratory).unwrap();
+    let least = a::least_delay(&context).unwrap();
     assert!((least.low - 5.9998).abs() < 1e-3 && (least.high - 5.9998).abs() < 1e-3, "{least:?}");
-    let rotation = a::idle_rotation(&laboratory).unwrap().value;
+    let rotation = a::idle_rotation(&context).unwrap().value;
     // 12 x 83.333 us.
     assert!((rotation - 1.0).abs() < 1e-5, "{rotation}");
     for (names, published) in [(&SEND, 4.0), (&RECEIVE, 3.25)] {
-        let sum = a::inputs(&laboratory, names).unwrap();
+        let sum = a::inputs(&context, names).unwrap();
         assert!((sum.low - published).abs() < 1e-9 && (sum.high - published).abs() < 1e-9);
     }
 }
@@ -163,15 +163,15 @@ fn a_request_waits_behind_the_ak_of_the_previous_answer() {
     // 0.42316, and waits 3.36824.
     let speed = built_in().input("speed").unwrap().value;
     let trials = 500;
-    let mut laboratory = laboratory(&built_in(), 1, trials, 2);
+    let mut context = context(&built_in(), 1, trials, 2);
     let received = "cheap-acknowledgement-received";
     for (reading, expected) in [(None, 3.36825), (Some("even"), 3.36824), (Some(received), 3.36825)]
     {
-        let models = 0..laboratory.count();
-        let model = models.into_iter().find(|model| laboratory.reading(*model) == reading);
+        let models = 0..context.count();
+        let model = models.into_iter().find(|model| context.reading(*model) == reading);
         let world = World { model: model.unwrap(), ..World::DRAWN };
-        laboratory.prepare(&of_reading(world), 1).unwrap();
-        let wait = a::behind_acknowledgements(&laboratory, world).unwrap().value;
+        context.prepare(&of_reading(world), 1).unwrap();
+        let wait = a::behind_acknowledgements(&context, world).unwrap().value;
         // One trial may meet the acknowledgements of the connection's opening, with one wait more
         // or less.
         let expected = expected / speed;
@@ -184,7 +184,7 @@ fn a_request_waits_behind_the_ak_of_the_previous_answer() {
 fn a_row_is_an_input_only_while_a_cost_was_derived_from_it() {
     let rows = row::parse(&ROWS.concat()).unwrap();
     let role = |profile: &Profile, id: &str| {
-        let inputs = laboratory(profile, 1, 1, 1).inputs();
+        let inputs = context(profile, 1, 1, 1).inputs();
         Role::of(rows.iter().find(|row| row.id == id).unwrap(), &inputs)
     };
     for id in ["R1008-009", "S001-037", "R1008-007"] {
@@ -221,13 +221,13 @@ fn a_load_counts_frames_or_messages() {
 
 #[test]
 fn the_token_rotates_in_the_time_without_frames() {
-    let mut laboratory = laboratory(&built_in(), 3, 100, 2);
+    let mut context = context(&built_in(), 3, 100, 2);
     let worlds = [World::DRAWN, MESSAGES];
     for world in worlds {
         let cell = Cell { world, ..cell(Experiment::Status, Net::TokenBus, MOST_LOAD) };
-        laboratory.prepare(&[cell], 3).unwrap();
+        context.prepare(&[cell], 3).unwrap();
     }
-    let rotation = |world| a::rotation(&laboratory, world, MOST_LOAD).unwrap();
+    let rotation = |world| a::rotation(&context, world, MOST_LOAD).unwrap();
     // 1 ms / (1 - 0.7 - 0.010) and, for frames of 222 octets with messages of 200, 1 ms / (1 -
     // 0.777 - 0.010): a DT of 253 octets with its framing and its AK of 35 every 20 ms are 1.2 %.
     let [frames, messages] = worlds.map(rotation);
@@ -276,11 +276,11 @@ fn each_input_of_the_profile_affects_its_own_rows_only() {
 
 /// Results of the sources that need few runs, for this machine.
 fn found(profile: &Profile) -> Vec<(&'static str, f64)> {
-    let mut laboratory = laboratory(profile, 3, 30, 2);
-    laboratory.prepare(&of_reading(World::DRAWN), 3).unwrap();
-    laboratory.prepare(&[cell(Experiment::Status, Net::TokenBus, MOST_LOAD)], 3).unwrap();
+    let mut context = context(profile, 3, 30, 2);
+    context.prepare(&of_reading(World::DRAWN), 3).unwrap();
+    context.prepare(&[cell(Experiment::Status, Net::TokenBus, MOST_LOAD)], 3).unwrap();
     let asked = SOURCES.iter().filter(|(name, ..)| CHEAP.contains(name));
-    asked.map(|(name, _, source)| (*name, source(&laboratory).unwrap().value)).collect()
+    asked.map(|(name, _, source)| (*name, source(&context).unwrap().value)).collect()
 }
 
 const CHEAP: [&str; 14] = [

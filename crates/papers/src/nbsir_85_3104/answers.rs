@@ -3,9 +3,9 @@
 use super::plan::Host;
 use super::readings::Readings;
 use super::stations::{PROMPT, TAUT, WITHHELD};
-use super::{INTERVALS, Laboratory, TOTAL};
-use crate::published::NotHere;
-use crate::published::found::Found;
+use super::{Context, INTERVALS, TOTAL};
+use crate::published::Unavailable;
+use crate::published::value::Value;
 use meter::Settings;
 use meter::measure::BOUNDS_OCTETS;
 use meter::registry::Measure;
@@ -16,7 +16,7 @@ use wire::tp::{
 };
 
 /// Function that obtains one of our figures.
-pub(super) type Source = fn(&mut Laboratory) -> Result<Found, NotHere>;
+pub(super) type Source = fn(&mut Context) -> Result<Value, Unavailable>;
 
 /// Source of each of our figures, by the name in the rows.
 pub(super) const SOURCES: [(&str, Source); 43] = [
@@ -40,8 +40,8 @@ pub(super) const SOURCES: [(&str, Source); 43] = [
     ("stream-octets", |l| found(l.readings.stream_octets(2).map(|octets| octets as f64))),
     ("size-classes", |_| count(BOUNDS_OCTETS.len() + 1)),
     ("connections-followed", |_| count(settings().maximum_connections)),
-    ("channel", |_| Ok(Found::exact(settings().channel.bits_per_second() as f64 / 1e6))),
-    ("gap", |_| Ok(Found::exact(gap_seconds() * 1e6))),
+    ("channel", |_| Ok(Value::exact(settings().channel.bits_per_second() as f64 / 1e6))),
+    ("gap", |_| Ok(Value::exact(gap_seconds() * 1e6))),
     ("gap-share", |l| quotient(l, |m| (m(Measure::Lpdus) * gap_seconds(), 7_200.0))),
     // U_i are the octets of user messages, including one that is never finished.
     ("formula general", |l| {
@@ -50,17 +50,17 @@ pub(super) const SOURCES: [(&str, Source); 43] = [
     ("formula product", |l| {
         let factors = ["E_L", "E_N", "E_T"].map(|symbol| metric(l, symbol, TOTAL));
         let product = factors.into_iter().product::<Result<f64, _>>()?;
-        Ok(Found::exact(metric(l, "C_E", TOTAL)? / product))
+        Ok(Value::exact(metric(l, "C_E", TOTAL)? / product))
     }),
     ("formula channel", |l| {
         let channel = metric(l, "E_C", TOTAL)? / metric(l, "U_C", TOTAL)?;
-        Ok(Found::exact(metric(l, "C_E", TOTAL)? / channel))
+        Ok(Value::exact(metric(l, "C_E", TOTAL)? / channel))
     }),
     ("stations-prompt", |l| l.stations.metric(PROMPT, "R_OA")),
     ("stations-withheld", |l| l.stations.metric(WITHHELD, "R_OA")),
     ("stations-taut", |l| l.stations.metric(TAUT, "R_OA")),
     ("stations-collisions", |l| l.stations.collisions(PROMPT)),
-    ("hours", |l| Ok(Found::exact(seconds(&l.readings.total) / 3_600.0))),
+    ("hours", |l| Ok(Value::exact(seconds(&l.readings.total) / 3_600.0))),
     ("mean-file", |l| {
         quotient(l, |m| (m(Measure::TpduInformationOctets), m(Measure::TransportConnections)))
     }),
@@ -71,10 +71,10 @@ pub(super) const SOURCES: [(&str, Source); 43] = [
         let share = |m: &dyn Fn(Measure) -> f64| (m(Measure::AkTpdus), m(Measure::Tpdus));
         quotient_in(&l.readings, 5, share)
     }),
-    ("r-rd-most", |l| Ok(Found::exact(range(l, "R_RD")?.high))),
-    ("overhead-least", |l| Ok(overhead(Found::exact(range(l, "R_OM")?.high)))),
-    ("overhead-most", |l| Ok(overhead(Found::exact(range(l, "R_OM")?.low)))),
-    ("overhead-total", |l| Ok(overhead(Found::exact(metric(l, "R_OM", TOTAL)?)))),
+    ("r-rd-most", |l| Ok(Value::exact(range(l, "R_RD")?.high))),
+    ("overhead-least", |l| Ok(overhead(Value::exact(range(l, "R_OM")?.high)))),
+    ("overhead-most", |l| Ok(overhead(Value::exact(range(l, "R_OM")?.low)))),
+    ("overhead-total", |l| Ok(overhead(Value::exact(metric(l, "R_OM", TOTAL)?)))),
     ("overhead-egi", |l| hosts(l, ['E', 'G', 'I'].as_slice(), 2)),
     ("overhead-cd", |l| hosts(l, &['C', 'D'], 4)),
     ("overhead-af", |l| hosts(l, &['A', 'F'], 2)),
@@ -130,69 +130,69 @@ fn gap_seconds() -> f64 {
     FRAMING.gap_bits as f64 / settings().channel.bits_per_second() as f64
 }
 
-fn count(count: usize) -> Result<Found, NotHere> {
-    Ok(Found::exact(count as f64))
+fn count(count: usize) -> Result<Value, Unavailable> {
+    Ok(Value::exact(count as f64))
 }
 
-fn found(value: Option<f64>) -> Result<Found, NotHere> {
-    value.map(Found::exact).ok_or_else(|| NotHere("the trace has none".to_owned()))
+fn found(value: Option<f64>) -> Result<Value, Unavailable> {
+    value.map(Value::exact).ok_or_else(|| Unavailable("the trace has none".to_owned()))
 }
 
-fn metric(laboratory: &Laboratory, symbol: &str, interval: usize) -> Result<f64, NotHere> {
-    let value = laboratory.readings.metric(symbol, interval);
-    value.ok_or_else(|| NotHere(format!("{symbol} has no value")))
+fn metric(context: &Context, symbol: &str, interval: usize) -> Result<f64, Unavailable> {
+    let value = context.readings.metric(symbol, interval);
+    value.ok_or_else(|| Unavailable(format!("{symbol} has no value")))
 }
 
 /// Quotient of measures of the whole trace.
-fn quotient(laboratory: &Laboratory, terms: Terms) -> Result<Found, NotHere> {
-    quotient_in(&laboratory.readings, TOTAL, terms)
+fn quotient(context: &Context, terms: Terms) -> Result<Value, Unavailable> {
+    quotient_in(&context.readings, TOTAL, terms)
 }
 
 fn quotient_in(
     readings: &Readings,
     interval: usize,
     terms: impl Fn(&dyn Fn(Measure) -> f64) -> (f64, f64),
-) -> Result<Found, NotHere> {
+) -> Result<Value, Unavailable> {
     let measure = |name: Measure| readings.measure(name, interval).unwrap_or(f64::NAN);
     let (dividend, divisor) = terms(&measure);
-    Ok(Found::exact(dividend / divisor))
+    Ok(Value::exact(dividend / divisor))
 }
 
 /// Metric over the result of a formula on the measures: one if the metric is that formula.
-fn quotient_of(laboratory: &Laboratory, symbol: &str, formula: Formula) -> Result<Found, NotHere> {
-    let metric = metric(laboratory, symbol, TOTAL)?;
-    quotient_in(&laboratory.readings, TOTAL, |measure| (metric, formula(measure)))
+fn quotient_of(context: &Context, symbol: &str, formula: Formula) -> Result<Value, Unavailable> {
+    let metric = metric(context, symbol, TOTAL)?;
+    quotient_in(&context.readings, TOTAL, |measure| (metric, formula(measure)))
 }
 
 /// Ratio of the paper over its formula.
-pub(super) fn ratio(laboratory: &Laboratory, name: &str) -> Option<Result<Found, NotHere>> {
+pub(super) fn ratio(context: &Context, name: &str) -> Option<Result<Value, Unavailable>> {
     let (_, terms) = RATIOS.iter().find(|(known, _)| *known == name)?;
     let symbol = name.strip_prefix("formula ")?;
-    let value = metric(laboratory, symbol, TOTAL);
+    let value = metric(context, symbol, TOTAL);
     Some(value.and_then(|value| {
-        let formula = quotient_in(&laboratory.readings, TOTAL, terms)?;
-        Ok(Found::exact(value / formula.value))
+        let formula = quotient_in(&context.readings, TOTAL, terms)?;
+        Ok(Value::exact(value / formula.value))
     }))
 }
 
 /// Range of a metric over the intervals.
-fn range(laboratory: &Laboratory, symbol: &str) -> Result<Found, NotHere> {
-    let all: Vec<Found> = (0..INTERVALS)
-        .map(|interval| metric(laboratory, symbol, interval).map(Found::exact))
+fn range(context: &Context, symbol: &str) -> Result<Value, Unavailable> {
+    let all: Vec<Value> = (0..INTERVALS)
+        .map(|interval| metric(context, symbol, interval).map(Value::exact))
         .collect::<Result<_, _>>()?;
-    Found::hull(&all).ok_or_else(|| NotHere("the trace has no intervals".to_owned()))
+    Value::hull(&all).ok_or_else(|| Unavailable("the trace has no intervals".to_owned()))
 }
 
 /// TPDUs other than original DTs per original DT, from R_OM.
-fn overhead(r_om: Found) -> Found {
+fn overhead(r_om: Value) -> Value {
     let of = |r_om: f64| 1.0 / r_om - 1.0;
-    Found { value: of(r_om.value), low: of(r_om.high), high: of(r_om.low), ..r_om }
+    Value { value: of(r_om.value), low: of(r_om.high), high: of(r_om.low), ..r_om }
 }
 
-fn hosts(laboratory: &Laboratory, hosts: &[char], interval: usize) -> Result<Found, NotHere> {
-    let ratios = hosts.iter().filter_map(|host| laboratory.readings.host(Host(*host), interval));
-    let all: Vec<Found> = ratios.map(|ratios| Found::exact(ratios.r_om)).collect();
-    Found::hull(&all).map(overhead).ok_or_else(|| NotHere("these hosts were silent".to_owned()))
+fn hosts(context: &Context, hosts: &[char], interval: usize) -> Result<Value, Unavailable> {
+    let ratios = hosts.iter().filter_map(|host| context.readings.host(Host(*host), interval));
+    let all: Vec<Value> = ratios.map(|ratios| Value::exact(ratios.r_om)).collect();
+    Value::hull(&all).map(overhead).ok_or_else(|| Unavailable("these hosts were silent".to_owned()))
 }
 
 fn data_header(format: Format) -> usize {
@@ -230,17 +230,17 @@ fn longest_parameter() -> usize {
 }
 
 /// Shortest and longest variable part of the trace's DTs and AKs that have one.
-fn variable_part(laboratory: &mut Laboratory) -> Result<Found, NotHere> {
-    let octets = laboratory.trace.iter().filter_map(|passage| {
+fn variable_part(context: &mut Context) -> Result<Value, Unavailable> {
+    let octets = context.trace.iter().filter_map(|passage| {
         let raw = wire::tp::tpdus(&passage.tpdu).next()?.ok()?;
         let format = Format::guess(&raw)?;
         let pdu = Pdu::decode(&raw, Some(format)).ok()?;
         let is_either = matches!(raw.kind, Kind::Dt | Kind::Ak);
         let octets = pdu.parameters().octets().len();
-        (is_either && octets > 0).then_some(Found::exact(octets as f64))
+        (is_either && octets > 0).then_some(Value::exact(octets as f64))
     });
-    let all: Vec<Found> = octets.collect();
-    Found::hull(&all).ok_or_else(|| NotHere("the trace has no parameters".to_owned()))
+    let all: Vec<Value> = octets.collect();
+    Value::hull(&all).ok_or_else(|| Unavailable("the trace has no parameters".to_owned()))
 }
 
 fn data_octets(passage: &super::trace::Passage) -> usize {

@@ -3,7 +3,7 @@
 
 use super::plan::Host;
 use super::readings::Readings;
-use super::{INTERVALS, Laboratory};
+use super::{Context, INTERVALS};
 use crate::published::diagram::Matrix;
 use crate::published::plot::{Curve, Plot, Point, Style};
 use meter::metric::METRICS;
@@ -25,7 +25,7 @@ const EFFICIENCIES: [&str; 4] = ["E_L", "E_N", "E_T", "C_E"];
 const RATIOS: [&str; 4] = ["R_OM", "R_OA", "R_RD", "R_RA"];
 
 /// All displays.
-pub(super) fn all(laboratory: &Laboratory) -> Vec<Plot> {
+pub(super) fn all(context: &Context) -> Vec<Plot> {
     let interval = ("time", "intervals of 15 min");
     let plot = |number, place: &str, title, vertical, curves| Plot {
         number,
@@ -37,7 +37,7 @@ pub(super) fn all(laboratory: &Laboratory) -> Vec<Plot> {
         curves,
         published: Vec::new(),
     };
-    let readings = &laboratory.readings;
+    let readings = &context.readings;
     let by_host = |value: fn(super::readings::HostRatios) -> f64| {
         let curve = |host: &Host| {
             let y = |interval| readings.host(*host, interval).map_or(0.0, value);

@@ -21,9 +21,9 @@ mod volumes;
 pub use readings::origin;
 pub use trace::{Passage, trace};
 
-use crate::published::found::Found;
+use crate::published::value::Value;
 use crate::published::{
-    Event, Impossible, NotHere, Options, Paper, Report, Reproduction, judge, row,
+    Event, Options, Paper, Report, ReproduceError, Reproduction, Unavailable, judge, row,
 };
 use answers::SOURCES;
 use meter::registry::Measure;
@@ -51,26 +51,26 @@ const TOTAL: usize = INTERVALS;
 const FEWEST: u64 = 2;
 
 /// State from which rows are answered.
-struct Laboratory {
+struct Context {
     trace: Vec<Passage>,
     readings: Readings,
     stations: Stations,
 }
 
-fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impossible> {
+fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, ReproduceError> {
     if options.messages < FEWEST {
-        return Err(Impossible::TooFew { asked: options.messages, fewest: FEWEST });
+        return Err(ReproduceError::TooFew { asked: options.messages, fewest: FEWEST });
     }
     let trace = trace(origin());
     let readings = Readings::take(&trace);
     let stations = Stations::new(options.seed, options.messages)?;
-    let mut laboratory = Laboratory { trace, readings, stations };
+    let mut context = Context { trace, readings, stations };
     let rows = row::parse(ROWS)?;
-    let outcomes = judge(rows, &BTreeSet::new(), |source, _| obtain(&mut laboratory, source));
+    let outcomes = judge(rows, &BTreeSet::new(), |source, _| obtain(&mut context, source));
     report(Event::Rows(&outcomes))?;
-    let plots = displays::all(&laboratory);
-    let remarks = remarks(&mut laboratory, options)?;
-    let matrices = vec![displays::connectivity(&laboratory.readings)];
+    let plots = displays::all(&context);
+    let remarks = remarks(&mut context, options)?;
+    let matrices = vec![displays::connectivity(&context.readings)];
     Ok(Reproduction {
         outcomes,
         plots,
@@ -82,16 +82,16 @@ fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impos
 }
 
 /// Obtains the result of a source: one of the list, a ratio's formula, or a cell of a table.
-fn obtain(laboratory: &mut Laboratory, name: &str) -> Result<Found, NotHere> {
+fn obtain(context: &mut Context, name: &str) -> Result<Value, Unavailable> {
     if let Some((_, source)) = SOURCES.iter().find(|(known, _)| *known == name) {
-        return source(laboratory);
+        return source(context);
     }
-    if let Some(found) = answers::ratio(laboratory, name) {
+    if let Some(found) = answers::ratio(context, name) {
         return found;
     }
     let words: Vec<&str> = name.split(' ').collect();
-    let cell = cell(&laboratory.readings, &words);
-    cell.map(Found::exact).ok_or_else(|| NotHere(format!("no source is called {name}")))
+    let cell = cell(&context.readings, &words);
+    cell.map(Value::exact).ok_or_else(|| Unavailable(format!("no source is called {name}")))
 }
 
 /// Cell of Table 4 (`measure NAME INTERVAL`), 5 (`metric SYMBOL INTERVAL`), 6 or 7 (`host LETTER
@@ -116,8 +116,8 @@ fn cell(readings: &Readings, words: &[&str]) -> Option<f64> {
     }
 }
 
-fn remarks(laboratory: &mut Laboratory, options: &Options) -> Result<Vec<String>, NotHere> {
-    let stations = &mut laboratory.stations;
+fn remarks(context: &mut Context, options: &Options) -> Result<Vec<String>, Unavailable> {
+    let stations = &mut context.stations;
     let mut counted = Vec::new();
     for (what, behaviour) in [
         ("an AK for each DT", PROMPT),

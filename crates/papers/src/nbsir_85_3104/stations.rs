@@ -5,8 +5,8 @@
 //! speeds of the hosts of 1984, which the paper does not state (NBS published a model two years
 //! later), and DTs of the called side, because its users only receive.
 
-use crate::published::NotHere;
-use crate::published::found::Found;
+use crate::published::Unavailable;
+use crate::published::value::Value;
 use bench::run::{Watch, run_watched, tap};
 use bench::scenario::{self, Study};
 use bench::scenarios;
@@ -46,11 +46,11 @@ pub(super) struct Stations {
 }
 
 impl Stations {
-    pub(super) fn new(seed: u64, repetitions: u64) -> Result<Self, NotHere> {
+    pub(super) fn new(seed: u64, repetitions: u64) -> Result<Self, Unavailable> {
         let built_in = scenarios::get(NAME)
-            .ok_or_else(|| NotHere(format!("no scenario {NAME} comes with this version")))?;
+            .ok_or_else(|| Unavailable(format!("no scenario {NAME} comes with this version")))?;
         let mut study = scenario::load(built_in.text, &built_in.file())
-            .map_err(|error| NotHere(format!("the scenario {NAME}: {error}")))?;
+            .map_err(|error| Unavailable(format!("the scenario {NAME}: {error}")))?;
         for point in &mut study.points {
             point.scenario.seed = seed;
         }
@@ -58,7 +58,11 @@ impl Stations {
     }
 
     /// Mean of a metric over the runs, with its interval.
-    pub(super) fn metric(&mut self, behaviour: Behaviour, symbol: &str) -> Result<Found, NotHere> {
+    pub(super) fn metric(
+        &mut self,
+        behaviour: Behaviour,
+        symbol: &str,
+    ) -> Result<Value, Unavailable> {
         let value = |run: &Run| {
             let known = |metric: &&meter::metric::Metric| metric.definition.symbol == symbol;
             run.total.metrics.iter().find(known).and_then(|metric| metric.value)
@@ -71,7 +75,7 @@ impl Stations {
         &mut self,
         behaviour: Behaviour,
         wanted: Measure,
-    ) -> Result<Found, NotHere> {
+    ) -> Result<Value, Unavailable> {
         let value = |run: &Run| {
             let table = run.total.measures.table();
             table.into_iter().find(|(known, _)| *known == wanted).map(|(_, value)| value as f64)
@@ -80,11 +84,11 @@ impl Stations {
     }
 
     /// Mean number of collisions per run, with its interval.
-    pub(super) fn collisions(&mut self, behaviour: Behaviour) -> Result<Found, NotHere> {
+    pub(super) fn collisions(&mut self, behaviour: Behaviour) -> Result<Value, Unavailable> {
         mean(self.runs(behaviour)?.iter().map(|run| run.collisions as f64))
     }
 
-    fn runs(&mut self, behaviour: Behaviour) -> Result<&[Run], NotHere> {
+    fn runs(&mut self, behaviour: Behaviour) -> Result<&[Run], Unavailable> {
         if !self.runs.contains_key(&behaviour) {
             let runs: Vec<Run> = (0..self.repetitions)
                 .map(|repetition| self.run(behaviour, repetition))
@@ -94,7 +98,11 @@ impl Stations {
         Ok(self.runs.get(&behaviour).map_or(&[], Vec::as_slice))
     }
 
-    fn run(&self, [loss, credit, acknowledge]: Behaviour, repetition: u64) -> Result<Run, NotHere> {
+    fn run(
+        &self,
+        [loss, credit, acknowledge]: Behaviour,
+        repetition: u64,
+    ) -> Result<Run, Unavailable> {
         let settings = [
             ("faults.loss", loss),
             ("transport.credit", credit),
@@ -109,7 +117,7 @@ impl Stations {
         let mut points = self.study.points.iter();
         let point = points
             .find(|point| is_set(&point.settings))
-            .ok_or_else(|| NotHere(format!("the scenario {NAME} has no {loss} {credit}")))?;
+            .ok_or_else(|| Unavailable(format!("the scenario {NAME} has no {loss} {credit}")))?;
         let mut meter = Meter::new(Settings::every(super::trace::INTERVAL));
         let mut tap = tap(&point.scenario.medium);
         let mut watch = Watch {
@@ -121,23 +129,23 @@ impl Stations {
             is_interrupted: &|| false,
         };
         let sample = run_watched(point, "", repetition, &mut watch)
-            .map_err(|error| NotHere(format!("the scenario {NAME}: {error}")))?;
+            .map_err(|error| Unavailable(format!("the scenario {NAME}: {error}")))?;
         let collisions = sample.counts.get("medium.collisions").copied().unwrap_or(0);
         Ok(Run { total: meter.finish(), collisions })
     }
 }
 
 /// Mean of the runs with its interval by Student's t.
-fn mean(values: impl Iterator<Item = f64>) -> Result<Found, NotHere> {
+fn mean(values: impl Iterator<Item = f64>) -> Result<Value, Unavailable> {
     let values: Vec<f64> = values.collect();
     let runs = values.len() as f64;
     if values.len() < 2 {
-        return Err(NotHere("fewer than two runs have no interval".to_owned()));
+        return Err(Unavailable("fewer than two runs have no interval".to_owned()));
     }
     let mean = values.iter().sum::<f64>() / runs;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let deviation = (squares / (runs - 1.0)).sqrt();
     let half = stats::interval::t_quantile(LEVEL, runs - 1.0) * deviation / runs.sqrt();
     let observations = values.len() as u64;
-    Ok(Found { value: mean, low: mean - half, high: mean + half, observations })
+    Ok(Value { value: mean, low: mean - half, high: mean + half, observations })
 }

@@ -5,19 +5,19 @@
 //! returns it: see [`verdict::Role`].
 
 pub mod diagram;
-pub mod found;
 #[cfg(test)]
 pub(crate) mod listed;
 pub mod plot;
 pub mod row;
 pub mod summary;
+pub mod value;
 pub mod verdict;
 
 use diagram::{Matrix, TimeDiagram};
-use found::{Found, Spread};
 use plot::Plot;
 use row::Row;
 use std::collections::BTreeSet;
+use value::{Spread, Value};
 use verdict::{Role, Verdict};
 
 /// Paper that can be reproduced.
@@ -30,7 +30,7 @@ pub struct Paper {
     /// Default number of repetitions.
     pub repetitions: u64,
     /// Reproduces it, and reports progress and every row as soon as it is final.
-    pub run: fn(&Options, &mut Report<'_>) -> Result<Reproduction, Impossible>,
+    pub run: fn(&Options, &mut Report<'_>) -> Result<Reproduction, ReproduceError>,
 }
 
 /// Runs made so far.
@@ -89,11 +89,11 @@ pub struct Monitor {
 /// Reason why a figure cannot be obtained here.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct NotHere(pub String);
+pub struct Unavailable(pub String);
 
 /// Reason why a paper cannot be reproduced at all.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum Impossible {
+pub enum ReproduceError {
     /// Its rows cannot be read.
     #[error("its rows: {0}")]
     Rows(#[from] row::BadRows),
@@ -110,7 +110,7 @@ pub enum Impossible {
     },
     /// A figure cannot be drawn.
     #[error("its figures: {0}")]
-    Figures(#[from] NotHere),
+    Figures(#[from] Unavailable),
     /// The receiver of events stopped it.
     #[error(transparent)]
     Stopped(#[from] Stopped),
@@ -120,7 +120,7 @@ pub enum Impossible {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Answer {
     /// Our result; `None` if it cannot be obtained.
-    pub ours: Option<Found>,
+    pub ours: Option<Value>,
     /// Verdict.
     pub verdict: Verdict,
     /// Reason why it differs or cannot be obtained, if one is needed and known.
@@ -177,7 +177,7 @@ pub struct AtTier {
 pub fn judge(
     rows: Vec<Row>,
     inputs: &BTreeSet<String>,
-    mut obtain: impl FnMut(&str, Spread) -> Result<Found, NotHere>,
+    mut obtain: impl FnMut(&str, Spread) -> Result<Value, Unavailable>,
 ) -> Vec<Outcome> {
     rows.into_iter().map(|row| judge_row(row, inputs, &mut obtain)).collect()
 }
@@ -186,12 +186,12 @@ pub fn judge(
 fn judge_row(
     row: Row,
     inputs: &BTreeSet<String>,
-    obtain: &mut impl FnMut(&str, Spread) -> Result<Found, NotHere>,
+    obtain: &mut impl FnMut(&str, Spread) -> Result<Value, Unavailable>,
 ) -> Outcome {
     let role = Role::of(&row, inputs);
     let mut answers = Vec::with_capacity(row.claims.len());
     for claim in &row.claims {
-        let unavailable = || NotHere(claim.not_here.clone().unwrap_or_default());
+        let unavailable = || Unavailable(claim.not_here.clone().unwrap_or_default());
         let spread = if claim.one_run { Spread::SingleRuns } else { Spread::Mean };
         let source = claim.ours.as_deref().ok_or_else(unavailable);
         let ours = source.and_then(|source| obtain(source, spread));
@@ -242,8 +242,8 @@ mod tests {
     fn a_row_has_its_worst_verdict_and_a_reason_if_needed() {
         let rows = row::parse(ROWS).unwrap();
         let outcomes = judge(rows, &BTreeSet::new(), |source, _| match source {
-            "one" => Ok(Found::exact(1.0)),
-            other => Err(NotHere(format!("no {other}"))),
+            "one" => Ok(Value::exact(1.0)),
+            other => Err(Unavailable(format!("no {other}"))),
         });
         let [measured, cables] = outcomes.as_slice() else { panic!("{outcomes:?}") };
         assert_eq!((measured.role, measured.verdict), (Role::Prediction, Verdict::Differs));

@@ -56,7 +56,7 @@ pub fn summarise(outcomes: &[Outcome]) -> Summary {
 
 #[cfg(test)]
 mod tests {
-    use super::super::found::Found;
+    use super::super::value::Value;
     use super::super::{judge, row};
     use super::*;
     use std::collections::BTreeSet;
@@ -79,7 +79,7 @@ mod tests {
         }
         let rows = row::parse(&text).unwrap();
         let inputs = BTreeSet::from(["A-2".to_owned()]);
-        let summary = summarise(&judge(rows, &inputs, |_, _| Ok(Found::exact(1.0))));
+        let summary = summarise(&judge(rows, &inputs, |_, _| Ok(Value::exact(1.0))));
         assert_eq!((summary.candidates, summary.successes, summary.restatements), (2, 2, 1));
         let counted: usize = summary.groups.iter().flat_map(|group| group.verdicts).sum();
         assert_eq!(counted, 7);

@@ -14,8 +14,8 @@
 //! published run the question is different: that run is among ours if it lies in the band that
 //! contains 90 % of our single runs. A run of a correct model falls outside once in ten times.
 
-use super::found::Found;
 use super::row::{Claim, Kind, Row};
+use super::value::Value;
 use core::fmt;
 use serde::Serialize;
 use std::collections::BTreeSet;
@@ -140,7 +140,7 @@ impl Verdict {
 
     /// Verdict on a claim of a row of this role.
     #[must_use]
-    pub fn of(claim: &Claim, role: Role, ours: Option<Found>) -> Self {
+    pub fn of(claim: &Claim, role: Role, ours: Option<Value>) -> Self {
         let Some(ours) = ours else { return Self::NotReproducibleHere };
         let published = claim.published();
         let widened = (published.0 - claim.error, published.1 + claim.error);
@@ -192,7 +192,7 @@ impl fmt::Display for Verdict {
 /// error and far above rounding.
 const ROUNDING: f64 = 1e-9;
 
-fn lies_in(ours: Found, (least, most): (f64, f64)) -> bool {
+fn lies_in(ours: Value, (least, most): (f64, f64)) -> bool {
     let slack = |end: f64| if end.is_finite() { end.abs() * ROUNDING } else { 0.0 };
     ours.low >= least - slack(least) && ours.high <= most + slack(most)
 }
@@ -242,7 +242,7 @@ mod tests {
         let role = Role::of(&row, &inputs);
         assert_eq!(role, Role::CalibrationInput);
         for (value, expected) in [(4.0, Verdict::Input), (5.0, Verdict::InputMissed)] {
-            let verdict = Verdict::of(&row.claims[0], role, Some(Found::exact(value)));
+            let verdict = Verdict::of(&row.claims[0], role, Some(Value::exact(value)));
             assert_eq!(verdict, expected);
             assert!(!verdict.agrees() && !role.can_succeed());
         }
@@ -287,7 +287,7 @@ mod tests {
     fn check(claim: &str, ours: Option<(f64, f64)>, verdict: Verdict) {
         let rows = rows(claim);
         let ours =
-            ours.map(|(low, high)| Found { value: low.midpoint(high), low, high, observations: 1 });
+            ours.map(|(low, high)| Value { value: low.midpoint(high), low, high, observations: 1 });
         assert_eq!(Verdict::of(&rows[0].claims[0], Role::Prediction, ours), verdict);
     }
 }

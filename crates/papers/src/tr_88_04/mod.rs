@@ -9,13 +9,14 @@
 //! the host model and the bus.
 
 mod answers;
-mod laboratory;
+mod context;
 #[cfg(test)]
 mod tests;
 
-use crate::published::found::Found;
+use crate::published::value::Value;
 use crate::published::{
-    AtTier, Event, Impossible, NotHere, Options, Paper, Report, Reproduction, judge, plot, row,
+    AtTier, Event, Options, Paper, Report, ReproduceError, Reproduction, Unavailable, judge, plot,
+    row,
 };
 use crate::transfer::curves::{self, IsModel};
 use crate::transfer::{
@@ -24,8 +25,8 @@ use crate::transfer::{
 use answers as a;
 use bench::profile;
 use bench::scenario::Medium;
+use context::{Context, PROFILE, VOLUME_OCTETS};
 use core::time::Duration;
-use laboratory::{Laboratory, PROFILE, VOLUME_OCTETS};
 use std::collections::BTreeSet;
 
 /// The paper.
@@ -56,7 +57,7 @@ const T1S: [Duration; 12] = [
 ];
 
 /// Function that obtains one of our figures.
-type Source = fn(&mut Laboratory) -> Result<Found, NotHere>;
+type Source = fn(&mut Context) -> Result<Value, Unavailable>;
 
 /// Source of each of our figures, by the name in the rows.
 const SOURCES: [(&str, Source); 42] = [
@@ -78,13 +79,13 @@ const SOURCES: [(&str, Source); 42] = [
     ("further-step", |l| l.over_models(a::further_step)),
     ("short-ratio", |l| l.over_models(a::short_ratio)),
     ("datagram-most", |_| a::was(MOST_DATAGRAM as u64)),
-    ("volume", |_| Ok(Found::exact(VOLUME_OCTETS as f64 / 1e6))),
+    ("volume", |_| Ok(Value::exact(VOLUME_OCTETS as f64 / 1e6))),
     ("datalink-rate-longest", |l| l.over_models(|l, m| a::datagrams(l, m, MOST_DATAGRAM))),
     ("datalink-rate-short", |l| l.over_models(|l, m| a::datagrams(l, m, LEAST))),
     ("datalink-most", |l| l.over_models(a::datalink_most)),
     ("drop", |l| l.over_models(a::drop)),
     ("asymptote", |l| l.over_models(a::asymptote)),
-    ("first-t1", |_| Ok(Found::exact(FIRST_T1.as_secs_f64() * 1e3))),
+    ("first-t1", |_| Ok(Value::exact(FIRST_T1.as_secs_f64() * 1e3))),
     ("above-knee", |l| l.over_models(|l, m| a::over_first_t1(l, m, 60))),
     ("below-knee", |l| l.over_models(|l, m| a::over_first_t1(l, m, 40))),
     ("knee", |l| l.over_models(a::knee)),
@@ -105,14 +106,14 @@ const SOURCES: [(&str, Source); 42] = [
 ];
 
 /// Property of the bus as simulated.
-fn bus(figure: fn(&Medium) -> f64) -> Result<Found, NotHere> {
+fn bus(figure: fn(&Medium) -> f64) -> Result<Value, Unavailable> {
     let trial = Trial::new(Service::Datalink, Question::Delay, LEAST);
     let point = Setup::simulated(1, 1, 1).point(&trial)?;
-    Ok(Found::exact(figure(&point.scenario.medium)))
+    Ok(Value::exact(figure(&point.scenario.medium)))
 }
 
-fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impossible> {
-    let profile = profile::built_in(PROFILE).ok_or(Impossible::NoProfile(PROFILE))?;
+fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, ReproduceError> {
+    let profile = profile::built_in(PROFILE).ok_or(ReproduceError::NoProfile(PROFILE))?;
     let mut trials = curves::trials(&T1S);
     trials.extend(a::windows());
     trials.sort_unstable();
@@ -121,49 +122,49 @@ fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impos
     let mut shown = None;
     for tier in &profile.tiers {
         let Some(here) = profile.at_tier(&tier.name) else { continue };
-        let mut laboratory = Laboratory::new(&here, options.clone(), VOLUME_OCTETS);
-        laboratory.prepare(&trials);
-        let inputs = laboratory.inputs();
+        let mut context = Context::new(&here, options.clone(), VOLUME_OCTETS);
+        context.prepare(&trials);
+        let inputs = context.inputs();
         let rows = row::parse(ROWS)?;
-        let outcomes = judge(rows, &inputs, |source, _| obtain(&mut laboratory, source));
+        let outcomes = judge(rows, &inputs, |source, _| obtain(&mut context, source));
         let (name, title) = (tier.name.clone(), tier.title.clone());
-        tiers.push(AtTier { name, title, models: laboratory.count(), outcomes: outcomes.clone() });
+        tiers.push(AtTier { name, title, models: context.count(), outcomes: outcomes.clone() });
         if shown.is_none() {
             report(Event::Rows(&outcomes))?;
-            shown = Some((laboratory, inputs, outcomes));
+            shown = Some((context, inputs, outcomes));
         }
     }
-    let (mut laboratory, inputs, outcomes) = shown.ok_or(Impossible::NoProfile(PROFILE))?;
+    let (mut context, inputs, outcomes) = shown.ok_or(ReproduceError::NoProfile(PROFILE))?;
     let mut plots =
         curves::plots(&T1S, IsModel::Yes, &plot::means_at_each_point(options.messages), |trial| {
-            laboratory.over_models(|laboratory, model| laboratory.of(model, *trial))
+            context.over_models(|context, model| context.of(model, *trial))
         })?;
-    let remarks = remarks(&mut laboratory, &inputs)?;
+    let remarks = remarks(&mut context, &inputs)?;
     plot::add_published(&mut plots, &outcomes);
     let (time_diagrams, matrices) = (Vec::new(), Vec::new());
     Ok(Reproduction { outcomes, plots, time_diagrams, matrices, tiers, remarks })
 }
 
 /// Obtains the result of a source.
-fn obtain(laboratory: &mut Laboratory, name: &str) -> Result<Found, NotHere> {
+fn obtain(context: &mut Context, name: &str) -> Result<Value, Unavailable> {
     let source = SOURCES.iter().find(|(known, _)| *known == name);
-    let (_, source) = source.ok_or_else(|| NotHere(format!("no source is called {name}")))?;
-    source(laboratory)
+    let (_, source) = source.ok_or_else(|| Unavailable(format!("no source is called {name}")))?;
+    source(context)
 }
 
-fn remarks(laboratory: &mut Laboratory, inputs: &BTreeSet<String>) -> Result<Vec<String>, NotHere> {
-    let Options { seed, messages, .. } = laboratory.options;
+fn remarks(context: &mut Context, inputs: &BTreeSet<String>) -> Result<Vec<String>, Unavailable> {
+    let Options { seed, messages, .. } = context.options;
     let names: Vec<&str> = inputs.iter().map(String::as_str).collect();
-    let models = laboratory.count();
+    let models = context.count();
     let large = Trial::new(Service::Transport, Question::Throughput, LARGE);
     let work = |of: fn((f64, f64)) -> f64| {
-        move |laboratory: &mut Laboratory, model: usize| {
-            Ok(Found::exact(of(laboratory.outcome(model, large)?.processor_ms)))
+        move |context: &mut Context, model: usize| {
+            Ok(Value::exact(of(context.outcome(model, large)?.processor_ms)))
         }
     };
-    let hosts = laboratory.over_models(work(|(host, _)| host))?;
-    let all = laboratory.over_models(work(|(_, all)| all))?;
-    let saved = laboratory.over_models(work(|(host, all)| (1.0 - host / all) * 100.0))?;
+    let hosts = context.over_models(work(|(host, _)| host))?;
+    let all = context.over_models(work(|(_, all)| all))?;
+    let saved = context.over_models(work(|(host, all)| (1.0 - host / all) * 100.0))?;
     Ok(vec![
         format!(
             "Two stations on a simulated token bus of 3 m at 10 Mbit/s, n = {messages} messages for \
@@ -192,7 +193,7 @@ fn remarks(laboratory: &mut Laboratory, inputs: &BTreeSet<String>) -> Result<Vec
         format!(
             "Assumed, because the paper does not say: TSDUs of {LARGE} octets in Figures 8 and 9 and with several \
              circuits, and an AK for two TPDUs that waits for the second at most {} ms (A_L).",
-            laboratory.acknowledgement_delay().as_millis()
+            context.acknowledgement_delay().as_millis()
         ),
         format!("Calibrated on {}.", names.join(", ")),
     ])

@@ -61,9 +61,9 @@ fn alone() -> Profile {
 /// Results of each source of delays for this machine.
 fn found(profile: &Profile) -> Vec<(&'static str, f64)> {
     let options = Options { seed: 1, messages: 3, monitor: None };
-    let mut laboratory = Laboratory::new(profile, options, 1);
+    let mut context = Context::new(profile, options, 1);
     let asked = SOURCES.iter().filter(|(name, _)| DELAYS.contains(name));
-    asked.map(|(name, source)| (*name, source(&mut laboratory).unwrap().value)).collect()
+    asked.map(|(name, source)| (*name, source(&mut context).unwrap().value)).collect()
 }
 
 /// Sources that need little time: all but throughput.
@@ -84,9 +84,9 @@ const DELAYS: [&str; 11] = [
 #[test]
 fn every_model_reproduces_its_calibration_delays() {
     let options = Options { seed: 1, messages: 10, monitor: None };
-    let mut laboratory = Laboratory::new(&profile::built_in("intel-310").unwrap(), options, 1);
-    for model in 0..laboratory.count() {
-        let mut delay = |of, octets| a::delay(&mut laboratory, model, of, octets).unwrap().value;
+    let mut context = Context::new(&profile::built_in("intel-310").unwrap(), options, 1);
+    for model in 0..context.count() {
+        let mut delay = |of, octets| a::delay(&mut context, model, of, octets).unwrap().value;
         // 7.8 + 20/215 and 7.8 + 1,024/215 ms; 18.0 ms, and 23 ms to two digits.
         for (of, octets, published, error) in [
             (Service::Datalink, LEAST, 7.893, 0.05),
@@ -106,10 +106,10 @@ fn window_4_is_fastest_because_aks_for_two_tpdus_time_out() {
     // unless TPDUs arrive in bursts, as they do with a window of 4.
     let rates = |millis: u64, octets: usize| {
         let options = Options { seed: 1, messages: 1, monitor: None };
-        let mut laboratory = Laboratory::new(&alone(), options, VOLUME_OCTETS);
-        laboratory.set_acknowledgement_delay(Duration::from_millis(millis));
+        let mut context = Context::new(&alone(), options, VOLUME_OCTETS);
+        context.set_acknowledgement_delay(Duration::from_millis(millis));
         let large = Trial::new(Service::Transport, Question::Throughput, octets);
-        let of = |window| laboratory.of(0, Trial { window, ..large }).unwrap().value;
+        let of = |window| context.of(0, Trial { window, ..large }).unwrap().value;
         [4, 6, 8].map(of)
     };
     // Messages of one TPDU and of eight: the size of the message has no effect.
@@ -140,10 +140,10 @@ fn the_rate_of_datagrams_is_an_input_at_tier_rates_alone() {
     }
     let options = Options { seed: 1, messages: 3, monitor: None };
     let rates = profile.at_tier("rates").unwrap();
-    let mut laboratory = Laboratory::new(&rates, options, VOLUME_OCTETS);
-    for model in 0..laboratory.count() {
+    let mut context = Context::new(&rates, options, VOLUME_OCTETS);
+    for model in 0..context.count() {
         for octets in [LEAST, MOST_DATAGRAM] {
-            let rate = a::datagrams(&mut laboratory, model, octets).unwrap().value;
+            let rate = a::datagrams(&mut context, model, octets).unwrap().value;
             assert!((rate - 77.0).abs() <= 0.5, "model {model}, {octets}: {rate}");
         }
     }

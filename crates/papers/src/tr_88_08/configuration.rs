@@ -3,8 +3,8 @@
 //!
 //! Not modelled: the paper's calls by name; its two hardware addresses of one octet.
 
-use crate::published::found::Found;
-use crate::published::{Monitor, NotHere};
+use crate::published::value::Value;
+use crate::published::{Monitor, Unavailable};
 use sim::medium::token_ring;
 use stack::messaging::{self, Address, Priority, SOCKETS};
 use wire::crc16::CHECK_OCTETS;
@@ -17,49 +17,49 @@ fn sockets() -> impl Iterator<Item = u8> {
     (0..=u8::MAX).filter(|number| SOCKETS.contains(number) && messaging::is_socket(*number))
 }
 
-pub(super) fn socket_lowest() -> Found {
-    Found::exact(sockets().min().map_or(f64::NAN, f64::from))
+pub(super) fn socket_lowest() -> Value {
+    Value::exact(sockets().min().map_or(f64::NAN, f64::from))
 }
 
-pub(super) fn socket_highest() -> Found {
-    Found::exact(sockets().max().map_or(f64::NAN, f64::from))
+pub(super) fn socket_highest() -> Value {
+    Value::exact(sockets().max().map_or(f64::NAN, f64::from))
 }
 
-pub(super) fn socket_count() -> Found {
-    Found::exact(sockets().count() as f64)
+pub(super) fn socket_count() -> Value {
+    Value::exact(sockets().count() as f64)
 }
 
-pub(super) fn priority_lowest() -> Found {
-    Found::exact(f64::from(Priority::LOWEST.number()))
+pub(super) fn priority_lowest() -> Value {
+    Value::exact(f64::from(Priority::LOWEST.number()))
 }
 
-pub(super) fn priority_highest() -> Found {
-    Found::exact(f64::from(Priority::HIGHEST.number()))
+pub(super) fn priority_highest() -> Value {
+    Value::exact(f64::from(Priority::HIGHEST.number()))
 }
 
-pub(super) fn priority_levels() -> Found {
-    Found::exact((0..=u8::MAX).filter_map(Priority::new).count() as f64)
+pub(super) fn priority_levels() -> Value {
+    Value::exact((0..=u8::MAX).filter_map(Priority::new).count() as f64)
 }
 
-pub(super) fn address_octets() -> Found {
-    Found::exact(size_of::<Address>() as f64)
+pub(super) fn address_octets() -> Value {
+    Value::exact(size_of::<Address>() as f64)
 }
 
-pub(super) fn address_bits() -> Found {
-    Found::exact(size_of::<Address>() as f64 * 8.0)
+pub(super) fn address_bits() -> Value {
+    Value::exact(size_of::<Address>() as f64 * 8.0)
 }
 
-pub(super) fn crc_bits() -> Found {
-    Found::exact(CHECK_OCTETS as f64 * 8.0)
+pub(super) fn crc_bits() -> Value {
+    Value::exact(CHECK_OCTETS as f64 * 8.0)
 }
 
 /// Rate of the prototype's ring as simulated, in Mbit/s.
-pub(super) fn ring_rate() -> Found {
-    Found::exact(ring().rate.bits_per_second() as f64 / 1e6)
+pub(super) fn ring_rate() -> Value {
+    Value::exact(ring().rate.bits_per_second() as f64 / 1e6)
 }
 
-pub(super) fn ring_longest() -> Found {
-    Found::exact(ring().maximum_data_octets as f64)
+pub(super) fn ring_longest() -> Value {
+    Value::exact(ring().maximum_data_octets as f64)
 }
 
 fn ring() -> token_ring::Params {
@@ -70,23 +70,23 @@ fn ring() -> token_ring::Params {
 const DECLARATION: &str = "\nenum LLCoutcome LLC";
 
 /// Number of calls that the paper lists; the header declares tidewire's own calls after them.
-pub(super) fn primitives() -> Found {
+pub(super) fn primitives() -> Value {
     let papers = HEADER.split(&format!("{DECLARATION}poll(")).next().unwrap_or_default();
-    Found::exact(papers.matches(DECLARATION).count() as f64)
+    Value::exact(papers.matches(DECLARATION).count() as f64)
 }
 
 /// 1 if the monitor's default filter matches all frames.
-pub(super) fn match_all() -> Found {
-    Found::exact(f64::from(u8::from(Filter::all().is_all())))
+pub(super) fn match_all() -> Value {
+    Value::exact(f64::from(u8::from(Filter::all().is_all())))
 }
 
 /// Property of the monitor.
 pub(super) fn monitor(
     monitor: Option<Monitor>,
     figure: fn(&Monitor) -> f64,
-) -> Result<Found, NotHere> {
-    let unknown = || NotHere("no monitor is part of this build".to_owned());
-    monitor.as_ref().map(figure).map(Found::exact).ok_or_else(unknown)
+) -> Result<Value, Unavailable> {
+    let unknown = || Unavailable("no monitor is part of this build".to_owned());
+    monitor.as_ref().map(figure).map(Value::exact).ok_or_else(unknown)
 }
 
 #[cfg(test)]

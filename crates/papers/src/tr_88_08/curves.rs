@@ -2,37 +2,37 @@
 //!
 //! All times are in milliseconds, all sizes in octets.
 
-use super::laboratory::{LEAST, LONGEST_FRAME, LONGEST_MESSAGE, Laboratory, Machine, SHORT, Which};
+use super::context::{Context, LEAST, LONGEST_FRAME, LONGEST_MESSAGE, Machine, SHORT, Which};
 use crate::layers::{Operation, Service};
-use crate::published::NotHere;
-use crate::published::found::Found;
+use crate::published::Unavailable;
+use crate::published::value::Value;
 use bench::profile::Layer;
 use bench::scenario::MediumKind;
 use sim::host::{Interface, NoBuffer};
 
-type Result = core::result::Result<Found, NotHere>;
+type Result = core::result::Result<Value, Unavailable>;
 
 const PLAIN: Service = Service { acknowledgement: false, crc: false };
 const ACK: Service = Service { acknowledgement: true, crc: false };
 const CRC: Service = Service { acknowledgement: false, crc: true };
 const BOTH: Service = Service { acknowledgement: true, crc: true };
 
-fn llc(laboratory: &mut Laboratory, which: Which, service: Service, octets: usize) -> Result {
-    laboratory.time_of(which, Operation::LlcTransmit, service, octets)
+fn llc(context: &mut Context, which: Which, service: Service, octets: usize) -> Result {
+    context.time_of(which, Operation::LlcTransmit, service, octets)
 }
 
-fn mac(laboratory: &mut Laboratory, which: Which, octets: usize) -> Result {
-    laboratory.time_of(which, Operation::MacTransmit, PLAIN, octets)
+fn mac(context: &mut Context, which: Which, octets: usize) -> Result {
+    context.time_of(which, Operation::MacTransmit, PLAIN, octets)
 }
 
-fn not_zero(quotient: Option<Found>) -> Result {
-    quotient.ok_or_else(|| NotHere("the divisor may be zero".to_owned()))
+fn not_zero(quotient: Option<Value>) -> Result {
+    quotient.ok_or_else(|| Unavailable("the divisor may be zero".to_owned()))
 }
 
 /// Messages that the interface holds at a time.
-pub(super) fn interface_buffer(laboratory: &mut Laboratory, which: Which) -> Result {
-    let host = laboratory.profile(which)?.host(Layer::Mac, MediumKind::ProNet10, NoBuffer::Refused);
-    Ok(Found::exact(match host.interface {
+pub(super) fn interface_buffer(context: &mut Context, which: Which) -> Result {
+    let host = context.profile(which)?.host(Layer::Mac, MediumKind::ProNet10, NoBuffer::Refused);
+    Ok(Value::exact(match host.interface {
         Interface::Shared => 1.0,
         Interface::Separate => 2.0,
         Interface::Unlimited => f64::INFINITY,
@@ -40,59 +40,59 @@ pub(super) fn interface_buffer(laboratory: &mut Laboratory, which: Which) -> Res
 }
 
 /// Short messages per second.
-pub(super) fn rate(laboratory: &mut Laboratory, which: Which) -> Result {
-    not_zero(llc(laboratory, which, PLAIN, SHORT)?.scaled(1e-3).reciprocal())
+pub(super) fn rate(context: &mut Context, which: Which) -> Result {
+    not_zero(llc(context, which, PLAIN, SHORT)?.scaled(1e-3).reciprocal())
 }
 
-fn phy(laboratory: &mut Laboratory, which: Which, octets: usize) -> Result {
-    laboratory.time_of(which, Operation::BufferTransmit, PLAIN, octets)
+fn phy(context: &mut Context, which: Which, octets: usize) -> Result {
+    context.time_of(which, Operation::BufferTransmit, PLAIN, octets)
 }
 
 /// Microseconds per additional octet on the ring.
-pub(super) fn phy_slope(laboratory: &mut Laboratory, which: Which) -> Result {
-    let grown = phy(laboratory, which, LONGEST_FRAME)?.minus(phy(laboratory, which, SHORT)?);
+pub(super) fn phy_slope(context: &mut Context, which: Which) -> Result {
+    let grown = phy(context, which, LONGEST_FRAME)?.minus(phy(context, which, SHORT)?);
     Ok(grown.scaled(1e3 / (LONGEST_FRAME - SHORT) as f64))
 }
 
-pub(super) fn phy_longest(laboratory: &mut Laboratory, which: Which) -> Result {
-    phy(laboratory, which, LONGEST_FRAME)
+pub(super) fn phy_longest(context: &mut Context, which: Which) -> Result {
+    phy(context, which, LONGEST_FRAME)
 }
 
 /// MAC end to end over the sum of write, transmit and read: range over all sizes.
-pub(super) fn mac_sum(laboratory: &mut Laboratory, which: Which) -> Result {
+pub(super) fn mac_sum(context: &mut Context, which: Which) -> Result {
     let mut ratios = Vec::new();
     for octets in [LEAST, SHORT, LONGEST_FRAME / 2, LONGEST_FRAME] {
-        let mut time = |operation| laboratory.time_of(which, operation, PLAIN, octets);
+        let mut time = |operation| context.time_of(which, operation, PLAIN, octets);
         let sum = time(Operation::BufferWrite)?
             .plus(time(Operation::BufferTransmit)?)
             .plus(time(Operation::BufferRead)?);
         ratios.push(not_zero(time(Operation::MacEndToEnd)?.over(sum))?);
     }
-    Found::hull(&ratios).ok_or_else(|| NotHere("no size was timed".to_owned()))
+    Value::hull(&ratios).ok_or_else(|| Unavailable("no size was timed".to_owned()))
 }
 
 /// LLC end to end over the sum of transmit and receive, as the legend of Figure 5 defines it: range
 /// over all sizes.
-pub(super) fn llc_sum(laboratory: &mut Laboratory, which: Which) -> Result {
+pub(super) fn llc_sum(context: &mut Context, which: Which) -> Result {
     let mut ratios = Vec::new();
     for octets in [LEAST, SHORT, LONGEST_MESSAGE / 2, LONGEST_MESSAGE] {
-        let mut time = |operation| laboratory.time_of(which, operation, PLAIN, octets);
+        let mut time = |operation| context.time_of(which, operation, PLAIN, octets);
         let sum = time(Operation::LlcTransmit)?.plus(time(Operation::LlcReceive)?);
         ratios.push(not_zero(time(Operation::LlcEndToEnd)?.over(sum))?);
     }
-    Found::hull(&ratios).ok_or_else(|| NotHere("no size was timed".to_owned()))
+    Value::hull(&ratios).ok_or_else(|| Unavailable("no size was timed".to_owned()))
 }
 
-pub(super) fn mac_least(laboratory: &mut Laboratory, which: Which) -> Result {
-    mac(laboratory, which, LEAST)
+pub(super) fn mac_least(context: &mut Context, which: Which) -> Result {
+    mac(context, which, LEAST)
 }
 
-pub(super) fn mac_short(laboratory: &mut Laboratory, which: Which) -> Result {
-    mac(laboratory, which, SHORT)
+pub(super) fn mac_short(context: &mut Context, which: Which) -> Result {
+    mac(context, which, SHORT)
 }
 
-pub(super) fn mac_longest(laboratory: &mut Laboratory, which: Which) -> Result {
-    mac(laboratory, which, LONGEST_FRAME)
+pub(super) fn mac_longest(context: &mut Context, which: Which) -> Result {
+    mac(context, which, LONGEST_FRAME)
 }
 
 /// Ratio to the least time above which a time has begun to grow: one part in a hundred, the width
@@ -100,73 +100,69 @@ pub(super) fn mac_longest(laboratory: &mut Laboratory, which: Which) -> Result {
 const GROWTH: f64 = 1.01;
 
 /// Greatest size up to which MAC transmit takes as long as for the least.
-pub(super) fn mac_knee(laboratory: &mut Laboratory, which: Which) -> Result {
-    let least = mac(laboratory, which, LEAST)?;
-    let is_flat = |laboratory: &mut Laboratory, octets| {
-        Ok::<_, NotHere>(mac(laboratory, which, octets)?.value <= least.value * GROWTH)
+pub(super) fn mac_knee(context: &mut Context, which: Which) -> Result {
+    let least = mac(context, which, LEAST)?;
+    let is_flat = |context: &mut Context, octets| {
+        Ok::<_, Unavailable>(mac(context, which, octets)?.value <= least.value * GROWTH)
     };
-    let last = last_size(laboratory, LONGEST_FRAME, is_flat)?;
-    let found = Found::exact(last.map_or(0.0, |octets| octets as f64));
-    Ok(Found { observations: least.observations, ..found })
+    let last = last_size(context, LONGEST_FRAME, is_flat)?;
+    let found = Value::exact(last.map_or(0.0, |octets| octets as f64));
+    Ok(Value { observations: least.observations, ..found })
 }
 
 /// Microseconds per additional octet in MAC transmit.
-pub(super) fn mac_slope(laboratory: &mut Laboratory, which: Which) -> Result {
-    let grown = mac(laboratory, which, LONGEST_FRAME)?.minus(mac(laboratory, which, SHORT)?);
+pub(super) fn mac_slope(context: &mut Context, which: Which) -> Result {
+    let grown = mac(context, which, LONGEST_FRAME)?.minus(mac(context, which, SHORT)?);
     Ok(grown.scaled(1e3 / (LONGEST_FRAME - SHORT) as f64))
 }
 
-pub(super) fn llc_least(laboratory: &mut Laboratory, which: Which) -> Result {
-    llc(laboratory, which, PLAIN, LEAST)
+pub(super) fn llc_least(context: &mut Context, which: Which) -> Result {
+    llc(context, which, PLAIN, LEAST)
 }
 
-pub(super) fn llc_longest(laboratory: &mut Laboratory, which: Which) -> Result {
-    llc(laboratory, which, PLAIN, LONGEST_MESSAGE)
+pub(super) fn llc_longest(context: &mut Context, which: Which) -> Result {
+    llc(context, which, PLAIN, LONGEST_MESSAGE)
 }
 
-pub(super) fn llc_above_least(laboratory: &mut Laboratory, which: Which) -> Result {
-    Ok(llc(laboratory, which, PLAIN, LEAST)?.minus(mac(laboratory, which, LEAST)?))
+pub(super) fn llc_above_least(context: &mut Context, which: Which) -> Result {
+    Ok(llc(context, which, PLAIN, LEAST)?.minus(mac(context, which, LEAST)?))
 }
 
-pub(super) fn llc_above_longest(laboratory: &mut Laboratory, which: Which) -> Result {
-    Ok(llc(laboratory, which, PLAIN, LONGEST_MESSAGE)?.minus(mac(
-        laboratory,
-        which,
-        LONGEST_FRAME,
-    )?))
+pub(super) fn llc_above_longest(context: &mut Context, which: Which) -> Result {
+    Ok(llc(context, which, PLAIN, LONGEST_MESSAGE)?.minus(mac(context, which, LONGEST_FRAME)?))
 }
 
-pub(super) fn llc_end_to_end(laboratory: &mut Laboratory, which: Which) -> Result {
-    laboratory.time_of(which, Operation::LlcEndToEnd, PLAIN, SHORT)
+pub(super) fn llc_end_to_end(context: &mut Context, which: Which) -> Result {
+    context.time_of(which, Operation::LlcEndToEnd, PLAIN, SHORT)
 }
 
-pub(super) fn both_short(laboratory: &mut Laboratory, which: Which) -> Result {
-    llc(laboratory, which, BOTH, SHORT)
+pub(super) fn both_short(context: &mut Context, which: Which) -> Result {
+    llc(context, which, BOTH, SHORT)
 }
 
-fn acknowledged_over_plain(laboratory: &mut Laboratory, which: Which, octets: usize) -> Result {
-    let plain = llc(laboratory, which, PLAIN, octets)?;
-    not_zero(llc(laboratory, which, ACK, octets)?.over(plain))
+fn acknowledged_over_plain(context: &mut Context, which: Which, octets: usize) -> Result {
+    let plain = llc(context, which, PLAIN, octets)?;
+    not_zero(llc(context, which, ACK, octets)?.over(plain))
 }
 
-pub(super) fn ack_ratio_short(laboratory: &mut Laboratory, which: Which) -> Result {
-    acknowledged_over_plain(laboratory, which, SHORT)
+pub(super) fn ack_ratio_short(context: &mut Context, which: Which) -> Result {
+    acknowledged_over_plain(context, which, SHORT)
 }
 
-pub(super) fn ack_ratio_longest(laboratory: &mut Laboratory, which: Which) -> Result {
-    acknowledged_over_plain(laboratory, which, LONGEST_MESSAGE)
+pub(super) fn ack_ratio_longest(context: &mut Context, which: Which) -> Result {
+    acknowledged_over_plain(context, which, LONGEST_MESSAGE)
 }
 
 /// Time that the CRC adds to LLC transmit.
-fn crc_cost(laboratory: &mut Laboratory, which: Which, octets: usize) -> Result {
-    Ok(llc(laboratory, which, CRC, octets)?.minus(llc(laboratory, which, PLAIN, octets)?))
+fn crc_cost(context: &mut Context, which: Which, octets: usize) -> Result {
+    Ok(llc(context, which, CRC, octets)?.minus(llc(context, which, PLAIN, octets)?))
 }
 
 /// Slope of the CRC's cost in the upper half of the sizes over that in the lower half.
-pub(super) fn crc_straightness(laboratory: &mut Laboratory, which: Which) -> Result {
+pub(super) fn crc_straightness(context: &mut Context, which: Which) -> Result {
     let middle = SHORT.midpoint(LONGEST_MESSAGE);
     let [short, half, longest] =
-        [SHORT, middle, LONGEST_MESSAGE].map(|octets| crc_cost(laboratory, which, octets));
+        [SHORT, middle, LONGEST_MESSAGE].map(|octets| crc_cost(context, which, octets));
     let (short, half, longest) = (short?, half?, longest?);
     let early = half.minus(short).scaled(((middle - SHORT) as f64).recip());
     let late = longest.minus(half).scaled(((LONGEST_MESSAGE - middle) as f64).recip());
@@ -174,26 +170,26 @@ pub(super) fn crc_straightness(laboratory: &mut Laboratory, which: Which) -> Res
 }
 
 /// Share of the CRC in LLC transmit with CRC, for the longest message.
-pub(super) fn crc_share(laboratory: &mut Laboratory, which: Which) -> Result {
-    let cost = crc_cost(laboratory, which, LONGEST_MESSAGE)?;
-    not_zero(cost.over(llc(laboratory, which, CRC, LONGEST_MESSAGE)?))
+pub(super) fn crc_share(context: &mut Context, which: Which) -> Result {
+    let cost = crc_cost(context, which, LONGEST_MESSAGE)?;
+    not_zero(cost.over(llc(context, which, CRC, LONGEST_MESSAGE)?))
 }
 
 /// Time that the CRC adds to an acknowledged message, in multiples of one CRC of the sender.
 ///
 /// For the longest message, of which the CRC takes most of the time.
-pub(super) fn crc_count(laboratory: &mut Laboratory, which: Which) -> Result {
-    let both = llc(laboratory, which, BOTH, LONGEST_MESSAGE)?;
-    let added = both.minus(llc(laboratory, which, ACK, LONGEST_MESSAGE)?);
-    not_zero(added.over(crc_cost(laboratory, which, LONGEST_MESSAGE)?))
+pub(super) fn crc_count(context: &mut Context, which: Which) -> Result {
+    let both = llc(context, which, BOTH, LONGEST_MESSAGE)?;
+    let added = both.minus(llc(context, which, ACK, LONGEST_MESSAGE)?);
+    not_zero(added.over(crc_cost(context, which, LONGEST_MESSAGE)?))
 }
 
-pub(super) fn mac_crossover(laboratory: &mut Laboratory) -> Result {
-    crossover(laboratory, Operation::MacTransmit, LONGEST_FRAME)
+pub(super) fn mac_crossover(context: &mut Context) -> Result {
+    crossover(context, Operation::MacTransmit, LONGEST_FRAME)
 }
 
-pub(super) fn llc_crossover(laboratory: &mut Laboratory) -> Result {
-    crossover(laboratory, Operation::LlcTransmit, LONGEST_MESSAGE)
+pub(super) fn llc_crossover(context: &mut Context) -> Result {
+    crossover(context, Operation::LlcTransmit, LONGEST_MESSAGE)
 }
 
 /// Last size at which the AT is faster, over all its models, each compared with the PC in the same
@@ -202,29 +198,29 @@ pub(super) fn llc_crossover(laboratory: &mut Laboratory) -> Result {
 ///
 /// If it is never faster, that size lies below the least that was timed; if it always is, beyond
 /// the greatest.
-fn crossover(laboratory: &mut Laboratory, operation: Operation, longest: usize) -> Result {
-    laboratory.over_models(Machine::At, |laboratory, at| {
-        let pc = laboratory.like(at, Machine::Pc);
-        let ahead = |is_ahead: fn(Found, Found) -> bool| {
-            move |laboratory: &mut Laboratory, octets| {
-                let of_at = laboratory.time_of(at, operation, PLAIN, octets)?;
-                let of_pc = laboratory.time_of(pc, operation, PLAIN, octets)?;
+fn crossover(context: &mut Context, operation: Operation, longest: usize) -> Result {
+    context.over_models(Machine::At, |context, at| {
+        let pc = context.like(at, Machine::Pc);
+        let ahead = |is_ahead: fn(Value, Value) -> bool| {
+            move |context: &mut Context, octets| {
+                let of_at = context.time_of(at, operation, PLAIN, octets)?;
+                let of_pc = context.time_of(pc, operation, PLAIN, octets)?;
                 Ok(is_ahead(of_at, of_pc))
             }
         };
-        let surely = last_size(laboratory, longest, ahead(|at, pc| at.high < pc.low))?;
-        let likely = last_size(laboratory, longest, ahead(|at, pc| at.value < pc.value))?;
-        let perhaps = last_size(laboratory, longest, ahead(|at, pc| at.low < pc.high))?;
-        let observations = laboratory.time_of(at, operation, PLAIN, LEAST)?.observations;
+        let surely = last_size(context, longest, ahead(|at, pc| at.high < pc.low))?;
+        let likely = last_size(context, longest, ahead(|at, pc| at.value < pc.value))?;
+        let perhaps = last_size(context, longest, ahead(|at, pc| at.low < pc.high))?;
+        let observations = context.time_of(at, operation, PLAIN, LEAST)?.observations;
         Ok(band([surely, likely, perhaps], longest, observations))
     })
 }
 
 /// Crossing as an interval, from the last sizes before it.
-fn band(last: [Option<usize>; 3], longest: usize, observations: u64) -> Found {
+fn band(last: [Option<usize>; 3], longest: usize, observations: u64) -> Value {
     let [low, value, high] = last.map(|last| last.map(|octets| octets as f64));
     let is_beyond = |octets: f64| octets >= longest as f64;
-    Found {
+    Value {
         low: low.unwrap_or(0.0),
         value: value.unwrap_or(0.0),
         high: match high {
@@ -239,20 +235,20 @@ fn band(last: [Option<usize>; 3], longest: usize, observations: u64) -> Found {
 /// Last size for which a condition holds that holds up to some size and not beyond; `None` if it
 /// does not hold for the least.
 fn last_size(
-    laboratory: &mut Laboratory,
+    context: &mut Context,
     longest: usize,
-    mut holds: impl FnMut(&mut Laboratory, usize) -> core::result::Result<bool, NotHere>,
-) -> core::result::Result<Option<usize>, NotHere> {
-    if !holds(laboratory, LEAST)? {
+    mut holds: impl FnMut(&mut Context, usize) -> core::result::Result<bool, Unavailable>,
+) -> core::result::Result<Option<usize>, Unavailable> {
+    if !holds(context, LEAST)? {
         return Ok(None);
     }
-    if holds(laboratory, longest)? {
+    if holds(context, longest)? {
         return Ok(Some(longest));
     }
     let (mut yes, mut no) = (LEAST, longest);
     while no - yes > 1 {
         let middle = yes.midpoint(no);
-        if holds(laboratory, middle)? {
+        if holds(context, middle)? {
             yes = middle;
         } else {
             no = middle;

@@ -3,7 +3,7 @@
 //! The traffic in the paper's picture is not available; here the scenario `ship-prototype`
 //! generates it. Not drawn: the screen's upper third, with the time and events.
 
-use crate::published::NotHere;
+use crate::published::Unavailable;
 use crate::published::plot::{Curve, Plot, Point, Style};
 use bench::run::{Watch, run_watched, tap};
 use bench::scenario;
@@ -25,7 +25,7 @@ struct Sample {
 }
 
 /// Both bar charts.
-pub(super) fn plots(seed: u64) -> Result<[Plot; 2], NotHere> {
+pub(super) fn plots(seed: u64) -> Result<[Plot; 2], Unavailable> {
     let samples = samples(seed)?;
     let per_second = SAMPLE.as_secs_f64().recip();
     let frames = |sample: &Sample| sample.frames as f64 * per_second;
@@ -48,11 +48,11 @@ pub(super) fn plots(seed: u64) -> Result<[Plot; 2], NotHere> {
     ])
 }
 
-fn samples(seed: u64) -> Result<Vec<Sample>, NotHere> {
-    let no_scenario = || NotHere(format!("no scenario {NAME} comes with this version"));
+fn samples(seed: u64) -> Result<Vec<Sample>, Unavailable> {
+    let no_scenario = || Unavailable(format!("no scenario {NAME} comes with this version"));
     let built_in = scenarios::get(NAME).ok_or_else(no_scenario)?;
     let mut study = scenario::load(built_in.text, &built_in.file())
-        .map_err(|error| NotHere(format!("the scenario {NAME}: {error}")))?;
+        .map_err(|error| Unavailable(format!("the scenario {NAME}: {error}")))?;
     let point = study.points.first_mut().ok_or_else(no_scenario)?;
     point.scenario.seed = seed;
     let mut tap = tap(&point.scenario.medium);
@@ -70,7 +70,7 @@ fn samples(seed: u64) -> Result<Vec<Sample>, NotHere> {
         is_interrupted: &|| false,
     };
     run_watched(point, "", 0, &mut watch)
-        .map_err(|error| NotHere(format!("the scenario {NAME}: {error}")))?;
+        .map_err(|error| Unavailable(format!("the scenario {NAME}: {error}")))?;
     Ok(samples)
 }
 

@@ -1,8 +1,8 @@
 //! Figures 4 to 8 of TR-88-08, from the modelled machines.
 
-use super::laboratory::{LEAST, LONGEST_FRAME, LONGEST_MESSAGE, Laboratory, Machine, SHORT};
+use super::context::{Context, LEAST, LONGEST_FRAME, LONGEST_MESSAGE, Machine, SHORT};
 use crate::layers::{Operation, Service};
-use crate::published::NotHere;
+use crate::published::Unavailable;
 use crate::published::plot::{Curve, Plot, Point, Style, means_at_each_point};
 use std::collections::BTreeSet;
 
@@ -64,16 +64,16 @@ const FIGURES: [(&str, &str, &[Wanted]); 6] = [
 
 /// Draws all figures; a curve is an input if the model was calibrated on one of its rows.
 pub(super) fn all(
-    laboratory: &mut Laboratory,
+    context: &mut Context,
     inputs: &BTreeSet<String>,
-) -> Result<Vec<Plot>, NotHere> {
+) -> Result<Vec<Plot>, Unavailable> {
     let mut plots = Vec::with_capacity(FIGURES.len());
     for (number, title, wanted) in FIGURES {
         let mut curves = Vec::with_capacity(wanted.len());
         for (name, machine, operation, service, rows) in wanted {
             let mut points = Vec::new();
             for octets in sizes(*operation) {
-                let time = laboratory.time(*machine, *operation, *service, octets)?;
+                let time = context.time(*machine, *operation, *service, octets)?;
                 let (low, high) = (time.low, time.high);
                 let observations = time.observations;
                 points.push(Point { x: octets as f64, y: time.value, low, high, observations });
@@ -88,7 +88,7 @@ pub(super) fn all(
             title,
             horizontal: ("packet size", "octets"),
             vertical: ("time", "ms"),
-            observed: means_at_each_point(laboratory.options.messages),
+            observed: means_at_each_point(context.options.messages),
             curves,
             published: Vec::new(),
         });

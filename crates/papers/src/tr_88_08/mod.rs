@@ -6,21 +6,21 @@
 //! Not modelled: see the profiles, the host model and the ring.
 
 mod configuration;
+mod context;
 mod curves;
 mod display;
 mod figures;
-mod laboratory;
 mod services;
 mod ship;
 #[cfg(test)]
 mod tests;
 
-use crate::published::found::Found;
+use crate::published::value::Value;
 use crate::published::{
-    Event, Impossible, NotHere, Options, Paper, Report, Reproduction, judge, plot, row,
+    Event, Options, Paper, Report, ReproduceError, Reproduction, Unavailable, judge, plot, row,
 };
 use configuration as was;
-use laboratory::{LEAST, LONGEST_FRAME, LONGEST_MESSAGE, Laboratory, Machine, SHORT};
+use context::{Context, LEAST, LONGEST_FRAME, LONGEST_MESSAGE, Machine, SHORT};
 use std::collections::BTreeSet;
 
 /// The paper.
@@ -35,7 +35,7 @@ pub const PAPER: Paper = Paper {
 const ROWS: &str = include_str!("../../reproduce/tr-88-08.toml");
 
 /// Function that obtains one of our figures.
-type Source = fn(&mut Laboratory) -> Result<Found, NotHere>;
+type Source = fn(&mut Context) -> Result<Value, Unavailable>;
 
 /// Source of each of our figures, by the name in the rows.
 const SOURCES: [(&str, Source); 53] = [
@@ -95,17 +95,17 @@ const SOURCES: [(&str, Source); 53] = [
     ("monitor-history-shortest", |l| was::monitor(l.monitor(), |m| m.samples * 0.01)),
 ];
 
-fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impossible> {
-    let mut laboratory = Laboratory::of_built_in(options.clone())?;
-    let inputs = laboratory.inputs();
-    let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(&mut laboratory, source));
+fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, ReproduceError> {
+    let mut context = Context::of_built_in(options.clone())?;
+    let inputs = context.inputs();
+    let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(&mut context, source));
     report(Event::Rows(&outcomes))?;
-    let mut plots = figures::all(&mut laboratory, &inputs)?;
+    let mut plots = figures::all(&mut context, &inputs)?;
     plots.extend(display::plots(options.seed)?);
     plot::add_published(&mut plots, &outcomes);
-    let mut remarks = remarks(&laboratory, &inputs);
-    remarks.push(growths(&mut laboratory)?);
-    let time_diagrams = services::diagrams(&laboratory, &inputs)?.into();
+    let mut remarks = remarks(&context, &inputs);
+    remarks.push(growths(&mut context)?);
+    let time_diagrams = services::diagrams(&context, &inputs)?.into();
     Ok(Reproduction {
         outcomes,
         plots,
@@ -117,21 +117,21 @@ fn run(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impos
 }
 
 /// Obtains the result of a source.
-fn obtain(laboratory: &mut Laboratory, name: &str) -> Result<Found, NotHere> {
+fn obtain(context: &mut Context, name: &str) -> Result<Value, Unavailable> {
     let source = SOURCES.iter().find(|(known, _)| *known == name);
-    let (_, source) = source.ok_or_else(|| NotHere(format!("no source is called {name}")))?;
-    source(laboratory)
+    let (_, source) = source.ok_or_else(|| Unavailable(format!("no source is called {name}")))?;
+    source(context)
 }
 
 /// Growth of the PC's MAC transmit up to 100 octets, which the paper calls flat, in each model.
-fn growths(laboratory: &mut Laboratory) -> Result<String, NotHere> {
+fn growths(context: &mut Context) -> Result<String, Unavailable> {
     let mut growths = Vec::new();
-    for place in 0..laboratory.count(Machine::Pc) {
+    for place in 0..context.count(Machine::Pc) {
         let which = (Machine::Pc, place);
         let (least, short) =
-            (curves::mac_least(laboratory, which)?, curves::mac_short(laboratory, which)?);
+            (curves::mac_least(context, which)?, curves::mac_short(context, which)?);
         let percent = (short.value / least.value - 1.0) * 100.0;
-        let read = match laboratory.reading(which) {
+        let read = match context.reading(which) {
             Some(reading) => format!("read as \"{reading}\""),
             None => "in the first model".to_owned(),
         };
@@ -144,10 +144,10 @@ fn growths(laboratory: &mut Laboratory) -> Result<String, NotHere> {
     ))
 }
 
-fn remarks(laboratory: &Laboratory, inputs: &BTreeSet<String>) -> Vec<String> {
-    let Options { seed, messages, .. } = laboratory.options;
+fn remarks(context: &Context, inputs: &BTreeSet<String>) -> Vec<String> {
+    let Options { seed, messages, .. } = context.options;
     let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
-    let models = [Machine::Pc, Machine::At].map(|machine| laboratory.count(machine));
+    let models = [Machine::Pc, Machine::At].map(|machine| context.count(machine));
     vec![
         format!(
             "Two stations on a simulated ProNET-10, n = {messages} of each operation and size, seed \

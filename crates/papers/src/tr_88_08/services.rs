@@ -4,11 +4,11 @@
 //! message between two simulated PCs is followed through host, MAC and ring. Left out: the user's program, which takes
 //! no time, so that LLCxmit returns when it is called.
 
+use super::context::{Context, Machine, SHORT};
 use super::figures::{ACK, PC_LLC, PLAIN};
-use super::laboratory::{Laboratory, Machine, SHORT};
 use crate::layers::Service;
 use crate::layers::simulated::{self, Course, OnTheRing};
-use crate::published::NotHere;
+use crate::published::Unavailable;
 use crate::published::diagram::{Interval, Moment, Span, TimeDiagram};
 use sim::host::Work;
 use std::collections::BTreeSet;
@@ -32,11 +32,11 @@ const RING: usize = 3;
 
 /// Both diagrams; a measured time is an input if the model was calibrated on one of its rows.
 pub(super) fn diagrams(
-    laboratory: &Laboratory,
+    context: &Context,
     inputs: &BTreeSet<String>,
-) -> Result<[TimeDiagram; 2], NotHere> {
+) -> Result<[TimeDiagram; 2], Unavailable> {
     let is_input = |rows: &[&str]| rows.iter().any(|row| inputs.contains(*row));
-    let course = |service| course(laboratory, service);
+    let course = |service| course(context, service);
     let sdn = diagram(
         ("3a", "Figure 3, SDN", "Send Data with No Acknowledge (SDN) on the PC"),
         &course(PLAIN)?,
@@ -50,10 +50,10 @@ pub(super) fn diagrams(
     Ok([sdn, sda])
 }
 
-fn course(laboratory: &Laboratory, service: Service) -> Result<Course, NotHere> {
-    let profile = laboratory.profile((Machine::Pc, 0))?;
-    simulated::follow(profile, service, SHORT, laboratory.options.seed)
-        .map_err(|error| NotHere(format!("a message of {SHORT} octets: {error}")))
+fn course(context: &Context, service: Service) -> Result<Course, Unavailable> {
+    let profile = context.profile((Machine::Pc, 0))?;
+    simulated::follow(profile, service, SHORT, context.options.seed)
+        .map_err(|error| Unavailable(format!("a message of {SHORT} octets: {error}")))
 }
 
 /// Diagram of a course; `are_inputs` are the flags of the times to the confirm and to the

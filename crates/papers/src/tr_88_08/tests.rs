@@ -71,9 +71,9 @@ fn answers(pc: &profile::Profile, at: &profile::Profile) -> Vec<(&'static str, f
         alone
     };
     let options = Options { seed: 1, messages: 10, monitor: None };
-    let mut laboratory = Laboratory::new(&alone(pc), &alone(at), options);
+    let mut context = Context::new(&alone(pc), &alone(at), options);
     let answer = |(name, source): &(&'static str, Source)| {
-        source(&mut laboratory).ok().map(|found| (*name, found.value))
+        source(&mut context).ok().map(|found| (*name, found.value))
     };
     SOURCES.iter().filter_map(answer).collect()
 }
@@ -81,13 +81,13 @@ fn answers(pc: &profile::Profile, at: &profile::Profile) -> Vec<(&'static str, f
 #[test]
 fn flat_to_100_is_run_and_grows_by_the_time_on_the_ring_alone() {
     let options = Options { seed: 1, messages: 20, monitor: None };
-    let mut laboratory = Laboratory::of_built_in(options).unwrap();
-    let is_flat = |place: &usize| laboratory.reading((Machine::Pc, *place)) == Some("flat-to-100");
-    let place = (0..laboratory.count(Machine::Pc)).find(is_flat).expect("it is a model");
+    let mut context = Context::of_built_in(options).unwrap();
+    let is_flat = |place: &usize| context.reading((Machine::Pc, *place)) == Some("flat-to-100");
+    let place = (0..context.count(Machine::Pc)).find(is_flat).expect("it is a model");
     let mut grown = |operation, octets| {
         let mut at = |octets| {
             let which = (Machine::Pc, place);
-            laboratory.time_of(which, operation, figures::PLAIN, octets).unwrap().value
+            context.time_of(which, operation, figures::PLAIN, octets).unwrap().value
         };
         at(octets) - at(16)
     };
@@ -96,7 +96,7 @@ fn flat_to_100_is_run_and_grows_by_the_time_on_the_ring_alone() {
     assert!((grown(Operation::BufferWrite, 150) - 0.127).abs() < 1e-3);
     // 84 octets at 0.8 us each; the token is at most 2.4 us away.
     assert!((grown(Operation::MacTransmit, 100) - 0.0672).abs() < 0.0025);
-    let remark = growths(&mut laboratory).unwrap();
+    let remark = growths(&mut context).unwrap();
     // 0.927 ms at 16 octets.
     assert!(remark.contains("7.2 % read as \"flat-to-100\""), "{remark}");
 }
@@ -104,8 +104,8 @@ fn flat_to_100_is_run_and_grows_by_the_time_on_the_ring_alone() {
 #[test]
 fn time_diagrams_are_of_a_simulated_message() {
     let options = Options { seed: 1, messages: 20, monitor: None };
-    let mut laboratory = Laboratory::of_built_in(options).unwrap();
-    let [sdn, sda] = services::diagrams(&laboratory, &laboratory.inputs()).unwrap();
+    let mut context = Context::of_built_in(options).unwrap();
+    let [sdn, sda] = services::diagrams(&context, &context.inputs()).unwrap();
     let at = |diagram: &TimeDiagram, name: &str| {
         let found = diagram.moments.iter().find(|moment| moment.name == name);
         found.unwrap_or_else(|| panic!("{name} is missing")).at
@@ -120,7 +120,7 @@ fn time_diagrams_are_of_a_simulated_message() {
     assert!(at(&sda, "confirm") > at(&sda, "indication"));
     // The token rotates in less than 0.1 ms, and nothing else differs between messages.
     let mut mean = |operation, service| {
-        laboratory.time_of((Machine::Pc, 0), operation, service, SHORT).unwrap().value
+        context.time_of((Machine::Pc, 0), operation, service, SHORT).unwrap().value
     };
     for (diagram, name, operation, service) in [
         (&sdn, "confirm", Operation::LlcTransmit, figures::PLAIN),

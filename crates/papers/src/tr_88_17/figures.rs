@@ -2,13 +2,13 @@
 //!
 //! Left out: Figure 1, a picture of the system.
 
-use super::laboratory::{Carrier, Laboratory, SIZES, Trial};
-use crate::published::NotHere;
-use crate::published::found::Found;
+use super::context::{Carrier, Context, SIZES, Trial};
+use crate::published::Unavailable;
 use crate::published::plot::{Curve, Plot, Point, Style};
+use crate::published::value::Value;
 
 /// Quantity against size.
-type Quantity = fn(&mut Laboratory, usize, usize) -> Result<Found, NotHere>;
+type Quantity = fn(&mut Context, usize, usize) -> Result<Value, Unavailable>;
 
 /// Figure: number, title, vertical quantity, and curves by name.
 struct Sheet {
@@ -18,11 +18,11 @@ struct Sheet {
     curves: &'static [(&'static str, Quantity)],
 }
 
-fn rate(l: &mut Laboratory, model: usize, of: Carrier, octets: usize) -> Result<Found, NotHere> {
+fn rate(l: &mut Context, model: usize, of: Carrier, octets: usize) -> Result<Value, Unavailable> {
     l.of(model, Trial::rate(of, octets))
 }
 
-fn octets(l: &mut Laboratory, model: usize, of: Carrier, size: usize) -> Result<Found, NotHere> {
+fn octets(l: &mut Context, model: usize, of: Carrier, size: usize) -> Result<Value, Unavailable> {
     Ok(rate(l, model, of, size)?.scaled(size as f64 / 1e3))
 }
 
@@ -107,10 +107,10 @@ pub(super) fn trials() -> Vec<Trial> {
 /// Draws all figures; `observed` describes values and intervals, and `delay_is_input` says whether
 /// the models were calibrated on the delays.
 pub(super) fn all(
-    l: &mut Laboratory,
+    l: &mut Context,
     observed: &str,
     delay_is_input: bool,
-) -> Result<Vec<Plot>, NotHere> {
+) -> Result<Vec<Plot>, Unavailable> {
     let mut plots = Vec::new();
     for sheet in FIGURES {
         let is_input = sheet.number == "4" && delay_is_input;
@@ -126,7 +126,7 @@ pub(super) fn all(
 }
 
 /// Share of the time in which each resource is busy under pipelining at CASE.
-fn utilisation(l: &mut Laboratory, observed: &str) -> Result<Plot, NotHere> {
+fn utilisation(l: &mut Context, observed: &str) -> Result<Plot, Unavailable> {
     let mut curves = Vec::new();
     for (place, name) in RESOURCES.into_iter().enumerate() {
         let mut points = Vec::new();
@@ -134,7 +134,7 @@ fn utilisation(l: &mut Laboratory, observed: &str) -> Result<Plot, NotHere> {
             let found = l.over_models(|l, model| {
                 let busy = l.outcome(model, Trial::rate(Carrier::CaseLast, octets))?.busy;
                 let share = busy.get(place).copied().unwrap_or(f64::NAN);
-                Ok(Found::exact(share * 100.0))
+                Ok(Value::exact(share * 100.0))
             })?;
             points.push(point(octets, found));
         }
@@ -147,11 +147,11 @@ fn utilisation(l: &mut Laboratory, observed: &str) -> Result<Plot, NotHere> {
 }
 
 fn curve(
-    l: &mut Laboratory,
+    l: &mut Context,
     name: &str,
     is_input: bool,
     quantity: Quantity,
-) -> Result<Curve, NotHere> {
+) -> Result<Curve, Unavailable> {
     let mut points = Vec::new();
     for octets in SIZES {
         points.push(point(octets, l.over_models(|l, model| quantity(l, model, octets))?));
@@ -159,8 +159,8 @@ fn curve(
     Ok(Curve { name: name.to_owned(), is_input, style: Style::Points, points })
 }
 
-fn point(octets: usize, found: Found) -> Point {
-    let Found { value, low, high, observations } = found;
+fn point(octets: usize, found: Value) -> Point {
+    let Value { value, low, high, observations } = found;
     Point { x: octets as f64, y: value, low, high, observations }
 }
 

@@ -7,20 +7,21 @@
 //! the profile, the host model and the bus.
 
 mod answers;
+mod context;
 mod figures;
-mod laboratory;
 #[cfg(test)]
 mod tests;
 
-use crate::published::found::Found;
+use crate::published::value::Value;
 use crate::published::{
-    AtTier, Event, Impossible, NotHere, Options, Paper, Report, Reproduction, judge, plot, row,
+    AtTier, Event, Options, Paper, Report, ReproduceError, Reproduction, Unavailable, judge, plot,
+    row,
 };
 use answers as a;
 use bench::profile;
 use bench::run::run;
 use bench::scenario::Medium;
-use laboratory::{Carrier, LEAST, LONG, Laboratory, MESSAGES, MOST, STATIONS, TPDU, Trial};
+use context::{Carrier, Context, LEAST, LONG, MESSAGES, MOST, STATIONS, TPDU, Trial};
 
 /// The paper.
 pub const PAPER: Paper = Paper {
@@ -38,7 +39,7 @@ const PROFILE: &str = "mvme372";
 const SHOWN: &str = "rates";
 
 /// Function that obtains one of our figures.
-type Source = fn(&mut Laboratory) -> Result<Found, NotHere>;
+type Source = fn(&mut Context) -> Result<Value, Unavailable>;
 
 const CASE: Carrier = Carrier::CaseLast;
 const TRANSPORT: Carrier = Carrier::Transport;
@@ -99,57 +100,57 @@ const SOURCES: [(&str, Source); 48] = [
 ];
 
 /// Rate of the bus as simulated, in Mbit/s.
-fn bus_rate() -> Result<Found, NotHere> {
+fn bus_rate() -> Result<Value, Unavailable> {
     let options = Options { seed: 1, messages: 1, monitor: None };
-    let point = laboratory::point(&Trial::rate(DATALINK, LEAST), &options)?;
+    let point = context::point(&Trial::rate(DATALINK, LEAST), &options)?;
     let rate = |medium: &Medium| medium.rate().0.bits_per_second() as f64 / 1e6;
-    Ok(Found::exact(rate(&point.scenario.medium)))
+    Ok(Value::exact(rate(&point.scenario.medium)))
 }
 
-fn reproduce(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, Impossible> {
-    let profile = profile::built_in(PROFILE).ok_or(Impossible::NoProfile(PROFILE))?;
-    let mut laboratory = Laboratory::new(&profile, options.clone());
-    let tiers = tiers(&mut laboratory)?;
+fn reproduce(options: &Options, report: &mut Report<'_>) -> Result<Reproduction, ReproduceError> {
+    let profile = profile::built_in(PROFILE).ok_or(ReproduceError::NoProfile(PROFILE))?;
+    let mut context = Context::new(&profile, options.clone());
+    let tiers = tiers(&mut context)?;
     let shown = tiers.iter().position(|tier| tier.name == SHOWN).unwrap_or_default();
     let outcomes = tiers.get(shown).map(|tier| tier.outcomes.clone()).unwrap_or_default();
     report(Event::Rows(&outcomes))?;
-    laboratory.tier = shown;
+    context.tier = shown;
     let observed = format!(
         "n = {MESSAGES} messages for each rate, {} for each delay; intervals: all models that fit.",
         options.messages * 2
     );
-    let mut plots = figures::all(&mut laboratory, &observed, true)?;
+    let mut plots = figures::all(&mut context, &observed, true)?;
     plot::add_published(&mut plots, &outcomes);
-    let remarks = remarks(&mut laboratory)?;
+    let remarks = remarks(&mut context)?;
     let (time_diagrams, matrices) = (Vec::new(), Vec::new());
     Ok(Reproduction { outcomes, plots, time_diagrams, matrices, tiers, remarks })
 }
 
 /// Judges the rows at each tier.
-fn tiers(laboratory: &mut Laboratory) -> Result<Vec<AtTier>, Impossible> {
+fn tiers(context: &mut Context) -> Result<Vec<AtTier>, ReproduceError> {
     let mut tiers = Vec::new();
-    for tier in 0..laboratory.tiers.len() {
-        laboratory.tier = tier;
-        laboratory.prepare(&figures::trials());
-        let inputs = laboratory.inputs();
-        let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(laboratory, source));
-        let Some(models) = laboratory.tiers.get(tier) else { continue };
+    for tier in 0..context.tiers.len() {
+        context.tier = tier;
+        context.prepare(&figures::trials());
+        let inputs = context.inputs();
+        let outcomes = judge(row::parse(ROWS)?, &inputs, |source, _| obtain(context, source));
+        let Some(models) = context.tiers.get(tier) else { continue };
         let (name, title) = (models.tier.name.clone(), models.tier.title.clone());
-        tiers.push(AtTier { name, title, models: laboratory.members().len(), outcomes });
+        tiers.push(AtTier { name, title, models: context.members().len(), outcomes });
     }
     Ok(tiers)
 }
 
 /// Obtains the result of a source.
-fn obtain(laboratory: &mut Laboratory, name: &str) -> Result<Found, NotHere> {
+fn obtain(context: &mut Context, name: &str) -> Result<Value, Unavailable> {
     let source = SOURCES.iter().find(|(known, _)| *known == name);
-    let (_, source) = source.ok_or_else(|| NotHere(format!("no source is called {name}")))?;
-    source(laboratory)
+    let (_, source) = source.ok_or_else(|| Unavailable(format!("no source is called {name}")))?;
+    source(context)
 }
 
-fn remarks(laboratory: &mut Laboratory) -> Result<Vec<String>, NotHere> {
-    let Options { seed, messages, .. } = laboratory.options;
-    let inputs = laboratory.inputs();
+fn remarks(context: &mut Context) -> Result<Vec<String>, Unavailable> {
+    let Options { seed, messages, .. } = context.options;
+    let inputs = context.inputs();
     let names: Vec<&str> = inputs.iter().map(String::as_str).collect();
     let mut remarks = vec![
         format!(
@@ -159,27 +160,27 @@ fn remarks(laboratory: &mut Laboratory) -> Result<Vec<String>, NotHere> {
         format!(
             "Rows, figures and intervals are those of tier \"{SHOWN}\": its {} models fit the figures up to this \
              tier; the value is that of the first.",
-            laboratory.members().len()
+            context.members().len()
         ),
         format!(
             "Assumed, because the paper does not say: sizes between 16, 512, 1,000 and 1,024 octets; T1 of 1 s; a window \
              of {} TPDUs; a header of {} octets for a message of CASE, whose octets of 1985 were not found. The \
              acknowledgement that EOT waits for is class 4's AK.",
-            laboratory::WINDOW,
+            context::WINDOW,
             wire::case::HEADER_OCTETS
         ),
-        reading_of_130(laboratory),
+        reading_of_130(context),
         format!("Calibrated on {}.", names.join(", ")),
     ];
-    remarks.extend(ours_alone(laboratory)?);
+    remarks.extend(ours_alone(context)?);
     Ok(remarks)
 }
 
 /// The second reading of 130 kbyte/s, which the models do not use.
-fn reading_of_130(laboratory: &Laboratory) -> String {
-    let model = laboratory.members().first().copied().unwrap_or_default();
+fn reading_of_130(context: &Context) -> String {
+    let model = context.members().first().copied().unwrap_or_default();
     let octets = |name: &str| {
-        let profile = laboratory.profile(model).ok();
+        let profile = context.profile(model).ok();
         profile.and_then(|profile| profile.input(name)).map_or(f64::NAN, |input| input.value)
     };
     let names = ["kernel-octet-down", "bus-octet-down", "kernel-octet-up", "bus-octet-up"];
@@ -194,16 +195,16 @@ fn reading_of_130(laboratory: &Laboratory) -> String {
 }
 
 /// Results that the paper does not have.
-fn ours_alone(laboratory: &mut Laboratory) -> Result<Vec<String>, NotHere> {
+fn ours_alone(context: &mut Context) -> Result<Vec<String>, Unavailable> {
     let mut remarks = Vec::new();
-    let model = laboratory.members().first().copied().unwrap_or_default();
+    let model = context.members().first().copied().unwrap_or_default();
     for (name, carrier, octets) in [
         ("CASE, 16 octets", CASE, LEAST),
         ("CASE, 1,000 octets", CASE, LONG),
         ("transport, 1,000 octets", TRANSPORT, LONG),
         ("datalink, 1,000 octets", DATALINK, LONG),
     ] {
-        let busy = laboratory.outcome(model, Trial::rate(carrier, octets))?.busy;
+        let busy = context.outcome(model, Trial::rate(carrier, octets))?.busy;
         let shares = figures::RESOURCES.iter().zip(busy);
         let shares: Vec<String> =
             shares.map(|(name, share)| format!("{name} {:.0} %", share * 100.0)).collect();
@@ -215,8 +216,8 @@ fn ours_alone(laboratory: &mut Laboratory) -> Result<Vec<String>, NotHere> {
             .push(format!("Ours alone: busy at {name}: {shares}; the bottleneck is the {narrow}."));
     }
     let window = |window| Trial { window, ..Trial::rate(CASE, LEAST) };
-    let each = laboratory.of(model, Trial::rate(Carrier::CaseEach, LEAST))?.value;
-    let [one, two] = [window(1), window(2)].map(|trial| laboratory.of(model, trial));
+    let each = context.of(model, Trial::rate(Carrier::CaseEach, LEAST))?.value;
+    let [one, two] = [window(1), window(2)].map(|trial| context.of(model, trial));
     let (one, two) = (one?.value, two?.value);
     let equal = if each.to_bits() == one.to_bits() { "equal to the digit" } else { "not equal" };
     remarks.push(format!(
@@ -225,7 +226,7 @@ fn ours_alone(laboratory: &mut Laboratory) -> Result<Vec<String>, NotHere> {
     ));
     remarks.push(format!(
         "Ours alone: an association takes {:.2} ms on stations that take no time, of which the paper has no figure.",
-        association_ms(&laboratory.options)?
+        association_ms(&context.options)?
     ));
     remarks.push(format!(
         "Ours alone: one TPDU holds {} octets of a message of CASE; with a presentation layer as in MAP 3.0, in place of the \
@@ -237,9 +238,9 @@ fn ours_alone(laboratory: &mut Laboratory) -> Result<Vec<String>, NotHere> {
 }
 
 /// Milliseconds that an association takes on stations that take no time.
-fn association_ms(options: &Options) -> Result<f64, NotHere> {
-    let point = laboratory::point(&Trial::rate(CASE, LEAST), options)?;
-    let sample = run(&point, "", 0).map_err(|error| NotHere(error.to_string()))?;
+fn association_ms(options: &Options) -> Result<f64, Unavailable> {
+    let point = context::point(&Trial::rate(CASE, LEAST), options)?;
+    let sample = run(&point, "", 0).map_err(|error| Unavailable(error.to_string()))?;
     let setup = sample.flows.first().and_then(|flow| flow.setup_ns);
-    setup.map(|nanos| nanos as f64 / 1e6).ok_or_else(|| NotHere("no association".to_owned()))
+    setup.map(|nanos| nanos as f64 / 1e6).ok_or_else(|| Unavailable("no association".to_owned()))
 }

@@ -11,10 +11,10 @@ fn options() -> Options {
     Options { seed: 1, messages: 3, monitor: None }
 }
 
-fn laboratory(tier: &str) -> Laboratory {
-    let mut laboratory = Laboratory::new(&built_in(PROFILE).unwrap(), options());
-    laboratory.tier = laboratory.tiers.iter().position(|it| it.tier.name == tier).unwrap();
-    laboratory
+fn context(tier: &str) -> Context {
+    let mut context = Context::new(&built_in(PROFILE).unwrap(), options());
+    context.tier = context.tiers.iter().position(|it| it.tier.name == tier).unwrap();
+    context
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn a_row_is_an_input_from_its_tier_on() {
 
 #[test]
 fn every_model_returns_its_inputs_at_every_tier() {
-    let mut laboratory = laboratory("delays");
-    for tier in tiers(&mut laboratory).unwrap() {
+    let mut context = context("delays");
+    for tier in tiers(&mut context).unwrap() {
         let missed = tier.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::InputMissed);
         let missed: Vec<&str> = missed.map(|outcome| outcome.row.id.as_str()).collect();
         assert_eq!(missed, [""; 0], "tier {}", tier.name);
@@ -101,12 +101,12 @@ fn every_model_returns_its_inputs_at_every_tier() {
 
 #[test]
 fn eot_on_each_message_equals_a_window_of_one_to_the_digit() {
-    let mut laboratory = laboratory("rates");
-    for model in laboratory.members() {
+    let mut context = context("rates");
+    for model in context.members() {
         for octets in [LEAST, LONG] {
-            let each = laboratory.of(model, Trial::rate(Carrier::CaseEach, octets)).unwrap();
+            let each = context.of(model, Trial::rate(Carrier::CaseEach, octets)).unwrap();
             let one = Trial { window: 1, ..Trial::rate(CASE, octets) };
-            let one = laboratory.of(model, one).unwrap();
+            let one = context.of(model, one).unwrap();
             assert_eq!(each.value.to_bits(), one.value.to_bits(), "model {model}, {octets}");
         }
     }
@@ -114,8 +114,8 @@ fn eot_on_each_message_equals_a_window_of_one_to_the_digit() {
 
 #[test]
 fn eight_predictions_agree_at_tier_rates() {
-    let mut laboratory = laboratory("rates");
-    let tiers = tiers(&mut laboratory).unwrap();
+    let mut context = context("rates");
+    let tiers = tiers(&mut context).unwrap();
     let rates = tiers.iter().find(|tier| tier.name == SHOWN).unwrap();
     let verdict = |id: &str| {
         rates.outcomes.iter().find(|outcome| outcome.row.id == id).map(|it| it.verdict).unwrap()

@@ -4,9 +4,9 @@
 //! Left out: Figures 1 to 3, which show no measurements.
 
 use super::{INFORMATION, LARGE, LEAST, MOST_DATAGRAM, MOST_WINDOW, Question, Service, Trial};
-use crate::published::NotHere;
-use crate::published::found::Found;
+use crate::published::Unavailable;
 use crate::published::plot::{Curve, Plot, Point, Style};
+use crate::published::value::Value;
 use core::time::Duration;
 
 /// Sizes of datagrams.
@@ -117,15 +117,15 @@ pub fn plots(
     t1s: &[Duration],
     is_model: IsModel,
     observed: &str,
-    mut answer: impl FnMut(&Trial) -> Result<Found, NotHere>,
-) -> Result<Vec<Plot>, NotHere> {
+    mut answer: impl FnMut(&Trial) -> Result<Value, Unavailable>,
+) -> Result<Vec<Plot>, Unavailable> {
     let mut plots = Vec::new();
     for ((number, title, horizontal, vertical), wanted) in figures(t1s) {
         let mut curves = Vec::with_capacity(wanted.len());
         for (name, is_delay, trials) in wanted {
             let mut points = Vec::with_capacity(trials.len());
             for (x, trial) in trials {
-                let Found { value: y, low, high, observations } = answer(&trial)?;
+                let Value { value: y, low, high, observations } = answer(&trial)?;
                 points.push(Point { x, y, low, high, observations });
             }
             let is_input = is_delay && is_model == IsModel::Yes;

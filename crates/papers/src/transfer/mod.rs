@@ -11,8 +11,8 @@
 pub mod curves;
 pub mod rounds;
 
-use crate::published::NotHere;
-use crate::published::found::Found;
+use crate::published::Unavailable;
+use crate::published::value::Value;
 use bench::medium::{Ideal, Medium, TokenBus};
 use bench::sample::Sample;
 use bench::scenario::{
@@ -191,7 +191,7 @@ impl Setup {
     ///
     /// # Errors
     /// Returns the reason if the run cannot be made.
-    pub fn point(&self, trial: &Trial) -> Result<Point, NotHere> {
+    pub fn point(&self, trial: &Trial) -> Result<Point, Unavailable> {
         let messages = match trial.question {
             Question::Delay => self.messages,
             Question::Throughput => {
@@ -205,10 +205,10 @@ impl Setup {
     ///
     /// # Errors
     /// Returns the reason if the run cannot be made.
-    pub fn point_of(&self, trial: &Trial, messages: u64) -> Result<Point, NotHere> {
+    pub fn point_of(&self, trial: &Trial, messages: u64) -> Result<Point, Unavailable> {
         let study = Study::of(&self.scenario(trial, messages), "the experiment")
-            .map_err(|error| NotHere(format!("{trial:?}: {error}")))?;
-        study.points.into_iter().next().ok_or_else(|| NotHere("no run".to_owned()))
+            .map_err(|error| Unavailable(format!("{trial:?}: {error}")))?;
+        study.points.into_iter().next().ok_or_else(|| Unavailable("no run".to_owned()))
     }
 
     fn scenario(&self, trial: &Trial, messages: u64) -> Scenario {
@@ -278,34 +278,34 @@ impl Setup {
     ///
     /// # Errors
     /// Returns an error if no message arrived.
-    pub fn read(&self, trial: &Trial, sample: &Sample) -> Result<Found, NotHere> {
+    pub fn read(&self, trial: &Trial, sample: &Sample) -> Result<Value, Unavailable> {
         let found = match (trial.question, self.way) {
             // If T1 is too short for anything to arrive, zero is the result.
-            (Question::Throughput, _) => Some(throughput(sample).unwrap_or(Found::exact(0.0))),
+            (Question::Throughput, _) => Some(throughput(sample).unwrap_or(Value::exact(0.0))),
             (Question::Delay, Way::OneWay) => mean(sample),
             (Question::Delay, Way::RoundTrip) => half_median(sample),
         };
-        found.ok_or_else(|| NotHere(format!("no message of {} octets arrived", trial.octets)))
+        found.ok_or_else(|| Unavailable(format!("no message of {} octets arrived", trial.octets)))
     }
 }
 
 /// Mean delay of the first flow in milliseconds, with its interval by Student's t.
-fn mean(sample: &Sample) -> Option<Found> {
+fn mean(sample: &Sample) -> Option<Value> {
     let spans = &sample.flows.first()?.delay;
     let (value, observations) = (spans.mean_ns? / 1e6, spans.count);
     let half = spans.standard_deviation_ns.filter(|_| observations > 1).map_or(0.0, |sd| {
         let quantile = stats::interval::t_quantile(LEVEL, (observations - 1) as f64);
         quantile * sd / 1e6 / (observations as f64).sqrt()
     });
-    Some(Found { value, low: value - half, high: value + half, observations })
+    Some(Value { value, low: value - half, high: value + half, observations })
 }
 
 /// Half of the median response time of the first flow in milliseconds. Quantiles are the upper ends
 /// of their classes, which have three digits: the median is at most a thousandth lower.
-fn half_median(sample: &Sample) -> Option<Found> {
+fn half_median(sample: &Sample) -> Option<Value> {
     let spans = &sample.flows.first()?.response;
     let value = spans.p50_ns? as f64 / 2e6;
-    Some(Found { value, low: value * 0.999, high: value, observations: spans.count })
+    Some(Value { value, low: value * 0.999, high: value, observations: spans.count })
 }
 
 /// Seconds from the first message of a throughput trial to the last arrival; 0 if none arrived.
@@ -317,14 +317,14 @@ fn seconds(sample: &Sample) -> f64 {
 }
 
 /// Thousands of user octets per second that arrived, over all circuits and the time of the slowest.
-fn throughput(sample: &Sample) -> Option<Found> {
+fn throughput(sample: &Sample) -> Option<Value> {
     let arrived = sample.flows.iter().filter(|flow| flow.throughput_bits_per_second.is_some());
     let (octets, messages) = arrived.fold((0, 0), |(octets, messages), flow| {
         (octets + flow.delivered_octets, messages + flow.delivered)
     });
     let seconds = seconds(sample);
     let value = octets as f64 / 1e3 / seconds;
-    (seconds > 0.0).then(|| Found { observations: messages, ..Found::exact(value) })
+    (seconds > 0.0).then(|| Value { observations: messages, ..Value::exact(value) })
 }
 
 #[cfg(test)]

@@ -6,8 +6,8 @@
 //! is repeated with more messages, and not counted. Not modelled: drift within a round.
 
 use super::{Question, Setup, Trial, seconds};
-use crate::published::NotHere;
-use crate::published::found::Found;
+use crate::published::Unavailable;
+use crate::published::value::Value;
 use bench::sample::Sample;
 use bench::scenario::Point;
 use core::time::Duration;
@@ -82,14 +82,14 @@ pub struct Rounds {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Failed<E> {
     /// It cannot be made, or has no result.
-    NotHere(NotHere),
+    Unavailable(Unavailable),
     /// Its run failed.
     Run(E),
 }
 
-impl<E> From<NotHere> for Failed<E> {
-    fn from(reason: NotHere) -> Self {
-        Self::NotHere(reason)
+impl<E> From<Unavailable> for Failed<E> {
+    fn from(reason: Unavailable) -> Self {
+        Self::Unavailable(reason)
     }
 }
 
@@ -142,7 +142,7 @@ impl Rounds {
             }
             let has_nothing = trial.question == Question::Throughput && took <= 0.0;
             let is_cut = is_short || has_nothing || sample.flows.iter().any(|flow| !flow.done);
-            let Found { value, low: least, .. } = found;
+            let Value { value, low: least, .. } = found;
             return Ok(Reading { value, least, messages, is_cut });
         }
     }
@@ -174,11 +174,11 @@ impl Rounds {
     ///
     /// # Errors
     /// Returns an error if the trial has no reading.
-    pub fn median(&self, trial: &Trial) -> Result<Median, NotHere> {
+    pub fn median(&self, trial: &Trial) -> Result<Median, Unavailable> {
         let readings = self.place(trial).map(|place| self.readings(place)).unwrap_or_default();
         let of = |value: fn(&Reading) -> f64| {
             let values: Vec<f64> = readings.iter().map(value).collect();
-            median(&values, LEVEL).ok_or_else(|| NotHere("a trial was not made".to_owned()))
+            median(&values, LEVEL).ok_or_else(|| Unavailable("a trial was not made".to_owned()))
         };
         Ok(Median { low: of(|reading| reading.least)?.low, ..of(|reading| reading.value)? })
     }
@@ -187,9 +187,9 @@ impl Rounds {
     ///
     /// # Errors
     /// As [`Self::median`].
-    pub fn found(&self, trial: &Trial) -> Result<Found, NotHere> {
+    pub fn found(&self, trial: &Trial) -> Result<Value, Unavailable> {
         let Median { median: value, low, high, n, .. } = self.median(trial)?;
-        Ok(Found { value, low, high, observations: n as u64 })
+        Ok(Value { value, low, high, observations: n as u64 })
     }
 
     /// Sentence on the intervals: their ends, and the probability with which they contain the

@@ -1,6 +1,6 @@
 //! Events derived from successive records: connections and their windows, oddities, losses.
 
-use super::known::Known;
+use super::connection_row::Known;
 use crate::quantity;
 use crate::{End, Identity, Interval, back, shortened_ends};
 use std::collections::VecDeque;

@@ -3,10 +3,10 @@
 //! Bounded in connections, hosts and events. The quietest connections are evicted first, and
 //! evictions are counted.
 
-use super::course::{Course, Moment};
+use super::connection_row::Known;
 use super::event::{Event, Events};
 use super::history::History;
-use super::known::Known;
+use super::trend::{Course, Moment};
 use crate::{
     Collection, ConnectionInterval, ControlBlocks, Counts, End, Head, HostInterval, Interval,
     Named, Record, Sample, Services, Total,

@@ -27,11 +27,11 @@
 //! processor itself; task switching, unless the costs include it; memory exhaustion.
 
 mod buffers;
-mod costed;
 mod schedule;
+mod with_cpu;
 
-pub use costed::{Costed, Counters};
 pub use schedule::{Usage, Work};
+pub use with_cpu::{Counters, WithCpu};
 
 use core::time::Duration;
 use stack::station::Charge;

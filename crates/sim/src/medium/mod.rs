@@ -12,7 +12,7 @@ pub mod faulty;
 pub mod framing;
 pub mod ideal;
 pub mod plca;
-mod rotation;
+mod round_robin;
 pub mod switched;
 pub mod token_bus;
 pub mod token_ring;

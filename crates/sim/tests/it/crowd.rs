@@ -139,7 +139,7 @@ impl Users {
             match output {
                 Output::Send(Nsdu { peer: Address::Station(station), mut packet }) => {
                     packet.prepend(&BELOW);
-                    let lpdu = Lpdu { station, priority: 0, packet, ticket: None };
+                    let lpdu = Lpdu { station, priority: 0, packet, handle: None };
                     self.frames.push_back(profile::Framing::Ieee8023.frame(self.address, lpdu));
                 }
                 Output::Deliver(indication) => self.hear(now, indication),

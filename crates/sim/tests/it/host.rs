@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use core::time::Duration;
-use sim::host::{Cost, Costed, Interface, Level, NoBuffer, Params, Resource, Task, Tasks};
+use sim::host::{Cost, Interface, Level, NoBuffer, Params, Resource, Task, Tasks, WithCpu};
 use sim::medium::framing::Framing;
 use sim::medium::ideal::{self, Ideal};
 use sim::medium::token_ring::{Params as Ring, TokenRing};
@@ -102,8 +102,8 @@ fn machine(interface: Interface, no_buffer: NoBuffer) -> Params {
     }
 }
 
-fn costed(station: Sender, params: &Params) -> Costed<Sender> {
-    Costed::new(station, params.clone(), BTreeSet::new()).expect("the machine is valid")
+fn costed(station: Sender, params: &Params) -> WithCpu<Sender> {
+    WithCpu::new(station, params.clone(), BTreeSet::new()).expect("the machine is valid")
 }
 
 /// 10 Mbit/s, no framing, no propagation: 100 octets of data take 114 octet times, 91.2 us.
@@ -116,7 +116,7 @@ fn wire() -> Ideal {
     })
 }
 
-fn run<M: Medium>(medium: M, stations: Vec<Costed<Sender>>, ms: u64) -> World<M, Costed<Sender>> {
+fn run<M: Medium>(medium: M, stations: Vec<WithCpu<Sender>>, ms: u64) -> World<M, WithCpu<Sender>> {
     let mut world = World::new(medium, stations).expect("one place per station");
     let end = Instant::from_nanos(ms * 1_000_000);
     world.run(end, |_| {}).expect("time advances");
@@ -248,7 +248,7 @@ fn behind_a_front_end_a_request_and_its_reply_cross_four_times() {
     for (service, micros) in [(Service::Datagram, 7_183), (Service::Class4, 7_204)] {
         let pattern = Pattern::MaximumRateRequest { reply_octets: 100 };
         let host = |number: u32, flows| {
-            Costed::new(host(number, flows).behind_front_end(), params.clone(), BTreeSet::new())
+            WithCpu::new(host(number, flows).behind_front_end(), params.clone(), BTreeSet::new())
         };
         let asker = host(1, vec![asking(service, pattern)]).unwrap();
         let mut world = World::new(wire(), vec![asker, host(2, Vec::new()).unwrap()]).unwrap();

@@ -2,7 +2,7 @@
 
 use crate::messaging::Priority;
 use crate::station::{Frame, PRIORITIES};
-use crate::tp4::Ticket;
+use crate::tp4::TransmitHandle;
 use std::collections::VecDeque;
 
 /// Frame for the medium, with the timer that waits for its transmission.
@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 pub(super) struct Outgoing {
     pub(super) frame: Frame,
     pub(super) priority: Priority,
-    pub(super) ticket: Option<Ticket>,
+    pub(super) handle: Option<TransmitHandle>,
 }
 
 /// Frames in the order of their creation.
@@ -25,7 +25,7 @@ impl Frames {
     /// Appends a frame.
     pub(super) fn push(&mut self, frame: Frame, priority: Priority) {
         self.counts[usize::from(priority.number())] += 1;
-        self.queue.push_back(Outgoing { frame, priority, ticket: None });
+        self.queue.push_back(Outgoing { frame, priority, handle: None });
     }
 
     /// Number of waiting frames.

@@ -19,7 +19,7 @@ use crate::machine::{Deadline, Machine, Output};
 use crate::messaging::Priority;
 use crate::profile::Framing;
 use crate::station::{Frame, MacQueues, PRIORITIES, Station, Transmission, Work};
-use crate::tp4::{Nsdu, Ticket};
+use crate::tp4::{Nsdu, TransmitHandle};
 use crate::transport::Address;
 use std::collections::VecDeque;
 use wire::addr::{Mac, Nsap, Sap};
@@ -32,7 +32,7 @@ pub(super) enum Ahead {
     /// Sockets.
     Socket,
     /// Any other user, with the timer that waits for the transmission.
-    Other(Option<Ticket>),
+    Other(Option<TransmitHandle>),
 }
 
 /// Link of a host on a LAN.
@@ -91,7 +91,7 @@ impl Link {
 
     // ---- sending --------------------------------------------------------------------------------
 
-    /// Sends an NSDU. The timer of `ticket` waits for its last frame; the ticket is returned if
+    /// Sends an NSDU. The timer of `handle` waits for its last frame; the handle is returned if
     /// the network layer did not accept the NSDU.
     #[inline]
     pub(super) fn send_nsdu(
@@ -99,8 +99,8 @@ impl Link {
         now: Instant,
         Nsdu { peer, mut packet }: Nsdu,
         priority: Priority,
-        ticket: Option<Ticket>,
-    ) -> Option<Ticket> {
+        handle: Option<TransmitHandle>,
+    ) -> Option<TransmitHandle> {
         let Address::Station(station) = peer;
         // Fast path for nearly all NSDUs: bypasses the queues while they are empty.
         let before = if self.llc.is_silent() && self.network.send_inactive(station, &mut packet) {
@@ -121,10 +121,10 @@ impl Link {
             before
         };
         self.sending = Priority::LOWEST;
-        if ticket.is_none() || self.frames.len() == before {
-            return ticket;
+        if handle.is_none() || self.frames.len() == before {
+            return handle;
         }
-        self.frames.last_mut()?.ticket = ticket;
+        self.frames.last_mut()?.handle = handle;
         None
     }
 
@@ -166,7 +166,7 @@ impl Link {
             && sap.is_some_and(|sap| self.params.saps.contains(&sap));
         let priority = if is_urgent { Priority::HIGHEST } else { self.sending };
         let number = priority.number();
-        let lpdu = type3::Lpdu { station, priority: number, packet, ticket: None };
+        let lpdu = type3::Lpdu { station, priority: number, packet, handle: None };
         let frame = self.frame(lpdu);
         if is_urgent {
             self.urgent.push_back(frame);
@@ -247,8 +247,8 @@ impl Link {
             return Some(frame);
         }
         let next = if is_ours_to_choose { Frames::take_most_urgent } else { Frames::take_first };
-        let Outgoing { frame, ticket, .. } = next(&mut self.frames)?;
-        self.hand_down(&frame, Ahead::Other(ticket));
+        let Outgoing { frame, handle, .. } = next(&mut self.frames)?;
+        self.hand_down(&frame, Ahead::Other(handle));
         Some(frame)
     }
 
@@ -354,7 +354,7 @@ impl Station for Host {
                 }
                 return self.drain(now);
             }
-            Some(Ahead::Other(Some(ticket))) => self.has_left(now, ticket),
+            Some(Ahead::Other(Some(handle))) => self.has_left(now, handle),
             Some(Ahead::Other(None)) | None => {}
         }
         if self.users.waiting.is_for_frames() {

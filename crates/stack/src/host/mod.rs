@@ -12,7 +12,7 @@
 //! ```
 //!
 //! A host on a LAN is a [`Station`](crate::station::Station), and a host over connections is a
-//! [`NetworkUser`](crate::network::NetworkUser). The users are the same above both, and so are their
+//! [`NetworkStation`](crate::network::NetworkStation). The users are the same above both, and so are their
 //! messages and records. A host without a link ignores frames; a host of class 4 refuses network
 //! connections.
 
@@ -30,7 +30,7 @@ use crate::clnp::{self, Network};
 use crate::load::{Absence, Flow, Record, Stage};
 use crate::machine::{Machine as _, Output};
 use crate::messaging::{self, Messaging, Priority};
-use crate::network::Line;
+use crate::network::NetworkConnectionId;
 use crate::profile::Framing;
 use crate::station::MacQueues;
 use crate::transport::{Endpoint, Transport};
@@ -114,7 +114,7 @@ pub struct Host {
     sockets: Option<Box<Sockets>>,
     link: Option<Link>,
     /// Actions on network connections.
-    actions: VecDeque<(Line, tp0::Network)>,
+    actions: VecDeque<(NetworkConnectionId, tp0::Network)>,
     /// Work that takes time on its machine, if there is any.
     works: Option<Works>,
 }

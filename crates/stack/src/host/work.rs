@@ -24,7 +24,7 @@ use super::{Host, MESSAGE_SAP, To};
 use crate::load::{Sink, Stamp};
 use crate::messaging::Priority;
 use crate::station::{Charge, Work, WorkKind, WorkLayer};
-use crate::tp4::{Nsdu, Ticket};
+use crate::tp4::{Nsdu, TransmitHandle};
 use crate::transport::Endpoint;
 use arrayvec::ArrayVec;
 use bytes::Bytes;
@@ -83,7 +83,7 @@ pub(super) enum Cargo {
     /// TSDU for CASE.
     Received { endpoint: Endpoint, tsdu: Bytes },
     /// NSDU of transport for the network, with the timer that waits for it.
-    Outgoing { nsdu: Nsdu, priority: Priority, ticket: Option<Ticket> },
+    Outgoing { nsdu: Nsdu, priority: Priority, handle: Option<TransmitHandle> },
     /// NSDU of the network for transport.
     Incoming(Nsdu),
 }
@@ -329,8 +329,8 @@ impl Host {
             Cargo::Transfer { endpoint, data, eot } => self.transfer(now, endpoint, data, eot),
             Cargo::Control { endpoint, tsdu } => self.send_spdu(now, endpoint, tsdu),
             Cargo::Received { endpoint, tsdu } => self.received_tsdu(now, endpoint, tsdu),
-            Cargo::Outgoing { nsdu, priority, ticket } => {
-                self.pass_nsdu(now, nsdu, priority, ticket);
+            Cargo::Outgoing { nsdu, priority, handle } => {
+                self.pass_nsdu(now, nsdu, priority, handle);
             }
             Cargo::Incoming(nsdu) => self.take_nsdu(now, nsdu),
         }

@@ -39,7 +39,7 @@ mod socket;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use queue::{Datagram, Said};
+pub(crate) use queue::{Datagram, QueuedOutput};
 pub use service::Messaging;
 pub use socket::{Options, Priority};
 

@@ -3,7 +3,7 @@
 use super::Indication;
 use super::socket::{OperationId, Priority};
 use crate::llc::type1;
-use crate::llc::type3::{Lpdu, Ticket};
+use crate::llc::type3::{Lpdu, TransmitHandle};
 use bytes::Bytes;
 use std::collections::VecDeque;
 use wire::addr::{Mac, Sap};
@@ -18,7 +18,7 @@ pub(super) enum Whose {
     /// Message without acknowledgement.
     Datagram(OperationId),
     /// Command of LLC type 3.
-    Command(Ticket),
+    Command(TransmitHandle),
     /// Answer of LLC.
     Answer,
 }
@@ -30,7 +30,7 @@ pub(super) enum Waiting {
     /// Message without acknowledgement.
     Datagram(OperationId),
     /// Command of LLC type 3.
-    Command(Ticket, Box<Lpdu>),
+    Command(TransmitHandle, Box<Lpdu>),
     /// Answer of LLC.
     Answer(Box<Lpdu>),
 }
@@ -56,13 +56,13 @@ impl Datagram {
         let Self { station, destination, source, priority, data } = self;
         let type1::Lpdu { packet, .. } =
             type1::Lpdu::ui(station, destination, source, Packet::new(data));
-        Lpdu { station, priority, packet, ticket: None }
+        Lpdu { station, priority, packet, handle: None }
     }
 }
 
 /// Next output, in a form that is cheap to move.
 #[derive(Clone, Debug)]
-pub(crate) enum Said {
+pub(crate) enum QueuedOutput {
     /// Indication to the user.
     Indication(Indication),
     /// Message without acknowledgement, to the MAC.

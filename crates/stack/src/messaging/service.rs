@@ -3,7 +3,7 @@
 mod reception;
 
 use super::check;
-use super::queue::{Datagram, Queues, Said, Waiting, Whose};
+use super::queue::{Datagram, QueuedOutput, Queues, Waiting, Whose};
 use super::socket::{OperationId, Options, Priority, Receive, Socket, Transmit};
 use super::{
     Address, Completion, Counters, Failure, Indication, Message, Outcome, Params, Side, SideState,
@@ -290,8 +290,8 @@ impl Messaging {
         match whose {
             // Neither LLC machine has new output.
             Some(Whose::Datagram(id)) => self.datagram_transmitted(now, id, outcome),
-            Some(Whose::Command(ticket)) => {
-                self.acknowledged.transmitted(now, ticket, outcome);
+            Some(Whose::Command(handle)) => {
+                self.acknowledged.transmitted(now, handle, outcome);
                 self.settle(now);
             }
             Some(Whose::Answer) | None => {}
@@ -423,9 +423,9 @@ impl Messaging {
     }
 
     /// Same as [`Machine::poll`], without building the packet of a datagram.
-    pub(crate) fn say(&mut self) -> Option<Said> {
+    pub(crate) fn say(&mut self) -> Option<QueuedOutput> {
         if let Some(indication) = self.indications.pop_front() {
-            return Some(Said::Indication(indication));
+            return Some(QueuedOutput::Indication(indication));
         }
         if self.params.queues == MacQueues::One && !self.ahead[0].is_empty() {
             return None;
@@ -435,16 +435,16 @@ impl Messaging {
                 Waiting::Datagram(id) => {
                     // A cancelled transmission has left the queue as well.
                     let Some(datagram) = self.ui(id) else { continue };
-                    (Whose::Datagram(id), datagram.priority, Said::Datagram(datagram))
+                    (Whose::Datagram(id), datagram.priority, QueuedOutput::Datagram(datagram))
                 }
-                Waiting::Command(ticket, lpdu) => {
-                    let id = ticket.request.map(OperationId::of_request);
+                Waiting::Command(handle, lpdu) => {
+                    let id = handle.request.map(OperationId::of_request);
                     if let Some(transmit) = id.and_then(|id| self.transmission(id)) {
                         transmit.in_progress = true;
                     }
-                    (Whose::Command(ticket), lpdu.priority, Said::Lpdu(lpdu))
+                    (Whose::Command(handle), lpdu.priority, QueuedOutput::Lpdu(lpdu))
                 }
-                Waiting::Answer(lpdu) => (Whose::Answer, lpdu.priority, Said::Lpdu(lpdu)),
+                Waiting::Answer(lpdu) => (Whose::Answer, lpdu.priority, QueuedOutput::Lpdu(lpdu)),
             };
             let queue = match self.params.queues {
                 MacQueues::One => 0,
@@ -468,7 +468,7 @@ impl Messaging {
                 match output {
                     Output::Send(type1::Lpdu { station, packet }) => {
                         let priority = Priority::HIGHEST.number();
-                        self.enqueue(Lpdu { station, priority, packet, ticket: None });
+                        self.enqueue(Lpdu { station, priority, packet, handle: None });
                     }
                     Output::Deliver(indication) => self.datagrams_say(indication),
                     Output::Note(never) => match never {},
@@ -481,8 +481,8 @@ impl Messaging {
 
     fn enqueue(&mut self, lpdu: Lpdu) {
         let priority = Priority::new(lpdu.priority).unwrap_or(Priority::HIGHEST);
-        match lpdu.ticket {
-            Some(ticket) => self.queues.put(priority, Waiting::Command(ticket, Box::new(lpdu))),
+        match lpdu.handle {
+            Some(handle) => self.queues.put(priority, Waiting::Command(handle, Box::new(lpdu))),
             None => self.counters.answers_dropped += u64::from(!self.queues.answer(lpdu)),
         }
     }
@@ -582,9 +582,9 @@ impl Machine for Messaging {
 
     fn poll(&mut self) -> Option<Output<Lpdu, Indication, Infallible>> {
         Some(match self.say()? {
-            Said::Indication(indication) => Output::Deliver(indication),
-            Said::Datagram(datagram) => Output::Send(datagram.lpdu()),
-            Said::Lpdu(lpdu) => Output::Send(*lpdu),
+            QueuedOutput::Indication(indication) => Output::Deliver(indication),
+            QueuedOutput::Datagram(datagram) => Output::Send(datagram.lpdu()),
+            QueuedOutput::Lpdu(lpdu) => Output::Send(*lpdu),
         })
     }
 }

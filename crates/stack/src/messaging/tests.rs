@@ -70,7 +70,7 @@ impl Pair {
                     self.frames += 1;
                     if let Some(packet) = passed {
                         let station = [A, B][of];
-                        let arrived = Lpdu { station, priority: 0, packet, ticket: None };
+                        let arrived = Lpdu { station, priority: 0, packet, handle: None };
                         self.both[1 - of].receive(self.now, arrived);
                     }
                 }

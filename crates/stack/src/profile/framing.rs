@@ -169,7 +169,7 @@ impl Framing {
             Self::Ieee8024 | Self::Ieee8024Responding | Self::Ieee8025 => return None,
             Self::WholeFrame => {}
         }
-        Some(Lpdu { station: Mac([a, b, c, d, e, f]), priority, packet: frame, ticket: None })
+        Some(Lpdu { station: Mac([a, b, c, d, e, f]), priority, packet: frame, handle: None })
     }
 
     /// Priority in the AC of an 802.5 frame, with which a station requests the token.
@@ -261,7 +261,7 @@ mod tests {
 
     fn lpdu(octets: usize, priority: u8) -> Lpdu {
         let packet = Packet::new(Bytes::from(vec![9; octets]));
-        Lpdu { station: THERE, priority, packet, ticket: None }
+        Lpdu { station: THERE, priority, packet, handle: None }
     }
 
     #[test]
@@ -332,7 +332,7 @@ mod tests {
             ([2, 4, 0x03], 0b0100_0101),
         ] {
             let packet = Packet::new(Bytes::copy_from_slice(&llc));
-            let lpdu = Lpdu { station: THERE, priority: 5, packet, ticket: None };
+            let lpdu = Lpdu { station: THERE, priority: 5, packet, handle: None };
             let frame = Framing::Ieee8024Responding.frame(HERE, lpdu.clone());
             assert_eq!(frame.first::<14>().unwrap()[12..], [0, expected]);
             assert_eq!(Framing::asks(&frame), expected == 0b0100_1101);

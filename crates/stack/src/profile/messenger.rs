@@ -2,7 +2,7 @@
 
 use super::Framing;
 use crate::machine::{Deadline, Machine};
-use crate::messaging::{Indication, Messaging, Params, Said};
+use crate::messaging::{Indication, Messaging, Params, QueuedOutput};
 use crate::station::{Frame, Station, Transmission};
 use std::collections::VecDeque;
 use wire::addr::Mac;
@@ -101,11 +101,11 @@ impl Station for Messenger {
     fn poll(&mut self) -> Option<Frame> {
         loop {
             match self.sockets.say()? {
-                Said::Indication(indication) => self.keep(indication),
-                Said::Datagram(datagram) => {
+                QueuedOutput::Indication(indication) => self.keep(indication),
+                QueuedOutput::Datagram(datagram) => {
                     return Some(self.framing.datagram(self.address, datagram));
                 }
-                Said::Lpdu(lpdu) => return Some(self.framing.frame(self.address, *lpdu)),
+                QueuedOutput::Lpdu(lpdu) => return Some(self.framing.frame(self.address, *lpdu)),
             }
         }
     }

@@ -5,7 +5,7 @@ use super::negotiate::{Agreement, Ends, connect_tpdu};
 use super::service::{Note, Params};
 use super::table::{Action, Class, Event, State, transition};
 use crate::machine::{Deadline, Machine, Output, Timer};
-use crate::network::{Line, Network};
+use crate::network::{Network, NetworkConnectionId};
 use crate::transport::service::{
     Address, Counters, Endpoint, Indication, Reason, Request, disconnect_reason,
 };
@@ -27,7 +27,7 @@ const REJECTED_OCTETS: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Connection {
     params: Params,
-    line: Line,
+    line: NetworkConnectionId,
     state: State,
     agreed: Agreement,
     /// True if the peer opened the network connection.
@@ -57,7 +57,7 @@ pub struct Connection {
 
 impl Connection {
     /// Creates a connection, not opened yet, for this network connection.
-    pub(super) fn new(params: Params, line: Line) -> Self {
+    pub(super) fn new(params: Params, line: NetworkConnectionId) -> Self {
         Self {
             agreed: Agreement::proposed(&params),
             params,

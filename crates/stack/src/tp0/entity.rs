@@ -5,7 +5,7 @@ use super::connection::Connection;
 use super::service::{Note, Params};
 use super::table::State;
 use crate::machine::{Deadline, Machine, Output};
-use crate::network::{Line, Network};
+use crate::network::{Network, NetworkConnectionId};
 use crate::transport::service::{Counters, Endpoint, Indication, Reason, Request};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::time::Instant;
@@ -16,9 +16,9 @@ pub struct Entity {
     params: Params,
     last_line: u32,
     /// Lines without a connection yet.
-    assigned: BTreeSet<Line>,
-    connections: BTreeMap<Line, Connection>,
-    outputs: VecDeque<Output<(Line, Network), Indication, Note>>,
+    assigned: BTreeSet<NetworkConnectionId>,
+    connections: BTreeMap<NetworkConnectionId, Connection>,
+    outputs: VecDeque<Output<(NetworkConnectionId, Network), Indication, Note>>,
     /// Counters of closed connections.
     counters: Counters,
 }
@@ -40,12 +40,12 @@ impl Entity {
     /// Endpoint for a connection that this side is about to request.
     pub fn endpoint(&mut self) -> Endpoint {
         self.last_line = self.last_line.wrapping_add(1).max(1);
-        self.assigned.insert(Line(self.last_line));
-        Line(self.last_line).into()
+        self.assigned.insert(NetworkConnectionId(self.last_line));
+        NetworkConnectionId(self.last_line).into()
     }
 
     /// Accepts a network connection; `None` if the maximum number exists.
-    pub fn incoming(&mut self, now: Instant) -> Option<Line> {
+    pub fn incoming(&mut self, now: Instant) -> Option<NetworkConnectionId> {
         let line = self.endpoint().line();
         self.admit(line).then(|| self.receive(now, (line, Network::Connect)))?;
         Some(line)
@@ -89,7 +89,7 @@ impl Entity {
     }
 
     /// Creates the connection of a line; returns `false` if the maximum number exists.
-    fn admit(&mut self, line: Line) -> bool {
+    fn admit(&mut self, line: NetworkConnectionId) -> bool {
         self.assigned.remove(&line);
         if self.connections.len() >= self.params.connections && !self.evict() {
             self.counters.refusals += 1;
@@ -114,7 +114,7 @@ impl Entity {
     }
 
     /// Runs an action on a connection, and collects its outputs.
-    fn with(&mut self, line: Line, act: impl FnOnce(&mut Connection)) {
+    fn with(&mut self, line: NetworkConnectionId, act: impl FnOnce(&mut Connection)) {
         let Some(connection) = self.connections.get_mut(&line) else { return };
         act(connection);
         while let Some(output) = connection.poll() {
@@ -130,7 +130,7 @@ impl Entity {
 impl Machine for Entity {
     type Request = Request;
     type Indication = Indication;
-    type Pdu = (Line, Network);
+    type Pdu = (NetworkConnectionId, Network);
     type Note = Note;
 
     /// Processes a request. A request for an ended connection has no effect, because its user was
@@ -177,7 +177,7 @@ impl Machine for Entity {
         self.connections.values().map(Machine::deadline).fold(None, Deadline::earlier)
     }
 
-    fn poll(&mut self) -> Option<Output<(Line, Network), Indication, Note>> {
+    fn poll(&mut self) -> Option<Output<(NetworkConnectionId, Network), Indication, Note>> {
         self.outputs.pop_front()
     }
 }

@@ -3,7 +3,7 @@
 use super::connection::Connection;
 use super::*;
 use crate::machine::{Machine, Output};
-use crate::network::Line;
+use crate::network::NetworkConnectionId;
 use crate::transport::service::{Address, Endpoint};
 use bytes::Bytes;
 use core::time::Duration;
@@ -74,7 +74,10 @@ struct Pair {
 
 impl Pair {
     fn new(caller: Params, called: Params) -> Self {
-        let sides = [Connection::new(caller, Line(0)), Connection::new(called, Line(0x36))];
+        let sides = [
+            Connection::new(caller, NetworkConnectionId(0)),
+            Connection::new(called, NetworkConnectionId(0x36)),
+        ];
         Self { sides, seen: Default::default(), now: START }
     }
 
@@ -284,7 +287,7 @@ fn a_blocked_network_stops_the_sender_within_bounded_memory() {
 fn no_side_waits_longer_than_ts() {
     let patience = Params::class0().patience;
     let mut pair = Pair::new(Params::class0(), Params::class0());
-    let mut lone = Connection::new(Params::class0(), Line(0));
+    let mut lone = Connection::new(Params::class0(), NetworkConnectionId(0));
     lone.request(START, connect(&Bytes::new()));
     assert_eq!(lone.poll(), Some(Output::Send(Network::Connect)));
     lone.receive(START, Network::Connect);

@@ -1,9 +1,9 @@
 //! Context passed to a connection with every call.
 
-use super::outbox::{Outbox, TimedData};
+use super::output_queue::{OutputQueue, TimedData};
 use super::params::Params;
 use super::service::Note;
-use super::ticket::Timed;
+use super::transmit_handle::AwaitedTpdu;
 use crate::transport::service::{Address, Counters, Endpoint, Indication};
 use bytes::Bytes;
 use wire::packet::Packet;
@@ -14,7 +14,7 @@ use wire::tp::{Kind, ShortHeader};
 pub(super) struct Context<'a> {
     pub(super) now: Instant,
     pub(super) params: &'a Params,
-    pub(super) outputs: &'a mut Outbox,
+    pub(super) outputs: &'a mut OutputQueue,
     pub(super) counters: &'a mut Counters,
 }
 
@@ -52,12 +52,12 @@ impl Context<'_> {
         let timed = TimedData::new(endpoint.slot, number);
         self.outputs.send_short(peer, header, timed, data);
         if self.sent(Kind::Dt) {
-            self.outputs.wait_for_last(endpoint.slot, Timed::Data(number));
+            self.outputs.wait_for_last(endpoint.slot, AwaitedTpdu::Data(number));
         }
     }
 
     /// Lets a timer wait for the transmission of the last TPDU.
-    pub(super) fn wait_for_last(&mut self, endpoint: Endpoint, timed: Timed) {
+    pub(super) fn wait_for_last(&mut self, endpoint: Endpoint, timed: AwaitedTpdu) {
         self.outputs.wait_for_last(endpoint.slot, timed);
     }
 

@@ -3,8 +3,8 @@
 //! ```text
 //!                T-CONNECT, T-DATA, T-EXPEDITED-DATA, T-DISCONNECT
 //!   entity ── references, demultiplexing, deadlines of all connections     6.9, 6.18
-//!     │   ├ outbox ── outputs, until they are polled; a ring               6.4
-//!     │   ├ ticket ── timers that wait for a TPDU to leave the station
+//!     │   ├ output_queue ── outputs, until they are polled; a ring               6.4
+//!     │   ├ handle ── timers that wait for a TPDU to leave the station
 //!     │   └ invalid ── protocol violations                                 6.22
 //!     └ connection ── executes the table; T1, W, I, L                      12.2
 //!         ├ table ── states, events, actions: pure
@@ -26,14 +26,14 @@ mod expedited;
 mod flow_control;
 mod invalid;
 mod negotiate;
-mod outbox;
+mod output_queue;
 mod params;
 mod policy;
 mod ring;
 mod service;
 mod table;
-mod ticket;
 mod tpdu;
+mod transmit_handle;
 mod window;
 
 pub use crate::transport::service::{
@@ -44,4 +44,4 @@ pub use params::Params;
 pub use policy::{Acknowledgement, Credit, Retransmission, RetransmissionTimer};
 pub use service::{Note, Nsdu};
 pub use table::{Action, Event, State, transition};
-pub use ticket::Ticket;
+pub use transmit_handle::TransmitHandle;

@@ -1,6 +1,6 @@
 //! Primitives of the transport service (ISO 8072), with addresses, endpoints and reasons.
 
-use crate::network::Line;
+use crate::network::NetworkConnectionId;
 use bytes::Bytes;
 use core::fmt;
 use wire::addr::Mac;
@@ -22,14 +22,14 @@ pub struct Endpoint {
 
 impl Endpoint {
     /// Network connection of an endpoint of class 0 or 2.
-    pub(crate) const fn line(self) -> Line {
-        Line(self.slot)
+    pub(crate) const fn line(self) -> NetworkConnectionId {
+        NetworkConnectionId(self.slot)
     }
 }
 
-impl From<Line> for Endpoint {
+impl From<NetworkConnectionId> for Endpoint {
     /// Endpoint of the transport connection on a network connection.
-    fn from(line: Line) -> Self {
+    fn from(line: NetworkConnectionId) -> Self {
         Self { slot: line.0, generation: 0 }
     }
 }

@@ -3,7 +3,7 @@
 use super::joint::{Joint, Params, Primitive};
 use crate::machine::{Deadline, Machine, Output};
 use crate::messaging::Priority;
-use crate::network::{Line, Network};
+use crate::network::{Network, NetworkConnectionId};
 use crate::session::Below;
 use crate::tp4;
 use crate::transport::{Address, Endpoint, Indication, Request, Transport, disconnect_reason};
@@ -62,7 +62,7 @@ struct Connection {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Lower {
     /// Action on a network connection: classes 0 and 2.
-    Network(Line, Network),
+    Network(NetworkConnectionId, Network),
     /// NSDU: class 4.
     Nsdu(tp4::Nsdu),
 }
@@ -159,7 +159,7 @@ impl Entity {
     // ---- network --------------------------------------------------------------------------------
 
     /// Accepts a network connection; `None` if the maximum number exists, or in class 4.
-    pub fn incoming(&mut self, now: Instant) -> Option<Line> {
+    pub fn incoming(&mut self, now: Instant) -> Option<NetworkConnectionId> {
         let Transport::Network(entity) = &mut self.transport else { return None };
         let line = entity.incoming(now);
         self.drain(now);
@@ -167,7 +167,7 @@ impl Entity {
     }
 
     /// Processes an event on a network connection.
-    pub fn receive(&mut self, now: Instant, line: Line, network: Network) {
+    pub fn receive(&mut self, now: Instant, line: NetworkConnectionId, network: Network) {
         if let Transport::Network(entity) = &mut self.transport {
             entity.receive(now, (line, network));
         }

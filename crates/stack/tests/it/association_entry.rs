@@ -17,7 +17,7 @@ use core::time::Duration;
 use stack::machine::{Deadline, Machine as _, Output};
 use stack::mms::client::{self, Client, Indication};
 use stack::mms::server::{self, Named, Server, Value};
-use stack::network::{Line, Network};
+use stack::network::{Network, NetworkConnectionId};
 use stack::tp0;
 use stack::transport::{Endpoint, Transport};
 use stack::upper::{Addressed, Entity, EntityParams, Lower, Params, Primitive, Tsaps};
@@ -86,7 +86,7 @@ fn run(octets: &[u8]) -> Reached {
 /// Network connection, as the peer sees it.
 #[derive(Clone, Default)]
 struct Carrier {
-    line: Option<Line>,
+    line: Option<NetworkConnectionId>,
     /// Reference of our side, from its CR or CC.
     reference: [u8; 2],
     /// Octets that the network has not accepted yet.

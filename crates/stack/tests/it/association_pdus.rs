@@ -175,7 +175,7 @@ impl Pair {
     fn step(&mut self) -> bool {
         let now = Instant::ZERO;
         // The server tells its associations apart; here it has one.
-        let endpoint = Endpoint::from(stack::network::Line(1));
+        let endpoint = Endpoint::from(stack::network::NetworkConnectionId(1));
         if let Some(output) = self.client.poll() {
             if let Output::Send(primitive) = output {
                 self.joints[0].request(now, primitive);

@@ -5,12 +5,12 @@ use core::time::Duration;
 use stack::host::{ConnectedParams, Host, Unitdata};
 use stack::load::{Event, Flow, FlowId, Pattern, Record, Service};
 use stack::messaging::Priority;
-use stack::network::{Line, Network, NetworkUser};
+use stack::network::{Network, NetworkConnectionId, NetworkStation};
 use stack::tp0::{Class, Params};
 use std::collections::BTreeMap;
 use wire::addr::Mac;
+use wire::control::SAP;
 use wire::packet::Packet;
-use wire::rendezvous::SAP;
 use wire::time::Instant;
 
 const SERVER: Mac = Mac::local(1);
@@ -40,8 +40,8 @@ fn flow(pattern: Pattern, size_octets: usize, messages: u64) -> Flow {
 /// Caller and called host, and the network between them.
 struct Pair {
     hosts: [Host; 2],
-    /// Line of the other host, by host and line.
-    lines: BTreeMap<(usize, Line), Line>,
+    /// NetworkConnectionId of the other host, by host and line.
+    lines: BTreeMap<(usize, NetworkConnectionId), NetworkConnectionId>,
     records: [Vec<Record>; 2],
     now: Instant,
 }
@@ -81,7 +81,8 @@ impl Pair {
     fn run(&mut self, end: Instant) {
         loop {
             while self.step(0) || self.step(1) {}
-            let due = self.hosts.iter().filter_map(NetworkUser::deadline).map(|due| due.at).min();
+            let due =
+                self.hosts.iter().filter_map(NetworkStation::deadline).map(|due| due.at).min();
             let Some(due) = due.filter(|due| *due <= end) else { return };
             self.now = self.now.max(due);
             self.hosts.iter_mut().for_each(|host| host.expire(self.now));
@@ -167,7 +168,7 @@ fn the_control_session_has_one_connection_for_both_directions() {
     let answer = pair.hosts[0].unitdata().unwrap();
     assert_eq!((answer.station, answer.data.to_bytes()), (SERVER, pdu(3).to_bytes()));
     assert!(pair.hosts.iter().all(|host| host.transport().connections() == 1));
-    assert!(pair.hosts[1].is_control(Line(1)));
+    assert!(pair.hosts[1].is_control(NetworkConnectionId(1)));
 }
 
 #[test]

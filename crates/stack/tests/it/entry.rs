@@ -4,7 +4,7 @@
 use bytes::Bytes;
 use core::time::Duration;
 use stack::machine::{Machine, Output};
-use stack::network::{Line, Network};
+use stack::network::{Network, NetworkConnectionId};
 use stack::tp0::{Class, Connection, Entity, Params, State};
 use stack::transport::{Address, Endpoint, Indication, Request};
 use wire::addr::Mac;
@@ -100,7 +100,7 @@ pub(crate) fn tp0(octets: &[u8]) {
 impl Driven {
     /// Endpoint of the connection, or one that no connection has.
     fn endpoint(&self) -> Endpoint {
-        self.endpoint.unwrap_or(Endpoint::from(Line(9)))
+        self.endpoint.unwrap_or(Endpoint::from(NetworkConnectionId(9)))
     }
 
     fn tpdu_octets(&self, endpoint: Endpoint) -> usize {
@@ -113,7 +113,7 @@ impl Driven {
     }
 
     fn receive(&mut self, network: Network) {
-        self.entity.receive(self.now, (Line(1), network));
+        self.entity.receive(self.now, (NetworkConnectionId(1), network));
         self.drain();
     }
 

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use core::time::Duration;
 use stack::machine::{Machine, Output};
-use stack::tp4::{Address, Endpoint, Entity, Indication, Nsdu, Params, Request, Ticket};
+use stack::tp4::{Address, Endpoint, Entity, Indication, Nsdu, Params, Request, TransmitHandle};
 use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::packet::Packet;
@@ -22,7 +22,7 @@ pub(crate) struct Lone {
     pub(crate) endpoint: Option<Endpoint>,
     /// True if TPDUs stay queued in the station until [`Lone::leaves`] is called for each.
     pub(crate) queues: bool,
-    queue: VecDeque<Ticket>,
+    queue: VecDeque<TransmitHandle>,
     /// True to print the octets of TPDUs instead of their decoded line.
     pub(crate) raw: bool,
 }
@@ -149,8 +149,8 @@ impl Lone {
 
     /// Lets the first queued TPDU leave the station.
     pub(crate) fn leaves(&mut self) -> Vec<String> {
-        let ticket = self.queue.pop_front().unwrap();
-        self.entity.transmitted(self.now, ticket);
+        let handle = self.queue.pop_front().unwrap();
+        self.entity.transmitted(self.now, handle);
         self.drain()
     }
 
@@ -160,7 +160,7 @@ impl Lone {
             match output {
                 Output::Send(nsdu) => {
                     if self.queues {
-                        self.queue.extend(self.entity.ticket());
+                        self.queue.extend(self.entity.handle());
                     }
                     let octets = nsdu.packet.to_bytes();
                     if self.raw {

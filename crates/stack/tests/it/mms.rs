@@ -9,7 +9,7 @@ use stack::machine::{Machine as _, Output};
 use stack::mms::Proposal;
 use stack::mms::client::{self, Call, Client, End};
 use stack::mms::server::{self, Domain, List as Names, Member, Model, Named, Node, Server, Value};
-use stack::network::{Line, Network};
+use stack::network::{Network, NetworkConnectionId};
 use stack::presentation::Addresses;
 use stack::transport::{Address, Endpoint, Transport};
 use stack::upper::{self, Addressed, Entity, EntityParams, Lower, Tsaps};
@@ -41,7 +41,7 @@ struct World {
     server: Server,
     endpoint: Endpoint,
     /// Lines of the server by those of the client.
-    lines: BTreeMap<Line, Line>,
+    lines: BTreeMap<NetworkConnectionId, NetworkConnectionId>,
     told: VecDeque<client::Indication>,
     /// NSDUs of each side that pass before one is lost.
     until_loss: [Option<usize>; 2],

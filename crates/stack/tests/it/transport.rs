@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use stack::machine::{Machine as _, Output};
 use stack::messaging::Priority;
-use stack::network::{Line, Network};
+use stack::network::{Network, NetworkConnectionId};
 use stack::tp0::{self, Class};
 use stack::tp4::{self, Nsdu};
 use stack::transport::{Address, Endpoint, Indication, Request, Transport, disconnect_reason};
@@ -13,7 +13,7 @@ use wire::time::Instant;
 
 const NOW: Instant = Instant::ZERO;
 /// The only line of each side.
-const LINE: Line = Line(1);
+const LINE: NetworkConnectionId = NetworkConnectionId(1);
 
 /// Two entities and a network that delivers at once; the second user accepts every call.
 struct Pair {

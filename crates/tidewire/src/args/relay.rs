@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `relay`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire relay eth1 eth2 --fault loss=1%          loses one frame in a hundred\n  tidewire relay eth1 eth2 --fault reorder=2% --only dt --log deeds.ndjson\n  tidewire relay eth1 eth2 --fault delay=5ms --way there --time 60s\n  tidewire relay eth1 eth2 --fault loss=1% --capture - | tidewire watch -r -\n\n`tidewire help faults` explains the faults and the frames that are exempt from them."
+    after_help = "Examples:\n  tidewire relay eth1 eth2 --fault loss=1%          loses one frame in a hundred\n  tidewire relay eth1 eth2 --fault reorder=2% --only dt --log actions.ndjson\n  tidewire relay eth1 eth2 --fault delay=5ms --way there --time 60s\n  tidewire relay eth1 eth2 --fault loss=1% --capture - | tidewire watch -r -\n\n`tidewire help faults` explains the faults and the frames that are exempt from them."
 )]
 pub(crate) struct Relay {
     /// First interface (needs CAP_NET_RAW). Frames that arrive at one interface leave at the other.

@@ -6,8 +6,8 @@ use crate::output::{self, Output};
 use crate::output_file::Inputs;
 use crate::quantity;
 use crate::runs::{LEVEL, keep};
-use crate::study::{self, Chosen, Purpose};
-use crate::{host, interrupt, way};
+use crate::scenario_choice::{self, Chosen, Purpose};
+use crate::{host, interrupt, port_options};
 use bench::analysis::{FlowReport, Report, analyse};
 use bench::compare::{Verdict, compare};
 use bench::paragraph::wrapped;
@@ -44,13 +44,17 @@ pub(crate) fn run(demo: &Demo, output: &Output) -> anyhow::Result<Exit> {
     )?;
     let options = options(demo, None);
     let quiet = Output { json: false, quiet: true };
-    let both = study::choose(BOTH, &Purpose::Measure, &options, &quiet)?;
+    let both = scenario_choice::choose(BOTH, &Purpose::Measure, &options, &quiet)?;
     let mut steps = Vec::new();
     let (measured, step) = measure(&both, stop)?;
     tell(&mut steps, "measure", step, output)?;
     tell(&mut steps, "watch", watch()?, output)?;
-    let short =
-        study::choose(PREDICTED, &Purpose::Simulate, &self::options(demo, Some(4)), &quiet)?;
+    let short = scenario_choice::choose(
+        PREDICTED,
+        &Purpose::Simulate,
+        &self::options(demo, Some(4)),
+        &quiet,
+    )?;
     for step in predict(&short, stop)? {
         tell(&mut steps, "predict", step, output)?;
     }
@@ -104,7 +108,8 @@ fn measure(chosen: &Chosen, stop: &AtomicBool) -> anyhow::Result<(Vec<Sample>, S
     let hash = chosen.hash();
     let mut samples = Vec::new();
     for replication in 0..point.scenario.replications {
-        samples.push(local::measure(point, &hash, replication, stop).map_err(way::explain)?);
+        samples
+            .push(local::measure(point, &hash, replication, stop).map_err(port_options::explain)?);
     }
     let report = analyse(&samples, LEVEL);
     let flow = flow(&report, "status");

@@ -3,7 +3,7 @@
 use crate::args::Measure;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
-use crate::{interrupt, quantity, way};
+use crate::{interrupt, port_options, quantity};
 use bench::scenario::Span;
 use bench::session::foreign::{Found, Inquiry, inquire};
 use bench::session::iso_tcp::Class;
@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
     let inquiry = inquiry(measure)?;
     let stop = output::install_interrupts()?;
-    let found = inquire(&inquiry, stop).map_err(way::explain)?;
+    let found = inquire(&inquiry, stop).map_err(port_options::explain)?;
     let interrupted = interrupt::requested();
     output.record(&record(&inquiry, &found, !interrupted))?;
     print(&inquiry, &found, output)?;
@@ -44,14 +44,14 @@ fn inquiry(measure: &Measure) -> anyhow::Result<Inquiry> {
     let url = measure.port.over.as_deref().unwrap_or_default();
     let pause: Span = quantity::option("--period", &measure.period)?;
     Ok(Inquiry {
-        remote: way::over(url)?,
-        class: way::class(measure.class)?,
+        remote: port_options::over(url)?,
+        class: port_options::class(measure.class)?,
         called: tsap("--called", &measure.foreign.called)?,
         calling: tsap("--calling", &measure.foreign.calling)?,
         connections: measure.messages.unwrap_or(CONNECTIONS),
         pause: pause.0,
         echoes: measure.foreign.echoes,
-        echo_octets: way::size("--size", &measure.size)?,
+        echo_octets: port_options::size("--size", &measure.size)?,
         patience: PATIENCE,
     })
 }

@@ -6,9 +6,9 @@ use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::output_file::Inputs;
 use crate::runs::{Findings, Recording};
+use crate::scenario_choice::{self, Chosen, Purpose};
 use crate::steps::Steps;
-use crate::study::{self, Chosen, Purpose};
-use crate::{interrupt, quantity, way};
+use crate::{interrupt, port_options, quantity};
 use bench::analysis::Unit;
 use bench::medium::{Ideal, Medium};
 use bench::scenario::{
@@ -30,12 +30,12 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
         return super::foreign::run(measure, output);
     }
     let mut chosen = match &measure.scenario {
-        Some(which) => study::choose(which, &Purpose::Measure, &measure.run, output)?,
+        Some(which) => scenario_choice::choose(which, &Purpose::Measure, &measure.run, output)?,
         None => single(measure)?,
     };
-    study::require(&mut chosen, &measure.require)?;
+    scenario_choice::require(&mut chosen, &measure.require)?;
     if measure.run.print_scenario {
-        return study::print(&chosen, output);
+        return scenario_choice::print(&chosen, output);
     }
     if chosen.study.points.iter().any(|point| point.scenario.has_changes()) {
         let message = "stations that enter, leave or fail are simulated only";
@@ -68,7 +68,7 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
 fn against(measure: &Measure) -> anyhow::Result<Against> {
     let Some(url) = &measure.port.over else {
         return Ok(match peer(&measure.port, measure.to)? {
-            Some(peer) => Against::Station(Box::new(way::open(&measure.port, 1)?), peer),
+            Some(peer) => Against::Station(Box::new(port_options::open(&measure.port, 1)?), peer),
             None => Against::Nobody,
         });
     };
@@ -76,8 +76,8 @@ fn against(measure: &Measure) -> anyhow::Result<Against> {
         let fix = "leave --to out: the address behind --over is the peer's";
         return Err(Failure::usage("--to is a station of a LAN").with_fix(fix).into());
     }
-    let (end, class) = (End::Client(way::over(url)?), way::class(measure.class)?);
-    let way = way::open_iso_tcp(&measure.port, end, class)?;
+    let (end, class) = (End::Client(port_options::over(url)?), port_options::class(measure.class)?);
+    let way = port_options::open_iso_tcp(&measure.port, end, class)?;
     Ok(Against::Server(Box::new(way)))
 }
 
@@ -99,12 +99,12 @@ pub(super) fn peer(port: &PortOptions, to: Option<Mac>) -> Result<Option<Mac>, F
 
 /// The scenario that a single load on the command line stands for.
 fn single(measure: &Measure) -> anyhow::Result<Chosen> {
-    let size = Size(way::size("--size", &measure.size)? as u64);
+    let size = Size(port_options::size("--size", &measure.size)? as u64);
     let period: Span = quantity::option("--period", &measure.period)?;
     let after: Span = quantity::option("--time", &measure.time)?;
     let t1: Span = quantity::option("--t1", &measure.t1)?;
     let octets = match &measure.bytes {
-        Some(text) => Some(way::size("--bytes", text)? as u64),
+        Some(text) => Some(port_options::size("--bytes", text)? as u64),
         None => None,
     };
     let of_octets = octets.map(|octets| octets.div_ceil(size.0.max(1)));
@@ -172,7 +172,7 @@ fn carry_out(
     let result = every_run(chosen, &mut against, &mut recording, &mut steps, stop);
     steps.end();
     let closed = match against {
-        Against::Station(way, _) => way.close().map_err(way::explain),
+        Against::Station(way, _) => way.close().map_err(port_options::explain),
         Against::Server(_) | Against::Nobody => Ok(()),
     };
     let error = result.err().or(closed.err());
@@ -214,7 +214,7 @@ fn every_run(
             let (name, peer) = match against {
                 Against::Nobody => {
                     let sample = local::measure(point, &hash, replication, stop);
-                    recording.sample(sample.map_err(way::explain)?)?;
+                    recording.sample(sample.map_err(port_options::explain)?)?;
                     steps.step();
                     continue;
                 }
@@ -230,10 +230,10 @@ fn every_run(
                 Against::Station(way, _) => initiator::measure(way, order),
                 Against::Nobody => continue,
             };
-            let mut measured = measured.map_err(way::explain)?;
+            let mut measured = measured.map_err(port_options::explain)?;
             if let Some(failure) = measured.failure.take() {
                 recording.sample(measured.sample)?;
-                return Err(way::explain(failure));
+                return Err(port_options::explain(failure));
             }
             steps.hidden(|| -> anyhow::Result<()> {
                 output.record(&record(&name, &measured))?;

@@ -159,7 +159,7 @@ fn bounds(sizes: &[u64]) -> Result<[u64; 9], Failure> {
 const PIPE_LAG: Duration = Duration::from_millis(500);
 
 /// End of the frames.
-pub(super) struct Heard {
+pub(super) struct CaptureEnd {
     /// Failure that stopped them, if any.
     pub(super) failure: Option<Failure>,
     /// True if the last interval ends with the frames: of a live port, and of an interrupted source.
@@ -167,7 +167,7 @@ pub(super) struct Heard {
 }
 
 /// Prints the results of a recorder as records or lines, and serves them as metrics.
-pub(super) struct Teller<'a> {
+pub(super) struct Reporter<'a> {
     to: To<'a>,
     /// Pace at which frames came about; none takes them at once.
     pace: Option<Pace>,
@@ -209,7 +209,7 @@ enum To<'a> {
     Samples(Box<SampleLines<'a>>),
 }
 
-impl<'a> Teller<'a> {
+impl<'a> Reporter<'a> {
     /// Writes the head.
     ///
     /// # Errors
@@ -445,7 +445,7 @@ impl<'a> Teller<'a> {
     }
 }
 
-impl Teller<'_> {
+impl Reporter<'_> {
     /// Warns of frames that are in no measure because they are earlier than the first. Returns true if their
     /// share shows captures out of order. With `--start` early frames are
     /// expected, and samples count them: there is no warning.
@@ -468,11 +468,11 @@ impl Teller<'_> {
 
 /// Writes the last interval, the total and the end.
 pub(super) fn conclude(
-    heard: Heard,
+    heard: CaptureEnd,
     recorder: &mut Recorder,
-    teller: &mut Teller<'_>,
+    teller: &mut Reporter<'_>,
 ) -> anyhow::Result<Exit> {
-    let Heard { failure, is_cut } = heard;
+    let CaptureEnd { failure, is_cut } = heard;
     let is_interrupted = interrupt::requested();
     let error = match (&failure, is_interrupted) {
         (Some(failure), _) => Some(failure.to_string()),

@@ -1,6 +1,6 @@
 //! `tidewire meter`: captures in, the stream of measures out. Nothing is ever sent.
 
-use super::measuring::{Measuring, SideOutputs, Teller, conclude};
+use super::measuring::{Measuring, Reporter, SideOutputs, conclude};
 use super::watch;
 use crate::args::measuring::Meter;
 use crate::exit::Exit;
@@ -21,9 +21,9 @@ pub(crate) fn run(options: &Meter, output: &Output) -> anyhow::Result<Exit> {
     let standard_input = [PathBuf::from("-")];
     let files = if options.files.is_empty() { &standard_input } else { options.files.as_slice() };
     let head = measuring.head(Origin::files(files, watch::name_of));
-    let mut teller = Teller::begin(output, head, measuring.only.clone(), SideOutputs::default())?;
+    let mut teller = Reporter::begin(output, head, measuring.only.clone(), SideOutputs::default())?;
     let mut recorder = measuring.recorder();
-    let mut frames = watch::Frames::default();
+    let mut frames = watch::FramePipeline::default();
     let captures = watch::Captures { paths: files, follow: false };
     let heard = watch::file::meter(captures, &mut recorder, &mut frames, &mut teller, output)?;
     conclude(heard, &mut recorder, &mut teller)

@@ -7,10 +7,10 @@ use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::output_file::{self, Created, Placing};
 use crate::runs::{Findings, LEVEL, Outcome, Recording};
+use crate::scenario_choice::{self, Chosen, Purpose};
 use crate::steps::bar;
-use crate::study::{self, Chosen, Purpose};
 use crate::utilisation::Utilisation;
-use crate::{differences, figure, host, plot, quantity, sweep};
+use crate::{figure, host, paired_differences, plot, quantity, sweep};
 use anyhow::Context;
 use bench::run::{self, Ended, Goal, Look, Made, Plan, Watch, all_runs};
 use bench::sample::Sample;
@@ -31,11 +31,11 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     let scenario = options.scenario.as_ref().expect("demanded where no experiment is named");
     let chosen = choose(scenario, &Purpose::Simulate, options, output)?;
     if options.run.print_scenario {
-        return study::print(&chosen, output);
+        return scenario_choice::print(&chosen, output);
     }
     let stop = output::install_interrupts()?;
     if let Some(key) = &options.differences {
-        differences::check(&chosen.study, key)?;
+        paired_differences::check(&chosen.study, key)?;
     }
     goal(options)?;
     prepare(options)?;
@@ -54,8 +54,9 @@ fn choose(
     options: &Predict,
     output: &Output,
 ) -> anyhow::Result<Chosen> {
-    let mut chosen = study::choose_with(scenario, purpose, &options.run, &options.vary, output)?;
-    study::require(&mut chosen, &options.until.require)?;
+    let mut chosen =
+        scenario_choice::choose_with(scenario, purpose, &options.run, &options.vary, output)?;
+    scenario_choice::require(&mut chosen, &options.until.require)?;
     let required = !chosen.study.scenario().require.is_empty();
     if options.until.until_decided && !required {
         let fix = "--require \"miss(FLOW) < 1e-3\", or a key `require` in the scenario";

@@ -3,7 +3,7 @@
 use crate::args::profiles::{ProfileAction, Profiles};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::study;
+use crate::scenario_choice;
 use crate::table::{Align, Table};
 use bench::paragraph::wrapped;
 use bench::profile::{self, BuiltIn, Input, Profile, TaskView, Unreadable};
@@ -42,7 +42,7 @@ pub(crate) fn run(profiles: &Profiles, output: &Output) -> anyhow::Result<Exit> 
         ProfileAction::List => list(output)?,
         ProfileAction::Show { name } => show(&find(name)?, output)?,
         ProfileAction::Copy { name, file } => {
-            study::write_new(&find(name)?.text, file)?;
+            scenario_choice::write_new(&find(name)?.text, file)?;
             output.record(&Record::Copied { name, file })?;
             if !output.quiet {
                 output.line(format_args!("{} written", file.display()))?;

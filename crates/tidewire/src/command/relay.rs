@@ -1,10 +1,10 @@
-//! `tidewire relay`: a bridge between two interfaces with a bad path in it, and a log of its deeds.
+//! `tidewire relay`: a bridge between two interfaces with a bad path in it, and a log of its actions.
 
 use crate::args::relay::{Relay as Options, Ways};
 use crate::exit::{Exit, Failure};
+use crate::interruptible_writer::Patient;
 use crate::output::{self, Output};
-use crate::patient::Patient;
-use crate::{interrupt, output_file, quantity, way};
+use crate::{interrupt, output_file, port_options, quantity};
 use anyhow::Context;
 use bench::scenario::Span;
 use bench::session::relay;
@@ -68,14 +68,14 @@ pub(crate) fn run(options: &Options, output: &Output) -> anyhow::Result<Exit> {
     }
     let complete = ended.is_ok() && !interrupt::requested();
     output.record(&json!({ "type": "end", "complete": complete }))?;
-    ended.map_err(|error| way::explain(error.into()))?;
+    ended.map_err(|error| port_options::explain(error.into()))?;
     logged.context("cannot write the log")?;
     captured.context("cannot write the capture")?;
     Ok(if interrupt::requested() { Exit::Interrupted } else { Exit::Ok })
 }
 
 fn open(options: &Options) -> anyhow::Result<Relay> {
-    let faults = options.fault.as_deref().map(way::faults).transpose()?;
+    let faults = options.fault.as_deref().map(port_options::faults).transpose()?;
     let [there, back] = match options.way {
         Ways::Both => [true, true],
         Ways::There => [true, false],
@@ -84,7 +84,7 @@ fn open(options: &Options) -> anyhow::Result<Relay> {
     let faults = [there, back].map(|befalls| faults.clone().filter(|_| befalls));
     let interfaces = [options.here.clone(), options.there.clone()];
     let selection = selection(&options.only)?;
-    relay::open(interfaces, faults, selection, options.seed).map_err(way::explain)
+    relay::open(interfaces, faults, selection, options.seed).map_err(port_options::explain)
 }
 
 fn selection(only: &[String]) -> Result<Selection, Failure> {
@@ -145,7 +145,7 @@ impl Log {
             "type": "fault",
             "way": if event.side == 0 { "there" } else { "back" },
             "frame": event.number,
-            "deed": event.deed.name(),
+            "action": event.action.name(),
             "arrived_ns": wall(event.arrived),
             "late_ns": wire::time::nanos(event.leaves - event.arrived),
             "octets": octets.len(),

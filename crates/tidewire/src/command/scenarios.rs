@@ -3,7 +3,7 @@
 use crate::args::{ScenarioAction, Scenarios};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
-use crate::study;
+use crate::scenario_choice;
 use bench::paragraph::wrapped;
 use bench::scenario;
 use bench::scenarios::{self, BuiltIn};
@@ -29,7 +29,7 @@ pub(crate) fn run(scenarios: &Scenarios, output: &Output) -> anyhow::Result<Exit
         }
         ScenarioAction::Copy { name, file } => {
             let BuiltIn { name, text } = find(name)?;
-            study::write_new(text, file)?;
+            scenario_choice::write_new(text, file)?;
             output.record(&Record::Copied { name, file })?;
             if !output.quiet {
                 output.line(format_args!("{} written", file.display()))?;
@@ -59,6 +59,7 @@ fn list(output: &Output) -> anyhow::Result<()> {
 
 fn find(name: &str) -> Result<BuiltIn, Failure> {
     scenarios::get(name).ok_or_else(|| {
-        Failure::usage(format!("no built-in scenario {name:?}")).with_fix(study::names(name))
+        Failure::usage(format!("no built-in scenario {name:?}"))
+            .with_fix(scenario_choice::names(name))
     })
 }

@@ -3,7 +3,7 @@
 use crate::args::Serve;
 use crate::exit::Exit;
 use crate::output::{self, Output};
-use crate::{interrupt, quantity, way};
+use crate::{interrupt, port_options, quantity};
 use bench::analysis::Unit;
 use bench::scenario::{Span, Transport};
 use bench::session::SessionError;
@@ -24,7 +24,7 @@ pub(crate) fn run(serve: &Serve, output: &Output) -> anyhow::Result<Exit> {
     let mut responder = listen(serve, output)?;
     let (mut sessions, mut lost) = (0, 0);
     while serve.runs == 0 || sessions < serve.runs {
-        let served = responder.serve(until, stop).map_err(way::explain)?;
+        let served = responder.serve(until, stop).map_err(port_options::explain)?;
         let Some(served) = served else { break };
         sessions += 1;
         lost += u64::from(!served.complete);
@@ -32,7 +32,7 @@ pub(crate) fn run(serve: &Serve, output: &Output) -> anyhow::Result<Exit> {
         print(&served, output)?;
     }
     let echoed = responder.echoed();
-    responder.close().map_err(way::explain)?;
+    responder.close().map_err(port_options::explain)?;
     let interrupted = interrupt::requested();
     if serve.port.foreign_peer {
         output.line(format_args!("{echoed} messages echoed to foreign peers"))?;
@@ -47,21 +47,21 @@ pub(crate) fn run(serve: &Serve, output: &Output) -> anyhow::Result<Exit> {
 /// Opens the port to serve on, and prints it.
 fn listen(serve: &Serve, output: &Output) -> anyhow::Result<Responder> {
     let Some(url) = &serve.port.over else {
-        let way = way::open(&serve.port, 2)?;
+        let way = port_options::open(&serve.port, 2)?;
         let (name, station) = (way.name().to_owned(), way.addr().to_string());
         output.record(&json!({ "type": "listening", "port": name, "station": station }))?;
         output.line(format_args!("serving on {name} as {station}; Ctrl-C ends it"))?;
-        return Responder::new(way, &Transport::lan()).map_err(way::explain);
+        return Responder::new(way, &Transport::lan()).map_err(port_options::explain);
     };
-    let address = way::over(url)?;
+    let address = port_options::over(url)?;
     if serve.port.foreign_peer && !is_near(address.ip()) {
-        return Err(way::explain(SessionError::TooFar(address)));
+        return Err(port_options::explain(SessionError::TooFar(address)));
     }
-    let way = way::open_iso_tcp(&serve.port, End::Server(address), Class::Class0)?;
+    let way = port_options::open_iso_tcp(&serve.port, End::Server(address), Class::Class0)?;
     let name = way.name().to_owned();
     output.record(&json!({ "type": "listening", "port": name }))?;
     output.line(format_args!("serving on {name}; Ctrl-C ends it"))?;
-    Responder::iso_tcp(way).map_err(way::explain)
+    Responder::iso_tcp(way).map_err(port_options::explain)
 }
 
 fn print(served: &Served, output: &Output) -> anyhow::Result<()> {

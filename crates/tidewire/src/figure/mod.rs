@@ -57,9 +57,9 @@ pub(crate) struct Axis {
 pub(crate) struct Series {
     /// Name in the legend.
     pub(crate) name: String,
-    /// Series of one kin have one colour, dash and marker: a model's line and the points it stands
+    /// Series of one style group have one colour, dash and marker: a model's line and the points it stands
     /// for. 36 kins can be distinguished.
-    pub(crate) kin: usize,
+    pub(crate) style_group: usize,
     /// Style of the series.
     pub(crate) mark: Mark,
     /// In rising order of x, where they are joined by a line.
@@ -177,19 +177,19 @@ mod tests {
             series: vec![
                 Series {
                     name: "fit, $1 + x/500".to_owned(),
-                    kin: 0,
+                    style_group: 0,
                     mark: Mark::Line,
                     points: vec![fit(64.0), fit(1_500.0)],
                 },
                 Series {
                     name: "MAC transmit".to_owned(),
-                    kin: 0,
+                    style_group: 0,
                     mark: Mark::Points,
                     points: vec![measured(64.0, 1.125), measured(1_500.0, 4.0)],
                 },
                 Series {
                     name: "PHY".to_owned(),
-                    kin: 1,
+                    style_group: 1,
                     mark: Mark::PointsOnLine,
                     points: vec![Point::exact(64.0, 0.0512), Point::exact(1_500.0, 1.2)],
                 },

@@ -97,9 +97,9 @@ const ONE_CURVE: f64 = 0.004;
 const PIECES: u32 = 16;
 
 impl Looks {
-    /// Those of a kin. When the colours run out, they begin anew with another marker and dash each.
-    fn of(kin: usize) -> Self {
-        let (colour, round) = (kin % COLOURS.len(), kin / COLOURS.len());
+    /// Those of a style group. When the colours run out, they begin anew with another marker and dash each.
+    fn of(style_group: usize) -> Self {
+        let (colour, round) = (style_group % COLOURS.len(), style_group / COLOURS.len());
         let shape = (colour + round) % MARKERS.len();
         Self { colour: COLOURS[colour], marker: MARKERS[shape], dash: DASHES[shape] }
     }
@@ -161,7 +161,7 @@ fn lies_under(one: &super::Series, over: &super::Series, y: &Range) -> bool {
             .iter()
             .any(|other| (other.x - point.x).abs() < f64::EPSILON && near(point.y, other.y))
     };
-    one.kin != over.kin && one.points.len() > 1 && one.points.iter().all(is_covered)
+    one.style_group != over.style_group && one.points.len() > 1 && one.points.iter().all(is_covered)
 }
 
 /// True if no value is zero or below, and one series would lie flat beneath another.
@@ -240,7 +240,7 @@ impl Layer {
         Self {
             name: series.name.clone(),
             mark: series.mark,
-            looks: Looks::of(series.kin),
+            looks: Looks::of(series.style_group),
             points,
             line,
         }
@@ -404,7 +404,7 @@ mod tests {
         let figure = example();
         let mut over = figure.series[2].clone();
         over.name = "copy".to_owned();
-        over.kin = 2;
+        over.style_group = 2;
         let names = |series: Vec<Series>| -> Vec<String> {
             let scene = Scene::of(&Figure { series, ..figure.clone() });
             scene.layers.into_iter().map(|layer| layer.name).collect()
@@ -434,7 +434,7 @@ mod tests {
     fn a_long_series_is_thinned_and_keeps_its_ends() {
         for count in [1, 199, 200, 201, 398, 399, 5_000] {
             let points = (0..count).map(|x| Point::exact(f64::from(x), 1.0)).collect();
-            let series = Series { name: String::new(), kin: 7, mark: Mark::Line, points };
+            let series = Series { name: String::new(), style_group: 7, mark: Mark::Line, points };
             let axis = Axis { name: String::new(), unit: String::new() };
             let range = Range::over(&axis, [1.0].into_iter());
             let drawn = Layer::of(&series, &range).points;

@@ -7,7 +7,7 @@ use std::net::{SocketAddr, TcpStream, UdpSocket};
 use std::path::Path;
 use std::process::{Child, Stdio};
 use wire::addr::Mac;
-use wire::rendezvous::{Body, Hello, Limits, Pdu, Role, SAP, text};
+use wire::control::{Body, Hello, Limits, Pdu, Role, SAP, text};
 
 /// The most memory that an attack may have `serve` take.
 const MOST_OCTETS: u64 = 64 << 20;

@@ -59,7 +59,7 @@ fn ten_megabytes_over_tcp_are_exact_at_both_ends() {
         let served = serving.session();
         assert_eq!((&result["exact"], &result["delivered"]), (&true.into(), &1_000.into()));
         assert_eq!(result["delivered_octets"], 10_000_000);
-        // 10,000 octets are one DT of up to 65,531; the rendezvous has DTs of its own, four a second.
+        // 10,000 octets are one DT of up to 65,531; the control session has DTs of its own, four a second.
         let sent = result["transport"]["sent"]["dt"].as_u64().unwrap();
         assert!((1_000..1_400).contains(&sent), "{sent} DTs");
         assert!(served["frames"].as_u64().unwrap() >= 1_000, "{served}");

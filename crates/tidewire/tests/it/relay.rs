@@ -37,7 +37,7 @@ fn the_log_of_a_relay_agrees_with_meters_and_stations() {
     let Some((left, right)) = line() else { return };
     let folder = tempfile::tempdir().unwrap();
     let [log, sent, received] =
-        ["deeds.ndjson", "sent.pcapng", "received.pcapng"].map(|name| folder.path().join(name));
+        ["actions.ndjson", "sent.pcapng", "received.pcapng"].map(|name| folder.path().join(name));
     let [log_path, sent_path, received_path] =
         [&log, &sent, &received].map(|path| path.display().to_string());
     let fault = "loss=2%,duplicate=1%";
@@ -60,20 +60,21 @@ fn the_log_of_a_relay_agrees_with_meters_and_stations() {
 
     let told: Vec<Value> = told.map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
     let there = &told.iter().find(|record| record["way"] == "there").unwrap()["faults"];
-    let deeds: Vec<Value> = fs::read_to_string(&log)
+    let actions: Vec<Value> = fs::read_to_string(&log)
         .unwrap()
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let logged = |deed: &str| deeds.iter().filter(|record| record["deed"] == deed).count() as u64;
+    let logged =
+        |action: &str| actions.iter().filter(|record| record["action"] == action).count() as u64;
     let (lost, copied) = (logged("lost"), logged("copied"));
     assert_eq!((&there["lost"], &there["duplicated"]), (&lost.into(), &copied.into()));
     // Other TPDUs may come before a DT in its frame.
-    let has_dt = |deed: &Value| {
-        let mut tpdus = deed["tpdus"].as_array().unwrap().iter();
+    let has_dt = |action: &Value| {
+        let mut tpdus = action["tpdus"].as_array().unwrap().iter();
         tpdus.any(|tpdu| tpdu.as_str().unwrap().starts_with("TP DT"))
     };
-    assert!(deeds.iter().all(has_dt));
+    assert!(actions.iter().all(has_dt));
 
     let (dt_sent, again) = metered(&sent);
     let (dt_received, seen_twice) = metered(&received);

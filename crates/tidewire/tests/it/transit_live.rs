@@ -61,11 +61,11 @@ fn until_quiet(lines: &mut impl Iterator<Item = io::Result<String>>) -> Vec<Valu
     }
 }
 
-/// The relay's deeds of the way there.
-fn deeds(log: &Path) -> Vec<Value> {
+/// The relay's actions of the way there.
+fn actions(log: &Path) -> Vec<Value> {
     let log = fs::read_to_string(log).unwrap();
-    let deeds = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    deeds.filter(|deed| deed["way"] == "there").collect()
+    let actions = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    actions.filter(|action| action["way"] == "there").collect()
 }
 
 fn number(value: &Value) -> i64 {
@@ -85,7 +85,7 @@ fn check_sums(found: &Value) {
 fn transits_through_a_relay_agree_with_its_log() {
     let Some((left, right)) = line() else { return };
     let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("deeds.ndjson");
+    let log = folder.path().join("actions.ndjson");
     let log_path = log.display().to_string();
     let fault = "loss=3%,delay=5ms,reorder=5%,reorder-delay=15ms";
     let options = ["--fault", fault, "--way", "there", "--log", &log_path];
@@ -127,13 +127,14 @@ fn transits_through_a_relay_agree_with_its_log() {
     let sum: i64 = intervals().map(|interval| number(&interval["matched"])).sum();
     assert_eq!((sum, intervals().count() > 1), (number(&one["matched"]), true));
     assert_eq!(one["dropped_by_kernel"], serde_json::json!([0, 0]));
-    let deeds = deeds(&log);
-    let late = |deed: &Value| number(&deed["late_ns"]);
-    let is_tpdu = |deed: &&Value| !deed["tpdus"].as_array().unwrap().is_empty();
-    let lost = |deed: &&Value| deed["deed"] == "lost";
-    let tpdus = |deed: &Value| deed["tpdus"].as_array().unwrap().len() as i64;
-    let lost_tpdus: i64 = deeds.iter().filter(lost).map(tpdus).sum();
-    let latest = deeds.iter().filter(is_tpdu).filter(|deed| !lost(deed)).map(late).max().unwrap();
+    let actions = actions(&log);
+    let late = |action: &Value| number(&action["late_ns"]);
+    let is_tpdu = |action: &&Value| !action["tpdus"].as_array().unwrap().is_empty();
+    let lost = |action: &&Value| action["action"] == "lost";
+    let tpdus = |action: &Value| action["tpdus"].as_array().unwrap().len() as i64;
+    let lost_tpdus: i64 = actions.iter().filter(lost).map(tpdus).sum();
+    let latest =
+        actions.iter().filter(is_tpdu).filter(|action| !lost(action)).map(late).max().unwrap();
     // What was lost is alone at the near tap, or among copies of which it lacks one.
     let of = |name: &str, tap: usize| number(&one[name][tap]);
     let missing = of("unmatched", 0) + of("ambiguous", 0) - of("ambiguous", 1);

@@ -157,7 +157,7 @@ fn meter_agrees(capture: &Path, served: &Value) {
     assert_eq!(total["transport_connections"], 1);
     let oddities = records.last().unwrap()["oddities"].as_object().unwrap().clone();
     let others: Vec<_> = oddities.keys().filter(|name| *name != "foreign: SAP").collect();
-    assert!(others.is_empty(), "only the rendezvous is foreign: {oddities:?}");
+    assert!(others.is_empty(), "only the control is foreign: {oddities:?}");
 }
 
 /// tshark reads every DT as COTP and finds no frame malformed.

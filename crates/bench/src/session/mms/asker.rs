@@ -18,7 +18,7 @@ use live::runner::{Control, Stopped};
 use stack::machine::{Deadline, Machine, Output};
 use stack::mms::Client;
 use stack::mms::client::{Call, End, Indication, Loss, Request};
-use stack::network::{Line, Network, NetworkUser};
+use stack::network::{Network, NetworkConnectionId, NetworkStation};
 use stack::transport::{Endpoint, Transport};
 use stack::upper::{self, Addressed, Entity, EntityParams, Lower};
 use stack::{session, tp0};
@@ -95,7 +95,7 @@ struct Asker {
     reporting_until: Instant,
     last_report: Option<Instant>,
     last_number: Option<u64>,
-    outputs: VecDeque<(Line, Network)>,
+    outputs: VecDeque<(NetworkConnectionId, Network)>,
 }
 
 impl Asker {
@@ -521,12 +521,12 @@ impl Asker {
     }
 }
 
-impl NetworkUser for Asker {
-    fn incoming(&mut self, _now: Instant) -> Option<Line> {
+impl NetworkStation for Asker {
+    fn incoming(&mut self, _now: Instant) -> Option<NetworkConnectionId> {
         None
     }
 
-    fn receive(&mut self, now: Instant, line: Line, network: Network) {
+    fn receive(&mut self, now: Instant, line: NetworkConnectionId, network: Network) {
         if network == Network::Connect {
             self.opening.connected = now;
         }
@@ -559,19 +559,19 @@ impl NetworkUser for Asker {
         Deadline::earlier(machines, own)
     }
 
-    fn poll(&mut self) -> Option<(Line, Network)> {
+    fn poll(&mut self) -> Option<(NetworkConnectionId, Network)> {
         self.outputs.pop_front()
     }
 
-    fn takes_input(&self, _line: Line) -> bool {
+    fn takes_input(&self, _line: NetworkConnectionId) -> bool {
         true
     }
 
-    fn is_idle(&self, line: Line) -> bool {
+    fn is_idle(&self, line: NetworkConnectionId) -> bool {
         self.entity.transport().is_idle(line.into())
     }
 
-    fn is_control(&self, _line: Line) -> bool {
+    fn is_control(&self, _line: NetworkConnectionId) -> bool {
         false
     }
 }

@@ -13,7 +13,7 @@ use live::clock;
 use stack::machine::{Machine as _, Output};
 use stack::mms::client::{Call, Client, End, Indication, Request, State};
 use stack::mms::server::{self, Model, Server};
-use stack::network::{Line, Network};
+use stack::network::{Network, NetworkConnectionId};
 use stack::presentation::{self, Addresses, Kernel, Pdv, Presentation, Primitive as Presented};
 use stack::session::{self, Below};
 use stack::transport::{Endpoint, Indication as Transported, Request as Transport};
@@ -101,7 +101,7 @@ fn associated(inquiry: &Inquiry) -> Option<Client> {
     };
     let mut server = Server::new(params, Model::default());
     client.request(NOW, Request::Associate);
-    let endpoint = Endpoint::from(Line(1));
+    let endpoint = Endpoint::from(NetworkConnectionId(1));
     if let Output::Send(primitive) = client.poll()? {
         server.receive(NOW, Addressed { endpoint, primitive });
     }

@@ -11,7 +11,7 @@ use live::runner::Control;
 use stack::machine::{Deadline, Machine as _, Output};
 use stack::mms::server::{Files, Indication, Model, Named, Node, Params};
 use stack::mms::{Proposal, Server};
-use stack::network::{Line, Network, NetworkUser};
+use stack::network::{Network, NetworkConnectionId, NetworkStation};
 use stack::tp0;
 use stack::transport::{Endpoint, Transport};
 use stack::upper::{self, Entity, EntityParams, Lower};
@@ -156,7 +156,7 @@ pub struct Size {
 struct Host {
     entity: Entity,
     server: Server,
-    outputs: VecDeque<(Line, Network)>,
+    outputs: VecDeque<(NetworkConnectionId, Network)>,
     events: VecDeque<Served>,
 }
 
@@ -188,14 +188,14 @@ impl Host {
     }
 }
 
-impl NetworkUser for Host {
-    fn incoming(&mut self, now: Instant) -> Option<Line> {
+impl NetworkStation for Host {
+    fn incoming(&mut self, now: Instant) -> Option<NetworkConnectionId> {
         let line = self.entity.incoming(now);
         self.drain(now);
         line
     }
 
-    fn receive(&mut self, now: Instant, line: Line, network: Network) {
+    fn receive(&mut self, now: Instant, line: NetworkConnectionId, network: Network) {
         self.entity.receive(now, line, network);
         self.drain(now);
     }
@@ -210,19 +210,19 @@ impl NetworkUser for Host {
         Deadline::earlier(self.entity.deadline(), self.server.deadline())
     }
 
-    fn poll(&mut self) -> Option<(Line, Network)> {
+    fn poll(&mut self) -> Option<(NetworkConnectionId, Network)> {
         self.outputs.pop_front()
     }
 
-    fn takes_input(&self, line: Line) -> bool {
+    fn takes_input(&self, line: NetworkConnectionId) -> bool {
         !self.entity.is_congested(Endpoint::from(line))
     }
 
-    fn is_idle(&self, line: Line) -> bool {
+    fn is_idle(&self, line: NetworkConnectionId) -> bool {
         self.entity.transport().is_idle(line.into())
     }
 
-    fn is_control(&self, _line: Line) -> bool {
+    fn is_control(&self, _line: NetworkConnectionId) -> bool {
         false
     }
 }

@@ -22,7 +22,7 @@ fn party(address: Mac, offered: Option<Limits>) -> Party {
         framing: Framing::Ieee8023,
         messaging: None,
     };
-    Party::new(Host::new(params, Vec::new()), rendezvous::Params::new(offered, 1, text("test")))
+    Party::new(Host::new(params, Vec::new()), control::Params::new(offered, 1, text("test")))
 }
 
 /// LAN on which the responder is so slow that the caller's call, its load and its end have all
@@ -107,10 +107,10 @@ fn load_that_arrives_with_the_call_is_counted() {
     let offered = Limits { frames_per_second: 1_000, bits_per_second: 1_000_000 };
     caller.request(
         clock::now(),
-        Request::Open(rendezvous::Call {
+        Request::Open(control::Call {
             peer: HERE,
             nonce: 7,
-            role: wire::rendezvous::Role::Sender,
+            role: wire::control::Role::Sender,
             offered,
             least: Limits::NONE,
             flows: 2,

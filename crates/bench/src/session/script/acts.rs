@@ -11,8 +11,8 @@ use stack::profile::Framing;
 use stack::station::{Frame, Station as _, Transmission};
 use stack::tp4;
 use wire::addr::{Mac, Nsap};
-use wire::rendezvous::report::{Arrival, Body as ReportBody, ON_A_PAGE, Page, Pdu as ReportPdu};
-use wire::rendezvous::{Agree, Body, Counts, Hello, Limits, Pdu, Refusal, Role, SAP, text};
+use wire::control::report::{Arrival, Body as ReportBody, ON_A_PAGE, Page, Pdu as ReportPdu};
+use wire::control::{Accept, Body, Counts, Hello, Limits, Pdu, Refusal, Role, SAP, text};
 use wire::time::Instant;
 
 /// SAPs of CLNP, and of messages without connection.
@@ -255,9 +255,9 @@ impl<'a> Peer<'a> {
                 program: text("script"),
                 purpose: text("hostile"),
             }),
-            4 => Body::Agree(Agree { limits, program: text("script") }),
+            4 => Body::Accept(Accept { limits, program: text("script") }),
             5 => Body::Refuse(Refusal::Unknown(way)),
-            6 | 7 => Body::Alive { counter: way.into() },
+            6 | 7 => Body::KeepAlive { counter: way.into() },
             8 => Body::Stop,
             9 => Body::Challenge { cookie: self.word().into() },
             10 => Body::Done,

@@ -28,8 +28,8 @@ use stack::host::Host;
 use stack::station::{Frame, Station as _, Transmission, destination, source};
 use std::collections::BTreeMap;
 use wire::addr::Mac;
-use wire::rendezvous::report::{Body as ReportBody, Pdu as ReportPdu};
-use wire::rendezvous::{Limits, SAP};
+use wire::control::report::{Body as ReportBody, Pdu as ReportPdu};
+use wire::control::{Limits, SAP};
 use wire::time::Instant;
 
 /// Station under test.

@@ -3,7 +3,7 @@
 use super::{Instant, Measured, NONCE, OFFERED, measure_load};
 use crate::session::initiator::reading_time;
 use crate::session::report::{FETCHES, KEPT};
-use wire::rendezvous::report::{Arrival, Body, Page, Pdu};
+use wire::control::report::{Arrival, Body, Page, Pdu};
 
 /// Two flows of 41 messages each.
 const TWO_FLOWS: &str = r#"

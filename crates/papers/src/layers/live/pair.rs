@@ -16,8 +16,8 @@ use stack::profile::Messenger;
 use stack::station::{Frame, Station as _, Transmission};
 use stats::histogram::Histogram;
 use wire::addr::Mac;
+use wire::control::Limits;
 use wire::mac;
-use wire::rendezvous::Limits;
 use wire::time::Instant;
 use wire::units::BitRate;
 

@@ -12,7 +12,7 @@
 //! Claimants begin together, however far apart they detected the loss of the token, so only the
 //! winner's claim is computed.
 
-use crate::medium::rotation::Picos;
+use crate::medium::round_robin::Picos;
 use wire::addr::Mac;
 
 /// Number of passes: two bits of a 48-bit address at a time.

@@ -37,8 +37,8 @@ mod changes;
 mod contention;
 mod params;
 mod response;
+mod ring_maintenance;
 mod statistics;
-mod upkeep;
 
 pub use changes::{Change, Kind, Maintenance};
 pub use params::{COAX, HeadEnd, Invalid, Params, Service, frame_control};
@@ -47,7 +47,7 @@ pub use statistics::Statistics;
 
 use super::directory::Directory;
 use super::framing::data_octets;
-use super::rotation::{Picos, Rotation, bits, instant, nearest, picos, span, wrapped};
+use super::round_robin::{Picos, Rotation, bits, instant, nearest, picos, span, wrapped};
 use super::{Delivery, Event, Medium, Misfit, Passage};
 use core::time::Duration;
 use response::Exchange;

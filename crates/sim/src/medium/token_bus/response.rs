@@ -15,7 +15,7 @@
 
 use super::{Hold, Queued, Token, TokenBus};
 use crate::medium::framing::data_octets;
-use crate::medium::rotation::{Picos, bits, span};
+use crate::medium::round_robin::{Picos, bits, span};
 use core::time::Duration;
 use stack::profile::Framing;
 use stack::station::{self, Frame, Transmission};

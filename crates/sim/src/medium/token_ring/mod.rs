@@ -33,7 +33,7 @@
 //! token.
 
 mod bound;
-mod circle;
+mod geometry;
 mod params;
 mod priority;
 mod statistics;
@@ -43,10 +43,10 @@ pub use statistics::Statistics;
 
 use super::directory::Directory;
 use super::framing::data_octets;
-use super::rotation::{Picos, bits, instant, picos, span};
+use super::round_robin::{Picos, bits, instant, picos, span};
 use super::{Delivery, Event, Medium, Misfit, Passage};
-use circle::Circle;
 use core::time::Duration;
+use geometry::Circle;
 use priority::{Access, Stack};
 use smallvec::SmallVec;
 use stack::fault::Fate;

@@ -5,7 +5,7 @@ use super::super::work::Cargo;
 use crate::clnp::Npdu;
 use crate::machine::Machine as _;
 use crate::messaging::Priority;
-use crate::tp4::{Nsdu, Ticket};
+use crate::tp4::{Nsdu, TransmitHandle};
 use crate::transport::{Address, Transport};
 use wire::addr::Mac;
 use wire::packet::Packet;
@@ -15,11 +15,11 @@ impl Host {
     #[inline]
     pub(in crate::host) fn send_nsdu(&mut self, now: Instant, nsdu: Nsdu) {
         let Transport::Class4(entity) = &mut self.transport else { return };
-        let (ticket, priority) = (entity.ticket(), entity.priority());
+        let (handle, priority) = (entity.handle(), entity.priority());
         if self.works.is_some() {
-            return self.submit(now, Cargo::Outgoing { nsdu, priority, ticket });
+            return self.submit(now, Cargo::Outgoing { nsdu, priority, handle });
         }
-        self.pass_nsdu(now, nsdu, priority, ticket);
+        self.pass_nsdu(now, nsdu, priority, handle);
     }
 
     /// Passes an NSDU to the network; starts the timer that waits for it, if no frame is to come.
@@ -29,19 +29,19 @@ impl Host {
         now: Instant,
         nsdu: Nsdu,
         priority: Priority,
-        ticket: Option<Ticket>,
+        handle: Option<TransmitHandle>,
     ) {
         let Transport::Class4(entity) = &mut self.transport else { return };
         let Some(link) = &mut self.link else { return };
-        if let Some(ticket) = link.send_nsdu(now, nsdu, priority, ticket) {
-            entity.transmitted(now, ticket);
+        if let Some(handle) = link.send_nsdu(now, nsdu, priority, handle) {
+            entity.transmitted(now, handle);
         }
     }
 
     /// Starts the timer that waited for a frame.
-    pub(in crate::host) fn has_left(&mut self, now: Instant, ticket: Ticket) {
+    pub(in crate::host) fn has_left(&mut self, now: Instant, handle: TransmitHandle) {
         if let Transport::Class4(entity) = &mut self.transport {
-            entity.transmitted(now, ticket);
+            entity.transmitted(now, handle);
         }
     }
 

@@ -11,18 +11,18 @@ use crate::session::Below;
 use crate::transport::{Address, Endpoint, Indication, Reason, Request, disconnect_reason};
 use bytes::Bytes;
 use wire::addr::Mac;
+use wire::control::SAP;
 use wire::packet::Packet;
-use wire::rendezvous::SAP;
 use wire::time::Instant;
 
 /// TSAP-ID of the users that generate traffic.
 const LOAD_TSAP: &[u8] = b"tidewire";
-/// TSAP-ID of the rendezvous protocol.
-const RENDEZVOUS_TSAP: &[u8] = b"tidewire-rendezvous";
-/// Maximum number of rendezvous PDUs waiting for their connection to open; further ones are lost,
+/// TSAP-ID of the protocol of control sessions.
+const RENDEZVOUS_TSAP: &[u8] = b"tidewire-control";
+/// Maximum number of control session PDUs waiting for their connection to open; further ones are lost,
 /// and later retransmitted.
 const CONTROL_WAITING: usize = 16;
-/// Longest PDU of the rendezvous protocol and its report: the maximum in a frame of a LAN.
+/// Longest PDU of the protocol of control sessions and its report: the maximum in a frame of a LAN.
 const CONTROL_OCTETS: usize = 1_497;
 /// Longest TSDU that is echoed.
 pub(super) const LONGEST_ECHO: usize = 1 << 16;

@@ -4,7 +4,7 @@ use super::super::Host;
 use super::super::replies::Role;
 use super::connection::LONGEST_ECHO;
 use crate::machine::{Deadline, Machine as _};
-use crate::network::{Line, Network, NetworkUser};
+use crate::network::{Network, NetworkConnectionId, NetworkStation};
 use crate::station::Station;
 use crate::transport::{Endpoint, Transport};
 use bytes::Bytes;
@@ -31,15 +31,15 @@ impl Host {
     }
 }
 
-impl NetworkUser for Host {
-    fn incoming(&mut self, now: Instant) -> Option<Line> {
+impl NetworkStation for Host {
+    fn incoming(&mut self, now: Instant) -> Option<NetworkConnectionId> {
         let Transport::Network(entity) = &mut self.transport else { return None };
         let line = entity.incoming(now);
         self.drain(now);
         line
     }
 
-    fn receive(&mut self, now: Instant, line: Line, network: Network) {
+    fn receive(&mut self, now: Instant, line: NetworkConnectionId, network: Network) {
         if let Transport::Network(entity) = &mut self.transport {
             entity.receive(now, (line, network));
         }
@@ -54,11 +54,11 @@ impl NetworkUser for Host {
         Station::deadline(self)
     }
 
-    fn poll(&mut self) -> Option<(Line, Network)> {
+    fn poll(&mut self) -> Option<(NetworkConnectionId, Network)> {
         self.actions.pop_front()
     }
 
-    fn takes_input(&self, line: Line) -> bool {
+    fn takes_input(&self, line: NetworkConnectionId) -> bool {
         self.users.conversations.get(&line.into()).is_none_or(|conversation| {
             conversation.replies() < REPLIES_AHEAD
                 && conversation.waiting.iter().map(Bytes::len).sum::<usize>() < LONGEST_ECHO
@@ -66,13 +66,13 @@ impl NetworkUser for Host {
         })
     }
 
-    fn is_idle(&self, line: Line) -> bool {
+    fn is_idle(&self, line: NetworkConnectionId) -> bool {
         let endpoint = Endpoint::from(line);
         let waits = |at| self.users.conversations.get(at).is_some_and(|found| found.has_waiting());
         self.transport.is_idle(endpoint) && !waits(&endpoint)
     }
 
-    fn is_control(&self, line: Line) -> bool {
+    fn is_control(&self, line: NetworkConnectionId) -> bool {
         let conversation = self.users.conversations.get(&line.into());
         conversation.is_some_and(|conversation| conversation.is_control)
     }

@@ -25,8 +25,8 @@ const PLAIN: u8 = 0x60;
 /// Socket for messages with CRC. Its number differs from the other in many bits, because no CRC
 /// covers LLC's header.
 const CHECKED: u8 = 0x9C;
-/// LSAPs of local use with other users: messages without connection, and the rendezvous protocol.
-const TAKEN: [u8; 2] = [MESSAGE_SAP.0, wire::rendezvous::SAP.0];
+/// LSAPs of local use with other users: messages without connection, and the protocol of control sessions.
+const TAKEN: [u8; 2] = [MESSAGE_SAP.0, wire::control::SAP.0];
 /// SAP of the socket for messages with CRC.
 pub const CHECKED_SAP: Sap = Sap(CHECKED);
 /// Step between LSAPs of local use: neither the group bit nor the bit reserved by ISO is set.

@@ -92,12 +92,12 @@ pub struct Lpdu {
     /// DSAP, SSAP, control and information.
     pub packet: Packet,
     /// Handle of an outgoing command for [`Type3::transmitted`].
-    pub ticket: Option<Ticket>,
+    pub handle: Option<TransmitHandle>,
 }
 
 /// Handle of a command passed to the MAC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ticket {
+pub struct TransmitHandle {
     /// Request that it serves; `None` for a synchronizing command.
     pub request: Option<u64>,
     association: Association,
@@ -416,9 +416,9 @@ impl Type3 {
     /// Reports that the medium has finished with a command. T1 starts, whether the command was
     /// transmitted or dropped. A refused command is retransmitted instead, if it has transmissions
     /// left.
-    pub fn transmitted(&mut self, now: Instant, ticket: Ticket, outcome: Transmission) {
+    pub fn transmitted(&mut self, now: Instant, handle: TransmitHandle, outcome: Transmission) {
         let Self { sender, outputs, counters, .. } = self;
-        sender.transmitted(now, ticket, outcome, outputs, counters);
+        sender.transmitted(now, handle, outcome, outputs, counters);
     }
 
     /// Same as [`Request::Buffer`], for a user that provides a buffer for each LSDU.
@@ -439,7 +439,7 @@ impl Type3 {
         if local.is_group() || local == Sap::NULL || lpdu.station.is_group() {
             return None;
         }
-        let Lpdu { station, priority, packet, ticket: _ } = lpdu;
+        let Lpdu { station, priority, packet, handle: _ } = lpdu;
         let association = Association { local, station, remote, priority };
         Some(Ac {
             association: self.params().key(association),

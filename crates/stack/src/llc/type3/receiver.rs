@@ -96,7 +96,7 @@ impl Receiver {
         let Association { station, priority, .. } = association;
         let mut packet = response;
         packet.prepend(&header(association, RESPONSE, !number, poll_final));
-        outputs.push_back(Output::Send(Lpdu { station, priority, packet, ticket: None }));
+        outputs.push_back(Output::Send(Lpdu { station, priority, packet, handle: None }));
     }
 
     /// Returns true if the association has a variable or may get one.

@@ -2,7 +2,7 @@
 
 use super::{
     Ac, Association, CommandStatus, Counters, First, Indication, Lpdu, Outcome, Outputs, Params,
-    ReplyStatus, Ticket, header,
+    ReplyStatus, TransmitHandle, header,
 };
 use super::{Action, Event, State, transition};
 use crate::machine::{Deadline, Output};
@@ -243,14 +243,14 @@ impl Sender {
     pub(super) fn transmitted(
         &mut self,
         now: Instant,
-        ticket: Ticket,
+        handle: TransmitHandle,
         outcome: Transmission,
         outputs: &mut Outputs,
         counters: &mut Counters,
     ) {
-        let key = self.params.key(ticket.association);
+        let key = self.params.key(handle.association);
         let Some(link) = self.links.get_mut(&key) else { return };
-        if !link.is_queued || link.attempt != ticket.attempt {
+        if !link.is_queued || link.attempt != handle.attempt {
             return;
         }
         link.is_queued = false;
@@ -361,6 +361,6 @@ fn hand_down(link: &mut Link, key: Association, outputs: &mut Outputs) {
     };
     let mut packet = data;
     packet.prepend(&header(key, 0, link.number, poll));
-    let ticket = Some(Ticket { request, association: key, attempt: link.attempt });
-    outputs.push_back(Output::Send(Lpdu { station: key.station, priority, packet, ticket }));
+    let handle = Some(TransmitHandle { request, association: key, attempt: link.attempt });
+    outputs.push_back(Output::Send(Lpdu { station: key.station, priority, packet, handle }));
 }

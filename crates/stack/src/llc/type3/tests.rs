@@ -94,11 +94,11 @@ impl Dialogue {
         let lost = if self.lost.contains(&self.sent) { " lost" } else { "" };
         self.log.push(format!("{of} {pdu}{lost}"));
         self.sent += 1;
-        if let Some(ticket) = lpdu.ticket {
-            self.machines[of].transmitted(self.now, ticket, Transmission::Sent);
+        if let Some(handle) = lpdu.handle {
+            self.machines[of].transmitted(self.now, handle, Transmission::Sent);
         }
         let station = if of == 0 { HERE } else { THERE };
-        let arriving = Lpdu { station, ticket: None, ..lpdu };
+        let arriving = Lpdu { station, handle: None, ..lpdu };
         self.carried.push((1 - of, arriving.clone()));
         if lost.is_empty() {
             self.machines[1 - of].receive(self.now, arriving);
@@ -414,7 +414,7 @@ fn malformed_and_unexpected_pdus_are_only_counted() {
     let mut machine = Type3::new(params()).unwrap();
     let mut receive = |octets: &'static [u8], station| {
         let packet = Packet::new(Bytes::from_static(octets));
-        machine.receive(Instant::ZERO, Lpdu { station, priority: 0, packet, ticket: None });
+        machine.receive(Instant::ZERO, Lpdu { station, priority: 0, packet, handle: None });
         assert_eq!(machine.poll(), None, "{octets:x?}");
         (machine.counters().malformed, machine.counters().stale_responses)
     };
@@ -434,12 +434,12 @@ fn t1_runs_from_the_transmission_and_not_from_the_request() {
     let data = Packet::new(Bytes::from_static(b"x"));
     let request = Request::DataAck { id: 1, association: OUT, transmissions: 9, data };
     machine.request(Instant::ZERO, request);
-    let Some(Output::Send(Lpdu { ticket: Some(ticket), .. })) = machine.poll() else {
+    let Some(Output::Send(Lpdu { handle: Some(handle), .. })) = machine.poll() else {
         panic!("a command was expected")
     };
     assert_eq!(machine.deadline(), None);
     let sent = Instant::from_nanos(5_000_000_000);
-    machine.transmitted(sent, ticket, Transmission::GivenUp);
+    machine.transmitted(sent, handle, Transmission::GivenUp);
     assert_eq!(machine.deadline(), Some(Deadline { at: sent + T1, timer: "T1" }));
 }
 

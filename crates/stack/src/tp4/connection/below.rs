@@ -2,26 +2,26 @@
 
 use super::super::context::Context;
 use super::super::table::State;
-use super::super::ticket::Timed;
+use super::super::transmit_handle::AwaitedTpdu;
 use super::Connection;
 use wire::tp::Kind;
 
 impl Connection {
     /// Records that a copy is in a queue below, and stops its timer.
-    pub(in crate::tp4) fn queued_below(&mut self, timed: Timed) {
+    pub(in crate::tp4) fn queued_below(&mut self, timed: AwaitedTpdu) {
         match timed {
-            Timed::Kept(kind) => {
+            AwaitedTpdu::Kept(kind) => {
                 if self.keeps(kind) {
                     self.kept_below = true;
                     self.t1.stop();
                 }
             }
-            Timed::Data(number) => {
+            AwaitedTpdu::Data(number) => {
                 if self.send.set_below(number) == Some(0) {
                     self.t1.stop();
                 }
             }
-            Timed::Expedited(number) => {
+            AwaitedTpdu::Expedited(number) => {
                 if let Some(expedited) = &mut self.expedited {
                     expedited.set_below(number);
                 }
@@ -34,21 +34,21 @@ impl Connection {
     }
 
     /// Records that the copy has left the station, or was dropped by it, and starts its timer.
-    pub(in crate::tp4) fn left_station(&mut self, cx: &mut Context<'_>, timed: Timed) {
+    pub(in crate::tp4) fn left_station(&mut self, cx: &mut Context<'_>, timed: AwaitedTpdu) {
         match timed {
-            Timed::Kept(kind) => {
+            AwaitedTpdu::Kept(kind) => {
                 if self.keeps(kind) && core::mem::take(&mut self.kept_below) {
                     self.start_t1(cx);
                 }
             }
-            Timed::Data(number) => {
+            AwaitedTpdu::Data(number) => {
                 let place = self.send.left_station(number, cx.now);
                 let is_open = self.state == State::Open && self.kept.is_none();
                 if place == Some(0) && is_open && self.send.may_send_again() {
                     self.start_t1(cx);
                 }
             }
-            Timed::Expedited(number) => {
+            AwaitedTpdu::Expedited(number) => {
                 let left = self.expedited.as_mut().is_some_and(|it| it.left_station(number));
                 if left && self.state == State::Open {
                     self.start_expedited_t1(cx);

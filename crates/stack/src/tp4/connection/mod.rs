@@ -19,8 +19,8 @@ use super::params::Params;
 use super::policy::{Repeats, RoundTrip};
 use super::service::Note;
 use super::table::{Action, Event, State, transition};
-use super::ticket::Timed;
 use super::tpdu::{dc_packet, dr_packet, er_packet};
+use super::transmit_handle::AwaitedTpdu;
 use super::window::{ReceiveWindow, SendWindow};
 use crate::machine::Timer;
 use crate::messaging::Priority;
@@ -390,7 +390,7 @@ impl Connection {
         if let Some((kind, octets, sent)) = &mut self.kept {
             *sent += 1;
             cx.send(self.peer, *kind, Packet::new(octets.clone()));
-            cx.wait_for_last(self.endpoint, Timed::Kept(*kind));
+            cx.wait_for_last(self.endpoint, AwaitedTpdu::Kept(*kind));
             self.start_t1(cx);
         }
     }
@@ -407,7 +407,7 @@ impl Connection {
         let (kind, packet) = (*kind, Packet::new(octets.clone()));
         cx.note(Note::SentAgain { endpoint, kind });
         cx.send(self.peer, kind, packet);
-        cx.wait_for_last(endpoint, Timed::Kept(kind));
+        cx.wait_for_last(endpoint, AwaitedTpdu::Kept(kind));
         self.start_t1(cx);
     }
 

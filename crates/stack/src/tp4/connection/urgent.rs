@@ -4,8 +4,8 @@ use super::super::context::Context;
 use super::super::expedited::ED_OCTETS;
 use super::super::service::Note;
 use super::super::table::{Event, State};
-use super::super::ticket::Timed;
 use super::super::tpdu::{ea_packet, ed_packet};
+use super::super::transmit_handle::AwaitedTpdu;
 use super::{Cause, Connection};
 use crate::transport::service::{Indication, Reason};
 use bytes::Bytes;
@@ -42,7 +42,7 @@ impl Connection {
     fn put_ed(&mut self, cx: &mut Context<'_>, number: u32, data: &Bytes) {
         let packet = ed_packet(self.form(), number, data);
         cx.send(self.peer, Kind::Ed, packet);
-        cx.wait_for_last(self.endpoint, Timed::Expedited(number));
+        cx.wait_for_last(self.endpoint, AwaitedTpdu::Expedited(number));
         self.start_expedited_t1(cx);
     }
 

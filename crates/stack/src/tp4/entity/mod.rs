@@ -9,11 +9,11 @@ use receive::UserData;
 use super::connection::{Connection, acknowledge_ms, first_credit};
 use super::context::Context;
 use super::negotiate::{Agreement, Ends, connect_tpdu};
-use super::outbox::Outbox;
+use super::output_queue::OutputQueue;
 use super::params::Params;
 use super::service::{Note, Nsdu};
 use super::table::State;
-use super::ticket::Ticket;
+use super::transmit_handle::TransmitHandle;
 use crate::machine::{Deadline, Machine, Output};
 use crate::messaging::Priority;
 use crate::transport::service::{Address, Counters, Endpoint, Indication, Reason, Request};
@@ -53,7 +53,7 @@ pub struct Entity {
     half_open: usize,
     /// TSAPs in use; if there are none, users answer every CR themselves.
     tsaps: BTreeSet<Bytes>,
-    outputs: Outbox,
+    outputs: OutputQueue,
     counters: Counters,
 }
 
@@ -75,7 +75,7 @@ impl Entity {
             agenda: BTreeSet::new(),
             half_open: 0,
             tsaps: BTreeSet::new(),
-            outputs: Outbox::default(),
+            outputs: OutputQueue::default(),
             counters: Counters::default(),
         }
     }
@@ -148,19 +148,19 @@ impl Entity {
     /// Returns a handle for the output that [`Machine::poll`] returned last, if a timer waits for
     /// its answer. The timer then starts at [`Entity::transmitted`]. `None` if there is no such
     /// timer. Without the handle, the timer runs from the output of the TPDU.
-    pub fn ticket(&mut self) -> Option<Ticket> {
+    pub fn handle(&mut self) -> Option<TransmitHandle> {
         let (slot, timed) = self.outputs.take_timed()?;
         let place = self.slots.get_mut(slot as usize)?;
         let endpoint = Endpoint { slot, generation: place.generation };
         place.connection.as_deref_mut()?.queued_below(timed);
-        Some(Ticket { endpoint, timed })
+        Some(TransmitHandle { endpoint, timed })
     }
 
     /// Reports that the TPDU of a handle has left the station, or was dropped by it. In both cases
     /// its timer starts.
-    pub fn transmitted(&mut self, now: Instant, ticket: Ticket) {
-        if let Some(slot) = self.slot_of(ticket.endpoint) {
-            self.with(now, slot, |connection, cx| connection.left_station(cx, ticket.timed));
+    pub fn transmitted(&mut self, now: Instant, handle: TransmitHandle) {
+        if let Some(slot) = self.slot_of(handle.endpoint) {
+            self.with(now, slot, |connection, cx| connection.left_station(cx, handle.timed));
         }
     }
 

@@ -1,7 +1,7 @@
 //! `tidewire advise`: settings of class 4 for a network of one's own.
 
+mod print;
 mod source;
-mod tell;
 
 use crate::args::RunOptions;
 use crate::args::advise::Advise;
@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Output};
 use crate::runs::LEVEL;
-use crate::study::{self, Chosen, Purpose};
+use crate::scenario_choice::{self, Chosen, Purpose};
 use bench::advise::{AdviceError, Ended, Grid, Objective, Order, advise, advised, point_of};
 use bench::sample::{End, Line};
 use bench::scenario::{self, Point, Study};
@@ -34,7 +34,8 @@ pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
         return Err(Failure::failed(why).with_fix(fix).into());
     }
     let purpose = if options.live { Purpose::Measure } else { Purpose::Simulate };
-    let chosen = study::choose(&options.scenario, &purpose, &run_options(options), output)?;
+    let chosen =
+        scenario_choice::choose(&options.scenario, &purpose, &run_options(options), output)?;
     if let Some(path) = &options.write {
         keeps_profiles(&chosen, path)?;
     }
@@ -55,9 +56,9 @@ pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
     let closed = source.close();
     let advice = searched.map_err(unfit)?;
     closed?;
-    tell::tell(&advice, &point, options, output)?;
+    print::tell(&advice, &point, options, output)?;
     if let Some(path) = &options.write {
-        study::write_new(&scenario::to_toml(&advised(&point, &advice)), path)?;
+        scenario_choice::write_new(&scenario::to_toml(&advised(&point, &advice)), path)?;
         output.remark(format_args!("{} written", path.display()));
     }
     let interrupted = interrupt::requested();

@@ -4,7 +4,7 @@ use crate::args::advise::Advise;
 use crate::command::measure;
 use crate::exit::Failure;
 use crate::output::Output;
-use crate::{host, quantity, way};
+use crate::{host, port_options, quantity};
 use bench::advise::{Objective, Part, Trial, predicted};
 use bench::sample::Sample;
 use bench::scenario::{Faults, Flow, Point, Scenario, Span};
@@ -118,7 +118,7 @@ impl<'a> Source<'a> {
             Kind::Local => {
                 let run = |trial: &Trial| local::measure(&trial.point, "", trial.replication, stop);
                 let samples: Result<Vec<Sample>, _> = trials.iter().map(run).collect();
-                return samples.map_err(way::explain);
+                return samples.map_err(port_options::explain);
             }
             Kind::Peer(way, peer) => (way, *peer),
         };
@@ -127,9 +127,9 @@ impl<'a> Source<'a> {
             let (scenario_hash, replication, progress) = ("", *replication, &mut |_| {});
             let order =
                 initiator::Order { point, scenario_hash, replication, peer, stop, progress };
-            let measured = initiator::measure(way, order).map_err(way::explain)?;
+            let measured = initiator::measure(way, order).map_err(port_options::explain)?;
             if let Some(failure) = measured.failure {
-                return Err(way::explain(failure));
+                return Err(port_options::explain(failure));
             }
             samples.push(measured.sample);
         }
@@ -143,7 +143,7 @@ impl<'a> Source<'a> {
     pub(super) fn close(self) -> anyhow::Result<()> {
         self.bar.finish_and_clear();
         match self.kind {
-            Kind::Peer(way, _) => way.close().map_err(way::explain),
+            Kind::Peer(way, _) => way.close().map_err(port_options::explain),
             Kind::Predicted | Kind::Local => Ok(()),
         }
     }
@@ -171,7 +171,7 @@ fn kind(options: &Advise, scenario: &Scenario, objective: Objective) -> anyhow::
             let fix = "--objective throughput, flows of requests, or --live without a peer";
             Err(Failure::usage(why).with_fix(fix).into())
         }
-        Some(peer) => Ok(Kind::Peer(Box::new(way::open(port, 1)?), peer)),
+        Some(peer) => Ok(Kind::Peer(Box::new(port_options::open(port, 1)?), peer)),
     }
 }
 

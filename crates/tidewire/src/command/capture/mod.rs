@@ -4,14 +4,14 @@ use super::watch::{Captures, is_stream, listen, name_of, open_as};
 use crate::args::capture::Capture;
 use crate::exit::{Exit, Failure};
 use crate::interrupt::{self, LOOK_UP};
+use crate::interruptible_writer::PATIENCE;
 use crate::listener::{Listener, Times, Wanted};
 use crate::output::{self, Output};
 use crate::output_file::{Inputs, Placing};
-use crate::patient::PATIENCE;
 use crate::permission;
+use crate::port_options;
 use crate::quantity;
 use crate::store::{DATA_IS_KEPT, Rotation, Store, Target, comment};
-use crate::way;
 use bench::scenario::Span;
 use core::time::Duration;
 use live::clock;
@@ -140,7 +140,7 @@ pub(crate) fn run(options: &Capture, output: &Output) -> anyhow::Result<Exit> {
     let rotation = match &options.rotate {
         None => None,
         Some(text) => {
-            let octets = way::size("--rotate", text)?;
+            let octets = port_options::size("--rotate", text)?;
             Some(Rotation { octets, keep: options.keep })
         }
     };

@@ -1,7 +1,7 @@
 //! The figure of `measure layers`: transmit times against size, layer by layer and service by service.
 
 use super::Study;
-use super::tell::names;
+use super::print::names;
 use crate::figure::{Axis, Figure, Mark, Point, Series};
 use crate::quantity::{self, Scale};
 use bench::analysis::Unit;
@@ -31,13 +31,13 @@ pub(super) fn transmit(study: &Study) -> Figure {
         series: curves
             .iter()
             .enumerate()
-            .flat_map(|(kin, curve)| series(curve, kin, scale))
+            .flat_map(|(style_group, curve)| series(curve, style_group, scale))
             .collect(),
     }
 }
 
 /// The points of a curve, and the line through them where it is one.
-fn series(curve: &Curve, kin: usize, scale: Scale) -> Vec<Series> {
+fn series(curve: &Curve, style_group: usize, scale: Scale) -> Vec<Series> {
     let name = names(curve).join(" ").trim_end().to_owned();
     let nanos = |span: core::time::Duration| span.as_secs_f64() * 1e9 / scale.each;
     let point = |one: &papers::layers::Measurement| Point {
@@ -48,13 +48,13 @@ fn series(curve: &Curve, kin: usize, scale: Scale) -> Vec<Series> {
     };
     let points: Vec<Point> = curve.measurements.iter().map(point).collect();
     let Some(fit) = curve.fit.filter(|fit| fit.is_doubtful() != Some(true)) else {
-        return vec![Series { name, kin, mark: Mark::PointsOnLine, points }];
+        return vec![Series { name, style_group, mark: Mark::PointsOnLine, points }];
     };
     let ends = [curve.measurements.first(), curve.measurements.last()];
     let on_line = |octets: usize| Point::exact(octets as f64, fit.at(octets) / scale.each);
     let line = ends.into_iter().flatten().map(|one| on_line(one.octets)).collect();
     vec![
-        Series { name: format!("{name}, fit"), kin, mark: Mark::Line, points: line },
-        Series { name, kin, mark: Mark::Points, points },
+        Series { name: format!("{name}, fit"), style_group, mark: Mark::Line, points: line },
+        Series { name, style_group, mark: Mark::Points, points },
     ]
 }

@@ -2,8 +2,8 @@
 
 mod draw;
 mod predicted;
+mod print;
 mod record;
-mod tell;
 
 pub(super) use predicted::predict;
 
@@ -11,7 +11,7 @@ use crate::args::layers::{Extent, MeasureLayers};
 use crate::busy::Host;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
-use crate::{figure, way};
+use crate::{figure, port_options};
 use bench::sample::{End, Line};
 use bench::session::SessionError;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -62,7 +62,7 @@ pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Resul
     for curve in &study.curves {
         output.record(&record::curve(curve, source(curve)))?;
     }
-    tell::tell(&study, output)?;
+    print::tell(&study, output)?;
     draw_to(&study, options.figure.as_deref(), output)?;
     let error = (!found.complete).then(|| "interrupted".to_owned());
     output.record(&Line::End(End { complete: found.complete, error }))?;
@@ -88,7 +88,7 @@ fn plan(extent: &Extent, seed: u64) -> Result<Plan, Failure> {
 fn sizes(texts: &[String], largest: usize) -> Result<Vec<usize>, Failure> {
     let mut sizes = Vec::new();
     for text in texts {
-        let octets = way::size("--sizes", text.trim())?;
+        let octets = port_options::size("--sizes", text.trim())?;
         if !(1..=largest).contains(&octets) {
             let message = format!("--sizes {text:?}: a message has 1 to {largest} octets");
             return Err(Failure::usage(message).with_fix("tidewire help layers"));
@@ -120,7 +120,7 @@ fn over(options: &MeasureLayers) -> Result<Over, Failure> {
 
 fn explain(error: LayersError) -> anyhow::Error {
     match error {
-        LayersError::Port(error) => way::explain(SessionError::Port(error)),
+        LayersError::Port(error) => port_options::explain(SessionError::Port(error)),
         other => Failure::failed(other.to_string()).into(),
     }
 }

@@ -1,7 +1,7 @@
 //! `tidewire predict layers`: the same experiment on modelled machines.
 
 use super::super::profiles;
-use super::{Study, in_order, record, tell};
+use super::{Study, in_order, print, record};
 use crate::args::layers::PredictLayers;
 use crate::exit::{Exit, Failure};
 use crate::figure;
@@ -47,7 +47,7 @@ pub(crate) fn predict(options: &PredictLayers, output: &Output) -> anyhow::Resul
     for curve in &study.curves {
         output.record(&record::curve(curve, "predicted"))?;
     }
-    tell::tell(&study, output)?;
+    print::tell(&study, output)?;
     super::draw_to(&study, options.figure.as_deref(), output)?;
     output.record(&Line::End(End { complete: true, error: None }))?;
     Ok(Exit::Ok)

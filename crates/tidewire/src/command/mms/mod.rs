@@ -1,7 +1,7 @@
 //! `tidewire measure mms`: the steps of an MMS client against a server of any make; and `serve mms`.
 
+mod print;
 mod serve;
-mod tell;
 
 pub(super) use serve::serve;
 
@@ -9,14 +9,14 @@ use crate::args::mms::MeasureMms;
 use crate::command::foreign::tsap;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
-use crate::{interrupt, quantity, way};
+use crate::{interrupt, port_options, quantity};
 use bench::scenario::Span;
 use bench::session::mms::{Inquiry, Item, Selectors, inquire};
 
 pub(crate) fn measure(options: &MeasureMms, output: &Output) -> anyhow::Result<Exit> {
     let inquiry = inquiry(options)?;
     let stop = output::install_interrupts()?;
-    let found = inquire(&inquiry, stop).map_err(way::explain)?;
+    let found = inquire(&inquiry, stop).map_err(port_options::explain)?;
     let interrupted = interrupt::requested();
     if let (Some(path), Some(file)) = (&options.save, &found.file)
         && file.taken.is_some()
@@ -24,8 +24,8 @@ pub(crate) fn measure(options: &MeasureMms, output: &Output) -> anyhow::Result<E
         let wrong = |error| Failure::failed(format!("{}: {error}", path.display()));
         std::fs::write(path, &file.octets).map_err(wrong)?;
     }
-    output.record(&tell::record(&inquiry, &found, !interrupted))?;
-    tell::print(&inquiry, &found, output)?;
+    output.record(&print::record(&inquiry, &found, !interrupted))?;
+    print::print(&inquiry, &found, output)?;
     if interrupted {
         return Ok(Exit::Interrupted);
     }
@@ -47,7 +47,7 @@ fn inquiry(options: &MeasureMms) -> anyhow::Result<Inquiry> {
         Ok(Selectors { transport: tsap(name, text)?, ..Selectors::usual() })
     };
     Ok(Inquiry {
-        remote: way::over(&options.over)?,
+        remote: port_options::over(&options.over)?,
         calling: selectors("--calling", &options.calling)?,
         called: selectors("--called", &options.called)?,
         associations: options.associations,

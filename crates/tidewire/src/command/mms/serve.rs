@@ -4,7 +4,7 @@
 use crate::args::mms::ServeMms;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
-use crate::{interrupt, quantity, way};
+use crate::{interrupt, port_options, quantity};
 use bench::scenario::Span;
 use bench::session::mms::{BUILT_IN, MmsServer, Offer, Served, files, model};
 use live::clock;
@@ -27,7 +27,7 @@ pub(crate) fn serve(options: &ServeMms, output: &Output) -> anyhow::Result<Exit>
         .map_err(|error| Failure::usage(format!("{name}: {error}")))?;
     let mut offer = Offer::from(model);
     extend(&mut offer, options)?;
-    let address = way::over(&options.over)?;
+    let address = port_options::over(&options.over)?;
     let stop = output::install_interrupts()?;
     let until = match &options.time {
         Some(text) => clock::now() + quantity::option::<Span>("--time", text)?.0,
@@ -35,7 +35,7 @@ pub(crate) fn serve(options: &ServeMms, output: &Output) -> anyhow::Result<Exit>
     };
     let domains: Vec<String> = offer.model.domains.keys().cloned().collect();
     let count = offer.files.len();
-    let mut server = MmsServer::open(address, offer).map_err(way::explain)?;
+    let mut server = MmsServer::open(address, offer).map_err(port_options::explain)?;
     let (size, address) = (server.size(), server.address().unwrap_or(address));
     output.record(&json!({
         "type": "listening", "port": format!("iso-tcp://{address}"), "model": name,
@@ -54,7 +54,7 @@ pub(crate) fn serve(options: &ServeMms, output: &Output) -> anyhow::Result<Exit>
         Served::Closed => closed += 1,
         Served::Written(_) => writes += 1,
     });
-    served.map_err(way::explain)?;
+    served.map_err(port_options::explain)?;
     let (interrupted, requests) = (interrupt::requested(), server.served());
     output.record(&json!({
         "type": "end", "complete": !interrupted, "associations": opened, "ended": closed,

@@ -9,7 +9,7 @@ use crate::args::{Cli, Predict, Verb};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::runs::{self, Recording};
-use crate::study::Purpose;
+use crate::scenario_choice::Purpose;
 use bench::PROGRAM_VERSION;
 use bench::folder::{self, Provenance};
 use bench::run::Made;

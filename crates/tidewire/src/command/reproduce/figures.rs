@@ -153,7 +153,7 @@ fn figure(drawing: &Drawing<'_>, plot: &Plot) -> Figure {
 
 /// The paper's values: its points, and a line upwards for each place across.
 fn published(plot: &Plot) -> Vec<Series> {
-    let kin = plot.curves.iter().filter(|curve| curve.style != Style::Edge).count();
+    let style_group = plot.curves.iter().filter(|curve| curve.style != Style::Edge).count();
     let all = plot.curves.iter().flat_map(|curve| &curve.points).map(|point| point.y);
     let ends = all.fold((f64::MAX, f64::MIN), |(low, high), y| (low.min(y), high.max(y)));
     let mut points = Vec::new();
@@ -165,7 +165,7 @@ fn published(plot: &Plot) -> Vec<Series> {
             }
             Published::Across(x) => series.push(Series {
                 name: format!("published: {} {}", figure::number(x), plot.horizontal.1),
-                kin,
+                style_group,
                 mark: Mark::Across,
                 points: [ends.0, ends.1].map(|y| figure::Point::exact(x, y)).to_vec(),
             }),
@@ -174,7 +174,7 @@ fn published(plot: &Plot) -> Vec<Series> {
     points.sort_by(|one: &figure::Point, other| one.x.total_cmp(&other.x));
     if !points.is_empty() {
         let name = "published, ± reading error".to_owned();
-        series.push(Series { name, kin, mark: Mark::Crosses, points });
+        series.push(Series { name, style_group, mark: Mark::Crosses, points });
     }
     series
 }
@@ -190,17 +190,17 @@ fn caption(drawing: &Drawing<'_>, plot: &Plot) -> String {
     })
 }
 
-/// Each curve in a kin of its own, with the edges of its band.
+/// Each curve in a style group of its own, with the edges of its band.
 fn series(origin: Origin, curves: &[Curve]) -> Vec<Series> {
     let mut points = 0;
     let kins = curves.iter().map(|curve| {
         points += usize::from(curve.style != Style::Edge);
         points.saturating_sub(1)
     });
-    kins.zip(curves).map(|(kin, curve)| one_series(origin, kin, curve)).collect()
+    kins.zip(curves).map(|(style_group, curve)| one_series(origin, style_group, curve)).collect()
 }
 
-fn one_series(origin: Origin, kin: usize, curve: &Curve) -> Series {
+fn one_series(origin: Origin, style_group: usize, curve: &Curve) -> Series {
     let point = |point: &Point| figure::Point {
         x: point.x,
         y: point.y,
@@ -213,7 +213,7 @@ fn one_series(origin: Origin, kin: usize, curve: &Curve) -> Series {
         Style::Edge => (curve.name.clone(), Mark::ThinLine),
         Style::Bars => (curve.name.clone(), Mark::Bars),
     };
-    Series { name, kin, mark, points: curve.points.iter().map(point).collect() }
+    Series { name, style_group, mark, points: curve.points.iter().map(point).collect() }
 }
 
 #[cfg(test)]
@@ -257,7 +257,7 @@ mod tests {
         assert!(figure.caption.ends_with(ends), "{}", figure.caption);
         assert_eq!(figure.reference.as_deref(), Some("TR-88-08, Figure 6"));
         let series: Vec<(&str, usize)> =
-            figure.series.iter().map(|series| (series.name.as_str(), series.kin)).collect();
+            figure.series.iter().map(|series| (series.name.as_str(), series.style_group)).collect();
         let names = [
             "MAC (input)",
             "MAC, 95 %",

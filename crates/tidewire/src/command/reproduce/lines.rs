@@ -96,7 +96,7 @@ pub(super) fn csv(outcomes: &[Outcome], is_first: bool, to: impl io::Write) -> i
     for Outcome { row, role, answers, .. } in outcomes {
         for (claim, Answer { ours, verdict, why }) in row.claims.iter().zip(answers) {
             let (least, most) = claim.published();
-            let of_ours = |number: fn(&papers::published::found::Found) -> f64| {
+            let of_ours = |number: fn(&papers::published::value::Value) -> f64| {
                 ours.as_ref().map(number).map(finite).unwrap_or_default()
             };
             writer.write_record([

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::quantity::trimmed;
 use crate::table::{Align, Table};
-use crate::{interrupt, way};
+use crate::{interrupt, port_options};
 use bench::paragraph::wrapped;
 use bench::sample::{End, Line, Sample};
 use bench::scenario::Point;
@@ -17,7 +17,7 @@ use bench::session::way::Way;
 use bench::session::{initiator, local};
 use core::time::Duration;
 use papers::published::plot::{Plot, Point as Spot};
-use papers::published::{NotHere, Paper};
+use papers::published::{Paper, Unavailable};
 use papers::transfer::curves::{self, IsModel};
 use papers::transfer::rounds::{
     self, FEWEST_MESSAGES, Failed, LEVEL, MOST_MESSAGES, Plan, Reading, Rounds,
@@ -68,7 +68,7 @@ pub(super) fn run(
     }
     let stop = output::install_interrupts()?;
     let mut medium = match peer(&arguments.port, arguments.to)? {
-        Some(peer) => Medium::Port(Box::new(way::open(&arguments.port, plan.seed)?), peer),
+        Some(peer) => Medium::Port(Box::new(port_options::open(&arguments.port, plan.seed)?), peer),
         None => Medium::Process,
     };
     let host = Host::look();
@@ -78,7 +78,7 @@ pub(super) fn run(
     let mut rounds = Rounds::new(plan, curves::trials(&T1S));
     let result = measure(&mut rounds, &mut medium, stop, output);
     if let Medium::Port(way, _) = medium {
-        way.close().map_err(way::explain)?;
+        way.close().map_err(port_options::explain)?;
     }
     result?;
     if interrupt::requested() {
@@ -117,11 +117,11 @@ fn plan(arguments: &Reproduce, paper: &Paper, format: Format) -> Result<Plan, Fa
         return Err(Failure::usage(message).with_fix(format!("-n {FEWEST_MESSAGES}, or more")));
     }
     let volume = arguments.volume.as_deref();
-    let volume_octets = volume.map(|volume| way::size("--volume", volume)).transpose()?;
+    let volume_octets = volume.map(|volume| port_options::size("--volume", volume)).transpose()?;
     Ok(Plan { rounds: arguments.rounds, messages, volume_octets, seed: arguments.seed })
 }
 
-fn failed(NotHere(why): NotHere) -> Failure {
+fn failed(Unavailable(why): Unavailable) -> Failure {
     Failure::failed(why)
 }
 
@@ -139,7 +139,7 @@ fn measure(
             // A trial that was interrupted may have no result.
             _ if interrupt::requested() => return Ok(()),
             Ok(()) => {}
-            Err(Failed::NotHere(reason)) => return Err(failed(reason).into()),
+            Err(Failed::Unavailable(reason)) => return Err(failed(reason).into()),
             Err(Failed::Run(error)) => return Err(error),
         }
     }
@@ -151,14 +151,16 @@ fn carry_out(point: &Point, medium: &mut Medium, stop: &AtomicBool) -> anyhow::R
         anyhow::bail!("interrupted");
     }
     let (way, peer) = match medium {
-        Medium::Process => return local::measure(point, "", 0, stop).map_err(way::explain),
+        Medium::Process => {
+            return local::measure(point, "", 0, stop).map_err(port_options::explain);
+        }
         Medium::Port(way, peer) => (way, *peer),
     };
     let progress = &mut |_| {};
     let order = initiator::Order { point, scenario_hash: "", replication: 0, peer, stop, progress };
-    let measured = initiator::measure(way, order).map_err(way::explain)?;
+    let measured = initiator::measure(way, order).map_err(port_options::explain)?;
     match measured.failure {
-        Some(failure) => Err(way::explain(failure)),
+        Some(failure) => Err(port_options::explain(failure)),
         None => Ok(measured.sample),
     }
 }

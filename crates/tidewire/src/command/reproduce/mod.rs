@@ -18,7 +18,7 @@ use monitor::monitor;
 use papers::PAPERS;
 use papers::published::summary::summarise;
 use papers::published::{
-    Event, Impossible, Options, Outcome, Paper, Progress, Reproduction, Stopped,
+    Event, Options, Outcome, Paper, Progress, ReproduceError, Reproduction, Stopped,
 };
 use serde_json::json;
 use std::io;
@@ -145,16 +145,16 @@ fn carry_out(report: &mut Report<'_>) -> anyhow::Result<Reproduction> {
     Ok(result.map_err(|error| impossible(paper.name, &error))?)
 }
 
-fn impossible(name: &str, error: &Impossible) -> Failure {
+fn impossible(name: &str, error: &ReproduceError) -> Failure {
     let message = format!("{name}: {error}");
     match error {
-        Impossible::TooFew { fewest, .. } => {
+        ReproduceError::TooFew { fewest, .. } => {
             Failure::usage(message).with_fix(format!("-n {fewest}, or more"))
         }
-        Impossible::Rows(_)
-        | Impossible::NoProfile(_)
-        | Impossible::Figures(_)
-        | Impossible::Stopped(_) => Failure::failed(message),
+        ReproduceError::Rows(_)
+        | ReproduceError::NoProfile(_)
+        | ReproduceError::Figures(_)
+        | ReproduceError::Stopped(_) => Failure::failed(message),
     }
 }
 

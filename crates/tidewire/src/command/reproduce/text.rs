@@ -4,9 +4,9 @@ use crate::output::Output;
 use crate::quantity::trimmed;
 use crate::table::{Align, Table};
 use bench::paragraph::wrapped;
-use papers::published::found::Found;
 use papers::published::row::Claim;
 use papers::published::summary::{Summary, summarise};
+use papers::published::value::Value;
 use papers::published::verdict::{Role, Verdict};
 use papers::published::{AtTier, Outcome, Paper, Reproduction};
 use std::collections::BTreeSet;
@@ -115,9 +115,9 @@ fn published(claim: &Claim) -> String {
 }
 
 /// A value alone where its interval cannot be seen in its digits.
-fn ours(found: Found) -> String {
+fn ours(found: Value) -> String {
     let number = |number: f64| trimmed(number, 4);
-    let Found { value, low, high, .. } = found;
+    let Value { value, low, high, .. } = found;
     if !high.is_finite() {
         return format!("over {}", number(low));
     }
@@ -251,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_value_is_told_with_its_interval_where_that_has_a_width() {
-        let found = |low, value, high| Found { value, low, high, observations: 5 };
+        let found = |low, value, high| Value { value, low, high, observations: 5 };
         assert_eq!(ours(found(4.1, 4.1, 4.1)), "4.1");
         assert_eq!(ours(found(1.0, 2.0, 3.0)), "1 to 3");
         assert_eq!(ours(found(300.0, 2046.0, f64::INFINITY)), "over 300");

@@ -1,7 +1,7 @@
 //! Notable events as they happen, as NDJSON, for scripts that do not wait for the end.
 
 use super::annotate::{Frame, fault};
-use super::whole_lines::WholeLines;
+use super::line_file::WholeLines;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::output_file::{self, Created, Pending, Placing};
@@ -20,7 +20,7 @@ use wire::time::nanos;
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "event")]
 struct Record<'a> {
-    /// Frames counted from 1.
+    /// FramePipeline counted from 1.
     frame: u64,
     at_ns: u64,
     /// Source and destination of the frame; none if it is foreign.
@@ -91,7 +91,7 @@ impl Events {
             self.record(frame, ends, note, None)?;
         }
         for (class, what, _) in seen.oddities.iter() {
-            // Frames of other protocols are no events.
+            // FramePipeline of other protocols are no events.
             if class == Class::Foreign {
                 continue;
             }

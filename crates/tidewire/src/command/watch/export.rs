@@ -2,7 +2,7 @@
 //! cannot be written ends with its last complete line; a message reports that, and everything else
 //! continues.
 
-use super::whole_lines::WholeLines;
+use super::line_file::WholeLines;
 use crate::args::export::Export as Options;
 use crate::exit::Failure;
 use crate::output::Output;

@@ -1,13 +1,13 @@
 //! Capture files, including growing ones, or a capture on standard input.
 
 use super::annotate::Frame;
-use super::frames::Frames;
+use super::frames::FramePipeline;
 use crate::args::source::FrameSource;
-use crate::command::measuring::{Heard, Teller};
+use crate::command::measuring::{CaptureEnd, Reporter};
 use crate::exit::Failure;
 use crate::interrupt::{self, LOOK_UP};
 use crate::output::Output;
-use crate::pipe::Pipe;
+use crate::threaded_reader::Pipe;
 use bytes::Bytes;
 use indicatif::{ProgressBar, ProgressStyle};
 use live::clock;
@@ -81,10 +81,10 @@ impl<'a> Captures<'a> {
 pub(crate) fn meter(
     captures: Captures<'_>,
     recorder: &mut Recorder,
-    frames: &mut Frames,
-    teller: &mut Teller<'_>,
+    frames: &mut FramePipeline,
+    teller: &mut Reporter<'_>,
     output: &Output,
-) -> anyhow::Result<Heard> {
+) -> anyhow::Result<CaptureEnd> {
     let (mut failure, mut before) = (None, Statistics::default());
     for (path, is_growing) in captures.each() {
         if interrupt::requested() || recorder.is_done() {
@@ -117,7 +117,7 @@ pub(crate) fn meter(
         ));
     }
     let is_cut = failure.is_some() || interrupt::requested();
-    Ok(Heard { failure, is_cut })
+    Ok(CaptureEnd { failure, is_cut })
 }
 
 /// Sums the counters of earlier captures and of this one.
@@ -140,8 +140,8 @@ impl Passing<'_> {
     fn pass(
         self,
         recorder: &mut Recorder,
-        frames: &mut Frames,
-        teller: &mut Teller<'_>,
+        frames: &mut FramePipeline,
+        teller: &mut Reporter<'_>,
     ) -> anyhow::Result<Option<Failure>> {
         let Self { capture, path, before } = self;
         let has_nothing_else = frames.is_nothing() && teller.has_nothing_else();
@@ -152,7 +152,7 @@ impl Passing<'_> {
             let passed = if !has_begun {
                 first(capture, recorder, frames, teller)?
             } else if has_nothing_else {
-                hurry(capture, recorder, counts_at)
+                drain(capture, recorder, counts_at)
             } else {
                 one(capture, recorder, frames, teller)?
             };
@@ -191,7 +191,7 @@ impl Passing<'_> {
 
 /// Passes frames to the meter until it has a result or the limit is reached. Returns the time of
 /// the last frame, if there was one.
-fn hurry(
+fn drain(
     capture: &mut Capture,
     recorder: &mut Recorder,
     until: Instant,
@@ -210,8 +210,8 @@ fn hurry(
 fn first(
     capture: &mut Capture,
     recorder: &mut Recorder,
-    frames: &mut Frames,
-    teller: &mut Teller<'_>,
+    frames: &mut FramePipeline,
+    teller: &mut Reporter<'_>,
 ) -> io::Result<Result<Option<Instant>, CaptureError>> {
     let Frame { at, link, octets, original_octets, interface } = match capture.next() {
         Ok(Some(frame)) => frame,
@@ -247,8 +247,8 @@ fn content(capture: &Capture) -> Content {
 fn one(
     capture: &mut Capture,
     recorder: &mut Recorder,
-    frames: &mut Frames,
-    teller: &mut Teller<'_>,
+    frames: &mut FramePipeline,
+    teller: &mut Reporter<'_>,
 ) -> io::Result<Result<Option<Instant>, CaptureError>> {
     let frame = match capture.next() {
         Ok(Some(frame)) => frame,

@@ -1,4 +1,4 @@
-//! Frames on their way to the meter, and the other outputs that receive them.
+//! FramePipeline on their way to the meter, and the other outputs that receive them.
 
 use super::annotate::{Annotated, Cut, Frame, Wanted};
 use super::events::Events;
@@ -17,7 +17,7 @@ use wire::rewrite::{Renamed, Renamer};
 
 /// Outputs of frames other than the meter.
 #[derive(Default)]
-pub(in crate::command) struct Frames {
+pub(in crate::command) struct FramePipeline {
     /// Filter of the frames; none passes all of them.
     filter: Option<Filter>,
     left_out: u64,
@@ -29,7 +29,7 @@ pub(in crate::command) struct Frames {
     remarks: Remarks,
 }
 
-impl Frames {
+impl FramePipeline {
     /// Creates the outputs of the command line.
     ///
     /// # Errors

@@ -1,8 +1,8 @@
 //! A live port, captured by this process or by its helper; neither can send.
 
 use super::annotate::Frame;
-use super::frames::Frames;
-use crate::command::measuring::{Heard, Teller};
+use super::frames::FramePipeline;
+use crate::command::measuring::{CaptureEnd, Reporter};
 use crate::exit::Failure;
 use crate::interrupt::{self, LOOK_UP};
 use crate::listener::{LAG, Listener, Times, Wanted};
@@ -31,11 +31,11 @@ pub(super) fn meter(
     port: &Port,
     listen: Option<Span>,
     recorder: &mut Recorder,
-    frames: &mut Frames,
-    teller: &mut Teller<'_>,
+    frames: &mut FramePipeline,
+    teller: &mut Reporter<'_>,
     output: &Output,
-) -> anyhow::Result<Heard> {
-    let mut heard = Heard { failure: None, is_cut: true };
+) -> anyhow::Result<CaptureEnd> {
+    let mut heard = CaptureEnd { failure: None, is_cut: true };
     recorder.note_left_out(frames.left_out());
     let mut listener = match open(port, frames.wanted()) {
         Ok(listener) => listener,
@@ -104,7 +104,7 @@ pub(super) fn meter(
     Ok(heard)
 }
 
-/// Captures on the requested interface. Frames are captured whole: a TCP segment may hold many
+/// Captures on the requested interface. FramePipeline are captured whole: a TCP segment may hold many
 /// TPKTs, and a checksum covers every octet. The meter keeps no user data.
 pub(super) fn open(port: &Port, filter: Filter) -> Result<Listener, Failure> {
     open_with(port, filter, Times::Steady)

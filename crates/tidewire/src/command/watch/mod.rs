@@ -6,14 +6,14 @@ mod events;
 pub(super) mod export;
 pub(super) mod file;
 mod frames;
+mod line_file;
 mod live_port;
 mod remarks;
 pub(crate) mod require;
 mod screen;
 mod transit;
-mod whole_lines;
 
-use super::measuring::{Measuring, SideOutputs, Teller, conclude};
+use super::measuring::{Measuring, Reporter, SideOutputs, conclude};
 use crate::args::source::FrameSource;
 use crate::args::{Screen, Watch};
 use crate::exit::{Exit, Failure};
@@ -27,7 +27,7 @@ use meter::Settings;
 use records::Origin;
 
 use export::Export;
-pub(super) use frames::Frames;
+pub(super) use frames::FramePipeline;
 use records::require::Requirements;
 
 pub(super) use file::{Captures, is_stream, name as name_of, open, open_as};
@@ -78,12 +78,12 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         measuring.details.top = 0;
     }
     let head = measuring.head(source(watch));
-    let mut teller = Teller::begin(output, head, measuring.only.clone(), outputs)?;
+    let mut teller = Reporter::begin(output, head, measuring.only.clone(), outputs)?;
     let mut recorder = measuring.recorder();
     if watch.export.anonymize {
         recorder.leave_out_names();
     }
-    let mut frames = Frames::new(watch, &target, output)?;
+    let mut frames = FramePipeline::new(watch, &target, output)?;
     if watch.export.full {
         output.remark(DATA_IS_KEPT);
     }

@@ -1,10 +1,10 @@
 //! `tidewire watch --screen`: collection, measurement and display in one process. The frames pass
 //! once, through one meter, which feeds the monitor and the pages of measures.
 
-use super::{Captures, Frames, captures, file, live_port, port, source};
+use super::{Captures, FramePipeline, captures, file, live_port, port, source};
 use crate::args::measuring::{MONITOR_BITS_SCALE, MONITOR_PACKETS_SCALE, MONITOR_SAMPLE};
 use crate::args::{MonitorOptions, Screen, Watch};
-use crate::command::measuring::{Measuring, Teller, conclude};
+use crate::command::measuring::{Measuring, Reporter, conclude};
 use crate::command::pace;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
@@ -54,7 +54,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
         let has_names = !watch.export.anonymize;
         std::thread::spawn(move || {
             let teller =
-                Teller::on_screen(model, samples.clone(), measuring.only.clone(), feed.speed);
+                Reporter::on_screen(model, samples.clone(), measuring.only.clone(), feed.speed);
             let mut recorder = measuring.recorder();
             if !has_names {
                 recorder.leave_out_names();
@@ -92,7 +92,7 @@ pub(super) fn print_samples(
     let feed = Feed::of(watch, listen)?;
     feed.check()?;
     let samples = Shared::new(Gather::new(name(watch), interval, shown(watch)));
-    let teller = Teller::of_samples(output, samples.clone(), feed.speed);
+    let teller = Reporter::of_samples(output, samples.clone(), feed.speed);
     let exit = feed.pass(recorder, samples.clone(), teller);
     if !output.quiet {
         tui::summary(&samples.lock(), output)?;
@@ -136,7 +136,7 @@ impl Feed {
     fn check(&self) -> Result<(), Failure> {
         match &self.port {
             Some(port) => {
-                let wanted = Frames::wanting(self.filter.clone()).wanted();
+                let wanted = FramePipeline::wanting(self.filter.clone()).wanted();
                 live_port::open(port, wanted).map(drop)
             }
             None => self.captures().refuse_unreadable(),
@@ -152,9 +152,9 @@ impl Feed {
         self,
         mut recorder: Recorder,
         samples: Shared<Gather>,
-        mut teller: Teller<'_>,
+        mut teller: Reporter<'_>,
     ) -> anyhow::Result<Exit> {
-        let mut frames = Frames::wanting(self.filter.clone()).sampled(samples.clone());
+        let mut frames = FramePipeline::wanting(self.filter.clone()).sampled(samples.clone());
         let ended = match &self.port {
             None => file::meter(self.captures(), &mut recorder, &mut frames, &mut teller, &QUIET)?,
             Some(port) => live_port::meter(

@@ -2,14 +2,14 @@
 //! settings and the available room; it draws nothing. The monitor, which is no page of rows, has its
 //! own module.
 
+mod connection;
 mod connections;
+mod events;
 #[cfg(test)]
 pub(in crate::tui) mod fed;
 mod matrix;
-mod one;
 mod overview;
 mod services;
-mod told;
 mod volumes;
 
 use super::theme::Symbols;
@@ -141,9 +141,9 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
         Page::Tpdus => volumes::tpdus(model, room),
         Page::Sizes => volumes::sizes(model, room),
         Page::Matrix => matrix::sheet(model, room),
-        Page::One => one::sheet(model, choice, room),
-        Page::Events => told::events(model, room),
-        Page::Capture => told::capture(model),
+        Page::One => connection::sheet(model, choice, room),
+        Page::Events => events::events(model, room),
+        Page::Capture => events::capture(model),
         Page::Services => services::sheet(model, room),
     };
     let is_list =

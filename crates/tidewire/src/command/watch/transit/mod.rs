@@ -2,9 +2,9 @@
 //! a port and a capture that arrives on standard input.
 
 mod captures;
+mod print;
 mod rows;
 mod tap;
-mod tell;
 
 use super::live_port::Port;
 use crate::args::Watch;
@@ -16,11 +16,11 @@ use bench::scenario::Span;
 use core::time::Duration;
 use live::clock::{self, Correlation};
 use meter::transit::{Found, Limits, Stamps, Tap, Transit};
+use print::{Taps, tell};
 use rows::Rows;
 use std::io;
 use std::path::Path;
 use tap::Source;
-use tell::{Taps, tell};
 use wire::time::{Instant, nanos};
 
 /// Maximum transit time from port to port; later frames are not matched.

@@ -1,6 +1,6 @@
 //! Live transits between two ports, interval by interval.
 
-use super::tell::with_matching;
+use super::print::with_matching;
 use crate::output::Output;
 use crate::quantity::significant;
 use core::time::Duration;

@@ -6,7 +6,7 @@ use crate::exit::Failure;
 use crate::listener::LAG;
 use crate::listener::{Listener, Times};
 use crate::output::Output;
-use crate::pipe::Pipe;
+use crate::threaded_reader::Pipe;
 use core::mem;
 use core::time::Duration;
 use live::clock;

@@ -1,6 +1,6 @@
 //! A file of lines that ends with a complete line, even if the disk is full.
 
-use crate::patient::Patient;
+use crate::interruptible_writer::Patient;
 use std::fs::File;
 use std::io::{self, Write};
 

@@ -5,7 +5,7 @@
 //!   octet 14   18     22     23    Page    first, kept, whether that is all, arrivals of 34 octets each
 //! ```
 //!
-//! The head is that of every rendezvous PDU; the two kinds are separate. A Fetch requests the
+//! The head is that of every control session PDU; the two kinds are separate. A Fetch requests the
 //! arrivals from a number on. The initiator repeats it until the Page arrives. The responder
 //! answers at the agreed rate, and no more often than a whole report takes with every Fetch
 //! repeated.
@@ -73,14 +73,14 @@ pub struct Pdu {
 }
 
 impl Pdu {
-    /// Decodes a PDU; `None` for a rendezvous PDU of another kind or version. Octets after it are
+    /// Decodes a PDU; `None` for a control session PDU of another kind or version. Octets after it are
     /// ignored.
     ///
     /// # Errors
     /// Names the missing field.
     pub fn decode(octets: &[u8]) -> Result<Option<Self>, Malformed> {
         let mut reader = Reader::new(octets);
-        if reader.array("rendezvous magic")? != MAGIC || reader.u8("version")? != VERSION {
+        if reader.array("control magic")? != MAGIC || reader.u8("version")? != VERSION {
             return Ok(None);
         }
         let kind = reader.u8("kind")?;
@@ -202,8 +202,7 @@ mod tests {
     #[test]
     fn other_rendezvous_pdus_are_not_decoded() {
         let mut octets = Vec::new();
-        crate::rendezvous::Pdu { nonce: 1, body: crate::rendezvous::Body::Stop }
-            .encode(&mut octets);
+        crate::control::Pdu { nonce: 1, body: crate::control::Body::Stop }.encode(&mut octets);
         assert_eq!(Pdu::decode(&octets), Ok(None));
     }
 }

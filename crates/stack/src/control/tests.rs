@@ -4,8 +4,8 @@ use super::*;
 use crate::machine::{Machine, Output};
 use core::time::Duration;
 use wire::addr::Mac;
+use wire::control::{Body, Counts, Hello, Limits, Pdu, Refusal, Role, text};
 use wire::packet::Packet;
-use wire::rendezvous::{Body, Counts, Hello, Limits, Pdu, Refusal, Role, text};
 use wire::time::Instant;
 
 const A: Mac = Mac::local(1);
@@ -27,8 +27,8 @@ fn call(peer: Mac, least: Limits) -> Request {
     })
 }
 
-fn station(maximum: Option<Limits>) -> Rendezvous {
-    Rendezvous::new(Params::new(maximum, 0x5EC2E7, text("tidewire test")))
+fn station(maximum: Option<Limits>) -> ControlSession {
+    ControlSession::new(Params::new(maximum, 0x5EC2E7, text("tidewire test")))
 }
 
 const fn ms(at: u64) -> Instant {
@@ -37,7 +37,7 @@ const fn ms(at: u64) -> Instant {
 
 /// Two machines on a wire without delay. `log` has a line for each PDU and indication.
 struct Pair {
-    machines: [Rendezvous; 2],
+    machines: [ControlSession; 2],
     now: Instant,
     log: Vec<String>,
     lose: fn(&Pdu) -> bool,
@@ -71,7 +71,7 @@ impl Pair {
                     assert_eq!(unitdata.peer, [B, A][who]);
                     let pdu = Pdu::decode(&unitdata.packet.to_bytes()).unwrap();
                     let lost = self.dead[who] || self.dead[1 - who] || (self.lose)(&pdu);
-                    if !matches!(pdu.body, Body::Alive { .. }) {
+                    if !matches!(pdu.body, Body::KeepAlive { .. }) {
                         let fate = if lost { " lost" } else { "" };
                         self.log.push(format!("{} {name} {}{fate}", self.now, kind(&pdu.body)));
                     }
@@ -107,9 +107,9 @@ impl Pair {
 fn kind(body: &Body) -> &'static str {
     match body {
         Body::Hello(_) => "Hello",
-        Body::Agree(_) => "Agree",
+        Body::Accept(_) => "Accept",
         Body::Refuse(_) => "Refuse",
-        Body::Alive { .. } => "Alive",
+        Body::KeepAlive { .. } => "KeepAlive",
         Body::Stop => "Stop",
         Body::Counts { is_final: true, .. } => "Final",
         Body::Counts { .. } => "Counts",
@@ -158,7 +158,7 @@ fn a_session_opens_with_the_lesser_limits_and_ends_in_counts() {
 #[test]
 fn the_responder_permits_no_load_before_its_agree_is_confirmed() {
     let mut pair = Pair::new(Some(WIDE));
-    pair.lose = |pdu| matches!(pdu.body, Body::Agree(_));
+    pair.lose = |pdu| matches!(pdu.body, Body::Accept(_));
     pair.request(0, call(B, Limits::NONE));
     assert_eq!(pair.machines[1].state(), State::Agreed);
     assert_eq!(pair.machines[1].permitted(), None);
@@ -167,7 +167,7 @@ fn the_responder_permits_no_load_before_its_agree_is_confirmed() {
     pair.lose = |_| false;
     pair.run_until(ms(500));
     assert_eq!(pair.machines[1].permitted(), Some((A, WIDE)));
-    let agrees = pair.log.iter().filter(|line| line.contains("Agree")).count();
+    let agrees = pair.log.iter().filter(|line| line.contains("Accept")).count();
     assert_eq!(agrees, 3, "{}", pair.said());
     assert_eq!(pair.log.iter().filter(|line| line.contains("called")).count(), 1);
 }
@@ -280,7 +280,7 @@ fn an_agree_beyond_the_offer_is_rejected() {
     machine.request(Instant::ZERO, call(B, Limits::NONE));
     while machine.poll().is_some() {}
     let limits = Limits { frames_per_second: 1_001, ..WIDE };
-    let body = Body::Agree(wire::rendezvous::Agree { limits, program: text("x") });
+    let body = Body::Accept(wire::control::Accept { limits, program: text("x") });
     machine.receive(Instant::ZERO, unitdata(B, Pdu { nonce: 7, body }));
     let told = machine.poll();
     assert_eq!(told, Some(Output::Deliver(Indication::Refused(Refusal::Limits))));
@@ -365,7 +365,7 @@ fn hello(nonce: u64, cookie: u64) -> Pdu {
 }
 
 /// PDUs and indications that a machine has queued.
-fn drained(machine: &mut Rendezvous) -> (Vec<Unitdata>, Vec<Indication>) {
+fn drained(machine: &mut ControlSession) -> (Vec<Unitdata>, Vec<Indication>) {
     let (mut sent, mut told) = (Vec::new(), Vec::new());
     while let Some(output) = machine.poll() {
         match output {

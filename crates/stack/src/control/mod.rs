@@ -1,4 +1,4 @@
-//! Rendezvous protocol: a control session in which two instances of tidewire agree before either
+//! Control session in which two instances of tidewire agree before either
 //! sends load.
 //!
 //! ```text
@@ -6,9 +6,9 @@
 //!     │── Hello (offered and least limits) ──▶│
 //!     │◀─────────────────── Challenge (cookie)│  no state is kept
 //!     │── Hello (the same, with the cookie) ─▶│  Called: expect load
-//!     │◀───────────── Agree (lesser of both) ─│
-//!     │── Alive ─────────────────────────────▶│  Opened: load may be sent
-//!     │◀───────── Alive each 250 ms, both ways│
+//!     │◀───────────── Accept (lesser of both) ─│
+//!     │── KeepAlive ─────────────────────────────▶│  Opened: load may be sent
+//!     │◀───────── KeepAlive each 250 ms, both ways│
 //!     │── Stop ──────────────────────────────▶│  StopAsked: stop the load, report the counts
 //!     │◀──────────────────────── final Counts │
 //!     Over                                    answers repeated Stops, and Fetches of the report
@@ -24,7 +24,7 @@
 //! by repeating a cookie. Until then no answer is longer than the PDU it answers, and unknown
 //! callers are answered at most 640 times a second.
 //!
-//! The PDUs are in [`wire::rendezvous`].
+//! The PDUs are in [`wire::control`].
 
 mod cookie;
 mod machine;
@@ -33,6 +33,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use machine::Rendezvous;
+pub use machine::ControlSession;
 pub use service::{Call, Indication, Name, Note, Params, Request, Unitdata};
 pub use table::{Action, Event, State, transition};

@@ -3,7 +3,7 @@
 //! Not modelled: the elastic part of the latency buffer, and clock differences.
 
 use super::params::{Invalid, Params};
-use crate::medium::rotation::{Picos, Rotation, bits, span};
+use crate::medium::round_robin::{Picos, Rotation, bits, span};
 
 /// Stations around a ring. A station's place is the point at which it receives and sends; places
 /// are numbered along the ring.
@@ -56,7 +56,7 @@ impl Circle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::medium::rotation::instant;
+    use crate::medium::round_robin::instant;
     use wire::time::Instant;
     use wire::units::BitRate;
 

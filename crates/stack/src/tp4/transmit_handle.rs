@@ -2,9 +2,9 @@
 //!
 //! T1 bounds the wait for an answer. While a TPDU is in a queue of its own station there can be no
 //! answer, and a queue longer than T1 would cause a retransmission of each TPDU in it. So a driver
-//! that knows when a frame has left takes a [`Ticket`] for it, and returns the ticket at that time.
+//! that knows when a frame has left takes a [`TransmitHandle`] for it, and returns the handle at that time.
 //! T1 and the round trip then start at that time, and nothing is retransmitted before it. If a
-//! driver takes no ticket, T1 starts when a TPDU is output.
+//! driver takes no handle, T1 starts when a TPDU is output.
 //!
 //! Left out: T1 of repeated AKs, which starts at their output.
 
@@ -13,7 +13,7 @@ use wire::tp::Kind;
 
 /// TPDU of a connection that waits to leave the station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Timed {
+pub(super) enum AwaitedTpdu {
     /// CR, CC or DR that awaits an answer.
     Kept(Kind),
     /// DT with this number.
@@ -24,7 +24,7 @@ pub(super) enum Timed {
 
 /// Handle of an output TPDU whose timer waits until it leaves the station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Ticket {
+pub struct TransmitHandle {
     pub(super) endpoint: Endpoint,
-    pub(super) timed: Timed,
+    pub(super) timed: AwaitedTpdu,
 }

@@ -5,7 +5,7 @@
 
 use super::ring::Ring;
 use super::service::{Note, Nsdu};
-use super::ticket::Timed;
+use super::transmit_handle::AwaitedTpdu;
 use crate::machine::Output;
 use crate::messaging::Priority;
 use crate::transport::service::{Address, Endpoint, Indication};
@@ -22,10 +22,10 @@ pub(super) type Said = Output<Nsdu, Indication, Note>;
 /// lower layers.
 const JOINED_OCTETS: usize = 48;
 
-/// Waiting output. Outputs with owned contents are stored separately, so that the others are cheap
+/// Queued output. Outputs with owned contents are stored separately, so that the others are cheap
 /// to write.
 #[derive(Clone, Debug, Default)]
-struct Waiting {
+struct Queued {
     what: What,
     /// Short TPDU, ready to be sent; or user data for the user.
     packet: Option<Packet>,
@@ -35,7 +35,7 @@ struct Waiting {
 
 #[derive(Clone, Copy, Debug, Default)]
 enum What {
-    /// First of [`Outbox::others`].
+    /// First of [`OutputQueue::others`].
     #[default]
     Other,
     /// TPDU with a short header.
@@ -63,24 +63,24 @@ impl TimedData {
 #[derive(Clone, Debug)]
 struct Other {
     said: Said,
-    timed: Option<(u32, Timed)>,
+    timed: Option<(u32, AwaitedTpdu)>,
 }
 
 /// Queue of an entity's outputs.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outbox {
-    waiting: Ring<Waiting>,
+pub(super) struct OutputQueue {
+    waiting: Ring<Queued>,
     /// Separate outputs, in the order of their places in `waiting`.
     others: VecDeque<Other>,
     /// Slot and TPDU of the output polled last, if a timer depends on it.
-    timed: Option<(u32, Timed)>,
+    timed: Option<(u32, AwaitedTpdu)>,
     /// Priority of the next outputs.
     priority: Priority,
     /// Priority of the output polled last.
     polled: Priority,
 }
 
-impl Outbox {
+impl OutputQueue {
     /// Sets the priority of the following outputs to that of their connection.
     pub(super) const fn speak_for(&mut self, priority: Priority) {
         self.priority = priority;
@@ -130,8 +130,8 @@ impl Outbox {
     }
 
     /// Makes a timer of the connection in `slot` depend on the last output.
-    pub(super) fn wait_for_last(&mut self, slot: u32, of: Timed) {
-        if let Some(Waiting { what: What::Other, .. }) = self.waiting.last_mut()
+    pub(super) fn wait_for_last(&mut self, slot: u32, of: AwaitedTpdu) {
+        if let Some(Queued { what: What::Other, .. }) = self.waiting.last_mut()
             && let Some(other) = self.others.back_mut()
         {
             other.timed = Some((slot, of));
@@ -139,7 +139,7 @@ impl Outbox {
     }
 
     /// Takes the slot and TPDU of the last popped output, if a timer depends on it.
-    pub(super) const fn take_timed(&mut self) -> Option<(u32, Timed)> {
+    pub(super) const fn take_timed(&mut self) -> Option<(u32, AwaitedTpdu)> {
         self.timed.take()
     }
 
@@ -171,7 +171,7 @@ impl Outbox {
         self.polled = place.priority;
         match place.what {
             What::Short { peer, timed } => {
-                self.timed = timed.map(|it| (it.slot.get() - 1, Timed::Data(it.number)));
+                self.timed = timed.map(|it| (it.slot.get() - 1, AwaitedTpdu::Data(it.number)));
                 let packet = place.packet.take()?;
                 Some(Output::Send(Nsdu { peer, packet }))
             }
@@ -260,15 +260,15 @@ mod tests {
 
     /// Queues these TPDUs, joining each to the one before if possible; returns the number of NSDUs.
     fn nsdus(tpdus: &[(u32, &[u8], usize)], nsdu_octets: usize) -> usize {
-        let mut outbox = Outbox::default();
+        let mut output_queue = OutputQueue::default();
         for (station, head, data_octets) in tpdus {
             let mut packet = Packet::new(Bytes::from(vec![7; *data_octets]));
             packet.prepend(head);
-            outbox.send(Address::Station(Mac::local(*station)), packet);
-            outbox.join_last(nsdu_octets);
+            output_queue.send(Address::Station(Mac::local(*station)), packet);
+            output_queue.join_last(nsdu_octets);
         }
         let before: usize = tpdus.iter().map(|(_, head, data)| head.len() + data).sum();
-        let sent: Vec<_> = std::iter::from_fn(|| outbox.pop()).collect();
+        let sent: Vec<_> = std::iter::from_fn(|| output_queue.pop()).collect();
         let octets = sent.iter().map(|said| match said {
             Output::Send(nsdu) => nsdu.packet.len(),
             other => panic!("{other:?}"),
@@ -314,6 +314,6 @@ mod tests {
 
     #[test]
     fn what_waits_takes_a_cache_line_and_a_half() {
-        assert!(size_of::<Waiting>() <= 96, "{} octets", size_of::<Waiting>());
+        assert!(size_of::<Queued>() <= 96, "{} octets", size_of::<Queued>());
     }
 }

@@ -2,7 +2,7 @@
 
 /// Value with its interval, and the number of observations behind it.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Found {
+pub struct Value {
     /// The value, in the unit of its claim.
     pub value: f64,
     /// Lower end of the interval.
@@ -22,7 +22,7 @@ pub enum Spread {
     SingleRuns,
 }
 
-impl Found {
+impl Value {
     /// Value without spread.
     #[must_use]
     pub const fn exact(value: f64) -> Self {
@@ -93,12 +93,12 @@ impl Found {
 mod tests {
     use super::*;
 
-    const FOUR: Found = Found { value: 4.0, low: 3.0, high: 5.0, observations: 10 };
-    const TWO: Found = Found { value: 2.0, low: 1.0, high: 2.5, observations: 5 };
+    const FOUR: Value = Value { value: 4.0, low: 3.0, high: 5.0, observations: 10 };
+    const TWO: Value = Value { value: 2.0, low: 1.0, high: 2.5, observations: 5 };
 
     #[test]
     fn intervals_are_never_narrower_than_their_inputs() {
-        let is = |value, low, high| Found { value, low, high, observations: 15 };
+        let is = |value, low, high| Value { value, low, high, observations: 15 };
         assert_eq!(FOUR.plus(TWO), is(6.0, 4.0, 7.5));
         assert_eq!(FOUR.minus(TWO), is(2.0, 0.5, 4.0));
         // 3/2.5 and 5/1.
@@ -107,16 +107,16 @@ mod tests {
 
     #[test]
     fn a_divisor_that_may_be_zero_gives_no_quotient() {
-        let about_zero = Found { low: -0.1, ..TWO };
+        let about_zero = Value { low: -0.1, ..TWO };
         assert_eq!((about_zero.reciprocal(), FOUR.over(about_zero)), (None, None));
-        assert_eq!(Found::exact(0.25).reciprocal(), Some(Found::exact(4.0)));
+        assert_eq!(Value::exact(0.25).reciprocal(), Some(Value::exact(4.0)));
     }
 
     #[test]
     fn several_models_that_fit_give_a_band_around_the_first() {
-        let band = Found { value: 4.0, low: 1.0, high: 5.0, observations: 15 };
-        assert_eq!(Found::hull(&[FOUR, TWO]), Some(band));
-        assert_eq!(Found::hull(&[FOUR]), Some(FOUR));
-        assert_eq!(Found::hull(&[]), None);
+        let band = Value { value: 4.0, low: 1.0, high: 5.0, observations: 15 };
+        assert_eq!(Value::hull(&[FOUR, TWO]), Some(band));
+        assert_eq!(Value::hull(&[FOUR]), Some(FOUR));
+        assert_eq!(Value::hull(&[]), None);
     }
 }

@@ -2,8 +2,8 @@
 //! size, with its times cached.
 
 use crate::layers::{Operation, Service, simulated};
-use crate::published::found::Found;
-use crate::published::{Impossible, Monitor, NotHere, Options};
+use crate::published::value::Value;
+use crate::published::{Monitor, Options, ReproduceError, Unavailable};
 use bench::profile::{self, Profile};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,14 +53,14 @@ pub(super) type Which = (Machine, usize);
 type Key = (Which, Operation, Service, usize);
 
 /// Machines, with their times.
-pub(super) struct Laboratory {
+pub(super) struct Context {
     models: Vec<Model>,
     pub(super) options: Options,
-    times: BTreeMap<Key, Found>,
+    times: BTreeMap<Key, Value>,
 }
 
-impl Laboratory {
-    /// Laboratory with the profiles of both machines; each of their readings is a model.
+impl Context {
+    /// Context with the profiles of both machines; each of their readings is a model.
     pub(super) fn new(pc: &Profile, at: &Profile, options: Options) -> Self {
         let mut models = Vec::new();
         for (machine, profile) in [(Machine::Pc, pc), (Machine::At, at)] {
@@ -71,11 +71,11 @@ impl Laboratory {
         Self { models, options, times: BTreeMap::new() }
     }
 
-    /// Laboratory with the built-in profiles.
-    pub(super) fn of_built_in(options: Options) -> Result<Self, Impossible> {
+    /// Context with the built-in profiles.
+    pub(super) fn of_built_in(options: Options) -> Result<Self, ReproduceError> {
         let profile = |machine: Machine| {
             let name = machine.profile();
-            profile::built_in(name).ok_or(Impossible::NoProfile(name))
+            profile::built_in(name).ok_or(ReproduceError::NoProfile(name))
         };
         Ok(Self::new(&profile(Machine::Pc)?, &profile(Machine::At)?, options))
     }
@@ -96,7 +96,7 @@ impl Laboratory {
     }
 
     /// Profile of a model.
-    pub(super) fn profile(&self, (machine, place): Which) -> Result<&Profile, NotHere> {
+    pub(super) fn profile(&self, (machine, place): Which) -> Result<&Profile, Unavailable> {
         let model = self.of(machine).nth(place);
         model.map(|model| &model.profile).ok_or_else(|| no_model(machine))
     }
@@ -126,7 +126,7 @@ impl Laboratory {
         operation: Operation,
         service: Service,
         octets: usize,
-    ) -> Result<Found, NotHere> {
+    ) -> Result<Value, Unavailable> {
         let key = (which, operation, service, octets);
         if let Some(known) = self.times.get(&key) {
             return Ok(*known);
@@ -134,9 +134,9 @@ impl Laboratory {
         let (messages, seed) = (self.options.messages, self.options.seed);
         let measured =
             simulated::measure(self.profile(which)?, operation, service, octets, messages, seed)
-                .map_err(|error| NotHere(format!("{operation} of {octets} octets: {error}")))?;
+                .map_err(|error| Unavailable(format!("{operation} of {octets} octets: {error}")))?;
         let found = mean(&measured.times)
-            .ok_or_else(|| NotHere(format!("{operation} of {octets} octets never ended")))?;
+            .ok_or_else(|| Unavailable(format!("{operation} of {octets} octets never ended")))?;
         self.times.insert(key, found);
         Ok(found)
     }
@@ -145,12 +145,12 @@ impl Laboratory {
     pub(super) fn over_models(
         &mut self,
         machine: Machine,
-        mut quantity: impl FnMut(&mut Self, Which) -> Result<Found, NotHere>,
-    ) -> Result<Found, NotHere> {
+        mut quantity: impl FnMut(&mut Self, Which) -> Result<Value, Unavailable>,
+    ) -> Result<Value, Unavailable> {
         let models = 0..self.count(machine);
-        let all: Vec<Found> =
+        let all: Vec<Value> =
             models.map(|place| quantity(self, (machine, place))).collect::<Result<_, _>>()?;
-        Found::hull(&all).ok_or_else(|| no_model(machine))
+        Value::hull(&all).ok_or_else(|| no_model(machine))
     }
 
     /// Range of the mean time of an operation over all models of a machine, in milliseconds.
@@ -160,24 +160,24 @@ impl Laboratory {
         operation: Operation,
         service: Service,
         octets: usize,
-    ) -> Result<Found, NotHere> {
-        self.over_models(machine, |laboratory, model| {
-            laboratory.time_of(model, operation, service, octets)
+    ) -> Result<Value, Unavailable> {
+        self.over_models(machine, |context, model| {
+            context.time_of(model, operation, service, octets)
         })
     }
 }
 
-fn no_model(machine: Machine) -> NotHere {
-    NotHere(format!("no model of {}", machine.profile()))
+fn no_model(machine: Machine) -> Unavailable {
+    Unavailable(format!("no model of {}", machine.profile()))
 }
 
 /// Mean in milliseconds with its interval by Student's t.
-fn mean(times: &stats::histogram::Histogram) -> Option<Found> {
+fn mean(times: &stats::histogram::Histogram) -> Option<Value> {
     let value = times.mean_nanos()? / 1e6;
     let observations = times.count();
     let half = times.standard_deviation_nanos().filter(|_| observations > 1).map_or(0.0, |sd| {
         let freedom = (observations - 1) as f64;
         stats::interval::t_quantile(LEVEL, freedom) * sd / 1e6 / (observations as f64).sqrt()
     });
-    Some(Found { value, low: value - half, high: value + half, observations })
+    Some(Value { value, low: value - half, high: value + half, observations })
 }

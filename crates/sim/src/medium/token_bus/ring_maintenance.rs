@@ -6,7 +6,7 @@
 
 use super::contention::{Answerer, Outcome, Times};
 use super::{CLASSES, Change, Entity, Kind, Presence, Queued, Rotation, Sent, Token, TokenBus};
-use crate::medium::rotation::{Picos, bits, span};
+use crate::medium::round_robin::{Picos, bits, span};
 use stack::station::{PRIORITIES, Transmission};
 use std::cmp::Reverse;
 

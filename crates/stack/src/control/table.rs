@@ -1,4 +1,4 @@
-//! State table of a rendezvous session.
+//! State table of a control session.
 
 /// State of the session.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -7,7 +7,7 @@ pub enum State {
     Idle,
     /// Initiator: a Hello was sent; waiting for the answer.
     Calling,
-    /// Responder: an Agree was sent; waiting for the initiator's first Alive.
+    /// Responder: an Accept was sent; waiting for the initiator's first KeepAlive.
     Agreed,
     /// The agreement is confirmed on both sides: load may be sent.
     Open,
@@ -34,14 +34,14 @@ pub enum Event {
     HelloReceived,
     /// The Hello of this session was received again.
     HelloAgain,
-    /// An Agree within the offer was received.
-    AgreeReceived,
-    /// An Agree was received that exceeds the offer or is below the minimum.
+    /// An Accept within the offer was received.
+    AcceptReceived,
+    /// An Accept was received that exceeds the offer or is below the minimum.
     BadAgreeReceived,
     /// A Refuse was received.
     RefuseReceived,
-    /// An Alive was received.
-    AliveReceived,
+    /// An KeepAlive was received.
+    KeepAliveReceived,
     /// A Stop was received.
     StopReceived,
     /// Interim counts were received.
@@ -52,7 +52,7 @@ pub enum Event {
     RepeatRanOut,
     /// The repetition timer expired after the last transmission.
     GaveUp,
-    /// The next Alive is due.
+    /// The next KeepAlive is due.
     AliveRanOut,
     /// The silence timer expired.
     SilenceRanOut,
@@ -75,15 +75,15 @@ pub enum Action {
     Repeat,
     /// Send the Hello with the cookie of the Challenge.
     Prove,
-    /// Send the Agree, and indicate to the user that load may arrive.
-    Agree,
-    /// Retransmit the Agree.
+    /// Send the Accept, and indicate to the user that load may arrive.
+    Accept,
+    /// Retransmit the Accept.
     AgreeAgain,
-    /// Send an Alive at once, and indicate to the user that it may send.
+    /// Send an KeepAlive at once, and indicate to the user that it may send.
     Confirm,
     /// Indicate to the user that it may send.
     Establish,
-    /// Send an Alive.
+    /// Send an KeepAlive.
     Live,
     /// Report the refusal to the user.
     Refused,
@@ -128,15 +128,15 @@ pub const fn transition(state: State, event: Event) -> Option<(State, Action)> {
 const fn idle(event: Event) -> Option<(State, Action)> {
     Some(match event {
         Event::OpenRequested => (State::Calling, Action::Call),
-        Event::HelloReceived => (State::Agreed, Action::Agree),
+        Event::HelloReceived => (State::Agreed, Action::Accept),
         Event::StopRequested
         | Event::CountsRequested
         | Event::FinalRequested
         | Event::HelloAgain
-        | Event::AgreeReceived
+        | Event::AcceptReceived
         | Event::BadAgreeReceived
         | Event::RefuseReceived
-        | Event::AliveReceived
+        | Event::KeepAliveReceived
         | Event::StopReceived
         | Event::CountsReceived
         | Event::FinalReceived
@@ -154,7 +154,7 @@ const fn idle(event: Event) -> Option<(State, Action)> {
 /// Rows of [`State::Calling`].
 const fn calling(event: Event) -> Option<(State, Action)> {
     Some(match event {
-        Event::AgreeReceived => (State::Open, Action::Confirm),
+        Event::AcceptReceived => (State::Open, Action::Confirm),
         Event::BadAgreeReceived | Event::RefuseReceived => (State::Idle, Action::Refused),
         Event::ChallengeReceived => (State::Calling, Action::Prove),
         Event::RepeatRanOut => (State::Calling, Action::Repeat),
@@ -165,7 +165,7 @@ const fn calling(event: Event) -> Option<(State, Action)> {
         | Event::FinalRequested
         | Event::HelloReceived
         | Event::HelloAgain
-        | Event::AliveReceived
+        | Event::KeepAliveReceived
         | Event::StopReceived
         | Event::CountsReceived
         | Event::FinalReceived
@@ -180,9 +180,9 @@ const fn calling(event: Event) -> Option<(State, Action)> {
 /// Rows of [`State::Agreed`].
 const fn agreed(event: Event) -> Option<(State, Action)> {
     Some(match event {
-        // The Agree may have been lost, or the Alive that answers it.
+        // The Accept may have been lost, or the KeepAlive that answers it.
         Event::HelloAgain => (State::Agreed, Action::AgreeAgain),
-        Event::AliveReceived => (State::Open, Action::Establish),
+        Event::KeepAliveReceived => (State::Open, Action::Establish),
         Event::StopReceived => (State::Reporting, Action::Answer),
         Event::StopRequested => (State::Stopping, Action::Stop),
         Event::SilenceRanOut => (State::Idle, Action::Lose),
@@ -190,7 +190,7 @@ const fn agreed(event: Event) -> Option<(State, Action)> {
         | Event::CountsRequested
         | Event::FinalRequested
         | Event::HelloReceived
-        | Event::AgreeReceived
+        | Event::AcceptReceived
         | Event::BadAgreeReceived
         | Event::RefuseReceived
         | Event::CountsReceived
@@ -208,7 +208,7 @@ const fn agreed(event: Event) -> Option<(State, Action)> {
 /// Rows of [`State::Open`].
 const fn open(event: Event) -> Option<(State, Action)> {
     Some(match event {
-        // The initiator's last Hello may have crossed the Agree that answered the one before.
+        // The initiator's last Hello may have crossed the Accept that answered the one before.
         Event::HelloAgain => (State::Open, Action::AgreeAgain),
         Event::AliveRanOut => (State::Open, Action::Live),
         Event::CountsRequested => (State::Open, Action::SendCounts),
@@ -219,10 +219,10 @@ const fn open(event: Event) -> Option<(State, Action)> {
         Event::OpenRequested
         | Event::FinalRequested
         | Event::HelloReceived
-        | Event::AgreeReceived
+        | Event::AcceptReceived
         | Event::BadAgreeReceived
         | Event::RefuseReceived
-        | Event::AliveReceived
+        | Event::KeepAliveReceived
         | Event::FinalReceived
         | Event::RepeatRanOut
         | Event::GaveUp
@@ -247,10 +247,10 @@ const fn stopping(event: Event) -> Option<(State, Action)> {
         | Event::CountsRequested
         | Event::HelloReceived
         | Event::HelloAgain
-        | Event::AgreeReceived
+        | Event::AcceptReceived
         | Event::BadAgreeReceived
         | Event::RefuseReceived
-        | Event::AliveReceived
+        | Event::KeepAliveReceived
         | Event::CountsReceived
         | Event::AliveRanOut
         | Event::LingerRanOut
@@ -272,10 +272,10 @@ const fn reporting(event: Event) -> Option<(State, Action)> {
         | Event::CountsRequested
         | Event::HelloReceived
         | Event::HelloAgain
-        | Event::AgreeReceived
+        | Event::AcceptReceived
         | Event::BadAgreeReceived
         | Event::RefuseReceived
-        | Event::AliveReceived
+        | Event::KeepAliveReceived
         | Event::StopReceived
         | Event::CountsReceived
         | Event::FinalReceived
@@ -300,10 +300,10 @@ const fn reported(event: Event) -> Option<(State, Action)> {
         | Event::CountsRequested
         | Event::HelloReceived
         | Event::HelloAgain
-        | Event::AgreeReceived
+        | Event::AcceptReceived
         | Event::BadAgreeReceived
         | Event::RefuseReceived
-        | Event::AliveReceived
+        | Event::KeepAliveReceived
         | Event::CountsReceived
         | Event::FinalReceived
         | Event::RepeatRanOut
@@ -335,10 +335,10 @@ mod tests {
         Event::FinalRequested,
         Event::HelloReceived,
         Event::HelloAgain,
-        Event::AgreeReceived,
+        Event::AcceptReceived,
         Event::BadAgreeReceived,
         Event::RefuseReceived,
-        Event::AliveReceived,
+        Event::KeepAliveReceived,
         Event::StopReceived,
         Event::CountsReceived,
         Event::FinalReceived,
@@ -368,13 +368,14 @@ mod tests {
 
     #[test]
     fn no_state_is_open_before_both_have_agreed() {
-        // Only the Agree to a Hello and the Alive that confirms an Agree lead to Open.
+        // Only the Accept to a Hello and the KeepAlive that confirms an Accept lead to Open.
         for state in STATES.into_iter().filter(|state| *state != State::Open) {
             for event in EVENTS {
                 let opens = matches!(transition(state, event), Some((State::Open, _)));
                 let may = matches!(
                     (state, event),
-                    (State::Calling, Event::AgreeReceived) | (State::Agreed, Event::AliveReceived)
+                    (State::Calling, Event::AcceptReceived)
+                        | (State::Agreed, Event::KeepAliveReceived)
                 );
                 assert_eq!(opens, may, "{state:?} + {event:?}");
             }

@@ -1,7 +1,7 @@
 //! Stream from another program, read by a thread of its own, so that its consumer need not wait.
 
 use crate::interrupt::{self, LOOK_UP};
-use crate::patient::PATIENCE;
+use crate::interruptible_writer::PATIENCE;
 use core::time::Duration;
 use live::clock;
 use std::io::{self, Read};

@@ -1,4 +1,4 @@
-//! Rendezvous protocol: a control session between two instances of tidewire, in which they agree
+//! Control session between two instances of tidewire, in which they agree
 //! before either sends load.
 //!
 //! The protocol is tidewire's own, modelled on the control sessions of OWAMP (RFC 4656) and TWAMP
@@ -191,9 +191,9 @@ pub struct Hello {
     pub purpose: Text<64>,
 }
 
-/// Agree: the responder accepts the session.
+/// Accept: the responder accepts the session.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Agree {
+pub struct Accept {
     /// Agreed limits, which neither side exceeds.
     pub limits: Limits,
     /// Program and its version.
@@ -212,7 +212,7 @@ pub struct Counts {
     pub duplicates: u64,
     /// Messages received with wrong octets.
     pub damaged: u64,
-    /// Frames received from the peer, without those of the rendezvous protocol.
+    /// Frames received from the peer, without those of the protocol of control sessions.
     pub frames: u64,
     /// Messages of flows outside the agreement.
     pub not_agreed: u64,
@@ -255,12 +255,12 @@ pub enum Body {
     /// Initiator to responder: request for a session.
     Hello(Hello),
     /// Responder to initiator: acceptance.
-    Agree(Agree),
+    Accept(Accept),
     /// Responder to initiator: refusal.
     Refuse(Refusal),
     /// Both directions, while a session is open: keep-alive.
-    Alive {
-        /// Increases by one with each Alive.
+    KeepAlive {
+        /// Increases by one with each KeepAlive.
         counter: u32,
     },
     /// Both directions: stop sending load and report the counters.
@@ -299,7 +299,7 @@ const COUNTS: u8 = 6;
 const CHALLENGE: u8 = 9;
 const DONE: u8 = 10;
 
-/// PDU of the rendezvous protocol.
+/// PDU of the protocol of control sessions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pdu {
     /// Nonce: identifier of the session, chosen by its initiator.
@@ -315,8 +315,8 @@ impl Pdu {
     /// Names the field that is missing or invalid.
     pub fn decode(octets: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(octets);
-        let start = reader.malformed("rendezvous magic");
-        if reader.array("rendezvous magic")? != MAGIC {
+        let start = reader.malformed("control magic");
+        if reader.array("control magic")? != MAGIC {
             return Err(start);
         }
         let version = reader.u8("version")?;
@@ -325,11 +325,11 @@ impl Pdu {
         let body = match (version, kind) {
             (VERSION, HELLO) => Body::Hello(hello(&mut reader)?),
             (VERSION, AGREE) => {
-                Body::Agree(Agree { limits: limits(&mut reader)?, program: words(&mut reader)? })
+                Body::Accept(Accept { limits: limits(&mut reader)?, program: words(&mut reader)? })
             }
             // The same in every version, so that an older peer can report the reason.
             (_, REFUSE) => Body::Refuse(Refusal::from_octet(reader.u8("reason")?)),
-            (VERSION, ALIVE) => Body::Alive { counter: reader.u32("counter")? },
+            (VERSION, ALIVE) => Body::KeepAlive { counter: reader.u32("counter")? },
             (VERSION, STOP) => Body::Stop,
             (VERSION, COUNTS) => {
                 let is_final = reader.u8("finality")? != 0;
@@ -357,9 +357,9 @@ impl Pdu {
     pub fn encode(&self, out: &mut impl BufMut) {
         let (version, kind) = match self.body {
             Body::Hello(_) => (VERSION, HELLO),
-            Body::Agree(_) => (VERSION, AGREE),
+            Body::Accept(_) => (VERSION, AGREE),
             Body::Refuse(_) => (VERSION, REFUSE),
-            Body::Alive { .. } => (VERSION, ALIVE),
+            Body::KeepAlive { .. } => (VERSION, ALIVE),
             Body::Stop => (VERSION, STOP),
             Body::Counts { .. } => (VERSION, COUNTS),
             Body::Challenge { .. } => (VERSION, CHALLENGE),
@@ -380,12 +380,12 @@ impl Pdu {
                 put_text(&hello.program, out);
                 put_text(&hello.purpose, out);
             }
-            Body::Agree(agree) => {
+            Body::Accept(agree) => {
                 put_limits(agree.limits, out);
                 put_text(&agree.program, out);
             }
             Body::Refuse(reason) => out.put_u8(reason.to_octet()),
-            Body::Alive { counter } => out.put_u32(*counter),
+            Body::KeepAlive { counter } => out.put_u32(*counter),
             Body::Counts { counts, is_final } => {
                 let coded = counts.coded();
                 out.put_u8(u8::from(*is_final));
@@ -457,9 +457,9 @@ impl fmt::Display for Pdu {
                 hello.program,
                 hello.purpose
             ),
-            Body::Agree(agree) => write!(f, "Agree {} \"{}\"", agree.limits, agree.program),
+            Body::Accept(agree) => write!(f, "Accept {} \"{}\"", agree.limits, agree.program),
             Body::Refuse(reason) => write!(f, "Refuse {reason}"),
-            Body::Alive { counter } => write!(f, "Alive {counter}"),
+            Body::KeepAlive { counter } => write!(f, "KeepAlive {counter}"),
             Body::Stop => f.write_str("Stop"),
             Body::Counts { counts, is_final } => write!(
                 f,

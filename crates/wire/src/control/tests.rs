@@ -27,13 +27,13 @@ fn each_kind_reads_as_it_was_written() {
     let limits = Limits { frames_per_second: u32::MAX, bits_per_second: 1 << 40 };
     for body in [
         Body::Hello(sample()),
-        Body::Agree(Agree { limits, program: text("tidewire 9.9.9") }),
+        Body::Accept(Accept { limits, program: text("tidewire 9.9.9") }),
         Body::Refuse(Refusal::Busy),
         Body::Refuse(Refusal::Limits),
         Body::Refuse(Refusal::Unwilling),
         Body::Refuse(Refusal::Version),
         Body::Refuse(Refusal::Unknown(77)),
-        Body::Alive { counter: 5 },
+        Body::KeepAlive { counter: 5 },
         Body::Stop,
         Body::Counts { counts, is_final: true },
         Body::Counts { counts, is_final: false },
@@ -53,7 +53,7 @@ fn each_kind_reads_as_it_was_written() {
 #[test]
 fn an_alive_is_these_eighteen_octets() {
     let mut octets = Vec::new();
-    Pdu { nonce: 0xAB, body: Body::Alive { counter: 258 } }.encode(&mut octets);
+    Pdu { nonce: 0xAB, body: Body::KeepAlive { counter: 258 } }.encode(&mut octets);
     let expected = [b'T', b'W', b'R', b'V', 2, 4, 0, 0, 0, 0, 0, 0, 0, 0xAB, 0, 0, 1, 2].as_slice();
     assert_eq!(octets, expected);
 }
@@ -93,8 +93,8 @@ fn a_pdu_with_a_changed_octet_is_refused_or_round_trips() {
 #[test]
 fn a_text_with_terminal_controls_is_refused() {
     let mut octets = Vec::new();
-    let agree = Agree { limits: Limits::NONE, program: text("ab") };
-    Pdu { nonce: 1, body: Body::Agree(agree) }.encode(&mut octets);
+    let agree = Accept { limits: Limits::NONE, program: text("ab") };
+    Pdu { nonce: 1, body: Body::Accept(agree) }.encode(&mut octets);
     let last = octets.len() - 1;
     for bad in [0x1B, 0xFF] {
         octets[last] = bad;

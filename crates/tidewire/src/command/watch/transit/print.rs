@@ -15,7 +15,7 @@ use wire::time::Instant;
 /// The near and the far tap.
 pub(super) struct Taps {
     pub(super) names: [String; 2],
-    /// Frames lost during collection, as far as they were counted.
+    /// FramePipeline lost during collection, as far as they were counted.
     pub(super) dropped: [Option<u64>; 2],
     /// With one clock for both, the number of times it was set meanwhile.
     pub(super) clock_was_set: Option<u64>,
@@ -204,7 +204,7 @@ fn limits(matching: &Matching) -> impl Iterator<Item = String> {
 
 fn losses(taps: &Taps) -> Option<String> {
     taps.lack_frames().then(|| {
-        "Frames were dropped before they could be read: their TPDUs count as seen at the other tap \
+        "FramePipeline were dropped before they could be read: their TPDUs count as seen at the other tap \
          alone, and cannot be distinguished from those lost between the taps. Transits of matched \
          TPDUs are right."
             .to_owned()

@@ -5,8 +5,8 @@
 //! mean, deviation and maximum are one observation each.
 
 use super::experiment::{Cell, Experiment, Net, TRIALS, World};
-use crate::published::found::{Found, Spread};
-use crate::published::{Impossible, NotHere, Options};
+use crate::published::value::{Spread, Value};
+use crate::published::{Options, ReproduceError, Unavailable};
 use bench::profile::{self, Profile};
 use bench::run::{in_order, run_on};
 use bench::sample::Sample;
@@ -71,7 +71,7 @@ impl Run {
 }
 
 /// Models, with the results of their runs.
-pub(super) struct Laboratory {
+pub(super) struct Context {
     models: Vec<(Option<String>, Profile)>,
     pub(super) options: Options,
     trials: u64,
@@ -81,15 +81,15 @@ pub(super) struct Laboratory {
     pub(super) spread: Spread,
 }
 
-impl Laboratory {
-    /// Laboratory with the built-in profile, on all processors.
-    pub(super) fn of_built_in(options: Options) -> Result<Self, Impossible> {
-        let profile = profile::built_in(PROFILE).ok_or(Impossible::NoProfile(PROFILE))?;
+impl Context {
+    /// Context with the built-in profile, on all processors.
+    pub(super) fn of_built_in(options: Options) -> Result<Self, ReproduceError> {
+        let profile = profile::built_in(PROFILE).ok_or(ReproduceError::NoProfile(PROFILE))?;
         let jobs = thread::available_parallelism().map_or(1, core::num::NonZero::get);
         Ok(Self::new(&profile, options, TRIALS, jobs))
     }
 
-    /// Laboratory with a profile, each of whose readings is a model; runs have `trials` trials, and
+    /// Context with a profile, each of whose readings is a model; runs have `trials` trials, and
     /// `jobs` run at the same time.
     pub(super) fn new(profile: &Profile, options: Options, trials: u64, jobs: usize) -> Self {
         Self {
@@ -113,9 +113,9 @@ impl Laboratory {
     }
 
     /// Profile of a model.
-    pub(super) fn profile(&self, model: usize) -> Result<&Profile, NotHere> {
+    pub(super) fn profile(&self, model: usize) -> Result<&Profile, Unavailable> {
         let model = self.models.get(model).map(|(_, profile)| profile);
-        model.ok_or_else(|| NotHere("no such model".to_owned()))
+        model.ok_or_else(|| Unavailable("no such model".to_owned()))
     }
 
     /// Rows on which the models were calibrated.
@@ -125,7 +125,7 @@ impl Laboratory {
     }
 
     /// Input of a model; 0 if it has none of that name.
-    pub(super) fn input(&self, model: usize, name: &str) -> Result<f64, NotHere> {
+    pub(super) fn input(&self, model: usize, name: &str) -> Result<f64, Unavailable> {
         Ok(self.profile(model)?.input(name).map_or(0.0, |input| input.value))
     }
 
@@ -133,7 +133,7 @@ impl Laboratory {
     ///
     /// A run depends on its cell and number only, and results are stored in this order, so the
     /// number of parallel runs has no effect.
-    pub(super) fn prepare(&mut self, cells: &[Cell], replications: u64) -> Result<(), NotHere> {
+    pub(super) fn prepare(&mut self, cells: &[Cell], replications: u64) -> Result<(), Unavailable> {
         self.prepare_with(cells, replications, &mut || ControlFlow::Continue(()))
     }
 
@@ -143,7 +143,7 @@ impl Laboratory {
         cells: &[Cell],
         replications: u64,
         each: &mut dyn FnMut() -> ControlFlow<()>,
-    ) -> Result<(), NotHere> {
+    ) -> Result<(), Unavailable> {
         let mut missing = Vec::new();
         let cells: BTreeSet<Cell> = cells.iter().copied().collect();
         for cell in cells {
@@ -171,41 +171,45 @@ impl Laboratory {
         problem
     }
 
-    fn carry_out(&self, cell: Cell, replication: u64) -> Result<Run, NotHere> {
+    fn carry_out(&self, cell: Cell, replication: u64) -> Result<Run, Unavailable> {
         let profile = self.profile(cell.world.model)?;
         let without = profile.with_input(ACCESS, 0.0).filter(|_| !cell.world.has_access);
         let profile = without.as_ref().unwrap_or(profile);
         let point = cell.point(profile, self.trials, self.options.seed)?;
         let sample = run_on(&point, profile, "", replication)
-            .map_err(|error| NotHere(format!("{cell:?}: {error}")))?;
+            .map_err(|error| Unavailable(format!("{cell:?}: {error}")))?;
         read(cell, self.trials, &sample)
     }
 
     /// Runs of a cell.
-    fn runs(&self, cell: Cell) -> Result<&[Run], NotHere> {
+    fn runs(&self, cell: Cell) -> Result<&[Run], Unavailable> {
         let known = self.known.get(&cell).map(Vec::as_slice).filter(|runs| !runs.is_empty());
-        known.ok_or_else(|| NotHere(format!("{cell:?} was not run")))
+        known.ok_or_else(|| Unavailable(format!("{cell:?} was not run")))
     }
 
     /// Mean of a cell's runs, and its interval.
-    pub(super) fn mean_of(&self, cell: Cell, statistic: Statistic) -> Result<Found, NotHere> {
+    pub(super) fn mean_of(&self, cell: Cell, statistic: Statistic) -> Result<Value, Unavailable> {
         let runs = self.runs(cell)?;
         let values: stats::summary::Summary = runs.iter().map(|run| run.of(statistic)).collect();
         let value = values.mean().unwrap_or(f64::NAN);
         if self.spread == Spread::SingleRuns {
             let (low, high) = self.band_of(cell, statistic)?;
-            return Ok(Found { value, low, high, observations: runs.len() as u64 });
+            return Ok(Value { value, low, high, observations: runs.len() as u64 });
         }
         let half = match stats::interval::mean(&values, LEVEL) {
             Some(estimate) => estimate.half_width,
             None => f64::INFINITY,
         };
         let observations = runs.len() as u64;
-        Ok(Found { value, low: value - half, high: value + half, observations })
+        Ok(Value { value, low: value - half, high: value + half, observations })
     }
 
     /// Band of single runs of a cell: all but a twentieth at either end.
-    pub(super) fn band_of(&self, cell: Cell, statistic: Statistic) -> Result<(f64, f64), NotHere> {
+    pub(super) fn band_of(
+        &self,
+        cell: Cell,
+        statistic: Statistic,
+    ) -> Result<(f64, f64), Unavailable> {
         let values = self.runs(cell)?.iter().map(|run| run.of(statistic)).collect();
         Ok(band(values))
     }
@@ -223,63 +227,63 @@ impl Laboratory {
         &self,
         name: &str,
         world: World,
-        quantity: impl Fn(&Means<'_>) -> Result<f64, NotHere>,
-    ) -> Result<Found, NotHere> {
+        quantity: impl Fn(&Means<'_>) -> Result<f64, Unavailable>,
+    ) -> Result<Value, Unavailable> {
         let count = self.replications(world)?;
         let all: Vec<f64> = (0..count).map(|number| number as f64).collect();
-        let value = quantity(&Means { laboratory: self, world, drawn: &all })?;
+        let value = quantity(&Means { context: self, world, drawn: &all })?;
         if self.spread == Spread::SingleRuns {
             let (low, high) = self.single_runs(world, quantity)?;
-            return Ok(Found { value, low, high, observations: count as u64 });
+            return Ok(Value { value, low, high, observations: count as u64 });
         }
         let mut stream = Stream::named(self.options.seed, &format!("bootstrap/{name}"));
         let of =
-            |drawn: &[f64]| quantity(&Means { laboratory: self, world, drawn }).unwrap_or(f64::NAN);
+            |drawn: &[f64]| quantity(&Means { context: self, world, drawn }).unwrap_or(f64::NAN);
         // The spread of a single run is unknown.
         let interval = bootstrap(&all, of, RESAMPLES, LEVEL, &mut stream).filter(|_| count > 1);
         let (low, high) = interval
             .map_or((f64::NEG_INFINITY, f64::INFINITY), |interval| (interval.low, interval.high));
-        Ok(Found { value, low, high, observations: count as u64 })
+        Ok(Value { value, low, high, observations: count as u64 })
     }
 
     /// Band of the same quantity if each cell is run once, as in the paper.
     pub(super) fn single_runs(
         &self,
         world: World,
-        quantity: impl Fn(&Means<'_>) -> Result<f64, NotHere>,
-    ) -> Result<(f64, f64), NotHere> {
+        quantity: impl Fn(&Means<'_>) -> Result<f64, Unavailable>,
+    ) -> Result<(f64, f64), Unavailable> {
         let numbers = 0..self.replications(world)?;
         let values: Vec<f64> = numbers
             .map(|number| {
                 let drawn = [number as f64];
-                quantity(&Means { laboratory: self, world, drawn: &drawn })
+                quantity(&Means { context: self, world, drawn: &drawn })
             })
             .collect::<Result<_, _>>()?;
         Ok(band(values))
     }
 
     /// Least number of runs of a cell of a world.
-    fn replications(&self, world: World) -> Result<usize, NotHere> {
+    fn replications(&self, world: World) -> Result<usize, Unavailable> {
         let cells = self.known.iter().filter(|(cell, _)| cell.world == world);
         let least = cells.map(|(_, runs)| runs.len()).min();
-        least.ok_or_else(|| NotHere(format!("{world:?} was not run")))
+        least.ok_or_else(|| Unavailable(format!("{world:?} was not run")))
     }
 
     /// Range of a quantity over all models; its value is that of the first.
     pub(super) fn over_models(
         &self,
-        quantity: impl Fn(&Self, World) -> Result<Found, NotHere>,
-    ) -> Result<Found, NotHere> {
+        quantity: impl Fn(&Self, World) -> Result<Value, Unavailable>,
+    ) -> Result<Value, Unavailable> {
         let worlds = (0..self.count()).map(|model| World { model, ..World::DRAWN });
-        let all: Vec<Found> =
+        let all: Vec<Value> =
             worlds.map(|world| quantity(self, world)).collect::<Result<_, _>>()?;
-        Found::hull(&all).ok_or_else(|| NotHere(format!("no model of {PROFILE}")))
+        Value::hull(&all).ok_or_else(|| Unavailable(format!("no model of {PROFILE}")))
     }
 }
 
 /// Means over selected replications, which may repeat.
 pub(super) struct Means<'a> {
-    laboratory: &'a Laboratory,
+    context: &'a Context,
     world: World,
     drawn: &'a [f64],
 }
@@ -292,9 +296,9 @@ impl Means<'_> {
         net: Net,
         load_percent: u64,
         statistic: Statistic,
-    ) -> Result<f64, NotHere> {
+    ) -> Result<f64, Unavailable> {
         let cell = Cell { world: self.world, experiment, net, load_percent };
-        let runs = self.laboratory.runs(cell)?;
+        let runs = self.context.runs(cell)?;
         let drawn = self.drawn.iter().filter_map(|number| runs.get(*number as usize));
         let sum: f64 = drawn.map(|run| run.of(statistic)).sum();
         Ok(sum / self.drawn.len() as f64)
@@ -312,8 +316,8 @@ fn band(mut values: Vec<f64>) -> (f64, f64) {
 }
 
 /// Statistics of a run's sample.
-fn read(cell: Cell, trials: u64, sample: &Sample) -> Result<Run, NotHere> {
-    let nothing = || NotHere(format!("{cell:?}: no trial ended"));
+fn read(cell: Cell, trials: u64, sample: &Sample) -> Result<Run, Unavailable> {
+    let nothing = || Unavailable(format!("{cell:?}: no trial ended"));
     let flow = sample.flows.first().ok_or_else(nothing)?;
     let spans = match cell.experiment {
         Experiment::Status => &flow.delay,

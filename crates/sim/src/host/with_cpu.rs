@@ -55,7 +55,7 @@ struct Job {
 
 /// Station whose frames cost processing time on its machine.
 #[derive(Clone, Debug)]
-pub struct Costed<S> {
+pub struct WithCpu<S> {
     station: S,
     params: Params,
     checked: BTreeSet<Sap>,
@@ -72,7 +72,7 @@ pub struct Costed<S> {
     counters: Counters,
 }
 
-impl<S: Station> Costed<S> {
+impl<S: Station> WithCpu<S> {
     /// Puts a station on a machine. `checked` lists the SAPs whose LSDUs end with a CRC made and
     /// checked in software; it contains [`Sap::ISO_NETWORK`] if TPDUs have a checksum.
     ///
@@ -275,7 +275,7 @@ fn sap(frame: &Frame) -> Option<Sap> {
     Some(Sap(destination))
 }
 
-impl<S: Station> Station for Costed<S> {
+impl<S: Station> Station for WithCpu<S> {
     fn addr(&self) -> Mac {
         self.station.addr()
     }

@@ -2,11 +2,11 @@
 
 use core::time::Duration;
 use wire::addr::Mac;
+use wire::control::{Counts, Hello, Limits, Refusal, Role, Text};
 use wire::packet::Packet;
 use wire::read::Malformed;
-use wire::rendezvous::{Counts, Hello, Limits, Refusal, Role, Text};
 
-/// Parameters of a station in the rendezvous protocol.
+/// Parameters of a station in the protocol of control sessions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Params {
     /// Interval between repetitions of a Hello or Stop.
@@ -49,7 +49,7 @@ impl Params {
     }
 }
 
-/// Octets to or from a peer, carried by LLC's unitdata service on the SAP of the rendezvous
+/// Octets to or from a peer, carried by LLC's unitdata service on the SAP of the control session
 /// protocol.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Unitdata {

@@ -1,4 +1,4 @@
-//! State machine of the rendezvous protocol, which executes the table.
+//! State machine of the protocol of control sessions, which executes the table.
 
 use super::cookie::Strangers;
 use super::service::{Indication, Name, Note, Params, Request, Unitdata};
@@ -7,11 +7,11 @@ use crate::machine::{Deadline, Machine, Output, Timer};
 use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 use wire::addr::Mac;
-use wire::packet::Packet;
-use wire::rendezvous::{
-    Agree, Body, Counts, HELLO, Hello, Limits, MAX_OCTETS, Pdu, REFUSE_OCTETS, Refusal, Text,
+use wire::control::{
+    Accept, Body, Counts, HELLO, Hello, Limits, MAX_OCTETS, Pdu, REFUSE_OCTETS, Refusal, Text,
     VERSION,
 };
+use wire::packet::Packet;
 use wire::time::Instant;
 
 /// Current or last session.
@@ -56,9 +56,9 @@ impl Session {
     }
 }
 
-/// Rendezvous protocol machine of a station, as initiator or responder.
+/// Protocol machine of control sessions of a station, as initiator or responder.
 #[derive(Clone, Debug)]
-pub struct Rendezvous {
+pub struct ControlSession {
     params: Params,
     state: State,
     session: Option<Session>,
@@ -70,7 +70,7 @@ pub struct Rendezvous {
     outputs: VecDeque<Output<Unitdata, Indication, Note>>,
 }
 
-impl Rendezvous {
+impl ControlSession {
     /// Creates a machine without a session.
     #[must_use]
     pub const fn new(params: Params) -> Self {
@@ -166,12 +166,12 @@ impl Rendezvous {
         }
         let session = self.session.as_mut().expect("the caller checked that the session exists");
         let event = match body {
-            Body::Agree(agree) if self.state == State::Calling => {
+            Body::Accept(agree) if self.state == State::Calling => {
                 session.program = agree.program;
                 let hello = &session.hello;
                 if hello.offered.meet(agree.limits) && agree.limits.meet(hello.least) {
                     session.limits = agree.limits;
-                    Event::AgreeReceived
+                    Event::AcceptReceived
                 } else {
                     session.refusal = Refusal::Limits;
                     Event::BadAgreeReceived
@@ -188,15 +188,15 @@ impl Rendezvous {
                 }
                 Event::ChallengeReceived
             }
-            Body::Alive { .. } => Event::AliveReceived,
+            Body::KeepAlive { .. } => Event::KeepAliveReceived,
             Body::Done => Event::DoneReceived,
             Body::Stop => Event::StopReceived,
             Body::Counts { counts, is_final } => {
                 session.theirs = counts;
                 if is_final { Event::FinalReceived } else { Event::CountsReceived }
             }
-            // A repeated Agree or Challenge has no effect; the others belong to a later version.
-            Body::Agree(_) | Body::Hello(_) | Body::Challenge { .. } | Body::Foreign { .. } => {
+            // A repeated Accept or Challenge has no effect; the others belong to a later version.
+            Body::Accept(_) | Body::Hello(_) | Body::Challenge { .. } | Body::Foreign { .. } => {
                 return;
             }
         };
@@ -213,7 +213,7 @@ impl Rendezvous {
                 self.transmit_again(now);
             }
             Action::Prove => self.transmit_again(now),
-            Action::Agree => self.agree(now),
+            Action::Accept => self.agree(now),
             Action::AgreeAgain => {
                 self.silence.start(now + self.params.silence);
                 self.send_agree();
@@ -293,8 +293,8 @@ impl Rendezvous {
 
     fn send_agree(&mut self) {
         if let Some(session) = self.session {
-            let agree = Agree { limits: session.limits, program: self.params.program };
-            self.send(Body::Agree(agree));
+            let agree = Accept { limits: session.limits, program: self.params.program };
+            self.send(Body::Accept(agree));
         }
     }
 
@@ -312,7 +312,7 @@ impl Rendezvous {
         if let Some(session) = &mut self.session {
             let counter = session.alives;
             session.alives = counter.wrapping_add(1);
-            self.send(Body::Alive { counter });
+            self.send(Body::KeepAlive { counter });
         }
     }
 
@@ -380,7 +380,7 @@ impl Rendezvous {
     }
 }
 
-impl Machine for Rendezvous {
+impl Machine for ControlSession {
     type Request = Request;
     type Indication = Indication;
     type Pdu = Unitdata;

@@ -3,8 +3,8 @@
 //! The models are the readings of the profile `intel-310`, each with one AK per DT and with one per
 //! two DTs, because the paper does not state which its transport sent.
 
-use crate::published::found::Found;
-use crate::published::{NotHere, Options};
+use crate::published::value::Value;
+use crate::published::{Options, Unavailable};
 use crate::transfer::{Setup, Trial};
 use bench::profile::Profile;
 use bench::run::run_on;
@@ -30,7 +30,7 @@ struct Model {
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Outcome {
     /// Result of the trial.
-    pub(super) found: Found,
+    pub(super) found: Value,
     /// Share of the time in which frames were on the bus.
     pub(super) load: f64,
     /// Milliseconds of both host processors per message, and of all processors.
@@ -38,15 +38,15 @@ pub(super) struct Outcome {
 }
 
 /// Machines, with the results of their runs.
-pub(super) struct Laboratory {
+pub(super) struct Context {
     models: Vec<Model>,
     pub(super) options: Options,
     setup: Setup,
-    known: BTreeMap<(usize, Trial), Result<Outcome, NotHere>>,
+    known: BTreeMap<(usize, Trial), Result<Outcome, Unavailable>>,
 }
 
-impl Laboratory {
-    /// Laboratory with a profile; each of its readings makes two models.
+impl Context {
+    /// Context with a profile; each of its readings makes two models.
     pub(super) fn new(profile: &Profile, options: Options, octets: usize) -> Self {
         let mut models = Vec::new();
         for (_, profile) in profile.readings() {
@@ -104,18 +104,19 @@ impl Laboratory {
         self.known.extend(answers.into_inner().expect("no thread panics with the lock"));
     }
 
-    fn carry_out(&self, model: usize, trial: Trial) -> Result<Outcome, NotHere> {
-        let model = self.models.get(model).ok_or_else(|| NotHere("no such model".to_owned()))?;
+    fn carry_out(&self, model: usize, trial: Trial) -> Result<Outcome, Unavailable> {
+        let model =
+            self.models.get(model).ok_or_else(|| Unavailable("no such model".to_owned()))?;
         let trial = Trial { acknowledge_every: model.acknowledge_every, ..trial };
         let point = self.setup.point(&trial)?;
         let sample = run_on(&point, &model.profile, "", 0)
-            .map_err(|error| NotHere(format!("{trial:?}: {error}")))?;
+            .map_err(|error| Unavailable(format!("{trial:?}: {error}")))?;
         let found = self.setup.read(&trial, &sample)?;
         Ok(Outcome { found, load: load(&sample), processor_ms: processor_ms(&sample) })
     }
 
     /// Results of a trial on one model.
-    pub(super) fn outcome(&mut self, model: usize, trial: Trial) -> Result<Outcome, NotHere> {
+    pub(super) fn outcome(&mut self, model: usize, trial: Trial) -> Result<Outcome, Unavailable> {
         if let Some(known) = self.known.get(&(model, trial)) {
             return known.clone();
         }
@@ -125,18 +126,18 @@ impl Laboratory {
     }
 
     /// Main result of a trial on one model.
-    pub(super) fn of(&mut self, model: usize, trial: Trial) -> Result<Found, NotHere> {
+    pub(super) fn of(&mut self, model: usize, trial: Trial) -> Result<Value, Unavailable> {
         self.outcome(model, trial).map(|outcome| outcome.found)
     }
 
     /// Range of a quantity over all models; its value is that of the first.
     pub(super) fn over_models(
         &mut self,
-        mut quantity: impl FnMut(&mut Self, usize) -> Result<Found, NotHere>,
-    ) -> Result<Found, NotHere> {
-        let all: Vec<Found> =
+        mut quantity: impl FnMut(&mut Self, usize) -> Result<Value, Unavailable>,
+    ) -> Result<Value, Unavailable> {
+        let all: Vec<Value> =
             (0..self.count()).map(|model| quantity(self, model)).collect::<Result<_, _>>()?;
-        Found::hull(&all).ok_or_else(|| NotHere(format!("no model of {PROFILE}")))
+        Value::hull(&all).ok_or_else(|| Unavailable(format!("no model of {PROFILE}")))
     }
 }
 

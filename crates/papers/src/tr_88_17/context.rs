@@ -3,8 +3,8 @@
 //!
 //! The models are the readings of the profile `mvme372` at each of its tiers.
 
-use crate::published::found::Found;
-use crate::published::{NotHere, Options};
+use crate::published::value::Value;
+use crate::published::{Options, Unavailable};
 use crate::transfer::TOKEN_BUS;
 use bench::profile::{Profile, Tier};
 use bench::run::run_on;
@@ -83,7 +83,7 @@ impl Trial {
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Outcome {
     /// Messages per second, or milliseconds.
-    pub(super) found: Found,
+    pub(super) found: Value,
     /// Share of the time in which each resource was busy: host and front end of the sender, the bus,
     /// front end and host of the receiver.
     pub(super) busy: [f64; 5],
@@ -109,18 +109,18 @@ pub(super) struct Models {
 }
 
 /// Machines, with the results of their runs.
-pub(super) struct Laboratory {
+pub(super) struct Context {
     models: Vec<Profile>,
     /// Tiers of the calibration.
     pub(super) tiers: Vec<Models>,
     /// Index of the tier whose models are used.
     pub(super) tier: usize,
     pub(super) options: Options,
-    known: BTreeMap<(usize, Trial), Result<Outcome, NotHere>>,
+    known: BTreeMap<(usize, Trial), Result<Outcome, Unavailable>>,
 }
 
-impl Laboratory {
-    /// Laboratory with a profile. Each of its readings at each of its tiers is a model.
+impl Context {
+    /// Context with a profile. Each of its readings at each of its tiers is a model.
     pub(super) fn new(profile: &Profile, options: Options) -> Self {
         let mut models: Vec<Profile> = Vec::new();
         let mut tiers = Vec::new();
@@ -156,8 +156,8 @@ impl Laboratory {
     }
 
     /// Profile of a model.
-    pub(super) fn profile(&self, model: usize) -> Result<&Profile, NotHere> {
-        self.models.get(model).ok_or_else(|| NotHere("no such model".to_owned()))
+    pub(super) fn profile(&self, model: usize) -> Result<&Profile, Unavailable> {
+        self.models.get(model).ok_or_else(|| Unavailable("no such model".to_owned()))
     }
 
     /// Makes the runs of trials for all models of the present tier, on all processors.
@@ -179,15 +179,15 @@ impl Laboratory {
         self.known.extend(answers.into_inner().expect("no thread panics with the lock"));
     }
 
-    fn carry_out(&self, model: usize, trial: &Trial) -> Result<Outcome, NotHere> {
+    fn carry_out(&self, model: usize, trial: &Trial) -> Result<Outcome, Unavailable> {
         let point = point(trial, &self.options)?;
         let sample = run_on(&point, self.profile(model)?, "", 0)
-            .map_err(|error| NotHere(format!("{trial:?}: {error}")))?;
-        read(trial, &sample).ok_or_else(|| NotHere(format!("{trial:?}: no message arrived")))
+            .map_err(|error| Unavailable(format!("{trial:?}: {error}")))?;
+        read(trial, &sample).ok_or_else(|| Unavailable(format!("{trial:?}: no message arrived")))
     }
 
     /// Results of a trial on one model.
-    pub(super) fn outcome(&mut self, model: usize, trial: Trial) -> Result<Outcome, NotHere> {
+    pub(super) fn outcome(&mut self, model: usize, trial: Trial) -> Result<Outcome, Unavailable> {
         if let Some(known) = self.known.get(&(model, trial)) {
             return known.clone();
         }
@@ -197,24 +197,24 @@ impl Laboratory {
     }
 
     /// Main result of a trial on one model.
-    pub(super) fn of(&mut self, model: usize, trial: Trial) -> Result<Found, NotHere> {
+    pub(super) fn of(&mut self, model: usize, trial: Trial) -> Result<Value, Unavailable> {
         self.outcome(model, trial).map(|outcome| outcome.found)
     }
 
     /// Range of a quantity over all models of the present tier; its value is that of the first.
     pub(super) fn over_models(
         &mut self,
-        mut quantity: impl FnMut(&mut Self, usize) -> Result<Found, NotHere>,
-    ) -> Result<Found, NotHere> {
+        mut quantity: impl FnMut(&mut Self, usize) -> Result<Value, Unavailable>,
+    ) -> Result<Value, Unavailable> {
         let members = self.members();
-        let all: Vec<Found> =
+        let all: Vec<Value> =
             members.into_iter().map(|model| quantity(self, model)).collect::<Result<_, _>>()?;
-        Found::hull(&all).ok_or_else(|| NotHere("no model of mvme372".to_owned()))
+        Value::hull(&all).ok_or_else(|| Unavailable("no model of mvme372".to_owned()))
     }
 
     /// Number of messages lost in all runs made so far, and of all messages of datagram trials.
     pub(super) fn datagrams(&self) -> (u64, u64) {
-        let of = |((_, trial), outcome): (&(usize, Trial), &Result<Outcome, NotHere>)| {
+        let of = |((_, trial), outcome): (&(usize, Trial), &Result<Outcome, Unavailable>)| {
             let is_datagram = trial.carrier == Carrier::Datalink;
             outcome.as_ref().ok().filter(|_| is_datagram).map(|outcome| (outcome.lost, MESSAGES))
         };
@@ -223,10 +223,10 @@ impl Laboratory {
 }
 
 /// Run of a trial.
-pub(super) fn point(trial: &Trial, options: &Options) -> Result<Point, NotHere> {
+pub(super) fn point(trial: &Trial, options: &Options) -> Result<Point, Unavailable> {
     let study = Study::of(&scenario(trial, options), "the experiment")
-        .map_err(|error| NotHere(format!("{trial:?}: {error}")))?;
-    study.points.into_iter().next().ok_or_else(|| NotHere("no run".to_owned()))
+        .map_err(|error| Unavailable(format!("{trial:?}: {error}")))?;
+    study.points.into_iter().next().ok_or_else(|| Unavailable("no run".to_owned()))
 }
 
 fn scenario(trial: &Trial, options: &Options) -> Scenario {
@@ -284,13 +284,13 @@ fn read(trial: &Trial, sample: &Sample) -> Option<Outcome> {
             // From the first arrival to the last: the time in which the pipeline fills does not count.
             let first = flow.delay.min_ns? as f64 / 1e9;
             let value = flow.delivered.saturating_sub(1) as f64 / (seconds - first);
-            (Found { observations: flow.delivered, ..Found::exact(value) }, seconds)
+            (Value { observations: flow.delivered, ..Value::exact(value) }, seconds)
         }
         Question::Delay => {
             let value = flow.response.mean_ns? / 2e6;
             let observations = flow.response.count * 2;
             let seconds = flow.response.mean_ns? / 1e9 * flow.response.count as f64;
-            (Found { observations, ..Found::exact(value) }, seconds)
+            (Value { observations, ..Value::exact(value) }, seconds)
         }
     };
     let busy = |station: &str, resource: &str| {
