@@ -46,8 +46,9 @@ const TRANSPORT: Carrier = Carrier::Transport;
 const DATALINK: Carrier = Carrier::Datalink;
 
 /// Source of each of our figures, by the name in the rows.
-const SOURCES: [(&str, Source); 48] = [
+const SOURCES: [(&str, Source); 49] = [
     ("gain-short", |l| l.over_models(|l, m| a::gain(l, m, LEAST))),
+    ("gain-long", |l| l.over_models(|l, m| a::gain(l, m, LONG))),
     ("delay-over-transmission", |l| l.over_models(a::delay_over_transmission)),
     ("stations", |_| a::was(STATIONS.len())),
     ("messages-per-round", |l| l.over_models(a::messages_per_round)),
