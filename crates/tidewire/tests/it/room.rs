@@ -64,7 +64,7 @@ fn more_connections_than_16384_are_followed_with_the_option() {
     check_code(&output, 0);
     let remark = String::from_utf8_lossy(&output.stderr);
     // 20,000 x 398 octets, 20,000 x 778 octets, 20,000 x 8,306 octets.
-    let wanted = "20000 connections: about 8 MB in class 4 and 16 MB over TCP, 167 MB if \
+    let wanted = "20000 connections: about 8 MB in class 4 and 17 MB over TCP, 167 MB if \
                   each has many different response times";
     assert!(remark.contains(wanted), "{remark}");
     // Each connection knows that its second DT is the first one once more.
