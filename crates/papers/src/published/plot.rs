@@ -2,6 +2,7 @@
 
 use super::Outcome;
 use super::row::Drawn;
+use super::verdict::Role;
 
 /// Figure.
 #[derive(Clone, PartialEq, Debug)]
@@ -49,6 +50,25 @@ pub fn add_published(plots: &mut [Plot], outcomes: &[Outcome]) {
         of_figure.filter(|plot| !plot.published.contains(&published)).for_each(|plot| {
             plot.published.push(published);
         });
+    }
+}
+
+/// States in each figure with curves of predictions which of its points the models were calibrated
+/// on.
+pub fn state_inputs(plots: &mut [Plot], outcomes: &[Outcome]) {
+    let inputs = outcomes.iter().filter(|outcome| outcome.role == Role::CalibrationInput);
+    let drawn: Vec<&Drawn> =
+        inputs.flat_map(|it| &it.row.claims).flat_map(|claim| &claim.drawn).collect();
+    for plot in plots.iter_mut().filter(|plot| plot.curves.iter().any(|curve| !curve.is_input)) {
+        let here = drawn.iter().filter(|drawn| drawn.figure == plot.number);
+        let mut places: Vec<f64> = here.filter_map(|drawn| drawn.at).collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        if !places.is_empty() {
+            let places: Vec<String> = places.iter().map(f64::to_string).collect();
+            let (places, unit) = (places.join(" and "), plot.horizontal.1);
+            plot.observed += &format!(" Points at {places} {unit} were calibrated on.");
+        }
     }
 }
 

@@ -141,7 +141,8 @@ fn utilisation(l: &mut Context, observed: &str) -> Result<Plot, Unavailable> {
         let (name, style) = (name.to_owned(), Style::Points);
         curves.push(Curve { name, is_input: false, style, points });
     }
-    let (title, place) = ("Utilisation, pipelining at CASE", "not in the paper: ours alone");
+    let (title, place) =
+        ("Utilisation, pipelining at CASE", "ours alone, without a published figure");
     let vertical = ("busy", "%");
     Ok(plot("10", place.to_owned(), title, vertical, observed, curves))
 }

@@ -46,9 +46,8 @@ const TRANSPORT: Carrier = Carrier::Transport;
 const DATALINK: Carrier = Carrier::Datalink;
 
 /// Source of each of our figures, by the name in the rows.
-const SOURCES: [(&str, Source); 49] = [
+const SOURCES: [(&str, Source); 48] = [
     ("gain-short", |l| l.over_models(|l, m| a::gain(l, m, LEAST))),
-    ("gain-long", |l| l.over_models(|l, m| a::gain(l, m, LONG))),
     ("delay-over-transmission", |l| l.over_models(a::delay_over_transmission)),
     ("stations", |_| a::was(STATIONS.len())),
     ("messages-per-round", |l| l.over_models(a::messages_per_round)),
@@ -122,6 +121,7 @@ fn reproduce(options: &Options, report: &mut Report<'_>) -> Result<Reproduction,
     );
     let mut plots = figures::all(&mut context, &observed, true)?;
     plot::add_published(&mut plots, &outcomes);
+    plot::state_inputs(&mut plots, &outcomes);
     let remarks = remarks(&mut context)?;
     let (time_diagrams, matrices) = (Vec::new(), Vec::new());
     Ok(Reproduction { outcomes, plots, time_diagrams, matrices, tiers, remarks })
