@@ -183,7 +183,7 @@ mod tests {
         for (options, complaint) in [
             (
                 ["--only", "swarms"],
-                "no such search: swarms (there are swarm, explore, scripts, cases, advise, fuzz)",
+                "no such search: swarms (there are swarm, explore, scripts, cases, advise, case, fuzz)",
             ),
             (["--minutes", "ten"], "not minutes: ten"),
             (["--hours", "1"], "no such option: --hours"),
