@@ -17,7 +17,7 @@
 //! base tasks that run on processors alone; they then resume. A transfer over a bus is not
 //! suspended.
 //!
-//! Beside the work on frames, a layer may request work on a data unit: a message that crosses between
+//! In addition to the work on frames, a layer may request work on a data unit: a message that crosses between
 //! the user's processor and a front end (`submit` downwards, `deliver` upwards), a TPDU, an
 //! acknowledgement ([`stack::station::Charge`]). The data unit waits until its tasks are done. Messages
 //! cross in interface data units that tasks may charge for.

@@ -183,7 +183,7 @@ impl Host {
                     self.submit(now, Cargo::Answer { to, data });
                 }
             }
-            Asker::Nobody => {}
+            Asker::NoRequester => {}
         }
     }
 

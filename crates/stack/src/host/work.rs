@@ -50,7 +50,7 @@ pub(super) struct Works {
     next: u64,
     begun: VecDeque<Work>,
     under_way: BTreeMap<u64, Pending>,
-    /// Flows whose message has reached its service, and that are to be told.
+    /// Flows whose message has reached its service, and whose user awaits the confirm.
     to_confirm: VecDeque<usize>,
 }
 
@@ -104,7 +104,7 @@ pub(super) enum Asker {
     /// Station that asked without connection, and the priority of its request.
     Station(To),
     /// No reply: such messages are not requests.
-    Nobody,
+    NoRequester,
 }
 
 impl Cargo {

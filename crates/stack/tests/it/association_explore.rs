@@ -10,6 +10,7 @@
 //! 4. If everything arrives and all users answer, both sides are associated or neither is.
 //! 5. If then nothing happens, no timer is left and the transport connection is released.
 
+use crate::explore::{Model, explore};
 use bytes::Bytes;
 use core::time::Duration;
 use stack::acse::{self, Associate, Entity, Primitive, Rejection, Source};
@@ -17,8 +18,7 @@ use stack::machine::{Machine as _, Output};
 use stack::presentation::{Addresses, Pdv, Syntax};
 use stack::session::{self, Below};
 use stack::upper::{self, Joint, Note, Params};
-use stats::rng::fnv1a_128;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use wire::time::Instant;
 
 /// Knowledge of a user.
@@ -98,75 +98,9 @@ impl World {
         }
     }
 
-    fn acts(&self, bounds: Bounds) -> Vec<Act> {
-        let mut acts = Vec::new();
-        let is_free = self.sides[0].session() == session::State::Sta01;
-        if self.users[0] == User::Idle && is_free && self.associations < bounds.associations {
-            acts.push(Act::Associate);
-        }
-        for side in 0..2 {
-            if !self.to[side].is_empty() {
-                acts.push(Act::Arrive(side));
-            }
-            if bounds.data && self.users[side] == User::Open && !self.sent[side] {
-                acts.push(Act::Data(side));
-            }
-            match self.users[side] {
-                User::Idle => continue,
-                User::Indicated => acts.extend([Act::Accept(side), Act::Reject(side)]),
-                User::Open => acts.push(Act::Release(side)),
-                User::Released => acts.push(Act::Respond(side)),
-                User::Crossed if side == 0 => acts.push(Act::Respond(side)),
-                User::Crossed | User::Asked | User::Releasing | User::Answered => {}
-            }
-            acts.push(Act::Abort(side));
-        }
-        acts
-    }
-
     /// Datum of a side in the present association.
     fn datum(&self, side: usize) -> Bytes {
         vec![0x80, 2, self.associations, side as u8].into()
-    }
-
-    fn perform(&mut self, act: Act) {
-        let (side, primitive, next) = match act {
-            Act::Arrive(side) => return self.arrive(side),
-            Act::Associate => {
-                self.associations += 1;
-                (self.sent, self.got) = ([false; 2], [false; 2]);
-                let entity = Entity::new(&[1, 1, 999, 1], Some(12));
-                let context = self.sides[0].context_of(Syntax::MMS).unwrap();
-                let information = Some(Pdv { context, octets: self.datum(0) });
-                let (calling, called) = (entity.clone(), entity);
-                let addresses = Addresses::default();
-                let associate = Associate { addresses, calling, called, information };
-                (0, Primitive::Associate(Box::new(associate)), User::Asked)
-            }
-            Act::Accept(side) => (side, Primitive::Accept { information: None }, User::Open),
-            Act::Reject(side) => {
-                let diagnostic = None;
-                let rejection = Rejection::Association { is_transient: true, diagnostic };
-                (side, Primitive::Reject { rejection, information: None }, User::Idle)
-            }
-            Act::Data(side) => {
-                self.sent[side] = true;
-                let context = self.sides[side].context_of(Syntax::MMS).unwrap();
-                let data = upper::Primitive::Data(Pdv { context, octets: self.datum(side) });
-                self.sides[side].request(self.now, data);
-                return self.drain();
-            }
-            Act::Release(side) => (side, Primitive::Release, User::Releasing),
-            Act::Respond(side) => {
-                let is_crossed = self.users[side] == User::Crossed;
-                let next = if is_crossed { User::Answered } else { User::Idle };
-                (side, Primitive::Released, next)
-            }
-            Act::Abort(side) => (side, Primitive::Abort { source: Source::User }, User::Idle),
-        };
-        self.users[side] = next;
-        self.sides[side].request(self.now, upper::Primitive::Association(primitive));
-        self.drain();
     }
 
     fn arrive(&mut self, side: usize) {
@@ -250,6 +184,77 @@ impl World {
             (user, other) => panic!("{other:?} to a user that is {user:?}"),
         };
     }
+}
+
+impl Model for World {
+    type Act = Act;
+    type Bounds = Bounds;
+
+    fn acts(&self, bounds: Bounds) -> Vec<Act> {
+        let mut acts = Vec::new();
+        let is_free = self.sides[0].session() == session::State::Sta01;
+        if self.users[0] == User::Idle && is_free && self.associations < bounds.associations {
+            acts.push(Act::Associate);
+        }
+        for side in 0..2 {
+            if !self.to[side].is_empty() {
+                acts.push(Act::Arrive(side));
+            }
+            if bounds.data && self.users[side] == User::Open && !self.sent[side] {
+                acts.push(Act::Data(side));
+            }
+            match self.users[side] {
+                User::Idle => continue,
+                User::Indicated => acts.extend([Act::Accept(side), Act::Reject(side)]),
+                User::Open => acts.push(Act::Release(side)),
+                User::Released => acts.push(Act::Respond(side)),
+                User::Crossed if side == 0 => acts.push(Act::Respond(side)),
+                User::Crossed | User::Asked | User::Releasing | User::Answered => {}
+            }
+            acts.push(Act::Abort(side));
+        }
+        acts
+    }
+
+    fn perform(&mut self, act: Act) {
+        let (side, primitive, next) = match act {
+            Act::Arrive(side) => return self.arrive(side),
+            Act::Associate => {
+                self.associations += 1;
+                (self.sent, self.got) = ([false; 2], [false; 2]);
+                let entity = Entity::new(&[1, 1, 999, 1], Some(12));
+                let context = self.sides[0].context_of(Syntax::MMS).unwrap();
+                let information = Some(Pdv { context, octets: self.datum(0) });
+                let (calling, called) = (entity.clone(), entity);
+                let addresses = Addresses::default();
+                let associate = Associate { addresses, calling, called, information };
+                (0, Primitive::Associate(Box::new(associate)), User::Asked)
+            }
+            Act::Accept(side) => (side, Primitive::Accept { information: None }, User::Open),
+            Act::Reject(side) => {
+                let diagnostic = None;
+                let rejection = Rejection::Association { is_transient: true, diagnostic };
+                (side, Primitive::Reject { rejection, information: None }, User::Idle)
+            }
+            Act::Data(side) => {
+                self.sent[side] = true;
+                let context = self.sides[side].context_of(Syntax::MMS).unwrap();
+                let data = upper::Primitive::Data(Pdv { context, octets: self.datum(side) });
+                self.sides[side].request(self.now, data);
+                return self.drain();
+            }
+            Act::Release(side) => (side, Primitive::Release, User::Releasing),
+            Act::Respond(side) => {
+                let is_crossed = self.users[side] == User::Crossed;
+                let next = if is_crossed { User::Answered } else { User::Idle };
+                (side, Primitive::Released, next)
+            }
+            Act::Abort(side) => (side, Primitive::Abort { source: Source::User }, User::Idle),
+        };
+        self.users[side] = next;
+        self.sides[side].request(self.now, upper::Primitive::Association(primitive));
+        self.drain();
+    }
 
     /// Lets everything arrive and users answer, then checks invariants 4 and 5.
     fn settle(mut self) {
@@ -287,27 +292,6 @@ impl World {
     }
 }
 
-/// Explores everything within the bounds, until no new state is left; returns the number of states.
-fn explore(bounds: Bounds) -> usize {
-    let mut seen = BTreeSet::new();
-    let mut layer = vec![World::new(bounds)];
-    while !layer.is_empty() {
-        let mut next = Vec::new();
-        for world in layer {
-            for act in world.acts(bounds) {
-                let mut world = world.clone();
-                world.perform(act);
-                if seen.insert(fnv1a_128(format!("{world:?}").bytes())) {
-                    world.clone().settle();
-                    next.push(world);
-                }
-            }
-        }
-        layer = next;
-    }
-    seen.len()
-}
-
 #[test]
 fn two_associations_agree_whatever_their_users_do() {
     check(Bounds { associations: 1, data: true, has_presentation: true });
@@ -324,7 +308,7 @@ fn associations_agree_without_a_presentation_layer() {
 }
 
 fn check(bounds: Bounds) {
-    let states = explore(bounds);
+    let states = explore(World::new(bounds), bounds);
     assert!(states > 300, "only {states} states");
     println!("explored: {states} states");
 }

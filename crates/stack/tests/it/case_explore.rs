@@ -12,6 +12,7 @@
 //!    data, or neither is associated.
 //! 6. If then nothing happens, no timer is left and the transport connection is released.
 
+use crate::explore::{Model, explore};
 use bytes::Bytes;
 use core::time::Duration;
 use stack::acse::{self, Associate, Entity, Primitive, Rejection, Source};
@@ -20,8 +21,7 @@ use stack::machine::{Machine as _, Output};
 use stack::presentation::Addresses;
 use stack::session::{self, Below};
 use stack::upper;
-use stats::rng::fnv1a_128;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use wire::session::{DATA, Kind};
 use wire::time::Instant;
 
@@ -106,84 +106,11 @@ impl World {
         }
     }
 
-    fn acts(&self, bounds: Bounds) -> Vec<Act> {
-        let mut acts = Vec::new();
-        let is_free = self.lines == [None; 2] && self.to.iter().all(VecDeque::is_empty);
-        if self.users[0] == User::Idle && is_free && self.associations < bounds.associations {
-            acts.push(Act::Associate);
-        }
-        for side in 0..2 {
-            if !self.to[side].is_empty() {
-                acts.push(Act::Arrive(side));
-            }
-            if self.may_acknowledge(side) {
-                acts.push(Act::Acknowledge(side));
-            }
-            if self.users[side] == User::Open && self.sent[side] < bounds.messages[side] {
-                acts.extend([Act::Transfer(side, false), Act::Transfer(side, true)]);
-            }
-            match self.users[side] {
-                User::Idle => continue,
-                User::Indicated => acts.extend([Act::Accept(side), Act::Reject(side)]),
-                User::Open => acts.push(Act::Release(side)),
-                User::Released => acts.push(Act::Respond(side)),
-                User::Crossed if side == 0 => acts.push(Act::Respond(side)),
-                User::Crossed | User::Asked | User::Releasing => {}
-                User::Answering | User::Answered => {}
-            }
-            acts.push(Act::Abort(side));
-        }
-        acts
-    }
-
     fn may_acknowledge(&self, side: usize) -> bool {
         self.is_unacknowledged[side]
             && self.lines[side].is_some()
             && self.lines[side] == self.lines[1 - side]
             && self.to[1 - side].is_empty()
-    }
-
-    fn perform(&mut self, act: Act) {
-        let (side, primitive, next) = match act {
-            Act::Arrive(side) => return self.arrive(side),
-            Act::Acknowledge(side) => {
-                self.is_unacknowledged[side] = false;
-                self.is_awaited[side] = false;
-                self.sides[side].acknowledged(self.now);
-                return self.drain();
-            }
-            Act::Associate => {
-                self.associations += 1;
-                (self.sent, self.got) = ([0; 2], [0; 2]);
-                let (addresses, calling, called) =
-                    (Addresses::default(), Entity::default(), Entity::default());
-                let associate = Associate { addresses, calling, called, information: None };
-                (0, Primitive::Associate(Box::new(associate)), User::Asked)
-            }
-            Act::Accept(side) => (side, Primitive::Accept { information: None }, User::Open),
-            Act::Reject(side) => {
-                let diagnostic = None;
-                let rejection = Rejection::Association { is_transient: true, diagnostic };
-                (side, Primitive::Reject { rejection, information: None }, User::Idle)
-            }
-            Act::Transfer(side, eot) => {
-                self.sent[side] += 1;
-                let data = vec![self.associations, self.sent[side], u8::from(eot)];
-                let transfer = Request::Transfer { data: data.into(), eot };
-                self.sides[side].request(self.now, transfer);
-                return self.drain();
-            }
-            Act::Release(side) => (side, Primitive::Release, User::Releasing),
-            Act::Respond(side) => {
-                let is_crossed = self.users[side] == User::Crossed;
-                let next = if is_crossed { User::Answered } else { User::Answering };
-                (side, Primitive::Released, next)
-            }
-            Act::Abort(side) => (side, Primitive::Abort { source: Source::User }, User::Idle),
-        };
-        self.users[side] = next;
-        self.sides[side].request(self.now, Request::Association(primitive));
-        self.drain();
     }
 
     fn arrive(&mut self, side: usize) {
@@ -290,6 +217,84 @@ impl World {
             (user, other) => panic!("{other:?} to a user that is {user:?}"),
         };
     }
+}
+
+impl Model for World {
+    type Act = Act;
+    type Bounds = Bounds;
+
+    fn acts(&self, bounds: Bounds) -> Vec<Act> {
+        let mut acts = Vec::new();
+        let is_free = self.lines == [None; 2] && self.to.iter().all(VecDeque::is_empty);
+        if self.users[0] == User::Idle && is_free && self.associations < bounds.associations {
+            acts.push(Act::Associate);
+        }
+        for side in 0..2 {
+            if !self.to[side].is_empty() {
+                acts.push(Act::Arrive(side));
+            }
+            if self.may_acknowledge(side) {
+                acts.push(Act::Acknowledge(side));
+            }
+            if self.users[side] == User::Open && self.sent[side] < bounds.messages[side] {
+                acts.extend([Act::Transfer(side, false), Act::Transfer(side, true)]);
+            }
+            match self.users[side] {
+                User::Idle => continue,
+                User::Indicated => acts.extend([Act::Accept(side), Act::Reject(side)]),
+                User::Open => acts.push(Act::Release(side)),
+                User::Released => acts.push(Act::Respond(side)),
+                User::Crossed if side == 0 => acts.push(Act::Respond(side)),
+                User::Crossed | User::Asked | User::Releasing => {}
+                User::Answering | User::Answered => {}
+            }
+            acts.push(Act::Abort(side));
+        }
+        acts
+    }
+
+    fn perform(&mut self, act: Act) {
+        let (side, primitive, next) = match act {
+            Act::Arrive(side) => return self.arrive(side),
+            Act::Acknowledge(side) => {
+                self.is_unacknowledged[side] = false;
+                self.is_awaited[side] = false;
+                self.sides[side].acknowledged(self.now);
+                return self.drain();
+            }
+            Act::Associate => {
+                self.associations += 1;
+                (self.sent, self.got) = ([0; 2], [0; 2]);
+                let (addresses, calling, called) =
+                    (Addresses::default(), Entity::default(), Entity::default());
+                let associate = Associate { addresses, calling, called, information: None };
+                (0, Primitive::Associate(Box::new(associate)), User::Asked)
+            }
+            Act::Accept(side) => (side, Primitive::Accept { information: None }, User::Open),
+            Act::Reject(side) => {
+                let diagnostic = None;
+                let rejection = Rejection::Association { is_transient: true, diagnostic };
+                (side, Primitive::Reject { rejection, information: None }, User::Idle)
+            }
+            Act::Transfer(side, eot) => {
+                self.sent[side] += 1;
+                let data = vec![self.associations, self.sent[side], u8::from(eot)];
+                let transfer = Request::Transfer { data: data.into(), eot };
+                self.sides[side].request(self.now, transfer);
+                return self.drain();
+            }
+            Act::Release(side) => (side, Primitive::Release, User::Releasing),
+            Act::Respond(side) => {
+                let is_crossed = self.users[side] == User::Crossed;
+                let next = if is_crossed { User::Answered } else { User::Answering };
+                (side, Primitive::Released, next)
+            }
+            Act::Abort(side) => (side, Primitive::Abort { source: Source::User }, User::Idle),
+        };
+        self.users[side] = next;
+        self.sides[side].request(self.now, Request::Association(primitive));
+        self.drain();
+    }
 
     /// Lets everything arrive and users answer, then checks invariants 5 and 6.
     fn settle(mut self) {
@@ -329,27 +334,6 @@ impl World {
     }
 }
 
-/// Explores everything within the bounds, until no new state is left; returns the number of states.
-fn explore(bounds: Bounds) -> usize {
-    let mut seen = BTreeSet::new();
-    let mut layer = vec![World::new()];
-    while !layer.is_empty() {
-        let mut next = Vec::new();
-        for world in layer {
-            for act in world.acts(bounds) {
-                let mut world = world.clone();
-                world.perform(act);
-                if seen.insert(fnv1a_128(format!("{world:?}").bytes())) {
-                    world.clone().settle();
-                    next.push(world);
-                }
-            }
-        }
-        layer = next;
-    }
-    seen.len()
-}
-
 #[test]
 fn eot_holds_and_data_arrives_whatever_two_users_do() {
     check(Bounds { associations: 1, messages: [3, 1] }, 3_000);
@@ -361,7 +345,7 @@ fn a_second_case_association_gets_nothing_of_the_first() {
 }
 
 fn check(bounds: Bounds, least: usize) {
-    let states = explore(bounds);
+    let states = explore(World::new(), bounds);
     assert!(states > least, "only {states} states");
     println!("explored: {states} states");
 }

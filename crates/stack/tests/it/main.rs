@@ -10,6 +10,7 @@ mod connected;
 mod corpus;
 mod dialogue;
 mod entry;
+mod explore;
 mod hostile;
 mod hosts;
 mod lone;

@@ -12,12 +12,12 @@
 //!    session connection.
 //! 5. If then nothing happens, TIM ends every wait for a peer.
 
+use crate::explore::{Model, explore};
 use bytes::Bytes;
 use core::time::Duration;
 use stack::machine::{Machine as _, Output};
 use stack::session::{Below, Connection, Note, Params, Primitive, State};
-use stats::rng::fnv1a_128;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use wire::time::Instant;
 
 /// Knowledge of a user.
@@ -98,63 +98,6 @@ impl World {
         }
     }
 
-    fn acts(&self, bounds: Bounds) -> Vec<Act> {
-        let mut acts = Vec::new();
-        // A session connection may be requested without a transport connection, or on its own.
-        let is_free = matches!(self.sides[0].state(), State::Sta01 | State::Sta01C);
-        if self.users[0] == User::Idle && is_free && self.connects < bounds.connects {
-            acts.push(Act::Connect);
-        }
-        for side in 0..2 {
-            if !self.to[side].is_empty() {
-                acts.push(Act::Arrive(side));
-            }
-            let may_send = matches!(self.users[side], User::Open | User::Released);
-            if may_send && self.sent[side] < bounds.ssdus {
-                acts.push(Act::Data(side));
-            }
-            match self.users[side] {
-                User::Idle => continue,
-                User::Indicated => acts.extend([Act::Accept(side), Act::Refuse(side)]),
-                User::Open => acts.push(Act::Release(side)),
-                User::Released | User::Crossed | User::Confirmed => acts.push(Act::Respond(side)),
-                User::Asked | User::Releasing | User::Answered => {}
-            }
-            acts.push(Act::Abort(side));
-        }
-        acts
-    }
-
-    fn perform(&mut self, act: Act) {
-        let data = Bytes::new();
-        let (side, primitive, next) = match act {
-            Act::Arrive(side) => return self.arrive(side),
-            Act::Connect => {
-                self.connects += 1;
-                (self.sent, self.got) = ([0; 2], [0; 2]);
-                let [calling, called] = [Bytes::new(), Bytes::new()];
-                (0, Primitive::Connect { calling, called, data: self.mark() }, User::Asked)
-            }
-            Act::Accept(side) => (side, Primitive::Accept { data }, User::Open),
-            Act::Refuse(side) => (side, Primitive::Refuse { reason: 0, data }, User::Idle),
-            Act::Data(side) => {
-                self.sent[side] += 1;
-                let ssdu = Bytes::from(vec![self.connects as u8, self.sent[side]]);
-                (side, Primitive::Data { ssdu }, self.users[side])
-            }
-            Act::Release(side) => (side, Primitive::Release { data }, User::Releasing),
-            Act::Respond(side) => {
-                let next =
-                    if self.users[side] == User::Crossed { User::Answered } else { User::Idle };
-                (side, Primitive::Released { data }, next)
-            }
-            Act::Abort(side) => (side, Primitive::Abort { data }, User::Idle),
-        };
-        self.users[side] = next;
-        self.sides[side].request(self.now, primitive);
-        self.drain();
-    }
-
     /// User data of a connect, which names the session connection.
     fn mark(&self) -> Bytes {
         Bytes::from(vec![self.connects as u8])
@@ -233,6 +176,68 @@ impl World {
             (user, other) => panic!("{other:?} to a user that is {user:?}"),
         };
     }
+}
+
+impl Model for World {
+    type Act = Act;
+    type Bounds = Bounds;
+
+    fn acts(&self, bounds: Bounds) -> Vec<Act> {
+        let mut acts = Vec::new();
+        // A session connection may be requested without a transport connection, or on its own.
+        let is_free = matches!(self.sides[0].state(), State::Sta01 | State::Sta01C);
+        if self.users[0] == User::Idle && is_free && self.connects < bounds.connects {
+            acts.push(Act::Connect);
+        }
+        for side in 0..2 {
+            if !self.to[side].is_empty() {
+                acts.push(Act::Arrive(side));
+            }
+            let may_send = matches!(self.users[side], User::Open | User::Released);
+            if may_send && self.sent[side] < bounds.ssdus {
+                acts.push(Act::Data(side));
+            }
+            match self.users[side] {
+                User::Idle => continue,
+                User::Indicated => acts.extend([Act::Accept(side), Act::Refuse(side)]),
+                User::Open => acts.push(Act::Release(side)),
+                User::Released | User::Crossed | User::Confirmed => acts.push(Act::Respond(side)),
+                User::Asked | User::Releasing | User::Answered => {}
+            }
+            acts.push(Act::Abort(side));
+        }
+        acts
+    }
+
+    fn perform(&mut self, act: Act) {
+        let data = Bytes::new();
+        let (side, primitive, next) = match act {
+            Act::Arrive(side) => return self.arrive(side),
+            Act::Connect => {
+                self.connects += 1;
+                (self.sent, self.got) = ([0; 2], [0; 2]);
+                let [calling, called] = [Bytes::new(), Bytes::new()];
+                (0, Primitive::Connect { calling, called, data: self.mark() }, User::Asked)
+            }
+            Act::Accept(side) => (side, Primitive::Accept { data }, User::Open),
+            Act::Refuse(side) => (side, Primitive::Refuse { reason: 0, data }, User::Idle),
+            Act::Data(side) => {
+                self.sent[side] += 1;
+                let ssdu = Bytes::from(vec![self.connects as u8, self.sent[side]]);
+                (side, Primitive::Data { ssdu }, self.users[side])
+            }
+            Act::Release(side) => (side, Primitive::Release { data }, User::Releasing),
+            Act::Respond(side) => {
+                let next =
+                    if self.users[side] == User::Crossed { User::Answered } else { User::Idle };
+                (side, Primitive::Released { data }, next)
+            }
+            Act::Abort(side) => (side, Primitive::Abort { data }, User::Idle),
+        };
+        self.users[side] = next;
+        self.sides[side].request(self.now, primitive);
+        self.drain();
+    }
 
     /// Lets everything arrive and users answer, then checks invariants 4 and 5.
     fn settle(mut self) {
@@ -270,27 +275,6 @@ impl World {
     }
 }
 
-/// Explores everything within the bounds, until no new state is left; returns the number of states.
-fn explore(bounds: Bounds) -> usize {
-    let mut seen = BTreeSet::new();
-    let mut layer = vec![World::new(bounds)];
-    while !layer.is_empty() {
-        let mut next = Vec::new();
-        for world in layer {
-            for act in world.acts(bounds) {
-                let mut world = world.clone();
-                world.perform(act);
-                if seen.insert(fnv1a_128(format!("{world:?}").bytes())) {
-                    world.clone().settle();
-                    next.push(world);
-                }
-            }
-        }
-        layer = next;
-    }
-    seen.len()
-}
-
 #[test]
 fn two_sessions_agree_whatever_their_users_do() {
     check(Bounds { connects: 1, ssdus: 3, keeps_transport: false }, 1_000);
@@ -307,7 +291,7 @@ fn a_second_session_gets_nothing_of_the_first() {
 }
 
 fn check(bounds: Bounds, least: usize) {
-    let states = explore(bounds);
+    let states = explore(World::new(bounds), bounds);
     assert!(states > least, "only {states} states");
     println!("explored: {states} states");
 }

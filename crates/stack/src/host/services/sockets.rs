@@ -298,7 +298,7 @@ impl Host {
             // Messages are not requests and get no reply.
             Some(Indication::Received { socket, completion }) => {
                 if let Some(data) = sockets.take(now, socket, completion) {
-                    self.message(now, None, Sink::whole(&data), Asker::Nobody);
+                    self.message(now, None, Sink::whole(&data), Asker::NoRequester);
                 }
             }
             Some(Indication::Transmitted { socket, sequence, completion }) => {
