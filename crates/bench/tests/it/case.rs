@@ -86,6 +86,7 @@ fn an_eot_without_acknowledgement_ends_the_flow_with_a_reason() {
     let sample = run(&study.points[0], "-", 0).unwrap();
     let flow = flow(&sample);
     let end = flow.end.as_ref().unwrap();
+    // The message without acknowledgement, and the two that may wait behind it.
     assert!(!end.orderly && flow.delivered >= 9 && flow.lost <= 3, "{flow:?}");
     assert_eq!(end.reason, "data not acknowledged");
 }
