@@ -2,12 +2,13 @@
 
 use crate::collect::{Clocks, Collector, Cut, Watched};
 use crate::profile::Profile;
+use crate::scenario::mms::users_of_mms;
 use crate::scenario::{
     Flow, LLC_OCTETS, Medium, Scenario, Service, Start, Station, Warmup, begins,
 };
 use core::time::Duration;
 use sim::medium::token_bus::Change;
-use stack::host::HostParams;
+use stack::host::{HostParams, MmsParams};
 use stack::llc::type3::{self, Priorities};
 use stack::load::{self, Absence, FlowId};
 use stack::messaging::{self, Priority};
@@ -25,6 +26,8 @@ pub struct Place {
     pub host: HostParams,
     /// Flows that it sends.
     pub flows: Vec<load::Flow>,
+    /// Its server and its calls, if it takes part in flows of MMS.
+    pub mms: Option<MmsParams>,
     /// Profile of the simulated machine that it is on.
     pub profile: Option<Profile>,
     /// Position on the bus or ring, in metres; zero on media without positions.
@@ -68,6 +71,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let messaging = scenario.has_messages().then(|| messaging_on(&scenario.medium));
     let with_messages = taking_part(scenario, Flow::is_message);
     let with_priorities = taking_part(scenario, Flow::has_priority);
+    let mut mms = users_of_mms(scenario);
     let mut places: Vec<Place> = named
         .chain(others)
         .enumerate()
@@ -84,6 +88,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
                 messaging: messaging.filter(|_| with_messages.contains(name.as_str())),
             },
             has_priorities: with_priorities.contains(name.as_str()),
+            mms: mms.remove(name.as_str()),
             name,
             profile,
             absences: stations.get(index).map(Station::absences).unwrap_or_default(),
@@ -117,6 +122,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             id,
             name: flow.name.clone(),
             is_answered: flow.pattern.is_answered(),
+            has_stamps: flow.service != Service::Mms,
             is_acknowledged: flow.service == Service::Message && flow.acknowledged == Some(true),
             is_limited: messages.is_some(),
             deadline: flow.deadline.map(|span| span.0),

@@ -68,7 +68,7 @@ pub struct Work {
     pub charge: Charge,
     /// Service access point of the LLC service that carries the data unit.
     pub sap: Sap,
-    /// Length of the data unit in octets.
+    /// Length of the data unit in octets; for [`WorkKind::Access`], the number of values.
     pub octets: usize,
 }
 
@@ -95,6 +95,8 @@ pub enum WorkLayer {
     User,
     /// CASE.
     Case,
+    /// MMS, with presentation and association control.
+    Mms,
     /// Session.
     Session,
     /// Transport.
@@ -122,6 +124,8 @@ pub enum WorkKind {
     Open,
     /// PDU that ends one, or reports an error.
     Close,
+    /// At an MMS server: each value that a read returns.
+    Access,
 }
 
 /// Queues of a station's MAC.

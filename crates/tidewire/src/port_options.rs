@@ -104,6 +104,7 @@ pub(crate) fn explain(error: SessionError) -> anyhow::Error {
         SessionError::Port(error) => permission::failure(&error).into(),
         SessionError::Faults(_)
         | SessionError::NoConnection(_)
+        | SessionError::Mms(_)
         | SessionError::NoPriority(_)
         | SessionError::TooFar(_)
         | SessionError::TooLong { .. }

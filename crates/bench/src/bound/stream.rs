@@ -19,6 +19,8 @@ const CONTROL_OCTETS: usize = 128;
 const DT_OCTETS: usize = 16 + 37;
 /// Headers of session and CASE in front of a message, and room for those of an association.
 const CASE_OCTETS: usize = 256;
+/// Octets around a PDU of MMS, at most: those of session and presentation, or an association's own PDUs.
+const MMS_OCTETS: usize = 320;
 /// Duration beyond which a queue is assumed to grow without end.
 const LONGEST: Duration = Duration::from_secs(60);
 /// Maximum number of steps of the recurrence.
@@ -159,11 +161,15 @@ fn add(
     };
     let llc = LLC_OCTETS as usize;
     match flow.service {
-        Service::Class4 | Service::Case { .. } => {
+        Service::Class4 | Service::Case { .. } | Service::Mms { .. } => {
             let most =
                 if transport.concatenate { transport.nsdu_octets } else { transport.tpdu_octets };
             let reply = flow.pattern.reply_octets().unwrap_or(0);
-            let above = if flow.service == Service::Class4 { 0 } else { CASE_OCTETS };
+            let above = match flow.service {
+                Service::Case { .. } => CASE_OCTETS,
+                Service::Mms { .. } => MMS_OCTETS,
+                _ => 0,
+            };
             for (station, to, octets) in [(station, to, flow.size_octets), (to, station, reply)] {
                 let whole = octets.saturating_add(DT_OCTETS + above).min(most.saturating_add(37));
                 all.push(of(station, to, rank, None, llc + whole.max(CONTROL_OCTETS)));

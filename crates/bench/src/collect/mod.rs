@@ -30,6 +30,9 @@ pub struct Watched {
     pub name: String,
     /// True if each message is answered; the deadline then is the answer's.
     pub is_answered: bool,
+    /// True if its receiver knows each message. MMS has no stamps: an answer counts as the arrival of
+    /// its request.
+    pub has_stamps: bool,
     /// True if the service reports the delivery of each message.
     pub is_acknowledged: bool,
     /// True if its messages are limited in number.
@@ -304,6 +307,9 @@ impl Gathering {
         if !self.answered.take(sequence) {
             return;
         }
+        if !self.watched.has_stamps {
+            self.arrived.take(sequence);
+        }
         let took = at.since(planned);
         self.response.record(took);
         self.batches.add(nanos(took) as f64);
@@ -350,7 +356,7 @@ impl Gathering {
     /// time were due before it, and those due in it arrive later. So messages count by their
     /// arrival.
     fn throughput(&self) -> Option<f64> {
-        if self.clocks == Clocks::Separate {
+        if self.clocks == Clocks::Separate || !self.watched.has_stamps {
             return None;
         }
         let whole = (self.from, self.until);

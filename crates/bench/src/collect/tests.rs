@@ -8,6 +8,7 @@ fn at(millis: u64) -> Instant {
 
 fn watched(deadline: Option<u64>, is_answered: bool) -> Watched {
     Watched {
+        has_stamps: true,
         id: FlowId(1),
         name: "status".to_owned(),
         is_answered,

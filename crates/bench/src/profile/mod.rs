@@ -92,6 +92,8 @@ pub enum Function {
     Class4,
     /// CASE, the layers between it and transport included.
     Case,
+    /// MMS, the layers between it and transport included.
+    Mms,
     /// The checksum of class 4.
     Checksum,
     /// Datagrams of LLC.
@@ -104,9 +106,10 @@ pub enum Function {
 
 impl Function {
     /// All of them, by the names that scenarios have for them.
-    pub const ALL: [(&'static str, Self); 6] = [
+    pub const ALL: [(&'static str, Self); 7] = [
         ("class-4", Self::Class4),
         ("case", Self::Case),
+        ("mms", Self::Mms),
         ("checksum", Self::Checksum),
         ("datagram", Self::Datagram),
         ("message", Self::Message),
@@ -233,6 +236,8 @@ struct Charges {
     /// Passage from one task of the front end's software to the next.
     hop: Option<usize>,
     octet: Option<usize>,
+    /// Each value that a read returns.
+    value: Option<usize>,
     checked_octet: Option<usize>,
     least: Option<usize>,
     unit: Option<usize>,
@@ -253,11 +258,12 @@ impl Work {
 
 impl Charges {
     /// The parts with their keys.
-    const fn parts(&self) -> [(&'static str, Option<usize>); 8] {
+    const fn parts(&self) -> [(&'static str, Option<usize>); 9] {
         [
             ("fixed", self.fixed),
             ("hop", self.hop),
             ("octet", self.octet),
+            ("value", self.value),
             ("checked-octet", self.checked_octet),
             ("least", self.least),
             ("unit", self.unit),
@@ -281,6 +287,7 @@ impl Profile {
         self.works.iter().filter(on_medium).any(|work| {
             let at = work.requested_by();
             let is_transport = work.sap.is_some() || at == Some(WorkLayer::Transport);
+            let is_mms = matches!(at, Some(WorkLayer::Mms | WorkLayer::Session));
             let is_case = matches!(at, Some(WorkLayer::Case | WorkLayer::Session));
             let is_of_all = at.is_none() && work.sap.is_none();
             let is_checked = work.cost.checked_octet.is_some();
@@ -290,6 +297,7 @@ impl Profile {
             match function {
                 Function::Class4 => is_transport && has_others,
                 Function::Case => is_case,
+                Function::Mms => is_mms,
                 Function::Checksum => is_transport && is_checked,
                 Function::Datagram | Function::Message => is_of_all && has_others,
                 Function::Crc => is_of_all && is_checked,
@@ -395,9 +403,12 @@ impl Profile {
             input.map_or(0, |input| (self.value(input) * 1e6 / speed).round() as u64)
         };
         let charges = &work.cost;
+        // The extent of an access is its number of values, and of other work its octets.
+        let value_picos =
+            charges.value.map_or(0.0, |input| self.value(input) * 1e9 / speed).round();
         let cost = Cost {
             fixed: time(charges.fixed).saturating_add(time(charges.hop)),
-            octet_picos: picos(charges.octet),
+            octet_picos: picos(charges.octet).saturating_add(value_picos as u64),
             checked_octet_picos: picos(charges.checked_octet),
             least: time(charges.least),
             unit: time(charges.unit),

@@ -10,8 +10,8 @@ use std::collections::BTreeSet;
 use wire::addr::Sap;
 
 /// The parts of a task's cost.
-const PARTS: [&str; 8] =
-    ["fixed", "hop", "octet", "checked-octet", "least", "unit", "unit-octets", "divided"];
+const PARTS: [&str; 9] =
+    ["fixed", "hop", "octet", "value", "checked-octet", "least", "unit", "unit-octets", "divided"];
 
 /// Reads a task.
 pub(super) fn work(
@@ -80,7 +80,14 @@ pub(super) fn work(
 
 /// Reason why a part of a task's cost is never charged at its stage, if there is such a part.
 fn never_charged(stage: Stage, sap: Option<Sap>, cost: &Charges) -> Option<&'static str> {
+    let is_access = matches!(stage, Stage::Layer(Charge { kind: WorkKind::Access, .. }));
     match stage {
+        _ if is_access && (cost.octet.is_some() || cost.unit.is_some()) => {
+            Some("an access is charged by `value`: its octets are those of `down`")
+        }
+        _ if !is_access && cost.value.is_some() => {
+            Some("`value` is charged at \"mms\" with kind \"access\" alone")
+        }
         Stage::Complete if sap.is_some() => Some(
             "a frame that was sent is of no layer above LLC: `complete` is of \"mac\" or \"llc\"",
         ),
@@ -102,6 +109,7 @@ fn cost(value: &Placed<'_>, names: &Names<'_>, problems: &mut Vec<Problem>) -> O
         fixed: take("fixed", Unit::Milliseconds),
         hop: take("hop", Unit::Milliseconds),
         octet: take("octet", Unit::MicrosecondsPerOctet),
+        value: take("value", Unit::Milliseconds),
         checked_octet: take("checked-octet", Unit::MicrosecondsPerOctet),
         least: take("least", Unit::Milliseconds),
         unit: take("unit", Unit::Milliseconds),
@@ -139,6 +147,7 @@ fn charge_of(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option
     let layers = [
         ("user", Some(WorkLayer::User)),
         ("case", Some(WorkLayer::Case)),
+        ("mms", Some(WorkLayer::Mms)),
         ("session", Some(WorkLayer::Session)),
         ("transport", Some(WorkLayer::Transport)),
         ("network", Some(WorkLayer::Network)),
@@ -153,6 +162,7 @@ fn charge_of(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option
         ("confirm", WorkKind::Confirm),
         ("open", WorkKind::Open),
         ("close", WorkKind::Close),
+        ("access", WorkKind::Access),
     ];
     let at = fields.word("at", &layers, problems);
     let kind = fields.word("kind", &kinds, problems);
@@ -165,9 +175,10 @@ fn charge_of(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option
         (Some(WorkLayer::User), WorkKind::Confirm)
         | (Some(WorkLayer::Network), WorkKind::Down | WorkKind::Up)
         | (
-            Some(WorkLayer::Case | WorkLayer::Session | WorkLayer::Transport),
+            Some(WorkLayer::Case | WorkLayer::Mms | WorkLayer::Session | WorkLayer::Transport),
             WorkKind::Down | WorkKind::Up | WorkKind::Open | WorkKind::Close,
         )
+        | (Some(WorkLayer::Mms), WorkKind::Access)
         | (Some(WorkLayer::Transport), WorkKind::Segment | WorkKind::MakeAk | WorkKind::TakeAk) => {
             at.map(|at| Stage::Layer(Charge { at, kind }))
         }

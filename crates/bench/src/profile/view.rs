@@ -119,6 +119,7 @@ const fn kind(kind: WorkKind) -> &'static str {
         WorkKind::Confirm => "confirm",
         WorkKind::Open => "open",
         WorkKind::Close => "close",
+        WorkKind::Access => "access",
     }
 }
 
@@ -127,6 +128,7 @@ const fn layer(work: &Work) -> &'static str {
         return match at {
             WorkLayer::User => "user",
             WorkLayer::Case => "case",
+            WorkLayer::Mms => "mms",
             WorkLayer::Session => "session",
             WorkLayer::Transport => "transport",
             WorkLayer::Network => "network",

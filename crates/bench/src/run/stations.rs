@@ -5,7 +5,8 @@ use crate::medium::{Medium, Model, Site};
 use crate::profile::Layer;
 use crate::sample::Occupied;
 use sim::host::{Invalid, NoBuffer, Params, Usage, WithCpu};
-use stack::host::{CHECKED_SAP, Host};
+use stack::host::{CHECKED_SAP, Host, HostParams, MmsParams};
+use stack::load::Flow;
 use stack::machine::Deadline;
 use stack::station::{Frame, MacQueues, Station, Transmission};
 use std::collections::{BTreeMap, BTreeSet};
@@ -128,8 +129,16 @@ fn bare(mut place: Place) -> Host {
     if let Some(messaging) = &mut place.host.messaging {
         messaging.queues = queues;
     }
-    let host = Host::new(place.host, place.flows).absent(&place.absences);
+    let host = host_of(place.host, place.flows, place.mms).absent(&place.absences);
     if place.has_priorities { host.above(queues) } else { host }
+}
+
+fn host_of(params: HostParams, flows: Vec<Flow>, mms: Option<MmsParams>) -> Host {
+    let host = Host::new(params, flows);
+    match mms {
+        Some(mms) => host.with_mms(mms),
+        None => host,
+    }
 }
 
 /// Stations on their machines; those without one take no time. On a ring a frame without a buffer
@@ -155,7 +164,7 @@ pub(super) fn costed(places: Vec<Place>, medium: &Medium) -> Result<Vec<Placed>,
 /// Host that waits for the work of its layers if the machine takes time for it. A machine
 /// processes frames in order, so the host gives it one frame at a time, the most urgent first.
 fn host(place: Place, machine: &Params) -> Host {
-    let host = Host::new(place.host, place.flows).absent(&place.absences);
+    let host = host_of(place.host, place.flows, place.mms).absent(&place.absences);
     let host = if place.has_priorities { host.above(MacQueues::One) } else { host };
     host.charging(machine.tasks.charged())
 }

@@ -275,6 +275,8 @@ impl Checker<'_> {
         let most = match service {
             Service::Class4 => most,
             Service::Case => most.min(wire::case::LONGEST as u64),
+            // Its encoder makes no other.
+            Service::Mms => return,
             Service::Datagram | Service::Message => self.scenario.medium.most_lsdu_octets(),
         };
         if size.0 < least {

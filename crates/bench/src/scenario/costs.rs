@@ -19,6 +19,7 @@ impl Scenario {
             Service::Case => {
                 [Function::Case, Function::Class4].into_iter().chain(checksum).collect()
             }
+            Service::Mms => [Function::Mms, Function::Class4].into_iter().chain(checksum).collect(),
             Service::Datagram => vec![Function::Datagram],
             Service::Message if flow.crc == Some(true) => vec![Function::Message, Function::Crc],
             Service::Message => vec![Function::Message],
@@ -70,6 +71,11 @@ const fn words(function: Function) -> (&'static str, &'static str) {
             "CASE takes",
             "another profile, one of your own with tasks at \"case\", or free = [\"case\"] where \
              this is meant",
+        ),
+        Function::Mms => (
+            "MMS takes",
+            "another profile, one of your own with tasks at \"mms\", or free = [\"mms\"] where this \
+             is meant",
         ),
         Function::Checksum => (
             "the checksum of class 4 takes",

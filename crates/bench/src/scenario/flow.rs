@@ -1,5 +1,7 @@
 //! A flow: its sender, receiver, service and rate.
 
+use super::mms::MmsCall;
+use super::pattern::{is_unknown, unknown};
 use super::{Eot, Pattern, Service, Size, Span, Start};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -25,7 +27,10 @@ pub struct Flow {
     pub service: Service,
     /// The times at which messages are due.
     pub pattern: Pattern,
-    /// Octets of each message as its user submits it (TSDU or LSDU): at least 16.
+    /// Octets of each message as its user submits it (TSDU or LSDU): at least 16. Flows of MMS have
+    /// no such key: their encoder gives each request its length.
+    #[serde(skip_serializing_if = "is_unknown")]
+    #[schemars(default = "unknown")]
     pub size: Size,
     /// The number of messages; unlimited for the length of the run if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,6 +54,9 @@ pub struct Flow {
     /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eot: Option<Eot>,
+    /// For MMS: the call that each message makes.
+    #[serde(flatten)]
+    pub mms: MmsCall,
     /// For messages: true if the receiver acknowledges each (LLC type 3); false if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledged: Option<bool>,
@@ -59,7 +67,8 @@ pub struct Flow {
     /// acknowledgement comes; if not given, 3 if acknowledged, else 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retries: Option<u64>,
-    /// For messages: the time after submission at which one is withdrawn; never if not given.
+    /// For messages: the time after submission at which one is withdrawn; never if not given. For
+    /// MMS: the time-out of each call; 10 s if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Span>,
 }
@@ -90,6 +99,7 @@ impl Flow {
             stagger: None,
             priority: of_messages.then_some(0),
             eot: (service == Service::Case).then_some(Eot::Last),
+            mms: MmsCall::default(),
             acknowledged: of_messages.then_some(false),
             crc: of_messages.then_some(false),
             retries: of_messages.then_some(0),
@@ -129,6 +139,7 @@ impl Flow {
                     Some(Eot::Last) | None => load::Eot::Last,
                 },
             },
+            Service::Mms => load::Service::Mms { outstanding: self.outstanding() },
             Service::Datagram => load::Service::Datagram,
             Service::Message => load::Service::Message(load::MessageOptions {
                 crc: self.crc.unwrap_or(false),

@@ -96,7 +96,7 @@ impl Scenario {
     /// Returns the form of the file, with groups as written.
     #[must_use]
     pub fn as_written(&self) -> Cow<'_, Self> {
-        let Some(grouped) = &self.grouped else { return Cow::Borrowed(self) };
+        let Some(grouped) = &self.grouped else { return super::mms::without_lengths(self) };
         Cow::Owned(Self {
             seed: self.seed,
             replications: self.replications,

@@ -12,6 +12,7 @@ mod flow;
 mod groups;
 mod lockstep;
 mod machines;
+pub(crate) mod mms;
 pub(crate) mod names;
 mod network;
 mod parse;
@@ -377,6 +378,9 @@ pub enum Service {
     /// CASE of MAP 2.1: an association on a class 4 transport connection. Assumed, because its octets
     /// of 1985 were not found: a header of 4 octets in front of each message.
     Case,
+    /// MMS: each message a call of one confirmed service, over an association on a class 4 transport
+    /// connection. The receiver serves the built-in model.
+    Mms,
     /// LLC type 1: each message one UI frame, unacknowledged.
     Datagram,
     /// The messaging service: each message one LSDU, by priority, acknowledged or not.
@@ -387,7 +391,7 @@ impl Service {
     /// True if its messages go over a transport connection.
     #[must_use]
     pub const fn is_connected(self) -> bool {
-        matches!(self, Self::Class4 | Self::Case)
+        matches!(self, Self::Class4 | Self::Case | Self::Mms)
     }
 }
 

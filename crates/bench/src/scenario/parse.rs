@@ -1,8 +1,9 @@
 //! From a TOML tree to plain structs: one function per struct, defaults filled in.
 
 use super::fields::{Fields, Placed, Read, pick};
+use super::mms::{self, MmsCall};
 use super::problem::Problem;
-use super::quantity::{Share, Span};
+use super::quantity::{Share, Size, Span};
 use super::require;
 use super::{
     Background, Burst, DamageKind, Eot, Faults, Flow, Group, Scenario, Service, Start, Station,
@@ -227,12 +228,19 @@ impl Read for Flow {
         let services = [
             ("class-4", Service::Class4),
             ("case", Service::Case),
+            ("mms", Service::Mms),
             ("datagram", Service::Datagram),
             ("message", Service::Message),
         ];
         let service = fields.word("service", &services, problems);
         let pattern = fields.required("pattern", problems);
-        let size = fields.required("size", problems);
+        let is_mms = service == Some(Service::Mms);
+        let mms = MmsCall::read(&mut fields, service, problems);
+        mms::check_pattern(&fields, service, pattern, problems);
+        let size = match is_mms {
+            true => Some(Size(0)),
+            false => fields.required("size", problems),
+        };
         let messages = fields.optional("messages", problems);
         let deadline = fields.optional("deadline", problems);
         let start = fields.optional("start", problems);
@@ -246,7 +254,8 @@ impl Read for Flow {
         let is_message = service == Some(Service::Message);
         if service.is_some() && !is_message {
             let keys = ["acknowledged", "crc", "retries", "timeout"];
-            for key in keys.into_iter().filter(|key| fields.has(key)) {
+            let keys = keys.into_iter().filter(|key| !(is_mms && *key == "timeout"));
+            for key in keys.filter(|key| fields.has(key)) {
                 let message = format!("only flows of service \"message\" have `{key}`");
                 problems.push(Problem::error(fields.span_of(key), message));
             }
@@ -266,6 +275,7 @@ impl Read for Flow {
             stagger,
             priority: priority.or(default.priority),
             eot: eot.or(default.eot),
+            mms,
             acknowledged: acknowledged.or(default.acknowledged),
             crc: crc.or(default.crc),
             retries: retries.or(again).or(default.retries),

@@ -29,12 +29,14 @@ pub enum Pattern {
     ConstantRateRequest {
         /// From one request to the next.
         period: Span,
-        /// Octets of each answer.
+        /// Octets of each answer. Flows of MMS have no such key: their server makes the answers.
+        #[serde(skip_serializing_if = "is_unknown")]
         reply: Size,
     },
     /// A request as soon as the answer to the one before is in.
     MaximumRateRequest {
-        /// Octets of each answer.
+        /// Octets of each answer. Flows of MMS have no such key: their server makes the answers.
+        #[serde(skip_serializing_if = "is_unknown")]
         reply: Size,
     },
     /// As fast as the service accepts them.
@@ -73,6 +75,15 @@ impl Pattern {
                 Some(*reply)
             }
             Self::Cyclic { .. } | Self::Poisson { .. } | Self::Bulk { .. } => None,
+        }
+    }
+
+    /// The same pattern with answers of this size, if its messages are answered.
+    pub(super) const fn with_reply(self, reply: Size) -> Self {
+        match self {
+            Self::ConstantRateRequest { period, .. } => Self::ConstantRateRequest { period, reply },
+            Self::MaximumRateRequest { .. } => Self::MaximumRateRequest { reply },
+            other => other,
         }
     }
 
@@ -144,6 +155,16 @@ impl Pattern {
     }
 }
 
+/// True for the size of an answer that the server of a flow makes.
+pub(super) const fn is_unknown(size: &Size) -> bool {
+    size.0 == 0
+}
+
+/// Size of an answer that the server of a flow makes.
+pub(super) const fn unknown() -> Size {
+    Size(0)
+}
+
 /// Kind of a pattern.
 #[derive(Clone, Copy)]
 enum PatternKind {
@@ -173,11 +194,12 @@ impl Read for Pattern {
                 .map(|mean_interval| Self::Poisson { mean_interval }),
             PatternKind::ConstantRateRequest => {
                 let period = fields.required("period", problems);
-                let reply: Option<Size> = fields.required("reply", problems);
-                period.zip(reply).map(|(period, reply)| Self::ConstantRateRequest { period, reply })
+                let reply = fields.optional("reply", problems).unwrap_or(Size(0));
+                period.map(|period| Self::ConstantRateRequest { period, reply })
             }
             PatternKind::MaximumRateRequest => {
-                fields.required("reply", problems).map(|reply| Self::MaximumRateRequest { reply })
+                let reply = fields.optional("reply", problems).unwrap_or(Size(0));
+                Some(Self::MaximumRateRequest { reply })
             }
             PatternKind::Bulk => Some(Self::Bulk { total: fields.optional("total", problems) }),
         };

@@ -98,10 +98,19 @@ struct Initiator<'a, 'b> {
 /// sent are in [`Measured::failure`].
 pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError> {
     let scenario = &order.point.scenario;
+    check_services(scenario)?;
     let host = Host::new(host_params(way.addr(), clock::now(), scenario), Vec::new());
     let has_priorities = scenario.flows.iter().any(Flow::has_priority);
     let host = if has_priorities { host.above(MacQueues::One) } else { host };
     carry_out(way, host, order)
+}
+
+/// Refuses flows that a responder does not answer.
+fn check_services(scenario: &Scenario) -> Result<(), SessionError> {
+    match scenario.flows.iter().find(|flow| flow.service == Service::Mms) {
+        Some(flow) => Err(SessionError::Mms(flow.name.clone())),
+        None => Ok(()),
+    }
 }
 
 /// Parameters of the measuring station's host.
@@ -125,6 +134,7 @@ pub(super) fn host_params(address: Mac, now: Instant, scenario: &Scenario) -> Ho
 /// Errors of [`measure`]; [`SessionError::NoConnection`] for a flow without a connection,
 /// [`SessionError::NoPriority`] for a flow with a priority.
 pub fn measure_iso_tcp(way: &mut IsoWay, order: Order<'_>) -> Result<Measured, SessionError> {
+    check_services(&order.point.scenario)?;
     let flows = &order.point.scenario.flows;
     if let Some(flow) = flows.iter().find(|flow| flow.service != Service::Class4) {
         return Err(SessionError::NoConnection(flow.name.clone()));

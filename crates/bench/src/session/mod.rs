@@ -77,6 +77,9 @@ pub enum SessionError {
     /// A flow requires a LAN.
     #[error("flow {0:?} sends datagrams, and over TCP there are connections alone")]
     NoConnection(String),
+    /// A flow is of MMS, whose servers do not take part in measurements of a scenario.
+    #[error("flow {0:?} is of MMS: predict simulates it, and measure mms measures a server")]
+    Mms(String),
     /// A flow requires frames with a priority.
     #[error("flow {0:?} has a priority, and over TCP there is none")]
     NoPriority(String),

@@ -5,7 +5,7 @@
 //!   users ── flows, replies, echo, control session            users, waiting, replies
 //!     │  work: time that the machine takes for each layer     work
 //!   services: connection ─ transport │ datagram │ sockets     services
-//!   │   CASE on a connection                                  services::case
+//!   │   CASE or MMS on a connection                           services::association
 //!     │   class 4 over CLNP, or class 0 and 2
 //!   link ── CLNP, LLC, framing, order of frames               link, frames
 //!    or network connections, which a driver provides          services::network
@@ -24,6 +24,7 @@ mod users;
 mod waiting;
 mod work;
 
+pub use services::MmsParams;
 pub use services::sockets::{CHECKED_SAP, MESSAGE_FLOWS};
 
 use crate::clnp::{self, Network};
@@ -36,8 +37,8 @@ use crate::station::MacQueues;
 use crate::transport::{Endpoint, Transport};
 use crate::{tp0, tp4};
 use link::Link;
-use services::Associated;
 use services::sockets::Sockets;
+use services::{Associated, Manufacturing};
 use std::collections::{BTreeMap, VecDeque};
 use users::Users;
 use wire::addr::{Mac, Sap};
@@ -108,8 +109,10 @@ pub struct Unitdata {
 pub struct Host {
     users: Users,
     transport: Transport,
-    /// Associations of CASE, by the endpoint of their transport connection.
+    /// Associations, by the endpoint of their transport connection.
     associations: BTreeMap<Endpoint, Associated>,
+    /// Boxed, because most hosts have none.
+    mms: Option<Box<Manufacturing>>,
     /// Boxed, because most hosts of a large network have none.
     sockets: Option<Box<Sockets>>,
     link: Option<Link>,
@@ -134,6 +137,7 @@ impl Host {
             users: Users { accepts: params.accepts, ..Users::default() },
             transport: Transport::Class4(entity),
             associations: BTreeMap::new(),
+            mms: None,
             sockets,
             link: Some(Link::new(params)),
             actions: VecDeque::new(),
@@ -152,6 +156,7 @@ impl Host {
             users: Users { accepts, echoes, ..Users::default() },
             transport: Transport::Network(tp0::Entity::new(transport)),
             associations: BTreeMap::new(),
+            mms: None,
             sockets: None,
             link: None,
             actions: VecDeque::new(),
@@ -166,8 +171,9 @@ impl Host {
         let Some(link) = &self.link else { return };
         let queues = link.queues;
         let params = HostParams { last_reference, ..link.params.clone() };
+        let mms = self.mms.take().map(|mms| Box::new(Manufacturing::new(mms.params)));
         let restarted = Self::new(params, Vec::new());
-        *self = restarted.with_queues(queues);
+        *self = Self { mms, ..restarted }.with_queues(queues);
     }
 
     /// Sets the periods in which its users offer nothing.

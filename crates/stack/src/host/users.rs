@@ -104,6 +104,12 @@ impl Users {
         Some(tsdu)
     }
 
+    /// Takes the oldest waiting message of a flow whose service makes its octets: sequence number and
+    /// due time.
+    pub(super) fn take_call(&mut self, now: Instant, place: usize) -> Option<(u32, Instant)> {
+        self.flows[place].sender.take_call(now, &mut self.records)
+    }
+
     /// Takes the oldest waiting message of a flow as an LSDU.
     #[inline]
     pub(super) fn take_lsdu(&mut self, now: Instant, place: usize) -> Option<Packet> {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!   user message   user ─ (case, session) ─▶ service        confirm to the user
-//!   TSDU of CASE   session, case ─▶ CASE ─▶ user
+//!   TSDU           session, case or mms ─▶ association ─▶ user
 //!   NSDU           transport, network ─▶ link;  network, transport ─▶ entity
 //! ```
 //!
@@ -26,6 +26,7 @@ use crate::messaging::Priority;
 use crate::station::{Charge, Work, WorkKind, WorkLayer};
 use crate::tp4::{Nsdu, TransmitHandle};
 use crate::transport::Endpoint;
+use crate::upper::Addressed;
 use arrayvec::ArrayVec;
 use bytes::Bytes;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -78,10 +79,13 @@ pub(super) enum Cargo {
     Confirm { place: usize },
     /// Message for CASE.
     Transfer { endpoint: Endpoint, data: Bytes, eot: bool },
-    /// TSDU of CASE that is no data, for the transport.
-    Control { endpoint: Endpoint, tsdu: Bytes },
-    /// TSDU for CASE.
-    Received { endpoint: Endpoint, tsdu: Bytes },
+    /// TSDU of an association for the transport, and the layer above session; of CASE those that are
+    /// no data.
+    Spdu { endpoint: Endpoint, tsdu: Bytes, user: WorkLayer },
+    /// TSDU for an association, and the layer above session.
+    Received { endpoint: Endpoint, tsdu: Bytes, user: WorkLayer },
+    /// Primitive of an MMS server, and the number of values that it has read for it.
+    Answered { addressed: Box<Addressed>, values: usize },
     /// NSDU of transport for the network, with the timer that waits for it.
     Outgoing { nsdu: Nsdu, priority: Priority, handle: Option<TransmitHandle> },
     /// NSDU of the network for transport.
@@ -108,12 +112,13 @@ pub(super) enum Asker {
 }
 
 impl Cargo {
-    /// Service access point and length.
+    /// Service access point and length, or the number of values that were read.
     fn extent(&self) -> (Sap, usize) {
         match self {
-            Self::Tsdu { tsdu, .. } | Self::Control { tsdu, .. } | Self::Received { tsdu, .. } => {
+            Self::Tsdu { tsdu, .. } | Self::Spdu { tsdu, .. } | Self::Received { tsdu, .. } => {
                 (Sap::ISO_NETWORK, tsdu.len())
             }
+            Self::Answered { values, .. } => (Sap::ISO_NETWORK, *values),
             Self::Transfer { data, .. } => (Sap::ISO_NETWORK, data.len()),
             Self::Lsdu { data, .. } | Self::Answer { data, .. } => (MESSAGE_SAP, data.len()),
             Self::Reply { request, .. } => {
@@ -143,14 +148,16 @@ impl Cargo {
             Self::Transfer { .. } => {
                 &[charge(case, WorkKind::Down), charge(session, WorkKind::Down)]
             }
-            Self::Control { tsdu, .. } => {
+            Self::Spdu { tsdu, user, .. } => {
                 let kind = kind_of_spdu(tsdu, WorkKind::Down);
-                &[charge(case, kind), charge(session, kind)]
+                &[charge(*user, kind), charge(session, kind)]
             }
-            Self::Received { tsdu, .. } => {
+            Self::Received { tsdu, user, .. } => {
                 let kind = kind_of_spdu(tsdu, WorkKind::Up);
-                &[charge(session, kind), charge(case, kind)]
+                &[charge(session, kind), charge(*user, kind)]
             }
+            Self::Answered { values: 0, .. } => &[],
+            Self::Answered { .. } => &[charge(WorkLayer::Mms, WorkKind::Access)],
             Self::Outgoing { nsdu, .. } => {
                 let tpdu = Tpdu::of(&nsdu.packet);
                 let transport = charge(WorkLayer::Transport, tpdu.kind(WorkKind::Down));
@@ -327,8 +334,9 @@ impl Host {
                 self.users.waiting.wake(place);
             }
             Cargo::Transfer { endpoint, data, eot } => self.transfer(now, endpoint, data, eot),
-            Cargo::Control { endpoint, tsdu } => self.send_spdu(now, endpoint, tsdu),
-            Cargo::Received { endpoint, tsdu } => self.received_tsdu(now, endpoint, tsdu),
+            Cargo::Spdu { endpoint, tsdu, .. } => self.send_spdu(now, endpoint, tsdu),
+            Cargo::Received { endpoint, tsdu, .. } => self.received_tsdu(now, endpoint, tsdu),
+            Cargo::Answered { addressed, .. } => self.request_below(now, *addressed),
             Cargo::Outgoing { nsdu, priority, handle } => {
                 self.pass_nsdu(now, nsdu, priority, handle);
             }

@@ -32,6 +32,12 @@ pub enum Service {
         /// Messages with EOT.
         eot: Eot,
     },
+    /// MMS on a class 4 transport connection: each message is a call of one confirmed service, over an
+    /// association that is opened before the first call and concluded after the last.
+    Mms {
+        /// Maximum number of outstanding calls.
+        outstanding: u16,
+    },
     /// LLC type 1: one unacknowledged UI frame per message.
     Datagram,
     /// Socket of the messaging service: one LSDU per message.

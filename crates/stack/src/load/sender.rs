@@ -44,6 +44,8 @@ pub struct Sender {
     due: u64,
     /// Number of requests without a reply.
     unanswered: u64,
+    /// Number of replies.
+    answered: u64,
     opened_at: Instant,
     /// Periods in which the user offers nothing.
     absences: Vec<Absence>,
@@ -62,6 +64,7 @@ impl Sender {
             waiting: VecDeque::new(),
             due: 0,
             unanswered: 0,
+            answered: 0,
             opened_at: Instant::ZERO,
             absences: Vec::new(),
         }
@@ -177,8 +180,19 @@ impl Sender {
             Pattern::Poisson { mean_interval } => {
                 Some(planned + self.chance.exponential(mean_interval))
             }
+            Pattern::MaximumRateRequest { .. } if self.due < self.answered + self.ahead() => {
+                Some(planned)
+            }
             Pattern::MaximumRateRequest { .. } => None,
             Pattern::Bulk => Some(planned),
+        }
+    }
+
+    /// Number of requests at the highest rate that may be without their replies.
+    const fn ahead(&self) -> u64 {
+        match self.flow.service {
+            Service::Mms { outstanding } => outstanding as u64,
+            _ => 1,
         }
     }
 
@@ -244,6 +258,17 @@ impl Sender {
         Some(tsdu(&stamp, self.flow.size_octets))
     }
 
+    /// Takes the oldest waiting message, whose octets its service makes: its sequence number and due
+    /// time.
+    pub fn take_call(
+        &mut self,
+        now: Instant,
+        records: &mut VecDeque<Record>,
+    ) -> Option<(u32, Instant)> {
+        let stamp = self.take_stamp(now, records)?;
+        Some((stamp.sequence, stamp.planned))
+    }
+
     /// Takes the oldest waiting message as an LSDU with shared contents; `now` is the handover
     /// time.
     pub fn take_lsdu(&mut self, now: Instant, records: &mut VecDeque<Record>) -> Option<Packet> {
@@ -254,6 +279,7 @@ impl Sender {
     /// Records a reply.
     pub fn answered(&mut self, now: Instant) {
         self.unanswered = self.unanswered.saturating_sub(1);
+        self.answered += 1;
         let more = matches!(self.flow.pattern, Pattern::MaximumRateRequest { .. });
         if more && self.stage == Stage::Running {
             self.next_due = Some(now);

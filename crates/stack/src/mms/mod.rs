@@ -12,6 +12,7 @@
 pub mod client;
 mod initiate;
 pub mod server;
+pub mod trial;
 
 pub use client::Client;
 pub use initiate::{Agreement, Proposal};

@@ -13,7 +13,7 @@ use wire::addr::Mac;
 use wire::time::Instant;
 
 /// Longest TSDU that is received: an MMS PDU of 65,000 octets, and the headers around it.
-const LONGEST_TSDU: usize = 66_560;
+pub const LONGEST_TSDU: usize = 66_560;
 /// Octets that may wait for room in the transport; a connection with more is aborted.
 const WAITING_OCTETS: usize = 1 << 20;
 

@@ -16,7 +16,7 @@
 mod entity;
 mod joint;
 
-pub use entity::{Addressed, Entity, EntityParams, Lower, Tsaps};
+pub use entity::{Addressed, Entity, EntityParams, LONGEST_TSDU, Lower, Tsaps};
 pub use joint::{Joint, Note, Params, Primitive};
 
 pub use crate::presentation::Syntax;

@@ -11,7 +11,7 @@ use wire::addr::{Mac, Nsap};
 use wire::packet::Packet;
 use wire::time::Instant;
 
-fn host(number: u32, transport: Params, flows: Vec<Flow>) -> Host {
+pub(crate) fn host(number: u32, transport: Params, flows: Vec<Flow>) -> Host {
     let network = clnp::Params::inactive(Nsap::of_station(Mac::local(number)));
     host_over(number, network, transport, flows)
 }
@@ -30,7 +30,7 @@ fn host_over(number: u32, network: clnp::Params, transport: Params, flows: Vec<F
     Host::new(params, flows)
 }
 
-fn flow(service: Service, pattern: Pattern, size_octets: usize, messages: u64) -> Flow {
+pub(crate) fn flow(service: Service, pattern: Pattern, size_octets: usize, messages: u64) -> Flow {
     Flow {
         id: FlowId(5),
         peer: Mac::local(2),
@@ -51,8 +51,15 @@ fn run(transport: &Params, flow: Flow) -> [Vec<Record>; 2] {
 
 /// Like [`run`], over a LAN that applies `carried` to every frame.
 fn run_over(transport: &Params, flow: Flow, carried: impl Fn(Frame) -> Frame) -> [Vec<Record>; 2] {
-    let mut hosts =
-        [host(1, transport.clone(), vec![flow]), host(2, transport.clone(), Vec::new())];
+    let hosts = [host(1, transport.clone(), vec![flow]), host(2, transport.clone(), Vec::new())];
+    run_hosts(hosts, carried)
+}
+
+/// Runs these hosts against each other until the first is done; returns the records of both.
+pub(crate) fn run_hosts(
+    mut hosts: [Host; 2],
+    carried: impl Fn(Frame) -> Frame,
+) -> [Vec<Record>; 2] {
     let mut records = [Vec::new(), Vec::new()];
     let mut now = Instant::ZERO;
     let end = now + Duration::from_secs(30);
@@ -83,7 +90,7 @@ fn run_over(transport: &Params, flow: Flow, carried: impl Fn(Frame) -> Frame) ->
     records
 }
 
-fn is_end(record: &Record) -> bool {
+pub(crate) fn is_end(record: &Record) -> bool {
     matches!(record.event, Event::Ended { orderly: true, .. })
 }
 

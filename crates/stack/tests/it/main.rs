@@ -15,6 +15,7 @@ mod hostile;
 mod hosts;
 mod lone;
 mod mms;
+mod mms_flows;
 mod session_entry;
 mod session_explore;
 mod tp4_bad_input;

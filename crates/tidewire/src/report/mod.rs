@@ -138,9 +138,14 @@ fn rows(table: &mut Table, summed: &Summed<'_>, shown: &Shown<'_>) {
     let remark = |table: &mut Table, what: &str, text: &str| {
         table.remark([String::new()], &format!("{what:<10}  {text}"));
     };
-    times(table, summed.label(), "delay", &flow.delay_pooled);
+    // Messages without stamps, as those of MMS, have no one-way delay.
+    let has_delay = !flow.delay_pooled.is_empty() || flow.response_pooled.is_empty();
+    if has_delay {
+        times(table, summed.label(), "delay", &flow.delay_pooled);
+    }
     if !flow.response_pooled.is_empty() {
-        times(table, String::new(), "response", &flow.response_pooled);
+        let label = if has_delay { String::new() } else { summed.label() };
+        times(table, label, "response", &flow.response_pooled);
     }
     if let Some(found) = flow.quantity("throughput").filter(|_| !shown.is_brief) {
         remark(table, "throughput", &quantity::mean(found));

@@ -30,6 +30,7 @@ mod link;
 mod long_segments;
 mod metrics;
 mod mms;
+mod mms_flows;
 mod monitor;
 mod obeyed;
 mod outputs;

@@ -13,7 +13,7 @@ use crate::scenario::fields::{Fields, Placed, place_of};
 use crate::scenario::machines::Machines;
 use crate::scenario::problem::{Problem, ScenarioError, Severity, Source};
 use crate::scenario::quantity::Decimal;
-use crate::scenario::{MOST_RUNS, Scenario, check, groups, parse};
+use crate::scenario::{MOST_RUNS, Scenario, check, groups, mms, parse};
 use core::ops::Range;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
@@ -451,7 +451,9 @@ fn points(
         let grouped = expanded.as_ref().and_then(|_| parse::scenario(&tree, problems));
         if let Some(mut scenario) = scenario.filter(|_| problems.len() == before) {
             machines.resolve(&mut scenario, written_out, problems);
-            let found = check::check(&scenario).into_iter();
+            let mut unanswered = Vec::new();
+            mms::resolve(&mut scenario, &mut unanswered);
+            let found = unanswered.into_iter().chain(check::check(&scenario));
             problems.extend(found.map(|problem| {
                 let place = place_of(written_out, &problem.place);
                 problem.moved(place)

@@ -1,5 +1,6 @@
 use super::*;
 use crate::medium::{CsmaCd, ProNet10, TokenRing};
+use crate::scenario::mms::MmsCall;
 use crate::scenario::{Flow, Medium, Pattern, Service, Share, Size, Span, schema, to_toml};
 use crate::scenarios;
 use core::time::Duration;
@@ -467,6 +468,7 @@ fn defaults_are_those_of_the_documents() {
             start: super::super::Start::Random,
             priority: None,
             eot: None,
+            mms: MmsCall::default(),
             acknowledged: None,
             crc: None,
             retries: None,

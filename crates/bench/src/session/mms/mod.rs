@@ -26,3 +26,4 @@ pub use model::{BUILT_IN, model};
 pub use names::{Forbidden, Item};
 pub use plan::{Inquiry, RUNGS_OF_OPENING, Selectors};
 pub use serve::{MmsServer, Offer, Served, Size};
+pub(crate) use services::{read, read_list};

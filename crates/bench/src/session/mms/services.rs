@@ -15,7 +15,7 @@ pub(super) const VARIABLES: i64 = 0;
 pub(super) const DOMAINS: i64 = 9;
 
 /// Reads variables.
-pub(super) fn read(items: &[Item], patience: Duration) -> Call {
+pub(crate) fn read(items: &[Item], patience: Duration) -> Call {
     let mut room = Writer::new();
     let variables: Vec<_> = items.iter().map(Item::variable).collect();
     let variables = VariableAccess::Variables(List::encode(&variables, &mut room));
@@ -23,7 +23,7 @@ pub(super) fn read(items: &[Item], patience: Duration) -> Call {
 }
 
 /// Reads a named variable list.
-pub(super) fn read_list(list: &Item, patience: Duration) -> Call {
+pub(crate) fn read_list(list: &Item, patience: Duration) -> Call {
     let variables = VariableAccess::Named(list.name());
     // Some servers tell a list from variables by this member.
     let with_specification = Some(true);

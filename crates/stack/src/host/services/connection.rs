@@ -4,7 +4,7 @@ use super::super::replies::{Conversation, Role};
 use super::super::work::{Asker, Cargo};
 use super::super::{Host, Unitdata};
 use super::Task;
-use super::case::CASE_TSAP;
+use super::association::{CASE_TSAP, MMS_TSAP, Upper};
 use crate::load::{Event, Flow};
 use crate::messaging::Priority;
 use crate::session::Below;
@@ -72,14 +72,7 @@ impl Host {
         endpoint
     }
 
-    /// Opens the transport connection of an association that a flow has requested.
-    pub(super) fn connect_for_case(&mut self, now: Instant, endpoint: Endpoint) {
-        let Some(place) = self.sender_of(endpoint) else { return };
-        let peer = self.users.flow(place).peer;
-        self.connect(now, endpoint, peer, CASE_TSAP, Bytes::from_static(CASE_TSAP));
-    }
-
-    fn connect(
+    pub(super) fn connect(
         &mut self,
         now: Instant,
         endpoint: Endpoint,
@@ -94,8 +87,8 @@ impl Host {
 
     /// Requests the normal end of a connection.
     pub(in crate::host) fn release(&mut self, now: Instant, endpoint: Endpoint) {
-        if self.is_case(endpoint) {
-            return self.release_case(now, endpoint);
+        if self.is_associated(endpoint) {
+            return self.release_association(now, endpoint);
         }
         let reason = disconnect_reason::NORMAL;
         self.transport.request(now, Request::Disconnect { endpoint, reason });
@@ -117,8 +110,10 @@ impl Host {
                         self.users.conversations.insert(endpoint, conversation);
                         let data = Bytes::new();
                         self.transport.request(now, Request::Accept { endpoint, data });
-                        if called == CASE_TSAP {
-                            self.called(now, endpoint);
+                        match &called[..] {
+                            CASE_TSAP => self.called(now, endpoint, Upper::case()),
+                            MMS_TSAP => self.called(now, endpoint, Upper::mms()),
+                            _ => {}
                         }
                     }
                     None => {
@@ -127,8 +122,8 @@ impl Host {
                     }
                 }
             }
-            Indication::Confirm { endpoint, .. } if self.is_case(endpoint) => {
-                self.receive_case(now, endpoint, Below::Connect);
+            Indication::Confirm { endpoint, .. } if self.is_associated(endpoint) => {
+                self.receive_below(now, endpoint, Below::Connect);
             }
             Indication::Confirm { endpoint, .. } => self.opened(now, endpoint),
             Indication::Data { endpoint, octets, end } => self.piece(now, endpoint, &octets, end),
@@ -141,15 +136,15 @@ impl Host {
                 }
             }
             Indication::Disconnect { endpoint, reason } => {
-                if self.is_case(endpoint) {
-                    self.receive_case(now, endpoint, Below::Disconnect);
-                    self.associations.remove(&endpoint);
+                if self.is_associated(endpoint) {
+                    self.receive_below(now, endpoint, Below::Disconnect);
+                    self.forget_association(now, endpoint);
                 }
                 self.disconnected(now, endpoint, reason);
             }
             Indication::Closed { endpoint } => self.closed(now, endpoint),
             Indication::Ready { endpoint } => {
-                self.pass_case_on(now, endpoint);
+                self.pass_spdus_on(now, endpoint);
                 self.is_ready(endpoint);
             }
             // Room is checked before a TSDU is passed on, so none is returned. Expedited data is
@@ -180,13 +175,14 @@ impl Host {
         match called {
             RENDEZVOUS_TSAP if !is_lan => Some(Role::Control(peer)),
             CASE_TSAP if is_lan => users.accepts.then_some(Role::Accepted),
+            MMS_TSAP if is_lan => self.serves_mms().then_some(Role::Accepted),
             LOAD_TSAP => (users.accepts && (is_lan || is_of_session)).then_some(Role::Accepted),
             [] if is_lan => users.accepts.then_some(Role::Accepted),
             _ => users.echoes.then_some(Role::Echo),
         }
     }
 
-    fn sender_of(&self, endpoint: Endpoint) -> Option<usize> {
+    pub(super) fn sender_of(&self, endpoint: Endpoint) -> Option<usize> {
         match self.users.conversations.get(&endpoint)?.role {
             Role::Sender(place) => Some(place),
             Role::Accepted | Role::Control(_) | Role::Echo => None,
@@ -208,8 +204,8 @@ impl Host {
         if self.transport.is_credit_by_user() {
             self.transport.request(now, Request::GiveBack { endpoint, buffers: 1 });
         }
-        if self.is_case(endpoint) {
-            return self.piece_of_case(now, endpoint, octets, end);
+        if self.is_associated(endpoint) {
+            return self.piece_of_association(now, endpoint, octets, end);
         }
         let Some(conversation) = self.users.conversations.get_mut(&endpoint) else { return };
         match conversation.role {

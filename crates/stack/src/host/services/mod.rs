@@ -5,14 +5,18 @@
 //! service of [`crate::transport`] is an arm of [`crate::transport::Transport`] instead; then
 //! `connection` serves its flows.
 
+mod association;
 mod case;
 mod class4;
 mod connection;
 mod datagram;
+mod mms;
 mod network;
 pub(super) mod sockets;
 
-pub(super) use case::Associated;
+pub(super) use association::Associated;
+pub(super) use mms::Manufacturing;
+pub use mms::MmsParams;
 
 use super::Host;
 use crate::load::Service;
@@ -36,6 +40,7 @@ impl Host {
         match self.users.flow(place).service {
             Service::Class4 => self.serve_connection(now, place, task),
             Service::Case { eot } => self.serve_case(now, place, task, eot),
+            Service::Mms { outstanding } => self.serve_mms(now, place, task, outstanding),
             Service::Datagram => self.serve_datagrams(now, place, task),
             Service::Message(options) => self.serve_socket(now, place, task, options),
         }

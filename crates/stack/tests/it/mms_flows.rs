@@ -1,0 +1,113 @@
+//! Flows of MMS between two hosts: each message a call, answered by a server of a model.
+
+use crate::hosts::{flow, host, is_end, run_hosts};
+use core::time::Duration;
+use stack::host::MmsParams;
+use stack::load::{Event, FlowId, Pattern, Record, Service};
+use stack::mms::client::Call;
+use stack::mms::server::{Domain, Model, Node, Value};
+use stack::mms::trial;
+use stack::tp4::Params;
+use std::collections::BTreeMap;
+use wire::ber::{List, Writer};
+use wire::mms::{ObjectName, ReadRequest, Request, Specification, Variable, VariableAccess};
+
+/// Model with one variable of a domain.
+fn model() -> Model {
+    let variables = BTreeMap::from([("Load".to_owned(), Node::Leaf(Value::Float32(12.5)))]);
+    let domain = Domain { variables, ..Domain::default() };
+    let domains = BTreeMap::from([("LD".to_owned(), domain)]);
+    Model { vendor: "tidewire".to_owned(), domains, ..Model::default() }
+}
+
+/// Read of variables of the domain `LD`.
+fn read(items: &[&'static str], patience: Duration) -> Call {
+    let mut room = Writer::new();
+    let variable = |item: &&'static str| {
+        let name = ObjectName::Domain { domain: b"LD", item: item.as_bytes() };
+        Variable { specification: Specification::Name(name), alternate: None }
+    };
+    let variables: Vec<Variable<'_>> = items.iter().map(variable).collect();
+    let variables = VariableAccess::Variables(List::encode(&variables, &mut room));
+    Call::new(0, Request::Read(ReadRequest { with_specification: None, variables }), patience)
+}
+
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Runs 50 calls against a host, which is a server if there is a model.
+fn run(outstanding: u16, pattern: Pattern, model: Option<Model>) -> [Vec<Record>; 2] {
+    let calls = BTreeMap::from([(FlowId(5), read(&["Load"], PATIENCE))]);
+    let flow = flow(Service::Mms { outstanding }, pattern, 60, 50);
+    let client = host(1, Params::lan(), vec![flow]);
+    let server = host(2, Params::lan(), Vec::new());
+    let server = match model {
+        Some(model) => server.with_mms(MmsParams { model: Some(model), calls: BTreeMap::new() }),
+        None => server,
+    };
+    run_hosts([client.with_mms(MmsParams { model: None, calls }), server], |frame| frame)
+}
+
+/// Sequence number and octets of each answer.
+fn answers(records: &[Record]) -> Vec<(u32, usize)> {
+    let of = |record: &Record| match record.event {
+        Event::Answered { sequence, octets, .. } => Some((sequence, octets)),
+        _ => None,
+    };
+    records.iter().filter_map(of).collect()
+}
+
+#[test]
+fn every_call_is_answered_with_the_length_of_its_pdu() {
+    let lengths = trial::answer(&model(), &read(&["Load"], PATIENCE)).unwrap();
+    for pattern in [
+        Pattern::ConstantRateRequest { period: Duration::from_millis(10), reply_octets: 0 },
+        Pattern::MaximumRateRequest { reply_octets: 0 },
+    ] {
+        for outstanding in [1, 5] {
+            let [client, _] = run(outstanding, pattern, Some(model()));
+            let expected: Vec<_> = (0..50).map(|sequence| (sequence, lengths.response)).collect();
+            assert_eq!(answers(&client), expected, "{outstanding} {pattern:?}");
+            assert!(client.iter().any(|record| record.event == Event::Done), "{client:?}");
+            assert!(is_end(client.last().unwrap()), "{:?}", client.last());
+        }
+    }
+}
+
+#[test]
+fn at_the_highest_rate_as_many_calls_are_outstanding_as_allowed() {
+    for outstanding in [1_u16, 5] {
+        let pattern = Pattern::MaximumRateRequest { reply_octets: 0 };
+        let [client, _] = run(outstanding, pattern, Some(model()));
+        let (mut now, mut most) = (0_i32, 0);
+        for record in &client {
+            now += match record.event {
+                Event::Sent { .. } => 1,
+                Event::Answered { .. } => -1,
+                _ => 0,
+            };
+            most = most.max(now);
+        }
+        assert_eq!(most, i32::from(outstanding));
+    }
+}
+
+#[test]
+fn a_host_without_a_model_refuses_clients() {
+    let pattern = Pattern::MaximumRateRequest { reply_octets: 0 };
+    let [client, _] = run(1, pattern, None);
+    let Event::Ended { reason, orderly } = client.last().unwrap().event else {
+        panic!("{client:?}");
+    };
+    assert!(!orderly && reason.contains("no such TSAP"), "{reason}");
+    assert!(answers(&client).is_empty());
+}
+
+#[test]
+fn a_trial_reports_the_error_of_the_server() {
+    let error = trial::answer(&model(), &read(&["Nothing"], PATIENCE)).unwrap_err();
+    assert!(error.contains("non-existent"), "{error}");
+    let one = trial::answer(&model(), &read(&["Load"], PATIENCE)).unwrap();
+    let two = trial::answer(&model(), &read(&["Load", "Load"], PATIENCE)).unwrap();
+    // A floating-point value has tag, length and five octets.
+    assert_eq!(two.response - one.response, 7);
+}

@@ -1,0 +1,82 @@
+//! Flows of MMS in a scenario: the simulated wire has real associations, which the meter follows.
+
+use crate::{check_code, records, run_in, stderr};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+
+const SCENARIO: &str = r#"version = 1
+title = "a gateway reads two devices"
+replications = 1
+stop = { after = "2 s" }
+medium = { kind = "switched", rate = "100 Mbit/s", length = "20 m" }
+
+[[station]]
+name = "gateway"
+
+[[station]]
+name = "ied-{1..2}"
+
+[[flow]]
+name = "poll"
+from = "gateway"
+to = "ied-*"
+service = "mms"
+read = ["FEEDLD0/MMXU1$MX$TotW$mag$f", "FEEDLD0/MMXU1$MX$TotW$q"]
+pattern = { kind = "constant-rate-request", period = "100 ms" }
+messages = 15
+
+[[flow]]
+name = "set"
+from = "gateway"
+to = "ied-1"
+service = "mms"
+data-set = "FEEDLD0/LLN0$loads"
+outstanding = 5
+pattern = { kind = "maximum-rate-request" }
+messages = 40
+"#;
+
+#[test]
+fn the_meter_counts_the_calls_that_were_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.toml"), SCENARIO).unwrap();
+    let predict = ["predict", "a.toml", "--no-save", "--json", "--capture", "a.pcapng"];
+    let output = run_in(folder.path(), &predict);
+    check_code(&output, 0);
+    let predicted = records(&output);
+    let sample = predicted.iter().find(|it| it["type"] == "sample").unwrap();
+    let flows = sample["flows"].as_array().unwrap();
+    let answered: u64 = flows.iter().map(|flow| flow["answered"].as_u64().unwrap()).sum();
+    assert_eq!(answered, 2 * 15 + 40);
+    assert!(flows.iter().all(|flow| flow["lost"] == 0 && flow["failed"] == 0), "{sample}");
+
+    let output = run_in(folder.path(), &["watch", "-r", "a.pcapng", "--json"]);
+    check_code(&output, 0);
+    let found = records(&output);
+    // The last record of each association has all its calls.
+    let of_association = |it: &&Value| it["type"] == "services";
+    let last = found.iter().filter(of_association).map(|it| (it["id"].as_u64(), it));
+    let associations: BTreeMap<_, &Value> = last.collect();
+    let services = associations.values().flat_map(|it| it["services"].as_array().unwrap());
+    let reads: Vec<u64> = services
+        .filter(|service| service["service"] == "read")
+        .map(|service| service["answers"].as_u64().unwrap())
+        .collect();
+    assert_eq!(reads.iter().sum::<u64>(), answered, "{reads:?}");
+    let most = associations.values().map(|it| it["most_outstanding"].as_u64().unwrap());
+    // An answer may pass the tap before the last of five requests does.
+    assert!((2..=5).contains(&most.max().unwrap()));
+}
+
+#[test]
+fn measure_refuses_flows_of_mms_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.toml"), SCENARIO).unwrap();
+    let output = run_in(
+        folder.path(),
+        &["measure", "a.toml", "--over", "iso-tcp://127.0.0.1:9", "--no-save"],
+    );
+    check_code(&output, 2);
+    assert!(stderr(&output).contains("measure mms measures a server"), "{}", stderr(&output));
+}
