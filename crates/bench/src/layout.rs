@@ -118,18 +118,22 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             start: Instant::ZERO + start.unwrap_or(scenario.stop.after.0),
             seed: Stream::named(seed, &format!("flow/{}", flow.name)).u64(),
         });
-        watched.push(Watched {
-            id,
-            name: flow.name.clone(),
-            is_answered: flow.pattern.is_answered(),
-            has_stamps: flow.service != Service::Mms,
-            is_acknowledged: flow.service == Service::Message && flow.acknowledged == Some(true),
-            is_limited: messages.is_some(),
-            deadline: flow.deadline.map(|span| span.0),
-        });
+        watched.push(watched_of(id, flow, messages.is_some()));
     }
     add_background(scenario, seed, stations.len(), &mut places);
     Layout { places, watched, changes: changes(&stations) }
+}
+
+fn watched_of(id: FlowId, flow: &Flow, is_limited: bool) -> Watched {
+    Watched {
+        id,
+        name: flow.name.clone(),
+        is_answered: flow.pattern.is_answered(),
+        has_stamps: flow.service != Service::Mms,
+        is_acknowledged: flow.service == Service::Message && flow.acknowledged == Some(true),
+        is_limited,
+        deadline: flow.deadline.map(|span| span.0),
+    }
 }
 
 /// Names of the stations that send or receive a flow of some kind.

@@ -8,6 +8,7 @@
 pub mod advise;
 pub mod analysis;
 pub mod bound;
+pub mod calibrate;
 pub mod collect;
 pub mod compare;
 mod counters;

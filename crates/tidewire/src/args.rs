@@ -1,6 +1,7 @@
 //! The command line. An option has the same meaning in every verb.
 
 pub(crate) mod advise;
+pub(crate) mod calibrate;
 pub(crate) mod capture;
 pub(crate) mod export;
 pub(crate) mod layers;
@@ -103,6 +104,8 @@ pub(crate) enum Verb {
     Relay(relay::Relay),
     /// Print every layer of the frames in a capture, or of octets given in hexadecimal.
     Dissect(Dissect),
+    /// Measure an MMS server's costs, and write them as a profile for `predict`.
+    Calibrate(calibrate::Calibrate),
     /// Compare two runs.
     Compare(Compare),
     /// Search for the transport settings that suit a network, and print the evidence.

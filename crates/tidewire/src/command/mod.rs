@@ -52,6 +52,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Verb::Capture(capture) => capture::run(&capture, &output),
         Verb::Relay(relay) => relay::run(&relay, &output),
         Verb::Dissect(dissect) => dissect::run(&dissect, &output),
+        Verb::Calibrate(options) => mms::calibrate(&options, &output),
         Verb::Compare(compare) => compare::run(&compare, &output),
         Verb::Advise(advise) => advise::run(&advise, &output),
         Verb::Reproduce(reproduce) => reproduce::run(&reproduce, &output),

@@ -22,6 +22,7 @@ fn every_verb_explains_its_options() {
         "show",
         "capture",
         "dissect",
+        "calibrate",
         "compare",
         "advise",
         "reproduce",

@@ -11,14 +11,14 @@ use std::thread;
 const MODEL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../bench/models/feeder.cid");
 
 /// Server with the built-in model, ended when this is dropped.
-struct Server {
+pub(crate) struct Server {
     child: Child,
     lines: BufReader<ChildStdout>,
-    url: String,
+    pub(crate) url: String,
 }
 
 impl Server {
-    fn start(more: &[&str]) -> Self {
+    pub(crate) fn start(more: &[&str]) -> Self {
         let arguments = ["serve", "mms", "--over", "iso-tcp://127.0.0.1:0", "--json"];
         let mut command = command(&[&arguments[..], more].concat());
         let mut child = command.stdout(Stdio::piped()).stdin(Stdio::null()).spawn().unwrap();

@@ -1,6 +1,7 @@
 //! Flows of MMS in a scenario: the simulated wire has real associations, which the meter follows.
 
-use crate::{check_code, records, run_in, stderr};
+use crate::mms::Server;
+use crate::{check_code, records, run, run_in, stderr};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -79,4 +80,59 @@ fn measure_refuses_flows_of_mms_by_name() {
     );
     check_code(&output, 2);
     assert!(stderr(&output).contains("measure mms measures a server"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_server_is_calibrated() {
+    let server = Server::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let profile = folder.path().join("ied.toml");
+    let calibrate = |more: &[&str]| {
+        let arguments = [
+            "calibrate",
+            "--over",
+            &server.url,
+            "--foreign-peer",
+            "--profile",
+            profile.to_str().unwrap(),
+            "--rounds",
+            "3",
+            "--messages",
+            "40",
+            "--max-requests",
+            "10000",
+            "--outstanding",
+            "3",
+            "--json",
+        ];
+        run(&[&arguments[..], more].concat())
+    };
+    let output = calibrate(&[]);
+    check_code(&output, 0);
+    let found = records(&output);
+    let [calibration] = &found[..] else { panic!("{found:?}") };
+    assert_eq!(
+        (&calibration["rounds"], &calibration["costs"]["path"]["n"]),
+        (&3.into(), &3.into())
+    );
+    let steps: Vec<&str> = calibration["held_out"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it["step"].as_str().unwrap())
+        .collect();
+    assert_eq!(steps, ["read 1 variable, 3 outstanding", "read 5 variables"]);
+    // No file is lost, and a scenario can name the one that was written.
+    check_code(&calibrate(&[]), 2);
+    let text =
+        SCENARIO.replace("name = \"ied-{1..2}\"", "name = \"ied-{1..2}\"\nprofile = \"ied.toml\"");
+    fs::write(folder.path().join("a.toml"), text).unwrap();
+    let output = run_in(folder.path(), &["predict", "a.toml", "--no-save", "--json"]);
+    check_code(&output, 0);
+    let predicted = records(&output);
+    let sample = predicted.iter().find(|it| it["type"] == "sample").unwrap();
+    let median = sample["flows"][0]["response"]["p50_ns"].as_f64().unwrap();
+    let costs = ["path", "path", "request", "value", "value"]
+        .map(|name| calibration["costs"][name]["mean_ns"].as_f64().unwrap().max(0.0));
+    assert!(median >= costs.iter().sum::<f64>(), "{median} {costs:?}");
 }

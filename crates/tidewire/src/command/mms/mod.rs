@@ -1,8 +1,11 @@
-//! `tidewire measure mms`: the steps of an MMS client against a server of any make; and `serve mms`.
+//! `tidewire measure mms`: the steps of an MMS client against a server of any make; `serve mms` and
+//! `calibrate`.
 
+mod calibrate;
 mod print;
 mod serve;
 
+pub(super) use calibrate::run as calibrate;
 pub(super) use serve::serve;
 
 use crate::args::mms::MeasureMms;

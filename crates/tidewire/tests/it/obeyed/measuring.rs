@@ -7,7 +7,7 @@ use super::{Mode, obeyed};
 const LIVE: &str = "wires::two_processes_measure_over_loopback_without_any_privilege";
 const CAP: &str = "obeyed::a_cap_holds_on_loopback_where_it_is_asked_for";
 
-pub(super) const MEASURE: [Mode; 13] = [
+pub(super) const MEASURE: [Mode; 14] = [
     Mode {
         verb: "measure",
         base: "measure short.toml",
@@ -176,6 +176,23 @@ pub(super) const MEASURE: [Mode; 13] = [
             obeyed("--time-out", "--time-out soon", Says("--time-out")),
             obeyed("--called", "--called 1", Says("is not a TSAP-ID")),
             obeyed("--calling", "--calling 1", Says("is not a TSAP-ID")),
+            JSON,
+            QUIET,
+        ],
+    },
+    Mode {
+        verb: "calibrate",
+        base: "calibrate --over iso-tcp://127.0.0.1:1 --foreign-peer --profile ied.toml",
+        obeyed: &[
+            obeyed("--over", "", IsTheMode),
+            obeyed("--foreign-peer", "", IsTheMode),
+            obeyed("--profile", "", IsTheMode),
+            obeyed("--item", "--item GGIO1", Says("has no '/'")),
+            obeyed("--outstanding", "", ShownBy("mms_flows::a_server_is_calibrated")),
+            obeyed("--rounds", "", ShownBy("mms_flows::a_server_is_calibrated")),
+            obeyed("--messages", "", ShownBy("mms_flows::a_server_is_calibrated")),
+            obeyed("--max-requests", "", ShownBy("mms_flows::a_server_is_calibrated")),
+            obeyed("--time-out", "--time-out soon", Says("--time-out")),
             JSON,
             QUIET,
         ],

@@ -8,10 +8,15 @@ use super::{Mode, Obeyed, obeyed, papers};
 const PEER: &str = "advise::what_a_peer_decides_is_not_tried_against_it_and_said";
 
 /// Modes that do not end with 0: their command lines, exit codes and what they say.
-pub(super) const ENDINGS: [(&str, i32, &str); 12] = [
+pub(super) const ENDINGS: [(&str, i32, &str); 13] = [
     ("measure short.toml --to 02:00:00:00:00:07 -i nosuchif0", 1, NO_PORT),
     ("measure --over iso-tcp://127.0.0.1:1 --foreign-peer", 1, "no connection to"),
     ("measure mms --over iso-tcp://127.0.0.1:1 --foreign-peer", 1, "no association with"),
+    (
+        "calibrate --over iso-tcp://127.0.0.1:1 --foreign-peer --profile ied.toml",
+        1,
+        "no association with",
+    ),
     ("reproduce tr-88-04 --live --to 02:00:00:00:00:07 -i nosuchif0", 1, NO_PORT),
     ("serve -i nosuchif0", 1, NO_PORT),
     ("serve --xdp nosuchif0", 1, NO_PORT),
