@@ -8,7 +8,7 @@ use crate::measure::{Measures, Traffic};
 use crate::metric::{Basis, Metric, metrics};
 use crate::observation::Observation;
 use crate::oddity::{Class, Oddities};
-use crate::track::Sink;
+use crate::track::{Results, Sink};
 use crate::tsdu::Tsdus;
 use core::time::Duration;
 use std::collections::VecDeque;
@@ -203,14 +203,6 @@ impl Intervals {
         self.witness.is_some()
     }
 
-    /// Sink of common frames, whose observations are not recorded one by one.
-    #[inline]
-    pub(crate) fn unwitnessed(&mut self) -> Sink<'_> {
-        let Sum { measures, oddities } = &mut self.sum;
-        let tsdus = self.tsdus.as_deref_mut();
-        Sink { measures, oddities, witness: None, tsdus, has_data: self.has_data }
-    }
-
     /// Records observations in `list` from now on, or stops if there is none; returns the previous
     /// list.
     pub(crate) const fn witness(
@@ -386,6 +378,21 @@ impl Intervals {
         let length = Duration::from_nanos(self.length_nanos.saturating_mul(intervals));
         let start = self.origin.unwrap_or_default();
         total.report(None, Span { start, length, intervals }, self.channel)
+    }
+}
+
+/// Destination of the fast path, which takes no frame whose observations are recorded.
+impl Results for Intervals {
+    #[inline(always)]
+    fn measures(&mut self) -> &mut Measures {
+        &mut self.sum.measures
+    }
+
+    #[inline(always)]
+    fn witness(&mut self, _: impl FnOnce() -> Observation) {}
+
+    fn sink(&mut self) -> Sink<'_> {
+        self.sink()
     }
 }
 

@@ -50,7 +50,6 @@ pub use track::{Direction, Known as Connection, Numbers, State};
 pub use tsdu::{Tsdu, TsduLimits};
 
 use core::time::Duration;
-use fast::Handled;
 use follow::Follower as _;
 use host::Hosts;
 use interval::Intervals;
@@ -180,14 +179,21 @@ impl Meter {
 
     /// Counts a frame of which `octets` were captured and `original_octets` were on the wire.
     pub fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
-        let Some(at) = self.tick(at) else { return };
         // Observations are recorded frame by frame.
+        if self.intervals.is_witnessed() || !self.intervals.goes_on(at) {
+            return self.observe_apart(at, link, octets, original_octets);
+        }
+        self.count(at, link, octets, original_octets);
+    }
+
+    /// Counts a frame that begins another second, or whose observations are recorded.
+    #[inline(never)]
+    fn observe_apart(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
+        let Some(at) = self.tick(at) else { return };
         if self.intervals.is_witnessed() {
             return self.dissect(at, link, octets, original_octets);
         }
-        if self.count_common(at, link, octets, original_octets) == Handled::No {
-            self.dissect(at, link, octets, original_octets);
-        }
+        self.count(at, link, octets, original_octets);
     }
 
     /// Advances to the time of a frame and returns the time as it counts, as [`Intervals::tick`]

@@ -4,6 +4,7 @@
 //! costs one write each time. The order is exact to one second.
 
 use crate::packed_instant::PackedInstant;
+use core::time::Duration;
 use wire::time::Instant;
 
 /// Place of a value.
@@ -67,9 +68,10 @@ impl Heard {
     }
 }
 
+/// Value in its place. In the order of its fields, so that a use of the value touches few cache lines.
 #[derive(Clone, Debug)]
+#[repr(C)]
 struct Slot<T> {
-    value: Option<T>,
     heard: Heard,
     /// Number of values removed from this place, and of renewals; wraps after 2^32.
     generation: u32,
@@ -77,6 +79,7 @@ struct Slot<T> {
     older: Place,
     /// Place used next after this one.
     newer: Place,
+    value: Option<T>,
 }
 
 /// Slab of values with a maximum size.
@@ -91,6 +94,10 @@ pub(crate) struct LruSlab<T> {
     newest: Place,
     count: usize,
     maximum: usize,
+    /// Silence after which a value expires, in nanoseconds.
+    silence_nanos: u64,
+    /// Time up to which no value has expired.
+    expiry: Instant,
 }
 
 impl<T> LruSlab<T> {
@@ -100,6 +107,11 @@ impl<T> LruSlab<T> {
 
     /// Creates an empty slab for up to `maximum` values.
     pub(crate) fn new(maximum: usize) -> Self {
+        Self::expiring(maximum, u64::MAX)
+    }
+
+    /// Creates an empty slab for up to `maximum` values, each of which expires after a silence.
+    pub(crate) fn expiring(maximum: usize, silence_nanos: u64) -> Self {
         let maximum = maximum.clamp(1, (1 << PLACE_BITS) - 1);
         Self {
             slots: Vec::new(),
@@ -109,6 +121,8 @@ impl<T> LruSlab<T> {
             newest: NOWHERE,
             count: 0,
             maximum,
+            silence_nanos,
+            expiry: Instant::ZERO,
         }
     }
 
@@ -137,14 +151,6 @@ impl<T> LruSlab<T> {
     pub(crate) fn at(&mut self, place: Place) -> &mut T {
         let slot = self.slots.get_mut(place as usize).and_then(|slot| slot.value.as_mut());
         slot.expect("a place found in an index is taken")
-    }
-
-    /// Value in a place that is known to be occupied, and its last use.
-    #[inline]
-    pub(crate) fn heard_at(&mut self, place: Place) -> (&mut T, &mut Heard) {
-        let slot = self.slots.get_mut(place as usize);
-        let both = slot.and_then(|slot| Some((slot.value.as_mut()?, &mut slot.heard)));
-        both.expect("a place found in an index is taken")
     }
 
     /// Values in the order of their places.
@@ -244,15 +250,22 @@ impl<T> LruSlab<T> {
         if self.oldest == NOWHERE { None } else { Some(self.oldest) }
     }
 
-    /// True if a value may have expired before this time.
+    /// True if a value may have expired at this time.
     #[inline]
-    pub(crate) fn may_have_expired(&self, before: Instant) -> bool {
-        before > self.oldest_heard
+    pub(crate) fn may_have_expired(&self, at: Instant) -> bool {
+        at > self.expiry
+    }
+
+    /// Place of the least recently used value, if it has expired at this time.
+    pub(crate) fn expired_at(&mut self, at: Instant) -> Option<Place> {
+        let expired = self.expired(at.earlier_by(self.silence_nanos));
+        self.set_expiry();
+        expired
     }
 
     /// Place of the least recently used value, if it was not used since `before`.
     pub(crate) fn expired(&mut self, before: Instant) -> Option<Place> {
-        if !self.may_have_expired(before) {
+        if before <= self.oldest_heard {
             return None;
         }
         let oldest = self.oldest()?;
@@ -260,8 +273,16 @@ impl<T> LruSlab<T> {
         (self.oldest_heard < before).then_some(oldest)
     }
 
-    const fn set_oldest(&mut self, place: Place) {
-        (self.oldest, self.oldest_heard) = (place, Instant::ZERO);
+    fn set_oldest(&mut self, place: Place) {
+        (self.oldest, self.oldest_heard) = (place, self.heard(place));
+        self.set_expiry();
+    }
+
+    fn set_expiry(&mut self) {
+        self.expiry = match self.oldest() {
+            Some(_) => self.oldest_heard + Duration::from_nanos(self.silence_nanos),
+            None => Instant::MAX,
+        };
     }
 
     fn unlink(&mut self, place: Place) {

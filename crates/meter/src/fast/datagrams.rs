@@ -9,13 +9,13 @@
 use super::cache::{Name, Slot};
 use super::sides::{SideKey, Totals, Way};
 use crate::host::Address;
-use crate::lru_slab::Place;
+use crate::interval::Intervals;
 use crate::measure::{Batch, BatchKind};
 use crate::observation::Tpdu;
 use crate::track::side::other;
-use crate::track::table::{Found, Key, Party};
+use crate::track::table::{Key, Party};
 use crate::track::transfer::{self, AkFields, DtFields, Sent};
-use crate::track::{Sink, Tracker};
+use crate::track::{Results, Sink, Tracker};
 use wire::addr::{Mac, Nsap};
 use wire::dissect::Link;
 use wire::time::Instant;
@@ -162,65 +162,85 @@ const fn name_of(stream: u64) -> Name {
     [stream, u64::MAX]
 }
 
-/// Side of a connection of class 0, whose DTs carry no reference.
-fn of_class_0(whose: SideKey) -> Option<Found> {
-    (whose.format == Format::Class0).then_some(whose.found)
-}
-
 impl Tracker {
     /// Counts a common frame; returns false, without effect, if it must be dissected.
     pub(crate) fn common_frame(
         &mut self,
         at: Instant,
         frame: &CommonFrame<'_>,
-        sink: &mut Sink<'_>,
+        results: &mut Intervals,
     ) -> bool {
-        self.give_up_silent(at, sink);
-        let found = self.find_or_cache(frame, sink);
-        let Some((slot, SideKey { found: (place, receiver), format })) = found else {
-            return false;
-        };
-        let sent = Sent { at, side: other(receiver), format };
+        if self.table.slab.may_have_expired(at) {
+            self.evict_silent(at, &mut results.sink());
+        }
+        let Some((slot, key)) = self.find_or_cache(frame, results) else { return false };
         let octets = frame.header_octets as u64;
         if frame.kind == Kind::Dt {
             // A DT out of turn is dissected.
             frame
-                .dt_fields(format)
-                .is_some_and(|part| self.data(slot, place, sent, part, octets, sink))
+                .dt_fields(key.format)
+                .is_some_and(|part| self.data(at, slot, key, part, octets, results))
         } else {
-            let Some(fields) = frame.ak_fields(format) else { return false };
-            self.acknowledge(slot, place, sent, fields, octets, sink);
+            let Some(fields) = frame.ak_fields(key.format) else { return false };
+            self.acknowledge(at, slot, key, fields, octets, results);
             true
         }
     }
 
-    /// Counts a DT in a packet of a TCP stream. Returns false, without effect, if its connection is
-    /// not known. The cache slot is that of the direction; `parties` returns receiver and sender,
-    /// and `part` the fields of the DT.
+    /// Counts a DT of class 0 of the direction in a cache slot, if its connection is cached there and
+    /// the DT is in turn; returns false, without effect, otherwise.
+    // Always inline: where the destination is known, much of it is eliminated.
     #[inline(always)]
-    pub(crate) fn common_dt<'a>(
+    pub(super) fn class_0_in_turn(
+        &mut self,
+        at: Instant,
+        slot: Slot,
+        part: DtFields<'_>,
+        results: &mut impl Results,
+    ) -> bool {
+        let key = self.recent.side_in(slot);
+        let is_known = key.format == Format::Class0 && !self.table.slab.may_have_expired(at);
+        is_known && self.data(at, slot, key, part, 3, results)
+    }
+
+    /// Counts a DT in a packet of a TCP stream; returns false, without effect, if its connection is
+    /// not known. The cache slot is that of the direction; `parties` returns receiver and sender.
+    pub(super) fn class_0_dt(
         &mut self,
         at: Instant,
         slot: Slot,
         parties: impl FnOnce() -> [Party; 2],
-        part: impl Fn() -> DtFields<'a>,
+        part: DtFields<'_>,
         sink: &mut Sink<'_>,
     ) -> bool {
         self.give_up_silent(at, sink);
-        let slab = &self.table.slab;
-        let whose = self.recent.side_in(slot, |connection| slab.is_valid(connection));
-        let found = match whose.and_then(of_class_0) {
-            Some(found) => found,
-            None => match self.find_class_0(slot, parties, sink) {
-                Some(found) => found,
-                None => return false,
-            },
-        };
-        let (place, receiver) = found;
-        let sent = || Sent { at, side: other(receiver), format: Format::Class0 };
-        if !self.data(slot, place, sent(), part(), 3, sink) {
+        self.class_0_in_turn(at, slot, part, sink)
+            || self.class_0_apart(at, slot, parties(), part, sink)
+    }
+
+    /// Does the same if the connection is not cached or the DT is out of turn.
+    #[cold]
+    #[inline(never)]
+    fn class_0_apart(
+        &mut self,
+        at: Instant,
+        slot: Slot,
+        parties: [Party; 2],
+        part: DtFields<'_>,
+        sink: &mut Sink<'_>,
+    ) -> bool {
+        let mut key = self.recent.side_in(slot);
+        if key.format != Format::Class0 || !self.table.slab.is_valid(key.connection) {
+            let found = self.look_up(Reference(0), parties);
+            let Some(found) = found.filter(|found| found.format == Format::Class0) else {
+                return false;
+            };
+            key = found;
+            self.cache_side(slot, key, sink);
+        }
+        if !self.data(at, slot, key, part, 3, sink) {
             // The stream has already consumed the packet, so it cannot be dissected again.
-            self.data_out_of_turn(place, sent(), part(), sink);
+            self.data_out_of_turn(at, key, part, sink);
         }
         true
     }
@@ -239,63 +259,51 @@ impl Tracker {
         let all = &mut sink.measures.traffic;
         let slot =
             recent.slot_of(name_of(stream), || Totals { hosts: &mut hosts.counts, all, sides });
-        self.common_dt(at, slot, parties, || part, sink)
-    }
-
-    /// Connection of class 0 of the direction in a cache slot, which is cached there.
-    #[cold]
-    fn find_class_0(
-        &mut self,
-        slot: Slot,
-        parties: impl FnOnce() -> [Party; 2],
-        sink: &mut Sink<'_>,
-    ) -> Option<Found> {
-        let whose = self.look_up(Reference(0), parties())?;
-        let found = of_class_0(whose)?;
-        self.cache_side(slot, whose, sink);
-        Some(found)
+        self.class_0_dt(at, slot, parties, part, sink)
     }
 
     /// Caches a direction of a stream, and returns its slot.
-    pub(super) fn cache_way(&mut self, name: Name, way: Way, sink: &mut Sink<'_>) -> Slot {
-        let all = &mut sink.measures.traffic;
+    pub(super) fn cache_way(&mut self, name: Name, way: Way, results: &mut impl Results) -> Slot {
+        let all = &mut results.measures().traffic;
         let tally = Totals { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
         self.recent.insert_way(name, way, tally)
     }
 
     /// Caches a side in a slot.
-    fn cache_side(&mut self, slot: Slot, whose: SideKey, sink: &mut Sink<'_>) {
-        let (place, side) = whose.found;
-        let handle = self.table.slab.handle(place);
-        let connection = self.table.get(place);
-        let ends = [other(side), side].map(|side| connection.senders[side].end().host);
-        let all = &mut sink.measures.traffic;
+    fn cache_side(&mut self, slot: Slot, key: SideKey, results: &mut impl Results) {
+        let SideKey { connection, side, .. } = key;
+        let senders = &self.table.get(connection.place()).senders;
+        let ends = [other(side), side].map(|side| senders[side].end().host);
+        let all = &mut results.measures().traffic;
         let tally = Totals { hosts: &mut self.hosts.counts, all, sides: &mut self.sides };
-        self.recent.set_side(slot, handle, whose, ends, tally);
+        self.recent.set_side(slot, key, ends, tally);
     }
 
-    /// Counts a DT sent to the side in a cache slot, if it is in turn; returns false, without
-    /// effect, otherwise.
+    /// Counts a DT sent to the side in a cache slot, if its connection still exists and the DT is in
+    /// turn; returns false, without effect, otherwise.
     // Always inline: where the format is known, much of it is eliminated.
     #[inline(always)]
     fn data(
         &mut self,
+        at: Instant,
         slot: Slot,
-        place: Place,
-        sent: Sent,
+        key: SideKey,
         part: DtFields<'_>,
         header_octets: u64,
-        sink: &mut Sink<'_>,
+        results: &mut impl Results,
     ) -> bool {
-        let (at, data_octets) = (sent.at, part.data_octets);
-        let (connection, heard) = self.table.slab.heard_at(place);
-        let Some(finished) = transfer::data_in_turn(connection, sent, part, sink) else {
+        let data_octets = part.data_octets;
+        let Some((connection, heard)) = self.table.slab.valid(key.connection) else {
+            return false;
+        };
+        let sent = Sent { at, side: other(key.side), format: key.format };
+        let Some(finished) = transfer::data_in_turn(connection, sent, part, results) else {
             return false;
         };
         if heard.note(at) {
-            self.table.slab.move_up(place, at);
+            self.table.slab.move_up(key.connection.place(), at);
         }
-        let all = &mut sink.measures.traffic;
+        let all = &mut results.measures().traffic;
         let class = |octets| self.recent.class(octets, &all.sizes);
         let of_tpdu = class(header_octets + data_octets);
         let of_data = class(data_octets);
@@ -314,16 +322,17 @@ impl Tracker {
         true
     }
 
-    /// Counts a DT of class 0 that this side sent out of turn.
+    /// Counts a DT of class 0 that came out of turn.
     #[cold]
     fn data_out_of_turn(
         &mut self,
-        place: Place,
-        sent: Sent,
+        at: Instant,
+        key: SideKey,
         part: DtFields<'_>,
         sink: &mut Sink<'_>,
     ) {
-        let Sent { at, side, .. } = sent;
+        let (place, side) = (key.connection.place(), other(key.side));
+        let sent = Sent { at, side, format: Format::Class0 };
         let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Dt, 3, part.data_octets) };
         transfer::data(self.table.get(place), sent, part, &mut tpdu, sink);
         self.count_known(at, (place, side), &tpdu, sink);
@@ -333,27 +342,29 @@ impl Tracker {
     #[inline]
     fn acknowledge(
         &mut self,
+        at: Instant,
         slot: Slot,
-        place: Place,
-        sent: Sent,
+        key: SideKey,
         fields: AkFields,
         header_octets: u64,
-        sink: &mut Sink<'_>,
+        results: &mut Intervals,
     ) {
-        let Sent { at, side, .. } = sent;
-        let (connection, heard) = self.table.slab.heard_at(place);
+        let (place, side) = (key.connection.place(), other(key.side));
+        let Some((connection, heard)) = self.table.slab.valid(key.connection) else { return };
+        let sent = Sent { at, side, format: key.format };
         let is_late = heard.note(at);
-        let role = transfer::judge(connection, sent, fields, sink);
+        let role = transfer::judge(connection, sent, fields, results);
         let is_ordinary = !connection.senders[other(side)].data.has_holes();
         let Some(kind) = BatchKind::of(role).filter(|_| is_ordinary) else {
             let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Ak, header_octets, 0) };
+            let sink = &mut results.sink();
             transfer::close_holes(connection, sent, fields.next, role, &mut tpdu, sink);
             return self.count_known(at, (place, side), &tpdu, sink);
         };
         if is_late {
             self.table.slab.move_up(place, at);
         }
-        let all = &mut sink.measures.traffic;
+        let all = &mut results.measures().traffic;
         let classes = [self.recent.class(header_octets, &all.sizes), 0, 0];
         let one = Batch::one(classes, header_octets, 0, 0);
         self.recent.add(at, slot, kind, one, || {
@@ -367,23 +378,36 @@ impl Tracker {
     fn find_or_cache(
         &mut self,
         frame: &CommonFrame<'_>,
-        sink: &mut Sink<'_>,
+        results: &mut Intervals,
     ) -> Option<(Slot, SideKey)> {
-        let (name, slab) = (frame.name(), &self.table.slab);
-        if let Some(found) = self.recent.find(name, |connection| slab.is_valid(connection)) {
-            return Some(found);
+        let name = frame.name();
+        let known = self.recent.find(name);
+        if known.is_some_and(|(_, key)| self.table.slab.is_valid(key.connection)) {
+            return known;
         }
-        let whose = self.look_up(frame.reference(), frame.parties())?;
-        let slot = self.cache_way(name, Way::NONE, sink);
-        self.cache_side(slot, whose, sink);
-        Some((slot, whose))
+        self.cache(name, frame, results)
+    }
+
+    /// Looks up and caches the side that a frame is for.
+    #[cold]
+    fn cache(
+        &mut self,
+        name: Name,
+        frame: &CommonFrame<'_>,
+        results: &mut Intervals,
+    ) -> Option<(Slot, SideKey)> {
+        let key = self.look_up(frame.reference(), frame.parties())?;
+        let slot = self.cache_way(name, Way::NONE, results);
+        self.cache_side(slot, key, results);
+        Some((slot, key))
     }
 
     /// Side under this reference between receiver and sender, if it is known with its format.
     fn look_up(&mut self, reference: Reference, [owner, peer]: [Party; 2]) -> Option<SideKey> {
         let key = Key { owner: &owner, peer: &peer, reference };
-        let found = self.table.find(&key, &self.hosts)?;
-        Some(SideKey { found, format: self.table.get(found.0).format? })
+        let (place, side) = self.table.find(&key, &self.hosts)?;
+        let format = self.table.get(place).format?;
+        Some(SideKey { connection: self.table.slab.handle(place), side, format })
     }
 }
 

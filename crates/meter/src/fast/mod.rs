@@ -1,7 +1,7 @@
 //! Fast path: common frames, read at fixed offsets and counted in batches.
 //!
-//! The meter has one entry for each frame, [`Meter::count_common`]. It counts the frame, or leaves
-//! it untouched for dissection (`Meter::dissect`, the slow path). The rest of the crate sees this
+//! The meter has one entry for each frame, [`Meter::count`]. It counts the frame, or leaves it
+//! untouched for dissection (`Meter::dissect`, the slow path). The rest of the crate sees this
 //! folder as two fields, which it settles and never looks into: [`RecentSides`] in the tracker,
 //! and [`Frames`] in the intervals. The test `two_fields_hold_the_state_of_the_fast_path` compares
 //! the sources with that list.
@@ -63,30 +63,40 @@ pub(crate) enum Handled {
 }
 
 impl Meter {
-    /// Counts a common frame.
-    #[inline]
-    pub(crate) fn count_common(
-        &mut self,
-        at: Instant,
-        link: Link,
-        octets: &[u8],
-        original_octets: usize,
-    ) -> Handled {
+    /// Counts a frame: here if it is common, otherwise by dissection.
+    // Always inline, and the last call of each function has the arguments of its caller: so a common
+    // frame saves registers once.
+    #[inline(always)]
+    pub(crate) fn count(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         // An 802.3 length begins with an octet of 5 at most, an EtherType with a greater one.
         match octets.get(12) {
             Some(..=5) if link == Link::Ethernet => {
-                match CommonFrame::of(link, octets, original_octets) {
-                    Some(frame) => self.common_frame(at, &frame),
-                    None => Handled::No,
-                }
+                self.count_datagram(at, link, octets, original_octets);
             }
-            _ => self.segment_in_turn(at, link, octets, original_octets),
+            _ => self.count_segment(at, link, octets, original_octets),
+        }
+    }
+
+    #[inline(never)]
+    fn count_datagram(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
+        let handled = match CommonFrame::of(link, octets, original_octets) {
+            Some(frame) => self.common_frame(at, &frame),
+            None => Handled::No,
+        };
+        if handled == Handled::No {
+            self.dissect(at, link, octets, original_octets);
+        }
+    }
+
+    #[inline(never)]
+    fn count_segment(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
+        if self.segment_in_turn(at, link, octets, original_octets) == Handled::No {
+            self.dissect(at, link, octets, original_octets);
         }
     }
 
     /// Counts a TCP segment.
-    // Never inline: the registers of its caller are needed for dissection.
-    #[inline(never)]
+    #[inline(always)]
     fn segment_in_turn(
         &mut self,
         at: Instant,
@@ -97,8 +107,8 @@ impl Meter {
         let Some(segment) = CommonSegment::of(link, octets, original_octets) else {
             return Handled::No;
         };
-        let sink = &mut self.intervals.unwitnessed();
-        if !self.streams.common_segment(at, segment, &mut self.tracker, sink) {
+        let Self { streams, tracker, intervals, .. } = self;
+        if !streams.common_segment(at, &segment, tracker, intervals) {
             return Handled::No;
         }
         let (before_packet, octets) = (segment.before_packet as u64, segment.lpdu_octets as u64);
@@ -110,8 +120,7 @@ impl Meter {
     /// Counts a frame over LLC.
     #[inline]
     fn common_frame(&mut self, at: Instant, frame: &CommonFrame<'_>) -> Handled {
-        let is_counted = self.tracker.common_frame(at, frame, &mut self.intervals.unwitnessed());
-        if !is_counted {
+        if !self.tracker.common_frame(at, frame, &mut self.intervals) {
             return Handled::No;
         }
         let is_cut = frame.is_cut() && self.intervals.has_data();

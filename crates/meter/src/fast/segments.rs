@@ -7,15 +7,16 @@
 //!
 //! Left out: IPv6, two tags and more, IP options, segments of several TPKTs.
 
-use super::cache::Name;
+use super::cache::{Name, Slot};
 use super::sides::Way;
 use crate::follow::Follower as _;
+use crate::interval::Intervals;
 use crate::observation::DelayKind;
-use crate::stream::direction::Print;
+use crate::stream::direction::Identity;
 use crate::stream::framer::KEPT_OCTETS;
 use crate::stream::{Flow, Streams, party};
 use crate::track::transfer::DtFields;
-use crate::track::{Nsdu, Passage, Sink, Tracker};
+use crate::track::{Nsdu, Passage, Results as _, Sink, Tracker};
 use core::net::Ipv4Addr;
 use wire::addr::Socket;
 use wire::dissect::Link;
@@ -182,9 +183,9 @@ impl<'a> CommonSegment<'a> {
     }
 
     #[inline]
-    fn print(&self) -> Print {
+    fn identity(&self) -> Identity {
         let Self { header, data_octets, .. } = *self;
-        Print {
+        Identity {
             sequence: word(header, 24),
             acknowledgement: word(header, 28),
             octets: data_octets as u32,
@@ -206,42 +207,57 @@ fn sockets([addresses, ports]: Name) -> [Socket; 2] {
 /// Counts a delayed ACK.
 // Not inline: most segments of a plant acknowledge with data.
 #[inline(never)]
-fn delayed_ack(span: u64, sink: &mut Sink<'_>) {
-    sink.span(DelayKind::DelayedAck, span);
+fn delayed_ack(span: u64, results: &mut Intervals) {
+    results.span(DelayKind::DelayedAck, span);
 }
 
 impl Flow {
     /// Processes a segment, except the TPDU in it, if it is in sequence in a stream that carries
     /// TPKTs and holds nothing. Returns false, without effect, otherwise.
     #[inline(always)]
-    fn in_turn(&mut self, at: Instant, way: usize, print: &Print, sink: &mut Sink<'_>) -> bool {
+    fn in_turn(
+        &mut self,
+        at: Instant,
+        way: usize,
+        segment: &Identity,
+        results: &mut Intervals,
+    ) -> bool {
         let [first, second] = &mut self.directions;
         let (own, peer) = if way == 0 { (first, second) } else { (second, first) };
-        if self.early.is_some() || !peer.holds_nothing() || !own.take_in_turn(at, print) {
+        if self.early.is_some() || !peer.holds_nothing() || !own.take_in_turn(at, segment) {
             return false;
         }
-        let Print { acknowledgement, octets, .. } = *print;
+        let Identity { acknowledgement, octets, .. } = *segment;
         if let Some((between, span)) = peer.is_acknowledged(at, acknowledgement, octets) {
             match between {
-                DelayKind::DelayedAck => delayed_ack(span, sink),
-                _ => sink.span(DelayKind::RoundTrip, span),
+                DelayKind::DelayedAck => delayed_ack(span, results),
+                _ => results.span(DelayKind::RoundTrip, span),
             }
         }
         true
     }
 }
 
-/// Dissects the TPDU of a segment.
+/// Counts the DT in the data of a segment of a direction of a stream, if its connection is not
+/// cached or the DT is out of turn.
+// Takes the data as a whole: so its parts need not be in memory for the others.
 #[cold]
 #[inline(never)]
-fn dissect(
+fn dt_apart(
     tracker: &mut Tracker,
     passage: Passage,
+    slot: Slot,
     data: &[u8],
     missing_octets: usize,
     sink: &mut Sink<'_>,
 ) {
     let Passage { at, from, to } = passage;
+    if let Some((dt, octets)) = dt_in(data, data.len() + missing_octets)
+        && let part = DtFields::of_class_0(dt, octets, missing_octets)
+        && tracker.class_0_dt(at, slot, || [to, from], part, sink)
+    {
+        return;
+    }
     let octets = data.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
     // A cut is counted with the segment.
     tracker.observe(at, Nsdu { from, to, octets, missing_octets, is_cut: false }, sink);
@@ -256,31 +272,31 @@ impl Streams {
     pub(crate) fn common_segment(
         &mut self,
         at: Instant,
-        segment: CommonSegment<'_>,
+        segment: &CommonSegment<'_>,
         tracker: &mut Tracker,
-        sink: &mut Sink<'_>,
+        results: &mut Intervals,
     ) -> bool {
         self.give_up_silent(at, tracker);
         let name = segment.name();
         let Some((slot, Way { stream, way })) = tracker.recent.find_way(name) else {
-            return self.look_up(name, tracker, sink) && self.again(at, segment, tracker, sink);
+            return self.again(at, *segment, tracker, results);
         };
         let Some((flow, heard)) = self.slab.valid(stream) else {
-            return self.look_up(name, tracker, sink) && self.again(at, segment, tracker, sink);
+            return self.again(at, *segment, tracker, results);
         };
         let way = usize::from(way);
-        if !flow.in_turn(at, way, &segment.print(), sink) {
+        if !flow.in_turn(at, way, &segment.identity(), results) {
             return false;
         }
         let is_late = heard.note(at);
         if let Some((dt, octets)) = segment.dt {
-            let CommonSegment { data, missing_octets, .. } = segment;
-            let ends = &flow.ends;
-            let parties = || [party(ends[1 - way]), party(ends[way])];
-            let part = || DtFields::of_class_0(dt, octets, missing_octets);
-            if !tracker.common_dt(at, slot, parties, part, sink) {
-                let [to, from] = parties();
-                dissect(tracker, Passage { at, from, to }, data, missing_octets, sink);
+            let CommonSegment { data, missing_octets, .. } = *segment;
+            let data_octets = (segment.data_octets - BEFORE_USER_DATA) as u64;
+            let part = DtFields { data_octets, ..DtFields::of_class_0(dt, octets, 0) };
+            if !tracker.class_0_in_turn(at, slot, part, results) {
+                let [from, to] = [flow.ends[way], flow.ends[1 - way]].map(party);
+                let (passage, sink) = (Passage { at, from, to }, &mut results.sink());
+                dt_apart(tracker, passage, slot, data, missing_octets, sink);
             }
         }
         if is_late {
@@ -289,7 +305,8 @@ impl Streams {
         true
     }
 
-    /// Does the same once its direction is cached anew.
+    /// Looks up and caches the direction of a segment, then counts the segment; returns false,
+    /// without effect, if its stream is not known or it must be dissected.
     #[cold]
     #[inline(never)]
     fn again(
@@ -297,23 +314,15 @@ impl Streams {
         at: Instant,
         segment: CommonSegment<'_>,
         tracker: &mut Tracker,
-        sink: &mut Sink<'_>,
+        results: &mut Intervals,
     ) -> bool {
-        self.common_segment(at, segment, tracker, sink)
-    }
-
-    /// Looks up and caches a direction; returns false if its stream is not known.
-    #[cold]
-    #[inline(never)]
-    fn look_up(&self, name: Name, tracker: &mut Tracker, sink: &mut Sink<'_>) -> bool {
+        let name = segment.name();
         let [source, destination] = sockets(name);
         let way = u8::from(source > destination);
         let ends = if way == 0 { [source, destination] } else { [destination, source] };
-        let known = self.known(ends);
-        if let Some(place) = known {
-            tracker.cache_way(name, Way { stream: self.slab.handle(place), way }, sink);
-        }
-        known.is_some()
+        let Some(place) = self.known(ends) else { return false };
+        tracker.cache_way(name, Way { stream: self.slab.handle(place), way }, results);
+        self.common_segment(at, &segment, tracker, results)
     }
 }
 

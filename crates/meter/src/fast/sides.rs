@@ -11,7 +11,6 @@ use crate::lru_slab::Handle;
 use crate::measure::{Batch, BatchKind, Sizes, Traffic, second as second_of};
 use crate::track::counter_store::CounterStore;
 use crate::track::side::{Side, other};
-use crate::track::table::Found;
 use wire::time::Instant;
 use wire::tp::Format;
 
@@ -35,7 +34,8 @@ impl Totals<'_> {
 /// opens or closes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct SideKey {
-    pub(super) found: Found,
+    pub(super) connection: Handle,
+    pub(super) side: Side,
     pub(super) format: Format,
 }
 
@@ -92,8 +92,9 @@ impl CachedSide {
     }
 
     #[inline]
-    fn whose(&self) -> SideKey {
-        SideKey { found: (self.connection.place(), Side::from(self.side)), format: self.format }
+    fn key(&self) -> SideKey {
+        let Self { connection, side, format, .. } = *self;
+        SideKey { connection, side: side.into(), format }
     }
 
     /// Counts its batches of a second.
@@ -153,26 +154,17 @@ impl RecentSides {
         }
     }
 
-    /// Side with this name and its cache slot, if cached and, by `is_valid`, still the same side.
+    /// Side with this name and its cache slot, if cached; its connection may be over.
     #[inline]
-    pub(super) fn find(
-        &self,
-        name: Name,
-        is_valid: impl FnOnce(Handle) -> bool,
-    ) -> Option<(Slot, SideKey)> {
+    pub(super) fn find(&self, name: Name) -> Option<(Slot, SideKey)> {
         let (slot, known) = self.cache.find(name)?;
-        is_valid(known.connection).then(|| (slot, known.whose()))
+        Some((slot, known.key()))
     }
 
-    /// Side in this cache slot, if it has one and, by `is_valid`, it is still the same.
+    /// Side in this cache slot; its connection may be over, or none.
     #[inline]
-    pub(super) fn side_in(
-        &mut self,
-        slot: Slot,
-        is_valid: impl FnOnce(Handle) -> bool,
-    ) -> Option<SideKey> {
-        let known = self.cache.at(slot);
-        is_valid(known.connection).then(|| known.whose())
+    pub(super) fn side_in(&mut self, slot: Slot) -> SideKey {
+        self.cache.at(slot).key()
     }
 
     /// Caches a direction of a stream, without a connection yet, and returns its slot. The pending
@@ -192,12 +184,11 @@ impl RecentSides {
     pub(super) fn set_side(
         &mut self,
         slot: Slot,
-        connection: Handle,
-        whose: SideKey,
+        key: SideKey,
         hosts: [HostNumber; 2],
         mut tally: Totals<'_>,
     ) {
-        let SideKey { found: (_, side), format } = whose;
+        let SideKey { connection, side, format } = key;
         let known = self.cache.at(slot);
         known.count(self.second, &mut tally);
         let (batch, side) = (Default::default(), side as u8);

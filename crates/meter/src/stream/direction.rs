@@ -22,9 +22,9 @@ const COPY_NANOS: u64 = 10_000_000;
 /// Number of recent packets that are compared to detect copies.
 const REMEMBERED: usize = 2;
 
-/// Fingerprint of a packet, which distinguishes a copy from a retransmitted segment.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Print {
+/// Fields of a packet that distinguish a copy from a retransmitted segment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Identity {
     pub(crate) sequence: u32,
     pub(crate) acknowledgement: u32,
     /// Octets of data.
@@ -35,7 +35,7 @@ pub(crate) struct Print {
     pub(crate) identification_and_flags: u32,
 }
 
-impl Print {
+impl Identity {
     fn of(piece: &Piece<'_>) -> Self {
         Self {
             sequence: piece.sequence,
@@ -46,6 +46,43 @@ impl Print {
                 | u32::from(piece.flags.0),
         }
     }
+
+    /// Hash of all fields: the product of two words that contain them, folded.
+    #[inline]
+    const fn print(&self) -> u64 {
+        let numbers = (self.sequence as u64) << 32 | self.acknowledgement as u64;
+        let rest = (self.window_and_checksum as u64) << 32 | self.identification_and_flags as u64;
+        let rest = rest ^ (self.octets as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let one = numbers ^ 0x243F_6A88_85A3_08D3;
+        let other = rest ^ 0x1319_8A2E_0370_7344;
+        let product = one as u128 * other as u128;
+        product as u64 ^ (product >> 64) as u64
+    }
+}
+
+/// Packet that passed.
+#[derive(Clone, Copy, Debug)]
+struct Passed {
+    /// Hash of its identity. Two of unlike packets are equal once in 2^64.
+    print: u64,
+    at: PackedInstant,
+}
+
+impl Passed {
+    const NONE: Self = Self { print: 0, at: PackedInstant::NEVER };
+}
+
+/// Segments that a direction accepts next without a look at its state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Accepts {
+    /// None, because octets are held.
+    Nothing,
+    /// None before the first segment.
+    First,
+    /// Those without data.
+    Acks,
+    /// Those without data, and those in sequence that begin with a packet.
+    All,
 }
 
 /// Segment beyond a gap.
@@ -63,28 +100,35 @@ struct Beyond {
     held: VecDeque<Held>,
 }
 
-/// One direction of a TCP connection.
+/// One direction of a TCP connection. In the order of its fields, so that a segment touches few cache
+/// lines: all up to the round trips are 56 octets.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Direction {
+    /// Latest packets.
+    passed: [Passed; REMEMBERED],
     /// Number of the next octet; set with the first segment.
     next: u32,
-    has_next: bool,
     /// Number up to which its sender acknowledged the other direction; set with its first ACK.
     acknowledged: u32,
-    has_acknowledged: bool,
-    pub(super) framer: Framer,
-    prints: [(Print, PackedInstant); REMEMBERED],
-    /// Index of the print that is replaced next.
-    oldest_print: u8,
     /// Number whose ACK ends the round trip under way, and its start; never if none is under way.
     trip: (u32, PackedInstant),
+    has_next: bool,
+    has_acknowledged: bool,
+    /// Index of the packet that is replaced next.
+    oldest_passed: u8,
+    accepts: Accepts,
     /// Round trips of its octets.
     pub(super) round_trips: Times,
-    /// Round trips for which the receiver may have delayed its ACK.
-    pub(super) delayed_acks: Times,
+    pub(super) framer: Framer,
     /// None if nothing is held.
     beyond: Option<Box<Beyond>>,
+    /// Round trips for which the receiver may have delayed its ACK.
+    pub(super) delayed_acks: Times,
 }
+
+const _: () = assert!(core::mem::offset_of!(Direction, round_trips) == 56);
+const _: () = assert!(size_of::<Direction>() == 128);
 
 const NO_TRIP: (u32, PackedInstant) = (0, PackedInstant::NEVER);
 
@@ -97,17 +141,18 @@ impl Direction {
     /// Direction without segments.
     pub(super) fn new() -> Self {
         Self {
+            passed: [Passed::NONE; REMEMBERED],
             next: 0,
-            has_next: false,
             acknowledged: 0,
-            has_acknowledged: false,
-            framer: Framer::new(),
-            prints: [(Print::default(), PackedInstant::NEVER); REMEMBERED],
-            oldest_print: 0,
             trip: NO_TRIP,
+            has_next: false,
+            has_acknowledged: false,
+            oldest_passed: 0,
+            accepts: Accepts::First,
             round_trips: Times::NONE,
-            delayed_acks: Times::NONE,
+            framer: Framer::new(),
             beyond: None,
+            delayed_acks: Times::NONE,
         }
     }
 
@@ -122,61 +167,50 @@ impl Direction {
 
     /// True if the same packet passed a moment ago; stores its print.
     pub(super) fn is_copy(&mut self, at: Instant, piece: &Piece<'_>) -> bool {
-        let print = Print::of(piece);
-        let is_copy = self.has_print(at, &print);
+        let print = Identity::of(piece).print();
+        let is_copy = self.has_passed(at, print);
         if !is_copy {
-            self.store_print(at, &print);
+            self.store(at, print);
         }
         is_copy
     }
 
     /// Stores the print of a packet.
     #[inline(always)]
-    fn store_print(&mut self, at: Instant, print: &Print) {
-        let place = usize::from(self.oldest_print) % REMEMBERED;
-        self.prints[place] = (*print, PackedInstant::of(at));
-        self.oldest_print = self.oldest_print.wrapping_add(1);
+    fn store(&mut self, at: Instant, print: u64) {
+        let place = usize::from(self.oldest_passed) % REMEMBERED;
+        self.passed[place] = Passed { print, at: PackedInstant::of(at) };
+        self.oldest_passed = self.oldest_passed.wrapping_add(1);
     }
 
     /// True if a packet with this print passed a moment ago.
-    // Never inline: so the print need not be in memory for a segment with data.
-    #[inline(never)]
-    fn has_print(&self, at: Instant, print: &Print) -> bool {
-        self.prints.iter().any(|(known, since)| {
+    fn has_passed(&self, at: Instant, print: u64) -> bool {
+        self.passed.iter().any(|known| {
             let is_of_late = |since| at.nanos_since(since) < COPY_NANOS;
-            *known == *print && since.get().is_some_and(is_of_late)
+            known.print == print && known.at.get().is_some_and(is_of_late)
         })
     }
 
     /// Processes a segment with no flags but ACK and PSH, in sequence, with whole packets as data
     /// and nothing held. Returns false, without effect, for any other segment.
-    // Always inline: so the print need not be in memory.
+    // Always inline: so the identity need not be in memory.
     #[inline(always)]
-    pub(crate) fn take_in_turn(&mut self, at: Instant, print: &Print) -> bool {
-        let Some(next) = self.next() else { return false };
-        if !self.holds_nothing() {
-            return false;
-        }
-        let Print { sequence, octets, acknowledgement, .. } = *print;
-        let Print { window_and_checksum, identification_and_flags, .. } = *print;
-        let copy = || Print {
-            sequence,
-            acknowledgement,
-            octets,
-            window_and_checksum,
-            identification_and_flags,
-        };
+    pub(crate) fn take_in_turn(&mut self, at: Instant, segment: &Identity) -> bool {
+        let Identity { sequence, octets, acknowledgement, .. } = *segment;
+        let (next, print) = (self.next, segment.print());
         // A segment with new data is no copy, which would be behind; and a segment without data one
         // octet behind is a keep-alive probe.
         let is_in_turn = if octets > 0 {
-            sequence == next && self.framer.is_in_step()
+            sequence == next && self.accepts == Accepts::All
         } else {
-            sequence != next.wrapping_sub(1) && !self.has_print(at, &copy())
+            matches!(self.accepts, Accepts::Acks | Accepts::All)
+                && sequence != next.wrapping_sub(1)
+                && !self.has_passed(at, print)
         };
         if !is_in_turn {
             return false;
         }
-        self.store_print(at, &copy());
+        self.store(at, print);
         self.note_acknowledgement(acknowledgement);
         if octets > 0 {
             let end = next.wrapping_add(octets);
@@ -184,6 +218,16 @@ impl Direction {
             self.begin_trip(end, at);
         }
         true
+    }
+
+    /// Records which segments it accepts next. Call it whenever its octets went on.
+    fn set_accepts(&mut self) {
+        self.accepts = match self.next() {
+            _ if self.beyond.is_some() => Accepts::Nothing,
+            None => Accepts::First,
+            Some(_) if self.framer.is_in_step() => Accepts::All,
+            Some(_) => Accepts::Acks,
+        };
     }
 
     /// Records the acknowledgement that a segment carries for the other direction.
@@ -301,6 +345,7 @@ impl Direction {
         while self.held_octets() > HELD_OCTETS || self.held().count() > HELD_SEGMENTS {
             self.give_up(context, found);
         }
+        self.set_accepts();
         self.held_octets().cast_signed() - before.cast_signed()
     }
 
@@ -316,18 +361,20 @@ impl Direction {
             return 0;
         }
         let before = self.held_octets();
-        while self.next().is_some_and(|next| ahead(next, number) > 0) && !self.holds_nothing() {
+        while self.next().is_some_and(|next| ahead(next, number) > 0) && self.beyond.is_some() {
             self.give_up(context, found);
         }
+        self.set_accepts();
         self.held_octets().cast_signed() - before.cast_signed()
     }
 
     /// Gives up every gap; returns the change of the octets held.
     pub(super) fn flush(&mut self, context: Context, found: &mut dyn FnMut(Found<'_>)) -> isize {
         let before = self.held_octets();
-        while !self.holds_nothing() {
+        while self.beyond.is_some() {
             self.give_up(context, found);
         }
+        self.set_accepts();
         -before.cast_signed()
     }
 
@@ -343,7 +390,7 @@ impl Direction {
 
     /// True if nothing is held.
     pub(crate) fn holds_nothing(&self) -> bool {
-        self.beyond.is_none()
+        self.accepts != Accepts::Nothing
     }
 
     fn held(&self) -> impl Iterator<Item = &Held> {

@@ -18,7 +18,7 @@ use crate::measure::Streams as Counts;
 use crate::observation::{DelayKind, Observation, Order, Segment};
 use crate::oddity::Class;
 use crate::track::transfer::DtFields;
-use crate::track::{NetworkEnd, Nsdu, Party, Passage, Sink, Tracker};
+use crate::track::{NetworkEnd, Nsdu, Party, Passage, Results as _, Sink, Tracker};
 use core::hash::BuildHasher;
 use core::time::Duration;
 use direction::Direction;
@@ -46,15 +46,10 @@ pub(crate) struct Early {
     answer: Opening,
 }
 
-/// TCP connection.
+/// TCP connection. In the order of its fields, so that a segment touches few cache lines.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Flow {
-    /// Its ends, the lower socket first.
-    pub(crate) ends: [Socket; 2],
-    /// Number of the connection, never reused.
-    pub(crate) number: u64,
-    /// Directions, by sender.
-    pub(crate) directions: [Direction; 2],
     /// None once it is known to carry TPKTs.
     pub(crate) early: Option<Box<Early>>,
     /// True if PDUs of RDP may come between the packets.
@@ -62,10 +57,16 @@ pub(crate) struct Flow {
     /// True if packets that segments divide are kept whole.
     keeps_whole: bool,
     is_over: bool,
-    /// Reference of its last CR.
-    request: Option<Reference>,
     /// True if a packet has passed.
     has_carried: bool,
+    /// Reference of its last CR.
+    request: Option<Reference>,
+    /// Directions, by sender.
+    pub(crate) directions: [Direction; 2],
+    /// Number of the connection, never reused.
+    pub(crate) number: u64,
+    /// Its ends, the lower socket first.
+    pub(crate) ends: [Socket; 2],
     handshake: Handshake,
     /// Hosts at its ends, once both are known.
     hosts: Option<[HostKey; 2]>,
@@ -134,7 +135,6 @@ pub(crate) struct Streams {
     pub(crate) slab: LruSlab<Flow>,
     /// Number of connections ever seen.
     flows: u64,
-    silence_nanos: u64,
     held_octets: isize,
     /// True if new connections keep packets that segments divide as a whole.
     keeps_whole: bool,
@@ -179,9 +179,8 @@ impl Streams {
         Self {
             index: HashTable::new(),
             state: FixedState::with_seed(seed),
-            slab: LruSlab::new(maximum),
+            slab: LruSlab::expiring(maximum, nanos(silence)),
             flows: 0,
-            silence_nanos: nanos(silence),
             held_octets: 0,
             keeps_whole: false,
         }
@@ -290,15 +289,14 @@ impl Streams {
     /// Forgets the connections that were silent for too long.
     #[inline]
     pub(crate) fn give_up_silent(&mut self, at: Instant, tracker: &mut Tracker) {
-        let before = at.earlier_by(self.silence_nanos);
-        if self.slab.may_have_expired(before) {
-            self.expire_before(before, tracker);
+        if self.slab.may_have_expired(at) {
+            self.evict_silent(at, tracker);
         }
     }
 
     #[cold]
-    fn expire_before(&mut self, before: Instant, tracker: &mut Tracker) {
-        while let Some(place) = self.slab.expired(before) {
+    fn evict_silent(&mut self, at: Instant, tracker: &mut Tracker) {
+        while let Some(place) = self.slab.expired_at(at) {
             self.remove(place, tracker);
         }
     }

@@ -108,23 +108,25 @@ pub(super) enum Turn {
     Opened(u64),
 }
 
-/// State and counts of what one side sends.
+/// State and counts of what one side sends. In the order of its fields, so that a DT touches few cache
+/// lines.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Sender {
-    host: HostNumber,
-    port: u16,
-    /// The side's reference; zero while unknown.
-    pub(super) reference: Reference,
     pub(crate) data: DataOrder,
-    pub(super) acknowledgements: AcknowledgementOrder,
-    pub(super) waiting: Waiting,
     pub(super) rare: Option<Box<Rare>>,
-    same: [Same; 2],
-    /// Acknowledgement delays of its DTs.
-    pub(super) delays: DelaySum,
     pub(super) within: Within,
     pub(super) disconnect_requested: bool,
     pub(super) disconnect_confirmed: bool,
+    same: [Same; 2],
+    /// The side's reference; zero while unknown.
+    pub(super) reference: Reference,
+    port: u16,
+    host: HostNumber,
+    pub(super) waiting: Waiting,
+    pub(super) acknowledgements: AcknowledgementOrder,
+    /// Acknowledgement delays of its DTs.
+    pub(super) delays: DelaySum,
 }
 
 impl Sender {
@@ -338,17 +340,15 @@ impl Sender {
     }
 }
 
-/// Connection, or half of a connection that was found under way.
+/// Connection, or half of a connection that was found under way. In the order of its fields, so that a
+/// TPDU touches few cache lines.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub(crate) struct Connection {
-    /// Number of the connection in order of appearance; wraps after 2^32.
-    pub(super) serial: u32,
-    pub(crate) senders: [Sender; 2],
+    pub(super) outstanding: Outstanding,
+    /// Replies of each side, and the association; none before the first.
+    pub(super) replies: Option<Box<Replies>>,
     pub(super) state: State,
-    /// Times of the first two states; the end of time for a state not reached.
-    opened: [Instant; 2],
-    /// Times of the other two states, likewise; boxed because they are needed only at the end.
-    ended: Option<Box<[Instant; 2]>>,
     /// Format of sequence numbers; none until the CC or the first numbered TPDU shows it.
     pub(crate) format: Option<Format>,
     /// Class and options agreed on; none if the CC was not seen.
@@ -362,9 +362,13 @@ pub(crate) struct Connection {
     pub(super) looked_at: u8,
     /// True if its TSDUs are passed upwards, or may be.
     pub(super) passes_tsdus: bool,
-    pub(super) outstanding: Outstanding,
-    /// Replies of each side, and the association; none before the first.
-    pub(super) replies: Option<Box<Replies>>,
+    /// Number of the connection in order of appearance; wraps after 2^32.
+    pub(super) serial: u32,
+    pub(crate) senders: [Sender; 2],
+    /// Times of the first two states; the end of time for a state not reached.
+    opened: [Instant; 2],
+    /// Times of the other two states, likewise; boxed because they are needed only at the end.
+    ended: Option<Box<[Instant; 2]>>,
 }
 
 /// Relevant part of the class and options agreed on.

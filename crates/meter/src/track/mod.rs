@@ -40,7 +40,7 @@ pub use connection::State;
 pub use direction::{Direction, Numbers};
 pub(crate) use ending::NetworkEnd;
 pub use report::Connection as Known;
-pub(crate) use sink::Sink;
+pub(crate) use sink::{Results, Sink};
 pub(crate) use table::Party;
 
 use crate::fast::RecentSides;
@@ -106,7 +106,6 @@ pub(crate) struct Tracker {
     pub(crate) recent: RecentSides,
     pub(crate) hosts: Hosts,
     pub(crate) sides: CounterStore,
-    silence_nanos: u64,
     /// Number of the last connection.
     serial: u32,
     /// Evicted connections that have not been taken.
@@ -124,11 +123,10 @@ struct Evicted {
 impl Tracker {
     /// Follows up to `maximum` connections, each until it was silent for `silence`.
     pub(crate) fn new(maximum: usize, silence: Duration, hosts: Hosts, seed: u64) -> Self {
-        let (table, evicted) = (Table::new(maximum, seed), VecDeque::new());
+        let (table, evicted) = (Table::new(maximum, nanos(silence), seed), VecDeque::new());
         let none = hosts.counts.sizes();
         let (recent, sides) = (RecentSides::new(&none), CounterStore::new(none));
-        let silence_nanos = nanos(silence);
-        Self { table, recent, hosts, sides, silence_nanos, serial: 0, evicted }
+        Self { table, recent, hosts, sides, serial: 0, evicted }
     }
 
     /// Number of connections followed.
@@ -281,15 +279,14 @@ impl Tracker {
     /// Evicts the connections that were silent for too long.
     #[inline]
     pub(crate) fn give_up_silent(&mut self, at: Instant, sink: &mut Sink<'_>) {
-        let before = at.earlier_by(self.silence_nanos);
-        if self.table.slab.may_have_expired(before) {
-            self.expire_before(before, sink);
+        if self.table.slab.may_have_expired(at) {
+            self.evict_silent(at, sink);
         }
     }
 
     #[cold]
-    fn expire_before(&mut self, before: Instant, sink: &mut Sink<'_>) {
-        while let Some((removed, heard)) = self.table.expire(before, &self.hosts) {
+    pub(crate) fn evict_silent(&mut self, at: Instant, sink: &mut Sink<'_>) {
+        while let Some((removed, heard)) = self.table.expire(at, &self.hosts) {
             if !removed.connection.state.is_over() {
                 sink.oddities.count(Class::Transport, "connection fell silent");
                 sink.step(Step::Silent);

@@ -34,7 +34,8 @@ enum Role {
 impl Role {
     /// Role of the PDU at the beginning of a TSDU; none if it is no S7 PDU or too short to
     /// classify.
-    #[inline]
+    // Always inline: most TSDUs of S7 are requests and replies, which are recognised at once.
+    #[inline(always)]
     const fn of(tsdu: &[u8]) -> Option<Self> {
         // Protocol identifier, ROSCTR, redundancy identification, PDU reference.
         let Some(&[0x32, kind, _, _, high, low]) = tsdu.first_chunk() else { return None };

@@ -20,21 +20,58 @@ pub(crate) struct Sink<'a> {
     pub(crate) has_data: bool,
 }
 
-impl Sink<'_> {
+/// Destination of the results of DTs, AKs and segments: a [`Sink`], or the intervals themselves,
+/// whose fields the fast path reads where it needs them.
+pub(crate) trait Results {
+    /// Measures.
+    fn measures(&mut self) -> &mut Measures;
+
+    /// Records an observation, if the caller asked for them.
+    fn witness(&mut self, observation: impl FnOnce() -> Observation);
+
+    /// All of the destination.
+    fn sink(&mut self) -> Sink<'_>;
+
     /// Counts a delay in nanoseconds.
     // Always inline: where the kind is known, the selection is eliminated.
     #[inline(always)]
-    pub(crate) fn span(&mut self, between: DelayKind, nanos: u64) {
-        self.measures.delays.of(between).record_nanos(nanos);
+    fn span(&mut self, between: DelayKind, nanos: u64) {
+        self.measures().delays.of(between).record_nanos(nanos);
         self.witness(|| Observation::Span(between, Duration::from_nanos(nanos)));
     }
 
     /// Counts a reply that pairs with no single request.
-    pub(crate) fn ambiguous_response(&mut self) {
-        self.measures.delays.ambiguous_responses += 1;
+    fn ambiguous_response(&mut self) {
+        self.measures().delays.ambiguous_responses += 1;
         self.witness(|| Observation::AmbiguousResponse);
     }
+}
 
+impl Results for Sink<'_> {
+    #[inline(always)]
+    fn measures(&mut self) -> &mut Measures {
+        self.measures
+    }
+
+    #[inline]
+    fn witness(&mut self, observation: impl FnOnce() -> Observation) {
+        if let Some(witness) = &mut self.witness {
+            keep(witness, observation);
+        }
+    }
+
+    fn sink(&mut self) -> Sink<'_> {
+        Sink {
+            measures: self.measures,
+            oddities: self.oddities,
+            witness: self.witness.as_deref_mut(),
+            tsdus: self.tsdus.as_deref_mut(),
+            has_data: self.has_data,
+        }
+    }
+}
+
+impl Sink<'_> {
     /// Counts an event of an association.
     pub(crate) fn mms(&mut self, event: MmsEvent) {
         self.measures.mms.observe(&event);
@@ -50,14 +87,6 @@ impl Sink<'_> {
     pub(crate) fn step(&mut self, step: Step) {
         self.measures.observe(&Observation::Step(step));
         self.witness(|| Observation::Step(step));
-    }
-
-    /// Records an observation, if the caller asked for them.
-    #[inline]
-    pub(crate) fn witness(&mut self, observation: impl FnOnce() -> Observation) {
-        if let Some(witness) = &mut self.witness {
-            keep(witness, observation);
-        }
     }
 }
 

@@ -150,11 +150,11 @@ fn found_under(
 }
 
 impl Table {
-    pub(super) fn new(maximum: usize, seed: u64) -> Self {
+    pub(super) fn new(maximum: usize, silence_nanos: u64, seed: u64) -> Self {
         Self {
             entries: HashTable::new(),
             state: FixedState::with_seed(seed),
-            slab: LruSlab::new(maximum),
+            slab: LruSlab::expiring(maximum, silence_nanos),
         }
     }
 
@@ -247,9 +247,9 @@ impl Table {
         self.slab.remove(place).map(|connection| Removed { place, connection })
     }
 
-    /// Evicts the least recently used connection if it was silent since `before`.
-    pub(super) fn expire(&mut self, before: Instant, hosts: &Hosts) -> Option<(Removed, Instant)> {
-        let place = self.slab.expired(before)?;
+    /// Evicts the least recently used connection if it was silent for too long at this time.
+    pub(super) fn expire(&mut self, at: Instant, hosts: &Hosts) -> Option<(Removed, Instant)> {
+        let place = self.slab.expired_at(at)?;
         let heard = self.slab.heard(place);
         Some((self.remove(place, hosts)?, heard))
     }
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_is_evicted() {
-        let (mut table, hosts) = (Table::new(2, 0), hosts());
+        let (mut table, hosts) = (Table::new(2, u64::MAX, 0), hosts());
         assert_eq!(insert(&mut table, &hosts, 1, 1), []);
         assert_eq!(insert(&mut table, &hosts, 2, 2), []);
         let (first, _) = find(&table, &hosts, 1).unwrap();
@@ -307,7 +307,7 @@ mod tests {
 
     #[test]
     fn a_reused_reference_names_the_new_connection_only() {
-        let (mut table, hosts) = (Table::new(8, 0), hosts());
+        let (mut table, hosts) = (Table::new(8, u64::MAX, 0), hosts());
         insert(&mut table, &hosts, 7, 1);
         assert_eq!(insert(&mut table, &hosts, 7, 2), [State::Opening]);
         assert_eq!(table.count(), 1);
@@ -317,7 +317,7 @@ mod tests {
 
     #[test]
     fn a_connection_with_the_keys_of_two_removes_both() {
-        let (mut table, hosts) = (Table::new(8, 0), hosts());
+        let (mut table, hosts) = (Table::new(8, u64::MAX, 0), hosts());
         insert(&mut table, &hosts, 7, 1);
         let [from, to] = [0, 1].map(|host| End { host, port: 0 });
         let mut of_network = Connection::adopted(from, to, Reference(0), at(2));
@@ -332,11 +332,11 @@ mod tests {
 
     #[test]
     fn silent_connections_expire_in_order_with_their_keys() {
-        let (mut table, hosts) = (Table::new(8, 0), hosts());
+        let (mut table, hosts) = (Table::new(8, 2_000_000_000, 0), hosts());
         (1..=3).for_each(|n| {
             insert(&mut table, &hosts, n, u64::from(n));
         });
-        while table.expire(at(3), &hosts).is_some() {}
+        while table.expire(at(5), &hosts).is_some() {}
         assert_eq!(known(&table, &hosts), [3]);
     }
 
@@ -352,7 +352,7 @@ mod tests {
 
     #[test]
     fn connections_are_found_after_the_index_has_grown() {
-        let (mut table, hosts) = (Table::new(100_000, 9), hosts());
+        let (mut table, hosts) = (Table::new(100_000, u64::MAX, 9), hosts());
         (1..=60_000).for_each(|n| {
             insert(&mut table, &hosts, n, u64::from(n));
         });

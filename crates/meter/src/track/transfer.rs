@@ -1,12 +1,12 @@
 //! TPDUs of data transfer: the effect of a DT, AK, ED or EA on its connection.
 
-use super::Sink;
 use super::connection::{Connection, Sender, Turn};
 use super::data::Arrival;
 use super::outstanding::Within;
 use super::replies::{Found, Span};
 use super::side::{Side, other};
 use super::tsdu::Stretch;
+use super::{Results, Sink};
 use crate::follow::Follower as _;
 use crate::follow::association::{self, SidePart};
 use crate::observation::{DelayKind, Observation, Role, Tpdu};
@@ -167,7 +167,7 @@ pub(crate) fn data_in_turn(
     connection: &mut Connection,
     sent: Sent,
     part: DtFields<'_>,
-    sink: &mut Sink<'_>,
+    results: &mut impl Results,
 ) -> Option<Option<u64>> {
     let DtFields { number, ends, octets, data_octets } = part;
     let Sent { at, side, format } = sent;
@@ -185,26 +185,35 @@ pub(crate) fn data_in_turn(
         return None;
     }
     let finished = sender.data.arrive_in_turn(format, number, data_octets, ends)?;
-    if passed(connection, sent, has_flow_control, part, false, sink) {
-        // Copies, so that the others need not be in memory.
-        let part = DtFields { number, ends, octets, data_octets };
-        follow_in_turn(connection, Sent { at, side, format }, part, sink);
+    if passed(connection, sent, has_flow_control, part, false, results) {
+        let place = InOrder { number, format, ends };
+        follow_in_turn(connection, at, side, place, octets, data_octets, &mut results.sink());
     }
     Some(finished)
 }
 
+/// Place of a common DT in its direction, in one word.
+#[derive(Clone, Copy)]
+struct InOrder {
+    number: u32,
+    format: Format,
+    ends: bool,
+}
+
 /// Passes a common DT of a connection to its association.
-// Cold: most connections have none, and should not pay for its registers.
+// Cold and with all in registers: most connections have none, and should not pay for it.
 #[cold]
 #[inline(never)]
 fn follow_in_turn(
     connection: &mut Connection,
-    sent: Sent,
-    part: DtFields<'_>,
+    at: Instant,
+    side: Side,
+    place: InOrder,
+    octets: &[u8],
+    length: u64,
     sink: &mut Sink<'_>,
 ) {
-    let Sent { at, side, format } = sent;
-    let DtFields { number, ends, octets, data_octets: length } = part;
+    let InOrder { number, format, ends } = place;
     // All numbers below it were seen.
     let expected = [number, (number + 1) & (format.modulus() - 1)];
     let piece = Piece { at, ends, octets, length };
@@ -222,7 +231,7 @@ fn passed(
     is_acknowledged: bool,
     part: DtFields<'_>,
     is_empty: bool,
-    sink: &mut Sink<'_>,
+    results: &mut impl Results,
 ) -> bool {
     let Sent { at, side, format } = sent;
     let DtFields { number, ends, octets, .. } = part;
@@ -248,8 +257,8 @@ fn passed(
     }
     match connection.exchange(Span { at, side, octets, begins, ends, within }) {
         Found::Nothing => {}
-        Found::Reply(nanos) => sink.span(DelayKind::Response, nanos),
-        Found::Ambiguous => sink.ambiguous_response(),
+        Found::Reply(nanos) => results.span(DelayKind::Response, nanos),
+        Found::Ambiguous => results.ambiguous_response(),
         Found::Followed => return true,
     }
     false
@@ -291,7 +300,7 @@ pub(crate) fn judge(
     connection: &mut Connection,
     sent: Sent,
     ak: AkFields,
-    sink: &mut Sink<'_>,
+    results: &mut impl Results,
 ) -> Role {
     let Sent { at, side, format } = sent;
     // Once a connection is over, a closed window no longer matters.
@@ -305,14 +314,14 @@ pub(crate) fn judge(
         let more = rare.as_mut().map(|rare| &mut rare.waiting);
         waiting.acknowledged(format, ak.next, at, more, |span| {
             delays.note(span);
-            sink.span(DelayKind::Acknowledgement, span);
+            results.span(DelayKind::Acknowledgement, span);
         });
     }
     if has_windows && matches!(role, Role::Acknowledging | Role::Crediting) {
         let is_closed = sender.acknowledgements.grant().is_some_and(|grant| grant.credit == 0);
         match peer.window(at, is_closed) {
-            Some(Turn::Opened(closed)) => sink.span(DelayKind::ClosedWindow, closed),
-            Some(Turn::Closed) => sink.witness(|| Observation::WindowClosed),
+            Some(Turn::Opened(closed)) => results.span(DelayKind::ClosedWindow, closed),
+            Some(Turn::Closed) => results.witness(|| Observation::WindowClosed),
             None => {}
         }
     }
