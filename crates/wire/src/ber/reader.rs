@@ -125,6 +125,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// Names `field` if the element is missing, invalid, or has another tag.
+    #[inline]
     pub fn expect(&mut self, field: &'static str, tag: Tag) -> Result<Element<'a>, Malformed> {
         let fault = self.malformed(field);
         let element = self.element(field)?;
@@ -175,13 +176,16 @@ fn tag(octets: &[u8]) -> Option<(Tag, usize)> {
 
 #[inline]
 fn header(octets: &[u8]) -> Option<Header> {
-    // Most elements have the short forms of both.
-    match *octets {
-        [first, length @ 0..=0x7F, ..] if first & 0x1F != 0x1F => {
-            Some(Header { tag: Tag(first.into()), octets: 2, length: Some(length.into()) })
+    // Most elements have an identifier and a length of few octets.
+    let (first, octets, length) = match *octets {
+        [first, length @ 0..=0x7F, ..] if first & 0x1F != 0x1F => (first, 2, usize::from(length)),
+        [first, 0x81, length, ..] if first & 0x1F != 0x1F => (first, 3, usize::from(length)),
+        [first, 0x82, high, low, ..] if first & 0x1F != 0x1F => {
+            (first, 4, usize::from(u16::from_be_bytes([high, low])))
         }
-        _ => long_header(octets),
-    }
+        _ => return long_header(octets),
+    };
+    Some(Header { tag: Tag(first.into()), octets, length: Some(length) })
 }
 
 fn long_header(octets: &[u8]) -> Option<Header> {
@@ -253,6 +257,7 @@ impl<'a> Element<'a> {
     ///
     /// # Errors
     /// Names `field` for any other.
+    #[inline]
     pub fn integer(&self, field: &'static str) -> Result<i64, Malformed> {
         let sign = match self.content.first() {
             Some(first) if self.content.len() <= 8 => -i64::from(first >> 7),

@@ -179,6 +179,7 @@ fn skip(reader: &mut Reader<'_>, tag: Tag) {
 }
 
 /// Reader of the contents of the next element, if it has the tag.
+#[inline]
 fn wrapped(mut reader: Reader<'_>, tag: Tag) -> Option<Reader<'_>> {
     let element = reader.cut().filter(|it| it.tag == tag)?;
     Some(element.reader())

@@ -66,26 +66,48 @@ impl<'a> Head<'a> {
     }
 }
 
-/// Common confirmed request, or response without a failure: one data value that extends to the end of
-/// the TSDU, or of what was captured.
+/// Common MMS PDU: one data value that extends to the end of the TSDU, or of what was captured.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Common {
+pub(super) struct Common<'a> {
     pub(super) context: u8,
-    pub(super) is_request: bool,
-    pub(super) invoke: u32,
-    pub(super) service: u8,
+    pub(super) pdu: CommonPdu<'a>,
 }
 
-impl Common {
+/// PDU of a common TSDU.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum CommonPdu<'a> {
+    /// Confirmed request.
+    Request { invoke: u32, service: u8 },
+    /// Confirmed response without a failure.
+    Response { invoke: u32 },
+    /// Information report, with the name of its control block or list.
+    Report { name: &'a [u8] },
+}
+
+impl<'a> Common<'a> {
     /// Reads a TSDU; none for any that is not common. What is read is equal to what `wire::mms`
     /// decodes.
     #[inline]
-    pub(super) fn of(tsdu: &[u8]) -> Option<Self> {
+    pub(super) fn of(tsdu: &'a [u8]) -> Option<Self> {
         let [1, 0, 1, 0, 0x61, rest @ ..] = tsdu else { return None };
         let [0x30, rest @ ..] = to_the_end(rest)? else { return None };
         let [2, 1, context @ ..=0x7F, 0xA0, rest @ ..] = to_the_end(rest)? else { return None };
-        let [tag @ (0xA0 | 0xA1), rest @ ..] = to_the_end(rest)? else { return None };
-        let (invoke, rest) = match to_the_end(rest)? {
+        let [tag, rest @ ..] = to_the_end(rest)? else { return None };
+        let rest = to_the_end(rest)?;
+        let pdu = match *tag {
+            0xA0 | 0xA1 => CommonPdu::confirmed(*tag == 0xA0, rest)?,
+            0xA3 => CommonPdu::Report { name: report(rest)? },
+            _ => return None,
+        };
+        Some(Self { context: *context, pdu })
+    }
+}
+
+impl CommonPdu<'_> {
+    /// Confirmed request or response, from its contents.
+    #[inline]
+    fn confirmed(is_request: bool, octets: &[u8]) -> Option<Self> {
+        let (invoke, rest) = match octets {
             [2, 1, a @ ..=0x7F, rest @ ..] => (u32::from(*a), rest),
             [2, 2, a @ ..=0x7F, b, rest @ ..] => (u32::from_be_bytes([0, 0, *a, *b]), rest),
             [2, 3, a @ ..=0x7F, b, c, rest @ ..] => (u32::from_be_bytes([0, *a, *b, *c]), rest),
@@ -93,12 +115,44 @@ impl Common {
             _ => return None,
         };
         let [service @ 0x80..=0xBF, rest @ ..] = rest else { return None };
-        let (is_request, number) = (*tag == 0xA0, service & 0x1F);
+        let number = service & 0x1F;
         if number == 0x1F || !is_request && may_fail(*service, rest) {
             return None;
         }
-        Some(Self { context: *context, is_request, invoke, service: number })
+        let request = Self::Request { invoke, service: number };
+        Some(if is_request { request } else { Self::Response { invoke } })
     }
+}
+
+/// Name of an information report of a named list, from the contents of its PDU: its first value, if
+/// that is a visible string, or else the name of the list.
+#[inline]
+fn report(octets: &[u8]) -> Option<&[u8]> {
+    let [0xA0, rest @ ..] = octets else { return None };
+    let [0xA1, rest @ ..] = to_the_end(rest)? else { return None };
+    let (list, rest) = short(rest)?;
+    let name = match list {
+        [0x80 | 0x82, rest @ ..] => short(rest)?.0,
+        [0xA1, rest @ ..] => {
+            let [0x1A, rest @ ..] = short(rest)?.0 else { return None };
+            let [0x1A, rest @ ..] = short(rest)?.1 else { return None };
+            short(rest)?.0
+        }
+        _ => return None,
+    };
+    let [0xA0, rest @ ..] = rest else { return None };
+    match to_the_end(rest)? {
+        [0x8A, rest @ ..] => Some(short(rest)?.0),
+        [first, ..] if first & 0x1F != 0x1F => Some(name),
+        _ => None,
+    }
+}
+
+/// Contents of an element with a length of one octet, and the octets behind it.
+#[inline(always)]
+fn short(octets: &[u8]) -> Option<(&[u8], &[u8])> {
+    let [length @ ..=0x7F, rest @ ..] = octets else { return None };
+    rest.split_at_checked(usize::from(*length))
 }
 
 /// True unless the first result of a read or write response is a success beyond doubt.
@@ -116,7 +170,7 @@ fn may_fail(service: u8, rest: &[u8]) -> bool {
 }
 
 /// Contents of an element, from its length on, if they extend to the end.
-#[inline]
+#[inline(always)]
 fn to_the_end(octets: &[u8]) -> Option<&[u8]> {
     let (length, rest) = match octets {
         [length @ ..=0x7F, rest @ ..] => (usize::from(*length), rest),
@@ -199,8 +253,8 @@ mod tests {
     use super::*;
     use crate::draw::Draw;
 
-    /// Requests and responses of several services, in the short form of lengths.
-    const TSDUS: [&[u8]; 6] = [
+    /// Requests and responses of several services, and reports by the three kinds of names.
+    const TSDUS: [&[u8]; 9] = [
         &[1, 0, 1, 0, 0x61, 12, 0x30, 10, 2, 1, 3, 0xA0, 5, 0xA0, 3, 2, 1, 7],
         &[1, 0, 1, 0, 0x61, 14, 0x30, 12, 2, 1, 3, 0xA0, 7, 0xA0, 5, 2, 1, 7, 0x82, 0],
         &[
@@ -216,13 +270,47 @@ mod tests {
             1, 0, 1, 0, 0x61, 0x81, 20, 0x30, 0x81, 17, 2, 1, 3, 0xA0, 0x81, 11, 0xA0, 9, 2, 4, 0,
             1, 2, 3, 0xA4, 1, 0,
         ],
+        &[
+            1, 0, 1, 0, 0x61, 30, 0x30, 28, 2, 1, 3, 0xA0, 23, 0xA3, 21, 0xA0, 19, 0xA1, 10, 0xA1,
+            8, 0x1A, 2, 65, 66, 0x1A, 2, 67, 68, 0xA0, 5, 0x83, 1, 1, 0x85, 0,
+        ],
+        &[
+            1, 0, 1, 0, 0x61, 27, 0x30, 25, 2, 1, 3, 0xA0, 20, 0xA3, 18, 0xA0, 16, 0xA1, 5, 0x80,
+            3, 82, 80, 84, 0xA0, 7, 0x8A, 2, 97, 98, 0x84, 1, 0,
+        ],
+        &[
+            1, 0, 1, 0, 0x61, 24, 0x30, 22, 2, 1, 3, 0xA0, 17, 0xA3, 15, 0xA0, 13, 0xA1, 4, 0x82,
+            2, 82, 80, 0xA0, 5, 0x8A, 3, 97, 98, 99,
+        ],
     ];
+
+    /// What `wire::mms` decodes from a TSDU, as a common PDU.
+    fn decoded(tsdu: &[u8]) -> Common<'_> {
+        let head = mms::Head::decode(tsdu).unwrap();
+        assert_eq!(head.failure, None, "{tsdu:02x?}");
+        let service = || u8::try_from(head.service.unwrap().0).unwrap();
+        let pdu = match head.kind {
+            mms::Kind::ConfirmedRequest => {
+                CommonPdu::Request { invoke: head.invoke.unwrap(), service: service() }
+            }
+            mms::Kind::ConfirmedResponse => CommonPdu::Response { invoke: head.invoke.unwrap() },
+            mms::Kind::Unconfirmed => {
+                let report = head.report.unwrap();
+                CommonPdu::Report { name: report.identifier.unwrap_or(report.list.item()) }
+            }
+            kind => panic!("{kind:?} is not common: {tsdu:02x?}"),
+        };
+        Common { context: u8::try_from(head.context).unwrap(), pdu }
+    }
 
     #[test]
     fn common_pdus_are_read_as_they_are_decoded() {
-        let (mut draw, mut common_ones) = (Draw(9_506), 0);
-        for _ in 0..200_000 {
-            let mut tsdu = TSDUS[draw.below(6) as usize].to_vec();
+        let (mut draw, mut common_ones, mut reports) = (Draw(9_506), 0, 0);
+        for tsdu in TSDUS {
+            assert!(mms::Head::decode(tsdu).is_some(), "{tsdu:02x?}");
+        }
+        for _ in 0..300_000 {
+            let mut tsdu = TSDUS[draw.below(9) as usize].to_vec();
             for _ in 0..draw.below(4) {
                 let place = draw.below(tsdu.len() as u64) as usize;
                 tsdu[place] =
@@ -231,17 +319,10 @@ mod tests {
             tsdu.truncate(tsdu.len() - draw.below(3) as usize);
             let Some(common) = Common::of(&tsdu) else { continue };
             common_ones += 1;
-            let head = mms::Head::decode(&tsdu).unwrap();
-            let is_request = head.kind == mms::Kind::ConfirmedRequest;
-            assert!(is_request || head.kind == mms::Kind::ConfirmedResponse);
-            let decoded = Common {
-                context: u8::try_from(head.context).unwrap(),
-                is_request,
-                invoke: head.invoke.unwrap(),
-                service: u8::try_from(head.service.unwrap().0).unwrap(),
-            };
-            assert_eq!((common, head.failure), (decoded, None), "{tsdu:02x?}");
+            reports += u32::from(matches!(common.pdu, CommonPdu::Report { .. }));
+            assert_eq!(common, decoded(&tsdu), "{tsdu:02x?}");
         }
-        assert!(common_ones > 20_000, "{common_ones}");
+        println!("seen: {common_ones} common PDUs, {reports} of them reports");
+        assert!(common_ones > 30_000 && reports > 10_000, "{common_ones} {reports}");
     }
 }

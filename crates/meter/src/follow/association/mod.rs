@@ -29,7 +29,7 @@ use crate::track::{Results as _, Sink};
 use crate::tsdu::{Assembly, Part, Whole};
 use crate::user::{self, Confidence, User};
 use core::time::Duration;
-use head::{Common, Head};
+use head::{Common, CommonPdu, Head};
 use requests::{Match, Request, Requests};
 use rows::{Blocks, Rows};
 use wire::mms::{self, Failure, Kind};
@@ -179,21 +179,28 @@ impl State {
     }
 
     /// Processes a common request or response.
-    fn common(&mut self, side: Side, whole: &Whole<'_>, common: Common, above: &mut Above<'_, '_>) {
-        let Common { context, is_request, invoke, service } = common;
-        if !self.admit(context.into(), above) {
+    fn common(
+        &mut self,
+        side: Side,
+        whole: &Whole<'_>,
+        common: Common<'_>,
+        above: &mut Above<'_, '_>,
+    ) {
+        if !self.admit(common.context.into(), above) {
             return;
         }
-        if is_request {
-            let (service, at) = (Service::of(service.into()), whole.at);
-            return self.request(side, Asked { invoke, service, at }, above);
+        let at = whole.at;
+        match common.pdu {
+            CommonPdu::Request { invoke, service } => {
+                let service = Service::of(service.into());
+                self.request(side, Asked { invoke, service, at }, above);
+            }
+            CommonPdu::Response { invoke } => {
+                let answer = Answer { invoke, outcome: MmsOutcome::Done, failure: None };
+                self.answer(side, whole, answer, above);
+            }
+            CommonPdu::Report { name } => self.reported(side, Some(name), at, above),
         }
-        self.answer(
-            side,
-            whole,
-            Answer { invoke, outcome: MmsOutcome::Done, failure: None },
-            above,
-        );
     }
 
     /// True for a PDU in a context that was proposed; opens an association found under way.
@@ -297,7 +304,11 @@ impl State {
                 self.answer(side, whole, Answer { invoke, outcome, failure: head.failure }, above);
             }
             (Kind::Reject, Some(invoke)) => self.reject(side, invoke, head.failure, above),
-            (Kind::Unconfirmed, _) => self.unconfirmed(side, head, at, above),
+            (Kind::Unconfirmed, _) => {
+                let name =
+                    head.report.map(|report| report.identifier.unwrap_or(report.list.item()));
+                self.reported(side, name, at, above);
+            }
             (Kind::ConcludeResponse, _) => self.is_ending = true,
             (Kind::Reject, None) => {
                 above.sink.oddities.count(Class::Association, "reject of an unknown PDU");
@@ -322,17 +333,16 @@ impl State {
         }
     }
 
-    /// Counts an unconfirmed PDU, by the name of its control block or list.
-    fn unconfirmed(
+    /// Counts an unconfirmed PDU, by the name of its control block or list, if it has one.
+    fn reported(
         &mut self,
         side: Side,
-        head: &mms::Head<'_>,
+        name: Option<&[u8]>,
         at: Instant,
         above: &mut Above<'_, '_>,
     ) {
         above.sink.mms(MmsEvent::Report);
-        let Some(report) = head.report else { return };
-        let name = report.identifier.unwrap_or(report.list.item());
+        let Some(name) = name else { return };
         if !self.blocks.note(name, side, at) {
             self.dropped.reports += 1;
             above.sink.oddities.count(Class::Meter, "no room for a control block");
