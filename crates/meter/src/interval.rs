@@ -86,7 +86,7 @@ struct Over {
     /// Number of intervals: one, or all those of a silence.
     intervals: u64,
     is_silent: bool,
-    sum: Sum,
+    sum: Box<Sum>,
 }
 
 /// Interval under way.
@@ -303,14 +303,14 @@ impl Intervals {
         current.start = start + Duration::from_nanos(self.length_nanos.saturating_mul(passed));
         current.end = current.start + length;
         current.last = current.last.max(current.start);
-        let sum = core::mem::replace(&mut self.sum, Sum::new(self.bounds_octets));
+        let sum = Box::new(core::mem::replace(&mut self.sum, Sum::new(self.bounds_octets)));
         self.total.measures.add(&sum.measures);
         self.total.oddities.merge(&sum.oddities);
         let is_silent = sum.is_nothing();
         self.push(Over { index, start, intervals: 1, is_silent, sum });
         if passed > 1 {
             let (index, start) = (index + 1, start + length);
-            let sum = Sum::new(self.bounds_octets);
+            let sum = Box::new(Sum::new(self.bounds_octets));
             self.push(Over { index, start, intervals: passed - 1, is_silent: true, sum });
         }
     }

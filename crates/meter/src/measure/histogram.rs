@@ -42,6 +42,11 @@ impl Class {
     }
 }
 
+/// Least leading bits in a row.
+const fn least_in(row: u8) -> u8 {
+    if row == 0 { 0 } else { PER_DOUBLING as u8 }
+}
+
 /// Histogram of nanoseconds.
 #[derive(Clone)]
 pub(crate) struct Histogram {
@@ -155,15 +160,20 @@ impl Histogram {
         }
     }
 
+    /// Makes room for a row, if it has none.
+    fn make_row(&mut self, row: u8) {
+        if let Some(place) = self.rows.get_mut(usize::from(row))
+            && *place == NO_ROW
+        {
+            let least = least_in(row);
+            *place = (self.counts.len() as u32).wrapping_sub(least.into());
+            self.counts.resize(self.counts.len() + (2 * PER_DOUBLING - usize::from(least)), 0);
+        }
+    }
+
     /// Adds to the count of a class in its row.
     fn count(&mut self, class: Class, times: u64) {
-        if let Some(row) = self.rows.get_mut(usize::from(class.row))
-            && *row == NO_ROW
-        {
-            let least = if class.row == 0 { 0 } else { PER_DOUBLING };
-            *row = (self.counts.len() as u32).wrapping_sub(least as u32);
-            self.counts.resize(self.counts.len() + (2 * PER_DOUBLING - least), 0);
-        }
+        self.make_row(class.row);
         let place = self.place(class);
         if let Some(count) = self.counts.get_mut(place) {
             let sum = u64::from(*count) + times;
@@ -181,7 +191,39 @@ impl Histogram {
             return;
         }
         self.spread();
-        other.each().for_each(|(class, times)| self.count(class, times));
+        other.few.iter().for_each(|class| self.count(*class, 1));
+        for (row, place) in (0..).zip(&other.rows) {
+            if *place != NO_ROW {
+                self.add_row(row, other);
+            }
+        }
+    }
+
+    /// Adds the counts in a row of another, which has it.
+    fn add_row(&mut self, row: u8, other: &Self) {
+        self.make_row(row);
+        let first = Class { row, leading: least_in(row) };
+        let (place, from) = (self.place(first), other.place(first));
+        let width = 2 * PER_DOUBLING - usize::from(first.leading);
+        let counts = self.counts.get_mut(place..place + width).unwrap_or_default();
+        let more = other.counts.get(from..from + width).unwrap_or_default();
+        let mut has_carry = !other.upper.is_empty();
+        for (count, more) in counts.iter_mut().zip(more) {
+            let (sum, is_over) = count.overflowing_add(*more);
+            *count = sum;
+            has_carry |= is_over;
+        }
+        if !has_carry {
+            return;
+        }
+        for (nth, more) in more.iter().enumerate() {
+            let is_over = self.counts.get(place + nth).is_some_and(|sum| sum < more);
+            let upper = other.upper.get(from + nth).copied().unwrap_or(0);
+            let carry = u64::from(upper) + u64::from(is_over);
+            if carry > 0 {
+                self.carry(place + nth, carry);
+            }
+        }
     }
 
     /// Classes with values and their counts; values in the list come one by one.
@@ -193,8 +235,7 @@ impl Histogram {
     fn in_rows(&self) -> impl Iterator<Item = (Class, u64)> {
         let rows = (0..).zip(&self.rows).filter(|(_, place)| **place != NO_ROW);
         rows.flat_map(move |(row, _)| {
-            let least = if row == 0 { 0 } else { PER_DOUBLING as u8 };
-            (least..=u8::MAX).filter_map(move |leading| {
+            (least_in(row)..=u8::MAX).filter_map(move |leading| {
                 let class = Class { row, leading };
                 let count = self.count_in(self.place(class));
                 (count > 0).then_some((class, count))
