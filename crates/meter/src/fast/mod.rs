@@ -6,6 +6,9 @@
 //! and [`Frames`] in the intervals. The test `two_fields_hold_the_state_of_the_fast_path` compares
 //! the sources with that list.
 //!
+//! Between the two lies a second path: a TCP segment that is not common is read at fixed offsets
+//! (`pieces`), and then processed by the code that processes a dissected one.
+//!
 //! # Invariants
 //!
 //! 1. **Frames that it may take.** A frame that is (a) one DT or AK over LLC on Ethernet and the
@@ -35,12 +38,14 @@
 //!    `stream` for it.
 //! 6. **Proof.** `common_frames_count_as_they_do_dissected` and
 //!    `common_segments_count_as_they_do_dissected`, next to the code, hold a meter of each path
-//!    against the other on damaged, cut, late and doubled frames. `tests/it/ordinary.rs` writes
+//!    against the other on damaged, cut, late and doubled frames, and `segments_are_read_as_they_are_dissected`
+//!    holds the second path against dissection. `tests/it/ordinary.rs` writes
 //!    such scripts, and the fuzz target `meter` searches for others.
 
 mod cache;
 mod datagrams;
 mod frames;
+mod pieces;
 mod segments;
 mod sides;
 
@@ -48,7 +53,11 @@ pub(crate) use frames::Frames;
 pub(crate) use sides::RecentSides;
 
 use crate::Meter;
+use crate::follow::Follower as _;
+use crate::observation::Observation;
+use crate::stream::Above;
 use datagrams::CommonFrame;
+use pieces::PlainSegment;
 use segments::CommonSegment;
 use wire::dissect::Link;
 use wire::time::Instant;
@@ -91,8 +100,22 @@ impl Meter {
     #[inline(never)]
     fn count_segment(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         if self.segment_in_turn(at, link, octets, original_octets) == Handled::No {
-            self.dissect(at, link, octets, original_octets);
+            self.plain_segment(at, link, octets, original_octets);
         }
+    }
+
+    /// Counts a TCP segment that is not common, or else dissects the frame.
+    #[inline(never)]
+    fn plain_segment(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
+        let Some(segment) = PlainSegment::of(link, octets, original_octets) else {
+            return self.dissect(at, link, octets, original_octets);
+        };
+        let PlainSegment { lpdu_octets, npdu_octets, piece } = segment;
+        let lpdu = Observation::Lpdu { at, octets: lpdu_octets as u64, llc: None };
+        self.intervals.observe(&lpdu);
+        self.intervals.observe(&Observation::Npdu { octets: npdu_octets as u64 });
+        let above = &mut Above { tracker: &mut self.tracker, sink: &mut self.intervals.sink() };
+        self.streams.observe(at, piece, above);
     }
 
     /// Counts a TCP segment.

@@ -55,7 +55,7 @@ const fn word(header: &Header, at: usize) -> u32 {
 /// Octets before the packet, if an IPv4 packet may follow: of Ethernet with at most one tag, Linux
 /// cooked 1 and 2, raw IP, and BSD loopback. The numbers are those of the registry of link types.
 #[inline(always)]
-fn before_packet(link: Link, octets: &[u8]) -> Option<usize> {
+pub(super) fn before_packet(link: Link, octets: &[u8]) -> Option<usize> {
     if link == Link::Ethernet {
         return match octets.get(12..18)? {
             [a, b, ..] if [*a, *b] == IPV4 => Some(14),
