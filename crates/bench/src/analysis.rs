@@ -136,6 +136,9 @@ pub struct FlowReport {
     /// Group of flows that it belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
+    /// The service that carries it, if the architectures of its stations choose among several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service: Option<&'static str>,
     /// Available quantities, in the order of [`QUANTITIES`].
     pub quantities: Vec<Found>,
     /// For a single replication: its mean delay, or response, with an interval from within the run.
@@ -380,19 +383,18 @@ fn seeds(samples: &[&Sample]) -> Vec<u64> {
 }
 
 impl Report {
-    /// Adds the group of each flow that belongs to one.
+    /// Adds the group of each flow that belongs to one, and the service of each that names several.
     #[must_use]
     pub fn with_groups(mut self, points: &[Point]) -> Self {
         for found in &mut self.points {
             let Some(point) = points.get(found.point) else { continue };
-            let grouped = point
-                .scenario
-                .flows
-                .iter()
-                .filter_map(|flow| Some((flow.name.as_str(), flow.group.as_ref()?)));
-            let groups: BTreeMap<&str, &String> = grouped.collect();
-            for flow in &mut found.flows {
-                flow.group = groups.get(flow.name.as_str()).map(|group| (*group).clone());
+            let flows = point.scenario.flows.iter();
+            let flows: BTreeMap<&str, &Flow> = flows.map(|it| (it.name.as_str(), it)).collect();
+            for found in &mut found.flows {
+                let Some(flow) = flows.get(found.name.as_str()) else { continue };
+                found.group.clone_from(&flow.group);
+                let is_chosen = flow.services.all().len() > 1;
+                found.service = is_chosen.then(|| flow.service.name());
             }
         }
         self
@@ -442,6 +444,7 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
     FlowReport {
         name: name.to_owned(),
         group: None,
+        service: None,
         quantities,
         within: single(flows).and_then(|flow| flow.within),
         delay_pooled: pooled(flows.iter().map(|flow| &flow.delay), level),

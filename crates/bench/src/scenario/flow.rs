@@ -2,7 +2,7 @@
 
 use super::mms::MmsCall;
 use super::pattern::{is_unknown, unknown};
-use super::{Eot, Pattern, Service, Size, Span, Start};
+use super::{Eot, Pattern, Service, Services, Size, Span, Start};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stack::load;
@@ -23,7 +23,13 @@ pub struct Flow {
     pub from: String,
     /// The station that receives, or answers. `*` stands for any characters: a flow to each station.
     pub to: String,
-    /// The service that carries the messages.
+    /// The service that carries the messages, or several in the order of preference: the first that
+    /// the architectures of both stations have.
+    #[serde(rename = "service")]
+    pub services: Services,
+    /// The one of them that carries the messages.
+    #[serde(skip)]
+    #[schemars(skip)]
     pub service: Service,
     /// The times at which messages are due.
     pub pattern: Pattern,
@@ -84,12 +90,26 @@ impl Flow {
         pattern: Pattern,
         size: Size,
     ) -> Self {
-        let of_messages = service == Service::Message;
+        Self::with(name, [from, to], Services::One(service), pattern, size)
+    }
+
+    /// A flow whose service depends on the architectures of its stations.
+    pub(super) fn with(
+        name: String,
+        [from, to]: [String; 2],
+        services: Services,
+        pattern: Pattern,
+        size: Size,
+    ) -> Self {
+        let may_be = |service| services.all().contains(&service);
+        let (of_messages, of_case) = (may_be(Service::Message), may_be(Service::Case));
+        let service = services.all().first().copied().unwrap_or(Service::Datagram);
         Self {
             name,
             group: None,
             from,
             to,
+            services,
             service,
             pattern,
             size,
@@ -98,7 +118,7 @@ impl Flow {
             start: pattern.default_start(),
             stagger: None,
             priority: of_messages.then_some(0),
-            eot: (service == Service::Case).then_some(Eot::Last),
+            eot: of_case.then_some(Eot::Last),
             mms: MmsCall::default(),
             acknowledged: of_messages.then_some(false),
             crc: of_messages.then_some(false),

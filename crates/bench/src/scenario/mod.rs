@@ -4,6 +4,7 @@
 //! are plain data with every default filled in; [`to_toml`] writes them back. [`schema`] describes
 //! the file for editors.
 
+mod architecture;
 mod check;
 mod costs;
 mod feasible;
@@ -24,6 +25,7 @@ mod ring_membership;
 mod transport;
 mod vary;
 
+pub use architecture::{Architecture, Services};
 pub use check::check;
 pub use feasible::bits_due_per_second;
 pub use flow::Flow;
@@ -305,6 +307,9 @@ pub struct Station {
     /// The station's machine in a simulation; one that takes no time if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileName>,
+    /// The stack of a MAP station, which limits the services of its flows; no limit if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<Architecture>,
     /// The time at which it starts to enter the logical ring of a token bus: it is in the ring from
     /// the beginning if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -333,6 +338,9 @@ pub struct Group {
     /// The machine of each in a simulation; one that takes no time if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<ProfileName>,
+    /// The stack of each, if they are MAP stations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<Architecture>,
 }
 
 /// The time at which the first message of a flow is due, or its connection is opened.
@@ -388,6 +396,21 @@ pub enum Service {
 }
 
 impl Service {
+    /// All of them, by their names in scenarios.
+    pub(crate) const WORDS: [(&'static str, Self); 5] = [
+        ("class-4", Self::Class4),
+        ("case", Self::Case),
+        ("mms", Self::Mms),
+        ("datagram", Self::Datagram),
+        ("message", Self::Message),
+    ];
+
+    /// Name in scenarios.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::WORDS.into_iter().find(|(_, it)| *it == self).map_or("", |(name, _)| name)
+    }
+
     /// True if its messages go over a transport connection.
     #[must_use]
     pub const fn is_connected(self) -> bool {
@@ -441,6 +464,7 @@ impl Station {
             name: name.to_owned(),
             position: None,
             profile: None,
+            architecture: None,
             enters_at: None,
             leaves_at: None,
             fails_at: None,
@@ -482,6 +506,7 @@ impl Scenario {
         let numbered = self.stations.iter().flat_map(|group| {
             (1..=group.count).map(|i| Station {
                 profile: group.profile.clone(),
+                architecture: group.architecture,
                 ..Station::new(&format!("{}-{i}", group.prefix))
             })
         });

@@ -6,8 +6,8 @@ use super::problem::Problem;
 use super::quantity::{Share, Size, Span};
 use super::require;
 use super::{
-    Background, Burst, DamageKind, Eot, Faults, Flow, Group, Scenario, Service, Start, Station,
-    Stop, VERSION, Warmup,
+    Architecture, Background, Burst, DamageKind, Eot, Faults, Flow, Group, Scenario, Service,
+    Services, Start, Station, Stop, VERSION, Warmup,
 };
 use crate::profile::Function;
 use core::time::Duration;
@@ -165,6 +165,39 @@ impl Read for Function {
     }
 }
 
+impl Read for Services {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let DeValue::Array(items) = value.get_ref() else {
+            return Service::read(value, problems).map(Self::One);
+        };
+        if items.is_empty() {
+            problems.push(Problem::error(value.span(), "a flow needs a service"));
+            return None;
+        }
+        let services: Vec<_> = items.iter().map(|item| Service::read(item, problems)).collect();
+        let services: Vec<Service> = services.into_iter().collect::<Option<_>>()?;
+        if services.contains(&Service::Mms) {
+            let problem = Problem::error(value.span(), "\"mms\" has no service in its place");
+            problems.push(problem.help("service = \"mms\""));
+            return None;
+        }
+        Some(Self::FirstOf(services))
+    }
+}
+
+impl Read for Service {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        pick(&String::read(value, problems)?, value.span(), "service", &Self::WORDS, problems)
+    }
+}
+
+impl Read for Architecture {
+    fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
+        let written = String::read(value, problems)?;
+        pick(&written, value.span(), "architecture", &Self::WORDS, problems)
+    }
+}
+
 impl Read for Eot {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         let words = [("each", Self::Each), ("last", Self::Last)];
@@ -197,13 +230,22 @@ impl Read for Station {
         let name = fields.required("name", problems);
         let position = fields.optional("position", problems);
         let profile = fields.optional("profile", problems);
+        let architecture = fields.optional("architecture", problems);
         let enters_at = fields.optional("enters-at", problems);
         let leaves_at = fields.optional("leaves-at", problems);
         let fails_at = fields.optional("fails-at", problems);
         let loses_token_at = fields.optional("loses-token-at", problems);
         fields.finish(problems);
-        let name = name?;
-        Some(Self { name, position, profile, enters_at, leaves_at, fails_at, loses_token_at })
+        Some(Self {
+            name: name?,
+            position,
+            profile,
+            architecture,
+            enters_at,
+            leaves_at,
+            fails_at,
+            loses_token_at,
+        })
     }
 }
 
@@ -213,8 +255,9 @@ impl Read for Group {
         let count = fields.required("count", problems);
         let prefix = fields.optional("prefix", problems).unwrap_or_else(|| "station".to_owned());
         let profile = fields.optional("profile", problems);
+        let architecture = fields.optional("architecture", problems);
         fields.finish(problems);
-        Some(Self { count: count?, prefix, profile })
+        Some(Self { count: count?, prefix, profile, architecture })
     }
 }
 
@@ -225,14 +268,9 @@ impl Read for Flow {
         let group = fields.optional("group", problems);
         let from = fields.required("from", problems);
         let to = fields.required("to", problems);
-        let services = [
-            ("class-4", Service::Class4),
-            ("case", Service::Case),
-            ("mms", Service::Mms),
-            ("datagram", Service::Datagram),
-            ("message", Service::Message),
-        ];
-        let service = fields.word("service", &services, problems);
+        let services: Option<Services> = fields.required("service", problems);
+        // MMS is in no list: its keys describe other messages.
+        let service = services.as_ref().and_then(|services| services.all().first().copied());
         let pattern = fields.required("pattern", problems);
         let is_mms = service == Some(Service::Mms);
         let mms = MmsCall::read(&mut fields, service, problems);
@@ -251,8 +289,8 @@ impl Read for Flow {
         let crc = fields.optional("crc", problems);
         let retries = fields.optional("retries", problems);
         let timeout = fields.optional("timeout", problems);
-        let is_message = service == Some(Service::Message);
-        if service.is_some() && !is_message {
+        let lacks = |service| services.as_ref().is_some_and(|it| !it.all().contains(&service));
+        if lacks(Service::Message) {
             let keys = ["acknowledged", "crc", "retries", "timeout"];
             let keys = keys.into_iter().filter(|key| !(is_mms && *key == "timeout"));
             for key in keys.filter(|key| fields.has(key)) {
@@ -260,13 +298,13 @@ impl Read for Flow {
                 problems.push(Problem::error(fields.span_of(key), message));
             }
         }
-        if service.is_some_and(|service| service != Service::Case) && fields.has("eot") {
+        if lacks(Service::Case) && fields.has("eot") {
             let message = "only flows of service \"case\" have `eot`";
             problems.push(Problem::error(fields.span_of("eot"), message));
         }
         fields.finish(problems);
         let again = (acknowledged == Some(true)).then_some(MESSAGE_RETRIES);
-        let default = Self::new(name?, [from?, to?], service?, pattern?, size?);
+        let default = Self::with(name?, [from?, to?], services?, pattern?, size?);
         Some(Self {
             group,
             messages,

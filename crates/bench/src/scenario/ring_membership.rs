@@ -142,8 +142,7 @@ mod tests {
     fn station(at: [Option<u64>; 4]) -> Station {
         let [enters_at, leaves_at, fails_at, loses_token_at] =
             at.map(|at| at.map(|millis| Span(Duration::from_millis(millis))));
-        let (name, position, profile) = ("a".to_owned(), None, None);
-        Station { name, position, profile, enters_at, leaves_at, fails_at, loses_token_at }
+        Station { enters_at, leaves_at, fails_at, loses_token_at, ..Station::new("a") }
     }
 
     #[track_caller]

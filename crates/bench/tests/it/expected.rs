@@ -122,6 +122,7 @@ tables! {
     t1s_zone_gives_its_table: "t1s-zone",
     manufacturing_cell_gives_its_table: "manufacturing-cell",
     control_loop_gives_its_table: "control-loop",
+    map_architectures_gives_its_table: "map-architectures",
     substation_gives_its_table: "substation",
     ieds_gives_its_table: "ieds",
     plc_ring_gives_its_table: "plc-ring",

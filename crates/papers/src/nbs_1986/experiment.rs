@@ -160,7 +160,12 @@ impl Cell {
         Ok(Scenario {
             seed,
             replications: 1,
-            stations: Some(Group { count: 2, prefix: "station".to_owned(), profile: None }),
+            stations: Some(Group {
+                count: 2,
+                prefix: "station".to_owned(),
+                profile: None,
+                architecture: None,
+            }),
             transport: Transport {
                 extended: false,
                 checksum: false,

@@ -254,7 +254,12 @@ fn scenario(trial: &Trial, options: &Options) -> Scenario {
     Scenario {
         seed: options.seed,
         replications: 1,
-        stations: Some(Group { count: 2, prefix: "station".to_owned(), profile: None }),
+        stations: Some(Group {
+            count: 2,
+            prefix: "station".to_owned(),
+            profile: None,
+            architecture: None,
+        }),
         transport: transport(trial.window),
         flows: vec![flow],
         ..Scenario::new("data transfer".to_owned(), TOKEN_BUS, stop)

@@ -238,7 +238,12 @@ impl Setup {
         Scenario {
             seed: self.seed,
             replications: 1,
-            stations: Some(Group { count: 2, prefix: "station".to_owned(), profile: None }),
+            stations: Some(Group {
+                count: 2,
+                prefix: "station".to_owned(),
+                profile: None,
+                architecture: None,
+            }),
             transport: self.transport(trial),
             flows: (1..=trial.circuits).map(flow).collect(),
             ..Scenario::new("data transfer".to_owned(), self.medium.clone(), stop)

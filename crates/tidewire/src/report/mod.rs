@@ -5,6 +5,7 @@ pub(crate) mod difference;
 mod groups;
 mod limit;
 mod met;
+mod overview;
 
 pub(crate) use groups::{Summed, summed};
 pub(crate) use limit::{Limit, limits};
@@ -39,6 +40,9 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
         for note in notes(point) {
             output.line(wrapped("  note: ", &note))?;
         }
+    }
+    if let Some(overview) = overview::overview(report) {
+        output.line(format_args!("\n{overview}"))?;
     }
     Ok(())
 }
@@ -223,6 +227,13 @@ fn starts(point: &PointReport) -> Vec<String> {
     notes
 }
 
+/// Services that the architectures of the stations choose among several.
+fn services(point: &PointReport) -> Option<String> {
+    let chosen = |flow: &FlowReport| Some(format!("{} {}", flow.name, flow.service?));
+    let chosen: Vec<String> = point.flows.iter().filter_map(chosen).collect();
+    (!chosen.is_empty()).then(|| format!("services by architecture: {}", chosen.join(", ")))
+}
+
 /// Changes of the logical ring of a token bus whose stations come and go.
 fn ring(point: &PointReport) -> Option<String> {
     let kept = [
@@ -247,6 +258,7 @@ fn notes(point: &PointReport) -> Vec<String> {
     }
     notes.extend(starts(point));
     notes.extend(ring(point));
+    notes.extend(services(point));
     for flow in &point.flows {
         let name = &flow.name;
         for (count, what) in [

@@ -13,7 +13,7 @@ use crate::scenario::fields::{Fields, Placed, place_of};
 use crate::scenario::machines::Machines;
 use crate::scenario::problem::{Problem, ScenarioError, Severity, Source};
 use crate::scenario::quantity::Decimal;
-use crate::scenario::{MOST_RUNS, Scenario, check, groups, mms, parse};
+use crate::scenario::{MOST_RUNS, Scenario, architecture, check, groups, mms, parse};
 use core::ops::Range;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
@@ -450,6 +450,7 @@ fn points(
         let scenario = parse::scenario(written_out, problems);
         let grouped = expanded.as_ref().and_then(|_| parse::scenario(&tree, problems));
         if let Some(mut scenario) = scenario.filter(|_| problems.len() == before) {
+            architecture::choose(&mut scenario);
             machines.resolve(&mut scenario, written_out, problems);
             let mut unanswered = Vec::new();
             mms::resolve(&mut scenario, &mut unanswered);

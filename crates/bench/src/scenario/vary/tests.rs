@@ -460,6 +460,7 @@ fn defaults_are_those_of_the_documents() {
             stagger: None,
             from: "s-1".to_owned(),
             to: "s-2".to_owned(),
+            services: crate::scenario::Services::One(Service::Class4),
             service: Service::Class4,
             pattern: Pattern::Cyclic { period: Span(Duration::from_millis(20)) },
             size: Size(200),

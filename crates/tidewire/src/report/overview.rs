@@ -1,0 +1,122 @@
+//! Deadlines of a sweep in one table: a row for each point, a column for each flow.
+
+use super::met::Met;
+use super::{Summed, summed};
+use crate::quantity::{self, value};
+use crate::table::{Align, Table};
+use bench::analysis::{FlowReport, PointReport, Probability, Report, Unit};
+use bench::scenario::Span;
+use core::time::Duration;
+use std::collections::BTreeSet;
+
+/// The table and its caption; none if no flow has a deadline, or every key that varies is a number,
+/// as the limits of the sweep then state the same in a line.
+pub(super) fn overview(report: &Report) -> Option<String> {
+    let keys: BTreeSet<&String> = report.points.iter().flat_map(|it| it.settings.keys()).collect();
+    let is_number = |key: &&&String| {
+        let starts_with_digit = |text: &String| text.starts_with(|it: char| it.is_ascii_digit());
+        report.points.iter().all(|it| it.settings.get(**key).is_some_and(starts_with_digit))
+    };
+    let is_asked = report.points.iter().any(super::deadlines::are_there);
+    if report.points.len() < 2 || !is_asked || keys.iter().all(|key| is_number(&key)) {
+        return None;
+    }
+    let mut columns: Vec<(&str, u64)> = Vec::new();
+    for group in report.points.iter().flat_map(summed) {
+        let Some(deadline) = group.worst().deadline_ns else { continue };
+        if !columns.iter().any(|(name, _)| *name == group.name) {
+            columns.push((group.name, deadline));
+        }
+    }
+    let last_parts: Vec<&str> = keys.iter().map(|key| last_part(key)).collect();
+    let heading = last_parts.join(", ");
+    let named = columns.iter().map(|(name, deadline)| named(name, *deadline));
+    let names: Vec<String> = core::iter::once(heading).chain(named).collect();
+    let mut table = Table::of(names.iter().map(|name| (name.as_str(), Align::Left)));
+    for point in &report.points {
+        let groups = summed(point);
+        let cell = |(name, _): &(&str, u64)| {
+            let group = groups.iter().find(|group| group.name == *name);
+            group.map_or_else(|| "-".to_owned(), |group| cell(group, point))
+        };
+        let label: Vec<&str> =
+            keys.iter().filter_map(|key| point.settings.get(*key)).map(String::as_str).collect();
+        table.add(core::iter::once(label.join(", ")).chain(columns.iter().map(cell)).collect());
+    }
+    let caption = "missed deadlines and mean times of all points (never: by theory)";
+    Some(format!("{caption}\n{table}"))
+}
+
+/// Heading of a flow's column: `control, 10 ms`.
+fn named(name: &str, deadline_ns: u64) -> String {
+    format!("{name}, {}", Span(Duration::from_nanos(deadline_ns)))
+}
+
+/// The last key of a path.
+fn last_part(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
+/// Messages of a flow that missed their deadline at a point, and its mean: `10 %, 8.93 ms`.
+fn cell(group: &Summed<'_>, point: &PointReport) -> String {
+    let flow = group.worst();
+    let missed = match (Met::of(flow, point), flow.missed) {
+        (Met::Missed, Some(Probability { events, trials, .. })) if events == trials => {
+            "all".to_owned()
+        }
+        (Met::Missed, Some(Probability { events, trials, .. })) => {
+            format!("{} %", quantity::significant(events as f64 * 100.0 / trials as f64, 2))
+        }
+        (Met::Always, _) => "never".to_owned(),
+        (Met::InTheRuns | Met::Once, _) => "none".to_owned(),
+        (met, _) => return met.words().to_owned(),
+    };
+    let mean = mean(flow).map(|mean| format!(", {}", value(Unit::Nanoseconds, mean)));
+    missed + &mean.unwrap_or_default()
+}
+
+/// Mean response of a flow, or its mean delay if it is not answered, in nanoseconds.
+fn mean(flow: &FlowReport) -> Option<f64> {
+    let names = ["response.mean", "delay.mean"];
+    names.into_iter().find_map(|name| flow.quantity(name)).map(|found| found.mean)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::overview;
+    use bench::analysis::analyse;
+    use bench::run::run;
+    use bench::scenario;
+
+    /// The overview of a sweep of this key, with messages of 100 octets due within 1 ms.
+    fn of(vary: &str) -> Option<String> {
+        let text = format!(
+            "version = 1\ntitle = \"t\"\nstop = {{ after = \"100 ms\" }}\n\
+             medium = {{ kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\" }}\n\
+             stations = {{ count = 2, prefix = \"s\" }}\n\
+             [[flow]]\nname = \"trip\"\nfrom = \"s-1\"\nto = \"s-2\"\nservice = \"datagram\"\n\
+             pattern = {{ kind = \"cyclic\", period = \"10 ms\" }}\nsize = \"100 B\"\n\
+             deadline = \"1 ms\"\nstart = \"0 s\"\n[vary]\n{vary}\n"
+        );
+        let study = scenario::load(&text, "a.toml").unwrap_or_else(|error| panic!("{error}"));
+        let samples: Vec<_> = study.points.iter().map(|it| run(it, "-", 0).unwrap()).collect();
+        overview(&analyse(&samples, 0.95).with_groups(&study.points))
+    }
+
+    #[test]
+    fn a_sweep_of_words_has_a_row_for_each_point() {
+        let medium = |delay: &str| {
+            format!("{{ kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"{delay}\" }}")
+        };
+        let found = of(&format!("\"medium\" = [{}, {}]", medium("5 us"), medium("2 ms"))).unwrap();
+        let rows: Vec<&str> = found.lines().skip(1).map(str::trim).collect();
+        // 129 octets with preamble, at 10 Mbit/s: 103.2 us, and a delay of 5 us or 2 ms.
+        assert!(rows[0].starts_with("medium") && rows[0].ends_with("trip, 1 ms"), "{found}");
+        assert!(rows[1].ends_with("none, 108 us") && rows[2].ends_with("all, 2.10 ms"), "{found}");
+    }
+
+    #[test]
+    fn a_sweep_of_numbers_has_its_limit_instead() {
+        assert_eq!(of("\"flow.trip.size\" = [\"64 B\", \"128 B\"]"), None);
+    }
+}
