@@ -139,6 +139,9 @@ pub struct FlowReport {
     /// The service that carries it, if the architectures of its stations choose among several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<&'static str>,
+    /// True if the time to open its connection is a result: the scenario has a directory.
+    #[serde(skip)]
+    pub shows_setup: bool,
     /// Available quantities, in the order of [`QUANTITIES`].
     pub quantities: Vec<Found>,
     /// For a single replication: its mean delay, or response, with an interval from within the run.
@@ -394,6 +397,8 @@ impl Report {
                 let Some(flow) = flows.get(found.name.as_str()) else { continue };
                 found.group.clone_from(&flow.group);
                 let is_chosen = flow.services.all().len() > 1;
+                found.shows_setup =
+                    point.scenario.directory.is_some() && flow.service.is_connected();
                 found.service = is_chosen.then(|| flow.service.name());
             }
         }
@@ -445,6 +450,7 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
         name: name.to_owned(),
         group: None,
         service: None,
+        shows_setup: false,
         quantities,
         within: single(flows).and_then(|flow| flow.within),
         delay_pooled: pooled(flows.iter().map(|flow| &flow.delay), level),

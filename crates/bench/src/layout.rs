@@ -8,7 +8,8 @@ use crate::scenario::{
 };
 use core::time::Duration;
 use sim::medium::token_bus::Change;
-use stack::host::{HostParams, MmsParams};
+use stack::directory::{Directory, Resolver, ResolverParams};
+use stack::host::{Host, HostParams, MmsParams};
 use stack::llc::type3::{self, Priorities};
 use stack::load::{self, Absence, FlowId};
 use stack::messaging::{self, Priority};
@@ -28,6 +29,8 @@ pub struct Place {
     pub flows: Vec<load::Flow>,
     /// Its server and its calls, if it takes part in flows of MMS.
     pub mms: Option<MmsParams>,
+    /// Its directory or the titles of its flows, if it has any.
+    pub naming: Option<Box<Naming>>,
     /// Profile of the simulated machine that it is on.
     pub profile: Option<Profile>,
     /// Position on the bus or ring, in metres; zero on media without positions.
@@ -36,6 +39,42 @@ pub struct Place {
     pub absences: Vec<Absence>,
     /// True if it takes part in flows whose priority matters: of messages, or above 0.
     pub has_priorities: bool,
+}
+
+/// Directory of a station, or its access to that of another.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Naming {
+    directory: Option<Directory>,
+    resolver: Option<ResolverParams>,
+    titles: BTreeMap<FlowId, String>,
+}
+
+/// Adds directory and titles to a host, if it has any.
+#[must_use]
+pub fn equip(mut host: Host, naming: Option<Box<Naming>>) -> Host {
+    let Some(naming) = naming else { return host };
+    if let Some(directory) = naming.directory {
+        host = host.with_directory(directory);
+    }
+    match naming.resolver {
+        Some(params) => host.with_titles(Resolver::new(params), naming.titles),
+        None => host,
+    }
+}
+
+/// Directories and titles of the stations of a scenario, by the index of the station.
+fn naming(scenario: &Scenario, places: &mut [Place], index_of: &BTreeMap<String, usize>) {
+    let Some(directory) = &scenario.directory else { return };
+    let Some(at) = index_of.get(&directory.station) else { return };
+    let machine = directory.machine(|name| index_of.get(name).map(|index| address(*index)));
+    places[*at].naming.get_or_insert_default().directory = Some(machine);
+    for (number, flow) in scenario.flows.iter().enumerate() {
+        let (Some(title), Some(from)) = (&flow.title, index_of.get(&flow.from)) else { continue };
+        let naming = places[*from].naming.get_or_insert_default();
+        naming.resolver = Some(directory.resolver(address(*at)));
+        let id = FlowId(u16::try_from(number).unwrap_or(u16::MAX));
+        naming.titles.insert(id, title.clone());
+    }
 }
 
 /// Stations of a run, and the flows to watch.
@@ -93,6 +132,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             profile,
             absences: stations.get(index).map(Station::absences).unwrap_or_default(),
             flows: Vec::new(),
+            naming: None,
             metres: position
                 .map_or_else(|| scenario.medium.spread(index, total), |position| position.metres()),
         })
@@ -120,6 +160,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
         });
         watched.push(watched_of(id, flow, messages.is_some()));
     }
+    naming(scenario, &mut places, &index_of);
     add_background(scenario, seed, stations.len(), &mut places);
     Layout { places, watched, changes: changes(&stations) }
 }

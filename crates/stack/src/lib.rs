@@ -8,6 +8,7 @@ pub mod acse;
 pub mod case;
 pub mod clnp;
 pub mod control;
+pub mod directory;
 pub mod fault;
 pub mod host;
 pub mod llc;

@@ -18,6 +18,7 @@ pub mod checksum;
 pub mod clnp;
 pub mod control;
 pub mod crc16;
+pub mod directory;
 pub mod dissect;
 pub mod encapsulation;
 pub mod es_is;

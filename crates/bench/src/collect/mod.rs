@@ -201,7 +201,9 @@ impl Gathering {
 
     fn record(&mut self, record: &Record) {
         match &record.event {
-            Event::Opened { took } => self.setup = self.setup.or(Some(*took)),
+            Event::Opened { took } | Event::Unresolved { took } => {
+                self.setup = self.setup.or(Some(*took))
+            }
             Event::Done => {
                 self.done = true;
                 self.over = true;

@@ -1,6 +1,6 @@
 //! Conversion of a layout's places to simulated stations, with or without their machines.
 
-use crate::layout::Place;
+use crate::layout::{Place, equip};
 use crate::medium::{Medium, Model, Site};
 use crate::profile::Layer;
 use crate::sample::Occupied;
@@ -129,7 +129,8 @@ fn bare(mut place: Place) -> Host {
     if let Some(messaging) = &mut place.host.messaging {
         messaging.queues = queues;
     }
-    let host = host_of(place.host, place.flows, place.mms).absent(&place.absences);
+    let host = host_of(place.host, place.flows, place.mms);
+    let host = equip(host, place.naming).absent(&place.absences);
     if place.has_priorities { host.above(queues) } else { host }
 }
 
@@ -164,7 +165,8 @@ pub(super) fn costed(places: Vec<Place>, medium: &Medium) -> Result<Vec<Placed>,
 /// Host that waits for the work of its layers if the machine takes time for it. A machine
 /// processes frames in order, so the host gives it one frame at a time, the most urgent first.
 fn host(place: Place, machine: &Params) -> Host {
-    let host = host_of(place.host, place.flows, place.mms).absent(&place.absences);
+    let host = host_of(place.host, place.flows, place.mms);
+    let host = equip(host, place.naming).absent(&place.absences);
     let host = if place.has_priorities { host.above(MacQueues::One) } else { host };
     host.charging(machine.tasks.charged())
 }

@@ -184,6 +184,10 @@ mod tests {
         // Each station has one, but they have none in common.
         refused(["mini-map", "full-map"], "[\"case\", \"datagram\"]", "none of these services");
         refused(["map-epa", "map-epa"], "[]", "a flow needs a service");
-        refused(["map-epa", "map-epa"], "[\"case\", \"mms\"]", "\"mms\" has no service in its place");
+        refused(
+            ["map-epa", "map-epa"],
+            "[\"case\", \"mms\"]",
+            "\"mms\" has no service in its place",
+        );
     }
 }

@@ -7,7 +7,8 @@ use super::network::LONGEST_LIFETIME;
 use super::problem::{MOST_SHOWN, Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Protocol, Scenario, Service, Share, Size,
-    Span, Start, Subject, Warmup, architecture, costs, feasible, lockstep, ring_membership,
+    Span, Start, Subject, Warmup, architecture, costs, directory, feasible, lockstep,
+    ring_membership,
 };
 use crate::medium::Site;
 use crate::profile::Profile;
@@ -52,6 +53,7 @@ pub fn check(scenario: &Scenario) -> Vec<Problem<String>> {
     ring_membership::check(scenario, &mut problems);
     feasible::check(scenario, &mut problems);
     architecture::check(scenario, &mut problems);
+    directory::check(scenario, &mut problems);
     costs::check(scenario, &mut problems);
     lockstep::check(scenario, &mut problems);
     problems

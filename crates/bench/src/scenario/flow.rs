@@ -63,6 +63,10 @@ pub struct Flow {
     /// For MMS: the call that each message makes.
     #[serde(flatten)]
     pub mms: MmsCall,
+    /// For CASE: the title by which the directory finds the receiver; the address of `to` if not
+    /// given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// For messages: true if the receiver acknowledges each (LLC type 3); false if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub acknowledged: Option<bool>,
@@ -120,6 +124,7 @@ impl Flow {
             priority: of_messages.then_some(0),
             eot: of_case.then_some(Eot::Last),
             mms: MmsCall::default(),
+            title: None,
             acknowledged: of_messages.then_some(false),
             crc: of_messages.then_some(false),
             retries: of_messages.then_some(0),

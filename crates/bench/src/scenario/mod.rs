@@ -7,6 +7,7 @@
 mod architecture;
 mod check;
 mod costs;
+mod directory;
 mod feasible;
 pub(crate) mod fields;
 mod flow;
@@ -27,6 +28,7 @@ mod vary;
 
 pub use architecture::{Architecture, Services};
 pub use check::check;
+pub use directory::Directory;
 pub use feasible::bits_due_per_second;
 pub use flow::Flow;
 pub use groups::{means, to_toml};
@@ -98,6 +100,9 @@ pub struct Scenario {
     /// Stations that differ by number alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stations: Option<Group>,
+    /// The directory of application titles.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<Directory>,
     /// Functions of stations that take no time on their machines by intention; a warning names any
     /// other function without a cost.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -490,6 +495,7 @@ impl Scenario {
             network: Network::inactive(),
             named_stations: Vec::new(),
             stations: None,
+            directory: None,
             free: Vec::new(),
             flows: Vec::new(),
             background: None,

@@ -37,6 +37,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
     let network = fields.optional("network", problems);
     let named_stations = fields.optional("station", problems);
     let stations = fields.optional("stations", problems);
+    let directory = fields.optional("directory", problems);
     let free = fields.optional("free", problems);
     let flows = fields.optional("flow", problems);
     let background = fields.optional("background", problems);
@@ -53,6 +54,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
         network: network.unwrap_or(default.network),
         named_stations: named_stations.unwrap_or_default(),
         stations,
+        directory,
         free: free.unwrap_or_default(),
         flows: flows.unwrap_or_default(),
         background,
@@ -285,6 +287,7 @@ impl Read for Flow {
         let stagger = fields.optional("stagger", problems);
         let priority = fields.optional("priority", problems);
         let eot = fields.optional("eot", problems);
+        let title = fields.optional("title", problems);
         let acknowledged = fields.optional("acknowledged", problems);
         let crc = fields.optional("crc", problems);
         let retries = fields.optional("retries", problems);
@@ -314,6 +317,7 @@ impl Read for Flow {
             priority: priority.or(default.priority),
             eot: eot.or(default.eot),
             mms,
+            title,
             acknowledged: acknowledged.or(default.acknowledged),
             crc: crc.or(default.crc),
             retries: retries.or(again).or(default.retries),

@@ -107,6 +107,9 @@ pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError
 
 /// Refuses flows that a responder does not answer.
 fn check_services(scenario: &Scenario) -> Result<(), SessionError> {
+    if let Some(flow) = scenario.flows.iter().find(|flow| flow.title.is_some()) {
+        return Err(SessionError::NoDirectory(flow.name.clone()));
+    }
     match scenario.flows.iter().find(|flow| flow.service == Service::Mms) {
         Some(flow) => Err(SessionError::Mms(flow.name.clone())),
         None => Ok(()),

@@ -8,7 +8,7 @@ use super::SessionError;
 use crate::PROGRAM_VERSION;
 use crate::collect::{Clocks, Collector};
 use crate::counters::{add_messaging, add_network};
-use crate::layout::{Layout, collector, lay_out, patience, seed_of};
+use crate::layout::{Layout, collector, equip, lay_out, patience, seed_of};
 use crate::sample::{FlowSample, Origin, Sample};
 use crate::scenario::Point;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -78,7 +78,7 @@ pub fn measure(
             let params = FaultyParams { receiving, sending: None, held_frames: QUEUE_FRAMES };
             port = Box::new(Faulty::new(port, params));
         }
-        let host = Host::new(place.host, place.flows);
+        let host = equip(Host::new(place.host, place.flows), place.naming);
         let host = if place.has_priorities { host.above(MacQueues::One) } else { host };
         stations.push((host, port));
     }

@@ -22,6 +22,7 @@ mod runs;
 mod same_meter;
 mod texts;
 mod timed_token;
+mod titles;
 mod verdicts;
 mod veth;
 

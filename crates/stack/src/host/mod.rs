@@ -5,7 +5,7 @@
 //!   users ── flows, replies, echo, control session            users, waiting, replies
 //!     │  work: time that the machine takes for each layer     work
 //!   services: connection ─ transport │ datagram │ sockets     services
-//!   │   CASE or MMS on a connection                           services::association
+//!   │   CASE or MMS on a connection, titles of users          services::{association, titles}
 //!     │   class 4 over CLNP, or class 0 and 2
 //!   link ── CLNP, LLC, framing, order of frames               link, frames
 //!    or network connections, which a driver provides          services::network
@@ -38,7 +38,7 @@ use crate::transport::{Endpoint, Transport};
 use crate::{tp0, tp4};
 use link::Link;
 use services::sockets::Sockets;
-use services::{Associated, Manufacturing};
+use services::{Associated, Manufacturing, Titles};
 use std::collections::{BTreeMap, VecDeque};
 use users::Users;
 use wire::addr::{Mac, Sap};
@@ -113,6 +113,8 @@ pub struct Host {
     associations: BTreeMap<Endpoint, Associated>,
     /// Boxed, because most hosts have none.
     mms: Option<Box<Manufacturing>>,
+    /// Boxed, because most hosts have none.
+    titles: Option<Box<Titles>>,
     /// Boxed, because most hosts of a large network have none.
     sockets: Option<Box<Sockets>>,
     link: Option<Link>,
@@ -138,6 +140,7 @@ impl Host {
             transport: Transport::Class4(entity),
             associations: BTreeMap::new(),
             mms: None,
+            titles: None,
             sockets,
             link: Some(Link::new(params)),
             actions: VecDeque::new(),
@@ -157,6 +160,7 @@ impl Host {
             transport: Transport::Network(tp0::Entity::new(transport)),
             associations: BTreeMap::new(),
             mms: None,
+            titles: None,
             sockets: None,
             link: None,
             actions: VecDeque::new(),

@@ -26,6 +26,10 @@ pub(super) enum Role {
     Control(Mac),
     /// Echo.
     Echo,
+    /// Query to a directory.
+    Query,
+    /// Directory, which answers a query.
+    Directory,
 }
 
 /// Connection from the point of view of its user.

@@ -170,6 +170,11 @@ pub enum Event {
         /// Time from T-CONNECT request to confirm.
         took: Duration,
     },
+    /// At the sender: the directory does not know the title of its receiver.
+    Unresolved {
+        /// Time from the start of the flow to the answer.
+        took: Duration,
+    },
     /// At the sender: a message was passed to the service.
     Sent {
         /// Sequence number, from 0.

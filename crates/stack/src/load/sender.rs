@@ -9,6 +9,7 @@ use bytes::Bytes;
 use core::time::Duration;
 use stats::rng::Stream;
 use std::collections::VecDeque;
+use wire::addr::Mac;
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -101,15 +102,28 @@ impl Sender {
         at.map(|at| Deadline { at, timer: "load" })
     }
 
-    /// Records that its connection is being opened.
+    /// Records that its connection is being opened, or its title resolved: the first call counts.
     pub fn opening(&mut self, now: Instant) {
+        if self.stage != Stage::Opening {
+            self.opened_at = now;
+        }
         self.stage = Stage::Opening;
-        self.opened_at = now;
+    }
+
+    /// Time for which its connection has been opening.
+    #[must_use]
+    pub fn opening_for(&self, now: Instant) -> Duration {
+        now.since(self.opened_at)
+    }
+
+    /// Sets the receiver, which a directory has named.
+    pub const fn redirect(&mut self, peer: Mac) {
+        self.flow.peer = peer;
     }
 
     /// Starts the messages; returns the time that opening took.
     pub fn open(&mut self, now: Instant) -> Duration {
-        let took = now.since(self.opened_at);
+        let took = self.opening_for(now);
         self.stage = Stage::Running;
         self.next_due = match self.flow.pattern {
             Pattern::Poisson { mean_interval } => {

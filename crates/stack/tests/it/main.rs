@@ -18,6 +18,7 @@ mod mms;
 mod mms_flows;
 mod session_entry;
 mod session_explore;
+mod titles;
 mod tp4_bad_input;
 mod tp4_explore;
 mod tp4_memory;

@@ -151,6 +151,9 @@ fn rows(table: &mut Table, summed: &Summed<'_>, shown: &Shown<'_>) {
         let label = if has_delay { String::new() } else { summed.label() };
         times(table, label, "response", &flow.response_pooled);
     }
+    if let Some(found) = flow.quantity("setup").filter(|_| flow.shows_setup) {
+        remark(table, "set-up", &quantity::mean(found));
+    }
     if let Some(found) = flow.quantity("throughput").filter(|_| !shown.is_brief) {
         remark(table, "throughput", &quantity::mean(found));
     }

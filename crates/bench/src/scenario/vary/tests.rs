@@ -470,6 +470,7 @@ fn defaults_are_those_of_the_documents() {
             priority: None,
             eot: None,
             mms: MmsCall::default(),
+            title: None,
             acknowledged: None,
             crc: None,
             retries: None,
@@ -540,7 +541,7 @@ fn the_schema_knows_the_very_keys_that_are_read() {
     let mut read = complain(format!("zzzzzzzz = 1\n{BASE}"), "");
     let tables =
         ["stop", "faults", "faults.burst", "transport", "network", "background", "stations"];
-    for table in tables {
+    for table in tables.into_iter().chain(["directory"]) {
         read.extend(complain(format!("[{table}]\nzzzzzzzz = 1\n"), table));
     }
     for table in ["station", "flow"] {

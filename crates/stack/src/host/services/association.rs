@@ -12,6 +12,7 @@
 use super::super::Host;
 use super::super::replies::Role;
 use super::super::work::Cargo;
+use super::titles::DIRECTORY_TSAP;
 use crate::acse;
 use crate::case::{self, Case};
 use crate::load::{Event, Service};
@@ -145,7 +146,8 @@ impl Host {
     /// Time and timer of the next timeout of an association or of a user of MMS.
     pub(in crate::host) fn association_deadline(&self) -> Option<Deadline> {
         let all = self.associations.values().map(|associated| associated.upper.deadline());
-        all.fold(self.mms_deadline(), Deadline::earlier)
+        let others = Deadline::earlier(self.mms_deadline(), self.query_deadline());
+        all.fold(others, Deadline::earlier)
     }
 
     /// Processes expired timers of associations and of the users of MMS.
@@ -161,6 +163,7 @@ impl Host {
             self.drain_association(now, endpoint);
         }
         self.expire_mms(now);
+        self.expire_queries(now);
     }
 
     /// Requests the normal end of an association, or aborts one that is not open.
@@ -183,6 +186,10 @@ impl Host {
 
     /// Opens the transport connection of an association that a flow has requested.
     fn connect_association(&mut self, now: Instant, endpoint: Endpoint) {
+        if let Some(directory) = self.directory_of(endpoint) {
+            let calling = Bytes::from_static(CASE_TSAP);
+            return self.connect(now, endpoint, directory, DIRECTORY_TSAP, calling);
+        }
         let Some(place) = self.sender_of(endpoint) else { return };
         let flow = self.users.flow(place);
         let (peer, is_mms) = (flow.peer, matches!(flow.service, Service::Mms { .. }));
@@ -300,6 +307,11 @@ impl Host {
         let (role, mut flow) = (conversation.role, conversation.flow);
         conversation.end();
         conversation.flow = None;
+        if self.query_lost(now, endpoint)
+            || matches!(role, Role::Sender(place) if self.ask_again(now, place))
+        {
+            return;
+        }
         if let Role::Sender(place) = role {
             flow = Some(self.users.flow(place).id);
             self.users.end(place);

@@ -4,6 +4,7 @@
 //! "drained" is the acknowledgement that EOT waits for.
 
 use super::super::Host;
+use super::super::replies::Role;
 use super::super::work::{Asker, Cargo};
 use super::Task;
 use super::association::{Associated, CASE_HEADERS, Upper};
@@ -42,7 +43,7 @@ impl Host {
             (Task::Start, _) if self.link.is_none() => {
                 return self.refuse(now, place, "CASE needs acknowledgements of class 4");
             }
-            (Task::Start, _) => self.associate(now, place),
+            (Task::Start, _) => self.call(now, place),
             (Task::HandOver, Some(endpoint)) => {
                 let octets = self.users.flow(place).size_octets;
                 if !self.has_room(endpoint, octets) {
@@ -59,8 +60,13 @@ impl Host {
     }
 
     /// Requests an association for a flow.
-    fn associate(&mut self, now: Instant, place: usize) {
+    pub(super) fn associate(&mut self, now: Instant, place: usize) {
         let endpoint = self.new_endpoint(now, place);
+        self.request_association(now, endpoint);
+    }
+
+    /// Requests an association on a connection that is not open yet.
+    pub(super) fn request_association(&mut self, now: Instant, endpoint: Endpoint) {
         self.associations.insert(endpoint, Associated::new(Upper::case()));
         let (addresses, calling, called) =
             (Addresses::default(), Entity::default(), Entity::default());
@@ -154,7 +160,7 @@ impl Host {
 
     // ---- the loop -------------------------------------------------------------------------------
 
-    fn request_case(&mut self, now: Instant, endpoint: Endpoint, request: Request) {
+    pub(super) fn request_case(&mut self, now: Instant, endpoint: Endpoint, request: Request) {
         let associated = self.associations.get_mut(&endpoint);
         if let Some(case) = associated.and_then(Associated::case_mut) {
             case.request(now, request);
@@ -199,6 +205,10 @@ impl Host {
     }
 
     fn case_message(&mut self, now: Instant, endpoint: Endpoint, data: &[u8]) {
+        let role = self.users.conversations.get(&endpoint).map(|found| found.role);
+        if let Some(Role::Query | Role::Directory) = role {
+            return self.directory_message(now, endpoint, data);
+        }
         let Some(outcome) = Sink::default().take(data, true) else { return };
         let Some(conversation) = self.users.conversations.get_mut(&endpoint) else { return };
         conversation.note_flow(outcome);

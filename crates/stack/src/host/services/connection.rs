@@ -5,6 +5,7 @@ use super::super::work::{Asker, Cargo};
 use super::super::{Host, Unitdata};
 use super::Task;
 use super::association::{CASE_TSAP, MMS_TSAP, Upper};
+use super::titles::DIRECTORY_TSAP;
 use crate::load::{Event, Flow};
 use crate::messaging::Priority;
 use crate::session::Below;
@@ -111,7 +112,9 @@ impl Host {
                         let data = Bytes::new();
                         self.transport.request(now, Request::Accept { endpoint, data });
                         match &called[..] {
-                            CASE_TSAP => self.called(now, endpoint, Upper::case()),
+                            CASE_TSAP | DIRECTORY_TSAP => {
+                                self.called(now, endpoint, Upper::case());
+                            }
                             MMS_TSAP => self.called(now, endpoint, Upper::mms()),
                             _ => {}
                         }
@@ -163,6 +166,7 @@ impl Host {
             let id = self.users.flow(place).id;
             self.users.record(now, id, Event::Opened { took });
         }
+        self.query_opened(now, endpoint);
         self.is_ready(endpoint);
     }
 
@@ -175,6 +179,7 @@ impl Host {
         match called {
             RENDEZVOUS_TSAP if !is_lan => Some(Role::Control(peer)),
             CASE_TSAP if is_lan => users.accepts.then_some(Role::Accepted),
+            DIRECTORY_TSAP if is_lan => self.has_directory().then_some(Role::Directory),
             MMS_TSAP if is_lan => self.serves_mms().then_some(Role::Accepted),
             LOAD_TSAP => (users.accepts && (is_lan || is_of_session)).then_some(Role::Accepted),
             [] if is_lan => users.accepts.then_some(Role::Accepted),
@@ -185,7 +190,7 @@ impl Host {
     pub(super) fn sender_of(&self, endpoint: Endpoint) -> Option<usize> {
         match self.users.conversations.get(&endpoint)?.role {
             Role::Sender(place) => Some(place),
-            Role::Accepted | Role::Control(_) | Role::Echo => None,
+            _ => None,
         }
     }
 
@@ -209,6 +214,8 @@ impl Host {
         }
         let Some(conversation) = self.users.conversations.get_mut(&endpoint) else { return };
         match conversation.role {
+            // Associations have been passed on.
+            Role::Query | Role::Directory => {}
             Role::Sender(_) | Role::Accepted => {
                 let Some(outcome) = conversation.sink.take(octets, end) else { return };
                 conversation.note_flow(outcome);
@@ -235,7 +242,11 @@ impl Host {
             matches!(reason, Reason::Released | Reason::ByPeer(disconnect_reason::NORMAL));
         let (role, mut flow) = (conversation.role, conversation.flow);
         conversation.end();
-        if let Role::Sender(place) = role {
+        if self.query_lost(now, endpoint)
+            || matches!(role, Role::Sender(place) if self.ask_again(now, place))
+        {
+            flow = None;
+        } else if let Role::Sender(place) = role {
             flow = Some(self.users.flow(place).id);
             self.users.end(place);
             self.users.flows[place].endpoint = None;

@@ -13,10 +13,12 @@ mod datagram;
 mod mms;
 mod network;
 pub(super) mod sockets;
+mod titles;
 
 pub(super) use association::Associated;
 pub(super) use mms::Manufacturing;
 pub use mms::MmsParams;
+pub(super) use titles::Titles;
 
 use super::Host;
 use crate::load::Service;
