@@ -120,6 +120,8 @@ pub(crate) struct Intervals {
     sum: Sum,
     /// Frames of the second under way that are not in the sum yet.
     frames: Frames,
+    /// Number of earlier frames that were batched.
+    common: u64,
     total: Sum,
     over: VecDeque<Over>,
     /// Observations of the frame, where the caller asked for them.
@@ -145,6 +147,7 @@ impl Intervals {
             current: None,
             sum: Sum::new(bounds_octets),
             frames: Frames::default(),
+            common: 0,
             total: Sum::new(bounds_octets),
             over: VecDeque::new(),
             witness: None,
@@ -196,6 +199,11 @@ impl Intervals {
     /// Batch of common frames of the second under way.
     pub(crate) const fn frames(&mut self) -> &mut Frames {
         &mut self.frames
+    }
+
+    /// Number of frames that were batched.
+    pub(crate) const fn common_frames(&self) -> u64 {
+        self.common + self.frames.count()
     }
 
     /// True if the observations of each frame are recorded.
@@ -270,7 +278,9 @@ impl Intervals {
     /// Adds the batched frames to the sum.
     pub(crate) fn count_frames(&mut self) {
         if let Some(current) = &self.current {
-            self.sum.frames(current.last, &core::mem::take(&mut self.frames));
+            let frames = core::mem::take(&mut self.frames);
+            self.common += frames.count();
+            self.sum.frames(current.last, &frames);
         }
     }
 

@@ -114,6 +114,17 @@ pub struct Remarks {
     pub oddities: Oddities,
 }
 
+/// Number of frames by the path on which the meter counted them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct FramePaths {
+    /// Common frames, read at fixed offsets and counted in batches.
+    pub common: u64,
+    /// TCP segments of any kind, read at fixed offsets.
+    pub plain: u64,
+    /// Frames that were dissected layer by layer.
+    pub dissected: u64,
+}
+
 /// Content of captured frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Content {
@@ -131,6 +142,8 @@ pub struct Meter {
     streams: Streams,
     tracker: Tracker,
     intervals: Intervals,
+    /// Frames that were not common.
+    paths: FramePaths,
     /// Latest time known, set once the last frame has arrived.
     until: Option<Instant>,
 }
@@ -147,6 +160,7 @@ impl Meter {
             streams: Streams::new(maximum_connections, silence, seed),
             tracker: Tracker::new(maximum_connections, silence, hosts, seed),
             intervals: Intervals::new(interval, origin, channel, bounds_octets),
+            paths: FramePaths::default(),
             until: None,
         }
     }
@@ -219,6 +233,7 @@ impl Meter {
     // Never inline: common frames would pay for its registers.
     #[inline(never)]
     fn dissect(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
+        self.paths.dissected += 1;
         let Levels { lpdu_octets, npdu_octets, llc, nsdu } = levels(link, octets, original_octets);
         if let Some(octets) = lpdu_octets {
             self.intervals.observe(&Observation::Lpdu { at, octets: octets as u64, llc });
@@ -319,6 +334,13 @@ impl Meter {
     #[must_use]
     pub fn held_octets(&self) -> usize {
         self.streams.held_octets()
+    }
+
+    /// Frames counted so far, by path. All together they are the frames that do not lie before the
+    /// origin.
+    #[must_use]
+    pub const fn paths(&self) -> FramePaths {
+        FramePaths { common: self.intervals.common_frames(), ..self.paths }
     }
 
     /// Number of connections followed, including those that ended recently.

@@ -211,6 +211,11 @@ impl Recorder {
         }
     }
 
+    /// Returns the frames counted so far, by the path on which the meter counted them.
+    pub fn paths(&self) -> meter::FramePaths {
+        self.meter.paths()
+    }
+
     /// Returns true if an item is queued.
     #[inline]
     pub fn has_found(&self) -> bool {

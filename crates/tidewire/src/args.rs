@@ -377,6 +377,10 @@ pub(crate) struct Watch {
     /// Let other hosts read --metrics; it has neither encryption nor passwords.
     #[arg(long, requires = "metrics")]
     pub(crate) metrics_anywhere: bool,
+    /// Print at the end, on standard error, what metering the capture cost: its frames by the path on which
+    /// they were counted, and nanoseconds per frame for reading, metering and output.
+    #[arg(long = "self", id = "self", conflicts_with_all = ["interface", "far", "far_interface", "screen"])]
+    pub(crate) own_cost: bool,
     #[command(flatten)]
     pub(crate) measuring: measuring::MeasuringOptions,
     #[command(flatten)]

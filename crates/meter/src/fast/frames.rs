@@ -41,6 +41,11 @@ impl Same {
 }
 
 impl Frames {
+    /// Number of frames.
+    pub(crate) const fn count(&self) -> u64 {
+        self.segments.frames + self.datagrams.frames
+    }
+
     /// Adds an LLC datagram: the octets of its LPDU, and whether user data is missing.
     #[inline]
     pub(crate) const fn datagram(&mut self, octets: u64, is_cut: bool) {

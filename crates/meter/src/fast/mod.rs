@@ -110,6 +110,7 @@ impl Meter {
         let Some(segment) = PlainSegment::of(link, octets, original_octets) else {
             return self.dissect(at, link, octets, original_octets);
         };
+        self.paths.plain += 1;
         let PlainSegment { lpdu_octets, npdu_octets, piece } = segment;
         let lpdu = Observation::Lpdu { at, octets: lpdu_octets as u64, llc: None };
         self.intervals.observe(&lpdu);

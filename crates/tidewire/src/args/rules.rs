@@ -31,12 +31,18 @@ const PRINTS: &str = "no effect with --print-scenario, which makes no run";
 const NAME_A_PEER: &str = "name a peer (--to MAC -i IF) that runs `tidewire serve`";
 
 /// All rules, verb by verb.
-const RULES: [Rule; 19] = [
+const RULES: [Rule; 20] = [
     Rule {
         applies: |cli| predicts(cli) && cli.json,
         options: &["plot"],
         reason: "no effect with --json, which writes records only",
         fix: "leave out one of the two, or draw files with --figure FOLDER",
+    },
+    Rule {
+        applies: |cli| cli.quiet && matches!(&cli.verb, Verb::Watch(_)),
+        options: &["self"],
+        reason: "no effect with --quiet, which prints no remarks",
+        fix: "leave out one of the two",
     },
     Rule {
         applies: |cli| matches!(&cli.verb, Verb::Predict(it) if it.run.print_scenario),

@@ -34,6 +34,7 @@ mod mms_flows;
 mod monitor;
 mod obeyed;
 mod outputs;
+mod own_cost;
 mod peers;
 mod predict;
 mod printable;

@@ -63,8 +63,8 @@ fn more_connections_than_16384_are_followed_with_the_option() {
     let output = watched(&capture, &["--connections", "20000"]);
     check_code(&output, 0);
     let remark = String::from_utf8_lossy(&output.stderr);
-    // 20,000 x 401 octets, 20,000 x 838 octets, 20,000 x 8,306 octets, rounded up.
-    let wanted = "20000 connections: about 9 MB in class 4 and 17 MB over TCP, 167 MB if \
+    // 20,000 x 401 octets, 20,000 x 788 octets, 20,000 x 8,306 octets, rounded up.
+    let wanted = "20000 connections: about 9 MB in class 4 and 16 MB over TCP, 167 MB if \
                   each has many different response times";
     assert!(remark.contains(wanted), "{remark}");
     // Each connection knows that its second DT is the first one once more.

@@ -2,6 +2,7 @@
 
 use super::annotate::Frame;
 use super::frames::FramePipeline;
+use super::stages::Stage;
 use crate::args::source::FrameSource;
 use crate::command::measuring::{CaptureEnd, Reporter};
 use crate::exit::Failure;
@@ -144,7 +145,8 @@ impl Passing<'_> {
         teller: &mut Reporter<'_>,
     ) -> anyhow::Result<Option<Failure>> {
         let Self { capture, path, before } = self;
-        let has_nothing_else = frames.is_nothing() && teller.has_nothing_else();
+        let has_nothing_else =
+            frames.is_nothing() && teller.has_nothing_else() && !frames.is_timed();
         let (mut counts_at, mut has_begun) = (Instant::ZERO, false);
         // A stream written by another process ends by itself, or soon after an interrupt.
         let is_stream = is_stream(path);
@@ -170,6 +172,7 @@ impl Passing<'_> {
                         frames: recorder.frames(),
                         dropped_by_kernel: recorder.collected().dropped(),
                     });
+                    frames.end(Stage::Output);
                 }
                 Ok(None) => break,
                 // A request for metrics may arrive while no frames come.
@@ -219,6 +222,7 @@ fn first(
         Err(error) => return Ok(Err(error)),
     };
     let octets = &octets.to_vec();
+    frames.end(Stage::Reading);
     recorder.expect(content(capture));
     teller.wait(at, recorder)?;
     if frames.is_nothing() {
@@ -229,6 +233,7 @@ fn first(
         }
         frames.observe(recorder, &Frame { at, link, octets, original_octets, interface });
     }
+    frames.end(Stage::Metering);
     Ok(Ok(Some(at)))
 }
 
@@ -256,6 +261,7 @@ fn one(
         Err(error) => return Ok(Err(error)),
     };
     let Frame { at, link, octets, original_octets, interface } = frame;
+    frames.end(Stage::Reading);
     teller.wait(at, recorder)?;
     if frames.is_nothing() {
         recorder.observe(at, link, octets, original_octets);
@@ -266,6 +272,7 @@ fn one(
     } else {
         frames.observe(recorder, &frame);
     }
+    frames.end(Stage::Metering);
     Ok(Ok(Some(at)))
 }
 

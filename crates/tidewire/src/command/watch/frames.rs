@@ -2,6 +2,7 @@
 
 use super::annotate::{Annotated, Cut, Frame, Wanted};
 use super::events::Events;
+use super::stages::{Stage, Stages};
 use crate::anonymize::Key;
 use crate::args::Watch;
 use crate::exit::Failure;
@@ -27,6 +28,8 @@ pub(in crate::command) struct FramePipeline {
     /// Samples for the monitor.
     samples: Option<Shared<Gather>>,
     remarks: Remarks,
+    /// Time of each stage, with --self.
+    stages: Option<Stages>,
 }
 
 impl FramePipeline {
@@ -48,7 +51,8 @@ impl FramePipeline {
             export.events.as_deref().map(|path| Events::new(path, target, output)).transpose()?;
         let key = || secret::open(export.anonymize_key.as_deref()).map(Renamer::new);
         let names = export.anonymize.then(key).transpose()?;
-        Ok(Self { names, annotated, events, ..wanting })
+        let stages = watch.own_cost.then(Stages::start);
+        Ok(Self { names, annotated, events, stages, ..wanting })
     }
 
     /// Creates a filter without other outputs.
@@ -72,6 +76,29 @@ impl FramePipeline {
         let Self { filter, names, annotated, events, samples, .. } = self;
         let are_kept = annotated.is_some() || events.is_some() || samples.is_some();
         filter.is_none() && names.is_none() && !are_kept
+    }
+
+    /// Returns true if the stages of each frame are timed.
+    pub(super) const fn is_timed(&self) -> bool {
+        self.stages.is_some()
+    }
+
+    /// Ends a stage of a frame, if they are timed.
+    #[inline]
+    pub(super) fn end(&mut self, stage: Stage) {
+        if let Some(stages) = &mut self.stages {
+            stages.end(stage);
+        }
+    }
+
+    /// Prints the cost of the frames, if their stages were timed.
+    pub(super) fn report_stages(&mut self, recorder: &Recorder, output: &Output) {
+        self.end(Stage::Output);
+        if let Some(stages) = &self.stages {
+            for line in stages.report(recorder.paths()) {
+                output.remark(line);
+            }
+        }
     }
 
     /// Returns the number of frames left out, if there is a filter.

@@ -11,6 +11,7 @@ mod live_port;
 mod remarks;
 pub(crate) mod require;
 mod screen;
+mod stages;
 mod transit;
 
 use super::measuring::{Measuring, Reporter, SideOutputs, conclude};
@@ -94,7 +95,9 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         }
     };
     let unwritten = frames.finish();
-    let exit = conclude(heard, &mut recorder, &mut teller)?;
+    let exit = conclude(heard, &mut recorder, &mut teller);
+    frames.report_stages(&recorder, output);
+    let exit = exit?;
     unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
 }
 
