@@ -53,11 +53,7 @@ pub(crate) use frames::Frames;
 pub(crate) use sides::RecentSides;
 
 use crate::Meter;
-use crate::follow::Follower as _;
-use crate::observation::Observation;
-use crate::stream::Above;
 use datagrams::CommonFrame;
-use pieces::PlainSegment;
 use segments::CommonSegment;
 use wire::dissect::Link;
 use wire::time::Instant;
@@ -102,21 +98,6 @@ impl Meter {
         if self.segment_in_turn(at, link, octets, original_octets) == Handled::No {
             self.plain_segment(at, link, octets, original_octets);
         }
-    }
-
-    /// Counts a TCP segment that is not common, or else dissects the frame.
-    #[inline(never)]
-    fn plain_segment(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
-        let Some(segment) = PlainSegment::of(link, octets, original_octets) else {
-            return self.dissect(at, link, octets, original_octets);
-        };
-        self.paths.plain += 1;
-        let PlainSegment { lpdu_octets, npdu_octets, piece } = segment;
-        let lpdu = Observation::Lpdu { at, octets: lpdu_octets as u64, llc: None };
-        self.intervals.observe(&lpdu);
-        self.intervals.observe(&Observation::Npdu { octets: npdu_octets as u64 });
-        let above = &mut Above { tracker: &mut self.tracker, sink: &mut self.intervals.sink() };
-        self.streams.observe(at, piece, above);
     }
 
     /// Counts a TCP segment.

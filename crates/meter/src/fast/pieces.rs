@@ -8,9 +8,14 @@
 //! Left out: two tags and more, IP options and extension headers, fragments, lengths of zero.
 
 use super::segments::before_packet;
+use crate::Meter;
+use crate::follow::Follower as _;
+use crate::observation::Observation;
+use crate::stream::Above;
 use core::net::{Ipv4Addr, Ipv6Addr};
 use wire::addr::Socket;
 use wire::dissect::{Link, Piece};
+use wire::time::Instant;
 use wire::{ipv6, tcp};
 
 /// IPv4 without options.
@@ -122,6 +127,29 @@ impl<'a> PlainSegment<'a> {
             missing_octets: data_octets.saturating_sub(tcp.data.len()),
         };
         Some(Self { lpdu_octets, npdu_octets, piece })
+    }
+}
+
+impl Meter {
+    /// Counts a TCP segment that is not common, or else dissects the frame.
+    #[inline(never)]
+    pub(super) fn plain_segment(
+        &mut self,
+        at: Instant,
+        link: Link,
+        octets: &[u8],
+        original_octets: usize,
+    ) {
+        let Some(segment) = PlainSegment::of(link, octets, original_octets) else {
+            return self.dissect(at, link, octets, original_octets);
+        };
+        self.paths.plain += 1;
+        let PlainSegment { lpdu_octets, npdu_octets, piece } = segment;
+        let lpdu = Observation::Lpdu { at, octets: lpdu_octets as u64, llc: None };
+        self.intervals.observe(&lpdu);
+        self.intervals.observe(&Observation::Npdu { octets: npdu_octets as u64 });
+        let above = &mut Above { tracker: &mut self.tracker, sink: &mut self.intervals.sink() };
+        self.streams.observe(at, piece, above);
     }
 }
 
