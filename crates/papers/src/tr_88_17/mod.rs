@@ -10,6 +10,8 @@ mod answers;
 mod context;
 mod figures;
 #[cfg(test)]
+mod recalibrated;
+#[cfg(test)]
 mod tests;
 
 use crate::published::value::Value;
