@@ -17,7 +17,7 @@ pub struct Calibration<'a> {
 
 /// The assumptions of the model.
 const ASSUMPTIONS: [&str; 3] = [
-    "the way between hosts delays each TSDU by half of a TCP handshake, and occupies nothing that the server needs",
+    "the way between hosts delays each TSDU by half of a TCP handshake, and delays none behind it",
     "the server processes requests one by one",
     "what a read of one variable takes beyond identify is the cost of its value",
 ];
@@ -45,7 +45,7 @@ struct Task {
     at: &'static str,
     kind: &'static str,
     level: &'static str,
-    uses: [&'static str; 1],
+    uses: Vec<&'static str>,
     cost: Cost,
 }
 
@@ -100,8 +100,10 @@ pub fn text(calibration: &Calibration<'_>) -> String {
 }
 
 fn with(title: String, inputs: [(f64, String); 3]) -> Machine {
-    let task =
-        |name, at, kind, uses, cost| Task { name, at, kind, level: "base", uses: [uses], cost };
+    let task = |name, at, kind, uses: &[&'static str], cost| {
+        let uses = uses.to_vec();
+        Task { name, at, kind, level: "base", uses, cost }
+    };
     let fixed = |input| Cost { fixed: Some(input), value: None };
     let names = ["path", "request", "value"];
     let input = |(name, (nanos, source)): (&'static str, (f64, String))| {
@@ -113,16 +115,12 @@ fn with(title: String, inputs: [(f64, String); 3]) -> Machine {
         title,
         interface: "unlimited",
         assumptions: ASSUMPTIONS.map(str::to_owned).to_vec(),
-        resource: vec![
-            Resource { name: "way in", processor: false },
-            Resource { name: "way out", processor: false },
-            Resource { name: "server", processor: true },
-        ],
+        resource: vec![Resource { name: "server", processor: true }],
         task: vec![
-            task("way in", "session", "up", "way in", fixed("path")),
-            task("request", "mms", "up", "server", fixed("request")),
-            task("value", "mms", "access", "server", Cost { fixed: None, value: Some("value") }),
-            task("way out", "session", "down", "way out", fixed("path")),
+            task("way in", "session", "up", &[], fixed("path")),
+            task("request", "mms", "up", &["server"], fixed("request")),
+            task("value", "mms", "access", &["server"], Cost { fixed: None, value: Some("value") }),
+            task("way out", "session", "down", &[], fixed("path")),
         ],
         input: names.into_iter().zip(inputs).map(input).collect(),
     }

@@ -11,8 +11,8 @@
 //! is the time of identify over the simulated network with a server that takes none. The three steps are
 //! the calibration; every other one is held out, and is predicted by a simulation of the machine.
 //!
-//! Assumptions: the way from host to host delays, and occupies nothing that the server needs; the server
-//! processes requests one by one; what a read of one variable takes beyond identify is the cost of its
+//! Assumptions: the way from host to host delays a TSDU, and none behind it; the server processes requests
+//! one by one; what a read of one variable takes beyond identify is the cost of its
 //! value.
 
 mod file;
@@ -291,8 +291,9 @@ mod tests {
         }
         let held_out = held_out(&costs, &rounds).unwrap();
         let predicted: Vec<f64> = held_out.iter().map(|it| it.predicted_ns / US).collect();
-        // One by one in a server of 70 us each, five wait 5 x 70 us; five values take 4 x 20 us more.
-        assert!((predicted[0] / 340.0 - 1.0).abs() < 0.06, "{predicted:?}");
+        // One by one in a server of 70 us each, five wait 5 x 70 us, and the way of 40 us is hidden behind
+        // their work; five values take 4 x 20 us more than one.
+        assert!((predicted[0] / 350.0 - 1.0).abs() < 0.02, "{predicted:?}");
         assert!((predicted[1] / 190.0 - 1.0).abs() < 0.01, "{predicted:?}");
         assert!((held_out[1].error() - (190.0 / 180.0 - 1.0)).abs() < 0.02);
     }

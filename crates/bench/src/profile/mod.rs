@@ -394,7 +394,8 @@ impl Profile {
     fn task(&self, work: &Work) -> Task {
         let speeds = work.uses.iter().filter_map(|resource| self.resources.get(*resource));
         let speeds = speeds.map(|machinery| machinery.speed.map_or(1.0, |speed| self.value(speed)));
-        let speed = speeds.fold(f64::INFINITY, f64::min);
+        // A delay uses none.
+        let speed = speeds.reduce(f64::min).unwrap_or(1.0);
         let time = |input: Option<usize>| {
             let seconds = input.map_or(0.0, |input| self.value(input) / 1e3 / speed);
             Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)

@@ -56,8 +56,11 @@ pub(super) fn work(
     let uses = each(&mut fields, "uses", MOST_RESOURCES, problems, |value, problems| {
         named(value, "resource", machines, problems)
     });
-    if uses.is_empty() {
-        problems.push(Problem::error(fields.span_of("uses"), "a task uses a resource"));
+    let is_layer = matches!(requested, Some(Stage::Layer(_)));
+    if uses.is_empty() && !(is_layer && fields.has("uses")) {
+        let problem = Problem::error(fields.span_of("uses"), "a task uses a resource");
+        let help = "uses = [] is a delay, and only work `at` a layer above the link can be one";
+        problems.push(problem.help(help));
     } else if uses.iter().collect::<BTreeSet<_>>().len() < uses.len() {
         let message = "a task uses each of its resources once";
         problems.push(Problem::error(fields.span_of("uses"), message));

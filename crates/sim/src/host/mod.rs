@@ -104,7 +104,8 @@ impl Cost {
 pub struct Task {
     /// Name, under which its time is summed.
     pub name: String,
-    /// Resources that it holds exclusively, as indices into [`Params::resources`].
+    /// Resources that it holds exclusively, as indices into [`Params::resources`]. Without any, it is a
+    /// delay: the data unit waits, and all other work goes on. Only requested work may be one.
     pub uses: Vec<usize>,
     /// Urgency.
     pub level: Level,
@@ -221,10 +222,13 @@ impl Params {
     pub fn check(&self) -> Result<(), Invalid> {
         let Tasks { submit, deliver, layers, send, write, complete, read, receive } = &self.tasks;
         let lists = [submit, deliver, send, write, complete, read, receive];
-        for task in lists.into_iter().chain(layers.values()).flatten() {
+        let of_layers = layers.values().flatten().map(|task| (task, true));
+        let of_frames = lists.into_iter().flatten().map(|task| (task, false));
+        for (task, may_delay) in of_frames.chain(of_layers) {
+            let is_without = task.uses.is_empty() && !may_delay;
             let twice = task.uses.iter().enumerate().any(|(i, one)| task.uses[..i].contains(one));
             let missing = task.uses.iter().any(|resource| *resource >= self.resources.len());
-            if task.uses.is_empty() || twice || missing {
+            if is_without || twice || missing {
                 return Err(Invalid::Resources { task: task.name.clone() });
             }
         }
@@ -305,6 +309,9 @@ mod tests {
             params.tasks.read = vec![task(uses)];
             assert_eq!(params.check().is_ok(), is_right);
         }
+        params.tasks.read = Vec::new();
+        params.tasks.layers.insert(Charge::UP, vec![task(vec![])]);
+        assert_eq!(params.check(), Ok(()), "requested work may be a delay");
         assert_eq!(Params { queue_frames: 0, ..Params::ideal() }.check(), Err(Invalid::Queue));
     }
 }
