@@ -83,8 +83,9 @@ error: unknown service "class4"
   --> my.toml:11:11
    |
 11 | service = "class4"
-   |           ^^^^^^^^ expected one of "class-4", "case", "mms", "datagram", "message"
+   |           ^^^^^^^^
    |
+   = expected one of "class-4", "case", "mms", "datagram", "message"
    = help: did you mean "class-4"?
 "#,
     );

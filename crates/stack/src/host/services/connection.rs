@@ -112,6 +112,8 @@ impl Host {
                         let data = Bytes::new();
                         self.transport.request(now, Request::Accept { endpoint, data });
                         match &called[..] {
+                            // Echoes of any TSAP-ID are TSDUs as they are.
+                            _ if role == Role::Echo => {}
                             CASE_TSAP | DIRECTORY_TSAP => {
                                 self.called(now, endpoint, Upper::case());
                             }
