@@ -14,9 +14,10 @@
 //! 1. **Frames that it may take.** A frame that is (a) one DT or AK over LLC on Ethernet and the
 //!    inactive network layer, with no parameters or a good checksum, or (b) a TCP segment over IPv4
 //!    without options, in sequence, with ACK and perhaps PSH, and with one DT of class 0 in a TPKT
-//!    or no data; on Ethernet with at most one tag, Linux cooked, raw IP or BSD loopback. Its connection or stream must be known already: new ones, and their ends, are
-//!    made by dissection. A DT must be the next expected one, within its credit. Everything that
-//!    could count as an oddity is dissected. While a caller asks for remarks, [`Meter::observe`]
+//!    or no data; on Ethernet with at most one tag, Linux cooked, raw IP or BSD loopback. Its
+//!    connection or stream must be known already: new ones, and their ends, are made by dissection
+//!    or on the second path. A DT must be the next expected one, within its credit. Everything that
+//!    could count as an oddity goes there too. While a caller asks for remarks, [`Meter::observe`]
 //!    dissects every frame, because batches hold no observations.
 //! 2. **All or nothing.** An entry that returns [`Handled::No`] has changed no count. It may have
 //!    evicted connections that fell silent, as dissection would at the same time, and cached a
@@ -38,9 +39,9 @@
 //!    `stream` for it.
 //! 6. **Proof.** `common_frames_count_as_they_do_dissected` and
 //!    `common_segments_count_as_they_do_dissected`, next to the code, hold a meter of each path
-//!    against the other on damaged, cut, late and doubled frames, and `segments_are_read_as_they_are_dissected`
-//!    holds the second path against dissection. `tests/it/ordinary.rs` writes
-//!    such scripts, and the fuzz target `meter` searches for others.
+//!    against the other on damaged, cut, late and doubled frames. `tests/it/ordinary.rs` writes such
+//!    scripts, and the fuzz target `meter` searches for others. On the second path,
+//!    `segments_are_read_as_they_are_dissected` compares what is read.
 
 mod cache;
 mod datagrams;
@@ -69,8 +70,8 @@ pub(crate) enum Handled {
 
 impl Meter {
     /// Counts a frame: here if it is common, otherwise by dissection.
-    // Always inline, and the last call of each function has the arguments of its caller: so a common
-    // frame saves registers once.
+    // Always inline, and the last call of each function has the arguments of its caller, so that a
+    // common frame saves registers once.
     #[inline(always)]
     pub(crate) fn count(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         // An 802.3 length begins with an octet of 5 at most, an EtherType with a greater one.
