@@ -14,7 +14,7 @@ use wire::mms::{ObjectName, ReadRequest, Request, Specification, Variable, Varia
 
 /// Model with one variable of a domain.
 fn model() -> Model {
-    let variables = BTreeMap::from([("Load".to_owned(), Node::Leaf(Value::Float32(12.5)))]);
+    let variables = BTreeMap::from([("Load".to_owned(), Node::Leaf(Value::Float32(0.5)))]);
     let domain = Domain { variables, ..Domain::default() };
     let domains = BTreeMap::from([("LD".to_owned(), domain)]);
     Model { vendor: "tidewire".to_owned(), domains, ..Model::default() }
