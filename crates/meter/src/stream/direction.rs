@@ -127,7 +127,9 @@ pub(crate) struct Direction {
     pub(super) delayed_acks: Times,
 }
 
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(core::mem::offset_of!(Direction, round_trips) == 56);
+#[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Direction>() == 128);
 
 const NO_TRIP: (u32, PackedInstant) = (0, PackedInstant::NEVER);
