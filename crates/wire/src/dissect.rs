@@ -34,6 +34,7 @@ use crate::leaf::Leaf;
 use crate::read::Malformed;
 use crate::{encapsulation, llc, mac, tcp};
 use core::fmt;
+use core::net::Ipv6Addr;
 use core::time::Duration;
 
 /// Reason given for a frame whose headers the capture cut off.
@@ -151,6 +152,39 @@ pub struct Piece<'a> {
     pub octets: &'a [u8],
     /// Octets that the capture cut off.
     pub missing_octets: usize,
+}
+
+/// IP packet around a segment of TCP.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Around {
+    /// Source and destination.
+    pub addresses: [Ipv6Addr; 2],
+    /// Identification of the IPv4 datagram; 0 over IPv6, which has none.
+    pub identification: u16,
+    /// Octets of the segment by the length of the packet, header of TCP included.
+    pub segment_octets: usize,
+}
+
+impl<'a> Piece<'a> {
+    /// Segment of a packet.
+    #[must_use]
+    #[inline]
+    pub fn of(tcp: &tcp::Pdu<'a>, around: Around) -> Self {
+        let Around { addresses: [source, destination], identification, segment_octets } = around;
+        let data_octets = segment_octets.saturating_sub(tcp.header_octets());
+        Self {
+            source: Socket { address: source, port: tcp.source_port },
+            destination: Socket { address: destination, port: tcp.destination_port },
+            identification,
+            sequence: tcp.sequence,
+            acknowledgement: tcp.acknowledgement,
+            flags: tcp.flags,
+            window: tcp.window,
+            checksum: tcp.checksum,
+            octets: tcp.data,
+            missing_octets: data_octets.saturating_sub(tcp.data.len()),
+        }
+    }
 }
 
 /// PDU of a protocol that ends the frame, and carries no TPDUs.

@@ -13,8 +13,7 @@ use crate::follow::Follower as _;
 use crate::observation::Observation;
 use crate::stream::Above;
 use core::net::{Ipv4Addr, Ipv6Addr};
-use wire::addr::Socket;
-use wire::dissect::{Link, Piece};
+use wire::dissect::{Around, Link, Piece};
 use wire::time::Instant;
 use wire::{ipv6, tcp};
 
@@ -112,20 +111,8 @@ impl<'a> PlainSegment<'a> {
         }
         let segment = octets.get(before + header_octets..lpdu_octets.min(octets.len()))?;
         let tcp = tcp::Pdu::decode(segment).ok()?;
-        let data_octets = npdu_octets.saturating_sub(header_octets + tcp.header_octets());
-        let [source, destination] = addresses;
-        let piece = Piece {
-            source: Socket { address: source, port: tcp.source_port },
-            destination: Socket { address: destination, port: tcp.destination_port },
-            identification,
-            sequence: tcp.sequence,
-            acknowledgement: tcp.acknowledgement,
-            flags: tcp.flags,
-            window: tcp.window,
-            checksum: tcp.checksum,
-            octets: tcp.data,
-            missing_octets: data_octets.saturating_sub(tcp.data.len()),
-        };
+        let segment_octets = npdu_octets - header_octets;
+        let piece = Piece::of(&tcp, Around { addresses, identification, segment_octets });
         Some(Self { lpdu_octets, npdu_octets, piece })
     }
 }

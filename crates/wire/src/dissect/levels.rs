@@ -1,10 +1,10 @@
 //! The meter's decoder: fixed offsets, no allocation, only what the meter counts.
 
 use super::{
-    Alone, CUT, Levels, Link, NoNsdu, Nsdu, Piece, Segment, is_bare_ipx, is_datagram, is_missing,
-    is_unit_data,
+    Alone, Around, CUT, Levels, Link, NoNsdu, Nsdu, Piece, Segment, is_bare_ipx, is_datagram,
+    is_missing, is_unit_data,
 };
-use crate::addr::{Mac, Nsap, Socket};
+use crate::addr::{Mac, Nsap};
 use crate::encapsulation::{self, Protocol};
 use crate::leaf::Leaf;
 use crate::next::{OverInternet, OverOsi, OverSap, OverType};
@@ -189,20 +189,9 @@ impl Frame {
         let offset = header + packet.offset;
         let tcp = tcp::Pdu::decode(packet.data)
             .map_err(|malformed| NoNsdu::Malformed(malformed.within(offset)))?;
-        let [source, destination] = packet.addresses;
-        let whole_octets = packet.octets.saturating_sub(packet.offset + tcp.header_octets());
-        Err(NoNsdu::Stream(Piece {
-            source: Socket { address: source, port: tcp.source_port },
-            destination: Socket { address: destination, port: tcp.destination_port },
-            identification: packet.identification,
-            sequence: tcp.sequence,
-            acknowledgement: tcp.acknowledgement,
-            flags: tcp.flags,
-            window: tcp.window,
-            checksum: tcp.checksum,
-            octets: tcp.data,
-            missing_octets: whole_octets.saturating_sub(tcp.data.len()),
-        }))
+        let Packet { addresses, identification, .. } = packet;
+        let segment_octets = packet.octets.saturating_sub(packet.offset);
+        Err(NoNsdu::Stream(Piece::of(&tcp, Around { addresses, identification, segment_octets })))
     }
 }
 
