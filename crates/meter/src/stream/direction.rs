@@ -63,7 +63,7 @@ impl Identity {
 /// Packet that passed.
 #[derive(Clone, Copy, Debug)]
 struct Passed {
-    /// Hash of its identity. Two of unlike packets are equal once in 2^64.
+    /// Hash of its identity. Two of unlike packets are equal once in 2^64, unless a sender makes them so.
     print: u64,
     at: PackedInstant,
 }
