@@ -82,6 +82,10 @@ impl MmsCall {
             let problem = Problem::error(fields.span_of("size"), "a flow of MMS has no `size`");
             problems.push(problem.help("its encoder gives each request its length"));
         }
+        if read.as_ref().is_some_and(Vec::is_empty) {
+            let problem = Problem::error(fields.span_of("read"), "a read without variables");
+            problems.push(problem.help("leave out `read` for identify"));
+        }
         if fields.has("read") && fields.has("data-set") {
             let message = "a call reads variables or a data set";
             problems.push(Problem::error(fields.span_of("data-set"), message));
@@ -261,6 +265,7 @@ mod tests {
         let mms = "service = \"mms\"";
         check_error(&format!("{mms}\n{RATE}\nread = [\"FEEDLD0/NONE$ST$x\"]"), "a.toml:12:");
         check_error(&format!("{mms}\n{RATE}\nread = [\"none\"]"), "has no '/'");
+        check_error(&format!("{mms}\n{RATE}\nread = []"), "a read without variables");
         check_error(&format!("{mms}\n{RATE}\nsize = \"64 B\""), "has no `size`");
         check_error(&format!("{mms}\n{RATE}\noutstanding = 0"), "from 1 to 64");
         check_error(&format!("{mms}\npattern = {{ kind = \"bulk\" }}"), "is a request");
