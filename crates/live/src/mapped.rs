@@ -6,9 +6,11 @@
 //! cause goes to the previous handler.
 #![expect(unsafe_code, reason = "files in memory exist only as pointers, and handlers get no more")]
 
+use crate::clock;
 use bytes::Bytes;
 use core::ptr::{self, NonNull};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::time::Duration;
 use std::fs::File;
 use std::io::{self, Read, Seek as _, SeekFrom};
 use std::os::fd::AsRawFd as _;
@@ -20,6 +22,8 @@ const PART_OCTETS: usize = 1 << 20;
 /// Pages that Linux maps around a page that is populated, if they are in its cache
 /// (`fault_around_bytes`). Any other page is loaded on access.
 const AROUND_OCTETS: usize = 64 << 10;
+/// Parts at the start of a file that are populated in turn with each step of [`Populate`].
+const TRIED_PARTS: usize = 8;
 /// Maximum number of files mapped at a time; further files are read normally.
 const MOST_FILES: usize = 16;
 
@@ -176,6 +180,49 @@ impl AsRef<[u8]> for Shared {
     }
 }
 
+/// Choice of the step in which the pages of a part are populated.
+///
+/// If the page cache holds the file in single pages, one page of each window takes the kernel half
+/// the time of all pages. If it holds the file in large folios, one call for the whole part is
+/// faster. Processes cannot see which it is, so the first parts are populated in both steps in turn,
+/// and the others in the step that took less CPU time.
+#[derive(Debug)]
+struct Populate {
+    /// Octets of each step, and the least CPU time of a part.
+    steps: [(usize, Duration); 2],
+    parts: usize,
+}
+
+impl Populate {
+    const fn new() -> Self {
+        let steps = [(AROUND_OCTETS, Duration::MAX), (PART_OCTETS, Duration::MAX)];
+        Self { steps, parts: 0 }
+    }
+
+    /// Populates a part of at most [`PART_OCTETS`] that begins at a page boundary.
+    fn part(&mut self, pages: &Pages, from: usize, to: usize) -> io::Result<()> {
+        if self.parts >= TRIED_PARTS {
+            let [one, other] = self.steps;
+            let faster = if one.1 < other.1 { one } else { other };
+            return Self::by(faster.0, pages, from, to);
+        }
+        let (step, least) = &mut self.steps[self.parts % 2];
+        self.parts += 1;
+        let before = clock::processor();
+        Self::by(*step, pages, from, to)?;
+        *least = clock::processor().saturating_sub(before).min(*least);
+        Ok(())
+    }
+
+    fn by(step: usize, pages: &Pages, from: usize, to: usize) -> io::Result<()> {
+        // One page stands for its window: Linux maps those around it.
+        let length = if step == AROUND_OCTETS { 1 } else { step };
+        (from..to)
+            .step_by(step)
+            .try_for_each(|at| pages.advise(at, to.min(at + length), libc::MADV_POPULATE_READ))
+    }
+}
+
 /// Plain file, mapped at the length it has when opened. Octets appended later are read normally.
 #[derive(Debug)]
 pub struct MappedFile {
@@ -184,6 +231,7 @@ pub struct MappedFile {
     /// End of the populated part, and end of the part given back.
     ready: usize,
     given_back: usize,
+    populate: Populate,
 }
 
 impl MappedFile {
@@ -197,7 +245,10 @@ impl MappedFile {
             _ => 0,
         };
         match Pages::of(&file, octets) {
-            Some(pages) => Ok(Self { file, pages: Arc::new(pages), ready: 0, given_back: 0 }),
+            Some(pages) => {
+                let (pages, populate) = (Arc::new(pages), Populate::new());
+                Ok(Self { file, pages, ready: 0, given_back: 0, populate })
+            }
             None => Err(file),
         }
     }
@@ -230,9 +281,7 @@ impl Mapped for MappedFile {
             return self.ready;
         }
         let next = self.pages.octets.min(self.ready + PART_OCTETS);
-        // One page of each window: populating all of them takes the kernel twice the time.
-        let mut windows = (self.ready..next).step_by(AROUND_OCTETS);
-        match windows.try_for_each(|at| self.pages.advise(at, at + 1, libc::MADV_POPULATE_READ)) {
+        match self.populate.part(&self.pages, self.ready, next) {
             Ok(()) => self.ready = next,
             // Linux before 5.14 lacks this advice; each page is then loaded on access.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => self.ready = next,
