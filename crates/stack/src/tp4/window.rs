@@ -248,7 +248,7 @@ impl SendWindow {
     }
 
     /// User data of a segment, shared with its TSDU.
-    #[inline]
+    #[inline(always)]
     pub(super) fn data(&self, segment: Segment) -> Bytes {
         let tsdu = self.tsdus.get(segment.tsdu).and_then(Option::as_ref);
         tsdu.expect("a TSDU is kept until it is acknowledged").slice(segment.from..segment.to)
