@@ -143,10 +143,9 @@ impl Reader {
     fn plain_packet(&self, at_hand: &[u8]) -> Option<(usize, Link, Packet)> {
         let (words, _) = at_hand.first_chunk::<PACKET_AT>()?.as_chunks::<4>();
         let words: &[[u8; 4]; PACKET_AT / 4] = words.first_chunk()?;
-        let [kind, length, interface, high, low, captured, original] = match self.order {
-            Order::Big => words.map(u32::from_be_bytes),
-            Order::Little => words.map(u32::from_le_bytes),
-        };
+        let [kind, length, interface, high, low, captured, original] = *words;
+        let number = |word| self.order.u32(word);
+        let (kind, length, captured) = (number(kind), number(length), number(captured));
         let (octets, captured) = (length as usize, captured as usize);
         let is_plain = kind == ENHANCED_PACKET
             && octets.checked_sub(PACKET_AT + 4) == Some(captured.next_multiple_of(4));
@@ -154,11 +153,11 @@ impl Reader {
         if self.order.u32(*again) != length {
             return None;
         }
-        let index = self.section + interface as usize;
+        let index = self.section + number(interface) as usize;
         let interface = self.interfaces.get(index)?;
-        let ticks = u64::from(high) << 32 | u64::from(low);
+        let ticks = u64::from(number(high)) << 32 | u64::from(number(low));
         let original_octets =
-            (original as usize).max(captured).saturating_sub(interface.fcs_octets.into());
+            (number(original) as usize).max(captured).saturating_sub(interface.fcs_octets.into());
         let packet = Packet {
             at: Some(instant(interface, ticks)),
             interface: index,
