@@ -17,11 +17,13 @@ mod stream;
 mod switched;
 
 use crate::layout::{lay_out, seed_of};
-use crate::medium::{Medium, Model, Site};
+use crate::medium::{Model, Site};
 use crate::scenario::{Faults, Scenario, Service};
 use core::time::Duration;
 use serde::Serialize;
 use stream::Streams;
+
+pub use shared::assumptions;
 
 /// Upper bound of the delay of a flow's messages from their due time to their arrival, or the
 /// reason why there is none.
@@ -80,27 +82,6 @@ impl Reason {
             Self::RingPriority => "more urgent frames may always go first",
             Self::Others => "what goes first comes without limit",
             Self::Load => "queues need not empty",
-        }
-    }
-}
-
-/// Assumptions behind the bounds of a medium, in one sentence; `None` for a medium without bounds.
-#[must_use]
-pub fn assumptions(medium: &Medium) -> Option<&'static str> {
-    match medium.model(Site::default()) {
-        Model::CsmaCd(_) => None,
-        Model::Ideal(_) => Some("each station sends its frames one after the other"),
-        Model::Plca(_) => {
-            Some("no beacon or frame is lost; all others take each turn with their longest burst")
-        }
-        Model::TokenBus(_) => {
-            Some("no token is lost; each station holds it for all that it may have to send")
-        }
-        Model::TokenRing(_) => {
-            Some("no token is lost and no frame has priority; each station sends all it may have")
-        }
-        Model::Switched(_) => {
-            Some("no buffer runs over; all as urgent meet behind the longest less urgent frame")
         }
     }
 }

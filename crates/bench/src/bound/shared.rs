@@ -2,7 +2,7 @@
 
 use super::stream::{Stream, Streams, arrivals};
 use super::{Bound, Reason};
-use crate::medium::{Medium, Model};
+use crate::medium::{Medium, Model, Site};
 use crate::scenario::Scenario;
 use core::time::Duration;
 use sim::medium::framing::Framing;
@@ -16,6 +16,27 @@ const MOST_STEPS: usize = 1_000;
 const ANSWER_OCTETS: usize = 4;
 /// Lowest priority of class 6 of a token bus (IEEE 802.4).
 const LEAST_OF_CLASS_6: u8 = 6;
+
+/// Assumptions behind the bounds of a medium, in one sentence; `None` for a medium without bounds.
+#[must_use]
+pub fn assumptions(medium: &Medium) -> Option<&'static str> {
+    match medium.model(Site::default()) {
+        Model::CsmaCd(_) => None,
+        Model::Ideal(_) => Some("each station sends its frames one after the other"),
+        Model::Plca(_) => {
+            Some("no beacon or frame is lost; all others take each turn with their longest burst")
+        }
+        Model::TokenBus(_) => {
+            Some("no token is lost; each station holds it for all that it may have to send")
+        }
+        Model::TokenRing(_) => {
+            Some("no token is lost and no frame has priority; each station sends all it may have")
+        }
+        Model::Switched(_) => {
+            Some("no buffer runs over; all as urgent meet behind the longest less urgent frame")
+        }
+    }
+}
 
 /// Bound of each flow whose medium determines it.
 pub(super) fn bounds(scenario: &Scenario, model: &Model, streams: &Streams) -> Vec<Bound> {
