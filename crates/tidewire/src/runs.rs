@@ -5,6 +5,7 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::report::Limit;
 use crate::scenario_choice::Chosen;
+use crate::utilisation::Utilisation;
 use crate::{host, paired_differences, report, verdicts};
 use anyhow::Context;
 use bench::PROGRAM_VERSION;
@@ -184,6 +185,9 @@ impl<'a> Recording<'a> {
         for (name, title) in &profiles {
             output.line(wrapped(&format!("  machine {}: ", Printable(name)), title))?;
         }
+        Utilisation::of(&samples).print(output)?;
+        // Last, because the end of long output is what is seen.
+        report::tell_overview(&report, output)?;
         verdicts::tell(&judged, &report, output)?;
         report::tell_limits(&limits, output)?;
         if let Some(key) = findings.differences {

@@ -8,6 +8,8 @@ use std::io;
 
 /// Maximum number of resources that are shown for a point.
 const SHOWN: usize = 5;
+/// Number of points beyond which only the bottleneck of each is shown.
+const FEW_POINTS: usize = 3;
 
 /// Time of a resource, summed over the runs of a point.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,7 +18,7 @@ struct Share {
     of_ns: u64,
 }
 
-/// Busy times of all runs so far.
+/// Busy times of runs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Utilisation {
     /// By point, and by station and resource.
@@ -24,8 +26,14 @@ pub(crate) struct Utilisation {
 }
 
 impl Utilisation {
-    /// Adds a run.
-    pub(crate) fn add(&mut self, sample: &Sample) {
+    /// Sums these runs.
+    pub(crate) fn of(samples: &[Sample]) -> Self {
+        let mut utilisation = Self::default();
+        samples.iter().for_each(|sample| utilisation.add(sample));
+        utilisation
+    }
+
+    fn add(&mut self, sample: &Sample) {
         for occupied in &sample.machines {
             let key = (occupied.station.clone(), occupied.resource.clone());
             let point = self.points.entry(sample.point).or_default();
@@ -40,8 +48,12 @@ impl Utilisation {
         if self.points.is_empty() || output.json {
             return Ok(());
         }
-        output.line("\nbusiest resources of the machines, the bottleneck of each point first")?;
-        output.line(self.table())
+        let title = if self.points.len() > FEW_POINTS {
+            "bottleneck of each point, the busiest resource of its machines"
+        } else {
+            "busiest resources of the machines, the bottleneck of each point first"
+        };
+        output.line(format_args!("\n{title}\n{}", self.table()))
     }
 
     fn table(&self) -> Table {
@@ -51,13 +63,14 @@ impl Utilisation {
             ("resource", Align::Left),
             ("busy", Align::Right),
         ]);
+        let shown = if self.points.len() > FEW_POINTS { 1 } else { SHOWN };
         for (point, resources) in &self.points {
             let percent = |share: &Share| share.busy_ns as f64 * 100.0 / share.of_ns.max(1) as f64;
             let mut busiest: Vec<_> =
                 resources.iter().map(|(key, share)| (key, percent(share))).collect();
             busiest.sort_by(|one, other| other.1.total_cmp(&one.1));
             for (place, ((station, resource), percent)) in
-                busiest.into_iter().take(SHOWN).enumerate()
+                busiest.into_iter().take(shown).enumerate()
             {
                 let number = if place == 0 { (point + 1).to_string() } else { String::new() };
                 table.row([number, station.clone(), resource.clone(), format!("{percent:.1} %")]);

@@ -9,7 +9,6 @@ use crate::output_file::{self, Created, Placing};
 use crate::runs::{Findings, LEVEL, Outcome, Recording};
 use crate::scenario_choice::{self, Chosen, Purpose};
 use crate::steps::bar;
-use crate::utilisation::Utilisation;
 use crate::{figure, host, paired_differences, plot, quantity, sweep};
 use anyhow::Context;
 use bench::run::{self, Ended, Goal, Look, Made, Plan, Watch, all_runs};
@@ -83,9 +82,7 @@ fn carry_out(
     stop: &AtomicBool,
     output: &Output,
 ) -> anyhow::Result<Exit> {
-    let mut utilisation = Utilisation::default();
-    let to = Destination { recording: &mut recording, utilisation: &mut utilisation };
-    let result = predict(chosen, options, made, to, stop, output);
+    let result = predict(chosen, options, made, &mut recording, stop, output);
     let interrupted = stop.load(Ordering::Relaxed);
     let reason = match &result {
         Err(error) => Some(format!("{error:#}")),
@@ -103,7 +100,6 @@ fn carry_out(
     if let Some(ended) = &ended {
         remark(ended, options, output);
     }
-    utilisation.print(output)?;
     show(chosen, options, &outcome, output)?;
     match (error, interrupted) {
         (Some(error), _) => Err(error),
@@ -186,22 +182,15 @@ fn show(
     Ok(())
 }
 
-/// Receivers of finished runs.
-struct Destination<'r, 'a> {
-    recording: &'r mut Recording<'a>,
-    utilisation: &'r mut Utilisation,
-}
-
 /// Makes every run; how its looks ended, where it looked.
 fn predict(
     chosen: &Chosen,
     options: &Predict,
     made: &Made,
-    to: Destination<'_, '_>,
+    recording: &mut Recording<'_>,
     stop: &AtomicBool,
     output: &Output,
 ) -> anyhow::Result<Option<Ended>> {
-    let Destination { recording, utilisation } = to;
     let study = &chosen.study;
     let goal = goal(options)?;
     let plan = Plan { replications: None, jobs: host::cores() };
@@ -213,7 +202,6 @@ fn predict(
     let mut written = Ok(());
     let each = |sample: Sample| {
         bar.inc(1);
-        utilisation.add(&sample);
         written = recording.sample(sample);
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };

@@ -118,9 +118,23 @@ fn limit(key: &str, at: &str, row: Vec<Held>) -> Limit {
     }
 }
 
+/// Limits in lines. If no value holds at any of several other settings, that is one line.
+pub(super) fn lines(limits: &[Limit]) -> Vec<String> {
+    let is_never = |limit: &Limit| {
+        [&limit.always, &limit.met, &limit.undecided].iter().all(|values| values.is_empty())
+    };
+    match limits {
+        [first, _, ..] if limits.iter().all(is_never) => {
+            let all = first.listed(&first.all);
+            vec![format!("{}: at none of {all} do all deadlines hold, in no setting", first.key)]
+        }
+        _ => limits.iter().map(Limit::line).collect(),
+    }
+}
+
 impl Limit {
     /// In one line.
-    pub(super) fn line(&self) -> String {
+    fn line(&self) -> String {
         let Self { key, at, always, met, missed, undecided, first, .. } = self;
         let at = if at.is_empty() { String::new() } else { format!(" ({at})") };
         let mut parts = Vec::new();
@@ -187,5 +201,17 @@ mod tests {
         );
         check(&[(Pass, true), (Pass, true)], "always met at 0, 4");
         check(&[(Fail, false)], "not at 0: f0 misses its deadline");
+    }
+
+    #[test]
+    fn limits_that_hold_nowhere_are_one_line() {
+        use Verdict::{Fail, Pass};
+        let of = |at, verdict| limit("loss", at, row(&[(verdict, false), (Fail, false)]));
+        assert_eq!(
+            lines(&[of("ring", Fail), of("bus", Fail)]),
+            ["loss: at none of 0, 4 do all deadlines hold, in no setting"]
+        );
+        assert_eq!(lines(&[of("ring", Fail), of("bus", Pass)]).len(), 2);
+        assert_eq!(lines(&[of("ring", Fail)]).len(), 1);
     }
 }

@@ -19,7 +19,7 @@ use bench::paragraph::wrapped;
 use std::collections::BTreeMap;
 use std::io;
 
-/// Prints a report.
+/// Prints a report, point by point.
 pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
     if output.json {
         return Ok(());
@@ -41,10 +41,15 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
             output.line(wrapped("  note: ", &note))?;
         }
     }
-    if let Some(overview) = overview::overview(report) {
-        output.line(format_args!("\n{overview}"))?;
-    }
     Ok(())
+}
+
+/// Prints which point meets which deadline, in one table; nothing for a single point.
+pub(crate) fn tell_overview(report: &Report, output: &Output) -> io::Result<()> {
+    match overview::overview(report) {
+        Some(overview) if !output.json => output.line(format_args!("\n{overview}")),
+        _ => Ok(()),
+    }
 }
 
 /// Prints how far deadlines and requirements hold in a sweep.
@@ -52,7 +57,8 @@ pub(crate) fn tell_limits(limits: &[Limit], output: &Output) -> io::Result<()> {
     if output.json || limits.is_empty() {
         return Ok(());
     }
-    let lines: Vec<String> = limits.iter().map(|limit| wrapped("limit  ", &limit.line())).collect();
+    let lines: Vec<String> =
+        limit::lines(limits).iter().map(|line| wrapped("limit  ", line)).collect();
     output.line(format_args!("\n{}", lines.join("\n")))
 }
 
@@ -144,7 +150,10 @@ fn rows(table: &mut Table, summed: &Summed<'_>, shown: &Shown<'_>) {
     };
     // Messages without stamps, as those of MMS, have no one-way delay.
     let has_delay = !flow.delay_pooled.is_empty() || flow.response_pooled.is_empty();
-    if has_delay {
+    let is_sent = flow.lost.trials > 0;
+    if !is_sent {
+        table.remark([summed.label()], "none sent");
+    } else if has_delay {
         times(table, summed.label(), "delay", &flow.delay_pooled);
     }
     if !flow.response_pooled.is_empty() {
@@ -153,6 +162,9 @@ fn rows(table: &mut Table, summed: &Summed<'_>, shown: &Shown<'_>) {
     }
     if let Some(found) = flow.quantity("setup").filter(|_| flow.shows_setup) {
         remark(table, "set-up", &quantity::mean(found));
+    }
+    if !is_sent {
+        return;
     }
     if let Some(found) = flow.quantity("throughput").filter(|_| !shown.is_brief) {
         remark(table, "throughput", &quantity::mean(found));
