@@ -44,6 +44,7 @@ pub use follow::association::{
     AssociationReport, Cause, ControlBlock, Dropped, FailureCount, Layer, Phase, ServiceReport,
     Source,
 };
+pub use follow::cyclic::{Gaps, Order, StreamKey, StreamReport, Worst};
 pub use host::{Address, ChangedHost, Host, HostKey};
 pub use interval::Report;
 pub use track::{Direction, Known as Connection, Numbers, State};
@@ -51,6 +52,7 @@ pub use tsdu::{Tsdu, TsduLimits};
 
 use core::time::Duration;
 use follow::Follower as _;
+use follow::cyclic::{self, Cyclic};
 use host::Hosts;
 use interval::Intervals;
 use measure::Distribution;
@@ -61,7 +63,7 @@ use stream::Streams;
 use track::{Party, Tracker};
 use tsdu::Tsdus;
 use wire::dissect::{Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
-use wire::time::Instant;
+use wire::time::{Instant, nanos};
 use wire::units::BitRate;
 
 /// Settings of a meter.
@@ -142,6 +144,7 @@ pub struct Meter {
     streams: Streams,
     tracker: Tracker,
     intervals: Intervals,
+    cyclic: Cyclic,
     /// Frames that were not common.
     paths: FramePaths,
     /// Latest time known, set once the last frame has arrived.
@@ -160,6 +163,7 @@ impl Meter {
             streams: Streams::new(maximum_connections, silence, seed),
             tracker: Tracker::new(maximum_connections, silence, hosts, seed),
             intervals: Intervals::new(interval, origin, channel, bounds_octets),
+            cyclic: Cyclic::new(cyclic::STREAMS, nanos(silence), seed),
             paths: FramePaths::default(),
             until: None,
         }
@@ -258,7 +262,11 @@ impl Meter {
                 self.streams.observe(at, piece, &mut stream::Above { tracker, sink });
             }
             Err(NoNsdu::Leaf(alone)) => {
-                self.intervals.oddities().count(Class::Foreign, alone.kind);
+                let oddities = self.intervals.oddities();
+                oddities.count(Class::Foreign, alone.kind);
+                if let Some(frame) = cyclic::Frame::of(link, octets, &alone) {
+                    self.cyclic.observe(at, frame, oddities);
+                }
             }
             Err(NoNsdu::Foreign(what)) => self.intervals.oddities().count(Class::Foreign, what),
             Err(NoNsdu::Malformed(complaint)) => {
@@ -380,6 +388,20 @@ impl Meter {
             self.streams.hand_over(&stream, &mut self.tracker);
         }
         self.tracker.take_evicted()
+    }
+
+    /// Streams of cyclic data followed, since measuring began, in the order of their keys.
+    #[must_use]
+    pub fn each_stream(&self) -> Vec<StreamReport> {
+        let mut streams: Vec<_> = self.cyclic.report(Instant::ZERO, &()).collect();
+        streams.sort_by(|one, other| one.key.cmp(&other.key));
+        streams
+    }
+
+    /// Takes the oldest stream that was silent for long and made room for another. Call it regularly:
+    /// a meter keeps some thousand.
+    pub fn take_stream(&mut self) -> Option<StreamReport> {
+        self.cyclic.take_ended()
     }
 
     /// Hosts with the traffic that each sent and received since measuring began, in the order of

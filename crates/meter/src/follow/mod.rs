@@ -5,16 +5,18 @@
 //! tcp            two sockets          segments (`stream`)           TCP delays of a stream
 //! transport      references, NSAPs    TPDUs of an NSDU (`track`)    transport connections
 //! association    transport connection TSDUs, by their first octets  services, control blocks
+//! cyclic         publisher, group,    frames of one PDU (`Meter`)    streams of cyclic data
+//!                control block
 //! ```
 //!
 //! All have the three verbs of [`Follower`]. A follower counts into the [`Sink`](crate::track::Sink)
 //! of the interval, is fed by the follower below it, and bounds its memory: what a limit costs is
 //! counted. To add one: its file or folder, an implementation of [`Follower`], and the line of the
-//! follower below that feeds it. A follower of cyclic data has streams of frames as its key, and
-//! `Meter::dissect` feeds it. The fast path may call inherent methods that do the same with fewer
+//! follower below that feeds it. The fast path may call inherent methods that do the same with fewer
 //! steps; `fast` lists the rules for that.
 
 pub(crate) mod association;
+pub(crate) mod cyclic;
 
 use wire::time::Instant;
 

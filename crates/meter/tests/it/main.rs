@@ -8,6 +8,7 @@ mod capture;
 mod cases;
 mod changed;
 mod corpus;
+mod cyclic;
 mod entry;
 mod every_capture;
 mod fence;
