@@ -3,6 +3,7 @@
 //! Each finding gives a count and its total. The limits are defined here and listed in `tidewire
 //! help screens`. Findings below a limit are still shown, as worth a look.
 
+mod cyclic;
 mod services;
 
 use crate::quantity::{self, counted_short as counted, significant};
@@ -32,6 +33,8 @@ pub enum Topic {
     Hosts,
     /// Associations and services.
     Services,
+    /// Streams of cyclic data.
+    Streams,
     /// The capture: frames that were dropped, truncated or odd.
     Capture,
 }
@@ -106,6 +109,7 @@ impl Source<'_> {
         };
         match topic {
             Topic::Connections => format!("tidewire watch {from} --events events.ndjson"),
+            Topic::Streams => format!("tidewire watch {from} --json"),
             Topic::Services => format!("tidewire watch {from} --csv FOLDER"),
             Topic::Hosts => format!("tidewire watch {from} --csv FOLDER"),
             // The command reads one file.
@@ -150,10 +154,16 @@ impl Findings {
 
     /// Adds a record of the whole measurement; records of intervals are ignored.
     pub fn take(&mut self, record: &Record) {
-        use Record::{Connection, ControlBlocks, End, Host, Services, Total};
+        use Record::{Connection, ControlBlocks, CyclicStream, End, Host, Services, Total};
         let is_of_the_whole = matches!(
             record,
-            Total(_) | Connection(_) | Services(_) | ControlBlocks(_) | Host(_) | End(_)
+            Total(_)
+                | Connection(_)
+                | Services(_)
+                | ControlBlocks(_)
+                | CyclicStream(_)
+                | Host(_)
+                | End(_)
         );
         if is_of_the_whole {
             self.model.take(record.clone());
@@ -182,6 +192,7 @@ pub fn findings(model: &Model) -> Vec<Finding> {
     judge.capture();
     judge.replies();
     judge.services();
+    judge.cyclic();
     judge.windows();
     judge.retransmissions();
     judge.beginnings();
@@ -276,7 +287,8 @@ impl Judge<'_> {
 
     /// Reports frames without any relevant protocol: the tap may be at the wrong place.
     fn nothing_found(&mut self, frames: u64) {
-        if frames == 0 || self.measures.get(Measure::Tpdus) != Some(0) {
+        let has_streams = !self.model.streams.is_empty();
+        if frames == 0 || has_streams || self.measures.get(Measure::Tpdus) != Some(0) {
             return;
         }
         let text = format!("none of {frames} frames holds a TPDU: is this the right tap?");

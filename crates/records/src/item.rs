@@ -3,7 +3,9 @@
 use meter::measure::{Summary, Traffic};
 use meter::oddity::Oddities;
 use meter::user::User;
-use meter::{Address, AssociationReport, Connection, Direction, Host, Numbers, Report};
+use meter::{
+    Address, AssociationReport, Connection, Direction, Host, Numbers, Report, StreamReport,
+};
 use wire::capture::Statistics;
 use wire::time::Instant;
 
@@ -31,8 +33,19 @@ pub enum Item {
     Connection(Box<Connection>),
     /// A host.
     Host(Box<Host>),
+    /// Stream of cyclic data.
+    CyclicStream(Box<CyclicStream>),
     /// The end.
     End(End),
+}
+
+/// Stream of cyclic data, when it ended or measuring did.
+#[derive(Clone, Debug)]
+pub struct CyclicStream {
+    pub report: StreamReport,
+    /// Time up to which it was measured.
+    pub until: Instant,
+    pub has_names: bool,
 }
 
 /// A sampling interval.

@@ -5,7 +5,7 @@
 
 use super::item::{self, Item};
 use super::origin::Origin;
-use super::{Collection, ControlBlocks, Counts, Named, SCHEMA, Services, Subset};
+use super::{Collection, ControlBlocks, Counts, CyclicStream, Named, SCHEMA, Services, Subset};
 use meter::measure::{Traffic, Transport};
 use meter::metric::{Metric, ratios};
 use meter::observation::Ending;
@@ -43,6 +43,8 @@ pub enum Record {
     Services(Box<Services>),
     /// Control blocks of a connection.
     ControlBlocks(Box<ControlBlocks>),
+    /// Stream of cyclic data.
+    CyclicStream(Box<CyclicStream>),
     /// Something that is wrong or notable; the worst first.
     Finding(Finding),
     /// End of the measurement.
@@ -411,6 +413,10 @@ impl Record {
                 let directions = directions.map(|sent| direction(sent, true, only));
                 let (connection, metrics) = (identity(known), of_sides(&known.directions));
                 Self::Connection(Box::new(Connection { connection, directions, metrics }))
+            }
+            Item::CyclicStream(of) => {
+                let stream = CyclicStream::of(&of.report, of.until, of.has_names);
+                Self::CyclicStream(Box::new(stream))
             }
             Item::Services(of) => Self::Services(Box::new(Services::of(of))),
             Item::ControlBlocks(of) => Self::ControlBlocks(Box::new(ControlBlocks::of(of))),

@@ -7,14 +7,14 @@
 
 use super::associations;
 use super::baseline::Baseline;
-use super::item::{End, Interval, Item, Place, Sample};
+use super::item::{CyclicStream, End, Interval, Item, Place, Sample};
 use super::ranking::Ranking;
 use super::slowest::Slowness;
 use core::cmp::Reverse;
 use core::time::Duration;
 use meter::metric::{Basis, metrics};
 use meter::oddity::Oddities;
-use meter::{Content, Meter, Remarks, Settings};
+use meter::{Content, Meter, Remarks, Settings, StreamReport};
 use std::collections::VecDeque;
 use wire::capture::Statistics;
 use wire::dissect::Link;
@@ -235,6 +235,17 @@ impl Recorder {
     }
 
     #[cold]
+    fn tell_stream(&mut self, report: StreamReport) {
+        let until = self.meter.last().unwrap_or(report.last);
+        let has_names = self.has_names;
+        self.items.push_back(Item::CyclicStream(Box::new(CyclicStream {
+            report,
+            until,
+            has_names,
+        })));
+    }
+
+    #[cold]
     fn tell_forgotten(&mut self, connection: meter::Connection) {
         if self.details.top > 0 {
             self.baseline.forget(&connection);
@@ -309,6 +320,9 @@ impl Recorder {
 
     /// Queues the intervals that are over, the first of which ends at `now`.
     fn end_intervals(&mut self, now: Instant) {
+        while let Some(report) = self.meter.take_stream() {
+            self.tell_stream(report);
+        }
         while let Some(report) = self.meter.take_interval() {
             if self.is_done() {
                 return;
@@ -398,6 +412,12 @@ impl Recorder {
             (host.address.is_none(), Reverse(Slowness::of(&host.replied.summary())))
         });
         self.items.extend(hosts.into_iter().map(|host| Item::Host(Box::new(host))));
+        while let Some(report) = self.meter.take_stream() {
+            self.tell_stream(report);
+        }
+        for report in self.meter.each_stream() {
+            self.tell_stream(report);
+        }
         let (frames, collected) = (self.frames, self.collected);
         let oddities_of_all = oddities.clone();
         self.items.push_back(Item::End(End {

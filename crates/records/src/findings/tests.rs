@@ -112,3 +112,40 @@ fn frames_of_which_none_is_metered_are_not_called_right() {
 fn nothing_wrong_is_no_finding() {
     assert_eq!(findings(&fed(&[("dt_tpdus", 100)], &[], Some(0), 100)), []);
 }
+
+#[test]
+fn silences_and_missing_frames_of_streams_are_found() {
+    let of = |appid: u16, silences, missing, gap| {
+        let json = format!(
+            r#"{{"type":"cyclic-stream","protocol":"GOOSE","source":"02:00:00:00:00:0{appid}",
+            "destination":"01:0c:cd:01:00:00","appid":{appid},"name":"IED{appid}/LLN0$GO$gcb",
+            "priority":4,"vlan":0,"frames":100,"longest_octets":150,"copies":0,
+            "missing":{missing},"late":0,"repeated":0,"backwards":0,"restarts":0,
+            "state_changes":9,"missed_states":{silences},"gaps":99,"gap_total_ns":1000000000,
+            "gap_min_ns":1,"gap_max_ns":{gap},"silences":{silences},"worst_gap_ns":{gap},
+            "worst_allowed_ns":20000000,"worst_at_ns":5,"allowed_ns":20000000,"first_ns":0,
+            "last_ns":1000000000,"silent_at_end":{is_silent},"state":9,"simulated":0,
+            "needs_commissioning":0,"unsynchronised":0,"revision":1,"revisions_changed":0}}"#,
+            is_silent = appid == 1
+        );
+        serde_json::from_str::<Record>(&json).unwrap()
+    };
+    let mut model = fed(&[("tpdus", 0)], &[("foreign: GOOSE", 200)], None, 200);
+    model.take(of(1, 0, 0, 10_000_000));
+    model.take(of(2, 1, 2, 25_000_000));
+    let found = findings(&model);
+    let told = |text: &str| {
+        let finding = found.iter().find(|finding| finding.text.starts_with(text));
+        let finding = finding.unwrap_or_else(|| panic!("{text}: {found:?}"));
+        (finding.grade, finding.detail.clone().unwrap_or_default())
+    };
+    let worst = "02:00:00:00:00:02 IED2/LLN0$GO$gcb: 25.0 ms of 20.0 ms allowed";
+    let silence = told("1 of 198 gaps exceeded timeAllowedtoLive");
+    assert_eq!(silence, (Grade::Bad, worst.to_owned()));
+    let end = "02:00:00:00:00:01 IED1/LLN0$GO$gcb: 20.0 ms allowed";
+    assert_eq!(told("1 of 2 streams fell silent"), (Grade::Bad, end.to_owned()));
+    assert_eq!(told("1 of 19 changes of state were not seen").0, Grade::Bad);
+    let missing = "02:00:00:00:00:02 IED2/LLN0$GO$gcb: 2 of them";
+    assert_eq!(told("2 of 202 cyclic frames are missing"), (Grade::Look, missing.to_owned()));
+    assert!(!found.iter().any(|finding| finding.text.contains("is this the right tap")));
+}

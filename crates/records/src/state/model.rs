@@ -8,14 +8,16 @@ use super::event::{Event, Events};
 use super::history::History;
 use super::trend::{Course, Moment};
 use crate::{
-    Collection, ConnectionInterval, ControlBlocks, Counts, End, Head, HostInterval, Interval,
-    Named, Record, Sample, Services, Total,
+    Collection, ConnectionInterval, ControlBlocks, Counts, CyclicStream, End, Head, HostInterval,
+    Interval, Named, Record, Sample, Services, Total,
 };
 use meter::registry::Measure;
 use std::collections::BTreeMap;
 
 /// Number of connections kept by an eviction, which starts at twice as many.
 const CONNECTIONS: usize = 1_000;
+/// Number of streams of cyclic data kept, the worst.
+const STREAMS: usize = 64;
 /// Hosts kept.
 const HOSTS: usize = 1_000;
 
@@ -44,6 +46,8 @@ pub struct Model {
     pub associations: BTreeMap<u32, Services>,
     /// Control blocks of these connections by number.
     pub control_blocks: BTreeMap<u32, ControlBlocks>,
+    /// The worst streams of cyclic data, reported when they or the measurement ended.
+    pub streams: Vec<CyclicStream>,
     /// Number of evicted connections.
     pub gone: u64,
     hosts: BTreeMap<Option<String>, Both>,
@@ -80,6 +84,7 @@ impl Model {
             connections: BTreeMap::new(),
             associations: BTreeMap::new(),
             control_blocks: BTreeMap::new(),
+            streams: Vec::new(),
             gone: 0,
             hosts: BTreeMap::new(),
             course: Course::new(),
@@ -109,6 +114,13 @@ impl Model {
             Record::ControlBlocks(blocks) => {
                 if self.connections.contains_key(&blocks.id) {
                     self.control_blocks.insert(blocks.id, *blocks);
+                }
+            }
+            Record::CyclicStream(stream) => {
+                self.streams.push(*stream);
+                if self.streams.len() >= 2 * STREAMS {
+                    self.streams.sort_by(CyclicStream::worse);
+                    self.streams.truncate(STREAMS);
                 }
             }
             Record::Total(total) => self.total = Some(total),

@@ -431,6 +431,7 @@ impl<'a> Reporter<'a> {
             | Item::ConnectionInterval(_)
             | Item::Services(_)
             | Item::ControlBlocks(_)
+            | Item::CyclicStream(_)
             | Item::Rest(_) => Ok(()),
         }
     }

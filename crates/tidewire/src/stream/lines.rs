@@ -4,6 +4,7 @@
 //! Omitted here, but present in the stream: samples, the hosts and connections of each interval,
 //! and all but the busiest.
 
+use super::cyclic::WorstStreams;
 use super::services::SlowestServices;
 use super::tables::{self, Busiest, BusiestHosts, SlowestHosts, shown};
 use crate::output::{Output, printable};
@@ -26,6 +27,7 @@ pub(crate) struct Lines {
     hosts: BusiestHosts,
     slowest: SlowestHosts,
     services: SlowestServices,
+    streams: WorstStreams,
     /// Number of the connection that the last record is about, if it is of the whole.
     ended: Option<u32>,
     findings: Vec<Finding>,
@@ -45,6 +47,7 @@ impl Lines {
             hosts: BusiestHosts::new(),
             slowest: SlowestHosts::new(),
             services: SlowestServices::new(),
+            streams: WorstStreams::new(),
             ended: None,
             findings: Vec::new(),
             has_tpdus: true,
@@ -75,6 +78,10 @@ impl Lines {
                 if self.ended == Some(services.id) {
                     self.services.add(services);
                 }
+                Vec::new()
+            }
+            Record::CyclicStream(stream) => {
+                self.streams.add(stream);
                 Vec::new()
             }
             Record::Interval(interval) => self.interval(interval),
@@ -150,13 +157,18 @@ impl Lines {
             .left_out
             .map(|left_out| format!(", {left_out} more left out by the filter"))
             .unwrap_or_default();
-        let none = if self.has_tpdus || end.frames == 0 { "" } else { ", none with a TPDU" };
+        let none = match self.streams.count() {
+            _ if self.has_tpdus || end.frames == 0 => String::new(),
+            0 => ", none with a TPDU".to_owned(),
+            streams => format!(", {}, no TPDU", counted(streams, "cyclic stream")),
+        };
         let frames = counted(end.frames, "frame");
         let last = self.last(end).unwrap_or_default();
         let said = format!("{frames}{none}{last}{left_out}{dropped}");
         lines.push(format!("\n{}", wrapped("", &said)));
         // Last, where they stay visible: the slowest device and the findings.
         lines.extend(self.slowest.table().map(|table| format!("\n{table}")));
+        lines.extend(self.streams.table().map(|table| format!("\n{table}")));
         lines.extend(self.services.table().map(|table| format!("\n{table}")));
         lines.extend(tables::findings(&self.findings).map(|text| format!("\n{text}")));
         let error = end.error.iter().map(|error| error.lines().next().unwrap_or_default());

@@ -1,5 +1,6 @@
 //! Records as text on a terminal.
 
+mod cyclic;
 #[cfg(test)]
 pub(crate) mod hostile;
 mod lines;

@@ -35,7 +35,7 @@ const fn page_of(topic: Topic) -> Page {
         Topic::Connections => Page::Connections,
         Topic::Services => Page::Services,
         Topic::Hosts => Page::Hosts,
-        Topic::Capture => Page::Capture,
+        Topic::Capture | Topic::Streams => Page::Capture,
     }
 }
 

@@ -1,0 +1,114 @@
+//! Findings on streams of cyclic data: silences, missing frames, states that were missed.
+
+use super::{Grade, Judge, Topic, share};
+use crate::quantity::{counted, span};
+use crate::{CyclicStream, shortened, sum};
+
+/// Columns for the name of a stream.
+const NAME_COLUMNS: usize = 32;
+
+/// Worst case of a stream, in words.
+fn worst(of: &CyclicStream) -> String {
+    let name = shortened(&of.label(), NAME_COLUMNS);
+    match (of.worst_gap_ns, of.worst_allowed_ns) {
+        (Some(gap), Some(allowed)) => {
+            format!("{} {name}: {} of {} allowed", of.source, span(gap), span(allowed))
+        }
+        _ => format!("{} {name}", of.source),
+    }
+}
+
+impl Judge<'_> {
+    /// Judges the streams of cyclic data.
+    pub(super) fn cyclic(&mut self) {
+        self.fallen_silent();
+        self.silences();
+        self.missed_states();
+        self.missing_frames();
+        self.tests();
+    }
+
+    fn total(&self, of: impl Fn(&CyclicStream) -> u64) -> u64 {
+        sum(self.model.streams.iter().map(of))
+    }
+
+    /// Stream for which `size` is greatest; the first of equals.
+    fn first_by(&self, size: impl Fn(&CyclicStream) -> u64) -> Option<&CyclicStream> {
+        self.model.streams.iter().reduce(|most, it| if size(it) > size(most) { it } else { most })
+    }
+
+    fn say(&mut self, grade: Grade, share: f64, text: String, detail: Option<String>) {
+        self.push(grade, share, Topic::Streams, text);
+        if let Some(finding) = self.found.last_mut() {
+            finding.detail = detail;
+        }
+    }
+
+    fn fallen_silent(&mut self) {
+        let all = self.model.streams.len() as u64;
+        let silent = || self.model.streams.iter().filter(|it| it.silent_at_end);
+        let Some(first) = silent().min_by_key(|it| it.last_ns) else { return };
+        let count = silent().count() as u64;
+        let text = format!("{count} of {} fell silent before the end", counted(all, "stream"));
+        let name = shortened(&first.label(), NAME_COLUMNS);
+        let detail = format!("{} {name}: {} allowed", first.source, span(first.allowed_ns));
+        self.say(Grade::Bad, share(count, all), text, Some(detail));
+    }
+
+    fn silences(&mut self) {
+        let silences = self.total(|it| it.silences);
+        if silences == 0 {
+            return;
+        }
+        let gaps = self.total(|it| it.gaps);
+        let text =
+            format!("{silences} of {gaps} gaps exceeded timeAllowedtoLive: subscribers saw a loss");
+        let most = self.model.streams.iter().min_by(|one, other| {
+            let used = |it: &CyclicStream| it.used().unwrap_or(0.0);
+            used(other).total_cmp(&used(one))
+        });
+        let detail = most.map(worst);
+        self.say(Grade::Bad, share(silences, gaps), text, detail);
+    }
+
+    fn missed_states(&mut self) {
+        let missed = self.total(|it| it.missed_states);
+        if missed == 0 {
+            return;
+        }
+        let changes = sum([self.total(|it| it.state_changes), missed]);
+        let text = format!("{missed} of {changes} changes of state were not seen (stNum)");
+        let most = self.first_by(|it| it.missed_states);
+        let detail = most.map(|it| {
+            let name = shortened(&it.label(), NAME_COLUMNS);
+            format!("{} {name}: {} of them", it.source, it.missed_states)
+        });
+        self.say(Grade::Bad, share(missed, changes), text, detail);
+    }
+
+    fn missing_frames(&mut self) {
+        let missing = self.total(|it| it.missing);
+        if missing == 0 {
+            return;
+        }
+        let all = sum([self.total(|it| it.frames), missing]);
+        let ratio = share(missing, all);
+        let text = format!("{missing} of {all} cyclic frames are missing (sqNum)");
+        let most = self.first_by(|it| it.missing);
+        let detail = most.map(|it| {
+            let name = shortened(&it.label(), NAME_COLUMNS);
+            format!("{} {name}: {} of them", it.source, it.missing)
+        });
+        self.say(super::graded(ratio), ratio, text, detail);
+    }
+
+    fn tests(&mut self) {
+        let simulated = self.total(|it| it.simulated);
+        if simulated == 0 {
+            return;
+        }
+        let frames = self.total(|it| it.frames);
+        let text = format!("{simulated} of {frames} cyclic frames are marked as simulated or test");
+        self.say(Grade::Look, share(simulated, frames), text, None);
+    }
+}
