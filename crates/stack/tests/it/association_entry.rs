@@ -22,7 +22,7 @@ use stack::tp0;
 use stack::transport::{Endpoint, Transport};
 use stack::upper::{Addressed, Entity, EntityParams, Lower, Params, Primitive, Tsaps};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use wire::mms::Pdu;
+use wire::mms::{AccessResult, Data, Pdu, Unconfirmed};
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -45,6 +45,9 @@ pub(crate) struct Reached {
     pub(crate) opened: u32,
     pub(crate) answers: u32,
     pub(crate) reports: u32,
+    /// Reports of the buffered control block, and of these such as state an overflow.
+    pub(crate) buffered: u32,
+    pub(crate) overflows: u32,
     pub(crate) ended: u32,
     pub(crate) timed_out: u32,
     pub(crate) lost: u32,
@@ -249,9 +252,10 @@ impl World {
         }
     }
 
-    /// Answers the first or the last call of the client.
+    /// Answers the first or the last call of the client; at a server, a request to the buffered
+    /// control block.
     fn answer(&mut self, argument: u8) {
-        let Host::Client(calling) = &mut self.host else { return self.mms(argument) };
+        let Host::Client(calling) = &mut self.host else { return self.mms(argument + 32) };
         let asked =
             if argument & 1 == 0 { calling.asked.pop_front() } else { calling.asked.pop_back() };
         let Some(Asked { invoke, kind }) = asked else { return };
@@ -433,7 +437,7 @@ impl World {
                         Pdu::ConfirmedResponse(it) => self.answered(it.invoke),
                         Pdu::ConfirmedError(it) => self.answered(it.invoke),
                         Pdu::Reject(it) => it.invoke.into_iter().for_each(|it| self.answered(it)),
-                        Pdu::Unconfirmed(_) => self.reached.reports += 1,
+                        Pdu::Unconfirmed(it) => self.reported(&it),
                         _ => {}
                     }
                 }
@@ -448,6 +452,19 @@ impl World {
                 self.reached.lost += 1;
             }
             Output::Deliver(server::Indication::Written { .. }) | Output::Note(_) => {}
+        }
+    }
+
+    fn reported(&mut self, unconfirmed: &Unconfirmed<'_>) {
+        self.reached.reports += 1;
+        let Unconfirmed::InformationReport(report) = unconfirmed else { return };
+        let mut values = report.results.iter();
+        let id = Some(AccessResult::Success(Data::Visible(pdus::BUFFERED.as_bytes())));
+        if values.next() == id {
+            self.reached.buffered += 1;
+            // The place of the overflow if all optional fields are included.
+            let lost = AccessResult::Success(Data::Boolean(true));
+            self.reached.overflows += u32::from(values.nth(4) == Some(lost));
         }
     }
 

@@ -15,7 +15,7 @@ use stack::upper::{Addressed, Joint, Params};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 use wire::addr::Mac;
-use wire::ber::{Item as _, List, Tag, Writer};
+use wire::ber::{BitString, Item as _, List, Tag, Writer};
 use wire::mms::{
     AccessResult, ConfirmedError, ConfirmedRequest, ConfirmedResponse, Data, DirectoryRequest,
     FileOpen, Identification, InformationReport, ListDefinition, ListDeletion, NameListRequest,
@@ -26,8 +26,11 @@ use wire::time::Instant;
 
 /// Presentation context of MMS.
 pub(crate) const CONTEXT: i64 = 3;
-/// Number of kinds of MMS PDUs.
-pub(crate) const KINDS: u8 = 32;
+/// Number of kinds of MMS PDUs, the last of which are requests to the buffered block.
+pub(crate) const KINDS: u8 = 48;
+const OF_BUFFERED: u8 = 32;
+/// Identifier of the reports of the buffered block, and its name.
+pub(crate) const BUFFERED: &str = "brcb01";
 const SMALL_PDU: u32 = 1_000;
 
 /// Size of the server's model and of the longest request. Scripts of a small one run 20 times as
@@ -62,49 +65,59 @@ fn leaf(name: &str, value: Value) -> Member {
     Member { name: name.to_owned(), node: Node::Leaf(value) }
 }
 
-/// Report control block.
-fn block() -> Node {
+/// Report control blocks: `urcb01`, and `brcb01`, which is buffered.
+fn blocks() -> Node {
     let text = |text: &str| Value::Visible { most: 129, text: text.to_owned() };
-    let number = |value| Value::Unsigned { bits: 32, value };
+    let number = |bits, value| Value::Unsigned { bits, value };
     let bits = |bits: &[u8]| Value::Bits {
         varies: true,
         most: 10,
         bits: bits.iter().map(|bit| *bit == 1).collect(),
     };
-    let members = vec![
-        leaf("RptID", text("id")),
-        leaf("RptEna", Value::Boolean(false)),
-        leaf("Resv", Value::Boolean(false)),
-        leaf("DatSet", text("LD/set")),
-        leaf("ConfRev", number(1)),
-        leaf("OptFlds", bits(&[0, 1, 1, 1, 1, 1, 1, 1, 1, 0])),
-        leaf("BufTm", number(0)),
-        leaf("SqNum", Value::Unsigned { bits: 8, value: 0 }),
-        leaf("TrgOps", bits(&[0, 1, 0, 0, 1, 1])),
-        leaf("IntgPd", number(1_000)),
-        leaf("GI", Value::Boolean(false)),
+    let group = |group: &str, block: &str, sequence_bits, more: Vec<Member>| {
+        let own = vec![
+            leaf("RptID", text(block)),
+            leaf("RptEna", Value::Boolean(false)),
+            leaf("DatSet", text("LD/set")),
+            leaf("ConfRev", number(32, 1)),
+            leaf("OptFlds", bits(&[0, 1, 1, 1, 1, 1, 1, 1, 1, 0])),
+            leaf("BufTm", number(32, 0)),
+            leaf("SqNum", number(sequence_bits, 0)),
+            leaf("TrgOps", bits(&[0, 1, 0, 0, 1, 1])),
+            leaf("IntgPd", number(32, 1_000)),
+            leaf("GI", Value::Boolean(false)),
+        ];
+        let members = own.into_iter().chain(more).collect();
+        let block = Member { name: block.to_owned(), node: Node::Structure(members) };
+        Member { name: group.to_owned(), node: Node::Structure(vec![block]) }
+    };
+    let buffered = vec![
+        leaf("PurgeBuf", Value::Boolean(false)),
+        leaf("EntryID", Value::Octets { varies: false, most: 8, octets: vec![0; 8] }),
+        leaf("TimeOfEntry", Value::BinaryTime([0; 6])),
     ];
-    Node::Structure(vec![Member {
-        name: "RP".to_owned(),
-        node: Node::Structure(vec![Member {
-            name: "urcb01".to_owned(),
-            node: Node::Structure(members),
-        }]),
-    }])
+    Node::Structure(vec![
+        group("RP", "urcb01", 8, vec![leaf("Resv", Value::Boolean(false))]),
+        group("BR", BUFFERED, 16, buffered),
+    ])
 }
 
 fn model(scale: Scale) -> Model {
     let many = (0..scale.leaves()).map(|place| leaf(&format!("x{place}"), Value::Boolean(true)));
     let variables = BTreeMap::from([
         ("B".to_owned(), Node::Structure(many.collect())),
-        ("L".to_owned(), block()),
+        ("L".to_owned(), blocks()),
         ("f".to_owned(), Node::Leaf(Value::Float32(1.5))),
         ("i".to_owned(), Node::Leaf(Value::Integer { bits: 8, value: 7 })),
     ]);
     let member = |item: &str| Named { domain: "LD".to_owned(), item: item.to_owned() };
     let members = vec![member("f"), member("i")];
     let lists = BTreeMap::from([("set".to_owned(), Names { members, deletable: false })]);
-    let domain = Domain { variables, lists, blocks: vec!["L$RP$urcb01".to_owned()] };
+    let domain = Domain {
+        variables,
+        lists,
+        blocks: vec!["L$RP$urcb01".to_owned(), "L$BR$brcb01".to_owned()],
+    };
     Model {
         vendor: "v".to_owned(),
         model: "m".to_owned(),
@@ -119,7 +132,7 @@ static SERVERS: LazyLock<[[Server; 2]; 2]> = LazyLock::new(|| {
     [of_octets(Scale::Small), of_octets(Scale::Large)]
 });
 
-/// Server with a report control block, a list, a file and a variable that may be written, for two
+/// Server with report control blocks, a list, a file and a variable that may be written, for two
 /// associations with PDUs of 1,000 or 65,000 octets. It is made once, and copied.
 pub(crate) fn server(pdu_octets: u32, scale: Scale) -> Server {
     SERVERS[usize::from(scale == Scale::Large)][usize::from(pdu_octets != SMALL_PDU)].clone()
@@ -308,6 +321,30 @@ fn of_files(invoke: u32, kind: u8) -> Bytes {
     }
 }
 
+/// Request to the buffered block: resumption, purge, and attributes of its entries.
+fn of_buffered(number: u8, invoke: u32) -> Bytes {
+    let to = |attribute: &str, data| write(invoke, &format!("L$BR${BUFFERED}${attribute}"), data);
+    let entry = [0, 0, 0, 0, 0, 0, 0, invoke as u8 & 0x1F];
+    match number {
+        0 => to("RptEna", Data::Boolean(true)),
+        1 => to("RptEna", Data::Boolean(false)),
+        2 => to("GI", Data::Boolean(true)),
+        3 => to("EntryID", Data::Octets(&entry)),
+        4 => to("EntryID", Data::Octets(&[0; 8])),
+        5 => to("EntryID", Data::Octets(&[1])),
+        6 => to("PurgeBuf", Data::Boolean(true)),
+        7 => to("BufTm", Data::Unsigned(1_000)),
+        8 => to("BufTm", Data::Unsigned(0)),
+        9 => to("IntgPd", Data::Unsigned(1)),
+        10 => to("IntgPd", Data::Unsigned(0)),
+        11 => to("DatSet", Data::Visible(b"LD/new")),
+        12 => to("DatSet", Data::Visible(b"LD/set")),
+        13 => to("OptFlds", Data::Bits(BitString { unused: 6, octets: &[0, 0] })),
+        14 => to("TrgOps", Data::Bits(BitString { unused: 2, octets: &[0x40] })),
+        _ => read(invoke, "L", 1),
+    }
+}
+
 /// Request of a confirmed service.
 fn requested(kind: u8, invoke: u32, scale: Scale) -> Bytes {
     match kind {
@@ -347,7 +384,7 @@ fn requested(kind: u8, invoke: u32, scale: Scale) -> Bytes {
 
 /// Returns true if a kind is a confirmed request.
 pub(crate) const fn is_request(kind: u8) -> bool {
-    kind <= 20
+    kind <= 20 || kind >= OF_BUFFERED
 }
 
 /// PDU of a kind, with an invoke identifier if it has one.
@@ -356,6 +393,7 @@ pub(crate) fn mms(kind: u8, invoke: u32, scale: Scale) -> Bytes {
     let error = ServiceError { class: 7, code: 2, additional, description, information };
     let mut room = Writer::new();
     match kind % KINDS {
+        kind if kind >= OF_BUFFERED => of_buffered(kind - OF_BUFFERED, invoke),
         kind if is_request(kind) => requested(kind, invoke, scale),
         21 => octets(&Pdu::CancelRequest(invoke)),
         22 => octets(&Pdu::ConcludeRequest),

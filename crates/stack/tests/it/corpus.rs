@@ -137,7 +137,7 @@ fn tp4() -> Vec<(&'static str, Vec<u8>)> {
 }
 
 /// Words of the seeds of associations: operation in the low four bits, argument in the high.
-const ASSOCIATION_WORDS: [(&str, u8); 50] = [
+const ASSOCIATION_WORDS: [(&str, u8); 59] = [
     ("open", 0x01),
     ("cn", 0x02),
     ("small-cn", 0x12),
@@ -188,14 +188,29 @@ const ASSOCIATION_WORDS: [(&str, u8); 50] = [
     ("end", 0xBA),
     ("break-off", 0xDA),
     ("hang-up", 0xFA),
+    ("b-enable", 0x0F),
+    ("b-disable", 0x1F),
+    ("b-interrogate", 0x2F),
+    ("b-resume", 0x3F),
+    ("b-oldest", 0x4F),
+    ("b-purge", 0x6F),
+    ("b-time", 0x7F),
+    ("b-period", 0x9F),
+    ("b-read", 0xFF),
 ];
 
 /// Associations that are opened, used and ended: by a peer of the server, and by a peer of the
 /// client, whose scripts begin with 01 and whose user acts by operation A.
 fn association() -> Vec<(&'static str, Vec<u8>)> {
-    [
+    let mut seeds = [
         ("reads", "00 open cn read write write-denied names attributes taken conclude fn lost"),
         ("reports", "00 open cn period enable interrogate 3a due due taken disable due ab"),
+        (
+            "buffered",
+            "00 open cn write write b-enable due due due due due due due due b-interrogate lost \
+             open cn write b-resume b-enable write b-disable b-time write due b-read b-oldest \
+             b-enable b-period b-disable b-purge b-enable",
+        ),
         (
             "lists",
             "FA open small-cn define define read-list delete define-in-domain data-set enable \
@@ -236,7 +251,13 @@ fn association() -> Vec<(&'static str, Vec<u8>)> {
         };
         (name, text.split_whitespace().map(octet).collect())
     })
-    .to_vec()
+    .to_vec();
+    // More changes of a variable than a buffered block keeps, before it is enabled and taken.
+    seeds.push((
+        "overflow",
+        [&[0, 0x01, 0x02][..], &[0x0A, 0x1A].repeat(70), &[0x0F, 0x80]].concat(),
+    ));
+    seeds
 }
 
 /// Sessions in each state: operation in the low three bits, argument in the high five.
@@ -374,6 +395,8 @@ fn the_seeds_of_associations_go_far() {
         ("opened", sum(|it| it.opened)),
         ("answers", sum(|it| it.answers)),
         ("reports", sum(|it| it.reports)),
+        ("buffered", sum(|it| it.buffered)),
+        ("overflows", sum(|it| it.overflows)),
         ("ended", sum(|it| it.ended)),
         ("timed_out", sum(|it| it.timed_out)),
         ("lost", sum(|it| it.lost)),
