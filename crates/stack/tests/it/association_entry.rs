@@ -236,7 +236,7 @@ impl World {
                     self.invoke += 1;
                     self.invoke
                 }
-                Host::Client(calling) => calling.asked.front().map_or(77, |asked| asked.invoke),
+                Host::Client(calling) => calling.asked.front().map_or(77, |it| it.invoke),
             };
             let pdu = pdus::tsdu(&pdus::mms(kind, invoke, self.scale));
             let endpoint = self.lines[self.selected].line.map(Endpoint::from);
@@ -458,14 +458,13 @@ impl World {
     fn reported(&mut self, unconfirmed: &Unconfirmed<'_>) {
         self.reached.reports += 1;
         let Unconfirmed::InformationReport(report) = unconfirmed else { return };
-        let mut values = report.results.iter();
-        let id = Some(AccessResult::Success(Data::Visible(pdus::BUFFERED.as_bytes())));
-        if values.next() == id {
-            self.reached.buffered += 1;
-            // The place of the overflow if all optional fields are included.
-            let lost = AccessResult::Success(Data::Boolean(true));
-            self.reached.overflows += u32::from(values.nth(4) == Some(lost));
-        }
+        let values: Vec<_> = report.results.iter().collect();
+        let id = AccessResult::Success(Data::Visible(pdus::BUFFERED.as_bytes()));
+        // The sixth value is the overflow if all optional fields are included.
+        let lost = AccessResult::Success(Data::Boolean(true));
+        let is_buffered = values.first() == Some(&id);
+        self.reached.buffered += u32::from(is_buffered);
+        self.reached.overflows += u32::from(is_buffered && values.get(5) == Some(&lost));
     }
 
     fn answered(&mut self, invoke: u32) {
