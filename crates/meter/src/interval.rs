@@ -183,6 +183,7 @@ impl Intervals {
             witness: self.witness.as_mut(),
             tsdus: self.tsdus.as_deref_mut(),
             has_data: self.has_data,
+            interval: self.current.map_or(Instant::ZERO, |current| current.start),
         }
     }
 

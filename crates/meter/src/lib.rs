@@ -41,8 +41,8 @@ mod tsdu;
 pub mod user;
 
 pub use follow::association::{
-    AssociationReport, Cause, ControlBlock, Dropped, FailureCount, Layer, Phase, ServiceReport,
-    Source,
+    AssociationReport, Cause, ControlBlock, Dropped, FailureCount, LatestInterval, Layer, Phase,
+    ServiceReport, Source,
 };
 pub use follow::cyclic::{Gaps, Order, StreamKey, StreamReport, Worst};
 pub use host::{Address, ChangedHost, Host, HostKey};

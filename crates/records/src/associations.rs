@@ -1,15 +1,20 @@
 //! Services and control blocks of associations: items of the recorder, and their records.
 //!
-//! Values are those since the connection began; a record of an interval has them as of its end, and
-//! the last record of a connection those of the whole.
+//! `services` and `control-blocks` have the values since the connection began, up to the end of an
+//! interval; the last record of a connection has those of the whole. `services-interval` has those of
+//! services in an interval.
 
-use super::item::{Associated, Item};
+use super::item::{self, Associated, Item};
 use super::{Named, end_name};
 use meter::measure::Summary;
-use meter::{AssociationReport, Cause, Connection, ControlBlock, ServiceReport, Source};
+use meter::{
+    Address, AssociationReport, Cause, Connection, ControlBlock, LatestInterval, ServiceReport,
+    Source,
+};
 use serde::{Deserialize, Serialize};
 use wire::mms::{Failure, access_error_name, class_name};
 use wire::session::reason_name;
+use wire::time::Instant;
 
 /// Failures of a service that a record names.
 const MOST_FAILURES: usize = 16;
@@ -24,6 +29,52 @@ pub(crate) fn items(connection: &Connection, has_names: bool) -> impl Iterator<I
     let services = association.map(|it| Item::Services(associated(it)));
     let with_blocks = association.filter(|it| !it.control_blocks.is_empty());
     services.into_iter().chain(with_blocks.map(|it| Item::ControlBlocks(associated(it))))
+}
+
+/// Items of a connection's association in an interval that began at `start`.
+pub(crate) fn in_interval(
+    connection: &Connection,
+    has_names: bool,
+    index: Option<u64>,
+    start: Instant,
+) -> Vec<Item> {
+    let mut items: Vec<Item> = items(connection, has_names).collect();
+    if let Some(association) = connection.association.as_deref() {
+        let of = Box::new(services_in(connection, association, index, start));
+        // Behind the services so far.
+        items.insert(1, Item::ServicesInterval(of));
+    }
+    items
+}
+
+fn services_in(
+    connection: &Connection,
+    association: &AssociationReport,
+    index: Option<u64>,
+    start: Instant,
+) -> item::ServicesInterval {
+    let Connection { serial, ends, .. } = *connection;
+    let AssociationReport { outstanding, latest, .. } = association;
+    let (outstanding, LatestInterval { most_outstanding, services, .. }) =
+        (*outstanding, if latest.start >= start { latest.clone() } else { waiting(association) });
+    item::ServicesInterval { index, start, serial, ends, outstanding, most_outstanding, services }
+}
+
+/// Interval in which no request began or ended: those that were outstanding are so still.
+fn waiting(association: &AssociationReport) -> LatestInterval {
+    let services = association.services.iter().filter(|it| it.outstanding > 0);
+    let services = services.map(|it| ServiceReport {
+        server: it.server,
+        outstanding: it.outstanding,
+        ..ServiceReport::nothing(it.service)
+    });
+    let services: Vec<ServiceReport> = services.collect();
+    let of_side = |side| {
+        let own = services.iter().filter(|it| it.server == side);
+        own.map(|it| it.outstanding).sum::<u64>()
+    };
+    let most_outstanding = of_side(0).max(of_side(1));
+    LatestInterval { start: association.latest.start, most_outstanding, services }
 }
 
 /// Association of a connection, and its services.
@@ -52,6 +103,23 @@ pub struct Services {
     /// Requests and reports without a row of their own, for want of room.
     pub dropped: u64,
     /// Services.
+    pub services: Vec<Service>,
+}
+
+/// Services on the association of a connection in an interval.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ServicesInterval {
+    /// Number of the interval.
+    pub index: Option<u64>,
+    /// Number of the connection.
+    pub id: u32,
+    /// Addresses of both sides, with their ports; the side that sent the CR first.
+    pub ends: [String; 2],
+    /// Requests outstanding at its end.
+    pub outstanding: u64,
+    /// The most that were outstanding at the same time in it.
+    pub most_outstanding: u64,
+    /// Services with a request or an answer in it, or with an outstanding request.
     pub services: Vec<Service>,
 }
 
@@ -129,8 +197,8 @@ impl Service {
     }
 }
 
-fn ends(of: &Associated) -> [String; 2] {
-    of.ends.map(|(address, port)| end_name(address, port))
+fn ends(of: [(Address, u16); 2]) -> [String; 2] {
+    of.map(|(address, port)| end_name(address, port))
 }
 
 /// Side of a connection by its place in `ends`.
@@ -138,12 +206,28 @@ fn end(ends: &[String; 2], side: usize) -> String {
     ends.get(side).cloned().unwrap_or_default()
 }
 
+impl ServicesInterval {
+    /// Converts from an item of a recorder.
+    pub(crate) fn of(item: &item::ServicesInterval) -> Self {
+        let ends = ends(item.ends);
+        let services = item.services.iter().map(|it| service(it, end(&ends, it.server)));
+        Self {
+            index: item.index,
+            id: item.serial,
+            outstanding: item.outstanding,
+            most_outstanding: item.most_outstanding,
+            services: services.collect(),
+            ends,
+        }
+    }
+}
+
 impl Services {
     /// Converts from an item of a recorder.
     pub(crate) fn of(item: &Associated) -> Self {
         let report = &item.association;
         let AssociationReport { unrequested, repeated, in_no_context, dropped, .. } = report;
-        let ends = ends(item);
+        let ends = ends(item.ends);
         Self {
             id: item.serial,
             user: item.user.name().to_owned(),
@@ -188,7 +272,7 @@ impl ControlBlocks {
     /// Converts from an item of a recorder.
     pub(crate) fn of(item: &Associated) -> Self {
         let report = &item.association;
-        let ends = ends(item);
+        let ends = ends(item.ends);
         let block = |block: &ControlBlock| {
             let Summary { count, total_ns, min_ns, p50_ns, max_ns, .. } = block.intervals;
             Block {

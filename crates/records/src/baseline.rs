@@ -260,7 +260,7 @@ impl Baseline {
             }
         }
         for (connection, directions) in ranking.finish(|done| others.add(done)) {
-            let associated: Vec<Item> = associations::items(&connection, has_names).collect();
+            let associated = associations::in_interval(&connection, has_names, index, self.start);
             let told = ConnectionInterval { index, connection, directions };
             items.push(Item::ConnectionInterval(Box::new(told)));
             items.extend(associated);

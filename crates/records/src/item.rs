@@ -4,13 +4,14 @@ use meter::measure::{Summary, Traffic};
 use meter::oddity::Oddities;
 use meter::user::User;
 use meter::{
-    Address, AssociationReport, Connection, Direction, Host, Numbers, Report, StreamReport,
+    Address, AssociationReport, Connection, Direction, Host, Numbers, Report, ServiceReport,
+    StreamReport,
 };
 use wire::capture::Statistics;
 use wire::time::Instant;
 
 /// A result of a recorder. Those of an interval come in this order: the interval, its hosts, its
-/// connections, each before its association, the rest of its connections.
+/// connections, each before its association so far and in the interval, the rest of its connections.
 #[derive(Clone, Debug)]
 pub enum Item {
     /// A sampling interval is over.
@@ -23,6 +24,8 @@ pub enum Item {
     ConnectionInterval(Box<ConnectionInterval>),
     /// Association of a connection so far, and its services.
     Services(Box<Associated>),
+    /// Services of a connection in the interval.
+    ServicesInterval(Box<ServicesInterval>),
     /// Control blocks of a connection so far.
     ControlBlocks(Box<Associated>),
     /// Sum of the other connections in the interval.
@@ -115,6 +118,24 @@ pub struct Associated {
     pub association: AssociationReport,
     /// True if names of variables and control blocks are reported.
     pub has_names: bool,
+}
+
+/// Services of a connection in an interval.
+#[derive(Clone, Debug)]
+pub struct ServicesInterval {
+    pub index: Option<u64>,
+    /// Start of the interval.
+    pub start: Instant,
+    /// Number of the connection.
+    pub serial: u32,
+    /// Addresses and ports of its sides.
+    pub ends: [(Address, u16); 2],
+    /// Requests outstanding at its end.
+    pub outstanding: u64,
+    /// The most that were outstanding at the same time in it, per side.
+    pub most_outstanding: u64,
+    /// Services with a request or an answer in it, or with an outstanding request.
+    pub services: Vec<ServiceReport>,
 }
 
 /// Sum of the connections that are not reported individually.

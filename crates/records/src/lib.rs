@@ -38,7 +38,7 @@ mod subset;
 pub mod tables;
 pub mod text;
 
-pub use associations::{Block, ControlBlocks, Service, Services};
+pub use associations::{Block, ControlBlocks, Service, Services, ServicesInterval};
 pub use collection::Collection;
 pub use counts::Counts;
 pub use cyclic::CyclicStream;

@@ -5,7 +5,10 @@
 
 use super::item::{self, Item};
 use super::origin::Origin;
-use super::{Collection, ControlBlocks, Counts, CyclicStream, Named, SCHEMA, Services, Subset};
+use super::{
+    Collection, ControlBlocks, Counts, CyclicStream, Named, SCHEMA, Services, ServicesInterval,
+    Subset,
+};
 use meter::measure::{Traffic, Transport};
 use meter::metric::{Metric, ratios};
 use meter::observation::Ending;
@@ -41,6 +44,8 @@ pub enum Record {
     Connection(Box<Connection>),
     /// Association of a connection, and its services.
     Services(Box<Services>),
+    /// Services on the association of a connection in an interval.
+    ServicesInterval(Box<ServicesInterval>),
     /// Control blocks of a connection.
     ControlBlocks(Box<ControlBlocks>),
     /// Stream of cyclic data.
@@ -367,26 +372,7 @@ impl Record {
         match item {
             Item::Sample(sample) => Self::Sample(sample_record(sample)),
             Item::Interval(interval) => Self::Interval(interval_record(interval, only)),
-            Item::HostInterval(host) => {
-                let item::HostInterval { index, address, hosts, traffic, replied } = &**host;
-                let metrics = of_host(traffic.each_ref());
-                let [mut sent, mut received] =
-                    traffic.each_ref().map(|way| of_host_way(registry::of_traffic(way), only));
-                for values in [&mut sent, &mut received] {
-                    values.0.retain(|(measure, value)| is_of_part(*measure, *value));
-                }
-                sent.0.extend(registry::so_far(replied));
-                only.apply(&mut sent);
-                let host = address.map(|address| address.to_string());
-                Self::HostInterval(HostInterval {
-                    index: *index,
-                    host,
-                    hosts: *hosts,
-                    sent,
-                    received,
-                    metrics,
-                })
-            }
+            Item::HostInterval(host) => Self::HostInterval(host_interval_record(host, only)),
             Item::ConnectionInterval(told) => {
                 let item::ConnectionInterval { index, connection, directions } = &**told;
                 let connection = identity(connection);
@@ -419,6 +405,9 @@ impl Record {
                 Self::CyclicStream(Box::new(stream))
             }
             Item::Services(of) => Self::Services(Box::new(Services::of(of))),
+            Item::ServicesInterval(of) => {
+                Self::ServicesInterval(Box::new(ServicesInterval::of(of)))
+            }
             Item::ControlBlocks(of) => Self::ControlBlocks(Box::new(ControlBlocks::of(of))),
             Item::Host(host) => Self::Host(Host {
                 host: host.address.map(|address| address.to_string()),
@@ -472,6 +461,20 @@ fn interval_record(interval: &item::Interval, only: &Subset) -> Interval {
         metrics: metrics(&report.metrics),
         oddities: oddities(&report.oddities),
     }
+}
+
+fn host_interval_record(host: &item::HostInterval, only: &Subset) -> HostInterval {
+    let item::HostInterval { index, address, hosts, traffic, replied } = host;
+    let metrics = of_host(traffic.each_ref());
+    let [mut sent, mut received] =
+        traffic.each_ref().map(|way| of_host_way(registry::of_traffic(way), only));
+    for values in [&mut sent, &mut received] {
+        values.0.retain(|(measure, value)| is_of_part(*measure, *value));
+    }
+    sent.0.extend(registry::so_far(replied));
+    only.apply(&mut sent);
+    let host = address.map(|address| address.to_string());
+    HostInterval { index: *index, host, hosts: *hosts, sent, received, metrics }
 }
 
 /// Returns true for a value that also holds for a part of the whole: not for the longest times of

@@ -5,6 +5,7 @@ use crate::observation::{DelayKind, MmsEvent, Observation, Step};
 use crate::oddity::Oddities;
 use crate::tsdu::Tsdus;
 use core::time::Duration;
+use wire::time::Instant;
 
 /// Destination of results.
 pub(crate) struct Sink<'a> {
@@ -18,6 +19,8 @@ pub(crate) struct Sink<'a> {
     pub(crate) tsdus: Option<&'a mut Tsdus>,
     /// True if frames hold user data; otherwise missing user data is no oddity.
     pub(crate) has_data: bool,
+    /// Start of the interval under way.
+    pub(crate) interval: Instant,
 }
 
 /// Destination of the results of DTs, AKs and segments: a [`Sink`], or the intervals themselves,
@@ -67,6 +70,7 @@ impl Results for Sink<'_> {
             witness: self.witness.as_deref_mut(),
             tsdus: self.tsdus.as_deref_mut(),
             has_data: self.has_data,
+            interval: self.interval,
         }
     }
 }

@@ -10,8 +10,9 @@ use crate::capture::shared;
 use crate::every_capture::captures;
 use crate::replies::Stream;
 use core::fmt::Write as _;
+use core::time::Duration;
 use meter::service::Service;
-use meter::{AssociationReport, FailureCount, Layer, Phase, Report};
+use meter::{AssociationReport, FailureCount, LatestInterval, Layer, Phase, Report, ServiceReport};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -21,6 +22,7 @@ use wire::ber::{List, Oid, Tag, Writer};
 use wire::mms::{self, Failure};
 use wire::presentation::{self, Context, Name, Pdv, UserData, Value};
 use wire::session::{self, Kind};
+use wire::time::Instant;
 
 const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/services.tsv");
 
@@ -198,7 +200,10 @@ fn dialogue(messages: &[(u64, usize, Vec<u8>)]) -> (AssociationReport, Report) {
 
 /// Stream with a transport connection of class 0.
 fn connected() -> Stream {
-    let mut stream = Stream::new();
+    connected_in(Stream::new())
+}
+
+fn connected_in(mut stream: Stream) -> Stream {
     stream.tpdu(0, 0, &[6, 0xE0, 0, 0, 0, 1, 0]);
     stream.tpdu(0, 1, &[6, 0xD0, 0, 1, 0, 2, 0]);
     // An exchange, so that the application is recognised.
@@ -267,6 +272,45 @@ fn odd_answers_are_counted_and_disturb_nothing() {
     assert_eq!((write.unanswered, read.outstanding, association.outstanding), (1, 1, 1));
     let odd = total.oddities.iter().filter(|(class, ..)| class.name() == "association");
     assert_eq!(odd.map(|(.., times)| times).sum::<u64>(), 3);
+}
+
+/// Services of the latest interval of the only association.
+fn latest(stream: &Stream) -> LatestInterval {
+    let connection = stream.meter.each_connection().next().unwrap();
+    connection.association.unwrap().latest
+}
+
+#[test]
+fn services_of_an_interval_begin_anew_with_it() {
+    let mut stream = connected_in(Stream::every(Duration::from_secs(1)));
+    [1, 2, 3].iter().for_each(|invoke| stream.dt(900, 0, &request(*invoke, 0xA4), true));
+    stream.dt(901, 0, &request(4, 0xA5), true);
+    stream.dt(930, 1, &error(4, 7, 2), true);
+    stream.dt(950, 1, &response(2), true);
+    let first = latest(&stream);
+    let [identify, read, write] = &first.services[..] else { panic!("{first:?}") };
+    let counts = |it: &ServiceReport| [it.requests, it.responses.count, it.errors, it.outstanding];
+    assert_eq!((first.start, first.most_outstanding), (Instant::ZERO, 4));
+    assert_eq!(counts(identify), [1, 1, 0, 0]);
+    assert_eq!((counts(read), read.responses.max_ns), ([3, 1, 0, 2], 50_000_000));
+    assert_eq!((counts(write), write.failures.len()), ([1, 1, 1, 0], 1));
+    // An answer counts in the interval in which it ends, and nothing of the one before does. Two
+    // requests were outstanding when it began.
+    stream.dt(1_700, 1, &response(3), true);
+    let second = latest(&stream);
+    let [read] = &second.services[..] else { panic!("{second:?}") };
+    assert_eq!((second.start.as_nanos(), second.most_outstanding), (1_000_000_000, 2));
+    assert_eq!(counts(read), [0, 1, 0, 1]);
+    assert_eq!((read.responses.min_ns, read.responses.p50_ns), (800_000_000, 800_000_000));
+    // A service without an event is in an interval only while a request of it is outstanding.
+    stream.dt(2_100, 0, &request(5, 0xA5), true);
+    let third = latest(&stream);
+    let [read, write] = &third.services[..] else { panic!("{third:?}") };
+    assert_eq!((counts(read), third.most_outstanding), ([0, 0, 0, 1], 2));
+    assert_eq!((counts(write), write.failures.len()), ([1, 0, 0, 1], 0));
+    let whole = *stream.meter.each_connection().next().unwrap().association.unwrap();
+    let all: Vec<_> = whole.services.iter().map(counts).collect();
+    assert_eq!(all, [[1, 1, 0, 0], [3, 2, 0, 1], [2, 1, 1, 1]]);
 }
 
 #[test]

@@ -60,7 +60,12 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(crate) fn new() -> Self {
-        let meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
+        Self::every(Duration::from_secs(3_600))
+    }
+
+    /// Stream that is measured in intervals of this length.
+    pub(crate) fn every(interval: Duration) -> Self {
+        let meter = Meter::new(Settings::every(interval));
         Self { meter, next: [1_000, 5_000], frames: 0 }
     }
 

@@ -9,7 +9,7 @@ use super::history::History;
 use super::trend::{Course, Moment};
 use crate::{
     Collection, ConnectionInterval, ControlBlocks, Counts, CyclicStream, End, Head, HostInterval,
-    Interval, Named, Record, Sample, Services, Total,
+    Interval, Named, Record, Sample, Services, ServicesInterval, Total,
 };
 use meter::registry::Measure;
 use std::collections::BTreeMap;
@@ -66,7 +66,12 @@ impl Model {
     pub fn past(&self, place: usize) -> Option<Self> {
         let records = self.history.interval(place)?;
         let mut model = Self::new(self.head.clone());
-        records.iter().for_each(|record| model.take(Record::clone(record)));
+        for record in records {
+            match &**record {
+                Record::ServicesInterval(of) => model.services_of_interval(of),
+                record => model.take(record.clone()),
+            }
+        }
         Some(model)
     }
 
@@ -100,6 +105,7 @@ impl Model {
         match record {
             Record::Stream(_)
             | Record::ConnectionsRest(_)
+            | Record::ServicesInterval(_)
             | Record::Finding(_)
             | Record::Unknown => {}
             Record::Sample(sample) => self.sample(&sample),
@@ -144,6 +150,15 @@ impl Model {
         }
     }
 
+    /// Replaces the services of an association so far with those of an interval.
+    fn services_of_interval(&mut self, of: &ServicesInterval) {
+        if let Some(association) = self.associations.get_mut(&of.id) {
+            (association.outstanding, association.most_outstanding) =
+                (of.outstanding, of.most_outstanding);
+            association.services.clone_from(&of.services);
+        }
+    }
+
     /// Stores the records of complete intervals.
     fn remember(&mut self, record: &Record) {
         let is_over = self.latest.as_ref().is_some_and(|latest| latest.complete);
@@ -152,6 +167,7 @@ impl Model {
             Record::HostInterval(_)
             | Record::ConnectionInterval(_)
             | Record::Services(_)
+            | Record::ServicesInterval(_)
             | Record::ControlBlocks(_)
                 if is_over =>
             {

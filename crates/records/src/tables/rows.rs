@@ -3,11 +3,12 @@
 use super::table::{Cell, Kind, Layout, cells};
 use crate::associations::failure_name;
 use crate::ending_name;
+use crate::item::ServicesInterval;
 use meter::measure::{Measures, Sizes, Traffic};
 use meter::metric::{METRICS, Metric, RATIOS, ratios};
 use meter::registry::{self, Aggregation, KindCount, Measure, Values};
 use meter::service::Service;
-use meter::{Connection, Direction, Host, Report, ServiceReport};
+use meter::{Address, Connection, Direction, Host, Report, ServiceReport};
 use wire::time::{Instant, nanos};
 use wire::tp::Kind as Tpdu;
 
@@ -36,6 +37,20 @@ const CONNECTION: [(&str, Kind); 18] = [
 /// Columns of a service before its measures.
 const SERVICE: [(&str, Kind); 9] = [
     ("start", Kind::Time),
+    ("orig_host", Kind::Text),
+    ("orig_port", Kind::Port),
+    ("resp_host", Kind::Text),
+    ("resp_port", Kind::Port),
+    ("server", Kind::Text),
+    ("service", Kind::Text),
+    ("outstanding", Kind::Count),
+    ("failures", Kind::Text),
+];
+
+/// Columns of a service in an interval before its measures.
+const SERVICE_INTERVAL: [(&str, Kind); 10] = [
+    ("start", Kind::Time),
+    ("index", Kind::Count),
     ("orig_host", Kind::Text),
     ("orig_port", Kind::Port),
     ("resp_host", Kind::Text),
@@ -137,28 +152,44 @@ pub fn services() -> Layout {
 
 /// Returns a row for each service of a connection.
 pub fn service_rows(of: &Connection) -> Vec<Vec<Cell>> {
-    let [(orig, orig_port), (resp, resp_port)] = of.ends;
+    let services = of.association.iter().flat_map(|association| &association.services);
+    let start = [Cell::Time(of.start())];
+    services.map(|service| service_row(&start, of.ends, service)).collect()
+}
+
+/// Returns the columns of the services of associations in intervals.
+pub fn service_intervals() -> Layout {
+    let mut layout = Layout::new("service_intervals", &SERVICE_INTERVAL);
+    layout.extend("", &registry::of_service_report(&NO_SERVICE));
+    layout
+}
+
+/// Returns a row for each service of a connection in an interval.
+pub fn service_interval_rows(of: &ServicesInterval) -> Vec<Vec<Cell>> {
+    let begin = [Cell::Time(of.start), Cell::of(of.index, Cell::Count)];
+    of.services.iter().map(|service| service_row(&begin, of.ends, service)).collect()
+}
+
+/// Row of a service on a connection with these ends, behind the cells that begin it.
+fn service_row(begin: &[Cell], ends: [(Address, u16); 2], service: &ServiceReport) -> Vec<Cell> {
+    let [(orig, orig_port), (resp, resp_port)] = ends;
     let port =
         |port: u16| Cell::of(Some(port).filter(|port| *port != 0), |it| Cell::Count(it.into()));
-    let services = of.association.iter().flat_map(|association| &association.services);
-    let row = |service: &ServiceReport| {
-        let server = of.ends.get(service.server).map(|(address, _)| address.to_string());
-        let failures = service.failures.iter();
-        let failures = failures.map(|it| format!("{} x {}", it.times, failure_name(it.failure)));
-        let row = [
-            Cell::Time(of.start()),
-            Cell::Text(orig.to_string()),
-            port(orig_port),
-            Cell::Text(resp.to_string()),
-            port(resp_port),
-            Cell::of(server, Cell::Text),
-            Cell::Text(service.service.name().to_owned()),
-            Cell::Count(service.outstanding),
-            Cell::Text(failures.collect::<Vec<_>>().join("; ")),
-        ];
-        row.into_iter().chain(cells(registry::of_service_report(service))).collect()
-    };
-    services.map(row).collect()
+    let server = ends.get(service.server).map(|(address, _)| address.to_string());
+    let failures = service.failures.iter();
+    let failures = failures.map(|it| format!("{} x {}", it.times, failure_name(it.failure)));
+    let row = [
+        Cell::Text(orig.to_string()),
+        port(orig_port),
+        Cell::Text(resp.to_string()),
+        port(resp_port),
+        Cell::of(server, Cell::Text),
+        Cell::Text(service.service.name().to_owned()),
+        Cell::Count(service.outstanding),
+        Cell::Text(failures.collect::<Vec<_>>().join("; ")),
+    ];
+    let measures = cells(registry::of_service_report(service));
+    begin.iter().cloned().chain(row).chain(measures).collect()
 }
 
 /// Returns the columns of hosts.

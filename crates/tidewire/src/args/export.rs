@@ -30,8 +30,13 @@ impl FailOn {
 impl Export {
     /// Returns true if any file is written.
     pub(crate) fn writes_files(&self) -> bool {
-        let Self { csv, zeek, parquet, annotate, events, .. } = self;
-        [csv, zeek, parquet, annotate, events].into_iter().any(Option::is_some)
+        self.writes_tables() || self.annotate.is_some() || self.events.is_some()
+    }
+
+    /// Returns true if any table is written.
+    pub(crate) fn writes_tables(&self) -> bool {
+        let Self { csv, zeek, parquet, .. } = self;
+        [csv, zeek, parquet].into_iter().any(Option::is_some)
     }
 }
 
@@ -39,7 +44,7 @@ impl Export {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Files")]
 pub(crate) struct Export {
-    /// Write tables of intervals, hosts and connections into this folder as CSV. --only selects columns:
+    /// Write tables of intervals, hosts, connections and services into this folder as CSV. --only selects columns:
     /// --csv tables --only "dt_tpdus,response_max".
     #[arg(long, value_name = "FOLDER", conflicts_with = "screen")]
     pub(crate) csv: Option<PathBuf>,

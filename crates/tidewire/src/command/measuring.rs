@@ -23,6 +23,7 @@ use records::families::Health;
 use records::findings::Findings;
 use records::require::Requirements;
 use records::state::Model;
+use records::tables::rows;
 use records::{Details, Finding, Head, Item, Origin, Record, Recorder, Spans, Subset};
 use std::io;
 use wire::time::Instant;
@@ -184,6 +185,8 @@ pub(super) struct Reporter<'a> {
     has_failed: bool,
     /// True if frames are missing, which weakens verdicts.
     is_missing: bool,
+    /// True if the last interval is over.
+    is_over: bool,
 }
 
 /// Outputs of findings in addition to printing.
@@ -261,6 +264,7 @@ impl<'a> Reporter<'a> {
             fail_on: None,
             has_failed: false,
             is_missing: false,
+            is_over: false,
         }
     }
 
@@ -388,8 +392,11 @@ impl<'a> Reporter<'a> {
 
     /// Serves the outputs in addition to printing.
     fn note(&mut self, item: &Item, recorder: &Recorder) -> io::Result<()> {
-        if let (Item::Interval(interval), Some(samples)) = (item, &self.samples) {
-            samples.lock().report(&interval.report);
+        if let Item::Interval(interval) = item {
+            self.is_over = interval.is_over;
+            if let Some(samples) = &self.samples {
+                samples.lock().report(&interval.report);
+            }
         }
         let SideOutputs { exporter, export, requirements, .. } = &mut self.side_outputs;
         match item {
@@ -425,7 +432,12 @@ impl<'a> Reporter<'a> {
                 requirements.total(&total, self.is_missing);
                 Ok(())
             }
+            Item::ServicesInterval(of) if self.is_over => {
+                export.service_intervals(|| rows::service_interval_rows(of));
+                Ok(())
+            }
             Item::Interval(_)
+            | Item::ServicesInterval(_)
             | Item::Sample(_)
             | Item::HostInterval(_)
             | Item::ConnectionInterval(_)

@@ -67,6 +67,7 @@ impl Lines {
             | Record::Sample(_)
             | Record::HostInterval(_)
             | Record::ConnectionsRest(_)
+            | Record::ServicesInterval(_)
             | Record::ControlBlocks(_)
             | Record::Unknown => Vec::new(),
             Record::ConnectionInterval(_) => {

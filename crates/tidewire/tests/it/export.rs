@@ -370,3 +370,34 @@ fn an_annotated_capture_never_takes_the_place_of_what_is_read() {
     assert!(stderr(&output).contains("is also read"), "{}", stderr(&output));
     assert!(fs::read(folder.path().join("a.pcap")).unwrap() == octets);
 }
+
+#[test]
+fn services_of_intervals_add_up_to_those_of_connections() {
+    let folder = tempfile::tempdir().unwrap();
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/mms.pcapng");
+    let arguments =
+        ["watch", "-r", capture, "--measure", "1 s", "--report", "500 ms", "--csv", "c"];
+    let output = run_in(folder.path(), &arguments);
+    check_code(&output, 0);
+    let read = |table: &str| {
+        let mut sums = BTreeMap::<Vec<String>, [u64; 5]>::new();
+        let rows = csv(&folder.path().join(format!("c/{table}.csv")));
+        for row in &rows {
+            let key = ["orig_host", "orig_port", "server", "service"].map(|name| row[name].clone());
+            let sum = sums.entry(key.to_vec()).or_default();
+            let names = ["mms_requests", "mms_responses", "mms_response_total_ns"];
+            let more = [&names[..], &["mms_failed_accesses", "mms_unanswered"]].concat();
+            for (sum, name) in sum.iter_mut().zip(more) {
+                *sum += row[name].parse::<u64>().unwrap();
+            }
+        }
+        (rows, sums)
+    };
+    let ((intervals, parts), (services, wholes)) = (read("service_intervals"), read("services"));
+    assert!(intervals.len() > services.len() && services.len() == 3, "{}", intervals.len());
+    assert_eq!(parts, wholes);
+    let starts = csv(&folder.path().join("c/intervals.csv"));
+    let starts: BTreeMap<_, _> =
+        starts.iter().map(|row| (&row["start_ns"], &row["index"])).collect();
+    assert!(intervals.iter().all(|row| starts[&row["start_ns"]] == &row["index"]));
+}

@@ -16,8 +16,8 @@ mod requests;
 mod rows;
 
 pub use report::{
-    AssociationReport, Cause, ControlBlock, Dropped, FailureCount, Layer, Phase, ServiceReport,
-    Source,
+    AssociationReport, Cause, ControlBlock, Dropped, FailureCount, LatestInterval, Layer, Phase,
+    ServiceReport, Source,
 };
 
 use super::Follower;
@@ -76,6 +76,13 @@ struct Answer {
     failure: Option<Failure>,
 }
 
+/// Interval in which an association counted last.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    start: Instant,
+    most_outstanding: usize,
+}
+
 #[derive(Clone, Debug)]
 struct State {
     phase: Phase,
@@ -91,6 +98,7 @@ struct State {
     /// Outstanding requests of each side.
     requests: [Requests; 2],
     most_outstanding: usize,
+    latest: Latest,
     rows: Rows,
     blocks: Blocks,
     unrequested: u64,
@@ -112,6 +120,7 @@ impl Association {
             contexts: None,
             requests: Default::default(),
             most_outstanding: 0,
+            latest: Latest { start: Instant::ZERO, most_outstanding: 0 },
             rows: Rows::default(),
             blocks: Blocks::default(),
             unrequested: 0,
@@ -271,6 +280,10 @@ impl State {
 
     /// Gives up all outstanding requests.
     fn give_up(&mut self, above: &mut Above<'_, '_>) {
+        if self.requests.iter().all(|requests| requests.len() == 0) {
+            return;
+        }
+        self.turn(above);
         for side in [0, 1] {
             for request in self.requests[side].give_up() {
                 self.unanswered(request, above);
@@ -351,12 +364,13 @@ impl State {
 
     fn request(&mut self, side: Side, asked: Asked, above: &mut Above<'_, '_>) {
         let Asked { invoke, service, at } = asked;
+        self.turn(above);
         let (row, is_shared) = self.rows.place(service, side);
         if is_shared {
             self.dropped.services += 1;
             above.sink.oddities.count(Class::Meter, "no room for an MMS service");
         }
-        self.count(row, MmsEvent::Request(service), above);
+        self.count(row, MmsEvent::Request(service), None, above);
         let displaced = self.requests[side].ask(Request { invoke, row, at });
         if let Some(displaced) = displaced {
             if displaced.invoke != invoke {
@@ -365,25 +379,43 @@ impl State {
             }
             self.unanswered(displaced, above);
         }
-        self.most_outstanding = self.most_outstanding.max(self.requests[side].len());
+        let outstanding = self.requests[side].len();
+        self.most_outstanding = self.most_outstanding.max(outstanding);
+        self.latest.most_outstanding = self.latest.most_outstanding.max(outstanding);
     }
 
     fn unanswered(&mut self, request: Request, above: &mut Above<'_, '_>) {
         if let Some(service) = self.rows.at(request.row).map(|row| row.service) {
-            self.count(request.row, MmsEvent::Unanswered(service), above);
+            self.count(request.row, MmsEvent::Unanswered(service), None, above);
         }
     }
 
-    /// Counts an event in a row and for the network.
-    fn count(&mut self, row: u8, event: MmsEvent, above: &mut Above<'_, '_>) {
+    /// Counts an event in a row, with the failure that it states, and for the network.
+    fn count(
+        &mut self,
+        row: u8,
+        event: MmsEvent,
+        failure: Option<Failure>,
+        above: &mut Above<'_, '_>,
+    ) {
         if let Some(row) = self.rows.at(row) {
-            row.counts.observe(&event);
+            row.count(self.latest.start, &event, failure);
         }
         above.sink.mms(event);
     }
 
+    /// Begins the interval under way, before the first change of its outstanding requests.
+    fn turn(&mut self, above: &Above<'_, '_>) {
+        let start = above.sink.interval;
+        if self.latest.start != start {
+            let most_outstanding = self.requests.iter().map(Requests::len).max().unwrap_or(0);
+            self.latest = Latest { start, most_outstanding };
+        }
+    }
+
     /// Removes the request that an answer or reject of a side belongs to.
     fn matched(&mut self, side: Side, invoke: u32, above: &mut Above<'_, '_>) -> Option<Request> {
+        self.turn(above);
         match self.requests[other(side)].answer(invoke) {
             Match::One(request) => Some(request),
             Match::Repeated => {
@@ -405,11 +437,8 @@ impl State {
         let Some(request) = self.matched(side, invoke, above) else { return };
         let Some(row) = self.rows.at(request.row) else { return };
         let service = row.service;
-        if let Some(failure) = failure {
-            row.note(failure);
-        }
         let took = Duration::from_nanos(whole.at.nanos_since(request.at));
-        self.count(request.row, MmsEvent::Answer { service, outcome, took }, above);
+        self.count(request.row, MmsEvent::Answer { service, outcome, took }, failure, above);
         let nanos = whole.began.nanos_since(request.at);
         above.sink.span(DelayKind::Response, nanos);
         (above.replied)(side, nanos);
@@ -425,18 +454,16 @@ impl State {
         let Some(request) = self.matched(side, invoke, above) else { return };
         let Some(row) = self.rows.at(request.row) else { return };
         let service = row.service;
-        if let Some(failure) = failure {
-            row.note(failure);
-        }
-        self.count(request.row, MmsEvent::Reject(service), above);
+        self.count(request.row, MmsEvent::Reject(service), failure, above);
     }
 
     fn report(&self) -> AssociationReport {
-        let rows = self.rows.iter().enumerate();
-        let services = rows.map(|(place, row)| {
+        let (mut services, mut in_latest) = (Vec::new(), Vec::new());
+        for (place, row) in self.rows.iter().enumerate() {
             let outstanding = self.requests[row.asker()].of_row(place);
-            row.report(outstanding)
-        });
+            services.push(row.report(outstanding));
+            in_latest.extend(row.report_in(self.latest.start, outstanding));
+        }
         AssociationReport {
             phase: self.phase,
             is_inferred: self.is_inferred,
@@ -448,7 +475,12 @@ impl State {
             repeated: self.repeated,
             in_no_context: self.in_no_context,
             dropped: self.dropped,
-            services: services.collect(),
+            services,
+            latest: LatestInterval {
+                start: self.latest.start,
+                most_outstanding: self.latest.most_outstanding as u64,
+                services: in_latest,
+            },
             control_blocks: self.blocks.report(),
         }
     }

@@ -3,6 +3,7 @@
 use crate::measure::Summary;
 use crate::service::Service;
 use wire::mms::Failure;
+use wire::time::Instant;
 
 /// Layer that ended or refused an association.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -173,6 +174,18 @@ pub struct Dropped {
     pub reports: u64,
 }
 
+/// Latest interval in which a service of an association counted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LatestInterval {
+    /// Start of the interval.
+    pub start: Instant,
+    /// The most requests that were outstanding at the same time in it, per side.
+    pub most_outstanding: u64,
+    /// Services with a request or an answer in it, or with an outstanding request, in the order of
+    /// appearance; their counts and response times in it.
+    pub services: Vec<ServiceReport>,
+}
+
 /// Association on a transport connection.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AssociationReport {
@@ -198,6 +211,8 @@ pub struct AssociationReport {
     pub dropped: Dropped,
     /// Services, in the order of appearance.
     pub services: Vec<ServiceReport>,
+    /// Services in the latest interval that had any.
+    pub latest: LatestInterval,
     /// Control blocks, in the order of appearance.
     pub control_blocks: Vec<ControlBlock>,
 }

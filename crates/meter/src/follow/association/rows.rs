@@ -2,6 +2,7 @@
 
 use super::report::{ControlBlock, FailureCount, ServiceReport};
 use crate::measure::{Distribution, ServiceCounts};
+use crate::observation::MmsEvent;
 use crate::service::Service;
 use crate::track::side::{Side, other};
 use wire::mms::Failure;
@@ -22,23 +23,77 @@ const NAME_OCTETS: usize = 129;
 pub(super) struct Row {
     pub(super) service: Service,
     asker: Side,
-    pub(super) counts: ServiceCounts,
-    failures: Vec<FailureCount>,
+    counts: ServiceCounts,
+    /// Start of the interval in which it counted last, and its counts in that interval.
+    latest: Instant,
+    in_latest: ServiceCounts,
+    failures: Vec<Failed>,
+}
+
+/// Failures of one kind, class and code.
+#[derive(Clone, Copy, Debug)]
+struct Failed {
+    failure: Failure,
+    times: u64,
+    times_in_latest: u64,
 }
 
 impl Row {
-    /// Counts a failure by its code.
-    pub(super) fn note(&mut self, failure: Failure) {
-        if let Some(known) = self.failures.iter_mut().find(|known| known.failure == failure) {
-            known.times += 1;
-        } else if self.failures.len() < MOST_FAILURES {
-            self.failures.push(FailureCount { failure, times: 1 });
+    /// Counts an event, and the failure that it states, in the interval of this start.
+    pub(super) fn count(&mut self, interval: Instant, event: &MmsEvent, failure: Option<Failure>) {
+        if self.latest != interval {
+            self.begin(interval);
+        }
+        self.counts.observe(event);
+        self.in_latest.observe(event);
+        if let Some(failure) = failure {
+            self.note(failure);
         }
     }
 
+    #[cold]
+    fn begin(&mut self, interval: Instant) {
+        (self.latest, self.in_latest) = (interval, ServiceCounts::default());
+        self.failures.iter_mut().for_each(|failed| failed.times_in_latest = 0);
+    }
+
+    /// Counts a failure by its code.
+    fn note(&mut self, failure: Failure) {
+        if let Some(known) = self.failures.iter_mut().find(|known| known.failure == failure) {
+            known.times += 1;
+            known.times_in_latest += 1;
+        } else if self.failures.len() < MOST_FAILURES {
+            self.failures.push(Failed { failure, times: 1, times_in_latest: 1 });
+        }
+    }
+
+    /// Report since the association began.
     pub(super) fn report(&self, outstanding: u64) -> ServiceReport {
-        let ServiceCounts { requests, errors, failed_accesses, .. } = &self.counts;
-        let ServiceCounts { rejects, unanswered, responses, .. } = &self.counts;
+        self.report_of(&self.counts, outstanding, |failed| failed.times)
+    }
+
+    /// Report of the interval of this start; none if nothing was counted in it and no request is
+    /// outstanding.
+    pub(super) fn report_in(&self, interval: Instant, outstanding: u64) -> Option<ServiceReport> {
+        if self.latest == interval {
+            let times = |failed: &Failed| failed.times_in_latest;
+            return Some(self.report_of(&self.in_latest, outstanding, times));
+        }
+        let (service, server) = (self.service, other(self.asker));
+        let nothing = ServiceReport { server, outstanding, ..ServiceReport::nothing(service) };
+        (outstanding > 0).then_some(nothing)
+    }
+
+    fn report_of(
+        &self,
+        counts: &ServiceCounts,
+        outstanding: u64,
+        times: fn(&Failed) -> u64,
+    ) -> ServiceReport {
+        let ServiceCounts { requests, errors, failed_accesses, .. } = counts;
+        let ServiceCounts { rejects, unanswered, responses, .. } = counts;
+        let failures = self.failures.iter();
+        let failures = failures.map(|it| FailureCount { failure: it.failure, times: times(it) });
         ServiceReport {
             service: self.service,
             server: other(self.asker),
@@ -49,7 +104,7 @@ impl Row {
             unanswered: *unanswered,
             outstanding,
             responses: responses.summary(),
-            failures: self.failures.clone(),
+            failures: failures.filter(|it| it.times > 0).collect(),
         }
     }
 
@@ -75,8 +130,11 @@ impl Rows {
         if is_full {
             return (self.place(Service::OTHER, asker).0, true);
         }
-        let (counts, failures) = (ServiceCounts::default(), Vec::new());
-        self.0.push(Row { service, asker, counts, failures });
+        let [counts, in_latest] = [(); 2].map(|()| ServiceCounts::default());
+        let (latest, failures) = (Instant::ZERO, Vec::new());
+        // A row is large, and most associations have few.
+        self.0.reserve_exact(1);
+        self.0.push(Row { service, asker, counts, latest, in_latest, failures });
         (self.0.len() as u8 - 1, false)
     }
 

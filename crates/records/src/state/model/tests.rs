@@ -215,3 +215,38 @@ fn names_without_end_do_not_fill_memory() {
     }
     assert!(sum.0.len() < 5_000, "{} classes", sum.0.len());
 }
+
+#[test]
+fn a_past_interval_has_its_own_services_and_the_last_all() {
+    let service = |requests: u64| {
+        format!(
+            r#"[{{"service":"read","server":"b","requests":{requests},"answers":0,"errors":0,
+            "failed_accesses":0,"rejects":0,"unanswered":0,"outstanding":0,"response_total_ns":0,
+            "response_min_ns":0,"response_p50_ns":0,"response_p99_ns":0,"response_max_ns":0,
+            "failures":{{}}}}]"#
+        )
+    };
+    let (all, own) = (service(9), service(2));
+    let so_far = format!(
+        r#"{{"type":"services","id":1,"ends":["a","b"],"user":"MMS","state":"open",
+        "inferred":false,"set_up_ns":5,"cause":null,"outstanding":1,"most_outstanding":7,"odd":0,
+        "dropped":0,"services":{all}}}"#
+    );
+    let of_interval = format!(
+        r#"{{"type":"services-interval","index":0,"id":1,"ends":["a","b"],"outstanding":1,
+        "most_outstanding":3,"services":{own}}}"#
+    );
+    let mut model = Model::new(head(None));
+    model.take(interval(0, true, 7));
+    model.take(connection(1, 7, "established"));
+    for text in [so_far, of_interval] {
+        model.take(serde_json::from_str(&text).unwrap());
+    }
+    let found = |model: &Model| {
+        let association = &model.associations[&1];
+        (association.services[0].requests, association.most_outstanding)
+    };
+    assert_eq!(found(&model), (9, 7));
+    let past = model.past(0).unwrap();
+    assert_eq!((found(&past), past.associations[&1].set_up_ns), ((2, 3), Some(5)));
+}

@@ -25,6 +25,7 @@ enum Table {
     Hosts,
     Connections,
     Services,
+    ServiceIntervals,
 }
 
 /// Rejects Parquet, before any file is touched, if this build has no writer for it.
@@ -36,12 +37,13 @@ fn can_write_parquet() -> Result<(), Failure> {
     Err(Failure::usage("--parquet: this tidewire writes no Parquet").with_fix(fix))
 }
 
-fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 4] {
+fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 5] {
     [
         (Table::Intervals, rows::intervals(bounds_octets)),
         (Table::Hosts, rows::hosts(bounds_octets)),
         (Table::Connections, rows::connections(bounds_octets)),
         (Table::Services, rows::services()),
+        (Table::ServiceIntervals, rows::service_intervals()),
     ]
 }
 
@@ -189,6 +191,16 @@ impl Export {
         self.row(Table::Connections, || rows::connection(connection));
         for row in rows::service_rows(connection) {
             self.row(Table::Services, || row);
+        }
+    }
+
+    /// Writes the services of a connection in an interval; `rows` makes them.
+    pub(in crate::command) fn service_intervals(&mut self, rows: impl FnOnce() -> Vec<Vec<Cell>>) {
+        if self.targets.is_empty() {
+            return;
+        }
+        for row in rows() {
+            self.row(Table::ServiceIntervals, || row);
         }
     }
 

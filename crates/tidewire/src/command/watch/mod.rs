@@ -74,7 +74,7 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         requirements: Requirements::new(&watch.export.require).reporting_early(goes_on(watch)),
         fail_on: watch.export.fail_on,
     };
-    if !output.json {
+    if !output.json && !watch.export.writes_tables() {
         // Lines do not show hosts and connections of each interval.
         measuring.details.top = 0;
     }
