@@ -1,5 +1,6 @@
 //! Settings and output that `watch` and `meter` share.
 
+use super::memory;
 use super::pace::Pace;
 use super::watch::export::Export;
 use super::watch::require;
@@ -91,10 +92,10 @@ impl Measuring {
     /// requested.
     pub(super) fn announce_memory(options: &MeasuringOptions, output: &Output) {
         if let Some(connections) = options.connections {
-            output.remark(memory_of_connections(connections));
+            output.remark(memory::of_connections(connections));
         }
         if let Some(hosts) = options.hosts {
-            output.remark(memory_of_hosts(hosts));
+            output.remark(memory::of_hosts(hosts));
         }
     }
 
@@ -107,37 +108,6 @@ impl Measuring {
     pub(super) fn recorder(&self) -> Recorder {
         Recorder::new(self.settings.clone(), self.spans, self.details)
     }
-}
-
-/// Octets of memory of a connection of class 4 over LLC: the benchmark `connections`.
-const CLASS_4_OCTETS: usize = 401;
-/// Octets of memory of a connection of class 0, its TCP connection included: likewise.
-const CLASS_0_OCTETS: usize = 788;
-/// Octets of memory of such a connection whose response times spread over many classes.
-const ANSWERED_OCTETS: usize = 8_306;
-/// Octets of memory of a host with its counts of both directions, as measured with 16,000 hosts.
-const HOST_OCTETS: usize = 2_400;
-
-/// Text of the memory that this number of connections takes, by kind of connection.
-fn memory_of_connections(connections: usize) -> String {
-    let [class_4, class_0, answered] = [CLASS_4_OCTETS, CLASS_0_OCTETS, ANSWERED_OCTETS]
-        .map(|octets| megabytes(connections.saturating_mul(octets)));
-    format!(
-        "{}: about {class_4} in class 4 and {class_0} over TCP, {answered} if each has \
-         many different response times",
-        counted(connections as u64, "connection")
-    )
-}
-
-/// Text of the memory that this number of hosts takes.
-fn memory_of_hosts(hosts: usize) -> String {
-    let octets = megabytes(hosts.saturating_mul(HOST_OCTETS));
-    format!("{}: about {octets}", counted(hosts as u64, "host"))
-}
-
-/// Memory in whole megabytes, rounded up.
-fn megabytes(octets: usize) -> String {
-    format!("{} MB", octets.div_ceil(1_000_000))
 }
 
 /// The bounds of the classes of sizes.

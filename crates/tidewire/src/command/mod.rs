@@ -11,6 +11,7 @@ mod help;
 mod layers;
 mod measure;
 mod measuring;
+mod memory;
 mod meter;
 mod mms;
 mod pace;
