@@ -59,6 +59,8 @@ pub struct Model {
     pub events: Events,
     /// The latest intervals that are over.
     pub history: History,
+    /// Number of the connection whose record of the whole came last.
+    whole: Option<u32>,
 }
 
 impl Model {
@@ -96,6 +98,7 @@ impl Model {
             accumulated: (0, 0, 0),
             events: Events::default(),
             history: History::default(),
+            whole: None,
         }
     }
 
@@ -163,6 +166,14 @@ impl Model {
     fn remember(&mut self, record: &Record) {
         let is_over = self.latest.as_ref().is_some_and(|latest| latest.complete);
         match record {
+            Record::ConnectionInterval(_) => self.whole = None,
+            Record::Connection(whole) => self.whole = Some(whole.connection.id),
+            _ => {}
+        }
+        match record {
+            // Behind the record of a whole connection are those of its whole association.
+            Record::Services(of) if self.whole == Some(of.id) => {}
+            Record::ControlBlocks(of) if self.whole == Some(of.id) => {}
             Record::Interval(interval) if interval.complete => self.history.begin(record.clone()),
             Record::HostInterval(_)
             | Record::ConnectionInterval(_)

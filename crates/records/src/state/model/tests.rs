@@ -239,8 +239,11 @@ fn a_past_interval_has_its_own_services_and_the_last_all() {
     let mut model = Model::new(head(None));
     model.take(interval(0, true, 7));
     model.take(connection(1, 7, "established"));
-    for text in [so_far, of_interval] {
-        model.take(serde_json::from_str(&text).unwrap());
+    // Behind the connection as a whole come its services as a whole, which are of no interval.
+    let whole = serde_json::to_string(&connection(1, 7, "closed")).unwrap();
+    let whole = whole.replace("connection-interval", "connection");
+    for text in [&so_far, &of_interval, &whole, &so_far] {
+        model.take(serde_json::from_str(text).unwrap());
     }
     let found = |model: &Model| {
         let association = &model.associations[&1];
