@@ -300,6 +300,18 @@ pub fn failure_name(failure: Failure) -> String {
     }
 }
 
+impl Services {
+    /// Returns the cause of its refusal or abort as part of a sentence; none if it had neither.
+    pub fn cause_in_words(&self) -> Option<&str> {
+        let cause = self.cause.as_deref()?;
+        Some(match (cause, self.state.as_str()) {
+            ("transport", "refused") => "its transport connection ended without an answer",
+            ("transport", _) => "its transport connection ended without a release",
+            (cause, _) => cause,
+        })
+    }
+}
+
 /// Returns the cause of a refusal or abort in words: `ACSE user 2`.
 pub fn cause_name(cause: Cause) -> String {
     let Cause { layer, source, reason } = cause;

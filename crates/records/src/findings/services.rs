@@ -10,6 +10,9 @@ use meter::registry::Measure;
 /// Intervals of a control block from which on the regular ones are known.
 const REGULAR: u64 = 10;
 
+/// Oddity of an answer without a request.
+const UNREQUESTED: &str = "association: MMS answer without a request";
+
 /// Service with its association.
 type Found<'a> = (&'a Services, &'a Service);
 
@@ -19,6 +22,7 @@ impl Judge<'_> {
         self.slowest_service();
         self.failures();
         self.unanswered();
+        self.unrequested();
         self.ends_of_associations();
         self.late_reports();
     }
@@ -50,7 +54,8 @@ impl Judge<'_> {
         let Service { service: name, server, answers, .. } = service;
         let text = format!("{name} is the slowest service of {server}: p99 {p99}, max {max}");
         let ends = shortened_ends(&of.ends, ENDS_COLUMNS);
-        let detail = format!("{ends}: p50 {p50}, n {answers}, {} outstanding", of.most_outstanding);
+        let most = of.most_outstanding;
+        let detail = format!("{ends}: p50 {p50}, n {answers}, at most {most} outstanding");
         let most = Some((detail, of.id));
         self.push(Grade::Note, 1.0, Topic::Services, text);
         self.of_service(most);
@@ -98,6 +103,25 @@ impl Judge<'_> {
         self.of_service(most);
     }
 
+    /// Reports answers without a request, which a tap on one direction sees.
+    fn unrequested(&mut self) {
+        let odd = self.odd(UNREQUESTED);
+        if odd == 0 {
+            return;
+        }
+        let answers = self.count(DelayKind::MmsResponse.count()).saturating_add(odd);
+        let text = format!(
+            "{odd} of {answers} MMS answers have no request: the tap may miss a direction, or the \
+             beginning"
+        );
+        let most = self.model.associations.values().filter(|of| of.odd > 0);
+        let most = most.max_by_key(|of| (of.odd, core::cmp::Reverse(of.id)));
+        let most = most.map(|of| (shortened_ends(&of.ends, ENDS_COLUMNS), of.id));
+        let ratio = share(odd, answers);
+        self.push(graded(ratio), ratio, Topic::Services, text);
+        self.of_service(most);
+    }
+
     fn ends_of_associations(&mut self) {
         let all = self.count(DelayKind::Association.count());
         for (measure, state) in
@@ -112,7 +136,7 @@ impl Judge<'_> {
             let text = format!("{found} {verb} {state}");
             let mut of = self.model.associations.values();
             let most = of.find(|of| of.state == state).map(|of| {
-                let cause = of.cause.as_deref().unwrap_or("cause unknown");
+                let cause = of.cause_in_words().unwrap_or("cause unknown");
                 (format!("{}: {cause}", shortened_ends(&of.ends, ENDS_COLUMNS)), of.id)
             });
             let ratio = share(times, all.max(times));

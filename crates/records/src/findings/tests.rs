@@ -67,6 +67,17 @@ fn check(measures: &[(&'static str, u64)], grade: Grade, text: &str) {
 }
 
 #[test]
+fn answers_without_a_request_are_graded_by_their_share() {
+    for (odd, answers, grade) in [(9, 0, Grade::Bad), (1, 99, Grade::Bad), (1, 100, Grade::Look)] {
+        let odd = [("association: MMS answer without a request", odd)];
+        let found = findings(&fed(&[("mms_responses", answers)], &odd, None, 1_000));
+        let [finding] = &found[..] else { panic!("{found:?}") };
+        let text = format!("{} of {} MMS answers have no request", odd[0].1, answers + odd[0].1);
+        assert!(finding.text.starts_with(&text) && finding.grade == grade, "{finding:?}");
+    }
+}
+
+#[test]
 fn a_window_still_closed_is_a_share_of_its_connections_lifetime() {
     let mut model = fed(&[("dt_tpdus", 10)], &[], None, 10);
     // Closed for 3 of 4 s; the last TPDU came after 1 s.

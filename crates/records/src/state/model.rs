@@ -71,6 +71,8 @@ impl Model {
         for record in records {
             match &**record {
                 Record::ServicesInterval(of) => model.services_of_interval(of),
+                // They have the reports since the connection began.
+                Record::ControlBlocks(_) => {}
                 record => model.take(record.clone()),
             }
         }

@@ -5,7 +5,7 @@
 //! and all but the busiest.
 
 use super::cyclic::WorstStreams;
-use super::services::SlowestServices;
+use super::services::{BusiestBlocks, SlowestServices};
 use super::tables::{self, Busiest, BusiestHosts, SlowestHosts, shown};
 use crate::output::{Output, printable};
 use crate::quantity::{counted, significant, span, trimmed};
@@ -28,6 +28,7 @@ pub(crate) struct Lines {
     slowest: SlowestHosts,
     services: SlowestServices,
     streams: WorstStreams,
+    blocks: BusiestBlocks,
     /// Number of the connection that the last record is about, if it is of the whole.
     ended: Option<u32>,
     findings: Vec<Finding>,
@@ -48,6 +49,7 @@ impl Lines {
             slowest: SlowestHosts::new(),
             services: SlowestServices::new(),
             streams: WorstStreams::new(),
+            blocks: BusiestBlocks::new(),
             ended: None,
             findings: Vec::new(),
             has_tpdus: true,
@@ -68,7 +70,6 @@ impl Lines {
             | Record::HostInterval(_)
             | Record::ConnectionsRest(_)
             | Record::ServicesInterval(_)
-            | Record::ControlBlocks(_)
             | Record::Unknown => Vec::new(),
             Record::ConnectionInterval(_) => {
                 self.ended = None;
@@ -83,6 +84,12 @@ impl Lines {
             }
             Record::CyclicStream(stream) => {
                 self.streams.add(stream);
+                Vec::new()
+            }
+            Record::ControlBlocks(blocks) => {
+                if self.ended == Some(blocks.id) {
+                    self.blocks.add(blocks);
+                }
                 Vec::new()
             }
             Record::Interval(interval) => self.interval(interval),
@@ -171,6 +178,7 @@ impl Lines {
         lines.extend(self.slowest.table().map(|table| format!("\n{table}")));
         lines.extend(self.streams.table().map(|table| format!("\n{table}")));
         lines.extend(self.services.table().map(|table| format!("\n{table}")));
+        lines.extend(self.blocks.table().map(|table| format!("\n{table}")));
         lines.extend(tables::findings(&self.findings).map(|text| format!("\n{text}")));
         let error = end.error.iter().map(|error| error.lines().next().unwrap_or_default());
         lines.extend(error.map(|error| format!("not complete: {error}")));

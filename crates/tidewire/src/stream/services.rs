@@ -1,10 +1,11 @@
-//! Services of MMS as a table of 80 columns, the slowest first.
+//! Services of MMS as a table of 80 columns, the slowest first, and control blocks with the intervals
+//! of their reports.
 
 use crate::quantity;
 use crate::table::{Align, Table};
 use core::cmp::Reverse;
 use core::fmt::Write as _;
-use records::{ENOUGH, Service, Services, shortened, sum};
+use records::{Block, ControlBlocks, ENOUGH, Service, Services, shortened, sum};
 
 /// Number of services in the table.
 const SHOWN: usize = 10;
@@ -14,6 +15,8 @@ const KEPT: usize = 64;
 const SERVER_COLUMNS: usize = 21;
 /// Columns for a service.
 const SERVICE_COLUMNS: usize = 16;
+/// Columns for the name of a control block.
+const BLOCK_COLUMNS: usize = 22;
 
 /// The services with the slowest answers of all reported.
 pub(super) struct SlowestServices {
@@ -77,6 +80,67 @@ impl SlowestServices {
         }
         if self.kept.iter().any(|it| it.answers < ENOUGH) {
             let _ = write!(text, "\n  services with fewer than {ENOUGH} answers come last");
+        }
+        (!self.kept.is_empty()).then_some(text)
+    }
+}
+
+/// The control blocks with the most reports of all reported.
+pub(super) struct BusiestBlocks {
+    kept: Vec<Block>,
+    all: u64,
+}
+
+impl BusiestBlocks {
+    /// Creates an empty list.
+    pub(super) const fn new() -> Self {
+        Self { kept: Vec::new(), all: 0 }
+    }
+
+    /// Adds the control blocks of an association.
+    pub(super) fn add(&mut self, blocks: &ControlBlocks) {
+        for block in &blocks.control_blocks {
+            self.all += 1;
+            self.kept.push(block.clone());
+            if self.kept.len() >= KEPT {
+                self.sort();
+            }
+        }
+    }
+
+    fn sort(&mut self) {
+        self.kept
+            .sort_by_cached_key(|it| (Reverse(it.reports), it.server.clone(), it.name.clone()));
+        self.kept.truncate(SHOWN);
+    }
+
+    /// Returns the busiest control blocks and the number of all; none if there were none.
+    pub(super) fn table(&mut self) -> Option<String> {
+        self.sort();
+        let mut table = Table::new([
+            ("reports of", Align::Left),
+            ("server", Align::Left),
+            ("count", Align::Right),
+            ("interval", Align::Right),
+            ("p50", Align::Right),
+            ("max", Align::Right),
+        ]);
+        for it in &self.kept {
+            let span =
+                |nanos| if it.intervals > 0 { quantity::span(nanos) } else { "-".to_owned() };
+            table.row([
+                shortened(it.name.as_deref().unwrap_or("a control block"), BLOCK_COLUMNS),
+                shortened(&it.server, SERVER_COLUMNS),
+                it.reports.to_string(),
+                span(it.interval_total_ns.checked_div(it.intervals).unwrap_or(0)),
+                span(it.interval_p50_ns),
+                span(it.interval_max_ns),
+            ]);
+        }
+        let mut text = table.to_string();
+        let more = self.all - self.kept.len() as u64;
+        if more > 0 {
+            let _ = write!(text, "\n  and {more} more control blocks");
         }
         (!self.kept.is_empty()).then_some(text)
     }

@@ -1,7 +1,7 @@
-//! One connection in depth: its ends, the times of its states, the counts of each side, and
-//! sequence numbers and credit over time.
+//! One connection in depth: its ends, the times of its states, the counts of each side, its services
+//! of MMS, and sequence numbers and credit over time.
 
-use super::{Choice, Room, Row, Sheet, clock, percent, short};
+use super::{Choice, Room, Row, Sheet, clock, percent, services, short};
 use crate::quantity;
 use meter::observation::DelayKind;
 use meter::registry::{KindCount, Measure};
@@ -38,6 +38,7 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
     }
     let more = at_most(&directions).into_iter().chain(in_tcp(&directions));
     rows.extend(more.map(Row::plain));
+    rows.extend(services::of_connection(model, id, room));
     let height = (room.rows.saturating_sub(CHART_ROWS + rows.len()) / 2).clamp(2, 12);
     for (place, name) in [(0, "this side sends"), (1, "that side sends")] {
         rows.extend(chart(known, place, name, room.columns, height));

@@ -7,17 +7,15 @@ use records::findings::{Grade, is_bad_share};
 use records::state::Model;
 use records::{Block, ENOUGH, Service, Services, shortened, shortened_ends, sum};
 
+/// Services and control blocks on the page of a connection.
+const MOST_SERVICES: usize = 8;
+const MOST_BLOCKS: usize = 4;
+
 /// Columns of a service.
 const SERVICE_COLUMNS: usize = 20;
 
 pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
-    let associations = model.associations.values();
-    let each = associations.flat_map(|of| of.services.iter().map(move |service| (of, service)));
-    let mut found: Vec<(&Services, &Service)> = each.collect();
-    found.sort_by_key(|(of, it)| {
-        let slowness = (it.answers >= ENOUGH, it.response_p99_ns, it.response_max_ns);
-        (Reverse(slowness), of.id)
-    });
+    let found = slowest_first(model.associations.values());
     let about = format!(
         "{} of {}, the slowest (p99) first",
         counted(found.len() as u64, "service"),
@@ -28,12 +26,60 @@ pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
     let blocks = model.control_blocks.values();
     let blocks = blocks.flat_map(|of| of.control_blocks.iter().map(|it| (of.id, it)));
     rows.extend(blocks.map(|(id, it)| block(id, it, room)));
+    Sheet { about, heading: Some(heading(room)), rows }
+}
+
+/// Services of associations, the slowest first.
+fn slowest_first<'a>(
+    associations: impl Iterator<Item = &'a Services>,
+) -> Vec<(&'a Services, &'a Service)> {
+    let each = associations.flat_map(|of| of.services.iter().map(move |service| (of, service)));
+    let mut found: Vec<(&Services, &Service)> = each.collect();
+    found.sort_by_key(|(of, it)| {
+        let slowness = (it.answers >= ENOUGH, it.response_p99_ns, it.response_max_ns);
+        (Reverse(slowness), of.id)
+    });
+    found
+}
+
+fn heading(room: Room) -> String {
     let width = server_columns(room);
-    let heading = format!(
+    format!(
         "   {:<SERVICE_COLUMNS$} {:<width$} {:>6} {:>5} {:>4} {:>7} {:>7} {:>7}",
         "service", "server", "count", "fail", "open", "p50", "p99", "max"
+    )
+}
+
+/// Rows of the association of one connection: its state, its services with their failures by name,
+/// and its control blocks.
+pub(super) fn of_connection(model: &Model, id: u32, room: Room) -> Vec<Row> {
+    let Some(of) = model.associations.get(&id) else { return Vec::new() };
+    let began = match of.set_up_ns {
+        Some(nanos) => format!("set up in {}", span(nanos)),
+        None if of.inferred => "found under way".to_owned(),
+        None => "not accepted".to_owned(),
+    };
+    let cause = of.cause_in_words().map_or_else(String::new, |cause| format!(": {cause}"));
+    let state = format!(
+        "   association {}{cause}\n   {began}, {} outstanding, at most {}",
+        of.state, of.outstanding, of.most_outstanding
     );
-    Sheet { about, heading: Some(heading), rows }
+    let mut rows: Vec<Row> = state.lines().map(Row::plain).collect();
+    if !of.services.is_empty() {
+        rows.push(Row::plain(heading(room)));
+    }
+    for (of, it) in slowest_first(core::iter::once(of)).into_iter().take(MOST_SERVICES) {
+        rows.push(Row { connection: None, ..service(of, it, room) });
+        let failures = it.failures.iter().map(|(name, times)| format!("{times} x {name}"));
+        let unanswered = (it.unanswered > 0).then(|| format!("{} unanswered", it.unanswered));
+        let failures = failures.chain(unanswered).collect::<Vec<_>>().join(", ");
+        if !failures.is_empty() {
+            rows.push(Row::plain(format!("      {}", shortened(&failures, room.columns - 8))));
+        }
+    }
+    let blocks = model.control_blocks.get(&id).into_iter().flat_map(|of| &of.control_blocks);
+    rows.extend(blocks.take(MOST_BLOCKS).map(|it| Row { connection: None, ..block(id, it, room) }));
+    rows
 }
 
 /// Columns left for a server.
@@ -70,9 +116,10 @@ fn service(of: &Services, it: &Service, room: Room) -> Row {
 
 /// Row of an association that was refused or aborted.
 fn ended(of: &Services, room: Room) -> Option<Row> {
-    let cause = of.cause.as_deref()?;
+    let cause = of.cause_in_words()?;
     let grade = Some(Grade::Look);
-    let ends = shortened_ends(&of.ends, room.columns.saturating_sub(40).max(11));
+    let columns = room.columns.saturating_sub(14 + cause.chars().count());
+    let ends = shortened_ends(&of.ends, columns.clamp(11, 60));
     let text = format!("{} {} {ends}: {cause}", Grade::Look.sign(), of.state);
     Some(Row { text, grade, connection: Some(of.id), page: None })
 }
@@ -143,5 +190,36 @@ mod tests {
         assert!(texts[1].starts_with("   write") && texts[1].ends_with("2.00ms  2.00ms"));
         assert_eq!(texts[2], "!  aborted 10.0.0.1:1024>10.0.0.2:102: ACSE user");
         assert!(texts.iter().chain([&sheet.heading.as_deref().unwrap()]).all(|it| it.len() <= 80));
+    }
+
+    #[test]
+    fn the_page_of_a_connection_names_the_failures_of_its_services() {
+        let mut model = fed(&[], &[], None, 9);
+        let failures = Named(vec![("object-non-existent".into(), 7), ("error access/2".into(), 1)]);
+        let of = Services {
+            id: 4,
+            ends: ["10.0.0.1:1024".to_owned(), "10.0.0.2:102".to_owned()],
+            user: "MMS".to_owned(),
+            state: "aborted".to_owned(),
+            inferred: false,
+            set_up_ns: Some(2_000_000),
+            cause: Some("transport".to_owned()),
+            outstanding: 0,
+            most_outstanding: 3,
+            odd: 0,
+            dropped: 0,
+            services: vec![Service { failures, unanswered: 2, ..answered("read", 9_000_000, 8) }],
+        };
+        model.associations.insert(4, of);
+        let room = Room { columns: 80, rows: 20, symbols: Symbols::Ascii };
+        let rows = of_connection(&model, 4, room);
+        let [state, counts, heading, read, failures] = &rows[..] else { panic!("{}", rows.len()) };
+        let ended = "its transport connection ended without a release";
+        assert_eq!(state.text, format!("   association aborted: {ended}"));
+        assert_eq!(counts.text, "   set up in 2.00 ms, 0 outstanding, at most 3");
+        assert!(heading.text.starts_with("   service") && read.text.starts_with("!! read"));
+        let named = "7 x object-non-existent, 1 x error access/2, 2 unanswered";
+        assert_eq!(failures.text, format!("      {named}"));
+        assert_eq!(of_connection(&model, 5, room).len(), 0);
     }
 }
