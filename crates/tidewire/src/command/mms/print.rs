@@ -27,7 +27,7 @@ pub(super) fn print(inquiry: &Inquiry, found: &Found, output: &Output) -> anyhow
         inquiry.remote, found.opened, found.asked, found.released, found.aborted
     ))?;
     if let Some(identity) = &found.identity {
-        output.line(format_args!("  {identity}"))?;
+        output.line(format_args!("  vendor, model and revision: {identity}"))?;
     }
     if let Some(agreement) = found.agreement {
         output.line(format_args!(
@@ -40,7 +40,7 @@ pub(super) fn print(inquiry: &Inquiry, found: &Found, output: &Output) -> anyhow
     }
     output.line(format_args!(
         "  {:18} {:>6} {:>9} {:>9} {:>9} {:>9} {:>11}",
-        "step", "count", "min", "p50", "p99", "max", "p50 - step"
+        "step", "count", "min", "p50", "p99", "max", "p50 change"
     ))?;
     for (rung, before) in with_previous(found) {
         print_rung(rung, before, output)?;
@@ -110,7 +110,8 @@ fn median(found: &Found, name: &str) -> Option<u64> {
 
 /// Prints the share of this program in the response time of a read.
 fn print_own(found: &Found, own: &OwnCost, output: &Output) -> anyhow::Result<()> {
-    let whole = median(found, "read 1 variable")
+    let read = median(found, "read 1 variable");
+    let whole = read
         .map_or_else(String::new, |p50| format!(" of {}, the p50 of a read,", quantity::span(p50)));
     let total = quantity::span(nanos(own.total()));
     output.line(format_args!("  {total}{whole} is CPU time of the client's layers:"))?;
@@ -118,10 +119,25 @@ fn print_own(found: &Found, own: &OwnCost, output: &Output) -> anyhow::Result<()
         let time = quantity::span(nanos(layer.time));
         output.line(format_args!("    {:16} {time:>9}", layer.name))?;
     }
-    let Some(handshake) = median(found, "TCP connect").map(quantity::span) else { return Ok(()) };
-    Ok(output.line(format_args!(
-        "  A TCP handshake takes {handshake}; hosts and server take the rest."
-    ))?)
+    match median(found, "TCP connect") {
+        Some(handshake) => Ok(output.line(format_args!("  {}", rest(handshake, read)))?),
+        None => Ok(()),
+    }
+}
+
+/// Sentence on the time of a read that is not that of the path, by the medians of a TCP handshake
+/// and of the read.
+fn rest(handshake: u64, read: Option<u64>) -> String {
+    let path = quantity::span(handshake);
+    match read.and_then(|read| read.checked_sub(handshake)) {
+        None | Some(0) => {
+            format!("A TCP handshake takes {path}, no less than a read: the server adds little.")
+        }
+        Some(rest) => {
+            let rest = quantity::span(rest);
+            format!("A TCP handshake takes {path}; the hosts and the server take the other {rest}.")
+        }
+    }
 }
 
 fn print_file(file: &FileRead, output: &Output) -> anyhow::Result<()> {
@@ -246,4 +262,18 @@ pub(super) fn record(inquiry: &Inquiry, found: &Found, complete: bool) -> Value 
         "own": found.own.as_ref().map(of_own),
         "failure": found.failure,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_read_shorter_than_a_handshake_leaves_no_rest() {
+        let longer =
+            "A TCP handshake takes 80.0 us; the hosts and the server take the other 20.0 us.";
+        assert_eq!(rest(80_000, Some(100_000)), longer);
+        let shorter = "A TCP handshake takes 80.0 us, no less than a read: the server adds little.";
+        assert_eq!(rest(80_000, Some(53_000)), shorter);
+    }
 }

@@ -4,7 +4,8 @@
 use crate::args::mms::ServeMms;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
-use crate::{interrupt, port_options, quantity};
+use crate::quantity::{self, counted};
+use crate::{interrupt, port_options};
 use bench::scenario::Span;
 use bench::session::mms::{BUILT_IN, MmsServer, Offer, Served, files, model};
 use live::clock;
@@ -43,10 +44,11 @@ pub(crate) fn serve(options: &ServeMms, output: &Output) -> anyhow::Result<Exit>
         "files": count,
     }))?;
     output.line(format_args!(
-        "serving {name} on iso-tcp://{address}: {}, {} items, {} data sets, {count} files; Ctrl-C ends it",
+        "serving {name} on iso-tcp://{address}: {}, {}, {}, {}; Ctrl-C ends it",
         domains.join(", "),
-        size.leaves,
-        size.lists
+        counted(size.leaves as u64, "item"),
+        counted(size.lists as u64, "data set"),
+        counted(count as u64, "file")
     ))?;
     let (mut opened, mut closed, mut writes) = (0_u64, 0_u64, 0_u64);
     let served = server.serve(until, stop, &mut |event| match event {
