@@ -96,7 +96,7 @@ impl Lines {
             Record::Total(total) => {
                 self.has_tpdus = total.measures.get(Measure::Tpdus) != Some(0);
                 self.all_ns = (total.start_ns, total.length_ns);
-                of_total(total)
+                of_total(total, self.has_tpdus)
             }
             Record::Connection(connection) => {
                 self.ended = Some(connection.connection.id);
@@ -231,7 +231,8 @@ fn percent(value: f64) -> String {
     }
 }
 
-fn of_total(total: &Total) -> Vec<String> {
+/// Returns the tables of the whole; without TPDUs they have no rows of zeros.
+fn of_total(total: &Total, has_tpdus: bool) -> Vec<String> {
     if total.intervals == 0 {
         return Vec::new();
     }
@@ -239,10 +240,12 @@ fn of_total(total: &Total) -> Vec<String> {
     let count = counted(total.intervals, "interval");
     let mut lines = vec![
         format!("\ntotal of {count}, {seconds} s\n"),
-        tables::measures(&total.measures).to_string(),
-        format!("\n{}", tables::kinds(&total.measures)),
-        format!("\n{}", tables::metrics(&total.metrics)),
+        tables::measures(&total.measures, has_tpdus).to_string(),
     ];
+    if has_tpdus {
+        lines.push(format!("\n{}", tables::kinds(&total.measures)));
+    }
+    lines.push(format!("\n{}", tables::metrics(&total.metrics, has_tpdus)));
     lines.extend(tables::delays(&total.measures).map(|table| format!("\n{table}")));
     lines.extend(tables::notable(&total.measures).map(|table| format!("\n{table}")));
     lines

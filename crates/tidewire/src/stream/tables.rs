@@ -320,10 +320,10 @@ fn hosts(hosts: &[Host]) -> Table {
 }
 
 /// Returns the 17 rows of the paper's Table 4, as far as they are reported.
-pub(super) fn measures(values: &Counts) -> Table {
+pub(super) fn measures(values: &Counts, has_tpdus: bool) -> Table {
     let mut table = Table::new([("measure", Align::Left), ("total", Align::Right)]);
     for measure in TABLE_4 {
-        if let Some(value) = values.get(measure) {
+        if let Some(value) = values.get(measure).filter(|value| has_tpdus || *value > 0) {
             table.row([measure.to_string(), value.to_string()]);
         }
     }
@@ -355,7 +355,7 @@ pub(super) fn kinds(values: &Counts) -> Table {
 }
 
 /// Returns the metrics, as far as they are known.
-pub(super) fn metrics(values: &Named<Option<f64>>) -> Table {
+pub(super) fn metrics(values: &Named<Option<f64>>, has_tpdus: bool) -> Table {
     let mut table = Table::new([
         ("metric", Align::Left),
         ("", Align::Left),
@@ -364,6 +364,9 @@ pub(super) fn metrics(values: &Named<Option<f64>>) -> Table {
     ]);
     for definition in &METRICS {
         let value = values.get(definition.symbol).flatten();
+        if !has_tpdus && value.is_none_or(|value| value <= 0.0) {
+            continue;
+        }
         let value = value.map_or_else(|| "n/a".to_owned(), |value| significant(value, 6));
         let unit = if definition.unit == "1" { "" } else { definition.unit };
         table.row([

@@ -10,6 +10,7 @@ mod codes;
 #[cfg(feature = "parquet")]
 mod columnar;
 mod compare;
+mod cyclic;
 mod dashboard;
 mod demo;
 mod dissect;

@@ -52,8 +52,8 @@ pub(super) struct Sequence {
 const fn steps(from: u32, to: u32) -> Option<u64> {
     match to.wrapping_sub(from) {
         0 => None,
-        // Zero is skipped.
-        ahead if ahead <= 1 << 31 => Some((ahead - (to < from) as u32) as u64),
+        // A roll-over skips zero; a publisher that does not is one step further all the same.
+        ahead if ahead <= 1 << 31 => Some((ahead - (to < from && to > 0) as u32) as u64),
         _ => None,
     }
 }
@@ -128,6 +128,7 @@ impl Sequence {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::draw::Draw;
 
     /// Adds frames, each with its state and number.
     fn order(frames: &[(u32, u32)]) -> Order {
@@ -157,6 +158,23 @@ mod tests {
         assert_eq!(order(&[(3, last - 1), (3, last), (3, 1), (3, 2)]), Order::default());
         let found = order(&[(last, 4), (1, 0), (1, 1)]);
         assert_eq!(found, Order { state_changes: 1, ..Order::default() });
+    }
+
+    #[test]
+    fn any_numbers_are_counted() {
+        assert_eq!(order(&[(3, u32::MAX), (3, 0), (3, 1)]), Order::default());
+        let mut draw = Draw(2_026);
+        let near = |draw: &mut Draw| match draw.below(4) {
+            0 => draw.below(4) as u32,
+            1 => u32::MAX - draw.below(4) as u32,
+            _ => draw.below(u64::from(u32::MAX)) as u32,
+        };
+        for _ in 0..2_000 {
+            let frames: Vec<_> = (0..40).map(|_| (near(&mut draw) % 5, near(&mut draw))).collect();
+            let found = order(&frames);
+            let ordinary = found.late + found.repeated + found.backwards + found.restarts;
+            assert!(ordinary + found.state_changes < 40, "{frames:?} {found:?}");
+        }
     }
 
     #[test]
