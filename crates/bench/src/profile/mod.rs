@@ -305,6 +305,15 @@ impl Profile {
         })
     }
 
+    /// Returns true if a task has a cost for the work of a layer above LLC, if only an input of 0.
+    #[must_use]
+    pub fn charges_at(&self, layer: WorkLayer) -> bool {
+        self.works.iter().any(|work| {
+            let is_transport = layer == WorkLayer::Transport && work.sap.is_some();
+            is_transport || work.requested_by() == Some(layer)
+        })
+    }
+
     /// Returns true if its users and its protocols are on different processors.
     #[must_use]
     pub fn has_front_end(&self) -> bool {

@@ -31,6 +31,8 @@ pub struct Curve {
     pub service: Service,
     /// Measurements at each size, over all rounds, in rising order.
     pub measurements: Vec<Measurement>,
+    /// Medians of each round in nanoseconds, in the order of the measurements.
+    pub medians: Vec<Vec<f64>>,
     /// Line through them; none for fewer than two sizes.
     pub fit: Option<Fit>,
 }
@@ -143,7 +145,7 @@ impl Curve {
             measurements.iter_mut().zip(&round).for_each(|(sum, one)| add(sum, one));
         }
         let Measurement { operation, service, .. } = *measurements.first()?;
-        Some(Self { operation, service, measurements, fit })
+        Some(Self { operation, service, measurements, medians, fit })
     }
 
     /// Measurement at a size.

@@ -11,14 +11,23 @@
 //! | 6 | PHY, MAC transmit, LLC transmit |
 //! | 7 | LLC transmit with each choice of [`Service`] |
 //! | 8 | MAC and LLC transmit of two machines |
+//!
+//! The layers above LLC are ours alone: transport, session, CASE and MMS, each with the message from
+//! user to user. [`added`] takes the difference of each layer to the one below.
 
+pub mod added;
 pub mod fit;
 pub mod live;
 pub mod simulated;
 
 use core::fmt;
+use core::time::Duration;
+use stack::profile::{Framing, LayeredParams, Top};
+use stack::station::Charge;
+use stack::tp4;
 use stats::histogram::Histogram;
-use std::time::Duration;
+use std::collections::BTreeSet;
+use wire::addr::Mac;
 
 /// Timed operation.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -40,11 +49,20 @@ pub enum Operation {
     LlcReceive,
     /// Time from the call of the sending user to the message in the receiving user's buffer.
     LlcEndToEnd,
+    /// The same through class 4 transport, without checksum.
+    TransportEndToEnd,
+    /// The same through session and transport.
+    SessionEndToEnd,
+    /// The same through CASE, session and transport.
+    CaseEndToEnd,
+    /// The same as an information report of MMS with one octet string, through presentation, session
+    /// and transport.
+    MmsEndToEnd,
 }
 
 impl Operation {
     /// All operations, in the order of output.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 12] = [
         Self::BufferWrite,
         Self::BufferTransmit,
         Self::BufferRead,
@@ -53,7 +71,75 @@ impl Operation {
         Self::LlcTransmit,
         Self::LlcReceive,
         Self::LlcEndToEnd,
+        Self::TransportEndToEnd,
+        Self::SessionEndToEnd,
+        Self::CaseEndToEnd,
+        Self::MmsEndToEnd,
     ];
+
+    /// Operations of the layers above LLC.
+    pub const UPPER: [Self; 4] =
+        [Self::TransportEndToEnd, Self::SessionEndToEnd, Self::CaseEndToEnd, Self::MmsEndToEnd];
+
+    /// Highest layer that a message passes; `None` up to LLC.
+    #[must_use]
+    pub const fn top(self) -> Option<Top> {
+        match self {
+            Self::TransportEndToEnd => Some(Top::Transport),
+            Self::SessionEndToEnd => Some(Top::Session),
+            Self::CaseEndToEnd => Some(Top::Case),
+            Self::MmsEndToEnd => Some(Top::Mms),
+            Self::BufferWrite
+            | Self::BufferTransmit
+            | Self::BufferRead
+            | Self::MacEndToEnd
+            | Self::MacTransmit
+            | Self::LlcTransmit
+            | Self::LlcReceive
+            | Self::LlcEndToEnd => None,
+        }
+    }
+}
+
+/// Stations of the two users above LLC.
+pub(super) struct Users {
+    /// Highest layer.
+    pub(super) top: Top,
+    /// Frame format.
+    pub(super) framing: Framing,
+    /// Largest TPDU.
+    pub(super) tpdu_octets: usize,
+    /// T1, longer than any wait without a loss.
+    pub(super) t1: Duration,
+    /// Reference of transport before the first.
+    pub(super) last_reference: u16,
+    /// Work that takes time on their machines.
+    pub(super) charged: BTreeSet<Charge>,
+}
+
+impl Users {
+    /// Parameters of the station at `address`. Each DT is acknowledged, so that no acknowledgement of
+    /// one message falls into the time of another.
+    pub(super) fn params(&self, address: Mac, peer: Mac) -> LayeredParams {
+        let transport = tp4::Params {
+            checksum: false,
+            tpdu_octets: self.tpdu_octets,
+            acknowledgement: tp4::Acknowledgement::Each,
+            retransmission_time: self.t1,
+            window_time: Duration::from_secs(3_600),
+            inactivity_time: Duration::from_secs(36_000),
+            ..tp4::Params::lan()
+        };
+        LayeredParams {
+            address,
+            peer,
+            top: self.top,
+            framing: self.framing,
+            transport,
+            last_reference: self.last_reference,
+            charged: self.charged.clone(),
+        }
+    }
 }
 
 impl fmt::Display for Operation {
@@ -67,6 +153,10 @@ impl fmt::Display for Operation {
             Self::LlcTransmit => "LLC transmit",
             Self::LlcReceive => "LLC receive",
             Self::LlcEndToEnd => "LLC end to end",
+            Self::TransportEndToEnd => "transport end to end",
+            Self::SessionEndToEnd => "session end to end",
+            Self::CaseEndToEnd => "CASE end to end",
+            Self::MmsEndToEnd => "MMS end to end",
         })
     }
 }
@@ -106,7 +196,7 @@ impl fmt::Display for Service {
 pub struct Measurement {
     /// Operation.
     pub operation: Operation,
-    /// Service options; without effect on operations below LLC.
+    /// Service options; without effect on operations below LLC and above it.
     pub service: Service,
     /// Octets of the user's message; for operations below LLC, of the frame's data.
     pub octets: usize,

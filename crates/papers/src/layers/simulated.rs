@@ -5,7 +5,14 @@
 //! sender. Before each message that is timed from its call, the ring turns for a random time, so
 //! that the token is at a random place; messages for a rate follow each other at once.
 //!
+//! Layers above LLC are those of [`Layered`](stack::profile::Layered) stations, which `upper` puts on
+//! the machines. Machines with a front end are on a token bus, and so is their LLC.
+//!
 //! Not modelled: the time of the user's program between two calls.
+
+mod upper;
+
+pub use upper::missing;
 
 use super::{Measurement, Operation, Service};
 use bench::profile::{Layer, Profile};
@@ -14,6 +21,7 @@ use bytes::Bytes;
 use core::fmt;
 use core::time::Duration;
 use sim::host::{NoBuffer, WithCpu, Work};
+use sim::medium::Medium;
 use sim::medium::token_ring::{Params as Ring, TokenRing};
 use sim::world::World;
 use stack::llc::type3::{self, First};
@@ -74,6 +82,8 @@ impl core::error::Error for Error {}
 #[must_use]
 pub const fn most_octets(operation: Operation, service: Service) -> usize {
     match operation.layer() {
+        // Transport divides longer messages.
+        Layer::Llc if operation.top().is_some() => MOST_DATA_OCTETS,
         Layer::Mac => MOST_DATA_OCTETS,
         Layer::Llc if service.crc => MOST_DATA_OCTETS - LLC_OCTETS - CHECK_OCTETS,
         Layer::Llc => MOST_DATA_OCTETS - LLC_OCTETS,
@@ -90,7 +100,13 @@ impl Operation {
             | Self::BufferRead
             | Self::MacEndToEnd
             | Self::MacTransmit => Layer::Mac,
-            Self::LlcTransmit | Self::LlcReceive | Self::LlcEndToEnd => Layer::Llc,
+            Self::LlcTransmit
+            | Self::LlcReceive
+            | Self::LlcEndToEnd
+            | Self::TransportEndToEnd
+            | Self::SessionEndToEnd
+            | Self::CaseEndToEnd
+            | Self::MmsEndToEnd => Layer::Llc,
         }
     }
 
@@ -127,8 +143,8 @@ pub fn measure(
     let processor = match operation {
         Operation::BufferWrite | Operation::MacTransmit | Operation::LlcTransmit => Some(sender),
         Operation::BufferRead | Operation::LlcReceive => Some(receiver),
-        Operation::MacEndToEnd | Operation::LlcEndToEnd => Some(sender + receiver),
         Operation::BufferTransmit => None,
+        _ => Some(sender + receiver),
     };
     Ok(Measurement { operation, service, octets, times, processor })
 }
@@ -192,6 +208,12 @@ pub fn follow(
 
 /// Station at the upper edge of a layer.
 trait Edge: Station {
+    /// Opens its connection, if it needs one.
+    fn open(&mut self, _now: Instant) {}
+    /// Returns true if messages can be submitted.
+    fn is_ready(&self) -> bool {
+        true
+    }
     /// Submits a message.
     fn give(&mut self, now: Instant, octets: usize);
     /// Number of messages completed so far.
@@ -242,7 +264,12 @@ impl Run {
             Operation::BufferWrite => from(&self.given, &self.written),
             Operation::BufferTransmit => Box::new(self.on_the_ring.iter().copied().skip(1)),
             Operation::BufferRead | Operation::LlcReceive => from(&self.arrived, &self.delivered),
-            Operation::MacEndToEnd | Operation::LlcEndToEnd => from(&self.given, &self.delivered),
+            Operation::MacEndToEnd
+            | Operation::LlcEndToEnd
+            | Operation::TransportEndToEnd
+            | Operation::SessionEndToEnd
+            | Operation::CaseEndToEnd
+            | Operation::MmsEndToEnd => from(&self.given, &self.delivered),
             // From the end of one message to the end of the next, which is submitted then.
             Operation::MacTransmit | Operation::LlcTransmit => from(&self.given, &self.completed),
         }
@@ -256,6 +283,9 @@ impl Run {
 
 impl Plan {
     fn carry_out(self, profile: &Profile) -> Result<Run, Error> {
+        if let Some(top) = upper::top(self.operation, profile) {
+            return self.above_llc(profile, top);
+        }
         let [one, two] = [Mac::local(1), Mac::local(2)];
         match self.operation.layer() {
             Layer::Mac => {
@@ -273,20 +303,30 @@ impl Plan {
     }
 
     fn run<S: Edge>(
-        mut self,
+        self,
         profile: &Profile,
         stations: [S; 2],
         checked: &BTreeSet<Sap>,
     ) -> Result<Run, Error> {
         let host = profile.host(self.operation.layer(), MediumKind::ProNet10, NoBuffer::Refused);
+        let medium = TokenRing::new(Ring::pronet_10(2, RING_METRES)).map_err(machine)?;
         let costed = |station| WithCpu::new(station, host.clone(), checked.clone());
         let stations: Result<Vec<_>, _> = stations.into_iter().map(costed).collect();
-        let medium = TokenRing::new(Ring::pronet_10(2, RING_METRES)).map_err(machine)?;
-        let mut stations = stations.map_err(machine)?;
+        self.run_on(medium, stations.map_err(machine)?)
+    }
+
+    /// Carries it out on this medium.
+    fn run_on<M: Medium, S: Edge>(
+        mut self,
+        medium: M,
+        mut stations: Vec<WithCpu<S>>,
+    ) -> Result<Run, Error> {
         if self.is_followed {
             stations.iter_mut().for_each(WithCpu::record_work);
         }
         let mut world = World::new(medium, stations).map_err(machine)?;
+        open(&mut world)?;
+        let before: Vec<Duration> = world.stations().iter().map(WithCpu::processor_time).collect();
         let mut run = Run::default();
         for number in 1..=usize::try_from(self.messages).unwrap_or(usize::MAX).saturating_add(1) {
             if number == 1 || !self.operation.is_rate() {
@@ -319,8 +359,9 @@ impl Plan {
             }
         }
         world.run(world.now() + AFTERWARDS, |_| {}).map_err(machine)?;
-        for (slot, station) in run.processors.iter_mut().zip(world.stations()) {
-            *slot = station.processor_time();
+        let stations = world.stations().iter().zip(before);
+        for (slot, (station, before)) in run.processors.iter_mut().zip(stations) {
+            *slot = station.processor_time() - before;
         }
         for (slot, station) in run.work.iter_mut().zip(world.stations()) {
             *slot = station.recorded().to_vec();
@@ -330,9 +371,9 @@ impl Plan {
 }
 
 impl Run {
-    fn look<S: Edge>(
+    fn look<M: Medium, S: Edge>(
         &mut self,
-        world: &mut World<TokenRing, WithCpu<S>>,
+        world: &mut World<M, WithCpu<S>>,
         now: Instant,
     ) -> Result<(), Error> {
         let [sender, receiver] = world.stations_mut() else { return Ok(()) };
@@ -345,6 +386,25 @@ impl Run {
         Self::note(&mut self.delivered, receiver.station().delivered(), now);
         Ok(())
     }
+}
+
+/// Opens the connection between the stations, if there is one, and lets them come to rest.
+fn open<M: Medium, S: Edge>(world: &mut World<M, WithCpu<S>>) -> Result<(), Error> {
+    let is_ready = |world: &World<M, WithCpu<S>>| {
+        world.stations().iter().all(|station| station.station().is_ready())
+    };
+    if is_ready(world) {
+        return Ok(());
+    }
+    let now = world.now();
+    world.stations_mut()[0].station_mut().open(now);
+    world.wake(0);
+    while !is_ready(world) {
+        if world.step(|_| {}).map_err(machine)?.is_none() {
+            return Err(Error::Undelivered("no connection opened".to_owned()));
+        }
+    }
+    world.run(world.now() + AFTERWARDS, |_| {}).map_err(machine)
 }
 
 fn machine(error: impl fmt::Display) -> Error {

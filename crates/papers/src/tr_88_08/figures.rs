@@ -104,6 +104,11 @@ fn sizes(operation: Operation) -> Vec<usize> {
         | Operation::BufferRead
         | Operation::MacEndToEnd
         | Operation::MacTransmit => LONGEST_FRAME,
+        // None of these is in the paper.
+        Operation::TransportEndToEnd
+        | Operation::SessionEndToEnd
+        | Operation::CaseEndToEnd
+        | Operation::MmsEndToEnd => LONGEST_MESSAGE,
         Operation::LlcTransmit | Operation::LlcReceive | Operation::LlcEndToEnd => LONGEST_MESSAGE,
     };
     let mut sizes = vec![LEAST, 64, SHORT, 150];

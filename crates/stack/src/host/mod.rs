@@ -22,7 +22,7 @@ mod replies;
 mod services;
 mod users;
 mod waiting;
-mod work;
+pub(crate) mod work;
 
 pub use services::MmsParams;
 pub use services::sockets::{CHECKED_SAP, MESSAGE_FLOWS};

@@ -20,6 +20,8 @@
 //! cross. The data units under way are bounded downwards by one message per flow, the replies to
 //! received requests and the transport's window; upwards only by the traffic of the peers.
 
+pub(crate) mod kinds;
+
 use super::{Host, MESSAGE_SAP, To};
 use crate::load::{Sink, Stamp};
 use crate::messaging::Priority;
@@ -27,22 +29,15 @@ use crate::station::{Charge, Work, WorkKind, WorkLayer};
 use crate::tp4::{Nsdu, TransmitHandle};
 use crate::transport::Endpoint;
 use crate::upper::Addressed;
-use arrayvec::ArrayVec;
 use bytes::Bytes;
+use kinds::Steps;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::Sap;
 use wire::packet::Packet;
-use wire::session::{DATA, Kind as SpduKind};
 use wire::time::Instant;
 
 /// Maximum number of messages of a flow whose confirm is under way; its next message waits.
 pub(super) const UNCONFIRMED: u32 = 4;
-/// Maximum number of steps of work on one data unit.
-const STEPS: usize = 3;
-
-/// Steps of work on a data unit, the next one last.
-type Steps = ArrayVec<Charge, STEPS>;
-
 /// Work on data units.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Works {
@@ -148,89 +143,14 @@ impl Cargo {
             Self::Transfer { .. } => {
                 &[charge(case, WorkKind::Down), charge(session, WorkKind::Down)]
             }
-            Self::Spdu { tsdu, user, .. } => {
-                let kind = kind_of_spdu(tsdu, WorkKind::Down);
-                &[charge(*user, kind), charge(session, kind)]
-            }
-            Self::Received { tsdu, user, .. } => {
-                let kind = kind_of_spdu(tsdu, WorkKind::Up);
-                &[charge(session, kind), charge(*user, kind)]
-            }
+            Self::Spdu { tsdu, user, .. } => return kinds::of_spdu_down(tsdu, *user),
+            Self::Received { tsdu, user, .. } => return kinds::of_spdu_up(tsdu, *user),
             Self::Answered { values: 0, .. } => &[],
             Self::Answered { .. } => &[charge(WorkLayer::Mms, WorkKind::Access)],
-            Self::Outgoing { nsdu, .. } => {
-                let tpdu = Tpdu::of(&nsdu.packet);
-                let transport = charge(WorkLayer::Transport, tpdu.kind(WorkKind::Down));
-                let network = charge(WorkLayer::Network, WorkKind::Down);
-                match tpdu {
-                    Tpdu::Segment => {
-                        &[charge(WorkLayer::Transport, WorkKind::Segment), transport, network]
-                    }
-                    _ => &[transport, network],
-                }
-            }
-            Self::Incoming(nsdu) => {
-                let kind = Tpdu::of(&nsdu.packet).kind(WorkKind::Up);
-                &[charge(WorkLayer::Network, WorkKind::Up), charge(WorkLayer::Transport, kind)]
-            }
+            Self::Outgoing { nsdu, .. } => return kinds::of_nsdu_down(&nsdu.packet),
+            Self::Incoming(nsdu) => return kinds::of_nsdu_up(&nsdu.packet),
         };
         path.iter().rev().copied().collect()
-    }
-}
-
-/// TPDU by the work that it takes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Tpdu {
-    /// DT or ED that ends its TSDU.
-    Data,
-    /// DT that does not end its TSDU.
-    Segment,
-    /// AK, EA or RJ.
-    Acknowledgement,
-    /// CR or CC.
-    Opening,
-    /// DR, DC or ER.
-    Closing,
-}
-
-impl Tpdu {
-    /// First TPDU of an NSDU: the one that the others are added to.
-    fn of(packet: &Packet) -> Self {
-        // ISO 8073 13.2: length indicator, code; EOT is the top bit of octet 5 of a DT.
-        let code = packet.first::<2>().map_or(0, |[_, code]| code & 0xF0);
-        match code {
-            0x20 | 0x50 | 0x60 => Self::Acknowledgement,
-            0xE0 | 0xD0 => Self::Opening,
-            0x80 | 0xC0 | 0x70 => Self::Closing,
-            0xF0 => match packet.first::<5>() {
-                Some([_, _, _, _, number]) if number & 0x80 == 0 => Self::Segment,
-                _ => Self::Data,
-            },
-            _ => Self::Data,
-        }
-    }
-
-    /// Kind of work; that of data is `data`.
-    const fn kind(self, data: WorkKind) -> WorkKind {
-        match (self, data) {
-            (Self::Data | Self::Segment, data) => data,
-            (Self::Acknowledgement, WorkKind::Up) => WorkKind::TakeAk,
-            (Self::Acknowledgement, _) => WorkKind::MakeAk,
-            (Self::Opening, _) => WorkKind::Open,
-            (Self::Closing, _) => WorkKind::Close,
-        }
-    }
-}
-
-/// Kind of work on an SPDU; that of data is `data`.
-fn kind_of_spdu(tsdu: &[u8], data: WorkKind) -> WorkKind {
-    let is = |kind: SpduKind| tsdu.first() == Some(&kind.code());
-    if tsdu.starts_with(&DATA) {
-        data
-    } else if is(SpduKind::Cn) || is(SpduKind::Ac) || is(SpduKind::Rf) {
-        WorkKind::Open
-    } else {
-        WorkKind::Close
     }
 }
 
@@ -342,32 +262,5 @@ impl Host {
             }
             Cargo::Incoming(nsdu) => self.take_nsdu(now, nsdu),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tpdus_and_spdus_are_charged_by_their_kind() {
-        let kind = |octets: &'static [u8], data| {
-            Tpdu::of(&Packet::new(Bytes::from_static(octets))).kind(data)
-        };
-        // AK, CC, DR, a DT that ends its TSDU and one that does not.
-        for (octets, down, up) in [
-            (&[4, 0x61, 0, 1, 5][..], WorkKind::MakeAk, WorkKind::TakeAk),
-            (&[6, 0xD1, 0, 1, 0, 2, 0x40], WorkKind::Open, WorkKind::Open),
-            (&[6, 0x80, 0, 1, 0, 2, 0x80], WorkKind::Close, WorkKind::Close),
-            (&[4, 0xF0, 0, 1, 0x81, 7], WorkKind::Down, WorkKind::Up),
-            (&[4, 0xF0, 0, 1, 1, 7], WorkKind::Down, WorkKind::Up),
-        ] {
-            assert_eq!((kind(octets, WorkKind::Down), kind(octets, WorkKind::Up)), (down, up));
-        }
-        let segment = Packet::new(Bytes::from_static(&[4, 0xF0, 0, 1, 1, 7]));
-        assert!(Tpdu::of(&segment) == Tpdu::Segment);
-        assert_eq!(kind_of_spdu(&[1, 0, 1, 0, 9], WorkKind::Up), WorkKind::Up);
-        assert_eq!(kind_of_spdu(&[SpduKind::Cn.code(), 0], WorkKind::Up), WorkKind::Open);
-        assert_eq!(kind_of_spdu(&[SpduKind::Fn.code(), 0], WorkKind::Up), WorkKind::Close);
     }
 }

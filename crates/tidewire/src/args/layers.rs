@@ -61,10 +61,10 @@ pub(crate) const MORE_SIZES: &str = "64,256,512,1024,1536,2041";
 /// `predict layers`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire predict layers --profile pc-pronet\n  tidewire predict layers --profile at-pronet --figure at.svg"
+    after_help = "Examples:\n  tidewire predict layers --profile pc-pronet\n  tidewire predict layers --profile at-pronet --figure at.svg\n  tidewire predict layers --profile mvme372 --sizes 16,512,1000"
 )]
 pub(crate) struct PredictLayers {
-    /// The machine: pc-pronet, at-pronet, ideal, or a profile file.
+    /// The machine: pc-pronet, at-pronet, mvme372, ideal and others, or a profile file.
     #[arg(long, value_name = "NAME", default_value = "pc-pronet")]
     pub(crate) profile: String,
     /// Sizes of the messages in octets, 1 to 2041; at least two.

@@ -8,6 +8,7 @@
 //! | LLC transmit | messages in bursts; acknowledged ones, each until it is acknowledged |
 //! | LLC receive | from the availability of the frame to the delivery of its message to the user |
 //! | LLC end to end | one message at a time, from user to user |
+//! | transport, session, CASE, MMS end to end | the same through these layers; each message is acknowledged |
 //!
 //! Not measured: buffer write and buffer read. A present-day interface fetches frames from the
 //! memory of the host by itself, while the processor does other work; a program has no moment at
@@ -38,8 +39,11 @@ pub const LARGEST: usize = 1_495;
 /// Limit of frames sent without a pause: those that fit the smallest receive buffer.
 pub const BURST: u64 = 32;
 /// Frames that a round sends per message and size: in bursts and one by one below LLC, without
-/// options and with CRC, and one by one acknowledged, with and without CRC, in two frames each.
-const FRAMES_PER_MESSAGE: u64 = 10;
+/// options and with CRC, one by one acknowledged, with and without CRC, in two frames each, and
+/// one by one through each layer above LLC, with an AK.
+const FRAMES_PER_MESSAGE: u64 = 18;
+/// Frames that open a connection with an association, and a first message.
+const FRAMES_TO_OPEN: u64 = 10;
 /// Messages of the discarded first round, which warms caches and tables.
 const WARM_UP: u64 = 8;
 
@@ -170,6 +174,32 @@ fn size(pair: &mut Pair, octets: usize, messages: u64) -> Result<Vec<Measurement
         }
         found.extend(llc_laps(pair, service, &data, messages)?);
     }
+    for operation in Operation::UPPER {
+        found.push(upper(pair, operation, octets, messages)?);
+    }
+    Ok(found)
+}
+
+/// Measures an operation of a layer above LLC, over a connection of its own.
+fn upper(
+    pair: &mut Pair,
+    operation: Operation,
+    octets: usize,
+    messages: u64,
+) -> Result<Measurement, LayersError> {
+    let mut found = measurement(operation, Service::default(), octets);
+    let Some(top) = operation.top() else { return Ok(found) };
+    let data = Bytes::from(vec![0x55; octets]);
+    pair.wait(FRAMES_TO_OPEN, octets);
+    let Some(mut tower) = pair.tower(top)? else { return Ok(found) };
+    // The first message fills caches that belong to the connection.
+    pair.tower_lap(&mut tower, &data)?;
+    let busy = clock::processor();
+    for _ in 0..messages {
+        pair.wait(2, octets);
+        pair.tower_lap(&mut tower, &data)?.into_iter().for_each(|took| found.times.record(took));
+    }
+    found.processor = each(clock::processor() - busy, messages);
     Ok(found)
 }
 

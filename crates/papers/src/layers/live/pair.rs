@@ -4,6 +4,8 @@
 //! and of the system calls. Not modelled: a receiver that has to be woken, and two stations that
 //! work at the same time.
 
+mod tower;
+
 use core::net::SocketAddr;
 use core::time::Duration;
 use live::clock;
@@ -65,6 +67,8 @@ pub struct Pair {
     pace: Option<Pace>,
     lost: u64,
     frames: u64,
+    /// References of transport given out to stations above LLC.
+    references: u16,
 }
 
 struct Party {
@@ -162,7 +166,7 @@ impl Pair {
             }
         });
         let (here, there) = (Party::new(here)?, Party::new(there)?);
-        Ok(Self { here, there, is_within_host, pace, lost: 0, frames: 0 })
+        Ok(Self { here, there, is_within_host, pace, lost: 0, frames: 0, references: 0 })
     }
 
     /// Name for output.

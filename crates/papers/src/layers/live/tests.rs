@@ -18,8 +18,8 @@ fn measure_over(over: &Over, plan: &Plan) -> Findings {
 #[track_caller]
 fn check(found: &Findings, plan: &Plan) {
     assert!(found.complete);
-    // Two below LLC; transmit, receive and end to end with four choices of services.
-    assert_eq!(found.curves.len(), 2 + 3 * 4);
+    // Two below LLC; transmit, receive and end to end with four choices of services; four above LLC.
+    assert_eq!(found.curves.len(), 2 + 3 * 4 + 4);
     for curve in &found.curves {
         let what = format!("{} {}", curve.operation, curve.service);
         let sizes: Vec<usize> = curve.measurements.iter().map(|one| one.octets).collect();
@@ -45,6 +45,28 @@ fn every_operation_is_measured_in_process_and_nothing_is_lost() {
 }
 
 #[test]
+fn every_layer_above_llc_has_its_difference_to_the_one_below() {
+    let plan = plan(&[64, 700]);
+    let found = measure_over(&Over::InProcess, &plan);
+    let layers = super::super::added::added(&found.curves);
+    let names: Vec<_> = layers.iter().map(|added| (added.layer, added.over)).collect();
+    let over = |layer, below| (layer, Some(below));
+    let all = [
+        ("MAC", None),
+        over("LLC", "MAC"),
+        over("transport", "LLC"),
+        over("session", "transport"),
+        over("CASE", "session"),
+        over("MMS", "session"),
+    ];
+    assert_eq!(names, all);
+    for one in layers.iter().flat_map(|added| &added.sizes) {
+        assert_eq!(one.nanos.n, 3, "n is the number of rounds");
+        assert!(one.nanos.half_width.is_finite() && one.end_to_end_nanos.mean > 0.0);
+    }
+}
+
+#[test]
 fn every_operation_is_measured_over_loopback() {
     let any = "127.0.0.1:0".parse().unwrap();
     let plan = plan(&[64, 700, LARGEST]);
@@ -65,7 +87,7 @@ fn the_stop_flag_ends_it_with_partial_results() {
     assert!(!found.complete);
     let counts: Vec<u64> =
         found.curves.iter().map(|curve| curve.measurements[0].times.count()).collect();
-    assert_eq!(counts, [80; 14]);
+    assert_eq!(counts, [80; 18]);
 }
 
 #[test]

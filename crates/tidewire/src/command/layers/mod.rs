@@ -15,6 +15,7 @@ use crate::{figure, port_options};
 use bench::sample::{End, Line};
 use bench::session::SessionError;
 use indicatif::{ProgressBar, ProgressStyle};
+use papers::layers::added::added;
 use papers::layers::fit::Curve;
 use papers::layers::live::{self, Findings, LARGEST, LayersError, Over, Pair, Plan};
 use papers::layers::{Operation, Service};
@@ -30,8 +31,18 @@ pub(super) struct Study {
     pub(super) lines: &'static str,
     /// Curves in the order of output.
     pub(super) curves: Vec<Curve>,
+    /// Operations without a prediction, with the reason.
+    pub(super) missing: Vec<Missing>,
     /// Limits of the numbers, and operations that were not measured, with the reason.
     pub(super) remarks: Vec<String>,
+}
+
+/// Operation without a result.
+pub(super) struct Missing {
+    /// Operation.
+    pub(super) operation: Operation,
+    /// Reason.
+    pub(super) reason: &'static str,
 }
 
 /// Makes the experiment on this host.
@@ -62,11 +73,17 @@ pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Resul
     for curve in &study.curves {
         output.record(&record::curve(curve, source(curve)))?;
     }
+    record_layers(&study, output)?;
     print::tell(&study, output)?;
     draw_to(&study, options.figure.as_deref(), output)?;
     let error = (!found.complete).then(|| "interrupted".to_owned());
     output.record(&Line::End(End { complete: found.complete, error }))?;
     Ok(if found.complete { Exit::Ok } else { Exit::Interrupted })
+}
+
+/// Records of what each layer adds.
+fn record_layers(study: &Study, output: &Output) -> std::io::Result<()> {
+    added(&study.curves).iter().try_for_each(|layer| output.record(&record::layer(layer)))
 }
 
 /// Draws the figure, if requested, and prints its path.
@@ -171,6 +188,7 @@ fn study(pair: &Pair, plan: &Plan, found: &Findings) -> Study {
         ),
         lines: "lines through the medians of each round, with 95 % intervals over rounds",
         curves,
+        missing: Vec::new(),
         remarks: remarks(pair, found),
     }
 }
@@ -191,6 +209,10 @@ fn place(operation: Operation) -> usize {
         Operation::LlcTransmit,
         Operation::LlcReceive,
         Operation::LlcEndToEnd,
+        Operation::TransportEndToEnd,
+        Operation::SessionEndToEnd,
+        Operation::CaseEndToEnd,
+        Operation::MmsEndToEnd,
     ];
     order.iter().position(|one| *one == operation).unwrap_or(order.len())
 }
@@ -198,6 +220,11 @@ fn place(operation: Operation) -> usize {
 fn place_of(service: Service) -> usize {
     Service::ALL.iter().position(|one| *one == service).unwrap_or(Service::ALL.len())
 }
+
+/// Protocols above LLC.
+const ABOVE_LLC: &str = "transport is class 4 over inactive CLNP, without checksum, each DT \
+    acknowledged; the time ends with the delivery, before its AK; CASE (MAP 2.1) and MMS (an \
+    information report, with the presentation layer of MAP 3.0) are both above session";
 
 /// Limits of the numbers.
 fn remarks(pair: &Pair, found: &Findings) -> Vec<String> {
@@ -210,6 +237,7 @@ fn remarks(pair: &Pair, found: &Findings) -> Vec<String> {
         "buffer write and buffer read are not told: interfaces of today do both by themselves"
             .to_owned(),
         "one thread drives both stations: no wake-up of a receiver is in any time".to_owned(),
+        ABOVE_LLC.to_owned(),
     ];
     if pair.is_within_host() {
         let what = "what this host does for the receiver while the sender sends is in the \

@@ -1,7 +1,7 @@
 //! `tidewire predict layers`: the same experiment on modelled machines.
 
 use super::super::profiles;
-use super::{Study, in_order, print, record};
+use super::{ABOVE_LLC, Missing, Study, in_order, print, record, record_layers};
 use crate::args::layers::PredictLayers;
 use crate::exit::{Exit, Failure};
 use crate::figure;
@@ -19,12 +19,12 @@ pub(crate) fn predict(options: &PredictLayers, output: &Output) -> anyhow::Resul
     if let Some(path) = &options.figure {
         figure::check(path)?;
     }
-    let profile = chosen(&options.profile)?;
+    let profile = profiles::find(&options.profile)?.profile;
     let longest = most_octets(Operation::LlcTransmit, Service { acknowledgement: true, crc: true });
     let sizes = super::sizes(&options.sizes, longest)?;
     let stop = output::install_interrupts()?;
     let mut curves = Vec::new();
-    for (operation, service) in kinds() {
+    for (operation, service) in kinds(&profile) {
         let mut rounds = Vec::new();
         for round in 0..options.rounds {
             if stop.load(Ordering::Relaxed) {
@@ -47,36 +47,33 @@ pub(crate) fn predict(options: &PredictLayers, output: &Output) -> anyhow::Resul
     for curve in &study.curves {
         output.record(&record::curve(curve, "predicted"))?;
     }
+    record_layers(&study, output)?;
     print::tell(&study, output)?;
     super::draw_to(&study, options.figure.as_deref(), output)?;
     output.record(&Line::End(End { complete: true, error: None }))?;
     Ok(Exit::Ok)
 }
 
-/// The profile of this name. One whose users are behind a front end is refused: the experiment times
-/// calls of a service on the same processor, so that messages never cross.
-fn chosen(name: &str) -> Result<Profile, Failure> {
-    let profile = profiles::find(name)?.profile;
-    if !profile.has_front_end() {
-        return Ok(profile);
-    }
-    let message = format!(
-        "{name} has its protocols on a front end, and its tasks of `submit` and `deliver` are no part \
-         of this experiment"
-    );
-    let fix = "--profile pc-pronet, or tidewire predict with a scenario whose stations are on it";
-    Err(Failure::usage(message).with_fix(fix))
+/// Operations that the profile has a prediction for; those of LLC with each choice of services. Behind
+/// a front end, messages to LLC are datagrams.
+fn kinds(profile: &Profile) -> Vec<(Operation, Service)> {
+    let is_known = |operation: &Operation| simulated::missing(*operation, profile).is_none();
+    let services = |operation: Operation| match operation.layer() {
+        Layer::Llc if operation.top().is_none() && !profile.has_front_end() => &Service::ALL[..],
+        Layer::Llc | Layer::Mac => &Service::ALL[..1],
+    };
+    let all = Operation::ALL.into_iter().filter(is_known);
+    all.flat_map(|operation| services(operation).iter().map(move |service| (operation, *service)))
+        .collect()
 }
 
-/// Every operation; those of LLC with each choice of services.
-fn kinds() -> impl Iterator<Item = (Operation, Service)> {
-    Operation::ALL.into_iter().flat_map(|operation| {
-        let services = match operation.layer() {
-            Layer::Mac => &[Service { acknowledgement: false, crc: false }][..],
-            Layer::Llc => &Service::ALL,
-        };
-        services.iter().map(move |service| (operation, *service))
-    })
+/// Operations without a prediction.
+fn missing(profile: &Profile) -> Vec<Missing> {
+    let one = |operation| {
+        let reason = simulated::missing(operation, profile)?;
+        Some(Missing { operation, reason })
+    };
+    Operation::ALL.into_iter().filter_map(one).collect()
 }
 
 fn study(
@@ -107,7 +104,8 @@ fn study(
         ),
         lines: "lines through the medians of each round, with 95 % intervals over rounds",
         curves,
-        remarks: [profile.title.clone(), calibrated]
+        missing: missing(profile),
+        remarks: [profile.title.clone(), calibrated, ABOVE_LLC.to_owned()]
             .into_iter()
             .chain(assumptions)
             .chain(band)
@@ -139,12 +137,21 @@ mod tests {
     use crate::args::layers::MORE_SIZES;
 
     #[test]
-    fn every_operation_is_predicted_with_each_of_its_services() {
+    fn a_profile_predicts_the_layers_that_it_has_costs_for() {
+        let kinds = |name: &str| kinds(&bench::profile::built_in(name).unwrap());
         // Five below LLC, and three of LLC with four choices each.
-        assert_eq!(kinds().count(), 5 + 3 * 4);
+        assert_eq!(kinds("pc-pronet").len(), 5 + 3 * 4);
+        // Without costs, every layer is free.
+        assert_eq!(kinds("ideal").len(), 5 + 3 * 4 + 4);
+        let mvme372: Vec<Operation> = kinds("mvme372").into_iter().map(|(one, _)| one).collect();
+        let [transport, session, case, _] = Operation::UPPER;
+        assert_eq!(mvme372, [Operation::LlcEndToEnd, transport, session, case]);
         // The sizes that stand in the help fit every one of them.
         let most = MORE_SIZES.rsplit(',').next().unwrap().parse::<usize>().unwrap();
-        let least = kinds().map(|(operation, service)| most_octets(operation, service)).min();
+        let least = kinds("ideal")
+            .into_iter()
+            .map(|(operation, service)| most_octets(operation, service))
+            .min();
         assert_eq!(Some(most), least);
     }
 }

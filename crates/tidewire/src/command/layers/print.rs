@@ -1,12 +1,13 @@
 //! The tables of `measure layers`.
 
-use super::Study;
+use super::{Missing, Study};
 use crate::output::Output;
 use crate::quantity::{self, significant};
 use crate::table::{Align, Table};
 use bench::analysis::Unit;
 use bench::paragraph::wrapped;
 use papers::layers::Measurement;
+use papers::layers::added::{Added, added};
 use papers::layers::fit::{Basis, Curve, Fit};
 use stats::interval::Estimate;
 use std::io;
@@ -16,10 +17,55 @@ use wire::time::nanos;
 pub(super) fn tell(study: &Study, output: &Output) -> io::Result<()> {
     output.line(&study.title)?;
     output.line(format_args!("{}\n{}", study.extent, study.lines))?;
+    output.line(format_args!("\n{}", layers(study)))?;
     output.line(format_args!("\n{}", lines(study)))?;
     output.line(format_args!("\n{}", sizes(study)))?;
     output.line("")?;
-    study.remarks.iter().try_for_each(|remark| output.line(wrapped("  note: ", remark)))
+    for remark in &study.remarks {
+        output.line(wrapped("  note: ", remark))?;
+    }
+    not_predicted(&study.missing).iter().try_for_each(|it| output.line(wrapped("  note: ", it)))
+}
+
+/// Sentences on the operations without a prediction, one for each reason.
+fn not_predicted(missing: &[Missing]) -> Vec<String> {
+    let mut by_reason: Vec<(&str, Vec<String>)> = Vec::new();
+    for Missing { operation, reason } in missing {
+        match by_reason.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, operations)) => operations.push(operation.to_string()),
+            None => by_reason.push((reason, vec![operation.to_string()])),
+        }
+    }
+    let sentence =
+        |(reason, all): (&str, Vec<String>)| format!("not predicted: {}: {reason}", all.join(", "));
+    by_reason.into_iter().map(sentence).collect()
+}
+
+/// A line for each layer: the time that it adds to a message from user to user.
+fn layers(study: &Study) -> Table {
+    let layers = added(&study.curves);
+    let places = layers.first().map_or_else(Vec::new, |it| places(it.sizes.len()));
+    let octets =
+        |place: &usize| layers.first().and_then(|it| it.sizes.get(*place)).map(|it| it.octets);
+    let sizes: Vec<String> =
+        places.iter().filter_map(octets).map(|octets| format!("at {octets} octets")).collect();
+    let ends = |name| core::iter::once((name, Align::Left));
+    let middle = sizes.iter().map(|size| (size.as_str(), Align::Right));
+    let columns = ends("layer").chain(ends("adds to")).chain(middle);
+    let mut table = Table::of(columns.chain(core::iter::once(("n", Align::Right))));
+    for Added { layer, over, sizes } in &layers {
+        let at =
+            |place: &usize| sizes.get(*place).map_or_else(String::new, |it| estimate(it.nanos));
+        let n = sizes.first().map_or_else(String::new, |it| it.nanos.n.to_string());
+        let names = [(*layer).to_owned(), over.unwrap_or("-").to_owned()];
+        table.add(names.into_iter().chain(places.iter().map(at)).chain([n]).collect());
+    }
+    for Missing { operation, .. } in &study.missing {
+        if let Some(layer) = operation.to_string().strip_suffix(" end to end") {
+            table.remark([layer.to_owned()], "not predicted");
+        }
+    }
+    table
 }
 
 /// A line for each curve: what a message costs at all, what each octet adds, and whether that is all.
@@ -55,10 +101,7 @@ fn sizes(study: &Study) -> Table {
         ("processor", Align::Right),
     ]);
     for curve in &study.curves {
-        let last = curve.measurements.len().saturating_sub(1);
-        let mut places = vec![0, last / 2, last];
-        places.dedup();
-        for place in places {
+        for place in places(curve.measurements.len()) {
             let Some(Measurement { octets, times, processor, .. }) = curve.measurements.get(place)
             else {
                 continue;
@@ -80,6 +123,14 @@ fn sizes(study: &Study) -> Table {
     table
 }
 
+/// Least, middle and greatest of this number of sizes.
+fn places(n: usize) -> Vec<usize> {
+    let last = n.saturating_sub(1);
+    let mut places = vec![0, last / 2, last];
+    places.dedup();
+    places
+}
+
 fn told(span: core::time::Duration) -> String {
     quantity::span(nanos(span))
 }
@@ -93,7 +144,7 @@ pub(super) fn names(curve: &Curve) -> [String; 2] {
 
 /// `1.02 ± 0.03 us`, of nanoseconds.
 fn estimate(estimate: Estimate) -> String {
-    let scale = quantity::scale(Unit::Nanoseconds, estimate.mean);
+    let scale = quantity::scale(Unit::Nanoseconds, estimate.mean.abs());
     let scaled = estimate.scaled(scale.each.recip());
     if !scaled.half_width.is_finite() {
         return format!("{} {}", significant(scaled.mean, 3), scale.unit);

@@ -1,6 +1,7 @@
 //! The records of `measure layers`.
 
 use papers::layers::Measurement;
+use papers::layers::added::{Added, AtSize};
 use papers::layers::fit::{Basis, Curve, Fit, LEVEL};
 use papers::layers::live::{Findings, Pair, Plan};
 use serde_json::{Value, json};
@@ -34,6 +35,24 @@ pub(super) fn curve(curve: &Curve, source: &str) -> Value {
         "source": source,
         "fit": curve.fit.as_ref().map(fit),
         "sizes": curve.measurements.iter().map(size).collect::<Vec<_>>(),
+    })
+}
+
+/// Cost of a layer at every size.
+pub(super) fn layer(added: &Added) -> Value {
+    let Added { layer, over, sizes } = added;
+    let size = |one: &AtSize| {
+        json!({
+            "octets": one.octets,
+            "adds_ns": estimate(one.nanos),
+            "end_to_end_ns": estimate(one.end_to_end_nanos),
+        })
+    };
+    json!({
+        "type": "layer",
+        "layer": layer,
+        "adds_to": over,
+        "sizes": sizes.iter().map(size).collect::<Vec<_>>(),
     })
 }
 
