@@ -139,6 +139,9 @@ pub struct FlowReport {
     /// The service that carries it, if the architectures of its stations choose among several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<&'static str>,
+    /// Standing of its service, if its octets are an assumption that has to be named with each result.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub standing: Option<&'static str>,
     /// True if the time to open its connection is a result: the scenario has a directory.
     #[serde(skip)]
     pub shows_setup: bool,
@@ -194,6 +197,9 @@ pub struct FlowReport {
     pub failed: u64,
     /// Messages that were acknowledged but did not arrive.
     pub acknowledged_and_lost: u64,
+    /// Number of the messages that failed, by reason.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub failures: BTreeMap<String, u64>,
     /// Replications in which the end of the warm-up was not found.
     pub warmup_too_short: u64,
     /// Reasons for the end of its connections, with their counts.
@@ -400,6 +406,7 @@ impl Report {
                 found.shows_setup =
                     point.scenario.directory.is_some() && flow.service.is_connected();
                 found.service = is_chosen.then(|| flow.service.name());
+                found.standing = flow.service.standing();
             }
         }
         self
@@ -429,6 +436,15 @@ impl Report {
     }
 }
 
+/// Failed messages of all runs of a flow, by reason.
+fn failures(flows: &[FlowSample]) -> BTreeMap<String, u64> {
+    let mut failures = BTreeMap::new();
+    for (reason, n) in flows.iter().flat_map(|flow| &flow.failures) {
+        *failures.entry(reason.clone()).or_default() += n;
+    }
+    failures
+}
+
 fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
     let sum = |of: fn(&FlowSample) -> u64| flows.iter().map(of).sum::<u64>();
     let quantities: Vec<Found> =
@@ -450,6 +466,7 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
         name: name.to_owned(),
         group: None,
         service: None,
+        standing: None,
         shows_setup: false,
         quantities,
         within: single(flows).and_then(|flow| flow.within),
@@ -474,6 +491,7 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
         acknowledged: sum(|flow| flow.acknowledged),
         failed: sum(|flow| flow.failed),
         acknowledged_and_lost: sum(|flow| flow.acknowledged_and_lost),
+        failures: failures(flows),
         warmup_too_short: sum(|flow| u64::from(flow.warmup_too_short)),
         ends,
     }

@@ -98,6 +98,9 @@ pub struct FlowSample {
     /// Messages that the service could not send, or that were not acknowledged.
     #[serde(default)]
     pub failed: u64,
+    /// Number of these by reason; empty in files of older versions.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failures: BTreeMap<String, u64>,
     /// Messages that were acknowledged but did not arrive: false reports by the service.
     #[serde(default)]
     pub acknowledged_and_lost: u64,

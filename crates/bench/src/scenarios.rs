@@ -18,7 +18,7 @@ impl BuiltIn {
 }
 
 /// All of them, in display order.
-pub const ALL: [BuiltIn; 16] = [
+pub const ALL: [BuiltIn; 17] = [
     BuiltIn { name: "status-csma", text: include_str!("../../../scenarios/status-csma.toml") },
     BuiltIn { name: "status-short", text: include_str!("../../../scenarios/status-short.toml") },
     BuiltIn { name: "ring", text: include_str!("../../../scenarios/ring.toml") },
@@ -37,6 +37,7 @@ pub const ALL: [BuiltIn; 16] = [
         name: "map-architectures",
         text: include_str!("../../../scenarios/map-architectures.toml"),
     },
+    BuiltIn { name: "file-transfer", text: include_str!("../../../scenarios/file-transfer.toml") },
     BuiltIn { name: "titles", text: include_str!("../../../scenarios/titles.toml") },
     BuiltIn { name: "substation", text: include_str!("../../../scenarios/substation.toml") },
     BuiltIn { name: "ieds", text: include_str!("../../../scenarios/ieds.toml") },

@@ -10,6 +10,7 @@ pub mod clnp;
 pub mod control;
 pub mod directory;
 pub mod fault;
+pub mod file_transfer;
 pub mod host;
 pub mod llc;
 pub mod load;

@@ -105,6 +105,7 @@ pub(crate) fn explain(error: SessionError) -> anyhow::Error {
         SessionError::Faults(_)
         | SessionError::NoConnection(_)
         | SessionError::Mms(_)
+        | SessionError::File(_)
         | SessionError::NoDirectory(_)
         | SessionError::NoPriority(_)
         | SessionError::TooFar(_)

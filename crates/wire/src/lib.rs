@@ -22,6 +22,7 @@ pub mod directory;
 pub mod dissect;
 pub mod encapsulation;
 pub mod es_is;
+pub mod file_transfer;
 pub mod filter;
 pub mod goose;
 pub mod ipv4;

@@ -106,7 +106,9 @@ pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
         .map(|(index, flow)| {
             let own = match (flow.service, flow.pattern) {
                 _ if general.is_some() => general,
-                (Service::Class4 | Service::Case | Service::Mms, _) => Some(Reason::Connection),
+                (Service::Class4 | Service::Case | Service::Mms | Service::File, _) => {
+                    Some(Reason::Connection)
+                }
                 (_, pattern) if pattern.is_answered() => Some(Reason::Answered),
                 (_, pattern) if pattern.period().is_none() => Some(Reason::Unlimited),
                 _ if flow.acknowledged == Some(true) => Some(Reason::Acknowledged),

@@ -161,16 +161,24 @@ fn add(
     };
     let llc = LLC_OCTETS as usize;
     match flow.service {
-        Service::Class4 | Service::Case { .. } | Service::Mms { .. } => {
+        Service::Class4 | Service::Case { .. } | Service::Mms { .. } | Service::File(_) => {
             let most =
                 if transport.concatenate { transport.nsdu_octets } else { transport.tpdu_octets };
             let reply = flow.pattern.reply_octets().unwrap_or(0);
             let above = match flow.service {
-                Service::Case { .. } => CASE_OCTETS,
+                Service::Case { .. } | Service::File(_) => CASE_OCTETS,
                 Service::Mms { .. } => MMS_OCTETS,
                 _ => 0,
             };
-            for (station, to, octets) in [(station, to, flow.size_octets), (to, station, reply)] {
+            // Data of files is in one direction or the other, in blocks.
+            let (message, reply) = match flow.service {
+                Service::File(options) => {
+                    let block = usize::from(options.block_octets);
+                    (block, block)
+                }
+                _ => (flow.size_octets, reply),
+            };
+            for (station, to, octets) in [(station, to, message), (to, station, reply)] {
                 let whole = octets.saturating_add(DT_OCTETS + above).min(most.saturating_add(37));
                 all.push(of(station, to, rank, None, llc + whole.max(CONTROL_OCTETS)));
             }

@@ -143,6 +143,8 @@ struct Gathering {
     answered: Arrivals,
     acknowledged: Arrivals,
     failed: u64,
+    /// Failed messages by reason.
+    failures: BTreeMap<&'static str, u64>,
     late: u64,
     delay: Histogram,
     delay_from_sent: Histogram,
@@ -183,6 +185,7 @@ impl Gathering {
             answered: Arrivals::default(),
             acknowledged: Arrivals::default(),
             failed: 0,
+            failures: BTreeMap::new(),
             late: 0,
             delay: Histogram::new(),
             delay_from_sent: Histogram::new(),
@@ -299,7 +302,10 @@ impl Gathering {
             Event::Acknowledged { sequence, planned } if counts(planned) => {
                 self.acknowledged.take(sequence);
             }
-            Event::Failed { planned, .. } if counts(planned) => self.failed += 1,
+            Event::Failed { planned, reason, .. } if counts(planned) => {
+                self.failed += 1;
+                *self.failures.entry(reason).or_default() += 1;
+            }
             Event::Damaged { .. } if record.at >= self.from => self.damaged += 1,
             _ => {}
         }
@@ -400,6 +406,7 @@ impl Gathering {
             answered: self.answered.count,
             acknowledged: self.acknowledged.count,
             failed: self.failed,
+            failures: self.failures.iter().map(|(why, n)| ((*why).to_owned(), *n)).collect(),
             acknowledged_and_lost: self.acknowledged.missing_from(&self.arrived),
             deadline_ns: self.watched.deadline.map(nanos),
             missed,

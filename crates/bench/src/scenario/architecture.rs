@@ -49,7 +49,7 @@ impl Architecture {
     /// The services, in words.
     const fn services(self) -> &'static str {
         match self {
-            Self::FullMap => "connections: \"case\", \"class-4\" and \"mms\"",
+            Self::FullMap => "connections: \"case\", \"class-4\", \"mms\" and \"file\"",
             Self::MapEpa => "every service",
             Self::MiniMap => "LLC: \"datagram\" and \"message\"",
         }

@@ -7,7 +7,7 @@ use super::network::LONGEST_LIFETIME;
 use super::problem::{MOST_SHOWN, Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Protocol, Scenario, Service, Share, Size,
-    Span, Start, Subject, Warmup, architecture, costs, directory, feasible, lockstep,
+    Span, Start, Subject, Warmup, architecture, costs, directory, feasible, file, lockstep,
     ring_membership,
 };
 use crate::medium::Site;
@@ -54,6 +54,7 @@ pub fn check(scenario: &Scenario) -> Vec<Problem<String>> {
     feasible::check(scenario, &mut problems);
     architecture::check(scenario, &mut problems);
     directory::check(scenario, &mut problems);
+    file::check(scenario, &mut problems);
     costs::check(scenario, &mut problems);
     lockstep::check(scenario, &mut problems);
     problems
@@ -276,7 +277,7 @@ impl Checker<'_> {
     fn message_size(&mut self, path: &str, size: Size, service: Service, most: u64) {
         let least = LEAST_OCTETS as u64;
         let most = match service {
-            Service::Class4 => most,
+            Service::Class4 | Service::File => most,
             Service::Case => most.min(wire::case::LONGEST as u64),
             // Its encoder makes no other.
             Service::Mms => return,

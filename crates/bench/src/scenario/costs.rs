@@ -16,7 +16,7 @@ impl Scenario {
         let checksum = self.transport.checksum.then_some(Function::Checksum);
         match flow.service {
             Service::Class4 => [Function::Class4].into_iter().chain(checksum).collect(),
-            Service::Case => {
+            Service::Case | Service::File => {
                 [Function::Case, Function::Class4].into_iter().chain(checksum).collect()
             }
             Service::Mms => [Function::Mms, Function::Class4].into_iter().chain(checksum).collect(),

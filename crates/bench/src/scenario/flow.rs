@@ -1,5 +1,6 @@
 //! A flow: its sender, receiver, service and rate.
 
+use super::file::FileTransfer;
 use super::mms::MmsCall;
 use super::pattern::{is_unknown, unknown};
 use super::{Eot, Pattern, Service, Services, Size, Span, Start};
@@ -56,13 +57,16 @@ pub struct Flow {
     /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub priority: Option<u64>,
-    /// For CASE: the messages after which the sender waits for the acknowledgement; `last` if not
-    /// given.
+    /// For CASE, and for the F-DATA of files: the messages after which the sender waits for the
+    /// acknowledgement; `last` if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub eot: Option<Eot>,
     /// For MMS: the call that each message makes.
     #[serde(flatten)]
     pub mms: MmsCall,
+    /// For files: their transfer.
+    #[serde(flatten)]
+    pub file: FileTransfer,
     /// For CASE: the title by which the directory finds the receiver; the address of `to` if not
     /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,7 +110,8 @@ impl Flow {
         size: Size,
     ) -> Self {
         let may_be = |service| services.all().contains(&service);
-        let (of_messages, of_case) = (may_be(Service::Message), may_be(Service::Case));
+        let of_messages = may_be(Service::Message);
+        let of_case = may_be(Service::Case) || may_be(Service::File);
         let service = services.all().first().copied().unwrap_or(Service::Datagram);
         Self {
             name,
@@ -124,6 +129,7 @@ impl Flow {
             priority: of_messages.then_some(0),
             eot: of_case.then_some(Eot::Last),
             mms: MmsCall::default(),
+            file: FileTransfer::default(),
             title: None,
             acknowledged: of_messages.then_some(false),
             crc: of_messages.then_some(false),
@@ -165,6 +171,7 @@ impl Flow {
                 },
             },
             Service::Mms => load::Service::Mms { outstanding: self.outstanding() },
+            Service::File => load::Service::File(self.file_options()),
             Service::Datagram => load::Service::Datagram,
             Service::Message => load::Service::Message(load::MessageOptions {
                 crc: self.crc.unwrap_or(false),

@@ -10,6 +10,7 @@ mod costs;
 mod directory;
 mod feasible;
 pub(crate) mod fields;
+mod file;
 mod flow;
 mod groups;
 mod lockstep;
@@ -30,6 +31,7 @@ pub use architecture::{Architecture, Services};
 pub use check::check;
 pub use directory::Directory;
 pub use feasible::bits_due_per_second;
+pub use file::{Direction, FileTransfer};
 pub use flow::Flow;
 pub use groups::{means, to_toml};
 pub use machines::ProfileName;
@@ -394,6 +396,8 @@ pub enum Service {
     /// MMS: each message a call of one confirmed service, over an association on a class 4 transport
     /// connection. The receiver serves the built-in model.
     Mms,
+    /// FTAM-like file transfer over CASE, not FTAM: each message is a file. Its octets are an assumption.
+    File,
     /// LLC type 1: each message one UI frame, unacknowledged.
     Datagram,
     /// The messaging service: each message one LSDU, by priority, acknowledged or not.
@@ -402,10 +406,11 @@ pub enum Service {
 
 impl Service {
     /// All of them, by their names in scenarios.
-    pub(crate) const WORDS: [(&'static str, Self); 5] = [
+    pub(crate) const WORDS: [(&'static str, Self); 6] = [
         ("class-4", Self::Class4),
         ("case", Self::Case),
         ("mms", Self::Mms),
+        ("file", Self::File),
         ("datagram", Self::Datagram),
         ("message", Self::Message),
     ];
@@ -416,10 +421,19 @@ impl Service {
         Self::WORDS.into_iter().find(|(_, it)| *it == self).map_or("", |(name, _)| name)
     }
 
+    /// Standing of a protocol that no peer of its time has confirmed.
+    #[must_use]
+    pub const fn standing(self) -> Option<&'static str> {
+        match self {
+            Self::File => Some("FTAM-like, not FTAM"),
+            Self::Class4 | Self::Case | Self::Mms | Self::Datagram | Self::Message => None,
+        }
+    }
+
     /// True if its messages go over a transport connection.
     #[must_use]
     pub const fn is_connected(self) -> bool {
-        matches!(self, Self::Class4 | Self::Case | Self::Mms)
+        matches!(self, Self::Class4 | Self::Case | Self::Mms | Self::File)
     }
 }
 

@@ -1,6 +1,7 @@
 //! From a TOML tree to plain structs: one function per struct, defaults filled in.
 
 use super::fields::{Fields, Placed, Read, pick};
+use super::file::FileTransfer;
 use super::mms::{self, MmsCall};
 use super::problem::Problem;
 use super::quantity::{Share, Size, Span};
@@ -178,9 +179,12 @@ impl Read for Services {
         }
         let services: Vec<_> = items.iter().map(|item| Service::read(item, problems)).collect();
         let services: Vec<Service> = services.into_iter().collect::<Option<_>>()?;
-        if services.contains(&Service::Mms) {
-            let problem = Problem::error(value.span(), "\"mms\" has no service in its place");
-            problems.push(problem.help("service = \"mms\""));
+        let alone = [Service::Mms, Service::File];
+        if let Some(service) = alone.into_iter().find(|service| services.contains(service)) {
+            let name = service.name();
+            let message = format!("\"{name}\" has no service in its place");
+            let problem = Problem::error(value.span(), message);
+            problems.push(problem.help(format!("service = \"{name}\"")));
             return None;
         }
         Some(Self::FirstOf(services))
@@ -271,12 +275,13 @@ impl Read for Flow {
         let from = fields.required("from", problems);
         let to = fields.required("to", problems);
         let services: Option<Services> = fields.required("service", problems);
-        // MMS is in no list: its keys describe other messages.
+        // MMS and files are in no list: their keys describe other messages.
         let service = services.as_ref().and_then(|services| services.all().first().copied());
         let pattern = fields.required("pattern", problems);
         let is_mms = service == Some(Service::Mms);
         let mms = MmsCall::read(&mut fields, service, problems);
         mms::check_pattern(&fields, service, pattern, problems);
+        let file = FileTransfer::read(&mut fields, service, pattern, problems);
         let size = match is_mms {
             true => Some(Size(0)),
             false => fields.required("size", problems),
@@ -301,8 +306,8 @@ impl Read for Flow {
                 problems.push(Problem::error(fields.span_of(key), message));
             }
         }
-        if lacks(Service::Case) && fields.has("eot") {
-            let message = "only flows of service \"case\" have `eot`";
+        if lacks(Service::Case) && lacks(Service::File) && fields.has("eot") {
+            let message = "only flows of service \"case\" or \"file\" have `eot`";
             problems.push(Problem::error(fields.span_of("eot"), message));
         }
         fields.finish(problems);
@@ -317,6 +322,7 @@ impl Read for Flow {
             priority: priority.or(default.priority),
             eot: eot.or(default.eot),
             mms,
+            file,
             title,
             acknowledged: acknowledged.or(default.acknowledged),
             crc: crc.or(default.crc),

@@ -110,7 +110,9 @@ fn check_services(scenario: &Scenario) -> Result<(), SessionError> {
     if let Some(flow) = scenario.flows.iter().find(|flow| flow.title.is_some()) {
         return Err(SessionError::NoDirectory(flow.name.clone()));
     }
-    match scenario.flows.iter().find(|flow| flow.service == Service::Mms) {
+    let is_simulated = |flow: &&Flow| matches!(flow.service, Service::Mms | Service::File);
+    match scenario.flows.iter().find(is_simulated) {
+        Some(flow) if flow.service == Service::File => Err(SessionError::File(flow.name.clone())),
         Some(flow) => Err(SessionError::Mms(flow.name.clone())),
         None => Ok(()),
     }

@@ -123,6 +123,7 @@ tables! {
     manufacturing_cell_gives_its_table: "manufacturing-cell",
     control_loop_gives_its_table: "control-loop",
     map_architectures_gives_its_table: "map-architectures",
+    file_transfer_gives_its_table: "file-transfer",
     titles_gives_its_table: "titles",
     substation_gives_its_table: "substation",
     ieds_gives_its_table: "ieds",

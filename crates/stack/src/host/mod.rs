@@ -5,7 +5,7 @@
 //!   users ── flows, replies, echo, control session            users, waiting, replies
 //!     │  work: time that the machine takes for each layer     work
 //!   services: connection ─ transport │ datagram │ sockets     services
-//!   │   CASE or MMS on a connection, titles of users          services::{association, titles}
+//!   │   CASE or MMS on a connection, titles, files            services::{association, titles, files}
 //!     │   class 4 over CLNP, or class 0 and 2
 //!   link ── CLNP, LLC, framing, order of frames               link, frames
 //!    or network connections, which a driver provides          services::network
@@ -38,7 +38,7 @@ use crate::transport::{Endpoint, Transport};
 use crate::{tp0, tp4};
 use link::Link;
 use services::sockets::Sockets;
-use services::{Associated, Manufacturing, Titles};
+use services::{Associated, Filing, Manufacturing, Titles};
 use std::collections::{BTreeMap, VecDeque};
 use users::Users;
 use wire::addr::{Mac, Sap};
@@ -115,6 +115,8 @@ pub struct Host {
     mms: Option<Box<Manufacturing>>,
     /// Boxed, because most hosts have none.
     titles: Option<Box<Titles>>,
+    /// File transfers. Boxed, because most hosts have none.
+    files: Option<Box<Filing>>,
     /// Boxed, because most hosts of a large network have none.
     sockets: Option<Box<Sockets>>,
     link: Option<Link>,
@@ -141,6 +143,7 @@ impl Host {
             associations: BTreeMap::new(),
             mms: None,
             titles: None,
+            files: None,
             sockets,
             link: Some(Link::new(params)),
             actions: VecDeque::new(),
@@ -161,6 +164,7 @@ impl Host {
             associations: BTreeMap::new(),
             mms: None,
             titles: None,
+            files: None,
             sockets: None,
             link: None,
             actions: VecDeque::new(),

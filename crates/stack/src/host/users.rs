@@ -134,7 +134,7 @@ impl Users {
 impl Host {
     /// Runs every user that has work; returns true if any acted.
     pub(super) fn pump(&mut self, now: Instant) -> bool {
-        let mut acted = self.pump_replies(now);
+        let mut acted = self.pump_replies(now) | self.pump_files(now);
         self.users.waiting.come_due(now);
         if self.users.waiting.is_for_frames() {
             for priority in Priority::ALL {

@@ -74,6 +74,10 @@ pub(super) enum Cargo {
     Confirm { place: usize },
     /// Message for CASE.
     Transfer { endpoint: Endpoint, data: Bytes, eot: bool },
+    /// PDU of a file transfer for CASE.
+    FileSent { endpoint: Endpoint, data: Bytes, eot: bool },
+    /// PDU of a file transfer for its user.
+    FileReceived { endpoint: Endpoint, data: Bytes },
     /// TSDU of an association for the transport, and the layer above session; of CASE those that are
     /// no data.
     Spdu { endpoint: Endpoint, tsdu: Bytes, user: WorkLayer },
@@ -114,7 +118,9 @@ impl Cargo {
                 (Sap::ISO_NETWORK, tsdu.len())
             }
             Self::Answered { values, .. } => (Sap::ISO_NETWORK, *values),
-            Self::Transfer { data, .. } => (Sap::ISO_NETWORK, data.len()),
+            Self::Transfer { data, .. }
+            | Self::FileSent { data, .. }
+            | Self::FileReceived { data, .. } => (Sap::ISO_NETWORK, data.len()),
             Self::Lsdu { data, .. } | Self::Answer { data, .. } => (MESSAGE_SAP, data.len()),
             Self::Reply { request, .. } => {
                 (Sap::ISO_NETWORK, Sink::reply_octets(request).unwrap_or(0))
@@ -135,10 +141,12 @@ impl Cargo {
         let (case, session) = (WorkLayer::Case, WorkLayer::Session);
         let charge = |at, kind| Charge { at, kind };
         let path: &[Charge] = match self {
-            Self::Tsdu { .. } | Self::Lsdu { .. } | Self::Reply { .. } | Self::Answer { .. } => {
-                &[Charge::DOWN]
-            }
-            Self::Arrival(_) => &[Charge::UP],
+            Self::Tsdu { .. }
+            | Self::Lsdu { .. }
+            | Self::Reply { .. }
+            | Self::Answer { .. }
+            | Self::FileSent { .. } => &[Charge::DOWN],
+            Self::Arrival(_) | Self::FileReceived { .. } => &[Charge::UP],
             Self::Confirm { .. } => &[charge(WorkLayer::User, WorkKind::Confirm)],
             Self::Transfer { .. } => {
                 &[charge(case, WorkKind::Down), charge(session, WorkKind::Down)]
@@ -253,6 +261,8 @@ impl Host {
                 flowing.unconfirmed = flowing.unconfirmed.saturating_sub(1);
                 self.users.waiting.wake(place);
             }
+            Cargo::FileSent { endpoint, data, eot } => self.pass_file(now, endpoint, data, eot),
+            Cargo::FileReceived { endpoint, data } => self.file_received(now, endpoint, data),
             Cargo::Transfer { endpoint, data, eot } => self.transfer(now, endpoint, data, eot),
             Cargo::Spdu { endpoint, tsdu, .. } => self.send_spdu(now, endpoint, tsdu),
             Cargo::Received { endpoint, tsdu, .. } => self.received_tsdu(now, endpoint, tsdu),

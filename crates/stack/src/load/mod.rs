@@ -12,6 +12,7 @@ pub use sender::{Sender, Stage};
 pub use sink::{Outcome, Sink};
 pub use stamp::{LEAST_OCTETS, Stamp, StampKind};
 
+use crate::file_transfer::Mode;
 use crate::messaging::Priority;
 use core::time::Duration;
 use wire::addr::Mac;
@@ -38,6 +39,9 @@ pub enum Service {
         /// Maximum number of outstanding calls.
         outstanding: u16,
     },
+    /// FTAM-like file transfer over CASE: each message is a file, whose octets follow from its number.
+    /// One regime of a flow transfers one file after the other.
+    File(FileOptions),
     /// LLC type 1: one unacknowledged UI frame per message.
     Datagram,
     /// Socket of the messaging service: one LSDU per message.
@@ -51,6 +55,19 @@ pub enum Eot {
     Each,
     /// The last of a flow alone: pipelining up to the transport's window.
     Last,
+}
+
+/// Options of the FTAM-like file transfer for the files of a flow.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FileOptions {
+    /// Direction, from the point of view of the sender of the flow.
+    pub mode: Mode,
+    /// F-DATA with EOT.
+    pub eot: Eot,
+    /// Octets of each F-DATA, at least 1.
+    pub block_octets: u16,
+    /// Length to which each file that this side writes becomes shorter while it is sent.
+    pub shrinks_to: Option<u64>,
 }
 
 /// Options of the messaging service for the messages of a flow.

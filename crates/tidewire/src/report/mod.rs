@@ -276,13 +276,17 @@ fn notes(point: &PointReport) -> Vec<String> {
     notes.extend(services(point));
     for flow in &point.flows {
         let name = &flow.name;
+        notes.extend(flow.standing.map(|standing| format!("{name}: {standing}")));
+        let by_reason = flow.failures.iter();
+        notes.extend(by_reason.map(|(reason, n)| format!("{name}: {n} failed: {reason}")));
+        let unexplained = flow.failed.saturating_sub(flow.failures.values().sum());
         for (count, what) in [
             (flow.not_taken, "messages were due but not taken: the service was too slow"),
             (flow.not_offered, "messages were not offered, nor judged: their station was away"),
             (flow.duplicated, "messages arrived twice"),
             (flow.out_of_order, "messages arrived behind a later one"),
             (flow.damaged, "arrivals were damaged"),
-            (flow.failed, "messages could not be sent or were not acknowledged"),
+            (unexplained, "messages could not be sent or were not acknowledged"),
             (flow.acknowledged_and_lost, "messages were acknowledged and did not arrive"),
             (flow.warmup_too_short, "runs were too short to find their warm-up"),
         ] {

@@ -136,3 +136,39 @@ fn a_server_is_calibrated() {
         .map(|name| calibration["costs"][name]["mean_ns"].as_f64().unwrap().max(0.0));
     assert!(mean >= costs.iter().sum::<f64>(), "{mean} {costs:?}");
 }
+
+const FILES: &str = r#"version = 1
+title = "two files"
+replications = 1
+stop = { after = "1 min" }
+medium = { kind = "switched", rate = "100 Mbit/s", length = "20 m" }
+stations = { count = 2, prefix = "s" }
+[[flow]]
+name = "file"
+from = "s-1"
+to = "s-2"
+service = "file"
+size = "1 MB"
+pattern = { kind = "bulk" }
+messages = 2
+"#;
+
+#[test]
+fn files_are_called_ftam_like_and_failures_have_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.toml"), FILES).unwrap();
+    let shrinking = format!("{FILES}shrinks-to = \"10 kB\"\n");
+    fs::write(folder.path().join("b.toml"), shrinking).unwrap();
+    let whole = run_in(folder.path(), &["predict", "a.toml", "--no-save"]);
+    check_code(&whole, 0);
+    let text = crate::stdout(&whole);
+    assert!(text.contains("note: file: FTAM-like, not FTAM") && text.contains("0 of 2"), "{text}");
+    let output = run_in(folder.path(), &["predict", "b.toml", "--no-save", "--json"]);
+    let report = records(&output).into_iter().find(|it| it["type"] == "report").unwrap();
+    let flow = &report["points"][0]["flows"][0];
+    assert_eq!(flow["standing"], "FTAM-like, not FTAM");
+    assert_eq!(flow["failures"]["the file became shorter while it was written"], 2, "{flow}");
+    let refused = run(&["measure", folder.path().join("a.toml").to_str().unwrap()]);
+    check_code(&refused, 2);
+    assert!(stderr(&refused).contains("FTAM-like: predict simulates it"), "{}", stderr(&refused));
+}

@@ -85,7 +85,7 @@ error: unknown service "class4"
 11 | service = "class4"
    |           ^^^^^^^^
    |
-   = expected one of "class-4", "case", "mms", "datagram", "message"
+   = expected one of "class-4", "case", "mms", "file", "datagram", "message"
    = help: did you mean "class-4"?
 "#,
     );
@@ -471,6 +471,7 @@ fn defaults_are_those_of_the_documents() {
             priority: None,
             eot: None,
             mms: MmsCall::default(),
+            file: crate::scenario::FileTransfer::default(),
             title: None,
             acknowledged: None,
             crc: None,

@@ -31,6 +31,8 @@ use wire::time::Instant;
 pub(super) const CASE_TSAP: &[u8] = b"tidewire-case";
 /// TSAP-ID of the users of MMS: the one that most devices have.
 pub(super) const MMS_TSAP: &[u8] = &[0, 1];
+/// TSAP-ID of the users of the FTAM-like file transfer.
+pub(super) const FILE_TSAP: &[u8] = b"tidewire-file";
 /// Octets in front of the data of an A-TRANSFER: GT and DT SPDU, and the header of CASE.
 pub(super) const CASE_HEADERS: usize = DATA.len() + HEADER_OCTETS;
 
@@ -147,7 +149,7 @@ impl Host {
     pub(in crate::host) fn association_deadline(&self) -> Option<Deadline> {
         let all = self.associations.values().map(|associated| associated.upper.deadline());
         let others = Deadline::earlier(self.mms_deadline(), self.query_deadline());
-        all.fold(others, Deadline::earlier)
+        all.fold(Deadline::earlier(others, self.files_deadline()), Deadline::earlier)
     }
 
     /// Processes expired timers of associations and of the users of MMS.
@@ -164,10 +166,14 @@ impl Host {
         }
         self.expire_mms(now);
         self.expire_queries(now);
+        self.expire_files(now);
     }
 
     /// Requests the normal end of an association, or aborts one that is not open.
     pub(in crate::host) fn release_association(&mut self, now: Instant, endpoint: Endpoint) {
+        if self.terminate_files(now, endpoint) {
+            return;
+        }
         match self.associations.get(&endpoint).map(|associated| &associated.upper) {
             Some(Upper::Case(_)) => self.release_case(now, endpoint),
             Some(Upper::Mms(_)) => self.release_mms(now, endpoint),
@@ -192,8 +198,12 @@ impl Host {
         }
         let Some(place) = self.sender_of(endpoint) else { return };
         let flow = self.users.flow(place);
-        let (peer, is_mms) = (flow.peer, matches!(flow.service, Service::Mms { .. }));
-        let tsap = if is_mms { MMS_TSAP } else { CASE_TSAP };
+        let peer = flow.peer;
+        let tsap = match flow.service {
+            Service::Mms { .. } => MMS_TSAP,
+            Service::File(_) => FILE_TSAP,
+            _ => CASE_TSAP,
+        };
         self.connect(now, endpoint, peer, tsap, Bytes::from_static(tsap));
     }
 
@@ -275,6 +285,7 @@ impl Host {
     pub(super) fn forget_association(&mut self, now: Instant, endpoint: Endpoint) {
         self.associations.remove(&endpoint);
         self.forget_mms(now, endpoint);
+        self.forget_files(now, endpoint);
     }
 
     /// Passes a TSDU of an association to the transport, as soon as it has room.

@@ -176,7 +176,7 @@ impl Host {
     ) {
         let respond = |primitive| Request::Association(primitive);
         match indication {
-            Indication::Transfer { data } => self.case_message(now, endpoint, &data),
+            Indication::Transfer { data } => self.case_message(now, endpoint, data),
             Indication::Acknowledged => self.is_ready(endpoint),
             Indication::Association(acse::Primitive::Associate(_)) => {
                 let accept = acse::Primitive::Accept { information: None };
@@ -204,12 +204,15 @@ impl Host {
         }
     }
 
-    fn case_message(&mut self, now: Instant, endpoint: Endpoint, data: &[u8]) {
+    fn case_message(&mut self, now: Instant, endpoint: Endpoint, data: Bytes) {
+        if self.is_filing(endpoint) {
+            return self.submit(now, Cargo::FileReceived { endpoint, data });
+        }
         let role = self.users.conversations.get(&endpoint).map(|found| found.role);
         if let Some(Role::Query | Role::Directory) = role {
-            return self.directory_message(now, endpoint, data);
+            return self.directory_message(now, endpoint, &data);
         }
-        let Some(outcome) = Sink::default().take(data, true) else { return };
+        let Some(outcome) = Sink::default().take(&data, true) else { return };
         let Some(conversation) = self.users.conversations.get_mut(&endpoint) else { return };
         conversation.note_flow(outcome);
         let flow = conversation.flow;

@@ -4,7 +4,7 @@ use super::super::replies::{Conversation, Role};
 use super::super::work::{Asker, Cargo};
 use super::super::{Host, Unitdata};
 use super::Task;
-use super::association::{CASE_TSAP, MMS_TSAP, Upper};
+use super::association::{CASE_TSAP, FILE_TSAP, MMS_TSAP, Upper};
 use super::titles::DIRECTORY_TSAP;
 use crate::load::{Event, Flow};
 use crate::messaging::Priority;
@@ -117,6 +117,10 @@ impl Host {
                             CASE_TSAP | DIRECTORY_TSAP => {
                                 self.called(now, endpoint, Upper::case());
                             }
+                            FILE_TSAP => {
+                                self.respond_to_files(endpoint);
+                                self.called(now, endpoint, Upper::case());
+                            }
                             MMS_TSAP => self.called(now, endpoint, Upper::mms()),
                             _ => {}
                         }
@@ -136,6 +140,7 @@ impl Host {
                 self.case_drained(now, endpoint);
                 if let Some(place) = self.sender_of(endpoint)
                     && self.is_case_idle(endpoint)
+                    && !self.is_filing(endpoint)
                 {
                     self.users.drained(place);
                 }
@@ -180,7 +185,7 @@ impl Host {
         let is_of_session = users.session.is_some_and(|nonce| calling == nonce.to_be_bytes());
         match called {
             RENDEZVOUS_TSAP if !is_lan => Some(Role::Control(peer)),
-            CASE_TSAP if is_lan => users.accepts.then_some(Role::Accepted),
+            CASE_TSAP | FILE_TSAP if is_lan => users.accepts.then_some(Role::Accepted),
             DIRECTORY_TSAP if is_lan => self.has_directory().then_some(Role::Directory),
             MMS_TSAP if is_lan => self.serves_mms().then_some(Role::Accepted),
             LOAD_TSAP => (users.accepts && (is_lan || is_of_session)).then_some(Role::Accepted),
@@ -205,6 +210,7 @@ impl Host {
         if let Role::Sender(place) = conversation.role {
             self.users.waiting.wake(place);
         }
+        self.has_room_for_files(endpoint);
     }
 
     fn piece(&mut self, now: Instant, endpoint: Endpoint, octets: &[u8], end: bool) {

@@ -10,12 +10,14 @@ mod case;
 mod class4;
 mod connection;
 mod datagram;
+mod files;
 mod mms;
 mod network;
 pub(super) mod sockets;
 mod titles;
 
 pub(super) use association::Associated;
+pub(super) use files::Filing;
 pub(super) use mms::Manufacturing;
 pub use mms::MmsParams;
 pub(super) use titles::Titles;
@@ -43,6 +45,7 @@ impl Host {
             Service::Class4 => self.serve_connection(now, place, task),
             Service::Case { eot } => self.serve_case(now, place, task, eot),
             Service::Mms { outstanding } => self.serve_mms(now, place, task, outstanding),
+            Service::File(options) => self.serve_files(now, place, task, options),
             Service::Datagram => self.serve_datagrams(now, place, task),
             Service::Message(options) => self.serve_socket(now, place, task, options),
         }
