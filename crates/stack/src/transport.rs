@@ -94,6 +94,13 @@ impl Transport {
         matches!(self, Self::Class4(entity) if entity.params().credit.is_by_user())
     }
 
+    /// Returns true if a message keeps a receive buffer of limited memory until its user has it.
+    #[must_use]
+    pub fn keeps_buffers(&self) -> bool {
+        let is_limited = |entity: &tp4::Entity| entity.params().memory_octets.is_some();
+        self.is_credit_by_user() && matches!(self, Self::Class4(entity) if is_limited(entity))
+    }
+
     /// Processes expired timers.
     pub fn expire(&mut self, now: Instant) {
         match self {

@@ -79,6 +79,8 @@ pub struct Profile {
     /// Steps of its calibration, each with more figures than the one before; none if there is one.
     pub tiers: Vec<Tier>,
     interface: Interface,
+    /// Index of the input with the octets of its memory for received data; unlimited if none.
+    memory: Option<usize>,
     resources: Vec<Machinery>,
     works: Vec<Work>,
 }
@@ -312,6 +314,12 @@ impl Profile {
             let is_transport = layer == WorkLayer::Transport && work.sap.is_some();
             is_transport || work.requested_by() == Some(layer)
         })
+    }
+
+    /// Memory for received TPDUs in octets; unlimited if none is given.
+    #[must_use]
+    pub fn memory_octets(&self) -> Option<usize> {
+        self.memory.map(|input| self.value(input) as usize)
     }
 
     /// Returns true if its users and its protocols are on different processors.

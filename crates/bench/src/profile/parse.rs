@@ -71,6 +71,7 @@ fn read(
     let assumptions = fields.value("assumptions").and_then(|list| texts(list, problems));
     let inputs = each(&mut fields, "input", MOST_INPUTS, problems, Input::read);
     let names = Names::of(fields.value("input"), problems);
+    let memory = names.take(&mut fields, "memory", Unit::Octets, problems);
     let resources = each(&mut fields, "resource", MOST_RESOURCES, problems, |value, problems| {
         resource(value, &names, problems)
     });
@@ -98,6 +99,7 @@ fn read(
         title: title?,
         assumptions: assumptions.unwrap_or_default(),
         interface: interface?,
+        memory,
         resources,
         works,
         variants,
@@ -305,6 +307,10 @@ source = "measured"
     fn a_wrong_profile_is_reported_with_its_line() {
         check("", "", &[]);
         check("version = 1", "version = 2", &["version 2 is not known", "a.toml:1:11"]);
+        let memory = |name: &str| format!("\"shared\"\nmemory = \"{name}\"");
+        let expected = ["`memory` is in octets, and this input is in ms", "a.toml:4:10"];
+        check("\"shared\"", &memory("framing"), &expected);
+        check("\"shared\"", &memory("board"), &["unknown input \"board\"", "a.toml:4:10"]);
         check("\"shared\"", "\"shard\"", &["unknown interface \"shard\"", "a.toml:3:13"]);
         let help = "did you mean \"framing\"?";
         check("{ fixed = \"framing\"", "{ fixed = \"framin\"", &["a.toml:13:18", help]);

@@ -151,6 +151,7 @@ pub(super) fn costed(places: Vec<Place>, medium: &Medium) -> Result<Vec<Placed>,
         let Some(profile) = place.profile.take() else {
             return Ok(Placed::Bare(Box::new(bare(place))));
         };
+        place.host.transport.memory_octets = profile.memory_octets();
         let params = profile.host(Layer::Llc, medium.kind(), no_buffer);
         let mut checked = BTreeSet::from([CHECKED_SAP]);
         if place.host.transport.checksum {

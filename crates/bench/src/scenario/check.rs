@@ -316,6 +316,7 @@ impl Checker<'_> {
                 format!("the window is from 1 to {most} in this format"),
             );
         }
+        self.memory();
         self.above_zero("transport.n", transport.n);
         self.above_zero("transport.acknowledge-every", transport.acknowledge_every);
         for (key, number) in
@@ -331,6 +332,24 @@ impl Checker<'_> {
         if transport.w >= transport.i && transport.i != Span(Duration::ZERO) {
             let message = "W must be shorter than I, or idle connections are given up";
             self.error("transport.w", message);
+        }
+    }
+
+    /// Rejects machines whose memory holds no TPDU: none of their connections would ever have credit.
+    fn memory(&mut self) {
+        let scenario = self.scenario;
+        let tpdu = scenario.transport.tpdu;
+        if !scenario.flows.iter().any(|flow| flow.service.is_connected()) {
+            return;
+        }
+        for (name, path) in scenario.profile_keys() {
+            let machine = scenario.machines.get(name);
+            let Some(octets) = machine.and_then(Profile::memory_octets) else { continue };
+            if (octets as u64) < tpdu.0 {
+                let message = format!("a memory of {octets} B holds no TPDU of {tpdu}");
+                let problem = Problem::error(path, message);
+                self.problems.push(problem.help("`memory` of the profile, or transport.tpdu"));
+            }
         }
     }
 

@@ -13,6 +13,7 @@ mod hostile;
 mod iso_tcp;
 mod media;
 mod members;
+mod memory;
 mod messages;
 mod priorities;
 mod profile_entry;

@@ -159,6 +159,9 @@ impl Host {
     pub(super) fn arrive(&mut self, now: Instant, Arrival { stamp, octets, asker }: Arrival) {
         let Stamp { flow, sequence, planned, .. } = stamp;
         let sent = stamp.sent();
+        if let Asker::Connection(endpoint) = asker {
+            self.release_buffer(now, endpoint);
+        }
         if stamp.kind == StampKind::Reply {
             self.users.record(now, flow, Event::Answered { sequence, planned, sent, octets });
             for (_, place) in self.users.places.range((flow, 0)..=(flow, usize::MAX)) {

@@ -23,6 +23,10 @@ pub struct Params {
     pub nsdu_octets: usize,
     /// Receive window: DTs the peer may have outstanding. At most 15 in the normal format.
     pub window: u16,
+    /// Memory for received DTs in octets, from which all connections take their receive windows when
+    /// they open; unlimited if `None`. A buffer holds the largest TPDU. A connection that finds less
+    /// than its window has less credit, if need be none, until others have ended.
+    pub memory_octets: Option<usize>,
     /// Policy for opening the window again.
     pub credit: Credit,
     /// Policy for acknowledging DTs in sequence.
@@ -71,6 +75,7 @@ impl Params {
             tpdu_octets: 1_024,
             nsdu_octets: 1_496,
             window: 15,
+            memory_octets: None,
             credit: Credit::Automatic,
             acknowledgement: Acknowledgement::Withhold,
             acknowledge_every: 2,

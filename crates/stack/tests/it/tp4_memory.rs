@@ -151,3 +151,42 @@ fn only_expired_timers_are_examined() {
     assert!(calls <= 2 * usize::from(CONNECTIONS), "{calls} calls");
     println!("seen: {calls} calls of expire for {sent} timers of {CONNECTIONS} connections");
 }
+
+/// Sends ten TSDUs of one DT each over every connection of a pair whose receiver has memory for four.
+#[test]
+fn credit_is_taken_from_memory_and_never_below_zero() {
+    let sender = Params { checksum: false, ..Params::lan() };
+    let credit = stack::tp4::Credit::ByUser;
+    let receiver = Params { memory_octets: Some(4 * 1_024 + 1_023), credit, ..sender.clone() };
+    let mut pair = [Entity::new(sender, 0), Entity::new(receiver, 0)];
+    let (mut now, mut accepted) = (Instant::ZERO, Vec::new());
+    let mut ends = Vec::new();
+    for _ in 0..2 {
+        let endpoint = pair[0].endpoint();
+        let (called, calling, data) = (Bytes::new(), Bytes::new(), Bytes::new());
+        let peer = station(2);
+        pair[0].request(now, Request::Connect { endpoint, peer, called, calling, data });
+        exchange(&mut pair, now, &mut accepted);
+        ends.push(endpoint);
+    }
+    for endpoint in ends.iter().flat_map(|endpoint| core::iter::repeat_n(*endpoint, 10)) {
+        let tsdu = Bytes::from_static(&[7; 500]);
+        pair[0].request(now, Request::Data { endpoint, tsdu });
+    }
+    let [first, second] = accepted[..] else { panic!("{accepted:?}") };
+    let mut received = |pair: &mut [Entity; 2], now| {
+        exchange(pair, now, &mut accepted);
+        pair[1].counters().received[Kind::Dt as usize]
+    };
+    // 4 x 1,024 octets are four buffers: all four are the first connection's, the second has none.
+    assert_eq!(received(&mut pair, now), 4);
+    pair[1].request(now, Request::GiveBack { endpoint: first, buffers: 3 });
+    assert_eq!(received(&mut pair, now), 7, "three more messages");
+    // A user that returns more than it has is given no more than there is.
+    pair[1].request(now, Request::GiveBack { endpoint: second, buffers: 9 });
+    assert_eq!(received(&mut pair, now), 7, "the second connection has no buffer to return");
+    now += Duration::from_millis(1);
+    pair[1].request(now, Request::Disconnect { endpoint: first, reason: 128 });
+    assert_eq!(received(&mut pair, now), 11, "the four of the first are now the second's");
+    assert_eq!(pair[1].counters().outside_window, 0);
+}

@@ -112,7 +112,9 @@ fn show(found: &Found, output: &Output) -> anyhow::Result<()> {
     output.record(&Record::Profile { name, title, origin, about: about(profile) })?;
     let heading = format!("{}: ", Printable(name));
     output.line(wrapped(&heading, &Printable(title).to_string()))?;
-    output.line(format_args!("from: {origin}; interface: {}", profile.interface()))?;
+    let memory = profile.memory_octets();
+    let memory = memory.map_or_else(String::new, |octets| format!("; memory: {octets} octets"));
+    output.line(format_args!("from: {origin}; interface: {}{memory}", profile.interface()))?;
     if profile.is_ideal() {
         output.line("no task: a station on it takes no time")?;
     } else {
@@ -226,6 +228,7 @@ fn about(profile: &Profile) -> Value {
     });
     json!({
         "interface": profile.interface(),
+        "memory_octets": profile.memory_octets(),
         "calibrated_on": profile.calibrated_on(),
         "assumptions": profile.assumptions,
         "resources": resources.collect::<Vec<_>>(),

@@ -241,7 +241,18 @@ impl Host {
 
     /// Passes a TSDU to an association.
     pub(in crate::host) fn received_tsdu(&mut self, now: Instant, endpoint: Endpoint, tsdu: Bytes) {
+        if !self.is_message_of_case(endpoint, &tsdu) {
+            self.release_buffer(now, endpoint);
+        }
         self.receive_below(now, endpoint, Below::Data(tsdu));
+    }
+
+    /// Returns true if a TSDU is a message for a user of CASE, to whom it may take time to cross.
+    fn is_message_of_case(&self, endpoint: Endpoint, tsdu: &[u8]) -> bool {
+        let associated = self.associations.get(&endpoint);
+        let is_case = associated.is_some_and(|it| matches!(it.upper, Upper::Case(_)));
+        let role = self.users.conversations.get(&endpoint).map(|found| found.role);
+        is_case && tsdu.starts_with(&DATA) && !matches!(role, Some(Role::Query | Role::Directory))
     }
 
     // ---- the loop -------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ use super::Task;
 use super::association::{Associated, CASE_HEADERS, Upper};
 use crate::acse::{self, Associate, Entity, Source};
 use crate::case::{Case, Indication, Request};
-use crate::load::{Eot, Sink};
+use crate::load::{Eot, Outcome, Sink};
 use crate::machine::Machine as _;
 use crate::presentation::Addresses;
 use crate::transport::{Endpoint, Request as TransportRequest};
@@ -216,6 +216,9 @@ impl Host {
         let Some(conversation) = self.users.conversations.get_mut(&endpoint) else { return };
         conversation.note_flow(outcome);
         let flow = conversation.flow;
+        if let Outcome::Damaged { .. } = outcome {
+            self.release_buffer(now, endpoint);
+        }
         self.message(now, flow, outcome, Asker::Connection(endpoint));
     }
 }

@@ -6,7 +6,7 @@ use super::super::{Host, Unitdata};
 use super::Task;
 use super::association::{CASE_TSAP, FILE_TSAP, MMS_TSAP, Upper};
 use super::titles::DIRECTORY_TSAP;
-use crate::load::{Event, Flow};
+use crate::load::{Event, Flow, Outcome};
 use crate::messaging::Priority;
 use crate::session::Below;
 use crate::transport::{Address, Endpoint, Indication, Reason, Request, disconnect_reason};
@@ -214,7 +214,9 @@ impl Host {
     }
 
     fn piece(&mut self, now: Instant, endpoint: Endpoint, octets: &[u8], end: bool) {
-        if self.transport.is_credit_by_user() {
+        // The last piece of a message stays in limited memory until its user has the message.
+        let stays = end && self.transport.keeps_buffers();
+        if self.transport.is_credit_by_user() && !stays {
             self.transport.request(now, Request::GiveBack { endpoint, buffers: 1 });
         }
         if self.is_associated(endpoint) {
@@ -228,6 +230,9 @@ impl Host {
                 let Some(outcome) = conversation.sink.take(octets, end) else { return };
                 conversation.note_flow(outcome);
                 let flow = conversation.flow;
+                if let Outcome::Damaged { .. } = outcome {
+                    self.release_buffer(now, endpoint);
+                }
                 self.message(now, flow, outcome, Asker::Connection(endpoint));
             }
             Role::Control(station) => {
@@ -241,6 +246,13 @@ impl Host {
                 self.users.replying.insert(endpoint);
                 self.users.echoed += 1;
             }
+        }
+    }
+
+    /// Returns the buffer of a message that has reached its user, or that was dropped.
+    pub(in crate::host) fn release_buffer(&mut self, now: Instant, endpoint: Endpoint) {
+        if self.transport.keeps_buffers() {
+            self.transport.request(now, Request::GiveBack { endpoint, buffers: 1 });
         }
     }
 

@@ -230,6 +230,7 @@ impl Host {
 
     /// Passes a PDU of the peer to its user.
     pub(in crate::host) fn file_received(&mut self, now: Instant, endpoint: Endpoint, data: Bytes) {
+        self.release_buffer(now, endpoint);
         let apdu = Apdu { data, eot: false };
         match self.end_of(endpoint) {
             Some(End { role: Role::Initiator(initiating), .. }) => {

@@ -45,12 +45,18 @@ impl Connection {
 
     /// Returns receive buffers from the user.
     pub(in crate::tp4) fn give_back(&mut self, cx: &mut Context<'_>, buffers: u32) {
-        let all = cx.params.credit.buffers(cx.params.window);
+        let all = self.buffers;
         self.receive.give_back(buffers, all);
         let worth_telling = Credit::worth_telling(self.receive.ungranted(), all);
         if self.state == State::Open && (self.receive.is_closed() || worth_telling) {
             self.send_ak(cx);
         }
+    }
+
+    /// Adds receive buffers from the memory of the entity.
+    pub(in crate::tp4) fn add_buffers(&mut self, cx: &mut Context<'_>, buffers: u32) {
+        self.buffers += buffers;
+        self.give_back(cx, buffers);
     }
 
     /// Withdraws receive buffers from the user; unused credit is reduced with them.

@@ -64,6 +64,8 @@ impl Cause {
 pub(super) struct Connection {
     pub(super) endpoint: Endpoint,
     pub(super) state: State,
+    /// Receive buffers, free or in use, that it has from the memory of the entity.
+    pub(super) buffers: u32,
     pub(super) peer: Address,
     pub(super) local: Reference,
     pub(super) remote: Reference,
@@ -118,6 +120,7 @@ impl Connection {
         Self {
             endpoint,
             state: State::Closed,
+            buffers: 0,
             peer,
             local,
             remote: Reference(0),
@@ -173,6 +176,11 @@ impl Connection {
 
     pub(super) const fn queued_octets(&self) -> usize {
         self.send.queued_octets()
+    }
+
+    /// Credit in its CR or CC.
+    const fn first_credit(&self) -> u32 {
+        first_credit(self.buffers)
     }
 
     // ---- events -----------------------------------------------------------------------------------
@@ -250,7 +258,7 @@ impl Connection {
         let ends = Ends {
             destination_reference: self.remote,
             source_reference: self.local,
-            credit: first_credit(cx.params) as u8,
+            credit: self.first_credit() as u8,
             calling: &[],
             called: &[],
             acknowledge_ms: acknowledge_ms(cx.params),
@@ -365,10 +373,9 @@ impl Connection {
     // ---- actions ----------------------------------------------------------------------------------
 
     fn open_windows(&mut self, cx: &Context<'_>, credit: u32) {
-        let (modulus, granted) = (self.format().modulus(), first_credit(cx.params));
+        let (modulus, granted) = (self.format().modulus(), self.first_credit());
         self.send.open(modulus, credit, cx.params.retained_octets);
-        let buffers = cx.params.credit.buffers(cx.params.window);
-        self.receive = ReceiveWindow::new(modulus, buffers, granted);
+        self.receive = ReceiveWindow::new(modulus, self.buffers, granted);
         self.grants = Grants::new(granted);
         if self.agreed.expedited && self.expedited.is_none() {
             self.expedited = Some(Box::new(Expedited::new(modulus)));
@@ -455,8 +462,8 @@ pub(super) fn acknowledge_ms(params: &Params) -> u16 {
 }
 
 /// Credit in a CR or CC, limited by its four bits in either format.
-pub(super) fn first_credit(params: &Params) -> u32 {
-    params.credit.buffers(params.window).min(15)
+pub(super) const fn first_credit(buffers: u32) -> u32 {
+    if buffers < 15 { buffers } else { 15 }
 }
 
 /// A_R in the parameters of a CR or CC.

@@ -55,6 +55,8 @@ pub struct Entity {
     tsaps: BTreeSet<Bytes>,
     outputs: OutputQueue,
     counters: Counters,
+    /// Free receive buffers; `None` if memory is unlimited.
+    free_buffers: Option<u32>,
 }
 
 impl Entity {
@@ -64,8 +66,13 @@ impl Entity {
     /// have the old ones frozen.
     #[must_use]
     pub fn new(params: Params, last_reference: u16) -> Self {
+        let free_buffers = params.memory_octets.map(|octets| {
+            let buffers = octets.checked_div(params.tpdu_octets).unwrap_or(0);
+            u32::try_from(buffers).unwrap_or(u32::MAX)
+        });
         Self {
             params,
+            free_buffers,
             slots: Vec::new(),
             free: Vec::new(),
             in_use: 0,
@@ -211,7 +218,40 @@ impl Entity {
         None
     }
 
-    fn place(&mut self, connection: Connection) {
+    /// Buffers of a connection with a whole window.
+    const fn whole_window(&self) -> u32 {
+        self.params.credit.buffers(self.params.window)
+    }
+
+    /// Takes up to `wanted` receive buffers from the memory.
+    fn take_buffers(&mut self, wanted: u32) -> u32 {
+        let Some(free) = &mut self.free_buffers else { return wanted };
+        let taken = wanted.min(*free);
+        *free -= taken;
+        taken
+    }
+
+    /// Returns the buffers of a connection that has ended, and gives them to connections with less
+    /// than their window, in the order of their slots.
+    fn return_buffers(&mut self, now: Instant, buffers: u32) {
+        let Some(free) = &mut self.free_buffers else { return };
+        *free += buffers;
+        let wanted = self.whole_window();
+        for slot in 0..self.slots.len() {
+            let connection = self.slots[slot].connection.as_deref();
+            let Some(has) = connection.filter(|it| it.state == State::Open).map(|it| it.buffers)
+            else {
+                continue;
+            };
+            let more = self.take_buffers(wanted.saturating_sub(has));
+            if more > 0 {
+                self.with(now, slot as u32, |connection, cx| connection.add_buffers(cx, more));
+            }
+        }
+    }
+
+    fn place(&mut self, mut connection: Connection) {
+        connection.buffers = self.take_buffers(self.whole_window());
         let index = usize::from(connection.local.0);
         if self.by_reference.len() <= index {
             self.by_reference.resize(index + 1, 0);
@@ -238,9 +278,11 @@ impl Entity {
         outputs.speak_for(Priority::LOWEST);
         *half_open += usize::from(is_half_open(connection.state));
         *half_open -= usize::from(before);
+        let has_ended = matches!(connection.state, State::Frozen | State::Closed);
+        let returned = if has_ended { core::mem::take(&mut connection.buffers) } else { 0 };
         if connection.state == State::Closed {
             self.forget(slot);
-            return;
+            return self.return_buffers(now, returned);
         }
         let at = connection.due(params);
         if at < place.scheduled.unwrap_or(Instant::MAX) {
@@ -248,6 +290,9 @@ impl Entity {
                 agenda.remove(&(later, slot));
             }
             agenda.insert((at, slot));
+        }
+        if returned > 0 {
+            self.return_buffers(now, returned);
         }
     }
 
@@ -291,10 +336,13 @@ impl Entity {
             return fail(self, Reason::TooManyConnections);
         };
         let agreed = Agreement { priority, ..Agreement::proposed(&self.params) };
+        // Those that the connection takes when it is placed, below.
+        let whole = self.whole_window();
+        let buffers = self.free_buffers.map_or(whole, |free| whole.min(free));
         let ends = Ends {
             destination_reference: Reference(0),
             source_reference: local,
-            credit: first_credit(&self.params) as u8,
+            credit: first_credit(buffers) as u8,
             calling: &calling,
             called: &called,
             acknowledge_ms: acknowledge_ms(&self.params),
