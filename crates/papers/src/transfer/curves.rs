@@ -37,7 +37,7 @@ type Wanted = (&'static str, bool, Vec<(f64, Trial)>);
 fn against_size(service: Service, question: Question) -> Vec<(f64, Trial)> {
     let sizes: &[usize] = match service {
         Service::Datalink => &DATALINK,
-        Service::Transport => &TRANSPORT,
+        Service::Transport | Service::CaseEach | Service::CaseLast => &TRANSPORT,
     };
     sizes.iter().map(|octets| (*octets as f64, Trial::new(service, question, *octets))).collect()
 }

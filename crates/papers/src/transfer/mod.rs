@@ -9,6 +9,7 @@
 //! trip with a reply of the same size ([`Way::RoundTrip`]).
 
 pub mod curves;
+pub mod map_curves;
 pub mod rounds;
 
 use crate::published::Unavailable;
@@ -16,7 +17,7 @@ use crate::published::value::Value;
 use bench::medium::{Ideal, Medium, TokenBus};
 use bench::sample::Sample;
 use bench::scenario::{
-    self, Acknowledge, Flow, Group, Length, Pattern, Point, Rate, Scenario, Size, Span, Start,
+    self, Acknowledge, Eot, Flow, Group, Length, Pattern, Point, Rate, Scenario, Size, Span, Start,
     Stop, Study, Transport, Warmup,
 };
 use core::time::Duration;
@@ -62,6 +63,23 @@ pub enum Service {
     Datalink,
     /// Virtual circuits: class 4 transport.
     Transport,
+    /// CASE with EOT on each message: stop-and-wait.
+    CaseEach,
+    /// CASE with EOT on the last message alone: pipelining.
+    CaseLast,
+}
+
+impl Service {
+    /// Name in records.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Datalink => "datalink",
+            Self::Transport => "transport",
+            Self::CaseEach => "case-each",
+            Self::CaseLast => "case-last",
+        }
+    }
 }
 
 /// Question of a trial.
@@ -132,6 +150,10 @@ pub struct Setup {
     pub longest_seconds: u64,
     /// A_L: longest time for which a receiver withholds an AK.
     pub acknowledgement_delay: Duration,
+    /// User data of a TPDU, if the paper's transport divided messages that one TPDU could hold.
+    pub information: Option<usize>,
+    /// Policy for acknowledging DTs.
+    pub acknowledge: Acknowledge,
     /// Method of observing delays.
     pub way: Way,
     /// True if TPDU-NRs have 31 bits. With 7 bits at most 113 TPDUs can be sent within the half
@@ -164,6 +186,8 @@ impl Setup {
             octets,
             longest_seconds: LONGEST_SECONDS,
             acknowledgement_delay: LAN_ACKNOWLEDGEMENT_DELAY,
+            information: Some(INFORMATION),
+            acknowledge: Acknowledge::Withhold,
             way: Way::OneWay,
             extended: false,
             seed,
@@ -181,10 +205,18 @@ impl Setup {
             octets: 0,
             longest_seconds: if has_volume { LONGEST_VOLUME_SECONDS } else { LONGEST_SECONDS },
             acknowledgement_delay: LAN_ACKNOWLEDGEMENT_DELAY,
+            information: Some(INFORMATION),
+            acknowledge: Acknowledge::Withhold,
             way: Way::RoundTrip,
             extended: true,
             seed,
         }
+    }
+
+    /// The same as TR-88-17 describes class 4: whole TPDUs, and each of them acknowledged.
+    #[must_use]
+    pub fn of_map(self) -> Self {
+        Self { information: None, acknowledge: Acknowledge::Each, ..self }
     }
 
     /// Run of a trial.
@@ -221,15 +253,22 @@ impl Setup {
             Question::Throughput => (self.longest_seconds, Warmup::None),
         };
         let stop = Stop { after: Span(Duration::from_secs(seconds)), warmup, messages: None };
+        let eot = match trial.service {
+            Service::CaseEach => Some(Eot::Each),
+            Service::CaseLast => Some(Eot::Last),
+            Service::Datalink | Service::Transport => None,
+        };
         let flow = |circuit: u64| Flow {
             messages: Some(messages.div_ceil(trial.circuits)),
             start: Start::Together,
+            eot,
             ..Flow::new(
                 format!("circuit-{circuit}"),
                 ["station-1", "station-2"].map(str::to_owned),
                 match trial.service {
                     Service::Datalink => scenario::Service::Datagram,
                     Service::Transport => scenario::Service::Class4,
+                    Service::CaseEach | Service::CaseLast => scenario::Service::Case,
                 },
                 self.pattern(trial),
                 Size(trial.octets as u64),
@@ -251,14 +290,14 @@ impl Setup {
     }
 
     fn transport(&self, trial: &Trial) -> Transport {
-        let nsdu = INFORMATION + DT_HEADERS[usize::from(self.extended)];
+        let nsdu = |information| information + DT_HEADERS[usize::from(self.extended)];
         Transport {
             tpdu: Size(TPDU as u64),
-            nsdu: Some(Size(nsdu as u64)),
+            nsdu: self.information.map(|information| Size(nsdu(information) as u64)),
             extended: self.extended,
             checksum: false,
             window: trial.window,
-            acknowledge: Acknowledge::Withhold,
+            acknowledge: self.acknowledge,
             acknowledge_every: trial.acknowledge_every.clamp(1, trial.window.max(1)),
             acknowledgement_delay: Span(self.acknowledgement_delay),
             t1: Span(trial.t1),

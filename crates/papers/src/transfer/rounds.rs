@@ -97,6 +97,13 @@ impl Rounds {
     /// Draws the orders; makes no run.
     #[must_use]
     pub fn new(plan: Plan, trials: Vec<Trial>) -> Self {
+        let setup = Setup::live(plan.messages, plan.volume_octets.is_some(), plan.seed);
+        Self::with(plan, setup, trials)
+    }
+
+    /// Draws the orders of trials with this setup; makes no run.
+    #[must_use]
+    pub fn with(plan: Plan, setup: Setup, trials: Vec<Trial>) -> Self {
         let mut stream = Stream::named(plan.seed, "rounds: order of trials");
         let order = |_| {
             let mut order: Vec<usize> = (0..trials.len()).collect();
@@ -104,7 +111,6 @@ impl Rounds {
             order
         };
         let orders = (0..plan.rounds).map(order).collect();
-        let setup = Setup::live(plan.messages, plan.volume_octets.is_some(), plan.seed);
         let readings = vec![Vec::new(); trials.len()];
         Self { trials, orders, readings, sizes: BTreeMap::new(), setup, plan }
     }
@@ -189,6 +195,21 @@ impl Rounds {
     /// As [`Self::median`].
     pub fn found(&self, trial: &Trial) -> Result<Value, Unavailable> {
         let Median { median: value, low, high, n, .. } = self.median(trial)?;
+        Ok(Value { value, low, high, observations: n as u64 })
+    }
+
+    /// Median over rounds of the ratio of two trials, each round by itself, with its interval.
+    ///
+    /// # Errors
+    /// Returns an error if one of the trials has no reading.
+    pub fn ratio(&self, of: &Trial, to: &Trial) -> Result<Value, Unavailable> {
+        let readings =
+            |trial| self.place(trial).map(|place| self.readings(place)).unwrap_or_default();
+        let pairs = readings(of).iter().zip(readings(to));
+        let ratios: Vec<f64> = pairs.map(|(of, to)| of.value / to.value).collect();
+        let found = median(&ratios, LEVEL);
+        let Median { median: value, low, high, n, .. } =
+            found.ok_or_else(|| Unavailable("a trial was not made".to_owned()))?;
         Ok(Value { value, low, high, observations: n as u64 })
     }
 

@@ -15,7 +15,7 @@ use std::path::PathBuf;
     )),
     mut_arg("over", |arg| arg.help("Refused: the experiments need a LAN, because TCP carries no datagrams")),
     mut_arg("foreign_peer", |arg| arg.help("Refused, as --over is")),
-    after_help = "Examples:\n  tidewire reproduce                                the list of papers\n  tidewire reproduce tr-88-08                       its rows and ours\n  tidewire reproduce tr-88-08 --figures drawn       and its figures, as SVG\n  tidewire reproduce tr-88-04 --live                its experiments, on a LAN within this process\n  tidewire reproduce tr-88-04 --live --to 02:00:00:00:00:07 -i eth1\n  tidewire reproduce nbsir-85-3104 --capture ncc84.pcapng   and its traffic\n\n`tidewire help reproduce` explains the verdicts."
+    after_help = "Examples:\n  tidewire reproduce                                the list of papers\n  tidewire reproduce tr-88-08                       its rows and ours\n  tidewire reproduce tr-88-08 --figures drawn       and its figures, as SVG\n  tidewire reproduce tr-88-04 --live                its experiments, on a LAN within this process\n  tidewire reproduce tr-88-04 --live --to 02:00:00:00:00:07 -i eth1\n  tidewire reproduce tr-88-17 --live                CASE, transport and datalink likewise\n  tidewire reproduce nbsir-85-3104 --capture ncc84.pcapng   and its traffic\n\n`tidewire help reproduce` explains the verdicts."
 )]
 pub(crate) struct Reproduce {
     /// The paper; without it the list of papers.
@@ -37,8 +37,8 @@ pub(crate) struct Reproduce {
     #[arg(short = 'n', long, value_name = "N", requires = "paper",
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) runs: Option<u64>,
-    /// Measure the experiments of tr-88-04 on a real network, with no model: on a LAN within this process,
-    /// or through a port against a `serve`.
+    /// Measure the experiments of tr-88-04 or tr-88-17 on a real network, with no model: on a LAN within
+    /// this process, or through a port against a `serve`.
     #[arg(long, requires = "paper", help_heading = LIVE)]
     pub(crate) live: bool,
     /// Rounds of all trials, each in an order of its own; at least 5.

@@ -9,7 +9,7 @@ use super::{Cli, Load, Measure, MeasureExperiment, PortOptions, Screen, Verb, Wa
 use crate::exit::Failure;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
-use papers::tr_88_04::PAPER as TRANSFER;
+use papers::published::Paper;
 
 /// Options without effect in a mode.
 struct Rule {
@@ -247,12 +247,18 @@ const FORMS: [Rule; 4] = [
     },
 ];
 
+/// Papers whose experiments can be measured.
+const MEASURED: [Paper; 2] = [papers::tr_88_04::PAPER, papers::tr_88_17::PAPER];
+
 /// Rules of `reproduce` on simulation and measurement.
 const LIVE: [Rule; 4] = [
     Rule {
-        applies: |cli| reproduces(cli, |it| it.paper.as_deref() != Some(TRANSFER.name)),
+        applies: |cli| {
+            let is_measured = |name: &str| MEASURED.iter().any(|paper| paper.name == name);
+            reproduces(cli, |it| !it.paper.as_deref().is_some_and(is_measured))
+        },
         options: &["live"],
-        reason: "only the experiments of tr-88-04 can be measured; those of other papers are simulated",
+        reason: "only those of tr-88-04 and tr-88-17 can be measured; those of other papers are simulated",
         fix: "tidewire reproduce tr-88-04 --live, or leave --live out",
     },
     Rule {

@@ -333,3 +333,22 @@ fn the_profile_shown_in_the_help_is_one() {
     let plain = delay(folder.path(), "plain.toml");
     assert!((found - plain - 2.0 * 122_030.0).abs() < 2.0, "{found} {plain}");
 }
+
+#[test]
+fn a_memory_that_holds_no_tpdu_is_refused_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    check_code(&run_in(folder.path(), &["profiles", "copy", "mvme372", "mine.toml"]), 0);
+    let mine = folder.path().join("mine.toml");
+    let profile = fs::read_to_string(&mine).unwrap();
+    fs::write(&mine, profile.replace("value = 655360", "value = 512")).unwrap();
+    let class_4 = SCENARIO.replace("\"datagram\"", "\"class-4\"");
+    fs::write(folder.path().join("study.toml"), class_4).unwrap();
+    let output = run_in(folder.path(), &["predict", "study.toml", "--no-save"]);
+    check_code(&output, 2);
+    let text = stderr(&output);
+    assert!(text.contains("a memory of 512 B holds no TPDU of 1024 B"), "{text}");
+    // The station's key, with a caret below it.
+    assert!(text.contains("study.toml:5:") && text.contains("^^^"), "{text}");
+    let shown = run_in(folder.path(), &["profiles", "show", "mine.toml"]);
+    assert!(stdout(&shown).contains("memory: 512 octets"), "{}", stdout(&shown));
+}

@@ -2,6 +2,7 @@
 
 use crate::{check_code, command, records, run, run_in, stderr, stdout};
 use live::clock;
+use serde_json::Value;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -214,17 +215,40 @@ fn papers_are_listed_and_an_unknown_one_is_named() {
 
 #[test]
 fn experiments_are_measured_in_rounds_within_this_process() {
+    check_live("tr-88-04", &["4", "5", "6", "7", "8", "9", "10", "11", "4.4"]);
+}
+
+#[test]
+fn case_is_measured_in_rounds_within_this_process() {
+    let lines = check_live("tr-88-17", &["2", "3", "4", "5", "6", "7", "8", "9", "10"]);
+    let of = |service: &str, octets: u64| {
+        let is_it = |it: &&Value| {
+            it["service"] == service && it["octets"] == octets && it["question"] == "throughput"
+        };
+        lines.iter().find(is_it).unwrap()["median"].as_f64().unwrap()
+    };
+    println!(
+        "seen: CASE, 1,000 octets, kbyte/s: stop-and-wait {:.0}, pipelined {:.0}",
+        of("case-each", 1_000),
+        of("case-last", 1_000)
+    );
+    assert_eq!(lines.iter().filter(|it| it["type"] == "trial").count(), 45);
+}
+
+/// Measures the experiments of a paper, and checks rounds, intervals and the numbers of its figures.
+#[track_caller]
+fn check_live(paper: &str, expected: &[&str]) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
-    let line = ["reproduce", "tr-88-04", "--live", "-n", "20", "--seed", "3", "--json"];
+    let line = ["reproduce", paper, "--live", "-n", "20", "--seed", "3", "--json"];
     let output = run_in(folder.path(), &[&line[..], &["--figures", "drawn"]].concat());
     check_code(&output, 0);
     let lines = records(&output);
     let of_type = |name| lines.iter().filter(move |line| line["type"] == name);
-    let paper = of_type("paper").next().unwrap();
-    assert_eq!(paper["rounds"], 5);
-    let wake = paper["host"]["latest_wake_ns"].as_str().unwrap();
-    assert!(wake.parse::<u64>().unwrap() > 0, "{paper}");
-    assert!((paper["interval_coverage"].as_f64().unwrap() - 0.9375).abs() < 1e-9, "{paper}");
+    let settings = of_type("paper").next().unwrap();
+    assert_eq!((&settings["paper"], &settings["rounds"]), (&paper.into(), &5.into()));
+    let wake = settings["host"]["latest_wake_ns"].as_str().unwrap();
+    assert!(wake.parse::<u64>().unwrap() > 0, "{settings}");
+    assert!((settings["interval_coverage"].as_f64().unwrap() - 0.9375).abs() < 1e-9, "{settings}");
     let trials = of_type("trial").count();
     for trial in of_type("trial") {
         let numbers = ["low", "median", "high"].map(|name| trial[name].as_f64().unwrap());
@@ -248,14 +272,15 @@ fn experiments_are_measured_in_rounds_within_this_process() {
         assert_eq!(order, (1..=trials as u64).collect::<Vec<_>>());
     }
     let numbers: Vec<_> = of_type("figure").map(|it| it["number"].as_str().unwrap()).collect();
-    assert_eq!(numbers, ["4", "5", "6", "7", "8", "9", "10", "11", "4.4"]);
+    assert_eq!(numbers, expected);
     for number in numbers {
-        let path = folder.path().join(format!("drawn/tr-88-04-figure-{number}.svg"));
+        let path = folder.path().join(format!("drawn/{paper}-figure-{number}.svg"));
         let svg = fs::read_to_string(&path).unwrap();
         assert!(svg.contains("measured live") && svg.contains("93.75"), "figure {number}");
         assert!(!svg.contains("(input)"), "nothing measured is an input");
     }
     assert_eq!(lines.last().unwrap()["type"], "end");
+    lines
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! `tidewire reproduce tr-88-04 --live`: the experiments of that paper on a network that is there.
+//! `tidewire reproduce tr-88-04 --live` and `tr-88-17 --live`: the experiments of these papers on a
+//! network that is there.
 
 use super::super::measure::peer;
 use super::figures::{self, Drawing, Origin};
@@ -19,10 +20,11 @@ use core::time::Duration;
 use papers::published::plot::{Plot, Point as Spot};
 use papers::published::{Paper, Unavailable};
 use papers::transfer::curves::{self, IsModel};
+use papers::transfer::map_curves;
 use papers::transfer::rounds::{
     self, FEWEST_MESSAGES, Failed, LEVEL, MOST_MESSAGES, Plan, Reading, Rounds,
 };
-use papers::transfer::{Question, Trial};
+use papers::transfer::{Question, Setup, Trial};
 use serde_json::json;
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -41,10 +43,65 @@ const T1S: [Duration; 8] = [
     Duration::from_micros(500),
 ];
 
+/// Papers whose experiments can be measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Experiments {
+    /// TR-88-04: datagrams and virtual circuits.
+    Circuits,
+    /// TR-88-17: CASE, transport and datalink.
+    Map,
+}
+
+impl Experiments {
+    fn of(paper: &Paper) -> Self {
+        if paper.name == "tr-88-17" { Self::Map } else { Self::Circuits }
+    }
+
+    /// All trials, before the first round.
+    fn rounds(self, plan: Plan) -> Rounds {
+        match self {
+            Self::Circuits => Rounds::new(plan, curves::trials(&T1S)),
+            Self::Map => {
+                let setup = Setup::live(plan.messages, plan.volume_octets.is_some(), plan.seed);
+                Rounds::with(plan, setup.of_map(), map_curves::trials())
+            }
+        }
+    }
+
+    fn plots(self, rounds: &Rounds, observed: &str) -> Result<Vec<Plot>, Unavailable> {
+        match self {
+            Self::Circuits => {
+                curves::plots(&T1S, IsModel::No, observed, |trial| rounds.found(trial))
+            }
+            Self::Map => map_curves::plots(rounds, observed),
+        }
+    }
+
+    /// Trials of a figure, curve by curve.
+    fn trials_of(self, number: &str) -> Vec<Vec<Trial>> {
+        match self {
+            Self::Circuits => curves::trials_of(&T1S, number),
+            Self::Map => map_curves::trials_of(number),
+        }
+    }
+
+    /// Sentence on what the messages are, where that has to be said.
+    const fn standing(self) -> Option<&'static str> {
+        match self {
+            Self::Circuits => None,
+            Self::Map => Some(
+                "The octets of CASE are an assumption: a header of 4 octets in front of each message. EOT \
+                 waits for the AK of class 4; each DT is acknowledged.",
+            ),
+        }
+    }
+}
+
 /// Settings of the experiments.
 struct Request<'a> {
     arguments: &'a Reproduce,
     paper: &'a Paper,
+    experiments: Experiments,
     plan: Plan,
     host: Host,
 }
@@ -75,7 +132,8 @@ pub(super) fn run(
     for warning in host.warnings() {
         output.remark(format_args!("warning: {warning}"));
     }
-    let mut rounds = Rounds::new(plan, curves::trials(&T1S));
+    let experiments = Experiments::of(paper);
+    let mut rounds = experiments.rounds(plan);
     let result = measure(&mut rounds, &mut medium, stop, output);
     if let Medium::Port(way, _) = medium {
         way.close().map_err(port_options::explain)?;
@@ -86,11 +144,10 @@ pub(super) fn run(
         output.record(&Line::End(End { complete: false, error }))?;
         return Ok(Exit::Interrupted);
     }
-    let request = Request { arguments, paper, plan, host };
+    let request = Request { arguments, paper, experiments, plan, host };
     let observed =
         format!("Medians of n = {} rounds; intervals {}.", plan.rounds, rounds.interval());
-    let answer = |trial: &Trial| rounds.found(trial);
-    let plots = curves::plots(&T1S, IsModel::No, &observed, answer).map_err(failed)?;
+    let plots = experiments.plots(&rounds, &observed).map_err(failed)?;
     tell(&request, &rounds, &plots, output)?;
     if let Some(folder) = &arguments.figures {
         let drawing = Drawing { paper, seed: plan.seed, origin: Origin::Measured };
@@ -166,7 +223,7 @@ fn carry_out(point: &Point, medium: &mut Medium, stop: &AtomicBool) -> anyhow::R
 }
 
 fn tell(request: &Request<'_>, rounds: &Rounds, plots: &[Plot], output: &Output) -> io::Result<()> {
-    let Request { paper, .. } = request;
+    let Request { paper, experiments, .. } = request;
     output.line(wrapped(&format!("{} --live: ", paper.name), paper.title))?;
     for sentence in sentences(request, rounds) {
         output.line(wrapped("  ", &sentence))?;
@@ -175,7 +232,7 @@ fn tell(request: &Request<'_>, rounds: &Rounds, plots: &[Plot], output: &Output)
     for plot in plots {
         let (name, unit) = plot.vertical;
         output.line(format_args!("\nFigure {}: {}, {name} in {unit}", plot.number, plot.title))?;
-        for (curve, trials) in plot.curves.iter().zip(curves::trials_of(&T1S, plot.number)) {
+        for (curve, trials) in plot.curves.iter().zip(experiments.trials_of(plot.number)) {
             let numbers: Vec<_> = trials.iter().map(|trial| rounds.place(trial)).collect();
             output.line(table(plot.horizontal.0, &curve.name, &curve.points, &numbers))?;
         }
@@ -214,6 +271,7 @@ fn sentences(request: &Request<'_>, rounds: &Rounds) -> Vec<String> {
         format!("Values are medians over n = {n} rounds; from and to: {}.", rounds.interval()),
     ];
     let all = (0..count).flat_map(|place| rounds.readings(place));
+    sentences.extend(request.experiments.standing().map(str::to_owned));
     let cut = all.filter(|reading| reading.is_cut).count();
     if cut > 0 {
         sentences.push(format!(
@@ -245,7 +303,7 @@ fn record(request: &Request<'_>, rounds: &Rounds, output: &Output) -> io::Result
         };
         let median = rounds.median(trial).ok();
         output.record(&json!({
-            "type": "trial", "trial": place + 1, "service": format!("{service:?}").to_lowercase(),
+            "type": "trial", "trial": place + 1, "service": service.name(),
             "question": format!("{question:?}").to_lowercase(), "octets": octets,
             "t1_ns": nanos(*t1), "window": window, "circuits": circuits,
             "unit": if *question == Question::Delay { "ms" } else { "kbyte/s" },
