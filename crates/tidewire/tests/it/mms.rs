@@ -232,6 +232,96 @@ fn recorded(server: &Server) -> Vec<u8> {
     passing.join().unwrap()
 }
 
+/// Passes what a server sends to a client, each DT of data with `more` behind it, from the 8th on.
+fn relay(server: &Server, more: fn(&[u8]) -> Vec<u8>) -> (String, thread::JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("iso-tcp://{}", listener.local_addr().unwrap());
+    let target = server.url.strip_prefix("iso-tcp://").unwrap().to_owned();
+    let passing = thread::spawn(move || {
+        let (mut client, _) = listener.accept().unwrap();
+        let mut server = TcpStream::connect(target).unwrap();
+        let (mut requests, mut onward) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        let requesting = thread::spawn(move || {
+            let _ = std::io::copy(&mut requests, &mut onward);
+            let _ = onward.shutdown(Shutdown::Both);
+        });
+        let (mut head, mut count) = ([0; 4], 0);
+        while server.read_exact(&mut head).is_ok() {
+            let mut tpdu = vec![0; usize::from(u16::from_be_bytes([head[2], head[3]])) - 4];
+            server.read_exact(&mut tpdu).unwrap();
+            let packet = [&head[..], &tpdu].concat();
+            // DT, give tokens and DT of session.
+            let is_data = tpdu.starts_with(&[2, 0xF0, 0x80, 1, 0, 1, 0]);
+            count += u64::from(is_data);
+            let more = if is_data && count >= 8 { more(&packet) } else { packet };
+            let _ = client.write_all(&more);
+        }
+        let _ = client.shutdown(Shutdown::Both);
+        requesting.join().unwrap();
+    });
+    (url, passing)
+}
+
+/// Result of `measure mms` through a relay; the client has one association.
+fn measured_through(more: fn(&[u8]) -> Vec<u8>) -> Value {
+    let server = Server::start(&[]);
+    let (url, passing) = relay(&server, more);
+    let arguments = ["measure", "mms", "--over", &url, "--foreign-peer", "--json"];
+    let limits = ["--messages", "4", "--max-requests", "1000", "--associations", "1"];
+    let output = run(&[&arguments[..], &limits, &["--time-out", "500 ms"]].concat());
+    check_code(&output, 0);
+    passing.join().unwrap();
+    records(&output).into_iter().find(|record| record["type"] == "mms").unwrap()
+}
+
+#[test]
+fn answers_that_come_twice_are_counted_and_change_no_result() {
+    let found = measured_through(|packet| [packet, packet].concat());
+    assert!(steps(&found).iter().skip(3).all(|(_, count)| *count == 4), "{found}");
+    // The last of 8 identify and status, 2 name lists, 8 reads and a conclude.
+    assert_eq!((&found["odd"], &found["released"]), (&12.into(), &1.into()), "{found}");
+}
+
+#[test]
+fn an_unknown_context_ends_the_association_in_words() {
+    let found = measured_through(|packet| {
+        let mut packet = packet.to_vec();
+        // The context of the presentation data value.
+        let place = packet.windows(3).position(|it| it == [2, 1, 3]).unwrap();
+        packet[place + 2] = 99;
+        packet
+    });
+    let reason = "association lost: aborted for a presentation protocol error of the server";
+    assert_eq!(found["failure"], reason, "{found}");
+}
+
+#[test]
+fn a_server_without_names_is_a_reason_to_read_nothing() {
+    let found = measured_through(|_| Vec::new());
+    assert_eq!(found["unread"], "no response in time", "{found}");
+    assert_eq!(found["items"].as_array().unwrap().len(), 0, "{found}");
+}
+
+#[test]
+fn a_response_that_a_server_never_requested_is_counted() {
+    let server = Server::start(&[]);
+    let octets = recorded(&server);
+    let address = server.url.strip_prefix("iso-tcp://").unwrap().to_owned();
+    let mut stream = TcpStream::connect(address).unwrap();
+    // The CR and the CN, then a response to a read of invoke identifier 7.
+    let length = |at: usize| usize::from(u16::from_be_bytes([octets[at + 2], octets[at + 3]]));
+    let opening = length(0) + length(length(0));
+    stream.write_all(&octets[..opening]).unwrap();
+    let response = [
+        3, 0, 0, 29, 2, 0xF0, 0x80, 1, 0, 1, 0, 0x61, 16, 0x30, 14, 2, 1, 3, 0xA0, 9, 0xA1, 7, 2,
+        1, 7, 0xA4, 2, 0xA1, 0,
+    ];
+    stream.write_all(&response).unwrap();
+    stream.shutdown(Shutdown::Write).unwrap();
+    stream.read_to_end(&mut Vec::new()).unwrap();
+    assert_eq!(server.end()["odd"], 1);
+}
+
 #[test]
 fn an_association_cut_off_at_any_octet_disturbs_no_other() {
     let server = Server::start(&[]);

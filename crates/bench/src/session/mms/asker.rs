@@ -4,7 +4,7 @@ mod file;
 
 use super::super::SessionError;
 use super::super::foreign::is_near;
-use super::ends::{choose, count, explain, explain_end, names};
+use super::ends::{choose, count, explain, explain_end, explain_loss, names};
 use super::found::{Found, Rung, Sample};
 use super::names::Item;
 use super::pace::Pace;
@@ -17,7 +17,7 @@ use live::iso_tcp::{IsoTcp, IsoTcpParams};
 use live::runner::{Control, Stopped};
 use stack::machine::{Deadline, Machine, Output};
 use stack::mms::Client;
-use stack::mms::client::{Call, End, Indication, Loss, Request};
+use stack::mms::client::{Call, End, Indication, Loss, Note, Request};
 use stack::network::{Network, NetworkConnectionId, NetworkStation};
 use stack::transport::{Endpoint, Transport};
 use stack::upper::{self, Addressed, Entity, EntityParams, Lower};
@@ -111,6 +111,8 @@ impl Asker {
             agreement: None,
             identity: None,
             items: Vec::new(),
+            unread: None,
+            odd: 0,
             file: None,
             sample: None,
             own: None,
@@ -327,7 +329,10 @@ impl Asker {
                         }
                     }
                     Output::Deliver(indication) => self.told(now, indication),
-                    Output::Note(_) => {}
+                    Output::Note(Note::Refused) => {}
+                    Output::Note(Note::Malformed(_) | Note::Late(_) | Note::OutOfPlace(_)) => {
+                        self.found.odd += 1;
+                    }
                 }
             } else if let Some(Addressed { endpoint, primitive }) = self.entity.poll() {
                 if self.endpoint == Some(endpoint) {
@@ -369,7 +374,9 @@ impl Asker {
                 self.found.aborted += 1;
                 (self.endpoint, self.current) = (None, None);
             }
-            Indication::Lost(loss) => self.lost(now, format!("association lost: {loss:?}")),
+            Indication::Lost(loss) => {
+                self.lost(now, format!("association lost: {}", explain_loss(loss)));
+            }
         }
     }
 
@@ -413,11 +420,15 @@ impl Asker {
                 if let Some(domain) = names(end).into_iter().next() {
                     self.tasks.push_front(Task::Variables(domain));
                 } else {
+                    self.found.unread = Some(explain_end(end));
                     self.begin_reads(&[]);
                 }
             }
             Some(Task::Variables(domain)) => {
                 let chosen = choose(&domain, names(end));
+                if chosen.is_empty() {
+                    self.found.unread = Some(explain_end(end));
+                }
                 self.begin_reads(&chosen);
             }
             Some(Task::WriteBack(item)) => self.write_back(&item, end),

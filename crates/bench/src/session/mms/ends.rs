@@ -4,7 +4,10 @@ use super::found::Rung;
 use super::names::Item;
 use super::services;
 use core::time::Duration;
-use stack::mms::client::{End, Refusal};
+use stack::acse::{Rejection, Source};
+use stack::mms::client::{End, Loss, Refusal};
+use stack::presentation;
+use wire::acse::Diagnostic;
 
 /// Variables chosen from the names of a server.
 const CHOSEN: usize = 5;
@@ -44,15 +47,60 @@ pub(super) fn explain(refusal: &Refusal) -> String {
     match refusal {
         Refusal::Rejected { rejection, error: Some(error) } => {
             format!(
-                "{rejection:?}, {}",
+                "{}, {}",
+                rejected(*rejection),
                 wire::mms::Pdu::decode(error)
                     .map_or_else(|malformed| malformed.to_string(), |pdu| pdu.to_string(),)
             )
         }
-        Refusal::Rejected { rejection, error: None } => format!("{rejection:?}"),
+        Refusal::Rejected { rejection, error: None } => rejected(*rejection),
         Refusal::NotInitiated => "no acceptable initiate response".to_owned(),
-        Refusal::Lost(loss) => format!("the connection ended, {loss:?}"),
+        Refusal::Lost(loss) => explain_loss(*loss),
         Refusal::TimedOut => "no answer in time".to_owned(),
+    }
+}
+
+/// Layer that rejected an association, and its reason.
+fn rejected(rejection: Rejection) -> String {
+    match rejection {
+        Rejection::Association { is_transient, diagnostic } => {
+            let until = if is_transient { "for now" } else { "permanently" };
+            let diagnostic = match diagnostic {
+                Some(Diagnostic::User(reason)) => format!(", diagnostic {reason} of the user"),
+                Some(Diagnostic::Provider(reason)) => {
+                    format!(", diagnostic {reason} of the provider")
+                }
+                None => String::new(),
+            };
+            format!("rejected {until} by ACSE of the server{diagnostic}")
+        }
+        Rejection::Below(refused) => match refused {
+            presentation::Refusal::User => "by the user of the server's session layer".to_owned(),
+            presentation::Refusal::Presentation(reason) => {
+                format!("by the server's presentation layer, reason {reason}")
+            }
+            presentation::Refusal::Session(reason) => {
+                format!("by the server's session layer, reason {reason}")
+            }
+        },
+    }
+}
+
+/// Reason why an association ended.
+pub(super) fn explain_loss(loss: Loss) -> String {
+    match loss {
+        Loss::Aborted(Source::User) => "aborted by the server".to_owned(),
+        Loss::Aborted(Source::Provider) => "aborted for an ACSE protocol error".to_owned(),
+        Loss::Provider(presentation::Reason::Session(reason)) => reason.text().to_owned(),
+        Loss::Provider(presentation::Reason::ProtocolError) => {
+            "aborted for a presentation protocol error of the server".to_owned()
+        }
+        Loss::Provider(presentation::Reason::ByPeer(reason)) => {
+            let reason = reason.map_or_else(String::new, |reason| format!(", reason {reason}"));
+            format!("aborted by the server's presentation layer{reason}")
+        }
+        Loss::ReleasedByPeer => "released by the server".to_owned(),
+        Loss::TimedOut => "the release was not answered".to_owned(),
     }
 }
 

@@ -170,6 +170,11 @@ pub struct Found {
     pub identity: Option<String>,
     /// Variables read.
     pub items: Vec<String>,
+    /// Reason why no variable was chosen from the names of the server; none if one was, or was named.
+    pub unread: Option<String>,
+    /// PDUs of the server that answered no request, were not decodable, or were of a kind that no
+    /// server sends.
+    pub odd: u64,
     /// First read that was answered.
     pub(super) sample: Option<Sample>,
     /// CPU time of this program's layers for a read of one variable, if one was answered.

@@ -9,7 +9,7 @@ use live::clock;
 use live::iso_tcp::{IsoTcp, IsoTcpParams};
 use live::runner::Control;
 use stack::machine::{Deadline, Machine as _, Output};
-use stack::mms::server::{Files, Indication, Model, Named, Node, Params};
+use stack::mms::server::{Files, Indication, Model, Named, Node, Note, Params};
 use stack::mms::{Proposal, Server};
 use stack::network::{Network, NetworkConnectionId, NetworkStation};
 use stack::tp0;
@@ -99,7 +99,7 @@ impl MmsServer {
         );
         let entity = Entity::new(joint, transport);
         let (outputs, events) = (VecDeque::new(), VecDeque::new());
-        Ok(Self { wire, host: Host { entity, server, outputs, events } })
+        Ok(Self { wire, host: Host { entity, server, outputs, events, odd: 0 } })
     }
 
     /// Address at which it listens, with the port that the system chose.
@@ -112,6 +112,12 @@ impl MmsServer {
     #[must_use]
     pub const fn served(&self) -> u64 {
         self.host.server.served()
+    }
+
+    /// Number of PDUs that were not decodable, or of a kind that no client sends.
+    #[must_use]
+    pub const fn odd(&self) -> u64 {
+        self.host.odd
     }
 
     /// Number of leaves in its model, and of named variable lists.
@@ -158,6 +164,8 @@ struct Host {
     server: Server,
     outputs: VecDeque<(NetworkConnectionId, Network)>,
     events: VecDeque<Served>,
+    /// PDUs of clients that were out of place or not decodable.
+    odd: u64,
 }
 
 impl Host {
@@ -175,7 +183,8 @@ impl Host {
                     Output::Deliver(Indication::Written { name, .. }) => {
                         self.events.push_back(Served::Written(name));
                     }
-                    Output::Note(_) => {}
+                    Output::Note(Note::Malformed(_) | Note::OutOfPlace(_)) => self.odd += 1,
+                    Output::Note(Note::Refused) => {}
                 }
             } else if let Some(addressed) = self.entity.poll() {
                 self.server.receive(now, addressed);

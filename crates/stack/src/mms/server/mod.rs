@@ -33,7 +33,7 @@ use files::OpenFiles;
 use reports::{Blocks, Report};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::ber::Reader;
-use wire::mms::{Pdu, Reject, ServiceError};
+use wire::mms::{Kind, Pdu, Reject, ServiceError};
 use wire::read::Malformed;
 use wire::time::Instant;
 
@@ -96,6 +96,8 @@ pub enum Indication {
 pub enum Note {
     /// Octets arrived that are no MMS PDU, or not one that is known.
     Malformed(Malformed),
+    /// A PDU arrived that a client does not send: the server had requested nothing.
+    OutOfPlace(Kind),
     /// A request of the user names no leaf, or has a value of another type.
     Refused,
 }
@@ -262,8 +264,9 @@ impl Server {
                 let error = ServiceError { class, code, additional, description, information };
                 self.data(endpoint, encoded(&Pdu::CancelError { invoke, error }));
             }
-            // Errors and rejects of a peer need no answer.
-            Ok(_) => {}
+            // A reject needs no answer, and no reject answers a PDU that is none of a client.
+            Ok(Pdu::Reject(_)) => {}
+            Ok(other) => self.note(Note::OutOfPlace(other.kind())),
             Err(malformed) => {
                 self.note(Note::Malformed(malformed));
                 self.reject(endpoint, octets);

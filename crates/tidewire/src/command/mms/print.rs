@@ -57,6 +57,16 @@ pub(super) fn print(inquiry: &Inquiry, found: &Found, output: &Output) -> anyhow
     if let Some(reports) = &found.reports {
         print_reports(reports, output)?;
     }
+    if let Some(reason) = &found.unread {
+        output
+            .line(format_args!("  no variable to read among the names of the server: {reason}"))?;
+    }
+    if found.odd > 0 {
+        let odd = quantity::counted(found.odd, "PDU");
+        output.line(format_args!(
+            "  {odd} of the server answered no request or could not be decoded"
+        ))?;
+    }
     if let Some(failure) = &found.failure {
         output.line(format_args!("  {failure}"))?;
     }
@@ -255,6 +265,8 @@ pub(super) fn record(inquiry: &Inquiry, found: &Found, complete: bool) -> Value 
         "pdu_octets": found.agreement.map(|it| it.pdu_octets),
         "outstanding": found.agreement.map(|it| it.outstanding),
         "items": found.items,
+        "unread": found.unread,
+        "odd": found.odd,
         "steps": steps,
         "rates": rates,
         "reports": reports,

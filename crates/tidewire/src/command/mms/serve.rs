@@ -60,9 +60,14 @@ pub(crate) fn serve(options: &ServeMms, output: &Output) -> anyhow::Result<Exit>
     let (interrupted, requests) = (interrupt::requested(), server.served());
     output.record(&json!({
         "type": "end", "complete": !interrupted, "associations": opened, "ended": closed,
-        "requests": requests, "writes": writes,
+        "requests": requests, "writes": writes, "odd": server.odd(),
     }))?;
-    output.line(format_args!("{requests} requests answered in {opened} associations"))?;
+    let odd = match server.odd() {
+        0 => String::new(),
+        odd => format!("; {}, answered with a reject or ignored", counted(odd, "odd PDU")),
+    };
+    let (requests, opened) = (counted(requests, "request"), counted(opened, "association"));
+    output.line(format_args!("{requests} answered in {opened}{odd}"))?;
     Ok(if interrupted { Exit::Interrupted } else { Exit::Ok })
 }
 
