@@ -18,6 +18,7 @@
 
 mod frames;
 mod link;
+pub(crate) mod pdu_work;
 mod replies;
 mod services;
 mod users;

@@ -19,9 +19,7 @@
 //! Left out: messages through sockets on their way down, and requests for connections, which do not
 //! cross. The data units under way are bounded downwards by one message per flow, the replies to
 //! received requests and the transport's window; upwards only by the traffic of the peers.
-
-pub(crate) mod kinds;
-
+use super::pdu_work::{self, Steps};
 use super::{Host, MESSAGE_SAP, To};
 use crate::load::{Sink, Stamp};
 use crate::messaging::Priority;
@@ -30,7 +28,6 @@ use crate::tp4::{Nsdu, TransmitHandle};
 use crate::transport::Endpoint;
 use crate::upper::Addressed;
 use bytes::Bytes;
-use kinds::Steps;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use wire::addr::Sap;
 use wire::packet::Packet;
@@ -151,12 +148,12 @@ impl Cargo {
             Self::Transfer { .. } => {
                 &[charge(case, WorkKind::Down), charge(session, WorkKind::Down)]
             }
-            Self::Spdu { tsdu, user, .. } => return kinds::of_spdu_down(tsdu, *user),
-            Self::Received { tsdu, user, .. } => return kinds::of_spdu_up(tsdu, *user),
+            Self::Spdu { tsdu, user, .. } => return pdu_work::of_spdu_down(tsdu, *user),
+            Self::Received { tsdu, user, .. } => return pdu_work::of_spdu_up(tsdu, *user),
             Self::Answered { values: 0, .. } => &[],
             Self::Answered { .. } => &[charge(WorkLayer::Mms, WorkKind::Access)],
-            Self::Outgoing { nsdu, .. } => return kinds::of_nsdu_down(&nsdu.packet),
-            Self::Incoming(nsdu) => return kinds::of_nsdu_up(&nsdu.packet),
+            Self::Outgoing { nsdu, .. } => return pdu_work::of_nsdu_down(&nsdu.packet),
+            Self::Incoming(nsdu) => return pdu_work::of_nsdu_up(&nsdu.packet),
         };
         path.iter().rev().copied().collect()
     }

@@ -21,7 +21,7 @@ mod upper;
 use super::Framing;
 use crate::clnp::{self, Network};
 use crate::host::MESSAGE_SAP;
-use crate::host::work::kinds::{self, Steps};
+use crate::host::pdu_work::{self, Steps};
 use crate::llc::type1::{self, Type1};
 use crate::llc::type3;
 use crate::machine::{Deadline, Machine as _, Output};
@@ -194,10 +194,10 @@ impl Layered {
         match cargo {
             Cargo::Message(_) => crossing(Charge::DOWN),
             Cargo::Arrival(_) => crossing(Charge::UP),
-            Cargo::Tsdu(tsdu) => kinds::of_spdu_down(tsdu, self.user_layer()),
-            Cargo::Received(tsdu) => kinds::of_spdu_up(tsdu, self.user_layer()),
-            Cargo::Outgoing(nsdu, _) => kinds::of_nsdu_down(&nsdu.packet),
-            Cargo::Incoming(nsdu) => kinds::of_nsdu_up(&nsdu.packet),
+            Cargo::Tsdu(tsdu) => pdu_work::of_spdu_down(tsdu, self.user_layer()),
+            Cargo::Received(tsdu) => pdu_work::of_spdu_up(tsdu, self.user_layer()),
+            Cargo::Outgoing(nsdu, _) => pdu_work::of_nsdu_down(&nsdu.packet),
+            Cargo::Incoming(nsdu) => pdu_work::of_nsdu_up(&nsdu.packet),
         }
     }
 
