@@ -165,9 +165,9 @@ mod tests {
         assert_eq!(order(&[(3, u32::MAX), (3, 0), (3, 1)]), Order::default());
         let mut draw = Draw(2_026);
         let near = |draw: &mut Draw| match draw.below(4) {
-            0 => draw.below(4) as u32,
-            1 => u32::MAX - draw.below(4) as u32,
-            _ => draw.below(u64::from(u32::MAX)) as u32,
+            0 => draw.below(4),
+            1 => u32::MAX - draw.below(4),
+            _ => draw.below(u64::from(u32::MAX)),
         };
         for _ in 0..2_000 {
             let frames: Vec<_> = (0..40).map(|_| (near(&mut draw) % 5, near(&mut draw))).collect();
