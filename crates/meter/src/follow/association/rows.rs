@@ -23,8 +23,9 @@ const NAME_OCTETS: usize = 129;
 pub(super) struct Row {
     pub(super) service: Service,
     asker: Side,
-    counts: ServiceCounts,
-    /// Start of the interval in which it counted last, and its counts in that interval.
+    /// Counts before the interval in which it counted last.
+    before: ServiceCounts,
+    /// Start of that interval, and its counts in it.
     latest: Instant,
     in_latest: ServiceCounts,
     failures: Vec<Failed>,
@@ -44,7 +45,6 @@ impl Row {
         if self.latest != interval {
             self.begin(interval);
         }
-        self.counts.observe(event);
         self.in_latest.observe(event);
         if let Some(failure) = failure {
             self.note(failure);
@@ -53,6 +53,7 @@ impl Row {
 
     #[cold]
     fn begin(&mut self, interval: Instant) {
+        self.before.add(&self.in_latest);
         (self.latest, self.in_latest) = (interval, ServiceCounts::default());
         self.failures.iter_mut().for_each(|failed| failed.times_in_latest = 0);
     }
@@ -69,7 +70,9 @@ impl Row {
 
     /// Report since the association began.
     pub(super) fn report(&self, outstanding: u64) -> ServiceReport {
-        self.report_of(&self.counts, outstanding, |failed| failed.times)
+        let mut all = self.before.clone();
+        all.add(&self.in_latest);
+        self.report_of(&all, outstanding, |failed| failed.times)
     }
 
     /// Report of the interval of this start; none if nothing was counted in it and no request is
@@ -130,11 +133,11 @@ impl Rows {
         if is_full {
             return (self.place(Service::OTHER, asker).0, true);
         }
-        let [counts, in_latest] = [(); 2].map(|()| ServiceCounts::default());
+        let [before, in_latest] = [(); 2].map(|()| ServiceCounts::default());
         let (latest, failures) = (Instant::ZERO, Vec::new());
         // A row is large, and most associations have few.
         self.0.reserve_exact(1);
-        self.0.push(Row { service, asker, counts, latest, in_latest, failures });
+        self.0.push(Row { service, asker, before, latest, in_latest, failures });
         (self.0.len() as u8 - 1, false)
     }
 
