@@ -145,3 +145,34 @@ impl BusiestBlocks {
         (!self.kept.is_empty()).then_some(text)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_busiest_block_is_first_and_one_report_has_no_interval() {
+        let block = |name: &str, reports: u64| Block {
+            name: Some(name.to_owned()),
+            server: "10.0.0.2:102".to_owned(),
+            reports,
+            intervals: reports - 1,
+            interval_total_ns: (reports - 1) * 500_000_000,
+            interval_min_ns: 500_000_000,
+            interval_p50_ns: 500_000_000,
+            interval_max_ns: 900_000_000,
+        };
+        let mut blocks = BusiestBlocks::new();
+        assert_eq!(blocks.table(), None);
+        let control_blocks = vec![block("once", 1), block("brcb01", 80)];
+        let ends = ["10.0.0.1:1024".to_owned(), "10.0.0.2:102".to_owned()];
+        blocks.add(&ControlBlocks { id: 1, ends, control_blocks });
+        let text = blocks.table().unwrap();
+        let lines: Vec<Vec<&str>> =
+            text.lines().map(|line| line.split_whitespace().collect()).collect();
+        assert_eq!(lines[0], ["reports", "of", "server", "count", "interval", "p50", "max"]);
+        let often = ["brcb01", "10.0.0.2:102", "80", "500", "ms", "500", "ms", "900", "ms"];
+        assert_eq!(lines[1], often);
+        assert_eq!(lines[2], ["once", "10.0.0.2:102", "1", "-", "-", "-"]);
+    }
+}
