@@ -81,7 +81,9 @@ pub enum SessionError {
     #[error("flow {0:?} is of MMS: predict simulates it, and measure mms measures a server")]
     Mms(String),
     /// A flow is of files, whose responders do not take part in measurements of a scenario.
-    #[error("flow {0:?} is of files, FTAM-like: predict simulates it")]
+    #[error(
+        "flow {0:?} is of files, FTAM-like: predict simulates it, and measure without a port runs it"
+    )]
     File(String),
     /// A flow associates by title, and a peer has no directory.
     #[error("flow {0:?} has a title, and only a run within one process has a directory")]

@@ -86,12 +86,17 @@ impl Experiments {
     }
 
     /// Sentence on what the messages are, where that has to be said.
-    const fn standing(self) -> Option<&'static str> {
-        match self {
-            Self::Circuits => None,
-            Self::Map => Some(
+    const fn standing(self, is_within_process: bool) -> Option<&'static str> {
+        match (self, is_within_process) {
+            (Self::Circuits, _) => None,
+            (Self::Map, true) => Some(
                 "The octets of CASE are an assumption: a header of 4 octets in front of each message. EOT \
                  waits for the AK of class 4; each DT is acknowledged.",
+            ),
+            (Self::Map, false) => Some(
+                "The octets of CASE are an assumption: a header of 4 octets in front of each message. EOT \
+                 waits for the AK of class 4. A serve acknowledges each second DT or after 10 ms: each \
+                 message of stop-and-wait waits 10 ms for it, which is not the paper's policy.",
             ),
         }
     }
@@ -254,6 +259,7 @@ fn sentences(request: &Request<'_>, rounds: &Rounds) -> Vec<String> {
         None if arguments.port.udp.is_some() => "against a peer behind UDP".to_owned(),
         None => "on a LAN within this process".to_owned(),
     };
+    let is_within_process = arguments.to.is_none() && arguments.port.udp.is_none();
     let Plan { rounds: n, messages, seed, .. } = plan;
     let volume = match plan.volume_octets {
         Some(octets) => format!(
@@ -271,7 +277,7 @@ fn sentences(request: &Request<'_>, rounds: &Rounds) -> Vec<String> {
         format!("Values are medians over n = {n} rounds; from and to: {}.", rounds.interval()),
     ];
     let all = (0..count).flat_map(|place| rounds.readings(place));
-    sentences.extend(request.experiments.standing().map(str::to_owned));
+    sentences.extend(request.experiments.standing(is_within_process).map(str::to_owned));
     let cut = all.filter(|reading| reading.is_cut).count();
     if cut > 0 {
         sentences.push(format!(
