@@ -178,11 +178,10 @@ impl Reader {
     #[inline]
     fn header(&self, header: &[u8; RECORD_HEADER_OCTETS]) -> Header {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *header;
-        let words = [[a, b, c, d], [e, f, g, h], [i, j, k, l], [m, n, o, p]];
-        let [seconds, fraction, mut captured, mut original] = match self.order {
-            Order::Big => words.map(u32::from_be_bytes),
-            Order::Little => words.map(u32::from_le_bytes),
-        };
+        let seconds = self.order.u32([a, b, c, d]);
+        let fraction = self.order.u32([e, f, g, h]);
+        let (mut captured, mut original) =
+            (self.order.u32([i, j, k, l]), self.order.u32([m, n, o, p]));
         if self.lengths != Lengths::CapturedFirst
             && (self.lengths == Lengths::OriginalFirst || captured > original)
         {
