@@ -80,6 +80,48 @@ pub struct CyclicStream {
     pub revisions_changed: u64,
 }
 
+/// Sums over all streams.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct CyclicTotals {
+    /// Streams.
+    pub streams: u64,
+    /// Streams without a frame in time before the end.
+    pub silent_at_end: u64,
+    /// Frames.
+    pub frames: u64,
+    /// Missing frames.
+    pub missing: u64,
+    /// Gaps.
+    pub gaps: u64,
+    /// Gaps longer than allowed.
+    pub silences: u64,
+    /// Changes of state that were seen.
+    pub state_changes: u64,
+    /// States of which no frame arrived.
+    pub missed_states: u64,
+    /// Frames marked as simulated, or as a test.
+    pub simulated: u64,
+}
+
+impl CyclicTotals {
+    /// Adds a stream; sums saturate.
+    pub(crate) fn add(&mut self, stream: &CyclicStream) {
+        for (sum, more) in [
+            (&mut self.streams, 1),
+            (&mut self.silent_at_end, stream.silent_at_end.into()),
+            (&mut self.frames, stream.frames),
+            (&mut self.missing, stream.missing),
+            (&mut self.gaps, stream.gaps),
+            (&mut self.silences, stream.silences),
+            (&mut self.state_changes, stream.state_changes),
+            (&mut self.missed_states, stream.missed_states),
+            (&mut self.simulated, stream.simulated),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
+
 impl CyclicStream {
     /// Converts a report of the meter; `until` is the time up to which it measured.
     pub(crate) fn of(report: &StreamReport, until: Instant, has_names: bool) -> Self {

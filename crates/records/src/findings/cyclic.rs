@@ -2,7 +2,7 @@
 
 use super::{Grade, Judge, Topic, share};
 use crate::quantity::{counted, span};
-use crate::{CyclicStream, shortened, sum};
+use crate::{CyclicStream, CyclicTotals, shortened, sum};
 
 /// Columns for the name of a stream.
 const NAME_COLUMNS: usize = 32;
@@ -28,10 +28,6 @@ impl Judge<'_> {
         self.tests();
     }
 
-    fn total(&self, of: impl Fn(&CyclicStream) -> u64) -> u64 {
-        sum(self.model.streams.iter().map(of))
-    }
-
     /// Stream for which `size` is greatest; the first of equals.
     fn first_by(&self, size: impl Fn(&CyclicStream) -> u64) -> Option<&CyclicStream> {
         self.model.streams.iter().reduce(|most, it| if size(it) > size(most) { it } else { most })
@@ -45,10 +41,9 @@ impl Judge<'_> {
     }
 
     fn fallen_silent(&mut self) {
-        let all = self.model.streams.len() as u64;
-        let silent = || self.model.streams.iter().filter(|it| it.silent_at_end);
-        let Some(first) = silent().min_by_key(|it| it.last_ns) else { return };
-        let count = silent().count() as u64;
+        let CyclicTotals { streams: all, silent_at_end: count, .. } = self.model.of_streams;
+        let silent = self.model.streams.iter().filter(|it| it.silent_at_end);
+        let Some(first) = silent.min_by_key(|it| it.last_ns) else { return };
         let text = format!("{count} of {} fell silent before the end", counted(all, "stream"));
         let name = shortened(&first.label(), NAME_COLUMNS);
         let detail = format!("{} {name}: {} allowed", first.source, span(first.allowed_ns));
@@ -56,11 +51,10 @@ impl Judge<'_> {
     }
 
     fn silences(&mut self) {
-        let silences = self.total(|it| it.silences);
+        let CyclicTotals { silences, gaps, .. } = self.model.of_streams;
         if silences == 0 {
             return;
         }
-        let gaps = self.total(|it| it.gaps);
         let text =
             format!("{silences} of {gaps} gaps exceeded timeAllowedtoLive: subscribers saw a loss");
         let most = self.model.streams.iter().min_by(|one, other| {
@@ -72,11 +66,11 @@ impl Judge<'_> {
     }
 
     fn missed_states(&mut self) {
-        let missed = self.total(|it| it.missed_states);
+        let CyclicTotals { state_changes, missed_states: missed, .. } = self.model.of_streams;
         if missed == 0 {
             return;
         }
-        let changes = sum([self.total(|it| it.state_changes), missed]);
+        let changes = sum([state_changes, missed]);
         let text = format!("{missed} of {changes} changes of state were not seen (stNum)");
         let most = self.first_by(|it| it.missed_states);
         let detail = most.map(|it| {
@@ -87,11 +81,11 @@ impl Judge<'_> {
     }
 
     fn missing_frames(&mut self) {
-        let missing = self.total(|it| it.missing);
+        let CyclicTotals { frames, missing, .. } = self.model.of_streams;
         if missing == 0 {
             return;
         }
-        let all = sum([self.total(|it| it.frames), missing]);
+        let all = sum([frames, missing]);
         let ratio = share(missing, all);
         let text = format!("{missing} of {all} cyclic frames are missing (sqNum)");
         let most = self.first_by(|it| it.missing);
@@ -103,11 +97,10 @@ impl Judge<'_> {
     }
 
     fn tests(&mut self) {
-        let simulated = self.total(|it| it.simulated);
+        let CyclicTotals { simulated, frames, .. } = self.model.of_streams;
         if simulated == 0 {
             return;
         }
-        let frames = self.total(|it| it.frames);
         let text = format!("{simulated} of {frames} cyclic frames are marked as simulated or test");
         self.say(Grade::Look, share(simulated, frames), text, None);
     }

@@ -159,4 +159,12 @@ fn silences_and_missing_frames_of_streams_are_found() {
     let missing = "02:00:00:00:00:02 IED2/LLN0$GO$gcb: 2 of them";
     assert_eq!(told("2 of 202 cyclic frames are missing"), (Grade::Look, missing.to_owned()));
     assert!(!found.iter().any(|finding| finding.text.contains("is this the right tap")));
+    // Sums cover the streams that are not kept.
+    (3..300).for_each(|appid| model.take(of(appid, 1, 0, 21_000_000)));
+    let text = "298 of 29601 gaps exceeded timeAllowedtoLive";
+    assert!(
+        findings(&model)
+            .iter()
+            .any(|it| it.text.starts_with(text) && it.detail.as_deref() == Some(worst))
+    );
 }

@@ -8,8 +8,8 @@ use super::event::{Event, Events};
 use super::history::History;
 use super::trend::{Course, Moment};
 use crate::{
-    Collection, ConnectionInterval, ControlBlocks, Counts, CyclicStream, End, Head, HostInterval,
-    Interval, Named, Record, Sample, Services, ServicesInterval, Total,
+    Collection, ConnectionInterval, ControlBlocks, Counts, CyclicStream, CyclicTotals, End, Head,
+    HostInterval, Interval, Named, Record, Sample, Services, ServicesInterval, Total,
 };
 use meter::registry::Measure;
 use std::collections::BTreeMap;
@@ -48,6 +48,8 @@ pub struct Model {
     pub control_blocks: BTreeMap<u32, ControlBlocks>,
     /// The worst streams of cyclic data, reported when they or the measurement ended.
     pub streams: Vec<CyclicStream>,
+    /// Sums over all of them, also those that are not kept.
+    pub of_streams: CyclicTotals,
     /// Number of evicted connections.
     pub gone: u64,
     hosts: BTreeMap<Option<String>, Both>,
@@ -94,6 +96,7 @@ impl Model {
             associations: BTreeMap::new(),
             control_blocks: BTreeMap::new(),
             streams: Vec::new(),
+            of_streams: CyclicTotals::default(),
             gone: 0,
             hosts: BTreeMap::new(),
             course: Course::new(),
@@ -128,6 +131,7 @@ impl Model {
                 }
             }
             Record::CyclicStream(stream) => {
+                self.of_streams.add(&stream);
                 self.streams.push(*stream);
                 if self.streams.len() >= 2 * STREAMS {
                     self.streams.sort_by(CyclicStream::worse);
