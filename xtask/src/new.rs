@@ -65,7 +65,7 @@ const KINDS: [Kind; 6] = [
             "crates/sim/src/medium/mod.rs: pub mod {{name}};",
             "crates/sim/tests/it/main.rs: mod {{name}};",
             "crates/bench/src/medium/mod.rs: a variant of Medium and of MediumKind",
-            "crates/bench/src/medium/model.rs, bound/shared.rs: an arm, if access is of a new kind",
+            "crates/bench/src/medium/model.rs: an arm of each function, if access is of a new kind",
             "crates/tidewire/help/media.md: a paragraph",
         ],
     },

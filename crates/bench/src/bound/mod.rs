@@ -17,7 +17,7 @@ mod stream;
 mod switched;
 
 use crate::layout::{lay_out, seed_of};
-use crate::medium::{Model, Site};
+use crate::medium::{Site, Theory};
 use crate::scenario::{Faults, Scenario, Service};
 use core::time::Duration;
 use serde::Serialize;
@@ -96,10 +96,11 @@ pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
         positions_metres: layout.places.iter().map(|place| place.metres).collect(),
         ..Site::default()
     };
-    let of_medium = match (general, scenario.medium.model(site)) {
+    let model = scenario.medium.model(site);
+    let of_medium = match (general, model.theory()) {
         (Some(_), _) => Vec::new(),
-        (None, Model::Switched(network)) => switched::bounds(scenario, network, &streams),
-        (None, model) => shared::bounds(scenario, &model, &streams),
+        (None, Theory::Ports(network)) => switched::bounds(scenario, network, &streams),
+        (None, theory) => shared::bounds(scenario, theory, &streams),
     };
     let flows = scenario.flows.iter().enumerate();
     flows

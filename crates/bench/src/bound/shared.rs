@@ -2,7 +2,7 @@
 
 use super::stream::{Stream, Streams, arrivals};
 use super::{Bound, Reason};
-use crate::medium::{Medium, Model, Site};
+use crate::medium::{Medium, Site, Theory};
 use crate::scenario::Scenario;
 use core::time::Duration;
 use sim::medium::framing::Framing;
@@ -20,26 +20,26 @@ const LEAST_OF_CLASS_6: u8 = 6;
 /// Assumptions behind the bounds of a medium, in one sentence; `None` for a medium without bounds.
 #[must_use]
 pub fn assumptions(medium: &Medium) -> Option<&'static str> {
-    match medium.model(Site::default()) {
-        Model::CsmaCd(_) => None,
-        Model::Ideal(_) => Some("each station sends its frames one after the other"),
-        Model::Plca(_) => {
+    match medium.model(Site::default()).theory() {
+        Theory::Contention => None,
+        Theory::OwnWire(_) => Some("each station sends its frames one after the other"),
+        Theory::Turns(_) => {
             Some("no beacon or frame is lost; all others take each turn with their longest burst")
         }
-        Model::TokenBus(_) => {
+        Theory::BusRotation(_) => {
             Some("no token is lost; each station holds it for all that it may have to send")
         }
-        Model::TokenRing(_) => {
+        Theory::RingRotation(_) => {
             Some("no token is lost and no frame has priority; each station sends all it may have")
         }
-        Model::Switched(_) => {
+        Theory::Ports(_) => {
             Some("no buffer runs over; all as urgent meet behind the longest less urgent frame")
         }
     }
 }
 
 /// Bound of each flow whose medium determines it.
-pub(super) fn bounds(scenario: &Scenario, model: &Model, streams: &Streams) -> Vec<Bound> {
+pub(super) fn bounds(scenario: &Scenario, theory: Theory<'_>, streams: &Streams) -> Vec<Bound> {
     let has_priorities = matches!(scenario.medium, Medium::TokenRing(_))
         && streams.all.iter().any(|stream| stream.priority > 0);
     let of = |flow: usize| {
@@ -49,13 +49,13 @@ pub(super) fn bounds(scenario: &Scenario, model: &Model, streams: &Streams) -> V
         if streams.from(stream.station).any(|other| goes_first(streams, stream, other)) {
             return Bound::None(Reason::Others);
         }
-        let found = match model {
-            Model::Ideal(wire) => own_wire(wire, stream, streams),
-            Model::CsmaCd(_) | Model::Switched(_) => Err(Reason::Contention),
-            Model::Plca(segment) => turns(segment, stream, streams),
-            Model::TokenBus(bus) => bus_rotation(bus, stream, streams),
-            Model::TokenRing(_) if has_priorities => Err(Reason::RingPriority),
-            Model::TokenRing(ring) => ring_rotation(ring, stream, streams),
+        let found = match theory {
+            Theory::OwnWire(wire) => own_wire(wire, stream, streams),
+            Theory::Contention | Theory::Ports(_) => Err(Reason::Contention),
+            Theory::Turns(segment) => turns(segment, stream, streams),
+            Theory::BusRotation(bus) => bus_rotation(bus, stream, streams),
+            Theory::RingRotation(_) if has_priorities => Err(Reason::RingPriority),
+            Theory::RingRotation(ring) => ring_rotation(ring, stream, streams),
         };
         found.map_or_else(Bound::None, Bound::Longest)
     };

@@ -29,7 +29,7 @@ enum Port {
 
 /// Paths of all streams, and the maximum stay of a message at each port.
 struct Ways<'a> {
-    network: Params,
+    network: &'a Params,
     streams: &'a Streams,
     ports: Vec<Vec<Port>>,
     /// Streams that pass each port, with the place of the port on their path.
@@ -59,7 +59,7 @@ struct Alike {
 }
 
 /// Bound of each flow.
-pub(super) fn bounds(scenario: &Scenario, network: Params, streams: &Streams) -> Vec<Bound> {
+pub(super) fn bounds(scenario: &Scenario, network: &Params, streams: &Streams) -> Vec<Bound> {
     let mut ways = Ways::new(network, streams);
     let mut settled = false;
     for _ in 0..MOST_ROUNDS {
@@ -102,9 +102,9 @@ fn ports(network: &Params, from: usize, to: usize) -> Vec<Port> {
 }
 
 impl<'a> Ways<'a> {
-    fn new(network: Params, streams: &'a Streams) -> Self {
+    fn new(network: &'a Params, streams: &'a Streams) -> Self {
         let ports: Vec<Vec<Port>> =
-            streams.all.iter().map(|stream| ports(&network, stream.station, stream.to)).collect();
+            streams.all.iter().map(|stream| ports(network, stream.station, stream.to)).collect();
         let stays = ports.iter().map(|ports| vec![Some(Duration::ZERO); ports.len()]).collect();
         let mut sharing: BTreeMap<Port, Vec<Passage>> = BTreeMap::new();
         let mut unlimited: BTreeMap<Port, u8> = BTreeMap::new();

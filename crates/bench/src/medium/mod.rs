@@ -15,8 +15,8 @@ mod token_ring;
 
 pub use csma_cd::CsmaCd;
 pub use ideal::Ideal;
-pub(crate) use model::Visitor;
 pub use model::{Invalid, Model, Site};
+pub(crate) use model::{Theory, Visitor};
 pub use switched::Switched;
 pub use t1s::T1s;
 pub use token_bus::{Classes, Maintenance, RequestWithResponse, TokenBus};

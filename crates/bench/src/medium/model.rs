@@ -96,6 +96,23 @@ impl Invalid {
     }
 }
 
+/// Theory that bounds the delay of frames on a medium, with the parameters that it takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Theory<'a> {
+    /// None: stations may find the medium occupied without limit.
+    Contention,
+    /// Each station sends its frames one after the other.
+    OwnWire(&'a ideal::Params),
+    /// Stations take turns.
+    Turns(&'a plca::Params),
+    /// A token visits the stations in the order of their addresses.
+    BusRotation(&'a token_bus::Params),
+    /// A token goes around a ring.
+    RingRotation(&'a token_ring::Params),
+    /// Frames queue at each port on their path.
+    Ports(&'a switched::Params),
+}
+
 /// Something that is done with the simulator of a medium, whatever its type.
 pub(crate) trait Visitor {
     /// Its result.
@@ -135,6 +152,18 @@ impl Model {
             fn visit<M: sim::medium::Medium>(self, _: M) {}
         }
         self.visit(Nothing)
+    }
+
+    /// The theory that bounds the delay of its frames.
+    pub(crate) const fn theory(&self) -> Theory<'_> {
+        match self {
+            Self::Ideal(it) => Theory::OwnWire(it),
+            Self::CsmaCd(_) => Theory::Contention,
+            Self::Plca(it) => Theory::Turns(it),
+            Self::TokenBus(it) => Theory::BusRotation(it),
+            Self::TokenRing(it) => Theory::RingRotation(it),
+            Self::Switched(it) => Theory::Ports(it),
+        }
     }
 
     /// Bits of a frame with `data_octets` octets of data, if it differs from an Ethernet frame.
