@@ -23,6 +23,7 @@ mod cyclic;
 pub mod families;
 pub mod findings;
 mod item;
+mod line;
 mod named;
 mod origin;
 pub mod quantity;

@@ -2,7 +2,6 @@
 
 use super::{Counts, sum};
 use meter::registry::{KindCount, Measure};
-use wire::tp::Kind;
 
 /// Returns the number of TPDUs of all kinds in these values.
 pub fn tpdus(values: &Counts) -> u64 {
@@ -11,7 +10,8 @@ pub fn tpdus(values: &Counts) -> u64 {
 
 /// Sums a count over all kinds of TPDUs.
 pub fn of_all_kinds(values: &Counts, count: KindCount) -> u64 {
-    sum(Kind::ALL.into_iter().map(|kind| values.count(Measure::OfKind(kind, count))))
+    let is_wanted = |measure: &Measure| matches!(measure, Measure::OfKind(_, of) if *of == count);
+    sum(values.0.iter().filter(|(measure, _)| is_wanted(measure)).map(|(_, value)| *value))
 }
 
 /// Shortens a text to `columns`, keeping its front and its back.

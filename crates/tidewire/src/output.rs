@@ -78,6 +78,20 @@ impl Output {
         put(&line)
     }
 
+    /// Records that are lines of NDJSON already; they are written out at once, and `lines` is empty
+    /// afterwards.
+    pub(crate) fn lines(&self, lines: &mut Vec<u8>) -> io::Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let last = lines.trim_ascii_end().rsplit(|octet| *octet == b'\n').next();
+        let is_end = last.is_some_and(|last| last.starts_with(br#"{"type":"end","#));
+        HAS_ENDED.fetch_or(is_end, Ordering::Relaxed);
+        let written = put(lines);
+        lines.clear();
+        written
+    }
+
     /// A remark on standard error, unless quiet.
     pub(crate) fn remark(&self, remark: impl Display) {
         if !self.quiet {

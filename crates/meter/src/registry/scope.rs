@@ -13,11 +13,15 @@ use std::sync::LazyLock;
 /// Measures with their values.
 pub type Values = Vec<(Measure, u64)>;
 
+/// Room for the values of any scope, so that none is moved while they are listed.
+const MOST_VALUES: usize = 256;
+
 /// All values of the network: the rows of Table 4 of NBSIR 85-3104 first.
 #[must_use]
 pub fn of_network(measures: &Measures) -> Values {
     let unordered = counts_of_network(measures);
-    let mut values: Values = ORDER.iter().map(|place| unordered[*place]).collect();
+    let mut values = Values::with_capacity(MOST_VALUES);
+    values.extend(ORDER.iter().map(|place| unordered[*place]));
     for (delay, distribution) in measures.delays.each() {
         of_summary(delay, &distribution.summary(), &DelayStatistic::ALL, &mut values);
     }
@@ -28,7 +32,8 @@ pub fn of_network(measures: &Measures) -> Values {
 /// Counts of the network, in the order of the registry; always the same measures.
 fn counts_of_network(measures: &Measures) -> Values {
     let value = |count: Count| Some((count.into(), count.row().network?(measures)));
-    let mut values: Values = Count::ALL.into_iter().filter_map(value).collect();
+    let mut values = Values::with_capacity(MOST_VALUES);
+    values.extend(Count::ALL.into_iter().filter_map(value));
     of_kinds(&measures.traffic.transport, &mut values);
     values
 }
@@ -47,8 +52,8 @@ static ORDER: LazyLock<Vec<usize>> = LazyLock::new(|| {
 /// All values of what a host sent or received.
 #[must_use]
 pub fn of_traffic(traffic: &Traffic) -> Values {
-    let mut values: Values =
-        Count::ALL.into_iter().filter_map(|c| Some((c.into(), c.row().host?(traffic)))).collect();
+    let mut values = Values::with_capacity(MOST_VALUES);
+    values.extend(Count::ALL.into_iter().filter_map(|c| Some((c.into(), c.row().host?(traffic)))));
     of_kinds(&traffic.transport, &mut values);
     of_waits(&traffic.waits, &mut values);
     of_sizes(&traffic.sizes, &mut values);
@@ -67,7 +72,8 @@ pub fn of_host(host: &Host) -> Values {
 #[must_use]
 pub fn of_direction(direction: &Direction) -> Values {
     let value = |count: Count| Some((count.into(), count.row().side?(direction)?));
-    let mut values: Values = Count::ALL.into_iter().filter_map(value).collect();
+    let mut values = Values::with_capacity(MOST_VALUES);
+    values.extend(Count::ALL.into_iter().filter_map(value));
     of_kinds(&direction.transport(), &mut values);
     of_waits(&direction.waits, &mut values);
     values.extend(whole_replies(&direction.replied));

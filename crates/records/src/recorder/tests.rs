@@ -482,3 +482,34 @@ fn a_request_stays_outstanding_in_intervals_without_an_answer() {
     // Three milliseconds, no event, and 2,494 ms.
     assert_eq!(told.collect::<Vec<_>>(), [[2, 1, 1, 1, 3], [0, 0, 1, 1, 0], [0, 1, 0, 1, 2_494]]);
 }
+
+#[test]
+fn a_line_has_the_octets_that_serde_writes() {
+    let second = Duration::from_secs(1);
+    let only: crate::Subset = "dt_*,response_*,tpdus_to_64_octets".parse().unwrap();
+    let mut kinds = std::collections::BTreeSet::new();
+    for name in ["cell.pcapng", "mms.pcapng"] {
+        for (top, only) in
+            [(20, &crate::Subset::default()), (1, &crate::Subset::default()), (2, &only)]
+        {
+            for item in recorded(name, second, plain(second / 4), top) {
+                let record = crate::Record::of(&item, only);
+                let mut line = Vec::new();
+                record.write_line(&mut line).unwrap();
+                let expected = format!("{}\n", serde_json::to_string(&record).unwrap());
+                assert_eq!(String::from_utf8(line).unwrap(), expected);
+                kinds.insert(expected.split('"').nth(3).unwrap().to_owned());
+            }
+        }
+    }
+    for kind in [
+        "interval",
+        "host-interval",
+        "connection-interval",
+        "connections-rest",
+        "host",
+        "connection",
+    ] {
+        assert!(kinds.contains(kind), "{kind} is in no capture");
+    }
+}

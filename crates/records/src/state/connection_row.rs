@@ -83,7 +83,15 @@ impl Known {
     }
 
     fn weigh(&mut self) {
-        let directions = self.directions();
+        let parts;
+        let directions = match &self.whole {
+            // Only the total time of closed windows differs from it.
+            Some(whole) => whole,
+            None => {
+                parts = self.directions();
+                &parts
+            }
+        };
         let both = |name| sum(directions.iter().map(|sent| sent.count(name)));
         let outcome = self.identity.as_ref().map_or("", Identity::outcome);
         let is_wrong = ["refused", "abrupt", "erroneous"].contains(&outcome)

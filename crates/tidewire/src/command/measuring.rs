@@ -157,7 +157,12 @@ pub(super) struct Reporter<'a> {
     is_missing: bool,
     /// True if the last interval is over.
     is_over: bool,
+    /// Records as lines of NDJSON that are not yet written.
+    lines: Vec<u8>,
 }
+
+/// Octets of records that are written together, while more are due at the same time.
+const TOGETHER_OCTETS: usize = 1 << 16;
 
 /// Outputs of findings in addition to printing.
 #[derive(Default)]
@@ -235,6 +240,7 @@ impl<'a> Reporter<'a> {
             has_failed: false,
             is_missing: false,
             is_over: false,
+            lines: Vec::new(),
         }
     }
 
@@ -292,22 +298,19 @@ impl<'a> Reporter<'a> {
             for finding in self.judge(&item, &record) {
                 self.write(&Record::Finding(finding))?;
             }
-            match &mut self.to {
-                To::Output(output, lines) => {
-                    // The end is the last record; of lines the last are the verdict.
-                    if is_end && output.json {
-                        require::print(&self.side_outputs.requirements, output)?;
-                    }
-                    output.record(&record)?;
-                    lines.tell(&record, output)?;
-                    if is_end && !output.json {
-                        require::print(&self.side_outputs.requirements, output)?;
-                    }
-                }
-                To::Screen(model) => model.lock().take(record),
-                To::Samples(_) => {}
+            // The end is the last record; of lines the last are the verdict.
+            if is_end && self.prints_records() {
+                self.verdict()?;
+            }
+            self.write(&record)?;
+            if is_end && !self.prints_records() {
+                self.verdict()?;
+            }
+            if let To::Screen(model) = &self.to {
+                model.lock().take(record);
             }
         }
+        self.write_lines()?;
         self.tell_samples(recorder)
     }
 
@@ -352,12 +355,38 @@ impl<'a> Reporter<'a> {
         found
     }
 
-    fn write(&mut self, record: &Record) -> io::Result<()> {
-        if let To::Output(output, lines) = &mut self.to {
-            output.record(record)?;
-            lines.tell(record, output)?;
+    /// True if records are printed as NDJSON.
+    const fn prints_records(&self) -> bool {
+        matches!(&self.to, To::Output(Output { json: true, .. }, _))
+    }
+
+    /// Prints the verdict on the requirements.
+    fn verdict(&mut self) -> io::Result<()> {
+        self.write_lines()?;
+        match &self.to {
+            To::Output(output, _) => require::print(&self.side_outputs.requirements, output),
+            To::Screen(_) | To::Samples(_) => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Prints a record as a line of text, or keeps its line of NDJSON until all that are due are made.
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        if self.prints_records() {
+            record.write_line(&mut self.lines).map_err(io::Error::from)?;
+            return if self.lines.len() < TOGETHER_OCTETS { Ok(()) } else { self.write_lines() };
+        }
+        match &mut self.to {
+            To::Output(output, lines) => lines.tell(record, output),
+            To::Screen(_) | To::Samples(_) => Ok(()),
+        }
+    }
+
+    /// Writes the lines of NDJSON that are not yet written.
+    fn write_lines(&mut self) -> io::Result<()> {
+        match &self.to {
+            To::Output(output, _) => output.lines(&mut self.lines),
+            To::Screen(_) | To::Samples(_) => Ok(()),
+        }
     }
 
     /// Serves the outputs in addition to printing.
