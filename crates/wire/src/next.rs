@@ -5,7 +5,7 @@
 
 use crate::addr::Sap;
 use crate::leaf::Leaf;
-use crate::{clnp, es_is, goose, is_is, tcp};
+use crate::{clnp, es_is, goose, is_is, profinet, sampled_values, tcp};
 
 /// Protocol that an EtherType stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,12 +44,14 @@ pub(crate) enum OverInternet {
 /// EtherTypes of MPLS with unicast and multicast labels (RFC 3032, RFC 5332).
 pub(crate) const MPLS_TYPES: [u16; 2] = [0x8847, 0x8848];
 
-const TYPES: [(u16, OverType); 5] = [
+const TYPES: [(u16, OverType); 7] = [
     (0x0800, OverType::Internet),
     (0x86DD, OverType::Internet),
     (MPLS_TYPES[0], OverType::Mpls),
     (MPLS_TYPES[1], OverType::Mpls),
+    (0x8892, OverType::Leaf(&profinet::LEAF)),
     (0x88B8, OverType::Leaf(&goose::LEAF)),
+    (0x88BA, OverType::Leaf(&sampled_values::LEAF)),
 ];
 
 const SAPS: [(Sap, OverSap); 2] = [(Sap::ISO_NETWORK, OverSap::Osi), (Sap::SNAP, OverSap::Snap)];

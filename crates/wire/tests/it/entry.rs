@@ -9,7 +9,10 @@ use std::io::Cursor;
 use wire::capture::Capture;
 use wire::dissect::{Layer, Link, NoNsdu, dissect, dissect_cut, levels};
 use wire::tpkt;
-use wire::{clnp, encapsulation, es_is, goose, ipv4, ipv6, is_is, llc, mac, mpls, snap, tcp, tp};
+use wire::{
+    clnp, encapsulation, es_is, goose, ipv4, ipv6, is_is, llc, mac, mpls, profinet, sampled_values,
+    snap, tcp, tp,
+};
 
 /// Compressed files expand; this number of records is enough.
 const RECORDS: usize = 10_000;
@@ -111,6 +114,13 @@ fn internet(octets: &[u8]) {
     if let Ok(pdu) = goose::Pdu::decode(octets) {
         assert_eq!(goose::Pdu::decode(&pdu.encode()), Ok(pdu));
     }
+    if let Ok(pdu) = sampled_values::Pdu::decode(octets) {
+        let asdus = |pdu: &sampled_values::Pdu<'_>| pdu.asdus().map_while(Result::ok).count();
+        let read: Vec<_> = pdu.asdus().map_while(Result::ok).collect();
+        let again = sampled_values::Pdu::encode(pdu.appid, pdu.reserved, &read);
+        assert_eq!(sampled_values::Pdu::decode(&again).map(|pdu| asdus(&pdu)), Ok(read.len()));
+    }
+    let _ = profinet::Pdu::decode(octets).map(|pdu| pdu.to_string());
     if let Ok(pdu) = is_is::Pdu::decode(octets) {
         pdu.encode(&mut again);
         assert_eq!(is_is::Pdu::decode(&again), Ok(pdu));

@@ -10,7 +10,7 @@ use wire::dissect::Link;
 use wire::filter::{Filter, Instruction};
 
 /// Filters that match contents of the captures.
-const FILTERS: [&str; 28] = [
+const FILTERS: [&str; 29] = [
     "iso",
     "llc",
     "not llc",
@@ -36,6 +36,7 @@ const FILTERS: [&str; 28] = [
     "from 02:00:00:00:00:01 and not tpdu ak",
     "not (host 02:00:00:00:00:01 or tcp) or vlan 7 and port 102",
     "goose",
+    "sv or profinet",
     "not goose",
     "es-is",
     "goose or is-is and not vlan",
@@ -105,6 +106,8 @@ fn condition() -> impl Strategy<Value = String> {
         "vlan 0",
         "vlan 5",
         "goose",
+        "sv",
+        "profinet",
         "is-is",
     ];
     prop::sample::select(words.to_vec()).prop_map(str::to_owned)

@@ -7,7 +7,7 @@ use wire::addr::Names;
 use wire::dissect::{Alone, Link, NoNsdu, dissect, levels, strip_user_data};
 use wire::filter::Filter;
 use wire::rewrite::rename;
-use wire::{goose, mac};
+use wire::{goose, mac, profinet, sampled_values};
 
 const PDU: goose::Pdu<'_> = goose::Pdu {
     appid: 7,
@@ -86,16 +86,13 @@ fn a_malformed_leaf_names_its_field_at_its_offset() {
     assert_eq!(cut, Err(NoNsdu::Foreign(wire::dissect::CUT)));
 }
 
-/// Counters of each GOOSE frame as another decoder reads them; `None` if it is missing.
-fn by_tshark(path: &Path) -> Option<Vec<String>> {
+/// Fields of each frame that matches, as another decoder reads them; `None` if it is missing.
+fn by_tshark(path: &Path, wanted: &str, fields: &[&str]) -> Option<Vec<String>> {
     let mut tshark = Command::new("tshark");
-    tshark.arg("-r").arg(path).args(["-Y", "goose && !udp", "-T", "fields"]);
-    let names = ["stNum", "sqNum", "timeAllowedtoLive", "confRev", "numDatSetEntries", "gocbRef"];
-    for name in names {
-        tshark.arg("-e").arg(format!("goose.{name}"));
-    }
+    tshark.arg("-r").arg(path).args(["-Y", wanted, "-T", "fields"]);
+    tshark.args(fields.iter().flat_map(|field| ["-e", field]));
     let Ok(output) = tshark.output() else {
-        println!("skipped: no tshark to read GOOSE with");
+        println!("skipped: no tshark to read cyclic data with");
         return None;
     };
     let text = String::from_utf8(output.stdout).unwrap();
@@ -129,10 +126,58 @@ fn goose_counters_equal_those_of_another_decoder() {
             found.push(format!("{numbers}\t{reference}"));
         });
         assert!(found.len() >= least, "{name}: {}", found.len());
-        let Some(expected) = by_tshark(&path) else { return };
+        let fields = [
+            "goose.stNum",
+            "goose.sqNum",
+            "goose.timeAllowedtoLive",
+            "goose.confRev",
+            "goose.numDatSetEntries",
+            "goose.gocbRef",
+        ];
+        let Some(expected) = by_tshark(&path, "goose && !udp", &fields) else { return };
         assert_eq!(found.len(), expected.len(), "{name}");
         for (place, (found, expected)) in found.iter().zip(&expected).enumerate() {
             assert_eq!(found, expected, "{name}, frame {place} of GOOSE");
         }
+    }
+}
+
+#[test]
+fn samples_and_cycles_equal_those_of_another_decoder() {
+    let Some(folder) = captures::shared("cyclic") else { return };
+    let samples = ["sv.smpCnt", "sv.confRev", "sv.smpSynch"];
+    let cycles = ["pn_rt.frame_id", "pn_rt.cycle_counter", "pn_rt.ds", "pn_rt.transfer_status"];
+    for (name, fields, least) in [
+        ("sv/SV_Normal_Traffic.pcap", &samples[..], 10_000),
+        ("sv/9-2-sv.pcap", &samples, 20),
+        ("profinet/own-rt-cyclic.pcapng", &cycles, 4_500),
+        ("profinet/plc4x-recording.pcapng", &cycles, 200),
+    ] {
+        let path = folder.join(name);
+        let mut found = Vec::new();
+        captures::each_record(&path, |record| {
+            let nsdu = levels(record.link, record.octets, record.original_octets).nsdu;
+            let Err(NoNsdu::Leaf(alone)) = nsdu else { return };
+            if let Ok(pdu) = sampled_values::Pdu::decode(alone.octets) {
+                let asdus: Vec<_> = pdu.asdus().map(Result::unwrap).collect();
+                let list = |of: fn(&sampled_values::Asdu<'_>) -> String| {
+                    asdus.iter().map(of).collect::<Vec<_>>().join(",")
+                };
+                let counts = list(|asdu| asdu.sample_count.to_string());
+                let revisions = list(|asdu| asdu.configuration_revision.to_string());
+                let clocks = list(|asdu| asdu.synchronisation.to_string());
+                found.push(format!("{counts}\t{revisions}\t{clocks}"));
+            } else if let Ok(pdu) = profinet::Pdu::decode(alone.octets)
+                && let profinet::Kind::Cyclic(status) = pdu.kind
+            {
+                let profinet::Status { cycle_counter, data, transfer } = status;
+                let frame_id = pdu.frame_id;
+                found.push(format!("{frame_id}\t{cycle_counter}\t{data:#04x}\t{transfer}"));
+            }
+        });
+        assert!(found.len() >= least, "{name}: {}", found.len());
+        let wanted = if fields == samples { "sv" } else { "pn_rt.cycle_counter" };
+        let Some(expected) = by_tshark(&path, wanted, fields) else { return };
+        assert_eq!(found, expected, "{name}");
     }
 }
