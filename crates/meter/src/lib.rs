@@ -44,7 +44,7 @@ pub use follow::association::{
     AssociationReport, Cause, ControlBlock, Dropped, FailureCount, LatestInterval, Layer, Phase,
     ServiceReport, Source,
 };
-pub use follow::cyclic::{Gaps, Order, StreamKey, StreamReport, Worst};
+pub use follow::cyclic::{Deviations, Gaps, Order, Protocol, StreamKey, StreamReport, Worst};
 pub use host::{Address, ChangedHost, Host, HostKey};
 pub use interval::Report;
 pub use track::{Direction, Known as Connection, Numbers, State};
@@ -264,9 +264,10 @@ impl Meter {
             Err(NoNsdu::Leaf(alone)) => {
                 let oddities = self.intervals.oddities();
                 oddities.count(Class::Foreign, alone.kind);
-                if let Some(frame) = cyclic::Frame::of(link, octets, &alone) {
-                    self.cyclic.observe(at, frame, oddities);
-                }
+                let cyclic = &mut self.cyclic;
+                cyclic::Frame::each(link, octets, &alone, |frame| {
+                    cyclic.observe(at, frame, oddities);
+                });
             }
             Err(NoNsdu::Foreign(what)) => self.intervals.oddities().count(Class::Foreign, what),
             Err(NoNsdu::Malformed(complaint)) => {

@@ -5,6 +5,10 @@ use meter::{Gaps, Order, StreamReport, Worst};
 use serde::{Deserialize, Serialize};
 use wire::time::Instant;
 
+/// Share of the period from which a frame is far late. A network for PROFINET is commonly accepted
+/// only if its frames deviate by less than half of the update time.
+const FAR_LATE: f64 = 0.5;
+
 /// Stream of cyclic data, since measuring began.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct CyclicStream {
@@ -12,11 +16,11 @@ pub struct CyclicStream {
     pub protocol: String,
     /// Publisher.
     pub source: String,
-    /// Group that it sends to.
+    /// Station or group that it sends to.
     pub destination: String,
-    /// APPID.
-    pub appid: u16,
-    /// Reference of the control block (gocbRef); null where names are left out.
+    /// APPID; of PROFINET the FrameID.
+    pub identifier: u16,
+    /// gocbRef or svID; null where there is none, and where names are left out.
     pub name: Option<String>,
     /// Priority of its last frame; none without a VLAN tag.
     pub priority: Option<u8>,
@@ -24,9 +28,11 @@ pub struct CyclicStream {
     pub vlan: Option<u16>,
     /// Frames, without copies.
     pub frames: u64,
+    /// Samples in them; of other protocols their number.
+    pub samples: u64,
     /// Octets of the longest frame.
     pub longest_octets: u64,
-    /// Frames with the numbers of the frame before, at most 1 ms behind it.
+    /// Frames with the number of the frame before, right behind it: made by a mirror port.
     pub copies: u64,
     /// Frames that did not arrive, by their numbers.
     pub missing: u64,
@@ -58,16 +64,40 @@ pub struct CyclicStream {
     pub worst_allowed_ns: Option<u64>,
     /// Time of the frame that ended it.
     pub worst_at_ns: Option<u64>,
-    /// Time that the last frame allowed until the next.
+    /// Time that the last frame allowed until the next: as stated, or three periods; zero if unknown.
     pub allowed_ns: u64,
+    /// Learnt period; null of GOOSE, and before 64 gaps.
+    pub period_ns: Option<u64>,
+    /// Gaps longer than the period; null without distributions, as the next ones.
+    pub late_gaps: Option<u64>,
+    /// Median of what these were longer by.
+    pub late_p50_ns: Option<u64>,
+    /// 99th percentile of it.
+    pub late_p99_ns: Option<u64>,
+    /// The most.
+    pub late_max_ns: Option<u64>,
+    /// Gaps shorter than the period.
+    pub early_gaps: Option<u64>,
+    /// Median of what these were shorter by.
+    pub early_p50_ns: Option<u64>,
+    /// 99th percentile of it.
+    pub early_p99_ns: Option<u64>,
+    /// The most.
+    pub early_max_ns: Option<u64>,
+    /// Learnt step of the counter, in the units of the protocol: 31.25 us of PROFINET.
+    pub step: Option<u32>,
+    /// Learnt samples in a second.
+    pub samples_per_second: Option<u32>,
     /// Time of the first frame.
     pub first_ns: u64,
     /// Time of the last frame.
     pub last_ns: u64,
     /// True if no frame followed within that time before the measurement ended.
     pub silent_at_end: bool,
-    /// Number of the last state.
+    /// Last state: stNum, smpSynch or DataStatus.
     pub state: u32,
+    /// Frames with data that are not valid, or whose provider does not run.
+    pub invalid: u64,
     /// Frames marked as simulated, or as a test.
     pub simulated: u64,
     /// Frames of a control block that needs commissioning.
@@ -101,6 +131,10 @@ pub struct CyclicTotals {
     pub missed_states: u64,
     /// Frames marked as simulated, or as a test.
     pub simulated: u64,
+    /// Frames with data that are not valid.
+    pub invalid: u64,
+    /// Streams with a frame that was late by half a period or more.
+    pub far_late: u64,
 }
 
 impl CyclicTotals {
@@ -116,6 +150,8 @@ impl CyclicTotals {
             (&mut self.state_changes, stream.state_changes),
             (&mut self.missed_states, stream.missed_states),
             (&mut self.simulated, stream.simulated),
+            (&mut self.invalid, stream.invalid),
+            (&mut self.far_late, stream.is_far_late().into()),
         ] {
             *sum = sum.saturating_add(more);
         }
@@ -129,16 +165,20 @@ impl CyclicStream {
         let Gaps { count, total_ns, min_ns, max_ns } = report.gaps;
         let Worst { gap_ns, allowed_ns, at } = report.worst;
         let has_worst = allowed_ns > 0;
-        let name = String::from_utf8_lossy(&report.key.control_block).into_owned();
+        let name = String::from_utf8_lossy(&report.key.name).into_owned();
+        let deviations = report.deviations;
+        let (longer, shorter) =
+            (deviations.map(|both| both.late), deviations.map(|both| both.early));
         Self {
-            protocol: "GOOSE".to_owned(),
+            protocol: report.key.protocol.name().to_owned(),
             source: report.key.source.to_string(),
             destination: report.key.destination.to_string(),
-            appid: report.key.appid,
-            name: has_names.then_some(name),
+            identifier: report.key.identifier,
+            name: (has_names && !name.is_empty()).then_some(name),
             priority: report.tag.map(|tag| tag.priority()),
             vlan: report.tag.map(|tag| tag.vlan()),
             frames: report.frames,
+            samples: report.samples,
             longest_octets: report.longest_octets,
             copies: report.copies,
             missing,
@@ -157,10 +197,22 @@ impl CyclicStream {
             worst_allowed_ns: has_worst.then_some(allowed_ns),
             worst_at_ns: has_worst.then_some(at.as_nanos()),
             allowed_ns: report.allowed_ns,
+            period_ns: report.period_ns,
+            late_gaps: longer.map(|of| of.count),
+            late_p50_ns: longer.map(|of| of.p50_ns),
+            late_p99_ns: longer.map(|of| of.p99_ns),
+            late_max_ns: longer.map(|of| of.max_ns),
+            early_gaps: shorter.map(|of| of.count),
+            early_p50_ns: shorter.map(|of| of.p50_ns),
+            early_p99_ns: shorter.map(|of| of.p99_ns),
+            early_max_ns: shorter.map(|of| of.max_ns),
+            step: report.step,
+            samples_per_second: report.rate,
             first_ns: report.first.as_nanos(),
             last_ns: report.last.as_nanos(),
             silent_at_end: report.is_silent(until),
-            state: report.state_number,
+            state: report.state,
+            invalid: report.invalid,
             simulated: report.simulated,
             needs_commissioning: report.needs_commissioning,
             unsynchronised: report.unsynchronised,
@@ -169,14 +221,32 @@ impl CyclicStream {
         }
     }
 
-    /// Short name: that of its control block, or its APPID where names are left out.
+    /// Short name: that of its control block or merging unit, or its number where it has none or names
+    /// are left out.
     pub fn label(&self) -> String {
-        self.name.clone().unwrap_or_else(|| format!("APPID {:04x}", self.appid))
+        let number = if self.is_profinet() { "FrameID" } else { "APPID" };
+        self.name.clone().unwrap_or_else(|| format!("{number} {:04x}", self.identifier))
+    }
+
+    /// True of PROFINET.
+    fn is_profinet(&self) -> bool {
+        self.protocol == meter::Protocol::ProfinetRt.name()
     }
 
     /// Share of the time allowed that the worst gap used; none without gaps.
     pub fn used(&self) -> Option<f64> {
         Some(self.worst_gap_ns? as f64 / self.worst_allowed_ns? as f64)
+    }
+
+    /// Most that a frame was late, as a share of the period; none without a period.
+    pub fn lateness(&self) -> Option<f64> {
+        let period_ns = self.period_ns.filter(|period_ns| *period_ns > 0)?;
+        Some(self.late_max_ns? as f64 / period_ns as f64)
+    }
+
+    /// True if a frame was late by half a period or more.
+    pub fn is_far_late(&self) -> bool {
+        self.lateness().is_some_and(|share| share >= FAR_LATE)
     }
 
     /// Orders streams, the worst first: silent at the end, then by the share of time that the worst

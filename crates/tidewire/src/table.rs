@@ -46,6 +46,11 @@ impl Table {
         Self { columns, rows: vec![names], remarks: BTreeSet::new() }
     }
 
+    /// True if it has no rows but its heading.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.len() == 1
+    }
+
     /// Adds a row with a cell for each column.
     pub(crate) fn add(&mut self, cells: Vec<String>) {
         self.rows.push(cells);

@@ -7,7 +7,7 @@
 
 use crate::capture::shared;
 use core::time::Duration;
-use meter::{Meter, Settings, StreamReport};
+use meter::{Meter, Protocol, Settings, StreamReport};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::Path;
@@ -33,7 +33,7 @@ const FIELDS: [&str; 8] = [
 /// Frames of a stream as tshark has them: time, stNum, sqNum, timeAllowedtoLive in milliseconds.
 type Frames = Vec<[u64; 4]>;
 
-fn nanos(epoch: &str) -> u64 {
+pub(crate) fn nanos(epoch: &str) -> u64 {
     let (seconds, fraction) = epoch.split_once('.').unwrap();
     seconds.parse::<u64>().unwrap() * 1_000_000_000 + fraction.parse::<u64>().unwrap()
 }
@@ -89,7 +89,7 @@ fn missing(frames: &[[u64; 4]]) -> [u64; 2] {
     [states.iter().map(of).sum(), states.len() as u64 - 1]
 }
 
-fn streams(path: &Path) -> Vec<StreamReport> {
+pub(crate) fn streams(path: &Path) -> Vec<StreamReport> {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
     let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
     while let Ok(Some(record)) = capture.next() {
@@ -101,8 +101,8 @@ fn streams(path: &Path) -> Vec<StreamReport> {
 
 fn key(report: &StreamReport) -> String {
     let key = &report.key;
-    let name = String::from_utf8_lossy(&key.control_block);
-    format!("{} {} {:#06x} {name}", key.source, key.destination, key.appid)
+    let name = String::from_utf8_lossy(&key.name);
+    format!("{} {} {:#06x} {name}", key.source, key.destination, key.identifier)
 }
 
 #[test]
@@ -120,7 +120,8 @@ fn streams_of_goose_are_those_of_tshark() {
         if name == "GOOSE_truncated.pcap" {
             theirs.clear();
         }
-        let ours = streams(&path);
+        let mut ours = streams(&path);
+        ours.retain(|report| report.key.protocol == Protocol::Goose);
         assert_eq!(ours.len(), theirs.len(), "{name}");
         for report in &ours {
             let frames = &theirs[&key(report)];
@@ -209,12 +210,12 @@ fn invented_streams_displace_none_that_is_known() {
     observe(&mut meter, 12_000_000, &frame(30_000, 1, 0));
     observe(&mut meter, 12_000_001, &frame(0, 1, 3));
     let ended = meter.take_stream().expect("a stream ended");
-    assert_eq!(ended.key.appid, 1);
+    assert_eq!(ended.key.identifier, 1);
     let oddities = meter.finish().oddities;
     let lost =
         oddities.iter().find(|(_, name, _)| *name == "frame of one more stream than is followed");
     assert_eq!(lost.map(|(_, _, times)| times), Some(20_001 - streams as u64));
     let known = meter.each_stream();
-    let first = known.iter().find(|report| report.key.appid == 0).unwrap();
+    let first = known.iter().find(|report| report.key.identifier == 0).unwrap();
     assert_eq!((first.frames, first.order.missing), (4, 0));
 }

@@ -9,6 +9,7 @@ mod cases;
 mod changed;
 mod corpus;
 mod cyclic;
+mod cyclic_counters;
 mod entry;
 mod every_capture;
 mod fence;

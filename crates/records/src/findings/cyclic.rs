@@ -25,6 +25,8 @@ impl Judge<'_> {
         self.silences();
         self.missed_states();
         self.missing_frames();
+        self.late_frames();
+        self.not_valid();
         self.tests();
     }
 
@@ -56,7 +58,7 @@ impl Judge<'_> {
             return;
         }
         let text =
-            format!("{silences} of {gaps} gaps exceeded timeAllowedtoLive: subscribers saw a loss");
+            format!("{silences} of {gaps} gaps were longer than allowed: subscribers saw a loss");
         let most = self.model.streams.iter().min_by(|one, other| {
             let used = |it: &CyclicStream| it.used().unwrap_or(0.0);
             used(other).total_cmp(&used(one))
@@ -87,13 +89,44 @@ impl Judge<'_> {
         }
         let all = sum([frames, missing]);
         let ratio = share(missing, all);
-        let text = format!("{missing} of {all} cyclic frames are missing (sqNum)");
+        let text = format!("{missing} of {all} cyclic frames are missing");
         let most = self.first_by(|it| it.missing);
         let detail = most.map(|it| {
             let name = shortened(&it.label(), NAME_COLUMNS);
             format!("{} {name}: {} of them", it.source, it.missing)
         });
         self.say(super::graded(ratio), ratio, text, detail);
+    }
+
+    fn late_frames(&mut self) {
+        let CyclicTotals { far_late: count, streams: all, .. } = self.model.of_streams;
+        let share_of = |it: &CyclicStream| it.lateness().unwrap_or(0.0);
+        let latest = self.model.streams.iter().filter(|it| it.is_far_late());
+        let Some(latest) = latest.max_by(|one, other| share_of(one).total_cmp(&share_of(other)))
+        else {
+            return;
+        };
+        let of_all = counted(all, "stream");
+        let text = format!("{count} of {of_all} had a frame late by half a period or more");
+        let name = shortened(&latest.label(), NAME_COLUMNS);
+        let (late, period) = (latest.late_max_ns.unwrap_or(0), latest.period_ns.unwrap_or(0));
+        let detail =
+            format!("{} {name}: {} late, period {}", latest.source, span(late), span(period));
+        self.say(Grade::Look, share(count, all), text, Some(detail));
+    }
+
+    fn not_valid(&mut self) {
+        let CyclicTotals { invalid, frames, .. } = self.model.of_streams;
+        if invalid == 0 {
+            return;
+        }
+        let text = format!("{invalid} of {frames} cyclic frames carry data that are not valid");
+        let most = self.first_by(|it| it.invalid);
+        let detail = most.map(|it| {
+            let name = shortened(&it.label(), NAME_COLUMNS);
+            format!("{} {name}: {} of them", it.source, it.invalid)
+        });
+        self.say(Grade::Look, share(invalid, frames), text, detail);
     }
 
     fn tests(&mut self) {

@@ -129,13 +129,13 @@ fn silences_and_missing_frames_of_streams_are_found() {
     let of = |appid: u16, silences, missing, gap| {
         let json = format!(
             r#"{{"type":"cyclic-stream","protocol":"GOOSE","source":"02:00:00:00:00:0{appid}",
-            "destination":"01:0c:cd:01:00:00","appid":{appid},"name":"IED{appid}/LLN0$GO$gcb",
-            "priority":4,"vlan":0,"frames":100,"longest_octets":150,"copies":0,
+            "destination":"01:0c:cd:01:00:00","identifier":{appid},"name":"IED{appid}/LLN0$GO$gcb",
+            "priority":4,"vlan":0,"frames":100,"samples":100,"longest_octets":150,"copies":0,
             "missing":{missing},"late":0,"repeated":0,"backwards":0,"restarts":0,
             "state_changes":9,"missed_states":{silences},"gaps":99,"gap_total_ns":1000000000,
             "gap_min_ns":1,"gap_max_ns":{gap},"silences":{silences},"worst_gap_ns":{gap},
             "worst_allowed_ns":20000000,"worst_at_ns":5,"allowed_ns":20000000,"first_ns":0,
-            "last_ns":1000000000,"silent_at_end":{is_silent},"state":9,"simulated":0,
+            "last_ns":1000000000,"silent_at_end":{is_silent},"state":9,"invalid":0,"simulated":0,
             "needs_commissioning":0,"unsynchronised":0,"revision":1,"revisions_changed":0}}"#,
             is_silent = appid == 1
         );
@@ -151,7 +151,7 @@ fn silences_and_missing_frames_of_streams_are_found() {
         (finding.grade, finding.detail.clone().unwrap_or_default())
     };
     let worst = "02:00:00:00:00:02 IED2/LLN0$GO$gcb: 25.0 ms of 20.0 ms allowed";
-    let silence = told("1 of 198 gaps exceeded timeAllowedtoLive");
+    let silence = told("1 of 198 gaps were longer than allowed");
     assert_eq!(silence, (Grade::Bad, worst.to_owned()));
     let end = "02:00:00:00:00:01 IED1/LLN0$GO$gcb: 20.0 ms allowed";
     assert_eq!(told("1 of 2 streams fell silent"), (Grade::Bad, end.to_owned()));
@@ -161,7 +161,7 @@ fn silences_and_missing_frames_of_streams_are_found() {
     assert!(!found.iter().any(|finding| finding.text.contains("is this the right tap")));
     // Sums cover the streams that are not kept.
     (3..300).for_each(|appid| model.take(of(appid, 1, 0, 21_000_000)));
-    let text = "298 of 29601 gaps exceeded timeAllowedtoLive";
+    let text = "298 of 29601 gaps were longer than allowed";
     assert!(
         findings(&model)
             .iter()

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::io;
 
 /// Topics, with their summaries and texts.
-const TOPICS: [(&str, &str, &str); 21] = [
+const TOPICS: [(&str, &str, &str); 22] = [
     ("scenario", "keys of a scenario file", include_str!("../../help/scenario.md")),
     ("profiles", "profiles of machines", include_str!("../../help/profiles.md")),
     ("units", "syntax of times, sizes and rates", include_str!("../../help/units.md")),
@@ -43,6 +43,11 @@ const TOPICS: [(&str, &str, &str); 21] = [
         include_str!("../../help/screens.md"),
     ),
     ("stream", "records between meter and show", include_str!("../../help/stream.md")),
+    (
+        "cyclic",
+        "streams of GOOSE, Sampled Values and PROFINET",
+        include_str!("../../help/cyclic.md"),
+    ),
     ("filter", "syntax of filters", include_str!("../../help/filter.md")),
     ("iso-tcp", "transport connections over TCP", include_str!("../../help/iso-tcp.md")),
     ("mms", "MMS watched, measured and served", include_str!("../../help/mms.md")),

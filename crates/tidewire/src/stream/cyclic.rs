@@ -75,4 +75,33 @@ impl WorstStreams {
         }
         (!self.kept.is_empty()).then_some(text)
     }
+
+    /// Returns the deviations of these streams from their periods; none without a learnt period.
+    pub(super) fn deviations(&self) -> Option<String> {
+        let mut table = Table::new([
+            ("deviation of", Align::Left),
+            ("period", Align::Right),
+            ("late p50", Align::Right),
+            ("p99", Align::Right),
+            ("max", Align::Right),
+            ("early max", Align::Right),
+            ("late of period", Align::Right),
+        ]);
+        let mut is_empty = true;
+        for it in self.kept.iter().filter(|it| it.late_gaps.is_some()) {
+            is_empty = false;
+            let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), span);
+            table.row([
+                shortened(&it.label(), NAME_COLUMNS),
+                time(it.period_ns),
+                time(it.late_p50_ns),
+                time(it.late_p99_ns),
+                time(it.late_max_ns),
+                time(it.early_max_ns),
+                it.lateness()
+                    .map_or_else(|| "-".to_owned(), |share| format!("{:.1} %", share * 100.0)),
+            ]);
+        }
+        (!is_empty).then(|| table.to_string())
+    }
 }

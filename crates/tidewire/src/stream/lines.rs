@@ -177,6 +177,7 @@ impl Lines {
         // Last, where they stay visible: the slowest device and the findings.
         lines.extend(self.slowest.table().map(|table| format!("\n{table}")));
         lines.extend(self.streams.table().map(|table| format!("\n{table}")));
+        lines.extend(self.streams.deviations().map(|table| format!("\n{table}")));
         lines.extend(self.services.table().map(|table| format!("\n{table}")));
         lines.extend(self.blocks.table().map(|table| format!("\n{table}")));
         lines.extend(tables::findings(&self.findings).map(|text| format!("\n{text}")));
@@ -238,14 +239,12 @@ fn of_total(total: &Total, has_tpdus: bool) -> Vec<String> {
     }
     let seconds = trimmed(Duration::from_nanos(total.length_ns).as_secs_f64(), 9);
     let count = counted(total.intervals, "interval");
-    let mut lines = vec![
-        format!("\ntotal of {count}, {seconds} s\n"),
-        tables::measures(&total.measures, has_tpdus).to_string(),
-    ];
+    let mut lines = vec![format!("\ntotal of {count}, {seconds} s\n")];
+    lines.extend(tables::measures(&total.measures, has_tpdus).map(|table| table.to_string()));
     if has_tpdus {
         lines.push(format!("\n{}", tables::kinds(&total.measures)));
     }
-    lines.push(format!("\n{}", tables::metrics(&total.metrics, has_tpdus)));
+    lines.extend(tables::metrics(&total.metrics, has_tpdus).map(|table| format!("\n{table}")));
     lines.extend(tables::delays(&total.measures).map(|table| format!("\n{table}")));
     lines.extend(tables::notable(&total.measures).map(|table| format!("\n{table}")));
     lines

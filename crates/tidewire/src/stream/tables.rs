@@ -320,14 +320,14 @@ fn hosts(hosts: &[Host]) -> Table {
 }
 
 /// Returns the 17 rows of the paper's Table 4, as far as they are reported.
-pub(super) fn measures(values: &Counts, has_tpdus: bool) -> Table {
+pub(super) fn measures(values: &Counts, has_tpdus: bool) -> Option<Table> {
     let mut table = Table::new([("measure", Align::Left), ("total", Align::Right)]);
     for measure in TABLE_4 {
         if let Some(value) = values.get(measure).filter(|value| has_tpdus || *value > 0) {
             table.row([measure.to_string(), value.to_string()]);
         }
     }
-    table
+    (!table.is_empty()).then_some(table)
 }
 
 /// Returns the TPDUs by kind.
@@ -355,7 +355,7 @@ pub(super) fn kinds(values: &Counts) -> Table {
 }
 
 /// Returns the metrics, as far as they are known.
-pub(super) fn metrics(values: &Named<Option<f64>>, has_tpdus: bool) -> Table {
+pub(super) fn metrics(values: &Named<Option<f64>>, has_tpdus: bool) -> Option<Table> {
     let mut table = Table::new([
         ("metric", Align::Left),
         ("", Align::Left),
@@ -376,7 +376,7 @@ pub(super) fn metrics(values: &Named<Option<f64>>, has_tpdus: bool) -> Table {
             unit.to_owned(),
         ]);
     }
-    table
+    (!table.is_empty()).then_some(table)
 }
 
 /// Returns the delays that occurred; none if there were none.

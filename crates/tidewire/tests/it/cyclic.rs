@@ -1,4 +1,5 @@
-//! Streams of GOOSE: the publisher that was silent is on the first screen, in records, and a finding.
+//! Streams of cyclic data: the publisher that was silent or late is on the first screen, in records, and
+//! a finding.
 
 use crate::{check_code, records, run};
 use std::fs;
@@ -30,21 +31,28 @@ fn frame(publisher: u8, sequence: u32) -> Vec<u8> {
     frame
 }
 
-/// Capture of two publishers, each with a frame every 10 ms. The second loses the frames 50 to 52.
-fn capture(path: &Path) {
+/// Writes a capture of frames, each with its time in microseconds.
+fn write(path: &Path, frames: impl IntoIterator<Item = (u32, Vec<u8>)>) {
     let mut octets = vec![0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     octets.extend([0, 0, 1, 0, 1, 0, 0, 0]);
-    for n in 0..100 {
-        for publisher in [1, 2].into_iter().filter(|it| *it == 1 || !(50..53).contains(&n)) {
-            let frame = frame(publisher, n);
-            let length = frame.len() as u32;
-            for word in [7, n * 10_000 + u32::from(publisher), length, length] {
-                octets.extend(word.to_le_bytes());
-            }
-            octets.extend(frame);
+    for (at_us, frame) in frames {
+        let length = frame.len() as u32;
+        for word in [7, at_us, length, length] {
+            octets.extend(word.to_le_bytes());
         }
+        octets.extend(frame);
     }
     fs::write(path, octets).unwrap();
+}
+
+/// Capture of two publishers, each with a frame every 10 ms. The second loses the frames 50 to 52.
+fn capture(path: &Path) {
+    let has_sent = |n: u32, publisher| publisher == 1 || !(50..53).contains(&n);
+    let frames = (0..100).flat_map(|n| {
+        let both = [1, 2].into_iter().filter(move |publisher| has_sent(n, *publisher));
+        both.map(move |publisher| (n * 10_000 + u32::from(publisher), frame(publisher, n)))
+    });
+    write(path, frames);
 }
 
 #[test]
@@ -58,7 +66,7 @@ fn the_publisher_that_was_silent_comes_first() {
     let records = records(&output);
     let streams: Vec<_> = records.iter().filter(|it| it["type"] == "cyclic-stream").collect();
     assert_eq!(streams.len(), 2);
-    let second = streams.iter().find(|it| it["appid"] == 2).unwrap();
+    let second = streams.iter().find(|it| it["identifier"] == 2).unwrap();
     let counts = ["frames", "missing", "gaps", "silences", "worst_gap_ns", "worst_allowed_ns"];
     let found = counts.map(|name| second[name].as_u64().unwrap());
     assert_eq!(found, [97, 3, 96, 1, 40_000_000, 20_000_000]);
@@ -80,4 +88,35 @@ fn the_publisher_that_was_silent_comes_first() {
     assert!(row.ends_with("97        3       1  40.0 ms  20.0 ms"), "{row}");
     // No layer of transport: no tables of zeros.
     assert!(!lines.contains("information octets"), "{lines}");
+}
+
+#[test]
+fn a_late_controller_is_named_with_its_period() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("cycles.pcap");
+    // Cycles of 1 ms, counted by 32. Frame 300 is late by 700 us, and 500 is lost.
+    let frame = |n: u32| {
+        let counter = (n as u16).wrapping_mul(32).to_be_bytes();
+        let head = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0x92, 0x80, 0];
+        [&head[..], &[0; 40], &counter, &[0x35, 0]].concat()
+    };
+    let at_us = |n: u32| n * 1_000 + if n == 300 { 700 } else { 0 };
+    write(&path, (0..900).filter(|n| *n != 500).map(|n| (at_us(n), frame(n))));
+    let path = path.display().to_string();
+    let output = run(&["--json", "watch", "-r", &path]);
+    check_code(&output, 0);
+    let records = records(&output);
+    let stream = records.iter().find(|it| it["type"] == "cyclic-stream").unwrap();
+    assert_eq!(stream["protocol"], "PROFINET RT");
+    let names =
+        ["frames", "missing", "silences", "period_ns", "step", "late_max_ns", "early_max_ns"];
+    let found = names.map(|name| stream[name].as_u64().unwrap());
+    assert_eq!(found, [899, 1, 0, 1_000_000, 32, 700_000, 700_000]);
+    // All other gaps are those of the period: none of them is early.
+    assert_eq!(stream["early_gaps"], 1);
+    let lines = String::from_utf8(run(&["watch", "-r", &path]).stdout).unwrap();
+    assert!(lines.contains("1 of 1 stream had a frame late by half a period or more"), "{lines}");
+    let row = lines.lines().skip_while(|line| !line.contains("deviation of")).nth(1).unwrap();
+    assert!(row.contains("FrameID 8000") && row.ends_with("70.0 %"), "{row}");
+    assert!(lines.lines().all(|line| line.chars().count() <= 80), "{lines}");
 }

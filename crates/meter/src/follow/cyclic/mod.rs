@@ -1,58 +1,76 @@
-//! Follower of cyclic data: streams of frames that a publisher repeats, each of which states until
-//! when the next one follows. Today these are those of GOOSE (IEC 61850-8-1).
+//! Follower of cyclic data: streams of frames that a publisher repeats, by the rules of its protocol
+//! (`frame`).
 //!
 //! ```text
-//! frame of (source, destination, APPID, gocbRef) ── stream ── order of its numbers
-//!                                                        └── gap to the frame before
+//! frame of (protocol, source, destination, APPID or FrameID, name)
+//!   ── stream ── order of its numbers ── gap to the frame before ── period, deviations
 //! ```
 //!
-//! Definition: a stream was silent if the gap to its next frame exceeded the timeAllowedtoLive of
-//! the frame before. Subscribers then take the publisher for lost. A frame with the numbers of the
-//! last one, at most 1 ms behind it, is a copy: a mirror port that copies both directions makes
-//! them. Copies end no gap.
+//! Definition: a stream was silent if the gap to its next frame exceeded the time that the frame
+//! before allowed, or three learnt periods where frames state no time. Subscribers then take the
+//! publisher for lost. A frame with the number of the last one, at most 1 ms behind it and at most an
+//! eighth of the period, is a copy: a mirror port that copies both directions makes them. Copies end
+//! no gap.
 //!
 //! Memory is bounded: streams that have been silent for long make room for new ones, and are
 //! reported first. If none is, frames of further streams are counted as an oddity, so that invented
-//! streams displace none that is known.
+//! streams displace none that is known. The first 4,096 have distributions of their deviations.
 
+mod counter;
+mod frame;
 mod numbers;
+mod period;
 
+pub(crate) use frame::Frame;
+pub use frame::Protocol;
 pub use numbers::Order;
+pub use period::Deviations;
 
 use super::Follower;
 use crate::lru_slab::{LruSlab, Place};
 use crate::oddity::{Class, Oddities};
 use core::hash::BuildHasher as _;
+use counter::Counter;
 use foldhash::fast::FixedState;
+use frame::Number;
 use hashbrown::HashTable;
-use numbers::{Numbers, Sequence};
+use numbers::Sequence;
+use period::Period;
 use std::collections::VecDeque;
 use wire::addr::Mac;
-use wire::dissect::{Alone, Link};
-use wire::goose;
-use wire::mac::{self, Tag};
+use wire::mac::Tag;
 use wire::time::Instant;
 
 /// Longest name that is kept, in octets: that of an object reference (IEC 61850-7-2).
 const NAME_OCTETS: usize = 129;
-/// Time within which a frame with the same numbers is a copy.
+/// Longest time within which a frame with the same numbers is a copy.
 const COPY_NS: u64 = 1_000_000;
+/// Share of the period within which it is one.
+const COPY_SHARE: u64 = 8;
+/// Time within which it is one before the period is learnt, of a protocol that has one.
+const EARLY_COPY_NS: u64 = 25_000;
+/// Periods that a frame allows until the next, where it states no time.
+const PERIODS_ALLOWED: u64 = 3;
 /// Maximum number of streams that ended and were not taken.
 const ENDED: usize = 4_096;
+/// Maximum number of streams with distributions of their deviations.
+const DETAILED: usize = 4_096;
 /// Maximum number of streams followed.
 pub(crate) const STREAMS: usize = 16_384;
 
 /// Identity of a stream.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct StreamKey {
+    /// Protocol.
+    pub protocol: Protocol,
     /// Publisher.
     pub source: Mac,
-    /// Group that it sends to.
+    /// Station or group that it sends to.
     pub destination: Mac,
-    /// APPID.
-    pub appid: u16,
-    /// gocbRef, the reference of its control block; at most 129 octets of it.
-    pub control_block: Box<[u8]>,
+    /// APPID; of PROFINET the FrameID.
+    pub identifier: u16,
+    /// gocbRef or svID, at most 129 octets of it; empty for PROFINET.
+    pub name: Box<[u8]>,
 }
 
 /// Gaps between frames, in nanoseconds.
@@ -73,7 +91,7 @@ pub struct Gaps {
 pub struct Worst {
     /// The gap.
     pub gap_ns: u64,
-    /// timeAllowedtoLive of the frame before it; zero if no gap is known.
+    /// Time that the frame before it allowed; zero if no such gap is known.
     pub allowed_ns: u64,
     /// Time of the frame that ended it.
     pub at: Instant,
@@ -88,6 +106,8 @@ pub struct StreamReport {
     pub tag: Option<Tag>,
     /// Frames, without copies.
     pub frames: u64,
+    /// Samples in them; of other protocols their number.
+    pub samples: u64,
     /// Octets of the longest frame, without FCS.
     pub longest_octets: u64,
     /// Frames that followed a frame with the same numbers within 1 ms.
@@ -96,20 +116,31 @@ pub struct StreamReport {
     pub order: Order,
     /// Gaps between frames.
     pub gaps: Gaps,
-    /// Gaps longer than the time allowed to live of the frame before.
+    /// Gaps longer than the time that the frame before allowed.
     pub silences: u64,
     /// Gap that used most of its time.
     pub worst: Worst,
-    /// timeAllowedtoLive of the last frame, in nanoseconds.
+    /// Time that the last frame allowed, in nanoseconds: timeAllowedtoLive, or three periods; zero if
+    /// neither is known.
     pub allowed_ns: u64,
+    /// Learnt period, in nanoseconds; none of GOOSE, and before it is learnt.
+    pub period_ns: Option<u64>,
+    /// Deviations from the period; none before it is learnt, and of streams beyond the first 4,096.
+    pub deviations: Option<Deviations>,
+    /// Learnt step of its counter, in the units of the protocol.
+    pub step: Option<u32>,
+    /// Learnt samples in a second, of a merging unit.
+    pub rate: Option<u32>,
     /// Time of the first frame.
     pub first: Instant,
     /// Time of the last frame.
     pub last: Instant,
-    /// stNum of the last frame.
-    pub state_number: u32,
+    /// State of the last frame: stNum, smpSynch or DataStatus.
+    pub state: u32,
     /// Frames that are marked as simulated or as a test.
     pub simulated: u64,
+    /// Frames with data that are not valid, or whose provider does not run.
+    pub invalid: u64,
     /// Frames of a control block that needs commissioning.
     pub needs_commissioning: u64,
     /// Frames whose publisher had no synchronised clock.
@@ -128,38 +159,54 @@ impl StreamReport {
     }
 }
 
-/// Frame of a stream.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Frame<'a> {
-    /// Destination and source.
-    pub(crate) ends: [Mac; 2],
-    pub(crate) tag: Option<Tag>,
-    /// Octets without FCS.
-    pub(crate) octets: u64,
-    pub(crate) pdu: goose::Pdu<'a>,
+/// Order of a stream's frames, by the rule of its protocol.
+#[derive(Clone, Debug)]
+enum Ordering {
+    OfStates(Sequence),
+    Around(Box<Counter>),
 }
 
-impl<'a> Frame<'a> {
-    /// Frame with a PDU of cyclic data; none for another protocol, or a PDU that was cut.
-    pub(crate) fn of(link: Link, octets: &'a [u8], alone: &Alone<'a>) -> Option<Self> {
-        if link != Link::Ethernet || *alone.leaf != goose::LEAF {
-            return None;
+impl Ordering {
+    /// True if the frame has the number of the last one.
+    fn is_last(&self, number: Number) -> bool {
+        match (self, number) {
+            (Self::OfStates(sequence), Number::OfState(numbers)) => sequence.is_last(numbers),
+            (Self::Around(counter), Number::Around(_, number)) => counter.last() == number.into(),
+            _ => false,
         }
-        let frame_octets = octets.len() + alone.missing_octets;
-        let frame = mac::Pdu::decode_cut(octets, frame_octets).ok()?;
-        Some(Self {
-            ends: [frame.destination, frame.source],
-            tag: frame.tags.first().copied(),
-            octets: frame_octets as u64,
-            pdu: goose::Pdu::decode(alone.octets).ok()?,
-        })
+    }
+
+    /// Adds a number. Returns true if it follows the last one in a counter.
+    fn add(&mut self, number: Number) -> bool {
+        match (self, number) {
+            (Self::OfStates(sequence), Number::OfState(numbers)) => {
+                sequence.add(numbers);
+                false
+            }
+            (Self::Around(counter), Number::Around(_, number)) => counter.add(number),
+            _ => false,
+        }
+    }
+
+    const fn order(&self) -> Order {
+        match self {
+            Self::OfStates(sequence) => sequence.order,
+            Self::Around(counter) => counter.order,
+        }
     }
 }
 
 #[derive(Clone, Debug)]
 struct Stream {
     report: StreamReport,
-    sequence: Sequence,
+    ordering: Ordering,
+    period: Period,
+    /// Number of the first sample of the last frame.
+    first_number: Option<u16>,
+    /// True while samples of a copy follow.
+    is_copying: bool,
+    /// Changes of the state of protocols that do not number them.
+    changes: u64,
 }
 
 /// Streams followed.
@@ -173,10 +220,15 @@ pub(crate) struct Cyclic {
 
 impl Stream {
     fn new(key: StreamKey, at: Instant, frame: &Frame<'_>) -> Self {
+        let ordering = match frame.number {
+            Number::OfState(numbers) => Ordering::OfStates(Sequence::new(numbers)),
+            Number::Around(rule, first) => Ordering::Around(Box::new(Counter::new(rule, first))),
+        };
         let report = StreamReport {
             key,
             tag: None,
             frames: 0,
+            samples: 0,
             longest_octets: 0,
             copies: 0,
             order: Order::default(),
@@ -184,42 +236,98 @@ impl Stream {
             silences: 0,
             worst: Worst::default(),
             allowed_ns: 0,
+            period_ns: None,
+            deviations: None,
+            step: None,
+            rate: None,
             first: at,
             last: at,
-            state_number: 0,
+            state: frame.state,
             simulated: 0,
+            invalid: 0,
             needs_commissioning: 0,
             unsynchronised: 0,
-            revision: frame.pdu.configuration_revision,
+            revision: frame.revision,
             revisions_changed: 0,
         };
-        Self { report, sequence: Sequence::new(numbers(&frame.pdu)) }
+        let period = Period::new();
+        Self { report, ordering, period, first_number: None, is_copying: false, changes: 0 }
     }
 
-    fn add(&mut self, at: Instant, frame: &Frame<'_>) {
-        let Self { report, sequence } = self;
-        let pdu = &frame.pdu;
-        let gap_ns = at.as_nanos().saturating_sub(report.last.as_nanos());
-        if report.frames > 0 {
-            if sequence.is_last(numbers(pdu)) && gap_ns <= COPY_NS {
-                report.copies += 1;
+    /// Time within which a frame with the last number is a copy.
+    fn copy_ns(&self) -> u64 {
+        match (self.report.key.protocol, self.period.nominal_ns()) {
+            (Protocol::Goose, _) => COPY_NS,
+            (_, Some(period_ns)) => COPY_NS.min(period_ns / COPY_SHARE),
+            (_, None) => EARLY_COPY_NS,
+        }
+    }
+
+    /// True if the frame repeats the last one.
+    fn is_copy(&self, frame: &Frame<'_>, gap_ns: u64) -> bool {
+        let is_same = match (frame.number, self.first_number) {
+            (Number::Around(_, number), Some(first)) => number == first,
+            (number, _) => self.ordering.is_last(number),
+        };
+        is_same && gap_ns <= self.copy_ns()
+    }
+
+    /// Adds a frame, or a further sample of one; `has_room` for distributions of deviations.
+    fn add(&mut self, at: Instant, frame: &Frame<'_>, has_room: bool) {
+        if frame.is_continued {
+            if !self.is_copying {
+                self.ordering.add(frame.number);
+                self.report.samples += 1;
+            }
+            return;
+        }
+        let gap_ns = at.as_nanos().saturating_sub(self.report.last.as_nanos());
+        if self.report.frames > 0 {
+            self.is_copying = self.is_copy(frame, gap_ns);
+            if self.is_copying {
+                self.report.copies += 1;
                 return;
             }
-            sequence.add(numbers(pdu));
-            report.gap(gap_ns, at);
+            if self.ordering.add(frame.number) {
+                self.period.add(gap_ns, has_room);
+            }
+            self.report.gap(gap_ns, at);
+            self.changes += u64::from(self.report.state != frame.state);
         }
+        if let Number::Around(_, number) = frame.number {
+            self.first_number = Some(number);
+        }
+        self.note(at, frame);
+    }
+
+    fn note(&mut self, at: Instant, frame: &Frame<'_>) {
+        let Self { report, period, .. } = self;
+        let learnt_ns = period.nominal_ns().map(|period_ns| period_ns * PERIODS_ALLOWED);
         report.frames += 1;
-        report.order = sequence.order;
+        report.samples += 1;
         report.last = at;
         report.tag = frame.tag;
         report.longest_octets = report.longest_octets.max(frame.octets);
-        report.allowed_ns = u64::from(pdu.time_allowed_to_live_ms) * 1_000_000;
-        report.state_number = pdu.state_number;
-        report.simulated += u64::from(pdu.is_test());
-        report.needs_commissioning += u64::from(pdu.needs_commissioning);
-        report.unsynchronised += u64::from(pdu.time.has_failed() || pdu.time.is_unsynchronised());
-        report.revisions_changed += u64::from(report.revision != pdu.configuration_revision);
-        report.revision = pdu.configuration_revision;
+        report.allowed_ns = frame.allowed_ns.or(learnt_ns).unwrap_or(0);
+        report.state = frame.state;
+        report.simulated += u64::from(frame.is_simulated);
+        report.invalid += u64::from(frame.is_invalid);
+        report.needs_commissioning += u64::from(frame.needs_commissioning);
+        report.unsynchronised += u64::from(frame.is_unsynchronised);
+        report.revisions_changed += u64::from(report.revision != frame.revision);
+        report.revision = frame.revision;
+    }
+
+    fn report(&self) -> StreamReport {
+        let mut report = self.report.clone();
+        report.order = self.ordering.order();
+        report.period_ns = self.period.nominal_ns();
+        report.deviations = self.period.deviations();
+        if let Ordering::Around(counter) = &self.ordering {
+            (report.step, report.rate) = (counter.step(), counter.circle());
+            report.order.state_changes = self.changes;
+        }
+        report
     }
 }
 
@@ -245,10 +353,6 @@ impl StreamReport {
     }
 }
 
-const fn numbers(pdu: &goose::Pdu<'_>) -> Numbers {
-    Numbers { state: pdu.state_number, sequence: pdu.sequence_number }
-}
-
 impl Cyclic {
     /// Follows at most `maximum` streams.
     pub(crate) fn new(maximum: usize, silence_nanos: u64, seed: u64) -> Self {
@@ -271,7 +375,7 @@ impl Cyclic {
     }
 
     fn remove(&mut self, place: Place) -> Option<StreamReport> {
-        let report = self.slab.remove(place)?.report;
+        let report = self.slab.remove(place)?.report();
         let hash = self.state.hash_one(&report.key);
         if let Ok(entry) = self.index.find_entry(hash, |it| *it == place) {
             entry.remove();
@@ -296,9 +400,9 @@ impl Follower<Oddities> for Cyclic {
 
     fn observe(&mut self, at: Instant, frame: Frame<'_>, oddities: &mut Oddities) {
         let [destination, source] = frame.ends;
-        let name = frame.pdu.control_block;
-        let control_block = name.get(..NAME_OCTETS).unwrap_or(name).into();
-        let key = StreamKey { source, destination, appid: frame.pdu.appid, control_block };
+        let name = frame.name.get(..NAME_OCTETS).unwrap_or(frame.name).into();
+        let (protocol, identifier) = (frame.protocol, frame.identifier);
+        let key = StreamKey { protocol, source, destination, identifier, name };
         let hash = self.state.hash_one(&key);
         let place = match self.find(hash, &key) {
             Some(place) => place,
@@ -314,7 +418,8 @@ impl Follower<Oddities> for Cyclic {
             }
         };
         self.slab.touch(place, at);
-        self.slab.at(place).add(at, &frame);
+        let has_room = self.index.len() <= DETAILED;
+        self.slab.at(place).add(at, &frame, has_room);
     }
 
     fn expire(&mut self, at: Instant, oddities: &mut Oddities) {
@@ -329,6 +434,6 @@ impl Follower<Oddities> for Cyclic {
     }
 
     fn report(&self, _: Instant, (): &()) -> impl Iterator<Item = StreamReport> {
-        self.slab.iter().map(|(_, stream, _)| stream.report.clone())
+        self.slab.iter().map(|(_, stream, _)| stream.report())
     }
 }

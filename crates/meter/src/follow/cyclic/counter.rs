@@ -1,0 +1,248 @@
+//! Order of the frames of a stream whose publisher counts around a circle: samples of a merging unit,
+//! cycles of a controller.
+//!
+//! The step of CycleCounter is learnt: the most frequent advance of the first 16, because a controller
+//! counts time and not frames. The circle of smpCnt is learnt: when the count first falls to the
+//! numbers of a second's beginning, it is the sampling rate that the numbers before fit, or else the
+//! greatest number and one. Until then, and for CycleCounter always, it is 65,536.
+//!
+//! Definition: a number is missing if a higher one arrived, by up to fifteen sixteenths of the circle;
+//! it is taken back out if it arrives late, by up to 63 steps. Bias: a whole turn of the circle that
+//! is lost is not seen.
+
+use super::numbers::Order;
+
+/// Advances from which the step is learnt.
+const LEARNT_FROM: usize = 16;
+/// Circle of two octets.
+const WHOLE: u32 = 1 << 16;
+/// Samples lost at the end of a second, or at its beginning, before it is no longer recognised.
+const MOST_LOST: u32 = 64;
+/// Samples in a second: 9-2LE at 50 and 60 Hz with 80 and 256 samples in a period, IEC 61869-9; and a
+/// merging unit that never begins anew.
+const RATES: [u32; 7] = [4_000, 4_800, 5_760, 12_800, 14_400, 15_360, WHOLE];
+
+/// Rule by which a publisher counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Rule {
+    /// One for each sample; the circle is learnt.
+    Samples,
+    /// Units of time; the step is learnt.
+    Cycles,
+}
+
+/// Numbers so far, and what they show.
+#[derive(Clone, Debug)]
+pub(super) struct Counter {
+    rule: Rule,
+    last: u32,
+    /// Learnt circle; none before.
+    circle: Option<u32>,
+    /// Learnt step; none before.
+    step: Option<u32>,
+    /// Advances before the step is learnt.
+    advances: Vec<u32>,
+    /// Bit n is set if the number n steps before the last one arrived, or came before the first.
+    arrived: u64,
+    /// Last number far behind.
+    rival: Option<u32>,
+    pub(super) order: Order,
+}
+
+impl Counter {
+    /// Begins with the first number that was seen.
+    pub(super) fn new(rule: Rule, first: u16) -> Self {
+        let step = match rule {
+            Rule::Samples => Some(1),
+            Rule::Cycles => None,
+        };
+        Self {
+            rule,
+            last: first.into(),
+            circle: None,
+            step,
+            advances: Vec::new(),
+            arrived: u64::MAX,
+            rival: None,
+            order: Order::default(),
+        }
+    }
+
+    /// Last number in order.
+    pub(super) const fn last(&self) -> u32 {
+        self.last
+    }
+
+    /// Learnt step from one frame, or sample, to the next.
+    pub(super) const fn step(&self) -> Option<u32> {
+        self.step
+    }
+
+    /// Learnt circle: samples in a second.
+    pub(super) const fn circle(&self) -> Option<u32> {
+        self.circle
+    }
+
+    /// Adds a number. Returns true if it is the one that follows.
+    pub(super) fn add(&mut self, number: u16) -> bool {
+        let number = u32::from(number);
+        if self.circle.is_some_and(|circle| number >= circle) {
+            // The circle is greater than it seemed.
+            self.circle = None;
+        }
+        let circle = self.circle.unwrap_or(WHOLE);
+        let behind = (self.last + circle - number) % circle;
+        if self.is_old(number, behind) {
+            self.old(number, behind);
+            return false;
+        }
+        let circle = self.circle_with(number);
+        let advance = (number + circle - self.last) % circle;
+        (self.last, self.rival) = (number, None);
+        self.advance(advance)
+    }
+
+    /// True for a number that is not ahead of the last one. While the circle of samples is not known, a
+    /// fall is one too, unless it is long and to the first numbers of a second.
+    const fn is_old(&self, number: u32, behind: u32) -> bool {
+        match (self.rule, self.circle) {
+            (Rule::Samples, None) if number > self.last => false,
+            (Rule::Samples, None) => number > MOST_LOST || behind <= MOST_LOST,
+            (Rule::Samples, Some(circle)) => behind <= circle / 16,
+            (Rule::Cycles, _) => behind <= WHOLE / 16,
+        }
+    }
+
+    /// Circle, learnt where the count falls back.
+    fn circle_with(&mut self, number: u32) -> u32 {
+        if self.rule == Rule::Samples && self.circle.is_none() && number < self.last {
+            let least = self.last + 1;
+            let fits = |rate: &u32| (least..=least + MOST_LOST).contains(rate);
+            self.circle = Some(RATES.into_iter().find(fits).unwrap_or(least));
+        }
+        self.circle.unwrap_or(WHOLE)
+    }
+
+    /// Adds a number that is not ahead of the last one. A single one far behind is old; a second one
+    /// that goes on from it shows that the publisher counts anew.
+    fn old(&mut self, number: u32, behind: u32) {
+        let step = self.step.unwrap_or(1);
+        let bit = 1_u64.checked_shl(behind / step).filter(|_| behind.is_multiple_of(step));
+        if let Some(bit) = bit {
+            if self.arrived & bit != 0 {
+                self.order.repeated += 1;
+            } else {
+                self.arrived |= bit;
+                self.order.missing -= 1;
+                self.order.late += 1;
+            }
+            return;
+        }
+        let goes_on = |rival: u32| number > rival && number - rival <= 63 * step;
+        if self.rival.is_some_and(goes_on) {
+            self.order.backwards -= 1;
+            self.order.restarts += 1;
+            (self.last, self.rival, self.arrived) = (number, None, u64::MAX);
+        } else {
+            self.order.backwards += 1;
+            self.rival = Some(number);
+        }
+    }
+
+    fn advance(&mut self, advance: u32) -> bool {
+        let Some(step) = self.step else {
+            self.advances.push(advance);
+            if self.advances.len() == LEARNT_FROM {
+                self.learn();
+            }
+            return false;
+        };
+        let steps = steps(advance, step);
+        self.arrived = self.arrived.checked_shl(steps).unwrap_or(0) | 1;
+        self.order.missing += u64::from(steps - 1);
+        advance == step
+    }
+
+    /// Learns the step, and what the advances before it missed.
+    fn learn(&mut self) {
+        let advances = core::mem::take(&mut self.advances);
+        let count = |of: u32| advances.iter().filter(|advance| **advance == of).count();
+        // Of equally frequent ones the least.
+        let step = advances.iter().copied().max_by_key(|of| (count(*of), u32::MAX - of));
+        let step = step.unwrap_or(1);
+        self.step = Some(step);
+        let missed = advances.into_iter().map(|advance| u64::from(steps(advance, step) - 1));
+        self.order.missing += missed.sum::<u64>();
+    }
+}
+
+/// Number of steps in an advance, to the nearest; at least one.
+const fn steps(advance: u32, step: u32) -> u32 {
+    let steps = (advance + step / 2) / step;
+    if steps == 0 { 1 } else { steps }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::Draw;
+
+    fn counted(rule: Rule, numbers: impl IntoIterator<Item = u16>) -> Counter {
+        let mut numbers = numbers.into_iter();
+        let mut counter = Counter::new(rule, numbers.next().unwrap());
+        numbers.for_each(|number| {
+            counter.add(number);
+        });
+        counter
+    }
+
+    #[test]
+    fn a_second_without_loss_teaches_the_rate() {
+        let numbers = (0..10_000_u32).map(|n| (n % 4_000) as u16);
+        let counter = counted(Rule::Samples, numbers);
+        assert_eq!((counter.circle(), counter.order), (Some(4_000), Order::default()));
+        // Three samples are lost where the second ends.
+        let numbers = (3_000..5_000_u32).filter(|n| !(3_998..4_001).contains(n));
+        let counter = counted(Rule::Samples, numbers.map(|n| (n % 4_000) as u16));
+        assert_eq!((counter.circle(), counter.order.missing), (Some(4_000), 3));
+    }
+
+    #[test]
+    fn a_late_sample_is_not_missing_and_a_repeated_one_counts() {
+        let counter = counted(Rule::Samples, [7, 8, 11, 9, 9, 12, 12, 13]);
+        let expected = Order { missing: 1, late: 1, repeated: 2, ..Order::default() };
+        assert_eq!(counter.order, expected);
+    }
+
+    #[test]
+    fn the_step_of_cycles_is_learnt_and_losses_before_it_count() {
+        let cycles = (0..40_u16).filter(|n| ![3, 30, 31].contains(n));
+        let counter =
+            counted(Rule::Cycles, cycles.map(|n| n.wrapping_mul(64).wrapping_add(65_000)));
+        assert_eq!((counter.step(), counter.order.missing), (Some(64), 3));
+    }
+
+    #[test]
+    fn an_old_number_is_no_restart_and_two_that_go_on_are() {
+        let run = || 1_000_u16..1_100;
+        let old = counted(Rule::Samples, run().chain([900, 1_100, 1_101]));
+        assert_eq!(old.order, Order { backwards: 1, ..Order::default() });
+        let again = counted(Rule::Samples, run().chain([900, 901, 902]));
+        assert_eq!(again.order, Order { restarts: 1, ..Order::default() });
+    }
+
+    #[test]
+    fn any_numbers_are_counted() {
+        let mut draw = Draw(2_026);
+        for rule in [Rule::Samples, Rule::Cycles] {
+            for _ in 0..2_000 {
+                let narrow = draw.below(2) == 0;
+                let range = if narrow { 200 } else { 1 << 16 };
+                let numbers: Vec<u16> = (0..60).map(|_| draw.below(range) as u16).collect();
+                let order = counted(rule, numbers).order;
+                let others = order.late + order.repeated + order.backwards + order.restarts;
+                assert!(others < 60, "{order:?}");
+            }
+        }
+    }
+}
