@@ -53,7 +53,7 @@ impl Requirements {
                     Scope::Whole | Scope::Interval | Scope::Service(_) => end,
                     // Hosts and connections have their current values, not those at the end of the
                     // interval.
-                    Scope::Host | Scope::Named(_) | Scope::Connection => {
+                    Scope::Host | Scope::Named(_) | Scope::Connection | Scope::Streams(_) => {
                         meter.last().map_or(end, |last| last.max(end))
                     }
                 };
@@ -71,7 +71,7 @@ fn refuted(judged: &Judged, passed: &Measures, meter: &Meter) -> Option<Refuted>
     let within = |of: Option<String>, values: Values| {
         let name = match &wanted.subject {
             Subject::Count(name) | Subject::Time(name) => name,
-            Subject::Share(..) | Subject::Metric(_) => return None,
+            Subject::Share(..) | Subject::Metric(_) | Subject::OfStreams(_) => return None,
         };
         let found =
             values.iter().find(|(known, _)| known == name).map(|(_, value)| *value as f64)?;
@@ -93,6 +93,16 @@ fn refuted(judged: &Judged, passed: &Measures, meter: &Meter) -> Option<Refuted>
         Scope::Named(name) => meter.each_host().find_map(|host| {
             let of = host.address?.to_string();
             if of == *name { within(Some(of), of_host(&host)) } else { None }
+        }),
+        Scope::Streams(streams) => over().or_else(|| {
+            let Subject::OfStreams(of) = &wanted.subject else { return None };
+            let until = meter.last().unwrap_or_default();
+            let each = meter.each_stream().into_iter().filter(|report| streams.has(report));
+            let mut found =
+                each.filter_map(|it| Some((super::streams::name(&it), of.value(&it, until)?)));
+            found.find_map(|(name, found)| {
+                wanted.is_refuted_for_good(found).then_some(Refuted { of: Some(name), found })
+            })
         }),
         Scope::Connection => over().or_else(|| {
             meter.each_connection().find_map(|connection| {

@@ -6,24 +6,32 @@
 
 mod early;
 mod report;
+mod streams;
 mod wanted;
 
 pub use wanted::Wanted;
 
+use bench::scenario::NotARequirement;
 use bench::verdict::Verdict;
 use meter::measure::{Measures, Transport};
 use meter::metric::{Metric, ratios};
 use meter::registry::{
     Aggregation, Measure, Values, of_direction, of_host, of_network, of_service,
 };
-use meter::{Connection, Direction, Host, Report, Settings};
+use meter::{Connection, Direction, Host, Report, Settings, StreamReport};
 use stats::interval::proportion;
 use wanted::{Scope, Subject};
+use wire::time::Instant;
 
 /// Confidence level of every interval.
 const LEVEL: f64 = 0.95;
 /// Maximum number of failed or undecided findings stored for each requirement.
 const KEPT: usize = 20;
+
+/// Error in the text of a requirement, with help.
+fn wrong(message: impl Into<String>, help: impl Into<String>) -> NotARequirement {
+    NotARequirement { message: message.into(), help: Some(help.into()) }
+}
 
 /// Value found for one host, connection or interval, or for the whole.
 #[derive(Clone, PartialEq, Debug)]
@@ -158,10 +166,37 @@ impl Requirements {
         let is_it = |scope: &Scope| match scope {
             Scope::Host => true,
             Scope::Named(name) => *name == of,
-            Scope::Whole | Scope::Interval | Scope::Connection | Scope::Service(_) => false,
+            Scope::Whole
+            | Scope::Interval
+            | Scope::Connection
+            | Scope::Service(_)
+            | Scope::Streams(_) => false,
         };
         let metrics = ratios(&host.sent.transport, &host.received.transport);
         self.each(is_it, Some(&of), || of_host(host), &metrics);
+    }
+
+    /// Judges a stream of cyclic data, which was measured up to `until`.
+    pub fn stream(&mut self, report: &StreamReport, until: Instant) {
+        for judged in &mut self.judged {
+            let (Scope::Streams(streams), Subject::OfStreams(of)) =
+                (&judged.wanted.scope, &judged.wanted.subject)
+            else {
+                continue;
+            };
+            let found = of.value(report, until).filter(|_| streams.has(report));
+            let Some(found) = found else { continue };
+            let interval = judged.wanted.is_class().then_some((found * 127.0 / 128.0, found));
+            let of = Some(streams::name(report));
+            let finding = Finding {
+                of,
+                found: Some(found),
+                interval,
+                verdict: verdict(&judged.wanted, interval.unwrap_or((found, found))),
+                because: "",
+            };
+            judged.take(finding);
+        }
     }
 
     /// Judges the whole; if frames are missing, weakens every verdict that they could change.
@@ -278,15 +313,21 @@ fn judge(wanted: &Wanted, values: &Values, metrics: &[Metric]) -> Option<Finding
             };
             (finding.found, finding.because) = (Some(value), "");
         }
+        // Streams have no values of measures.
+        Subject::OfStreams(_) => return None,
     }
     let found = finding.found?;
-    let (low, high) = finding.interval.unwrap_or((found, found));
-    finding.verdict = match (wanted.holds(low), wanted.holds(high)) {
+    finding.verdict = verdict(wanted, finding.interval.unwrap_or((found, found)));
+    Some(finding)
+}
+
+/// Verdict on a value that lies between two ends.
+fn verdict(wanted: &Wanted, (low, high): (f64, f64)) -> Verdict {
+    match (wanted.holds(low), wanted.holds(high)) {
         (true, true) => Verdict::Pass,
         (false, false) => Verdict::Fail,
         (true, false) | (false, true) => Verdict::Undecided,
-    };
-    Some(finding)
+    }
 }
 
 #[cfg(test)]

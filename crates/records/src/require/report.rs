@@ -107,6 +107,9 @@ pub(super) fn value(wanted: &Wanted, number: f64) -> String {
     match &wanted.subject {
         Subject::Count(_) => number.to_string(),
         Subject::Time(_) => quantity::value(Unit::Nanoseconds, number),
+        Subject::OfStreams(of) if of.is_time() => quantity::value(Unit::Nanoseconds, number),
+        Subject::OfStreams(of) if of.is_share => format!("{} %", significant(number * 100.0, 3)),
+        Subject::OfStreams(_) => number.to_string(),
         Subject::Share(..) => significant(number, 2),
         Subject::Metric("T_L" | "T_T") => quantity::value(Unit::BitsPerSecond, number),
         Subject::Metric(_) => significant(number, 3),
@@ -119,7 +122,9 @@ fn interval(wanted: &Wanted, finding: &Finding) -> String {
     match &wanted.subject {
         Subject::Share(..) if low == 0.0 => format!("at most {most}, {}", level(LEVEL)),
         Subject::Share(..) => format!("{least} to {most}, {}", level(LEVEL)),
-        Subject::Count(_) | Subject::Time(_) | Subject::Metric(_) => format!("{least} to {most}"),
+        Subject::Count(_) | Subject::Time(_) | Subject::Metric(_) | Subject::OfStreams(_) => {
+            format!("{least} to {most}")
+        }
     }
 }
 

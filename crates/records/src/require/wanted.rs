@@ -7,8 +7,12 @@
 //! relation    = "<" | "<=" | ">" | ">=" | "=="
 //! ```
 //!
+//! Requirements on streams of cyclic data have quantities of their own (`streams`).
+//!
 //! It is the grammar of requirements on flows ([`bench::scenario::Parts`]). `*` is each connection.
 
+use super::streams::{self, OfStreams, Quantity, Streams};
+use super::wrong;
 use bench::scenario::{NotARequirement, Parts, Rate, Relation, Share, Span, meant};
 use core::str::FromStr;
 use meter::measure::{Measures, ServiceCounts};
@@ -56,6 +60,8 @@ pub enum Subject {
     Share(Measure, Measure),
     /// A metric, by its symbol.
     Metric(&'static str),
+    /// A quantity of streams of cyclic data.
+    OfStreams(OfStreams),
 }
 
 /// Scope of a requirement.
@@ -73,6 +79,8 @@ pub enum Scope {
     Named(String),
     /// This service of MMS, on all associations.
     Service(Service),
+    /// These streams of cyclic data, each.
+    Streams(Streams),
 }
 
 impl Wanted {
@@ -92,6 +100,7 @@ impl Wanted {
         let grows = match &self.subject {
             Subject::Count(_) => true,
             Subject::Time(of) => !self.is_class() && of.aggregation() != Aggregation::Minimum,
+            Subject::OfStreams(of) => of.grows(),
             Subject::Share(..) | Subject::Metric(_) => false,
         };
         let is_beyond = match self.relation {
@@ -104,7 +113,11 @@ impl Wanted {
 
     /// Returns true if the value is the upper edge of a histogram class, at most 1/128 wide.
     pub fn is_class(&self) -> bool {
-        matches!(self.subject, Subject::Time(of) if of.aggregation() == Aggregation::Quantile)
+        match self.subject {
+            Subject::Time(of) => of.aggregation() == Aggregation::Quantile,
+            Subject::OfStreams(of) => of.is_class(),
+            Subject::Count(_) | Subject::Share(..) | Subject::Metric(_) => false,
+        }
     }
 }
 
@@ -138,12 +151,9 @@ impl Scope {
             Self::Host | Self::Named(_) => of_host(&Host::default()),
             Self::Connection => of_direction(&Direction::default()),
             Self::Service(_) => of_service(&ServiceCounts::default()),
+            Self::Streams(_) => Values::new(),
         }
     }
-}
-
-fn wrong(message: impl Into<String>, help: impl Into<String>) -> NotARequirement {
-    NotARequirement { message: message.into(), help: Some(help.into()) }
 }
 
 impl Subject {
@@ -152,7 +162,7 @@ impl Subject {
         if let Some((events, trials)) = text.split_once('/') {
             let count = |name: &str| match measure(name.trim(), &values)? {
                 Self::Count(measure) => Ok(measure),
-                Self::Time(_) | Self::Share(..) | Self::Metric(_) => {
+                Self::Time(_) | Self::Share(..) | Self::Metric(_) | Self::OfStreams(_) => {
                     Err(wrong(format!("`{}` is no count", name.trim()), "a share is of two counts"))
                 }
             };
@@ -193,7 +203,7 @@ impl Subject {
                 text.parse::<Rate>().ok().map(|Rate(rate)| rate.bits_per_second() as f64),
                 "a rate is written \"80 kbit/s\"",
             ),
-            Self::Metric(_) => (share(), "a ratio is written 0.01 or \"1 %\""),
+            Self::Metric(_) | Self::OfStreams(_) => (share(), "a ratio is written 0.01 or \"1 %\""),
         };
         limit.ok_or_else(|| wrong(format!("`{text}` is no limit"), example))
     }
@@ -258,6 +268,12 @@ impl FromStr for Wanted {
         let shape = || wrong("expected a quantity, a relation and a limit", EXAMPLE);
         let Parts { quantity, whom, limit } = Parts::of(text).ok_or_else(shape)?;
         let (relation, limit) = limit.ok_or_else(shape)?;
+        if let Some(quantity) = Quantity::read(quantity) {
+            let (of, limit) = streams::limit(quantity, relation, limit)?;
+            let subject = Subject::OfStreams(of);
+            let scope = Scope::Streams(Streams::read(whom));
+            return Ok(Self { subject, scope, relation, limit, text: text.trim().to_owned() });
+        }
         let scope = whom.map_or(Ok(Scope::Whole), Scope::read)?;
         let subject = Subject::read(quantity, &scope)?;
         if relation == Relation::Equal && !matches!(subject, Subject::Count(_)) {
@@ -301,6 +317,15 @@ mod tests {
         check("dt_tpdus(10.0.0.1) >= 3", count("dt_tpdus"), named, at_least, 3.0);
         let closed = Subject::Time(of("closed_window_total_ns"));
         check("closed_window.total(connection) < 1 s", closed, Scope::Connection, below, 1e9);
+        let of = |quantity, is_share| Subject::OfStreams(OfStreams { quantity, is_share });
+        let late = Quantity::Late(streams::Statistic::Maximum);
+        let all = Scope::Streams(Streams::All);
+        check("missing(*) == 0", of(Quantity::Missing, false), all.clone(), Relation::Equal, 0.0);
+        check("late.max < 50 %", of(late, true), all, below, 0.5);
+        let goose = Scope::Streams(Streams::Of(meter::Protocol::Goose));
+        check("silent(goose) == 0", of(Quantity::Silent, false), goose, Relation::Equal, 0.0);
+        let mu = Scope::Streams(Streams::Named("MU01".to_owned()));
+        check("late.max(MU01) < 50 us", of(late, false), mu, below, 50e3);
     }
 
     #[test]
@@ -322,6 +347,11 @@ mod tests {
         let times =
             "there are response.total, response.max, response.min, response.p50, response.p99";
         check("response(host) < 20 ms", &format!("nothing is called `response` there; {times}"));
+        check(
+            "late.max(sv) < 5",
+            "`5` is no limit; a time or a share of the period: \"50 us\", \"50 %\"",
+        );
+        check("missing < 1 %", "`1 %` is no limit; a count is a number");
         check("R_RD == 0", "only a count can be equal to a limit; write < or >");
         let help =
             "of a host or a connection there are E_T, R_OM, R_OA, R_RD, R_RA, S_D and measures";

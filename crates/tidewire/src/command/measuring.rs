@@ -435,6 +435,10 @@ impl<'a> Reporter<'a> {
                 export.service_intervals(|| rows::service_interval_rows(of));
                 Ok(())
             }
+            Item::CyclicStream(stream) => {
+                requirements.stream(&stream.report, stream.until);
+                Ok(())
+            }
             Item::Interval(_)
             | Item::ServicesInterval(_)
             | Item::Sample(_)
@@ -442,7 +446,6 @@ impl<'a> Reporter<'a> {
             | Item::ConnectionInterval(_)
             | Item::Services(_)
             | Item::ControlBlocks(_)
-            | Item::CyclicStream(_)
             | Item::Rest(_) => Ok(()),
         }
     }

@@ -120,3 +120,31 @@ fn a_late_controller_is_named_with_its_period() {
     assert!(row.contains("FrameID 8000") && row.ends_with("70.0 %"), "{row}");
     assert!(lines.lines().all(|line| line.chars().count() <= 80), "{lines}");
 }
+
+#[test]
+fn requirements_on_streams_decide_the_exit_code() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("two.pcap");
+    capture(&path);
+    let path = path.display().to_string();
+    for (required, code, counts, of) in [
+        ("missing(*) == 0", 3, [1, 1, 0], "02:00:00:00:00:02 IED2/LLN0$GO$gcb"),
+        ("missing(IED1/LLN0$GO$gcb) == 0", 0, [1, 0, 0], ""),
+        ("silent(02:00:00:00:00:02/0x0002) <= 1", 0, [1, 0, 0], ""),
+        ("silent(goose) == 0", 3, [1, 1, 0], "02:00:00:00:00:02 IED2/LLN0$GO$gcb"),
+        ("invalid < 1", 0, [2, 0, 0], ""),
+        // There is none of these, and GOOSE has no period.
+        ("missing(sv) == 0", 4, [0, 0, 0], ""),
+        ("late.max(*) < 50 %", 4, [0, 0, 0], ""),
+    ] {
+        let output = run(&["watch", "--json", "-r", &path, "--require", required]);
+        check_code(&output, code);
+        let records = records(&output);
+        let found = records.iter().find(|it| it["type"] == "requirement").unwrap();
+        let found_counts =
+            ["passed", "failed", "undecided"].map(|name| found[name].as_u64().unwrap());
+        assert_eq!(found_counts, counts, "{required}");
+        let first = found["findings"].get(0).map_or("", |it| it["of"].as_str().unwrap());
+        assert_eq!(first, of, "{required}");
+    }
+}
