@@ -1,7 +1,7 @@
 //! Corpora of the fuzzers: scripts of TCP segments and frames, equal to those generated here.
 
 use crate::association_entry::{self, Followed};
-use crate::{Draws, entry, ordinary, reassembler, two_taps};
+use crate::{Draws, cyclic_entry, entry, ordinary, reassembler, two_taps};
 use std::fs;
 use std::path::Path;
 
@@ -176,6 +176,39 @@ fn follower_seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// Scripts of a thousand frames: of each protocol alone, of all of them, and with numbers at random.
+fn cyclic_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let steps = |kind: fn(u16) -> u8, number: fn(u16) -> u16| {
+        let step = move |n: u16| {
+            let [high, low] = number(n).to_be_bytes();
+            [kind(n), 1, 0, 250, high, low, (n / 400) as u8, 16, 0, 0]
+        };
+        (0..1_000).flat_map(step).collect()
+    };
+    vec![
+        ("goose", steps(|_| 0, |n| n % 400)),
+        ("samples", steps(|_| 1, |n| n * 2 % 800)),
+        ("cycles", steps(|_| 2, |n| n.wrapping_mul(64))),
+        ("all-with-changes", steps(|n| n as u8, |n| n / 3)),
+        ("at-random", steps(|n| n as u8 % 3, |n| n.wrapping_mul(40_503))),
+    ]
+}
+
+#[test]
+fn scripts_of_cyclic_frames_keep_their_claims() {
+    let seeds = cyclic_seeds();
+    let mut draws = Draws(24);
+    for _ in 0..300 {
+        let mut script = seeds[draws.below(seeds.len())].1.clone();
+        script.extend_from_slice(&seeds[draws.below(seeds.len())].1);
+        for _ in 0..=draws.below(200) {
+            let place = draws.below(script.len());
+            script[place] = draws.octet();
+        }
+        cyclic_entry::cyclic(&script);
+    }
+}
+
 /// Runs the seeds with octets changed; the seeds together reach each end of a request.
 #[test]
 fn scripts_of_associations_keep_their_claims() {
@@ -212,6 +245,7 @@ fn corpora_contain_the_seeds_and_every_file_holds_its_claims() {
     check("follower", follower_seeds(), &|octets| {
         association_entry::association(octets);
     });
+    check("cyclic", cyclic_seeds(), &cyclic_entry::cyclic);
     check("reassembler", reassembler_seeds(), &|octets| {
         reassembler::script(octets);
     });

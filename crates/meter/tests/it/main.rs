@@ -10,6 +10,7 @@ mod changed;
 mod corpus;
 mod cyclic;
 mod cyclic_counters;
+mod cyclic_entry;
 mod entry;
 mod every_capture;
 mod fence;
