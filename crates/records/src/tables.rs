@@ -4,6 +4,7 @@
 pub mod columnar;
 pub mod comma;
 pub mod rows;
+pub mod streams;
 pub mod table;
 pub mod zeek;
 

@@ -24,7 +24,7 @@ use records::families::Health;
 use records::findings::Findings;
 use records::require::Requirements;
 use records::state::Model;
-use records::tables::rows;
+use records::tables::{rows, streams};
 use records::{Details, Finding, Head, Item, Origin, Record, Recorder, Spans, Subset};
 use std::io;
 use wire::time::Instant;
@@ -437,6 +437,7 @@ impl<'a> Reporter<'a> {
             }
             Item::CyclicStream(stream) => {
                 requirements.stream(&stream.report, stream.until);
+                export.stream(|| streams::row(stream));
                 Ok(())
             }
             Item::Interval(_)

@@ -112,6 +112,17 @@ fn a_late_controller_is_named_with_its_period() {
         ["frames", "missing", "silences", "period_ns", "step", "late_max_ns", "early_max_ns"];
     let found = names.map(|name| stream[name].as_u64().unwrap());
     assert_eq!(found, [899, 1, 0, 1_000_000, 32, 700_000, 700_000]);
+    // The table has the same values.
+    let tables = folder.path().display().to_string();
+    check_code(&run(&["watch", "-q", "-r", &path, "--csv", &tables]), 0);
+    let table = fs::read_to_string(folder.path().join("streams.csv")).unwrap();
+    let [names_of, row] = table.lines().collect::<Vec<_>>()[..] else { panic!("{table}") };
+    let cells: Vec<_> = names_of.split(',').zip(row.split(',')).collect();
+    let cell = |name: &str| cells.iter().find(|(known, _)| *known == name).unwrap().1;
+    let of_table = ["frames", "missing", "silences", "period_ns", "late_max_ns", "early_max_ns"];
+    let of_table = of_table.map(|name| cell(name).parse::<u64>().unwrap());
+    assert_eq!(of_table, [899, 1, 0, 1_000_000, 700_000, 700_000]);
+    assert_eq!((cell("source"), cell("name"), cell("vlan")), ("02:00:00:00:00:02", "", ""));
     // All other gaps are those of the period: none of them is early.
     assert_eq!(stream["early_gaps"], 1);
     let lines = String::from_utf8(run(&["watch", "-r", &path]).stdout).unwrap();

@@ -12,7 +12,7 @@ use meter::{Connection, Host, Report};
 use records::Subset;
 #[cfg(feature = "parquet")]
 use records::tables::Columnar;
-use records::tables::{Cell, Comma, Layout, Log, Sheet, rows};
+use records::tables::{Cell, Comma, Layout, Log, Sheet, rows, streams};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -26,6 +26,7 @@ enum Table {
     Connections,
     Services,
     ServiceIntervals,
+    Streams,
 }
 
 /// Rejects Parquet, before any file is touched, if this build has no writer for it.
@@ -37,13 +38,14 @@ fn can_write_parquet() -> Result<(), Failure> {
     Err(Failure::usage("--parquet: this tidewire writes no Parquet").with_fix(fix))
 }
 
-fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 5] {
+fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 6] {
     [
         (Table::Intervals, rows::intervals(bounds_octets)),
         (Table::Hosts, rows::hosts(bounds_octets)),
         (Table::Connections, rows::connections(bounds_octets)),
         (Table::Services, rows::services()),
         (Table::ServiceIntervals, rows::service_intervals()),
+        (Table::Streams, streams::layout()),
     ]
 }
 
@@ -202,6 +204,11 @@ impl Export {
         for row in rows() {
             self.row(Table::ServiceIntervals, || row);
         }
+    }
+
+    /// Writes a stream of cyclic data; `row` makes its row.
+    pub(in crate::command) fn stream(&mut self, row: impl FnOnce() -> Vec<Cell>) {
+        self.row(Table::Streams, row);
     }
 
     /// Ends every file.
