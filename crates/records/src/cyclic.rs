@@ -1,5 +1,6 @@
 //! Streams of cyclic data: their record.
 
+use crate::item;
 use core::cmp::Ordering;
 use meter::{Gaps, Order, StreamReport, Worst};
 use serde::{Deserialize, Serialize};
@@ -110,8 +111,32 @@ pub struct CyclicStream {
     pub revisions_changed: u64,
 }
 
+/// Streams of cyclic data so far, at the end of an interval or in it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CyclicStreams {
+    /// Number of the interval.
+    pub index: Option<u64>,
+    /// Sums over all streams since measuring began.
+    pub totals: CyclicTotals,
+    /// The worst streams.
+    pub worst: Vec<CyclicStream>,
+}
+
+impl CyclicStreams {
+    /// Converts an item of the recorder.
+    pub(crate) fn of(item: &item::CyclicStreams) -> Self {
+        let record = |it: &item::CyclicStream| CyclicStream::of(&it.report, it.until, it.has_names);
+        let mut worst: Vec<CyclicStream> = item.followed.iter().map(record).collect();
+        let mut totals = item.ended;
+        worst.iter().for_each(|stream| totals.add(stream));
+        worst.sort_by(CyclicStream::worse);
+        worst.truncate(item.top);
+        Self { index: item.index, totals, worst }
+    }
+}
+
 /// Sums over all streams.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct CyclicTotals {
     /// Streams.
     pub streams: u64,

@@ -1,5 +1,6 @@
 //! Results of a recorder as plain data of the meter, before they become records.
 
+use crate::CyclicTotals;
 use meter::measure::{Summary, Traffic};
 use meter::oddity::Oddities;
 use meter::user::User;
@@ -38,6 +39,8 @@ pub enum Item {
     Host(Box<Host>),
     /// Stream of cyclic data.
     CyclicStream(Box<CyclicStream>),
+    /// Streams of cyclic data so far, at the end of an interval.
+    CyclicStreams(Box<CyclicStreams>),
     /// The end.
     End(End),
 }
@@ -49,6 +52,18 @@ pub struct CyclicStream {
     /// Time up to which it was measured.
     pub until: Instant,
     pub has_names: bool,
+}
+
+/// Streams of cyclic data so far.
+#[derive(Clone, Debug)]
+pub struct CyclicStreams {
+    pub index: Option<u64>,
+    /// Streams that are followed.
+    pub followed: Vec<CyclicStream>,
+    /// Sums over streams that ended.
+    pub ended: CyclicTotals,
+    /// Number of streams reported individually.
+    pub top: usize,
 }
 
 /// A sampling interval.

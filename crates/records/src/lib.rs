@@ -42,7 +42,7 @@ pub mod text;
 pub use associations::{Block, ControlBlocks, Service, Services, ServicesInterval};
 pub use collection::Collection;
 pub use counts::Counts;
-pub use cyclic::{CyclicStream, CyclicTotals};
+pub use cyclic::{CyclicStream, CyclicStreams, CyclicTotals};
 pub use item::Item;
 pub use named::{Named, sum};
 pub use origin::Origin;

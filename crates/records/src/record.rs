@@ -6,8 +6,8 @@
 use super::item::{self, Item};
 use super::origin::Origin;
 use super::{
-    Collection, ControlBlocks, Counts, CyclicStream, Named, SCHEMA, Services, ServicesInterval,
-    Subset,
+    Collection, ControlBlocks, Counts, CyclicStream, CyclicStreams, Named, SCHEMA, Services,
+    ServicesInterval, Subset,
 };
 use meter::measure::{Traffic, Transport};
 use meter::metric::{Metric, ratios};
@@ -50,6 +50,8 @@ pub enum Record {
     ControlBlocks(Box<ControlBlocks>),
     /// Stream of cyclic data.
     CyclicStream(Box<CyclicStream>),
+    /// Streams of cyclic data so far.
+    CyclicStreams(Box<CyclicStreams>),
     /// Something that is wrong or notable; the worst first.
     Finding(Finding),
     /// End of the measurement.
@@ -404,6 +406,7 @@ impl Record {
                 let stream = CyclicStream::of(&of.report, of.until, of.has_names);
                 Self::CyclicStream(Box::new(stream))
             }
+            Item::CyclicStreams(of) => Self::CyclicStreams(Box::new(CyclicStreams::of(of))),
             Item::Services(of) => Self::Services(Box::new(Services::of(of))),
             Item::ServicesInterval(of) => {
                 Self::ServicesInterval(Box::new(ServicesInterval::of(of)))

@@ -7,9 +7,10 @@
 
 use super::associations;
 use super::baseline::Baseline;
-use super::item::{CyclicStream, End, Interval, Item, Place, Sample};
+use super::item::{CyclicStream, CyclicStreams, End, Interval, Item, Place, Sample};
 use super::ranking::Ranking;
 use super::slowest::Slowness;
+use super::{CyclicStream as StreamRecord, CyclicTotals};
 use core::cmp::Reverse;
 use core::time::Duration;
 use meter::metric::{Basis, metrics};
@@ -79,6 +80,8 @@ pub struct Recorder {
     collected: Statistics,
     left_out: Option<u64>,
     intervals: u64,
+    /// Sums over streams of cyclic data that ended.
+    ended_streams: CyclicTotals,
     /// True if names of control blocks are reported.
     has_names: bool,
 }
@@ -104,6 +107,7 @@ impl Recorder {
             collected: Statistics::default(),
             left_out: None,
             intervals: 0,
+            ended_streams: CyclicTotals::default(),
             has_names: true,
         }
     }
@@ -236,12 +240,30 @@ impl Recorder {
 
     #[cold]
     fn tell_stream(&mut self, report: StreamReport) {
+        let stream = self.stream(report);
+        let record = StreamRecord::of(&stream.report, stream.until, stream.has_names);
+        self.ended_streams.add(&record);
+        self.items.push_back(Item::CyclicStream(Box::new(stream)));
+    }
+
+    fn stream(&self, report: StreamReport) -> CyclicStream {
         let until = self.meter.last().unwrap_or(report.last);
-        let has_names = self.has_names;
-        self.items.push_back(Item::CyclicStream(Box::new(CyclicStream {
-            report,
-            until,
-            has_names,
+        CyclicStream { report, until, has_names: self.has_names }
+    }
+
+    /// Queues the streams of cyclic data so far, if there are any.
+    fn tell_streams(&mut self, index: Option<u64>) {
+        let followed = self.meter.each_stream();
+        if followed.is_empty() && self.ended_streams == CyclicTotals::default() {
+            return;
+        }
+        let followed = followed.into_iter().map(|report| self.stream(report)).collect();
+        let (ended, top) = (self.ended_streams, self.details.top);
+        self.items.push_back(Item::CyclicStreams(Box::new(CyclicStreams {
+            index,
+            followed,
+            ended,
+            top,
         })));
     }
 
@@ -332,6 +354,7 @@ impl Recorder {
             self.push_interval(report, true);
             if self.details.top > 0 {
                 self.items.extend(self.baseline.turn(index, &mut self.meter, self.has_names, now));
+                self.tell_streams(index);
             }
         }
         if self.details.top == 0 {
@@ -345,6 +368,7 @@ impl Recorder {
         self.push_interval(report, false);
         if self.details.top > 0 {
             self.items.extend(self.baseline.tell(index, &mut self.meter, self.has_names, now));
+            self.tell_streams(index);
         }
     }
 

@@ -8,8 +8,9 @@ use super::event::{Event, Events};
 use super::history::History;
 use super::trend::{Course, Moment};
 use crate::{
-    Collection, ConnectionInterval, ControlBlocks, Counts, CyclicStream, CyclicTotals, End, Head,
-    HostInterval, Interval, Named, Record, Sample, Services, ServicesInterval, Total,
+    Collection, ConnectionInterval, ControlBlocks, Counts, CyclicStream, CyclicStreams,
+    CyclicTotals, End, Head, HostInterval, Interval, Named, Record, Sample, Services,
+    ServicesInterval, Total,
 };
 use meter::registry::Measure;
 use std::collections::BTreeMap;
@@ -46,10 +47,12 @@ pub struct Model {
     pub associations: BTreeMap<u32, Services>,
     /// Control blocks of these connections by number.
     pub control_blocks: BTreeMap<u32, ControlBlocks>,
-    /// The worst streams of cyclic data, reported when they or the measurement ended.
+    /// The worst streams of cyclic data so far.
     pub streams: Vec<CyclicStream>,
     /// Sums over all of them, also those that are not kept.
     pub of_streams: CyclicTotals,
+    /// The worst of those reported as a whole, and sums over them; at the end they are all.
+    whole_streams: (Vec<CyclicStream>, CyclicTotals),
     /// Number of evicted connections.
     pub gone: u64,
     hosts: BTreeMap<Option<String>, Both>,
@@ -97,6 +100,7 @@ impl Model {
             control_blocks: BTreeMap::new(),
             streams: Vec::new(),
             of_streams: CyclicTotals::default(),
+            whole_streams: (Vec::new(), CyclicTotals::default()),
             gone: 0,
             hosts: BTreeMap::new(),
             course: Course::new(),
@@ -131,12 +135,17 @@ impl Model {
                 }
             }
             Record::CyclicStream(stream) => {
-                self.of_streams.add(&stream);
-                self.streams.push(*stream);
-                if self.streams.len() >= 2 * STREAMS {
-                    self.streams.sort_by(CyclicStream::worse);
-                    self.streams.truncate(STREAMS);
+                let (worst, totals) = &mut self.whole_streams;
+                totals.add(&stream);
+                worst.push(*stream);
+                if worst.len() >= 2 * STREAMS {
+                    worst.sort_by(CyclicStream::worse);
+                    worst.truncate(STREAMS);
                 }
+            }
+            Record::CyclicStreams(so_far) => {
+                let CyclicStreams { totals, worst, .. } = *so_far;
+                (self.streams, self.of_streams) = (worst, totals);
             }
             Record::Total(total) => self.total = Some(total),
             Record::Host(host) => {
@@ -153,6 +162,10 @@ impl Model {
                 self.make_room();
             }
             Record::End(end) => {
+                if !self.whole_streams.0.is_empty() {
+                    (self.streams, self.of_streams) = self.whole_streams.clone();
+                    self.streams.sort_by(CyclicStream::worse);
+                }
                 self.events.end(&end, self.until_ns());
                 self.end = Some(end);
             }
@@ -186,6 +199,7 @@ impl Model {
             | Record::Services(_)
             | Record::ServicesInterval(_)
             | Record::ControlBlocks(_)
+            | Record::CyclicStreams(_)
                 if is_over =>
             {
                 self.history.add(record.clone());

@@ -447,6 +447,7 @@ impl<'a> Reporter<'a> {
             | Item::ConnectionInterval(_)
             | Item::Services(_)
             | Item::ControlBlocks(_)
+            | Item::CyclicStreams(_)
             | Item::Rest(_) => Ok(()),
         }
     }

@@ -70,6 +70,7 @@ impl Lines {
             | Record::HostInterval(_)
             | Record::ConnectionsRest(_)
             | Record::ServicesInterval(_)
+            | Record::CyclicStreams(_)
             | Record::Unknown => Vec::new(),
             Record::ConnectionInterval(_) => {
                 self.ended = None;

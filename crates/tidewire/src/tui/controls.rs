@@ -112,7 +112,7 @@ impl Controls {
         }
     }
 
-    /// Turns to a page by a key that has no action: a number, the letter m, or an arrow.
+    /// Turns to a page by a key that has no action: a number, the letters m and c, or an arrow.
     fn turn_by(&mut self, code: KeyCode) -> Effect {
         match code {
             KeyCode::Char(digit @ '0'..='9') => {
@@ -122,6 +122,7 @@ impl Controls {
                 }
             }
             KeyCode::Char('m') => self.turn_to(Page::Services),
+            KeyCode::Char('c') => self.turn_to(Page::Streams),
             KeyCode::Right => self.turn(1),
             KeyCode::Left => self.turn(self.pages().len() - 1),
             _ => {}

@@ -10,6 +10,7 @@ pub(in crate::tui) mod fed;
 mod matrix;
 mod overview;
 mod services;
+mod streams;
 mod volumes;
 
 use super::theme::Symbols;
@@ -44,11 +45,13 @@ pub(crate) enum Page {
     Capture,
     /// Services of associations.
     Services,
+    /// Streams of cyclic data.
+    Streams,
 }
 
 impl Page {
     /// All pages, in the order of their numbers.
-    pub(super) const ALL: [Self; 11] = [
+    pub(super) const ALL: [Self; 12] = [
         Self::Monitor,
         Self::Overview,
         Self::Connections,
@@ -60,6 +63,7 @@ impl Page {
         Self::Events,
         Self::Capture,
         Self::Services,
+        Self::Streams,
     ];
 
     /// Label of its tab.
@@ -76,12 +80,17 @@ impl Page {
             Self::Events => "events",
             Self::Capture => "capture",
             Self::Services => "MMS",
+            Self::Streams => "cyclic",
         }
     }
 
     /// Returns its key: its number, or a letter beyond 9.
     pub(super) const fn key(self) -> char {
-        if matches!(self, Self::Services) { 'm' } else { (b'0' + self as u8) as char }
+        match self {
+            Self::Services => 'm',
+            Self::Streams => 'c',
+            numbered => (b'0' + numbered as u8) as char,
+        }
     }
 }
 
@@ -145,9 +154,12 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
         Page::Events => events::events(model, room),
         Page::Capture => events::capture(model),
         Page::Services => services::sheet(model, room),
+        Page::Streams => streams::sheet(model, room),
     };
-    let is_list =
-        matches!(choice.page, Page::Connections | Page::Hosts | Page::Events | Page::Services);
+    let is_list = matches!(
+        choice.page,
+        Page::Connections | Page::Hosts | Page::Events | Page::Services | Page::Streams
+    );
     if is_list && !choice.filter.is_empty() {
         let filter = choice.filter.to_lowercase();
         sheet.rows.retain(|row| row.text.to_lowercase().contains(&filter));

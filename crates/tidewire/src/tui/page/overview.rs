@@ -35,7 +35,8 @@ const fn page_of(topic: Topic) -> Page {
         Topic::Connections => Page::Connections,
         Topic::Services => Page::Services,
         Topic::Hosts => Page::Hosts,
-        Topic::Capture | Topic::Streams => Page::Capture,
+        Topic::Streams => Page::Streams,
+        Topic::Capture => Page::Capture,
     }
 }
 

@@ -1,0 +1,112 @@
+//! Streams of cyclic data so far, the worst first.
+
+use super::{Room, Row, Sheet, counted, short};
+use crate::quantity::span;
+use records::findings::Grade;
+use records::state::Model;
+use records::{CyclicStream, CyclicTotals, shortened};
+
+/// Columns of a publisher: a MAC address.
+const SOURCE_COLUMNS: usize = 17;
+/// Columns of everything but the publisher and the name.
+const OTHER_COLUMNS: usize = 3 + 1 + 1 + 6 + 6 + 6 + 8 + 8 + 8;
+
+pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
+    let CyclicTotals { streams, frames, missing, silences, .. } = model.of_streams;
+    let about = format!(
+        "{} of {}, {} missing, {} too long; the worst first",
+        counted(streams, "stream"),
+        counted(frames, "frame"),
+        short(missing),
+        counted(silences, "gap"),
+    );
+    let rows = model.streams.iter().map(|it| row(it, room)).collect();
+    Sheet { about, heading: Some(heading(room)), rows }
+}
+
+/// Columns left for a name.
+fn name_columns(room: Room) -> usize {
+    room.columns.saturating_sub(OTHER_COLUMNS + SOURCE_COLUMNS).clamp(9, 60)
+}
+
+fn heading(room: Room) -> String {
+    let width = name_columns(room);
+    format!(
+        "   {:<SOURCE_COLUMNS$} {:<width$} {:>6} {:>5} {:>5} {:>7} {:>7} {:>7}",
+        "publisher", "stream", "frames", "miss", "long", "worst", "allowed", "late"
+    )
+}
+
+fn row(it: &CyclicStream, room: Room) -> Row {
+    let is_bad = it.silences > 0 || it.silent_at_end;
+    let is_odd = it.missing > 0 || it.missed_states > 0 || it.invalid > 0 || it.is_far_late();
+    let grade = if is_bad { Some(Grade::Bad) } else { is_odd.then_some(Grade::Look) };
+    let time =
+        |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), |it| span(it).replace(' ', ""));
+    let width = name_columns(room);
+    let end = if it.silent_at_end { "+" } else { "" };
+    let text = format!(
+        "{} {:<SOURCE_COLUMNS$} {:<width$} {:>6} {:>5} {:>5} {:>7} {:>7} {:>7}",
+        grade.map_or("  ", Grade::sign),
+        it.source,
+        shortened(&it.label(), width),
+        short(it.frames),
+        short(it.missing),
+        format!("{}{end}", short(it.silences)),
+        time(it.worst_gap_ns),
+        time(it.worst_allowed_ns),
+        time(it.late_max_ns),
+    );
+    Row { text, grade, connection: None, page: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tui::Symbols;
+    use crate::tui::page::fed::fed;
+    use records::Record;
+
+    /// Streams so far: one of 1 ms that was silent, one of 2 ms in order.
+    fn so_far() -> Record {
+        let stream = |source: u8, silences: u8, late_ns: u64| {
+            format!(
+                r#"{{"protocol":"PROFINET RT","source":"02:00:00:00:00:0{source}",
+                "destination":"02:00:00:00:00:09","identifier":32768,"name":null,"priority":6,
+                "vlan":0,"frames":12000,"samples":12000,"longest_octets":64,"copies":0,
+                "missing":{silences},"late":0,"repeated":0,"backwards":0,"restarts":0,
+                "state_changes":0,"missed_states":0,"gaps":11999,"gap_total_ns":12000000000,
+                "gap_min_ns":1,"gap_max_ns":4000000,"silences":{silences},"worst_gap_ns":4000000,
+                "worst_allowed_ns":3000000,"worst_at_ns":5,"allowed_ns":3000000,
+                "period_ns":1000000,"late_max_ns":{late_ns},"first_ns":0,
+                "last_ns":12000000000,"silent_at_end":false,"state":53,"invalid":0,"simulated":0,
+                "needs_commissioning":0,"unsynchronised":0,"revision":0,"revisions_changed":0}}"#
+            )
+        };
+        let totals = r#"{"streams":2,"silent_at_end":0,"frames":24000,"missing":3,"gaps":23998,
+            "silences":3,"state_changes":0,"missed_states":0,"simulated":0,"invalid":0,
+            "far_late":1}"#;
+        let worst = [stream(1, 3, 700_000), stream(2, 0, 9_000)].join(",");
+        let text =
+            format!(r#"{{"type":"cyclic-streams","index":0,"totals":{totals},"worst":[{worst}]}}"#);
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn the_stream_that_was_silent_is_marked_on_a_live_screen() {
+        let mut model = fed(&[], &[], None, 24_000);
+        model.take(so_far());
+        let sheet = sheet(&model, Room { columns: 80, rows: 20, symbols: Symbols::Ascii });
+        assert_eq!(
+            sheet.about,
+            "2 streams of 24000 frames, 3 missing, 3 gaps too long; the worst first"
+        );
+        let [first, second] = &sheet.rows[..] else { panic!("{}", sheet.rows.len()) };
+        assert!(first.text.starts_with("!! 02:00:00:00:00:01 FrameID 8"), "{}", first.text);
+        assert!(first.text.ends_with(" 4.00ms  3.00ms   700us"), "{}", first.text);
+        assert_eq!((first.grade, second.grade), (Some(Grade::Bad), None));
+        let heading = sheet.heading.unwrap();
+        let lines = sheet.rows.iter().map(|row| row.text.as_str()).chain([heading.as_str()]);
+        assert!(lines.into_iter().all(|line| line.chars().count() <= 80));
+    }
+}
