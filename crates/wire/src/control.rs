@@ -14,7 +14,10 @@
 //! be refused. Integers are big-endian. Left out: authentication. Any station on the LAN can send a
 //! Stop, and no PDU proves its sender.
 
+mod policy;
 pub mod report;
+
+pub use policy::{Acknowledge, ReceivePolicy};
 
 use crate::addr::Sap;
 use crate::printable::is_printable;
@@ -34,8 +37,8 @@ pub const MAGIC: [u8; 4] = *b"TWRV";
 /// Version 2 added the cookie and the number of flows in a Hello, and the kinds Challenge and Done.
 pub const VERSION: u8 = 2;
 
-/// Longest PDU: a Hello with both texts at their maximum.
-pub const MAX_OCTETS: usize = 14 + 1 + 12 + 12 + 2 + 8 + (1 + 16) + (1 + 64);
+/// Longest PDU: a Hello with both texts at their maximum, and with its option.
+pub const MAX_OCTETS: usize = 14 + 1 + 12 + 12 + 2 + 8 + (1 + 16) + (1 + 64) + policy::OCTETS;
 
 /// Octets of a Refuse, the longest answer to a PDU of another version.
 pub const REFUSE_OCTETS: usize = 14 + 1;
@@ -133,6 +136,8 @@ pub enum Refusal {
     Unwilling,
     /// The responder does not support this version of the protocol.
     Version,
+    /// The responder's receiver cannot follow the policy that the initiator requires.
+    Policy,
     /// Reason code that this version does not define.
     Unknown(u8),
 }
@@ -144,6 +149,7 @@ impl Refusal {
             2 => Self::Limits,
             3 => Self::Unwilling,
             4 => Self::Version,
+            5 => Self::Policy,
             other => Self::Unknown(other),
         }
     }
@@ -154,6 +160,7 @@ impl Refusal {
             Self::Limits => 2,
             Self::Unwilling => 3,
             Self::Version => 4,
+            Self::Policy => 5,
             Self::Unknown(octet) => octet,
         }
     }
@@ -166,6 +173,7 @@ impl fmt::Display for Refusal {
             Self::Limits => f.write_str("the load needed is more than it allows"),
             Self::Unwilling => f.write_str("not willing"),
             Self::Version => f.write_str("another version of the protocol"),
+            Self::Policy => f.write_str("cannot acknowledge as required"),
             Self::Unknown(octet) => write!(f, "reason {octet}"),
         }
     }
@@ -189,6 +197,8 @@ pub struct Hello {
     pub program: Text<16>,
     /// Purpose of the session, for the person at the responder.
     pub purpose: Text<64>,
+    /// Policy that the responder's class 4 is to follow; `None` for its own.
+    pub receive: Option<ReceivePolicy>,
 }
 
 /// Accept: the responder accepts the session.
@@ -198,6 +208,8 @@ pub struct Accept {
     pub limits: Limits,
     /// Program and its version.
     pub program: Text<16>,
+    /// Policy of the Hello that the responder's class 4 follows; `None` if it follows its own.
+    pub receive: Option<ReceivePolicy>,
 }
 
 /// Counters of one side of a session. Each is encoded as a code and a value; unknown codes are
@@ -324,9 +336,11 @@ impl Pdu {
         let nonce = reader.array("nonce").map(u64::from_be_bytes)?;
         let body = match (version, kind) {
             (VERSION, HELLO) => Body::Hello(hello(&mut reader)?),
-            (VERSION, AGREE) => {
-                Body::Accept(Accept { limits: limits(&mut reader)?, program: words(&mut reader)? })
-            }
+            (VERSION, AGREE) => Body::Accept(Accept {
+                limits: limits(&mut reader)?,
+                program: words(&mut reader)?,
+                receive: ReceivePolicy::decode(&mut reader)?,
+            }),
             // The same in every version, so that an older peer can report the reason.
             (_, REFUSE) => Body::Refuse(Refusal::from_octet(reader.u8("reason")?)),
             (VERSION, ALIVE) => Body::KeepAlive { counter: reader.u32("counter")? },
@@ -379,10 +393,12 @@ impl Pdu {
                 out.put_u64(hello.cookie);
                 put_text(&hello.program, out);
                 put_text(&hello.purpose, out);
+                put_policy(hello.receive, out);
             }
             Body::Accept(agree) => {
                 put_limits(agree.limits, out);
                 put_text(&agree.program, out);
+                put_policy(agree.receive, out);
             }
             Body::Refuse(reason) => out.put_u8(reason.to_octet()),
             Body::KeepAlive { counter } => out.put_u32(*counter),
@@ -411,6 +427,7 @@ fn hello(reader: &mut Reader<'_>) -> Result<Hello, Malformed> {
         cookie: reader.array("cookie").map(u64::from_be_bytes)?,
         program: words(reader)?,
         purpose: words(reader)?,
+        receive: ReceivePolicy::decode(reader)?,
     })
 }
 
@@ -440,6 +457,12 @@ fn words<const OCTETS: usize>(reader: &mut Reader<'_>) -> Result<Text<OCTETS>, M
 fn put_text<const OCTETS: usize>(text: &Text<OCTETS>, out: &mut impl BufMut) {
     out.put_u8(text.len() as u8);
     out.put_slice(text.as_bytes());
+}
+
+fn put_policy(policy: Option<ReceivePolicy>, out: &mut impl BufMut) {
+    if let Some(policy) = policy {
+        policy.encode(out);
+    }
 }
 
 impl fmt::Display for Pdu {
@@ -475,6 +498,11 @@ impl fmt::Display for Pdu {
             Body::Challenge { cookie } => write!(f, "Challenge {cookie:016x}"),
             Body::Done => f.write_str("Done"),
             Body::Foreign { version, kind } => write!(f, "kind {kind} of version {version}"),
+        }?;
+        match &self.body {
+            Body::Hello(Hello { receive: Some(policy), .. })
+            | Body::Accept(Accept { receive: Some(policy), .. }) => write!(f, " {policy}"),
+            _ => Ok(()),
         }
     }
 }

@@ -5,6 +5,7 @@ use super::carrier::Carrier;
 use super::iso_tcp::IsoWay;
 use super::local::from_origin;
 use super::party::{Party, reference_at};
+use super::policy::of as policy_of;
 use super::report::{FETCH_AGAIN, FETCHES, KEPT, PAGE_BITS};
 use super::way::Way;
 use crate::collect::{Clocks, Collector};
@@ -24,10 +25,11 @@ use stack::messaging;
 use stack::profile::Framing;
 use stack::station::MacQueues;
 use stack::tp4;
+use stack::transport::Transport;
 use std::collections::BTreeMap;
 use wire::addr::Mac;
 use wire::control::report::{Arrival, ON_A_PAGE, Page};
-use wire::control::{Counts, Limits, Role, SAP, text};
+use wire::control::{Counts, Limits, ReceivePolicy, Refusal, Role, SAP, text};
 use wire::time::{Instant, nanos};
 
 /// Maximum LSDU of 802.3, in octets.
@@ -246,6 +248,7 @@ impl Initiator<'_, '_> {
         let call = Call {
             peer,
             nonce: self.nonce,
+        let receive = self.policy();
             role: Role::Sender,
             offered: self.carrier.offered(),
             least: Limits::NONE,
@@ -254,13 +257,20 @@ impl Initiator<'_, '_> {
         };
         self.party.request(now, Request::Open(call));
         loop {
+            receive,
+            is_policy_needed: receive.is_some_and(|policy| policy != policy_of(&tp4::Params::lan())),
             match self.listen(now + PATIENCE)? {
                 Some(Indication::Opened { limits, .. }) => {
                     self.carrier.agree(limits);
                     return Ok(limits);
                 }
                 Some(Indication::Refused(why)) => {
-                    return Err(SessionError::Refused { peer: name, why: why.to_string() });
+                    return Err(match (why, receive) {
+                        (Refusal::Policy, Some(required)) => {
+                            SessionError::Policy { peer: name, required, flows }
+                        }
+                        _ => SessionError::Refused { peer: name, why: why.to_string() },
+                    });
                 }
                 Some(Indication::Lost) => return Err(SessionError::Lost(name)),
                 Some(Indication::NoAnswer) | None => return Err(SessionError::NoAnswer(name)),
@@ -272,6 +282,16 @@ impl Initiator<'_, '_> {
     /// Sends the load until it is over, its time is over, or it is stopped; returns whether it
     /// completed, and the time it took.
     fn load(
+    /// Policy that the peer is to follow: the scenario's, if it has connections of class 4.
+    fn policy(&self) -> Option<ReceivePolicy> {
+        let has_connections = |flow: &Flow| flow.service.is_connected();
+        let is_connected = self.order.point.scenario.flows.iter().any(has_connections);
+        match self.party.host.transport() {
+            Transport::Class4(entity) if is_connected => Some(policy_of(entity.params())),
+            _ => None,
+        }
+    }
+
         &mut self,
         collector: &mut Collector,
         origin: Instant,

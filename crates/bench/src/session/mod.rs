@@ -14,6 +14,7 @@ pub mod iso_tcp;
 pub mod local;
 pub mod mms;
 mod party;
+mod policy;
 pub mod relay;
 mod report;
 pub mod responder;
@@ -21,6 +22,7 @@ pub mod script;
 pub mod way;
 
 use live::port::PortError;
+use wire::control::ReceivePolicy;
 
 /// Error that prevents a live run, or ends it.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +46,19 @@ pub enum SessionError {
         peer: String,
         /// Reason.
         why: String,
+    },
+    /// The responder does not receive as the scenario requires.
+    #[error(
+        "{peer} does not receive as [transport] of the scenario requires ({required}): its tidewire is \
+         older, or window times {flows} flows is above 15,360"
+    )]
+    Policy {
+        /// Peer.
+        peer: String,
+        /// Acknowledgements and window that are required.
+        required: ReceivePolicy,
+        /// Number of flows.
+        flows: u16,
     },
     /// The peer was silent for a second: the session was ended.
     #[error("peer {0} vanished: nothing was received for a second, and everything was stopped")]

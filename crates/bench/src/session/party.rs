@@ -2,6 +2,7 @@
 //!
 //! After a session, its initiator may fetch the arrivals, message by message.
 
+use super::policy;
 use super::report::Arrivals;
 use live::port::is_rendezvous;
 use stack::control::{self, ControlSession, Indication, Name, Request};
@@ -105,6 +106,9 @@ impl Party {
             && self.flows == 0
         {
             self.flows = hello.flows;
+            if let Some(policy) = &hello.receive {
+                self.host.receive_with(policy::receiving(policy));
+            }
             self.at_call = self.host.transport().counters();
         }
     }

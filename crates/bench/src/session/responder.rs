@@ -6,6 +6,7 @@ use super::SessionError;
 use super::carrier::Carrier;
 use super::iso_tcp::IsoWay;
 use super::party::{Party, reference_at};
+use super::policy::{BUFFERS, CONNECTIONS};
 use super::way::Way;
 use crate::scenario::Transport;
 use core::sync::atomic::AtomicBool;
@@ -27,9 +28,6 @@ use wire::time::{Instant, nanos};
 
 /// Largest TPDU that class 4 can negotiate, in octets.
 const LARGEST_TPDU_OCTETS: usize = 8_192;
-/// Maximum number of class 4 connections of a session at a time, which bounds the memory used by
-/// one peer.
-const CONNECTIONS: usize = 1_024;
 /// Maximum number of callers that are answered with full headers because they call with them.
 const IN_KIND: usize = 16;
 
@@ -186,6 +184,8 @@ impl<'a> Waiting<'a> {
         let control = control::Params::new(Some(carrier.offered()), secret, text(crate::PROGRAM));
         let tally = Tally::new(carrier.is_within_host());
         Ok(Self { tally, party: Party::new(host, control), carrier })
+        let is_class4 = matches!(host.transport(), stack::transport::Transport::Class4(_));
+        let control = control::Params { buffers: if is_class4 { BUFFERS } else { 0 }, ..control };
     }
 
     /// Waits for a call until `until` and serves it; `None` if none came, or `stop` was set.

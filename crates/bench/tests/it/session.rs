@@ -69,7 +69,7 @@ fn captured_way(
 }
 
 /// Runs one sample between two ends; returns the results of the measuring and of the answering end.
-fn both_ends(point: &Point, loss: f64) -> (Measured, Served) {
+pub(crate) fn both_ends(point: &Point, loss: f64) -> (Measured, Served) {
     both_ends_captured(point, loss, None)
 }
 
@@ -145,6 +145,99 @@ fn a_responder_takes_long_tpdus_in_segments_and_answers_in_kind() {
     assert!(measured.sample.counts["network.segments"] >= 50 * 6);
     assert_eq!(measured.sample.counts["network.discarded"], 0);
     assert_eq!(measured.sample.counts["network.reported"], 0);
+}
+
+/// Number of AKs that a responder sends for 20 DTs which follow each other after their answers.
+fn acknowledgements(settings: &[(&str, &str)]) -> u64 {
+    let settings = settings.iter().map(|(path, value)| Setting {
+        path: format!("transport.{path}"),
+        values: Values::List(vec![(*value).to_owned()]),
+    });
+    let flow = "pattern = { kind = \"cyclic\", period = \"2 ms\" }\nsize = \"100 B\"\nmessages = 20";
+    let study = study_with(flow, &settings.collect::<Vec<_>>());
+    let (measured, served) = both_ends(&study.points[0], 0.0);
+    assert_eq!(measured.peer.delivered, 20);
+    served.transport.sent[wire::tp::Kind::Ak as usize]
+}
+
+#[test]
+fn a_responder_acknowledges_as_the_scenario_says() {
+    // An AK for each DT at least.
+    let each = acknowledgements(&[("acknowledge", "each")]);
+    assert!(each >= 20, "{each}");
+    // A_L never expires: an AK each ten DTs, and the one that completes the connection.
+    let withheld =
+        [("acknowledge-every", "10"), ("acknowledgement-delay", "5 s"), ("t1", "10 s")];
+    let tenth = acknowledgements(&withheld);
+    assert!((2..=4).contains(&tenth), "{tenth}");
+}
+
+#[test]
+fn the_next_session_begins_with_the_policy_of_the_responder() {
+    let (here, there) = (free_address(), free_address());
+    let responder_way = way(there, None, 0.0);
+    let responder = thread::spawn(move || {
+        let mut responder = Responder::new(responder_way, &Transport::lan()).unwrap();
+        let until = clock::now() + Duration::from_secs(60);
+        let go_on = AtomicBool::new(false);
+        [(); 2].map(|()| responder.serve(until, &go_on).unwrap().unwrap())
+    });
+    let flow = "pattern = { kind = \"bulk\", total = \"30 kB\" }\nsize = \"1000 B\"";
+    let mut way = way(here, Some(there), 0.0);
+    for acknowledge in ["each", "withhold"] {
+        let setting = Setting {
+            path: "transport.acknowledge".to_owned(),
+            values: Values::List(vec![acknowledge.to_owned()]),
+        };
+        let study = study_with(flow, &[setting]);
+        let order = initiator::Order {
+            point: &study.points[0],
+            scenario_hash: "hash",
+            replication: 0,
+            peer: udp_station(there),
+            stop: &AtomicBool::new(false),
+            progress: &mut |_| {},
+        };
+        assert_eq!(initiator::measure(&mut way, order).unwrap().peer.delivered, 30);
+    }
+    let served = responder.join().unwrap();
+    let [each, second] = served.map(|served| served.transport.sent[wire::tp::Kind::Ak as usize]);
+    assert!(each >= 30 && second < 30, "{each} and {second} AKs for 30 DTs");
+}
+
+#[test]
+fn a_window_that_the_responder_has_no_buffers_for_is_refused() {
+    let setting = |value: &str| Setting {
+        path: "transport.window".to_owned(),
+        values: Values::List(vec![value.to_owned()]),
+    };
+    let flow = "pattern = { kind = \"bulk\", total = \"1 kB\" }\nsize = \"100 B\"";
+    let study = study_with(flow, &[setting("15361")]);
+    let (here, there) = (free_address(), free_address());
+    let responder_way = way(there, None, 0.0);
+    let (stop, asked) = (AtomicBool::new(false), &AtomicBool::new(false));
+    thread::scope(|scope| {
+        let stop = &stop;
+        scope.spawn(move || {
+            let mut responder = Responder::new(responder_way, &Transport::lan()).unwrap();
+            let until = clock::now() + Duration::from_secs(60);
+            responder.serve(until, stop).unwrap();
+        });
+        let mut way = way(here, Some(there), 0.0);
+        let order = initiator::Order {
+            point: &study.points[0],
+            scenario_hash: "hash",
+            replication: 0,
+            peer: udp_station(there),
+            stop: asked,
+            progress: &mut |_| {},
+        };
+        let error = initiator::measure(&mut way, order).unwrap_err();
+        stop.store(true, core::sync::atomic::Ordering::Relaxed);
+        assert!(matches!(error, SessionError::Policy { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("window=15361") && text.contains("above 15,360"), "{text}");
+    });
 }
 
 /// Returns the longest frame that a caller captured of a transfer with or without the checksum.

@@ -52,6 +52,8 @@ impl Party {
             least: Limits::NONE,
             flows: 1,
             purpose: text("a test"),
+            receive: None,
+            is_policy_needed: false,
         };
         self.machine.request(clock::now(), Request::Open(call));
     }

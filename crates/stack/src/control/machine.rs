@@ -8,8 +8,8 @@ use bytes::{Bytes, BytesMut};
 use std::collections::VecDeque;
 use wire::addr::Mac;
 use wire::control::{
-    Accept, Body, Counts, HELLO, Hello, Limits, MAX_OCTETS, Pdu, REFUSE_OCTETS, Refusal, Text,
-    VERSION,
+    Accept, Body, Counts, HELLO, Hello, Limits, MAX_OCTETS, Pdu, REFUSE_OCTETS, ReceivePolicy,
+    Refusal, Text, VERSION,
 };
 use wire::packet::Packet;
 use wire::time::Instant;
@@ -31,6 +31,8 @@ struct Session {
     theirs: Counts,
     transmissions: u32,
     alives: u32,
+    /// True if the peer must confirm the policy of the Hello.
+    is_policy_needed: bool,
     /// True once a Challenge was answered at once. Further ones wait for the next repetition, so a
     /// responder cannot make an initiator send faster.
     has_proved: bool,
@@ -51,6 +53,7 @@ impl Session {
             theirs: Counts::default(),
             transmissions: 0,
             alives: 0,
+            is_policy_needed: false,
             has_proved: false,
         }
     }
@@ -145,8 +148,15 @@ impl ControlSession {
         if !self.strangers.proves(now, from, hello.cookie) {
             return self.challenge(now, from);
         }
+        let hello = Hello { receive: self.followed(&hello), ..hello };
         self.session = Some(Session::new(peer, nonce, hello, limits));
         self.step(now, Event::HelloReceived);
+    }
+
+    /// Policy of a Hello, if the buffers suffice to follow it.
+    fn followed(&self, hello: &Hello) -> Option<ReceivePolicy> {
+        let buffers = |policy: &ReceivePolicy| u32::from(policy.window) * u32::from(hello.flows);
+        hello.receive.filter(|policy| buffers(policy) <= self.params.buffers)
     }
 
     /// Challenges the sender of a Hello to prove that it receives at its address.
@@ -169,12 +179,15 @@ impl ControlSession {
             Body::Accept(agree) if self.state == State::Calling => {
                 session.program = agree.program;
                 let hello = &session.hello;
-                if hello.offered.meet(agree.limits) && agree.limits.meet(hello.least) {
-                    session.limits = agree.limits;
-                    Event::AcceptReceived
-                } else {
+                if !hello.offered.meet(agree.limits) || !agree.limits.meet(hello.least) {
                     session.refusal = Refusal::Limits;
                     Event::BadAgreeReceived
+                } else if session.is_policy_needed && agree.receive != hello.receive {
+                    session.refusal = Refusal::Policy;
+                    Event::BadAgreeReceived
+                } else {
+                    session.limits = agree.limits;
+                    Event::AcceptReceived
                 }
             }
             Body::Refuse(refusal) => {
@@ -293,7 +306,8 @@ impl ControlSession {
 
     fn send_agree(&mut self) {
         if let Some(session) = self.session {
-            let agree = Accept { limits: session.limits, program: self.params.program };
+            let Session { limits, hello: Hello { receive, .. }, .. } = session;
+            let agree = Accept { limits, program: self.params.program, receive };
             self.send(Body::Accept(agree));
         }
     }
@@ -400,8 +414,11 @@ impl Machine for ControlSession {
                     flows: call.flows,
                     cookie: 0,
                     purpose: call.purpose,
+                    receive: call.receive,
                 };
-                self.session = Some(Session::new(call.peer, call.nonce, hello, Limits::NONE));
+                let session = Session::new(call.peer, call.nonce, hello, Limits::NONE);
+                let is_policy_needed = call.is_policy_needed;
+                self.session = Some(Session { is_policy_needed, ..session });
                 self.step(now, Event::OpenRequested);
             }
             Request::Stop => self.step(now, Event::StopRequested),

@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 use wire::addr::Mac;
-use wire::control::{Counts, Hello, Limits, Refusal, Role, Text};
+use wire::control::{Counts, Hello, Limits, ReceivePolicy, Refusal, Role, Text};
 use wire::packet::Packet;
 use wire::read::Malformed;
 
@@ -24,6 +24,9 @@ pub struct Params {
     pub linger: Duration,
     /// Largest load that this station permits an initiator; `None` to refuse all sessions.
     pub maximum: Option<Limits>,
+    /// Receive buffers that the policy of an initiator may take, its window times its flows; 0 if no
+    /// policy is followed.
+    pub buffers: u32,
     /// Key of the cookies: unpredictable, and never on the wire.
     pub secret: u128,
     /// Program and its version.
@@ -32,7 +35,7 @@ pub struct Params {
 
 impl Params {
     /// Standard parameters with this policy: a dead peer is detected within a second, and a live
-    /// one is considered dead only after four lost Alives in a row.
+    /// one is considered dead only after four lost Alives in a row. No policy is followed.
     #[must_use]
     pub const fn new(maximum: Option<Limits>, secret: u128, program: Text<16>) -> Self {
         Self {
@@ -43,6 +46,7 @@ impl Params {
             silence: Duration::from_secs(1),
             linger: Duration::from_secs(1),
             maximum,
+            buffers: 0,
             secret,
             program,
         }
@@ -77,6 +81,11 @@ pub struct Call {
     pub flows: u16,
     /// Purpose of the session.
     pub purpose: Text<64>,
+    /// Policy that the responder's class 4 is to follow; `None` for its own.
+    pub receive: Option<ReceivePolicy>,
+    /// True if the session is useless with another policy, so that a responder which does not
+    /// confirm it counts as refusing.
+    pub is_policy_needed: bool,
 }
 
 /// Request of the user.
@@ -104,7 +113,7 @@ pub enum Indication {
         peer: Mac,
         /// Agreed limits.
         limits: Limits,
-        /// Hello of the initiator.
+        /// Hello of the initiator, with its policy only if it is to be followed.
         hello: Hello,
     },
     /// Agreement is confirmed on both sides: load may be sent, within these limits.

@@ -4,7 +4,8 @@ use super::*;
 use crate::machine::{Machine, Output};
 use core::time::Duration;
 use wire::addr::Mac;
-use wire::control::{Body, Counts, Hello, Limits, Pdu, Refusal, Role, text};
+use wire::control::{Acknowledge, Body, Counts, Hello, Limits, Pdu, ReceivePolicy};
+use wire::control::{Refusal, Role, text};
 use wire::packet::Packet;
 use wire::time::Instant;
 
@@ -24,7 +25,39 @@ fn call(peer: Mac, least: Limits) -> Request {
         least,
         flows: 1,
         purpose,
+        receive: None,
+        is_policy_needed: false,
     })
+}
+
+const POLICY: ReceivePolicy = ReceivePolicy {
+    acknowledge: Acknowledge::Each,
+    acknowledge_every: 2,
+    acknowledgement_delay_ns: 0,
+    window: 8,
+};
+
+/// Calls with a policy and two flows a responder with this number of buffers; returns the policy that
+/// it follows, and the state of the initiator.
+fn called_with_policy(buffers: u32, is_policy_needed: bool) -> (Option<ReceivePolicy>, State) {
+    let mut pair = Pair::new(Some(WIDE));
+    pair.machines[1] =
+        ControlSession::new(Params { buffers, ..Params::new(Some(WIDE), 1, text("new")) });
+    let Request::Open(call) = call(B, Limits::NONE) else { unreachable!() };
+    pair.request(0, Request::Open(Call { flows: 2, receive: Some(POLICY), is_policy_needed, ..call }));
+    (pair.policy, pair.machines[0].state())
+}
+
+#[test]
+fn a_policy_is_followed_where_the_buffers_suffice_for_all_flows() {
+    for is_needed in [false, true] {
+        assert_eq!(called_with_policy(16, is_needed), (Some(POLICY), State::Open));
+    }
+    // 8 DTs on each of two connections do not fit 15 buffers, and an earlier version has none.
+    for buffers in [15, 0] {
+        assert_eq!(called_with_policy(buffers, false), (None, State::Open));
+        assert_eq!(called_with_policy(buffers, true), (None, State::Idle), "refused");
+    }
 }
 
 fn station(maximum: Option<Limits>) -> ControlSession {
@@ -41,6 +74,8 @@ struct Pair {
     now: Instant,
     log: Vec<String>,
     lose: fn(&Pdu) -> bool,
+    /// Policy that the last session follows, as its responder's user has it.
+    policy: Option<ReceivePolicy>,
     /// True while a station's frames do not reach the wire.
     dead: [bool; 2],
 }
@@ -52,6 +87,7 @@ impl Pair {
             now: Instant::ZERO,
             log: Vec::new(),
             lose: |_| false,
+            policy: None,
             dead: [false; 2],
         }
     }
@@ -81,6 +117,9 @@ impl Pair {
                     }
                 }
                 Output::Deliver(indication) => {
+                    if let Indication::Called { hello, .. } = &indication {
+                        self.policy = hello.receive;
+                    }
                     self.log.push(format!("{} {name} {}", self.now, short(&indication)));
                 }
                 Output::Note(_) => {}
@@ -280,7 +319,7 @@ fn an_agree_beyond_the_offer_is_rejected() {
     machine.request(Instant::ZERO, call(B, Limits::NONE));
     while machine.poll().is_some() {}
     let limits = Limits { frames_per_second: 1_001, ..WIDE };
-    let body = Body::Accept(wire::control::Accept { limits, program: text("x") });
+    let body = Body::Accept(wire::control::Accept { limits, program: text("x"), receive: None });
     machine.receive(Instant::ZERO, unitdata(B, Pdu { nonce: 7, body }));
     let told = machine.poll();
     assert_eq!(told, Some(Output::Deliver(Indication::Refused(Refusal::Limits))));
@@ -360,7 +399,7 @@ fn hello(nonce: u64, cookie: u64) -> Pdu {
     let (program, purpose) = (text(""), text(""));
     let (offered, least) = (WIDE, Limits::NONE);
     let role = Role::Sender;
-    let hello = Hello { role, offered, least, flows: 1, cookie, program, purpose };
+    let hello = Hello { role, offered, least, flows: 1, cookie, program, purpose, receive: None };
     Pdu { nonce, body: Body::Hello(hello) }
 }
 

@@ -40,7 +40,7 @@ pub use crate::transport::service::{
     Address, Counters, Endpoint, Indication, Reason, Request, disconnect_reason,
 };
 pub use entity::Entity;
-pub use params::Params;
+pub use params::{Params, Receiving};
 pub use policy::{Acknowledgement, Credit, Retransmission, RetransmissionTimer};
 pub use service::{Note, Nsdu};
 pub use table::{Action, Event, State, transition};

@@ -63,7 +63,42 @@ pub struct Params {
     pub half_open: usize,
 }
 
+/// Parameters of a receiver alone, which its peer may require.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Receiving {
+    /// [`Params::window`].
+    pub window: u16,
+    /// [`Params::acknowledgement`].
+    pub acknowledgement: Acknowledgement,
+    /// [`Params::acknowledge_every`].
+    pub acknowledge_every: u16,
+    /// [`Params::acknowledgement_delay`].
+    pub acknowledgement_delay: Duration,
+    /// [`Params::connections`].
+    pub connections: usize,
+}
+
 impl Params {
+    /// The same with other parameters of a receiver.
+    #[must_use]
+    pub const fn with_receiving(self, receiving: Receiving) -> Self {
+        let Receiving {
+            window,
+            acknowledgement,
+            acknowledge_every,
+            acknowledgement_delay,
+            connections,
+        } = receiving;
+        Self {
+            window,
+            acknowledgement,
+            acknowledge_every,
+            acknowledgement_delay,
+            connections,
+            ..self
+        }
+    }
+
     /// Values for a LAN: T1 of 100 ms and N of 8 after RFC 1008, the rest from the standard's
     /// relations.
     #[must_use]

@@ -75,6 +75,7 @@ fn hello(nonce: u64) -> Vec<u8> {
         cookie: 0,
         program: text("attack"),
         purpose: text("attack"),
+        receive: None,
     });
     let mut octets = Vec::new();
     Pdu { nonce, body }.encode(&mut octets);

@@ -11,8 +11,16 @@ fn sample() -> Hello {
         cookie: 0xC00C_1E00,
         program: text("tidewire 0.1.0"),
         purpose: text("cyclic 20 ms"),
+        receive: None,
     }
 }
+
+const POLICY: ReceivePolicy = ReceivePolicy {
+    acknowledge: Acknowledge::Each,
+    acknowledge_every: 2,
+    acknowledgement_delay_ns: 10_000_000,
+    window: 15,
+};
 
 #[test]
 fn each_kind_reads_as_it_was_written() {
@@ -27,11 +35,14 @@ fn each_kind_reads_as_it_was_written() {
     let limits = Limits { frames_per_second: u32::MAX, bits_per_second: 1 << 40 };
     for body in [
         Body::Hello(sample()),
-        Body::Accept(Accept { limits, program: text("tidewire 9.9.9") }),
+        Body::Hello(Hello { receive: Some(POLICY), ..sample() }),
+        Body::Accept(Accept { limits, program: text("tidewire 9.9.9"), receive: None }),
+        Body::Accept(Accept { limits, program: text("tidewire 9"), receive: Some(POLICY) }),
         Body::Refuse(Refusal::Busy),
         Body::Refuse(Refusal::Limits),
         Body::Refuse(Refusal::Unwilling),
         Body::Refuse(Refusal::Version),
+        Body::Refuse(Refusal::Policy),
         Body::Refuse(Refusal::Unknown(77)),
         Body::KeepAlive { counter: 5 },
         Body::Stop,
@@ -60,11 +71,20 @@ fn an_alive_is_these_eighteen_octets() {
 
 #[test]
 fn every_truncated_pdu_names_a_field_and_none_exceeds_the_limit() {
-    let full = Hello { program: text(&"p".repeat(99)), purpose: text(&"q".repeat(99)), ..sample() };
+    let full = Hello {
+        program: text(&"p".repeat(99)),
+        purpose: text(&"q".repeat(99)),
+        receive: Some(POLICY),
+        ..sample()
+    };
     let mut octets = Vec::new();
     Pdu { nonce: 1, body: Body::Hello(full) }.encode(&mut octets);
     assert_eq!(octets.len(), MAX_OCTETS);
-    for length in 0..octets.len() {
+    // Without its option, of 15 octets, it is a whole Hello of a peer of an earlier version.
+    let without = octets.len() - 15;
+    let old = Pdu::decode(&octets[..without]).unwrap();
+    assert_eq!(old.body, Body::Hello(Hello { receive: None, ..full }));
+    for length in (0..octets.len()).filter(|length| *length != without) {
         let complaint = Pdu::decode(&octets[..length]).unwrap_err();
         assert!(complaint.offset <= length, "{complaint} of {length} octets");
     }
@@ -91,9 +111,34 @@ fn a_pdu_with_a_changed_octet_is_refused_or_round_trips() {
 }
 
 #[test]
+fn options_of_a_later_version_are_skipped() {
+    let mut octets = Vec::new();
+    Pdu { nonce: 1, body: Body::Hello(sample()) }.encode(&mut octets);
+    // An option that this version does not define, a rule that it does not define, and the policy.
+    let later = |first: u8| [&[1, 13, first][..], &[0; 12]].concat();
+    octets.extend([&[9, 2, 1, 2][..], &later(77)].concat());
+    let mut both = octets.clone();
+    POLICY.encode(&mut both);
+    for (octets, receive) in [(octets, None), (both, Some(POLICY))] {
+        let body = Body::Hello(Hello { receive, ..sample() });
+        assert_eq!(Pdu::decode(&octets), Ok(Pdu { nonce: 1, body }));
+    }
+}
+
+#[test]
+fn a_policy_too_short_for_its_fields_names_the_first_missing() {
+    let mut octets = Vec::new();
+    Pdu { nonce: 1, body: Body::Hello(sample()) }.encode(&mut octets);
+    let start = octets.len();
+    octets.extend([1, 3, 1, 0, 2]);
+    let malformed = Malformed { field: "A_L", offset: start + 5 };
+    assert_eq!(Pdu::decode(&octets), Err(malformed));
+}
+
+#[test]
 fn a_text_with_terminal_controls_is_refused() {
     let mut octets = Vec::new();
-    let agree = Accept { limits: Limits::NONE, program: text("ab") };
+    let agree = Accept { limits: Limits::NONE, program: text("ab"), receive: None };
     Pdu { nonce: 1, body: Body::Accept(agree) }.encode(&mut octets);
     let last = octets.len() - 1;
     for bad in [0x1B, 0xFF] {

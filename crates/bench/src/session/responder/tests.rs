@@ -115,6 +115,8 @@ fn load_that_arrives_with_the_call_is_counted() {
             least: Limits::NONE,
             flows: 2,
             purpose: text("load"),
+            receive: None,
+            is_policy_needed: false,
         }),
     );
     let host = party(HERE, None).host;

@@ -12,7 +12,9 @@ use stack::station::{Frame, Station as _, Transmission};
 use stack::tp4;
 use wire::addr::{Mac, Nsap};
 use wire::control::report::{Arrival, Body as ReportBody, ON_A_PAGE, Page, Pdu as ReportPdu};
-use wire::control::{Accept, Body, Counts, Hello, Limits, Pdu, Refusal, Role, SAP, text};
+use wire::control::{
+    Accept, Acknowledge, Body, Counts, Hello, Limits, Pdu, ReceivePolicy, Refusal, Role, SAP, text,
+};
 use wire::time::Instant;
 
 /// SAPs of CLNP, and of messages without connection.
@@ -254,8 +256,14 @@ impl<'a> Peer<'a> {
                 cookie: if kind == 2 { self.cookie } else { 0 },
                 program: text("script"),
                 purpose: text("hostile"),
+                receive: (way & 1 == 1).then(|| ReceivePolicy {
+                    acknowledge: Acknowledge::Delay,
+                    acknowledge_every: u16::from(way),
+                    acknowledgement_delay_ns: u64::from(way) << 56,
+                    window: u16::from(way) << 8,
+                }),
             }),
-            4 => Body::Accept(Accept { limits, program: text("script") }),
+            4 => Body::Accept(Accept { limits, program: text("script"), receive: None }),
             5 => Body::Refuse(Refusal::Unknown(way)),
             6 | 7 => Body::KeepAlive { counter: way.into() },
             8 => Body::Stop,

@@ -5,13 +5,21 @@ use super::super::work::Cargo;
 use crate::clnp::Npdu;
 use crate::machine::Machine as _;
 use crate::messaging::Priority;
-use crate::tp4::{Nsdu, TransmitHandle};
+use crate::tp4::{Nsdu, Receiving, TransmitHandle};
 use crate::transport::{Address, Transport};
 use wire::addr::Mac;
 use wire::packet::Packet;
 use wire::time::Instant;
 
 impl Host {
+    /// Sets the parameters with which class 4 receives until the next [`Host::restart`]. Without
+    /// effect while there are connections.
+    pub fn receive_with(&mut self, receiving: Receiving) {
+        if let Transport::Class4(entity) = &mut self.transport {
+            entity.receive_with(receiving);
+        }
+    }
+
     #[inline]
     pub(in crate::host) fn send_nsdu(&mut self, now: Instant, nsdu: Nsdu) {
         let Transport::Class4(entity) = &mut self.transport else { return };

@@ -10,7 +10,7 @@ use super::connection::{Connection, acknowledge_ms, first_credit};
 use super::context::Context;
 use super::negotiate::{Agreement, Ends, connect_tpdu};
 use super::output_queue::OutputQueue;
-use super::params::Params;
+use super::params::{Params, Receiving};
 use super::service::{Note, Nsdu};
 use super::table::State;
 use super::transmit_handle::TransmitHandle;
@@ -125,6 +125,14 @@ impl Entity {
     #[must_use]
     pub const fn params(&self) -> &Params {
         &self.params
+    }
+
+    /// Sets the parameters of a receiver. Without effect while there are connections, whose windows
+    /// follow the present ones.
+    pub fn receive_with(&mut self, receiving: Receiving) {
+        if self.in_use == 0 {
+            self.params = self.params.clone().with_receiving(receiving);
+        }
     }
 
     /// Event counters.

@@ -46,7 +46,7 @@ pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
     let mut source = Source::open(options, &point, objective, stop, output)?;
     let mut grid = Grid::of(&point.scenario);
     if source.has_peer() {
-        // The other end acknowledges, and lets us send, by the options with which it was started.
+        // The other end follows the scenario's own, and an older one its own alone.
         grid.knobs.retain(|(knob, _)| !knob.is_of_receiver());
     }
     let budget = options.budget.unwrap_or(if options.live { LIVE_RUNS } else { RUNS });

@@ -183,8 +183,8 @@ fn of_peer(advice: &Advice, point: &Point) -> Vec<String> {
         return Vec::new();
     }
     let mut notes = vec![format!(
-        "not tried: {}. The peer decides how it acknowledges, and how much it lets this end send; the \
-         scenario's own had no part in these runs",
+        "not tried: {}. The peer acknowledges by the scenario, with its window, and has a credit policy \
+         of its own",
         not_tried.join(", ")
     )];
     if point.scenario.flows.iter().any(|flow| flow.pattern.is_answered()) {
