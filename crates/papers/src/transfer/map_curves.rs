@@ -9,6 +9,7 @@ use crate::published::Unavailable;
 use crate::published::plot::{Curve, Plot, Point, Style};
 use crate::published::value::Value;
 use core::time::Duration;
+use stats::interval::Interval;
 
 /// Sizes: the text names 16, 512, 1,000 and 1,024; the others are an assumption.
 pub const SIZES: [usize; 9] = [16, 32, 64, 128, 256, 512, 768, 1_000, 1_024];
@@ -108,6 +109,26 @@ pub fn trials_of(number: &str) -> Vec<Vec<Trial>> {
     curves.unwrap_or_default().iter().map(trials).collect()
 }
 
+/// Intervals in which the points of a figure are expected in a repeat, curve by curve: see
+/// [`Rounds::repeat`].
+#[must_use]
+pub fn repeats(rounds: &Rounds, number: &str) -> Vec<Vec<Option<Interval>>> {
+    let Some(sheet) = SHEETS.iter().find(|sheet| sheet.number == number) else { return Vec::new() };
+    let repeat = |wanted: &Wanted, octets: usize| {
+        let of = trial(wanted, octets);
+        match sheet.quantity {
+            Quantity::Result => rounds.repeat(&of),
+            Quantity::Rate => rounds.repeat(&of).map(|Interval { low, high }| {
+                let rate = |end: f64| end * 1e3 / octets as f64;
+                Interval { low: rate(low), high: rate(high) }
+            }),
+            Quantity::Gain => rounds.repeat_of_ratio(&of, &trial(&WAITING, octets)),
+        }
+    };
+    let curve = |wanted| SIZES.iter().map(|octets| repeat(wanted, *octets)).collect();
+    sheet.curves.iter().map(curve).collect()
+}
+
 /// Draws all figures; `observed` describes values and intervals.
 ///
 /// # Errors
@@ -173,6 +194,14 @@ mod tests {
         for plot in &plots {
             assert!(plot.curves.iter().all(|curve| curve.points.len() == 9), "{}", plot.number);
             assert_eq!(trials_of(plot.number).len(), plot.curves.len());
+        }
+        // Each round is the same, so a repeat is expected where the points lie.
+        for plot in &plots {
+            let curves = plot.curves.iter().flat_map(|curve| &curve.points);
+            for (point, repeat) in curves.zip(repeats(&rounds, plot.number).iter().flatten()) {
+                let Interval { low, high } = repeat.unwrap();
+                assert!((low / point.y - 1.0).abs() < 1e-9 && high / low < 1.0 + 1e-9, "{point:?}");
+            }
         }
         // Without delay, stop-and-wait waits for one AK more: 64 octets next to 1,045 of the longest DT.
         let gain = &plots[8].curves[0].points;

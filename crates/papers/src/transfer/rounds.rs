@@ -11,7 +11,7 @@ use crate::published::value::Value;
 use bench::sample::Sample;
 use bench::scenario::Point;
 use core::time::Duration;
-use stats::interval::{Median, median, median_rank};
+use stats::interval::{Interval, Median, median, median_rank, repeated_median, t_quantile};
 use stats::rng::Stream;
 use std::collections::BTreeMap;
 
@@ -203,14 +203,46 @@ impl Rounds {
     /// # Errors
     /// Returns an error if one of the trials has no reading.
     pub fn ratio(&self, of: &Trial, to: &Trial) -> Result<Value, Unavailable> {
-        let readings =
-            |trial| self.place(trial).map(|place| self.readings(place)).unwrap_or_default();
-        let pairs = readings(of).iter().zip(readings(to));
-        let ratios: Vec<f64> = pairs.map(|(of, to)| of.value / to.value).collect();
-        let found = median(&ratios, LEVEL);
+        let found = median(&self.ratios(of, to), LEVEL);
         let Median { median: value, low, high, n, .. } =
             found.ok_or_else(|| Unavailable("a trial was not made".to_owned()))?;
         Ok(Value { value, low, high, observations: n as u64 })
+    }
+
+    /// Interval in which the median of a trial is expected in a repeat of all rounds, with a
+    /// probability of [`LEVEL`]: see [`repeated_median`]. `None` with fewer than two readings.
+    #[must_use]
+    pub fn repeat(&self, trial: &Trial) -> Option<Interval> {
+        let readings = self.place(trial).map(|place| self.readings(place)).unwrap_or_default();
+        let values: Vec<f64> = readings.iter().map(|reading| reading.value).collect();
+        above_zero(repeated_median(&values, LEVEL)?)
+    }
+
+    /// Like [`Self::repeat`], for the median over rounds of the ratio of two trials.
+    #[must_use]
+    pub fn repeat_of_ratio(&self, of: &Trial, to: &Trial) -> Option<Interval> {
+        above_zero(repeated_median(&self.ratios(of, to), LEVEL)?)
+    }
+
+    /// Ratio of two trials in each round.
+    fn ratios(&self, of: &Trial, to: &Trial) -> Vec<f64> {
+        let readings =
+            |trial| self.place(trial).map(|place| self.readings(place)).unwrap_or_default();
+        readings(of).iter().zip(readings(to)).map(|(of, to)| of.value / to.value).collect()
+    }
+
+    /// Sentence on the intervals of repeats: their formula, and its assumptions.
+    #[must_use]
+    pub fn repeats(&self) -> String {
+        let n = self.plan.rounds;
+        let quantile = t_quantile(LEVEL, n.saturating_sub(1) as f64);
+        format!(
+            "repeat and to: in them the median of a repeat of all {n} rounds is expected with {} %, \
+             median \u{b1} t(n - 1) s sqrt(pi / n), with t = {quantile:.3} and s the deviation \
+             between rounds. That holds for rounds that are normal and independent: a host that is \
+             busier in another run is not in it",
+            LEVEL * 100.0
+        )
     }
 
     /// Sentence on the intervals: their ends, and the probability with which they contain the
@@ -225,6 +257,11 @@ impl Rounds {
         };
         format!("{ends}: they contain the median with {:.2} % (order statistics)", coverage * 100.0)
     }
+}
+
+/// The part of an interval that a delay, a rate or a ratio can lie in.
+fn above_zero(interval: Interval) -> Option<Interval> {
+    (interval.high > 0.0).then(|| Interval { low: interval.low.max(0.0), ..interval })
 }
 
 fn nth(rank: usize) -> String {
@@ -309,6 +346,23 @@ mod tests {
         let plan = Plan { volume_octets: Some(volume), ..PLAN };
         let (rounds, _) = simulated(plan, vec![trial]);
         assert!(rounds.readings(0).iter().all(|reading| reading.messages == 20_000));
+    }
+
+    #[test]
+    fn a_repeat_is_expected_within_the_spread_of_rounds() {
+        let mut rounds = Rounds::new(PLAN, trials());
+        let [of, to] = [0, 1].map(|place| rounds.trials[place]);
+        let reading = |value: f64| Reading { value, least: value, messages: 20, is_cut: false };
+        rounds.readings[0] = [7.0, 5.0, 9.0, 6.0, 8.0].map(reading).to_vec();
+        rounds.readings[1] = vec![reading(2.0); 5];
+        // t(4) = 2.776, s = sqrt(2.5): 7 +- 2.776 x sqrt(2.5 pi / 5) = 7 +- 3.480.
+        let repeat = rounds.repeat(&of).unwrap();
+        assert!((repeat.low - 3.520).abs() < 1e-3 && (repeat.high - 10.480).abs() < 1e-3);
+        let ratio = rounds.repeat_of_ratio(&of, &to).unwrap();
+        assert!((ratio.low - 1.760).abs() < 1e-3 && (ratio.high - 5.240).abs() < 1e-3);
+        let same = rounds.repeat(&to).unwrap();
+        assert_eq!([same.low, same.high], [2.0; 2], "no spread between rounds");
+        assert!(rounds.repeats().contains("t = 2.776"), "{}", rounds.repeats());
     }
 
     #[test]

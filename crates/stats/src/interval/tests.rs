@@ -32,6 +32,26 @@ fn t_quantiles_agree_with_the_tables() {
 }
 
 #[test]
+fn the_median_of_a_repeat_lies_in_its_interval() {
+    // 1..=5: median 3, deviation sqrt(2.5), t(4) = 2.7764; 2.7764 x sqrt(2.5 pi / 5) = 3.4797.
+    let found = repeated_median(&[2.0, 1.0, 5.0, 4.0, 3.0], 0.95).unwrap();
+    check_close(found.low, 3.0 - 3.4797, 1e-3);
+    check_close(found.high, 3.0 + 3.4797, 1e-4);
+    assert_eq!(repeated_median(&[1.0], 0.95), None);
+    // Of repeats of as many normal values, 95 % or somewhat more: 20,000 have an error of 0.15 %.
+    let mut stream = Stream::named(1, "repeats");
+    for n in [5, 9, 20] {
+        let mut draw = || -> Vec<f64> { (0..n).map(|_| normal(&mut stream)).collect() };
+        let inside = (0..20_000).filter(|_| {
+            let interval = repeated_median(&draw(), 0.95).unwrap();
+            interval.contains(median(&draw(), 0.95).unwrap().median)
+        });
+        let share = inside.count() as f64 / 20_000.0;
+        assert!((0.945..0.975).contains(&share), "n = {n}: {share}");
+    }
+}
+
+#[test]
 fn a_t_interval_by_hand() {
     // 1..=5: mean 3, deviation sqrt(2.5), t(4) = 2.7764; 2.7764 x sqrt(2.5 / 5) = 1.9633.
     let estimate = mean(&(1..=5).map(f64::from).collect(), 0.95).unwrap();

@@ -254,6 +254,8 @@ fn check_live(paper: &str, expected: &[&str]) -> Vec<Value> {
         let numbers = ["low", "median", "high"].map(|name| trial[name].as_f64().unwrap());
         assert!(0.0 < numbers[0] && numbers[0] < numbers[2] && numbers.is_sorted(), "{trial}");
         assert_eq!(trial["values"].as_array().unwrap().len(), 5, "{trial}");
+        let ends = ["repeat_low", "repeat_high"].map(|name| trial[name].as_f64().unwrap());
+        assert!(0.0 <= ends[0] && ends[0] <= numbers[1] && numbers[1] <= ends[1], "{trial}");
         if trial["question"] == "throughput" {
             let sent = trial["messages"][0].as_f64().unwrap() * trial["octets"].as_f64().unwrap();
             let lasted_ms = sent / trial["values"][0].as_f64().unwrap();
@@ -270,6 +272,10 @@ fn check_live(paper: &str, expected: &[&str]) -> Vec<Value> {
     for mut order in orders {
         order.sort_unstable();
         assert_eq!(order, (1..=trials as u64).collect::<Vec<_>>());
+    }
+    for curve in of_type("figure").flat_map(|it| it["curves"].as_array().unwrap()) {
+        let [points, repeats] = ["points", "repeats"].map(|name| curve[name].as_array().unwrap());
+        assert!(points.len() == repeats.len() && repeats.iter().all(|it| it[1].is_f64()), "{curve}");
     }
     let numbers: Vec<_> = of_type("figure").map(|it| it["number"].as_str().unwrap()).collect();
     assert_eq!(numbers, expected);

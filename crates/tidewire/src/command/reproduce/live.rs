@@ -25,7 +25,8 @@ use papers::transfer::rounds::{
     self, FEWEST_MESSAGES, Failed, LEVEL, MOST_MESSAGES, Plan, Reading, Rounds,
 };
 use papers::transfer::{Question, Setup, Trial};
-use serde_json::json;
+use serde_json::{Value, json};
+use stats::interval::Interval;
 use std::io;
 use std::sync::atomic::AtomicBool;
 use wire::addr::Mac;
@@ -85,18 +86,25 @@ impl Experiments {
         }
     }
 
+    /// Intervals in which the points of a figure are expected in a repeat, curve by curve.
+    fn repeats(self, rounds: &Rounds, number: &str) -> Vec<Vec<Option<Interval>>> {
+        match self {
+            Self::Circuits => {
+                let of_curve =
+                    |trials: Vec<Trial>| trials.iter().map(|trial| rounds.repeat(trial)).collect();
+                curves::trials_of(&T1S, number).into_iter().map(of_curve).collect()
+            }
+            Self::Map => map_curves::repeats(rounds, number),
+        }
+    }
+
     /// Sentence on what the messages are, where that has to be said.
-    const fn standing(self, is_within_process: bool) -> Option<&'static str> {
-        match (self, is_within_process) {
-            (Self::Circuits, _) => None,
-            (Self::Map, true) => Some(
+    const fn standing(self) -> Option<&'static str> {
+        match self {
+            Self::Circuits => None,
+            Self::Map => Some(
                 "The octets of CASE are an assumption: a header of 4 octets in front of each message. EOT \
-                 waits for the AK of class 4; each DT is acknowledged.",
-            ),
-            (Self::Map, false) => Some(
-                "The octets of CASE are an assumption: a header of 4 octets in front of each message. EOT \
-                 waits for the AK of class 4. A serve acknowledges each second DT or after 10 ms: each \
-                 message of stop-and-wait waits 10 ms for it, which is not the paper's policy.",
+                 waits for the AK of class 4; the receiver, a serve too, acknowledges each DT at once.",
             ),
         }
     }
@@ -237,11 +245,18 @@ fn tell(request: &Request<'_>, rounds: &Rounds, plots: &[Plot], output: &Output)
     for plot in plots {
         let (name, unit) = plot.vertical;
         output.line(format_args!("\nFigure {}: {}, {name} in {unit}", plot.number, plot.title))?;
-        for (curve, trials) in plot.curves.iter().zip(experiments.trials_of(plot.number)) {
-            let numbers: Vec<_> = trials.iter().map(|trial| rounds.place(trial)).collect();
-            output.line(table(plot.horizontal.0, &curve.name, &curve.points, &numbers))?;
+        let repeats = experiments.repeats(rounds, plot.number);
+        let trials = experiments.trials_of(plot.number).into_iter().zip(&repeats);
+        for (curve, (trials, repeats)) in plot.curves.iter().zip(trials) {
+            let points = curve.points.iter().zip(trials).zip(repeats);
+            let rows: Vec<_> = points
+                .map(|((spot, trial), repeat)| {
+                    Measured { spot, place: rounds.place(&trial), repeat: *repeat }
+                })
+                .collect();
+            output.line(table(plot.horizontal.0, &curve.name, &rows))?;
         }
-        output.record(&figure(plot))?;
+        output.record(&with_repeats(figure(plot), &repeats))?;
     }
     output.line("\nOrder of the trials in each round")?;
     for (round, order) in rounds.orders.iter().enumerate() {
@@ -259,7 +274,6 @@ fn sentences(request: &Request<'_>, rounds: &Rounds) -> Vec<String> {
         None if arguments.port.udp.is_some() => "against a peer behind UDP".to_owned(),
         None => "on a LAN within this process".to_owned(),
     };
-    let is_within_process = arguments.to.is_none() && arguments.port.udp.is_none();
     let Plan { rounds: n, messages, seed, .. } = plan;
     let volume = match plan.volume_octets {
         Some(octets) => format!(
@@ -275,9 +289,10 @@ fn sentences(request: &Request<'_>, rounds: &Rounds) -> Vec<String> {
              A trial lasts 100 ms or longer; one of throughput sends {volume}."
         ),
         format!("Values are medians over n = {n} rounds; from and to: {}.", rounds.interval()),
+        format!("{}.", rounds.repeats()),
     ];
     let all = (0..count).flat_map(|place| rounds.readings(place));
-    sentences.extend(request.experiments.standing(is_within_process).map(str::to_owned));
+    sentences.extend(request.experiments.standing().map(str::to_owned));
     let cut = all.filter(|reading| reading.is_cut).count();
     if cut > 0 {
         sentences.push(format!(
@@ -307,14 +322,15 @@ fn record(request: &Request<'_>, rounds: &Rounds, output: &Output) -> io::Result
         let of = |value: fn(&Reading) -> serde_json::Value| {
             readings.iter().map(value).collect::<Vec<_>>()
         };
-        let median = rounds.median(trial).ok();
+        let (median, repeat) = (rounds.median(trial).ok(), rounds.repeat(trial));
         output.record(&json!({
             "type": "trial", "trial": place + 1, "service": service.name(),
             "question": format!("{question:?}").to_lowercase(), "octets": octets,
             "t1_ns": nanos(*t1), "window": window, "circuits": circuits,
             "unit": if *question == Question::Delay { "ms" } else { "kbyte/s" },
             "median": median.map(|it| it.median), "low": median.map(|it| it.low),
-            "high": median.map(|it| it.high), "values": of(|it| it.value.into()),
+            "high": median.map(|it| it.high), "repeat_low": repeat.map(|it| it.low),
+            "repeat_high": repeat.map(|it| it.high), "values": of(|it| it.value.into()),
             "messages": of(|it| it.messages.into()), "cut": of(|it| it.is_cut.into()),
         }))?;
     }
@@ -325,22 +341,44 @@ fn record(request: &Request<'_>, rounds: &Rounds, output: &Output) -> io::Result
     Ok(())
 }
 
-/// The points of a curve: medians with their intervals, and the numbers of the trials.
-fn table(across: &str, name: &str, points: &[Spot], numbers: &[Option<usize>]) -> Table {
+/// Record of a figure, with the intervals of repeats of each curve next to its points.
+fn with_repeats(mut figure: Value, repeats: &[Vec<Option<Interval>>]) -> Value {
+    let curves = figure["curves"].as_array_mut().into_iter().flatten();
+    for (curve, repeats) in curves.zip(repeats) {
+        let ends = |repeat: &Option<Interval>| repeat.map(|it| [it.low, it.high]);
+        curve["repeats"] = repeats.iter().map(ends).collect::<Vec<_>>().into();
+    }
+    figure
+}
+
+/// Row of a table: a point, the index of its trial, and the interval of a repeat.
+struct Measured<'a> {
+    spot: &'a Spot,
+    place: Option<usize>,
+    repeat: Option<Interval>,
+}
+
+/// The points of a curve: medians with their intervals, those of repeats, and the numbers of the
+/// trials.
+fn table(across: &str, name: &str, rows: &[Measured<'_>]) -> Table {
     let right = Align::Right;
     let mut table = Table::new([
         (across, right),
         (name, right),
         ("from", right),
         ("to", right),
+        ("repeat", right),
+        ("to", right),
         ("n", right),
         ("trial", right),
     ]);
-    for (point, number) in points.iter().zip(numbers) {
-        let Spot { x, y, low, high, observations } = point;
-        let [y, low, high] = [y, low, high].map(|number| trimmed(*number, 4));
-        let number = number.map_or_else(String::new, |place| (place + 1).to_string());
-        table.row([trimmed(*x, 4), y, low, high, observations.to_string(), number]);
+    for Measured { spot, place, repeat } in rows {
+        let Spot { x, y, low, high, observations } = spot;
+        let [x, y, low, high] = [x, y, low, high].map(|number| trimmed(*number, 4));
+        let ends = repeat.map(|Interval { low, high }| [low, high].map(|end| trimmed(end, 4)));
+        let [again, until] = ends.unwrap_or_default();
+        let number = place.map_or_else(String::new, |place| (place + 1).to_string());
+        table.row([x, y, low, high, again, until, observations.to_string(), number]);
     }
     table
 }
