@@ -1,4 +1,4 @@
-//! Counters of a host's messaging service and network layer, for the counts of a sample.
+//! Counters of a host's messaging service, transport and network layer, for the counts of a sample.
 
 use stack::clnp::{Network, Subset};
 use stack::host::Host;
@@ -18,6 +18,14 @@ pub(crate) fn add_messaging(host: &Host, counts: &mut BTreeMap<String, u64>) {
         ("synchronizations", link.synchronizations),
     ] {
         *counts.entry(format!("messages.{name}")).or_insert(0) += count;
+    }
+}
+
+/// Adds the retransmitted DTs of a host, if there are any.
+pub(crate) fn add_transport(host: &Host, counts: &mut BTreeMap<String, u64>) {
+    let again = host.transport().counters().sent_again;
+    if again > 0 {
+        *counts.entry("transport.sent-again".to_owned()).or_insert(0) += again;
     }
 }
 

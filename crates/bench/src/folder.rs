@@ -38,7 +38,7 @@ pub struct Provenance {
     pub started: String,
     /// Machine: kernel, processor, operating system, ports, as determined by the caller.
     pub host: BTreeMap<String, String>,
-    /// Profiles of simulated stations, by their names in the scenario.
+    /// Profiles of simulated stations and files of titles, by their names in the scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub profiles: BTreeMap<String, UsedProfile>,
 }
@@ -54,7 +54,7 @@ pub struct UsedProfile {
 }
 
 impl Provenance {
-    /// Profile files of a run folder.
+    /// Profiles and titles of a run folder.
     #[must_use]
     pub fn copies(&self, folder: &Path) -> Files {
         let copy = |used: &UsedProfile| used.copy.as_ref().map(|copy| folder.join(copy));
@@ -67,7 +67,7 @@ impl Provenance {
 /// Files that the writer itself makes in a run folder.
 const OWN: [&str; 3] = ["scenario.toml", "run.json", "samples.ndjson"];
 
-/// Profiles of a study's stations, in the form of [`Provenance`]. A file within the scenario's
+/// Profiles of a study's stations and titles of its directory, in the form of [`Provenance`]. A file within the scenario's
 /// folder is copied to the same relative path in the run folder, so that the scenario there can be
 /// run unchanged; other files go into the folder `profile-copies`.
 #[must_use]
@@ -88,7 +88,12 @@ pub fn used_profiles(study: &Study) -> BTreeMap<String, UsedProfile> {
         let copy = study.profiles.contains_key(name).then(|| place(index + 1, name));
         (name.to_owned(), UsedProfile { title: title.to_owned(), copy })
     });
-    used.collect()
+    let first = used.len() + 1;
+    let of_titles = study.titles.keys().enumerate().map(|(index, name)| {
+        let copy = Some(place(first + index, name));
+        (name.clone(), UsedProfile { title: "titles of a directory".to_owned(), copy })
+    });
+    used.chain(of_titles).collect()
 }
 
 /// Hash of a scenario's text: FNV-1a with 128 bits, hexadecimal.
@@ -97,14 +102,11 @@ pub fn hash(scenario_text: &str) -> String {
     format!("{:032x}", stats::rng::fnv1a_128(scenario_text.bytes()))
 }
 
-/// Hash of a scenario's text and of the profile files that it names, in their order.
+/// Hash of a scenario's text and of the files that it names, in their order.
 #[must_use]
 pub fn hash_of(study: &Study) -> String {
     let text = study.source.file_text();
-    if study.profiles.is_empty() {
-        return hash(text);
-    }
-    let files = study.profiles.iter().map(|(name, file)| format!("\0{name}\0{}", file.text));
+    let files = study.files().map(|file| format!("\0{}\0{}", file.name, file.text));
     hash(&files.fold(text.to_owned(), |all, file| all + &file))
 }
 
@@ -179,14 +181,12 @@ impl Folder {
         let has_made_root = !root.exists();
         let path = make(root, &format!("{}-{}", provenance.started, plain(name)))?;
         fs::write(path.join("scenario.toml"), study.source.file_text())?;
-        for (name, file) in &study.profiles {
-            let Some(copy) = provenance.profiles.get(name).and_then(|used| used.copy.as_ref())
-            else {
-                continue;
-            };
+        for file in study.files() {
+            let used = provenance.profiles.get(file.name);
+            let Some(copy) = used.and_then(|used| used.copy.as_ref()) else { continue };
             let copy = path.join(copy);
             copy.parent().map_or(Ok(()), fs::create_dir_all)?;
-            fs::write(copy, &file.text)?;
+            fs::write(copy, file.text)?;
         }
         let mut text = serde_json::to_string_pretty(provenance)?;
         text.push('\n');
@@ -387,7 +387,8 @@ mod tests {
     fn study() -> Study {
         let source = Source::new("a.toml", "version = 1");
         let profiles = BTreeMap::new();
-        Study { source, points: Vec::new(), profiles, warnings: Vec::new() }
+        let (points, titles, warnings) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Study { source, points, profiles, titles, warnings }
     }
 
     #[test]

@@ -47,17 +47,39 @@ pub struct Naming {
     directory: Option<Directory>,
     resolver: Option<ResolverParams>,
     titles: BTreeMap<FlowId, String>,
+    /// Restart of the station after the beginning of a run.
+    restart: Option<Duration>,
 }
 
-/// Adds directory and titles to a host, if it has any.
+impl Naming {
+    /// Resolver of a run that begins at `origin`.
+    fn resolver(&self, origin: Instant) -> Option<Resolver> {
+        let restart = self.restart.map(|restart| origin + restart);
+        Some(Resolver::new(self.resolver?).restarting(restart))
+    }
+}
+
+/// Gives a host the titles of all stations in a run that begins at `origin`; `peer` has the directory,
+/// and is the only station that takes load.
+pub fn name_all(host: &mut Host, places: &[Place], peer: Mac, origin: Instant) {
+    let namings = || places.iter().filter_map(|place| place.naming.as_deref());
+    let resolver = namings().find_map(|naming| naming.resolver(origin));
+    let Some(mut resolver) = resolver else { return };
+    resolver.params = ResolverParams { directory: peer, only: Some(peer), ..resolver.params };
+    let titles = namings().flat_map(|naming| naming.titles.clone()).collect();
+    host.set_titles(resolver, titles);
+}
+
+/// Adds directory and titles to a host, if it has any, for a run that begins at `origin`.
 #[must_use]
-pub fn equip(mut host: Host, naming: Option<Box<Naming>>) -> Host {
+pub fn equip(mut host: Host, naming: Option<Box<Naming>>, origin: Instant) -> Host {
     let Some(naming) = naming else { return host };
+    let resolver = naming.resolver(origin);
     if let Some(directory) = naming.directory {
         host = host.with_directory(directory);
     }
-    match naming.resolver {
-        Some(params) => host.with_titles(Resolver::new(params), naming.titles),
+    match resolver {
+        Some(resolver) => host.with_titles(resolver, naming.titles),
         None => host,
     }
 }
@@ -72,6 +94,7 @@ fn naming(scenario: &Scenario, places: &mut [Place], index_of: &BTreeMap<String,
         let (Some(title), Some(from)) = (&flow.title, index_of.get(&flow.from)) else { continue };
         let naming = places[*from].naming.get_or_insert_default();
         naming.resolver = Some(directory.resolver(address(*at)));
+        naming.restart = directory.restart.map(|span| span.0);
         let id = FlowId(u16::try_from(number).unwrap_or(u16::MAX));
         naming.titles.insert(id, title.clone());
     }
@@ -171,6 +194,7 @@ fn watched_of(id: FlowId, flow: &Flow, is_limited: bool) -> Watched {
         name: flow.name.clone(),
         is_answered: flow.pattern.is_answered(),
         has_stamps: flow.service != Service::Mms,
+        is_timed_by_sender: flow.service == Service::File,
         is_acknowledged: flow.service == Service::Message && flow.acknowledged == Some(true),
         is_limited,
         deadline: flow.deadline.map(|span| span.0),

@@ -23,6 +23,7 @@ pub mod scenario;
 pub mod scenarios;
 pub mod seed;
 pub mod session;
+pub mod titles;
 pub mod verdict;
 
 /// Version of this program, as recorded in samples and result folders.

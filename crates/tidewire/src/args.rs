@@ -332,6 +332,9 @@ pub(crate) struct Serve {
     /// Stop after this time.
     #[arg(short, long, value_name = "TIME")]
     pub(crate) time: Option<String>,
+    /// Answer queries about titles from this file, a list or SCL: `help scenario`, Directory.
+    #[arg(long, value_name = "FILE", conflicts_with = "over")]
+    pub(crate) directory: Option<PathBuf>,
 }
 
 /// Options of `watch` that conflict with the measurement of transits.

@@ -106,7 +106,6 @@ pub(crate) fn explain(error: SessionError) -> anyhow::Error {
         | SessionError::NoConnection(_)
         | SessionError::Mms(_)
         | SessionError::File(_)
-        | SessionError::NoDirectory(_)
         | SessionError::NoPriority(_)
         | SessionError::TooFar(_)
         | SessionError::TooLong { .. }

@@ -110,8 +110,7 @@ pub(crate) fn choose_with(
         scenario.seed = run.seed.unwrap_or(scenario.seed);
         scenario.replications = run.runs.unwrap_or(scenario.replications);
     }
-    let profiles = study.profiles.values().map(|file| file.path.as_path());
-    let inputs = Inputs::of(profiles.chain([path]));
+    let inputs = Inputs::of(study.files().map(|file| file.path).chain([path]));
     Ok(Chosen { name, study, inputs })
 }
 

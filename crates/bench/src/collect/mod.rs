@@ -33,6 +33,8 @@ pub struct Watched {
     /// True if its receiver knows each message. MMS has no stamps: an answer counts as the arrival of
     /// its request.
     pub has_stamps: bool,
+    /// True if its sender times each arrival: the receiver of a file confirms its transfer.
+    pub is_timed_by_sender: bool,
     /// True if the service reports the delivery of each message.
     pub is_acknowledged: bool,
     /// True if its messages are limited in number.
@@ -165,6 +167,7 @@ struct Gathering {
 
 impl Gathering {
     fn new(watched: Watched, cut: Cut, until: Instant, clocks: Clocks) -> Self {
+        let clocks = if watched.is_timed_by_sender { Clocks::Shared } else { clocks };
         let (from, held) = match cut {
             Cut::At(from) => (from, None),
             Cut::Mser5(from) => (from, Some(Vec::new())),

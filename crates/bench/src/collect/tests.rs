@@ -9,6 +9,7 @@ fn at(millis: u64) -> Instant {
 fn watched(deadline: Option<u64>, is_answered: bool) -> Watched {
     Watched {
         has_stamps: true,
+        is_timed_by_sender: false,
         id: FlowId(1),
         name: "status".to_owned(),
         is_answered,

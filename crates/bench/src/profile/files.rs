@@ -28,7 +28,7 @@ pub struct ProfileFile {
     pub profile: Profile,
 }
 
-/// Place of the profile files that a scenario names.
+/// Place of the files that a scenario names: profiles, and titles of a directory.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub enum Files {
     /// Nowhere: the scenario is not a file itself.
@@ -46,12 +46,19 @@ impl Files {
     /// # Errors
     /// Fails if there is no such file, or if it is not a valid profile.
     pub fn read(&self, name: &str) -> Result<ProfileFile, Unreadable> {
-        let path = match self {
-            Self::None => return Err(Unreadable::NoFolder),
-            Self::In(folder) => folder.join(name),
-            Self::Copies(copies) => copies.get(name).cloned().ok_or(Unreadable::NoCopy)?,
-        };
-        read_file(name, &path)
+        read_file(name, &self.path(name)?)
+    }
+
+    /// Path of a file that a scenario calls `name`.
+    ///
+    /// # Errors
+    /// Fails if the scenario is no file itself, or the run folder has no copy of it.
+    pub fn path(&self, name: &str) -> Result<PathBuf, Unreadable> {
+        match self {
+            Self::None => Err(Unreadable::NoFolder),
+            Self::In(folder) => Ok(folder.join(name)),
+            Self::Copies(copies) => copies.get(name).cloned().ok_or(Unreadable::NoCopy),
+        }
     }
 }
 
@@ -122,7 +129,7 @@ pub enum Unreadable {
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoFolder => f.write_str("only a scenario file can name profile files"),
+            Self::NoFolder => f.write_str("only a scenario file can name files"),
             Self::NoCopy => f.write_str("the run folder has no copy of it"),
             Self::Io { path, error } => write!(f, "cannot read {}: {error}", path.display()),
             Self::NoFile { path, what } => write!(f, "{} is {what}", path.display()),

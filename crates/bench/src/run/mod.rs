@@ -14,7 +14,7 @@ pub use parallel::{Made, Plan, all_runs, in_order, run_all, run_these};
 pub use sequential::{Ended, Goal, Look, run_until};
 
 use crate::collect::Clocks;
-use crate::counters::{add_messaging, add_network};
+use crate::counters::{add_messaging, add_network, add_transport};
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::profile::Profile;
 use crate::sample::{Occupied, Origin, Sample};
@@ -232,6 +232,7 @@ fn simulate_on<M: Medium, S: Hosted>(
     });
     count_machines(world.stations(), &mut counts);
     for host in world.stations() {
+        add_transport(host.host(), &mut counts);
         add_network(host.host(), &mut counts);
         add_messaging(host.host(), &mut counts);
     }

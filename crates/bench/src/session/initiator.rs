@@ -9,7 +9,7 @@ use super::policy::of as policy_of;
 use super::report::{FETCH_AGAIN, FETCHES, KEPT, PAGE_BITS};
 use super::way::Way;
 use crate::collect::{Clocks, Collector};
-use crate::counters::add_network;
+use crate::counters::{add_network, add_transport};
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::sample::{FlowSample, Origin, Sample};
 use crate::scenario::{Flow, LLC_OCTETS, MOST_DATA_OCTETS, Point, Scenario, Service};
@@ -86,8 +86,8 @@ struct Course {
 struct Initiator<'a, 'b> {
     nonce: u64,
     sent: u64,
-    /// Next sequence number of each flow.
-    behind: BTreeMap<FlowId, u32>,
+    /// Messages of each flow that were sent.
+    load: BTreeMap<FlowId, Sent>,
     carrier: &'a mut dyn Carrier,
     party: Party,
     order: Order<'b>,
@@ -109,12 +109,7 @@ pub fn measure(way: &mut Way, order: Order<'_>) -> Result<Measured, SessionError
 
 /// Refuses flows that a responder does not answer.
 fn check_services(scenario: &Scenario) -> Result<(), SessionError> {
-    if let Some(flow) = scenario.flows.iter().find(|flow| flow.title.is_some()) {
-        return Err(SessionError::NoDirectory(flow.name.clone()));
-    }
-    let is_simulated = |flow: &&Flow| matches!(flow.service, Service::Mms | Service::File);
-    match scenario.flows.iter().find(is_simulated) {
-        Some(flow) if flow.service == Service::File => Err(SessionError::File(flow.name.clone())),
+    match scenario.flows.iter().find(|flow| flow.service == Service::Mms) {
         Some(flow) => Err(SessionError::Mms(flow.name.clone())),
         None => Ok(()),
     }
@@ -143,6 +138,9 @@ pub(super) fn host_params(address: Mac, now: Instant, scenario: &Scenario) -> Ho
 pub fn measure_iso_tcp(way: &mut IsoWay, order: Order<'_>) -> Result<Measured, SessionError> {
     check_services(&order.point.scenario)?;
     let flows = &order.point.scenario.flows;
+    if let Some(flow) = flows.iter().find(|flow| flow.service == Service::File) {
+        return Err(SessionError::File(flow.name.clone()));
+    }
     if let Some(flow) = flows.iter().find(|flow| flow.service != Service::Class4) {
         return Err(SessionError::NoConnection(flow.name.clone()));
     }
@@ -166,17 +164,21 @@ pub(super) fn carry_out(
     let control = control::Params::new(None, 0, text(crate::PROGRAM));
     let party = Party::new(host, control);
     let nonce = carrier.unpredictable()? as u64;
-    let behind = BTreeMap::new();
-    let mut initiator = Initiator { nonce, sent: 0, behind, carrier, party, order };
+    let load = BTreeMap::new();
+    let mut initiator = Initiator { nonce, sent: 0, load, carrier, party, order };
     let numbers = flows.iter().map(|flow| flow.id.0.saturating_add(1));
     let limits = initiator.open(numbers.max().unwrap_or(0))?;
     let origin = initiator.carrier.now();
     let is_within_host = initiator.carrier.is_within_host();
     let clocks = if is_within_host { Clocks::Shared } else { Clocks::Separate };
     let mut collector = collector(&initiator.order.point.scenario, watched, origin, clocks);
+    let peer = initiator.order.peer;
+    layout::name_all(&mut initiator.party.host, &places, peer, origin);
     for mut flow in flows {
         flow.start = origin + flow.start.since(Instant::ZERO);
-        flow.peer = initiator.order.peer;
+        flow.peer = peer;
+        let is_file = matches!(flow.service, stack::load::Service::File(_));
+        initiator.load.insert(flow.id, Sent { is_file, behind: 0 });
         initiator.party.host.add(flow);
     }
     let (ended, took) = initiator.load(&mut collector, origin);
@@ -245,20 +247,21 @@ impl Initiator<'_, '_> {
         let now = self.carrier.now();
         let peer = self.order.peer;
         let name = self.carrier.name_of(peer);
+        let receive = self.policy();
         let call = Call {
             peer,
             nonce: self.nonce,
-        let receive = self.policy();
             role: Role::Sender,
             offered: self.carrier.offered(),
             least: Limits::NONE,
             flows,
             purpose: text(&self.order.point.scenario.title),
+            receive,
+            is_policy_needed: receive
+                .is_some_and(|policy| policy != policy_of(&tp4::Params::lan())),
         };
         self.party.request(now, Request::Open(call));
         loop {
-            receive,
-            is_policy_needed: receive.is_some_and(|policy| policy != policy_of(&tp4::Params::lan())),
             match self.listen(now + PATIENCE)? {
                 Some(Indication::Opened { limits, .. }) => {
                     self.carrier.agree(limits);
@@ -279,9 +282,6 @@ impl Initiator<'_, '_> {
         }
     }
 
-    /// Sends the load until it is over, its time is over, or it is stopped; returns whether it
-    /// completed, and the time it took.
-    fn load(
     /// Policy that the peer is to follow: the scenario's, if it has connections of class 4.
     fn policy(&self) -> Option<ReceivePolicy> {
         let has_connections = |flow: &Flow| flow.service.is_connected();
@@ -292,11 +292,14 @@ impl Initiator<'_, '_> {
         }
     }
 
+    /// Sends the load until it is over, its time is over, or it is stopped; returns whether it
+    /// completed, and the time it took.
+    fn load(
         &mut self,
         collector: &mut Collector,
         origin: Instant,
     ) -> (Result<bool, SessionError>, Duration) {
-        let Self { carrier, party, order, sent, behind, .. } = self;
+        let Self { carrier, party, order, sent, load, .. } = self;
         let scenario = &order.point.scenario;
         let until = origin + scenario.stop.after.0;
         let (mut winding_up, mut last) = (false, origin);
@@ -306,10 +309,11 @@ impl Initiator<'_, '_> {
             while let Some(record) = party.host.record() {
                 if let Event::Sent { sequence, .. } = record.event {
                     *sent += 1;
-                    let behind = behind.entry(record.flow).or_default();
-                    *behind = (*behind).max(sequence.saturating_add(1));
+                    if let Some(flow) = load.get_mut(&record.flow) {
+                        flow.behind = flow.behind.max(sequence.saturating_add(1));
+                    }
                 }
-                if is_of_load(&record, behind) {
+                if is_of_load(&record, load) {
                     last = last.max(record.at);
                     collector.record(&record);
                 }
@@ -332,7 +336,7 @@ impl Initiator<'_, '_> {
             party.host.stop(carrier.now());
         }
         while let Some(record) = party.host.record() {
-            if is_of_load(&record, behind) {
+            if is_of_load(&record, load) {
                 collector.record(&record);
             }
         }
@@ -396,7 +400,8 @@ impl Initiator<'_, '_> {
 
     /// Returns whether an arrival belongs to a message that was sent.
     fn is_of_ours(&self, arrival: &Arrival) -> bool {
-        self.behind.get(&FlowId(arrival.flow)).is_some_and(|behind| arrival.sequence < *behind)
+        let sent = self.load.get(&FlowId(arrival.flow));
+        sent.is_some_and(|sent| !sent.is_file && arrival.sequence < sent.behind)
     }
 
     const fn name(&self) -> Name {
@@ -424,8 +429,14 @@ impl Initiator<'_, '_> {
         let scenario = &self.order.point.scenario;
         let mut flows = from_origin(collector.finish(), origin);
         match (flows.as_mut_slice(), told.counts) {
+            // The peer confirmed each file, and its counts have none.
+            ([_], _) if self.load.values().all(|sent| sent.is_file) => {}
             ([flow], Some(peer)) => of_single(flow, peer, (!told.each).then_some(self.sent), took),
-            (flows, _) if !told.each => flows.iter_mut().for_each(not_known),
+            (flows, _) if !told.each => {
+                let unknown = self.load.values().map(|sent| !sent.is_file);
+                let flows = flows.iter_mut().zip(unknown).filter(|(_, is_unknown)| *is_unknown);
+                flows.for_each(|(flow, _)| not_known(flow));
+            }
             _ => {}
         }
         let peer = told.counts.unwrap_or_default();
@@ -439,6 +450,7 @@ impl Initiator<'_, '_> {
         ];
         let named = counts.into_iter().map(|(name, count)| (name.to_owned(), count));
         let mut counts: BTreeMap<_, _> = named.collect();
+        add_transport(&self.party.host, &mut counts);
         add_network(&self.party.host, &mut counts);
         Sample {
             title: scenario.title.clone(),
@@ -467,14 +479,25 @@ struct Told {
     each: bool,
 }
 
+/// Messages of a flow that were sent.
+#[derive(Clone, Copy)]
+struct Sent {
+    /// True if they are files, whose arrival this end records.
+    is_file: bool,
+    /// Sequence number of the next one.
+    behind: u32,
+}
+
 /// Returns whether a record belongs to the load. A peer may send messages and answers of its own:
-/// deliveries are taken from its report alone, and only sent messages can be answered.
-fn is_of_load(record: &Record, behind: &BTreeMap<FlowId, u32>) -> bool {
+/// deliveries, other than of files, are taken from its report alone, and only sent messages can be
+/// answered.
+fn is_of_load(record: &Record, load: &BTreeMap<FlowId, Sent>) -> bool {
+    let sent = load.get(&record.flow);
     match record.event {
-        Event::Delivered { .. } => false,
-        Event::Answered { sequence, .. } => {
-            behind.get(&record.flow).is_some_and(|behind| sequence < *behind)
+        Event::Delivered { sequence, .. } => {
+            sent.is_some_and(|sent| sent.is_file && sequence < sent.behind)
         }
+        Event::Answered { sequence, .. } => sent.is_some_and(|sent| sequence < sent.behind),
         _ => true,
     }
 }

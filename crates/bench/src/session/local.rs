@@ -7,7 +7,7 @@
 use super::SessionError;
 use crate::PROGRAM_VERSION;
 use crate::collect::{Clocks, Collector};
-use crate::counters::{add_messaging, add_network};
+use crate::counters::{add_messaging, add_network, add_transport};
 use crate::layout::{Layout, collector, equip, lay_out, patience, seed_of};
 use crate::sample::{FlowSample, Origin, Sample};
 use crate::scenario::Point;
@@ -78,7 +78,7 @@ pub fn measure(
             let params = FaultyParams { receiving, sending: None, held_frames: QUEUE_FRAMES };
             port = Box::new(Faulty::new(port, params));
         }
-        let host = equip(Host::new(place.host, place.flows), place.naming);
+        let host = equip(Host::new(place.host, place.flows), place.naming, origin);
         let host = if place.has_priorities { host.above(MacQueues::One) } else { host };
         stations.push((host, port));
     }
@@ -189,6 +189,7 @@ fn run_station(
     debug_assert_eq!(host.addr(), port.addr());
     let counts = port.counts();
     let mut counted = BTreeMap::new();
+    add_transport(&host, &mut counted);
     add_network(&host, &mut counted);
     add_messaging(&host, &mut counted);
     Ok(Brought { records, overrun: counts.overrun, sent: counts.sent, t1, counted })

@@ -95,14 +95,11 @@ pub enum SessionError {
     /// A flow is of MMS, whose servers do not take part in measurements of a scenario.
     #[error("flow {0:?} is of MMS: predict simulates it, and measure mms measures a server")]
     Mms(String),
-    /// A flow is of files, whose responders do not take part in measurements of a scenario.
+    /// A flow is of files, which require class 4.
     #[error(
-        "flow {0:?} is of files, FTAM-like: predict simulates it, and measure without a port runs it"
+        "flow {0:?} is of files, FTAM-like, which go over class 4: measure it on a LAN, not TCP"
     )]
     File(String),
-    /// A flow associates by title, and a peer has no directory.
-    #[error("flow {0:?} has a title, and only a run within one process has a directory")]
-    NoDirectory(String),
     /// A flow requires frames with a priority.
     #[error("flow {0:?} has a priority, and over TCP there is none")]
     NoPriority(String),

@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn wider_windows_leave_buffers_for_fewer_connections() {
-        let connections = |window| receiving(&ReceivePolicy { window, ..of(&Params::lan()) }).connections;
+        let connections =
+            |window| receiving(&ReceivePolicy { window, ..of(&Params::lan()) }).connections;
         // 15,360 buffers: 1,024 windows of 15, 60 of 256, and one of 15,360.
         let found = [0, 1, 15, 256, 15_360, u16::MAX].map(connections);
         assert_eq!(found, [1_024, 1_024, 1_024, 60, 1, 0]);

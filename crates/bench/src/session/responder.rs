@@ -16,7 +16,8 @@ use live::runner::Control;
 use seen::Seen;
 use stack::clnp;
 use stack::control::{self, Indication, Request};
-use stack::host::{Host, HostParams};
+use stack::directory::Directory;
+use stack::host::{FilesServed, Host, HostParams};
 use stack::load::{Event, Record};
 use stack::messaging;
 use stack::profile::Framing;
@@ -44,6 +45,8 @@ pub struct Served {
     pub counts: Counts,
     /// Age of messages on arrival, from their due time; empty if the ends have separate clocks.
     pub delay: Histogram,
+    /// Files that were transferred in it.
+    pub files: FilesServed,
     /// Counters of the transport entity in this session.
     pub transport: tp4::Counters,
     /// Time from the first load to the last.
@@ -119,6 +122,13 @@ impl Responder {
         Waiting::new(Box::new(way), host).map(Self)
     }
 
+    /// Adds a directory, which answers queries about titles in a session.
+    #[must_use]
+    pub fn with_directory(mut self, directory: Directory) -> Self {
+        self.0.party.host.set_directory(directory);
+        self
+    }
+
     /// Waits for a call until `until` and serves it; `None` if none came, or `stop` was set.
     ///
     /// # Errors
@@ -182,10 +192,10 @@ impl<'a> Waiting<'a> {
     ) -> Result<Self, SessionError> {
         let secret = carrier.unpredictable()?;
         let control = control::Params::new(Some(carrier.offered()), secret, text(crate::PROGRAM));
-        let tally = Tally::new(carrier.is_within_host());
-        Ok(Self { tally, party: Party::new(host, control), carrier })
         let is_class4 = matches!(host.transport(), stack::transport::Transport::Class4(_));
         let control = control::Params { buffers: if is_class4 { BUFFERS } else { 0 }, ..control };
+        let tally = Tally::new(carrier.is_within_host());
+        Ok(Self { tally, party: Party::new(host, control), carrier })
     }
 
     /// Waits for a call until `until` and serves it; `None` if none came, or `stop` was set.
@@ -215,6 +225,7 @@ impl<'a> Waiting<'a> {
         }
         served.delay = self.tally.delay.clone();
         served.took = self.tally.span.map_or(Duration::ZERO, |(first, last)| last - first);
+        served.files = self.party.host.files_served();
         served.transport = difference(&self.party.host.transport().counters(), &self.party.at_call);
         self.end();
         Ok(Some(served))
@@ -243,6 +254,7 @@ impl<'a> Waiting<'a> {
                         limits,
                         counts: Counts::default(),
                         delay: Histogram::new(),
+                        files: FilesServed::default(),
                         transport: tp4::Counters::default(),
                         took: Duration::ZERO,
                         complete: false,

@@ -5,6 +5,7 @@ use bench::session::initiator::{self, Measured};
 use bench::session::responder::{Responder, Served};
 use bench::session::way::{Way, WayParams, Wire, faults, udp_station};
 use bench::session::{SessionError, local};
+use bench::titles::Entries;
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::clock;
@@ -73,12 +74,35 @@ pub(crate) fn both_ends(point: &Point, loss: f64) -> (Measured, Served) {
     both_ends_captured(point, loss, None)
 }
 
+/// Like [`both_ends`] without loss; the answering end has a directory of these titles.
+pub(crate) fn both_ends_named(point: &Point, titles: Entries) -> (Measured, Served) {
+    between(point, Conditions { titles: Some(titles), ..Conditions::default() })
+}
+
 /// Like [`both_ends`], with a capture at the measuring end.
 fn both_ends_captured(point: &Point, loss: f64, capture: Option<PathBuf>) -> (Measured, Served) {
+    between(point, Conditions { loss, capture, titles: None })
+}
+
+/// Conditions of a sample between two ends.
+#[derive(Default)]
+struct Conditions {
+    loss: f64,
+    /// Capture at the measuring end.
+    capture: Option<PathBuf>,
+    /// Titles of the answering end's directory.
+    titles: Option<Entries>,
+}
+
+fn between(point: &Point, conditions: Conditions) -> (Measured, Served) {
+    let Conditions { loss, capture, titles } = conditions;
     let (here, there) = (free_address(), free_address());
     let responder_way = way(there, None, loss);
     let responder = thread::spawn(move || {
         let mut responder = Responder::new(responder_way, &Transport::lan()).unwrap();
+        if let Some(titles) = titles {
+            responder = responder.with_directory(titles.directory_at(udp_station(there)));
+        }
         let until = clock::now() + Duration::from_secs(60);
         responder.serve(until, &AtomicBool::new(false)).unwrap()
     });
@@ -153,7 +177,8 @@ fn acknowledgements(settings: &[(&str, &str)]) -> u64 {
         path: format!("transport.{path}"),
         values: Values::List(vec![(*value).to_owned()]),
     });
-    let flow = "pattern = { kind = \"cyclic\", period = \"2 ms\" }\nsize = \"100 B\"\nmessages = 20";
+    let flow =
+        "pattern = { kind = \"cyclic\", period = \"2 ms\" }\nsize = \"100 B\"\nmessages = 20";
     let study = study_with(flow, &settings.collect::<Vec<_>>());
     let (measured, served) = both_ends(&study.points[0], 0.0);
     assert_eq!(measured.peer.delivered, 20);
@@ -166,8 +191,7 @@ fn a_responder_acknowledges_as_the_scenario_says() {
     let each = acknowledgements(&[("acknowledge", "each")]);
     assert!(each >= 20, "{each}");
     // A_L never expires: an AK each ten DTs, and the one that completes the connection.
-    let withheld =
-        [("acknowledge-every", "10"), ("acknowledgement-delay", "5 s"), ("t1", "10 s")];
+    let withheld = [("acknowledge-every", "10"), ("acknowledgement-delay", "5 s"), ("t1", "10 s")];
     let tenth = acknowledgements(&withheld);
     assert!((2..=4).contains(&tenth), "{tenth}");
 }

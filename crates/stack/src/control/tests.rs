@@ -44,7 +44,10 @@ fn called_with_policy(buffers: u32, is_policy_needed: bool) -> (Option<ReceivePo
     pair.machines[1] =
         ControlSession::new(Params { buffers, ..Params::new(Some(WIDE), 1, text("new")) });
     let Request::Open(call) = call(B, Limits::NONE) else { unreachable!() };
-    pair.request(0, Request::Open(Call { flows: 2, receive: Some(POLICY), is_policy_needed, ..call }));
+    pair.request(
+        0,
+        Request::Open(Call { flows: 2, receive: Some(POLICY), is_policy_needed, ..call }),
+    );
     (pair.policy, pair.machines[0].state())
 }
 

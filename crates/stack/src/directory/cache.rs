@@ -116,6 +116,12 @@ impl Cache {
         self.kept.insert(title.to_owned(), Kept { station, until: now + holds, used: self.uses });
     }
 
+    /// Drops all answers, as a station does that restarts; its counts go on.
+    pub fn clear(&mut self) {
+        self.kept.clear();
+        self.order.clear();
+    }
+
     /// Drops the answer about a title, because it proved false.
     pub fn remove(&mut self, title: &str) {
         if let Some(kept) = self.kept.remove(title) {

@@ -11,7 +11,7 @@ pub use cache::{Cache, CacheParams, Counts};
 
 use core::fmt;
 use core::time::Duration;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use wire::addr::Mac;
 use wire::time::Instant;
 
@@ -88,6 +88,8 @@ pub struct ResolverParams {
     pub cache: CacheParams,
     /// Time after which a query without an answer has failed.
     pub patience: Duration,
+    /// The only station that has agreed to load; `None` if every station takes it.
+    pub only: Option<Mac>,
 }
 
 /// Resolver of a station: its cache, and where the directory is.
@@ -97,17 +99,30 @@ pub struct Resolver {
     pub params: ResolverParams,
     /// Answers of the directory.
     pub cache: Cache,
+    /// Times at which the station restarts, the first one first.
+    restarts: VecDeque<Instant>,
 }
 
 impl Resolver {
     /// Creates a resolver with an empty cache.
     #[must_use]
     pub const fn new(params: ResolverParams) -> Self {
-        Self { params, cache: Cache::new(params.cache) }
+        Self { params, cache: Cache::new(params.cache), restarts: VecDeque::new() }
+    }
+
+    /// Adds times, in order, at which the station restarts: its cache is empty from then on.
+    #[must_use]
+    pub fn restarting(mut self, restarts: impl IntoIterator<Item = Instant>) -> Self {
+        self.restarts.extend(restarts);
+        self
     }
 
     /// Known answer about a title: a station, or none if the title is unknown.
     pub fn known(&mut self, now: Instant, title: &str) -> Option<Option<Mac>> {
+        while self.restarts.front().is_some_and(|at| *at <= now) {
+            self.restarts.pop_front();
+            self.cache.clear();
+        }
         self.cache.get(now, title)
     }
 }
@@ -139,6 +154,25 @@ mod tests {
         }
         assert_eq!(directory.station("false"), Err(NoStation::Unknown));
         assert_eq!(directory.station("absent"), Err(NoStation::Unknown));
+    }
+
+    #[test]
+    fn a_restart_empties_the_cache_once() {
+        let at = |millis: u64| Instant::from_nanos(millis * 1_000_000);
+        let params = ResolverParams {
+            directory: Mac::local(9),
+            cache: CacheParams::DEFAULT,
+            patience: Duration::from_secs(1),
+            only: None,
+        };
+        let mut resolver = Resolver::new(params).restarting([at(10), at(20)]);
+        for (put, lost) in [(1, 10), (11, 20)] {
+            resolver.cache.put(at(put), "welder", Some(Mac::local(1)));
+            assert!(resolver.known(at(lost - 1), "welder").is_some());
+            assert_eq!(resolver.known(at(lost), "welder"), None, "{lost} ms");
+        }
+        resolver.cache.put(at(21), "welder", None);
+        assert_eq!(resolver.known(at(30), "welder"), Some(None));
     }
 
     #[test]

@@ -25,8 +25,8 @@ mod users;
 mod waiting;
 pub(crate) mod work;
 
-pub use services::MmsParams;
 pub use services::sockets::{CHECKED_SAP, MESSAGE_FLOWS};
+pub use services::{FilesServed, MmsParams};
 
 use crate::clnp::{self, Network};
 use crate::load::{Absence, Flow, Record, Stage};
@@ -173,7 +173,8 @@ impl Host {
         }
     }
 
-    /// Resets a host on a LAN: no flows, connections or pending data, as after a loss of power.
+    /// Resets a host on a LAN: no flows, connections or pending data, as after a loss of power. Its
+    /// MMS server and its directory remain.
     ///
     /// `last_reference` is the reference before the first one that it assigns from now on.
     pub fn restart(&mut self, last_reference: u16) {
@@ -181,8 +182,12 @@ impl Host {
         let queues = link.queues;
         let params = HostParams { last_reference, ..link.params.clone() };
         let mms = self.mms.take().map(|mms| Box::new(Manufacturing::new(mms.params)));
-        let restarted = Self::new(params, Vec::new());
-        *self = Self { mms, ..restarted }.with_queues(queues);
+        let directory = self.take_directory();
+        let restarted = Self { mms, ..Self::new(params, Vec::new()) }.with_queues(queues);
+        *self = match directory {
+            Some(directory) => restarted.with_directory(directory),
+            None => restarted,
+        };
     }
 
     /// Sets the periods in which its users offer nothing.

@@ -37,6 +37,7 @@ fn resolver() -> Resolver {
         directory: Mac::local(DIRECTORY),
         cache: CacheParams::DEFAULT,
         patience: Duration::from_secs(2),
+        only: None,
     })
 }
 
@@ -164,6 +165,33 @@ fn a_station_without_a_directory_and_a_silent_one_end_the_flow() {
     let params = ResolverParams { directory: Mac::local(9), patience, ..resolver().params };
     let ran = run(caller(&["welder"], Resolver::new(params)), directory());
     assert_eq!(ends(&ran), ["no answer of the directory"]);
+}
+
+#[test]
+fn a_title_is_asked_for_again_after_a_restart() {
+    let restart = Instant::ZERO + Duration::from_millis(1_500);
+    let titles = ["welder", "welder", "welder"];
+    let ran = run(caller(&titles, resolver().restarting([restart])), directory());
+    assert_eq!(ends(&ran), ["all sent"; 3]);
+    let counts = ran.caller.resolver().unwrap().cache.counts();
+    assert_eq!((counts.misses, counts.hits), (2, 1));
+}
+
+#[test]
+fn no_association_goes_to_a_station_that_has_not_agreed() {
+    let only = |number| ResolverParams { only: Some(Mac::local(number)), ..resolver().params };
+    let ran = run(caller(&["welder"], Resolver::new(only(WELDER))), directory());
+    assert_eq!(ends(&ran), ["all sent"]);
+    let ran = run(caller(&["welder"], Resolver::new(only(STRANGER))), directory());
+    assert_eq!(ends(&ran), ["its title is that of a station that has not agreed"]);
+}
+
+#[test]
+fn a_directory_survives_the_restart_of_its_station() {
+    let mut restarted = directory();
+    restarted.restart(7);
+    let ran = run(caller(&["welder"], resolver()), restarted);
+    assert_eq!(ends(&ran), ["all sent"]);
 }
 
 #[test]

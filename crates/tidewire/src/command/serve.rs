@@ -1,7 +1,7 @@
 //! `tidewire serve`: the peer of `measure`. It sends nothing but answers to its callers.
 
 use crate::args::Serve;
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::{interrupt, port_options, quantity};
 use bench::analysis::Unit;
@@ -10,8 +10,10 @@ use bench::session::SessionError;
 use bench::session::foreign::is_near;
 use bench::session::iso_tcp::{Class, End};
 use bench::session::responder::{Responder, Served};
+use bench::titles::{self, Entries};
 use live::clock;
 use serde_json::{Value, json};
+use std::path::Path;
 use wire::time::{Instant, nanos};
 use wire::tp::Kind;
 
@@ -46,12 +48,18 @@ pub(crate) fn run(serve: &Serve, output: &Output) -> anyhow::Result<Exit> {
 
 /// Opens the port to serve on, and prints it.
 fn listen(serve: &Serve, output: &Output) -> anyhow::Result<Responder> {
+    let titles = serve.directory.as_deref().map(titles).transpose()?;
     let Some(url) = &serve.port.over else {
         let way = port_options::open(&serve.port, 2)?;
+        let directory = titles.map(|titles| titles.directory_at(way.addr()));
         let (name, station) = (way.name().to_owned(), way.addr().to_string());
         output.record(&json!({ "type": "listening", "port": name, "station": station }))?;
         output.line(format_args!("serving on {name} as {station}; Ctrl-C ends it"))?;
-        return Responder::new(way, &Transport::lan()).map_err(port_options::explain);
+        let responder = Responder::new(way, &Transport::lan()).map_err(port_options::explain)?;
+        return Ok(match directory {
+            Some(directory) => responder.with_directory(directory),
+            None => responder,
+        });
     };
     let address = port_options::over(url)?;
     if serve.port.foreign_peer && !is_near(address.ip()) {
@@ -62,6 +70,18 @@ fn listen(serve: &Serve, output: &Output) -> anyhow::Result<Responder> {
     output.record(&json!({ "type": "listening", "port": name }))?;
     output.line(format_args!("serving on {name}; Ctrl-C ends it"))?;
     Responder::iso_tcp(way).map_err(port_options::explain)
+}
+
+/// Titles of a file, each of which leads to a station.
+fn titles(path: &Path) -> anyhow::Result<Entries> {
+    let fix = "a title and its station on each line, or an SCL file: tidewire help scenario";
+    let wrong = |message: String| Failure::usage(message).with_fix(fix);
+    let entries = titles::read(path).map_err(|error| wrong(error.to_string()))?.entries;
+    if let Some((title, line)) = entries.loops().next() {
+        let lost = format!("the titles from \"{title}\" on lead to no station");
+        return Err(wrong(format!("{}:{line}: {lost}", path.display())).into());
+    }
+    Ok(entries)
 }
 
 fn print(served: &Served, output: &Output) -> anyhow::Result<()> {
@@ -75,6 +95,13 @@ fn print(served: &Served, output: &Output) -> anyhow::Result<()> {
         counts.damaged,
         quantity::span(nanos(*took)),
     ))?;
+    let files = served.files;
+    if files.files + files.failed > 0 {
+        output.line(format_args!(
+            "  {} files transferred, {} octets; {} failed",
+            files.files, files.octets, files.failed
+        ))?;
+    }
     if served.delay.count() > 0 {
         let at = |share| served.delay.quantile(share).map_or(0, nanos);
         output.line(format_args!(
@@ -100,7 +127,7 @@ pub(crate) fn by_kind(counts: [u64; 10]) -> Value {
 }
 
 fn record(served: &Served) -> Value {
-    let Served { counts, transport, .. } = served;
+    let Served { counts, files, transport, .. } = served;
     let quantile = |share| served.delay.quantile(share).map(nanos);
     json!({
         "type": "session",
@@ -113,6 +140,11 @@ fn record(served: &Served) -> Value {
         "damaged": counts.damaged,
         "frames": counts.frames,
         "took_ns": nanos(served.took),
+        "files": {
+            "transferred": files.files,
+            "octets": files.octets,
+            "failed": files.failed,
+        },
         "delay": {
             "count": served.delay.count(),
             "p50_ns": quantile(0.5),

@@ -5,7 +5,9 @@ pub(crate) mod difference;
 mod groups;
 mod limit;
 mod met;
+mod outcomes;
 mod overview;
+mod setups;
 
 pub(crate) use groups::{Summed, summed};
 pub(crate) use limit::{Limit, limits};
@@ -28,6 +30,9 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
     for (place, point) in report.points.iter().enumerate() {
         output.line(format_args!("\n{}", heading(point, place, report)))?;
         output.line(point_table(point, report.level))?;
+        if let Some(table) = setups::table(point) {
+            output.line(format_args!("\n{table}"))?;
+        }
         if deadlines::are_there(point) {
             output.line(format_args!("\n{}", deadlines::table(point, report.level)))?;
         }
@@ -44,10 +49,13 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
     Ok(())
 }
 
-/// Prints which point meets which deadline, in one table; nothing for a single point.
+/// Prints which point meets which deadline, or, if there are none, the results of each, in one
+/// table; nothing for a single point.
 pub(crate) fn tell_overview(report: &Report, output: &Output) -> io::Result<()> {
-    match overview::overview(report) {
-        Some(overview) if !output.json => output.line(format_args!("\n{overview}")),
+    let has_deadlines = report.points.iter().any(deadlines::are_there);
+    let table = if has_deadlines { overview::overview(report) } else { outcomes::outcomes(report) };
+    match table {
+        Some(table) if !output.json => output.line(format_args!("\n{table}")),
         _ => Ok(()),
     }
 }

@@ -9,16 +9,15 @@ use bench::scenario::Span;
 use core::time::Duration;
 use std::collections::BTreeSet;
 
-/// The table and its caption; none if no flow has a deadline, or every key that varies is a number,
-/// as the limits of the sweep then state the same in a line.
+/// The table and its caption; none for a single point, or if every key that varies is a number, as
+/// the limits of the sweep then state the same in a line.
 pub(super) fn overview(report: &Report) -> Option<String> {
     let keys: BTreeSet<&String> = report.points.iter().flat_map(|it| it.settings.keys()).collect();
     let is_number = |key: &&&String| {
         let starts_with_digit = |text: &String| text.starts_with(|it: char| it.is_ascii_digit());
         report.points.iter().all(|it| it.settings.get(**key).is_some_and(starts_with_digit))
     };
-    let is_asked = report.points.iter().any(super::deadlines::are_there);
-    if report.points.len() < 2 || !is_asked || keys.iter().all(|key| is_number(&key)) {
+    if report.points.len() < 2 || keys.iter().all(|key| is_number(&key)) {
         return None;
     }
     let mut columns: Vec<(&str, u64)> = Vec::new();

@@ -275,7 +275,10 @@ fn check_live(paper: &str, expected: &[&str]) -> Vec<Value> {
     }
     for curve in of_type("figure").flat_map(|it| it["curves"].as_array().unwrap()) {
         let [points, repeats] = ["points", "repeats"].map(|name| curve[name].as_array().unwrap());
-        assert!(points.len() == repeats.len() && repeats.iter().all(|it| it[1].is_f64()), "{curve}");
+        assert!(
+            points.len() == repeats.len() && repeats.iter().all(|it| it[1].is_f64()),
+            "{curve}"
+        );
     }
     let numbers: Vec<_> = of_type("figure").map(|it| it["number"].as_str().unwrap()).collect();
     assert_eq!(numbers, expected);

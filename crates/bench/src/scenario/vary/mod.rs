@@ -13,11 +13,13 @@ use crate::scenario::fields::{Fields, Placed, place_of};
 use crate::scenario::machines::Machines;
 use crate::scenario::problem::{Problem, ScenarioError, Severity, Source};
 use crate::scenario::quantity::Decimal;
-use crate::scenario::{MOST_RUNS, Scenario, architecture, check, groups, mms, parse};
+use crate::scenario::{MOST_RUNS, Scenario, architecture, check, directory, groups, mms, parse};
+use crate::titles::TitlesFile;
 use core::ops::Range;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use toml::de::{DeTable, DeValue};
 
@@ -33,6 +35,8 @@ pub struct Study {
     pub points: Vec<Point>,
     /// The profile files that they name, by the names that they have for them.
     pub profiles: BTreeMap<String, ProfileFile>,
+    /// The files of titles that they name, by the names that they have for them.
+    pub titles: BTreeMap<String, TitlesFile>,
     /// Statements that may not be as intended.
     pub warnings: Vec<Problem>,
 }
@@ -46,11 +50,37 @@ impl Study {
         load(&groups::to_toml(scenario), name)
     }
 
+    /// The files that the points name, profiles and titles: name, path and text.
+    pub fn files(&self) -> impl Iterator<Item = NamedFile<'_>> {
+        let profiles = self.profiles.iter().map(|(name, file)| NamedFile {
+            name,
+            path: &file.path,
+            text: &file.text,
+        });
+        let titles = self.titles.iter().map(|(name, file)| NamedFile {
+            name,
+            path: &file.path,
+            text: &file.text,
+        });
+        profiles.chain(titles)
+    }
+
     /// The scenario of the first point, with everything that varies.
     #[must_use]
     pub fn scenario(&self) -> &Scenario {
         &self.points.first().expect("a study has at least one point").scenario
     }
+}
+
+/// A file that a study names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct NamedFile<'a> {
+    /// Its name in the scenario.
+    pub name: &'a str,
+    /// Its path.
+    pub path: &'a Path,
+    /// Its text as it was read.
+    pub text: &'a str,
 }
 
 /// One setting of everything that varies.
@@ -135,6 +165,12 @@ pub fn load_from(
     Loader { files, most_points: MOST_POINTS }.load(text, file, settings)
 }
 
+/// The files that the points of a study name.
+struct Named<'a> {
+    machines: Machines<'a>,
+    titles: directory::Files<'a>,
+}
+
 /// The bounds of a scenario: its profile files, and the most points.
 struct Loader<'a> {
     files: &'a Files,
@@ -162,8 +198,11 @@ impl Loader<'_> {
         // there are points.
         table.remove("vary");
         let document = toml::Spanned::new(span, DeValue::Table(table));
-        let mut machines = Machines::new(self.files);
-        let points = points(&document, &axes, most_points, &mut machines, &mut problems);
+        let mut named = Named {
+            machines: Machines::new(self.files),
+            titles: directory::Files::new(self.files),
+        };
+        let points = points(&document, &axes, most_points, &mut named, &mut problems);
         let runs = points.iter().map(|point| point.scenario.replications);
         let runs = runs.fold(0_u64, u64::saturating_add);
         if runs > MOST_RUNS {
@@ -177,7 +216,9 @@ impl Loader<'_> {
         if problems.iter().any(|problem| problem.severity == Severity::Error) || points.is_empty() {
             return Err(ScenarioError { source, problems });
         }
-        Ok(Study { source, points, profiles: machines.found, warnings: problems })
+        let Named { machines, titles } = named;
+        let (profiles, titles) = (machines.found, titles.found);
+        Ok(Study { source, points, profiles, titles, warnings: problems })
     }
 }
 
@@ -418,7 +459,7 @@ fn points(
     document: &Placed<'_>,
     axes: &BTreeMap<String, Axis<'_>>,
     most_points: usize,
-    machines: &mut Machines<'_>,
+    named: &mut Named<'_>,
     problems: &mut Vec<Problem>,
 ) -> Vec<Point> {
     let count = axes.values().try_fold(1_usize, |product, axis| {
@@ -451,7 +492,8 @@ fn points(
         let grouped = expanded.as_ref().and_then(|_| parse::scenario(&tree, problems));
         if let Some(mut scenario) = scenario.filter(|_| problems.len() == before) {
             architecture::choose(&mut scenario);
-            machines.resolve(&mut scenario, written_out, problems);
+            named.machines.resolve(&mut scenario, written_out, problems);
+            named.titles.resolve(&mut scenario, written_out, problems);
             let mut unanswered = Vec::new();
             mms::resolve(&mut scenario, &mut unanswered);
             let found = unanswered.into_iter().chain(check::check(&scenario));

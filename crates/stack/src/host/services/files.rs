@@ -28,9 +28,21 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Octets for which a connection must have room before a PDU of any kind is sent.
 const LEAST_ROOM: usize = 64;
 
+/// Files that a host transferred as the called side.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct FilesServed {
+    /// Files that were transferred whole; one that was written had the right octets.
+    pub files: u64,
+    /// Their octets.
+    pub octets: u64,
+    /// Transfers that failed.
+    pub failed: u64,
+}
+
 /// File transfers of a host.
 #[derive(Clone, Debug, Default)]
 pub(in crate::host) struct Filing {
+    served: FilesServed,
     ends: BTreeMap<Endpoint, End>,
     /// Connections that may have room for the next F-DATA.
     ready: BTreeSet<Endpoint>,
@@ -136,6 +148,12 @@ impl Host {
             (Task::HandOver | Task::Close, None) => return false,
         }
         true
+    }
+
+    /// Files that were transferred as the called side since the last [`Host::restart`].
+    #[must_use]
+    pub fn files_served(&self) -> FilesServed {
+        self.files.as_deref().map_or_else(FilesServed::default, |files| files.served)
     }
 
     fn end_of(&mut self, endpoint: Endpoint) -> Option<&mut End> {
@@ -355,8 +373,10 @@ impl Host {
         status: Status,
         octets: u64,
     ) {
-        let Some(End { role: Role::Initiator(initiating), .. }) = self.end_of(endpoint) else {
-            return;
+        let initiating = match self.end_of(endpoint) {
+            Some(End { role: Role::Initiator(initiating), .. }) => initiating,
+            Some(_) => return self.count_served(status, octets),
+            None => return,
         };
         let place = initiating.place;
         let Some(Current { sequence, planned, sent }) = initiating.current.take() else { return };
@@ -368,6 +388,16 @@ impl Host {
         let id = self.users.flow(place).id;
         self.users.record(now, id, event);
         self.users.drained(place);
+    }
+
+    fn count_served(&mut self, status: Status, octets: u64) {
+        let served = &mut self.files.get_or_insert_default().served;
+        match status {
+            Status::Ok => {
+                (served.files, served.octets) = (served.files + 1, served.octets + octets)
+            }
+            _ => served.failed += 1,
+        }
     }
 
     fn file_transfer_failed(&mut self, now: Instant, endpoint: Endpoint, failure: Failure) {

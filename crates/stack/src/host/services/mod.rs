@@ -17,6 +17,7 @@ pub(super) mod sockets;
 mod titles;
 
 pub(super) use association::Associated;
+pub use files::FilesServed;
 pub(super) use files::Filing;
 pub(super) use mms::Manufacturing;
 pub use mms::MmsParams;

@@ -44,16 +44,31 @@ impl Host {
     /// Adds a directory that answers the queries of other stations.
     #[must_use]
     pub fn with_directory(mut self, directory: Directory) -> Self {
-        self.titles.get_or_insert_default().directory = Some(directory);
+        self.set_directory(directory);
         self
+    }
+
+    /// Sets the directory that answers the queries of other stations.
+    pub fn set_directory(&mut self, directory: Directory) {
+        self.titles.get_or_insert_default().directory = Some(directory);
     }
 
     /// Adds a resolver, and the titles by which flows of CASE find their receivers.
     #[must_use]
     pub fn with_titles(mut self, resolver: Resolver, titles: BTreeMap<FlowId, String>) -> Self {
+        self.set_titles(resolver, titles);
+        self
+    }
+
+    /// Sets the resolver, and the titles by which flows of CASE find their receivers.
+    pub fn set_titles(&mut self, resolver: Resolver, titles: BTreeMap<FlowId, String>) {
         let own = self.titles.get_or_insert_default();
         (own.resolver, own.of_flows) = (Some(resolver), titles);
-        self
+    }
+
+    /// Directory of the station, if it has one.
+    pub(in crate::host) fn take_directory(&mut self) -> Option<Directory> {
+        self.titles.take()?.directory
     }
 
     /// Resolver of titles, if there is one.
@@ -92,6 +107,14 @@ impl Host {
     }
 
     fn associate_with(&mut self, now: Instant, place: usize, station: Mac) {
+        let only = self.resolver().and_then(|resolver| resolver.params.only);
+        if only.is_some_and(|only| only != station) {
+            return self.title_lost(
+                now,
+                place,
+                "its title is that of a station that has not agreed",
+            );
+        }
         self.users.flows[place].sender.redirect(station);
         self.associate(now, place);
     }

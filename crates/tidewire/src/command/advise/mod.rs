@@ -71,7 +71,7 @@ pub(crate) fn run(options: &Advise, output: &Output) -> anyhow::Result<Exit> {
     })
 }
 
-/// Refuses to write a scenario where it would not find the profile files that it names.
+/// Refuses to write a scenario where it would not find the files that it names.
 fn keeps_profiles(chosen: &Chosen, path: &Path) -> Result<(), Failure> {
     let folder = |path: &Path| match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => std::fs::canonicalize("."),
@@ -79,9 +79,10 @@ fn keeps_profiles(chosen: &Chosen, path: &Path) -> Result<(), Failure> {
         None => std::fs::canonicalize(path),
     };
     let here = folder(Path::new(&chosen.study.source.file)).ok();
-    let relative = chosen.study.profiles.keys().find(|name| Path::new(name).is_relative());
+    let mut names = chosen.study.files().map(|file| file.name);
+    let relative = names.find(|name| Path::new(name).is_relative());
     let Some(name) = relative.filter(|_| folder(path).ok() != here) else { return Ok(()) };
-    let message = format!("{} would not find the profile {name} from its folder", path.display());
+    let message = format!("{} would not find the file {name} from its folder", path.display());
     let fix = "--write a file in the folder of the scenario";
     Err(Failure::usage(message).with_fix(fix))
 }

@@ -33,9 +33,9 @@ pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
         return Err(changed(&what).into());
     }
     if provenance.scenario_hash != chosen.hash() {
-        let has_profiles = !chosen.study.profiles.is_empty();
-        let or_profile = if has_profiles { " or a profile" } else { "" };
-        return Err(changed(&format!("its scenario.toml{or_profile} was changed")).into());
+        let has_files = chosen.study.files().next().is_some();
+        let or_file = if has_files { " or a file that it names" } else { "" };
+        return Err(changed(&format!("its scenario.toml{or_file} was changed")).into());
     }
     let results = folder::read(folder)?;
     let whole = |sample: &Sample| sample.complete && sample.source == Origin::Predicted;

@@ -250,8 +250,10 @@ fn tell(request: &Request<'_>, rounds: &Rounds, plots: &[Plot], output: &Output)
         for (curve, (trials, repeats)) in plot.curves.iter().zip(trials) {
             let points = curve.points.iter().zip(trials).zip(repeats);
             let rows: Vec<_> = points
-                .map(|((spot, trial), repeat)| {
-                    Measured { spot, place: rounds.place(&trial), repeat: *repeat }
+                .map(|((spot, trial), repeat)| Measured {
+                    spot,
+                    place: rounds.place(&trial),
+                    repeat: *repeat,
                 })
                 .collect();
             output.line(table(plot.horizontal.0, &curve.name, &rows))?;
