@@ -153,6 +153,16 @@ fn ends_with_separate_clocks_yield_no_delay() {
 }
 
 #[test]
+fn the_sender_of_a_file_times_its_arrival_by_its_own_clock() {
+    let flows = vec![Watched { is_timed_by_sender: true, ..watched(Some(10), false) }];
+    let mut collector = Collector::new(flows, Cut::At(at(0)), at(1_000), Clocks::Separate);
+    feed(&mut collector, 0, sent(0, 0));
+    feed(&mut collector, 500, delivered(0, 0, 0));
+    let flow = only(collector);
+    assert_eq!((flow.delay.count, flow.delay.mean_ns, flow.missed), (1, Some(5e8), Some(1)));
+}
+
+#[test]
 fn an_unplanned_end_takes_precedence() {
     let mut collector = collector(watched(None, false), Cut::At(at(0)));
     feed(&mut collector, 1, Event::Ended { reason: "released", orderly: true });

@@ -44,7 +44,7 @@ pub struct Measured {
     pub sample: Sample,
     /// Messages handed over here, including those of the warm-up.
     pub sent: u64,
-    /// Counts of the peer in total.
+    /// Counts of the peer in total, with the files that it has confirmed.
     pub peer: Counts,
     /// Agreed limits.
     pub limits: Limits,
@@ -178,7 +178,7 @@ pub(super) fn carry_out(
         flow.start = origin + flow.start.since(Instant::ZERO);
         flow.peer = peer;
         let is_file = matches!(flow.service, stack::load::Service::File(_));
-        initiator.load.insert(flow.id, Sent { is_file, behind: 0 });
+        initiator.load.insert(flow.id, Sent { is_file, ..Sent::default() });
         initiator.party.host.add(flow);
     }
     let (ended, took) = initiator.load(&mut collector, origin);
@@ -208,6 +208,7 @@ pub(super) fn carry_out(
     let told = Told { counts: known, each: arrived };
     let sample =
         initiator.sample(collector, &transport, told, Course { origin, seed, complete, took });
+    let peer = initiator.with_files(peer);
     Ok(Measured { sample, sent: initiator.sent, peer, limits, transport, took, failure })
 }
 
@@ -314,6 +315,7 @@ impl Initiator<'_, '_> {
                     }
                 }
                 if is_of_load(&record, load) {
+                    confirm(&record, load);
                     last = last.max(record.at);
                     collector.record(&record);
                 }
@@ -337,6 +339,7 @@ impl Initiator<'_, '_> {
         }
         while let Some(record) = party.host.record() {
             if is_of_load(&record, load) {
+                confirm(&record, load);
                 collector.record(&record);
             }
         }
@@ -406,6 +409,15 @@ impl Initiator<'_, '_> {
 
     const fn name(&self) -> Name {
         Name { peer: self.order.peer, nonce: self.nonce }
+    }
+
+    /// Adds to the peer's counts the files that it has confirmed.
+    fn with_files(&self, peer: Counts) -> Counts {
+        let files = self.load.values().map(|sent| sent.confirmed).sum::<u64>();
+        let octets = self.load.values().map(|sent| sent.confirmed_octets).sum::<u64>();
+        let (delivered, octets) =
+            (peer.delivered.saturating_add(files), peer.octets.saturating_add(octets));
+        Counts { delivered, octets, ..peer }
     }
 
     /// Lets the peer drop the session. If this is lost, the peer does so after a second.
@@ -480,12 +492,26 @@ struct Told {
 }
 
 /// Messages of a flow that were sent.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Sent {
     /// True if they are files, whose arrival this end records.
     is_file: bool,
     /// Sequence number of the next one.
     behind: u32,
+    /// Files that the peer has confirmed.
+    confirmed: u64,
+    /// Octets of those files.
+    confirmed_octets: u64,
+}
+
+/// Counts a file that the peer has confirmed.
+fn confirm(record: &Record, load: &mut BTreeMap<FlowId, Sent>) {
+    if let Event::Delivered { octets, .. } = record.event
+        && let Some(sent) = load.get_mut(&record.flow)
+    {
+        sent.confirmed += 1;
+        sent.confirmed_octets = sent.confirmed_octets.saturating_add(octets as u64);
+    }
 }
 
 /// Returns whether a record belongs to the load. A peer may send messages and answers of its own:

@@ -1,8 +1,8 @@
 //! Files of a scenario over a port: written to and read from a responder, octet for octet.
 
 use crate::session::both_ends;
-use bench::sample::FlowSample;
 use bench::scenario::{self, Study};
+use bench::session::initiator::Measured;
 use bench::session::responder::Served;
 
 fn study(flow: &str) -> Study {
@@ -18,10 +18,10 @@ fn study(flow: &str) -> Study {
 }
 
 /// Transfers both files of a flow to a responder, at which each frame is lost with a probability.
-fn transfer(flow: &str, loss: f64) -> (FlowSample, Served) {
+fn transfer(flow: &str, loss: f64) -> (Measured, Served) {
     let (measured, served) = both_ends(&study(flow).points[0], loss);
     assert!(measured.failure.is_none() && served.complete, "{:?}", measured.failure);
-    (measured.sample.flows[0].clone(), served)
+    (measured, served)
 }
 
 #[test]
@@ -29,11 +29,13 @@ fn files_cross_a_port_octet_for_octet_both_ways() {
     for direction in ["write", "read"] {
         for (eot, loss) in [("each", 0.0), ("last", 0.0), ("last", 0.01)] {
             let flow = format!("direction = \"{direction}\"\neot = \"{eot}\"");
-            let (flow, served) = transfer(&flow, loss);
+            let (measured, served) = transfer(&flow, loss);
+            let flow = &measured.sample.flows[0];
             // A responder compares the octets that are written, and an initiator those that it reads.
             let counts = (flow.sent, flow.delivered, flow.lost, flow.failed, flow.delivered_octets);
             assert_eq!(counts, (2, 2, 0, 0, 2_000_000), "{flow:?}");
             assert!(flow.done && flow.delay.count == 2, "{flow:?}");
+            assert_eq!((measured.peer.delivered, measured.peer.octets), (2, 2_000_000));
             let files = served.files;
             assert_eq!((files.files, files.octets, files.failed), (2, 2_000_000, 0));
             println!(
@@ -46,7 +48,8 @@ fn files_cross_a_port_octet_for_octet_both_ways() {
 
 #[test]
 fn a_file_that_shrinks_over_a_port_is_counted_at_both_ends() {
-    let (flow, served) = transfer("shrinks-to = \"400 kB\"", 0.0);
+    let (measured, served) = transfer("shrinks-to = \"400 kB\"", 0.0);
+    let flow = &measured.sample.flows[0];
     assert_eq!((flow.sent, flow.delivered, flow.failed), (2, 0, 2), "{flow:?}");
     let failures: Vec<_> = flow.failures.iter().map(|(why, n)| (why.as_str(), *n)).collect();
     assert_eq!(failures, [("the file became shorter while it was written", 2)]);

@@ -174,6 +174,67 @@ fn a_generated_file_is_compared_with_its_name() {
 }
 
 #[test]
+fn a_block_that_never_arrives_is_noticed_at_the_end() {
+    let own = || Store::Generated(Generated::default());
+    let job = Job { name: Generated::name(7, 5_000), ..job("", Mode::Write) };
+    let mut pair = Pair::new(own(), own());
+    pair.initiator.request(NOW, Request::Transfer(job));
+    while pair.blocks < 4 {
+        assert!(pair.step());
+    }
+    // The last of five blocks.
+    pair.initiator.fill(NOW);
+    assert!(matches!(pair.initiator.poll(), Some(Output::Send(_))));
+    pair.run(&[]);
+    assert_eq!(pair.results(), [(Status::Differs, 5_000)]);
+}
+
+#[test]
+fn a_peer_that_sends_more_than_it_announced_is_refused() {
+    // Without room, the second block is dropped; with room, the file is not the one announced.
+    for (room, status, octets) in [(100, Status::TooLong, 80), (1_000, Status::Differs, 160)] {
+        let responder = overrun(Responder::new(kept(&[], room)), status);
+        assert_eq!(written(responder.store(), "a").map(<[u8]>::len), Some(octets));
+    }
+}
+
+/// Sends 160 octets of a file of 50; the transfer must end with this status.
+#[track_caller]
+fn overrun(mut responder: Responder, expected: Status) -> Responder {
+    let pdus = [
+        Pdu::Initialize { version: VERSION },
+        Pdu::Select { name: b"a" },
+        Pdu::Open(Mode::Write),
+        Pdu::Write { octets: 50 },
+        Pdu::Data(&[1; 80]),
+        Pdu::Data(&[1; 80]),
+        Pdu::DataEnd { status: Status::Ok, octets: 160 },
+        Pdu::TransferEnd,
+    ];
+    for pdu in pdus {
+        responder.receive(NOW, Apdu { data: Bytes::from(pdu.encode()), eot: false });
+    }
+    let ended = |output| match output {
+        Output::Deliver(Indication::Transferred { status, .. }) => Some(status),
+        _ => None,
+    };
+    let outputs = core::iter::from_fn(|| responder.poll());
+    assert_eq!(outputs.filter_map(ended).collect::<Vec<_>>(), [expected]);
+    responder
+}
+
+#[test]
+fn jobs_beyond_the_limit_are_noted_and_dropped() {
+    let mut initiator = Initiator::new(kept(&[], 9), PATIENCE);
+    for _ in 0..17 {
+        initiator.request(NOW, Request::Transfer(job("a", Mode::Read)));
+    }
+    let outputs = core::iter::from_fn(|| initiator.poll());
+    let notes = outputs.filter(|output| *output == Output::Note(Note::Full));
+    assert_eq!(notes.count(), 1, "sixteen wait");
+}
+
+#[test]
 fn a_silent_peer_ends_it_within_the_time_out() {
     let mut initiator = Initiator::new(kept(&[("a", file())], 9), PATIENCE);
     initiator.request(NOW, Request::Transfer(job("a", Mode::Write)));

@@ -29,6 +29,7 @@ mod iso_tcp;
 mod layers;
 mod link;
 mod long_segments;
+mod lossy_file;
 mod metrics;
 mod mms;
 mod mms_flows;

@@ -64,6 +64,29 @@ fn a_message_passes_the_layers_up_to_each_top() {
     }
 }
 
+/// Octets of the first frame of a message of 100 octets.
+fn frame_octets(top: Top) -> usize {
+    let mut pair = pair(top, &BTreeSet::new());
+    pair[0].open(Instant::ZERO);
+    exchange(&mut pair, Instant::ZERO);
+    pair[0].send(Instant::ZERO, Bytes::from_static(&[7; 100]));
+    while let Some(work) = pair[0].work() {
+        pair[0].worked(Instant::ZERO, work);
+    }
+    pair[0].poll().unwrap().len()
+}
+
+#[test]
+fn each_layer_adds_its_octets_to_a_message() {
+    let [link, transport, session, case, mms] = ALL.map(frame_octets);
+    // One octet of CLNP, and a DT of the extended format: 8 octets without a checksum.
+    assert_eq!(transport - link, 1 + 8);
+    // Give tokens and data transfer without parameters: two octets each.
+    assert_eq!(session - transport, 4);
+    assert_eq!(case - session, 4, "the header of CASE");
+    assert!(mms > session + 4, "{mms}: presentation and MMS");
+}
+
 #[test]
 fn each_layer_asks_its_machine_for_the_work_on_a_message() {
     use crate::station::WorkKind::{Down, Up};
