@@ -9,6 +9,7 @@
 mod answers;
 mod context;
 mod figures;
+mod ours;
 #[cfg(test)]
 mod recalibrated;
 #[cfg(test)]
@@ -124,6 +125,7 @@ fn reproduce(options: &Options, report: &mut Report<'_>) -> Result<Reproduction,
     let mut plots = figures::all(&mut context, &observed, true)?;
     plot::add_published(&mut plots, &outcomes);
     plot::state_inputs(&mut plots, &outcomes);
+    plots.extend(ours::all(options.seed)?);
     let remarks = remarks(&mut context)?;
     let (time_diagrams, matrices) = (Vec::new(), Vec::new());
     Ok(Reproduction { outcomes, plots, time_diagrams, matrices, tiers, remarks })

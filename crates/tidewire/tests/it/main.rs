@@ -13,6 +13,7 @@ mod compare;
 mod cyclic;
 mod dashboard;
 mod demo;
+mod directory;
 mod dissect;
 mod doctor;
 mod documents;

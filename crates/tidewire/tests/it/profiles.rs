@@ -196,7 +196,7 @@ fn a_run_folder_goes_on_with_its_copies_of_profiles() {
         fs::write(run.join(copy), bench::profile::ALL[2].text).unwrap();
         let changed = run_in(here, &["predict", "--resume", run.to_str().unwrap()]);
         check_code(&changed, 2);
-        assert!(stderr(&changed).contains("a profile was changed"), "{}", stderr(&changed));
+        assert!(stderr(&changed).contains("a file that it names was changed"), "{}", stderr(&changed));
         fs::rename(here.join("away.toml"), here.join("mine.toml")).unwrap();
         fs::remove_dir_all(here.join("runs")).unwrap();
     }
@@ -212,7 +212,7 @@ fn an_advised_scenario_is_written_where_it_finds_its_profile() {
     let output = run_in(here, &["advise", "study.toml", "--write", "other/advised.toml"]);
     check_code(&output, 2);
     let said = stderr(&output);
-    assert!(said.contains("would not find the profile mine.toml from its folder"), "{said}");
+    assert!(said.contains("would not find the file mine.toml from its folder"), "{said}");
 }
 
 #[test]
