@@ -6,8 +6,6 @@ use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, PointReport, Report};
 use std::collections::BTreeSet;
 
-/// Longest settings of a point that have room next to its results, in columns.
-const LONGEST_LABEL: usize = 32;
 /// Counter of retransmitted DTs.
 const SENT_AGAIN: &str = "transport.sent-again";
 
@@ -16,6 +14,11 @@ pub(super) fn outcomes(report: &Report) -> Option<String> {
     if report.points.len() < 2 {
         return None;
     }
+    let is_repeated = report.points.iter().any(|point| point.counts.contains_key(SENT_AGAIN));
+    Some(format!("{}\n{}", caption(report, is_repeated), table(report, is_repeated)))
+}
+
+fn table(report: &Report, is_repeated: bool) -> Table {
     let keys: BTreeSet<&String> = report.points.iter().flat_map(|it| it.settings.keys()).collect();
     let last_parts: Vec<&str> =
         keys.iter().map(|key| key.rsplit('.').next().unwrap_or(key)).collect();
@@ -23,29 +26,27 @@ pub(super) fn outcomes(report: &Report) -> Option<String> {
         let values = keys.iter().filter_map(|key| point.settings.get(*key));
         values.map(String::as_str).collect::<Vec<_>>().join(", ")
     };
-    let has_room = report.points.iter().all(|it| label(it).chars().count() <= LONGEST_LABEL);
-    let first = if has_room { last_parts.join(", ") } else { "point".to_owned() };
+    let first = last_parts.join(", ");
     let has_flows = report.points.iter().any(|point| summed(point).len() > 1);
-    let is_repeated = report.points.iter().any(|point| point.counts.contains_key(SENT_AGAIN));
     let mut columns = vec![(first.as_str(), Align::Left)];
     columns.extend(has_flows.then_some(("flow", Align::Left)));
     columns.extend([("mean time", Align::Right), ("throughput", Align::Right)]);
     columns.push(("lost", Align::Right));
     columns.extend(is_repeated.then_some(("DTs again", Align::Right)));
     let mut table = Table::of(columns.into_iter());
-    for (place, point) in report.points.iter().enumerate() {
+    for point in &report.points {
         for (number, group) in summed(point).iter().enumerate() {
             let flow = group.worst();
-            let name = if has_room { label(point) } else { (place + 1).to_string() };
-            let mut cells = vec![if number == 0 { name } else { String::new() }];
+            let of_point = |text: String| if number == 0 { text } else { String::new() };
+            let mut cells = vec![of_point(label(point))];
             cells.extend(has_flows.then(|| group.label()));
             cells.extend([time(flow), rate(flow), lost(flow)]);
-            let again = || point.counts.get(SENT_AGAIN).copied().unwrap_or(0).to_string();
-            cells.extend(is_repeated.then(|| if number == 0 { again() } else { String::new() }));
+            let again = point.counts.get(SENT_AGAIN).copied().unwrap_or(0);
+            cells.extend(is_repeated.then(|| of_point(again.to_string())));
             table.add(cells);
         }
     }
-    Some(format!("{}\n{table}", caption(report, is_repeated)))
+    table
 }
 
 /// Meaning of the columns.
@@ -113,8 +114,13 @@ mod tests {
         );
         assert!(lines[2].trim().starts_with("0 %, each") && lines[2].ends_with(" 0"), "{found}");
         assert!(!lines[4].ends_with(" 0"), "some were retransmitted: {found}");
-        assert!(lines[2].contains("0 of 6") && lines[2].contains("bit/s"), "{found}");
-        assert!(lines.iter().all(|line| line.chars().count() <= 80), "{found}");
+        // Without losses, all runs are copies of one.
+        assert!(lines[2].contains("0 of 2") && lines[4].contains("0 of 6"), "{found}");
+        let delays = "{ kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\" }";
+        let long = of(&format!("{vary}\n\"medium\" = [{delays}]")).unwrap();
+        for line in lines.into_iter().chain(long.lines()) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
         assert_eq!(of(""), None, "a single point has its own table");
     }
 }

@@ -196,7 +196,11 @@ fn a_run_folder_goes_on_with_its_copies_of_profiles() {
         fs::write(run.join(copy), bench::profile::ALL[2].text).unwrap();
         let changed = run_in(here, &["predict", "--resume", run.to_str().unwrap()]);
         check_code(&changed, 2);
-        assert!(stderr(&changed).contains("a file that it names was changed"), "{}", stderr(&changed));
+        assert!(
+            stderr(&changed).contains("a file that it names was changed"),
+            "{}",
+            stderr(&changed)
+        );
         fs::rename(here.join("away.toml"), here.join("mine.toml")).unwrap();
         fs::remove_dir_all(here.join("runs")).unwrap();
     }
