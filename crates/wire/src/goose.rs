@@ -8,7 +8,7 @@
 //! routable form over UDP.
 
 use crate::ber::{Reader, Tag, Text, Writer};
-use crate::leaf::Leaf;
+use crate::leaf::{Cyclic, Leaf};
 use crate::read::{self, Malformed};
 use core::fmt;
 
@@ -22,6 +22,7 @@ const SIMULATED: u16 = 0x8000;
 /// GOOSE as a leaf of the layering. Names of control block and data set count as user data.
 pub const LEAF: Leaf = Leaf {
     name: "GOOSE",
+    cyclic: Some(Cyclic::Goose),
     kind: |octets| Pdu::decode(octets).map(|_| "GOOSE"),
     print: |octets, f| Pdu::decode(octets).map_or(Ok(()), |pdu| write!(f, "{pdu}")),
     headers_octets: |_| HEADER_OCTETS,

@@ -14,6 +14,7 @@ pub const HEADER_OCTETS: usize = 8;
 /// IS-IS as a leaf of the layering. Its PDUs carry addresses and no user data.
 pub const LEAF: Leaf = Leaf {
     name: "IS-IS",
+    cyclic: None,
     kind: |npdu| Pdu::decode(npdu).map(|pdu| pdu.kind.name()),
     print: |npdu, f| Pdu::decode(npdu).map_or(Ok(()), |pdu| write!(f, "{pdu}")),
     headers_octets: <[u8]>::len,

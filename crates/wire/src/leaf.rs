@@ -4,11 +4,24 @@ use crate::addr::Names;
 use crate::read::Malformed;
 use core::fmt;
 
+/// Protocols whose PDUs belong to streams of cyclic data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cyclic {
+    /// GOOSE.
+    Goose,
+    /// Sampled Values.
+    SampledValues,
+    /// Cyclic data of PROFINET.
+    Profinet,
+}
+
 /// Protocol that carries nothing to be followed: its PDUs end the decoding of a frame.
 #[derive(Clone, Copy)]
 pub struct Leaf {
     /// Name of the protocol; in lower case, a word of filters.
     pub name: &'static str,
+    /// Streams that its PDUs belong to, if any.
+    pub cyclic: Option<Cyclic>,
     /// Returns the name under which the meter counts a PDU, or the field that is malformed.
     pub kind: fn(&[u8]) -> Result<&'static str, Malformed>,
     /// Prints a PDU that `kind` accepts on one line.
@@ -42,6 +55,7 @@ mod tests {
     fn leaves_are_equal_by_name() {
         let [one, other] = ["ONE", "OTHER"].map(|name| Leaf {
             name,
+            cyclic: None,
             kind: |_| Ok("PDU"),
             print: |_, _| Ok(()),
             headers_octets: <[u8]>::len,

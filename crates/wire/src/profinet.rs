@@ -9,7 +9,7 @@
 //!
 //! Left out: the data, fragments of RT class 3, and the form over UDP.
 
-use crate::leaf::Leaf;
+use crate::leaf::{Cyclic, Leaf};
 use crate::read::{Malformed, Reader};
 use core::fmt;
 
@@ -23,6 +23,7 @@ const LEAST_DATA_OCTETS: usize = 40;
 /// PROFINET as a leaf of the layering. Everything behind the FrameID counts as user data.
 pub const LEAF: Leaf = Leaf {
     name: "PROFINET",
+    cyclic: Some(Cyclic::Profinet),
     kind: |octets| Pdu::decode(octets).map(|pdu| pdu.kind.name()),
     print: |octets, f| Pdu::decode(octets).map_or(Ok(()), |pdu| write!(f, "{pdu}")),
     headers_octets: |_| HEADER_OCTETS,

@@ -14,7 +14,7 @@
 //! Left out: the values of the sample (they are kept), refrTm, smpMod, and the routable form over UDP.
 
 use crate::ber::{Element, Reader, Tag, Text, Writer};
-use crate::leaf::Leaf;
+use crate::leaf::{Cyclic, Leaf};
 use crate::read::{self, Malformed};
 use core::fmt;
 
@@ -28,6 +28,7 @@ const SIMULATED: u16 = 0x8000;
 /// Sampled Values as a leaf of the layering. svID and samples count as user data.
 pub const LEAF: Leaf = Leaf {
     name: "SV",
+    cyclic: Some(Cyclic::SampledValues),
     kind: |octets| {
         Pdu::decode(octets)?.asdus().try_for_each(|asdu| asdu.map(|_| ()))?;
         Ok("SV")

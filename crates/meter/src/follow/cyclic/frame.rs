@@ -13,6 +13,7 @@ use super::counter::Rule;
 use super::numbers::Numbers;
 use wire::addr::Mac;
 use wire::dissect::{Alone, Link};
+use wire::leaf::Cyclic;
 use wire::mac::{self, Tag};
 use wire::profinet::{self, Kind};
 use wire::{goose, sampled_values};
@@ -89,7 +90,8 @@ impl<'a> Frame<'a> {
         alone: &Alone<'a>,
         mut each: impl FnMut(Self),
     ) {
-        if link != Link::Ethernet || alone.missing_octets > 0 && *alone.leaf == profinet::LEAF {
+        let Some(cyclic) = alone.leaf.cyclic.filter(|_| link == Link::Ethernet) else { return };
+        if alone.missing_octets > 0 && cyclic == Cyclic::Profinet {
             return;
         }
         let whole = octets.len() + alone.missing_octets;
@@ -111,14 +113,19 @@ impl<'a> Frame<'a> {
             is_unsynchronised: false,
             is_invalid: false,
         };
-        if *alone.leaf == goose::LEAF {
-            goose::Pdu::decode(alone.octets).into_iter().for_each(|pdu| each(empty.of_goose(&pdu)));
-        } else if *alone.leaf == profinet::LEAF {
-            let pdu = profinet::Pdu::decode(alone.octets);
-            pdu.ok().and_then(|pdu| empty.of_profinet(&pdu)).into_iter().for_each(each);
-        } else if *alone.leaf == sampled_values::LEAF {
-            let Ok(pdu) = sampled_values::Pdu::decode(alone.octets) else { return };
-            empty.each_sample(&pdu, each);
+        match cyclic {
+            Cyclic::Goose => {
+                let pdu = goose::Pdu::decode(alone.octets);
+                pdu.into_iter().for_each(|pdu| each(empty.of_goose(&pdu)));
+            }
+            Cyclic::Profinet => {
+                let pdu = profinet::Pdu::decode(alone.octets);
+                pdu.ok().and_then(|pdu| empty.of_profinet(&pdu)).into_iter().for_each(each);
+            }
+            Cyclic::SampledValues => {
+                let Ok(pdu) = sampled_values::Pdu::decode(alone.octets) else { return };
+                empty.each_sample(&pdu, each);
+            }
         }
     }
 

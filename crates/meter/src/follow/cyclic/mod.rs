@@ -73,6 +73,27 @@ pub struct StreamKey {
     pub name: Box<[u8]>,
 }
 
+impl StreamKey {
+    /// True if it is the identity of a frame, whose name is cut to its limit.
+    fn is_of(&self, frame: &Frame<'_>, name: &[u8]) -> bool {
+        let Self { protocol, source, destination, identifier, name: own } = self;
+        *identifier == frame.identifier
+            && [*destination, *source] == frame.ends
+            && *protocol == frame.protocol
+            && **own == *name
+    }
+
+    fn hash(&self, state: &FixedState) -> u64 {
+        let ends = [self.destination, self.source];
+        state.hash_one((self.protocol, ends, self.identifier, &*self.name))
+    }
+}
+
+/// Hash of a frame's identity: that of its key.
+fn hash(state: &FixedState, frame: &Frame<'_>, name: &[u8]) -> u64 {
+    state.hash_one((frame.protocol, frame.ends, frame.identifier, name))
+}
+
 /// Gaps between frames, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Gaps {
@@ -369,14 +390,16 @@ impl Cyclic {
         self.ended.pop_front()
     }
 
-    fn find(&self, hash: u64, key: &StreamKey) -> Option<Place> {
-        let is_same = |place: &Place| self.slab.get(*place).is_some_and(|it| it.report.key == *key);
+    fn find(&self, hash: u64, frame: &Frame<'_>, name: &[u8]) -> Option<Place> {
+        let is_same = |place: &Place| {
+            self.slab.get(*place).is_some_and(|it| it.report.key.is_of(frame, name))
+        };
         self.index.find(hash, is_same).copied()
     }
 
     fn remove(&mut self, place: Place) -> Option<StreamReport> {
         let report = self.slab.remove(place)?.report();
-        let hash = self.state.hash_one(&report.key);
+        let hash = report.key.hash(&self.state);
         if let Ok(entry) = self.index.find_entry(hash, |it| *it == place) {
             entry.remove();
         }
@@ -387,7 +410,7 @@ impl Cyclic {
         let place = self.slab.insert(stream, at);
         let Self { slab, index, state, .. } = self;
         index.insert_unique(hash, place, |place| {
-            slab.get(*place).map_or(0, |stream| state.hash_one(&stream.report.key))
+            slab.get(*place).map_or(0, |stream| stream.report.key.hash(state))
         });
         place
     }
@@ -400,11 +423,9 @@ impl Follower<Oddities> for Cyclic {
 
     fn observe(&mut self, at: Instant, frame: Frame<'_>, oddities: &mut Oddities) {
         let [destination, source] = frame.ends;
-        let name = frame.name.get(..NAME_OCTETS).unwrap_or(frame.name).into();
-        let (protocol, identifier) = (frame.protocol, frame.identifier);
-        let key = StreamKey { protocol, source, destination, identifier, name };
-        let hash = self.state.hash_one(&key);
-        let place = match self.find(hash, &key) {
+        let name = frame.name.get(..NAME_OCTETS).unwrap_or(frame.name);
+        let hash = hash(&self.state, &frame, name);
+        let place = match self.find(hash, &frame, name) {
             Some(place) => place,
             None => {
                 if self.slab.is_full() {
@@ -414,6 +435,9 @@ impl Follower<Oddities> for Cyclic {
                     return oddities
                         .count(Class::Meter, "frame of one more stream than is followed");
                 }
+                let (protocol, identifier) = (frame.protocol, frame.identifier);
+                let name = name.into();
+                let key = StreamKey { protocol, source, destination, identifier, name };
                 self.insert(hash, Stream::new(key, at, &frame), at)
             }
         };
