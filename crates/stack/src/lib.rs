@@ -24,6 +24,7 @@ pub mod session;
 pub mod station;
 #[cfg(test)]
 mod table;
+pub mod tcp;
 pub mod tp0;
 pub mod tp4;
 pub mod transport;

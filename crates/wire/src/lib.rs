@@ -25,6 +25,7 @@ pub mod es_is;
 pub mod file_transfer;
 pub mod filter;
 pub mod goose;
+pub mod internet_checksum;
 pub mod ipv4;
 pub mod ipv6;
 pub mod is_is;

@@ -19,6 +19,7 @@ use crate::machine::{Deadline, Machine, Output};
 use crate::messaging::Priority;
 use crate::profile::Framing;
 use crate::station::{Frame, MacQueues, PRIORITIES, Station, Transmission, Work};
+use crate::tcp::{self, Datagram};
 use crate::tp4::{Nsdu, TransmitHandle};
 use crate::transport::Address;
 use std::collections::VecDeque;
@@ -126,6 +127,15 @@ impl Link {
         }
         self.frames.last_mut()?.handle = handle;
         None
+    }
+
+    /// Sends a datagram of IPv4.
+    pub(super) fn send_datagram(&mut self, station: Mac, packet: Packet) {
+        self.flush();
+        let HostParams { framing, address, .. } = self.params;
+        if let Some(frame) = framing.typed(address, station, tcp::ETHERTYPE, packet) {
+            self.frames.push(frame, Priority::LOWEST);
+        }
     }
 
     #[inline]
@@ -291,6 +301,12 @@ impl Station for Host {
         let Some(link) = &mut self.link else { return };
         let framing = link.params.framing;
         let asks = framing == Framing::Ieee8024Responding && Framing::asks(&frame);
+        if self.lines.is_some()
+            && let Some((station, packet)) = framing.typed_data(&frame, tcp::ETHERTYPE)
+        {
+            self.receive_datagram(now, Datagram { station, packet });
+            return self.drain(now);
+        }
         let Some(mut lpdu) = framing.lpdu(frame) else { return };
         match &mut self.sockets {
             Some(sockets) if sockets.is_for(&lpdu.packet) && asks => {
@@ -312,6 +328,7 @@ impl Station for Host {
             link.network.expire(now);
             self.receive_nsdus(now);
         }
+        self.expire_lines(now);
         self.transport.expire(now);
         self.expire_associations(now);
         if let Some(sockets) = &mut self.sockets {
@@ -324,7 +341,7 @@ impl Station for Host {
         let load = self.users.waiting.next_due().map(|at| Deadline { at, timer: "load" });
         let sockets = self.sockets.as_deref().and_then(Sockets::deadline);
         let network = self.link.as_ref().and_then(|link| link.network.deadline());
-        let below = Deadline::earlier(network, sockets);
+        let below = Deadline::earlier(Deadline::earlier(network, self.lines_deadline()), sockets);
         let above = Deadline::earlier(self.transport.deadline(), self.association_deadline());
         Deadline::earlier(Deadline::earlier(above, below), load)
     }

@@ -8,6 +8,7 @@
 //!   │   CASE or MMS on a connection, titles, files            services::{association, titles, files}
 //!     │   class 4 over CLNP, or class 0 and 2
 //!   link ── CLNP, LLC, framing, order of frames               link, frames
+//!   │   of class 0: its own TCP                               services::lines
 //!    or network connections, which a driver provides          services::network
 //! ```
 //!
@@ -39,7 +40,7 @@ use crate::transport::{Endpoint, Transport};
 use crate::{tp0, tp4};
 use link::Link;
 use services::sockets::Sockets;
-use services::{Associated, Filing, Manufacturing, Titles};
+use services::{Associated, Filing, Lines, Manufacturing, Titles};
 use std::collections::{BTreeMap, VecDeque};
 use users::Users;
 use wire::addr::{Mac, Sap};
@@ -121,6 +122,8 @@ pub struct Host {
     /// Boxed, because most hosts of a large network have none.
     sockets: Option<Box<Sockets>>,
     link: Option<Link>,
+    /// Network connections over its own TCP. Boxed, because most hosts have none.
+    lines: Option<Box<Lines>>,
     /// Actions on network connections.
     actions: VecDeque<(NetworkConnectionId, tp0::Network)>,
     /// Work that takes time on its machine, if there is any.
@@ -147,6 +150,7 @@ impl Host {
             files: None,
             sockets,
             link: Some(Link::new(params)),
+            lines: None,
             actions: VecDeque::new(),
             works: None,
         };
@@ -168,6 +172,7 @@ impl Host {
             files: None,
             sockets: None,
             link: None,
+            lines: None,
             actions: VecDeque::new(),
             works: None,
         }
@@ -183,7 +188,13 @@ impl Host {
         let params = HostParams { last_reference, ..link.params.clone() };
         let mms = self.mms.take().map(|mms| Box::new(Manufacturing::new(mms.params)));
         let directory = self.take_directory();
-        let restarted = Self { mms, ..Self::new(params, Vec::new()) }.with_queues(queues);
+        let tcp = self.lines.take().map(|lines| lines.tcp.params().clone());
+        let restarted = Self::new(params, Vec::new());
+        let restarted = match tcp {
+            Some(tcp) => restarted.over_tcp(tcp),
+            None => restarted,
+        };
+        let restarted = Self { mms, ..restarted }.with_queues(queues);
         *self = match directory {
             Some(directory) => restarted.with_directory(directory),
             None => restarted,
@@ -305,6 +316,7 @@ impl Host {
     /// Forwards the outputs of all machines until there are none.
     fn drain(&mut self, now: Instant) {
         while self.poll_transport(now)
+            || self.poll_lines(now)
             || self.poll_link(now)
             || self.poll_sockets(now)
             || self.pump(now)
@@ -326,8 +338,11 @@ impl Host {
             },
             Transport::Network(entity) => match entity.poll() {
                 Some(Output::Deliver(indication)) => indication,
-                Some(Output::Send(action)) => {
-                    self.actions.push_back(action);
+                Some(Output::Send((line, action))) => {
+                    match self.lines {
+                        Some(_) => self.act_on_line(now, line, action),
+                        None => self.actions.push_back((line, action)),
+                    }
                     return true;
                 }
                 Some(Output::Note(_)) => return true,

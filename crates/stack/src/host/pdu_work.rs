@@ -29,16 +29,23 @@ enum Tpdu {
 impl Tpdu {
     /// First TPDU of an NSDU: the one that the others are added to.
     fn of(packet: &Packet) -> Self {
-        // ISO 8073 13.2: length indicator, code; EOT is the top bit of octet 5 of a DT.
+        // ISO 8073 13.2: length indicator, code; EOT is the top bit of octet 5 of a DT, and of octet 3
+        // in class 0, whose length indicator is 2 (13.7.1).
         let code = packet.first::<2>().map_or(0, |[_, code]| code & 0xF0);
         match code {
             0x20 | 0x50 | 0x60 => Self::Acknowledgement,
             0xE0 | 0xD0 => Self::Opening,
             0x80 | 0xC0 | 0x70 => Self::Closing,
-            0xF0 => match packet.first::<5>() {
-                Some([_, _, _, _, number]) if number & 0x80 == 0 => Self::Segment,
-                _ => Self::Data,
-            },
+            0xF0 => {
+                let number = match packet.first::<3>() {
+                    Some([2, _, number]) => Some(number),
+                    _ => packet.first::<5>().map(|[.., number]| number),
+                };
+                match number {
+                    Some(number) if number & 0x80 == 0 => Self::Segment,
+                    _ => Self::Data,
+                }
+            }
             _ => Self::Data,
         }
     }
@@ -133,6 +140,12 @@ mod tests {
         }
         let segment = Packet::new(Bytes::from_static(&[4, 0xF0, 0, 1, 1, 7]));
         assert!(Tpdu::of(&segment) == Tpdu::Segment);
+        for (number, expected) in [(0, Tpdu::Segment), (0x80, Tpdu::Data)] {
+            // Octet 5 of a DT of class 0 is user data.
+            let of_class_0 =
+                Packet::new(Bytes::copy_from_slice(&[2, 0xF0, number, 9, 0x80 ^ number]));
+            assert!(Tpdu::of(&of_class_0) == expected);
+        }
         assert_eq!(kind_of_spdu(&[1, 0, 1, 0, 9], WorkKind::Up), WorkKind::Up);
         assert_eq!(kind_of_spdu(&[SpduKind::Cn.code(), 0], WorkKind::Up), WorkKind::Open);
         assert_eq!(kind_of_spdu(&[SpduKind::Fn.code(), 0], WorkKind::Up), WorkKind::Close);

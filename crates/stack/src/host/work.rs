@@ -23,6 +23,7 @@ use super::pdu_work::{self, Steps};
 use super::{Host, MESSAGE_SAP, To};
 use crate::load::{Sink, Stamp};
 use crate::messaging::Priority;
+use crate::network::NetworkConnectionId;
 use crate::station::{Charge, Work, WorkKind, WorkLayer};
 use crate::tp4::{Nsdu, TransmitHandle};
 use crate::transport::Endpoint;
@@ -86,6 +87,10 @@ pub(super) enum Cargo {
     Outgoing { nsdu: Nsdu, priority: Priority, handle: Option<TransmitHandle> },
     /// NSDU of the network for transport.
     Incoming(Nsdu),
+    /// TPDU of class 0 for its network connection.
+    Descending { line: NetworkConnectionId, tpdu: Packet },
+    /// TPDU of a network connection for the transport.
+    Ascending { line: NetworkConnectionId, tpdu: Packet },
 }
 
 /// Message on its way to its user.
@@ -130,6 +135,9 @@ impl Cargo {
             Self::Outgoing { nsdu, .. } | Self::Incoming(nsdu) => {
                 (Sap::ISO_NETWORK, nsdu.packet.len())
             }
+            Self::Descending { tpdu, .. } | Self::Ascending { tpdu, .. } => {
+                (Sap::ISO_NETWORK, tpdu.len())
+            }
         }
     }
 
@@ -154,6 +162,8 @@ impl Cargo {
             Self::Answered { .. } => &[charge(WorkLayer::Mms, WorkKind::Access)],
             Self::Outgoing { nsdu, .. } => return pdu_work::of_nsdu_down(&nsdu.packet),
             Self::Incoming(nsdu) => return pdu_work::of_nsdu_up(&nsdu.packet),
+            Self::Descending { tpdu, .. } => return pdu_work::of_nsdu_down(tpdu),
+            Self::Ascending { tpdu, .. } => return pdu_work::of_nsdu_up(tpdu),
         };
         path.iter().rev().copied().collect()
     }
@@ -268,6 +278,8 @@ impl Host {
                 self.pass_nsdu(now, nsdu, priority, handle);
             }
             Cargo::Incoming(nsdu) => self.take_nsdu(now, nsdu),
+            Cargo::Descending { line, tpdu } => self.descend(now, line, &tpdu),
+            Cargo::Ascending { line, tpdu } => self.ascend(now, line, tpdu),
         }
     }
 }

@@ -136,6 +136,58 @@ impl Framing {
         Packet::headed(header, mac::HEADER_OCTETS + 3, data)
     }
 
+    /// Builds a frame with an EtherType, and the lowest priority; `None` on a MAC that has no such
+    /// field.
+    #[must_use]
+    pub fn typed(
+        self,
+        source: Mac,
+        destination: Mac,
+        ethertype: u16,
+        mut packet: Packet,
+    ) -> Option<Frame> {
+        let behind = match self {
+            Self::Ieee8023 => ethertype,
+            Self::Ieee8021Q => {
+                let [high, low] = ethertype.to_be_bytes();
+                packet.prepend(&[0, 0, high, low]);
+                TAG
+            }
+            Self::Ieee8024 | Self::Ieee8024Responding | Self::Ieee8025 | Self::WholeFrame => {
+                return None;
+            }
+        };
+        packet.prepend(&mac::header(destination, source, behind));
+        Some(packet)
+    }
+
+    /// Source and data of a frame with this EtherType, the padding of a short frame included; `None`
+    /// for any other frame.
+    #[must_use]
+    pub fn typed_data(self, frame: &Frame, ethertype: u16) -> Option<(Mac, Packet)> {
+        let [_, _, _, _, _, _, a, b, c, d, e, f, first, second] = frame.first()?;
+        let found = u16::from_be_bytes([first, second]);
+        let header_octets = match self {
+            Self::Ieee8023 if found == ethertype => mac::HEADER_OCTETS,
+            Self::Ieee8021Q if found == TAG => {
+                let [.., high, low] = frame.first::<{ mac::HEADER_OCTETS + TAG_OCTETS }>()?;
+                if u16::from_be_bytes([high, low]) != ethertype {
+                    return None;
+                }
+                mac::HEADER_OCTETS + TAG_OCTETS
+            }
+            Self::Ieee8023
+            | Self::Ieee8021Q
+            | Self::Ieee8024
+            | Self::Ieee8024Responding
+            | Self::Ieee8025
+            | Self::WholeFrame => return None,
+        };
+        let mut packet = frame.clone();
+        packet.strip(header_octets)?;
+        Some((Mac([a, b, c, d, e, f]), packet))
+    }
+
     /// Length or type field of 802.3 in front of an LPDU of `lpdu_octets` octets.
     #[must_use]
     pub const fn length_or_type(lpdu_octets: usize) -> u16 {
@@ -305,6 +357,23 @@ mod tests {
                 assert_eq!(framed, framing.frame(source, lpdu), "{framing:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_datagram_of_another_protocol_has_its_type() {
+        let data = Packet::new(Bytes::from(vec![9; 46]));
+        for (framing, behind) in
+            [(Framing::Ieee8023, &[8, 0][..]), (Framing::Ieee8021Q, &[0x81, 0, 0, 0, 8, 0])]
+        {
+            let frame = framing.typed(HERE, THERE, 0x0800, data.clone()).unwrap();
+            assert_eq!(frame.to_bytes()[12..12 + behind.len()], *behind);
+            let found = framing.typed_data(&frame, 0x0800);
+            assert_eq!(found, Some((HERE, data.clone())));
+            assert_eq!(framing.typed_data(&frame, 0x0806), None);
+            assert!(framing.lpdu(frame).is_none());
+            assert_eq!(framing.typed_data(&framing.frame(HERE, lpdu(46, 0)), 0x0800), None);
+        }
+        assert_eq!(Framing::Ieee8025.typed(HERE, THERE, 0x0800, data), None);
     }
 
     #[test]

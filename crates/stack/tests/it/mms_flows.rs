@@ -1,14 +1,19 @@
 //! Flows of MMS between two hosts: each message a call, answered by a server of a model.
 
 use crate::hosts::{flow, host, is_end, run_hosts};
+use bytes::Bytes;
 use core::time::Duration;
 use stack::host::MmsParams;
 use stack::load::{Event, FlowId, Pattern, Record, Service};
 use stack::mms::client::Call;
 use stack::mms::server::{Domain, Model, Node, Value};
 use stack::mms::trial;
+use stack::station::Frame;
+use stack::tcp;
 use stack::tp4::Params;
+use std::cell::Cell;
 use std::collections::BTreeMap;
+use wire::addr::Mac;
 use wire::ber::{List, Writer};
 use wire::mms::{ObjectName, ReadRequest, Request, Specification, Variable, VariableAccess};
 
@@ -36,6 +41,24 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Runs 50 calls against a host, which is a server if there is a model.
 fn run(outstanding: u16, pattern: Pattern, model: Option<Model>) -> [Vec<Record>; 2] {
+    run_on(Carrier::Class4, outstanding, pattern, model, Some)
+}
+
+/// Transport of both hosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Carrier {
+    Class4,
+    Tcp,
+}
+
+/// Like [`run`] over a transport, and a LAN that loses the frames for which `carried` returns none.
+fn run_on(
+    carrier: Carrier,
+    outstanding: u16,
+    pattern: Pattern,
+    model: Option<Model>,
+    carried: impl Fn(Frame) -> Option<Frame>,
+) -> [Vec<Record>; 2] {
     let calls = BTreeMap::from([(FlowId(5), read(&["Load"], PATIENCE))]);
     let flow = flow(Service::Mms { outstanding }, pattern, 60, 50);
     let client = host(1, Params::lan(), vec![flow]);
@@ -44,7 +67,17 @@ fn run(outstanding: u16, pattern: Pattern, model: Option<Model>) -> [Vec<Record>
         Some(model) => server.with_mms(MmsParams { model: Some(model), calls: BTreeMap::new() }),
         None => server,
     };
-    run_hosts([client.with_mms(MmsParams { model: None, calls }), server], |frame| frame)
+    let hosts = [client.with_mms(MmsParams { model: None, calls }), server];
+    let mut number = 0;
+    let hosts = hosts.map(|host| {
+        number += 1;
+        match carrier {
+            Carrier::Class4 => host,
+            Carrier::Tcp => host.over_tcp(tcp::Params::lan(Mac::local(number))),
+        }
+    });
+    // A frame that is lost arrives as one of no protocol.
+    run_hosts(hosts, |frame| carried(frame).unwrap_or_else(|| Frame::new(Bytes::new())))
 }
 
 /// Sequence number and octets of each answer.
@@ -89,6 +122,47 @@ fn at_the_highest_rate_as_many_calls_are_outstanding_as_allowed() {
         }
         assert_eq!(most, i32::from(outstanding));
     }
+}
+
+#[test]
+fn calls_over_tcp_are_answered_like_those_over_class_4() {
+    for outstanding in [1, 5] {
+        let pattern = Pattern::MaximumRateRequest { reply_octets: 0 };
+        let of = |carrier| run_on(carrier, outstanding, pattern, Some(model()), Some);
+        let [[client, server], [by_class_4, _]] = [Carrier::Tcp, Carrier::Class4].map(of);
+        assert_eq!(answers(&client), answers(&by_class_4));
+        assert!(is_end(client.last().unwrap()), "{:?}", client.last());
+        assert!(server.is_empty(), "{server:?}");
+    }
+}
+
+#[test]
+fn a_lost_segment_delays_a_call_and_loses_none() {
+    for lost in 0..40 {
+        let number = Cell::new(0);
+        let carried = |frame| {
+            number.set(number.get() + 1);
+            (number.get() != lost + 1).then_some(frame)
+        };
+        let pattern = Pattern::MaximumRateRequest { reply_octets: 0 };
+        let [client, _] = run_on(Carrier::Tcp, 3, pattern, Some(model()), carried);
+        assert_eq!(answers(&client).len(), 50, "{lost}");
+        assert!(is_end(client.last().unwrap()), "{lost} {:?}", client.last());
+    }
+}
+
+#[test]
+fn a_host_without_tcp_is_no_server_of_a_client_over_tcp() {
+    let calls = BTreeMap::from([(FlowId(5), read(&["Load"], PATIENCE))]);
+    let pattern = Pattern::MaximumRateRequest { reply_octets: 0 };
+    let flow = flow(Service::Mms { outstanding: 1 }, pattern, 60, 50);
+    let client = host(1, Params::lan(), vec![flow]).over_tcp(tcp::Params::lan(Mac::local(1)));
+    let client = client.with_mms(MmsParams { model: None, calls });
+    let [client, _] = run_hosts([client, host(2, Params::lan(), Vec::new())], |frame| frame);
+    let Event::Ended { reason, orderly } = client.last().unwrap().event else {
+        panic!("{client:?}");
+    };
+    assert!(!orderly && answers(&client).is_empty(), "{reason}");
 }
 
 #[test]
