@@ -3,7 +3,7 @@
 //! ```text
 //! runs/2026-11-21T10-04-07-status-csma/
 //!     scenario.toml      as it was read
-//!     mine.toml          copies of the profile files that it names
+//!     mine.toml          copies of the profile and SCL files that it names
 //!     run.json           program, seed, machine: see [`Provenance`]
 //!     samples.ndjson     a line for each run; the last one records the end
 //! ```
@@ -13,7 +13,7 @@
 
 use crate::profile::Files;
 use crate::sample::{End, Line, Sample};
-use crate::scenario::Study;
+use crate::scenario::{NamedFile, Study};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -41,6 +41,9 @@ pub struct Provenance {
     /// Profiles of simulated stations and files of titles, by their names in the scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub profiles: BTreeMap<String, UsedProfile>,
+    /// Copies of the SCL files of simulated servers, by their names in the scenario.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub models: BTreeMap<String, String>,
 }
 
 /// Profile used by stations.
@@ -54,16 +57,19 @@ pub struct UsedProfile {
 }
 
 impl Provenance {
-    /// Profiles and titles of a run folder.
+    /// Profiles, titles and SCL files of a run folder.
     #[must_use]
     pub fn copies(&self, folder: &Path) -> Files {
         let copy = |used: &UsedProfile| used.copy.as_ref().map(|copy| folder.join(copy));
         let copies =
             self.profiles.iter().filter_map(|(name, used)| Some((name.clone(), copy(used)?)));
-        Files::Copies(copies.collect())
+        let models = self.models.iter().map(|(name, copy)| (name.clone(), folder.join(copy)));
+        Files::Copies(copies.chain(models).collect())
     }
 }
 
+/// Folders of copies of files from other folders.
+const COPIES: [&str; 2] = ["profile-copies", "model-copies"];
 /// Files that the writer itself makes in a run folder.
 const OWN: [&str; 3] = ["scenario.toml", "run.json", "samples.ndjson"];
 
@@ -75,25 +81,39 @@ pub fn used_profiles(study: &Study) -> BTreeMap<String, UsedProfile> {
     let machines = study.points.iter().flat_map(|point| point.scenario.machines.iter());
     let titles: BTreeMap<&str, &str> =
         machines.map(|(name, profile)| (name.as_str(), profile.title.as_str())).collect();
-    let place = |index: usize, name: &str| {
-        let path = Path::new(name);
-        let is_within = path.components().all(|part| matches!(part, Component::Normal(_)));
-        if is_within && !OWN.contains(&name) && !name.starts_with("profile-copies/") {
-            return name.to_owned();
-        }
-        let file = path.file_name().unwrap_or_default().to_string_lossy();
-        format!("profile-copies/{index}-{file}")
-    };
     let used = titles.into_iter().enumerate().map(|(index, (name, title))| {
-        let copy = study.profiles.contains_key(name).then(|| place(index + 1, name));
+        let is_file = study.profiles.contains_key(name);
+        let copy = is_file.then(|| place_of_copy("profile-copies", index + 1, name));
         (name.to_owned(), UsedProfile { title: title.to_owned(), copy })
     });
     let first = used.len() + 1;
     let of_titles = study.titles.keys().enumerate().map(|(index, name)| {
-        let copy = Some(place(first + index, name));
+        let copy = Some(place_of_copy("profile-copies", first + index, name));
         (name.clone(), UsedProfile { title: "titles of a directory".to_owned(), copy })
     });
     used.chain(of_titles).collect()
+}
+
+/// Copies of the SCL files of a study's servers, in the form of [`Provenance`], like [`used_profiles`]
+/// with the folder `model-copies`.
+#[must_use]
+pub fn used_models(study: &Study) -> BTreeMap<String, String> {
+    let names = study.models.keys().enumerate();
+    let copies =
+        names.map(|(index, name)| (name.clone(), place_of_copy("model-copies", index + 1, name)));
+    copies.collect()
+}
+
+/// Path of the copy of a file in the run folder.
+fn place_of_copy(folder: &str, index: usize, name: &str) -> String {
+    let path = Path::new(name);
+    let is_within = path.components().all(|part| matches!(part, Component::Normal(_)));
+    let is_of_copies = COPIES.into_iter().any(|folder| path.starts_with(folder));
+    if is_within && !OWN.contains(&name) && !is_of_copies {
+        return name.to_owned();
+    }
+    let file = path.file_name().unwrap_or_default().to_string_lossy();
+    format!("{folder}/{index}-{file}")
 }
 
 /// Hash of a scenario's text: FNV-1a with 128 bits, hexadecimal.
@@ -105,9 +125,12 @@ pub fn hash(scenario_text: &str) -> String {
 /// Hash of a scenario's text and of the files that it names, in their order.
 #[must_use]
 pub fn hash_of(study: &Study) -> String {
-    let text = study.source.file_text();
-    let files = study.files().map(|file| format!("\0{}\0{}", file.name, file.text));
-    hash(&files.fold(text.to_owned(), |all, file| all + &file))
+    let mut all = study.source.file_text().as_bytes().to_vec();
+    for NamedFile { name, octets, .. } in study.files() {
+        all.extend_from_slice(format!("\0{name}\0").as_bytes());
+        all.extend_from_slice(octets);
+    }
+    format!("{:032x}", stats::rng::fnv1a_128(all))
 }
 
 /// Writer of samples, which writes the last line even if it is dropped.
@@ -182,11 +205,10 @@ impl Folder {
         let path = make(root, &format!("{}-{}", provenance.started, plain(name)))?;
         fs::write(path.join("scenario.toml"), study.source.file_text())?;
         for file in study.files() {
-            let used = provenance.profiles.get(file.name);
-            let Some(copy) = used.and_then(|used| used.copy.as_ref()) else { continue };
-            let copy = path.join(copy);
-            copy.parent().map_or(Ok(()), fs::create_dir_all)?;
-            fs::write(copy, file.text)?;
+            let of_profile = provenance.profiles.get(file.name).map(|used| used.copy.as_ref());
+            let copy = of_profile.unwrap_or_else(|| provenance.models.get(file.name));
+            let Some(copy) = copy else { continue };
+            write_copy(&path.join(copy), file.octets)?;
         }
         let mut text = serde_json::to_string_pretty(provenance)?;
         text.push('\n');
@@ -255,6 +277,11 @@ impl Folder {
         self.writer.end(end)?;
         Ok(self.path)
     }
+}
+
+fn write_copy(copy: &Path, octets: &[u8]) -> io::Result<()> {
+    copy.parent().map_or(Ok(()), fs::create_dir_all)?;
+    fs::write(copy, octets)
 }
 
 /// Creates a new folder, with the first name of this form that does not exist.
@@ -380,6 +407,7 @@ mod tests {
             started: "2026-11-21T10-04-07".to_owned(),
             host: BTreeMap::new(),
             profiles: BTreeMap::new(),
+            models: BTreeMap::new(),
         }
     }
 
@@ -387,8 +415,8 @@ mod tests {
     fn study() -> Study {
         let source = Source::new("a.toml", "version = 1");
         let profiles = BTreeMap::new();
-        let (points, titles, warnings) = (Vec::new(), BTreeMap::new(), Vec::new());
-        Study { source, points, profiles, titles, warnings }
+        let (titles, models) = (BTreeMap::new(), BTreeMap::new());
+        Study { source, points: Vec::new(), profiles, titles, models, warnings: Vec::new() }
     }
 
     #[test]

@@ -247,6 +247,7 @@ fn create(
         started: calendar::folder_name(clock::wall()),
         host,
         profiles: folder::used_profiles(&chosen.study),
+        models: folder::used_models(&chosen.study),
     };
     Folder::create(&run.output, &chosen.name, &chosen.study, &provenance)
         .map_err(|error| Failure::no_folder(&run.output, &error).into())

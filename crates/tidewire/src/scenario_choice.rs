@@ -22,12 +22,12 @@ pub(crate) struct Chosen {
     pub(crate) name: String,
     /// The points to run.
     pub(crate) study: Study,
-    /// The files that it was read from: its own and those of profiles.
+    /// The files that it was read from: its own, and those of profiles and servers.
     pub(crate) inputs: Inputs,
 }
 
 impl Chosen {
-    /// Hash of the scenario's text and of the profiles that it names.
+    /// Hash of the scenario's text and of the files that it names.
     pub(crate) fn hash(&self) -> String {
         folder::hash_of(&self.study)
     }

@@ -222,7 +222,7 @@ fn response(profile: &Profile, step: Step) -> Result<f64, CalibrateError> {
     let name = |text: &str| text.to_owned();
     let read: Vec<Item> = VARIABLE.parse().into_iter().cycle().take(step.variables).collect();
     let flow = Flow {
-        mms: MmsCall { read, data_set: None, outstanding: Some(step.outstanding.into()) },
+        mms: MmsCall { read, outstanding: Some(step.outstanding.into()), ..MmsCall::default() },
         messages: Some(CALLS),
         ..Flow::new(
             name("calls"),

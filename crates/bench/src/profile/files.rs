@@ -67,6 +67,21 @@ impl Files {
 /// # Errors
 /// Fails if there is no such file, or if it is not a valid profile.
 pub fn read_file(name: &str, path: &Path) -> Result<ProfileFile, Unreadable> {
+    let octets = octets_of(path, MOST_OCTETS)?;
+    let text = String::from_utf8(octets).map_err(|error| Unreadable::NoText {
+        path: path.to_owned(),
+        octet: error.utf8_error().valid_up_to(),
+    })?;
+    let profile = parse_file(name, &path.display().to_string(), &text);
+    let profile = profile.map_err(|error| Unreadable::Wrong(Box::new(error)))?;
+    Ok(ProfileFile { path: path.to_owned(), text, profile })
+}
+
+/// Reads a file of at most `most` octets.
+///
+/// # Errors
+/// The file does not exist, is none, or is longer.
+pub fn octets_of(path: &Path, most: u64) -> Result<Vec<u8>, Unreadable> {
     let failed = |error| Unreadable::Io { path: path.to_owned(), error };
     let about = fs::metadata(path).map_err(failed)?;
     // A pipe or a device may never end, or never begin.
@@ -76,17 +91,11 @@ pub fn read_file(name: &str, path: &Path) -> Result<ProfileFile, Unreadable> {
     }
     let mut octets = Vec::new();
     let file = File::open(path).map_err(failed)?;
-    file.take(MOST_OCTETS + 1).read_to_end(&mut octets).map_err(failed)?;
-    if octets.len() as u64 > MOST_OCTETS {
-        return Err(Unreadable::TooLong { path: path.to_owned() });
+    file.take(most.saturating_add(1)).read_to_end(&mut octets).map_err(failed)?;
+    if octets.len() as u64 > most {
+        return Err(Unreadable::TooLong { path: path.to_owned(), most });
     }
-    let text = String::from_utf8(octets).map_err(|error| Unreadable::NoText {
-        path: path.to_owned(),
-        octet: error.utf8_error().valid_up_to(),
-    })?;
-    let profile = parse_file(name, &path.display().to_string(), &text);
-    let profile = profile.map_err(|error| Unreadable::Wrong(Box::new(error)))?;
-    Ok(ProfileFile { path: path.to_owned(), text, profile })
+    Ok(octets)
 }
 
 /// The reason for which a profile cannot be read.
@@ -110,10 +119,12 @@ pub enum Unreadable {
         /// Its kind.
         what: &'static str,
     },
-    /// It is longer than any profile.
+    /// It is longer than any file of its kind.
     TooLong {
         /// The file.
         path: PathBuf,
+        /// Maximum number of octets.
+        most: u64,
     },
     /// It is not UTF-8.
     NoText {
@@ -129,12 +140,12 @@ pub enum Unreadable {
 impl fmt::Display for Unreadable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoFolder => f.write_str("only a scenario file can name files"),
+            Self::NoFolder => f.write_str("only a scenario file can name other files"),
             Self::NoCopy => f.write_str("the run folder has no copy of it"),
             Self::Io { path, error } => write!(f, "cannot read {}: {error}", path.display()),
             Self::NoFile { path, what } => write!(f, "{} is {what}", path.display()),
-            Self::TooLong { path } => {
-                write!(f, "{} has more than {MOST_OCTETS} octets", path.display())
+            Self::TooLong { path, most } => {
+                write!(f, "{} has more than {most} octets", path.display())
             }
             Self::NoText { path, octet } => {
                 write!(f, "{} is not UTF-8 text: octet {octet}", path.display())

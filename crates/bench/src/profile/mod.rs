@@ -17,7 +17,7 @@ mod task;
 mod tier;
 mod view;
 
-pub use files::{Files, MOST_OCTETS, ProfileFile, Unreadable, is_file_name, read_file};
+pub use files::{Files, MOST_OCTETS, ProfileFile, Unreadable, is_file_name, octets_of, read_file};
 pub use parse::{parse, parse_file};
 pub use tier::Tier;
 pub use view::{CostView, ResourceView, TaskView};

@@ -6,8 +6,11 @@
 use super::fields::{Fields, Placed, Read};
 use super::problem::Problem;
 use super::quantity::Size;
+use super::servers::{
+    Missing, ServerName, built_in, missing_domain, missing_list, missing_variable,
+};
 use super::{Flow, Pattern, Scenario, Service};
-use crate::session::mms::{BUILT_IN, Item, model, read, read_list};
+use crate::session::mms::{Item, VARIABLES, name_list, read, read_list};
 use core::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,9 +18,10 @@ use stack::host::MmsParams;
 use stack::load::FlowId;
 use stack::mms::client::Call;
 use stack::mms::server::Model;
-use stack::mms::trial;
+use stack::mms::trial::{self, Lengths};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use wire::mms::Request;
 
 /// Time-out of a call without a `timeout`.
@@ -27,7 +31,7 @@ const MOST_VARIABLES: usize = 256;
 /// Most outstanding calls.
 const MOST_OUTSTANDING: u64 = 64;
 
-/// The call that each message of a flow of MMS makes: a read, or identify.
+/// The call that each message of a flow of MMS makes: a read, a list of names, or identify.
 #[derive(Clone, PartialEq, Eq, Default, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub struct MmsCall {
@@ -36,17 +40,22 @@ pub struct MmsCall {
     #[schemars(with = "Vec<String>")]
     pub read: Vec<Item>,
     /// For MMS: the data set (named variable list) that a call reads, as in `DEVICE/LLN0$loads`.
-    /// Without variables and data set, a call is identify.
+    /// Without any of these keys, a call is identify.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub data_set: Option<Item>,
+    /// For MMS: the logical device (domain) whose variables a call lists, as in `DEVICE`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// For MMS: the most calls without their answers; 1 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outstanding: Option<u64>,
 }
 
 /// The keys that only flows of MMS have.
-const KEYS: [&str; 3] = ["read", "data-set", "outstanding"];
+const KEYS: [&str; 4] = ["read", "data-set", "directory", "outstanding"];
+/// Those of them that say which call it is.
+const CALLS: [&str; 3] = ["read", "data-set", "directory"];
 
 impl Read for Item {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
@@ -70,6 +79,7 @@ impl MmsCall {
     ) -> Self {
         let read: Option<Vec<Item>> = fields.optional("read", problems);
         let data_set = fields.optional("data-set", problems);
+        let directory = fields.optional("directory", problems);
         let outstanding = fields.optional("outstanding", problems);
         let is_mms = service == Some(Service::Mms);
         if service.is_some() && !is_mms {
@@ -86,20 +96,39 @@ impl MmsCall {
             let problem = Problem::error(fields.span_of("read"), "a read without variables");
             problems.push(problem.help("leave out `read` for identify"));
         }
-        if fields.has("read") && fields.has("data-set") {
-            let message = "a call reads variables or a data set";
-            problems.push(Problem::error(fields.span_of("data-set"), message));
+        let mut given = CALLS.into_iter().filter(|key| fields.has(key));
+        if let (Some(_), Some(second)) = (given.next(), given.next()) {
+            let message = "a call reads variables or a data set, or lists a logical device";
+            problems.push(Problem::error(fields.span_of(second), message));
         }
-        Self { read: read.unwrap_or_default(), data_set, outstanding }
+        Self { read: read.unwrap_or_default(), data_set, directory, outstanding }
     }
 
     /// The call in the form that stations make.
     #[must_use]
     pub fn call(&self, patience: Duration) -> Call {
-        match (&self.data_set, &self.read[..]) {
-            (Some(list), _) => read_list(list, patience),
-            (None, []) => Call::new(0, Request::Identify, patience),
-            (None, items) => read(items, patience),
+        match (&self.data_set, &self.directory, &self.read[..]) {
+            (Some(list), _, _) => read_list(list, patience),
+            (None, Some(domain), _) => name_list(VARIABLES, Some(domain), patience),
+            (None, None, []) => Call::new(0, Request::Identify, patience),
+            (None, None, items) => read(items, patience),
+        }
+    }
+
+    /// The first object of the call that a server does not have.
+    fn missing(&self, model: &Model) -> Option<Missing> {
+        let domain = self.directory.as_ref().and_then(|it| missing_domain(model, it));
+        let list = || self.data_set.as_ref().and_then(|it| missing_list(model, it));
+        let variable = || self.read.iter().find_map(|item| missing_variable(model, item));
+        domain.or_else(list).or_else(variable)
+    }
+
+    /// The key that says which call it is.
+    const fn key(&self) -> &'static str {
+        match (&self.data_set, &self.directory) {
+            (Some(_), _) => "data-set",
+            (None, Some(_)) => "directory",
+            (None, None) => "read",
         }
     }
 }
@@ -149,21 +178,22 @@ pub(super) fn check_pattern(
     }
 }
 
-/// The objects of the server that a station is for the flows of MMS to it.
-fn server_model() -> Model {
-    model(BUILT_IN.as_bytes(), None).expect("a test reads the built-in model")
-}
-
 /// Server and calls of each station that takes part in flows of MMS, by the station's name.
 pub(crate) fn users_of_mms(scenario: &Scenario) -> BTreeMap<&str, MmsParams> {
     let mut users = BTreeMap::<&str, MmsParams>::new();
-    let mut model = None;
+    let names = scenario.server_names();
+    let mut own = None;
     for (number, flow) in scenario.flows.iter().enumerate() {
         let Some(call) = flow.call() else { continue };
         let id = FlowId(u16::try_from(number).unwrap_or(u16::MAX));
         users.entry(&flow.from).or_default().calls.insert(id, call);
-        let model = model.get_or_insert_with(server_model);
-        users.entry(&flow.to).or_default().model.get_or_insert_with(|| model.clone());
+        let server = users.entry(&flow.to).or_default();
+        if server.model.is_some() {
+            continue;
+        }
+        let of_file = names.get(&flow.to).and_then(|name| scenario.servers.get(name));
+        let model = of_file.unwrap_or_else(|| own.get_or_insert_with(built_in));
+        server.model = Some(Model::clone(model));
     }
     users
 }
@@ -181,15 +211,23 @@ pub(super) fn without_lengths(scenario: &Scenario) -> Cow<'_, Scenario> {
     Cow::Owned(written)
 }
 
+/// Call that was made at a server before.
+struct Tried {
+    server: Option<ServerName>,
+    call: MmsCall,
+    answer: Result<Lengths, Problem<String>>,
+}
+
 /// Sets the lengths of requests and responses, and reports calls that the server answers with an error.
 pub(super) fn resolve(scenario: &mut Scenario, problems: &mut Vec<Problem<String>>) {
     if !scenario.flows.iter().any(|flow| flow.service == Service::Mms) {
         return;
     }
-    let model = server_model();
+    let (names, servers) = (scenario.server_names(), Arc::clone(&scenario.servers));
+    let own = built_in();
+    let mut tried: Vec<Tried> = Vec::new();
     for (index, flow) in scenario.flows.iter_mut().enumerate() {
         let Some(call) = flow.call() else { continue };
-        let key = if flow.mms.data_set.is_some() { "data-set" } else { "read" };
         let path = |key: &str| format!("flow.{index}.{key}");
         if flow.mms.read.len() > MOST_VARIABLES {
             let message = format!("one call reads at most {MOST_VARIABLES} variables");
@@ -200,17 +238,51 @@ pub(super) fn resolve(scenario: &mut Scenario, problems: &mut Vec<Problem<String
             let message = format!("from 1 to {MOST_OUTSTANDING} calls may be outstanding");
             problems.push(Problem::error(path("outstanding"), message));
         }
-        match trial::answer(&model, &call) {
+        let server = names.get(&flow.to);
+        let model = match server {
+            Some(name) => match servers.get(name) {
+                Some(model) => model,
+                // Its file is reported.
+                None => continue,
+            },
+            None => &own,
+        };
+        let is_same = |it: &&Tried| it.server.as_ref() == server && it.call == flow.mms;
+        let answer = match tried.iter().find(is_same) {
+            Some(before) => before.answer.clone(),
+            None => {
+                let answer = lengths(flow, model, &call, server);
+                let (server, call) = (server.cloned(), flow.mms.clone());
+                tried.push(Tried { server, call, answer: answer.clone() });
+                answer
+            }
+        };
+        match answer {
             Ok(lengths) => {
                 flow.size = Size(lengths.request as u64);
                 flow.pattern = flow.pattern.with_reply(Size(lengths.response as u64));
             }
-            Err(reason) => {
-                let message = format!("the server of \"{}\" answers: {reason}", flow.to);
-                problems.push(Problem::error(path(key), message));
-            }
+            Err(problem) => problems.push(problem.moved(path(flow.mms.key()))),
         }
     }
+}
+
+/// Lengths of the PDUs of a call, or the reason why the server has no answer.
+fn lengths(
+    flow: &Flow,
+    model: &Model,
+    call: &Call,
+    server: Option<&ServerName>,
+) -> Result<Lengths, Problem<String>> {
+    let of = server.map_or_else(|| "the built-in model".to_owned(), ServerName::to_string);
+    if let Some(missing) = flow.mms.missing(model) {
+        let message = format!("{of} has no {}", missing.object);
+        return Err(Problem::error(String::new(), message).help(missing.help));
+    }
+    trial::answer(model, call).map_err(|reason| {
+        let message = format!("the server of \"{}\" answers: {reason}", flow.to);
+        Problem::error(String::new(), message)
+    })
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ pub(crate) mod problem;
 pub(crate) mod quantity;
 mod require;
 mod ring_membership;
+mod servers;
 mod transport;
 mod vary;
 
@@ -41,9 +42,10 @@ pub use problem::{Matters, Place, Problem, ScenarioError, Severity, Source, mean
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
 pub use require::{NotARequirement, Parts, Relation, Requirement, Subject};
 pub use ring_membership::begins;
+pub use servers::{ModelFile, ServerName};
 pub use transport::{Acknowledge, Credit, Retransmit, Timer, Transport};
 pub(crate) use vary::not_toml;
-pub use vary::{Point, Setting, Study, Values, load, load_from, load_with, load_within};
+pub use vary::{NamedFile, Point, Setting, Study, Values, load, load_from, load_with, load_within};
 
 pub use crate::medium::{
     Classes, LLC_OCTETS, MOST_DATA_OCTETS, Maintenance, Medium, MediumKind, RequestWithResponse,
@@ -53,6 +55,7 @@ use crate::profile::{Function, Profile};
 use core::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
+use stack::mms::server::Model;
 use stack::{fault, tp4};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -129,6 +132,10 @@ pub struct Scenario {
     #[serde(skip)]
     #[schemars(skip)]
     pub machines: Arc<BTreeMap<ProfileName, Profile>>,
+    /// The objects of the MMS servers that its stations are, by file and device.
+    #[serde(skip)]
+    #[schemars(skip)]
+    pub servers: Arc<BTreeMap<ServerName, Arc<Model>>>,
     /// The same before the expansion of groups, if there are any: `ied-{1..12}` is one station
     /// there, and a flow from `ied-*` one flow.
     #[serde(skip)]
@@ -317,6 +324,13 @@ pub struct Station {
     /// The stack of a MAP station, which limits the services of its flows; no limit if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<Architecture>,
+    /// The SCL file with the objects of its MMS server, relative to the scenario's folder; the built-in
+    /// model if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The device (IED) of that file; the first one with a server if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ied: Option<String>,
     /// The time at which it starts to enter the logical ring of a token bus: it is in the ring from
     /// the beginning if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -348,6 +362,12 @@ pub struct Group {
     /// The stack of each, if they are MAP stations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub architecture: Option<Architecture>,
+    /// The SCL file of the MMS server of each; the built-in model if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The device (IED) of that file; the first one with a server if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ied: Option<String>,
 }
 
 /// The time at which the first message of a flow is due, or its connection is opened.
@@ -394,7 +414,7 @@ pub enum Service {
     /// of 1985 were not found: a header of 4 octets in front of each message.
     Case,
     /// MMS: each message a call of one confirmed service, over an association on a class 4 transport
-    /// connection. The receiver serves the built-in model.
+    /// connection. The receiver serves its model, that of an SCL file or the built-in one.
     Mms,
     /// FTAM-like file transfer over CASE, not FTAM: each message is a file. Its octets are an assumption.
     File,
@@ -484,6 +504,8 @@ impl Station {
             position: None,
             profile: None,
             architecture: None,
+            model: None,
+            ied: None,
             enters_at: None,
             leaves_at: None,
             fails_at: None,
@@ -516,6 +538,7 @@ impl Scenario {
             require: Vec::new(),
             vary: Arc::default(),
             machines: Arc::default(),
+            servers: Arc::default(),
             grouped: None,
         }
     }
@@ -527,6 +550,8 @@ impl Scenario {
             (1..=group.count).map(|i| Station {
                 profile: group.profile.clone(),
                 architecture: group.architecture,
+                model: group.model.clone(),
+                ied: group.ied.clone(),
                 ..Station::new(&format!("{}-{i}", group.prefix))
             })
         });

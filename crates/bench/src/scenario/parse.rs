@@ -237,6 +237,7 @@ impl Read for Station {
         let position = fields.optional("position", problems);
         let profile = fields.optional("profile", problems);
         let architecture = fields.optional("architecture", problems);
+        let [model, ied] = ["model", "ied"].map(|key| fields.optional(key, problems));
         let enters_at = fields.optional("enters-at", problems);
         let leaves_at = fields.optional("leaves-at", problems);
         let fails_at = fields.optional("fails-at", problems);
@@ -247,6 +248,8 @@ impl Read for Station {
             position,
             profile,
             architecture,
+            model,
+            ied,
             enters_at,
             leaves_at,
             fails_at,
@@ -262,8 +265,9 @@ impl Read for Group {
         let prefix = fields.optional("prefix", problems).unwrap_or_else(|| "station".to_owned());
         let profile = fields.optional("profile", problems);
         let architecture = fields.optional("architecture", problems);
+        let [model, ied] = ["model", "ied"].map(|key| fields.optional(key, problems));
         fields.finish(problems);
-        Some(Self { count: count?, prefix, profile, architecture })
+        Some(Self { count: count?, prefix, profile, architecture, model, ied })
     }
 }
 

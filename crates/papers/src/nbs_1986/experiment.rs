@@ -165,6 +165,8 @@ impl Cell {
                 prefix: "station".to_owned(),
                 profile: None,
                 architecture: None,
+                model: None,
+                ied: None,
             }),
             transport: Transport {
                 extended: false,

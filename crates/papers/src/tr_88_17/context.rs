@@ -259,6 +259,8 @@ fn scenario(trial: &Trial, options: &Options) -> Scenario {
             prefix: "station".to_owned(),
             profile: None,
             architecture: None,
+            model: None,
+            ied: None,
         }),
         transport: transport(trial.window),
         flows: vec![flow],

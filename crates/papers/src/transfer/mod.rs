@@ -282,6 +282,8 @@ impl Setup {
                 prefix: "station".to_owned(),
                 profile: None,
                 architecture: None,
+                model: None,
+                ied: None,
             }),
             transport: self.transport(trial),
             flows: (1..=trial.circuits).map(flow).collect(),

@@ -71,6 +71,34 @@ fn the_meter_counts_the_calls_that_were_simulated() {
 }
 
 #[test]
+fn a_run_folder_goes_on_with_its_copy_of_the_scl_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    let text = SCENARIO
+        .replace("name = \"ied-{1..2}\"", "name = \"ied-{1..2}\"\nmodel = \"plant.cid\"")
+        .replace("FEEDLD0", "BAYLD0");
+    fs::write(here.join("a.toml"), text).unwrap();
+    let file = bench::session::mms::BUILT_IN.replace("FEED", "BAY");
+    fs::write(here.join("plant.cid"), &file).unwrap();
+    let output = run_in(here, &["predict", "a.toml", "-n", "2", "-o", "runs"]);
+    check_code(&output, 0);
+    let run = fs::read_dir(here.join("runs")).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(fs::read_to_string(run.join("plant.cid")).unwrap(), file);
+    let whole = fs::read_to_string(run.join("samples.ndjson")).unwrap();
+    let first = whole.lines().next().unwrap();
+    fs::write(run.join("samples.ndjson"), format!("{first}\n")).unwrap();
+    fs::remove_file(here.join("plant.cid")).unwrap();
+    let resumed = run_in(here, &["predict", "--resume", run.to_str().unwrap()]);
+    check_code(&resumed, 0);
+    assert_eq!(fs::read_to_string(run.join("samples.ndjson")).unwrap(), whole);
+    // Another value of the same length is another model.
+    fs::write(run.join("plant.cid"), file.replace("12.5", "12.6")).unwrap();
+    let changed = run_in(here, &["predict", "--resume", run.to_str().unwrap()]);
+    check_code(&changed, 2);
+    assert!(stderr(&changed).contains("or an SCL file was changed"), "{}", stderr(&changed));
+}
+
+#[test]
 fn measure_refuses_flows_of_mms_by_name() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("a.toml"), SCENARIO).unwrap();

@@ -13,6 +13,7 @@ use crate::scenario::fields::{Fields, Placed, place_of};
 use crate::scenario::machines::Machines;
 use crate::scenario::problem::{Problem, ScenarioError, Severity, Source};
 use crate::scenario::quantity::Decimal;
+use crate::scenario::servers::{ModelFile, Servers};
 use crate::scenario::{MOST_RUNS, Scenario, architecture, check, directory, groups, mms, parse};
 use crate::titles::TitlesFile;
 use core::ops::Range;
@@ -37,6 +38,8 @@ pub struct Study {
     pub profiles: BTreeMap<String, ProfileFile>,
     /// The files of titles that they name, by the names that they have for them.
     pub titles: BTreeMap<String, TitlesFile>,
+    /// The SCL files of servers that they name, by the names that they have for them.
+    pub models: BTreeMap<String, ModelFile>,
     /// Statements that may not be as intended.
     pub warnings: Vec<Problem>,
 }
@@ -50,19 +53,24 @@ impl Study {
         load(&groups::to_toml(scenario), name)
     }
 
-    /// The files that the points name, profiles and titles: name, path and text.
+    /// The files that the points name: profiles, titles, and SCL of servers.
     pub fn files(&self) -> impl Iterator<Item = NamedFile<'_>> {
         let profiles = self.profiles.iter().map(|(name, file)| NamedFile {
             name,
             path: &file.path,
-            text: &file.text,
+            octets: file.text.as_bytes(),
         });
         let titles = self.titles.iter().map(|(name, file)| NamedFile {
             name,
             path: &file.path,
-            text: &file.text,
+            octets: file.text.as_bytes(),
         });
-        profiles.chain(titles)
+        let models = self.models.iter().map(|(name, file)| NamedFile {
+            name,
+            path: &file.path,
+            octets: &file.octets,
+        });
+        profiles.chain(titles).chain(models)
     }
 
     /// The scenario of the first point, with everything that varies.
@@ -79,8 +87,8 @@ pub struct NamedFile<'a> {
     pub name: &'a str,
     /// Its path.
     pub path: &'a Path,
-    /// Its text as it was read.
-    pub text: &'a str,
+    /// Its octets as they were read.
+    pub octets: &'a [u8],
 }
 
 /// One setting of everything that varies.
@@ -169,6 +177,7 @@ pub fn load_from(
 struct Named<'a> {
     machines: Machines<'a>,
     titles: directory::Files<'a>,
+    servers: Servers<'a>,
 }
 
 /// The bounds of a scenario: its profile files, and the most points.
@@ -201,6 +210,7 @@ impl Loader<'_> {
         let mut named = Named {
             machines: Machines::new(self.files),
             titles: directory::Files::new(self.files),
+            servers: Servers::new(self.files),
         };
         let points = points(&document, &axes, most_points, &mut named, &mut problems);
         let runs = points.iter().map(|point| point.scenario.replications);
@@ -216,9 +226,9 @@ impl Loader<'_> {
         if problems.iter().any(|problem| problem.severity == Severity::Error) || points.is_empty() {
             return Err(ScenarioError { source, problems });
         }
-        let Named { machines, titles } = named;
-        let (profiles, titles) = (machines.found, titles.found);
-        Ok(Study { source, points, profiles, titles, warnings: problems })
+        let Named { machines, titles, servers } = named;
+        let (profiles, titles, models) = (machines.found, titles.found, servers.found);
+        Ok(Study { source, points, profiles, titles, models, warnings: problems })
     }
 }
 
@@ -494,6 +504,7 @@ fn points(
             architecture::choose(&mut scenario);
             named.machines.resolve(&mut scenario, written_out, problems);
             named.titles.resolve(&mut scenario, written_out, problems);
+            named.servers.resolve(&mut scenario, written_out, problems);
             let mut unanswered = Vec::new();
             mms::resolve(&mut scenario, &mut unanswered);
             let found = unanswered.into_iter().chain(check::check(&scenario));

@@ -8,19 +8,58 @@ use std::collections::BTreeMap;
 /// SCL file of the server that needs none.
 pub const BUILT_IN: &str = include_str!("../../../models/feeder.cid");
 
+/// Most devices that a message names.
+const MOST_NAMED: usize = 8;
+
+/// Error of a device without objects for a server.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoModel {
+    /// The file is no SCL, or the device has too many objects.
+    #[error("{0}")]
+    Wrong(#[from] scl::Error),
+    /// The file has no such device with a server.
+    #[error("{}", no_server(.name.as_deref(), .devices))]
+    NoServer {
+        /// Name of the device; `None` for the first one.
+        name: Option<String>,
+        /// Devices with a server.
+        devices: Vec<String>,
+    },
+}
+
+fn no_server(name: Option<&str>, devices: &[String]) -> String {
+    let wanted = match name {
+        Some(name) => format!("no device {name:?} with a server"),
+        None => "no device with a server".to_owned(),
+    };
+    if devices.is_empty() {
+        return wanted;
+    }
+    let more = if devices.len() > MOST_NAMED { ", ..." } else { "" };
+    let shown: Vec<&str> = devices.iter().take(MOST_NAMED).map(String::as_str).collect();
+    format!("{wanted}; there are {}{more}", shown.join(", "))
+}
+
 /// Reads the objects of a device; without a name those of the first one with a server.
 ///
 /// # Errors
 /// The file is no SCL, or has no such server.
-pub fn model(octets: &[u8], ied: Option<&str>) -> Result<Model, String> {
-    let document = Document::read(octets).map_err(|error| error.to_string())?;
+pub fn model(octets: &[u8], ied: Option<&str>) -> Result<Model, NoModel> {
+    model_of(&Document::read(octets)?, ied)
+}
+
+/// Objects of a device of a file; without a name those of the first one with a server.
+///
+/// # Errors
+/// The file has no such server, or it has too many objects.
+pub(crate) fn model_of(document: &Document, ied: Option<&str>) -> Result<Model, NoModel> {
     let found = document.ied(ied).and_then(|ied| Some((ied, ied.server()?)));
-    let (ied, point) = found.ok_or_else(|| match ied {
-        Some(name) => format!("no device {name:?} with a server"),
-        None => "no device with a server".to_owned(),
-    })?;
-    let view = View::of(point).map_err(|error| error.to_string())?;
-    Ok(of_view(ied, &view))
+    let Some((ied, point)) = found else {
+        let with_server = document.ieds.iter().filter(|ied| ied.server().is_some());
+        let devices = with_server.map(|ied| ied.name.clone()).collect();
+        return Err(NoModel::NoServer { name: ied.map(str::to_owned), devices });
+    };
+    Ok(of_view(ied, &View::of(point)?))
 }
 
 fn of_view(ied: &Ied, view: &View) -> Model {

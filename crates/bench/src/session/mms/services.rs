@@ -10,7 +10,7 @@ use wire::mms::{
 };
 
 /// Class of objects: named variables.
-pub(super) const VARIABLES: i64 = 0;
+pub(crate) const VARIABLES: i64 = 0;
 /// Class of objects: domains.
 pub(super) const DOMAINS: i64 = 9;
 
@@ -39,7 +39,7 @@ pub(super) fn write(item: &Item, data: Data<'_>, patience: Duration) -> Call {
 }
 
 /// Asks for names.
-pub(super) fn names(class: i64, domain: Option<&str>, patience: Duration) -> Call {
+pub(crate) fn names(class: i64, domain: Option<&str>, patience: Duration) -> Call {
     let scope = domain.map_or(Scope::Vmd, |domain| Scope::Domain(domain.as_bytes()));
     let request = NameListRequest { class, scope, continue_after: None };
     Call::new(0, Request::GetNameList(request), patience)
