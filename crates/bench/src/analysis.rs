@@ -139,7 +139,8 @@ pub struct FlowReport {
     /// The service that carries it, if the architectures of its stations choose among several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub service: Option<&'static str>,
-    /// Standing of its service, if its octets are an assumption that has to be named with each result.
+    /// Standing of its service, if its octets are an assumption, or its transport a minimal model, that
+    /// has to be named with each result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub standing: Option<&'static str>,
     /// True if the time to open its connection is a result: the scenario has a directory.
@@ -406,7 +407,7 @@ impl Report {
                 found.shows_setup =
                     point.scenario.directory.is_some() && flow.service.is_connected();
                 found.service = is_chosen.then(|| flow.service.name());
-                found.standing = flow.service.standing();
+                found.standing = flow.standing();
             }
         }
         self

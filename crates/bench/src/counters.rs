@@ -1,4 +1,4 @@
-//! Counters of a host's messaging service, transport and network layer, for the counts of a sample.
+//! Counters of a host's messaging service, transport, network layer and TCP, for the counts of a sample.
 
 use stack::clnp::{Network, Subset};
 use stack::host::Host;
@@ -26,6 +26,20 @@ pub(crate) fn add_transport(host: &Host, counts: &mut BTreeMap<String, u64>) {
     let again = host.transport().counters().sent_again;
     if again > 0 {
         *counts.entry("transport.sent-again".to_owned()).or_insert(0) += again;
+    }
+}
+
+/// Adds the counters of a host's TCP, if it has one.
+pub(crate) fn add_tcp(host: &Host, counts: &mut BTreeMap<String, u64>) {
+    let Some(counters) = host.tcp() else { return };
+    for (name, count) in [
+        ("sent", counters.sent),
+        ("received", counters.received),
+        ("retransmitted", counters.retransmitted),
+        ("duplicates", counters.duplicates),
+        ("dropped", counters.dropped),
+    ] {
+        *counts.entry(format!("tcp.{name}")).or_insert(0) += count;
     }
 }
 

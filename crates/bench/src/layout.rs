@@ -2,6 +2,7 @@
 
 use crate::collect::{Clocks, Collector, Cut, Watched};
 use crate::profile::Profile;
+use crate::scenario::carriage::{stations_on_tcp, tcp_of};
 use crate::scenario::mms::users_of_mms;
 use crate::scenario::{
     Flow, LLC_OCTETS, Medium, Scenario, Service, Start, Station, Warmup, begins,
@@ -13,6 +14,7 @@ use stack::host::{Host, HostParams, MmsParams};
 use stack::llc::type3::{self, Priorities};
 use stack::load::{self, Absence, FlowId};
 use stack::messaging::{self, Priority};
+use stack::tcp;
 use stats::rng::Stream;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::addr::Mac;
@@ -29,6 +31,8 @@ pub struct Place {
     pub flows: Vec<load::Flow>,
     /// Its server and its calls, if it takes part in flows of MMS.
     pub mms: Option<MmsParams>,
+    /// Its TCP, if its connections go over that.
+    pub tcp: Option<tcp::Params>,
     /// Its directory or the titles of its flows, if it has any.
     pub naming: Option<Box<Naming>>,
     /// Profile of the simulated machine that it is on.
@@ -133,6 +137,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let messaging = scenario.has_messages().then(|| messaging_on(&scenario.medium));
     let with_messages = taking_part(scenario, Flow::is_message);
     let with_priorities = taking_part(scenario, Flow::has_priority);
+    let on_tcp = stations_on_tcp(scenario);
     let mut mms = users_of_mms(scenario);
     let mut places: Vec<Place> = named
         .chain(others)
@@ -151,6 +156,10 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             },
             has_priorities: with_priorities.contains(name.as_str()),
             mms: mms.remove(name.as_str()),
+            tcp: on_tcp.contains(name.as_str()).then(|| {
+                let mut stream = Stream::named(seed, &format!("station/{name}/sequence"));
+                tcp_of(address(index), stream.below(1 << 32) as u32)
+            }),
             name,
             profile,
             absences: stations.get(index).map(Station::absences).unwrap_or_default(),

@@ -14,7 +14,7 @@ pub use parallel::{Made, Plan, all_runs, in_order, run_all, run_these};
 pub use sequential::{Ended, Goal, Look, run_until};
 
 use crate::collect::Clocks;
-use crate::counters::{add_messaging, add_network, add_transport};
+use crate::counters::{add_messaging, add_network, add_tcp, add_transport};
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::profile::Profile;
 use crate::sample::{Occupied, Origin, Sample};
@@ -235,6 +235,7 @@ fn simulate_on<M: Medium, S: Hosted>(
         add_transport(host.host(), &mut counts);
         add_network(host.host(), &mut counts);
         add_messaging(host.host(), &mut counts);
+        add_tcp(host.host(), &mut counts);
     }
     let machines = occupied(world.stations(), &names);
     Ok(Ran { collector, ended_at: now, complete, counts, machines })

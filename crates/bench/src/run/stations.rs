@@ -9,6 +9,7 @@ use stack::host::{CHECKED_SAP, Host, HostParams, MmsParams};
 use stack::load::Flow;
 use stack::machine::Deadline;
 use stack::station::{Frame, MacQueues, Station, Transmission};
+use stack::tcp;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::addr::{Mac, Sap};
 use wire::time::{Instant, nanos};
@@ -129,13 +130,22 @@ fn bare(mut place: Place) -> Host {
     if let Some(messaging) = &mut place.host.messaging {
         messaging.queues = queues;
     }
-    let host = host_of(place.host, place.flows, place.mms);
+    let host = host_of(place.host, place.flows, place.mms, place.tcp);
     let host = equip(host, place.naming, Instant::ZERO).absent(&place.absences);
     if place.has_priorities { host.above(queues) } else { host }
 }
 
-fn host_of(params: HostParams, flows: Vec<Flow>, mms: Option<MmsParams>) -> Host {
+fn host_of(
+    params: HostParams,
+    flows: Vec<Flow>,
+    mms: Option<MmsParams>,
+    tcp: Option<tcp::Params>,
+) -> Host {
     let host = Host::new(params, flows);
+    let host = match tcp {
+        Some(tcp) => host.over_tcp(tcp),
+        None => host,
+    };
     match mms {
         Some(mms) => host.with_mms(mms),
         None => host,
@@ -166,7 +176,7 @@ pub(super) fn costed(places: Vec<Place>, medium: &Medium) -> Result<Vec<Placed>,
 /// Host that waits for the work of its layers if the machine takes time for it. A machine
 /// processes frames in order, so the host gives it one frame at a time, the most urgent first.
 fn host(place: Place, machine: &Params) -> Host {
-    let host = host_of(place.host, place.flows, place.mms);
+    let host = host_of(place.host, place.flows, place.mms, place.tcp);
     let host = equip(host, place.naming, Instant::ZERO).absent(&place.absences);
     let host = if place.has_priorities { host.above(MacQueues::One) } else { host };
     host.charging(machine.tasks.charged())

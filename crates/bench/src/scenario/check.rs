@@ -7,8 +7,8 @@ use super::network::LONGEST_LIFETIME;
 use super::problem::{MOST_SHOWN, Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Protocol, Scenario, Service, Share, Size,
-    Span, Start, Subject, Warmup, architecture, costs, directory, feasible, file, lockstep,
-    ring_membership, servers,
+    Span, Start, Subject, Warmup, architecture, carriage, costs, directory, feasible, file,
+    lockstep, ring_membership, servers,
 };
 use crate::medium::Site;
 use crate::profile::Profile;
@@ -55,6 +55,7 @@ pub fn check(scenario: &Scenario) -> Vec<Problem<String>> {
     architecture::check(scenario, &mut problems);
     directory::check(scenario, &mut problems);
     file::check(scenario, &mut problems);
+    carriage::check(scenario, &mut problems);
     servers::check(scenario, &mut problems);
     costs::check(scenario, &mut problems);
     lockstep::check(scenario, &mut problems);

@@ -19,6 +19,7 @@ impl Scenario {
             Service::Case | Service::File => {
                 [Function::Case, Function::Class4].into_iter().chain(checksum).collect()
             }
+            Service::Mms if flow.is_over_tcp() => vec![Function::Mms],
             Service::Mms => [Function::Mms, Function::Class4].into_iter().chain(checksum).collect(),
             Service::Datagram => vec![Function::Datagram],
             Service::Message if flow.crc == Some(true) => vec![Function::Message, Function::Crc],

@@ -9,7 +9,7 @@ use super::quantity::Size;
 use super::servers::{
     Missing, ServerName, built_in, missing_domain, missing_list, missing_variable,
 };
-use super::{Flow, Pattern, Scenario, Service};
+use super::{Carriage, Flow, Pattern, Scenario, Service};
 use crate::session::mms::{Item, VARIABLES, name_list, read, read_list};
 use core::time::Duration;
 use schemars::JsonSchema;
@@ -50,10 +50,13 @@ pub struct MmsCall {
     /// For MMS: the most calls without their answers; 1 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outstanding: Option<u64>,
+    /// For MMS: the transport below, `class-4` or `tcp`; `class-4` if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport: Option<Carriage>,
 }
 
 /// The keys that only flows of MMS have.
-const KEYS: [&str; 4] = ["read", "data-set", "directory", "outstanding"];
+const KEYS: [&str; 5] = ["read", "data-set", "directory", "outstanding", "transport"];
 /// Those of them that say which call it is.
 const CALLS: [&str; 3] = ["read", "data-set", "directory"];
 
@@ -81,6 +84,7 @@ impl MmsCall {
         let data_set = fields.optional("data-set", problems);
         let directory = fields.optional("directory", problems);
         let outstanding = fields.optional("outstanding", problems);
+        let transport = fields.optional("transport", problems);
         let is_mms = service == Some(Service::Mms);
         if service.is_some() && !is_mms {
             for key in KEYS.into_iter().filter(|key| fields.has(key)) {
@@ -101,7 +105,7 @@ impl MmsCall {
             let message = "a call reads variables or a data set, or lists a logical device";
             problems.push(Problem::error(fields.span_of(second), message));
         }
-        Self { read: read.unwrap_or_default(), data_set, directory, outstanding }
+        Self { read: read.unwrap_or_default(), data_set, directory, outstanding, transport }
     }
 
     /// The call in the form that stations make.

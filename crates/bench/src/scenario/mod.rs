@@ -5,6 +5,7 @@
 //! the file for editors.
 
 mod architecture;
+pub(crate) mod carriage;
 mod check;
 mod costs;
 mod directory;
@@ -29,6 +30,7 @@ mod transport;
 mod vary;
 
 pub use architecture::{Architecture, Services};
+pub use carriage::Carriage;
 pub use check::check;
 pub use directory::Directory;
 pub use feasible::bits_due_per_second;
@@ -413,8 +415,8 @@ pub enum Service {
     /// CASE of MAP 2.1: an association on a class 4 transport connection. Assumed, because its octets
     /// of 1985 were not found: a header of 4 octets in front of each message.
     Case,
-    /// MMS: each message a call of one confirmed service, over an association on a class 4 transport
-    /// connection. The receiver serves its model, that of an SCL file or the built-in one.
+    /// MMS: each message a call of one confirmed service, over an association on a transport
+    /// connection of class 4, or of class 0 over TCP. The receiver serves its model, that of an SCL file or the built-in one.
     Mms,
     /// FTAM-like file transfer over CASE, not FTAM: each message is a file. Its octets are an assumption.
     File,

@@ -284,7 +284,10 @@ fn notes(point: &PointReport) -> Vec<String> {
     notes.extend(services(point));
     for flow in &point.flows {
         let name = &flow.name;
-        notes.extend(flow.standing.map(|standing| format!("{name}: {standing}")));
+        let of = flow.group.as_ref().unwrap_or(name);
+        let standing = flow.standing.map(|standing| format!("{of}: {standing}"));
+        // Flows of a group have one.
+        notes.extend(standing.filter(|standing| !notes.contains(standing)));
         let by_reason = flow.failures.iter();
         notes.extend(by_reason.map(|(reason, n)| format!("{name}: {n} failed: {reason}")));
         let unexplained = flow.failed.saturating_sub(flow.failures.values().sum());

@@ -5,6 +5,8 @@ use crate::{check_code, records, run, run_in, stderr};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 const SCENARIO: &str = r#"version = 1
 title = "a gateway reads two devices"
@@ -68,6 +70,83 @@ fn the_meter_counts_the_calls_that_were_simulated() {
     let most = associations.values().map(|it| it["most_outstanding"].as_u64().unwrap());
     // An answer may pass the tap before the last of five requests does.
     assert!((2..=5).contains(&most.max().unwrap()));
+}
+
+/// Answers of reads that `watch` counts in a capture.
+fn reads_watched(folder: &Path) -> u64 {
+    let output = run_in(folder, &["watch", "-r", "a.pcapng", "--json"]);
+    check_code(&output, 0);
+    let found = records(&output);
+    // The last record of each association has all its calls.
+    let of_association = |it: &&Value| it["type"] == "services";
+    let last = found.iter().filter(of_association).map(|it| (it["id"].as_u64(), it));
+    let associations: BTreeMap<_, &Value> = last.collect();
+    let services = associations.values().flat_map(|it| it["services"].as_array().unwrap());
+    let reads = services.filter(|service| service["service"] == "read");
+    reads.map(|service| service["answers"].as_u64().unwrap()).sum()
+}
+
+/// Number of frames of a capture that tshark finds to match; `None` without tshark.
+fn frames_by_tshark(folder: &Path, filter: &str) -> Option<usize> {
+    let options = ["-o", "tcp.check_checksum:TRUE", "-o", "ip.check_checksum:TRUE"];
+    let mut tshark = Command::new("tshark");
+    tshark.current_dir(folder).args(["-r", "a.pcapng", "-Y", filter]).args(options);
+    let output = tshark.output().ok()?;
+    assert!(output.status.success(), "{}", stderr(&output));
+    Some(crate::stdout(&output).lines().count())
+}
+
+#[test]
+fn watch_and_tshark_read_the_simulated_tcp_alike() {
+    for loss in ["0 %", "3 %"] {
+        let folder = tempfile::tempdir().unwrap();
+        let here = folder.path();
+        let faults = format!("faults = {{ loss = \"{loss}\" }}\n[[station]]\nname = \"gateway\"");
+        let text = SCENARIO
+            .replace("service = \"mms\"", "service = \"mms\"\ntransport = \"tcp\"")
+            .replace("stop = { after = \"2 s\" }", "stop = { after = \"1 min\" }")
+            .replacen("[[station]]\nname = \"gateway\"", &faults, 1);
+        fs::write(here.join("a.toml"), text).unwrap();
+        let predict = ["predict", "a.toml", "--no-save", "--json", "--capture", "a.pcapng"];
+        let output = run_in(here, &predict);
+        check_code(&output, 0);
+        let predicted = records(&output);
+        let sample = predicted.iter().find(|it| it["type"] == "sample").unwrap();
+        let flows = sample["flows"].as_array().unwrap();
+        let answered: u64 = flows.iter().map(|flow| flow["answered"].as_u64().unwrap()).sum();
+        assert_eq!(answered, 2 * 15 + 40);
+        let retransmitted = sample["counts"]["tcp.retransmitted"].as_u64().unwrap();
+        assert_eq!(retransmitted > 0, loss != "0 %", "{sample}");
+        assert_eq!(reads_watched(here), answered);
+        let report = predicted.iter().find(|it| it["type"] == "report").unwrap();
+        let standing = &report["points"][0]["flows"][0]["standing"];
+        assert!(standing.as_str().unwrap().starts_with("a minimal TCP: MSS 1,460 B"), "{report}");
+        let Some(bad) =
+            frames_by_tshark(here, "tcp.checksum.status == 0 or ip.checksum.status == 0")
+        else {
+            return println!("skipped: no tshark");
+        };
+        assert_eq!(bad, 0);
+        // A frame may end several PDUs, so that frames are counted where each is answered alone.
+        let responses = frames_by_tshark(here, "mms.confirmedServiceResponse == 4").unwrap();
+        assert!(responses as u64 <= answered && responses >= 30, "{responses}");
+        if loss == "0 %" {
+            assert_eq!(frames_by_tshark(here, "tcp.analysis.flags").unwrap(), 0);
+            assert_eq!(responses as u64, answered);
+        }
+    }
+}
+
+#[test]
+fn the_simulated_tcp_is_named_once_for_a_group() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = SCENARIO.replace("service = \"mms\"", "service = \"mms\"\ntransport = \"tcp\"");
+    fs::write(folder.path().join("a.toml"), text).unwrap();
+    let output = run_in(folder.path(), &["predict", "a.toml", "--no-save"]);
+    check_code(&output, 0);
+    let text = crate::stdout(&output);
+    let of = |flow: &str| text.matches(&format!("note: {flow}: a minimal TCP")).count();
+    assert_eq!([of("poll"), of("set")], [1, 1], "{text}");
 }
 
 #[test]
