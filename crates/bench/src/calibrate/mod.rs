@@ -24,8 +24,8 @@ use crate::profile::{Profile, parse_file};
 use crate::run::{self, RunError};
 use crate::scenario::mms::MmsCall;
 use crate::scenario::{
-    Flow, Length, Medium, Pattern, ProfileName, Rate, Scenario, ScenarioError, Service, Size, Span,
-    Station, Stop, Study, Warmup,
+    Carriage, Flow, Length, Medium, Pattern, ProfileName, Rate, Scenario, ScenarioError, Service,
+    Size, Span, Station, Stop, Study, Warmup,
 };
 use crate::session::mms::{Found, Item};
 use core::time::Duration;
@@ -222,7 +222,12 @@ fn response(profile: &Profile, step: Step) -> Result<f64, CalibrateError> {
     let name = |text: &str| text.to_owned();
     let read: Vec<Item> = VARIABLE.parse().into_iter().cycle().take(step.variables).collect();
     let flow = Flow {
-        mms: MmsCall { read, outstanding: Some(step.outstanding.into()), ..MmsCall::default() },
+        mms: MmsCall {
+            read,
+            outstanding: Some(step.outstanding.into()),
+            transport: Some(Carriage::Tcp),
+            ..MmsCall::default()
+        },
         messages: Some(CALLS),
         ..Flow::new(
             name("calls"),

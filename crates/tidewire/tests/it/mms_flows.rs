@@ -165,6 +165,9 @@ fn a_run_folder_goes_on_with_its_copy_of_the_scl_file() {
     assert_eq!(fs::read_to_string(run.join("plant.cid")).unwrap(), file);
     let whole = fs::read_to_string(run.join("samples.ndjson")).unwrap();
     let first = whole.lines().next().unwrap();
+    // The servers of the run have the names of the file, and not those of the built-in model.
+    let sample: Value = serde_json::from_str(first).unwrap();
+    assert_eq!(sample["flows"][0]["answered"], 15, "{sample}");
     fs::write(run.join("samples.ndjson"), format!("{first}\n")).unwrap();
     fs::remove_file(here.join("plant.cid")).unwrap();
     let resumed = run_in(here, &["predict", "--resume", run.to_str().unwrap()]);
@@ -175,6 +178,17 @@ fn a_run_folder_goes_on_with_its_copy_of_the_scl_file() {
     let changed = run_in(here, &["predict", "--resume", run.to_str().unwrap()]);
     check_code(&changed, 2);
     assert!(stderr(&changed).contains("or an SCL file was changed"), "{}", stderr(&changed));
+}
+
+#[test]
+fn serve_names_the_devices_that_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("plant.cid"), bench::session::mms::BUILT_IN).unwrap();
+    let serve = ["serve", "mms", "--scl", "plant.cid", "--ied", "BAY1", "--time", "1 s"];
+    let output = run_in(folder.path(), &serve);
+    check_code(&output, 2);
+    let said = stderr(&output);
+    assert!(said.contains("no device \"BAY1\" with a server; there are FEED"), "{said}");
 }
 
 #[test]

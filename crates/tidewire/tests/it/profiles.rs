@@ -356,3 +356,29 @@ fn a_memory_that_holds_no_tpdu_is_refused_with_its_place() {
     let shown = run_in(folder.path(), &["profiles", "show", "mine.toml"]);
     assert!(stdout(&shown).contains("memory: 512 octets"), "{}", stdout(&shown));
 }
+
+#[test]
+fn credit_below_zero_and_equal_tiers_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = folder.path();
+    check_code(&run_in(here, &["profiles", "copy", "mvme372", "mine.toml"]), 0);
+    let profile = fs::read_to_string(here.join("mine.toml")).unwrap();
+    let scenario = SCENARIO.replace("\"datagram\"", "\"class-4\"");
+    fs::write(here.join("study.toml"), &scenario).unwrap();
+    for (from, to, expected) in [
+        ("value = 655360", "value = -655360", "expected a number from 0 upwards"),
+        ("name = \"rates\"", "name = \"delays\"", "there are two"),
+    ] {
+        assert!(profile.contains(from), "{from}");
+        fs::write(here.join("mine.toml"), profile.replacen(from, to, 1)).unwrap();
+        let said = refused(here);
+        assert!(said.contains(expected) && said.contains("mine.toml:"), "{said}");
+    }
+    fs::write(here.join("mine.toml"), profile).unwrap();
+    for window in ["-1", "0"] {
+        let text = format!("{scenario}[transport]\nwindow = {window}\n");
+        fs::write(here.join("study.toml"), text).unwrap();
+        let said = refused(here);
+        assert!(said.contains("from ") && said.contains("study.toml:15:10"), "{said}");
+    }
+}
