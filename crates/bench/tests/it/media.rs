@@ -2,8 +2,9 @@
 
 use crate::{QUIET, study};
 use bench::medium::{Medium, Model, Site, T1s};
+use bench::run::{run, run_on};
 use bench::scenario::load;
-use bench::{run::run, scenarios};
+use bench::scenarios;
 
 /// Returns a quiet scenario on another medium.
 fn on(medium: &str) -> String {
@@ -35,6 +36,24 @@ fn a_status_report_takes_the_frame_time_of_each_medium() {
     // A trunk of 100 Mbit/s between two switches: 18.64 + 0.5 + 10 us more.
     let row = star.replace(" }", ", switches = 2, trunk-rate = \"100 Mbit/s\" }");
     assert_eq!(delays(&row), (412_940, 412_940));
+}
+
+#[test]
+fn a_machine_takes_its_time_for_frames_with_a_tag_too() {
+    let machine = bench::profile::built_in("nbs-1986").unwrap();
+    let delay = |medium: &str| {
+        let text = on(medium).replace("\"datagram\"", "\"class-4\"");
+        let text = text.replace("[[flow]]", "free = [\"checksum\"]\n[[flow]]");
+        let text = text.replace("deadline = \"1 ms\"", "start = \"0 s\"");
+        let study = load(&text, "a.toml").unwrap_or_else(|error| panic!("{error}"));
+        let sample = run_on(&study.points[0], &machine, "", 0).unwrap();
+        sample.flows[0].delay.min_ns.unwrap()
+    };
+    let wire = delay("{ kind = \"ideal\", rate = \"1000 Mbit/s\" }");
+    let star = delay("{ kind = \"switched\", rate = \"1000 Mbit/s\", length = \"1 m\" }");
+    // A frame of 250 octets takes 2 us, once more behind the switch; the machine takes milliseconds. Its
+    // cost of an octet is charged for the four octets of the tag.
+    assert!(wire > 5_000_000 && star.abs_diff(wire) < 30_000, "{wire} {star}");
 }
 
 #[test]

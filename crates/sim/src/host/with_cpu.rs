@@ -15,6 +15,8 @@ use wire::time::Instant;
 
 /// Octets of an LLC header in U format: DSAP, SSAP, control.
 const LLC_OCTETS: usize = 3;
+/// Octets of a tag of 802.1Q.
+const TAG_OCTETS: usize = 4;
 
 /// Counters of frames between the medium and the station.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -145,16 +147,14 @@ impl<S: Station> WithCpu<S> {
     /// Number of octets of a frame over which software computes a CRC, or transport its checksum; 0
     /// for LLC's own responses.
     fn checked_octets(&self, frame: &Frame, is_outgoing: bool) -> usize {
-        let Some(header) = frame.first::<{ mac::HEADER_OCTETS + LLC_OCTETS }>() else { return 0 };
-        let [.., destination, source, _] = header;
-        let to = Sap(destination);
+        let Some(Llc { destination: to, source, before }) = Llc::of(frame) else { return 0 };
         if source & RESPONSE != 0 || !self.checked.contains(&to) {
             return 0;
         }
         // A sender has yet to append the CRC that a receiver checks as well. A TPDU has its
         // checksum among its parameters.
         let appended = if is_outgoing && to != Sap::ISO_NETWORK { CHECK_OCTETS } else { 0 };
-        frame.len().saturating_sub(header.len() + appended)
+        frame.len().saturating_sub(before + LLC_OCTETS + appended)
     }
 
     fn begin(&mut self, now: Instant, job: u64) {
@@ -269,10 +269,40 @@ impl<S: Station> WithCpu<S> {
     }
 }
 
+/// LLC header of a frame.
+struct Llc {
+    /// DSAP.
+    destination: Sap,
+    /// SSAP, with the bit of a response.
+    source: u8,
+    /// Octets in front of it: addresses, the tag of 802.1Q if there is one, and length or type.
+    before: usize,
+}
+
+impl Llc {
+    /// Header of a frame; `None` for a datagram of IPv4.
+    fn of(frame: &Frame) -> Option<Self> {
+        // Frames of rings and token buses have other fields after their addresses, which are
+        // neither of these values: AC has its token bit set, and the octet before FC is zero.
+        const TAG: [u8; 2] = [0x81, 0];
+        const IPV4: [u8; 2] = [8, 0];
+        let [.., kind_1, kind_2, destination, source, _] =
+            frame.first::<{ mac::HEADER_OCTETS + LLC_OCTETS }>()?;
+        if [kind_1, kind_2] != TAG {
+            let found = Self { destination: Sap(destination), source, before: mac::HEADER_OCTETS };
+            return ([kind_1, kind_2] != IPV4).then_some(found);
+        }
+        let [.., kind_1, kind_2, destination, source, _] =
+            frame.first::<{ mac::HEADER_OCTETS + TAG_OCTETS + LLC_OCTETS }>()?;
+        let before = mac::HEADER_OCTETS + TAG_OCTETS;
+        let found = Self { destination: Sap(destination), source, before };
+        ([kind_1, kind_2] != IPV4).then_some(found)
+    }
+}
+
 /// Service access point to which a frame's LPDU goes.
 fn sap(frame: &Frame) -> Option<Sap> {
-    let [.., destination, _, _] = frame.first::<{ mac::HEADER_OCTETS + LLC_OCTETS }>()?;
-    Some(Sap(destination))
+    Llc::of(frame).map(|llc| llc.destination)
 }
 
 impl<S: Station> Station for WithCpu<S> {
