@@ -18,7 +18,7 @@ impl BuiltIn {
 }
 
 /// All of them, in display order.
-pub const ALL: [BuiltIn; 17] = [
+pub const ALL: [BuiltIn; 18] = [
     BuiltIn { name: "status-csma", text: include_str!("../../../scenarios/status-csma.toml") },
     BuiltIn { name: "status-short", text: include_str!("../../../scenarios/status-short.toml") },
     BuiltIn { name: "ring", text: include_str!("../../../scenarios/ring.toml") },
@@ -41,6 +41,7 @@ pub const ALL: [BuiltIn; 17] = [
     BuiltIn { name: "titles", text: include_str!("../../../scenarios/titles.toml") },
     BuiltIn { name: "substation", text: include_str!("../../../scenarios/substation.toml") },
     BuiltIn { name: "ieds", text: include_str!("../../../scenarios/ieds.toml") },
+    BuiltIn { name: "polling", text: include_str!("../../../scenarios/polling.toml") },
     BuiltIn { name: "plc-ring", text: include_str!("../../../scenarios/plc-ring.toml") },
     BuiltIn {
         name: "forty-stations",

@@ -127,6 +127,7 @@ tables! {
     titles_gives_its_table: "titles",
     substation_gives_its_table: "substation",
     ieds_gives_its_table: "ieds",
+    polling_gives_its_table: "polling",
     plc_ring_gives_its_table: "plc-ring",
     forty_stations_gives_its_table: "forty-stations",
     bulk_gives_its_table: "bulk",

@@ -138,6 +138,7 @@ impl Entity {
 
     /// Answers a segment of a peer for no connection: a SYN opens one, anything else is reset.
     fn stray(&mut self, now: Instant, ends: Ends, segment: &Segment) {
+        self.counters.received += 1;
         let is_syn = segment.flags.has(Flags::SYN) && !segment.flags.has(Flags::ACK);
         let has_room = self.connections.len() < self.params.connections;
         if is_syn && ends.ports.source == self.params.port && has_room {

@@ -340,3 +340,53 @@ fn datagrams_that_make_no_sense_are_counted() {
     assert_eq!(pair.ends[0].counters().dropped, 2_000);
     assert_eq!(pair.ends[0].state(HERE), Some(State::Established));
 }
+
+/// A segment with right checksums from station 2, with fields near those that are expected or far away.
+fn forged(stream: &mut Stream, pair: &Pair) -> Datagram {
+    let known = pair.ends[0].params().first_sequence;
+    let mut number = || match stream.below(4) {
+        0 => known.wrapping_add(stream.below(200_000) as u32),
+        1 => known.wrapping_sub(stream.below(200_000) as u32),
+        2 => [0, u32::MAX, 1 << 31][stream.below(3) as usize],
+        _ => stream.below(1 << 32) as u32,
+    };
+    let (sequence, acknowledgement) = (number(), number());
+    let data = Bytes::from(vec![7; stream.below(1_500) as usize]);
+    let segment = segment::Segment {
+        flags: wire::tcp::Flags(stream.below(64) as u8),
+        sequence,
+        acknowledgement,
+        window: stream.below(65_536) as u16,
+        mss: (stream.below(2) == 0).then(|| stream.below(2_000) as u16),
+        data,
+    };
+    let ports = match stream.below(3) {
+        0 => segment::Ports { source: 102, destination: 49_153 },
+        1 => segment::Ports { source: stream.below(65_536) as u16, destination: 102 },
+        _ => segment::Ports { source: 102, destination: stream.below(65_536) as u16 },
+    };
+    let datagram = segment.datagram(Mac::local(2), Mac::local(1), ports);
+    Datagram { station: Mac::local(2), ..datagram }
+}
+
+#[test]
+fn forged_segments_are_survived_in_bounded_memory() {
+    for seed in 0..20 {
+        let mut stream = Stream::named(seed, "forged");
+        let mut pair = Pair::opened();
+        for _ in 0..3_000 {
+            let datagram = forged(&mut stream, &pair);
+            let octets = Bytes::from(vec![1; 1 + stream.below(3_000) as usize]);
+            if stream.below(4) == 0 {
+                pair.ends[0].request(pair.now, Request::Data { socket: HERE, octets });
+            }
+            pair.now += Duration::from_micros(1 + stream.below(20_000));
+            pair.ends[0].expire(pair.now);
+            pair.ends[0].receive(pair.now, datagram);
+            let outputs = core::iter::from_fn(|| pair.ends[0].poll()).count();
+            // A window of 64 KiB in segments of one octet is the most that an announced MSS can cause.
+            assert!(outputs <= 1 << 17, "seed {seed}: {outputs}");
+        }
+        assert!(pair.ends[0].connections() <= 3_001);
+    }
+}
