@@ -152,6 +152,21 @@ fn a_lost_segment_delays_a_call_and_loses_none() {
 }
 
 #[test]
+fn more_than_the_network_takes_at_once_goes_over_tcp() {
+    // Class 0 passes at most 64 KiB to a network that has not taken them; these are 200 kB.
+    let hosts = [vec![flow(Service::Class4, Pattern::Bulk, 1_000, 200)], Vec::new()];
+    let mut number = 0;
+    let hosts = hosts.map(|flows| {
+        number += 1;
+        host(number, Params::lan(), flows).over_tcp(tcp::Params::lan(Mac::local(number)))
+    });
+    let [client, server] = run_hosts(hosts, |frame| frame);
+    let delivered = server.iter().filter(|it| matches!(it.event, Event::Delivered { .. })).count();
+    assert_eq!(delivered, 200);
+    assert!(is_end(client.last().unwrap()), "{:?}", client.last());
+}
+
+#[test]
 fn a_host_without_tcp_is_no_server_of_a_client_over_tcp() {
     let calls = BTreeMap::from([(FlowId(5), read(&["Load"], PATIENCE))]);
     let pattern = Pattern::MaximumRateRequest { reply_octets: 0 };
