@@ -197,7 +197,7 @@ fn a_run_folder_goes_on_with_its_copy_of_the_scl_file() {
     fs::write(run.join("plant.cid"), file.replace("12.5", "12.6")).unwrap();
     let changed = run_in(here, &["predict", "--resume", run.to_str().unwrap()]);
     check_code(&changed, 2);
-    assert!(stderr(&changed).contains("or an SCL file was changed"), "{}", stderr(&changed));
+    assert!(stderr(&changed).contains("a file that it names was changed"), "{}", stderr(&changed));
 }
 
 #[test]

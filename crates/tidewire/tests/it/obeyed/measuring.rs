@@ -251,6 +251,7 @@ pub(super) const MEASURE: [Mode; 14] = [
                 "",
                 ShownBy("relay::the_log_of_a_relay_agrees_with_meters_and_stations"),
             ),
+            obeyed("--directory", "--directory none.txt", Says("none.txt")),
             obeyed("--max-frames", "", ShownBy(CAP)),
             obeyed("--runs", "", ShownBy(LIVE)),
             obeyed("--json", "--json", Says("\"type\":\"error\"")),
@@ -266,6 +267,7 @@ pub(super) const MEASURE: [Mode; 14] = [
             obeyed("--udp-peer", "--udp-peer 192.0.2.1:1", Says("192.0.2.1")),
             obeyed("--fault", "--fault loss=banana", Says("banana")),
             obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
+            obeyed("--directory", "--directory none.txt", Says("none.txt")),
             obeyed("--max-frames", "", ShownBy(CAP)),
             obeyed("--runs", "", ShownBy(LIVE)),
             JSON,
@@ -297,6 +299,7 @@ pub(super) const MEASURE: [Mode; 14] = [
                 "",
                 ShownBy("relay::the_log_of_a_relay_agrees_with_meters_and_stations"),
             ),
+            obeyed("--directory", "--directory none.txt", Says("none.txt")),
             obeyed("--max-frames", "", ShownBy(CAP)),
             obeyed(
                 "--runs",
