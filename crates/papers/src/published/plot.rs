@@ -90,6 +90,8 @@ pub struct Curve {
 pub enum Style {
     /// Points with their intervals, on a line.
     Points,
+    /// Points with their intervals, each by itself: cases without an order.
+    Cases,
     /// Line without points: an edge of a band around the preceding curve of points.
     Edge,
     /// Bars from zero, for data that are neither an input nor a prediction.

@@ -70,7 +70,7 @@ fn plot(
 }
 
 fn curve(name: String, points: Vec<Point>) -> Curve {
-    Curve { name, is_input: false, style: Style::Points, points }
+    Curve { name, is_input: false, style: Style::Cases, points }
 }
 
 /// Runs of a point.

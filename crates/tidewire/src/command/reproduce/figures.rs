@@ -185,7 +185,7 @@ fn caption(drawing: &Drawing<'_>, plot: &Plot) -> String {
         return format!("{} Seed {}.", plot.observed, drawing.seed);
     }
     roles(&plot.observed, drawing.seed, |is_input| {
-        let curves = plot.curves.iter().filter(|curve| curve.style == Style::Points);
+        let curves = plot.curves.iter().filter(|curve| has_points(curve));
         listed(curves.filter(|curve| curve.is_input == is_input).map(|curve| curve.name.as_str()))
     })
 }
@@ -204,16 +204,22 @@ fn one_series(origin: Origin, style_group: usize, curve: &Curve) -> Series {
     let point = |point: &Point| figure::Point {
         x: point.x,
         y: point.y,
-        interval: (curve.style == Style::Points).then_some((point.low, point.high)),
+        interval: has_points(curve).then_some((point.low, point.high)),
         count: Some(point.observations),
     };
     let (name, mark) = match curve.style {
         Style::Points if origin == Origin::Measured => (curve.name.clone(), Mark::PointsOnLine),
         Style::Points => (format!("{} ({})", curve.name, role(curve.is_input)), Mark::PointsOnLine),
+        Style::Cases => (format!("{} ({})", curve.name, role(curve.is_input)), Mark::Points),
         Style::Edge => (curve.name.clone(), Mark::ThinLine),
         Style::Bars => (curve.name.clone(), Mark::Bars),
     };
     Series { name, style_group, mark, points: curve.points.iter().map(point).collect() }
+}
+
+/// True if its points have intervals.
+fn has_points(curve: &Curve) -> bool {
+    matches!(curve.style, Style::Points | Style::Cases)
 }
 
 #[cfg(test)]
