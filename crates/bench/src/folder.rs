@@ -205,10 +205,11 @@ impl Folder {
         let path = make(root, &format!("{}-{}", provenance.started, plain(name)))?;
         fs::write(path.join("scenario.toml"), study.source.file_text())?;
         for file in study.files() {
-            let of_profile = provenance.profiles.get(file.name).map(|used| used.copy.as_ref());
-            let copy = of_profile.unwrap_or_else(|| provenance.models.get(file.name));
-            let Some(copy) = copy else { continue };
-            write_copy(&path.join(copy), file.octets)?;
+            // One SCL file may hold both titles and servers.
+            let of_profile = provenance.profiles.get(file.name).and_then(|it| it.copy.as_ref());
+            for copy in of_profile.into_iter().chain(provenance.models.get(file.name)) {
+                write_copy(&path.join(copy), file.octets)?;
+            }
         }
         let mut text = serde_json::to_string_pretty(provenance)?;
         text.push('\n');
@@ -377,7 +378,9 @@ pub fn read(path: &Path) -> Result<Results, ReadError> {
 mod tests {
     use super::*;
     use crate::sample::Origin;
+    use crate::scenario::ModelFile;
     use crate::scenario::Source;
+    use crate::titles::{Entries, TitlesFile};
 
     fn sample(replication: u64) -> Sample {
         Sample {
@@ -435,6 +438,26 @@ mod tests {
         let text = fs::read_to_string(path.join("run.json")).unwrap();
         assert_eq!(serde_json::from_str::<Provenance>(&text).unwrap(), provenance());
         assert!(folder("a b c").path().ends_with("2026-11-21T10-04-07-a-b-c-2"));
+    }
+
+    #[test]
+    fn a_file_with_titles_and_servers_has_a_copy_for_each() {
+        let root = tempfile::tempdir().unwrap();
+        let (name, path) = ("../plant.scd".to_owned(), PathBuf::from("../plant.scd"));
+        let text = "<SCL/>".to_owned();
+        let model = ModelFile { path: path.clone(), octets: text.clone().into_bytes() };
+        let titles = TitlesFile { path, text, entries: Entries::default() };
+        let study = Study {
+            titles: BTreeMap::from([(name.clone(), titles)]),
+            models: BTreeMap::from([(name.clone(), model)]),
+            ..study()
+        };
+        let (profiles, models) = (used_profiles(&study), used_models(&study));
+        let copies = [profiles[&name].copy.clone().unwrap(), models[&name].clone()];
+        let provenance = Provenance { profiles, models, ..provenance() };
+        let folder = Folder::create(root.path(), "x", &study, &provenance).unwrap();
+        let read = copies.map(|copy| fs::read_to_string(folder.path().join(copy)).unwrap());
+        assert_eq!(read, ["<SCL/>", "<SCL/>"]);
     }
 
     #[test]
