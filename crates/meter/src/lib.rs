@@ -262,12 +262,15 @@ impl Meter {
                 self.streams.observe(at, piece, &mut stream::Above { tracker, sink });
             }
             Err(NoNsdu::Leaf(alone)) => {
-                let oddities = self.intervals.oddities();
-                oddities.count(Class::Foreign, alone.kind);
-                let cyclic = &mut self.cyclic;
+                let (oddities, cyclic) = (self.intervals.oddities(), &mut self.cyclic);
+                let mut is_cyclic = false;
                 cyclic::Frame::each(link, octets, &alone, |frame| {
+                    is_cyclic = true;
                     cyclic.observe(at, frame, oddities);
                 });
+                if !is_cyclic {
+                    oddities.count(Class::Foreign, alone.kind);
+                }
             }
             Err(NoNsdu::Foreign(what)) => self.intervals.oddities().count(Class::Foreign, what),
             Err(NoNsdu::Malformed(complaint)) => {

@@ -2,7 +2,7 @@
 //! gives the reason if tshark counts other TPDUs.
 //!
 //! A line of `captures.txt` is the file, its frames, then measures that are not zero, then
-//! oddities, then the applications above its connections. `BLESS=1` rewrites it.
+//! oddities, then the applications above its connections, then streams of cyclic data. `BLESS=1` rewrites it.
 
 use crate::capture::shared;
 use core::fmt::Write as _;
@@ -105,6 +105,15 @@ fn summary(name: &str, path: &Path) -> String {
     }
     for ((user, confidence), connections) in users {
         write!(line, " | {connections} {user} ({confidence})").unwrap();
+    }
+    let mut cyclic: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for report in meter.each_stream() {
+        let (streams, frames) = cyclic.entry(report.key.protocol.name()).or_default();
+        *streams += 1;
+        *frames += report.frames + report.copies;
+    }
+    for (protocol, (streams, frames)) in cyclic {
+        write!(line, " | {streams} streams of {protocol}, {frames} frames").unwrap();
     }
     line
 }
