@@ -94,6 +94,19 @@ struct Conditions {
     titles: Option<Entries>,
 }
 
+/// Measures the first run of a point against the station at an address.
+fn measured_at(way: &mut Way, point: &Point, there: SocketAddr) -> Result<Measured, SessionError> {
+    let order = initiator::Order {
+        point,
+        scenario_hash: "hash",
+        replication: 0,
+        peer: udp_station(there),
+        stop: &AtomicBool::new(false),
+        progress: &mut |_| {},
+    };
+    initiator::measure(way, order)
+}
+
 fn between(point: &Point, conditions: Conditions) -> (Measured, Served) {
     let Conditions { loss, capture, titles } = conditions;
     let (here, there) = (free_address(), free_address());
@@ -107,15 +120,7 @@ fn between(point: &Point, conditions: Conditions) -> (Measured, Served) {
         responder.serve(until, &AtomicBool::new(false)).unwrap()
     });
     let mut way = captured_way(here, Some(there), loss, capture);
-    let order = initiator::Order {
-        point,
-        scenario_hash: "hash",
-        replication: 0,
-        peer: udp_station(there),
-        stop: &AtomicBool::new(false),
-        progress: &mut |_| {},
-    };
-    let measured = initiator::measure(&mut way, order).unwrap();
+    let measured = measured_at(&mut way, point, there).unwrap();
     way.close().unwrap();
     (measured, responder.join().unwrap().expect("a peer calls"))
 }
@@ -214,15 +219,7 @@ fn the_next_session_begins_with_the_policy_of_the_responder() {
             values: Values::List(vec![acknowledge.to_owned()]),
         };
         let study = study_with(flow, &[setting]);
-        let order = initiator::Order {
-            point: &study.points[0],
-            scenario_hash: "hash",
-            replication: 0,
-            peer: udp_station(there),
-            stop: &AtomicBool::new(false),
-            progress: &mut |_| {},
-        };
-        assert_eq!(initiator::measure(&mut way, order).unwrap().peer.delivered, 30);
+        assert_eq!(measured_at(&mut way, &study.points[0], there).unwrap().peer.delivered, 30);
     }
     let served = responder.join().unwrap();
     let [each, second] = served.map(|served| served.transport.sent[wire::tp::Kind::Ak as usize]);
@@ -297,15 +294,7 @@ fn an_absent_peer_is_reported() {
     let study = study("pattern = { kind = \"bulk\", total = \"1 kB\" }\nsize = \"100 B\"");
     let (here, there) = (free_address(), free_address());
     let mut way = way(here, Some(there), 0.0);
-    let order = initiator::Order {
-        point: &study.points[0],
-        scenario_hash: "hash",
-        replication: 0,
-        peer: udp_station(there),
-        stop: &AtomicBool::new(false),
-        progress: &mut |_| {},
-    };
-    let error = initiator::measure(&mut way, order).unwrap_err();
+    let error = measured_at(&mut way, &study.points[0], there).unwrap_err();
     assert!(matches!(error, SessionError::NoAnswer(_)), "{error}");
 }
 
@@ -391,14 +380,6 @@ fn what_does_not_fit_into_802_3_is_said_before_anything_is_sent() {
     let study = scenario::load(&text, "crew.toml").unwrap_or_else(|error| panic!("{error}"));
     let (here, there) = (free_address(), free_address());
     let mut way = way(here, Some(there), 0.0);
-    let order = initiator::Order {
-        point: &study.points[0],
-        scenario_hash: "hash",
-        replication: 0,
-        peer: udp_station(there),
-        stop: &AtomicBool::new(false),
-        progress: &mut |_| {},
-    };
-    let error = initiator::measure(&mut way, order).unwrap_err().to_string();
+    let error = measured_at(&mut way, &study.points[0], there).unwrap_err().to_string();
     assert_eq!(error, "messages of flow \"state\" are longer than the 1497 B that 802.3 carries");
 }

@@ -54,33 +54,23 @@ fn the_meter_counts_the_calls_that_were_simulated() {
     assert_eq!(answered, 2 * 15 + 40);
     assert!(flows.iter().all(|flow| flow["lost"] == 0 && flow["failed"] == 0), "{sample}");
 
-    let output = run_in(folder.path(), &["watch", "-r", "a.pcapng", "--json"]);
-    check_code(&output, 0);
-    let found = records(&output);
-    // The last record of each association has all its calls.
-    let of_association = |it: &&Value| it["type"] == "services";
-    let last = found.iter().filter(of_association).map(|it| (it["id"].as_u64(), it));
-    let associations: BTreeMap<_, &Value> = last.collect();
-    let services = associations.values().flat_map(|it| it["services"].as_array().unwrap());
-    let reads: Vec<u64> = services
-        .filter(|service| service["service"] == "read")
-        .map(|service| service["answers"].as_u64().unwrap())
-        .collect();
-    assert_eq!(reads.iter().sum::<u64>(), answered, "{reads:?}");
+    let associations = associations_watched(folder.path());
+    assert_eq!(reads_of(&associations), answered);
     let most = associations.values().map(|it| it["most_outstanding"].as_u64().unwrap());
     // An answer may pass the tap before the last of five requests does.
     assert!((2..=5).contains(&most.max().unwrap()));
 }
 
-/// Answers of reads that `watch` counts in a capture.
-fn reads_watched(folder: &Path) -> u64 {
+/// Associations that `watch` finds in a capture: the last record of each, which has all its calls.
+fn associations_watched(folder: &Path) -> BTreeMap<Option<u64>, Value> {
     let output = run_in(folder, &["watch", "-r", "a.pcapng", "--json"]);
     check_code(&output, 0);
-    let found = records(&output);
-    // The last record of each association has all its calls.
-    let of_association = |it: &&Value| it["type"] == "services";
-    let last = found.iter().filter(of_association).map(|it| (it["id"].as_u64(), it));
-    let associations: BTreeMap<_, &Value> = last.collect();
+    let found = records(&output).into_iter().filter(|it| it["type"] == "services");
+    found.map(|it| (it["id"].as_u64(), it)).collect()
+}
+
+/// Answered reads of these associations.
+fn reads_of(associations: &BTreeMap<Option<u64>, Value>) -> u64 {
     let services = associations.values().flat_map(|it| it["services"].as_array().unwrap());
     let reads = services.filter(|service| service["service"] == "read");
     reads.map(|service| service["answers"].as_u64().unwrap()).sum()
@@ -117,7 +107,7 @@ fn watch_and_tshark_read_the_simulated_tcp_alike() {
         assert_eq!(answered, 2 * 15 + 40);
         let retransmitted = sample["counts"]["tcp.retransmitted"].as_u64().unwrap();
         assert_eq!(retransmitted > 0, loss != "0 %", "{sample}");
-        assert_eq!(reads_watched(here), answered);
+        assert_eq!(reads_of(&associations_watched(here)), answered);
         let report = predicted.iter().find(|it| it["type"] == "report").unwrap();
         let standing = &report["points"][0]["flows"][0]["standing"];
         assert!(standing.as_str().unwrap().starts_with("a minimal TCP: MSS 1,460 B"), "{report}");
