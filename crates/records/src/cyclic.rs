@@ -38,7 +38,7 @@ pub struct CyclicStream {
     /// Frames that did not arrive, by their numbers.
     pub missing: u64,
     /// Frames that arrived behind a higher number.
-    pub late: u64,
+    pub out_of_order: u64,
     /// Frames with the number of an earlier one.
     pub repeated: u64,
     /// Frames with lower numbers than expected: late or replayed.
@@ -186,7 +186,7 @@ impl CyclicTotals {
 impl CyclicStream {
     /// Converts a report of the meter; `until` is the time up to which it measured.
     pub(crate) fn of(report: &StreamReport, until: Instant, has_names: bool) -> Self {
-        let Order { missing, late, repeated, backwards, restarts, .. } = report.order;
+        let Order { missing, out_of_order, repeated, backwards, restarts, .. } = report.order;
         let Gaps { count, total_ns, min_ns, max_ns } = report.gaps;
         let Worst { gap_ns, allowed_ns, at } = report.worst;
         let has_worst = allowed_ns > 0;
@@ -207,7 +207,7 @@ impl CyclicStream {
             longest_octets: report.longest_octets,
             copies: report.copies,
             missing,
-            late,
+            out_of_order,
             repeated,
             backwards,
             restarts,

@@ -3,7 +3,7 @@
 //!
 //! The definition, applied to tshark's fields: a stream is a publisher, a receiver, an identifier and a
 //! name. A frame with the number of the last one, at most an eighth of the period behind it, is a
-//! copy. The numbers are unrolled around their circle: each is the one that is nearest to the last,
+//! copy. The numbers are unrolled by their modulus: each is the one that is nearest to the last,
 //! and the numbers from the lowest to the highest by the step that did not arrive are missing.
 
 use crate::capture::shared;
@@ -52,7 +52,7 @@ fn mode(of: &[i64]) -> i64 {
 }
 
 /// Copies and missing numbers by the definition above.
-fn expected(frames: &[(u64, i64)], circle: i64, is_sampled: bool) -> [u64; 2] {
+fn expected(frames: &[(u64, i64)], modulus: i64, is_sampled: bool) -> [u64; 2] {
     let mut gaps: Vec<u64> = frames.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
     gaps.sort_unstable();
     let period = gaps.get(gaps.len() / 2).copied().unwrap_or(0);
@@ -67,8 +67,8 @@ fn expected(frames: &[(u64, i64)], circle: i64, is_sampled: bool) -> [u64; 2] {
     let mut all = BTreeSet::from([at]);
     let mut advances = Vec::new();
     for (_, number) in &kept[1..] {
-        let ahead = (number - at).rem_euclid(circle);
-        let ahead = if ahead > circle / 2 { ahead - circle } else { ahead };
+        let ahead = (number - at).rem_euclid(modulus);
+        let ahead = if ahead > modulus / 2 { ahead - modulus } else { ahead };
         advances.push(ahead);
         at = if ahead > 0 { at + ahead } else { at };
         all.insert(at + ahead.min(0));
@@ -96,7 +96,7 @@ fn streams_of_counters_are_those_of_tshark() {
     let Some(folder) = shared("captures", "cyclic") else { return };
     let samples = ["sv.appid", "sv.svID", "sv.smpCnt"];
     let cycles = ["pn_rt.frame_id", "pn_rt.cycle_counter", "pn_rt.cycle_counter"];
-    for (name, protocol, fields, circle) in [
+    for (name, protocol, fields, modulus) in [
         ("sv/9-2-sv.pcap", Protocol::SampledValues, samples, 65_536),
         ("sv/IEC61850_SV.pcap", Protocol::SampledValues, samples, 65_536),
         ("sv/SV_Normal_Traffic.pcap", Protocol::SampledValues, samples, 4_800),
@@ -116,7 +116,7 @@ fn streams_of_counters_are_those_of_tshark() {
             let report = &ours[key];
             let is_sampled = protocol == Protocol::SampledValues;
             let found = [report.copies, report.order.missing];
-            assert_eq!(found, expected(frames, circle, is_sampled), "{name} {key}");
+            assert_eq!(found, expected(frames, modulus, is_sampled), "{name} {key}");
             assert_eq!(report.samples + report.copies, frames.len() as u64, "{name} {key}");
         }
     }
@@ -133,7 +133,7 @@ fn what_is_wrong_in_made_samples_is_found() {
     // Lost: smpCnt 3500 and 500 to 504. 3800 is behind 3801, and 3900 there twice, 40 us apart.
     let first = of(&reports, 0x4001);
     let order = first.order;
-    assert_eq!([order.missing, order.late, order.repeated, order.backwards], [6, 1, 1, 0]);
+    assert_eq!([order.missing, order.out_of_order, order.repeated, order.backwards], [6, 1, 1, 0]);
     assert_eq!(first.rate, Some(4_000));
     let period = first.period_ns.unwrap();
     assert!((249_000..251_000).contains(&period), "{period}");

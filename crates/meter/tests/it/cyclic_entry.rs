@@ -91,8 +91,10 @@ fn check(report: &StreamReport, frames: u64) {
     assert_eq!(gaps.count, report.frames - 1, "{report:?}");
     assert!(gaps.min_ns <= gaps.max_ns && gaps.max_ns <= gaps.total_ns, "{report:?}");
     assert!(*silences <= gaps.count && worst.gap_ns <= gaps.max_ns, "{report:?}");
-    let apart = order.late + order.repeated + order.backwards + order.restarts;
+    let apart = order.out_of_order + order.repeated + order.backwards + order.restarts;
     assert!(apart < report.samples, "{report:?}");
+    // Each number may skip all others that there are.
+    assert!(order.missing <= report.samples << 32, "{report:?}");
     if let Some(both) = report.deviations {
         assert!(both.late.count + both.early.count <= gaps.count, "{report:?}");
         assert!(both.late.max_ns <= gaps.max_ns, "{report:?}");

@@ -131,7 +131,7 @@ fn silences_and_missing_frames_of_streams_are_found() {
             r#"{{"type":"cyclic-stream","protocol":"GOOSE","source":"02:00:00:00:00:0{appid}",
             "destination":"01:0c:cd:01:00:00","identifier":{appid},"name":"IED{appid}/LLN0$GO$gcb",
             "priority":4,"vlan":0,"frames":100,"samples":100,"longest_octets":150,"copies":0,
-            "missing":{missing},"late":0,"repeated":0,"backwards":0,"restarts":0,
+            "missing":{missing},"out_of_order":0,"repeated":0,"backwards":0,"restarts":0,
             "state_changes":9,"missed_states":{silences},"gaps":99,"gap_total_ns":1000000000,
             "gap_min_ns":1,"gap_max_ns":{gap},"silences":{silences},"worst_gap_ns":{gap},
             "worst_allowed_ns":20000000,"worst_at_ns":5,"allowed_ns":20000000,"first_ns":0,

@@ -21,7 +21,7 @@ const STREAM: [(&str, Kind); 38] = [
     ("longest_octets", Kind::Count),
     ("copies", Kind::Count),
     ("missing", Kind::Count),
-    ("late", Kind::Count),
+    ("out_of_order", Kind::Count),
     ("repeated", Kind::Count),
     ("backwards", Kind::Count),
     ("restarts", Kind::Count),
@@ -55,8 +55,15 @@ pub fn layout() -> Layout {
 /// Returns the row of a stream.
 pub fn row(of: &CyclicStream) -> Vec<Cell> {
     let report = &of.report;
-    let Order { missing, late, repeated, backwards, restarts, state_changes, missed_states } =
-        report.order;
+    let Order {
+        missing,
+        out_of_order,
+        repeated,
+        backwards,
+        restarts,
+        state_changes,
+        missed_states,
+    } = report.order;
     let Gaps { count, total_ns, min_ns, max_ns } = report.gaps;
     let name = String::from_utf8_lossy(&report.key.name).into_owned();
     let name = Some(name).filter(|name| of.has_names && !name.is_empty());
@@ -75,7 +82,7 @@ pub fn row(of: &CyclicStream) -> Vec<Cell> {
         Cell::of(report.tag.map(|tag| tag.vlan().into()), Cell::Count),
     ];
     row.extend(counts(&[report.frames, report.samples, report.longest_octets, report.copies]));
-    row.extend(counts(&[missing, late, repeated, backwards, restarts]));
+    row.extend(counts(&[missing, out_of_order, repeated, backwards, restarts]));
     row.extend(counts(&[state_changes, missed_states, count]));
     row.extend([total_ns, min_ns, max_ns].map(Cell::Nanos));
     row.push(Cell::Count(report.silences));

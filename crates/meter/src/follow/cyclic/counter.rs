@@ -1,20 +1,20 @@
-//! Order of the frames of a stream whose publisher counts around a circle: samples of a merging unit,
-//! cycles of a controller.
+//! Order of the frames of a stream with a counter that rolls over: samples of a merging unit, cycles of a
+//! controller.
 //!
 //! The step of CycleCounter is learnt: the most frequent advance of the first 16, because a controller
-//! counts time and not frames. The circle of smpCnt is learnt: when the count first falls to the
+//! counts time and not frames. The modulus of smpCnt is learnt: when the count first falls to the
 //! numbers of a second's beginning, it is the sampling rate that the numbers before fit, or else the
 //! greatest number and one. Until then, and for CycleCounter always, it is 65,536.
 //!
-//! Definition: a number is missing if a higher one arrived, by up to fifteen sixteenths of the circle;
-//! it is taken back out if it arrives late, by up to 63 steps. Bias: a whole turn of the circle that
-//! is lost is not seen.
+//! Definition: a number is missing if a higher one arrived, by up to fifteen sixteenths of the modulus;
+//! it is taken back out if it arrives late, by up to 63 steps. Bias: losses of a
+//! whole modulus are not seen.
 
 use super::numbers::Order;
 
 /// Advances from which the step is learnt.
 const LEARNT_FROM: usize = 16;
-/// Circle of two octets.
+/// Modulus of a counter of two octets.
 const WHOLE: u32 = 1 << 16;
 /// Samples lost at the end of a second, or at its beginning, before it is no longer recognised.
 const MOST_LOST: u32 = 64;
@@ -25,7 +25,7 @@ const RATES: [u32; 7] = [4_000, 4_800, 5_760, 12_800, 14_400, 15_360, WHOLE];
 /// Rule by which a publisher counts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rule {
-    /// One for each sample; the circle is learnt.
+    /// One for each sample; the modulus is learnt.
     Samples,
     /// Units of time; the step is learnt.
     Cycles,
@@ -36,8 +36,8 @@ pub(super) enum Rule {
 pub(super) struct Counter {
     rule: Rule,
     last: u32,
-    /// Learnt circle; none before.
-    circle: Option<u32>,
+    /// Learnt modulus; none before.
+    modulus: Option<u32>,
     /// Learnt step; none before.
     step: Option<u32>,
     /// Advances before the step is learnt.
@@ -59,7 +59,7 @@ impl Counter {
         Self {
             rule,
             last: first.into(),
-            circle: None,
+            modulus: None,
             step,
             advances: Vec::new(),
             arrived: u64::MAX,
@@ -78,49 +78,49 @@ impl Counter {
         self.step
     }
 
-    /// Learnt circle: samples in a second.
-    pub(super) const fn circle(&self) -> Option<u32> {
-        self.circle
+    /// Learnt modulus: samples in a second.
+    pub(super) const fn modulus(&self) -> Option<u32> {
+        self.modulus
     }
 
     /// Adds a number. Returns true if it is the one that follows.
     pub(super) fn add(&mut self, number: u16) -> bool {
         let number = u32::from(number);
-        if self.circle.is_some_and(|circle| number >= circle) {
-            // The circle is greater than it seemed.
-            self.circle = None;
+        if self.modulus.is_some_and(|modulus| number >= modulus) {
+            // The modulus is greater than it seemed.
+            self.modulus = None;
         }
-        let circle = self.circle.unwrap_or(WHOLE);
-        let behind = (self.last + circle - number) % circle;
+        let modulus = self.modulus.unwrap_or(WHOLE);
+        let behind = (self.last + modulus - number) % modulus;
         if self.is_old(number, behind) {
             self.old(number, behind);
             return false;
         }
-        let circle = self.circle_with(number);
-        let advance = (number + circle - self.last) % circle;
+        let modulus = self.modulus_at(number);
+        let advance = (number + modulus - self.last) % modulus;
         (self.last, self.rival) = (number, None);
         self.advance(advance)
     }
 
-    /// True for a number that is not ahead of the last one. While the circle of samples is not known, a
+    /// True for a number that is not ahead of the last one. While the modulus of samples is not known, a
     /// fall is one too, unless it is long and to the first numbers of a second.
     const fn is_old(&self, number: u32, behind: u32) -> bool {
-        match (self.rule, self.circle) {
+        match (self.rule, self.modulus) {
             (Rule::Samples, None) if number > self.last => false,
             (Rule::Samples, None) => number > MOST_LOST || behind <= MOST_LOST,
-            (Rule::Samples, Some(circle)) => behind <= circle / 16,
+            (Rule::Samples, Some(modulus)) => behind <= modulus / 16,
             (Rule::Cycles, _) => behind <= WHOLE / 16,
         }
     }
 
-    /// Circle, learnt where the count falls back.
-    fn circle_with(&mut self, number: u32) -> u32 {
-        if self.rule == Rule::Samples && self.circle.is_none() && number < self.last {
+    /// Modulus, learnt where the count falls back.
+    fn modulus_at(&mut self, number: u32) -> u32 {
+        if self.rule == Rule::Samples && self.modulus.is_none() && number < self.last {
             let least = self.last + 1;
             let fits = |rate: &u32| (least..=least + MOST_LOST).contains(rate);
-            self.circle = Some(RATES.into_iter().find(fits).unwrap_or(least));
+            self.modulus = Some(RATES.into_iter().find(fits).unwrap_or(least));
         }
-        self.circle.unwrap_or(WHOLE)
+        self.modulus.unwrap_or(WHOLE)
     }
 
     /// Adds a number that is not ahead of the last one. A single one far behind is old; a second one
@@ -134,7 +134,7 @@ impl Counter {
             } else {
                 self.arrived |= bit;
                 self.order.missing -= 1;
-                self.order.late += 1;
+                self.order.out_of_order += 1;
             }
             return;
         }
@@ -200,17 +200,17 @@ mod tests {
     fn a_second_without_loss_teaches_the_rate() {
         let numbers = (0..10_000_u32).map(|n| (n % 4_000) as u16);
         let counter = counted(Rule::Samples, numbers);
-        assert_eq!((counter.circle(), counter.order), (Some(4_000), Order::default()));
+        assert_eq!((counter.modulus(), counter.order), (Some(4_000), Order::default()));
         // Three samples are lost where the second ends.
         let numbers = (3_000..5_000_u32).filter(|n| !(3_998..4_001).contains(n));
         let counter = counted(Rule::Samples, numbers.map(|n| (n % 4_000) as u16));
-        assert_eq!((counter.circle(), counter.order.missing), (Some(4_000), 3));
+        assert_eq!((counter.modulus(), counter.order.missing), (Some(4_000), 3));
     }
 
     #[test]
     fn a_late_sample_is_not_missing_and_a_repeated_one_counts() {
         let counter = counted(Rule::Samples, [7, 8, 11, 9, 9, 12, 12, 13]);
-        let expected = Order { missing: 1, late: 1, repeated: 2, ..Order::default() };
+        let expected = Order { missing: 1, out_of_order: 1, repeated: 2, ..Order::default() };
         assert_eq!(counter.order, expected);
     }
 
@@ -240,7 +240,7 @@ mod tests {
                 let range = if narrow { 200 } else { 1 << 16 };
                 let numbers: Vec<u16> = (0..60).map(|_| draw.below(range) as u16).collect();
                 let order = counted(rule, numbers).order;
-                let others = order.late + order.repeated + order.backwards + order.restarts;
+                let others = order.out_of_order + order.repeated + order.backwards + order.restarts;
                 assert!(others < 60, "{order:?}");
             }
         }

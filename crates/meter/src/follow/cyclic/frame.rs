@@ -49,8 +49,8 @@ impl Protocol {
 pub(super) enum Number {
     /// State, and frame within it.
     OfState(Numbers),
-    /// Around a circle.
-    Around(Rule, u16),
+    /// Of a counter that rolls over.
+    Counter(Rule, u16),
 }
 
 /// Frame, or sample, of a stream.
@@ -103,7 +103,7 @@ impl<'a> Frame<'a> {
             octets: whole as u64,
             identifier: 0,
             name: &[],
-            number: Number::Around(Rule::Cycles, 0),
+            number: Number::Counter(Rule::Cycles, 0),
             is_continued: false,
             allowed_ns: None,
             state: 0,
@@ -151,7 +151,7 @@ impl<'a> Frame<'a> {
         Some(Self {
             protocol: Protocol::ProfinetRt,
             identifier: pdu.frame_id,
-            number: Number::Around(Rule::Cycles, status.cycle_counter),
+            number: Number::Counter(Rule::Cycles, status.cycle_counter),
             state: status.data.into(),
             is_invalid: !status.is_valid(),
             ..self
@@ -165,7 +165,7 @@ impl<'a> Frame<'a> {
                 protocol: Protocol::SampledValues,
                 identifier: pdu.appid,
                 name: asdu.identifier,
-                number: Number::Around(Rule::Samples, asdu.sample_count),
+                number: Number::Counter(Rule::Samples, asdu.sample_count),
                 is_continued: before == Some(asdu.identifier),
                 state: asdu.synchronisation.into(),
                 revision: asdu.configuration_revision,

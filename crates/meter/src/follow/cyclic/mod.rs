@@ -14,7 +14,8 @@
 //!
 //! Memory is bounded: streams that have been silent for long make room for new ones, and are
 //! reported first. If none is, frames of further streams are counted as an oddity, so that invented
-//! streams displace none that is known. The first 4,096 have distributions of their deviations.
+//! streams displace none that is known. A stream that
+//! learns its period while at most 4,096 are followed has distributions of its deviations.
 
 mod counter;
 mod frame;
@@ -53,7 +54,7 @@ const EARLY_COPY_NS: u64 = 25_000;
 const PERIODS_ALLOWED: u64 = 3;
 /// Maximum number of streams that ended and were not taken.
 const ENDED: usize = 4_096;
-/// Maximum number of streams with distributions of their deviations.
+/// Number of streams up to which one that learns its period has distributions of its deviations.
 const DETAILED: usize = 4_096;
 /// Maximum number of streams followed.
 pub(crate) const STREAMS: usize = 16_384;
@@ -146,7 +147,8 @@ pub struct StreamReport {
     pub allowed_ns: u64,
     /// Learnt period, in nanoseconds; none of GOOSE, and before it is learnt.
     pub period_ns: Option<u64>,
-    /// Deviations from the period; none before it is learnt, and of streams beyond the first 4,096.
+    /// Deviations from the period; none before it is learnt, and of a stream that
+    /// learnt it while more than 4,096 were followed.
     pub deviations: Option<Deviations>,
     /// Learnt step of its counter, in the units of the protocol.
     pub step: Option<u32>,
@@ -184,7 +186,7 @@ impl StreamReport {
 #[derive(Clone, Debug)]
 enum Ordering {
     OfStates(Sequence),
-    Around(Box<Counter>),
+    ByCounter(Box<Counter>),
 }
 
 impl Ordering {
@@ -192,7 +194,9 @@ impl Ordering {
     fn is_last(&self, number: Number) -> bool {
         match (self, number) {
             (Self::OfStates(sequence), Number::OfState(numbers)) => sequence.is_last(numbers),
-            (Self::Around(counter), Number::Around(_, number)) => counter.last() == number.into(),
+            (Self::ByCounter(counter), Number::Counter(_, number)) => {
+                counter.last() == number.into()
+            }
             _ => false,
         }
     }
@@ -204,7 +208,7 @@ impl Ordering {
                 sequence.add(numbers);
                 false
             }
-            (Self::Around(counter), Number::Around(_, number)) => counter.add(number),
+            (Self::ByCounter(counter), Number::Counter(_, number)) => counter.add(number),
             _ => false,
         }
     }
@@ -212,7 +216,7 @@ impl Ordering {
     const fn order(&self) -> Order {
         match self {
             Self::OfStates(sequence) => sequence.order,
-            Self::Around(counter) => counter.order,
+            Self::ByCounter(counter) => counter.order,
         }
     }
 }
@@ -243,7 +247,9 @@ impl Stream {
     fn new(key: StreamKey, at: Instant, frame: &Frame<'_>) -> Self {
         let ordering = match frame.number {
             Number::OfState(numbers) => Ordering::OfStates(Sequence::new(numbers)),
-            Number::Around(rule, first) => Ordering::Around(Box::new(Counter::new(rule, first))),
+            Number::Counter(rule, first) => {
+                Ordering::ByCounter(Box::new(Counter::new(rule, first)))
+            }
         };
         let report = StreamReport {
             key,
@@ -287,7 +293,7 @@ impl Stream {
     /// True if the frame repeats the last one.
     fn is_copy(&self, frame: &Frame<'_>, gap_ns: u64) -> bool {
         let is_same = match (frame.number, self.first_number) {
-            (Number::Around(_, number), Some(first)) => number == first,
+            (Number::Counter(_, number), Some(first)) => number == first,
             (number, _) => self.ordering.is_last(number),
         };
         is_same && gap_ns <= self.copy_ns()
@@ -315,7 +321,7 @@ impl Stream {
             self.report.gap(gap_ns, at);
             self.changes += u64::from(self.report.state != frame.state);
         }
-        if let Number::Around(_, number) = frame.number {
+        if let Number::Counter(_, number) = frame.number {
             self.first_number = Some(number);
         }
         self.note(at, frame);
@@ -323,7 +329,8 @@ impl Stream {
 
     fn note(&mut self, at: Instant, frame: &Frame<'_>) {
         let Self { report, period, .. } = self;
-        let learnt_ns = period.nominal_ns().map(|period_ns| period_ns * PERIODS_ALLOWED);
+        let learnt_ns =
+            period.nominal_ns().map(|period_ns| period_ns.saturating_mul(PERIODS_ALLOWED));
         report.frames += 1;
         report.samples += 1;
         report.last = at;
@@ -344,8 +351,8 @@ impl Stream {
         report.order = self.ordering.order();
         report.period_ns = self.period.nominal_ns();
         report.deviations = self.period.deviations();
-        if let Ordering::Around(counter) = &self.ordering {
-            (report.step, report.rate) = (counter.step(), counter.circle());
+        if let Ordering::ByCounter(counter) = &self.ordering {
+            (report.step, report.rate) = (counter.step(), counter.modulus());
             report.order.state_changes = self.changes;
         }
         report

@@ -23,7 +23,7 @@ pub struct Order {
     /// Frames that did not arrive.
     pub missing: u64,
     /// Frames that arrived behind a higher number of their state.
-    pub late: u64,
+    pub out_of_order: u64,
     /// Frames with the number of an earlier one.
     pub repeated: u64,
     /// Changes of state.
@@ -89,7 +89,7 @@ impl Sequence {
             None if behind <= LATE && self.missing > 0 => {
                 self.missing -= 1;
                 self.order.missing -= 1;
-                self.order.late += 1;
+                self.order.out_of_order += 1;
             }
             None => self.back(numbers),
         }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_late_frame_is_not_missing() {
         let found = order(&[(5, 7), (5, 8), (5, 11), (5, 9), (5, 12), (5, 12)]);
-        assert_eq!(found, Order { missing: 1, late: 1, repeated: 1, ..Order::default() });
+        assert_eq!(found, Order { missing: 1, out_of_order: 1, repeated: 1, ..Order::default() });
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         for _ in 0..2_000 {
             let frames: Vec<_> = (0..40).map(|_| (near(&mut draw) % 5, near(&mut draw))).collect();
             let found = order(&frames);
-            let ordinary = found.late + found.repeated + found.backwards + found.restarts;
+            let ordinary = found.out_of_order + found.repeated + found.backwards + found.restarts;
             assert!(ordinary + found.state_changes < 40, "{frames:?} {found:?}");
         }
     }

@@ -74,7 +74,7 @@ mod tests {
                 r#"{{"protocol":"PROFINET RT","source":"02:00:00:00:00:0{source}",
                 "destination":"02:00:00:00:00:09","identifier":32768,"name":null,"priority":6,
                 "vlan":0,"frames":12000,"samples":12000,"longest_octets":64,"copies":0,
-                "missing":{silences},"late":0,"repeated":0,"backwards":0,"restarts":0,
+                "missing":{silences},"out_of_order":0,"repeated":0,"backwards":0,"restarts":0,
                 "state_changes":0,"missed_states":0,"gaps":11999,"gap_total_ns":12000000000,
                 "gap_min_ns":1,"gap_max_ns":4000000,"silences":{silences},"worst_gap_ns":4000000,
                 "worst_allowed_ns":3000000,"worst_at_ns":5,"allowed_ns":3000000,
