@@ -9,7 +9,7 @@ use records::{CyclicStream, CyclicTotals, shortened};
 /// Columns of a publisher: a MAC address.
 const SOURCE_COLUMNS: usize = 17;
 /// Columns of everything but the publisher and the name.
-const OTHER_COLUMNS: usize = 3 + 1 + 1 + 6 + 6 + 6 + 8 + 8 + 8;
+const OTHER_COLUMNS: usize = 3 + 1 + 1 + 6 + 6 + 7 + 8 + 8 + 8;
 
 pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
     let CyclicTotals { streams, frames, missing, silences, .. } = model.of_streams;
@@ -32,8 +32,8 @@ fn name_columns(room: Room) -> usize {
 fn heading(room: Room) -> String {
     let width = name_columns(room);
     format!(
-        "   {:<SOURCE_COLUMNS$} {:<width$} {:>6} {:>5} {:>5} {:>7} {:>7} {:>7}",
-        "publisher", "stream", "frames", "miss", "long", "worst", "allowed", "late"
+        "   {:<SOURCE_COLUMNS$} {:<width$} {:>6} {:>5} {:>6} {:>7} {:>7} {:>7}",
+        "publisher", "stream", "frames", "miss", "silent", "worst", "allowed", "late"
     )
 }
 
@@ -46,7 +46,7 @@ fn row(it: &CyclicStream, room: Room) -> Row {
     let width = name_columns(room);
     let end = if it.silent_at_end { "+" } else { "" };
     let text = format!(
-        "{} {:<SOURCE_COLUMNS$} {:<width$} {:>6} {:>5} {:>5} {:>7} {:>7} {:>7}",
+        "{} {:<SOURCE_COLUMNS$} {:<width$} {:>6} {:>5} {:>6} {:>7} {:>7} {:>7}",
         grade.map_or("  ", Grade::sign),
         it.source,
         shortened(&it.label(), width),
