@@ -240,8 +240,8 @@ fn of_total(total: &Total, has_tpdus: bool) -> Vec<String> {
     }
     let seconds = trimmed(Duration::from_nanos(total.length_ns).as_secs_f64(), 9);
     let count = counted(total.intervals, "interval");
-    let mut lines = vec![format!("\ntotal of {count}, {seconds} s\n")];
-    lines.extend(tables::measures(&total.measures, has_tpdus).map(|table| table.to_string()));
+    let mut lines = vec![format!("\ntotal of {count}, {seconds} s")];
+    lines.extend(tables::measures(&total.measures, has_tpdus).map(|table| format!("\n{table}")));
     if has_tpdus {
         lines.push(format!("\n{}", tables::kinds(&total.measures)));
     }

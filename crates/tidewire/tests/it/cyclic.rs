@@ -2,6 +2,7 @@
 //! a finding.
 
 use crate::{check_code, records, run};
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use wire::goose;
@@ -90,45 +91,60 @@ fn the_publisher_that_was_silent_comes_first() {
     assert!(!lines.contains("information octets"), "{lines}");
 }
 
+/// The capture of the README: two devices that send PROFINET RT for half a second. The first sends every
+/// millisecond: frame 300 is late by 700 us, and 400 is lost. The second sends every two milliseconds.
+fn cycles() -> Vec<(u32, Vec<u8>)> {
+    let frame = |source: u8, counter: u32| {
+        let head = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, source, 0x88, 0x92, 0x80, source];
+        [&head[..], &[0; 40], &(counter as u16).to_be_bytes(), &[0x35, 0]].concat()
+    };
+    let late_us = |n: u32| if n == 300 { 700 } else { 0 };
+    let first = (0..500).filter(|n| *n != 400);
+    let first = first.map(|n| (n * 1_000 + late_us(n), frame(2, n * 32)));
+    let second = (0..250).map(|n| (n * 2_000 + 40, frame(3, n * 64)));
+    let mut frames: Vec<_> = first.chain(second).collect();
+    frames.sort_by_key(|(at_us, _)| *at_us);
+    frames
+}
+
 #[test]
 fn a_late_controller_is_named_with_its_period() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("cycles.pcap");
-    // Cycles of 1 ms, counted by 32. Frame 300 is late by 700 us, and 500 is lost.
-    let frame = |n: u32| {
-        let counter = (n as u16).wrapping_mul(32).to_be_bytes();
-        let head = [2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0x92, 0x80, 0];
-        [&head[..], &[0; 40], &counter, &[0x35, 0]].concat()
-    };
-    let at_us = |n: u32| n * 1_000 + if n == 300 { 700 } else { 0 };
-    write(&path, (0..900).filter(|n| *n != 500).map(|n| (at_us(n), frame(n))));
-    let path = path.display().to_string();
+    let made = folder.path().join("cycles.pcap");
+    write(&made, cycles());
+    let kept = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cycles.pcap");
+    if std::env::var_os("BLESS").is_some() {
+        fs::copy(&made, kept).unwrap();
+    }
+    assert!(fs::read(&made).unwrap() == fs::read(kept).unwrap(), "BLESS=1 makes {kept} anew");
+    let path = made.display().to_string();
     let output = run(&["--json", "watch", "-r", &path]);
     check_code(&output, 0);
     let records = records(&output);
-    let stream = records.iter().find(|it| it["type"] == "cyclic-stream").unwrap();
+    let is_first = |it: &&Value| it["type"] == "cyclic-stream" && it["identifier"] == 0x8002;
+    let stream = records.iter().find(is_first).unwrap();
     assert_eq!(stream["protocol"], "PROFINET RT");
     let names =
         ["frames", "missing", "silences", "period_ns", "step", "late_max_ns", "early_max_ns"];
     let found = names.map(|name| stream[name].as_u64().unwrap());
-    assert_eq!(found, [899, 1, 0, 1_000_000, 32, 700_000, 700_000]);
+    assert_eq!(found, [499, 1, 0, 1_000_000, 32, 700_000, 700_000]);
     // The table has the same values.
     let tables = folder.path().display().to_string();
     check_code(&run(&["watch", "-q", "-r", &path, "--csv", &tables]), 0);
     let table = fs::read_to_string(folder.path().join("streams.csv")).unwrap();
-    let [names_of, row] = table.lines().collect::<Vec<_>>()[..] else { panic!("{table}") };
+    let [names_of, row, _] = table.lines().collect::<Vec<_>>()[..] else { panic!("{table}") };
     let cells: Vec<_> = names_of.split(',').zip(row.split(',')).collect();
     let cell = |name: &str| cells.iter().find(|(known, _)| *known == name).unwrap().1;
     let of_table = ["frames", "missing", "silences", "period_ns", "late_max_ns", "early_max_ns"];
     let of_table = of_table.map(|name| cell(name).parse::<u64>().unwrap());
-    assert_eq!(of_table, [899, 1, 0, 1_000_000, 700_000, 700_000]);
+    assert_eq!(of_table, [499, 1, 0, 1_000_000, 700_000, 700_000]);
     assert_eq!((cell("source"), cell("name"), cell("vlan")), ("02:00:00:00:00:02", "", ""));
     // All other gaps are those of the period: none of them is early.
     assert_eq!(stream["early_gaps"], 1);
     let lines = String::from_utf8(run(&["watch", "-r", &path]).stdout).unwrap();
-    assert!(lines.contains("1 of 1 stream had a frame late by half a period or more"), "{lines}");
+    assert!(lines.contains("1 of 2 streams had a frame late by half a period or more"), "{lines}");
     let row = lines.lines().skip_while(|line| !line.contains("deviation of")).nth(1).unwrap();
-    assert!(row.contains("FrameID 8000") && row.ends_with("70.0 %"), "{row}");
+    assert!(row.contains("FrameID 8002") && row.ends_with("70.0 %"), "{row}");
     assert!(lines.lines().all(|line| line.chars().count() <= 80), "{lines}");
 }
 
