@@ -30,9 +30,6 @@ pub enum Protocol {
 }
 
 impl Protocol {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Goose, Self::SampledValues, Self::ProfinetRt];
-
     /// Name in records.
     #[must_use]
     pub const fn name(self) -> &'static str {
