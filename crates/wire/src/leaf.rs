@@ -5,14 +5,26 @@ use crate::read::Malformed;
 use core::fmt;
 
 /// Protocols whose PDUs belong to streams of cyclic data.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Cyclic {
-    /// GOOSE.
+    /// GOOSE (IEC 61850-8-1).
     Goose,
-    /// Sampled Values.
+    /// Sampled Values (IEC 61850-9-2).
     SampledValues,
-    /// Cyclic data of PROFINET.
-    Profinet,
+    /// Cyclic data of PROFINET (IEC 61158-6-10).
+    ProfinetRt,
+}
+
+impl Cyclic {
+    /// Name of the protocol of these streams.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Goose => "GOOSE",
+            Self::SampledValues => "SV",
+            Self::ProfinetRt => "PROFINET RT",
+        }
+    }
 }
 
 /// Protocol that carries nothing to be followed: its PDUs end the decoding of a frame.

@@ -23,7 +23,7 @@ const LEAST_DATA_OCTETS: usize = 40;
 /// PROFINET as a leaf of the layering. Everything behind the FrameID counts as user data.
 pub const LEAF: Leaf = Leaf {
     name: "PROFINET",
-    cyclic: Some(Cyclic::Profinet),
+    cyclic: Some(Cyclic::ProfinetRt),
     kind: |octets| Pdu::decode(octets).map(|pdu| pdu.kind.name()),
     print: |octets, f| Pdu::decode(octets).map_or(Ok(()), |pdu| write!(f, "{pdu}")),
     headers_octets: |_| HEADER_OCTETS,

@@ -13,33 +13,10 @@ use super::counter::Rule;
 use super::numbers::Numbers;
 use wire::addr::Mac;
 use wire::dissect::{Alone, Link};
-use wire::leaf::Cyclic;
+pub use wire::leaf::Cyclic as Protocol;
 use wire::mac::{self, Tag};
 use wire::profinet::{self, Kind};
 use wire::{goose, sampled_values};
-
-/// Protocol of a stream.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Protocol {
-    /// GOOSE (IEC 61850-8-1).
-    Goose,
-    /// Sampled Values (IEC 61850-9-2).
-    SampledValues,
-    /// Cyclic data of PROFINET (IEC 61158-6-10).
-    ProfinetRt,
-}
-
-impl Protocol {
-    /// Name in records.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Goose => "GOOSE",
-            Self::SampledValues => "SV",
-            Self::ProfinetRt => "PROFINET RT",
-        }
-    }
-}
 
 /// Number of a frame, by the rule of its protocol.
 #[derive(Clone, Copy, Debug)]
@@ -87,14 +64,14 @@ impl<'a> Frame<'a> {
         alone: &Alone<'a>,
         mut each: impl FnMut(Self),
     ) {
-        let Some(cyclic) = alone.leaf.cyclic.filter(|_| link == Link::Ethernet) else { return };
-        if alone.missing_octets > 0 && cyclic == Cyclic::Profinet {
+        let Some(protocol) = alone.leaf.cyclic.filter(|_| link == Link::Ethernet) else { return };
+        if alone.missing_octets > 0 && protocol == Protocol::ProfinetRt {
             return;
         }
         let whole = octets.len() + alone.missing_octets;
         let Ok(frame) = mac::Pdu::decode_cut(octets, whole) else { return };
         let empty = Self {
-            protocol: Protocol::Goose,
+            protocol,
             ends: [frame.destination, frame.source],
             tag: frame.tags.first().copied(),
             octets: whole as u64,
@@ -110,16 +87,16 @@ impl<'a> Frame<'a> {
             is_unsynchronised: false,
             is_invalid: false,
         };
-        match cyclic {
-            Cyclic::Goose => {
+        match protocol {
+            Protocol::Goose => {
                 let pdu = goose::Pdu::decode(alone.octets);
                 pdu.into_iter().for_each(|pdu| each(empty.of_goose(&pdu)));
             }
-            Cyclic::Profinet => {
+            Protocol::ProfinetRt => {
                 let pdu = profinet::Pdu::decode(alone.octets);
                 pdu.ok().and_then(|pdu| empty.of_profinet(&pdu)).into_iter().for_each(each);
             }
-            Cyclic::SampledValues => {
+            Protocol::SampledValues => {
                 let Ok(pdu) = sampled_values::Pdu::decode(alone.octets) else { return };
                 empty.each_sample(&pdu, each);
             }
@@ -129,7 +106,6 @@ impl<'a> Frame<'a> {
     const fn of_goose(self, pdu: &goose::Pdu<'a>) -> Self {
         let numbers = Numbers { state: pdu.state_number, sequence: pdu.sequence_number };
         Self {
-            protocol: Protocol::Goose,
             identifier: pdu.appid,
             name: pdu.control_block,
             number: Number::OfState(numbers),
@@ -146,7 +122,6 @@ impl<'a> Frame<'a> {
     fn of_profinet(self, pdu: &profinet::Pdu<'a>) -> Option<Self> {
         let Kind::Cyclic(status) = pdu.kind else { return None };
         Some(Self {
-            protocol: Protocol::ProfinetRt,
             identifier: pdu.frame_id,
             number: Number::Counter(Rule::Cycles, status.cycle_counter),
             state: status.data.into(),
@@ -159,7 +134,6 @@ impl<'a> Frame<'a> {
         let mut before: Option<&[u8]> = None;
         for asdu in pdu.asdus().map_while(Result::ok) {
             each(Self {
-                protocol: Protocol::SampledValues,
                 identifier: pdu.appid,
                 name: asdu.identifier,
                 number: Number::Counter(Rule::Samples, asdu.sample_count),
