@@ -5,7 +5,6 @@
 //!                                                  ends early once every judged message is in
 //! ```
 
-mod medium;
 mod parallel;
 mod sequential;
 mod stations;
@@ -13,21 +12,21 @@ mod stations;
 pub use parallel::{Made, Plan, all_runs, in_order, run_all, run_these};
 pub use sequential::{Ended, Goal, Look, run_until};
 
-use crate::collect::Clocks;
+use crate::PROGRAM_VERSION;
+use crate::collect::{Clocks, Collector, Watched};
 use crate::counters::{add_messaging, add_network, add_tcp, add_transport};
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
+use crate::medium::{Site, Visitor};
 use crate::profile::Profile;
 use crate::sample::{Occupied, Origin, Sample};
-use crate::scenario::{self, Point};
-use crate::{
-    PROGRAM_VERSION,
-    collect::{Collector, Watched},
-};
+use crate::scenario::{self, Faults, Point};
 use core::time::Duration;
+use sim::medium::faulty::Faulty;
 use sim::medium::framing::Framing;
 use sim::medium::{Medium, Passage};
 use sim::tap::Tap;
 use sim::world::World;
+use stack::fault;
 use stations::{Hosted, costed, count_machines, occupied, plain};
 use std::collections::BTreeMap;
 use wire::time::Instant;
@@ -125,7 +124,7 @@ fn run_laid_out(
     watch: &mut Watch<'_>,
 ) -> Result<Sample, RunError> {
     let seed = seed_of(&point.scenario, replication);
-    let ran = medium::drive(point, layout, seed, watch)?;
+    let ran = drive(point, layout, seed, watch)?;
     Ok(Sample {
         title: point.scenario.title.clone(),
         scenario_hash: scenario_hash.to_owned(),
@@ -150,6 +149,39 @@ struct Ran {
     complete: bool,
     counts: BTreeMap<String, u64>,
     machines: Vec<Occupied>,
+}
+
+/// Runs a layout on the medium of its scenario.
+fn drive(point: &Point, layout: Layout, seed: u64, watch: &mut Watch<'_>) -> Result<Ran, RunError> {
+    let site = Site {
+        positions_metres: layout.places.iter().map(|place| place.metres).collect(),
+        seed,
+        changes: layout.changes.clone(),
+    };
+    point.scenario.medium.model(site).visit(Run { point, layout, seed, watch })?
+}
+
+/// A run that only lacks its medium.
+struct Run<'a, 'w> {
+    point: &'a Point,
+    layout: Layout,
+    seed: u64,
+    watch: &'a mut Watch<'w>,
+}
+
+impl Visitor for Run<'_, '_> {
+    type Output = Result<Ran, RunError>;
+
+    /// Applies the scenario's faults to frames that the medium delivers, if there are any.
+    fn visit<M: Medium>(self, medium: M) -> Self::Output {
+        let Self { point, layout, seed, watch } = self;
+        if point.scenario.faults == Faults::NONE {
+            return simulate(medium, point, layout, watch);
+        }
+        let plan = point.scenario.faults.plan(point.scenario.transport.m.0);
+        let faulty = Faulty::new(medium, fault::Faults::new(plan, seed, "medium")?);
+        simulate(faulty, point, layout, watch)
+    }
 }
 
 /// Runs stations on a medium to the end.
