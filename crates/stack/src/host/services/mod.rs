@@ -7,7 +7,6 @@
 
 mod association;
 mod case;
-mod class4;
 mod connection;
 mod datagram;
 mod files;
