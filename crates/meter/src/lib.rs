@@ -25,7 +25,6 @@ mod interval;
 mod lru_slab;
 pub mod measure;
 pub mod metric;
-mod nsdu;
 pub mod observation;
 pub mod oddity;
 mod packed_instant;
@@ -51,7 +50,7 @@ pub use track::{Direction, Known as Connection, Numbers, State};
 pub use tsdu::{Tsdu, TsduLimits};
 
 use core::time::Duration;
-use follow::Follower as _;
+use follow::Follower;
 use follow::cyclic::{self, Cyclic};
 use host::Hosts;
 use interval::Intervals;
@@ -60,7 +59,7 @@ use observation::Observation;
 use oddity::{Class, Oddities};
 use reassembly::{Reassembly, Whole};
 use stream::Streams;
-use track::{Party, Tracker};
+use track::{Party, Sink, Tracker};
 use tsdu::Tsdus;
 use wire::dissect::{Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
 use wire::time::{Instant, nanos};
@@ -455,5 +454,23 @@ impl Meter {
         let Nsdu { octets, missing_octets, .. } = *nsdu;
         let nsdu = track::Nsdu { from, to, octets, missing_octets, is_cut: true };
         self.tracker.observe(at, nsdu, &mut self.intervals.sink());
+    }
+}
+
+impl Follower<Sink<'_>> for Tracker {
+    type Input<'a> = track::Nsdu<'a>;
+    type Below = Streams;
+    type Report = Connection;
+
+    fn observe(&mut self, at: Instant, nsdu: track::Nsdu<'_>, sink: &mut Sink<'_>) {
+        self.tpdus(at, nsdu, sink);
+    }
+
+    fn expire(&mut self, at: Instant, sink: &mut Sink<'_>) {
+        self.give_up_silent(at, sink);
+    }
+
+    fn report(&self, now: Instant, streams: &Streams) -> impl Iterator<Item = Connection> {
+        self.known(now, |ends| streams.carried(ends))
     }
 }
