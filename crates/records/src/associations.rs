@@ -5,7 +5,9 @@
 //! services in an interval.
 
 use super::item::{self, Associated, Item};
-use super::{Named, end_name};
+use super::{ENOUGH, Named, end_name, sum};
+use crate::findings::{Grade, is_bad_share};
+use core::cmp::Reverse;
 use meter::measure::Summary;
 use meter::{
     Address, AssociationReport, Cause, Connection, ControlBlock, LatestInterval, ServiceReport,
@@ -156,6 +158,37 @@ pub struct Service {
     pub response_max_ns: u64,
     /// Failures by name.
     pub failures: Named<u64>,
+}
+
+impl Service {
+    /// Requests that failed in some way.
+    pub fn failed(&self) -> u64 {
+        sum([self.errors, self.failed_accesses, self.rejects, self.unanswered])
+    }
+
+    /// Severity of what is wrong with the service; none if nothing is.
+    pub fn grade(&self) -> Option<Grade> {
+        let failed = self.failed();
+        if is_bad_share(failed, self.requests) {
+            return Some(Grade::Bad);
+        }
+        (failed > 0).then_some(Grade::Look)
+    }
+}
+
+impl Services {
+    /// Services of associations, the slowest first.
+    pub fn slowest_first<'a>(
+        associations: impl Iterator<Item = &'a Self>,
+    ) -> Vec<(&'a Self, &'a Service)> {
+        let each = associations.flat_map(|of| of.services.iter().map(move |service| (of, service)));
+        let mut found: Vec<(&Self, &Service)> = each.collect();
+        found.sort_by_key(|(of, it)| {
+            let slowness = (it.answers >= ENOUGH, it.response_p99_ns, it.response_max_ns);
+            (Reverse(slowness), of.id)
+        });
+        found
+    }
 }
 
 /// Control blocks of an association.

@@ -1,5 +1,6 @@
 //! Streams of cyclic data: their record.
 
+use crate::findings::Grade;
 use crate::item;
 use core::cmp::Ordering;
 use meter::{Gaps, Order, StreamReport, Worst};
@@ -272,6 +273,14 @@ impl CyclicStream {
     /// True if a frame was late by half a period or more.
     pub fn is_far_late(&self) -> bool {
         self.lateness().is_some_and(|share| share >= FAR_LATE)
+    }
+
+    /// Severity of what is wrong with the stream; none if nothing is.
+    pub fn grade(&self) -> Option<Grade> {
+        let is_bad = self.silences > 0 || self.silent_at_end;
+        let is_odd =
+            self.missing > 0 || self.missed_states > 0 || self.invalid > 0 || self.is_far_late();
+        if is_bad { Some(Grade::Bad) } else { is_odd.then_some(Grade::Look) }
     }
 
     /// Orders streams, the worst first: silent at the end, then by the share of time that the worst

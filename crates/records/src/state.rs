@@ -3,12 +3,14 @@
 
 pub mod connection_row;
 pub mod event;
+mod figures;
 pub mod history;
 pub mod model;
 pub mod trend;
 
 pub use connection_row::{Known, Side, Stand};
 pub use event::Event;
+pub use figures::Figures;
 pub use history::History;
 pub use model::Model;
 pub use trend::{Course, Moment};

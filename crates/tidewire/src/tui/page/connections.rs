@@ -2,13 +2,9 @@
 
 use super::{Choice, Room, Row, Sheet, counted, percent, short};
 use crate::quantity;
-use meter::observation::DelayKind;
-use meter::registry::Measure;
-use records::findings::{Grade, is_bad_share, is_closed_long};
-use records::state::Known;
-use records::state::Model;
+use records::findings::Grade;
 use records::state::event::ends;
-use records::{self, Replies, Slowness};
+use records::state::{Figures, Known, Model};
 
 /// Sort keys of connections, in descending order.
 pub(in crate::tui) const SORTS: [&str; 6] =
@@ -21,7 +17,7 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
         .filter(|(_, known)| known.identity.is_some())
         .map(|(id, known)| {
             let figures = Figures::of(known);
-            (figures.size(choice.sort, known, *id), row(*id, known, &figures, room))
+            (size(&figures, choice.sort, known, *id), row(*id, known, &figures, room))
         })
         .collect();
     rows.sort_by(|(a, _), (b, _)| b.cmp(a));
@@ -41,75 +37,26 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
 /// Sort value: the greater first, then the lower number.
 type Size = ((u8, u64), core::cmp::Reverse<u32>);
 
-/// Figures of a connection in its row.
-struct Figures {
-    dts: u64,
-    again: u64,
-    closed_ns: u64,
-    delay_ns: Option<u64>,
-    /// Replies of the side with the slower replies.
-    replies: Replies,
-    slowness: Slowness,
-    beyond: u64,
-    lived_ns: u64,
-    outcome: String,
-}
-
-impl Figures {
-    fn of(known: &Known) -> Self {
-        let directions = known.directions();
-        let both = |name| records::sum(directions.iter().map(|sent| sent.count(name)));
-        let outcome = known.identity.as_ref().map_or("", |identity| identity.outcome());
-        let sides =
-            directions.each_ref().map(|sent| (Slowness::of_values(sent), Replies::of(sent)));
-        let slower = if sides[0].0 > sides[1].0 { sides[0] } else { sides[1] };
-        Self {
-            dts: both(Measure::DtTpdus),
-            again: both(Measure::DtRetransmissions),
-            closed_ns: both(DelayKind::ClosedWindow.total()),
-            delay_ns: both(DelayKind::Acknowledgement.total())
-                .checked_div(both(DelayKind::Acknowledgement.count())),
-            replies: slower.1,
-            slowness: slower.0,
-            beyond: both(Measure::DtIntoClosedWindow),
-            lived_ns: known.lived_ns(),
-            outcome: outcome.to_owned(),
+/// Key of a connection in its order.
+fn size(figures: &Figures, sort: usize, known: &Known, id: u32) -> Size {
+    let trouble = match figures.grade() {
+        Some(Grade::Bad) => 2,
+        Some(_) => 1,
+        None => 0,
+    };
+    let size = match sort {
+        0 => (trouble, figures.closed_ns.saturating_add(figures.again.saturating_mul(1_000_000))),
+        1 => (0, figures.dts),
+        2 => (0, figures.again),
+        3 => (0, figures.closed_ns),
+        4 => (0, figures.delay_ns.unwrap_or(0)),
+        _ => {
+            let has_enough = u8::from(figures.slowness.has_enough());
+            (has_enough, figures.replies.p99_ns.unwrap_or(0))
         }
-    }
-
-    /// Returns the severity that colours the row.
-    fn grade(&self) -> Option<Grade> {
-        let is_refused = ["refused", "erroneous"].contains(&self.outcome.as_str());
-        let is_closed_long = self.closed_ns > 0 && is_closed_long(self.closed_ns, self.lived_ns);
-        let is_bad = |part| is_bad_share(part, self.dts);
-        if is_refused || is_closed_long || is_bad(self.again) || is_bad(self.beyond) {
-            return Some(Grade::Bad);
-        }
-        let is_odd =
-            records::sum([self.again, self.closed_ns, self.beyond]) > 0 || self.outcome == "abrupt";
-        is_odd.then_some(Grade::Look)
-    }
-
-    fn size(&self, sort: usize, known: &Known, id: u32) -> Size {
-        let trouble = match self.grade() {
-            Some(Grade::Bad) => 2,
-            Some(_) => 1,
-            None => 0,
-        };
-        let size = match sort {
-            0 => (trouble, self.closed_ns.saturating_add(self.again.saturating_mul(1_000_000))),
-            1 => (0, self.dts),
-            2 => (0, self.again),
-            3 => (0, self.closed_ns),
-            4 => (0, self.delay_ns.unwrap_or(0)),
-            _ => {
-                let has_enough = u8::from(self.slowness.has_enough());
-                (has_enough, self.replies.p99_ns.unwrap_or(0))
-            }
-        };
-        let size = if size == (0, 0) && sort == 0 { (0, known.tpdus().min(999_999)) } else { size };
-        (size, core::cmp::Reverse(id))
-    }
+    };
+    let size = if size == (0, 0) && sort == 0 { (0, known.tpdus().min(999_999)) } else { size };
+    (size, core::cmp::Reverse(id))
 }
 
 /// Shortens a state to eight columns.

@@ -2,10 +2,9 @@
 
 use super::{Room, Row, Sheet, counted, short};
 use crate::quantity::span;
-use core::cmp::Reverse;
-use records::findings::{Grade, is_bad_share};
+use records::findings::Grade;
 use records::state::Model;
-use records::{Block, ENOUGH, Service, Services, shortened, shortened_ends, sum};
+use records::{Block, Service, Services, shortened, shortened_ends};
 
 /// Services and control blocks on the page of a connection.
 const MOST_SERVICES: usize = 8;
@@ -15,7 +14,7 @@ const MOST_BLOCKS: usize = 4;
 const SERVICE_COLUMNS: usize = 20;
 
 pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
-    let found = slowest_first(model.associations.values());
+    let found = Services::slowest_first(model.associations.values());
     let about = format!(
         "{} of {}, the slowest (p99) first",
         counted(found.len() as u64, "service"),
@@ -27,19 +26,6 @@ pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
     let blocks = blocks.flat_map(|of| of.control_blocks.iter().map(|it| (of.id, it)));
     rows.extend(blocks.map(|(id, it)| block(id, it, room)));
     Sheet { about, heading: Some(heading(room)), rows }
-}
-
-/// Services of associations, the slowest first.
-fn slowest_first<'a>(
-    associations: impl Iterator<Item = &'a Services>,
-) -> Vec<(&'a Services, &'a Service)> {
-    let each = associations.flat_map(|of| of.services.iter().map(move |service| (of, service)));
-    let mut found: Vec<(&Services, &Service)> = each.collect();
-    found.sort_by_key(|(of, it)| {
-        let slowness = (it.answers >= ENOUGH, it.response_p99_ns, it.response_max_ns);
-        (Reverse(slowness), of.id)
-    });
-    found
 }
 
 fn heading(room: Room) -> String {
@@ -68,7 +54,7 @@ pub(super) fn of_connection(model: &Model, id: u32, room: Room) -> Vec<Row> {
     if !of.services.is_empty() {
         rows.push(Row::plain(heading(room)));
     }
-    for (of, it) in slowest_first(core::iter::once(of)).into_iter().take(MOST_SERVICES) {
+    for (of, it) in Services::slowest_first(core::iter::once(of)).into_iter().take(MOST_SERVICES) {
         rows.push(Row { connection: None, ..service(of, it, room) });
         let failures = it.failures.iter().map(|(name, times)| format!("{times} x {name}"));
         let unanswered = (it.unanswered > 0).then(|| format!("{} unanswered", it.unanswered));
@@ -88,12 +74,7 @@ fn server_columns(room: Room) -> usize {
 }
 
 fn service(of: &Services, it: &Service, room: Room) -> Row {
-    let failures = sum([it.errors, it.failed_accesses, it.rejects, it.unanswered]);
-    let grade = if is_bad_share(failures, it.requests) {
-        Some(Grade::Bad)
-    } else {
-        (failures > 0).then_some(Grade::Look)
-    };
+    let (failures, grade) = (it.failed(), it.grade());
     let time = |nanos| match it.answers {
         0 => "-".to_owned(),
         _ => span(nanos).replace(' ', ""),

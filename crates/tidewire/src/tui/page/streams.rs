@@ -38,9 +38,7 @@ fn heading(room: Room) -> String {
 }
 
 fn row(it: &CyclicStream, room: Room) -> Row {
-    let is_bad = it.silences > 0 || it.silent_at_end;
-    let is_odd = it.missing > 0 || it.missed_states > 0 || it.invalid > 0 || it.is_far_late();
-    let grade = if is_bad { Some(Grade::Bad) } else { is_odd.then_some(Grade::Look) };
+    let grade = it.grade();
     let time =
         |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), |it| span(it).replace(' ', ""));
     let width = name_columns(room);
