@@ -7,6 +7,7 @@ pub(crate) mod export;
 pub(crate) mod layers;
 pub(crate) mod measuring;
 pub(crate) mod mms;
+pub(crate) mod page;
 pub(crate) mod predict;
 pub(crate) mod profiles;
 pub(crate) mod relay;
@@ -338,9 +339,10 @@ pub(crate) struct Serve {
 }
 
 /// Options of `watch` that conflict with the measurement of transits.
-const NOT_OF_TRANSITS: [&str; 16] = [
+const NOT_OF_TRANSITS: [&str; 17] = [
     "screen",
     "metrics",
+    "web",
     "follow",
     "report",
     "sample",
@@ -380,6 +382,8 @@ pub(crate) struct Watch {
     /// Let other hosts read --metrics; it has neither encryption nor passwords.
     #[arg(long, requires = "metrics")]
     pub(crate) metrics_anywhere: bool,
+    #[command(flatten)]
+    pub(crate) page: page::PageOptions,
     /// Print at the end, on standard error, what metering the capture cost: its frames by the path on which
     /// they were counted, and nanoseconds per frame for reading, metering and output.
     #[arg(long = "self", id = "self", conflicts_with_all = ["interface", "far", "far_interface", "screen"])]
@@ -406,7 +410,7 @@ pub(crate) enum Screen {
 #[command(next_help_heading = "Screen")]
 pub(crate) struct MonitorOptions {
     /// Draw on the terminal, beginning with the live monitor or with the measures; keys turn to other pages.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, conflicts_with = "web")]
     pub(crate) screen: Option<Screen>,
     /// Write lines instead of drawing: for logs and screen readers.
     #[arg(long, requires = "screen")]

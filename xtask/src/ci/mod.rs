@@ -2,6 +2,7 @@
 //! summary at the end lists the failures, and the skipped stages with their reasons.
 
 mod changed;
+mod page;
 mod shown;
 
 use crate::{cargo, tidy};
@@ -33,13 +34,14 @@ struct Stage {
     run: fn(&Path, &mut Summary),
 }
 
-/// Stages of `all`, in order. Tests come last, so that their messages are at the end.
-const STAGES: [Stage; 5] = [
+/// Stages of `all`, in order. Tests come late, so that their messages are near the end.
+const STAGES: [Stage; 6] = [
     Stage { name: "lint", run: lint },
     Stage { name: "pure", run: pure },
     Stage { name: "scenarios", run: scenarios },
     Stage { name: "deny", run: deny },
     Stage { name: "test", run: test },
+    Stage { name: "page", run: page::run },
 ];
 const QUICK: Stage = Stage { name: "quick", run: quick };
 
@@ -247,7 +249,7 @@ mod tests {
         let complaint = run(Path::new("."), "lynt", false).unwrap_err();
         assert_eq!(
             complaint,
-            "no such stage: lynt (there are lint, pure, scenarios, deny, test, quick, all)"
+            "no such stage: lynt (there are lint, pure, scenarios, deny, test, page, quick, all)"
         );
     }
 

@@ -94,4 +94,6 @@ pub(crate) struct Show {
     /// Characters that draw the bars.
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) symbols: crate::tui::Symbols,
+    #[command(flatten)]
+    pub(crate) page: super::page::PageOptions,
 }

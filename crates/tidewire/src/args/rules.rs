@@ -207,7 +207,7 @@ const RULES: [Rule; 20] = [
         fix: "leave out --plain and --json, or leave this out",
     },
     Rule {
-        applies: |cli| matches!(&cli.verb, Verb::Show(show) if show.plain || cli.json),
+        applies: |cli| matches!(&cli.verb, Verb::Show(show) if show.plain || cli.json || show.page.web.is_some()),
         options: &["theme", "symbols"],
         reason: "no effect on lines and records, because nothing is drawn",
         fix: "leave out --plain and --json, or leave this out",
@@ -296,7 +296,7 @@ const LIVE: [Rule; 4] = [
 /// Pairs of an option and the option that it needs to have an effect.
 ///
 /// clap does not require an option that conflicts with a given one: `--class` with `-i` would pass.
-const NEEDS: [(&str, &str); 19] = [
+const NEEDS: [(&str, &str); 20] = [
     ("class", "over"),
     ("foreign_peer", "over"),
     ("called", "foreign_peer"),
@@ -305,6 +305,7 @@ const NEEDS: [(&str, &str); 19] = [
     ("udp_peer", "udp"),
     ("peer_interface", "interface"),
     ("metrics_anywhere", "metrics"),
+    ("web_anywhere", "web"),
     ("full", "annotate"),
     ("anonymize_key", "anonymize"),
     ("plain", "screen"),

@@ -2,6 +2,7 @@
 
 use super::memory;
 use super::pace::Pace;
+use super::page::LivePage;
 use super::watch::export::Export;
 use super::watch::require;
 use crate::args::export::FailOn;
@@ -157,6 +158,8 @@ pub(super) struct Reporter<'a> {
     is_missing: bool,
     /// True if the last interval is over.
     is_over: bool,
+    /// True if the records of a whole connection are under way, not those of a report.
+    is_of_whole: bool,
     /// Records as lines of NDJSON that are not yet written.
     lines: Vec<u8>,
 }
@@ -169,6 +172,10 @@ const TOGETHER_OCTETS: usize = 1 << 16;
 pub(super) struct SideOutputs {
     /// Exporter of metrics.
     pub(super) exporter: Option<Exporter>,
+    /// Live page, which shows all reports.
+    pub(super) page: Option<LivePage>,
+    /// True if reports within an interval are those of the page alone.
+    pub(super) hides_reports: bool,
     /// Files.
     pub(super) export: Export,
     /// Requirements to judge.
@@ -240,6 +247,7 @@ impl<'a> Reporter<'a> {
             has_failed: false,
             is_missing: false,
             is_over: false,
+            is_of_whole: false,
             lines: Vec::new(),
         }
     }
@@ -302,16 +310,47 @@ impl<'a> Reporter<'a> {
             if is_end && self.prints_records() {
                 self.verdict()?;
             }
-            self.write(&record)?;
+            if !self.is_of_page_alone(&item) {
+                self.write(&record)?;
+            }
             if is_end && !self.prints_records() {
                 self.verdict()?;
             }
-            if let To::Screen(model) = &self.to {
-                model.lock().take(record);
+            match (&self.to, &self.side_outputs.page) {
+                (To::Screen(model), _) => model.lock().take(record),
+                (_, Some(page)) => page.take(record),
+                (To::Output(..) | To::Samples(_), None) => {}
             }
         }
         self.write_lines()?;
         self.tell_samples(recorder)
+    }
+
+    /// True of a report within an interval that only the page asked for.
+    fn is_of_page_alone(&mut self, item: &Item) -> bool {
+        let is_of_report = match item {
+            Item::Interval(_) | Item::HostInterval(_) | Item::ConnectionInterval(_) => {
+                self.is_of_whole = false;
+                true
+            }
+            Item::Connection(_) => {
+                self.is_of_whole = true;
+                false
+            }
+            Item::Services(_) | Item::ControlBlocks(_) => !self.is_of_whole,
+            Item::ServicesInterval(_) | Item::CyclicStreams(_) | Item::Rest(_) => true,
+            Item::Sample(_)
+            | Item::Host(_)
+            | Item::CyclicStream(_)
+            | Item::Total(_)
+            | Item::End(_) => false,
+        };
+        self.side_outputs.hides_reports && is_of_report && !self.is_over
+    }
+
+    /// The page, which outlives the reports.
+    pub(super) fn take_page(&mut self) -> Option<LivePage> {
+        self.side_outputs.page.take()
     }
 
     /// Notes lost frames for the monitor, and prints the samples that are complete.

@@ -15,6 +15,7 @@ mod memory;
 mod meter;
 mod mms;
 mod pace;
+mod page;
 mod predict;
 mod profiles;
 mod relay;

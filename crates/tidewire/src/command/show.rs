@@ -1,6 +1,7 @@
 //! `tidewire show`: a stream of measures in, screens or lines out.
 
 use super::pace::{self, Pace};
+use super::page::LivePage;
 use crate::args::measuring::Show;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
@@ -17,7 +18,8 @@ type Stream = Reader<Box<dyn BufRead + Send>>;
 
 pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
     let speed = options.speed.as_deref().map(pace::speed).transpose()?.flatten();
-    let is_plain = options.plain || output.json || !io::stdout().is_terminal();
+    let is_plain =
+        options.plain || output.json || options.page.web.is_some() || !io::stdout().is_terminal();
     if is_plain {
         return plain(options, speed, output);
     }
@@ -54,6 +56,7 @@ fn plain(options: &Show, speed: Option<f64>, output: &Output) -> anyhow::Result<
         Err(_) if interrupt::requested() => return Ok(Exit::Interrupted),
         Err(error) => return Err(Failure::failed(format!("{name}: {error}")).into()),
     };
+    let page = LivePage::open(&options.page, head.clone(), output)?;
     output.record(&Record::Stream(head.clone()))?;
     let mut lines = Lines::new(head);
     let reads_on = is_standard(options) && speed.is_none();
@@ -62,9 +65,15 @@ fn plain(options: &Show, speed: Option<f64>, output: &Output) -> anyhow::Result<
         if goes_on {
             output.record(&record)?;
             lines.tell(&record, output)?;
+            if let Some(page) = &page {
+                page.take(record);
+            }
         }
         Ok(goes_on)
     });
+    if let Some(page) = page {
+        page.close(!is_standard(options), output);
+    }
     if interrupt::requested() { Ok(Exit::Interrupted) } else { exit }
 }
 

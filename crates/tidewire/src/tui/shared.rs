@@ -11,6 +11,11 @@ impl<T> Shared<T> {
         Self(Arc::new(Mutex::new(state)))
     }
 
+    /// The state itself, for another reader.
+    pub(crate) fn state(&self) -> Arc<Mutex<T>> {
+        Arc::clone(&self.0)
+    }
+
     /// Locks the state. A thread that panicked leaves the state as it was before its last record.
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

@@ -38,6 +38,7 @@ mod monitor;
 mod obeyed;
 mod outputs;
 mod own_cost;
+mod page;
 mod peers;
 mod predict;
 mod printable;

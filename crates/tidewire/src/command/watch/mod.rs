@@ -15,6 +15,8 @@ mod stages;
 mod transit;
 
 use super::measuring::{Measuring, Reporter, SideOutputs, conclude};
+use super::page::LivePage;
+
 use crate::args::source::FrameSource;
 use crate::args::{Screen, Watch};
 use crate::exit::{Exit, Failure};
@@ -24,6 +26,7 @@ use crate::output_file::{self, Inputs, Placing};
 use crate::quantity;
 use crate::store::{DATA_IS_KEPT, Target};
 use bench::scenario::Span;
+use core::time::Duration;
 use meter::Settings;
 use records::Origin;
 
@@ -33,6 +36,9 @@ use records::require::Requirements;
 
 pub(super) use file::{Captures, is_stream, name as name_of, open, open_as};
 use live_port::Port;
+
+/// Time between the reports to a page.
+const REPORT: Duration = Duration::from_secs(1);
 
 /// Returns the placement of output files: none may be an input or another output.
 fn target(watch: &Watch) -> Result<Target, Failure> {
@@ -70,15 +76,20 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     }
     let outputs = SideOutputs {
         exporter: exporter(watch, &measuring.settings, output)?,
+        page: LivePage::open(&watch.page, measuring.head(source(watch)), output)?,
+        hides_reports: watch.page.web.is_some() && watch.measuring.report.is_none(),
         export: exports(watch, &measuring, target.clone(), output)?,
         requirements: Requirements::new(&watch.export.require).reporting_early(goes_on(watch)),
         fail_on: watch.export.fail_on,
     };
-    if !output.json && !watch.export.writes_tables() {
+    if !output.json && !watch.export.writes_tables() && outputs.page.is_none() {
         // Lines do not show hosts and connections of each interval.
         measuring.details.top = 0;
     }
     let head = measuring.head(source(watch));
+    if outputs.hides_reports {
+        measuring.spans.report = REPORT.min(measuring.settings.interval);
+    }
     let mut teller = Reporter::begin(output, head, measuring.only.clone(), outputs)?;
     let mut recorder = measuring.recorder();
     if watch.export.anonymize {
@@ -97,6 +108,9 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let unwritten = frames.finish();
     let exit = conclude(heard, &mut recorder, &mut teller);
     frames.report_stages(&recorder, output);
+    if let Some(page) = teller.take_page() {
+        page.close(!goes_on(watch), output);
+    }
     let exit = exit?;
     unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
 }

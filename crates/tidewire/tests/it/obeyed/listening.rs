@@ -7,6 +7,7 @@ use super::{Mode, obeyed};
 const PORT_IN: &str = "watch::a_live_port_is_heard_and_nothing_is_dropped";
 const PIPED: &str = "capture::what_is_heard_live_goes_on_into_a_meter_elsewhere";
 const HELPER: &str = "capture::the_helper_hears_the_same_and_is_told_when_to_end";
+const PAGE: &str = "page::the_page_has_the_numbers_of_the_records";
 const DRAWN: &str = "obeyed::options_of_screens_change_what_is_drawn";
 
 pub(super) const WATCH: [Mode; 7] = [
@@ -23,6 +24,8 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--filter", "--filter 'from 02:00:00:00:00:01'", Changes),
             obeyed("--far", "--far cell.pcapng", Changes),
             obeyed("--metrics", "--metrics 127.0.0.1:0", Says("metrics at http://")),
+            obeyed("--web", "", ShownBy(PAGE)),
+            obeyed("--web-anywhere", "--web-anywhere", Says("--web")),
             obeyed(
                 "--metrics-anywhere",
                 "--metrics 0.0.0.0:0 --metrics-anywhere",
@@ -125,6 +128,8 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--far", "--far cell.pcapng", Says("what was captured before")),
             obeyed("--far-interface", "--far-interface nosuchif0", Says("one port is one tap")),
             obeyed("--metrics", "--metrics 0.0.0.0:0", Says("other hosts could read it")),
+            obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
+            obeyed("--web-anywhere", "--web 0.0.0.0:0 --web-anywhere", Says("page at http://0")),
             obeyed(
                 "--metrics-anywhere",
                 "--metrics 0.0.0.0:0 --metrics-anywhere",
@@ -168,6 +173,8 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--filter", "--filter 'from 02:00:00:00:00:01'", Changes),
             obeyed("--far", "--far cell.pcapng", Changes),
             obeyed("--metrics", "--metrics 127.0.0.1:0", Says("metrics at http://")),
+            obeyed("--web", "", ShownBy(PAGE)),
+            obeyed("--web-anywhere", "--web-anywhere", Says("--web")),
             obeyed(
                 "--metrics-anywhere",
                 "--metrics 0.0.0.0:0 --metrics-anywhere",
@@ -260,6 +267,8 @@ pub(super) const STREAMS: [Mode; 6] = [
         obeyed: &[
             obeyed("--plain", "", IsTheMode),
             obeyed("--speed", "--speed nought", Says("--speed")),
+            obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
+            obeyed("--web-anywhere", "--web-anywhere", Says("--web")),
             JSON,
             QUIET,
         ],
@@ -273,6 +282,8 @@ pub(super) const STREAMS: [Mode; 6] = [
             obeyed("--speed", "--speed nought", Says("--speed")),
             obeyed("--theme", "", ShownBy(DRAWN)),
             obeyed("--symbols", "", ShownBy(DRAWN)),
+            obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
+            obeyed("--web-anywhere", "--web-anywhere", Says("--web")),
             JSON,
             QUIET,
         ],

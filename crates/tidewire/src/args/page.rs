@@ -1,0 +1,14 @@
+//! Options of the live page.
+
+use std::net::SocketAddr;
+
+/// Options of the live page.
+#[derive(clap::Args, Clone, Default, Debug)]
+pub(crate) struct PageOptions {
+    /// Serve a live page to browsers and print its URL; without an address on 127.0.0.1 and a free port.
+    #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:0")]
+    pub(crate) web: Option<SocketAddr>,
+    /// Let other hosts open --web: with the token in its URL, but without encryption.
+    #[arg(long, requires = "web")]
+    pub(crate) web_anywhere: bool,
+}

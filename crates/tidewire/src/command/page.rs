@@ -1,0 +1,62 @@
+//! The live page of `watch` and `show`.
+
+use crate::args::page::PageOptions;
+use crate::exit::Failure;
+use crate::interrupt;
+use crate::output::Output;
+use crate::tui::Shared;
+use core::time::Duration;
+use live::clock;
+use records::state::Model;
+use records::{Head, Record};
+use web::{Reach, Server};
+
+/// Longest wait for a browser that is slow to take the last numbers.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// A page that is being served.
+pub(super) struct LivePage {
+    model: Shared<Model>,
+    server: Server,
+}
+
+impl LivePage {
+    /// Serves the page, if requested, and prints its URL.
+    ///
+    /// # Errors
+    /// An address that cannot be used, or of other hosts without their permission.
+    pub(super) fn open(
+        options: &PageOptions,
+        head: Head,
+        output: &Output,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(at) = options.web else { return Ok(None) };
+        if !at.ip().is_loopback() && !options.web_anywhere {
+            let failure = Failure::usage(format!("--web {at}: other hosts could open it"));
+            return Err(failure.with_fix("--web 127.0.0.1:8080, or add --web-anywhere"));
+        }
+        let reach = if options.web_anywhere { Reach::Anywhere } else { Reach::Loopback };
+        let model = Shared::new(Model::new(head));
+        let server = Server::start(at, reach, model.state())
+            .map_err(|error| Failure::failed(format!("cannot serve a page at {at}: {error}")))?;
+        output.remark(format_args!("page at {}", server.url()));
+        Ok(Some(Self { model, server }))
+    }
+
+    /// Shows a record.
+    pub(super) fn take(&self, record: Record) {
+        self.model.lock().take(record);
+    }
+
+    /// Stops serving. A page of files stays until Ctrl-C: they are read in less time than a browser
+    /// takes to open it.
+    pub(super) fn close(self, is_of_files: bool, output: &Output) {
+        if is_of_files && !interrupt::requested() {
+            output.remark("read to the end; the page stays until Ctrl-C");
+            while !interrupt::requested() {
+                clock::sleep_until(clock::now() + interrupt::LOOK_UP);
+            }
+        }
+        self.server.finish(PATIENCE);
+    }
+}

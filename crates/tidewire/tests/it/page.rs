@@ -1,0 +1,176 @@
+//! `watch --web`: the page's server, asked over plain TCP. The page in a browser has tests of its own.
+
+use crate::{check_code, command, run, stderr};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::process::{Child, Stdio};
+
+/// A meter that serves its page.
+struct Served {
+    child: Child,
+    address: String,
+    token: String,
+}
+
+impl Served {
+    fn start(arguments: &[&str]) -> Self {
+        let mut of = command(&[arguments, &["--json", "--web"]].concat());
+        of.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = of.spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+        let line = said.next().unwrap().unwrap();
+        let url = line.strip_prefix("page at http://").unwrap();
+        let (address, token) = url.split_once("/?token=").unwrap();
+        Self { address: address.to_owned(), token: token.to_owned(), child }
+    }
+
+    /// Sends a request with these headers.
+    fn send(&self, path: &str, headers: &[&str]) -> TcpStream {
+        let mut stream = TcpStream::connect(&self.address).unwrap();
+        let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
+        write!(stream, "GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").unwrap();
+        stream
+    }
+
+    /// Head and body of the answer to a request of a browser that has the token.
+    fn get(&self, path: &str) -> (String, String) {
+        let (host, cookie) = (self.host(), self.cookie());
+        answer(self.send(path, &[&host, &cookie]))
+    }
+
+    fn host(&self) -> String {
+        format!("Host: {}", self.address)
+    }
+
+    fn cookie(&self) -> String {
+        let (_, port) = self.address.rsplit_once(':').unwrap();
+        format!("Cookie: tidewire_{port}={}", self.token)
+    }
+
+    fn snapshot(&self) -> serde_json::Value {
+        let (head, body) = self.get("/api/v1/snapshot");
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        serde_json::from_str(&body).unwrap()
+    }
+
+    /// Lines of standard output to its end.
+    fn lines(&mut self) -> Vec<String> {
+        let out = BufReader::new(self.child.stdout.take().unwrap());
+        out.lines().map(Result::unwrap).collect()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn answer(mut stream: TcpStream) -> (String, String) {
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), body.to_owned())
+}
+
+const CELL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng");
+
+/// Records of a capture without a page.
+fn plain() -> Vec<String> {
+    let output = run(&["watch", "-r", CELL, "--json"]);
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn the_page_has_the_numbers_of_the_records() {
+    let mut served = Served::start(&["watch", "-r", CELL]);
+    let records = plain();
+    let out = BufReader::new(served.child.stdout.take().unwrap());
+    // The process lives on, so its output has no end yet.
+    let lines: Vec<String> = out.lines().take(records.len()).map(Result::unwrap).collect();
+    assert_eq!(lines, records, "a page changes no record");
+    let read = |line: &String| serde_json::from_str::<serde_json::Value>(line).unwrap();
+    let of = |kind: &'static str| records.iter().map(read).filter(move |it| it["type"] == kind);
+    let snapshot = served.snapshot();
+    let end = of("end").next().unwrap();
+    assert_eq!((&snapshot["frames"], &snapshot["state"]), (&end["frames"], &"complete".into()));
+    let texts = |it: &serde_json::Value| it["text"].as_str().unwrap().to_owned();
+    let found: Vec<String> = of("finding").map(|it| texts(&it)).collect();
+    let told: Vec<String> = snapshot["findings"].as_array().unwrap().iter().map(texts).collect();
+    assert_eq!((told, found.is_empty()), (found, false));
+    let panels = snapshot["panels"].as_array().unwrap();
+    let panel = panels.iter().find(|panel| panel["id"] == "connections").unwrap();
+    let rows = panel["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), of("connection").count());
+    for whole in of("connection") {
+        let row = rows.iter().find(|row| row["connection"] == whole["id"]).unwrap();
+        assert_eq!(row["cells"][0][1], whole["ends"][0]);
+        let sent = |side: usize| whole["directions"][side]["dt_tpdus"].as_u64().unwrap_or(0);
+        assert_eq!(row["cells"][5][0], sent(0) + sent(1), "{row}");
+        let (_, detail) = served.get(&format!("/api/v1/connection/{}", whole["id"]));
+        let detail: serde_json::Value = serde_json::from_str(&detail).unwrap();
+        assert_eq!(detail["sides"]["rows"][0]["cells"][2][0], sent(0), "{detail}");
+    }
+    let (_, tables) = served.get("/tables");
+    assert!(tables.contains(&format!("{} frames", end["frames"])), "{tables}");
+    assert!(!tables.contains("<script"), "{tables}");
+}
+
+#[test]
+fn only_the_bearer_of_the_token_gets_an_answer() {
+    let served = Served::start(&["watch", "-r", CELL]);
+    let (host, cookie) = (served.host(), served.cookie());
+    let paths = ["/", "/tables", "/app.js", "/api/v1/snapshot", "/api/v1/stream", "/nothing"];
+    for path in paths {
+        let (head, _) = answer(served.send(path, &[&host]));
+        assert!(head.starts_with("HTTP/1.1 401 "), "{path}: {head}");
+        let (head, _) = answer(served.send(path, &["Host: plant.example", &cookie]));
+        assert!(head.starts_with("HTTP/1.1 421 "), "{path}: {head}");
+        let elsewhere = "Origin: http://plant.example";
+        let (head, _) = answer(served.send(path, &[&host, &cookie, elsewhere]));
+        assert!(head.starts_with("HTTP/1.1 403 "), "{path}: {head}");
+    }
+    let (head, _) = answer(served.send(&format!("/?token={}", served.token), &[&host]));
+    assert!(head.starts_with("HTTP/1.1 303 "), "{head}");
+    assert!(head.contains("location: /\r\n") && head.contains("SameSite=Strict"), "{head}");
+    // A location that begins with two slashes would name another host.
+    let path = format!("//plant.example?token={}", served.token);
+    let (head, _) = answer(served.send(&path, &[&host]));
+    assert!(head.contains("location: /plant.example\r\n"), "{head}");
+    let (head, page) = served.get("/");
+    assert!(
+        head.contains("content-security-policy: default-src 'none'; script-src 'self'"),
+        "{head}"
+    );
+    assert!(!head.contains("access-control-allow-origin"), "{head}");
+    assert!(page.contains("/app.js") && !page.contains("//"), "{page}");
+}
+
+#[test]
+fn clients_that_read_nothing_hold_nothing_up() {
+    let mut served = Served::start(&["watch", "-r", "-"]);
+    let (host, cookie) = (served.host(), served.cookie());
+    // More than there is room for: the last ones wait to be accepted.
+    let stalled: Vec<TcpStream> =
+        (0..100).map(|_| served.send("/api/v1/stream", &[&host, &cookie])).collect();
+    let octets = std::fs::read(CELL).unwrap();
+    let mut stdin = served.child.stdin.take().unwrap();
+    stdin.write_all(&octets).unwrap();
+    drop(stdin);
+    // The head and the commands of findings name the source.
+    let names = |line: &String| line.contains("\"stream\"") || line.contains("\"finding\"");
+    let (mut lines, mut records) = (served.lines(), plain());
+    lines.retain(|line| !names(line));
+    records.retain(|line| !names(line));
+    assert!(lines == records, "{} and {} records", lines.len(), records.len());
+    assert_eq!(served.child.wait().unwrap().code(), Some(0));
+    drop(stalled);
+}
+
+#[test]
+fn other_hosts_need_permission() {
+    let output = run(&["watch", "-r", CELL, "--web", "0.0.0.0:0"]);
+    assert!(stderr(&output).contains("other hosts could open it"), "{}", stderr(&output));
+    check_code(&output, 2);
+}

@@ -1,0 +1,165 @@
+// The page in a real browser: `npm test`, with the program built and a Chromium installed.
+//
+// TIDEWIRE names the program, CHROMIUM the browser, SHOTS a folder for screenshots.
+
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { after, test } from "node:test";
+import { chromium } from "playwright-core";
+
+const here = import.meta.dirname;
+const root = join(here, "../../../..");
+const program = process.env.TIDEWIRE ?? join(root, "target/debug/tidewire");
+const browsers = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const executablePath = process.env.CHROMIUM ?? browsers.find(existsSync);
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const shots = process.env.SHOTS;
+const capture = join(root, "captures/cycles.pcap");
+
+if (executablePath === undefined || !existsSync(program)) {
+  console.log(`skipped: ${executablePath === undefined ? "no Chromium" : `no ${program}`}`);
+  process.exit(0);
+}
+const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
+after(() => browser.close());
+
+/** Starts `tidewire` with these arguments and waits for the URL that it prints. */
+async function start(...args) {
+  const child = spawn(program, args, { stdio: ["pipe", "pipe", "pipe"] });
+  let [told, out] = ["", ""];
+  child.stdout.on("data", (octets) => (out += octets));
+  const url = await new Promise((found, failed) => {
+    child.on("exit", () => failed(new Error(told)));
+    child.stderr.on("data", (octets) => {
+      told += octets;
+      const match = /page at (http:\S+)/.exec(told);
+      if (match) found(match[1]);
+    });
+  });
+  const ended = new Promise((done) => child.on("exit", done));
+  return { child, url, ended, output: () => out };
+}
+
+/** Opens a page, and notes requests to elsewhere and errors. */
+async function open(url, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+  page.on("pageerror", (error) => wrong.push(String(error)));
+  page.on("request", (request) => {
+    if (new URL(request.url()).host !== new URL(url).host && !request.url().startsWith("data:")) {
+      wrong.push(`request to ${request.url()}`);
+    }
+  });
+  await page.goto(url);
+  return { page, wrong, context };
+}
+
+async function shoot(page, name) {
+  if (shots === undefined) return;
+  mkdirSync(shots, { recursive: true });
+  await page.screenshot({ path: join(shots, `${name}.png`), fullPage: true });
+}
+
+async function violations(page) {
+  // The policy of the page allows no script of others, so axe runs in the world of the test.
+  await page.evaluate(axe);
+  const found = await page.evaluate(() => axe.run());
+  return found.violations.map((it) => `${it.id}: ${it.nodes.map((node) => node.html).join(" ")}`);
+}
+
+test("the page shows the numbers of the records", async () => {
+  const { child, url, ended, output } = await start("watch", "-r", capture, "--json", "--web");
+  const { page, wrong } = await open(url);
+  await page.waitForSelector(".answer h2", { timeout: 1000 });
+  await page.waitForFunction(() => document.body.textContent.includes("complete"));
+  const records = output().trim().split("\n").map((line) => JSON.parse(line));
+  const end = records.find((record) => record.type === "end");
+  assert.equal(await page.textContent("#frames"), `${end.frames}`);
+  const streams = records.filter((record) => record.type === "cyclic-stream");
+  assert.ok(streams.length > 0);
+  const rows = await page.$$eval("#streams tbody tr", (rows) =>
+    rows.map((row) => [...row.cells].map((cell) => cell.textContent)),
+  );
+  assert.equal(rows.length, Math.min(20, streams.length));
+  for (const row of rows) {
+    const label = (it) => it.name ?? `FrameID ${it.identifier.toString(16).padStart(4, "0")}`;
+    const stream = streams.find((it) => it.source === row[2] && label(it) === row[3]);
+    assert.ok(stream, row.join(" "));
+    assert.deepEqual([row[1], row[4], row[5]], [stream.protocol, `${stream.frames}`, `${stream.missing}`]);
+  }
+  const found = records.filter((record) => record.type === "finding").map((record) => record.text);
+  const told = await page.$$eval(".findings li", (items) => items.map((item) => item.textContent));
+  assert.equal(told.length, found.length);
+  found.forEach((text, place) => assert.ok(told[place].includes(text), told[place]));
+  await shoot(page, "streams");
+  assert.deepEqual(wrong, []);
+  child.kill("SIGTERM");
+  await ended;
+});
+
+test("light and dark, wide and narrow, without a violation of accessibility", async () => {
+  const { child, url, ended } = await start("watch", "-r", capture, "--web");
+  for (const colorScheme of ["light", "dark"]) {
+    for (const [width, height] of [[1280, 800], [390, 844], [640, 400]]) {
+      const { page, context } = await open(url, { colorScheme, viewport: { width, height } });
+      await page.waitForSelector("#streams");
+      assert.deepEqual(await violations(page), [], `${colorScheme} ${width}`);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(wide <= 0, `${wide} pixels beyond a width of ${width}`);
+      await shoot(page, `${colorScheme}-${width}`);
+      await context.close();
+    }
+  }
+  child.kill("SIGTERM");
+  await ended;
+});
+
+test("a table is searched and sorted by keyboard alone", async () => {
+  const { child, url, ended } = await start("watch", "-r", capture, "--web");
+  const { page, wrong } = await open(url);
+  await page.waitForSelector("#streams");
+  const heading = page.locator("#streams th button", { hasText: "frames" });
+  for (let steps = 0; steps < 60; steps += 1) {
+    await page.keyboard.press("Tab");
+    if (await heading.evaluate((it) => it === document.activeElement)) break;
+  }
+  assert.ok(await heading.evaluate((it) => it === document.activeElement));
+  await page.keyboard.press("Enter");
+  assert.equal(await page.locator("#streams th[aria-sort=descending]").textContent(), "frames ▾");
+  const counts = await page.$$eval("#streams tbody tr td:nth-child(5)", (cells) =>
+    cells.map((cell) => Number(cell.textContent)),
+  );
+  assert.deepEqual(counts, counts.slice().sort((a, b) => b - a));
+  // The focus stays where it is when new numbers come.
+  await page.waitForTimeout(1200);
+  assert.ok(await heading.evaluate((it) => it === document.activeElement));
+  assert.deepEqual(wrong, []);
+  child.kill("SIGTERM");
+  await ended;
+});
+
+test("without scripts the page is tables", async () => {
+  const { child, url, ended } = await start("watch", "-r", capture, "--web");
+  const { page, wrong } = await open(url, { javaScriptEnabled: false });
+  await page.waitForSelector("table");
+  assert.ok((await page.textContent("body")).includes("Cyclic streams"));
+  await shoot(page, "tables");
+  assert.deepEqual(wrong, []);
+  child.kill("SIGTERM");
+  await ended;
+});
+
+test("the page keeps its numbers when measuring ends, and says so", async () => {
+  const { child, url, ended } = await start("watch", "-r", "-", "--web");
+  const { page } = await open(url);
+  await page.waitForSelector(".answer");
+  child.stdin.end(readFileSync(capture));
+  await ended;
+  await page.waitForFunction(() => document.body.textContent.includes("these are the last numbers"));
+  assert.ok(await page.isVisible(".answer"));
+});

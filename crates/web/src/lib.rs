@@ -1,0 +1,27 @@
+//! A live page of what a meter counts, for browsers.
+//!
+//! ```text
+//! records -> Model -> Snapshot -> JSON -> server-sent events -> the page (`page/`, bundled in `dist/`)
+//!                        `-> tables in HTML, for browsers without JavaScript
+//! ```
+//!
+//! The page shows what the screens of a terminal show, from the same state. The meter never waits for
+//! a browser: snapshots are made twice a second at most, however many browsers watch, and a browser
+//! that is slow gets the newest one when it is ready.
+//!
+//! Only this machine can reach the page, unless the operator permits others, and only with the token
+//! in the URL that the command prints. The page asks no other machine for anything.
+#![forbid(unsafe_code)]
+
+mod connection;
+mod guard;
+mod listener;
+mod panel;
+mod panels;
+mod server;
+mod snapshot;
+mod tables;
+
+pub use panel::{Cell, Column, Panel, Row};
+pub use server::{Reach, Server, View};
+pub use snapshot::Snapshot;

@@ -1,0 +1,277 @@
+//! The tables of the page: streams, connections, services, hosts, delays and events.
+
+use crate::panel::{Cell, Column, Panel, Row, counted};
+use core::cmp::Reverse;
+use meter::observation::DelayKind;
+use meter::registry::{KindCount, Measure};
+use records::findings::{Grade, is_bad_share};
+use records::state::{Figures, Known, Model};
+use records::{CyclicStream, Identity, Replies, Service, Services, of_all_kinds, sum, tpdus};
+use records::{calendar, quantity};
+use wire::time::Instant;
+
+/// Most rows of a table; the text above it counts the rest.
+const MOST_ROWS: usize = 500;
+/// Most events.
+const MOST_EVENTS: usize = 200;
+
+/// The tables that have rows.
+pub(crate) fn panels(model: &Model) -> Vec<Panel> {
+    let all = [
+        streams(model),
+        connections(model),
+        services(model),
+        hosts(model),
+        delays(model),
+        events(model),
+    ];
+    all.into_iter().filter(|panel| !panel.rows.is_empty()).collect()
+}
+
+fn streams(model: &Model) -> Panel {
+    let of = model.of_streams;
+    let left_out = of.streams.saturating_sub(model.streams.len() as u64);
+    let rest = if left_out > 0 {
+        format!("; {left_out} more are in order or better")
+    } else {
+        String::new()
+    };
+    let about = format!(
+        "{} of {} frames, {} missing, {} gaps longer than allowed{rest}",
+        counted(of.streams as usize, "stream"),
+        of.frames,
+        of.missing,
+        of.silences
+    );
+    let columns = vec![
+        Column::text("protocol", "protocol of the frames"),
+        Column::text("publisher", "MAC address that sends them"),
+        Column::text("stream", "control block, sample identifier or FrameID"),
+        Column::number("frames", "frames, without copies of a mirror port"),
+        Column::number("missing", "frames that did not arrive, by their numbers"),
+        Column::number("too long", "gaps longer than the frame before allowed"),
+        Column::number("worst gap", "gap that used most of the time allowed"),
+        Column::number("allowed", "time that was allowed for the worst gap"),
+        Column::number("period", "learnt period"),
+        Column::number("late p99", "99th percentile of what late frames were late by"),
+        Column::number("late max", "most that a frame was late by"),
+    ];
+    let rows = model.streams.iter().map(stream).collect();
+    Panel { id: "streams", title: "Cyclic streams", about, columns, rows }
+}
+
+fn stream(it: &CyclicStream) -> Row {
+    let end = if it.silent_at_end { " and silent now" } else { "" };
+    let cells = vec![
+        Cell::text(&it.protocol),
+        Cell::text(&it.source),
+        Cell::text(it.label()),
+        Cell::count(it.frames),
+        Cell::count(it.missing),
+        Cell(Some(it.silences), format!("{}{end}", it.silences)),
+        Cell::optional_span(it.worst_gap_ns),
+        Cell::optional_span(it.worst_allowed_ns),
+        Cell::optional_span(it.period_ns),
+        Cell::optional_span(it.late_p99_ns),
+        Cell::optional_span(it.late_max_ns),
+    ];
+    Row::new(it.grade(), cells)
+}
+
+/// Order of severities, the worst first.
+const fn severity(grade: Option<Grade>) -> u8 {
+    match grade {
+        Some(Grade::Bad) => 0,
+        Some(Grade::Look) => 1,
+        Some(Grade::Note) | None => 2,
+    }
+}
+
+fn connections(model: &Model) -> Panel {
+    let known = model.connections.iter();
+    let mut rows: Vec<_> = known
+        .filter_map(|(id, known)| {
+            let identity = known.identity.as_ref()?;
+            let figures = Figures::of(known);
+            let order = (severity(figures.grade()), Reverse(known.tpdus()), *id);
+            Some((order, connection(*id, known, identity, &figures)))
+        })
+        .collect();
+    rows.sort_by_key(|(order, _)| *order);
+    let gone = if model.gone > 0 { format!(", {} more let go", model.gone) } else { String::new() };
+    let cut = cut(rows.len(), MOST_ROWS, "those in order and quiet are left out");
+    let about = format!("{}{gone}{cut}", counted(rows.len(), "connection"));
+    let columns = vec![
+        Column::text("from", "side that asked for the connection"),
+        Column::text("to", "side that was asked"),
+        Column::text("user", "protocol above the transport"),
+        Column::text("state", "state, or the kind of its end"),
+        Column::number("TPDUs", "transport PDUs of both sides"),
+        Column::number("DTs", "data PDUs of both sides"),
+        Column::number("retx", "data PDUs that were retransmitted"),
+        Column::number("closed", "time for which a receiver gave no credit"),
+        Column::number("AK mean", "mean time from a data PDU to its acknowledgement"),
+        Column::number("reply p99", "99th percentile of the response times"),
+        Column::number("reply max", "greatest response time"),
+    ];
+    let rows = rows.into_iter().take(MOST_ROWS).map(|(_, row)| row).collect();
+    Panel { id: "connections", title: "Connections", about, columns, rows }
+}
+
+/// Words for rows that are left out.
+fn cut(rows: usize, most: usize, which: &str) -> String {
+    if rows > most { format!("; {most} are listed, {which}") } else { String::new() }
+}
+
+fn connection(id: u32, known: &Known, identity: &Identity, figures: &Figures) -> Row {
+    let [from, to] = &identity.ends;
+    let closed = if figures.closed_ns == 0 { Cell::none() } else { Cell::span(figures.closed_ns) };
+    let replies = (figures.replies.count > 0).then_some(figures.replies.max_ns);
+    let cells = vec![
+        Cell::text(from),
+        Cell::text(to),
+        Cell::text(&identity.user),
+        Cell::text(&figures.outcome),
+        Cell::count(known.tpdus()),
+        Cell::count(figures.dts),
+        Cell::count(figures.again),
+        closed,
+        Cell::optional_span(figures.delay_ns),
+        Cell::optional_span(figures.replies.p99_ns),
+        Cell::optional_span(replies),
+    ];
+    Row::new(figures.grade(), cells).of_connection(id)
+}
+
+fn services(model: &Model) -> Panel {
+    let found = Services::slowest_first(model.associations.values());
+    let cut = cut(found.len(), MOST_ROWS, "the slowest");
+    let about = format!(
+        "{} of {}, the slowest first{cut}",
+        counted(found.len(), "service"),
+        counted(model.associations.len(), "association")
+    );
+    let columns = vec![
+        Column::text("service", "name in the standard"),
+        Column::text("server", "side that answers"),
+        Column::number("answers", "responses and errors"),
+        Column::number("failed", "errors, refused accesses, rejects and requests without answer"),
+        Column::number("open", "requests outstanding"),
+        Column::number("p50", "median response time"),
+        Column::number("p99", "99th percentile of the response times"),
+        Column::number("max", "greatest response time"),
+    ];
+    let rows = found.into_iter().take(MOST_ROWS).map(|(of, it)| service(of.id, it)).collect();
+    Panel { id: "services", title: "Services", about, columns, rows }
+}
+
+fn service(id: u32, it: &Service) -> Row {
+    let time = |nanos| if it.answers == 0 { Cell::none() } else { Cell::span(nanos) };
+    let cells = vec![
+        Cell::text(&it.service),
+        Cell::text(&it.server),
+        Cell::count(it.answers),
+        Cell::count(it.failed()),
+        Cell::count(it.outstanding),
+        time(it.response_p50_ns),
+        time(it.response_p99_ns),
+        time(it.response_max_ns),
+    ];
+    Row::new(it.grade(), cells).of_connection(id)
+}
+
+fn hosts(model: &Model) -> Panel {
+    let mut rows: Vec<_> = model
+        .hosts()
+        .map(|(host, [sent, received])| {
+            let replies = Replies::of(sent);
+            let (dts, again) =
+                (sent.count(Measure::DtTpdus), sent.count(Measure::DtRetransmissions));
+            let grade = is_bad_share(again, dts).then_some(Grade::Bad);
+            let max = (replies.count > 0).then_some(replies.max_ns);
+            let cells = vec![
+                Cell::text(host.unwrap_or("others")),
+                Cell::count(tpdus(sent)),
+                Cell::count(tpdus(received)),
+                Cell::count(of_all_kinds(sent, KindCount::DataOctets)),
+                Cell::count(again),
+                Cell::count(replies.count),
+                Cell::optional_span(replies.mean_ns),
+                Cell::optional_span(replies.p99_ns),
+                Cell::optional_span(max),
+            ];
+            let order = (severity(grade), Reverse(sum([tpdus(sent), tpdus(received)])));
+            (order, Row::new(grade, cells))
+        })
+        .collect();
+    rows.sort_by_key(|(order, _)| *order);
+    let cut = cut(rows.len(), MOST_ROWS, "the busiest");
+    let about = format!("{}, the busiest first{cut}", counted(rows.len(), "host"));
+    let columns = vec![
+        Column::text("host", "address"),
+        Column::number("sent", "TPDUs sent"),
+        Column::number("received", "TPDUs received"),
+        Column::number("octets", "octets of user data sent"),
+        Column::number("retx", "data PDUs that it sent again"),
+        Column::number("replies", "replies to requests"),
+        Column::number("mean", "mean response time"),
+        Column::number("p99", "99th percentile of its response times in the worst interval"),
+        Column::number("max", "its greatest response time"),
+    ];
+    let rows = rows.into_iter().take(MOST_ROWS).map(|(_, row)| row).collect();
+    Panel { id: "hosts", title: "Hosts", about, columns, rows }
+}
+
+fn delays(model: &Model) -> Panel {
+    let measures = model.measures();
+    let rows = DelayKind::ALL.into_iter().filter_map(|of| {
+        let count = measures.count(of.count());
+        let mean = measures.count(of.total()).checked_div(count)?;
+        let at = |measure| Cell::optional_span(measures.get(measure));
+        let cells = vec![
+            Cell::text(of.label()),
+            Cell::count(count),
+            Cell::span(mean),
+            at(of.p50()),
+            at(of.p99()),
+            at(of.maximum()),
+        ];
+        Some(Row::new(None, cells))
+    });
+    let columns = vec![
+        Column::text("delay", "from one PDU to another"),
+        Column::number("n", "number of delays"),
+        Column::number("mean", "mean"),
+        Column::number("p50", "median; known at the end, since those of intervals cannot be added"),
+        Column::number("p99", "99th percentile; known at the end"),
+        Column::number("max", "greatest"),
+    ];
+    let about = "of all connections".to_owned();
+    Panel { id: "delays", title: "Delays", about, columns, rows: rows.collect() }
+}
+
+fn events(model: &Model) -> Panel {
+    let rows: Vec<Row> = model
+        .told()
+        .rev()
+        .take(MOST_EVENTS)
+        .map(|event| {
+            let at = calendar::time_of_day(Instant::from_nanos(event.at_ns));
+            let grade = event.is_bad.then_some(Grade::Look);
+            Row::new(grade, vec![Cell(Some(event.at_ns), at), Cell::text(&event.text)])
+        })
+        .collect();
+    let all = model.told().count() as u64;
+    let gone = sum([model.events.gone, all.saturating_sub(rows.len() as u64)]);
+    let gone = if gone > 0 {
+        format!("; {} older ones are left out", quantity::short(gone))
+    } else {
+        String::new()
+    };
+    let about = format!("the latest first{gone}");
+    let columns = vec![
+        Column::number("time", "time of day of the frame (UTC)"),
+        Column::text("event", "change of a connection, oddity of frames, or loss"),
+    ];
+    Panel { id: "events", title: "Events", about, columns, rows }
+}

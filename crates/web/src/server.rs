@@ -1,0 +1,261 @@
+//! HTTP: the page, its snapshots as server-sent events, one connection in depth, and tables in HTML.
+//!
+//! One thread serves all browsers. A browser that reads slowly holds its own task only: when it is
+//! ready it gets the newest snapshot, never a queue of old ones.
+
+use crate::connection::Detail;
+use crate::guard::{self, Decision, Guard};
+use crate::listener::Bounded;
+use crate::snapshot::Snapshot;
+use crate::tables;
+use axum::Router;
+use axum::extract::{Path, Request, State};
+use axum::http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use core::convert::Infallible;
+use core::time::Duration;
+use records::state::Model;
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
+use tokio::sync::{mpsc, watch};
+use tokio_stream::wrappers::ReceiverStream;
+
+/// Time between snapshots while a browser watches.
+const TICK: Duration = Duration::from_millis(500);
+/// Time after which a silent stream sends a comment, so that a proxy keeps it open.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+const PAGE: &str = include_str!("../page/index.html");
+const SCRIPT: &str = include_str!("../dist/app.js");
+const STYLE: &str = include_str!("../dist/app.css");
+
+/// State that the page shows. It is asked from the server's thread.
+pub trait View: Send + Sync + 'static {
+    /// Calls `see` with the state.
+    fn with(&self, see: &mut dyn FnMut(&Model));
+}
+
+impl View for Mutex<Model> {
+    fn with(&self, see: &mut dyn FnMut(&Model)) {
+        see(&self.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// Machines that may open the page.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// This machine.
+    Loopback,
+    /// Any machine that can reach the address and knows the token.
+    Anywhere,
+}
+
+/// A page that is being served.
+pub struct Server {
+    url: String,
+    ended: watch::Sender<bool>,
+    over: std_mpsc::Receiver<()>,
+}
+
+impl Server {
+    /// Serves a view at an address, on a thread of its own; port 0 selects a free port.
+    ///
+    /// # Errors
+    /// The address cannot be used, or is not of this machine where `reach` requires it.
+    pub fn start(at: SocketAddr, reach: Reach, view: Arc<dyn View>) -> io::Result<Self> {
+        if reach == Reach::Loopback && !at.ip().is_loopback() {
+            let why = "not an address of the loopback interface";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
+        }
+        let listener = TcpListener::bind(at)?;
+        listener.set_nonblocking(true)?;
+        let at = listener.local_addr()?;
+        let guard = Guard::new(guard::token()?, at.port(), reach == Reach::Anywhere);
+        let url = format!("http://{at}/?{}", guard.parameter());
+        let (ended, of_end) = watch::channel(false);
+        let (done, over) = std_mpsc::channel();
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        std::thread::Builder::new().name("web".to_owned()).spawn(move || {
+            // An error of the listener ends the page, not the measurement.
+            let _ = runtime.block_on(serve(listener, guard, view, of_end));
+            let _ = done.send(());
+        })?;
+        Ok(Self { url, ended, over })
+    }
+
+    /// URL with the token.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Sends the last snapshot to every browser that watches and stops serving; waits for slow
+    /// browsers no longer than `patience`.
+    pub fn finish(self, patience: Duration) {
+        self.ended.send_replace(true);
+        let _ = self.over.recv_timeout(patience);
+    }
+}
+
+/// Snapshot as JSON, as browsers get it.
+#[derive(Clone)]
+struct Told {
+    json: Arc<str>,
+    is_last: bool,
+}
+
+/// Snapshots for all browsers.
+struct Feed {
+    view: Arc<dyn View>,
+    latest: watch::Sender<Told>,
+    /// True if the latest snapshot was made in this tick.
+    is_fresh: Mutex<bool>,
+    guard: Guard,
+}
+
+impl Feed {
+    /// Makes a snapshot, unless one was made in this tick.
+    fn refresh(&self, is_last: bool) {
+        let mut is_fresh = self.is_fresh.lock().unwrap_or_else(PoisonError::into_inner);
+        if *is_fresh && !is_last {
+            return;
+        }
+        *is_fresh = true;
+        let json = self.json(|model| Some(Snapshot::of(model))).unwrap_or_default();
+        self.latest.send_if_modified(|told| {
+            let is_news = *told.json != *json || told.is_last != is_last;
+            if is_news {
+                *told = Told { json: json.into(), is_last };
+            }
+            is_news
+        });
+    }
+
+    /// A part of the state as JSON. The state is held only while the part is copied.
+    fn json<T: serde::Serialize>(&self, of: impl Fn(&Model) -> Option<T>) -> Option<String> {
+        let mut part = None;
+        self.view.with(&mut |model| part = of(model));
+        part.and_then(|part| serde_json::to_string(&part).ok())
+    }
+
+    fn age(&self) {
+        *self.is_fresh.lock().unwrap_or_else(PoisonError::into_inner) = false;
+    }
+}
+
+async fn serve(
+    listener: TcpListener,
+    guard: Guard,
+    view: Arc<dyn View>,
+    mut ended: watch::Receiver<bool>,
+) -> io::Result<()> {
+    let listener = Bounded::new(tokio::net::TcpListener::from_std(listener)?);
+    let (latest, _) = watch::channel(Told { json: "".into(), is_last: false });
+    let feed = Arc::new(Feed { view, latest, is_fresh: Mutex::new(false), guard });
+    let routes = Router::new()
+        .route("/", get(|| async { of_kind("text/html; charset=utf-8", PAGE) }))
+        .route("/app.js", get(|| async { of_kind("text/javascript; charset=utf-8", SCRIPT) }))
+        .route("/app.css", get(|| async { of_kind("text/css; charset=utf-8", STYLE) }))
+        .route("/tables", get(as_tables))
+        .route("/api/v1/snapshot", get(snapshot))
+        .route("/api/v1/stream", get(stream))
+        .route("/api/v1/connection/{id}", get(connection))
+        .layer(middleware::from_fn_with_state(Arc::clone(&feed), protected))
+        .with_state(Arc::clone(&feed));
+    tokio::spawn(keep(feed, ended.clone()));
+    let end = async move {
+        let _ = ended.wait_for(|ended| *ended).await;
+    };
+    axum::serve(listener, routes).with_graceful_shutdown(end).await
+}
+
+/// Makes snapshots as long as a browser watches, and the last one at the end.
+async fn keep(feed: Arc<Feed>, mut ended: watch::Receiver<bool>) {
+    let mut ticks = tokio::time::interval(TICK);
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => {
+                feed.age();
+                if feed.latest.receiver_count() > 0 {
+                    feed.refresh(false);
+                }
+            }
+            _ = ended.changed() => return feed.refresh(true),
+        }
+    }
+}
+
+/// Refuses requests without the right to an answer, and adds the headers of every answer.
+async fn protected(State(feed): State<Arc<Feed>>, request: Request, next: Next) -> Response {
+    let decision = feed.guard.decide(request.uri(), request.headers());
+    let mut response = match decision {
+        Decision::Pass => next.run(request).await,
+        Decision::Welcome(cookie) => welcome(request.uri().path(), &cookie),
+        Decision::Refuse(status, why) => (status, why).into_response(),
+    };
+    guard::protect(response.headers_mut());
+    response
+}
+
+/// Sends a browser to the same path without the token in its address.
+fn welcome(path: &str, cookie: &str) -> Response {
+    // Two slashes would begin the name of another host.
+    let path = format!("/{}", path.trim_start_matches('/'));
+    let values = [HeaderValue::from_str(&path), HeaderValue::from_str(cookie)];
+    let [Ok(path), Ok(cookie)] = values else { return StatusCode::BAD_REQUEST.into_response() };
+    (StatusCode::SEE_OTHER, [(LOCATION, path), (SET_COOKIE, cookie)]).into_response()
+}
+
+fn of_kind(kind: &'static str, body: impl IntoResponse) -> Response {
+    ([(CONTENT_TYPE, kind)], body).into_response()
+}
+
+async fn as_tables(State(feed): State<Arc<Feed>>) -> Response {
+    let mut html = String::new();
+    feed.view.with(&mut |model| html = tables::page(&Snapshot::of(model)));
+    of_kind("text/html; charset=utf-8", html)
+}
+
+async fn snapshot(State(feed): State<Arc<Feed>>) -> Response {
+    let is_last = feed.latest.borrow().is_last;
+    feed.refresh(is_last);
+    let json = Arc::clone(&feed.latest.borrow().json);
+    of_kind("application/json", json.to_string())
+}
+
+async fn connection(State(feed): State<Arc<Feed>>, Path(id): Path<u32>) -> Response {
+    match feed.json(|model| Detail::of(model, id)) {
+        Some(json) => of_kind("application/json", json),
+        None => (StatusCode::NOT_FOUND, "no such connection\n").into_response(),
+    }
+}
+
+async fn stream(State(feed): State<Arc<Feed>>) -> Response {
+    let mut latest = feed.latest.subscribe();
+    let is_last = feed.latest.borrow().is_last;
+    feed.refresh(is_last);
+    latest.mark_changed();
+    let (events, received) = mpsc::channel::<Result<Event, Infallible>>(1);
+    tokio::spawn(async move {
+        while latest.changed().await.is_ok() {
+            let Told { json, is_last } = latest.borrow_and_update().clone();
+            let event = Event::default().event("snapshot").data(&*json);
+            // A browser that left needs no more.
+            if events.send(Ok(event)).await.is_err() {
+                return;
+            }
+            if is_last {
+                let _ = events.send(Ok(Event::default().event("end").data("{}"))).await;
+                return;
+            }
+        }
+    });
+    let alive = KeepAlive::new().interval(KEEP_ALIVE);
+    Sse::new(ReceiverStream::new(received)).keep_alive(alive).into_response()
+}

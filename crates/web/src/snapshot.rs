@@ -1,0 +1,165 @@
+//! State of a measurement as the page shows it.
+
+use crate::panel::{Panel, counted, grade_name, shown};
+use crate::panels::panels;
+use meter::registry::Measure;
+use records::findings::{self, Grade, Topic};
+use records::state::Model;
+use records::{calendar, quantity};
+use serde::Serialize;
+use wire::time::Instant;
+
+/// State of a measurement.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Snapshot {
+    /// Interface or files that the frames come from.
+    pub source: String,
+    /// `under way`, `complete`, or `cut short`.
+    pub state: &'static str,
+    /// Reason for an early end.
+    pub error: Option<String>,
+    /// The answer in one sentence.
+    pub headline: String,
+    /// Severity of the worst finding: `bad`, `look`, or none.
+    pub grade: Option<&'static str>,
+    /// Begin of the first interval (UTC); empty before the first frame.
+    pub began: String,
+    /// Length measured so far.
+    pub length: String,
+    /// Frames so far.
+    pub frames: u64,
+    /// Losses in collection, each in words; without any, all frames that passed were counted, as far
+    /// as the source tells.
+    pub losses: Vec<String>,
+    /// Findings, the worst first.
+    pub findings: Vec<Finding>,
+    /// Totals: name and count.
+    pub totals: Vec<(&'static str, u64)>,
+    /// Tables that have rows.
+    pub panels: Vec<Panel>,
+    /// Rates so far, in moments of equal length.
+    pub course: Course,
+}
+
+/// Judgement with its evidence.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Finding {
+    /// Severity: `bad`, `look` or `note`.
+    pub grade: &'static str,
+    /// Sentence with its counts.
+    pub text: String,
+    /// Worst case, where there is one.
+    pub detail: Option<String>,
+    /// Table that shows more.
+    pub panel: &'static str,
+    /// Connection that accounts for most of it.
+    pub connection: Option<u32>,
+}
+
+/// Rates over the whole measurement.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Course {
+    /// Length of a moment in seconds.
+    pub seconds: f64,
+    /// TPDUs per second, the greatest of each moment.
+    pub tpdus: Vec<f64>,
+    /// Retransmitted DTs per second, the greatest of each moment.
+    pub again: Vec<f64>,
+}
+
+impl Snapshot {
+    /// State according to the records so far.
+    #[must_use]
+    pub fn of(model: &Model) -> Self {
+        let found = findings::findings(model);
+        let grade = found.iter().map(|it| it.grade).min().filter(|grade| *grade != Grade::Note);
+        let (state, error) = match &model.end {
+            None => ("under way", None),
+            Some(end) if end.complete => ("complete", None),
+            Some(end) => ("cut short", end.error.as_deref().map(shown)),
+        };
+        let begun = model.latest.is_some();
+        let began = Instant::from_nanos(model.start_ns());
+        Self {
+            source: shown(&model.head.source),
+            state,
+            error,
+            headline: headline(&found, model),
+            grade: grade.map(grade_name),
+            began: if begun { calendar::rfc_3339(began) } else { String::new() },
+            length: quantity::span(model.length_ns()),
+            frames: model.frames(),
+            losses: model.collected().lost(),
+            findings: found.iter().map(finding).collect(),
+            totals: totals(model),
+            panels: panels(model),
+            course: course(model),
+        }
+    }
+}
+
+/// The answer in one sentence.
+fn headline(found: &[findings::Finding], model: &Model) -> String {
+    let of = |grade| found.iter().filter(|finding| finding.grade == grade).count();
+    match (of(Grade::Bad), of(Grade::Look)) {
+        (0, 0) if model.frames() == 0 => "No frame so far".to_owned(),
+        (0, 0) => "Nothing is plainly wrong".to_owned(),
+        (0, look) => format!("{} may be wrong", counted(look, "thing")),
+        (1, 0) => "1 thing is wrong".to_owned(),
+        (bad, 0) => format!("{bad} things are wrong"),
+        (bad, look) => {
+            let are = if bad == 1 { "is" } else { "are" };
+            format!("{} {are} wrong, {look} may be", counted(bad, "thing"))
+        }
+    }
+}
+
+fn finding(it: &findings::Finding) -> Finding {
+    Finding {
+        grade: grade_name(it.grade),
+        text: shown(&it.text),
+        detail: it.detail.as_deref().map(shown),
+        panel: match it.topic {
+            Topic::Connections => "connections",
+            Topic::Services => "services",
+            Topic::Hosts => "hosts",
+            Topic::Streams => "streams",
+            Topic::Capture => "events",
+        },
+        connection: it.connection,
+    }
+}
+
+/// Counts of the whole that are not zero.
+fn totals(model: &Model) -> Vec<(&'static str, u64)> {
+    let measures = model.measures();
+    let named = [
+        ("TPDUs", Measure::Tpdus),
+        ("DTs", Measure::DtTpdus),
+        ("retransmitted DTs", Measure::DtRetransmissions),
+        ("AKs", Measure::AkTpdus),
+        ("TSDUs", Measure::Tsdus),
+        ("connections found under way", Measure::ConnectionsAdopted),
+        ("connections asked for", Measure::ConnectionAttempts),
+        ("connections established", Measure::TransportConnections),
+        ("connections refused", Measure::ConnectionRefusals),
+        ("connections ended", Measure::ConnectionEnds),
+    ];
+    let of_streams = [
+        ("cyclic streams", model.of_streams.streams),
+        ("cyclic frames", model.of_streams.frames),
+        ("cyclic frames missing", model.of_streams.missing),
+    ];
+    let counts = named.map(|(name, measure)| (name, measures.count(measure)));
+    counts.into_iter().chain(of_streams).filter(|(_, count)| *count > 0).collect()
+}
+
+fn course(model: &Model) -> Course {
+    let moments = model.course.moments();
+    let seconds = model.length_ns() as f64 / 1e9 / moments.len().max(1) as f64;
+    Course {
+        seconds,
+        tpdus: moments.iter().map(|moment| moment.tpdus_per_second).collect(),
+        again: moments.iter().map(|moment| moment.again_per_second).collect(),
+    }
+}

@@ -1,0 +1,99 @@
+//! The state as tables in HTML, for browsers without JavaScript.
+
+use crate::panel::Panel;
+use crate::snapshot::Snapshot;
+use maud::{DOCTYPE, Markup, html};
+
+/// Seconds until a browser asks again.
+const AGAIN: u32 = 5;
+
+/// Page with all tables.
+pub(crate) fn page(snapshot: &Snapshot) -> String {
+    let is_live = snapshot.state == "under way";
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width";
+                @if is_live { meta http-equiv="refresh" content=(AGAIN); }
+                title { (snapshot.source) " – tidewire" }
+                link rel="icon" href="data:,";
+                link rel="stylesheet" href="/app.css";
+            }
+            body {
+                header { h1 { "tidewire " span.source { (snapshot.source) } } }
+                main {
+                    (answer(snapshot))
+                    @for panel in &snapshot.panels { (table(panel)) }
+                }
+            }
+        }
+    };
+    page.into_string()
+}
+
+/// The answer, its findings, and the totals.
+fn answer(snapshot: &Snapshot) -> Markup {
+    html! {
+        section.answer {
+            h2 data-grade=[snapshot.grade] { (sign(snapshot.grade)) " " (snapshot.headline) }
+            p {
+                (snapshot.state) ", " (snapshot.length) ", " (snapshot.frames) " frames"
+                @if let Some(error) = &snapshot.error { ": " (error) }
+            }
+            @for loss in &snapshot.losses { p.loss { (loss) } }
+            ul.findings {
+                @for finding in &snapshot.findings {
+                    li data-grade=(finding.grade) {
+                        span.sign { (sign(Some(finding.grade))) } " " (finding.text)
+                        @if let Some(detail) = &finding.detail { br; small { (detail) } }
+                    }
+                }
+            }
+            p.totals {
+                @for (name, count) in &snapshot.totals { span { (count) " " (name) } " " }
+            }
+        }
+    }
+}
+
+/// Sign of a severity, as on a terminal: colour never stands alone.
+fn sign(grade: Option<&str>) -> &'static str {
+    match grade {
+        Some("bad") => "!!",
+        Some("look") => "!",
+        _ => "",
+    }
+}
+
+fn table(panel: &Panel) -> Markup {
+    html! {
+        section {
+            h2 { (panel.title) }
+            p { (panel.about) }
+            div.wide tabindex="0" role="region" aria-label=(panel.title) {
+                table {
+                    thead {
+                        tr {
+                            th scope="col" class="sign" { span.hidden { "severity" } }
+                            @for column in &panel.columns {
+                                th scope="col" title=(column.help) { (column.title) }
+                            }
+                        }
+                    }
+                    tbody {
+                        @for row in &panel.rows {
+                            tr data-grade=[row.grade] {
+                                td.sign { (sign(row.grade)) }
+                                @for (cell, column) in row.cells.iter().zip(&panel.columns) {
+                                    td.number[column.is_number] { (cell.1) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
