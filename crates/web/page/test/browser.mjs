@@ -3,8 +3,9 @@
 // TIDEWIRE names the program, CHROMIUM the browser, SHOTS a folder for screenshots.
 
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { after, test } from "node:test";
@@ -162,4 +163,47 @@ test("the page keeps its numbers when measuring ends, and says so", async () => 
   await ended;
   await page.waitForFunction(() => document.body.textContent.includes("these are the last numbers"));
   assert.ok(await page.isVisible(".answer"));
+});
+
+test("names from a capture are text", async () => {
+  const name = `<script>alert(1)</script><img src=x onerror=alert(2)>\u202e${"x".repeat(65536)}`;
+  const cell = join(root, "captures/cell.pcapng");
+  const lines = spawnSync(program, ["watch", "-r", cell, "--json"], { encoding: "utf8" }).stdout;
+  const renamed = lines.replaceAll('"02:00:00:00:00:03"', JSON.stringify(name));
+  assert.notEqual(renamed, lines);
+  const folder = mkdtempSync(join(tmpdir(), "page-"));
+  writeFileSync(join(folder, "names.ndjson"), renamed);
+  const { child, url, ended } = await start("show", join(folder, "names.ndjson"), "--web");
+  const { page, wrong } = await open(url);
+  await page.waitForSelector("#connections td button");
+  const texts = await page.$$eval("#connections td button", (cells) => cells.map((it) => it.textContent));
+  const shown = texts.find((text) => text.startsWith("<script>alert(1)</script>"));
+  assert.ok(shown, texts.join());
+  assert.ok(shown.length < 300 && shown.includes("\\u{202e}") && !shown.includes("\u202e"), shown);
+  await page.click("#connections td button >> nth=0");
+  await page.waitForSelector("#connection dl");
+  await page.goto(new URL("/tables", url).href);
+  assert.ok((await page.textContent("body")).includes("<script>alert(1)</script>"));
+  assert.deepEqual(wrong, []);
+  child.kill("SIGTERM");
+  await ended;
+  rmSync(folder, { recursive: true });
+});
+
+test("after a restart a page goes on as soon as the new URL was opened", async () => {
+  const first = await start("watch", "-r", capture, "--web");
+  const port = new URL(first.url).port;
+  const { page, context } = await open(first.url);
+  await page.waitForSelector("#streams");
+  first.child.kill("SIGKILL");
+  await first.ended;
+  await page.waitForFunction(() => document.body.textContent.includes("connection lost"));
+  const again = join(root, "captures/cell.pcapng");
+  const second = await start("watch", "-r", again, "--web", `127.0.0.1:${port}`);
+  const other = await context.newPage();
+  await other.goto(second.url);
+  await page.waitForSelector("#connections", { timeout: 10000 });
+  assert.ok(!(await page.textContent("body")).includes("connection lost"));
+  second.child.kill("SIGTERM");
+  await second.ended;
 });
