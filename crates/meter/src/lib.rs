@@ -236,8 +236,13 @@ impl Meter {
     // Never inline: common frames would pay for its registers.
     #[inline(never)]
     fn dissect(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
+        self.dissected(at, link, octets, &levels(link, octets, original_octets));
+    }
+
+    /// Counts a dissected frame.
+    fn dissected(&mut self, at: Instant, link: Link, octets: &[u8], levels: &Levels<'_>) {
         self.paths.dissected += 1;
-        let Levels { lpdu_octets, npdu_octets, llc, nsdu } = levels(link, octets, original_octets);
+        let Levels { lpdu_octets, npdu_octets, llc, nsdu } = *levels;
         if let Some(octets) = lpdu_octets {
             self.intervals.observe(&Observation::Lpdu { at, octets: octets as u64, llc });
         }

@@ -7,9 +7,6 @@
 use crate::measure::{Measures, second};
 use wire::time::Instant;
 
-/// Octets before the NPDU of an LLC datagram: a MAC header and an LLC header.
-const BEFORE_NPDU_OCTETS: u64 = 17;
-
 /// Frames of one kind.
 #[derive(Clone, Copy, Debug, Default)]
 struct Same {
@@ -46,10 +43,11 @@ impl Frames {
         self.segments.frames + self.datagrams.frames
     }
 
-    /// Adds an LLC datagram: the octets of its LPDU, and whether user data is missing.
+    /// Adds an LLC datagram: the octets of its LPDU before the NPDU and in all, and true if user
+    /// data is missing.
     #[inline]
-    pub(crate) const fn datagram(&mut self, octets: u64, is_cut: bool) {
-        self.datagrams.one(BEFORE_NPDU_OCTETS, octets);
+    pub(crate) const fn datagram(&mut self, before_npdu: u64, octets: u64, is_cut: bool) {
+        self.datagrams.one(before_npdu, octets);
         self.cut += is_cut as u64;
     }
 

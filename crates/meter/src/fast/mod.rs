@@ -46,15 +46,17 @@
 mod cache;
 mod datagrams;
 mod frames;
+mod nsdus;
 mod pieces;
 mod segments;
 mod sides;
+mod tpdu;
 
 pub(crate) use frames::Frames;
 pub(crate) use sides::RecentSides;
 
 use crate::Meter;
-use datagrams::CommonFrame;
+use datagrams::{BEFORE_NPDU, CommonFrame};
 use segments::CommonSegment;
 use wire::dissect::Link;
 use wire::time::Instant;
@@ -90,7 +92,7 @@ impl Meter {
             None => Handled::No,
         };
         if handled == Handled::No {
-            self.dissect(at, link, octets, original_octets);
+            self.other_datagram(at, link, octets, original_octets);
         }
     }
 
@@ -129,8 +131,8 @@ impl Meter {
         if !self.tracker.common_frame(at, frame, &mut self.intervals) {
             return Handled::No;
         }
-        let is_cut = frame.is_cut() && self.intervals.has_data();
-        self.intervals.frames().datagram(frame.lpdu_octets as u64, is_cut);
+        let is_cut = frame.tpdu.is_cut() && self.intervals.has_data();
+        self.intervals.frames().datagram(BEFORE_NPDU, frame.lpdu_octets as u64, is_cut);
         Handled::Yes
     }
 }

@@ -23,10 +23,10 @@ pub(super) struct Totals<'a> {
 
 impl Totals<'_> {
     /// Counts a batch of TPDUs that were sent to a side in a second.
-    fn batch(&mut self, second: u64, known: &CachedSide, kind: BatchKind, batch: &Batch) {
-        self.hosts.batch(second, known.hosts, kind, batch);
-        self.all.batch(second, kind, batch);
-        self.sides.batch(second, (known.connection.place(), other(known.side.into())), kind, batch);
+    fn batch(&mut self, second: u64, known: &CachedSide, batch: &Batch) {
+        self.hosts.batch(second, known.hosts, batch);
+        self.all.batch(second, batch);
+        self.sides.batch(second, (known.connection.place(), other(known.side.into())), batch);
     }
 }
 
@@ -68,8 +68,8 @@ struct CachedSide {
     way: u8,
     /// True if it is on the list of sides with pending batches.
     is_listed: bool,
-    /// Pending batches of TPDUs sent to it, by kind.
-    batch: [Batch; BatchKind::ALL.len()],
+    /// Pending batches of TPDUs sent to it, by the places of their kinds.
+    batch: [Batch; BatchKind::PLACES],
 }
 
 /// The name, and all of a side up to its first batch.
@@ -87,7 +87,7 @@ impl CachedSide {
             format: Format::Class0,
             way: way.way,
             is_listed,
-            batch: [Batch::NONE; BatchKind::ALL.len()],
+            batch: [Batch::NONE; BatchKind::PLACES],
         }
     }
 
@@ -99,10 +99,8 @@ impl CachedSide {
 
     /// Counts its batches of a second.
     fn count(&self, second: u64, tally: &mut Totals<'_>) {
-        for (kind, batch) in BatchKind::ALL.into_iter().zip(&self.batch) {
-            if batch.tpdus > 0 {
-                tally.batch(second, self, kind, batch);
-            }
+        for batch in self.batch.iter().filter(|batch| batch.tpdus > 0) {
+            tally.batch(second, self, batch);
         }
     }
 }
@@ -203,29 +201,29 @@ impl RecentSides {
         &mut self,
         at: Instant,
         slot: Slot,
-        kind: BatchKind,
         one: Batch,
         tally: impl FnOnce() -> Totals<'a>,
     ) {
         let known = self.cache.at(slot);
-        if !known.is_listed || !known.batch[kind as usize].add(&one) {
-            self.make_way(at, slot, kind, tally());
-            self.cache.at(slot).batch[kind as usize] = one;
+        let place = one.kind().place();
+        if !known.is_listed || !known.batch[place].add(&one) {
+            self.make_way(at, slot, place, tally());
+            self.cache.at(slot).batch[place] = one;
         }
     }
 
-    /// Counts the batch of one kind of the side in a slot, so that another can begin at this time.
+    /// Counts the batch in one place of the side in a slot, so that another can begin at this time.
     #[cold]
-    fn make_way(&mut self, at: Instant, slot: Slot, kind: BatchKind, mut tally: Totals<'_>) {
+    fn make_way(&mut self, at: Instant, slot: Slot, place: usize, mut tally: Totals<'_>) {
         let known = self.cache.at(slot);
         if !known.is_listed {
             known.is_listed = true;
             self.listed.push(slot);
             self.second = second_of(at);
         }
-        let batch = known.batch[kind as usize];
+        let batch = known.batch[place];
         if batch.tpdus > 0 {
-            tally.batch(self.second, known, kind, &batch);
+            tally.batch(self.second, known, &batch);
         }
     }
 

@@ -5,48 +5,92 @@
 //! Bias: none of its own; a batch has the same result as its TPDUs counted one by one.
 
 use super::Traffic;
-use crate::observation::Role;
+use crate::observation::{Role, Tpdu};
 use wire::tp::Kind;
 
-/// Kind of an ordinary TPDU: no retransmission, of a known connection, within its credit.
+/// Kind of an ordinary TPDU: of a known connection, within its credit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
 pub(crate) enum BatchKind {
     /// DT that completes its TSDU, of which every DT was seen.
     End,
     /// DT without EOT.
     Part,
+    /// Retransmitted DT.
+    Again,
     /// AK that acknowledges.
     Acknowledging,
     /// AK that changes the credit.
     Crediting,
+    /// AK that confirms the arrival of an AK.
+    Confirming,
+    /// AK without new information.
+    KeepingAlive,
 }
 
 impl BatchKind {
     /// All kinds.
-    pub(crate) const ALL: [Self; 4] = [Self::End, Self::Part, Self::Acknowledging, Self::Crediting];
+    const ALL: [Self; 7] = [
+        Self::End,
+        Self::Part,
+        Self::Again,
+        Self::Acknowledging,
+        Self::Crediting,
+        Self::Confirming,
+        Self::KeepingAlive,
+    ];
 
-    /// Kind of an AK with this role; none if it carries no new information.
-    pub(crate) const fn of(role: Role) -> Option<Self> {
-        match role {
-            Role::Acknowledging => Some(Self::Acknowledging),
-            Role::Crediting => Some(Self::Crediting),
-            Role::Confirming | Role::KeepingAlive => None,
+    /// Number of places: a side has a pending batch in each.
+    pub(crate) const PLACES: usize = 4;
+
+    /// Place of a pending batch. Kinds that seldom alternate share one.
+    #[inline]
+    pub(crate) const fn place(self) -> usize {
+        match self {
+            Self::End => 0,
+            Self::Part | Self::Again => 1,
+            Self::Acknowledging => 2,
+            Self::Crediting | Self::Confirming | Self::KeepingAlive => 3,
         }
     }
 
-    pub(crate) const fn kind(self) -> Kind {
-        match self {
-            Self::Part | Self::End => Kind::Dt,
-            Self::Acknowledging | Self::Crediting => Kind::Ak,
+    /// Kind of an AK with this role.
+    #[inline]
+    pub(crate) const fn of(role: Role) -> Self {
+        match role {
+            Role::Acknowledging => Self::Acknowledging,
+            Role::Crediting => Self::Crediting,
+            Role::Confirming => Self::Confirming,
+            Role::KeepingAlive => Self::KeepingAlive,
         }
+    }
+
+    /// True for a retransmitted DT without other properties.
+    pub(crate) const fn is_again(tpdu: &Tpdu) -> bool {
+        let is_odd = tpdu.into_closed_window || tpdu.empty_part || tpdu.finished_tsdus > 0;
+        tpdu.retransmitted && !is_odd
+    }
+
+    /// True for DTs.
+    pub(crate) const fn is_data(self) -> bool {
+        matches!(self, Self::End | Self::Part | Self::Again)
+    }
+
+    /// True for TPDUs that count as retransmissions.
+    pub(crate) const fn is_repeated(self) -> bool {
+        matches!(self, Self::Again | Self::Confirming | Self::KeepingAlive)
+    }
+
+    pub(crate) const fn kind(self) -> Kind {
+        if self.is_data() { Kind::Dt } else { Kind::Ak }
     }
 }
 
 /// Batch of TPDUs of one kind, with headers of one length and in the same classes of sizes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Batch {
-    /// Classes of the TPDU, of its data, and of the TSDU that it completes, and the octets of its
-    /// header, an octet each.
+    /// Classes of the TPDU and of its data, half an octet each; class of the TSDU that it completes,
+    /// kind, and octets of its header, an octet each.
     common: u32,
     /// Number of TPDUs.
     pub(crate) tpdus: u32,
@@ -61,23 +105,28 @@ impl Batch {
     /// No TPDUs.
     pub(crate) const NONE: Self = Self { common: 0, tpdus: 0, data_octets: 0, tsdu_octets: [0; 2] };
 
-    /// Batch of one TPDU. Its header has at most 255 octets, its data fewer than 2^32.
+    /// Batch of one TPDU, with the classes and the octets of its header, of its data, and of the
+    /// TSDU that it completes; the first class is that of the whole TPDU. Its header has at most 255
+    /// octets, its data fewer than 2^32.
     #[inline]
-    pub(crate) const fn one(
-        [tpdu, data, tsdu]: [u8; 3],
-        header_octets: u64,
-        data_octets: u64,
-        tsdu_octets: u64,
-    ) -> Self {
-        let common = u32::from_le_bytes([tpdu, data, tsdu, header_octets as u8]);
+    pub(crate) const fn one(kind: BatchKind, classes: [u8; 3], octets: [u64; 3]) -> Self {
+        let ([tpdu, data, tsdu], [header_octets, data_octets, tsdu_octets]) = (classes, octets);
+        let common = u32::from_le_bytes([tpdu | data << 4, tsdu, kind as u8, header_octets as u8]);
         let tsdu_octets = [tsdu_octets as u32, (tsdu_octets >> 32) as u32];
         Self { common, tpdus: 1, data_octets: data_octets as u32, tsdu_octets }
     }
 
+    /// Kind of its TPDUs.
+    #[inline]
+    pub(crate) const fn kind(&self) -> BatchKind {
+        let [_, _, kind, _] = self.common.to_le_bytes();
+        BatchKind::ALL[kind as usize]
+    }
+
     /// Classes of the TPDU, of its data, and of the TSDU that it completes.
     pub(crate) const fn classes(&self) -> [u8; 3] {
-        let [tpdu, data, tsdu, _] = self.common.to_le_bytes();
-        [tpdu, data, tsdu]
+        let [both, tsdu, ..] = self.common.to_le_bytes();
+        [both & 0x0F, both >> 4, tsdu]
     }
 
     /// Octets of their headers.
@@ -102,8 +151,8 @@ impl Batch {
         self.header_octets() + self.data_octets()
     }
 
-    /// Adds another batch; returns false, without effect, if it differs in its header or its
-    /// classes, or a counter would overflow.
+    /// Adds another batch; returns false, without effect, if it differs in its kind, its
+    /// header or its classes, or a counter would overflow.
     #[inline]
     pub(crate) fn add(&mut self, other: &Self) -> bool {
         let Some(data_octets) = self.data_octets.checked_add(other.data_octets) else {
@@ -122,7 +171,8 @@ impl Batch {
 
 impl Traffic {
     /// Counts a batch of TPDUs in a second.
-    pub(crate) fn batch(&mut self, second: u64, kind: BatchKind, batch: &Batch) {
+    pub(crate) fn batch(&mut self, second: u64, batch: &Batch) {
+        let kind = batch.kind();
         self.peak.count(second, batch.tpdus.into(), batch.octets());
         self.transport.batch(kind, batch);
         self.tsdus.batch(kind, batch);

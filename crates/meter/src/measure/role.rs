@@ -43,9 +43,11 @@ impl Roles {
     /// Counts a batch of TPDUs.
     pub(super) fn batch(&mut self, kind: BatchKind, batch: &Batch) {
         match kind {
-            BatchKind::Part | BatchKind::End => {}
+            BatchKind::Part | BatchKind::End | BatchKind::Again => {}
             BatchKind::Acknowledging => self.acknowledging += u64::from(batch.tpdus),
             BatchKind::Crediting => self.crediting += u64::from(batch.tpdus),
+            BatchKind::Confirming => self.confirming += u64::from(batch.tpdus),
+            BatchKind::KeepingAlive => self.keeping_alive += u64::from(batch.tpdus),
         }
     }
 }

@@ -42,11 +42,11 @@ pub struct Sizes {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Places {
     /// Class of the TPDU.
-    whole: usize,
+    pub(crate) whole: usize,
     /// Class of its data.
-    data: usize,
+    pub(crate) data: usize,
     /// Class of each TSDU that it completed.
-    finished: [usize; 3],
+    pub(crate) finished: [usize; 3],
 }
 
 impl Default for Sizes {
@@ -84,8 +84,11 @@ impl Sizes {
         let ([whole, data, finished], tpdus) =
             (batch.classes().map(usize::from), u64::from(batch.tpdus));
         self.classes[whole].tpdus += tpdus;
-        if matches!(kind, BatchKind::Part | BatchKind::End) {
+        if kind.is_data() {
             self.classes[data].dt_tpdus += tpdus;
+        }
+        if kind == BatchKind::Again {
+            self.classes[data].dt_retransmissions += tpdus;
         }
         if kind == BatchKind::End {
             self.classes[finished].tsdus += tpdus;

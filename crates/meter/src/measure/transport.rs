@@ -113,7 +113,11 @@ impl Transport {
         volume.tpdus += batch.tpdus as u64;
         volume.header_octets += batch.header_octets();
         volume.data_octets += batch.data_octets();
-        volume.information_octets += batch.data_octets();
+        if kind.is_repeated() {
+            volume.retransmissions += batch.tpdus as u64;
+        } else {
+            volume.information_octets += batch.data_octets();
+        }
     }
 
     /// Volumes of DTs and AKs.

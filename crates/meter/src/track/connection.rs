@@ -120,7 +120,7 @@ pub(crate) struct Sender {
     pub(super) disconnect_confirmed: bool,
     same: [Same; 2],
     /// The side's reference; zero while unknown.
-    pub(super) reference: Reference,
+    pub(crate) reference: Reference,
     port: u16,
     host: HostNumber,
     pub(super) waiting: Waiting,
@@ -211,7 +211,7 @@ impl Sender {
     }
 
     /// Counts the rare properties of a TPDU that it sent.
-    pub(super) fn count(&mut self, tpdu: &Tpdu) {
+    pub(crate) fn count(&mut self, tpdu: &Tpdu) {
         match tpdu.kind {
             Kind::Dt if tpdu.retransmitted || tpdu.into_closed_window || tpdu.empty_part => {
                 let rare = self.rare.get_or_insert_default();
@@ -221,13 +221,19 @@ impl Sender {
                     rare.dt_octets_again += tpdu.data_octets;
                 }
             }
-            Kind::Ak => match tpdu.role {
-                None | Some(Role::Acknowledging | Role::Crediting) => {}
-                Some(Role::Confirming) => self.rare.get_or_insert_default().confirming += 1,
-                Some(Role::KeepingAlive) => self.rare.get_or_insert_default().keeping_alive += 1,
-            },
+            Kind::Ak => tpdu.role.into_iter().for_each(|role| self.count_role(role)),
             Kind::Dt => {}
             _ => self.count_other(tpdu),
+        }
+    }
+
+    /// Counts an AK with a rare role.
+    #[inline]
+    pub(crate) fn count_role(&mut self, role: Role) {
+        match role {
+            Role::Acknowledging | Role::Crediting => {}
+            Role::Confirming => self.rare.get_or_insert_default().confirming += 1,
+            Role::KeepingAlive => self.rare.get_or_insert_default().keeping_alive += 1,
         }
     }
 
@@ -381,7 +387,7 @@ struct Agreed {
 impl Connection {
     /// A side, chosen without an index that could be out of bounds.
     #[inline]
-    pub(super) const fn sender(&mut self, side: Side) -> &mut Sender {
+    pub(crate) const fn sender(&mut self, side: Side) -> &mut Sender {
         let [first, second] = &mut self.senders;
         if side == 0 { first } else { second }
     }

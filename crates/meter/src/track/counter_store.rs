@@ -149,13 +149,13 @@ impl CounterStore {
     }
 
     /// Counts a batch of TPDUs that a side sent in a second, as [`Traffic::batch`] does.
-    pub(crate) fn batch(&mut self, second: u64, of: OfSide, kind: BatchKind, batch: &Batch) {
+    pub(crate) fn batch(&mut self, second: u64, of: OfSide, batch: &Batch) {
         let mut account = self.account(of);
         account.pass(second, batch.tpdus, batch.octets());
         let [whole, data, finished] = batch.classes().map(usize::from);
-        let tpdus = u64::from(batch.tpdus);
+        let (kind, tpdus) = (batch.kind(), u64::from(batch.tpdus));
         account.class(whole, 0, tpdus);
-        if kind.kind() == Kind::Ak {
+        if !kind.is_data() {
             account.sum(Sum::Aks, batch.header_octets());
             if kind == BatchKind::Crediting {
                 account.sum(Sum::Crediting, tpdus);
@@ -165,29 +165,31 @@ impl CounterStore {
         account.class(data, 1, tpdus);
         account.sum(Sum::DtHeaders, batch.header_octets());
         account.sum(Sum::DtData, batch.data_octets());
-        if kind == BatchKind::End {
-            account.class(finished, 3, tpdus);
-            account.sum(Sum::Tsdus, batch.tsdu_octets());
+        match kind {
+            BatchKind::End => {
+                account.class(finished, 3, tpdus);
+                account.sum(Sum::Tsdus, batch.tsdu_octets());
+            }
+            BatchKind::Again => account.class(data, 2, tpdus),
+            _ => {}
         }
     }
 
     /// Counts a TPDU that a side sent.
     pub(super) fn count(&mut self, of: OfSide, tpdu: &Tpdu, places: Places) {
-        let mut more = self.none;
-        more.count(tpdu, places);
         let mut account = self.account(of);
         account.pass(second_of(tpdu.at), 1, tpdu.header_octets + tpdu.data_octets);
-        let used = more.classes.iter().enumerate();
-        for (class, more) in used.filter(|(_, more)| **more != SizeClass::default()) {
-            let SizeClass { tpdus, dt_tpdus, dt_retransmissions, tsdus } = *more;
-            for (nth, more) in [tpdus, dt_tpdus, dt_retransmissions, tsdus].into_iter().enumerate()
-            {
-                account.class(class, nth, more);
-            }
+        account.class(places.whole, 0, 1);
+        for (class, octets) in places.finished.into_iter().zip(tpdu.finished()) {
+            account.class(class, 3, 1);
+            account.sum(Sum::Tsdus, *octets);
         }
-        account.sum(Sum::Tsdus, tpdu.finished().iter().sum());
         match tpdu.kind {
             Kind::Dt => {
+                account.class(places.data, 1, 1);
+                if tpdu.retransmitted {
+                    account.class(places.data, 2, 1);
+                }
                 account.sum(Sum::DtHeaders, tpdu.header_octets);
                 account.sum(Sum::DtData, tpdu.data_octets);
             }

@@ -1,0 +1,137 @@
+//! Common TPDU: one DT or AK that fills its NSDU, read at fixed offsets.
+
+use crate::track::transfer::{AkFields, DtFields};
+use wire::tp::{Checksum, Format, Kind, Pdu, Raw, Reference};
+
+/// Octets up to the parameters of a DT or AK of the normal format.
+const FRONT_OCTETS: usize = 5;
+
+/// DT or AK that fills its NSDU; only user data may be cut.
+#[derive(Clone, Copy)]
+pub(crate) struct CommonTpdu<'a> {
+    front: &'a [u8; FRONT_OCTETS],
+    pub(super) kind: Kind,
+    pub(super) header_octets: usize,
+    /// TPDU, as far as captured.
+    octets: &'a [u8],
+    /// Octets of user data that were not captured.
+    missing_octets: usize,
+}
+
+impl<'a> CommonTpdu<'a> {
+    /// Parses the NSDU of which `octets` were captured; none if it must be dissected.
+    #[inline]
+    pub(super) fn of(octets: &'a [u8], missing_octets: usize) -> Option<Self> {
+        let front: &[u8; FRONT_OCTETS] = octets.first_chunk()?;
+        let header_octets = usize::from(front[0]) + 1;
+        let kind = match front[1] {
+            0xF0 | 0xF1 if header_octets <= octets.len() => Kind::Dt,
+            0x60..=0x6F if header_octets == octets.len() + missing_octets => Kind::Ak,
+            _ => return None,
+        };
+        // 255 is reserved (ISO 8073 13.2.1).
+        let is_common = (FRONT_OCTETS..=255).contains(&header_octets)
+            && (missing_octets == 0 || kind == Kind::Dt);
+        is_common.then_some(Self { front, kind, header_octets, octets, missing_octets })
+    }
+
+    /// True if user data was not captured.
+    #[inline]
+    pub(crate) const fn is_cut(&self) -> bool {
+        self.missing_octets > 0
+    }
+
+    /// DST-REF.
+    #[inline]
+    pub(super) const fn reference(&self) -> Reference {
+        Reference(u16::from_be_bytes([self.front[2], self.front[3]]))
+    }
+
+    /// Fields of a DT; none if it is malformed or its checksum is wrong.
+    #[inline]
+    pub(super) fn dt_fields(&self, format: Format) -> Option<DtFields<'a>> {
+        let Some((number, ends)) = self.numbered(format, [5, 8]) else {
+            return self.decoded_dt(format);
+        };
+        let octets = self.octets.get(self.header_octets..)?;
+        let data_octets = (octets.len() + self.missing_octets) as u64;
+        Some(DtFields { number, ends, octets, data_octets })
+    }
+
+    /// Fields of an AK, likewise.
+    #[inline]
+    pub(super) fn ak_fields(&self, format: Format) -> Option<AkFields> {
+        let Some((next, _)) = self.numbered(format, [5, 10]) else {
+            return self.decoded_ak(format);
+        };
+        let credit = match self.octets.get(8..10) {
+            Some(&[high, low]) if format == Format::Extended => u16::from_be_bytes([high, low]),
+            _ => u16::from(self.front[1] & 0x0F),
+        };
+        Some(AkFields { next, credit, subsequence: 0, confirms: false })
+    }
+
+    /// TPDU-NR and the bit on top of it, if the parameters are none or a checksum that is correct
+    /// as far as it can be verified. `normal` and `extended` are the lengths of the fixed part in
+    /// the two formats.
+    #[inline]
+    fn numbered(&self, format: Format, [normal, extended]: [usize; 2]) -> Option<(u32, bool)> {
+        let (fixed, shift) = match format {
+            Format::Class0 => return None,
+            Format::Normal => (normal, 24),
+            Format::Extended => (extended, 0),
+        };
+        if self.header_octets.checked_sub(fixed)? != 0 && !self.has_good_checksum(fixed) {
+            return None;
+        }
+        // Both formats have the same bit on top of the number; a short number has the seven bits
+        // below it.
+        let word = match self.octets.get(4..8) {
+            Some(&[a, b, c, d]) => u32::from_be_bytes([a, b, c, d]),
+            _ => u32::from(self.front[4]) << 24,
+        };
+        Some(((word & 0x7FFF_FFFF) >> shift, word >> 31 != 0))
+    }
+
+    /// True if `fixed` octets of the header are followed by a checksum alone and it is correct. The
+    /// checksum of a truncated TPDU cannot be verified.
+    #[inline]
+    fn has_good_checksum(&self, fixed: usize) -> bool {
+        let parameters = self.octets.get(fixed..self.header_octets);
+        matches!(parameters, Some([0xC3, 2, _, _]))
+            && (self.is_cut() || self.raw().sums() == Checksum::Good)
+    }
+
+    const fn raw(&self) -> Raw<'a> {
+        let Self { kind, header_octets, octets, .. } = *self;
+        Raw { kind, octets, header_octets, offset: 0 }
+    }
+
+    /// TPDU with any parameters; none if it is malformed or its checksum is wrong.
+    #[cold]
+    fn decoded(&self, format: Format) -> Option<Pdu<'a>> {
+        if format == Format::Class0 {
+            return None;
+        }
+        let raw = self.raw();
+        let pdu = Pdu::decode(&raw, Some(format)).ok()?;
+        let is_bad = !self.is_cut() && raw.checksum(pdu.parameters(), &[]) == Checksum::Bad;
+        (!is_bad).then_some(pdu)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn decoded_dt(&self, format: Format) -> Option<DtFields<'a>> {
+        let Pdu::Dt(dt) = self.decoded(format)? else { return None };
+        let data_octets = (dt.data.len() + self.missing_octets) as u64;
+        let (number, ends) = (dt.number, dt.end_of_tsdu);
+        Some(DtFields { number, ends, octets: dt.data, data_octets })
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn decoded_ak(&self, format: Format) -> Option<AkFields> {
+        let Pdu::Ak(ak) = self.decoded(format)? else { return None };
+        Some(AkFields::from(&ak))
+    }
+}
