@@ -102,6 +102,7 @@ impl<'a> Pdu<'a> {
     ///
     /// # Errors
     /// Names the field that cannot be read.
+    #[inline]
     pub fn decode(octets: &'a [u8]) -> Result<Self, Malformed> {
         let mut header = read::Reader::new(octets);
         let appid = header.u16("APPID")?;
@@ -184,6 +185,8 @@ impl<'a> Pdu<'a> {
 fn natural(reader: &mut Reader<'_>, field: &'static str, tag: u32) -> Result<u32, Malformed> {
     let element = reader.expect(field, Tag::primitive(tag))?;
     match *element.content {
+        [octet @ 0..=0x7F] => Ok(octet.into()),
+        [high @ 1..=0x7F, low] => Ok(u16::from_be_bytes([high, low]).into()),
         [0, a, b, c, d] | [a, b, c, d] => Ok(u32::from_be_bytes([a, b, c, d])),
         _ => element.unsigned(field),
     }

@@ -127,6 +127,24 @@ impl<'a> Reader<'a> {
     /// Names `field` if the element is missing, invalid, or has another tag.
     #[inline]
     pub fn expect(&mut self, field: &'static str, tag: Tag) -> Result<Element<'a>, Malformed> {
+        // Most elements have an identifier and a length of one octet each.
+        if let [first, length @ 0..=0x7F, ..] = *self.rest
+            && first & 0x1F != 0x1F
+            && Tag(first.into()) == tag
+            && let Some((whole, rest)) = self.rest.split_at_checked(2 + usize::from(length))
+            && let Some(content) = whole.get(2..)
+        {
+            let (offset, content_offset) = (self.offset, self.offset + 2);
+            self.rest = rest;
+            self.offset += whole.len();
+            return Ok(Element { tag, content, whole, offset, content_offset });
+        }
+        self.expect_any(field, tag)
+    }
+
+    /// Takes the next element, of any length, which must have a certain tag.
+    #[inline(never)]
+    fn expect_any(&mut self, field: &'static str, tag: Tag) -> Result<Element<'a>, Malformed> {
         let fault = self.malformed(field);
         let element = self.element(field)?;
         if element.tag == tag { Ok(element) } else { Err(fault) }
