@@ -120,7 +120,7 @@ pub struct Remarks {
 pub struct FramePaths {
     /// Common frames, read at fixed offsets and counted in batches.
     pub common: u64,
-    /// TCP segments of any kind, read at fixed offsets.
+    /// TCP segments of any kind, read at fixed offsets, and frames of cyclic data, decoded once.
     pub plain: u64,
     /// Frames that were dissected layer by layer.
     pub dissected: u64,
@@ -267,13 +267,9 @@ impl Meter {
             }
             Err(NoNsdu::Leaf(alone)) => {
                 let (oddities, cyclic) = (self.intervals.oddities(), &mut self.cyclic);
-                let mut is_cyclic = false;
-                cyclic::Frame::each(link, octets, &alone, |frame| {
-                    is_cyclic = true;
-                    cyclic.observe(at, frame, oddities);
-                });
-                if !is_cyclic {
-                    oddities.count(Class::Foreign, alone.kind);
+                let observe = |frame| cyclic.observe(at, frame, oddities);
+                if !cyclic::Frame::each_of(link, octets, &alone, observe) {
+                    self.intervals.oddities().count(Class::Foreign, alone.kind);
                 }
             }
             Err(NoNsdu::Foreign(what)) => self.intervals.oddities().count(Class::Foreign, what),

@@ -100,7 +100,7 @@ impl<'a> Pdu<'a> {
     }
 
     /// Decodes its ASDUs, one after the other, up to the first malformed one.
-    pub fn asdus(&self) -> impl Iterator<Item = Result<Asdu<'a>, Malformed>> {
+    pub fn asdus(&self) -> impl Iterator<Item = Result<Asdu<'a>, Malformed>> + Clone + use<'a> {
         let mut reader = Some(Reader::at(self.asdus, self.at));
         core::iter::from_fn(move || {
             let mut rest = reader.take()?;

@@ -44,6 +44,7 @@
 //!    `segments_are_read_as_they_are_dissected` compares what is read.
 
 mod cache;
+mod cyclic;
 mod datagrams;
 mod frames;
 mod nsdus;

@@ -118,7 +118,8 @@ impl<'a> PlainSegment<'a> {
 }
 
 impl Meter {
-    /// Counts a TCP segment that is not common, or else dissects the frame.
+    /// Counts a TCP segment that is not common, or a frame of cyclic data, or else dissects the
+    /// frame.
     #[inline(never)]
     pub(super) fn plain_segment(
         &mut self,
@@ -128,6 +129,10 @@ impl Meter {
         original_octets: usize,
     ) {
         let Some(segment) = PlainSegment::of(link, octets, original_octets) else {
+            if link == Link::Ethernet && self.cyclic_data(at, octets, original_octets) {
+                self.paths.plain += 1;
+                return;
+            }
             return self.dissect(at, link, octets, original_octets);
         };
         self.paths.plain += 1;

@@ -56,25 +56,44 @@ pub(crate) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// Calls `each` for the frames of cyclic data in a frame that was received whole: one, or one for
-    /// each sample.
-    pub(crate) fn each(
+    /// Decodes a frame of Ethernet of which `octets` were captured, and calls `each` for the frames
+    /// of cyclic data in it: one, or one for each sample. Returns false, without a call, if it holds
+    /// none or is malformed.
+    pub(crate) fn each(octets: &'a [u8], original_octets: usize, each: impl FnMut(Self)) -> bool {
+        // Their EtherTypes begin with 88, those of VLAN tags with 81, 88 and 91.
+        if !matches!(octets.get(12), Some(0x88 | 0x81 | 0x91)) {
+            return false;
+        }
+        let original_octets = original_octets.max(octets.len());
+        let Ok(frame) = mac::Pdu::decode_cut(octets, original_octets) else { return false };
+        let mac::Kind::Type(number) = frame.kind else { return false };
+        let Some(protocol) = Protocol::of_type(number) else { return false };
+        let is_whole = octets.len() == original_octets;
+        Self::none(protocol, &frame, original_octets).each_in(frame.data, is_whole, each)
+    }
+
+    /// Does the same for a dissected frame.
+    pub(crate) fn each_of(
         link: Link,
         octets: &'a [u8],
         alone: &Alone<'a>,
-        mut each: impl FnMut(Self),
-    ) {
-        let Some(protocol) = alone.leaf.cyclic.filter(|_| link == Link::Ethernet) else { return };
-        if alone.missing_octets > 0 && protocol == Protocol::ProfinetRt {
-            return;
-        }
-        let whole = octets.len() + alone.missing_octets;
-        let Ok(frame) = mac::Pdu::decode_cut(octets, whole) else { return };
-        let empty = Self {
+        each: impl FnMut(Self),
+    ) -> bool {
+        let protocol = alone.leaf.cyclic.filter(|_| link == Link::Ethernet);
+        let original_octets = octets.len() + alone.missing_octets;
+        let frame = mac::Pdu::decode_cut(octets, original_octets);
+        let (Some(protocol), Ok(frame)) = (protocol, frame) else { return false };
+        let is_whole = alone.missing_octets == 0;
+        Self::none(protocol, &frame, original_octets).each_in(alone.octets, is_whole, each)
+    }
+
+    /// Frame without contents.
+    fn none(protocol: Protocol, frame: &mac::Pdu<'_>, original_octets: usize) -> Self {
+        Self {
             protocol,
             ends: [frame.destination, frame.source],
             tag: frame.tags.first().copied(),
-            octets: whole as u64,
+            octets: original_octets as u64,
             identifier: 0,
             name: &[],
             number: Number::Counter(Rule::Cycles, 0),
@@ -86,19 +105,26 @@ impl<'a> Frame<'a> {
             needs_commissioning: false,
             is_unsynchronised: false,
             is_invalid: false,
-        };
-        match protocol {
+        }
+    }
+
+    /// Decodes its contents.
+    #[inline]
+    fn each_in(self, octets: &'a [u8], is_whole: bool, mut each: impl FnMut(Self)) -> bool {
+        match self.protocol {
             Protocol::Goose => {
-                let pdu = goose::Pdu::decode(alone.octets);
-                pdu.into_iter().for_each(|pdu| each(empty.of_goose(&pdu)));
+                let Ok(pdu) = goose::Pdu::decode(octets) else { return false };
+                each(self.of_goose(&pdu));
+                true
             }
             Protocol::ProfinetRt => {
-                let pdu = profinet::Pdu::decode(alone.octets);
-                pdu.ok().and_then(|pdu| empty.of_profinet(&pdu)).into_iter().for_each(each);
+                // The status is at the end.
+                let pdu = profinet::Pdu::decode(octets).ok().filter(|_| is_whole);
+                pdu.and_then(|pdu| self.of_profinet(&pdu)).map(each).is_some()
             }
             Protocol::SampledValues => {
-                let Ok(pdu) = sampled_values::Pdu::decode(alone.octets) else { return };
-                empty.each_sample(&pdu, each);
+                let pdu = sampled_values::Pdu::decode(octets);
+                pdu.is_ok_and(|pdu| self.each_sample(&pdu, each))
             }
         }
     }
@@ -130,9 +156,17 @@ impl<'a> Frame<'a> {
         })
     }
 
-    fn each_sample(self, pdu: &sampled_values::Pdu<'a>, mut each: impl FnMut(Self)) {
+    /// Calls `each` for the samples; returns false, without a call, if there are none or one is
+    /// malformed.
+    fn each_sample(self, pdu: &sampled_values::Pdu<'a>, mut each: impl FnMut(Self)) -> bool {
+        let mut asdus = pdu.asdus();
+        let Some(Ok(first)) = asdus.next() else { return false };
+        // Most frames have one sample, which is decoded once.
+        if !asdus.clone().all(|asdu| asdu.is_ok()) {
+            return false;
+        }
         let mut before: Option<&[u8]> = None;
-        for asdu in pdu.asdus().map_while(Result::ok) {
+        for asdu in core::iter::once(first).chain(asdus.map_while(Result::ok)) {
             each(Self {
                 identifier: pdu.appid,
                 name: asdu.identifier,
@@ -146,5 +180,6 @@ impl<'a> Frame<'a> {
             });
             before = Some(asdu.identifier);
         }
+        true
     }
 }
