@@ -3,7 +3,7 @@
 //! A meter never stops at an anomaly. It counts it, so that a reader of the measures sees how much
 //! they leave out. The names are constants of the program, so their number is bounded.
 
-use std::collections::BTreeMap;
+use core::ptr;
 
 /// Class of an oddity.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -43,9 +43,9 @@ impl Class {
     }
 }
 
-/// Count of each oddity.
+/// Count of each oddity, ordered by class and name. There are few.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Oddities(BTreeMap<(Class, &'static str), u64>);
+pub struct Oddities(Vec<((Class, &'static str), u64)>);
 
 impl Oddities {
     /// Counts one oddity.
@@ -63,7 +63,23 @@ impl Oddities {
 
     #[cold]
     fn add_some(&mut self, class: Class, name: &'static str, times: u64) {
-        *self.0.entry((class, name)).or_default() += times;
+        // Most are counted again under the same literal.
+        let is_same = |((known, under), _): &&mut ((Class, &str), u64)| {
+            *known == class && ptr::eq(*under, name)
+        };
+        if let Some((_, sum)) = self.0.iter_mut().find(is_same) {
+            *sum += times;
+            return;
+        }
+        match self.place(class, name) {
+            Ok(place) => self.0[place].1 += times,
+            Err(place) => self.0.insert(place, ((class, name), times)),
+        }
+    }
+
+    /// Place of an oddity; otherwise the place where it belongs.
+    fn place(&self, class: Class, name: &'static str) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&(class, name), |(key, _)| *key)
     }
 
     /// Adds the counts of another.
@@ -84,7 +100,7 @@ impl Oddities {
     /// Count of one oddity.
     #[must_use]
     pub fn get(&self, class: Class, name: &'static str) -> u64 {
-        self.0.get(&(class, name)).copied().unwrap_or(0)
+        self.place(class, name).map_or(0, |place| self.0[place].1)
     }
 
     /// Oddities with their counts, ordered by class and name.
@@ -115,5 +131,11 @@ mod tests {
         assert_eq!(total.since(&oddities), oddities);
         assert_eq!(total.get(Class::Malformed, "TPDU-NR"), 2);
         assert_eq!(total.get(Class::Foreign, "TPDU-NR"), 0);
+        // The same text at another address, and an order other than that of counting.
+        let name = String::from("TPDU-NR").leak();
+        total.count(Class::Malformed, name);
+        total.count(Class::Malformed, "A");
+        let all: Vec<_> = total.iter().collect();
+        assert_eq!(all, [(Class::Malformed, "A", 1), (Class::Malformed, "TPDU-NR", 3)]);
     }
 }

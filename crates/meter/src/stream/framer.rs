@@ -282,7 +282,11 @@ impl Framer {
 
     /// Begins a packet that continues in the next segment.
     fn begin(&mut self, octets: &[u8], packet_octets: usize, is_foreign: bool) {
-        let kept = octets.get(..self.kept_octets()).unwrap_or(octets).to_vec();
+        let front = octets.get(..self.kept_octets()).unwrap_or(octets);
+        // Allocated once: for the front, or for all octets that will be kept.
+        let room = packet_octets.min(self.kept_octets()).max(front.len());
+        let mut kept = Vec::with_capacity(room);
+        kept.extend_from_slice(front);
         let seen_octets = octets.len();
         let partial = Partial { kept, packet_octets, seen_octets, is_cut: false, is_foreign };
         self.partial = Some(Box::new(partial));
@@ -341,19 +345,25 @@ fn step(octets: &[u8]) -> Option<usize> {
     if tpkt::is_believable(octets) {
         return Some(0);
     }
-    let places = octets.windows(2).enumerate().skip(1);
-    let starts = places.filter(|(_, pair)| *pair == [tpkt::VERSION, 0]);
-    starts.map(|(place, _)| place).find(|place| {
-        let rest = octets.get(*place..).unwrap_or_default();
-        if !tpkt::is_believable(rest) {
-            return false;
+    let mut place = 1;
+    while let Some(rest) = octets.get(place..) {
+        place += rest.iter().position(|octet| *octet == tpkt::VERSION)?;
+        if ends_or_goes_on(octets.get(place..).unwrap_or_default()) {
+            return Some(place);
         }
-        let Ok(header) = Header::decode(rest) else { return false };
-        match rest.get(usize::from(header.packet_octets)..) {
-            None => false,
-            Some(behind) => behind.is_empty() || tpkt::is_believable(behind),
-        }
-    })
+        place += 1;
+    }
+    None
+}
+
+/// True if a packet begins here and ends with these octets, or before another packet.
+fn ends_or_goes_on(octets: &[u8]) -> bool {
+    if !tpkt::is_believable(octets) {
+        return false;
+    }
+    let Ok(header) = Header::decode(octets) else { return false };
+    let behind = octets.get(usize::from(header.packet_octets)..);
+    behind.is_some_and(|behind| behind.is_empty() || tpkt::is_believable(behind))
 }
 
 #[cfg(test)]
