@@ -3,7 +3,7 @@
 //! Each is a quotient of two measures, or of a measure and the measured time. If the denominator is
 //! zero, a metric has no value, which is not the same as zero.
 
-use crate::measure::{Measures, Traffic, Transport};
+use crate::measure::{Measures, Transport};
 use core::time::Duration;
 use wire::units::BitRate;
 
@@ -16,6 +16,29 @@ pub struct Basis<'a> {
     pub length: Duration,
     /// Capacity of the channel (R).
     pub channel: BitRate,
+}
+
+/// Counts in the quotients.
+#[derive(Clone, Copy)]
+struct Terms<'a> {
+    transport: &'a Transport,
+    npdu_octets: u64,
+    lpdu_octets: u64,
+    length: Duration,
+    channel: BitRate,
+}
+
+impl<'a> From<&Basis<'a>> for Terms<'a> {
+    fn from(basis: &Basis<'a>) -> Self {
+        let Measures { traffic, network, link, .. } = basis.measures;
+        Self {
+            transport: &traffic.transport,
+            npdu_octets: network.octets,
+            lpdu_octets: link.octets,
+            length: basis.length,
+            channel: basis.channel,
+        }
+    }
 }
 
 /// Definition of a metric.
@@ -33,7 +56,7 @@ pub struct Definition {
     pub formula: &'static str,
     /// Limits of its interpretation.
     pub cannot_tell: &'static str,
-    quotient: fn(&Basis<'_>) -> (f64, f64),
+    quotient: fn(&Terms<'_>) -> (f64, f64),
 }
 
 /// A metric and its value.
@@ -53,7 +76,11 @@ impl Definition {
         if self.is_unseen(basis) {
             return None;
         }
-        let (dividend, divisor) = (self.quotient)(basis);
+        self.of(&basis.into())
+    }
+
+    fn of(&self, terms: &Terms<'_>) -> Option<f64> {
+        let (dividend, divisor) = (self.quotient)(terms);
         (divisor > 0.0).then(|| dividend / divisor)
     }
 
@@ -83,21 +110,25 @@ pub fn metrics(basis: &Basis<'_>) -> [Metric; 13] {
 /// as in the paper's Tables 6 and 7. The remaining metrics are those of the channel.
 #[must_use]
 pub fn ratios(sent: &Transport, received: &Transport) -> [Metric; 6] {
-    let of = |transport: Transport| {
-        let traffic = Traffic { transport, ..Traffic::default() };
-        Measures { traffic, ..Measures::default() }
-    };
     let mut both = *sent;
     both.add(received);
-    let (own, both) = (of(*sent), of(both));
-    RATIOS.map(|symbol| {
-        let place = METRICS.iter().position(|metric| metric.symbol == symbol);
-        let definition = &METRICS[place.expect("a ratio is a metric")];
-        let measures = if symbol == "R_OM" { &both } else { &own };
-        let basis = Basis { measures, length: Duration::ZERO, channel: BitRate::mbps(10) };
-        Metric { definition, value: definition.value(&basis) }
+    let of = |transport| Terms {
+        transport,
+        npdu_octets: 0,
+        lpdu_octets: 0,
+        length: Duration::ZERO,
+        channel: BitRate::mbps(10),
+    };
+    let (own, both) = (of(sent), of(&both));
+    RATIO_PLACES.map(|place| {
+        let definition = &METRICS[place];
+        let terms = if definition.symbol == "R_OM" { &both } else { &own };
+        Metric { definition, value: definition.of(terms) }
     })
 }
+
+/// Places of these metrics in [`METRICS`].
+const RATIO_PLACES: [usize; 6] = [6, 8, 9, 10, 11, 12];
 
 /// Metrics that [`ratios`] returns.
 pub const RATIOS: [&str; 6] = ["E_T", "R_OM", "R_OA", "R_RD", "R_RA", "S_D"];
@@ -108,28 +139,28 @@ const fn float(count: u64) -> f64 {
     count as f64
 }
 
-fn information_octets(basis: &Basis<'_>) -> f64 {
-    float(basis.measures.traffic.transport.all().information_octets)
+fn information_octets(terms: &Terms<'_>) -> f64 {
+    float(terms.transport.all().information_octets)
 }
 
-fn tpdu_octets(basis: &Basis<'_>) -> f64 {
-    float(basis.measures.traffic.transport.all().total_octets())
+fn tpdu_octets(terms: &Terms<'_>) -> f64 {
+    float(terms.transport.all().total_octets())
 }
 
-const fn npdu_octets(basis: &Basis<'_>) -> f64 {
-    float(basis.measures.network.octets)
+const fn npdu_octets(terms: &Terms<'_>) -> f64 {
+    float(terms.npdu_octets)
 }
 
-const fn lpdu_octets(basis: &Basis<'_>) -> f64 {
-    float(basis.measures.link.octets)
+const fn lpdu_octets(terms: &Terms<'_>) -> f64 {
+    float(terms.lpdu_octets)
 }
 
-const fn original_dts(basis: &Basis<'_>) -> f64 {
-    float(basis.measures.traffic.transport.data_and_acknowledgements()[0].originals())
+const fn original_dts(terms: &Terms<'_>) -> f64 {
+    float(terms.transport.data_and_acknowledgements()[0].originals())
 }
 
-fn capacity_bits(basis: &Basis<'_>) -> f64 {
-    basis.length.as_secs_f64() * float(basis.channel.bits_per_second())
+fn capacity_bits(terms: &Terms<'_>) -> f64 {
+    terms.length.as_secs_f64() * float(terms.channel.bits_per_second())
 }
 
 /// Metrics in the order of the paper's Table 5.
@@ -142,7 +173,7 @@ pub static METRICS: [Definition; 13] = [
         formula: "8 x npdu_octets / seconds",
         cannot_tell: "how fast the link could go: it counts what was offered, not what was \
                       possible",
-        quotient: |basis| (8.0 * npdu_octets(basis), basis.length.as_secs_f64()),
+        quotient: |terms| (8.0 * npdu_octets(terms), terms.length.as_secs_f64()),
     },
     Definition {
         symbol: "T_T",
@@ -151,7 +182,7 @@ pub static METRICS: [Definition; 13] = [
         equation: 2,
         formula: "8 x tpdu_information_octets / seconds",
         cannot_tell: "whether the data was delivered: data sent once and lost counts too",
-        quotient: |basis| (8.0 * information_octets(basis), basis.length.as_secs_f64()),
+        quotient: |terms| (8.0 * information_octets(terms), terms.length.as_secs_f64()),
     },
     Definition {
         symbol: "U_C",
@@ -161,7 +192,7 @@ pub static METRICS: [Definition; 13] = [
         formula: "8 x lpdu_octets / (seconds x channel rate)",
         cannot_tell: "how long the medium was busy: preamble, pad, FCS, gaps, collisions and \
                       frames that are no LPDUs are left out",
-        quotient: |basis| (8.0 * lpdu_octets(basis), capacity_bits(basis)),
+        quotient: |terms| (8.0 * lpdu_octets(terms), capacity_bits(terms)),
     },
     Definition {
         symbol: "E_C",
@@ -170,7 +201,7 @@ pub static METRICS: [Definition; 13] = [
         equation: 4,
         formula: "8 x tpdu_information_octets / (seconds x channel rate)",
         cannot_tell: "whether a low value comes from an idle network or from a wasteful one",
-        quotient: |basis| (8.0 * information_octets(basis), capacity_bits(basis)),
+        quotient: |terms| (8.0 * information_octets(terms), capacity_bits(terms)),
     },
     Definition {
         symbol: "E_L",
@@ -179,7 +210,7 @@ pub static METRICS: [Definition; 13] = [
         equation: 5,
         formula: "npdu_octets / lpdu_octets",
         cannot_tell: "anything beyond the mean length of frames while the link header is fixed",
-        quotient: |basis| (npdu_octets(basis), lpdu_octets(basis)),
+        quotient: |terms| (npdu_octets(terms), lpdu_octets(terms)),
     },
     Definition {
         symbol: "E_N",
@@ -189,7 +220,7 @@ pub static METRICS: [Definition; 13] = [
         formula: "tpdu_total_octets / npdu_octets",
         cannot_tell: "why octets are missing above: NPDUs that carry no TPDUs, segments and TPDUs \
                       that are discarded lower it as headers do",
-        quotient: |basis| (tpdu_octets(basis), npdu_octets(basis)),
+        quotient: |terms| (tpdu_octets(terms), npdu_octets(terms)),
     },
     Definition {
         symbol: "E_T",
@@ -198,7 +229,7 @@ pub static METRICS: [Definition; 13] = [
         equation: 7,
         formula: "tpdu_information_octets / tpdu_total_octets",
         cannot_tell: "headers, acknowledgements and retransmissions apart",
-        quotient: |basis| (information_octets(basis), tpdu_octets(basis)),
+        quotient: |terms| (information_octets(terms), tpdu_octets(terms)),
     },
     Definition {
         symbol: "C_E",
@@ -207,7 +238,7 @@ pub static METRICS: [Definition; 13] = [
         equation: 9,
         formula: "tpdu_information_octets / lpdu_octets",
         cannot_tell: "which layer is to blame; E_L, E_N and E_T, whose product it is, do",
-        quotient: |basis| (information_octets(basis), lpdu_octets(basis)),
+        quotient: |terms| (information_octets(terms), lpdu_octets(terms)),
     },
     Definition {
         symbol: "R_OM",
@@ -217,9 +248,7 @@ pub static METRICS: [Definition; 13] = [
         formula: "(dt_tpdus - dt_retransmissions) / tpdus",
         cannot_tell: "the cost of expedited data: an ED counts as one of all TPDUs, never as \
                       data; nor what a TPDU costs its host",
-        quotient: |basis| {
-            (original_dts(basis), float(basis.measures.traffic.transport.all().tpdus))
-        },
+        quotient: |terms| (original_dts(terms), float(terms.transport.all().tpdus)),
     },
     Definition {
         symbol: "R_OA",
@@ -229,9 +258,9 @@ pub static METRICS: [Definition; 13] = [
         formula: "(dt_tpdus - dt_retransmissions) / (ak_tpdus - ak_retransmissions)",
         cannot_tell: "withheld acknowledgements from taut flow control: over many hosts the two \
                       cancel each other",
-        quotient: |basis| {
-            let [_, ak] = basis.measures.traffic.transport.data_and_acknowledgements();
-            (original_dts(basis), float(ak.originals()))
+        quotient: |terms| {
+            let [_, ak] = terms.transport.data_and_acknowledgements();
+            (original_dts(terms), float(ak.originals()))
         },
     },
     Definition {
@@ -242,8 +271,8 @@ pub static METRICS: [Definition; 13] = [
         formula: "dt_retransmissions / dt_tpdus",
         cannot_tell: "loss: a DT lost before this point is not seen twice, one sent again too \
                       early is; and many small DTs hide that large ones are lost",
-        quotient: |basis| {
-            let [dt, _] = basis.measures.traffic.transport.data_and_acknowledgements();
+        quotient: |terms| {
+            let [dt, _] = terms.transport.data_and_acknowledgements();
             (float(dt.retransmissions), float(dt.tpdus))
         },
     },
@@ -255,8 +284,8 @@ pub static METRICS: [Definition; 13] = [
         formula: "ak_retransmissions / ak_tpdus",
         cannot_tell: "the four uses of AKs apart: window timers of idle connections raise it as \
                       confirmations do",
-        quotient: |basis| {
-            let [_, ak] = basis.measures.traffic.transport.data_and_acknowledgements();
+        quotient: |terms| {
+            let [_, ak] = terms.transport.data_and_acknowledgements();
             (float(ak.retransmissions), float(ak.tpdus))
         },
     },
@@ -268,7 +297,7 @@ pub static METRICS: [Definition; 13] = [
         formula: "tpdu_information_octets / (dt_tpdus - dt_retransmissions)",
         cannot_tell: "the spread of sizes; and data in CR, CC, DR and ED counts above the line \
                       only",
-        quotient: |basis| (information_octets(basis), original_dts(basis)),
+        quotient: |terms| (information_octets(terms), original_dts(terms)),
     },
 ];
 
@@ -288,6 +317,12 @@ mod tests {
         assert_eq!(["T_T", "E_C"].map(|symbol| of(symbol).value), [Some(0.0); 2]);
         assert!([Measure::Lpdus, Measure::NpduOctets].into_iter().all(|of| measures.is_unseen(of)));
         assert!(!measures.is_unseen(Measure::Tpdus));
+    }
+
+    #[test]
+    fn ratios_are_the_metrics_with_their_symbols() {
+        let none = Transport::default();
+        assert_eq!(ratios(&none, &none).map(|metric| metric.definition.symbol), RATIOS);
     }
 
     #[test]

@@ -207,6 +207,38 @@ impl Measure {
         }
     }
 
+    /// Number of the measure in the order of [`Measure::numbered`]; none for a class of sizes with a
+    /// bound of the user.
+    #[must_use]
+    #[inline]
+    pub const fn number(self) -> Option<usize> {
+        const KINDS: usize = Count::ALL.len();
+        const DELAYS: usize = KINDS + Kind::ALL.len() * KindCount::ALL.len();
+        const SO_FAR: usize = DELAYS + DelayKind::ALL.len() * DelayStatistic::ALL.len();
+        const SIZES: usize = SO_FAR + DelayKind::ALL.len() * DelayStatistic::ALL.len();
+        match self {
+            Self::Count(count) => Some(count as usize),
+            Self::OfKind(kind, count) => {
+                Some(KINDS + kind as usize * KindCount::ALL.len() + count as usize)
+            }
+            Self::Delay(delay, of) => {
+                Some(DELAYS + delay as usize * DelayStatistic::ALL.len() + of as usize)
+            }
+            Self::DelaySoFar(delay, of) => {
+                Some(SO_FAR + delay as usize * DelayStatistic::ALL.len() + of as usize)
+            }
+            Self::OfSize(count, bound) => match bound.default_class() {
+                Some(class) => Some(SIZES + class * SizeCount::ALL.len() + count as usize),
+                None => None,
+            },
+        }
+    }
+
+    /// Measures whose names do not depend on the bounds of size classes.
+    pub fn numbered() -> impl Iterator<Item = Self> {
+        Count::ALL.into_iter().map(Self::Count).chain(family::all()).chain(family::default_sizes())
+    }
+
     /// Writes the name of the measure behind a text.
     pub fn push_name(self, text: &mut String) {
         match self {

@@ -4,8 +4,9 @@
 //! interval; the last record of a connection has those of the whole. `services-interval` has those of
 //! services in an interval.
 
+use super::ends::end_name;
 use super::item::{self, Associated, Item};
-use super::{ENOUGH, Named, end_name, sum};
+use super::{ENOUGH, Named, sum};
 use crate::findings::{Grade, is_bad_share};
 use core::cmp::Reverse;
 use meter::measure::Summary;

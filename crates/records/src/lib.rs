@@ -20,6 +20,7 @@ pub mod calendar;
 mod collection;
 pub mod counts;
 mod cyclic;
+mod ends;
 pub mod families;
 pub mod findings;
 mod item;
@@ -43,13 +44,14 @@ pub use associations::{Block, ControlBlocks, Service, Services, ServicesInterval
 pub use collection::Collection;
 pub use counts::Counts;
 pub use cyclic::{CyclicStream, CyclicStreams, CyclicTotals};
+pub use ends::{end_name, ends_name};
 pub use item::Item;
 pub use named::{Named, sum};
 pub use origin::Origin;
 pub use read::Reader;
 pub use record::{
     Connection, ConnectionInterval, End, Finding, Head, Host, HostInterval, Identity, Interval,
-    Place, Record, Sample, Total, end_name, ending_name, ends_name,
+    Place, Record, Sample, Total, ending_name,
 };
 pub use recorder::{Details, Recorder, Spans};
 pub use schema::json_schema;

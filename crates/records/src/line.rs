@@ -5,8 +5,10 @@
 
 use super::record::{Connection, ConnectionInterval, Host, HostInterval, Interval, Rest};
 use super::{Counts, Named, Record};
+use meter::registry::Measure;
 use serde::Serialize;
 use std::borrow::Cow;
+use std::sync::LazyLock;
 
 impl Record {
     /// Appends the record to `line`, with the end of its line.
@@ -179,25 +181,38 @@ impl<'a> Object<'a> {
     }
 }
 
+/// Names of measures with a comma before them and a colon behind, by their numbers.
+static NAMES: LazyLock<Vec<String>> =
+    LazyLock::new(|| Measure::numbered().map(|measure| format!(",\"{measure}\":")).collect());
+
 /// Appends values of measures, whose names consist of letters, digits and underscores.
 fn push_counts(counts: &Counts, line: &mut Vec<u8>) {
+    let (names, at) = (&**NAMES, line.len());
     let mut digits = itoa::Buffer::new();
-    let mut made = String::new();
-    let mut separator = b"{\"".as_slice();
     for (measure, value) in &counts.0 {
-        line.extend_from_slice(separator);
-        separator = b",\"";
-        if let Some(name) = measure.static_name() {
-            line.extend_from_slice(name.as_bytes());
-        } else {
-            made.clear();
-            measure.push_name(&mut made);
-            line.extend_from_slice(made.as_bytes());
+        match measure.number().and_then(|number| names.get(number)) {
+            Some(name) => line.extend_from_slice(name.as_bytes()),
+            None => push_made_name(*measure, line),
         }
-        line.extend_from_slice(b"\":");
-        line.extend_from_slice(digits.format(*value).as_bytes());
+        match u8::try_from(*value) {
+            // Most values are zero.
+            Ok(digit @ 0..=9) => line.push(b'0' + digit),
+            _ => line.extend_from_slice(digits.format(*value).as_bytes()),
+        }
     }
-    line.extend_from_slice(if counts.0.is_empty() { b"{}" } else { b"}" });
+    match line.get_mut(at) {
+        Some(comma) => *comma = b'{',
+        None => line.push(b'{'),
+    }
+    line.push(b'}');
+}
+
+/// Appends a name that depends on the bounds of size classes, like those in [`NAMES`].
+fn push_made_name(measure: Measure, line: &mut Vec<u8>) {
+    let mut name = String::from(",\"");
+    measure.push_name(&mut name);
+    name.push_str("\":");
+    line.extend_from_slice(name.as_bytes());
 }
 
 /// Appends metrics by their symbols; those of another process may need an escape.

@@ -3,6 +3,7 @@
 //! Names carry their unit. A value that does not exist is null or absent. Readers skip records and
 //! names that they do not recognise.
 
+use super::ends::end_name;
 use super::item::{self, Item};
 use super::origin::Origin;
 use super::{
@@ -14,7 +15,7 @@ use meter::metric::{Metric, ratios};
 use meter::observation::Ending;
 use meter::oddity::{self, Oddities};
 use meter::registry::{self, Aggregation, Measure, Unit, Values};
-use meter::{Address, Report, Settings};
+use meter::{Report, Settings};
 use serde::{Deserialize, Serialize};
 use wire::time::nanos;
 
@@ -523,23 +524,6 @@ fn of_sides(directions: &[meter::Direction; 2]) -> [Named<Option<f64>>; 2] {
 fn oddities(oddities: &Oddities) -> Named<u64> {
     let name = |class: oddity::Class, name| format!("{}: {name}", class.name()).into();
     Named(oddities.iter().map(|(class, what, times)| (name(class, what), times)).collect())
-}
-
-/// Formats an end of a connection: its address, and its port where it has one.
-pub fn end_name(address: Address, port: u16) -> String {
-    match (address, port) {
-        (_, 0) => address.to_string(),
-        (Address::Internet(internet), _) if internet.to_ipv4_mapped().is_none() => {
-            format!("[{address}]:{port}")
-        }
-        _ => format!("{address}:{port}"),
-    }
-}
-
-/// Formats the two ends of a connection.
-pub fn ends_name(connection: &meter::Connection) -> String {
-    let [from, to] = connection.ends.map(|(address, port)| end_name(address, port));
-    format!("{from}>{to}")
 }
 
 /// Returns the kind of ending in a word.

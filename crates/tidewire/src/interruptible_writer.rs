@@ -9,15 +9,19 @@ use core::time::Duration;
 use live::clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use std::fs::File;
-use std::io::{self, Write};
+use std::fs::{File, Metadata};
+use std::io::{self, StdoutLock, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+use std::sync::LazyLock;
 use wire::time::Instant;
 
 /// For how long a reader may take nothing after an interrupt.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
 /// Octets that Linux takes whole if it reports room: a page of a pipe (pipe(7), `PIPE_BUF`).
 const PIECE_OCTETS: usize = 4_096;
+/// Device number of `/dev/null` on Linux: major 1, minor 3.
+const NULL: u64 = 1 << 8 | 3;
 
 /// Writer that waits for its reader, and gives up after an interrupt with [`io::ErrorKind::TimedOut`].
 pub(crate) struct Patient<W> {
@@ -43,6 +47,21 @@ impl Patient<File> {
     pub(crate) const fn as_file(&self) -> &File {
         &self.to
     }
+}
+
+impl Patient<StdoutLock<'static>> {
+    /// Writer to standard output.
+    pub(crate) fn standard_output() -> Self {
+        static IS_PLAIN: LazyLock<bool> = LazyLock::new(|| takes_all(&io::stdout()));
+        Self { to: io::stdout().lock(), is_plain: *IS_PLAIN, has_given_up: false }
+    }
+}
+
+/// True for a plain file and for the null device, which take what they are given at once.
+fn takes_all(to: &impl AsFd) -> bool {
+    let Ok(own) = to.as_fd().try_clone_to_owned() else { return false };
+    let is_null = |about: &Metadata| about.file_type().is_char_device() && about.rdev() == NULL;
+    File::from(own).metadata().is_ok_and(|about| about.is_file() || is_null(&about))
 }
 
 impl<W: Write + AsFd> Patient<W> {
@@ -122,6 +141,16 @@ fn await_room(to: &impl AsFd) -> io::Result<bool> {
 mod tests {
     use super::*;
     use std::io::Read;
+
+    #[test]
+    fn files_and_the_null_device_take_all_and_pipes_do_not() {
+        let null = File::options().write(true).open("/dev/null").unwrap();
+        let (_reader, pipe) = io::pipe().unwrap();
+        let zero = File::open("/dev/zero").unwrap();
+        let file = tempfile::tempfile().unwrap();
+        assert_eq!([takes_all(&null), takes_all(&file)], [true; 2]);
+        assert_eq!([takes_all(&pipe), takes_all(&zero)], [false; 2]);
+    }
 
     #[test]
     fn a_slow_reader_gets_every_octet() {

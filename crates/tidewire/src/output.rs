@@ -118,7 +118,7 @@ pub(crate) fn printable(text: String) -> String {
 /// Writes lines to standard output; lines that are not read after an interrupt are counted.
 fn put(lines: &[u8]) -> io::Result<()> {
     let (taken, ended) = match unread() {
-        None => Patient::new(io::stdout().lock()).put(lines),
+        None => Patient::standard_output().put(lines),
         Some(_) => (0, Err(io::ErrorKind::TimedOut.into())),
     };
     match ended {

@@ -1,6 +1,7 @@
 //! Families of measures: one row for all kinds of TPDUs, all delays, all classes of sizes.
 
 use super::{Aggregation, Count, Measure, Unit};
+use crate::measure::BOUNDS_OCTETS;
 use crate::observation::DelayKind;
 use core::fmt;
 use wire::tp::Kind;
@@ -281,6 +282,24 @@ pub(super) const fn of_default_size(bound: SizeBound) -> Option<[&'static str; 4
 }
 
 impl SizeBound {
+    /// Number of the class, if its bound is one of [`BOUNDS_OCTETS`].
+    #[inline]
+    pub(super) const fn default_class(self) -> Option<usize> {
+        let (octets, beyond) = match self {
+            Self::To(octets) => (octets, 0),
+            Self::Beyond(octets) => (octets, 1),
+        };
+        let mut class = 0;
+        while class < BOUNDS_OCTETS.len() {
+            if BOUNDS_OCTETS[class] == octets {
+                let is_last = class + 1 == BOUNDS_OCTETS.len();
+                return if beyond == 0 || is_last { Some(class + beyond) } else { None };
+            }
+            class += 1;
+        }
+        None
+    }
+
     /// Writes the end of a name behind a text: `_to_64_octets`.
     pub(super) fn push_name(self, text: &mut String) {
         let (word, octets) = match self {
@@ -318,6 +337,13 @@ pub(super) fn all() -> impl Iterator<Item = Measure> {
     let kinds = Kind::ALL.into_iter().flat_map(of_kind);
     let delays = DelayKind::ALL.into_iter().flat_map(of_delay);
     kinds.chain(delays).chain(DelayKind::ALL.into_iter().flat_map(so_far))
+}
+
+/// Classes of sizes with default bounds.
+pub(super) fn default_sizes() -> impl Iterator<Item = Measure> {
+    let last = SizeBound::Beyond(BOUNDS_OCTETS[BOUNDS_OCTETS.len() - 1]);
+    let bounds = BOUNDS_OCTETS.into_iter().map(SizeBound::To).chain([last]);
+    bounds.flat_map(|bound| SizeCount::ALL.map(|count| Measure::OfSize(count, bound)))
 }
 
 /// Class of sizes with this name.

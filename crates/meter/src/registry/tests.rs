@@ -54,6 +54,18 @@ fn a_name_leads_back_to_its_measure() {
 }
 
 #[test]
+fn measures_are_numbered_in_one_order() {
+    let numbers: Vec<_> = Measure::numbered().map(Measure::number).collect();
+    assert!(numbers.iter().copied().eq((0..numbers.len()).map(Some)));
+    // Those of the network, and six statistics so far of each of ten delays.
+    assert!(all()[0].iter().all(|(measure, _)| measure.number().is_some()));
+    assert!(numbers.len() >= all()[0].len() + 60);
+    for bound in [SizeBound::To(48), SizeBound::Beyond(16), SizeBound::Beyond(5_000)] {
+        assert_eq!(Measure::OfSize(SizeCount::Tpdus, bound).number(), None, "{bound}");
+    }
+}
+
+#[test]
 fn names_of_times_and_nothing_else_end_in_ns() {
     for (measure, _) in all().into_iter().flatten() {
         let is_time = measure.unit() == Unit::Nanoseconds;
