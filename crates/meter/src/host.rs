@@ -4,7 +4,7 @@
 //! number. The number of addresses is limited; so is, further, the number of hosts with measures of
 //! their own, and the traffic of the remaining hosts is summed.
 
-use crate::measure::{Batch, Distribution, Places, Sizes, Traffic, Waits};
+use crate::measure::{Distribution, Places, Sizes, Sums, Traffic, Waits};
 use crate::observation::Tpdu;
 use core::fmt;
 use core::hash::{BuildHasher, Hash, Hasher};
@@ -252,7 +252,7 @@ impl Counts {
     }
 
     /// Counts a batch of TPDUs between two hosts in a second.
-    pub(crate) fn batch(&mut self, second: u64, ends: [HostNumber; 2], batch: &Batch) {
+    pub(crate) fn batch(&mut self, second: u64, ends: [HostNumber; 2], batch: &Sums) {
         for (way, end) in ends.into_iter().enumerate() {
             self.of(Some(end), way).batch(second, batch);
         }

@@ -24,9 +24,10 @@ pub(super) struct Totals<'a> {
 impl Totals<'_> {
     /// Counts a batch of TPDUs that were sent to a side in a second.
     fn batch(&mut self, second: u64, known: &CachedSide, batch: &Batch) {
-        self.hosts.batch(second, known.hosts, batch);
-        self.all.batch(second, batch);
-        self.sides.batch(second, (known.connection.place(), other(known.side.into())), batch);
+        let sums = &batch.sums();
+        self.hosts.batch(second, known.hosts, sums);
+        self.all.batch(second, sums);
+        self.sides.batch(second, (known.connection.place(), other(known.side.into())), sums);
     }
 }
 

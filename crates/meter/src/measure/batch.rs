@@ -6,7 +6,6 @@
 
 use super::Traffic;
 use crate::observation::{Role, Tpdu};
-use wire::tp::Kind;
 
 /// Kind of an ordinary TPDU: of a known connection, within its credit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,10 +79,6 @@ impl BatchKind {
     pub(crate) const fn is_repeated(self) -> bool {
         matches!(self, Self::Again | Self::Confirming | Self::KeepingAlive)
     }
-
-    pub(crate) const fn kind(self) -> Kind {
-        if self.is_data() { Kind::Dt } else { Kind::Ak }
-    }
 }
 
 /// Batch of TPDUs of one kind, with headers of one length and in the same classes of sizes.
@@ -123,32 +118,28 @@ impl Batch {
         BatchKind::ALL[kind as usize]
     }
 
-    /// Classes of the TPDU, of its data, and of the TSDU that it completes.
-    pub(crate) const fn classes(&self) -> [u8; 3] {
-        let [both, tsdu, ..] = self.common.to_le_bytes();
-        [both & 0x0F, both >> 4, tsdu]
-    }
-
-    /// Octets of their headers.
-    pub(crate) const fn header_octets(&self) -> u64 {
-        (self.common >> 24) as u64 * self.tpdus as u64
-    }
-
-    /// Octets of their user data.
-    pub(crate) const fn data_octets(&self) -> u64 {
-        self.data_octets as u64
+    /// What it adds to counters.
+    pub(crate) const fn sums(&self) -> Sums {
+        let [both, tsdu, _, header_octets] = self.common.to_le_bytes();
+        let (kind, tpdus) = (self.kind(), self.tpdus as u64);
+        let (header_octets, data_octets) = (header_octets as u64 * tpdus, self.data_octets as u64);
+        Sums {
+            kind,
+            is_data: kind.is_data(),
+            again: if kind.is_repeated() { tpdus } else { 0 },
+            classes: [(both & 0x0F) as usize, (both >> 4) as usize, tsdu as usize],
+            tpdus,
+            header_octets,
+            data_octets,
+            tsdu_octets: self.tsdu_octets(),
+        }
     }
 
     /// Octets of the TSDUs that they complete.
     #[inline]
-    pub(crate) const fn tsdu_octets(&self) -> u64 {
+    const fn tsdu_octets(&self) -> u64 {
         let [lower, upper] = self.tsdu_octets;
         (upper as u64) << 32 | lower as u64
-    }
-
-    /// Octets of their headers and their user data.
-    pub(crate) const fn octets(&self) -> u64 {
-        self.header_octets() + self.data_octets()
     }
 
     /// Adds another batch; returns false, without effect, if it differs in its kind, its
@@ -169,14 +160,41 @@ impl Batch {
     }
 }
 
+/// Sums of a batch: it is unpacked once for all counters.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sums {
+    pub(crate) kind: BatchKind,
+    /// True for DTs.
+    pub(crate) is_data: bool,
+    /// TPDUs that count as retransmissions: none of them, or all.
+    pub(crate) again: u64,
+    /// Classes of the TPDU, of its data, and of the TSDU that it completes.
+    pub(crate) classes: [usize; 3],
+    /// Number of TPDUs.
+    pub(crate) tpdus: u64,
+    /// Octets of their headers.
+    pub(crate) header_octets: u64,
+    /// Octets of their user data.
+    pub(crate) data_octets: u64,
+    /// Octets of the TSDUs that they complete.
+    pub(crate) tsdu_octets: u64,
+}
+
+impl Sums {
+    /// Octets of headers and user data.
+    #[inline]
+    pub(crate) const fn octets(&self) -> u64 {
+        self.header_octets + self.data_octets
+    }
+}
+
 impl Traffic {
     /// Counts a batch of TPDUs in a second.
-    pub(crate) fn batch(&mut self, second: u64, batch: &Batch) {
-        let kind = batch.kind();
-        self.peak.count(second, batch.tpdus.into(), batch.octets());
-        self.transport.batch(kind, batch);
-        self.tsdus.batch(kind, batch);
-        self.sizes.batch(kind, batch);
-        self.roles.batch(kind, batch);
+    pub(crate) fn batch(&mut self, second: u64, batch: &Sums) {
+        self.peak.count(second, batch.tpdus, batch.octets());
+        self.transport.batch(batch);
+        self.tsdus.batch(batch);
+        self.sizes.batch(batch);
+        self.roles.batch(batch);
     }
 }

@@ -45,7 +45,7 @@ mod tsdu;
 mod wait;
 mod window;
 
-pub(crate) use batch::{Batch, BatchKind};
+pub(crate) use batch::{Batch, BatchKind, Sums};
 pub use connection::Connections;
 pub use delay::{Delays, Distribution, Summary};
 pub use link::Link;

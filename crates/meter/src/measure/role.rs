@@ -8,7 +8,7 @@
 //! Bias: an AK that both acknowledges and credits counts as acknowledging; an AK that answers a
 //! duplicate DT counts as keeping alive.
 
-use super::{Batch, BatchKind};
+use super::{BatchKind, Sums};
 use crate::observation::{Role, Tpdu};
 
 counters! {
@@ -41,13 +41,14 @@ impl Roles {
     }
 
     /// Counts a batch of TPDUs.
-    pub(super) fn batch(&mut self, kind: BatchKind, batch: &Batch) {
-        match kind {
+    #[inline]
+    pub(super) fn batch(&mut self, batch: &Sums) {
+        match batch.kind {
             BatchKind::Part | BatchKind::End | BatchKind::Again => {}
-            BatchKind::Acknowledging => self.acknowledging += u64::from(batch.tpdus),
-            BatchKind::Crediting => self.crediting += u64::from(batch.tpdus),
-            BatchKind::Confirming => self.confirming += u64::from(batch.tpdus),
-            BatchKind::KeepingAlive => self.keeping_alive += u64::from(batch.tpdus),
+            BatchKind::Acknowledging => self.acknowledging += batch.tpdus,
+            BatchKind::Crediting => self.crediting += batch.tpdus,
+            BatchKind::Confirming => self.confirming += batch.tpdus,
+            BatchKind::KeepingAlive => self.keeping_alive += batch.tpdus,
         }
     }
 }

@@ -5,7 +5,7 @@
 //! retransmissions in a class shows losses that depend on size, which R_RD hides if most DTs are
 //! small. Bias: as R_RD, class by class.
 
-use super::{Batch, BatchKind};
+use super::{BatchKind, Sums};
 use crate::observation::Tpdu;
 use wire::tp::Kind;
 
@@ -80,15 +80,13 @@ impl Sizes {
     }
 
     /// Counts a batch of TPDUs.
-    pub(super) fn batch(&mut self, kind: BatchKind, batch: &Batch) {
-        let ([whole, data, finished], tpdus) =
-            (batch.classes().map(usize::from), u64::from(batch.tpdus));
+    #[inline]
+    pub(super) fn batch(&mut self, batch: &Sums) {
+        let Sums { kind, classes: [whole, data, finished], tpdus, .. } = *batch;
         self.classes[whole].tpdus += tpdus;
-        if kind.is_data() {
+        if batch.is_data {
             self.classes[data].dt_tpdus += tpdus;
-        }
-        if kind == BatchKind::Again {
-            self.classes[data].dt_retransmissions += tpdus;
+            self.classes[data].dt_retransmissions += batch.again;
         }
         if kind == BatchKind::End {
             self.classes[finished].tsdus += tpdus;

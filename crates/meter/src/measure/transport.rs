@@ -11,7 +11,7 @@
 //! mirrored ports may cause, makes every second TPDU a retransmission. Over TCP it does not: there
 //! a TPDU counts once, however often TCP carried it.
 
-use super::{Batch, BatchKind};
+use super::Sums;
 use crate::observation::Tpdu;
 use wire::tp::Kind;
 
@@ -108,15 +108,16 @@ impl Transport {
     }
 
     /// Counts a batch of TPDUs.
-    pub(super) const fn batch(&mut self, kind: BatchKind, batch: &Batch) {
-        let volume = &mut self.by_kind[kind.kind() as usize];
-        volume.tpdus += batch.tpdus as u64;
-        volume.header_octets += batch.header_octets();
-        volume.data_octets += batch.data_octets();
-        if kind.is_repeated() {
-            volume.retransmissions += batch.tpdus as u64;
-        } else {
-            volume.information_octets += batch.data_octets();
+    #[inline]
+    pub(super) const fn batch(&mut self, batch: &Sums) {
+        let kind = if batch.is_data { Kind::Dt } else { Kind::Ak };
+        let volume = &mut self.by_kind[kind as usize];
+        volume.tpdus += batch.tpdus;
+        volume.header_octets += batch.header_octets;
+        volume.data_octets += batch.data_octets;
+        volume.retransmissions += batch.again;
+        if batch.again == 0 {
+            volume.information_octets += batch.data_octets;
         }
     }
 

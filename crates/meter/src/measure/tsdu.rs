@@ -4,7 +4,7 @@
 //! octets are the user data of those DTs. Bias: a TSDU of which a DT was never seen (because the
 //! capture began within it or missed the DT) is not counted here but among the oddities.
 
-use super::{Batch, BatchKind};
+use super::{BatchKind, Sums};
 use crate::observation::Tpdu;
 
 counters! {
@@ -25,10 +25,11 @@ impl Tsdus {
     }
 
     /// Counts a batch of TPDUs.
-    pub(super) fn batch(&mut self, kind: BatchKind, batch: &Batch) {
-        if kind == BatchKind::End {
-            self.tsdus += u64::from(batch.tpdus);
-            self.octets += batch.tsdu_octets();
+    #[inline]
+    pub(super) fn batch(&mut self, batch: &Sums) {
+        if batch.kind == BatchKind::End {
+            self.tsdus += batch.tpdus;
+            self.octets += batch.tsdu_octets;
         }
     }
 }

@@ -10,7 +10,7 @@ use super::pair_counters::{Class, Overflow, PairCounters, Seconds, Sum, Sums, ad
 use super::side::Side;
 use crate::lru_slab::Place;
 use crate::measure::{
-    Batch, BatchKind, Peak, Places, SizeClass, Sizes, Waits, second as second_of,
+    BatchKind, Peak, Places, SizeClass, Sizes, Sums as BatchSums, Waits, second as second_of,
 };
 use crate::observation::{Role, Tpdu};
 use std::collections::BTreeMap;
@@ -149,29 +149,32 @@ impl CounterStore {
     }
 
     /// Counts a batch of TPDUs that a side sent in a second, as [`Traffic::batch`] does.
-    pub(crate) fn batch(&mut self, second: u64, of: OfSide, batch: &Batch) {
+    pub(crate) fn batch(&mut self, second: u64, of: OfSide, batch: &BatchSums) {
         let mut account = self.account(of);
-        account.pass(second, batch.tpdus, batch.octets());
-        let [whole, data, finished] = batch.classes().map(usize::from);
-        let (kind, tpdus) = (batch.kind(), u64::from(batch.tpdus));
+        let BatchSums { kind, classes: [whole, data, finished], tpdus, .. } = *batch;
+        account.pass(second, tpdus as u32, batch.octets());
         account.class(whole, 0, tpdus);
-        if !kind.is_data() {
-            account.sum(Sum::Aks, batch.header_octets());
+        if !batch.is_data {
+            account.sum(Sum::Aks, batch.header_octets);
             if kind == BatchKind::Crediting {
                 account.sum(Sum::Crediting, tpdus);
             }
             return;
         }
         account.class(data, 1, tpdus);
-        account.sum(Sum::DtHeaders, batch.header_octets());
-        account.sum(Sum::DtData, batch.data_octets());
+        account.sum(Sum::DtHeaders, batch.header_octets);
+        account.sum(Sum::DtData, batch.data_octets);
         match kind {
             BatchKind::End => {
                 account.class(finished, 3, tpdus);
-                account.sum(Sum::Tsdus, batch.tsdu_octets());
+                account.sum(Sum::Tsdus, batch.tsdu_octets);
             }
             BatchKind::Again => account.class(data, 2, tpdus),
-            _ => {}
+            BatchKind::Part
+            | BatchKind::Acknowledging
+            | BatchKind::Crediting
+            | BatchKind::Confirming
+            | BatchKind::KeepingAlive => {}
         }
     }
 
