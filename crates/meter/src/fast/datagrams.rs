@@ -3,8 +3,8 @@
 //!
 //! Most frames are of this form, and most belong to a connection seen a moment ago. Sides are
 //! cached by the words that identify them (both stations and DST-REF, or the stream), until a
-//! connection is added or removed. All other frames go through [`wire::dissect`], and so does any
-//! frame with an anomaly; both paths have identical results, frame by frame.
+//! connection is added or removed. All other frames go through [`wire::dissect`]; both paths have
+//! identical results, frame by frame.
 
 use super::cache::{Name, Slot};
 use super::sides::{SideKey, Totals, Way};
@@ -498,11 +498,14 @@ mod tests {
             let (asker, answerer) = (which as u32 / 2, 10);
             let (from, to) = if side == 0 { (asker, answerer) } else { (answerer, asker) };
             let pad = usize::from(draw.octet_below(9));
-            let octets = if asker == 1 {
+            let mut octets = if asker == 1 {
                 over_clnp(from, to, &nsdu, pad)
             } else {
                 frame(from, to, &nsdu, pad)
             };
+            if draw.octet_below(9) == 0 {
+                octets.splice(12..12, [0x81, 0, 0, 5]);
+            }
             let is_cut = draw.octet_below(8) == 0;
             let cut = if is_cut { draw.below(octets.len() as u64) as usize } else { 0 };
             let captured = &octets[..octets.len() - cut];
@@ -514,7 +517,7 @@ mod tests {
             if frame.is_some_and(|it| matches!(ours.common_frame(at, &it), Handled::Yes)) {
                 taken += 1;
             } else {
-                ours.other_datagram(at, Link::Ethernet, captured, octets.len());
+                ours.plain_segment(at, Link::Ethernet, captured, octets.len());
             }
             let at = dissecting.tick(at).expect("time runs forwards");
             dissecting.dissect(at, Link::Ethernet, captured, octets.len());

@@ -6,27 +6,31 @@
 //! and [`Frames`] in the intervals. The test `two_fields_hold_the_state_of_the_fast_path` compares
 //! the sources with that list.
 //!
-//! Between the two lies a second path: a TCP segment that is not common is read at fixed offsets
-//! (`pieces`), and then processed by the code that processes a dissected one.
+//! Between the two lies a second path, for frames that the fast path cannot read at fixed offsets: a
+//! TCP segment of any kind (`pieces`), an NSDU of any network layer (`nsdus`), and cyclic data
+//! (`cyclic`). Their headers are read once; then the code that processes a dissected frame processes
+//! them, or, for a DT or AK, that of a common frame.
 //!
 //! # Invariants
 //!
 //! 1. **Frames that it may take.** A frame that is (a) one DT or AK over LLC on Ethernet and the
-//!    inactive network layer, with no parameters or a good checksum, or (b) a TCP segment over IPv4
+//!    inactive network layer, or in an unsegmented NSDU that was dissected, with valid parameters and
+//!    no bad checksum, or (b) a TCP segment over IPv4
 //!    without options, in sequence, with ACK and perhaps PSH, and with one DT of class 0 in a TPKT
 //!    or no data; on Ethernet with at most one tag, Linux cooked, raw IP or BSD loopback. Its
 //!    connection or stream must be known already: new ones, and their ends, are made by dissection
-//!    or on the second path. A DT must be the next expected one, within its credit. Everything that
-//!    could count as an oddity goes there too. While a caller asks for remarks, [`Meter::observe`]
-//!    dissects every frame, because batches hold no observations.
+//!    or on the second path. A DT that is not the next expected one, or beyond its credit, is
+//!    processed by the function that processes a dissected one. While a caller asks for remarks,
+//!    [`Meter::observe`] dissects every frame, because batches hold no observations.
 //! 2. **All or nothing.** An entry that returns [`Handled::No`] has changed no count. It may have
 //!    evicted connections that fell silent, as dissection would at the same time, and cached a
 //!    lookup.
 //! 3. **What it may remember.** Handles of a stream and of a connection, and the format of numbers,
 //!    by the words of a frame that identify them. Each use asks the table if the handle is valid.
 //!    It is not once the stream or connection was removed, or the keys of the connection changed;
-//!    two connections never have the same key. The cache has at most 16,384 entries and evicts
-//!    within sets of two.
+//!    two connections never have the same key. The name of an NSDU is a hash, so each use compares
+//!    the addresses and the reference too. The cache has at most 16,384 entries and evicts within
+//!    sets of two.
 //! 4. **Pending counts.** TPDUs of one kind and in the same size classes, to one side and in one
 //!    second, are one [`Batch`](crate::measure::Batch). All pending batches are of the same second.
 //!    They are settled before a frame of another second or interval counts, before a connection is
@@ -41,7 +45,8 @@
 //!    `common_segments_count_as_they_do_dissected`, next to the code, hold a meter of each path
 //!    against the other on damaged, cut, late and doubled frames. `tests/it/ordinary.rs` writes such
 //!    scripts, and the fuzz target `meter` searches for others. On the second path,
-//!    `segments_are_read_as_they_are_dissected` compares what is read.
+//!    `segments_are_read_as_they_are_dissected` compares what is read, and
+//!    `cyclic_frames_count_as_they_do_dissected` the streams.
 
 mod cache;
 mod cyclic;

@@ -33,7 +33,7 @@ fn name(nsdu: &Nsdu<'_>, reference: Reference) -> Name {
 }
 
 impl Meter {
-    /// Counts a frame over LLC that is not common at fixed offsets.
+    /// Dissects a frame, and counts it as a common one if it holds one DT or AK.
     #[inline(never)]
     pub(super) fn other_datagram(
         &mut self,

@@ -118,8 +118,8 @@ impl<'a> PlainSegment<'a> {
 }
 
 impl Meter {
-    /// Counts a TCP segment that is not common, or a frame of cyclic data, or else dissects the
-    /// frame.
+    /// Counts a TCP segment that is not common, or a frame of cyclic data; any other frame is
+    /// dissected.
     #[inline(never)]
     pub(super) fn plain_segment(
         &mut self,
@@ -133,7 +133,7 @@ impl Meter {
                 self.paths.plain += 1;
                 return;
             }
-            return self.dissect(at, link, octets, original_octets);
+            return self.other_datagram(at, link, octets, original_octets);
         };
         self.paths.plain += 1;
         let PlainSegment { lpdu_octets, npdu_octets, piece } = segment;

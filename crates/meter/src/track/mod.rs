@@ -196,7 +196,11 @@ impl Tracker {
         for raw in tp::tpdus(octets) {
             let raw = match raw {
                 Ok(raw) => raw,
-                Err(_) if missing_octets > 0 => break,
+                Err(complaint)
+                    if missing_octets > 0 && (is_cut || !is_certain(octets, complaint)) =>
+                {
+                    break;
+                }
                 Err(complaint) => {
                     sink.oddities.count(Class::Malformed, complaint.field);
                     break;
@@ -405,6 +409,16 @@ impl Tracker {
             Pdu::Cr(_) | Pdu::Cc(_) | Pdu::Dr(_) | Pdu::Dc(_) | Pdu::Rj(_) | Pdu::Er(_) => {}
         }
         Some((place, side))
+    }
+}
+
+/// True if a TPDU is malformed whatever follows the octets that are there: its length indicator is
+/// none (ISO 8073 13.2.1), or no TPDU has its code.
+fn is_certain(octets: &[u8], complaint: Malformed) -> bool {
+    let octet = octets.get(complaint.offset);
+    match complaint.field {
+        "length indicator" => octet.is_none_or(|indicator| matches!(indicator, 0 | 1 | 255)),
+        _ => octet.is_some(),
     }
 }
 

@@ -84,6 +84,21 @@ fn octets_beyond_a_gap_are_held_once() {
 }
 
 #[test]
+fn a_malformed_packet_counts_in_one_segment_and_in_two() {
+    // 768 octets; the length indicator 0 is that of no TPDU.
+    let packet_of_none = [&[3, 0, 3, 0][..], &[0; 764]].concat();
+    for first in [768, 600] {
+        let mut wire = Wire::new();
+        wire.data(1_000, &packet(20));
+        let (front, back) = packet_of_none.split_at(first);
+        wire.data(1_020, front);
+        wire.data(1_020 + first as u32, back);
+        let oddities = wire.finish().oddities;
+        assert_eq!(oddities.get(Class::Malformed, "length indicator"), 1, "{first}");
+    }
+}
+
+#[test]
 fn a_longer_copy_of_a_held_segment_is_held_too() {
     let mut wire = Wire::new();
     wire.data(1_000, &packet(20));
