@@ -8,13 +8,13 @@
 
 use super::cache::{Name, Slot};
 use super::sides::{SideKey, Totals, Way};
-use super::tpdu::CommonTpdu;
+use super::tpdu::{CommonTpdu, Decoded, FRONT_OCTETS};
 use crate::host::Address;
 use crate::interval::Intervals;
 use crate::measure::{Batch, BatchKind};
 use crate::observation::Tpdu;
 use crate::track::side::other;
-use crate::track::table::{Key, Party};
+use crate::track::table::{Found, Key, Party};
 use crate::track::transfer::{self, AkFields, DtFields, Sent};
 use crate::track::{Results, Sink, Tracker};
 use wire::addr::{Mac, Nsap};
@@ -31,8 +31,8 @@ pub(super) const BEFORE_NPDU: u64 = 17;
 /// Longest LLC PDU of an 802.3 frame, in octets.
 const LONGEST: usize = 1_500;
 
-/// Octets up to the TPDU.
-type Header = [u8; TPDU_AT];
+/// Octets up to the parameters of a DT or AK of the normal format.
+type Header = [u8; TPDU_AT + FRONT_OCTETS];
 
 /// Frame with one DT or AK over LLC and the inactive network layer; only user data may be cut.
 #[derive(Clone, Copy)]
@@ -55,7 +55,7 @@ impl<'a> CommonFrame<'a> {
         let lpdu_octets = length + 14;
         let octets_here = octets.get(TPDU_AT..lpdu_octets.min(octets.len()))?;
         let missing_octets = lpdu_octets.saturating_sub(octets.len());
-        let tpdu = CommonTpdu::of(octets_here, missing_octets)?;
+        let tpdu = CommonTpdu::of(header.last_chunk()?, octets_here, missing_octets)?;
         let is_common = missing_octets == 0 || lpdu_octets <= original_octets;
         is_common.then_some(Self { header, lpdu_octets, tpdu })
     }
@@ -96,29 +96,49 @@ impl Tracker {
             self.evict_silent(at, &mut results.sink());
         }
         let Some((slot, key)) = self.find_or_cache(frame, results) else { return false };
-        self.common_tpdu(at, slot, key, &frame.tpdu, results)
+        let tpdu = &frame.tpdu;
+        let octets = tpdu.header_octets as u64;
+        if tpdu.kind == Kind::Dt {
+            if let Some(part) = tpdu.dt_fields(key.format) {
+                if !self.data(at, slot, key, part, octets, results) {
+                    self.data_out_of_turn(at, slot, key, part, octets, &mut results.sink());
+                }
+                return true;
+            }
+        } else if let Some(fields) = tpdu.ak_fields(key.format) {
+            self.acknowledge(at, slot, key, fields, octets, results);
+            return true;
+        }
+        let (octets, missing_octets) = tpdu.parts();
+        self.tpdu_apart(at, slot, key, octets, missing_octets, results)
     }
 
-    /// Counts a TPDU to the side in a cache slot, whose connection exists; returns false, without
-    /// effect, if it must be dissected.
-    #[inline]
-    pub(super) fn common_tpdu(
+    /// Counts a TPDU with any parameters to the side in a cache slot, whose connection exists;
+    /// returns false, without effect, if it must be dissected.
+    // Takes the TPDU in parts: so that of a common frame need not be in memory.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn tpdu_apart(
         &mut self,
         at: Instant,
         slot: Slot,
         key: SideKey,
-        tpdu: &CommonTpdu<'_>,
+        octets: &[u8],
+        missing_octets: usize,
         results: &mut Intervals,
     ) -> bool {
-        let octets = tpdu.header_octets as u64;
-        if tpdu.kind == Kind::Dt {
-            let Some(part) = tpdu.dt_fields(key.format) else { return false };
-            if !self.data(at, slot, key, part, octets, results) {
-                self.data_out_of_turn(at, slot, key, part, octets, &mut results.sink());
+        let Some(tpdu) = CommonTpdu::in_nsdu(octets, missing_octets) else { return false };
+        let (octets, sink) = (tpdu.header_octets as u64, &mut results.sink());
+        match tpdu.decoded(key.format) {
+            Some(Decoded::Dt(part)) => self.data_out_of_turn(at, slot, key, part, octets, sink),
+            Some(Decoded::Ak(fields)) => {
+                let (place, side) = (key.connection.place(), other(key.side));
+                let sent = Sent { at, side, format: key.format };
+                let mut known = Tpdu { at, ..Tpdu::plain(Kind::Ak, octets, 0) };
+                transfer::acknowledge(self.table.get(place), sent, fields, &mut known, sink);
+                self.count_batched(slot, (place, side), &known, sink);
             }
-        } else {
-            let Some(fields) = tpdu.ak_fields(key.format) else { return false };
-            self.acknowledge(at, slot, key, fields, octets, results);
+            None => return false,
         }
         true
     }
@@ -252,14 +272,14 @@ impl Tracker {
         let classes = [of_tpdu, of_data, of_tsdu];
         let octets = [header_octets, data_octets, finished.unwrap_or(0)];
         let one = Batch::one(kind, classes, octets);
-        self.recent.add(at, slot, one, || {
+        self.recent.add(at, slot, kind, one, || {
             let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
             Totals { hosts, all, sides }
         });
         true
     }
 
-    /// Counts a DT that came out of turn; it is batched if it is a retransmission.
+    /// Counts a DT that came out of turn.
     #[cold]
     #[inline(never)]
     fn data_out_of_turn(
@@ -275,31 +295,25 @@ impl Tracker {
         let sent = Sent { at, side, format: key.format };
         let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Dt, header_octets, part.data_octets) };
         transfer::data(self.table.get(place), sent, part, &mut tpdu, sink);
-        if !BatchKind::is_again(&tpdu) {
-            return self.count_known(at, (place, side), &tpdu, sink);
-        }
-        self.table.slab.touch(place, at);
-        self.table.get(place).senders[side].count(&tpdu);
-        self.batch(at, slot, BatchKind::Again, [header_octets, part.data_octets, 0], sink);
+        self.count_batched(slot, (place, side), &tpdu, sink);
     }
 
-    /// Batches a TPDU that needs no further state, with the octets of its header, its data and the
-    /// TSDU that it completes.
-    #[inline]
-    fn batch(
-        &mut self,
-        at: Instant,
-        slot: Slot,
-        kind: BatchKind,
-        octets: [u64; 3],
-        results: &mut impl Results,
-    ) {
-        let all = &mut results.measures().traffic;
-        let [header, data, tsdu] = octets;
-        let classes =
-            [header + data, data, tsdu].map(|octets| self.recent.class(octets, &all.sizes));
-        let one = Batch::one(kind, classes, octets);
-        self.recent.add(at, slot, one, || {
+    /// Counts a processed TPDU that one side sent to the side in a cache slot: in a batch, if it
+    /// fits one.
+    fn count_batched(&mut self, slot: Slot, from: Found, tpdu: &Tpdu, sink: &mut Sink<'_>) {
+        let Some(kind) = BatchKind::of_tpdu(tpdu) else {
+            return self.count_known(tpdu.at, from, tpdu, sink);
+        };
+        let (place, side) = from;
+        self.table.slab.touch(place, tpdu.at);
+        self.table.get(place).senders[side].count(tpdu);
+        let all = &mut sink.measures.traffic;
+        let [tsdu_octets, ..] = tpdu.finished_octets;
+        let class = |octets| self.recent.class(octets, &all.sizes);
+        let Tpdu { header_octets, data_octets, .. } = *tpdu;
+        let classes = [header_octets + data_octets, data_octets, tsdu_octets].map(class);
+        let one = Batch::one(kind, classes, [header_octets, data_octets, tsdu_octets]);
+        self.recent.add(tpdu.at, slot, kind, one, || {
             let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
             Totals { hosts, all, sides }
         });
@@ -321,17 +335,26 @@ impl Tracker {
         let sent = Sent { at, side, format: key.format };
         let is_late = heard.note(at);
         let role = transfer::judge(connection, sent, fields, results);
+        let kind = BatchKind::of(role);
         if connection.senders[other(side)].data.has_holes() {
             let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Ak, header_octets, 0) };
             let sink = &mut results.sink();
             transfer::close_holes(connection, sent, fields.next, role, &mut tpdu, sink);
             return self.count_known(at, (place, side), &tpdu, sink);
         }
-        connection.sender(side).count_role(role);
+        if kind.is_repeated() {
+            connection.sender(side).count_role(role);
+        }
         if is_late {
             self.table.slab.move_up(place, at);
         }
-        self.batch(at, slot, BatchKind::of(role), [header_octets, 0, 0], results);
+        let all = &mut results.measures().traffic;
+        let classes = [self.recent.class(header_octets, &all.sizes), 0, 0];
+        let one = Batch::one(kind, classes, [header_octets, 0, 0]);
+        self.recent.add(at, slot, kind, one, || {
+            let (hosts, sides) = (&mut self.hosts.counts, &mut self.sides);
+            Totals { hosts, all, sides }
+        });
     }
 
     /// Side with this name and its cache slot, looked up and cached if it is not.

@@ -202,11 +202,12 @@ impl RecentSides {
         &mut self,
         at: Instant,
         slot: Slot,
+        kind: BatchKind,
         one: Batch,
         tally: impl FnOnce() -> Totals<'a>,
     ) {
         let known = self.cache.at(slot);
-        let place = one.kind().place();
+        let place = kind.place();
         if !known.is_listed || !known.batch[place].add(&one) {
             self.make_way(at, slot, place, tally());
             self.cache.at(slot).batch[place] = one;

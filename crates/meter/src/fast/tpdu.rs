@@ -4,7 +4,7 @@ use crate::track::transfer::{AkFields, DtFields};
 use wire::tp::{Checksum, Format, Kind, Pdu, Raw, Reference};
 
 /// Octets up to the parameters of a DT or AK of the normal format.
-const FRONT_OCTETS: usize = 5;
+pub(super) const FRONT_OCTETS: usize = 5;
 
 /// DT or AK that fills its NSDU; only user data may be cut.
 #[derive(Clone, Copy)]
@@ -19,10 +19,14 @@ pub(crate) struct CommonTpdu<'a> {
 }
 
 impl<'a> CommonTpdu<'a> {
-    /// Parses the NSDU of which `octets` were captured; none if it must be dissected.
+    /// Parses the NSDU of which `octets` were captured, with its first octets; none if it must be
+    /// dissected.
     #[inline]
-    pub(super) fn of(octets: &'a [u8], missing_octets: usize) -> Option<Self> {
-        let front: &[u8; FRONT_OCTETS] = octets.first_chunk()?;
+    pub(super) fn of(
+        front: &'a [u8; FRONT_OCTETS],
+        octets: &'a [u8],
+        missing_octets: usize,
+    ) -> Option<Self> {
         let header_octets = usize::from(front[0]) + 1;
         let kind = match front[1] {
             0xF0 | 0xF1 if header_octets <= octets.len() => Kind::Dt,
@@ -35,24 +39,33 @@ impl<'a> CommonTpdu<'a> {
         is_common.then_some(Self { front, kind, header_octets, octets, missing_octets })
     }
 
+    /// Parses an NSDU of which `octets` were captured.
+    pub(super) fn in_nsdu(octets: &'a [u8], missing_octets: usize) -> Option<Self> {
+        Self::of(octets.first_chunk()?, octets, missing_octets)
+    }
+
+    /// Octets as far as captured, and the number of the others.
+    #[inline]
+    pub(super) const fn parts(&self) -> (&'a [u8], usize) {
+        (self.octets, self.missing_octets)
+    }
+
     /// True if user data was not captured.
     #[inline]
-    pub(crate) const fn is_cut(&self) -> bool {
+    pub(crate) const fn is_cut(self) -> bool {
         self.missing_octets > 0
     }
 
     /// DST-REF.
     #[inline]
-    pub(super) const fn reference(&self) -> Reference {
+    pub(super) const fn reference(self) -> Reference {
         Reference(u16::from_be_bytes([self.front[2], self.front[3]]))
     }
 
-    /// Fields of a DT; none if it is malformed or its checksum is wrong.
+    /// Fields of a DT; none if it needs the full decoder.
     #[inline]
-    pub(super) fn dt_fields(&self, format: Format) -> Option<DtFields<'a>> {
-        let Some((number, ends)) = self.numbered(format, [5, 8]) else {
-            return self.decoded_dt(format);
-        };
+    pub(super) fn dt_fields(self, format: Format) -> Option<DtFields<'a>> {
+        let (number, ends) = self.numbered(format, [5, 8])?;
         let octets = self.octets.get(self.header_octets..)?;
         let data_octets = (octets.len() + self.missing_octets) as u64;
         Some(DtFields { number, ends, octets, data_octets })
@@ -60,10 +73,8 @@ impl<'a> CommonTpdu<'a> {
 
     /// Fields of an AK, likewise.
     #[inline]
-    pub(super) fn ak_fields(&self, format: Format) -> Option<AkFields> {
-        let Some((next, _)) = self.numbered(format, [5, 10]) else {
-            return self.decoded_ak(format);
-        };
+    pub(super) fn ak_fields(self, format: Format) -> Option<AkFields> {
+        let (next, _) = self.numbered(format, [5, 10])?;
         let credit = match self.octets.get(8..10) {
             Some(&[high, low]) if format == Format::Extended => u16::from_be_bytes([high, low]),
             _ => u16::from(self.front[1] & 0x0F),
@@ -75,7 +86,7 @@ impl<'a> CommonTpdu<'a> {
     /// as far as it can be verified. `normal` and `extended` are the lengths of the fixed part in
     /// the two formats.
     #[inline]
-    fn numbered(&self, format: Format, [normal, extended]: [usize; 2]) -> Option<(u32, bool)> {
+    fn numbered(self, format: Format, [normal, extended]: [usize; 2]) -> Option<(u32, bool)> {
         let (fixed, shift) = match format {
             Format::Class0 => return None,
             Format::Normal => (normal, 24),
@@ -96,42 +107,41 @@ impl<'a> CommonTpdu<'a> {
     /// True if `fixed` octets of the header are followed by a checksum alone and it is correct. The
     /// checksum of a truncated TPDU cannot be verified.
     #[inline]
-    fn has_good_checksum(&self, fixed: usize) -> bool {
+    fn has_good_checksum(self, fixed: usize) -> bool {
         let parameters = self.octets.get(fixed..self.header_octets);
         matches!(parameters, Some([0xC3, 2, _, _]))
             && (self.is_cut() || self.raw().sums() == Checksum::Good)
     }
 
-    const fn raw(&self) -> Raw<'a> {
-        let Self { kind, header_octets, octets, .. } = *self;
+    const fn raw(self) -> Raw<'a> {
+        let Self { kind, header_octets, octets, .. } = self;
         Raw { kind, octets, header_octets, offset: 0 }
     }
 
-    /// TPDU with any parameters; none if it is malformed or its checksum is wrong.
-    #[cold]
-    fn decoded(&self, format: Format) -> Option<Pdu<'a>> {
+    /// Fields with any parameters; none if the TPDU is malformed or its checksum is wrong.
+    pub(super) fn decoded(self, format: Format) -> Option<Decoded<'a>> {
         if format == Format::Class0 {
             return None;
         }
         let raw = self.raw();
         let pdu = Pdu::decode(&raw, Some(format)).ok()?;
-        let is_bad = !self.is_cut() && raw.checksum(pdu.parameters(), &[]) == Checksum::Bad;
-        (!is_bad).then_some(pdu)
+        if !self.is_cut() && raw.checksum(pdu.parameters(), &[]) == Checksum::Bad {
+            return None;
+        }
+        match pdu {
+            Pdu::Dt(dt) => {
+                let data_octets = (dt.data.len() + self.missing_octets) as u64;
+                let (number, ends) = (dt.number, dt.end_of_tsdu);
+                Some(Decoded::Dt(DtFields { number, ends, octets: dt.data, data_octets }))
+            }
+            Pdu::Ak(ak) => Some(Decoded::Ak(AkFields::from(&ak))),
+            _ => None,
+        }
     }
+}
 
-    #[cold]
-    #[inline(never)]
-    fn decoded_dt(&self, format: Format) -> Option<DtFields<'a>> {
-        let Pdu::Dt(dt) = self.decoded(format)? else { return None };
-        let data_octets = (dt.data.len() + self.missing_octets) as u64;
-        let (number, ends) = (dt.number, dt.end_of_tsdu);
-        Some(DtFields { number, ends, octets: dt.data, data_octets })
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn decoded_ak(&self, format: Format) -> Option<AkFields> {
-        let Pdu::Ak(ak) = self.decoded(format)? else { return None };
-        Some(AkFields::from(&ak))
-    }
+/// Fields of a DT or an AK.
+pub(super) enum Decoded<'a> {
+    Dt(DtFields<'a>),
+    Ak(AkFields),
 }

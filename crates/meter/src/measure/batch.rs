@@ -6,6 +6,7 @@
 
 use super::Traffic;
 use crate::observation::{Role, Tpdu};
+use wire::tp::Kind;
 
 /// Kind of an ordinary TPDU: of a known connection, within its credit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,10 +65,17 @@ impl BatchKind {
         }
     }
 
-    /// True for a retransmitted DT without other properties.
-    pub(crate) const fn is_again(tpdu: &Tpdu) -> bool {
-        let is_odd = tpdu.into_closed_window || tpdu.empty_part || tpdu.finished_tsdus > 0;
-        tpdu.retransmitted && !is_odd
+    /// Kind of a TPDU of a known connection; none if it counts in more than a batch holds.
+    pub(crate) fn of_tpdu(tpdu: &Tpdu) -> Option<Self> {
+        let is_odd = tpdu.into_closed_window || tpdu.empty_part || tpdu.step.is_some();
+        match (tpdu.kind, tpdu.finished_tsdus) {
+            _ if is_odd => None,
+            (Kind::Dt, 0) if tpdu.retransmitted => Some(Self::Again),
+            (Kind::Dt, 0) => Some(Self::Part),
+            (Kind::Dt, 1) if !tpdu.retransmitted => Some(Self::End),
+            (Kind::Ak, 0) => tpdu.role.map(Self::of),
+            _ => None,
+        }
     }
 
     /// True for DTs.

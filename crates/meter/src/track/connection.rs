@@ -228,7 +228,7 @@ impl Sender {
     }
 
     /// Counts an AK with a rare role.
-    #[inline]
+    #[cold]
     pub(crate) fn count_role(&mut self, role: Role) {
         match role {
             Role::Acknowledging | Role::Crediting => {}

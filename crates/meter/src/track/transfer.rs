@@ -282,7 +282,7 @@ fn note_gaps(arrival: &Arrival, oddities: &mut Oddities) {
 }
 
 /// Processes an AK that this side sent.
-pub(super) fn acknowledge(
+pub(crate) fn acknowledge(
     connection: &mut Connection,
     sent: Sent,
     ak: AkFields,
