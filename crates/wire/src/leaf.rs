@@ -1,7 +1,6 @@
 //! Shape of a protocol that ends a frame, as `next` lists it.
 
 use crate::addr::Names;
-use crate::next::OverType;
 use crate::read::Malformed;
 use core::fmt;
 
@@ -17,16 +16,6 @@ pub enum Cyclic {
 }
 
 impl Cyclic {
-    /// Protocol that an EtherType stands for, if it has streams of cyclic data.
-    #[must_use]
-    #[inline]
-    pub fn of_type(number: u16) -> Option<Self> {
-        match OverType::of(number)? {
-            OverType::Leaf(leaf) => leaf.cyclic,
-            OverType::Internet | OverType::Mpls => None,
-        }
-    }
-
     /// Name of the protocol of these streams.
     #[must_use]
     pub const fn name(self) -> &'static str {
