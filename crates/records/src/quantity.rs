@@ -1,6 +1,8 @@
 //! Numbers formatted for people, in the unit that suits their size.
 
-use bench::analysis::Unit;
+use bench::analysis::{Found, Unit};
+use bench::sample::Within;
+use stats::interval::Estimate;
 
 /// A display unit and its size in base units.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -85,4 +87,37 @@ pub fn counted_short(count: u64, what: &str) -> String {
 /// Formats a confidence level: `95 %`.
 pub fn level(level: f64) -> String {
     format!("{} %", trimmed(level * 100.0, 4))
+}
+
+/// A mean over replications with half the width of its interval: `4.1 ± 0.2 ms`; of a single
+/// replication the mean alone.
+#[must_use]
+pub fn mean(found: &Found) -> String {
+    match found.estimate() {
+        Some(of) => estimate(found.unit, of),
+        None => value(found.unit, found.mean),
+    }
+}
+
+/// A number with half the width of its interval, `4.1 ± 0.2 ms`; with both ends where the lower would
+/// be below zero, which no time, rate or share is: `83 us (0 to 249)`.
+#[must_use]
+pub fn estimate(unit: Unit, estimate: Estimate) -> String {
+    if estimate.half_width > estimate.mean {
+        let high = estimate.mean + estimate.half_width;
+        let shown = scale(unit, high);
+        let [mean, high] = [estimate.mean, high].map(|value| significant(value / shown.each, 3));
+        return format!("{} (0 to {high})", with_unit(&mean, shown.unit));
+    }
+    let Scale { unit, each } = scale(unit, estimate.mean);
+    let text = estimate.scaled(each.recip()).to_string();
+    with_unit(text.split(" (").next().unwrap_or_default(), unit)
+}
+
+/// A mean from within one run with half the width of its interval.
+#[must_use]
+pub fn within(within: &Within) -> String {
+    let Within { mean_ns, half_width_ns, level, batches } = *within;
+    let of = Estimate { mean: mean_ns, half_width: half_width_ns, level, n: batches };
+    estimate(Unit::Nanoseconds, of)
 }

@@ -27,7 +27,6 @@ mod secret;
 mod steps;
 mod store;
 mod stream;
-mod sweep;
 mod table;
 mod threaded_reader;
 mod tui;

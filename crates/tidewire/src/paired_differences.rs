@@ -3,11 +3,11 @@
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::quantity::{level, value};
-use crate::report::difference::{apart, paired, shown};
 use crate::table::{Align, Table};
 use bench::analysis::{PointReport, Report};
 use bench::compare::{PointComparison, compare_points};
 use bench::scenario::Study;
+use reports::study::{apart, paired, shown};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;

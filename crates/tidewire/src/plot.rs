@@ -103,6 +103,7 @@ mod tests {
             reference: None,
             x: Axis { name: "size".to_owned(), unit: "B".to_owned() },
             y: Axis { name: "delay".to_owned(), unit: "us".to_owned() },
+            scale: None,
             series: vec![
                 series("one", &[(100.0, 4.0), (300.0, 13.0)]),
                 series("two", &[(100.0, 4.0), (200.0, 8.0)]),
@@ -134,6 +135,7 @@ mod tests {
             reference: None,
             x: Axis { name: "x".to_owned(), unit: "1".to_owned() },
             y: Axis { name: "y".to_owned(), unit: "1".to_owned() },
+            scale: None,
             series: vec![zero],
         };
         let text = draw(&figure);

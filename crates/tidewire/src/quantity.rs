@@ -2,14 +2,11 @@
 //! never without their spread where that is known.
 
 use crate::exit::Failure;
-use bench::analysis::{Found, Unit};
-use bench::sample::Within;
 use bench::scenario::NotAQuantity;
 use core::str::FromStr;
 pub(crate) use records::quantity::{
-    Scale, counted, level, scale, significant, span, trimmed, value, with_unit,
+    Scale, counted, estimate, level, mean, scale, significant, span, trimmed, value,
 };
-use stats::interval::Estimate;
 
 /// Reads the value of an option, such as `"15 min"`.
 ///
@@ -19,39 +16,10 @@ pub(crate) fn option<T: FromStr<Err = NotAQuantity>>(name: &str, text: &str) -> 
     text.parse().map_err(|error| Failure::usage(format!("{name} {text:?}: {error}")))
 }
 
-/// A mean over replications with half the width of its interval: `4.1 ± 0.2 ms`; of a single
-/// replication the mean alone.
-pub(crate) fn mean(found: &Found) -> String {
-    match found.estimate() {
-        Some(of) => estimate(found.unit, of),
-        None => value(found.unit, found.mean),
-    }
-}
-
-/// A number with half the width of its interval, `4.1 ± 0.2 ms`; with both ends where the lower would
-/// be below zero, which no time, rate or share is: `83 us (0 to 249)`.
-pub(crate) fn estimate(unit: Unit, estimate: Estimate) -> String {
-    if estimate.half_width > estimate.mean {
-        let high = estimate.mean + estimate.half_width;
-        let shown = scale(unit, high);
-        let [mean, high] = [estimate.mean, high].map(|value| significant(value / shown.each, 3));
-        return format!("{} (0 to {high})", with_unit(&mean, shown.unit));
-    }
-    let Scale { unit, each } = scale(unit, estimate.mean);
-    let text = estimate.scaled(each.recip()).to_string();
-    with_unit(text.split(" (").next().unwrap_or_default(), unit)
-}
-
-/// A mean from within one run with half the width of its interval.
-pub(crate) fn within(within: &Within) -> String {
-    let Within { mean_ns, half_width_ns, level, batches } = *within;
-    let of = Estimate { mean: mean_ns, half_width: half_width_ns, level, n: batches };
-    estimate(Unit::Nanoseconds, of)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use bench::analysis::Unit;
     use bench::scenario::Span;
 
     #[test]

@@ -1,12 +1,11 @@
 //! Verdicts on requirements, as a table.
 
 use crate::output::Output;
-use crate::quantity::{self, level};
-use crate::report::settings;
+use crate::quantity;
 use crate::table::{Align, Table};
-use bench::analysis::{Report, Unit};
-use bench::scenario::Requirement;
+use bench::analysis::Report;
 use bench::verdict::{Judged, Verdict, worst};
+use reports::study::{interval, settings, told, verdict};
 use std::io;
 
 /// Prints what became of each requirement, and of all together.
@@ -72,45 +71,4 @@ fn conclusion(judged: &[Judged], report: &Report) -> String {
     let place = place.filter(|point| !point.settings.is_empty());
     let place = place.map(|point| format!(": first where {}", settings(&point.settings)));
     format!("{word} ({of} of {}){}", judged.len(), place.unwrap_or_default())
-}
-
-/// A number in the unit of what it is about.
-fn told(judged: &Judged, number: f64) -> String {
-    let unit =
-        judged.requirement.parse::<Requirement>().map_or(Unit::Fraction, |it| it.subject.unit());
-    match unit {
-        Unit::Fraction => quantity::significant(number, 2),
-        Unit::Nanoseconds | Unit::BitsPerSecond => quantity::value(unit, number),
-    }
-}
-
-fn interval(judged: &Judged) -> String {
-    match (judged.low, judged.high) {
-        (Some(low), Some(high)) => {
-            let confidence = level(judged.level);
-            let (low, high) = (told(judged, low), told(judged, high));
-            if low == "0" {
-                format!("at most {high}, {confidence}")
-            } else {
-                format!("{low} to {high}, {confidence}")
-            }
-        }
-        (None, Some(high)) => format!("at most {}", told(judged, high)),
-        (Some(_) | None, None) => String::new(),
-    }
-}
-
-fn verdict(judged: &Judged) -> String {
-    let word = judged.verdict.word();
-    match (judged.verdict, judged.more_runs, judged.because) {
-        (Verdict::Undecided, Some(1), _) => format!("{word}: about 1 more run would decide"),
-        (Verdict::Undecided, Some(more), _) => {
-            format!("{word}: about {more} more runs would decide")
-        }
-        (Verdict::Undecided, None, "") => {
-            format!("{word}: more than a million runs would be needed")
-        }
-        (_, _, "") => word.to_owned(),
-        (_, _, because) => format!("{word} ({because})"),
-    }
 }

@@ -9,13 +9,14 @@ use crate::output_file::{self, Created, Placing};
 use crate::runs::{Findings, LEVEL, Outcome, Recording};
 use crate::scenario_choice::{self, Chosen, Purpose};
 use crate::steps::bar;
-use crate::{figure, host, paired_differences, plot, quantity, sweep};
+use crate::{figure, host, paired_differences, plot, quantity};
 use anyhow::Context;
 use bench::run::{self, Ended, Goal, Look, Made, Plan, Watch, all_runs};
-use bench::sample::Sample;
+use bench::sample::{Origin, Sample};
 use bench::scenario::{Share, Study};
 use core::ops::ControlFlow;
 use indicatif::ProgressBar;
+use reports::sweep;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::Path;
@@ -165,7 +166,9 @@ fn show(
     if options.figure.is_none() && !options.plot {
         return Ok(());
     }
-    let drawn = sweep::figures(&outcome.report, chosen.study.scenario().seed);
+    let seed = chosen.study.scenario().seed;
+    let study = sweep::Study { seed, origin: Origin::Predicted };
+    let drawn = sweep::figures(&outcome.report, study);
     if drawn.is_empty() {
         output.remark("no figure: no key varies");
     }
@@ -175,7 +178,7 @@ fn show(
         }
         if let Some(folder) = &options.figure {
             let path = folder.join(format!("{name}.svg"));
-            figure::write(drawn, &path)?;
+            figure::write(&figure::Picture::Curves(drawn.clone()), &path)?;
             output.remark(format_args!("figure: {}", path.display()));
         }
     }

@@ -1,9 +1,9 @@
 //! Range in which deadlines and requirements hold in a sweep: "how many stations fit?" in one line.
 
-use super::{Met, summed};
-use crate::sweep::across;
 use bench::analysis::{PointReport, Report};
 use bench::verdict::{Judged, Verdict};
+use reports::study::{Met, summed};
+use reports::sweep::across;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

@@ -1,24 +1,19 @@
 //! Results of a study as tables: point by point and flow by flow, with their intervals.
 
 mod deadlines;
-pub(crate) mod difference;
-mod groups;
 mod limit;
-mod met;
 mod outcomes;
 mod overview;
 mod setups;
 
-pub(crate) use groups::{Summed, summed};
 pub(crate) use limit::{Limit, limits};
-pub(crate) use met::Met;
 
 use crate::output::Output;
 use crate::quantity::{self, level};
 use crate::table::{Align, Table};
-use bench::analysis::{FlowReport, PointReport, PooledQuantile, Probability, Report, Unit};
+use bench::analysis::{PointReport, PooledQuantile, Report};
 use bench::paragraph::wrapped;
-use std::collections::BTreeMap;
+use reports::study::{self, Summed, bound, notes, settings, share, spans, summed};
 use std::io;
 
 /// Prints a report, point by point.
@@ -36,7 +31,7 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
         if deadlines::are_there(point) {
             output.line(format_args!("\n{}", deadlines::table(point, report.level)))?;
         }
-        for line in groups::lines(point) {
+        for line in study::lines(point) {
             output.line(wrapped("  ", &line))?;
         }
         if let Some(assumptions) = point.assumptions {
@@ -68,13 +63,6 @@ pub(crate) fn tell_limits(limits: &[Limit], output: &Output) -> io::Result<()> {
     let lines: Vec<String> =
         limit::lines(limits).iter().map(|line| wrapped("limit  ", line)).collect();
     output.line(format_args!("\n{}", lines.join("\n")))
-}
-
-/// Settings of a point, in one line.
-pub(crate) fn settings(settings: &BTreeMap<String, String>) -> String {
-    let pairs: Vec<String> =
-        settings.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-    if pairs.is_empty() { "as the scenario says".to_owned() } else { pairs.join(", ") }
 }
 
 fn heading(point: &PointReport, place: usize, report: &Report) -> String {
@@ -136,11 +124,6 @@ fn point_table(point: &PointReport, confidence: f64) -> Table {
 /// Flows, or groups of them, beyond which each has only its times in a point's table.
 const SHORT: usize = 8;
 
-/// The longest in theory; a dash where there is none.
-fn bound(flow: &FlowReport) -> String {
-    flow.bound_ns.map_or_else(|| "-".to_owned(), quantity::span)
-}
-
 /// Layout of the rows of a flow.
 struct Shown<'a> {
     is_brief: bool,
@@ -180,131 +163,4 @@ fn rows(table: &mut Table, summed: &Summed<'_>, shown: &Shown<'_>) {
     if flow.lost.events > 0 || !shown.is_brief {
         remark(table, "lost", &share(&flow.lost, shown.point));
     }
-}
-
-/// Of a kind of times: the mean over runs, and of all messages of all runs the standard deviation (as the
-/// root of the mean variance of a run), the shortest, the median, the 99 % quantile, the longest.
-fn spans(flow: &FlowReport, kind: &str, pooled: &[PooledQuantile]) -> [String; 6] {
-    let absent = || "n/a".to_owned();
-    let found = |what: &str| flow.quantity(&format!("{kind}.{what}"));
-    let time = |nanos: Option<f64>| {
-        nanos.map_or_else(absent, |nanos| quantity::value(Unit::Nanoseconds, nanos))
-    };
-    let far = |share: f64| {
-        let quantile = pooled.iter().find(|quantile| quantile.share.total_cmp(&share).is_eq());
-        quantile.map_or_else(absent, |quantile| quantity::span(quantile.value_ns))
-    };
-    let is_main = flow.response_pooled.is_empty() || kind == "response";
-    let mean = match &flow.within {
-        Some(within) if is_main => quantity::within(within),
-        _ => found("mean").map_or_else(absent, quantity::mean),
-    };
-    let variances = found("sd").map(|sd| sd.each.iter().map(|each| each * each).sum::<f64>());
-    let deviation = variances.zip(found("sd")).map(|(sum, sd)| (sum / sd.n as f64).sqrt());
-    [
-        mean,
-        time(deviation),
-        time(found("min").and_then(|found| found.values.min())),
-        far(0.5),
-        far(0.99),
-        time(found("max").and_then(|found| found.values.max())),
-    ]
-}
-
-fn share(probability: &Probability, point: &PointReport) -> String {
-    let Probability { events, trials, low, high } = *probability;
-    if trials == 0 {
-        return "none sent".to_owned();
-    }
-    if point.deterministic {
-        return format!("{events} of {trials}");
-    }
-    let [low, high] = [low, high].map(|share| quantity::significant(share, 2));
-    match events {
-        0 => format!("0 of {trials} (at most {high})"),
-        _ => format!("{events} of {trials} ({low} to {high})"),
-    }
-}
-
-/// Notes on the worst alignment of the flows in the runs.
-fn starts(point: &PointReport) -> Vec<String> {
-    let mut notes = Vec::new();
-    if point.deterministic {
-        let runs = point.replications;
-        notes.push(format!(
-            "deterministic: {runs} runs are copies of one, since nothing in the scenario is random"
-        ));
-    }
-    let random = || point.flows.iter().filter(|flow| flow.random_start);
-    let judged = || random().filter(|flow| flow.deadline_ns.is_some());
-    if judged().next().is_some() {
-        let (all, bound) = (judged().count(), judged().filter(|f| f.bound_ns.is_some()).count());
-        let flows = if all == 1 { "flow starts" } else { "flows start" };
-        let theory = match bound {
-            0 => "no bound covers the worst alignment".to_owned(),
-            _ if bound == all => "their bounds cover the worst alignment".to_owned(),
-            _ => format!("bounds cover the worst alignment of {bound} of them"),
-        };
-        notes.push(format!("{all} {flows} at random in each run: {theory}"));
-    }
-    notes
-}
-
-/// Services that the architectures of the stations choose among several.
-fn services(point: &PointReport) -> Option<String> {
-    let chosen = |flow: &FlowReport| Some(format!("{} {}", flow.name, flow.service?));
-    let chosen: Vec<String> = point.flows.iter().filter_map(chosen).collect();
-    (!chosen.is_empty()).then(|| format!("services by architecture: {}", chosen.join(", ")))
-}
-
-/// Changes of the logical ring of a token bus whose stations come and go.
-fn ring(point: &PointReport) -> Option<String> {
-    let kept = [
-        ("entries", "entered"),
-        ("departures", "left"),
-        ("bridges", "mended past one that failed"),
-        ("tokens-lost", "tokens lost"),
-        ("claims", "tokens claimed"),
-    ];
-    let counts = kept.map(|(name, what)| (point.counts.get(&format!("medium.{name}")), what));
-    let told: Vec<String> =
-        counts.into_iter().filter_map(|(count, what)| Some(format!("{} {what}", count?))).collect();
-    (!told.is_empty()).then(|| format!("ring, over all runs: {}", told.join(", ")))
-}
-
-/// Notes on the numbers of a point.
-fn notes(point: &PointReport) -> Vec<String> {
-    let mut notes = Vec::new();
-    if point.incomplete > 0 {
-        let (some, all) = (point.incomplete, point.replications);
-        notes.push(format!("{some} of {all} runs did not run to their end"));
-    }
-    notes.extend(starts(point));
-    notes.extend(ring(point));
-    notes.extend(services(point));
-    for flow in &point.flows {
-        let name = &flow.name;
-        let of = flow.group.as_ref().unwrap_or(name);
-        let standing = flow.standing.map(|standing| format!("{of}: {standing}"));
-        // Flows of a group have one.
-        notes.extend(standing.filter(|standing| !notes.contains(standing)));
-        let by_reason = flow.failures.iter();
-        notes.extend(by_reason.map(|(reason, n)| format!("{name}: {n} failed: {reason}")));
-        let unexplained = flow.failed.saturating_sub(flow.failures.values().sum());
-        for (count, what) in [
-            (flow.not_taken, "messages were due but not taken: the service was too slow"),
-            (flow.not_offered, "messages were not offered, nor judged: their station was away"),
-            (flow.duplicated, "messages arrived twice"),
-            (flow.out_of_order, "messages arrived behind a later one"),
-            (flow.damaged, "arrivals were damaged"),
-            (unexplained, "messages could not be sent or were not acknowledged"),
-            (flow.acknowledged_and_lost, "messages were acknowledged and did not arrive"),
-            (flow.warmup_too_short, "runs were too short to find their warm-up"),
-        ] {
-            if count > 0 {
-                notes.push(format!("{name}: {count} {what}"));
-            }
-        }
-    }
-    notes
 }

@@ -1,9 +1,9 @@
 //! Results of a sweep without deadlines in one table: a row for each point and flow.
 
-use super::summed;
 use crate::quantity::{self, level};
 use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, PointReport, Report};
+use reports::study::summed;
 use std::collections::BTreeSet;
 
 /// Counter of retransmitted DTs.

@@ -1,12 +1,11 @@
 //! Deadlines of a sweep in one table: a row for each point, a column for each flow.
 
-use super::met::Met;
-use super::{Summed, summed};
 use crate::quantity::{self, value};
 use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, PointReport, Probability, Report, Unit};
 use bench::scenario::Span;
 use core::time::Duration;
+use reports::study::{Met, Summed, summed};
 use std::collections::BTreeSet;
 
 /// The table and its caption; none for a single point, or if every key that varies is a number, as

@@ -28,6 +28,7 @@ pub(super) fn transmit(study: &Study) -> Figure {
         reference: Some("TR-88-08, Figures 6 and 7".to_owned()),
         x: Axis { name: "message size".to_owned(), unit: "octets".to_owned() },
         y: Axis { name: "time".to_owned(), unit: scale.unit.to_owned() },
+        scale: None,
         series: curves
             .iter()
             .enumerate()

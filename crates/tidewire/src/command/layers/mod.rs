@@ -89,7 +89,7 @@ fn record_layers(study: &Study, output: &Output) -> std::io::Result<()> {
 /// Draws the figure, if requested, and prints its path.
 fn draw_to(study: &Study, path: Option<&Path>, output: &Output) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
-    figure::write(&draw::transmit(study), path)?;
+    figure::write(&figure::Picture::Curves(draw::transmit(study)), path)?;
     let table = figure::table_path(path);
     output.remark(format_args!("{} and {} written", path.display(), table.display()));
     Ok(())

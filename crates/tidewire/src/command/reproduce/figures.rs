@@ -1,7 +1,7 @@
 //! Figures of a paper as SVG files, each with a file of its numbers.
 
 use crate::exit::Failure;
-use crate::figure::{self, Axis, Figure, Mark, Matrix, Series, Span, TimeDiagram};
+use crate::figure::{self, Axis, Figure, Mark, Matrix, Picture, Series, Span, TimeDiagram};
 use papers::published::diagram::{self, Interval};
 use papers::published::plot::{Curve, Plot, Point, Published, Style};
 use papers::published::{Paper, Reproduction};
@@ -45,7 +45,7 @@ pub(super) fn draw(
     let mut drawn = Vec::with_capacity(plots.len());
     for plot in plots {
         let path = drawing.path(folder, plot.number);
-        figure::write(&figure(drawing, plot), &path)?;
+        figure::write(&Picture::Curves(figure(drawing, plot)), &path)?;
         drawn.push(path);
     }
     Ok(drawn)
@@ -60,12 +60,12 @@ pub(super) fn draw_all(
     let mut drawn = Vec::new();
     for diagram in &reproduction.time_diagrams {
         let path = drawing.path(folder, diagram.number);
-        figure::write_time_diagram(&time_diagram(drawing, diagram), &path)?;
+        figure::write(&Picture::Times(time_diagram(drawing, diagram)), &path)?;
         drawn.push(path);
     }
     for matrix in &reproduction.matrices {
         let path = drawing.path(folder, matrix.number);
-        figure::write_matrix(&matrix_of(drawing, matrix), &path)?;
+        figure::write(&Picture::Matrix(matrix_of(drawing, matrix)), &path)?;
         drawn.push(path);
     }
     drawn.extend(draw(drawing, &reproduction.plots, folder)?);
@@ -147,6 +147,7 @@ fn figure(drawing: &Drawing<'_>, plot: &Plot) -> Figure {
         reference: Some(drawing.reference(&plot.place)),
         x: axis(plot.horizontal),
         y: axis(plot.vertical),
+        scale: None,
         series: series(drawing.origin, &plot.curves).into_iter().chain(published(plot)).collect(),
     }
 }

@@ -3,9 +3,9 @@
 use super::{Figure, Point};
 
 /// A line for each point of each series, under a heading with the units.
-pub(super) fn of(figure: &Figure) -> String {
+pub(super) fn of(figure: &Figure) -> Vec<Vec<String>> {
     let Figure { x, y, .. } = figure;
-    let heading = [
+    let heading = vec![
         "series".to_owned(),
         format!("{} ({})", x.name, x.unit),
         format!("{} ({})", y.name, y.unit),
@@ -13,7 +13,7 @@ pub(super) fn of(figure: &Figure) -> String {
         "high".to_owned(),
         "n".to_owned(),
     ];
-    let mut text = line(&heading);
+    let mut lines = vec![heading];
     for series in &figure.series {
         for Point { x, y, interval, count } in &series.points {
             let (low, high) = match interval {
@@ -21,10 +21,10 @@ pub(super) fn of(figure: &Figure) -> String {
                 None => Default::default(),
             };
             let count = count.map_or_else(String::new, |count| count.to_string());
-            text += &line(&[series.name.clone(), x.to_string(), y.to_string(), low, high, count]);
+            lines.push(vec![series.name.clone(), x.to_string(), y.to_string(), low, high, count]);
         }
     }
-    text
+    lines
 }
 
 /// Lines of fields as CSV.
@@ -53,7 +53,7 @@ mod tests {
 
     #[test]
     fn every_point_is_a_line_with_its_interval_and_count() {
-        let text = of(&example());
+        let text = of_lines(&of(&example()));
         assert_eq!(
             text.lines().collect::<Vec<_>>(),
             [

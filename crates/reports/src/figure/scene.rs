@@ -2,7 +2,7 @@
 //!
 //! It prints as text, so that a change of a figure is a difference that a person reads.
 
-use super::{Axis, Figure, Mark, Point};
+use super::{Axis, Figure, Mark, Point, Scale};
 use core::fmt;
 
 /// Most points of a series that are drawn; of longer ones every so-manyth is, and the last.
@@ -34,15 +34,6 @@ pub(super) struct Range {
     /// From tick to tick; on a logarithmic axis from one power of ten to the next.
     pub(super) step: f64,
     pub(super) scale: Scale,
-}
-
-/// Scale of an axis.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Scale {
-    /// Equal ways for equal differences.
-    Linear,
-    /// Equal ways for equal ratios.
-    Logarithmic,
 }
 
 /// A series with its looks.
@@ -109,7 +100,10 @@ impl Scene {
     /// Chooses everything that the figure leaves open.
     pub(super) fn of(figure: &Figure) -> Self {
         let points = || figure.series.iter().flat_map(|series| &series.points);
-        let is_logarithmic = is_logarithmic(figure);
+        let is_logarithmic = match figure.scale {
+            Some(scale) => scale == Scale::Logarithmic,
+            None => is_logarithmic(figure),
+        };
         let least = points().map(|point| point.y).fold(f64::INFINITY, f64::min);
         let ends = |point: &Point| {
             let (low, high) = point.interval.unwrap_or((point.y, point.y));

@@ -1,21 +1,31 @@
 //! Results of a sweep as figures: means, longest delays and misses against the varied value.
 
 use crate::figure::{Axis, Figure, Mark, Point, Series};
-use crate::quantity::{level, scale};
-use crate::report::{Summed, summed};
+use crate::study::{Summed, summed};
 use bench::analysis::{FlowReport, PointReport, Report, Unit};
+use bench::sample::Origin;
+use records::quantity::{level, scale};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Flows, each at each setting of what else varies, that one figure shows; with more, each flow has a
 /// figure of its own.
 const MOST_SERIES: usize = 6;
 
+/// Seed and origin of the numbers of a study, for captions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Study {
+    /// Seed from which all randomness derives.
+    pub seed: u64,
+    /// Simulated or measured.
+    pub origin: Origin,
+}
+
 /// A figure and the name of its file, without ending.
-pub(crate) struct Drawn {
+pub struct Drawn {
     /// `delay-mean`, `miss-status`.
-    pub(crate) name: String,
+    pub name: String,
     /// Figure to draw.
-    pub(crate) figure: Figure,
+    pub figure: Figure,
 }
 
 /// Drawn result of a flow at a point: the value, its interval, and its count.
@@ -72,17 +82,18 @@ fn quantity(flow: &FlowReport, names: [&str; 2]) -> Option<Found> {
 }
 
 /// Key of the horizontal axis, and keys that distinguish series.
-pub(crate) struct Across {
+pub struct Across {
     /// The key that runs to the right, and the unit of its values.
-    pub(crate) axis: Axis,
+    pub axis: Axis,
     /// By point: how far to the right, and what else was set there.
-    pub(crate) places: BTreeMap<usize, (f64, String)>,
+    pub places: BTreeMap<usize, (f64, String)>,
     /// Meaning of the numbers of points, if no varied value is a number.
-    pub(crate) legend: Option<String>,
+    pub legend: Option<String>,
 }
 
 /// The figures of a sweep; none of a study with a single point.
-pub(crate) fn figures(report: &Report, seed: u64) -> Vec<Drawn> {
+#[must_use]
+pub fn figures(report: &Report, study: Study) -> Vec<Drawn> {
     if report.points.len() < 2 {
         return Vec::new();
     }
@@ -106,7 +117,7 @@ pub(crate) fn figures(report: &Report, seed: u64) -> Vec<Drawn> {
                 .collect()
         };
         for (name, flows) in groups {
-            let figure = figure(report, seed, kind, &across, &flows);
+            let figure = figure(report, study, kind, &across, &flows);
             if !figure.series.is_empty() {
                 drawn.push(Drawn { name, figure });
             }
@@ -169,7 +180,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-fn figure(report: &Report, seed: u64, kind: &Kind, across: &Across, flows: &[&str]) -> Figure {
+fn figure(report: &Report, study: Study, kind: &Kind, across: &Across, flows: &[&str]) -> Figure {
     let lines = Lines::of(report, kind, across, flows);
     let shown = scale(kind.unit, lines.greatest);
     let mut drawn: Vec<Series> = Vec::new();
@@ -209,10 +220,11 @@ fn figure(report: &Report, seed: u64, kind: &Kind, across: &Across, flows: &[&st
     let unit = if shown.unit.is_empty() { "1" } else { shown.unit };
     Figure {
         title: capitalized(&format!("{title}{of}")),
-        caption: caption(report, seed, kind, across),
+        caption: caption(report, study, kind, across),
         reference: None,
         x: across.axis.clone(),
         y: Axis { name: title, unit: unit.to_owned() },
+        scale: None,
         series: drawn,
     }
 }
@@ -239,7 +251,12 @@ fn capitalized(words: &str) -> String {
 }
 
 /// Caption: number of runs, seed, and meaning of the intervals.
-fn caption(report: &Report, seed: u64, kind: &Kind, across: &Across) -> String {
+fn caption(report: &Report, study: Study, kind: &Kind, across: &Across) -> String {
+    let Study { seed, origin } = study;
+    let origin = match origin {
+        Origin::Predicted => "Simulated",
+        Origin::Measured => "Measured",
+    };
     let runs = report.points.iter().map(|point| point.replications);
     let (least, most) = (runs.clone().min().unwrap_or(0), runs.max().unwrap_or(0));
     let n = if least == most { format!("{least}") } else { format!("{least} to {most}") };
@@ -247,8 +264,9 @@ fn caption(report: &Report, seed: u64, kind: &Kind, across: &Across) -> String {
     let has_groups = report.points.iter().any(|it| it.flows.iter().any(|it| it.group.is_some()));
     let worst = if has_groups { ", of each group its worst flow" } else { "" };
     format!(
-        "{}. Simulated. {}{worst}, n = {n} runs at each point, seed {seed}; intervals: {}.{}",
+        "{}. {}. {}{worst}, n = {n} runs at each point, seed {seed}; intervals: {}.{}",
         report.title.trim_end_matches('.'),
+        origin,
         kind.about,
         level(report.level),
         legend.collect::<String>()
@@ -257,7 +275,7 @@ fn caption(report: &Report, seed: u64, kind: &Kind, across: &Across) -> String {
 
 /// The first path that varies and whose values are numbers of one unit runs to the right; what else
 /// varies distinguishes series. If none is a number, points are numbered.
-pub(crate) fn across(points: &[PointReport]) -> Across {
+pub fn across(points: &[PointReport]) -> Across {
     let paths: BTreeSet<&String> = points.iter().flat_map(|point| point.settings.keys()).collect();
     let numeric = paths.into_iter().find_map(|path| {
         let numbers: Option<Vec<(f64, &str)>> =
@@ -315,6 +333,10 @@ mod tests {
     use core::ops::ControlFlow;
     use core::sync::atomic::AtomicBool;
 
+    const fn of_seed(seed: u64) -> Study {
+        Study { seed, origin: Origin::Predicted }
+    }
+
     /// Report of two flows in a sweep.
     fn report(vary: &str) -> Report {
         let flow = |name: &str, size: u32| {
@@ -348,7 +370,7 @@ mod tests {
             "\"flow.one.size\" = [\"100 B\", \"300 B\"]\n\
              \"medium.rate\" = [\"10 Mbit/s\", \"5 Mbit/s\"]",
         );
-        let drawn = figures(&report, 7);
+        let drawn = figures(&report, of_seed(7));
         let names: Vec<&str> = drawn.iter().map(|drawn| drawn.name.as_str()).collect();
         assert_eq!(names, ["mean", "max", "miss"]);
         let figure = &drawn[0].figure;
@@ -384,7 +406,7 @@ mod tests {
             "medium = [{ kind = \"ideal\", rate = \"10 Mbit/s\" }, \
              { kind = \"t1s\", length = \"5 m\" }]",
         );
-        let figure = &figures(&report, 1)[0].figure;
+        let figure = &figures(&report, of_seed(1))[0].figure;
         assert_eq!(figure.x.name, "point");
         assert!(figure.caption.contains("2: medium t1s (length 5 m)"), "{}", figure.caption);
         assert_eq!(figure.series.len(), 2);

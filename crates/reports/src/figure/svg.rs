@@ -1,10 +1,10 @@
 //! Scenes and sheets as SVG documents.
 
-use super::Mark;
 use super::canvas::{CHARACTER, Canvas, Font, Stroke};
-use super::scene::{Layer, Looks, Marker, Range, Scale, Scene};
+use super::scene::{Layer, Looks, Marker, Range, Scene};
 use super::sheet::{self, Anchor, Shape, Sheet};
 use super::ticks;
+use super::{Mark, Place, Scale};
 
 const WIDTH: f64 = sheet::WIDTH;
 const TITLE_SIZE: f64 = 16.0;
@@ -32,7 +32,7 @@ const LEGEND_CHARACTERS: usize = 34;
 const CAPTION_CHARACTERS: usize = 120;
 
 /// The scene as an SVG document.
-pub(super) fn draw(scene: &Scene) -> String {
+pub(super) fn draw(scene: &Scene, place: Place<'_>) -> String {
     let mut canvas = Canvas::new(WIDTH, HEIGHT);
     let entries: Vec<Vec<String>> =
         scene.layers.iter().map(|layer| lines(&layer.name, LEGEND_CHARACTERS)).collect();
@@ -50,22 +50,22 @@ pub(super) fn draw(scene: &Scene) -> String {
     for (layer, entry) in scene.layers.iter().zip(&entries) {
         sample(layer, (area.right + GAP + SAMPLE / 2.0, y), &mut canvas);
         for line in entry {
-            let place = (area.right + SAMPLE + 2.0 * GAP, y + TEXT_SIZE / 3.0);
-            canvas.text(place, line, Font::black(TEXT_SIZE, Anchor::Start));
+            let at = (area.right + SAMPLE + 2.0 * GAP, y + TEXT_SIZE / 3.0);
+            canvas.text(at, line, Font::black(TEXT_SIZE, Anchor::Start));
             y += LINE;
         }
     }
-    finish(canvas, &scene.title, &scene.caption)
+    finish(canvas, &scene.title, &scene.caption, place)
 }
 
 /// The sheet as an SVG document.
-pub(super) fn draw_sheet(sheet: &Sheet) -> String {
+pub(super) fn draw_sheet(sheet: &Sheet, place: Place<'_>) -> String {
     let mut canvas = Canvas::new(WIDTH, sheet.height);
     title(&sheet.title, WIDTH / 2.0, &mut canvas);
     for shape in &sheet.shapes {
         draw_shape(shape, &mut canvas);
     }
-    finish(canvas, &sheet.title, &sheet.caption)
+    finish(canvas, &sheet.title, &sheet.caption, place)
 }
 
 fn draw_shape(shape: &Shape, canvas: &mut Canvas) {
@@ -242,16 +242,22 @@ fn title(title: &str, middle: f64, canvas: &mut Canvas) {
     canvas.text((x, TITLE_SIZE * 1.7), title, Font::black(size, Anchor::Middle));
 }
 
-/// Writes the caption below what is drawn, and names the document.
-fn finish(mut canvas: Canvas, title: &str, caption: &str) -> String {
+/// Writes the caption below what is drawn, except on a page, which has it, and names the document.
+fn finish(mut canvas: Canvas, title: &str, caption: &str, place: Place<'_>) -> String {
+    let id = match place {
+        Place::Page(id) => id,
+        Place::File => {
+            canvas.grow(LINE / 2.0);
+            for line in lines(caption, CAPTION_CHARACTERS) {
+                canvas.grow(LINE);
+                let place = (MARGIN, canvas.height() - LINE / 2.0);
+                canvas.text(place, &line, Font::black(TEXT_SIZE, Anchor::Start));
+            }
+            "figure"
+        }
+    };
     canvas.grow(LINE / 2.0);
-    for line in lines(caption, CAPTION_CHARACTERS) {
-        canvas.grow(LINE);
-        let place = (MARGIN, canvas.height() - LINE / 2.0);
-        canvas.text(place, &line, Font::black(TEXT_SIZE, Anchor::Start));
-    }
-    canvas.grow(LINE / 2.0);
-    canvas.finish(title, caption)
+    canvas.finish(title, caption, id)
 }
 
 fn text_width(characters: usize) -> f64 {
@@ -281,7 +287,7 @@ mod tests {
 
     #[test]
     fn the_document_is_named_and_described_and_says_every_series() {
-        let svg = draw(&Scene::of(&example()));
+        let svg = draw(&Scene::of(&example()), Place::File);
         let head: String = svg.lines().take(3).collect();
         assert!(head.contains("role=\"img\""), "{head}");
         assert!(head.contains(">MAC transmit &lt;of&gt; this &amp; that</title>"), "{head}");
@@ -295,7 +301,7 @@ mod tests {
     fn ticks_of_a_logarithmic_axis_are_plain_decimals() {
         let mut figure = example();
         figure.series[1].points[1].y = 9_000.0;
-        let svg = draw(&Scene::of(&figure));
+        let svg = draw(&Scene::of(&figure), Place::File);
         for label in ["0.1", "1", "10", "100", "1,000", "10,000"] {
             assert!(svg.contains(&format!(">{label}</text>")), "{label} is no tick");
         }
@@ -305,7 +311,7 @@ mod tests {
     #[test]
     fn a_long_title_is_written_smaller() {
         let size = |title: String| {
-            let svg = draw(&Scene::of(&Figure { title: title.clone(), ..example() }));
+            let svg = draw(&Scene::of(&Figure { title: title.clone(), ..example() }), Place::File);
             let before = svg.find(&format!(">{title}</text>")).expect("the title is drawn");
             let tag = &svg[svg[..before].rfind("<text").unwrap()..before];
             let digits = tag.split("font-size=\"").nth(1).unwrap();
@@ -330,7 +336,7 @@ mod tests {
     fn points_stand_where_the_axes_say() {
         let points = vec![Point::exact(0.0, 0.0), Point::exact(5.0, 10.0), Point::exact(10.0, 5.0)];
         let series = Series { points, ..example().series[1].clone() };
-        let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }));
+        let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }), Place::File);
         let (x, y) = (numbers(&svg, "circle", "cx"), numbers(&svg, "circle", "cy"));
         // Three points, and the sample in the legend. The ticks across are from 0 to 10 by 2.
         assert_eq!(x.len(), 4);
@@ -351,10 +357,9 @@ mod tests {
     fn a_decade_has_the_same_height_everywhere() {
         let points = [1.0, 10.0, 100.0].map(|y| Point::exact(y, y)).to_vec();
         let series = Series { points, ..example().series[1].clone() };
-        let svg = draw(&Scene::of(&Figure {
-            series: vec![series.clone(), Series { points: vec![Point::exact(1.0, 1.0)], ..series }],
-            ..example()
-        }));
+        let series =
+            vec![series.clone(), Series { points: vec![Point::exact(1.0, 1.0)], ..series }];
+        let svg = draw(&Scene::of(&Figure { series, ..example() }), Place::File);
         let y = numbers(&svg, "circle", "cy");
         assert!(((y[0] - y[1]) - (y[1] - y[2])).abs() < 0.011 && y[0] > y[1], "{y:?}");
     }
@@ -363,7 +368,7 @@ mod tests {
     fn an_interval_ends_within_the_axes() {
         let point = Point { interval: Some((-5.0, 3.0)), ..Point::exact(1.0, 2.0) };
         let series = Series { points: vec![point], ..example().series[1].clone() };
-        let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }));
+        let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }), Place::File);
         assert!(numbers(&svg, "line", "y1").iter().all(|y| *y <= BOTTOM), "{svg}");
     }
 
@@ -371,7 +376,7 @@ mod tests {
     fn a_long_name_takes_several_lines_of_the_legend() {
         let name = "a name of a series that is much longer than a legend is wide".to_owned();
         let series = Series { name: name.clone(), ..example().series[0].clone() };
-        let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }));
+        let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }), Place::File);
         assert!(!svg.contains(&format!(">{name}<")));
         for line in [">a name of a series that is much<", ">longer than a legend is wide<"] {
             assert!(svg.contains(line), "{line} in {svg}");
@@ -380,7 +385,7 @@ mod tests {
 
     #[test]
     fn two_series_of_one_kin_are_drawn_in_one_colour() {
-        let svg = draw(&Scene::of(&example()));
+        let svg = draw(&Scene::of(&example()), Place::File);
         // The fit, two points with three lines of their intervals each, and two entries of the legend.
         assert_eq!(svg.matches("#0072B2").count(), 11);
         assert!(svg.matches("#D55E00").count() > 3);

@@ -18,57 +18,65 @@ mod table;
 mod ticks;
 mod timing;
 
-use crate::exit::Failure;
-use crate::output_file;
-pub(crate) use matrix::Matrix;
+pub use matrix::Matrix;
 use scene::Scene;
-use std::path::{Path, PathBuf};
-pub(crate) use ticks::label as number;
-pub(crate) use timing::{Span, TimeDiagram};
+pub use ticks::label as number;
+pub use timing::{Span, TimeDiagram};
 
 /// A figure of points and lines over one pair of axes.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Figure {
+pub struct Figure {
     /// Title in one line.
-    pub(crate) title: String,
+    pub title: String,
     /// Caption: counts, seed, meaning of the intervals, omissions.
-    pub(crate) caption: String,
+    pub caption: String,
     /// Published figure that it corresponds to, such as "TR-88-08, Figure 5".
-    pub(crate) reference: Option<String>,
+    pub reference: Option<String>,
     /// Across.
-    pub(crate) x: Axis,
+    pub x: Axis,
     /// Upwards.
-    pub(crate) y: Axis,
+    pub y: Axis,
+    /// Scale of the axis upwards; if none, it is logarithmic where a series would lie flat.
+    pub scale: Option<Scale>,
     /// Series, the first beneath the others.
-    pub(crate) series: Vec<Series>,
+    pub series: Vec<Series>,
+}
+
+/// Scale of an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scale {
+    /// Equal ways for equal differences.
+    Linear,
+    /// Equal ways for equal ratios.
+    Logarithmic,
 }
 
 /// Quantity of an axis.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Axis {
+pub struct Axis {
     /// Of what.
-    pub(crate) name: String,
+    pub name: String,
     /// In what.
-    pub(crate) unit: String,
+    pub unit: String,
 }
 
 /// Points that belong together.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Series {
+pub struct Series {
     /// Name in the legend.
-    pub(crate) name: String,
+    pub name: String,
     /// Series of one style group have one colour, dash and marker: a model's line and the points it stands
     /// for. 36 kins can be distinguished.
-    pub(crate) style_group: usize,
+    pub style_group: usize,
     /// Style of the series.
-    pub(crate) mark: Mark,
+    pub mark: Mark,
     /// In rising order of x, where they are joined by a line.
-    pub(crate) points: Vec<Point>,
+    pub points: Vec<Point>,
 }
 
 /// Style of the points of a series.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mark {
+pub enum Mark {
     /// Each by itself, filled.
     Points,
     /// As a line.
@@ -87,81 +95,75 @@ pub(crate) enum Mark {
 
 /// A point of a series.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Point {
+pub struct Point {
     /// Across, in the axis's unit.
-    pub(crate) x: f64,
+    pub x: f64,
     /// Upwards, in the axis's unit.
-    pub(crate) y: f64,
+    pub y: f64,
     /// Interval of the true value, from low to high; the caption gives its meaning.
-    pub(crate) interval: Option<(f64, f64)>,
+    pub interval: Option<(f64, f64)>,
     /// Number of observations, if it is observed.
-    pub(crate) count: Option<u64>,
+    pub count: Option<u64>,
 }
 
 impl Point {
     /// A point of a curve that is known and not observed: a formula's, or one read from a paper.
-    pub(crate) const fn exact(x: f64, y: f64) -> Self {
+    pub const fn exact(x: f64, y: f64) -> Self {
         Self { x, y, interval: None, count: None }
     }
 }
 
-/// Path of the numbers of a figure: next to it, with the ending `.csv`.
-pub(crate) fn table_path(path: &Path) -> PathBuf {
-    path.with_extension("csv")
+/// Place of an SVG document.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Place<'a> {
+    /// A file of its own: the caption is drawn below the figure.
+    File,
+    /// A page with other figures, which shows the caption itself. The identifier distinguishes the figure from them.
+    Page(&'a str),
 }
 
-/// Writes a figure as SVG, and its numbers as CSV next to it.
-///
-/// # Errors
-/// A usage error where the name does not end in `.svg`, and a failure where a file cannot be written.
-pub(crate) fn write(figure: &Figure, path: &Path) -> Result<(), Failure> {
-    save(path, &svg::draw(&Scene::of(figure)), &table::of(figure))
+/// A figure of any kind.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Picture {
+    /// Points and lines over a pair of axes.
+    Curves(Figure),
+    /// Counts of pairs of names.
+    Matrix(Matrix),
+    /// Work and events in lanes over time.
+    Times(TimeDiagram),
 }
 
-/// Writes a matrix as SVG, and its numbers as CSV next to it.
-///
-/// # Errors
-/// As [`write()`].
-pub(crate) fn write_matrix(matrix: &Matrix, path: &Path) -> Result<(), Failure> {
-    let drawn = svg::draw_sheet(&matrix::sheet(matrix));
-    save(path, &drawn, &table::of_lines(&matrix::table(matrix)))
-}
-
-/// Writes a time diagram as SVG, and its times as CSV next to it.
-///
-/// # Errors
-/// As [`write()`].
-pub(crate) fn write_time_diagram(diagram: &TimeDiagram, path: &Path) -> Result<(), Failure> {
-    let drawn = svg::draw_sheet(&timing::sheet(diagram));
-    save(path, &drawn, &table::of_lines(&timing::table(diagram)))
-}
-
-fn save(path: &Path, drawn: &str, table: &str) -> Result<(), Failure> {
-    check(path)?;
-    let save = |path: &Path, text: &str| {
-        output_file::write(path, text.as_bytes())
-            .map_err(|error| Failure::cannot_write(path, &error))
-    };
-    save(path, drawn)?;
-    save(&table_path(path), table)
-}
-
-/// Checks before a measurement that a figure can be written under this name.
-///
-/// # Errors
-/// A usage error where the name does not end in `.svg`.
-pub(crate) fn check(path: &Path) -> Result<(), Failure> {
-    if path.extension().is_none_or(|ending| ending != "svg") {
-        let message = format!("{} does not end in .svg", path.display());
-        return Err(Failure::usage(message).with_fix("figures are SVG: --figure layers.svg"));
+impl Picture {
+    /// The figure as an SVG document.
+    #[must_use]
+    pub fn svg(&self, place: Place<'_>) -> String {
+        match self {
+            Self::Curves(figure) => svg::draw(&Scene::of(figure), place),
+            Self::Matrix(matrix) => svg::draw_sheet(&matrix::sheet(matrix), place),
+            Self::Times(diagram) => svg::draw_sheet(&timing::sheet(diagram), place),
+        }
     }
-    Ok(())
+
+    /// Its numbers as CSV (RFC 4180).
+    #[must_use]
+    pub fn csv(&self) -> String {
+        table::of_lines(&self.table())
+    }
+
+    /// Its numbers as lines of fields, the heading first.
+    #[must_use]
+    pub fn table(&self) -> Vec<Vec<String>> {
+        match self {
+            Self::Curves(figure) => table::of(figure),
+            Self::Matrix(matrix) => matrix::table(matrix),
+            Self::Times(diagram) => timing::table(diagram),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     /// Two measured points with their fit, and a formula.
     pub(super) fn example() -> Figure {
@@ -174,6 +176,7 @@ mod tests {
             reference: Some("TR-88-08, Figure 6".to_owned()),
             x: Axis { name: "size".to_owned(), unit: "octets".to_owned() },
             y: Axis { name: "time".to_owned(), unit: "ms".to_owned() },
+            scale: None,
             series: vec![
                 Series {
                     name: "fit, $1 + x/500".to_owned(),
@@ -195,27 +198,5 @@ mod tests {
                 },
             ],
         }
-    }
-
-    #[test]
-    fn a_figure_and_its_numbers_are_the_same_in_two_runs() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("layers.svg");
-        let both = || {
-            write(&example(), &path).unwrap();
-            (fs::read(&path).unwrap(), fs::read(table_path(&path)).unwrap())
-        };
-        let first = both();
-        assert!(first == both(), "the same figure gives other octets");
-        let text = String::from_utf8(first.0).unwrap();
-        assert!(!text.contains(folder.path().to_str().unwrap()), "a figure tells no path");
-    }
-
-    #[test]
-    fn only_svg_files_are_written() {
-        let failure = write(&example(), Path::new("layers.png")).unwrap_err();
-        let expected =
-            "layers.png does not end in .svg\n  fix: figures are SVG: --figure layers.svg";
-        assert_eq!(failure.to_string(), expected);
     }
 }

@@ -1,10 +1,10 @@
 //! Difference of two runs or values in words: its spread, ratio and verdict.
 
-use crate::quantity::{scale, significant};
 use bench::compare::{Difference, PointComparison, Verdict};
+use records::quantity::{scale, significant};
 
 /// Note on runs that were compared pair by pair, with their number.
-pub(crate) fn paired(point: &PointComparison) -> String {
+pub fn paired(point: &PointComparison) -> String {
     match point.pairs {
         Some(pairs) => format!(", {pairs} pairs of runs, each of one seed"),
         None => String::new(),
@@ -12,7 +12,7 @@ pub(crate) fn paired(point: &PointComparison) -> String {
 }
 
 /// The difference with half the width of its interval where it lies evenly around it, else with both ends.
-pub(crate) fn apart(found: &Difference) -> String {
+pub fn apart(found: &Difference) -> String {
     if let Some((low, high)) = found.interval
         && ((high + low) / 2.0 - found.difference).abs() > (high - low) * 1e-6
     {
@@ -31,7 +31,7 @@ pub(crate) fn apart(found: &Difference) -> String {
 }
 
 /// Text of a difference: its verdict, and the ratio with its interval if there is one.
-pub(crate) fn shown(found: &Difference) -> String {
+pub fn shown(found: &Difference) -> String {
     let verdict = found.verdict;
     match (verdict, found.ratio, found.ratio_interval) {
         (Verdict::Lower | Verdict::Higher, Some(ratio), Some((low, high))) => {

@@ -127,16 +127,16 @@ impl Canvas {
         );
     }
 
-    /// The document, with a title and a description for those to whom it is read aloud.
-    pub(super) fn finish(self, title: &str, description: &str) -> String {
+    /// The document, with a title and a description for those to whom it is read aloud; their identifiers begin with `id`.
+    pub(super) fn finish(self, title: &str, description: &str, id: &str) -> String {
         let [width, height] = [self.width, self.height].map(number);
         let (title, description) = (escaped(title), escaped(description));
         format!(
-            "<svg role=\"img\" aria-labelledby=\"figure-title figure-description\" \
+            "<svg role=\"img\" aria-labelledby=\"{id}-title {id}-description\" \
              xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" font-family=\"{FONT}\">\n  \
-             <title id=\"figure-title\">{title}</title>\n  \
-             <desc id=\"figure-description\">{description}</desc>\n  \
+             <title id=\"{id}-title\">{title}</title>\n  \
+             <desc id=\"{id}-description\">{description}</desc>\n  \
              <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",
             self.body
         )

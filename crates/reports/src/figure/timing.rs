@@ -16,31 +16,34 @@ use super::ticks;
 
 /// A time diagram; times are in milliseconds.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct TimeDiagram {
+pub struct TimeDiagram {
     /// Title in one line.
-    pub(crate) title: String,
+    pub title: String,
     /// Caption.
-    pub(crate) caption: String,
+    pub caption: String,
     /// The published figure to compare it with.
-    pub(crate) reference: String,
+    pub reference: String,
     /// Names of the lanes from the top.
-    pub(crate) lanes: Vec<String>,
+    pub lanes: Vec<String>,
     /// Work, in the order in which it begins.
-    pub(crate) spans: Vec<Span>,
+    pub spans: Vec<Span>,
     /// Events: their lane, name and time.
-    pub(crate) moments: Vec<Span>,
+    pub moments: Vec<Span>,
     /// Times from one event to another, drawn below the axis.
-    pub(crate) intervals: Vec<Span>,
+    pub intervals: Vec<Span>,
 }
 
 /// Something with a beginning and an end, which are the same for an event.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Span {
+pub struct Span {
     /// Place of its lane; that of an interval is 0.
-    pub(crate) lane: usize,
-    pub(crate) name: String,
-    pub(crate) begin: f64,
-    pub(crate) end: f64,
+    pub lane: usize,
+    /// Name.
+    pub name: String,
+    /// Begin.
+    pub begin: f64,
+    /// End.
+    pub end: f64,
 }
 
 const TOP: f64 = 48.0;

@@ -6,7 +6,7 @@ const PLAIN: core::ops::RangeInclusive<f64> = 0.001..=100_000.0;
 const DIGITS: i32 = 9;
 
 /// Label of the tick at a value: `0.1`, `20`, `10,000`, `2 × 10⁶`.
-pub(crate) fn label(value: f64) -> String {
+pub fn label(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return "0".to_owned();
     }

@@ -4,7 +4,7 @@ use bench::analysis::{FlowReport, PointReport, Probability};
 
 /// Result of the deadline of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Met {
+pub enum Met {
     /// By theory: the bound is within the deadline, and no message was seen beyond it.
     Always,
     /// By all messages of runs that differ.
@@ -23,7 +23,7 @@ pub(crate) enum Met {
 
 impl Met {
     /// Result of a flow's deadline.
-    pub(crate) fn of(flow: &FlowReport, point: &PointReport) -> Self {
+    pub fn of(flow: &FlowReport, point: &PointReport) -> Self {
         let Some(deadline) = flow.deadline_ns else { return Self::NoDeadline };
         let is_within = flow.bound_ns.is_some_and(|bound| bound <= deadline);
         match flow.missed {
@@ -37,7 +37,7 @@ impl Met {
     }
 
     /// In a table and in a sentence.
-    pub(crate) const fn words(self) -> &'static str {
+    pub const fn words(self) -> &'static str {
         match self {
             Self::Always => "always met",
             Self::InTheRuns => "met",

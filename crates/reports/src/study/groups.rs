@@ -1,22 +1,22 @@
 //! Flows that results sum up: those for which one table of the scenario stands, or that name a group.
 
 use super::met::Met;
-use crate::quantity;
 use bench::analysis::{FlowReport, PointReport};
 use core::cmp::Ordering;
+use records::quantity;
 
 /// A flow by itself, or all flows of a group.
-pub(crate) struct Summed<'a> {
+pub struct Summed<'a> {
     /// The name of the group, or of the flow.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// The flows in the order of the scenario; at least one.
-    pub(crate) flows: Vec<&'a FlowReport>,
+    pub flows: Vec<&'a FlowReport>,
 }
 
 impl<'a> Summed<'a> {
     /// The flow with the largest share of missed deadlines; of those with the same share, the one whose
     /// message took longest.
-    pub(crate) fn worst(&self) -> &'a FlowReport {
+    pub fn worst(&self) -> &'a FlowReport {
         let mut worst = self.flows[0];
         for flow in &self.flows[1..] {
             if badness(flow, worst).is_gt() {
@@ -27,7 +27,7 @@ impl<'a> Summed<'a> {
     }
 
     /// Label of the numbers of the worst flow: `trip (worst of 12)`.
-    pub(super) fn label(&self) -> String {
+    pub fn label(&self) -> String {
         match self.flows.len() {
             1 => self.flows[0].name.clone(),
             all => format!("{} (worst of {all})", self.name),
@@ -45,7 +45,7 @@ fn badness(a: &FlowReport, b: &FlowReport) -> Ordering {
 }
 
 /// The flows of a point, those of a group together, in the order of the scenario.
-pub(crate) fn summed(point: &PointReport) -> Vec<Summed<'_>> {
+pub fn summed(point: &PointReport) -> Vec<Summed<'_>> {
     let mut all: Vec<Summed<'_>> = Vec::new();
     for flow in &point.flows {
         let name = flow.group.as_deref().unwrap_or(&flow.name);
@@ -59,7 +59,7 @@ pub(crate) fn summed(point: &PointReport) -> Vec<Summed<'_>> {
 }
 
 /// A line for each group: how many of its flows met their deadline, and which is the worst.
-pub(super) fn lines(point: &PointReport) -> Vec<String> {
+pub fn lines(point: &PointReport) -> Vec<String> {
     let groups = summed(point).into_iter().filter(|it| it.flows[0].group.is_some());
     groups.map(|group| line(&group, point)).collect()
 }

@@ -5,22 +5,23 @@ use super::ticks;
 
 /// A matrix of counts.
 #[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Matrix {
+pub struct Matrix {
     /// Title in one line.
-    pub(crate) title: String,
+    pub title: String,
     /// Caption.
-    pub(crate) caption: String,
+    pub caption: String,
     /// The published figure to compare it with.
-    pub(crate) reference: String,
-    /// Meaning of a row, and of a column.
-    pub(crate) row: String,
-    pub(crate) column: String,
+    pub reference: String,
+    /// Meaning of a row.
+    pub row: String,
+    /// Meaning of a column.
+    pub column: String,
     /// Quantity of the cells.
-    pub(crate) counted: String,
+    pub counted: String,
     /// Names of the rows from the top, and of the columns from the left.
-    pub(crate) names: Vec<String>,
+    pub names: Vec<String>,
     /// Counts, row by row.
-    pub(crate) counts: Vec<Vec<u64>>,
+    pub counts: Vec<Vec<u64>>,
 }
 
 /// Top of the cells: below the title, the name of the columns and their names.
