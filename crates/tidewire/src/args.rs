@@ -11,6 +11,7 @@ pub(crate) mod page;
 pub(crate) mod predict;
 pub(crate) mod profiles;
 pub(crate) mod relay;
+pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod rules;
 pub(crate) mod source;
@@ -109,6 +110,8 @@ pub(crate) enum Verb {
     Calibrate(calibrate::Calibrate),
     /// Compare two runs.
     Compare(Compare),
+    /// Write a run as one page: verdict, figures, validity, and the way to repeat it.
+    Report(report::Report),
     /// Search for the transport settings that suit a network, and print the evidence.
     Advise(Box<advise::Advise>),
     /// Compare the figures of a paper with ours, each with a verdict.
@@ -135,7 +138,7 @@ pub(crate) struct Demo {
 }
 
 /// Options that `predict` and `measure` share.
-#[derive(Args, Debug)]
+#[derive(Args, Default, Debug)]
 pub(crate) struct RunOptions {
     /// Seed, instead of the scenario's.
     #[arg(long)]

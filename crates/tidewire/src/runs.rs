@@ -228,6 +228,21 @@ pub(crate) fn below(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
+/// The run folder itself, or the latest in a folder that `--output` named.
+pub(crate) fn latest(path: &Path, output: &Output) -> PathBuf {
+    let found = below(path);
+    let Some(latest) = found.last() else { return path.to_owned() };
+    if found.len() > 1 {
+        output.remark(format_args!(
+            "{} has {} run folders; the latest is {}",
+            path.display(),
+            found.len(),
+            latest.display()
+        ));
+    }
+    latest.clone()
+}
+
 fn finish(folder: Option<Folder>, end: &End) -> anyhow::Result<Option<PathBuf>> {
     Ok(folder.map(|folder| folder.end(end.clone())).transpose()?)
 }

@@ -18,6 +18,7 @@ mod table;
 mod ticks;
 mod timing;
 
+use crate::text::Text;
 pub use matrix::Matrix;
 use scene::Scene;
 pub use ticks::label as number;
@@ -142,6 +143,54 @@ impl Picture {
             Self::Matrix(matrix) => svg::draw_sheet(&matrix::sheet(matrix), place),
             Self::Times(diagram) => svg::draw_sheet(&timing::sheet(diagram), place),
         }
+    }
+
+    /// Caption: counts, seed, meaning of the intervals, omissions, and the published figure.
+    #[must_use]
+    pub fn caption(&self) -> String {
+        let with = |caption: &str, reference: &str| format!("{caption} Compare: {reference}.");
+        match self {
+            Self::Curves(figure) => match &figure.reference {
+                Some(reference) => with(&figure.caption, reference),
+                None => figure.caption.clone(),
+            },
+            Self::Matrix(matrix) => with(&matrix.caption, &matrix.reference),
+            Self::Times(diagram) => with(&diagram.caption, &diagram.reference),
+        }
+    }
+
+    /// The figure with bounded names, in which every unprintable character is visible.
+    #[must_use]
+    pub fn printable(&self) -> Self {
+        let mut picture = self.clone();
+        let show = |text: &mut String| *text = Text::from(text.as_str()).to_string();
+        let show_long = |text: &mut String| *text = Text::long(&text).to_string();
+        match &mut picture {
+            Self::Curves(figure) => {
+                show_long(&mut figure.caption);
+                let Axis { name, unit } = &mut figure.x;
+                [&mut figure.title, name, unit].into_iter().for_each(show);
+                let Axis { name, unit } = &mut figure.y;
+                [name, unit].into_iter().for_each(show);
+                figure.series.iter_mut().for_each(|series| show(&mut series.name));
+                figure.reference.iter_mut().for_each(show);
+            }
+            Self::Matrix(matrix) => {
+                show_long(&mut matrix.caption);
+                let Matrix { title, reference, row, column, counted, names, .. } = matrix;
+                [title, reference, row, column, counted].into_iter().for_each(show);
+                names.iter_mut().for_each(show);
+            }
+            Self::Times(diagram) => {
+                show_long(&mut diagram.caption);
+                let TimeDiagram { title, reference, lanes, .. } = diagram;
+                [title, reference].into_iter().chain(lanes).for_each(show);
+                let TimeDiagram { spans, moments, intervals, .. } = diagram;
+                let spans = spans.iter_mut().chain(moments).chain(intervals);
+                spans.for_each(|span| show(&mut span.name));
+            }
+        }
+        picture
     }
 
     /// Its numbers as CSV (RFC 4180).

@@ -16,7 +16,7 @@ use reports::study::{apart, paired, settings, shown};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A run that was read.
 struct Run<'a> {
@@ -68,7 +68,8 @@ impl Run<'_> {
 }
 
 pub(crate) fn run(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
-    let (baseline, other) = (latest(&options.baseline, output), latest(&options.other, output));
+    let (baseline, other) =
+        (runs::latest(&options.baseline, output), runs::latest(&options.other, output));
     let (baseline, other) = (read(&baseline)?, read(&other)?);
     let comparison = compare(&baseline.report, &other.report, LEVEL);
     let record =
@@ -81,21 +82,6 @@ pub(crate) fn run(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
         return Ok(Exit::Undecided);
     }
     Ok(Exit::Ok)
-}
-
-/// The run folder itself, or the latest in a folder that `--output` named.
-fn latest(path: &Path, output: &Output) -> PathBuf {
-    let found = runs::below(path);
-    let Some(latest) = found.last() else { return path.to_owned() };
-    if found.len() > 1 {
-        output.remark(format_args!(
-            "{} has {} run folders; the latest is {}",
-            path.display(),
-            found.len(),
-            latest.display()
-        ));
-    }
-    latest.clone()
 }
 
 fn read(path: &Path) -> Result<Run<'_>, Failure> {

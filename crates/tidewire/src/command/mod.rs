@@ -19,6 +19,7 @@ mod page;
 mod predict;
 mod profiles;
 mod relay;
+mod report;
 mod reproduce;
 mod scenarios;
 mod serve;
@@ -56,6 +57,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Verb::Dissect(dissect) => dissect::run(&dissect, &output),
         Verb::Calibrate(options) => mms::calibrate(&options, &output),
         Verb::Compare(compare) => compare::run(&compare, &output),
+        Verb::Report(report) => report::run(&report, &output),
         Verb::Advise(advise) => advise::run(&advise, &output),
         Verb::Reproduce(reproduce) => reproduce::run(&reproduce, &output),
         Verb::Scenarios(scenarios) => scenarios::run(&scenarios, &output),

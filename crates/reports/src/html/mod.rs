@@ -1,0 +1,269 @@
+//! A report as one HTML file without scripts and without requests, for a screen and for paper.
+
+mod parts;
+
+use crate::document::{Acceptance, Document, Fact, Grade, Illustration, Number, Verdict};
+use crate::figure::Place;
+use crate::text::Text;
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use parts::{number_cell, table, word};
+use wire::printable::Printable;
+
+/// Style sheet of every report.
+const STYLE: &str = include_str!("style.css");
+/// SHA-256 of [`STYLE`] in base 64, by which the policy of the page admits it; a test compares them.
+const STYLE_HASH: &str = "inyxQIyZAXGGsCNRXYPBI1WHK4chFJBZhhxUY7uWuqk=";
+/// Rows of the table of a figure.
+const MOST_ROWS: usize = 400;
+
+/// The report as an HTML document.
+#[must_use]
+pub fn html(document: &Document) -> String {
+    let policy = format!(
+        "default-src 'none'; style-src 'sha256-{STYLE_HASH}'; base-uri 'none'; form-action 'none'"
+    );
+    let Document { kind, title, verdict, .. } = document;
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(policy);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content="tidewire";
+                title { (verdict.word) ": " (title) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    p.kind { (kind.name()) }
+                    h1 { (title) }
+                }
+                main {
+                    (self::verdict(verdict, &document.numbers))
+                    section aria-labelledby="about" {
+                        h2 id="about" { "The run" }
+                        p { (document.about) }
+                        (acceptance(&document.acceptance))
+                    }
+                    (requirements(document))
+                    (findings(document))
+                    @for table in &document.tables { section { (parts::table(table)) } }
+                    (figures(&document.pictures))
+                    (checks(document))
+                    (comparison(document))
+                    (commands(&document.commands))
+                    (facts("provenance", "Provenance", &document.provenance))
+                    (facts("glossary", "Glossary", &document.glossary))
+                }
+                footer { p { "Written by tidewire report. The file makes no request and has no script." } }
+            }
+        }
+    };
+    page.into_string()
+}
+
+const fn class(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Pass => "pass",
+        Grade::Note => "note",
+        Grade::Open => "open",
+        Grade::Fail => "fail",
+    }
+}
+
+fn verdict(verdict: &Verdict, numbers: &[Number]) -> Markup {
+    html! {
+        section.verdict.(class(verdict.grade)) aria-labelledby="verdict" {
+            h2 id="verdict" { (verdict.word) }
+            p { (verdict.reason) }
+            @if !numbers.is_empty() {
+                ul.numbers {
+                    @for number in numbers {
+                        li.(class(number.grade)) {
+                            span { (number.name) }
+                            strong { (number.value) }
+                            @if !number.spread.is_empty() { span { (number.spread) } }
+                            @if !number.count.is_empty() { span.soft { (number.count) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn acceptance(acceptance: &Acceptance) -> Markup {
+    let Acceptance { tester, tested_at } = acceptance;
+    html! {
+        @if acceptance.is_given() {
+            dl {
+                @if let Some(tester) = tester { dt { "Tester" } dd { (tester) } }
+                @if let Some(tested_at) = tested_at { dt { "Time of the test" } dd { (tested_at) } }
+                dt { "Signature" } dd { span.sign { "\u{a0}" } }
+            }
+        }
+    }
+}
+
+fn requirements(document: &Document) -> Markup {
+    let heads = ["requirement", "of", "found", "interval", "result"];
+    html! {
+        @if !document.requirements.is_empty() {
+            section aria-labelledby="requirements" {
+                h2 id="requirements" { "Requirements and evidence" }
+                div.scroll tabindex="0" role="group" aria-labelledby="requirements" {
+                    table {
+                        thead { tr { @for head in heads { th scope="col" { (head) } } } }
+                        tbody {
+                            @for it in &document.requirements {
+                                tr {
+                                    th scope="row" { (it.text) }
+                                    td { (it.of) }
+                                    td.number { (it.found) }
+                                    td { (it.interval) }
+                                    td.(class(it.grade)) { (it.verdict) }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn findings(document: &Document) -> Markup {
+    let heads = ["grade", "finding", "evidence", "command that shows more"];
+    html! {
+        @if !document.findings.is_empty() {
+            section aria-labelledby="findings" {
+                h2 id="findings" { "Findings" }
+                div.scroll tabindex="0" role="group" aria-labelledby="findings" {
+                    table {
+                        thead { tr { @for head in heads { th scope="col" { (head) } } } }
+                        tbody {
+                            @for it in &document.findings {
+                                tr {
+                                    td.grade.(class(it.grade)) { (word(it.grade)) }
+                                    th scope="row" { (it.text) }
+                                    td { (it.evidence) }
+                                    td { code { (it.command) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn figures(pictures: &[Illustration]) -> Markup {
+    html! {
+        @if !pictures.is_empty() {
+            section aria-labelledby="figures" {
+                h2 id="figures" { "Figures" }
+                @for (place, illustration) in pictures.iter().enumerate() {
+                    (figure(place + 1, illustration))
+                }
+            }
+        }
+    }
+}
+
+/// A figure with its caption and its numbers.
+fn figure(number: usize, illustration: &Illustration) -> Markup {
+    let picture = illustration.picture.printable();
+    let svg = picture.svg(Place::Page(&format!("figure-{number}")));
+    let mut lines = picture.table().into_iter();
+    let heads = lines.next().unwrap_or_default();
+    let all = lines.len();
+    html! {
+        figure {
+            div.scroll tabindex="0" role="group" aria-label={ "Figure " (number) } { (PreEscaped(svg)) }
+            figcaption {
+                "Figure " (number) ". " (picture.caption())
+                @if !illustration.thinned.is_empty() { " Thinned: " (illustration.thinned) "." }
+            }
+            details.data {
+                summary { "Numbers of figure " (number) }
+                div.scroll tabindex="0" role="group" aria-label={ "Numbers of figure " (number) } {
+                    table {
+                        thead { tr { @for head in &heads { th scope="col" { (Text::from(head)) } } } }
+                        tbody {
+                            @for line in lines.take(MOST_ROWS) {
+                                tr { @for cell in &line { (number_cell(cell)) } }
+                            }
+                        }
+                    }
+                    @if all > MOST_ROWS { p { (all - MOST_ROWS) " more rows are left out." } }
+                }
+            }
+        }
+    }
+}
+
+fn checks(document: &Document) -> Markup {
+    html! {
+        section aria-labelledby="validity" {
+            h2 id="validity" { "Validity" }
+            table {
+                thead { tr { th scope="col" { "check" } th scope="col" { "result" } th scope="col" { "reason" } } }
+                tbody {
+                    @for check in &document.checks {
+                        tr {
+                            th scope="row" { (check.name) }
+                            td.grade.(class(check.grade)) { (parts::validity(check.grade)) }
+                            td { (check.text) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn comparison(document: &Document) -> Markup {
+    html! {
+        @if let Some(comparison) = &document.comparison {
+            section aria-labelledby="comparison" {
+                h2 id="comparison" { "Comparison" }
+                p { (comparison.about) }
+                @for it in &comparison.tables { (table(it)) }
+            }
+        }
+    }
+}
+
+fn commands(commands: &[Fact]) -> Markup {
+    html! {
+        @if !commands.is_empty() {
+            section aria-labelledby="commands" {
+                h2 id="commands" { "Repeat it" }
+                @for Fact { name, value } in commands {
+                    p { (name) ":" }
+                    pre { code { (value) } }
+                }
+            }
+        }
+    }
+}
+
+fn facts(id: &str, title: &str, facts: &[Fact]) -> Markup {
+    html! {
+        @if !facts.is_empty() {
+            section aria-labelledby=(id) {
+                h2 id=(id) { (title) }
+                dl { @for Fact { name, value } in facts { dt { (name) } dd { (value) } } }
+            }
+        }
+    }
+}
+
+/// Returns true if no character of the document is unprintable, apart from line feeds.
+#[must_use]
+pub fn is_printable(page: &str) -> bool {
+    page.lines().all(|line| Printable(line).to_string() == line)
+}

@@ -1,0 +1,66 @@
+//! Tables and cells.
+
+use crate::document::{Grade, Table};
+use crate::text::Text;
+use maud::{Markup, html};
+use records::quantity::trimmed;
+
+/// Digits of the numbers of a figure.
+const DIGITS: usize = 5;
+
+/// A table under its caption.
+pub(super) fn table(table: &Table) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="group" aria-label=(table.caption) {
+            table {
+                caption { (table.caption) }
+                thead { tr { @for head in &table.heads { th scope="col" { (head) } } } }
+                tbody {
+                    @for row in &table.rows {
+                        tr {
+                            @for (place, cell) in row.iter().enumerate() {
+                                @if place == 0 { th scope="row" { (cell) } }
+                                @else if is_number(cell.as_str()) { td.number { (cell) } }
+                                @else { td { (cell) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @if table.left_out > 0 { p { (table.left_out) " more rows are left out." } }
+        @for note in &table.notes { p.soft { "Note: " (note) } }
+    }
+}
+
+/// Returns true for a text that begins with a digit or a sign.
+fn is_number(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+')
+}
+
+/// A cell of the numbers of a figure, a number with five digits.
+pub(super) fn number_cell(text: &str) -> Markup {
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => html! { td.number { (trimmed(number, DIGITS)) } },
+        _ => html! { td { (Text::from(text)) } },
+    }
+}
+
+/// Grade of a finding.
+pub(super) const fn word(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Fail => "wrong",
+        Grade::Open => "look",
+        Grade::Note | Grade::Pass => "note",
+    }
+}
+
+/// Grade of a check.
+pub(super) const fn validity(grade: Grade) -> &'static str {
+    match grade {
+        Grade::Pass => "valid",
+        Grade::Note => "note",
+        Grade::Open => "limited",
+        Grade::Fail => "NOT VALID",
+    }
+}

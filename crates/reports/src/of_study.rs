@@ -1,0 +1,338 @@
+//! Report of a study: a predicted or measured run with its samples.
+
+mod checks;
+mod numbers;
+
+use crate::difference;
+use crate::document::{
+    Acceptance, Comparison, Document, Fact, Grade, Illustration, Kind, Requirement, Table, Verdict,
+};
+use crate::figure::Picture;
+use crate::glossary::Glossary;
+use crate::study::{deadline, interval, notes, settings, share, spans, summed, told, verdict};
+use crate::text::Text;
+use crate::{sweep, tail};
+use bench::analysis::{PointReport, Report, analyse};
+use bench::folder::{Provenance, Results};
+use bench::sample::Origin;
+use bench::scenario::Point;
+use bench::verdict::{Judged, Verdict as Decided, judge};
+use records::findings::quoted;
+use records::quantity::{counted, span};
+
+/// Confidence level of all intervals.
+pub const LEVEL: f64 = 0.95;
+/// Rows of a table.
+const MOST_ROWS: usize = 60;
+/// Requirements that are listed, the worst first.
+const MOST_REQUIREMENTS: usize = 100;
+/// Figures of a study.
+const MOST_FIGURES: usize = 6;
+
+/// A predicted or measured run.
+#[derive(Clone, Debug)]
+pub struct StudyRun<'a> {
+    /// Folder or file, as the user named it.
+    pub path: &'a str,
+    /// Its samples.
+    pub results: &'a Results,
+    /// Its provenance; none for a file of samples.
+    pub provenance: Option<&'a Provenance>,
+    /// Points of its scenario; none if the scenario cannot be read.
+    pub points: &'a [Point],
+    /// Requirements that looks at growing data judged; without them those of the scenario are judged by all runs.
+    pub judged: Option<Vec<Judged>>,
+}
+
+impl StudyRun<'_> {
+    /// Simulated or measured.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        self.results.samples.first().map_or(Origin::Predicted, |sample| sample.source)
+    }
+
+    /// Its report, with bounds where it was simulated.
+    #[must_use]
+    pub fn report(&self) -> Report {
+        let bounded: &[Point] = if self.origin() == Origin::Predicted { self.points } else { &[] };
+        analyse(&self.results.samples, LEVEL).with_groups(self.points).with_bounds(bounded)
+    }
+}
+
+/// The report of a run, against a baseline if there is one.
+#[must_use]
+pub fn of_study(
+    run: &StudyRun<'_>,
+    baseline: Option<&StudyRun<'_>>,
+    acceptance: Acceptance,
+    glossary: &Glossary,
+) -> Document {
+    let report = run.report();
+    let judged = run.judged.clone().unwrap_or_else(|| judge(&report, run.points));
+    let checks = checks::of(run, &report);
+    let numbers = numbers::of(run, &report, &judged);
+    let mut document = Document {
+        kind: match run.origin() {
+            Origin::Predicted => Kind::Predicted,
+            Origin::Measured => Kind::Measured,
+        },
+        title: Text::from(&report.title),
+        verdict: concluded(&report, &judged),
+        numbers,
+        about: Text::long(about(run, &report)),
+        acceptance,
+        requirements: requirements(&judged, &report),
+        findings: Vec::new(),
+        tables: tables(&report),
+        pictures: pictures(run, &report),
+        checks,
+        comparison: baseline.map(|baseline| comparison(run, baseline, &report)),
+        provenance: run.provenance.map(provenance).unwrap_or_default(),
+        commands: commands(run, baseline),
+        glossary: Vec::new(),
+    };
+    document.weigh_checks();
+    document.glossary = glossary.of_document(&document, &STANDING);
+    document
+}
+
+/// Terms that every report of a study uses.
+const STANDING: [&str; 6] =
+    ["confidence interval", "delay", "flow", "p50, p99", "point", "replication"];
+
+/// The verdict by the requirements alone.
+fn concluded(report: &Report, judged: &[Judged]) -> Verdict {
+    let number = |decided| judged.iter().filter(|it| it.verdict == decided).count();
+    let (failed, open) = (number(Decided::Fail), number(Decided::Undecided));
+    let of = judged.len();
+    let first = |decided: Decided| {
+        let first = judged.iter().find(|it| it.verdict == decided);
+        first.map_or_else(String::new, |it| {
+            let point = report.points.iter().find(|point| point.point == it.point);
+            let place = point.filter(|point| !point.settings.is_empty());
+            let place = place.map(|point| format!(", first where {}", settings(&point.settings)));
+            format!("{} for {}{}", it.requirement, it.flow, place.unwrap_or_default())
+        })
+    };
+    let (grade, word, reason) = match (of, failed, open) {
+        (0, ..) => (Grade::Note, "NOT JUDGED", no_requirement(report)),
+        (_, 0, 0) => (Grade::Pass, "PASS", format!("All {of} requirements hold.")),
+        (_, 0, _) => (
+            Grade::Open,
+            "UNDECIDED",
+            format!("{open} of {of} requirements are not decided: {}.", first(Decided::Undecided)),
+        ),
+        _ => (
+            Grade::Fail,
+            "FAIL",
+            format!("{failed} of {of} requirements do not hold: {}.", first(Decided::Fail)),
+        ),
+    };
+    let reason = if of == 1 {
+        reason.replace("All 1 requirements hold", "The requirement holds")
+    } else {
+        reason
+    };
+    let reason = if of == 1 {
+        reason
+            .replace("1 of 1 requirements are", "The requirement is")
+            .replace("1 of 1 requirements do", "The requirement does")
+    } else {
+        reason
+    };
+    Verdict { grade, word: word.into(), reason: Text::long(reason) }
+}
+
+/// The reason if nothing was required: deadlines that were met or missed.
+fn no_requirement(report: &Report) -> String {
+    let flows = || report.points.iter().flat_map(|point| &point.flows);
+    let missed: u64 = flows().filter_map(|flow| flow.missed).map(|missed| missed.events).sum();
+    let trials: u64 = flows().filter_map(|flow| flow.missed).map(|missed| missed.trials).sum();
+    let deadlines = match (trials, missed) {
+        (0, _) => String::new(),
+        (_, 0) => format!(" None of {trials} messages with a deadline missed it."),
+        _ => format!(" {missed} of {trials} messages with a deadline missed it."),
+    };
+    format!("The run has no requirement.{deadlines}")
+}
+
+/// The run in a sentence or two.
+fn about(run: &StudyRun<'_>, report: &Report) -> String {
+    let samples = &run.results.samples;
+    let runs = counted(samples.len() as u64, "run");
+    let done = match run.origin() {
+        Origin::Predicted => "simulated",
+        Origin::Measured => "measured in real time",
+    };
+    let points = match report.points.len() {
+        1 => String::new(),
+        points => format!(" of {points} points"),
+    };
+    let longest = samples.iter().map(|sample| sample.ended_at_ns).max().unwrap_or(0);
+    let mut text = format!("tidewire {done} {runs}{points}, each of up to {}", span(longest));
+    if let Some(scenario) = run.points.first().map(|point| &point.scenario) {
+        let medium = serde_json::to_value(&scenario.medium).unwrap_or_default();
+        let kind = medium.get("kind").and_then(|kind| kind.as_str()).unwrap_or("unknown");
+        let flows = counted(scenario.flows.len() as u64, "flow");
+        let names: Vec<&str> = scenario.flows.iter().take(5).map(|it| it.name.as_str()).collect();
+        let more = if scenario.flows.len() > names.len() { ", ..." } else { "" };
+        text += &format!(", on a medium of kind {kind} with {flows} ({}{more})", names.join(", "));
+        let keys: Vec<&str> = scenario.vary.keys().map(String::as_str).collect();
+        if !keys.is_empty() {
+            text += &format!("; {} varies", keys.join(", "));
+        }
+    }
+    let messages: u64 =
+        report.points.iter().flat_map(|point| &point.flows).map(|flow| flow.sent).sum();
+    text + &format!(". {messages} messages were sent.")
+}
+
+fn requirements(judged: &[Judged], report: &Report) -> Vec<Requirement> {
+    let many = report.points.len() > 1;
+    let mut sorted: Vec<&Judged> = judged.iter().collect();
+    sorted.sort_by_key(|it| core::cmp::Reverse(grade(it.verdict)));
+    let row = |it: &&Judged| {
+        let point = report.points.iter().find(|point| point.point == it.point);
+        let place = point.filter(|_| many).map(|point| settings(&point.settings));
+        let place = place.map(|place| format!(", {place}")).unwrap_or_default();
+        Requirement {
+            text: Text::from(&it.requirement),
+            of: Text::from(format!("{}{place}", it.flow)),
+            found: Text::from(it.found.map_or_else(|| "n/a".to_owned(), |found| told(it, found))),
+            interval: Text::from(interval(it)),
+            grade: grade(it.verdict),
+            verdict: Text::from(verdict(it)),
+        }
+    };
+    sorted.iter().take(MOST_REQUIREMENTS).map(row).collect()
+}
+
+/// Grade of a verdict on a requirement.
+#[must_use]
+pub const fn grade(verdict: Decided) -> Grade {
+    match verdict {
+        Decided::Pass => Grade::Pass,
+        Decided::Undecided => Grade::Open,
+        Decided::Fail => Grade::Fail,
+    }
+}
+
+fn tables(report: &Report) -> Vec<Table> {
+    let mut tables = vec![times(report)];
+    let rows = report.points.iter().flat_map(|point| {
+        let place = place(report, point);
+        summed(point).into_iter().filter_map(move |group| {
+            let cells = deadline(&group, point)?;
+            Some(place.iter().cloned().chain(cells).collect())
+        })
+    });
+    let heads = ["flow", "deadline", "missed", "share missed (95 %)", "longest", "bound", "result"];
+    let table = Table::of("Deadlines", &with_place(report, &heads), rows, MOST_ROWS);
+    tables.extend(Some(table).filter(|table| !table.rows.is_empty()));
+    tables
+}
+
+/// Times, losses and throughput of each flow.
+fn times(report: &Report) -> Table {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for point in &report.points {
+        for group in summed(point) {
+            let flow = group.worst();
+            let kinds = [("delay", &flow.delay_pooled), ("response", &flow.response_pooled)];
+            for (kind, pooled) in kinds.into_iter().filter(|(_, pooled)| !pooled.is_empty()) {
+                let count = pooled.first().map_or(0, |quantile| quantile.count);
+                let cells = [group.label(), kind.to_owned()];
+                let row = place(report, point).into_iter().chain(cells);
+                let row = row.chain(spans(flow, kind, pooled)).chain([count.to_string()]);
+                rows.push(row.chain([share(&flow.lost, point)]).collect());
+            }
+        }
+    }
+    let heads =
+        ["flow", "time", "mean (95 %)", "sd", "min", "p50", "p99", "max", "n", "lost (95 %)"];
+    let mut table = Table::of("Times of messages", &with_place(report, &heads), rows, MOST_ROWS);
+    let many = report.points.len() > 1;
+    for point in report.points.iter().take(MOST_ROWS) {
+        let place = if many { format!("{}: ", settings(&point.settings)) } else { String::new() };
+        let notes = notes(point).into_iter().map(|note| Text::from(format!("{place}{note}")));
+        table.notes.extend(notes.take(MOST_ROWS.saturating_sub(table.notes.len()).min(8)));
+    }
+    table
+}
+
+/// Cell with the settings of a point, where there are several.
+fn place(report: &Report, point: &PointReport) -> Option<String> {
+    (report.points.len() > 1).then(|| settings(&point.settings))
+}
+
+fn with_place<'a>(report: &Report, heads: &[&'a str]) -> Vec<&'a str> {
+    let place = (report.points.len() > 1).then_some("point");
+    place.into_iter().chain(heads.iter().copied()).collect()
+}
+
+fn pictures(run: &StudyRun<'_>, report: &Report) -> Vec<Illustration> {
+    let seed = run.provenance.map_or(0, |provenance| provenance.seed);
+    let study = sweep::Study { seed, origin: run.origin() };
+    let curves = sweep::figures(report, study).into_iter().take(MOST_FIGURES).map(|drawn| {
+        Illustration { picture: Picture::Curves(drawn.figure), thinned: Text::default() }
+    });
+    // Of a sweep, the tail at its last point.
+    let tail = report.points.last();
+    let tail = tail.and_then(|point| tail::tail(report, point, &run.results.samples));
+    let tail = tail.map(|tail::Tail { figure, thinned }| Illustration {
+        picture: Picture::Curves(figure),
+        thinned: thinned.into(),
+    });
+    curves.chain(tail).collect()
+}
+
+fn comparison(run: &StudyRun<'_>, baseline: &StudyRun<'_>, report: &Report) -> Comparison {
+    difference::of(&difference::Pair {
+        baseline: &baseline.report(),
+        baseline_path: baseline.path,
+        baseline_origin: baseline.origin(),
+        other: report,
+        other_path: run.path,
+        other_origin: run.origin(),
+    })
+}
+
+fn provenance(provenance: &Provenance) -> Vec<Fact> {
+    let mut facts = vec![
+        Fact::new("started", &provenance.started),
+        Fact::new("program", format!("tidewire {}", provenance.program_version)),
+        Fact::new("seed", provenance.seed.to_string()),
+        Fact::new("hash of the scenario", &provenance.scenario_hash),
+    ];
+    facts.extend(provenance.host.iter().map(|(name, value)| Fact::new(name, value)));
+    let profiles = provenance.profiles.iter();
+    facts.extend(profiles.map(|(name, it)| Fact::new(format!("profile {name}"), &it.title)));
+    facts.extend(
+        provenance.models.iter().map(|(name, copy)| Fact::new(format!("SCL {name}"), copy)),
+    );
+    facts
+}
+
+/// Command line for a shell, of words.
+#[must_use]
+pub fn command_line(words: &[String]) -> String {
+    let mut words = words.iter();
+    // The first is the path of the program on that machine.
+    let program = words.next().map(|_| "tidewire".to_owned());
+    program.into_iter().chain(words.map(|word| quoted(word))).collect::<Vec<_>>().join(" ")
+}
+
+fn commands(run: &StudyRun<'_>, baseline: Option<&StudyRun<'_>>) -> Vec<Fact> {
+    let mut commands = Vec::new();
+    if let Some(provenance) = run.provenance {
+        commands.push(Fact::new("repeat the run", command_line(&provenance.command)));
+        let scenario = quoted(&format!("{}/scenario.toml", run.path.trim_end_matches('/')));
+        commands.push(Fact::new("its scenario, if the original is gone", scenario));
+    }
+    if let Some(baseline) = baseline {
+        let (baseline, run) = (quoted(baseline.path), quoted(run.path));
+        commands
+            .push(Fact::new("repeat the comparison", format!("tidewire compare {baseline} {run}")));
+    }
+    commands
+}

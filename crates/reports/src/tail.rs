@@ -1,0 +1,183 @@
+//! Figure of the tail of delays: the share of messages that took longer than a time.
+
+use crate::figure::{Axis, Figure, Mark, Point, Scale, Series};
+use crate::study::{Summed, summed};
+use bench::analysis::{PointReport, Report, Unit};
+use bench::sample::{Distribution, FlowSample, Origin, Sample};
+use records::quantity::scale;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Flows of a figure.
+const MOST_FLOWS: usize = 6;
+/// Points of a flow.
+const MOST_POINTS: usize = 120;
+
+/// A figure, with the points that it leaves out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tail {
+    /// Figure.
+    pub figure: Figure,
+    /// Points left out, in words; empty if all are drawn.
+    pub thinned: String,
+}
+
+/// Times of a flow over all runs of a point.
+struct Times {
+    name: String,
+    classes: BTreeMap<u64, u64>,
+    longest: u64,
+    deadline: Option<u64>,
+}
+
+/// The figure of a point; none if no message arrived.
+#[must_use]
+pub fn tail(report: &Report, point: &PointReport, samples: &[Sample]) -> Option<Tail> {
+    let groups = summed(point);
+    let is_answered = groups.iter().all(|group| !group.worst().response_pooled.is_empty());
+    let of_point = || samples.iter().filter(|sample| sample.point == point.point);
+    let all: Vec<Times> =
+        groups.iter().filter_map(|group| times(group, is_answered, of_point())).collect();
+    let drawn = all.get(..all.len().min(MOST_FLOWS)).unwrap_or_default();
+    let longest = drawn.iter().map(|times| times.longest).max()?;
+    let shown = scale(Unit::Nanoseconds, longest as f64);
+    let (mut series, mut left_out) = (Vec::new(), false);
+    for (style_group, times) in drawn.iter().enumerate() {
+        let points = steps(times, shown.each);
+        left_out |= points.len() > MOST_POINTS;
+        let (name, points) = (times.name.clone(), thinned(points));
+        series.push(Series { name, style_group, mark: Mark::Line, points });
+    }
+    let deadlines: BTreeSet<u64> = drawn.iter().filter_map(|times| times.deadline).collect();
+    for (nth, deadline) in deadlines.into_iter().enumerate() {
+        let name = format!("deadline {}", records::quantity::span(deadline));
+        let points = vec![Point::exact(deadline as f64 / shown.each, 1.0)];
+        series.push(Series { name, style_group: drawn.len() + nth, mark: Mark::Across, points });
+    }
+    let origin = match samples.first().map(|sample| sample.source) {
+        Some(Origin::Measured) => "Measured",
+        Some(Origin::Predicted) | None => "Simulated",
+    };
+    let time = if is_answered { "response time" } else { "delay" };
+    let counts: Vec<String> = drawn
+        .iter()
+        .map(|times| format!("{} n = {}", times.name, times.classes.values().sum::<u64>()))
+        .collect();
+    let more = match all.len().saturating_sub(drawn.len()) {
+        0 => String::new(),
+        more => format!(" {more} more flows are not drawn."),
+    };
+    let figure = Figure {
+        title: format!("Share of messages with a longer {time}"),
+        caption: format!(
+            "{}. {origin}. All messages of {} runs together: {}.{more}",
+            report.title.trim_end_matches('.'),
+            point.replications,
+            counts.join(", "),
+        ),
+        reference: None,
+        x: Axis { name: time.to_owned(), unit: shown.unit.to_owned() },
+        y: Axis { name: "share that took longer".to_owned(), unit: "1".to_owned() },
+        scale: Some(Scale::Logarithmic),
+        series,
+    };
+    let thinned = if left_out {
+        format!("of a flow, {MOST_POINTS} quantiles are drawn, the longest time included")
+    } else {
+        String::new()
+    };
+    Some(Tail { figure, thinned })
+}
+
+/// Times of the worst flow of a group.
+fn times<'a>(
+    group: &Summed<'_>,
+    is_answered: bool,
+    samples: impl Iterator<Item = &'a Sample>,
+) -> Option<Times> {
+    let worst = group.worst();
+    let name = group.label();
+    let mut times =
+        Times { name, classes: BTreeMap::new(), longest: 0, deadline: worst.deadline_ns };
+    let of: fn(&FlowSample) -> &Distribution =
+        if is_answered { |flow| &flow.response } else { |flow| &flow.delay };
+    for sample in samples {
+        for flow in sample.flows.iter().filter(|flow| flow.name == worst.name) {
+            let spans = of(flow);
+            times.longest = times.longest.max(spans.max_ns.unwrap_or(0));
+            for (nanos, count) in &spans.classes {
+                *times.classes.entry(*nanos).or_insert(0) += count;
+            }
+        }
+    }
+    (!times.classes.is_empty()).then_some(times)
+}
+
+/// A step for each class of times, down to one message.
+fn steps(times: &Times, each: f64) -> Vec<Point> {
+    let all: u64 = times.classes.values().sum();
+    let mut longer = all;
+    let mut points = Vec::new();
+    for (nanos, count) in &times.classes {
+        let x = *nanos as f64 / each;
+        points.push(Point::exact(x, longer as f64 / all as f64));
+        longer -= count;
+        if longer > 0 {
+            points.push(Point::exact(x, longer as f64 / all as f64));
+        }
+    }
+    if let Some(last) = points.last().copied() {
+        points.push(Point::exact(times.longest as f64 / each, last.y));
+    }
+    points
+}
+
+/// Points at equal steps of the logarithm of the share, with the first and the last.
+fn thinned(points: Vec<Point>) -> Vec<Point> {
+    let (Some(first), Some(last)) = (points.first().copied(), points.last().copied()) else {
+        return points;
+    };
+    if points.len() <= MOST_POINTS {
+        return points;
+    }
+    // Half of the points by their shares, half by their times, so that both ends are drawn.
+    let (decades, width) = (first.y.log10() - last.y.log10(), last.x - first.x);
+    let cells = (MOST_POINTS / 4) as f64;
+    let cell = |point: &Point| {
+        let down = (first.y.log10() - point.y.log10()) / decades.max(f64::MIN_POSITIVE);
+        let across = (point.x - first.x) / width.max(f64::MIN_POSITIVE);
+        ((down * cells) as u64, (across * cells) as u64)
+    };
+    let mut kept: Vec<Point> = Vec::new();
+    let mut before = None;
+    for point in &points {
+        let at = Some(cell(point));
+        if at != before {
+            kept.push(*point);
+        }
+        before = at;
+    }
+    kept.push(last);
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinned_points_keep_both_ends_and_stay_few() {
+        let all = (0..5_000).map(|n| Point::exact(f64::from(n), 1.0 / f64::from(n + 1)));
+        let all: Vec<Point> = all.collect();
+        let few = thinned(all.clone());
+        assert!(few.len() <= MOST_POINTS, "{}", few.len());
+        assert_eq!((few.first(), few.last()), (all.first(), all.last()));
+    }
+
+    #[test]
+    fn the_last_step_is_one_message() {
+        let classes = BTreeMap::from([(100, 3), (200, 1)]);
+        let times = Times { name: String::new(), classes, longest: 201, deadline: None };
+        let points: Vec<(f64, f64)> = steps(&times, 1.0).iter().map(|p| (p.x, p.y)).collect();
+        assert_eq!(points, [(100.0, 1.0), (100.0, 0.25), (200.0, 0.25), (201.0, 0.25)]);
+    }
+}

@@ -1,0 +1,88 @@
+//! `tidewire report`: a run as one page, or in a form for other programs. It reads the run and nothing else.
+
+mod source;
+mod study;
+
+use crate::args::report::{Form, Report};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::output_file::{self, Inputs};
+use reports::Document;
+use reports::document::Acceptance;
+use reports::glossary::Glossary;
+use reports::text::Text;
+use serde::Serialize;
+use source::Source;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+/// NDJSON record of a written report.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "report-file")]
+struct Record<'a> {
+    path: &'a Path,
+    run: &'a Path,
+    verdict: &'a str,
+    reason: &'a str,
+    octets: usize,
+}
+
+pub(crate) fn run(options: &Report, output: &Output) -> anyhow::Result<Exit> {
+    let sources =
+        options.runs.iter().map(|run| Source::find(run, output)).collect::<Result<Vec<_>, _>>()?;
+    let Some((reported, baseline)) = sources.split_last() else { return Ok(Exit::Usage) };
+    let path = options.output.clone().unwrap_or_else(|| reported.place(options.format));
+    let inputs = Inputs::of(sources.iter().flat_map(Source::files));
+    inputs.refuse("--output", &path)?;
+    let acceptance = Acceptance {
+        tester: options.tester.as_ref().map(Text::from),
+        tested_at: options.tested_at.as_ref().map(Text::from),
+    };
+    let document = document(reported, baseline.first(), acceptance)?;
+    let text = match options.format {
+        Form::Html => reports::html::html(&document),
+        Form::Md => reports::markdown::markdown(&document),
+        Form::Junit => reports::junit::junit(&document)?,
+        Form::Github => reports::github::github(&document),
+    };
+    if path.as_os_str() == "-" {
+        std::io::stdout().lock().write_all(text.as_bytes())?;
+        return Ok(Exit::Ok);
+    }
+    output_file::write(&path, text.as_bytes())
+        .map_err(|error| Failure::cannot_write(&path, &error))?;
+    tell(&document, &path, &reported.path, text.len(), output)?;
+    Ok(Exit::Ok)
+}
+
+fn document(
+    reported: &Source,
+    baseline: Option<&Source>,
+    acceptance: Acceptance,
+) -> anyhow::Result<Document> {
+    let glossary = Glossary::read(include_str!("../../../help/glossary.md"));
+    study::document(reported, baseline, acceptance, &glossary)
+}
+
+/// Prints the verdict and the path of the report.
+fn tell(
+    document: &Document,
+    path: &Path,
+    run: &Path,
+    octets: usize,
+    output: &Output,
+) -> std::io::Result<()> {
+    let (verdict, reason) = (document.verdict.word.as_str(), document.verdict.reason.as_str());
+    output.record(&Record { path, run, verdict, reason, octets })?;
+    if !output.json {
+        output.line(format_args!("{verdict}: {reason}"))?;
+    }
+    output.remark(format_args!("report: {}", path.display()));
+    Ok(())
+}
+
+/// Path of a report next to a file of records.
+fn next_to(file: &Path, form: Form) -> PathBuf {
+    let name = file.file_stem().unwrap_or_default().to_string_lossy();
+    file.with_file_name(format!("{name}-{}", form.file()))
+}
