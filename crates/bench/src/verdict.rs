@@ -10,14 +10,14 @@
 
 use crate::analysis::{Confidence, FlowReport, PointReport, Probability, Report, share_interval};
 use crate::scenario::{Point, Requirement, Subject, means};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use stats::interval::{Interval, mean};
 
 /// Maximum number of further runs that is reported.
 const MOST_RUNS: u64 = 1_000_000;
 
 /// Verdict on a requirement.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The requirement holds.

@@ -48,7 +48,7 @@ pub use ends::{end_name, ends_name};
 pub use item::Item;
 pub use named::{Named, sum};
 pub use origin::Origin;
-pub use read::Reader;
+pub use read::{Entry, Reader, Unreadable};
 pub use record::{
     Connection, ConnectionInterval, End, Finding, Head, Host, HostInterval, Identity, Interval,
     Place, Record, Sample, Total, ending_name,

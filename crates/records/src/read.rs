@@ -41,6 +41,15 @@ impl fmt::Display for Unreadable {
 
 impl core::error::Error for Unreadable {}
 
+/// A line of a stream.
+#[derive(Debug)]
+pub enum Entry<'a> {
+    /// A record.
+    Record(Record),
+    /// A line of another type, such as the outcome of a requirement.
+    Other(&'a [u8]),
+}
+
 /// A stream being read.
 pub struct Reader<R> {
     from: R,
@@ -83,6 +92,22 @@ impl<R: BufRead> Reader<R> {
                 None if self.is_over => return Ok(None),
                 None => return Err(Unreadable::CutShort),
             }
+        }
+    }
+
+    /// Returns the next record, or the line of an object of another type; none after the last.
+    ///
+    /// # Errors
+    /// As [`Self::next_record`].
+    pub fn next_entry(&mut self) -> Result<Option<Entry<'_>>, Unreadable> {
+        match self.read()? {
+            Some(Record::Unknown) => Ok(Some(Entry::Other(&self.text))),
+            Some(record) => {
+                self.is_over |= matches!(record, Record::End(_));
+                Ok(Some(Entry::Record(record)))
+            }
+            None if self.is_over => Ok(None),
+            None => Err(Unreadable::CutShort),
         }
     }
 

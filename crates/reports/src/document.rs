@@ -259,7 +259,7 @@ impl Document {
         }
         let because = failed.join("; ");
         let Verdict { grade, word, reason } = &mut self.verdict;
-        if *grade == Grade::Fail {
+        if word.as_str() == "FAIL" {
             *reason =
                 Text::long(format!("{reason} In addition, the run is not valid ({because})."));
         } else {

@@ -9,7 +9,9 @@ use crate::document::{
 };
 use crate::figure::Picture;
 use crate::glossary::Glossary;
-use crate::study::{deadline, interval, notes, settings, share, spans, summed, told, verdict};
+use crate::study::{
+    deadline, interval, notes, settings, share, spans, summed, told, verdict, verdict_words,
+};
 use crate::text::Text;
 use crate::{sweep, tail};
 use bench::analysis::{PointReport, Report, analyse};
@@ -114,33 +116,11 @@ fn concluded(report: &Report, judged: &[Judged]) -> Verdict {
             format!("{} for {}{}", it.requirement, it.flow, place.unwrap_or_default())
         })
     };
-    let (grade, word, reason) = match (of, failed, open) {
-        (0, ..) => (Grade::Note, "NOT JUDGED", no_requirement(report)),
-        (_, 0, 0) => (Grade::Pass, "PASS", format!("All {of} requirements hold.")),
-        (_, 0, _) => (
-            Grade::Open,
-            "UNDECIDED",
-            format!("{open} of {of} requirements are not decided: {}.", first(Decided::Undecided)),
-        ),
-        _ => (
-            Grade::Fail,
-            "FAIL",
-            format!("{failed} of {of} requirements do not hold: {}.", first(Decided::Fail)),
-        ),
-    };
-    let reason = if of == 1 {
-        reason.replace("All 1 requirements hold", "The requirement holds")
-    } else {
-        reason
-    };
-    let reason = if of == 1 {
-        reason
-            .replace("1 of 1 requirements are", "The requirement is")
-            .replace("1 of 1 requirements do", "The requirement does")
-    } else {
-        reason
-    };
-    Verdict { grade, word: word.into(), reason: Text::long(reason) }
+    if of == 0 {
+        let reason = Text::long(no_requirement(report));
+        return Verdict { grade: Grade::Note, word: "NOT JUDGED".into(), reason };
+    }
+    verdict_words([of, failed, open], &first)
 }
 
 /// The reason if nothing was required: deadlines that were met or missed.
@@ -262,11 +242,16 @@ fn times(report: &Report) -> Table {
 
 /// Cell with the settings of a point, where there are several.
 fn place(report: &Report, point: &PointReport) -> Option<String> {
-    (report.points.len() > 1).then(|| settings(&point.settings))
+    let only = point.settings.values().next().filter(|_| point.settings.len() == 1);
+    let all = || only.cloned().unwrap_or_else(|| settings(&point.settings));
+    (report.points.len() > 1).then(all)
 }
 
-fn with_place<'a>(report: &Report, heads: &[&'a str]) -> Vec<&'a str> {
-    let place = (report.points.len() > 1).then_some("point");
+fn with_place<'a>(report: &'a Report, heads: &[&'a str]) -> Vec<&'a str> {
+    let keys = report.points.first().map(|point| &point.settings);
+    let only = keys.filter(|keys| keys.len() == 1).and_then(|keys| keys.keys().next());
+    let name = only.map_or("point", String::as_str);
+    let place = (report.points.len() > 1).then_some(name);
     place.into_iter().chain(heads.iter().copied()).collect()
 }
 
@@ -326,8 +311,8 @@ fn commands(run: &StudyRun<'_>, baseline: Option<&StudyRun<'_>>) -> Vec<Fact> {
     let mut commands = Vec::new();
     if let Some(provenance) = run.provenance {
         commands.push(Fact::new("repeat the run", command_line(&provenance.command)));
-        let scenario = quoted(&format!("{}/scenario.toml", run.path.trim_end_matches('/')));
-        commands.push(Fact::new("its scenario, if the original is gone", scenario));
+        commands
+            .push(Fact::new("the scenario as it was read", "scenario.toml in the run's folder"));
     }
     if let Some(baseline) = baseline {
         let (baseline, run) = (quoted(baseline.path), quoted(run.path));

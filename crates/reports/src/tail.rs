@@ -81,7 +81,7 @@ pub fn tail(report: &Report, point: &PointReport, samples: &[Sample]) -> Option<
         series,
     };
     let thinned = if left_out {
-        format!("of a flow, {MOST_POINTS} quantiles are drawn, the longest time included")
+        format!("at most {MOST_POINTS} points of a flow are drawn, the longest time included")
     } else {
         String::new()
     };
@@ -96,8 +96,10 @@ fn times<'a>(
 ) -> Option<Times> {
     let worst = group.worst();
     let name = group.label();
-    let mut times =
-        Times { name, classes: BTreeMap::new(), longest: 0, deadline: worst.deadline_ns };
+    // The deadline of a request is one of its answer.
+    let is_of_these = is_answered || worst.response_pooled.is_empty();
+    let deadline = worst.deadline_ns.filter(|_| is_of_these);
+    let mut times = Times { name, classes: BTreeMap::new(), longest: 0, deadline };
     let of: fn(&FlowSample) -> &Distribution =
         if is_answered { |flow| &flow.response } else { |flow| &flow.delay };
     for sample in samples {

@@ -9,6 +9,7 @@ mod report;
 mod streams;
 mod wanted;
 
+pub use report::{Outcome, OutcomeFinding};
 pub use wanted::Wanted;
 
 use bench::scenario::NotARequirement;

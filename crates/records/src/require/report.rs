@@ -5,7 +5,7 @@ use super::{Finding, Judged, LEVEL, Requirements};
 use crate::quantity::{self, level, significant};
 use bench::analysis::Unit;
 use bench::verdict::Verdict;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Maximum number of failed or undecided findings shown for each requirement.
 const SHOWN: usize = 5;
@@ -31,6 +31,65 @@ struct Found<'a> {
     high: Option<f64>,
     verdict: Verdict,
     because: &'a str,
+}
+
+/// A requirement and its outcome, read from a record.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub struct Outcome {
+    /// Requirement as written.
+    pub requirement: String,
+    /// Verdict.
+    pub verdict: Verdict,
+    /// Hosts, connections or intervals for which it holds.
+    pub passed: u64,
+    /// Those for which it does not.
+    pub failed: u64,
+    /// Those for which it is not decided.
+    pub undecided: u64,
+    /// Confidence level of the intervals of shares.
+    pub level: f64,
+    /// Those that did not pass, as far as they are listed.
+    pub findings: Vec<OutcomeFinding>,
+}
+
+/// Outcome of a requirement for a host, a connection, an interval or the whole.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+pub struct OutcomeFinding {
+    /// Host, connection or interval; none for the whole.
+    pub of: Option<String>,
+    /// Value found, in the base unit of the requirement.
+    pub found: Option<f64>,
+    /// Lower end of its interval.
+    pub low: Option<f64>,
+    /// Upper end of its interval.
+    pub high: Option<f64>,
+    /// Verdict.
+    pub verdict: Verdict,
+    /// Reason of the verdict where the value is none.
+    pub because: String,
+}
+
+impl Outcome {
+    /// Reads a line of NDJSON; none for a record of another type.
+    #[must_use]
+    pub fn read(line: &[u8]) -> Option<Self> {
+        #[derive(Deserialize)]
+        #[serde(tag = "type", rename_all = "kebab-case")]
+        enum Line {
+            Requirement(Outcome),
+        }
+        let Line::Requirement(outcome) = serde_json::from_slice(line).ok()?;
+        Some(outcome)
+    }
+
+    /// Formats a number in the unit of the requirement.
+    #[must_use]
+    pub fn told(&self, number: f64) -> String {
+        match self.requirement.parse::<Wanted>() {
+            Ok(wanted) => value(&wanted, number),
+            Err(_) => significant(number, 3),
+        }
+    }
 }
 
 impl Requirements {

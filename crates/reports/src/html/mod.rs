@@ -6,13 +6,13 @@ use crate::document::{Acceptance, Document, Fact, Grade, Illustration, Number, V
 use crate::figure::Place;
 use crate::text::Text;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use parts::{number_cell, table, word};
+use parts::{cell, is_long, number_cell, table, word};
 use wire::printable::Printable;
 
 /// Style sheet of every report.
 const STYLE: &str = include_str!("style.css");
 /// SHA-256 of [`STYLE`] in base 64, by which the policy of the page admits it; a test compares them.
-const STYLE_HASH: &str = "inyxQIyZAXGGsCNRXYPBI1WHK4chFJBZhhxUY7uWuqk=";
+const STYLE_HASH: &str = "9IrNy/7Tuz654Vhjq0hPU6pnP/p+IufDrP0TuW1OUL8=";
 /// Rows of the table of a figure.
 const MOST_ROWS: usize = 400;
 
@@ -49,7 +49,12 @@ pub fn html(document: &Document) -> String {
                     }
                     (requirements(document))
                     (findings(document))
-                    @for table in &document.tables { section { (parts::table(table)) } }
+                    @if !document.tables.is_empty() {
+                        section aria-labelledby="results" {
+                            h2 id="results" { "Results" }
+                            @for it in &document.tables { (table(it)) }
+                        }
+                    }
                     (figures(&document.pictures))
                     (checks(document))
                     (comparison(document))
@@ -119,11 +124,11 @@ fn requirements(document: &Document) -> Markup {
                         tbody {
                             @for it in &document.requirements {
                                 tr {
-                                    th scope="row" { (it.text) }
-                                    td { (it.of) }
-                                    td.number { (it.found) }
-                                    td { (it.interval) }
-                                    td.(class(it.grade)) { (it.verdict) }
+                                    th.long[is_long(&it.text)] scope="row" { (it.text) }
+                                    (cell(&it.of))
+                                    (cell(&it.found))
+                                    (cell(&it.interval))
+                                    td.(class(it.grade)).long[is_long(&it.verdict)] { (it.verdict) }
                                 }
                             }
                         }
@@ -147,9 +152,9 @@ fn findings(document: &Document) -> Markup {
                             @for it in &document.findings {
                                 tr {
                                     td.grade.(class(it.grade)) { (word(it.grade)) }
-                                    th scope="row" { (it.text) }
-                                    td { (it.evidence) }
-                                    td { code { (it.command) } }
+                                    th.long scope="row" { (it.text) }
+                                    (cell(&it.evidence))
+                                    td.long { code { (it.command) } }
                                 }
                             }
                         }
@@ -243,7 +248,7 @@ fn commands(commands: &[Fact]) -> Markup {
             section aria-labelledby="commands" {
                 h2 id="commands" { "Repeat it" }
                 @for Fact { name, value } in commands {
-                    p { (name) ":" }
+                    p.lead { (name) ":" }
                     pre { code { (value) } }
                 }
             }

@@ -19,9 +19,8 @@ pub(super) fn table(table: &Table) -> Markup {
                     @for row in &table.rows {
                         tr {
                             @for (place, cell) in row.iter().enumerate() {
-                                @if place == 0 { th scope="row" { (cell) } }
-                                @else if is_number(cell.as_str()) { td.number { (cell) } }
-                                @else { td { (cell) } }
+                                @if place == 0 { th.long[is_long(cell)] scope="row" { (cell) } }
+                                @else { (self::cell(cell)) }
                             }
                         }
                     }
@@ -33,9 +32,27 @@ pub(super) fn table(table: &Table) -> Markup {
     }
 }
 
-/// Returns true for a text that begins with a digit or a sign.
+/// A cell: numbers to the right, long text in lines.
+pub(super) fn cell(cell: &Text) -> Markup {
+    html! {
+        @if is_number(cell.as_str()) { td.number { (cell) } }
+        @else { td.long[is_long(cell)] { (cell) } }
+    }
+}
+
+/// Characters of a text from which it has several lines.
+const LONG: usize = 28;
+
+/// Returns true for a text that takes several lines.
+pub(super) fn is_long(text: &Text) -> bool {
+    text.as_str().chars().count() > LONG
+}
+
+/// Returns true for a short text that begins with a digit or a sign.
 fn is_number(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+')
+    text.chars().count() <= LONG
+        && !text.contains(':')
+        && text.starts_with(|c: char| c.is_ascii_digit() || c == '-' || c == '+')
 }
 
 /// A cell of the numbers of a figure, a number with five digits.

@@ -64,7 +64,9 @@ fn of_requirement(judged: &Judged, report: &Report, name: Text) -> Number {
         (because, interval) if interval.is_empty() => because.to_owned(),
         (because, interval) => format!("{interval}; {because}"),
     };
-    let bound = judged.bound_ns.map(|bound| format!("bound {}", span(bound)));
+    // The interval of a maximum ends at the bound already.
+    let bound = judged.bound_ns.filter(|bound| judged.high != Some(*bound as f64));
+    let bound = bound.map(|bound| format!("bound {}", span(bound)));
     let count = place(report, judged).map_or_else(String::new, |(point, flow)| {
         let subject = judged.requirement.parse::<Requirement>().map(|it| it.subject);
         let count = match subject {

@@ -1,5 +1,6 @@
 //! `tidewire report`: a run as one page, or in a form for other programs. It reads the run and nothing else.
 
+mod records;
 mod source;
 mod study;
 
@@ -12,7 +13,7 @@ use reports::document::Acceptance;
 use reports::glossary::Glossary;
 use reports::text::Text;
 use serde::Serialize;
-use source::Source;
+use source::{Records, Source};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +62,15 @@ fn document(
     acceptance: Acceptance,
 ) -> anyhow::Result<Document> {
     let glossary = Glossary::read(include_str!("../../../help/glossary.md"));
-    study::document(reported, baseline, acceptance, &glossary)
+    Ok(match reported.records {
+        Records::Samples => study::document(reported, baseline, acceptance, &glossary)?,
+        Records::Measures => records::of_measures(reported, baseline, acceptance, &glossary)?,
+        Records::Rows if baseline.is_some() => {
+            let failure = Failure::usage("a reproduction is compared with its paper alone");
+            return Err(failure.with_fix("name one run").into());
+        }
+        Records::Rows => records::of_reproduction(reported, acceptance, &glossary)?,
+    })
 }
 
 /// Prints the verdict and the path of the report.

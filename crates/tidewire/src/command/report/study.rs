@@ -1,6 +1,6 @@
 //! Studies: samples with the scenario and the requirements of their folder.
 
-use super::source::Source;
+use super::source::{Records, Source};
 use crate::args::{Cli, Verb};
 use crate::exit::Failure;
 use crate::output::Output;
@@ -48,6 +48,10 @@ pub(super) fn document(
 }
 
 fn read(source: &Source) -> Result<Read, Failure> {
+    if source.records != Records::Samples {
+        let message = format!("{} holds no samples", source.path.display());
+        return Err(Failure::usage(message).with_fix("compare two runs of one kind"));
+    }
     let failed =
         |error: folder::ReadError| Failure::failed(error.to_string()).with_fix("make the run anew");
     let results = folder::read(&source.path).map_err(failed)?;

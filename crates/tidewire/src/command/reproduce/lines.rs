@@ -3,7 +3,7 @@
 use crate::output::Output;
 use bench::sample::{End, Line};
 use papers::published::diagram::{Matrix, TimeDiagram};
-use papers::published::plot::{Plot, Published};
+use papers::published::plot::{Plot, Published, Style};
 use papers::published::row::Claim;
 use papers::published::summary::{Summary, summarise};
 use papers::published::verdict::Verdict;
@@ -19,7 +19,15 @@ pub(crate) fn figure(plot: &Plot) -> Value {
         .map(|curve| {
             let points: Vec<[f64; 4]> =
                 curve.points.iter().map(|p| [p.x, p.y, p.low, p.high]).collect();
-            json!({ "name": curve.name, "input": curve.is_input, "points": points })
+            let style = match curve.style {
+                Style::Points => "points",
+                Style::Cases => "cases",
+                Style::Edge => "edge",
+                Style::Bars => "bars",
+            };
+            json!({
+                "name": curve.name, "input": curve.is_input, "style": style, "points": points,
+            })
         })
         .collect();
     let published: Vec<Value> = plot
@@ -32,6 +40,7 @@ pub(crate) fn figure(plot: &Plot) -> Value {
         .collect();
     json!({
         "published": published, "type": "figure", "number": plot.number, "title": plot.title,
+        "place": plot.place, "observed": plot.observed,
         "x": plot.horizontal, "y": plot.vertical,
         "point": ["x", "y", "low", "high"], "curves": curves,
     })
@@ -53,6 +62,7 @@ fn time_diagram(diagram: &TimeDiagram) -> Value {
         .collect();
     json!({
         "type": "figure", "number": diagram.number, "title": diagram.title, "x": ["time", "ms"],
+        "place": diagram.place, "observed": diagram.observed,
         "lanes": diagram.lanes, "tasks": tasks, "events": events, "intervals": intervals,
     })
 }
@@ -61,6 +71,7 @@ fn time_diagram(diagram: &TimeDiagram) -> Value {
 fn matrix(matrix: &Matrix) -> Value {
     json!({
         "type": "figure", "number": matrix.number, "title": matrix.title, "input": matrix.is_input,
+        "place": matrix.place, "observed": matrix.observed,
         "row": matrix.row, "column": matrix.column, "counted": matrix.counted,
         "names": matrix.names, "counts": matrix.counts,
     })
