@@ -6,7 +6,7 @@ use crate::text::Text;
 use bench::analysis::Report;
 use bench::compare::{Compared, Difference, compare};
 use bench::sample::Origin;
-use records::quantity::{level, value};
+use records::quantity::{counted, level, value};
 
 /// Rows of a table.
 const MOST_ROWS: usize = 60;
@@ -36,13 +36,14 @@ pub(crate) fn of(pair: &Pair<'_>) -> Comparison {
         "The two runs have no point in common, so that nothing can be compared.".to_owned()
     } else {
         format!(
-            "Differences of this run ({}, {}) from the baseline {} ({}, {}): {common} points in \
-             common, {first} only in the baseline, {second} only in this run.",
+            "Differences of this run ({}, {}) from the baseline {} ({}, {}): {} in common, \
+             {first} only in the baseline, {second} only in this run.",
             word(pair.other_origin),
             Text::from(pair.other_path),
             Text::from(pair.baseline_path),
             word(pair.baseline_origin),
             Text::from(&pair.baseline.title),
+            counted(common as u64, "point"),
         )
     };
     let difference = format!("difference ({})", level(found.level));

@@ -70,6 +70,19 @@ impl Kind {
     }
 }
 
+impl Kind {
+    /// Name of what is judged.
+    #[must_use]
+    pub const fn claims(self) -> &'static str {
+        match self {
+            Self::Reproduced => "Claims",
+            Self::Predicted | Self::Measured | Self::WatchedFile | Self::WatchedLive => {
+                "Requirements"
+            }
+        }
+    }
+}
+
 /// Outcome of a requirement, a check or a whole run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Grade {

@@ -18,6 +18,7 @@ use crate::series::{Series, Span};
 use crate::study::verdict_words;
 use crate::text::Text;
 use bench::verdict::Verdict as Decided;
+use meter::observation::DelayKind;
 use meter::registry::Measure;
 use ranked::{ConnectionRow, HostRow, Ranked, ServiceRow, StreamRow};
 use records::findings::quoted;
@@ -42,6 +43,7 @@ pub struct Measures {
     total: Option<Total>,
     series: Series,
     hosts: Ranked<HostRow>,
+    all_hosts: u64,
     connections: Ranked<ConnectionRow>,
     services: Ranked<ServiceRow>,
     streams: Ranked<StreamRow>,
@@ -64,6 +66,7 @@ impl Measures {
             total: None,
             series: Series::new(),
             hosts: Ranked::new(),
+            all_hosts: 0,
             connections: Ranked::new(),
             services: Ranked::new(),
             streams: Ranked::new(),
@@ -101,7 +104,10 @@ impl Measures {
                 });
             }
             Record::Total(total) => self.total = Some(total),
-            Record::Host(host) => self.hosts.add(HostRow::of(&host)),
+            Record::Host(host) => {
+                self.all_hosts += 1;
+                self.hosts.add(HostRow::of(&host));
+            }
             Record::Connection(connection) => self.connections.add(ConnectionRow::of(&connection)),
             Record::Services(services) => {
                 for service in &services.services {
@@ -112,7 +118,10 @@ impl Measures {
             Record::Finding(finding) if self.findings.len() < MOST_KEPT => {
                 self.findings.push(finding);
             }
-            Record::End(end) => self.end = Some(end),
+            Record::End(end) => {
+                self.series.end_at(end.heard_until_ns);
+                self.end = Some(end);
+            }
             _ => {}
         }
     }
@@ -139,10 +148,21 @@ impl Measures {
         self.head.files.is_none()
     }
 
-    /// Length of the metered time.
+    /// Length of the metered time: up to the last frame, or the end of listening.
     fn length_ns(&self) -> u64 {
         let spans = self.series.spans.iter().map(|span| span.length_ns).sum();
-        self.total.as_ref().map_or(spans, |total| total.length_ns)
+        let Some(total) = &self.total else { return spans };
+        let until = self.end.as_ref().and_then(|end| end.heard_until_ns);
+        let heard = until.and_then(|until| until.checked_sub(total.start_ns));
+        heard.filter(|heard| *heard > 0).map_or(total.length_ns, |it| it.min(total.length_ns))
+    }
+
+    /// Returns true if a requirement limits replies, and none was seen.
+    fn lacks_replies(&self) -> bool {
+        let wanted = self.outcomes.iter().any(|it| it.requirement.starts_with("response"));
+        let replies = self.count(DelayKind::Response.count());
+        let answers = self.count(DelayKind::MmsResponse.count());
+        wanted && replies == 0 && answers == 0 && self.services.all == 0
     }
 
     /// Name of the port, or of the files without their folders.
@@ -200,7 +220,13 @@ fn concluded(measures: &Measures) -> Verdict {
             let first = measures.outcomes.iter().find(|it| it.verdict == decided);
             first.map_or_else(String::new, |it| it.requirement.clone())
         };
-        return verdict_words([of, number(Decided::Fail), number(Decided::Undecided)], &first);
+        let counts = [of, number(Decided::Fail), number(Decided::Undecided)];
+        let mut verdict = verdict_words(counts, &first);
+        if measures.lacks_replies() {
+            let reason = format!("{} No reply was seen that could have been late.", verdict.reason);
+            verdict.reason = Text::long(reason);
+        }
+        return verdict;
     }
     let graded =
         |grade: &str| measures.findings.iter().filter(|it| it.grade == grade).collect::<Vec<_>>();
@@ -255,9 +281,12 @@ fn about(measures: &Measures) -> String {
         counted(measures.series.intervals, "interval"),
         span(measure_ns),
         counted(measures.connections.all, "connection"),
-        counted(measures.hosts.all, "host"),
+        counted(measures.all_hosts, "host"),
         counted(measures.services.all, "MMS service"),
-        counted(measures.streams.all, "stream of cyclic data").replace("datas", "data"),
+        match measures.streams.all {
+            1 => "1 stream of cyclic data".to_owned(),
+            all => format!("{all} streams of cyclic data"),
+        },
     )
 }
 
@@ -372,9 +401,9 @@ fn comparison(measures: &Measures, baseline: &Measures) -> Comparison {
         Measure::DtRetransmissions,
         Measure::TcpSegments,
         Measure::TcpSegmentsAgain,
-        meter::observation::DelayKind::Response.p99(),
-        meter::observation::DelayKind::Response.maximum(),
-        meter::observation::DelayKind::ClosedWindow.total(),
+        DelayKind::Response.p99(),
+        DelayKind::Response.maximum(),
+        DelayKind::ClosedWindow.total(),
     ];
     let rows = wanted
         .into_iter()
@@ -407,6 +436,13 @@ fn facts(measures: &Measures, provenance: Option<&Provenance>) -> Vec<Fact> {
     facts
 }
 
+/// A time in the largest unit in which it is a whole number, as options take it.
+fn whole(nanos: u64) -> String {
+    let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    let fits = units.into_iter().find(|(_, each)| nanos % each == 0);
+    fits.map_or_else(|| format!("{nanos}ns"), |(unit, each)| format!("{}{unit}", nanos / each))
+}
+
 /// The command line of the run; without it one by the settings of the stream.
 fn command(measures: &Measures, provenance: Option<&Provenance>) -> String {
     if let Some(provenance) = provenance {
@@ -426,12 +462,12 @@ fn command(measures: &Measures, provenance: Option<&Provenance>) -> String {
         None => words.extend(["-i".to_owned(), source.clone()]),
     }
     let mut option = |name: &str, value: String| words.extend([name.to_owned(), value]);
-    option("--measure", format!("{measure_ns}ns"));
+    option("--measure", whole(*measure_ns));
     if report_ns != measure_ns {
-        option("--report", format!("{report_ns}ns"));
+        option("--report", whole(*report_ns));
     }
     if let Some(sample_ns) = sample_ns {
-        option("--sample", format!("{sample_ns}ns"));
+        option("--sample", whole(*sample_ns));
     }
     option("--top", top.to_string());
     for outcome in &measures.outcomes {

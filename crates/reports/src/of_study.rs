@@ -258,8 +258,17 @@ fn with_place<'a>(report: &'a Report, heads: &[&'a str]) -> Vec<&'a str> {
 fn pictures(run: &StudyRun<'_>, report: &Report) -> Vec<Illustration> {
     let seed = run.provenance.map_or(0, |provenance| provenance.seed);
     let study = sweep::Study { seed, origin: run.origin() };
-    let curves = sweep::figures(report, study).into_iter().take(MOST_FIGURES).map(|drawn| {
-        Illustration { picture: Picture::Curves(drawn.figure), thinned: Text::default() }
+    let mut drawn = sweep::figures(report, study);
+    // Those of flows with a requirement first.
+    let required = run.points.first().map(|point| &point.scenario.require);
+    let is_required = |drawn: &sweep::Drawn| {
+        let mut flows = required.into_iter().flatten().filter_map(|it| it.flow.as_deref());
+        flows.any(|flow| drawn.figure.title.ends_with(&format!(" of {flow}")))
+    };
+    drawn.sort_by_key(|drawn| !is_required(drawn));
+    let curves = drawn.into_iter().take(MOST_FIGURES).map(|drawn| Illustration {
+        picture: Picture::Curves(drawn.figure),
+        thinned: Text::default(),
     });
     // Of a sweep, the tail at its last point.
     let tail = report.points.last();

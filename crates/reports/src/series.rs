@@ -53,6 +53,16 @@ impl Series {
         Self { spans: Vec::new(), each: 1, last: 0, intervals: 0 }
     }
 
+    /// Ends the last interval with the last frame: its record has its full length.
+    pub(crate) fn end_at(&mut self, until_ns: Option<u64>) {
+        let (Some(last), Some(until)) = (self.spans.last_mut(), until_ns) else { return };
+        let heard = until.saturating_sub(last.start_ns);
+        if heard > 0 && heard < last.length_ns {
+            last.length_ns = heard;
+            last.busiest = last.busiest.max(last.rate(last.frames));
+        }
+    }
+
     /// Adds an interval.
     pub(crate) fn add(&mut self, span: Span) {
         self.intervals += 1;

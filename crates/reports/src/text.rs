@@ -66,6 +66,12 @@ impl Render for Text {
     }
 }
 
+/// Texts that are not empty, in one line.
+pub(crate) fn joined(texts: &[&Text]) -> String {
+    let texts: Vec<&str> = texts.iter().filter(|it| !it.is_empty()).map(|it| it.as_str()).collect();
+    texts.join("; ")
+}
+
 /// The text with unprintable characters spelled out; of a longer one its front and its length.
 fn bounded(text: &str, most: usize) -> String {
     let Some((cut, _)) = text.char_indices().nth(most) else {

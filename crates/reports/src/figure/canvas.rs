@@ -65,6 +65,24 @@ impl Canvas {
         self.height += height;
     }
 
+    /// Leaves out the attributes that have the values of the document or of SVG. A quote in a text is escaped, so that
+    /// only attributes match.
+    pub(super) fn compact(&mut self) {
+        let with_defaults = [
+            (" stroke-width=\"1\"", ""),
+            (" fill-opacity=\"1\"", ""),
+            (" fill=\"#000000\"", ""),
+            (" font-size=\"12\"", ""),
+            (" text-anchor=\"start\"", ""),
+            ("=\"#cccccc\"", "=\"#ccc\""),
+            ("=\"#000000\"", "=\"#000\""),
+            ("\n  <", "\n<"),
+        ];
+        for (long, short) in with_defaults {
+            self.body = self.body.replace(long, short);
+        }
+    }
+
     fn element(&mut self, element: &str) {
         self.body.push_str("  <");
         self.body.push_str(element);
@@ -134,7 +152,7 @@ impl Canvas {
         format!(
             "<svg role=\"img\" aria-labelledby=\"{id}-title {id}-description\" \
              xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
-             viewBox=\"0 0 {width} {height}\" font-family=\"{FONT}\">\n  \
+             viewBox=\"0 0 {width} {height}\" font-family=\"{FONT}\" font-size=\"12\">\n  \
              <title id=\"{id}-title\">{title}</title>\n  \
              <desc id=\"{id}-description\">{description}</desc>\n  \
              <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",

@@ -245,7 +245,10 @@ impl Layer {
 fn curved(points: &[Point]) -> Vec<Point> {
     let between = points.windows(2).flat_map(|pair| {
         let (one, other) = (pair[0], pair[1]);
-        (0..PIECES).map(move |piece| {
+        // A line along or across the axis is straight on each scale.
+        let is_step = one.x.total_cmp(&other.x).is_eq() || one.y.total_cmp(&other.y).is_eq();
+        let pieces = if is_step { 1 } else { PIECES };
+        (0..pieces).map(move |piece| {
             let part = f64::from(piece) / f64::from(PIECES);
             let on_way = |from: f64, to: f64| from + (to - from) * part;
             Point::exact(on_way(one.x, other.x), on_way(one.y, other.y))

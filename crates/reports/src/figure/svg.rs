@@ -245,7 +245,10 @@ fn title(title: &str, middle: f64, canvas: &mut Canvas) {
 /// Writes the caption below what is drawn, except on a page, which has it, and names the document.
 fn finish(mut canvas: Canvas, title: &str, caption: &str, place: Place<'_>) -> String {
     let id = match place {
-        Place::Page(id) => id,
+        Place::Page(id) => {
+            canvas.compact();
+            id
+        }
         Place::File => {
             canvas.grow(LINE / 2.0);
             for line in lines(caption, CAPTION_CHARACTERS) {

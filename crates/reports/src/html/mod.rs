@@ -1,6 +1,6 @@
 //! A report as one HTML file without scripts and without requests, for a screen and for paper.
 
-mod parts;
+pub(crate) mod parts;
 
 use crate::document::{Acceptance, Document, Fact, Grade, Illustration, Number, Verdict};
 use crate::figure::Place;
@@ -12,7 +12,7 @@ use wire::printable::Printable;
 /// Style sheet of every report.
 const STYLE: &str = include_str!("style.css");
 /// SHA-256 of [`STYLE`] in base 64, by which the policy of the page admits it; a test compares them.
-const STYLE_HASH: &str = "9IrNy/7Tuz654Vhjq0hPU6pnP/p+IufDrP0TuW1OUL8=";
+const STYLE_HASH: &str = "LbiDPN7yO5+uPAraf71Lw55qaBRI+RIunHyP1VqhLUI=";
 /// Rows of the table of a figure.
 const MOST_ROWS: usize = 400;
 
@@ -113,11 +113,12 @@ fn acceptance(acceptance: &Acceptance) -> Markup {
 }
 
 fn requirements(document: &Document) -> Markup {
-    let heads = ["requirement", "of", "found", "interval", "result"];
+    let claim = document.kind.claims().to_lowercase();
+    let heads = [claim.trim_end_matches('s'), "of", "found", "interval", "result"];
     html! {
         @if !document.requirements.is_empty() {
             section aria-labelledby="requirements" {
-                h2 id="requirements" { "Requirements and evidence" }
+                h2 id="requirements" { (document.kind.claims()) " and evidence" }
                 div.scroll tabindex="0" role="group" aria-labelledby="requirements" {
                     table {
                         thead { tr { @for head in heads { th scope="col" { (head) } } } }
@@ -125,9 +126,9 @@ fn requirements(document: &Document) -> Markup {
                             @for it in &document.requirements {
                                 tr {
                                     th.long[is_long(&it.text)] scope="row" { (it.text) }
-                                    (cell(&it.of))
-                                    (cell(&it.found))
-                                    (cell(&it.interval))
+                                    (cell(&it.of, false))
+                                    (cell(&it.found, true))
+                                    (cell(&it.interval, false))
                                     td.(class(it.grade)).long[is_long(&it.verdict)] { (it.verdict) }
                                 }
                             }
@@ -153,7 +154,7 @@ fn findings(document: &Document) -> Markup {
                                 tr {
                                     td.grade.(class(it.grade)) { (word(it.grade)) }
                                     th.long scope="row" { (it.text) }
-                                    (cell(&it.evidence))
+                                    (cell(&it.evidence, false))
                                     td.long { code { (it.command) } }
                                 }
                             }
@@ -195,7 +196,7 @@ fn figure(number: usize, illustration: &Illustration) -> Markup {
             details.data {
                 summary { "Numbers of figure " (number) }
                 div.scroll tabindex="0" role="group" aria-label={ "Numbers of figure " (number) } {
-                    table {
+                    table.numeric {
                         thead { tr { @for head in &heads { th scope="col" { (Text::from(head)) } } } }
                         tbody {
                             @for line in lines.take(MOST_ROWS) {

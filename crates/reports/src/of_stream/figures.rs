@@ -213,17 +213,20 @@ fn of_connections(measures: &Measures) -> Option<Illustration> {
     let worst = measures.connections.worst();
     let rows: Vec<_> =
         worst.rows.into_iter().filter(|row| row.retransmissions > 0).take(10).collect();
-    if rows.is_empty() {
+    if rows.len() < 2 {
         return None;
     }
     let points = rows.iter().enumerate().map(|(place, row)| Point {
         count: Some(row.dts),
-        ..Point::exact((place + 1) as f64, row.retransmissions as f64)
+        ..Point::exact(
+            (place + 1) as f64,
+            row.retransmissions as f64 * 100.0 / row.dts.max(1) as f64,
+        )
     });
     let series = Series {
         name: "DTs retransmitted".to_owned(),
         style_group: 0,
-        mark: Mark::Bars,
+        mark: Mark::Points,
         points: points.collect(),
     };
     let figure = Figure {
@@ -235,7 +238,7 @@ fn of_connections(measures: &Measures) -> Option<Illustration> {
         ),
         reference: None,
         x: axis("connection", "1"),
-        y: axis("DTs retransmitted", "1"),
+        y: axis("share of DTs retransmitted", "%"),
         scale: None,
         series: vec![series],
     };

@@ -33,6 +33,14 @@ pub(super) fn of(measures: &Measures) -> Vec<Number> {
     };
     let mut more = candidates(measures);
     more.sort_by_key(|it| core::cmp::Reverse((is_wanted(it.words), it.number.grade)));
+    if !measures.outcomes.is_empty() {
+        // With requirements, these alone decide.
+        more.iter_mut().for_each(|it| it.number.grade = Grade::Note);
+        let answered = more.iter().any(|it| is_wanted(it.words));
+        let passed = measures.outcomes.iter().filter(|it| it.verdict == Verdict::Pass);
+        numbers.extend(passed.filter(|_| !answered).map(held));
+        numbers.truncate(MOST_NUMBERS);
+    }
     let wanted = MOST_NUMBERS.saturating_sub(numbers.len());
     numbers.extend(more.into_iter().map(|it| it.number).take(wanted));
     numbers
@@ -53,6 +61,13 @@ fn required(outcome: &Outcome, finding: &OutcomeFinding) -> Number {
         count: Text::from(format!("{of}; {} of {all} do not pass", all - outcome.passed)),
         grade: grade(finding.verdict),
     }
+}
+
+/// A requirement that holds.
+fn held(outcome: &Outcome) -> Number {
+    let Outcome { requirement, passed, .. } = outcome;
+    let spread = format!("{passed} judged, each passed");
+    number(Grade::Pass, requirement.clone(), "holds".to_owned(), [spread, format!("n = {passed}")])
 }
 
 fn candidates(measures: &Measures) -> Vec<Candidate> {
@@ -209,7 +224,10 @@ fn frames(measures: &Measures) -> Candidate {
     let length = measures.length_ns().max(1);
     let rate = measures.frames() as f64 * 1e9 / length as f64;
     let busiest = measures.series.spans.iter().map(|it| it.busiest).fold(0.0, f64::max);
-    let spread = format!("busiest interval {} frames/s", significant(busiest, 3));
+    let spread = match measures.series.intervals {
+        1 => "one interval".to_owned(),
+        _ => format!("busiest interval {} frames/s", significant(busiest, 3)),
+    };
     let count = format!("n = {} in {}", counted(measures.frames(), "frame"), span(length));
     let value = format!("{} frames/s", significant(rate, 3));
     let number = number(Grade::Note, "mean rate".to_owned(), value, [spread, count]);

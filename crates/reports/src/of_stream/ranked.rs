@@ -84,6 +84,9 @@ impl HostRow {
     /// The row of a host that replied; none for others.
     pub(super) fn of(host: &Host) -> Option<Self> {
         let replies = Replies::of(&host.sent);
+        if replies.count == 0 && replies.ambiguous == 0 {
+            return None;
+        }
         let slowness = Slowness::of_values(&host.sent);
         let host = host.host.clone().unwrap_or_else(|| "others".to_owned());
         Some(Self { host, replies, slowness })
