@@ -286,7 +286,10 @@ fn write_copy(copy: &Path, octets: &[u8]) -> io::Result<()> {
 }
 
 /// Creates a new folder, with the first name of this form that does not exist.
-fn make(root: &Path, name: &str) -> io::Result<PathBuf> {
+///
+/// # Errors
+/// Errors of the system, and `AlreadyExists` if a thousand folders have the name.
+pub fn make(root: &Path, name: &str) -> io::Result<PathBuf> {
     fs::create_dir_all(root)?;
     for number in 1..1_000 {
         let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
@@ -301,7 +304,8 @@ fn make(root: &Path, name: &str) -> io::Result<PathBuf> {
 }
 
 /// Replaces characters that have a meaning in paths.
-fn plain(name: &str) -> String {
+#[must_use]
+pub fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect()
 }
 

@@ -360,13 +360,14 @@ const NOT_OF_TRANSITS: [&str; 17] = [
     "annotate",
     "events",
     "require",
+    "output",
 ];
 
 /// `watch`
 #[derive(Args, Debug)]
 #[command(
     group = ArgGroup::new("source").required(true).args(["read", "interface"]),
-    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        frames that another tool captures\n  tidewire watch -i eth1 --screen monitor           live bars of packets and bits\n  tidewire watch -i eth1 --far-interface eth2       delay through the box between two ports\n  tidewire watch -r plant.pcapng --screen measures  findings, hosts and connections\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)\n  tidewire watch -r plant.pcapng --csv tables --only \"dt_tpdus,response_max\"\n  tidewire watch -r plant.pcapng --require \"response.max(host) < 20 ms\"\n  tidewire watch -r plant.pcapng --anonymize --annotate vendor.pcapng"
+    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        frames that another tool captures\n  tidewire watch -i eth1 --screen monitor           live bars of packets and bits\n  tidewire watch -i eth1 --far-interface eth2       delay through the box between two ports\n  tidewire watch -r plant.pcapng --screen measures  findings, hosts and connections\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)\n  tidewire watch -r plant.pcapng --csv tables --only \"dt_tpdus,response_max\"\n  tidewire watch -r plant.pcapng --require \"response.max(host) < 20 ms\"\n  tidewire watch -r plant.pcapng --anonymize --annotate vendor.pcapng\n  tidewire watch -r plant.pcapng -o runs; tidewire report runs"
 )]
 pub(crate) struct Watch {
     #[command(flatten)]

@@ -20,6 +20,7 @@ mod permission;
 mod plot;
 mod port_options;
 mod quantity;
+mod record_folder;
 mod report;
 mod runs;
 mod scenario_choice;

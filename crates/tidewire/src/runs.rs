@@ -215,22 +215,37 @@ pub(crate) fn keep(
     finish(Some(folder), &End { complete: error.is_none(), error })
 }
 
+/// Kind of run folders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kept {
+    /// With samples: of predict and measure.
+    Samples,
+    /// With records of any kind.
+    Any,
+}
+
+impl Kept {
+    fn is_in(self, path: &Path) -> bool {
+        path.join("run.json").is_file()
+            && (self == Self::Any || path.join("samples.ndjson").is_file())
+    }
+}
+
 /// Run folders in a folder that is none itself, the earliest first.
-pub(crate) fn below(folder: &Path) -> Vec<PathBuf> {
-    let is_run = |path: &Path| path.join("run.json").is_file();
+pub(crate) fn below(folder: &Path, kept: Kept) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    if is_run(folder) {
+    if kept.is_in(folder) {
         return Vec::new();
     }
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut found: Vec<PathBuf> = paths.filter(|path| is_run(path)).collect();
+    let mut found: Vec<PathBuf> = paths.filter(|path| kept.is_in(path)).collect();
     found.sort_unstable();
     found
 }
 
 /// The run folder itself, or the latest in a folder that `--output` named.
-pub(crate) fn latest(path: &Path, output: &Output) -> PathBuf {
-    let found = below(path);
+pub(crate) fn latest(path: &Path, kept: Kept, output: &Output) -> PathBuf {
+    let found = below(path, kept);
     let Some(latest) = found.last() else { return path.to_owned() };
     if found.len() > 1 {
         output.remark(format_args!(

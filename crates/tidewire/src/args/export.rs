@@ -54,6 +54,9 @@ pub(crate) struct Export {
     /// Write the tables into this folder as Apache Parquet; needs a build with the feature `parquet`.
     #[arg(long, value_name = "FOLDER", conflicts_with = "screen")]
     pub(crate) parquet: Option<PathBuf>,
+    /// Write a run folder into this folder: the records of --json, for tidewire report.
+    #[arg(short, long, value_name = "FOLDER", conflicts_with = "screen")]
+    pub(crate) output: Option<PathBuf>,
     /// Write every frame into this pcapng file, with a comment on the meter's findings; of a live port only
     /// the headers.
     #[arg(long, value_name = "FILE", conflicts_with = "screen")]

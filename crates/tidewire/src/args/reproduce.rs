@@ -23,6 +23,9 @@ pub(crate) struct Reproduce {
     /// Draw the paper's figures into this folder too, as SVG with their numbers as CSV.
     #[arg(long, value_name = "FOLDER", requires = "paper")]
     pub(crate) figures: Option<PathBuf>,
+    /// Write a run folder into this folder: the records of --format ndjson, for tidewire report.
+    #[arg(short, long, value_name = "FOLDER", requires = "paper", conflicts_with = "live")]
+    pub(crate) output: Option<PathBuf>,
     /// Tap of --capture: the LAN, or a test centre's boundary between transport and network.
     #[arg(long, value_enum, default_value = "lan", requires = "capture")]
     pub(crate) tap: TapPlace,

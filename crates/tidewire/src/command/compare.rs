@@ -5,7 +5,7 @@ use crate::busy;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::quantity::{level, span, trimmed, value};
-use crate::runs::{self, LEVEL};
+use crate::runs::{self, Kept, LEVEL};
 use crate::table::{Align, Table};
 use bench::analysis::{Report, analyse};
 use bench::compare::{Compared, Comparison, Difference, compare};
@@ -68,8 +68,8 @@ impl Run<'_> {
 }
 
 pub(crate) fn run(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
-    let (baseline, other) =
-        (runs::latest(&options.baseline, output), runs::latest(&options.other, output));
+    let [baseline, other] =
+        [&options.baseline, &options.other].map(|path| runs::latest(path, Kept::Samples, output));
     let (baseline, other) = (read(&baseline)?, read(&other)?);
     let comparison = compare(&baseline.report, &other.report, LEVEL);
     let record =

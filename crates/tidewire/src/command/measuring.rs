@@ -12,6 +12,7 @@ use crate::interrupt;
 use crate::metrics::Exporter;
 use crate::output::{self, Output};
 use crate::quantity::{self, counted};
+use crate::record_folder::RecordFolder;
 use crate::stream::Lines;
 use crate::tui::{Gather, SampleLines, Shared};
 use bench::scenario::{Rate, Span};
@@ -182,6 +183,8 @@ pub(super) struct SideOutputs {
     pub(super) requirements: Requirements,
     /// Finding from which on the exit code is 3.
     pub(super) fail_on: Option<FailOn>,
+    /// Run folder.
+    pub(super) folder: Option<RecordFolder>,
 }
 
 /// Destination of records.
@@ -203,11 +206,14 @@ impl<'a> Reporter<'a> {
         output: &'a Output,
         head: Head,
         only: Subset,
-        side_outputs: SideOutputs,
+        mut side_outputs: SideOutputs,
     ) -> io::Result<Self> {
         output.record(&Record::Stream(head.clone()))?;
-        let findings = (!output.quiet || output.json || side_outputs.fail_on.is_some())
-            .then(|| Findings::new(&head));
+        if let Some(folder) = &mut side_outputs.folder {
+            folder.record(&Record::Stream(head.clone()));
+        }
+        let is_judged = side_outputs.fail_on.is_some() || side_outputs.folder.is_some();
+        let findings = (!output.quiet || output.json || is_judged).then(|| Findings::new(&head));
         let fail_on = side_outputs.fail_on;
         let to = To::Output(output, Box::new(Lines::new(head)));
         Ok(Self { findings, fail_on, side_outputs, ..Self::to(to, only, None) })
@@ -303,7 +309,9 @@ impl<'a> Reporter<'a> {
             self.note(&item, recorder)?;
             let record = Record::of(&item, &self.only);
             let is_end = matches!(item, Item::End(_));
-            for finding in self.judge(&item, &record) {
+            let findings = self.judge(&item, &record);
+            self.save(&findings, &record);
+            for finding in self.shown(findings) {
                 self.write(&Record::Finding(finding))?;
             }
             // The end is the last record; of lines the last are the verdict.
@@ -385,13 +393,33 @@ impl<'a> Reporter<'a> {
         if !matches!(item, Item::End(_)) {
             return Vec::new();
         }
-        let mut found = findings.records();
+        findings.records()
+    }
+
+    /// Findings to print: if quiet, those that fail.
+    fn shown(&mut self, mut found: Vec<Finding>) -> Vec<Finding> {
         let fails = |finding: &Finding| self.fail_on.is_some_and(|on| on.fails(&finding.grade));
-        self.has_failed = found.iter().any(fails);
+        self.has_failed |= found.iter().any(fails);
         if matches!(&self.to, To::Output(output, _) if output.quiet && !output.json) {
             found.retain(fails);
         }
         found
+    }
+
+    /// Writes a record to the run folder; before the end the findings and the requirements.
+    fn save(&mut self, findings: &[Finding], record: &Record) {
+        let SideOutputs { folder, requirements, .. } = &mut self.side_outputs;
+        let Some(folder) = folder else { return };
+        for finding in findings {
+            folder.record(&Record::Finding(finding.clone()));
+        }
+        if matches!(record, Record::End(_)) {
+            requirements.records().for_each(|outcome| folder.record(&outcome));
+        }
+        folder.record(record);
+        if matches!(record, Record::Interval(_) | Record::End(_)) {
+            folder.flush();
+        }
     }
 
     /// True if records are printed as NDJSON.
@@ -502,6 +530,15 @@ impl<'a> Reporter<'a> {
 }
 
 impl Reporter<'_> {
+    /// Ends the run folder; returns the reason if it is incomplete.
+    fn end_folder(&mut self) -> Option<Failure> {
+        let folder = self.side_outputs.folder.take()?;
+        match &self.to {
+            To::Output(output, _) => folder.finish(output).err(),
+            To::Screen(_) | To::Samples(_) => None,
+        }
+    }
+
     /// Warns of frames that are in no measure because they are earlier than the first. Returns true if their
     /// share shows captures out of order. With `--start` early frames are
     /// expected, and samples count them: there is no warning.
@@ -541,6 +578,7 @@ pub(super) fn conclude(
     let is_early = teller.remark_on_early_frames(recorder, &oddities);
     teller.is_missing |= is_early;
     teller.tell(recorder)?;
+    let no_folder = teller.end_folder();
     let verdict = teller.side_outputs.requirements.verdict();
     let exit = match (failure, is_interrupted, recorder.collected().dropped()) {
         (_, true, _) => Exit::Interrupted,
@@ -555,5 +593,6 @@ pub(super) fn conclude(
         (None, false, _) => Exit::Ok,
     };
     let unwritten = teller.side_outputs.export.take_failure();
+    let unwritten = unwritten.or(no_folder);
     unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
 }

@@ -8,7 +8,7 @@ use super::{carry_out, choose, prepare};
 use crate::args::{Cli, Predict, Verb};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
-use crate::runs::{self, Recording};
+use crate::runs::{self, Kept, Recording};
 use crate::scenario_choice::Purpose;
 use bench::PROGRAM_VERSION;
 use bench::folder::{self, Provenance};
@@ -51,7 +51,7 @@ pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
 
 /// The run folder itself, or the only one in a folder that `--output` named.
 fn run_folder(folder: &Path) -> Result<PathBuf, Failure> {
-    let found = runs::below(folder);
+    let found = runs::below(folder, Kept::Samples);
     match &found[..] {
         [] => Ok(folder.to_owned()),
         [only] => Ok(only.clone()),

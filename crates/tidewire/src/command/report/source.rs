@@ -5,7 +5,7 @@ use crate::args::report::Form;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::output::Output;
-use crate::runs;
+use crate::runs::{self, Kept};
 use serde::Deserialize;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -61,7 +61,7 @@ impl Source {
             return Err(fail(format!("there is no run {}", path.display())));
         }
         if path.is_dir() {
-            let path = runs::latest(path, output);
+            let path = runs::latest(path, Kept::Any, output);
             let found = FILES.into_iter().find(|(name, _)| path.join(name).is_file());
             let Some((name, records)) = found else {
                 return Err(fail(format!("{} is not a run folder", path.display())));

@@ -165,14 +165,24 @@ pub(super) fn end(
     summary: &Summary,
     output: &Output,
 ) -> io::Result<()> {
+    each_before_end(reproduction, summary, &mut |record| output.record(record))?;
+    output.record(&Line::End(End { complete: true, error: None }))
+}
+
+/// Passes each record between the rows and the end on.
+pub(super) fn each_before_end(
+    reproduction: &Reproduction,
+    summary: &Summary,
+    pass: &mut dyn FnMut(&Value) -> io::Result<()>,
+) -> io::Result<()> {
     for diagram in &reproduction.time_diagrams {
-        output.record(&time_diagram(diagram))?;
+        pass(&time_diagram(diagram))?;
     }
     for counts in &reproduction.matrices {
-        output.record(&matrix(counts))?;
+        pass(&matrix(counts))?;
     }
     for plot in &reproduction.plots {
-        output.record(&figure(plot))?;
+        pass(&figure(plot))?;
     }
     let groups: Vec<Value> = summary
         .groups
@@ -186,14 +196,14 @@ pub(super) fn end(
         })
         .collect();
     for tier in &reproduction.tiers {
-        output.record(&self::tier(tier))?;
+        pass(&self::tier(tier))?;
     }
     let Summary { candidates, successes, restatements, .. } = summary;
-    output.record(&json!({
+    pass(&json!({
         "type": "summary", "groups": groups, "candidates": candidates, "successes": successes,
         "restatements": restatements, "remarks": reproduction.remarks,
     }))?;
-    output.record(&Line::End(End { complete: true, error: None }))
+    Ok(())
 }
 
 /// The record of a tier: the role and the verdict of each row.

@@ -10,8 +10,10 @@ mod traffic;
 use crate::args::reproduce::{Format, Moved, Reproduce};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::record_folder::RecordFolder;
 use crate::steps::bar as bar_of;
 use bench::paragraph::wrapped;
+use bench::sample::{End, Line};
 use figures::Drawing;
 use indicatif::ProgressBar;
 use monitor::monitor;
@@ -22,6 +24,7 @@ use papers::published::{
 };
 use serde_json::json;
 use std::io;
+use std::path::Path;
 
 pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit> {
     let format = format(arguments, output)?;
@@ -42,8 +45,16 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
     }
     let messages = arguments.runs.unwrap_or(paper.repetitions);
     let options = Options { seed: arguments.seed, messages, monitor: Some(monitor()?) };
-    let mut report =
-        Report { paper: &paper, options: &options, format, output: &output, has_begun: false };
+    let folder = arguments.output.as_ref().map(|root| folder(root, &paper, &options));
+    let folder = folder.transpose()?;
+    let mut report = Report {
+        paper: &paper,
+        options: &options,
+        format,
+        output: &output,
+        has_begun: false,
+        folder,
+    };
     let reproduction = carry_out(&mut report)?;
     let drawn = match &arguments.figures {
         Some(folder) => {
@@ -83,12 +94,24 @@ struct Report<'a> {
     format: Format,
     output: &'a Output,
     has_begun: bool,
+    folder: Option<RecordFolder>,
+}
+
+/// Makes the run folder, and writes the first record.
+fn folder(root: &Path, paper: &Paper, options: &Options) -> Result<RecordFolder, Failure> {
+    let mut folder = RecordFolder::create(root, paper.name, paper.title, "rows.ndjson")?;
+    folder.record(&lines::paper(paper, options));
+    Ok(folder)
 }
 
 impl Report<'_> {
     /// Prints rows that are final; before the first of them the heading.
     fn rows(&mut self, outcomes: &[Outcome]) -> io::Result<()> {
         let is_first = !core::mem::replace(&mut self.has_begun, true);
+        if let Some(folder) = &mut self.folder {
+            outcomes.iter().for_each(|outcome| folder.record(&lines::row(outcome)));
+            folder.flush();
+        }
         match self.format {
             Format::Text => {
                 if is_first {
@@ -107,13 +130,22 @@ impl Report<'_> {
     }
 
     /// Prints what concerns all rows.
-    fn end(&self, reproduction: &Reproduction) -> io::Result<()> {
+    fn end(self, reproduction: &Reproduction) -> anyhow::Result<()> {
         let summary = summarise(&reproduction.outcomes);
+        if let Some(mut folder) = self.folder {
+            lines::each_before_end(reproduction, &summary, &mut |record| {
+                folder.record(record);
+                Ok(())
+            })?;
+            folder.record(&Line::End(End { complete: true, error: None }));
+            folder.finish(self.output)?;
+        }
         match self.format {
             Format::Text => text::end(reproduction, &summary, self.output),
             Format::Ndjson => lines::end(reproduction, &summary, self.output),
             Format::Csv => Ok(()),
-        }
+        }?;
+        Ok(())
     }
 }
 

@@ -24,6 +24,7 @@ use crate::metrics::Exporter;
 use crate::output::{self, Output};
 use crate::output_file::{self, Inputs, Placing};
 use crate::quantity;
+use crate::record_folder::RecordFolder;
 use crate::store::{DATA_IS_KEPT, Target};
 use bench::scenario::Span;
 use core::time::Duration;
@@ -81,6 +82,7 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         export: exports(watch, &measuring, target.clone(), output)?,
         requirements: Requirements::new(&watch.export.require).reporting_early(goes_on(watch)),
         fail_on: watch.export.fail_on,
+        folder: folder(watch)?,
     };
     if !output.json && !watch.export.writes_tables() && outputs.page.is_none() {
         // Lines do not show hosts and connections of each interval.
@@ -113,6 +115,16 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     }
     let exit = exit?;
     unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
+}
+
+/// Makes the run folder, if one is written.
+fn folder(watch: &Watch) -> Result<Option<RecordFolder>, Failure> {
+    let Some(root) = &watch.export.output else { return Ok(None) };
+    if watch.source.interface.is_none() {
+        captures(watch).refuse_unreadable()?;
+    }
+    let title = source(watch).source;
+    RecordFolder::create(root, "watch", &title, "measures.ndjson").map(Some)
 }
 
 /// Returns the duration of listening, if given; checks that the options for the source of frames

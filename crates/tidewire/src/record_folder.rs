@@ -1,0 +1,86 @@
+//! Run folder of a command that writes records: `run.json`, and a file of NDJSON.
+
+use crate::exit::Failure;
+use crate::host;
+use crate::output::Output;
+use bench::{PROGRAM_VERSION, folder};
+use live::clock;
+use records::calendar;
+use reports::provenance::Provenance;
+use serde::Serialize;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+/// A run folder that is being written. An error is reported at its end; what runs goes on.
+#[derive(Debug)]
+pub(crate) struct RecordFolder {
+    path: PathBuf,
+    out: BufWriter<File>,
+    failed: Option<io::Error>,
+}
+
+impl RecordFolder {
+    /// Creates `root/TIME-NAME` with its `run.json`, and `file` in it.
+    ///
+    /// # Errors
+    /// The folder cannot be made.
+    pub(crate) fn create(
+        root: &Path,
+        name: &str,
+        title: &str,
+        file: &str,
+    ) -> Result<Self, Failure> {
+        let started = calendar::folder_name(clock::wall());
+        let provenance = Provenance {
+            title: title.to_owned(),
+            command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+            program_version: PROGRAM_VERSION.to_owned(),
+            host: host::facts(),
+            started: started.clone(),
+        };
+        let make = || -> io::Result<Self> {
+            let path = folder::make(root, &format!("{started}-{}", folder::plain(name)))?;
+            let mut text = serde_json::to_string_pretty(&provenance)?;
+            text.push('\n');
+            fs::write(path.join("run.json"), text)?;
+            let out = BufWriter::new(File::create_new(path.join(file))?);
+            Ok(Self { path, out, failed: None })
+        };
+        make().map_err(|error| Failure::no_folder(root, &error))
+    }
+
+    /// Writes a record as a line.
+    pub(crate) fn record(&mut self, record: &impl Serialize) {
+        if self.failed.is_some() {
+            return;
+        }
+        let written = serde_json::to_vec(record).map_err(io::Error::from).and_then(|mut line| {
+            line.push(b'\n');
+            self.out.write_all(&line)
+        });
+        self.failed = written.err();
+    }
+
+    /// Writes the lines out, so that a reader sees them.
+    pub(crate) fn flush(&mut self) {
+        if self.failed.is_none() {
+            self.failed = self.out.flush().err();
+        }
+    }
+
+    /// Ends the file, and prints the folder.
+    ///
+    /// # Errors
+    /// The first error in writing.
+    pub(crate) fn finish(mut self, output: &Output) -> Result<(), Failure> {
+        self.flush();
+        match self.failed {
+            Some(error) => Err(Failure::cannot_write(&self.path, &error)),
+            None => {
+                output.remark(format_args!("run folder: {}", self.path.display()));
+                Ok(())
+            }
+        }
+    }
+}
