@@ -22,7 +22,7 @@ use meter::observation::DelayKind;
 use meter::registry::Measure;
 use ranked::{ConnectionRow, HostRow, Ranked, ServiceRow, StreamRow};
 use records::findings::quoted;
-use records::quantity::{counted, level, span};
+use records::quantity::{counted, span};
 use records::require::Outcome;
 use records::{End, Entry, Head, Reader, Record, Total, Unreadable, calendar};
 use std::io::BufRead;
@@ -157,6 +157,11 @@ impl Measures {
         heard.filter(|heard| *heard > 0).map_or(total.length_ns, |it| it.min(total.length_ns))
     }
 
+    /// Number of measurement intervals; a record may stand for several in a silence.
+    fn intervals(&self) -> u64 {
+        self.total.as_ref().map_or(self.series.intervals, |total| total.intervals)
+    }
+
     /// Returns true if a requirement limits replies, and none was seen.
     fn lacks_replies(&self) -> bool {
         let wanted = self.outcomes.iter().any(|it| it.requirement.starts_with("response"));
@@ -278,7 +283,7 @@ fn about(measures: &Measures) -> String {
         counted(measures.frames(), "frame"),
         measures.name(),
         span(measures.length_ns()),
-        counted(measures.series.intervals, "interval"),
+        counted(measures.intervals(), "interval"),
         span(measure_ns),
         counted(measures.connections.all, "connection"),
         counted(measures.all_hosts, "host"),
@@ -293,13 +298,10 @@ fn about(measures: &Measures) -> String {
 fn requirements(measures: &Measures) -> Vec<Requirement> {
     let mut rows = Vec::new();
     for outcome in &measures.outcomes {
-        let Outcome { requirement, passed, failed, undecided, level: confidence, .. } = outcome;
+        let Outcome { requirement, passed, failed, undecided, .. } = outcome;
         for finding in &outcome.findings {
             let told = |number: Option<f64>| number.map(|number| outcome.told(number));
-            let interval = match (told(finding.low), told(finding.high)) {
-                (Some(low), Some(high)) => format!("{low} to {high}, {}", level(*confidence)),
-                _ => String::new(),
-            };
+            let interval = outcome.interval(finding).unwrap_or_default();
             let word = finding.verdict.word();
             let because = if finding.because.is_empty() {
                 String::new()

@@ -82,6 +82,16 @@ impl Outcome {
         Some(outcome)
     }
 
+    /// Interval of a finding: of a share with its confidence level, of other quantities the class that it fell into.
+    #[must_use]
+    pub fn interval(&self, finding: &OutcomeFinding) -> Option<String> {
+        let (low, high) = (self.told(finding.low?), self.told(finding.high?));
+        let wanted = self.requirement.parse::<Wanted>().ok();
+        let is_share = wanted.is_some_and(|it| matches!(it.subject, Subject::Share(..)));
+        let level = if is_share { format!(", {}", level(self.level)) } else { String::new() };
+        Some(format!("{low} to {high}{level}"))
+    }
+
     /// Formats a number in the unit of the requirement.
     #[must_use]
     pub fn told(&self, number: f64) -> String {

@@ -35,7 +35,8 @@ fn merged(measures: &Measures) -> String {
     match measures.series.each {
         1 => String::new(),
         each => format!(
-            "each point stands for {each} intervals of {}, their mean and the busiest of them",
+            "each point stands for {each} intervals of {} (a silence is one), with their mean and the \
+             busiest of them",
             span(measures.head.measure_ns)
         ),
     }
@@ -65,7 +66,7 @@ fn caption(measures: &Measures, what: &str) -> String {
         "{}. {what} n = {} frames in {} intervals of {}.",
         measures.name(),
         measures.frames(),
-        measures.series.intervals,
+        measures.intervals(),
         span(measures.head.measure_ns)
     )
 }
@@ -134,7 +135,7 @@ fn replies(measures: &Measures) -> Option<Illustration> {
     let worst = measures.hosts.worst();
     let rows: Vec<_> =
         worst.rows.into_iter().filter(|row| row.replies.count > 0).take(10).collect();
-    let longest = rows.iter().map(|row| row.replies.max_ns).max()?;
+    let longest = rows.iter().map(|row| row.replies.max_ns).max().filter(|_| rows.len() > 1)?;
     let shown = scale(Unit::Nanoseconds, longest as f64);
     let series = |name: &str, group, of: &dyn Fn(&super::HostRow) -> Option<u64>| Series {
         name: name.to_owned(),

@@ -48,10 +48,7 @@ pub(super) fn of(measures: &Measures) -> Vec<Number> {
 
 fn required(outcome: &Outcome, finding: &OutcomeFinding) -> Number {
     let told = |number: Option<f64>| number.map(|number| outcome.told(number));
-    let interval = match (told(finding.low), told(finding.high)) {
-        (Some(low), Some(high)) => format!("{low} to {high}, {}", level(outcome.level)),
-        _ => finding.because.clone(),
-    };
+    let interval = outcome.interval(finding).unwrap_or_else(|| finding.because.clone());
     let of = finding.of.as_deref().unwrap_or("the whole");
     let all = outcome.passed + outcome.failed + outcome.undecided;
     Number {
@@ -224,7 +221,7 @@ fn frames(measures: &Measures) -> Candidate {
     let length = measures.length_ns().max(1);
     let rate = measures.frames() as f64 * 1e9 / length as f64;
     let busiest = measures.series.spans.iter().map(|it| it.busiest).fold(0.0, f64::max);
-    let spread = match measures.series.intervals {
+    let spread = match measures.intervals() {
         1 => "one interval".to_owned(),
         _ => format!("busiest interval {} frames/s", significant(busiest, 3)),
     };

@@ -1,18 +1,20 @@
 //! Studies: samples with the scenario and the requirements of their folder.
 
 use super::source::{Records, Source};
-use crate::args::{Cli, Verb};
+use crate::args::{Cli, RunOptions, Verb};
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::scenario_choice::{self, Purpose};
+use bench::analysis::analyse;
 use bench::folder::{self, Provenance, Results};
+use bench::sample::Sample;
 use bench::scenario::{Point, Requirement, Setting, Study};
-use bench::verdict::Judged;
+use bench::verdict::{Judged, judge, level_of_look};
 use clap::Parser as _;
 use reports::Document;
 use reports::document::Acceptance;
 use reports::glossary::Glossary;
-use reports::of_study::{StudyRun, of_study};
+use reports::of_study::{LEVEL, StudyRun, of_study};
 
 /// A run that was read.
 struct Read {
@@ -59,37 +61,65 @@ fn read(source: &Source) -> Result<Read, Failure> {
     let provenance =
         if is_folder { Some(folder::provenance(&source.path).map_err(failed)?) } else { None };
     let path = source.path.display().to_string();
-    let study = provenance.as_ref().and_then(|provenance| study(source, provenance));
+    let made = provenance.as_ref().map(made).unwrap_or_default();
+    let study = provenance.as_ref().and_then(|provenance| study(source, provenance, &made));
     let points = study.map(|study| study.points).unwrap_or_default();
-    Ok(Read { path, results, provenance, points, judged: None })
+    let judged = made.is_growing.then(|| at_looks(&results, &points));
+    Ok(Read { path, results, provenance, points, judged })
+}
+
+/// Verdicts of runs that grew until they were enough: each look at them is another chance of error, so that a point is
+/// judged at the level of its last look, as `predict` did ([`bench::run::run_until`]).
+fn at_looks(results: &Results, points: &[Point]) -> Vec<Judged> {
+    let mut judged = Vec::new();
+    for point in points {
+        let samples = results.samples.iter().filter(|sample| sample.point == point.index);
+        let here: Vec<Sample> = samples.cloned().collect();
+        let (mut look, mut replications) = (1, point.scenario.replications.max(1));
+        while replications < here.len() as u64 {
+            replications += replications.div_ceil(2);
+            look += 1;
+        }
+        let report = analyse(&here, level_of_look(LEVEL, look)).with_bounds(points);
+        judged.extend(judge(&report, points));
+    }
+    judged
 }
 
 /// Options of the command that made a run.
 #[derive(Default)]
 struct Made {
+    run: RunOptions,
     vary: Vec<Setting>,
     require: Vec<Requirement>,
+    /// True if runs were added until they were enough.
+    is_growing: bool,
+}
+
+fn made(provenance: &Provenance) -> Made {
+    match Cli::try_parse_from(&provenance.command).map(|cli| cli.verb) {
+        Ok(Verb::Predict(options)) => Made {
+            run: options.run,
+            vary: options.vary,
+            is_growing: options.until.until_decided || options.until.precision.is_some(),
+            require: options.until.require,
+        },
+        Ok(Verb::Measure(options)) => {
+            Made { run: options.run, require: options.require, ..Made::default() }
+        }
+        _ => Made::default(),
+    }
 }
 
 /// The study of a folder, with the keys and requirements of its command line; none if its scenario cannot be read by
 /// this version.
-fn study(source: &Source, provenance: &Provenance) -> Option<Study> {
+fn study(source: &Source, provenance: &Provenance, made: &Made) -> Option<Study> {
     let scenario = source.path.join("scenario.toml");
     let purpose = Purpose::Resume(provenance.copies(&source.path));
     let quiet = Output { json: false, quiet: true };
-    let cli = Cli::try_parse_from(&provenance.command).ok();
-    let (run, made) = match cli.map(|cli| cli.verb) {
-        Some(Verb::Predict(options)) => {
-            (options.run, Made { vary: options.vary, require: options.until.require })
-        }
-        Some(Verb::Measure(options)) => {
-            (options.run, Made { require: options.require, ..Made::default() })
-        }
-        _ => (crate::args::RunOptions::default(), Made::default()),
-    };
     let scenario = scenario.to_string_lossy();
     let mut chosen =
-        scenario_choice::choose_with(&scenario, &purpose, &run, &made.vary, &quiet).ok()?;
+        scenario_choice::choose_with(&scenario, &purpose, &made.run, &made.vary, &quiet).ok()?;
     scenario_choice::require(&mut chosen, &made.require).ok()?;
     Some(chosen.study)
 }
