@@ -18,6 +18,10 @@ pub(crate) struct RecordFolder {
     path: PathBuf,
     out: BufWriter<File>,
     failed: Option<io::Error>,
+    /// Records written; the first is the head.
+    records: u64,
+    /// Folder of runs that was made for this one.
+    made_root: Option<PathBuf>,
 }
 
 impl RecordFolder {
@@ -39,13 +43,14 @@ impl RecordFolder {
             host: host::facts(),
             started: started.clone(),
         };
+        let made_root = (!root.exists()).then(|| root.to_owned());
         let make = || -> io::Result<Self> {
             let path = folder::make(root, &format!("{started}-{}", folder::plain(name)))?;
             let mut text = serde_json::to_string_pretty(&provenance)?;
             text.push('\n');
             fs::write(path.join("run.json"), text)?;
             let out = BufWriter::new(File::create_new(path.join(file))?);
-            Ok(Self { path, out, failed: None })
+            Ok(Self { path, out, failed: None, records: 0, made_root })
         };
         make().map_err(|error| Failure::no_folder(root, &error))
     }
@@ -60,6 +65,7 @@ impl RecordFolder {
             self.out.write_all(&line)
         });
         self.failed = written.err();
+        self.records += 1;
     }
 
     /// Writes the lines out, so that a reader sees them.
@@ -69,18 +75,35 @@ impl RecordFolder {
         }
     }
 
+    /// Removes the folder.
+    pub(crate) fn discard(mut self) {
+        self.records = 0;
+    }
+
     /// Ends the file, and prints the folder.
     ///
     /// # Errors
     /// The first error in writing.
     pub(crate) fn finish(mut self, output: &Output) -> Result<(), Failure> {
         self.flush();
-        match self.failed {
+        match self.failed.take() {
             Some(error) => Err(Failure::cannot_write(&self.path, &error)),
             None => {
                 output.remark(format_args!("run folder: {}", self.path.display()));
                 Ok(())
             }
         }
+    }
+}
+
+impl Drop for RecordFolder {
+    /// Removes a folder that has no record but the head, because its port or its capture could not be read.
+    fn drop(&mut self) {
+        if self.records > 1 {
+            return;
+        }
+        fs::remove_dir_all(&self.path).ok();
+        // Fails where another process has begun a run there, which stays.
+        self.made_root.as_ref().map(fs::remove_dir);
     }
 }

@@ -31,7 +31,13 @@ const PRINTS: &str = "no effect with --print-scenario, which makes no run";
 const NAME_A_PEER: &str = "name a peer (--to MAC -i IF) that runs `tidewire serve`";
 
 /// All rules, verb by verb.
-const RULES: [Rule; 20] = [
+const RULES: [Rule; 21] = [
+    Rule {
+        applies: |cli| prints_report(cli),
+        options: &["json"],
+        reason: "no effect with --output -, which prints the report itself",
+        fix: "leave out one of the two",
+    },
     Rule {
         applies: |cli| predicts(cli) && cli.json,
         options: &["plot"],
@@ -213,6 +219,12 @@ const RULES: [Rule; 20] = [
         fix: "leave out --plain and --json, or leave this out",
     },
 ];
+
+/// Returns true if a report goes to standard output.
+fn prints_report(cli: &Cli) -> bool {
+    let Verb::Report(report) = &cli.verb else { return false };
+    report.output.as_ref().is_some_and(|path| path.as_os_str() == "-")
+}
 
 /// Rules of `watch` on the form of its output.
 const FORMS: [Rule; 4] = [

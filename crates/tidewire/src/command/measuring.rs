@@ -530,6 +530,13 @@ impl<'a> Reporter<'a> {
 }
 
 impl Reporter<'_> {
+    /// Removes the run folder: nothing was metered.
+    fn discard_folder(&mut self) {
+        if let Some(folder) = self.side_outputs.folder.take() {
+            folder.discard();
+        }
+    }
+
     /// Ends the run folder; returns the reason if it is incomplete.
     fn end_folder(&mut self) -> Option<Failure> {
         let folder = self.side_outputs.folder.take()?;
@@ -578,6 +585,9 @@ pub(super) fn conclude(
     let is_early = teller.remark_on_early_frames(recorder, &oddities);
     teller.is_missing |= is_early;
     teller.tell(recorder)?;
+    if failure.is_some() && recorder.frames() == 0 {
+        teller.discard_folder();
+    }
     let no_folder = teller.end_folder();
     let verdict = teller.side_outputs.requirements.verdict();
     let exit = match (failure, is_interrupted, recorder.collected().dropped()) {

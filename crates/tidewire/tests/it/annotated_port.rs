@@ -17,7 +17,7 @@ use wire::dissect::Link;
 const HEADERS: usize = 28;
 
 /// A `watch` of the far end of a wire that has said that it listens.
-fn watching(namespaces: &Namespaces, folder: &Path, more: &[&str]) -> Child {
+pub(crate) fn watching(namespaces: &Namespaces, folder: &Path, more: &[&str]) -> Child {
     let arguments = [&["watch", "-i", "w0", "--json"], more].concat();
     let mut command = namespaces.command(1, &arguments);
     let piped = command.stdout(Stdio::piped()).stderr(Stdio::piped()).current_dir(folder);
@@ -28,7 +28,7 @@ fn watching(namespaces: &Namespaces, folder: &Path, more: &[&str]) -> Child {
 }
 
 /// Sends frames into the near end.
-fn send(namespaces: &Namespaces, frames: impl Iterator<Item = Vec<u8>>) {
+pub(crate) fn send(namespaces: &Namespaces, frames: impl Iterator<Item = Vec<u8>>) {
     let mut port = namespaces.near_port();
     for frame in frames {
         port.send(&Frame::new(frame.into())).unwrap();

@@ -44,6 +44,7 @@ mod predict;
 mod printable;
 mod profiles;
 mod relay;
+mod report;
 mod reproduce;
 mod requirements;
 mod room;

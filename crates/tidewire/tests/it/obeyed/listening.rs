@@ -46,6 +46,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--zeek", "--zeek tables", Writes("tables/tidewire_hosts.log")),
             obeyed("--annotate", "--annotate a.pcapng", Writes("a.pcapng")),
             obeyed("--events", "--events e.ndjson", Writes("e.ndjson")),
+            obeyed("--output", "--output runs", Writes("runs")),
             obeyed("--require", "--require 'R_RD(host) < 1 %'", Says("R_RD(host) < 1 %")),
             obeyed("--fail-on", "", ShownBy("slowest::a_finding_is_an_exit_code_on_request")),
             obeyed(
@@ -150,6 +151,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--annotate", "", ShownBy("annotated_port")),
             obeyed("--full", "", ShownBy("annotated_port")),
             obeyed("--events", "", ShownBy("annotated_port")),
+            obeyed("--output", "", ShownBy("report::a_live_port_leaves_a_run_that_is_reported")),
             obeyed("--require", "", ShownBy("watch_require")),
             obeyed("--fail-on", "", ShownBy("slowest::a_finding_is_an_exit_code_on_request")),
             obeyed("--anonymize", "", ShownBy("anonymize")),
@@ -196,6 +198,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--zeek", "--zeek tables", Writes("tables/tidewire_hosts.log")),
             obeyed("--annotate", "--annotate a.pcapng", Writes("a.pcapng")),
             obeyed("--events", "--events e.ndjson", Writes("e.ndjson")),
+            obeyed("--output", "--output runs", Writes("runs")),
             obeyed("--require", "--require 'R_RD(host) < 1 %'", Says("R_RD(host) < 1 %")),
             obeyed("--fail-on", "", ShownBy("slowest::a_finding_is_an_exit_code_on_request")),
             obeyed("--anonymize", "--anonymize --annotate a.pcapng", Hushes("02:00:00:00:00:01")),

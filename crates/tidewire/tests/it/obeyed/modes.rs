@@ -108,7 +108,7 @@ const PREDICT: [Mode; 4] = [
     },
 ];
 
-const OTHERS: [Mode; 11] = [
+const OTHERS: [Mode; 13] = [
     Mode {
         verb: "serve mms",
         base: "serve mms --over iso-tcp://127.0.0.1:0 --time '100 ms'",
@@ -176,6 +176,29 @@ const OTHERS: [Mode; 11] = [
         obeyed: &[JSON, QUIET],
     },
     Mode { verb: "compare", base: "compare kept other", obeyed: &[JSON, QUIET] },
+    Mode {
+        verb: "report",
+        base: "report kept",
+        obeyed: &[
+            obeyed("--format", "--format md", Writes("kept/report.md")),
+            obeyed("--output", "--output r.html", Writes("r.html")),
+            obeyed("--tester", "--tester Zora --output -", Says("Zora")),
+            obeyed("--tested-at", "--tested-at noon --output -", Says("noon")),
+            JSON,
+            QUIET,
+        ],
+    },
+    Mode {
+        verb: "report",
+        base: "report kept --output -",
+        obeyed: &[
+            obeyed("--output", "", IsTheMode),
+            obeyed("--format", "--format junit", Says("<testcase")),
+            obeyed("--tester", "--tester Zora", Says("Zora")),
+            obeyed("--tested-at", "--tested-at noon", Says("noon")),
+            QUIET,
+        ],
+    },
     Mode {
         verb: "advise",
         base: "advise short.toml",

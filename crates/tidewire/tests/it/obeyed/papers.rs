@@ -17,6 +17,7 @@ pub(super) const REPRODUCE: [Mode; 5] = [
         base: "reproduce tr-88-08 -n 5",
         obeyed: &[
             obeyed("--figures", "--figures drawn", Writes("drawn")),
+            obeyed("--output", "--output runs", Writes("runs")),
             obeyed("--format", "--format csv", Changes),
             obeyed("--seed", "--json --seed 7", Says("\"seed\":\"7\"")),
             obeyed("--runs", "=reproduce tr-88-08 --runs 6", Says("n = 6")),
@@ -29,6 +30,7 @@ pub(super) const REPRODUCE: [Mode; 5] = [
         base: "reproduce nbsir-85-3104 -n 2",
         obeyed: &[
             obeyed("--figures", "--figures drawn", Writes("drawn")),
+            obeyed("--output", "--output runs", Writes("runs")),
             obeyed("--format", "--format csv", Changes),
             obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
             obeyed(

@@ -1,0 +1,335 @@
+//! `report` on runs of every kind: sections, hostile text, size, forms, inputs that stay.
+
+use crate::annotated_port::{send, watching};
+use crate::predict::only_run;
+use crate::watch::data;
+use crate::wires::Namespaces;
+use crate::{check_code, interrupt, records, run_in, stderr, stdout};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const CELL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng");
+const MMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/mms.pcapng");
+
+/// Makes a run in this folder, and returns its path.
+fn made(folder: &Path, arguments: &[&str], code: i32) -> PathBuf {
+    let all = [arguments, &["-o", "made"]].concat();
+    check_code(&run_in(folder, &all), code);
+    only_run(&folder.join("made"))
+}
+
+/// Writes the report of a run, and returns it.
+fn page(folder: &Path, run: &Path) -> String {
+    let output = run_in(folder, &["report", run.to_str().unwrap()]);
+    check_code(&output, 0);
+    fs::read_to_string(run.join("report.html")).unwrap()
+}
+
+/// Headings of a page, as a reader sees them.
+fn headings(page: &str) -> Vec<&str> {
+    let heads = page.split("<h2 ").skip(1);
+    heads.map(|head| head.split(['>', '<']).nth(1).unwrap()).collect()
+}
+
+/// Checks that a page is complete by itself: no script, no request, each section, names of figures apart.
+#[track_caller]
+fn check_page(page: &str, verdict: &str, sections: &[&str]) {
+    for banned in ["<script", "<link", "<img", "javascript:", "src=", "href=", "url(", "@import"] {
+        assert!(!page.contains(banned), "{banned} in the page");
+    }
+    assert!(page.contains("default-src 'none'; style-src 'sha256-"), "no policy");
+    let shown = headings(page);
+    assert_eq!(shown.first(), Some(&verdict));
+    for section in sections {
+        assert!(shown.contains(section), "{section} is not among {shown:?}");
+    }
+    let figures = page.matches("<figure>").count();
+    for number in 1..=figures {
+        let id = format!("id=\"figure-{number}-title\"");
+        assert_eq!(page.matches(&id).count(), 1, "{id}");
+    }
+    assert_eq!(page.matches("<details").count(), figures, "each figure has its numbers");
+    // Every heading of a column or a row says which it is of.
+    let heads = page.matches("<th").count() - page.matches("<thead").count();
+    assert_eq!(heads, page.matches("scope=\"").count());
+}
+
+/// Sections of every report.
+const ALWAYS: [&str; 5] = ["The run", "Validity", "Repeat it", "Provenance", "Glossary"];
+
+#[track_caller]
+fn check_validity(page: &str) {
+    for check in ["complete", "drops", "clock", "host noise", "warm-up"] {
+        assert!(page.contains(&format!("<th scope=\"row\">{check}</th>")), "no check of {check}");
+    }
+}
+
+#[test]
+fn a_prediction_shows_its_verdict_and_what_decided_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = made(folder.path(), &["predict", "substation"], 0);
+    let page = page(folder.path(), &run);
+    check_page(&page, "PASS", &ALWAYS);
+    check_page(&page, "PASS", &["Requirements and evidence", "Results", "Figures"]);
+    check_validity(&page);
+    // As in the README: the longest trip takes 1.07 ms, and theory allows 1.72 ms.
+    let first = page.split("<ul").nth(1).unwrap().split("</li>").next().unwrap();
+    for part in ["delay.max(trip) &lt; 3 ms", "1.07 ms", "at most 1.72 ms", "n = 140 messages"] {
+        assert!(first.contains(part), "{part} is not in {first}");
+    }
+    assert!(page.contains("tidewire predict substation -o made"), "no command to repeat");
+    assert!(page.len() < 100_000, "{} octets", page.len());
+}
+
+#[test]
+fn the_same_run_gives_the_same_octets_and_keeps_its_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = made(folder.path(), &["predict", "status-short"], 0);
+    let samples = fs::read(run.join("samples.ndjson")).unwrap();
+    let first = page(folder.path(), &run);
+    assert_eq!(page(folder.path(), &run), first, "a second report replaces the first");
+    for input in ["samples.ndjson", "run.json", "scenario.toml"] {
+        let path = run.join(input);
+        let (run, path) = (run.to_str().unwrap(), path.to_str().unwrap());
+        let output = run_in(folder.path(), &["report", run, "--output", path]);
+        check_code(&output, 2);
+        assert!(stderr(&output).contains("this file is also read"), "{}", stderr(&output));
+    }
+    assert_eq!(fs::read(run.join("samples.ndjson")).unwrap(), samples);
+}
+
+#[test]
+fn a_measurement_is_compared_with_its_prediction() {
+    let folder = tempfile::tempdir().unwrap();
+    let predicted = made(folder.path(), &["predict", "status-short"], 0);
+    let words = ["measure", "status-short", "-o", "measured"];
+    check_code(&run_in(folder.path(), &words), 0);
+    let arguments = ["report", predicted.to_str().unwrap(), "measured", "--output", "both.html"];
+    check_code(&run_in(folder.path(), &arguments), 0);
+    let page = fs::read_to_string(folder.path().join("both.html")).unwrap();
+    check_page(&page, "NOT JUDGED", &ALWAYS);
+    check_page(&page, "NOT JUDGED", &["Comparison", "Figures"]);
+    check_validity(&page);
+    assert!(page.contains("woke up to"), "the host is not checked");
+    assert!(page.contains("difference (95 %)"), "no difference");
+}
+
+#[test]
+fn a_watched_capture_shows_what_its_records_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let require = ["watch", "-r", MMS, "--require", "response.p99(mms.read) < 20 ms"];
+    let run = made(folder.path(), &require, 3);
+    let page = page(folder.path(), &run);
+    check_page(&page, "FAIL", &ALWAYS);
+    check_page(&page, "FAIL", &["Requirements and evidence", "Findings", "Results"]);
+    check_validity(&page);
+    let first = page.split("<ul").nth(1).unwrap().split("</li>").next().unwrap();
+    // As in the README.
+    assert!(first.contains("96.5 ms") && first.contains("95.7 ms to 96.5 ms"), "{first}");
+    // A file of records has the same numbers as the folder.
+    let stream = run_in(folder.path(), &[&require[..], &["--json", "--top", "0"]].concat());
+    fs::write(folder.path().join("mms.ndjson"), &stream.stdout).unwrap();
+    let kept = fs::read(run.join("measures.ndjson")).unwrap();
+    assert!(kept == stream.stdout, "the run folder differs from --json");
+    check_code(&run_in(folder.path(), &["report", "mms.ndjson"]), 0);
+    let other = fs::read_to_string(folder.path().join("mms-report.html")).unwrap();
+    let numbers = |page: &str| page.split("</ul>").next().unwrap().to_owned();
+    assert_eq!(numbers(&other), numbers(&page));
+}
+
+#[test]
+fn a_requirement_without_a_reply_says_that_none_was_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let run =
+        made(folder.path(), &["watch", "-r", CELL, "--require", "response.p99(host) < 1 ms"], 0);
+    let page = page(folder.path(), &run);
+    assert!(page.contains("No reply was seen that could have been late."));
+}
+
+#[test]
+fn a_live_port_leaves_a_run_that_is_reported() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let child = watching(&namespaces, folder.path(), &["-o", "made", "--measure", "20ms"]);
+    send(&namespaces, (0..9).map(data));
+    interrupt(child.id());
+    check_code(&child.wait_with_output().unwrap(), 130);
+    let run = only_run(&folder.path().join("made"));
+    let page = page(folder.path(), &run);
+    check_page(&page, headings(&page)[0], &ALWAYS);
+    check_validity(&page);
+    assert!(page.contains("Watched port") && page.contains("port w0"), "which port?");
+    assert!(page.contains("until the user ended it"), "an interrupt ends a port as planned");
+    let json = fs::read_to_string(run.join("run.json")).unwrap();
+    assert!(json.contains("\"watch\"") && json.contains("program_version"), "{json}");
+}
+
+#[test]
+fn a_reproduction_shows_its_rows_and_figures() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = made(folder.path(), &["reproduce", "tr-88-08", "-n", "5"], 0);
+    let page = page(folder.path(), &run);
+    check_page(&page, headings(&page)[0], &ALWAYS);
+    check_page(&page, headings(&page)[0], &["Claims and evidence", "Results", "Figures"]);
+    check_validity(&page);
+    assert!(headings(&page)[0].ends_with(" OF 6 AGREE"), "{}", headings(&page)[0]);
+    // Ten figures: two time diagrams among them, and curves.
+    assert_eq!(page.matches("<svg").count(), 10);
+    assert!(page.contains("(prediction)") && page.contains("published, ± reading error"));
+    assert!(page.len() < 300_000, "{} octets", page.len());
+}
+
+/// Head and end of a stream of measures from this file name.
+fn stream(file: &str, records: &str) -> String {
+    let file = serde_json::to_string(file).unwrap();
+    format!(
+        "{{\"type\":\"stream\",\"schema\":\"tidewire.measures/2\",\"source\":{file},\"files\":[{file}],\
+         \"measure_ns\":1000000000,\"report_ns\":1000000000,\"sample_ns\":null,\
+         \"channel_bits_per_second\":10000000,\"bounds_octets\":[],\"top\":0,\"only\":null}}\n{records}\
+         {{\"type\":\"end\",\"complete\":true,\"frames\":9,\"oddities\":{{}},\"dropped_by_kernel\":0,\
+         \"error\":null}}\n"
+    )
+}
+
+/// The report of a stream in a form.
+fn report_of(text: &str, form: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("x.ndjson"), text).unwrap();
+    let output = run_in(folder.path(), &["report", "x.ndjson", "--format", form, "-o", "-"]);
+    check_code(&output, 0);
+    stdout(&output)
+}
+
+fn interval(second: u64, frames: u64) -> String {
+    format!(
+        "{{\"type\":\"interval\",\"index\":{second},\"intervals\":1,\"start_ns\":{},\
+         \"length_ns\":1000000000,\"complete\":true,\"frames\":{frames},\"dropped_by_kernel\":0,\
+         \"measures\":{{\"dt_tpdus\":100,\"dt_retransmissions\":{}}},\"metrics\":{{}},\
+         \"oddities\":{{}}}}\n",
+        second * 1_000_000_000,
+        second % 3
+    )
+}
+
+#[test]
+fn hostile_names_are_text_in_every_form() {
+    let name =
+        format!("<script>alert(1)</script>\u{202e}]]>\u{1b}[2J|`@team` {}", "x".repeat(65_536));
+    let quoted = serde_json::to_string(&name).unwrap();
+    let finding = format!(
+        "{{\"type\":\"finding\",\"grade\":\"wrong\",\"text\":{quoted},\"evidence\":{quoted},\
+         \"id\":null,\"command\":{quoted}}}\n"
+    );
+    let host = format!(
+        "{{\"type\":\"host\",\"host\":{quoted},\"sent\":{{\"responses\":30,\"response_p99_ns\":9,\
+         \"response_max_ns\":9}},\"received\":{{}},\"metrics\":{{}}}}\n"
+    );
+    let records = [finding, host.clone(), host, interval(0, 5), interval(1, 7)].concat();
+    let text = stream(&name, &records);
+    for form in ["html", "md", "junit", "github"] {
+        let report = report_of(&text, form);
+        assert!(!report.contains("<script"), "{form}: a name is markup");
+        let is_plain = |c: char| c == '\n' || wire::printable::is_printable(c);
+        assert!(report.chars().all(is_plain), "{form}: a control character");
+        assert!(report.contains("\\u{202e}") || report.contains("\\\\u\\{202e\\}"), "{form}");
+        assert!(report.len() < 60_000, "{form}: {} octets", report.len());
+    }
+    assert!(!report_of(&text, "md").contains("@team"), "a name mentions people");
+    assert!(report_of(&text, "github").lines().all(|line| line.starts_with("::")));
+}
+
+#[test]
+fn a_week_of_seconds_has_figures_of_bounded_size() {
+    // A tenth of a week in records, so that the test is quick: 60,480 seconds.
+    let mut records = String::new();
+    for second in 0..60_480 {
+        records += &interval(second, if second == 40_000 { 999 } else { 10 });
+    }
+    let page = report_of(&stream("long.pcapng", &records), "html");
+    assert!(page.len() < 100_000, "{} octets", page.len());
+    // 60,480 in at most 120 spans of a power of two: 512 each.
+    assert!(page.contains("each point stands for 512 intervals of 1.00 s"), "not said how");
+    assert!(page.contains("<td>999</td>"), "the busiest second is lost");
+}
+
+#[test]
+fn a_run_that_lost_frames_or_broke_off_is_not_valid() {
+    let whole = stream("a.pcapng", &interval(0, 5));
+    let dropped = whole
+        .replace("\"frames\":9,", "\"frames\":9,")
+        .replace("\"dropped_by_kernel\":0,\"error\"", "\"dropped_by_kernel\":3,\"error\"");
+    let cut = whole.lines().take(2).collect::<Vec<_>>().join("\n") + "\n";
+    for (text, reason) in [(dropped, "3 frames were dropped"), (cut, "cut short")] {
+        let page = report_of(&text, "html");
+        check_page(&page, "NOT VALID", &["Validity"]);
+        assert!(page.contains(reason), "{reason}");
+        assert!(report_of(&text, "junit").contains("<error message="), "{reason}");
+    }
+}
+
+#[test]
+fn each_form_of_a_failed_requirement_is_as_written() {
+    let outcome = "{\"type\":\"requirement\",\"requirement\":\"R_RD < 1 %\",\"verdict\":\"fail\",\
+                   \"passed\":0,\"failed\":1,\"undecided\":0,\"level\":0.95,\"findings\":[{\"of\":null,\
+                   \"found\":0.5,\"low\":0.4,\"high\":0.6,\"verdict\":\"fail\",\"because\":\"\"}]}\n";
+    let text = stream("a.pcapng", &(interval(0, 5) + &interval(1, 7) + outcome));
+    let mut all = String::new();
+    for form in ["md", "junit", "github"] {
+        let _ = writeln!(all, "{}", report_of(&text, form));
+    }
+    insta::assert_snapshot!(all);
+}
+
+#[test]
+fn an_acceptance_test_names_its_tester_and_leaves_room_to_sign() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = made(folder.path(), &["predict", "status-short"], 0);
+    let words = ["report", run.to_str().unwrap(), "--tester", "A. <b>Smith", "--tested-at", "noon"];
+    check_code(&run_in(folder.path(), &words), 0);
+    let page = fs::read_to_string(run.join("report.html")).unwrap();
+    for part in ["<dd>A. &lt;b&gt;Smith</dd>", "<dd>noon</dd>", "<dt>Signature</dt>"] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn runs_that_grew_are_judged_at_the_level_of_their_last_look() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["predict", "status-csma", "--vary", "background.load=50 %,60 %", "--require"];
+    let words = [&words[..], &["miss(status) < 6 %", "--until-decided"]].concat();
+    let run = made(folder.path(), &words, 0);
+    let page = page(folder.path(), &run);
+    // Two looks at the second point: 1 - 0.05 / (2 x 3) = 99.17 %.
+    assert!(page.contains("99.17 %"), "the level of a single look");
+}
+
+#[test]
+fn a_path_without_a_run_is_an_error_with_a_fix() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("empty")).unwrap();
+    fs::write(folder.path().join("other.ndjson"), "{\"type\":\"frame\"}\n").unwrap();
+    for (path, said) in [
+        ("gone", "there is no run gone"),
+        ("empty", "empty is not a run folder"),
+        ("other.ndjson", "other.ndjson holds no records of a run"),
+    ] {
+        let output = run_in(folder.path(), &["report", path]);
+        check_code(&output, 1);
+        let told = stderr(&output);
+        assert!(told.contains(said) && told.contains("fix: name a folder that predict"), "{told}");
+    }
+    assert_eq!(fs::read_dir(folder.path().join("empty")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_report_is_a_record_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = made(folder.path(), &["predict", "status-short"], 0);
+    let output = run_in(folder.path(), &["report", run.to_str().unwrap(), "--json"]);
+    let [record] = &records(&output)[..] else { panic!("{}", stdout(&output)) };
+    assert_eq!(
+        (&record["type"], &record["verdict"]),
+        (&"report-file".into(), &"NOT JUDGED".into())
+    );
+}
