@@ -342,7 +342,7 @@ pub(crate) struct Serve {
 }
 
 /// Options of `watch` that conflict with the measurement of transits.
-const NOT_OF_TRANSITS: [&str; 17] = [
+const NOT_OF_TRANSITS: [&str; 18] = [
     "screen",
     "metrics",
     "web",

@@ -1,6 +1,7 @@
 //! `tidewire meter`: captures in, the stream of measures out. Nothing is ever sent.
 
-use super::measuring::{Measuring, Reporter, SideOutputs, conclude};
+use super::measuring::Measuring;
+use super::reporter::{Reporter, SideOutputs, conclude};
 use super::watch;
 use crate::args::measuring::Meter;
 use crate::exit::Exit;

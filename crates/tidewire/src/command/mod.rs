@@ -20,6 +20,7 @@ mod predict;
 mod profiles;
 mod relay;
 mod report;
+mod reporter;
 mod reproduce;
 mod scenarios;
 mod serve;

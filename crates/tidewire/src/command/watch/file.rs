@@ -4,7 +4,7 @@ use super::annotate::Frame;
 use super::frames::FramePipeline;
 use super::stages::Stage;
 use crate::args::source::FrameSource;
-use crate::command::measuring::{CaptureEnd, Reporter};
+use crate::command::reporter::{CaptureEnd, Reporter};
 use crate::exit::Failure;
 use crate::interrupt::{self, LOOK_UP};
 use crate::output::Output;

@@ -2,7 +2,7 @@
 
 use super::annotate::Frame;
 use super::frames::FramePipeline;
-use crate::command::measuring::{CaptureEnd, Reporter};
+use crate::command::reporter::{CaptureEnd, Reporter};
 use crate::exit::Failure;
 use crate::interrupt::{self, LOOK_UP};
 use crate::listener::{LAG, Listener, Times, Wanted};

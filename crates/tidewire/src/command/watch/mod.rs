@@ -14,8 +14,9 @@ mod screen;
 mod stages;
 mod transit;
 
-use super::measuring::{Measuring, Reporter, SideOutputs, conclude};
+use super::measuring::Measuring;
 use super::page::LivePage;
+use super::reporter::{Reporter, SideOutputs, conclude};
 
 use crate::args::source::FrameSource;
 use crate::args::{Screen, Watch};

@@ -4,8 +4,9 @@
 use super::{Captures, FramePipeline, captures, file, live_port, port, source};
 use crate::args::measuring::{MONITOR_BITS_SCALE, MONITOR_PACKETS_SCALE, MONITOR_SAMPLE};
 use crate::args::{MonitorOptions, Screen, Watch};
-use crate::command::measuring::{Measuring, Reporter, conclude};
+use crate::command::measuring::Measuring;
 use crate::command::pace;
+use crate::command::reporter::{Reporter, conclude};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Output};

@@ -1,0 +1,506 @@
+//! Output that `watch` and `meter` share: results of a recorder, to all their destinations.
+
+use super::pace::Pace;
+use super::page::LivePage;
+use super::watch::export::Export;
+use super::watch::require;
+use crate::args::export::FailOn;
+use crate::exit::{Exit, Failure};
+use crate::interrupt;
+use crate::metrics::Exporter;
+use crate::output::{self, Output};
+use crate::quantity::counted;
+use crate::record_folder::RecordFolder;
+use crate::stream::Lines;
+use crate::tui::{Gather, SampleLines, Shared};
+use bench::verdict::Verdict;
+use core::time::Duration;
+use meter::Report;
+use meter::oddity::{Class, Oddities};
+use records::families::Health;
+use records::findings::Findings;
+use records::require::Requirements;
+use records::state::Model;
+use records::tables::{rows, streams};
+use records::{Finding, Head, Item, Record, Recorder, Subset};
+use std::io;
+use wire::time::Instant;
+
+/// Age that a frame may have when it leaves a pipe.
+const PIPE_LAG: Duration = Duration::from_millis(500);
+
+/// End of the frames.
+pub(super) struct CaptureEnd {
+    /// Failure that stopped them, if any.
+    pub(super) failure: Option<Failure>,
+    /// True if the last interval ends with the frames: of a live port, and of an interrupted source.
+    pub(super) is_cut: bool,
+}
+
+/// Prints the results of a recorder as records or lines, and serves them as metrics.
+pub(super) struct Reporter<'a> {
+    to: To<'a>,
+    /// Pace at which frames came about; none takes them at once.
+    pace: Option<Pace>,
+    /// Samples of the monitor.
+    samples: Option<Shared<Gather>>,
+    only: Subset,
+    side_outputs: SideOutputs,
+    total: Option<Box<Report>>,
+    /// Judges the whole at its end; none for a screen, which judges by itself.
+    findings: Option<Findings>,
+    /// Finding from which on the exit code is 3.
+    fail_on: Option<FailOn>,
+    /// True if there was such a finding.
+    has_failed: bool,
+    /// True if frames are missing, which weakens verdicts.
+    is_missing: bool,
+    /// True if the last interval is over.
+    is_over: bool,
+    /// True if the records of a whole connection are under way, not those of a report.
+    is_of_whole: bool,
+    /// Records as lines of NDJSON that are not yet written.
+    lines: Vec<u8>,
+}
+
+/// Octets of records that are written together, while more are due at the same time.
+const TOGETHER_OCTETS: usize = 1 << 16;
+
+/// Outputs of findings in addition to printing.
+#[derive(Default)]
+pub(super) struct SideOutputs {
+    /// Exporter of metrics.
+    pub(super) exporter: Option<Exporter>,
+    /// Live page, which shows all reports.
+    pub(super) page: Option<LivePage>,
+    /// True if reports within an interval are those of the page alone.
+    pub(super) hides_reports: bool,
+    /// Files.
+    pub(super) export: Export,
+    /// Requirements to judge.
+    pub(super) requirements: Requirements,
+    /// Finding from which on the exit code is 3.
+    pub(super) fail_on: Option<FailOn>,
+    /// Run folder.
+    pub(super) folder: Option<RecordFolder>,
+}
+
+/// Destination of records.
+enum To<'a> {
+    /// To standard output, as they are or as lines.
+    Output(&'a Output, Box<Lines>),
+    /// To pages of measures.
+    Screen(Shared<Model>),
+    /// To no output: only samples are printed.
+    Samples(Box<SampleLines<'a>>),
+}
+
+impl<'a> Reporter<'a> {
+    /// Writes the head.
+    ///
+    /// # Errors
+    /// Errors of standard output.
+    pub(super) fn begin(
+        output: &'a Output,
+        head: Head,
+        only: Subset,
+        mut side_outputs: SideOutputs,
+    ) -> io::Result<Self> {
+        output.record(&Record::Stream(head.clone()))?;
+        if let Some(folder) = &mut side_outputs.folder {
+            folder.record(&Record::Stream(head.clone()));
+        }
+        let is_judged = side_outputs.fail_on.is_some() || side_outputs.folder.is_some();
+        let findings = (!output.quiet || output.json || is_judged).then(|| Findings::new(&head));
+        let fail_on = side_outputs.fail_on;
+        let to = To::Output(output, Box::new(Lines::new(head)));
+        Ok(Self { findings, fail_on, side_outputs, ..Self::to(to, only, None) })
+    }
+
+    /// Gives records to the pages of a screen and reports to its monitor, at a multiple of the speed
+    /// of the frames, or at once.
+    pub(super) fn on_screen(
+        model: Shared<Model>,
+        samples: Shared<Gather>,
+        only: Subset,
+        speed: Option<f64>,
+    ) -> Self {
+        Self { samples: Some(samples), ..Self::to(To::Screen(model), only, speed) }
+    }
+
+    /// Prints the samples of the monitor as lines.
+    pub(super) fn of_samples(
+        output: &'a Output,
+        samples: Shared<Gather>,
+        speed: Option<f64>,
+    ) -> Self {
+        let to = To::Samples(Box::new(SampleLines::new(output)));
+        Self { samples: Some(samples), ..Self::to(to, Subset::default(), speed) }
+    }
+
+    fn to(to: To<'a>, only: Subset, speed: Option<f64>) -> Self {
+        Self {
+            to,
+            pace: speed.map(Pace::new),
+            samples: None,
+            only,
+            side_outputs: SideOutputs::default(),
+            total: None,
+            findings: None,
+            fail_on: None,
+            has_failed: false,
+            is_missing: false,
+            is_over: false,
+            is_of_whole: false,
+            lines: Vec::new(),
+        }
+    }
+
+    /// True if no screen waits for frames and no exporter serves metrics.
+    pub(super) const fn has_nothing_else(&self) -> bool {
+        matches!(self.to, To::Output(..)) && self.side_outputs.exporter.is_none()
+    }
+
+    /// True if samples are printed, which may be complete before the recorder has a result.
+    pub(super) const fn prints_samples(&self) -> bool {
+        matches!(self.to, To::Samples(_))
+    }
+
+    /// Waits until a frame is due on a screen, and sends the records that are due before it.
+    pub(super) fn wait(&mut self, at: Instant, recorder: &mut Recorder) -> io::Result<()> {
+        let Some(pace) = &mut self.pace else { return Ok(()) };
+        let pace = *pace.begun(at);
+        while !pace.wait(at) {
+            self.pass(recorder, pace.reached().min(at))?;
+        }
+        Ok(())
+    }
+
+    /// Advances the time while no frame comes from a pipe, if its frames have a pace.
+    pub(super) fn pass_silence(&mut self, recorder: &mut Recorder) -> io::Result<()> {
+        let Some(pace) = self.pace else { return Ok(()) };
+        self.pass(recorder, pace.reached().saturating_sub(PIPE_LAG))
+    }
+
+    /// Advances the time to at least `now`, and sends the records that are due.
+    pub(super) fn pass(&mut self, recorder: &mut Recorder, now: Instant) -> io::Result<()> {
+        recorder.advance(now);
+        if let Some(samples) = &self.samples {
+            samples.lock().advance(now);
+        }
+        self.tell(recorder)
+    }
+
+    /// Begins the time of samples, although no frame has come.
+    pub(super) fn begin_samples(&mut self, now: Instant) {
+        if let Some(samples) = &self.samples {
+            samples.lock().begin(now);
+        }
+    }
+
+    /// Prints all results since the last call.
+    pub(super) fn tell(&mut self, recorder: &mut Recorder) -> io::Result<()> {
+        if let Some(began) = recorder.meter().began() {
+            self.side_outputs.export.begin(began);
+        }
+        while let Some(item) = recorder.take() {
+            self.note(&item, recorder)?;
+            let record = Record::of(&item, &self.only);
+            let is_end = matches!(item, Item::End(_));
+            let findings = self.judge(&item, &record);
+            self.save(&findings, &record);
+            for finding in self.shown(findings) {
+                self.write(&Record::Finding(finding))?;
+            }
+            // The end is the last record; of lines the last are the verdict.
+            if is_end && self.prints_records() {
+                self.verdict()?;
+            }
+            if !self.is_of_page_alone(&item) {
+                self.write(&record)?;
+            }
+            if is_end && !self.prints_records() {
+                self.verdict()?;
+            }
+            match (&self.to, &self.side_outputs.page) {
+                (To::Screen(model), _) => model.lock().take(record),
+                (_, Some(page)) => page.take(record),
+                (To::Output(..) | To::Samples(_), None) => {}
+            }
+        }
+        self.write_lines()?;
+        self.tell_samples(recorder)
+    }
+
+    /// True of a report within an interval that only the page asked for.
+    fn is_of_page_alone(&mut self, item: &Item) -> bool {
+        let is_of_report = match item {
+            Item::Interval(_) | Item::HostInterval(_) | Item::ConnectionInterval(_) => {
+                self.is_of_whole = false;
+                true
+            }
+            Item::Connection(_) => {
+                self.is_of_whole = true;
+                false
+            }
+            Item::Services(_) | Item::ControlBlocks(_) => !self.is_of_whole,
+            Item::ServicesInterval(_) | Item::CyclicStreams(_) | Item::Rest(_) => true,
+            Item::Sample(_)
+            | Item::Host(_)
+            | Item::CyclicStream(_)
+            | Item::Total(_)
+            | Item::End(_) => false,
+        };
+        self.side_outputs.hides_reports && is_of_report && !self.is_over
+    }
+
+    /// The page, which outlives the reports.
+    pub(super) fn take_page(&mut self) -> Option<LivePage> {
+        self.side_outputs.page.take()
+    }
+
+    /// Notes lost frames for the monitor, and prints the samples that are complete.
+    fn tell_samples(&mut self, recorder: &Recorder) -> io::Result<()> {
+        let Some(samples) = &self.samples else { return Ok(()) };
+        let mut gather = samples.lock();
+        gather.note_dropped(recorder.collected().dropped());
+        match &mut self.to {
+            To::Samples(lines) => lines.tell(&gather),
+            To::Output(..) | To::Screen(_) => Ok(()),
+        }
+    }
+
+    /// Prints the end of the samples.
+    pub(super) fn end_samples(&self, error: Option<String>) -> io::Result<()> {
+        match (&self.to, &self.samples) {
+            (To::Samples(lines), Some(samples)) => lines.end(&samples.lock(), error),
+            (To::Samples(_) | To::Output(..) | To::Screen(_), _) => Ok(()),
+        }
+    }
+
+    /// Judges the whole once its end is known: findings, the worst first; none before.
+    fn judge(&mut self, item: &Item, record: &Record) -> Vec<Finding> {
+        let Some(findings) = &mut self.findings else { return Vec::new() };
+        // Those of the whole judge all measures, whichever of them are reported.
+        match item {
+            _ if self.only.patterns().is_some() => {
+                findings.take(&Record::of(item, &Subset::default()))
+            }
+            _ => findings.take(record),
+        }
+        if !matches!(item, Item::End(_)) {
+            return Vec::new();
+        }
+        findings.records()
+    }
+
+    /// Findings to print: if quiet, those that fail.
+    fn shown(&mut self, mut found: Vec<Finding>) -> Vec<Finding> {
+        let fails = |finding: &Finding| self.fail_on.is_some_and(|on| on.fails(&finding.grade));
+        self.has_failed |= found.iter().any(fails);
+        if matches!(&self.to, To::Output(output, _) if output.quiet && !output.json) {
+            found.retain(fails);
+        }
+        found
+    }
+
+    /// Writes a record to the run folder; before the end the findings and the requirements.
+    fn save(&mut self, findings: &[Finding], record: &Record) {
+        let SideOutputs { folder, requirements, .. } = &mut self.side_outputs;
+        let Some(folder) = folder else { return };
+        for finding in findings {
+            folder.record(&Record::Finding(finding.clone()));
+        }
+        if matches!(record, Record::End(_)) {
+            requirements.records().for_each(|outcome| folder.record(&outcome));
+        }
+        folder.record(record);
+        if matches!(record, Record::Interval(_) | Record::End(_)) {
+            folder.flush();
+        }
+    }
+
+    /// True if records are printed as NDJSON.
+    const fn prints_records(&self) -> bool {
+        matches!(&self.to, To::Output(Output { json: true, .. }, _))
+    }
+
+    /// Prints the verdict on the requirements.
+    fn verdict(&mut self) -> io::Result<()> {
+        self.write_lines()?;
+        match &self.to {
+            To::Output(output, _) => require::print(&self.side_outputs.requirements, output),
+            To::Screen(_) | To::Samples(_) => Ok(()),
+        }
+    }
+
+    /// Prints a record as a line of text, or keeps its line of NDJSON until all that are due are made.
+    fn write(&mut self, record: &Record) -> io::Result<()> {
+        if self.prints_records() {
+            record.write_line(&mut self.lines).map_err(io::Error::from)?;
+            return if self.lines.len() < TOGETHER_OCTETS { Ok(()) } else { self.write_lines() };
+        }
+        match &mut self.to {
+            To::Output(output, lines) => lines.tell(record, output),
+            To::Screen(_) | To::Samples(_) => Ok(()),
+        }
+    }
+
+    /// Writes the lines of NDJSON that are not yet written.
+    fn write_lines(&mut self) -> io::Result<()> {
+        match &self.to {
+            To::Output(output, _) => output.lines(&mut self.lines),
+            To::Screen(_) | To::Samples(_) => Ok(()),
+        }
+    }
+
+    /// Serves the outputs in addition to printing.
+    fn note(&mut self, item: &Item, recorder: &Recorder) -> io::Result<()> {
+        if let Item::Interval(interval) = item {
+            self.is_over = interval.is_over;
+            if let Some(samples) = &self.samples {
+                samples.lock().report(&interval.report);
+            }
+        }
+        let SideOutputs { exporter, export, requirements, .. } = &mut self.side_outputs;
+        match item {
+            Item::Interval(interval) if interval.is_over => {
+                if let Some(exporter) = exporter {
+                    exporter.add(&interval.report);
+                }
+                requirements.interval(&interval.report, recorder.settings());
+                let has_dropped = recorder.collected().dropped().is_some_and(|lost| lost > 0);
+                let meter = recorder.meter();
+                let failed = requirements.failed_early(&interval.report, meter, has_dropped);
+                failed.iter().for_each(output::say);
+                export.interval(&interval.report);
+                Ok(())
+            }
+            Item::Connection(connection) => {
+                requirements.connection(connection);
+                export.connection(connection);
+                Ok(())
+            }
+            Item::Host(host) => {
+                requirements.host(host);
+                export.host(host);
+                Ok(())
+            }
+            Item::Total(total) => {
+                self.total = Some(total.clone());
+                Ok(())
+            }
+            Item::End(_) => {
+                let Some(total) = self.total.take() else { return Ok(()) };
+                export.finish(&total);
+                requirements.total(&total, self.is_missing);
+                Ok(())
+            }
+            Item::ServicesInterval(of) if self.is_over => {
+                export.service_intervals(|| rows::service_interval_rows(of));
+                Ok(())
+            }
+            Item::CyclicStream(stream) => {
+                requirements.stream(&stream.report, stream.until);
+                export.stream(|| streams::row(stream));
+                Ok(())
+            }
+            Item::Interval(_)
+            | Item::ServicesInterval(_)
+            | Item::Sample(_)
+            | Item::HostInterval(_)
+            | Item::ConnectionInterval(_)
+            | Item::Services(_)
+            | Item::ControlBlocks(_)
+            | Item::CyclicStreams(_)
+            | Item::Rest(_) => Ok(()),
+        }
+    }
+
+    /// Publishes the counts on request or when they are due.
+    pub(super) fn publish(&mut self, recorder: &Recorder, health: impl FnOnce() -> Health) {
+        if let Some(exporter) = &mut self.side_outputs.exporter
+            && exporter.wants()
+        {
+            exporter.publish(recorder.meter(), health());
+        }
+    }
+}
+
+impl Reporter<'_> {
+    /// Removes the run folder: nothing was metered.
+    fn discard_folder(&mut self) {
+        if let Some(folder) = self.side_outputs.folder.take() {
+            folder.discard();
+        }
+    }
+
+    /// Ends the run folder; returns the reason if it is incomplete.
+    fn end_folder(&mut self) -> Option<Failure> {
+        let folder = self.side_outputs.folder.take()?;
+        match &self.to {
+            To::Output(output, _) => folder.finish(output).err(),
+            To::Screen(_) | To::Samples(_) => None,
+        }
+    }
+
+    /// Warns of frames that are in no measure because they are earlier than the first. Returns true if their
+    /// share shows captures out of order. With `--start` early frames are
+    /// expected, and samples count them: there is no warning.
+    fn remark_on_early_frames(&self, recorder: &Recorder, oddities: &Oddities) -> bool {
+        let early = oddities.get(Class::Time, "frame before the origin");
+        if early == 0 || recorder.settings().origin.is_some() || self.prints_samples() {
+            return false;
+        }
+        if let To::Output(output, _) = &self.to {
+            let (frames, are) = (counted(early, "frame"), if early == 1 { "is" } else { "are" });
+            output.remark(format_args!(
+                "warning: {frames} of {} {are} earlier than the first, and in no measure: captures \
+                 must be given in order of time",
+                recorder.frames()
+            ));
+        }
+        early.saturating_mul(100) >= recorder.frames()
+    }
+}
+
+/// Writes the last interval, the total and the end.
+pub(super) fn conclude(
+    heard: CaptureEnd,
+    recorder: &mut Recorder,
+    teller: &mut Reporter<'_>,
+) -> anyhow::Result<Exit> {
+    let CaptureEnd { failure, is_cut } = heard;
+    let is_interrupted = interrupt::requested();
+    let error = match (&failure, is_interrupted) {
+        (Some(failure), _) => Some(failure.to_string()),
+        (None, true) => Some("interrupted".to_owned()),
+        (None, false) => None,
+    };
+    let has_dropped = recorder.collected().dropped().is_some_and(|dropped| dropped > 0);
+    teller.is_missing = failure.is_some() || has_dropped;
+    let oddities = recorder.finish(is_cut, error);
+    let is_early = teller.remark_on_early_frames(recorder, &oddities);
+    teller.is_missing |= is_early;
+    teller.tell(recorder)?;
+    if failure.is_some() && recorder.frames() == 0 {
+        teller.discard_folder();
+    }
+    let no_folder = teller.end_folder();
+    let verdict = teller.side_outputs.requirements.verdict();
+    let exit = match (failure, is_interrupted, recorder.collected().dropped()) {
+        (_, true, _) => Exit::Interrupted,
+        (Some(failure), ..) => return Err(failure.into()),
+        (None, false, _) if verdict == Some(Verdict::Fail) || teller.has_failed => {
+            Exit::RequirementNotMet
+        }
+        (None, false, _) if verdict == Some(Verdict::Undecided) => Exit::Undecided,
+        // What was dropped is in no measure, so none of them is valid.
+        (None, false, Some(1..)) => Exit::Undecided,
+        (None, false, _) if is_early => Exit::Undecided,
+        (None, false, _) => Exit::Ok,
+    };
+    let unwritten = teller.side_outputs.export.take_failure();
+    let unwritten = unwritten.or(no_folder);
+    unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
+}
