@@ -206,21 +206,8 @@ impl<'a> Reporter<'a> {
         while let Some(item) = recorder.take() {
             self.note(&item, recorder)?;
             let record = Record::of(&item, &self.only);
-            let is_end = matches!(item, Item::End(_));
-            let findings = self.judge(&item, &record);
-            self.save(&findings, &record);
-            for finding in self.shown(findings) {
-                self.write(&Record::Finding(finding))?;
-            }
-            // The end is the last record; of lines the last are the verdict.
-            if is_end && self.prints_records() {
-                self.verdict()?;
-            }
             if !self.is_of_page_alone(&item) {
-                self.write(&record)?;
-            }
-            if is_end && !self.prints_records() {
-                self.verdict()?;
+                self.put(&item, &record)?;
             }
             match (&self.to, &self.side_outputs.page) {
                 (To::Screen(model), _) => model.lock().take(record),
@@ -230,6 +217,25 @@ impl<'a> Reporter<'a> {
         }
         self.write_lines()?;
         self.tell_samples(recorder)
+    }
+
+    /// Prints a record and saves it, with the findings and the verdict where it is the end.
+    fn put(&mut self, item: &Item, record: &Record) -> io::Result<()> {
+        let is_end = matches!(item, Item::End(_));
+        let findings = self.judge(item, record);
+        self.save(&findings, record);
+        for finding in self.shown(findings) {
+            self.write(&Record::Finding(finding))?;
+        }
+        // The end is the last record; of lines the last are the verdict.
+        if is_end && self.prints_records() {
+            self.verdict()?;
+        }
+        self.write(record)?;
+        if is_end && !self.prints_records() {
+            self.verdict()?;
+        }
+        Ok(())
     }
 
     /// True of a report within an interval that only the page asked for.
