@@ -18,13 +18,15 @@ pub(crate) struct Detail {
     pub properties: Vec<(&'static str, String)>,
     /// Counts of each side.
     pub sides: Panel,
-    /// Sequence numbers of each side.
+    /// Sequence numbers of each side that sent any DT.
     pub traces: Vec<Trace>,
 }
 
 /// Sequence numbers of a side over time; none where there is no number.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub(crate) struct Trace {
+    /// Side that sent.
+    pub from: String,
     /// Seconds since measuring began.
     pub seconds: Vec<f64>,
     /// One past the highest DT seen.
@@ -44,7 +46,7 @@ impl Detail {
             id,
             properties: properties(identity, known),
             sides: sides(identity, known),
-            traces: traces(known, model.start_ns()),
+            traces: traces(identity, known, model.start_ns()),
         })
     }
 }
@@ -110,10 +112,11 @@ fn side(end: &str, sent: &Counts) -> Row {
     Row::new(None, cells)
 }
 
-/// Sequence numbers of the sides that have any.
-fn traces(known: &Known, start_ns: u64) -> Vec<Trace> {
+/// Sequence numbers of the sides that sent any DT.
+fn traces(identity: &Identity, known: &Known, start_ns: u64) -> Vec<Trace> {
     let of_side = |side: usize| {
-        let mut trace = Trace::default();
+        let from = identity.ends.get(side).map_or_else(String::new, |end| shown(end));
+        let mut trace = Trace { from, ..Trace::default() };
         for stand in &known.trace {
             let Some(numbers) = stand.sides.get(side) else { continue };
             trace.seconds.push(stand.at_ns.saturating_sub(start_ns) as f64 / 1e9);
@@ -123,6 +126,7 @@ fn traces(known: &Known, start_ns: u64) -> Vec<Trace> {
         }
         trace
     };
-    let has_numbers = |trace: &Trace| trace.sent.iter().any(Option::is_some);
+    let has_any = |numbers: &[Option<u64>]| numbers.iter().flatten().any(|number| *number > 0);
+    let has_numbers = |trace: &Trace| has_any(&trace.sent) || has_any(&trace.acknowledged);
     [0, 1].map(of_side).into_iter().filter(has_numbers).collect()
 }

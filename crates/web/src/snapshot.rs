@@ -28,9 +28,10 @@ pub struct Snapshot {
     pub length: String,
     /// Frames so far.
     pub frames: u64,
-    /// Losses in collection, each in words; without any, all frames that passed were counted, as far
-    /// as the source tells.
+    /// Frames lost in collection, by place, as far as the source tells.
     pub losses: Vec<String>,
+    /// True if any were lost, so that no measure is complete.
+    pub is_lossy: bool,
     /// Findings, the worst first.
     pub findings: Vec<Finding>,
     /// Totals: name and count.
@@ -90,6 +91,7 @@ impl Snapshot {
             length: quantity::span(model.length_ns()),
             frames: model.frames(),
             losses: model.collected().lost(),
+            is_lossy: model.dropped().is_some_and(|dropped| dropped > 0),
             findings: found.iter().map(finding).collect(),
             totals: totals(model),
             panels: panels(model),

@@ -42,7 +42,7 @@ fn answer(snapshot: &Snapshot) -> Markup {
                 (snapshot.state) ", " (snapshot.length) ", " (snapshot.frames) " frames"
                 @if let Some(error) = &snapshot.error { ": " (error) }
             }
-            @for loss in &snapshot.losses { p.loss { (loss) } }
+            @for loss in &snapshot.losses { p.loss[snapshot.is_lossy] { (loss) } }
             ul.findings {
                 @for finding in &snapshot.findings {
                     li data-grade=(finding.grade) {

@@ -32,7 +32,6 @@ export function Connection({ id, snapshot, onClose }: Props) {
     };
   }, [id, snapshot]);
   useEffect(() => heading.current?.focus(), [id]);
-  const ends = detail?.sides.rows.map((row) => row.cells[0]?.[1] ?? "") ?? [];
   return (
     <section id="connection" aria-labelledby="title-connection">
       <h2 id="title-connection" tabIndex={-1} ref={heading}>Connection {id}</h2>
@@ -49,9 +48,7 @@ export function Connection({ id, snapshot, onClose }: Props) {
             ))}
           </dl>
           <Table panel={detail.sides} isSearchable={false} />
-          {detail.traces.map((trace, side) => (
-            <Numbers key={side} from={ends[side] ?? ""} trace={trace} />
-          ))}
+          {detail.traces.map((trace) => <Numbers key={trace.from} trace={trace} />)}
         </>
       )}
     </section>
@@ -64,7 +61,8 @@ function last(values: (number | null)[]): string {
 }
 
 /** Sequence numbers of a side over time. */
-function Numbers({ from, trace }: { from: string; trace: Trace }) {
+function Numbers({ trace }: { trace: Trace }) {
+  const { from } = trace;
   const about =
     `DT numbers sent by ${from}: sent ${last(trace.sent)}, ` +
     `acknowledged ${last(trace.acknowledged)}, allowed by credit ${last(trace.allowed)}`;

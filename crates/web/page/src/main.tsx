@@ -87,7 +87,7 @@ function Answer({ snapshot, onConnection }: { snapshot: Snapshot; onConnection: 
       <p>
         {state}, {length}{begun}, <span id="frames">{frames}</span> frames{error === null ? "" : `: ${error}`}
       </p>
-      {losses.map((loss) => <p class="loss" key={loss}>{loss}</p>)}
+      {losses.map((loss) => <p class={snapshot.is_lossy ? "loss" : ""} key={loss}>{loss}</p>)}
       <ul class="findings">
         {findings.map((finding) => (
           <li key={finding.text} data-grade={finding.grade}>

@@ -43,6 +43,7 @@ export interface Snapshot {
   length: string;
   frames: number;
   losses: string[];
+  is_lossy: boolean;
   findings: Finding[];
   totals: [string, number][];
   panels: Panel[];
@@ -50,6 +51,7 @@ export interface Snapshot {
 }
 
 export interface Trace {
+  from: string;
   seconds: number[];
   sent: (number | null)[];
   acknowledged: (number | null)[];
