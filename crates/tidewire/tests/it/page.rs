@@ -89,7 +89,7 @@ fn the_page_has_the_numbers_of_the_records() {
     let out = BufReader::new(served.child.stdout.take().unwrap());
     // The process lives on, so its output has no end yet.
     let lines: Vec<String> = out.lines().take(records.len()).map(Result::unwrap).collect();
-    assert_eq!(lines, records, "a page changes no record");
+    assert!(lines == records, "a page changes no record");
     let read = |line: &String| serde_json::from_str::<serde_json::Value>(line).unwrap();
     let of = |kind: &'static str| records.iter().map(read).filter(move |it| it["type"] == kind);
     let snapshot = served.snapshot();
@@ -149,7 +149,8 @@ fn only_the_bearer_of_the_token_gets_an_answer() {
 
 #[test]
 fn clients_that_read_nothing_hold_nothing_up() {
-    let mut served = Served::start(&["watch", "-r", "-"]);
+    let runs = tempfile::tempdir().unwrap();
+    let mut served = Served::start(&["watch", "-r", "-", "-o", runs.path().to_str().unwrap()]);
     let (host, cookie) = (served.host(), served.cookie());
     // More than there is room for: the last ones wait to be accepted.
     let stalled: Vec<TcpStream> =
@@ -165,6 +166,10 @@ fn clients_that_read_nothing_hold_nothing_up() {
     records.retain(|line| !names(line));
     assert!(lines == records, "{} and {} records", lines.len(), records.len());
     assert_eq!(served.child.wait().unwrap().code(), Some(0));
+    let run = std::fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
+    let saved = std::fs::read_to_string(run.join("measures.ndjson")).unwrap();
+    let saved: Vec<_> = saved.lines().map(str::to_owned).filter(|line| !names(line)).collect();
+    assert!(saved == records, "a run folder has {} records", saved.len());
     drop(stalled);
 }
 
