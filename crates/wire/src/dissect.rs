@@ -30,7 +30,8 @@ pub use streams::Stripper;
 pub use upper::{dissect, dissect_cut, dissect_tsdu};
 
 use crate::addr::{Mac, Nsap, Socket};
-use crate::leaf::Leaf;
+use crate::leaf::{Cyclic, Leaf};
+use crate::next::OverType;
 use crate::read::Malformed;
 use crate::{encapsulation, llc, mac, tcp};
 use core::fmt;
@@ -260,6 +261,16 @@ fn is_bare_ipx(data: &[u8]) -> bool {
 /// response.
 fn is_datagram(pdu: &llc::Pdu<'_>) -> bool {
     pdu.control == llc::Control::Ui && !pdu.is_response
+}
+
+/// Returns the protocol that an EtherType stands for, if it has streams of cyclic data.
+#[must_use]
+#[inline]
+pub fn cyclic_of_type(number: u16) -> Option<Cyclic> {
+    match OverType::of(number)? {
+        OverType::Leaf(leaf) => leaf.cyclic,
+        OverType::Internet | OverType::Mpls => None,
+    }
 }
 
 /// Returns true if an NSDU belongs to the connectionless transport protocol, which shares NSAPs

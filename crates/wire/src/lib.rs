@@ -34,7 +34,7 @@ pub mod llc;
 pub mod mac;
 pub mod mms;
 pub mod mpls;
-pub mod next;
+mod next;
 pub mod packet;
 pub mod pcap;
 pub mod pcapng;

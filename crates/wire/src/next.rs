@@ -4,7 +4,7 @@
 //! [`Leaf`] carries nothing that is followed: its file and its row here are all that they need.
 
 use crate::addr::Sap;
-use crate::leaf::{Cyclic, Leaf};
+use crate::leaf::Leaf;
 use crate::{clnp, es_is, goose, is_is, profinet, sampled_values, tcp};
 
 /// Protocol that an EtherType stands for.
@@ -68,16 +68,6 @@ const NUMBERS: [(u8, OverInternet); 1] = [(tcp::PROTOCOL, OverInternet::Tcp)];
 /// Row of a table for this number.
 fn of<N: Copy + PartialEq, P: Copy>(rows: &[(N, P)], number: N) -> Option<P> {
     rows.iter().find(|(known, _)| *known == number).map(|(_, protocol)| *protocol)
-}
-
-/// Cyclic protocol that an EtherType stands for, if it is one.
-#[must_use]
-#[inline]
-pub fn cyclic(number: u16) -> Option<Cyclic> {
-    match OverType::of(number)? {
-        OverType::Leaf(leaf) => leaf.cyclic,
-        OverType::Internet | OverType::Mpls => None,
-    }
 }
 
 impl OverType {

@@ -12,11 +12,11 @@
 use super::counter::Rule;
 use super::numbers::Numbers;
 use wire::addr::Mac;
-use wire::dissect::{Alone, Link};
+use wire::dissect::{Alone, Link, cyclic_of_type};
 pub use wire::leaf::Cyclic as Protocol;
 use wire::mac::{self, Tag};
 use wire::profinet::{self, Kind};
-use wire::{goose, next, sampled_values};
+use wire::{goose, sampled_values};
 
 /// Number of a frame, by the rule of its protocol.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +67,7 @@ impl<'a> Frame<'a> {
         let original_octets = original_octets.max(octets.len());
         let Ok(frame) = mac::Pdu::decode_cut(octets, original_octets) else { return false };
         let mac::Kind::Type(number) = frame.kind else { return false };
-        let Some(protocol) = next::cyclic(number) else { return false };
+        let Some(protocol) = cyclic_of_type(number) else { return false };
         let is_whole = octets.len() == original_octets;
         Self::none(protocol, &frame, original_octets).each_in(frame.data, is_whole, each)
     }
