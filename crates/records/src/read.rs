@@ -45,7 +45,7 @@ impl core::error::Error for Unreadable {}
 #[derive(Debug)]
 pub enum Entry<'a> {
     /// A record.
-    Record(Record),
+    Record(Box<Record>),
     /// A line of another type, such as the outcome of a requirement.
     Other(&'a [u8]),
 }
@@ -104,7 +104,7 @@ impl<R: BufRead> Reader<R> {
             Some(Record::Unknown) => Ok(Some(Entry::Other(&self.text))),
             Some(record) => {
                 self.is_over |= matches!(record, Record::End(_));
-                Ok(Some(Entry::Record(record)))
+                Ok(Some(Entry::Record(Box::new(record))))
             }
             None if self.is_over => Ok(None),
             None => Err(Unreadable::CutShort),

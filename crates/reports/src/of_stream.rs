@@ -77,7 +77,7 @@ impl Measures {
         };
         loop {
             match reader.next_entry() {
-                Ok(Some(Entry::Record(record))) => measures.take(record),
+                Ok(Some(Entry::Record(record))) => measures.take(*record),
                 Ok(Some(Entry::Other(line))) => measures.outcome(line),
                 Ok(None) => return Ok(measures),
                 Err(error) => {
@@ -441,7 +441,7 @@ fn facts(measures: &Measures, provenance: Option<&Provenance>) -> Vec<Fact> {
 /// A time in the largest unit in which it is a whole number, as options take it.
 fn whole(nanos: u64) -> String {
     let units = [("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
-    let fits = units.into_iter().find(|(_, each)| nanos % each == 0);
+    let fits = units.into_iter().find(|(_, each)| nanos.is_multiple_of(*each));
     fits.map_or_else(|| format!("{nanos}ns"), |(unit, each)| format!("{}{unit}", nanos / each))
 }
 

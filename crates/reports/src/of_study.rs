@@ -72,7 +72,7 @@ pub fn of_study(
     let report = run.report();
     let judged = run.judged.clone().unwrap_or_else(|| judge(&report, run.points));
     let checks = checks::of(run, &report);
-    let numbers = numbers::of(run, &report, &judged);
+    let numbers = numbers::of(&report, &judged);
     let mut document = Document {
         kind: match run.origin() {
             Origin::Predicted => Kind::Predicted,
@@ -259,6 +259,11 @@ fn pictures(run: &StudyRun<'_>, report: &Report) -> Vec<Illustration> {
     let seed = run.provenance.map_or(0, |provenance| provenance.seed);
     let study = sweep::Study { seed, origin: run.origin() };
     let mut drawn = sweep::figures(report, study);
+    // Nothing is seen in a figure of zeros: the table has them.
+    let has_values = |drawn: &sweep::Drawn| {
+        drawn.figure.series.iter().flat_map(|it| &it.points).any(|point| point.y != 0.0)
+    };
+    drawn.retain(has_values);
     // Those of flows with a requirement first.
     let required = run.points.first().map(|point| &point.scenario.require);
     let is_required = |drawn: &sweep::Drawn| {

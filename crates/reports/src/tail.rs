@@ -4,11 +4,13 @@ use crate::figure::{Axis, Figure, Mark, Point, Scale, Series};
 use crate::study::{Summed, summed};
 use bench::analysis::{PointReport, Report, Unit};
 use bench::sample::{Distribution, FlowSample, Origin, Sample};
-use records::quantity::scale;
+use records::quantity::{counted, scale, span};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Flows of a figure.
 const MOST_FLOWS: usize = 6;
+/// Deadlines are drawn up to this multiple of the longest time: beyond it the curves would lie flat.
+const MOST_TIMES: u64 = 4;
 /// Points of a flow.
 const MOST_POINTS: usize = 120;
 
@@ -34,7 +36,9 @@ struct Times {
 pub fn tail(report: &Report, point: &PointReport, samples: &[Sample]) -> Option<Tail> {
     let groups = summed(point);
     let is_answered = groups.iter().all(|group| !group.worst().response_pooled.is_empty());
-    let of_point = || samples.iter().filter(|sample| sample.point == point.point);
+    // Copies of one run are one run.
+    let runs = if point.deterministic { 1 } else { usize::MAX };
+    let of_point = || samples.iter().filter(|sample| sample.point == point.point).take(runs);
     let all: Vec<Times> =
         groups.iter().filter_map(|group| times(group, is_answered, of_point())).collect();
     let drawn = all.get(..all.len().min(MOST_FLOWS)).unwrap_or_default();
@@ -48,8 +52,12 @@ pub fn tail(report: &Report, point: &PointReport, samples: &[Sample]) -> Option<
         series.push(Series { name, style_group, mark: Mark::Line, points });
     }
     let deadlines: BTreeSet<u64> = drawn.iter().filter_map(|times| times.deadline).collect();
+    let (deadlines, beyond): (Vec<u64>, Vec<u64>) =
+        deadlines.into_iter().partition(|it| *it <= longest.saturating_mul(MOST_TIMES));
+    let beyond: Vec<String> =
+        beyond.into_iter().map(|it| format!(" Not drawn: the deadline of {}.", span(it))).collect();
     for (nth, deadline) in deadlines.into_iter().enumerate() {
-        let name = format!("deadline {}", records::quantity::span(deadline));
+        let name = format!("deadline {}", span(deadline));
         let points = vec![Point::exact(deadline as f64 / shown.each, 1.0)];
         series.push(Series { name, style_group: drawn.len() + nth, mark: Mark::Across, points });
     }
@@ -69,10 +77,11 @@ pub fn tail(report: &Report, point: &PointReport, samples: &[Sample]) -> Option<
     let figure = Figure {
         title: format!("Share of messages with a longer {time}"),
         caption: format!(
-            "{}. {origin}. All messages of {} runs together: {}.{more}",
+            "{}. {origin}. All messages of {}: {}.{more}{}",
             report.title.trim_end_matches('.'),
-            point.replications,
+            counted(of_point().count() as u64, "run"),
             counts.join(", "),
+            beyond.concat(),
         ),
         reference: None,
         x: Axis { name: time.to_owned(), unit: shown.unit.to_owned() },

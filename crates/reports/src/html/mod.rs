@@ -7,7 +7,6 @@ use crate::figure::Place;
 use crate::text::Text;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use parts::{cell, is_long, number_cell, table, word};
-use wire::printable::Printable;
 
 /// Style sheet of every report.
 const STYLE: &str = include_str!("style.css");
@@ -268,8 +267,65 @@ fn facts(id: &str, title: &str, facts: &[Fact]) -> Markup {
     }
 }
 
-/// Returns true if no character of the document is unprintable, apart from line feeds.
-#[must_use]
-pub fn is_printable(page: &str) -> bool {
-    page.lines().all(|line| Printable(line).to_string() == line)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sha2::{Digest as _, Sha256};
+    use std::collections::BTreeMap;
+
+    /// Octets in base 64 (RFC 4648, section 4).
+    fn base_64(octets: &[u8]) -> String {
+        const DIGITS: &[u8; 64] =
+            b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let group = |three: &[u8]| {
+            let octet = |place: usize| u32::from(three.get(place).copied().unwrap_or(0));
+            let bits = octet(0) << 16 | octet(1) << 8 | octet(2);
+            let digits = [18, 12, 6, 0].map(|shift| DIGITS[(bits >> shift & 63) as usize]);
+            let used = three.len() + 1;
+            let shown = |(place, digit)| if place < used { char::from(digit) } else { '=' };
+            digits.into_iter().enumerate().map(shown).collect::<String>()
+        };
+        octets.chunks(3).map(group).collect()
+    }
+
+    #[test]
+    fn the_policy_admits_the_style_sheet() {
+        assert_eq!(base_64(b"fo"), "Zm8=");
+        assert_eq!(STYLE_HASH, base_64(&Sha256::digest(STYLE)), "the hash of style.css");
+    }
+
+    /// Relative luminance of a colour (WCAG 2.2).
+    fn luminance(colour: &str) -> f64 {
+        let digits = colour.trim_start_matches('#');
+        let channel = |place: usize| {
+            let text = match digits.len() {
+                3 => digits[place..=place].repeat(2),
+                _ => digits[2 * place..2 * place + 2].to_owned(),
+            };
+            let share = f64::from(u8::from_str_radix(&text, 16).unwrap()) / 255.0;
+            if share <= 0.04045 { share / 12.92 } else { ((share + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * channel(0) + 0.7152 * channel(1) + 0.0722 * channel(2)
+    }
+
+    #[test]
+    fn text_has_a_contrast_of_4_5_on_every_background() {
+        let mut themes = 0;
+        for block in STYLE.split(":root{").skip(1) {
+            let block = block.split('}').next().unwrap();
+            let pairs =
+                block.split(';').filter_map(|pair| pair.trim().strip_prefix("--")?.split_once(':'));
+            let colours: BTreeMap<&str, &str> = pairs.collect();
+            for text in ["ink", "soft", "link", "pass", "fail", "open", "note"] {
+                for ground in ["page", "card"] {
+                    let both = [text, ground].map(|name| luminance(colours[name]));
+                    let (light, dark) = (both[0].max(both[1]), both[0].min(both[1]));
+                    let ratio = (light + 0.05) / (dark + 0.05);
+                    assert!(ratio >= 4.5, "{text} on {ground}: {ratio:.2}");
+                }
+            }
+            themes += 1;
+        }
+        assert_eq!(themes, 3, "light, dark and paper");
+    }
 }

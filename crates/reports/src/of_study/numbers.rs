@@ -1,6 +1,6 @@
 //! The numbers that decided the verdict on a study.
 
-use super::{StudyRun, grade};
+use super::grade;
 use crate::document::{Grade, MOST_NUMBERS, Number};
 use crate::study::{interval, told};
 use crate::text::Text;
@@ -10,7 +10,7 @@ use bench::verdict::{Judged, Verdict};
 use records::quantity::{counted, level, mean, span};
 
 /// The numbers of the worst requirements, then those of the flow that matters most.
-pub(super) fn of(run: &StudyRun<'_>, report: &Report, judged: &[Judged]) -> Vec<Number> {
+pub(super) fn of(report: &Report, judged: &[Judged]) -> Vec<Number> {
     let mut sorted: Vec<&Judged> = judged.iter().collect();
     sorted
         .sort_by(|a, b| grade(b.verdict).cmp(&grade(a.verdict)).then(used(b).total_cmp(&used(a))));
@@ -22,14 +22,10 @@ pub(super) fn of(run: &StudyRun<'_>, report: &Report, judged: &[Judged]) -> Vec<
         }
     }
     let decided = sorted.first().and_then(|judged| place(report, judged));
-    let (point, flow) = match decided.or_else(|| most_telling(report)) {
-        Some(found) => found,
-        None => return numbers,
-    };
+    let Some((point, flow)) = decided.or_else(|| most_telling(report)) else { return numbers };
     let more = of_flow(point, flow, report).into_iter();
     let wanted = MOST_NUMBERS.saturating_sub(numbers.len());
     numbers.extend(more.take(wanted));
-    let _ = run;
     numbers
 }
 

@@ -233,7 +233,7 @@ fn hostile_names_are_text_in_every_form() {
         let is_plain = |c: char| c == '\n' || wire::printable::is_printable(c);
         assert!(report.chars().all(is_plain), "{form}: a control character");
         assert!(report.contains("\\u{202e}") || report.contains("\\\\u\\{202e\\}"), "{form}");
-        assert!(report.len() < 60_000, "{form}: {} octets", report.len());
+        assert!(report.len() < 80_000, "{form}: {} octets", report.len());
     }
     assert!(!report_of(&text, "md").contains("@team"), "a name mentions people");
     assert!(report_of(&text, "github").lines().all(|line| line.starts_with("::")));
@@ -256,9 +256,8 @@ fn a_week_of_seconds_has_figures_of_bounded_size() {
 #[test]
 fn a_run_that_lost_frames_or_broke_off_is_not_valid() {
     let whole = stream("a.pcapng", &interval(0, 5));
-    let dropped = whole
-        .replace("\"frames\":9,", "\"frames\":9,")
-        .replace("\"dropped_by_kernel\":0,\"error\"", "\"dropped_by_kernel\":3,\"error\"");
+    let dropped =
+        whole.replace("\"dropped_by_kernel\":0,\"error\"", "\"dropped_by_kernel\":3,\"error\"");
     let cut = whole.lines().take(2).collect::<Vec<_>>().join("\n") + "\n";
     for (text, reason) in [(dropped, "3 frames were dropped"), (cut, "cut short")] {
         let page = report_of(&text, "html");
