@@ -54,7 +54,7 @@ pub fn markdown(document: &Document) -> String {
         line(&mut text, &escaped(comparison.about.as_str()));
         comparison.tables.iter().for_each(|it| captioned(&mut text, it));
     }
-    facts(&mut text, "Repeat it", &document.commands);
+    commands(&mut text, &document.commands);
     facts(&mut text, "Provenance", &document.provenance);
     facts(&mut text, "Glossary", &document.glossary);
     text.truncate(text.trim_end().len());
@@ -90,6 +90,21 @@ fn facts(text: &mut String, title: &str, facts: &[Fact]) {
         let _ = writeln!(text, "- {}: {}", escaped(name.as_str()), escaped(value.as_str()));
     }
     text.push('\n');
+}
+
+/// Commands as they are typed: nothing is markup between fences that are longer than any in the command.
+fn commands(text: &mut String, commands: &[Fact]) {
+    if commands.is_empty() {
+        return;
+    }
+    section(text, "Repeat it");
+    for Fact { name, value } in commands {
+        let value = value.as_str();
+        let longest = value.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+        let fence = "`".repeat(longest.max(2) + 1);
+        line(text, &format!("{}:", escaped(name.as_str())));
+        line(text, &format!("{fence}sh\n{value}\n{fence}"));
+    }
 }
 
 fn captioned(text: &mut String, it: &Table) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `report`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire report runs/2026-11-21T10-04-07-substation   writes report.html there\n  tidewire report runs                              the latest run in that folder\n  tidewire report predicted measured                with the differences from predicted\n  tidewire watch -r plant.pcapng --json > plant.ndjson; tidewire report plant.ndjson\n  tidewire report runs --tester \"A. Smith\" --tested-at \"2026-11-25 14:00\"\n  tidewire report runs --format md -o -             for a pull request"
+    after_help = "Examples:\n  tidewire report runs/2026-11-21T10-04-07-cell     writes report.html there\n  tidewire report runs                              the latest run in that folder\n  tidewire report predicted measured                with the differences from predicted\n  tidewire watch -r a.pcapng --json > a.ndjson; tidewire report a.ndjson\n  tidewire report runs --tester \"A. Smith\" --tested-at \"2026-11-25 14:00\"\n  tidewire report runs --format md -o -             for a pull request"
 )]
 pub(crate) struct Report {
     /// Run: a folder that predict, measure, watch or reproduce wrote, or a file of records. Of two runs the
