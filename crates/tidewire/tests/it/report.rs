@@ -244,7 +244,7 @@ fn hostile_names_are_text_in_every_form() {
 }
 
 #[test]
-fn a_week_of_seconds_has_figures_of_bounded_size() {
+fn a_long_run_has_figures_of_bounded_size() {
     // A tenth of a week in records, so that the test is quick: 60,480 seconds.
     let mut records = String::new();
     for second in 0..60_480 {
