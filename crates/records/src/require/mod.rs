@@ -16,6 +16,7 @@ use bench::scenario::NotARequirement;
 use bench::verdict::Verdict;
 use meter::measure::{Measures, Transport};
 use meter::metric::{Metric, ratios};
+use meter::observation::DelayKind;
 use meter::registry::{
     Aggregation, Measure, Values, of_direction, of_host, of_network, of_service,
 };
@@ -272,7 +273,8 @@ fn lessen(judged: &mut Judged) {
     judged.findings = findings;
 }
 
-/// Judges one subject; none if the requirement applies to each and this one has nothing to judge.
+/// Judges one subject; none if the requirement applies to each and this one has nothing to judge. A
+/// delay that did not occur is nothing to judge, but a window that was never closed is good.
 fn judge(wanted: &Wanted, values: &Values, metrics: &[Metric]) -> Option<Finding> {
     let value = |wanted: &Measure| {
         values.iter().find(|(found, _)| found == wanted).map(|(_, value)| *value)
@@ -299,6 +301,12 @@ fn judge(wanted: &Wanted, values: &Values, metrics: &[Metric]) -> Option<Finding
                 finding.found = Some(events as f64 / trials as f64);
                 finding.interval = None;
             }
+        }
+        Subject::Time(Measure::Delay(delay, _))
+            if *delay != DelayKind::ClosedWindow && value(&delay.count()) == Some(0) =>
+        {
+            finding.because = "no such delay was seen";
+            return wanted.scope.is_one().then_some(finding);
         }
         Subject::Count(name) | Subject::Time(name) => {
             let value = value(name)? as f64;

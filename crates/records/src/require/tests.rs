@@ -41,6 +41,21 @@ fn a_count_is_a_fact_and_a_quantile_is_a_class() {
 }
 
 #[test]
+fn a_delay_that_did_not_occur_meets_no_limit() {
+    let none = |name: &'static str, statistic: &'static str| [(name, 0), (statistic, 0)];
+    let replies = none("responses", "response_p99_ns");
+    check("response.p99 < 20 ms", &replies, Some(Verdict::Undecided));
+    check("response.p99(10.0.0.1) < 20 ms", &replies, Some(Verdict::Undecided));
+    check("response.p99(host) < 20 ms", &replies, None);
+    check("response.max(*) < 20 ms", &none("responses", "response_max_ns"), None);
+    let one = [("responses", 1), ("response_p99_ns", 8_000_000)];
+    check("response.p99(host) < 20 ms", &one, Some(Verdict::Pass));
+    // A window that was never closed is what is wanted.
+    let closed = none("closed_windows", "closed_window_max_ns");
+    check("closed_window.max(*) < 1 s", &closed, Some(Verdict::Pass));
+}
+
+#[test]
 fn with_missing_frames_only_final_verdicts_are_reported() {
     let verdict = |requirement: &str, tpdus: u64| {
         let wanted: Wanted = requirement.parse().unwrap();

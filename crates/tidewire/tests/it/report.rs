@@ -142,7 +142,7 @@ fn a_watched_capture_shows_what_its_records_say() {
 fn a_requirement_without_a_reply_says_that_none_was_seen() {
     let folder = tempfile::tempdir().unwrap();
     let run =
-        made(folder.path(), &["watch", "-r", CELL, "--require", "response.p99(host) < 1 ms"], 0);
+        made(folder.path(), &["watch", "-r", CELL, "--require", "response.p99(host) < 1 ms"], 4);
     let page = page(folder.path(), &run);
     assert!(page.contains("No reply was seen that could have been late."));
 }
