@@ -5,7 +5,7 @@
 
 use core::fmt;
 use maud::{Escaper, Render};
-use wire::printable::Printable;
+use wire::printable::bounded;
 
 /// Most characters of a name or of a cell.
 const MOST_CHARACTERS: usize = 300;
@@ -70,15 +70,6 @@ impl Render for Text {
 pub(crate) fn joined(texts: &[&Text]) -> String {
     let texts: Vec<&str> = texts.iter().filter(|it| !it.is_empty()).map(|it| it.as_str()).collect();
     texts.join("; ")
-}
-
-/// The text with unprintable characters spelled out; of a longer one its front and its length.
-fn bounded(text: &str, most: usize) -> String {
-    let Some((cut, _)) = text.char_indices().nth(most) else {
-        return Printable(text).to_string();
-    };
-    let front = text.get(..cut).unwrap_or_default();
-    format!("{}... ({} octets)", Printable(front), text.len())
 }
 
 #[cfg(test)]

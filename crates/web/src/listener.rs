@@ -1,16 +1,25 @@
 //! A listener with a limit on its connections: further clients wait in the queue of the kernel.
+//!
+//! A client holds its place only while it is answered: one that asks nothing, or too slowly, is let go,
+//! as is one that reads nothing for a minute.
 
 use core::pin::Pin;
 use core::task::{Context, Poll};
+use core::time::Duration;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Sleep, sleep};
 
 /// Most simultaneous connections.
 const CONNECTIONS: usize = 64;
+/// Time from a connection to its first answer.
+const FIRST_ANSWER: Duration = Duration::from_secs(5);
+/// Time from answer to answer; a stream of snapshots sends at least every 15 s.
+const NEXT_ANSWER: Duration = Duration::from_secs(60);
 
 /// A listener with a limit.
 pub(crate) struct Bounded {
@@ -32,7 +41,7 @@ impl axum::serve::Listener for Bounded {
         let permit = Arc::clone(&self.room).acquire_owned().await.ok();
         // As axum does it: errors of one client are skipped, others waited for.
         let (stream, peer) = axum::serve::Listener::accept(&mut self.listener).await;
-        (Taken { stream, _permit: permit }, peer)
+        (Taken { stream, left: Box::pin(sleep(FIRST_ANSWER)), _permit: permit }, peer)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -43,6 +52,8 @@ impl axum::serve::Listener for Bounded {
 /// A connection, which takes one place until it is closed.
 pub(crate) struct Taken {
     stream: TcpStream,
+    /// Ends when the connection is let go.
+    left: Pin<Box<Sleep>>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -52,7 +63,11 @@ impl AsyncRead for Taken {
         cx: &mut Context<'_>,
         room: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, room)
+        let read = Pin::new(&mut self.stream).poll_read(cx, room);
+        if read.is_pending() && self.left.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        read
     }
 }
 
@@ -62,7 +77,15 @@ impl AsyncWrite for Taken {
         cx: &mut Context<'_>,
         octets: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, octets)
+        let written = Pin::new(&mut self.stream).poll_write(cx, octets);
+        if written.is_ready() {
+            self.left = Box::pin(sleep(NEXT_ANSWER));
+            return written;
+        }
+        if self.left.as_mut().poll(cx).is_ready() {
+            return Poll::Ready(Err(io::ErrorKind::TimedOut.into()));
+        }
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -4,7 +4,7 @@ use core::fmt;
 use records::findings::Grade;
 use records::quantity;
 use serde::Serialize;
-use wire::printable::Printable;
+use wire::printable::bounded;
 
 /// Most characters of a text; names come from captures and may be long.
 const MOST_CHARACTERS: usize = 200;
@@ -110,11 +110,7 @@ pub(crate) const fn grade_name(grade: Grade) -> &'static str {
 
 /// A text that can be shown: bounded, with its unprintable characters spelled out.
 pub(crate) fn shown(text: &str) -> String {
-    let Some((cut, _)) = text.char_indices().nth(MOST_CHARACTERS) else {
-        return Printable(text).to_string();
-    };
-    let front = text.get(..cut).unwrap_or_default();
-    format!("{}... ({} octets)", Printable(front), text.len())
+    bounded(text, MOST_CHARACTERS)
 }
 
 /// Number of things, with their name in the singular.

@@ -45,6 +45,17 @@ impl fmt::Display for Printable<'_> {
     }
 }
 
+/// Text with every unprintable character escaped; of a text of more than `most` characters its front, and
+/// the number of its octets.
+#[must_use]
+pub fn bounded(text: &str, most: usize) -> String {
+    let Some((cut, _)) = text.char_indices().nth(most) else {
+        return Printable(text).to_string();
+    };
+    let front = text.get(..cut).unwrap_or_default();
+    format!("{}... ({} octets)", Printable(front), text.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

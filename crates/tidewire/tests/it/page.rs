@@ -174,6 +174,17 @@ fn clients_that_read_nothing_hold_nothing_up() {
 }
 
 #[test]
+fn clients_that_ask_nothing_give_way_to_one_that_asks() {
+    let served = Served::start(&["watch", "-r", CELL]);
+    let silent: Vec<TcpStream> =
+        (0..64).map(|_| TcpStream::connect(&served.address).unwrap()).collect();
+    let mut slow = TcpStream::connect(&served.address).unwrap();
+    slow.write_all(b"GET / HTTP/1.1\r\n").unwrap();
+    assert!(served.get("/").0.starts_with("HTTP/1.1 200 "));
+    drop((silent, slow));
+}
+
+#[test]
 fn other_hosts_need_permission() {
     let output = run(&["watch", "-r", CELL, "--web", "0.0.0.0:0"]);
     assert!(stderr(&output).contains("other hosts could open it"), "{}", stderr(&output));
