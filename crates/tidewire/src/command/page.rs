@@ -52,7 +52,9 @@ impl LivePage {
     /// takes to open it.
     pub(super) fn close(self, is_of_files: bool, output: &Output) {
         if is_of_files && !interrupt::requested() {
-            output.remark("read to the end; the page stays until Ctrl-C");
+            // Tables may have moved the first line with the URL off the screen.
+            let url = self.server.url();
+            output.remark(format_args!("read to the end; until Ctrl-C the page stays at {url}"));
             while !interrupt::requested() {
                 clock::sleep_until(clock::now() + interrupt::LOOK_UP);
             }
