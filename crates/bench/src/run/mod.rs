@@ -10,7 +10,7 @@ mod sequential;
 mod stations;
 
 pub use parallel::{Made, Plan, all_runs, in_order, run_all, run_these};
-pub use sequential::{Ended, Goal, Look, run_until};
+pub use sequential::{Ended, Goal, Look, look_at, next_look, run_until};
 
 use crate::PROGRAM_VERSION;
 use crate::collect::{Clocks, Collector, Watched};

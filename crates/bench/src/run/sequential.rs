@@ -110,13 +110,26 @@ pub fn run_until(
             return Ok(Ended { look, judged, imprecise });
         }
         open = going;
-        let next = replications.saturating_add(replications.div_ceil(2)).min(goal.at_most);
+        let next = next_look(replications, goal.at_most);
         runs = open
             .iter()
             .flat_map(|point| (replications..next).map(|replication| (*point, replication)))
             .collect();
         (number, replications) = (number + 1, next);
     }
+}
+
+/// Replications of a point at the look behind one at this many: half as many more.
+#[must_use]
+pub fn next_look(replications: u64, at_most: u64) -> u64 {
+    replications.saturating_add(replications.div_ceil(2)).min(at_most)
+}
+
+/// Number of the look at a point with this many replications, if the first look had `first`.
+#[must_use]
+pub fn look_at(replications: u64, first: u64) -> u64 {
+    let looks = core::iter::successors(Some(first.max(1)), |now| Some(next_look(*now, u64::MAX)));
+    1 + looks.take_while(|now| *now < replications).count() as u64
 }
 
 /// Returns whether more runs may decide.
@@ -129,4 +142,18 @@ fn is_precise(report: &Report, point: usize, goal: Goal) -> bool {
     let Some(precision) = goal.precision else { return true };
     let found = report.points.iter().find(|found| found.point == point);
     found.is_some_and(|found| is_enough(found, &MEANS, precision))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_look_follows_from_the_replications() {
+        // 10, 15, 23 and 35: half as many more, rounded up.
+        for (replications, look) in [(1, 1), (10, 1), (11, 2), (15, 2), (16, 3), (23, 3), (35, 4)] {
+            assert_eq!(look_at(replications, 10), look, "{replications}");
+        }
+        assert_eq!((next_look(10, 100), next_look(10, 12), next_look(23, 100)), (15, 12, 35));
+    }
 }

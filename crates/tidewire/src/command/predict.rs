@@ -211,9 +211,8 @@ fn predict(
     let ended = match goal {
         None => run::run_these(study, &runs, made, plan.jobs, stop, each).map(|()| None),
         Some(goal) => run::run_until(study, plan, goal, made, stop, each, |look| {
-            let next =
-                look.replications.div_ceil(2).min(goal.at_most.saturating_sub(look.replications));
-            bar.inc_length(look.open as u64 * next);
+            let more = run::next_look(look.replications, goal.at_most) - look.replications;
+            bar.inc_length(look.open as u64 * more);
         })
         .map(Some),
     };

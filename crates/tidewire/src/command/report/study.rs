@@ -7,6 +7,7 @@ use crate::output::Output;
 use crate::scenario_choice::{self, Purpose};
 use bench::analysis::analyse;
 use bench::folder::{self, Provenance, Results};
+use bench::run::look_at;
 use bench::sample::Sample;
 use bench::scenario::{Point, Requirement, Setting, Study};
 use bench::verdict::{Judged, judge, level_of_look};
@@ -72,14 +73,11 @@ fn read(source: &Source) -> Result<Read, Failure> {
 /// judged at the level of its last look, as `predict` did ([`bench::run::run_until`]).
 fn at_looks(results: &Results, points: &[Point]) -> Vec<Judged> {
     let mut judged = Vec::new();
+    let first = points.iter().map(|point| point.scenario.replications).max().unwrap_or(1);
     for point in points {
         let samples = results.samples.iter().filter(|sample| sample.point == point.index);
         let here: Vec<Sample> = samples.cloned().collect();
-        let (mut look, mut replications) = (1, point.scenario.replications.max(1));
-        while replications < here.len() as u64 {
-            replications += replications.div_ceil(2);
-            look += 1;
-        }
+        let look = look_at(here.len() as u64, first);
         let report = analyse(&here, level_of_look(LEVEL, look)).with_bounds(points);
         judged.extend(judge(&report, points));
     }
