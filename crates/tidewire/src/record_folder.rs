@@ -5,7 +5,7 @@ use crate::host;
 use crate::output::Output;
 use bench::{PROGRAM_VERSION, folder};
 use live::clock;
-use records::calendar;
+use records::{Record, calendar};
 use reports::provenance::Provenance;
 use serde::Serialize;
 use std::fs::{self, File};
@@ -18,6 +18,8 @@ pub(crate) struct RecordFolder {
     path: PathBuf,
     out: BufWriter<File>,
     failed: Option<io::Error>,
+    /// Line under way.
+    line: Vec<u8>,
     /// Records written; the first is the head.
     records: u64,
     /// Folder of runs that was made for this one.
@@ -50,21 +52,32 @@ impl RecordFolder {
             text.push('\n');
             fs::write(path.join("run.json"), text)?;
             let out = BufWriter::new(File::create_new(path.join(file))?);
-            Ok(Self { path, out, failed: None, records: 0, made_root })
+            Ok(Self { path, out, failed: None, line: Vec::new(), records: 0, made_root })
         };
         make().map_err(|error| Failure::no_folder(root, &error))
     }
 
     /// Writes a record as a line.
     pub(crate) fn record(&mut self, record: &impl Serialize) {
+        self.write(|line| {
+            serde_json::to_writer(&mut *line, record)?;
+            line.push(b'\n');
+            Ok(())
+        });
+    }
+
+    /// Writes a record of measures as a line.
+    pub(crate) fn measures(&mut self, record: &Record) {
+        self.write(|line| record.write_line(line));
+    }
+
+    fn write(&mut self, put: impl FnOnce(&mut Vec<u8>) -> serde_json::Result<()>) {
         if self.failed.is_some() {
             return;
         }
-        let written = serde_json::to_vec(record).map_err(io::Error::from).and_then(|mut line| {
-            line.push(b'\n');
-            self.out.write_all(&line)
-        });
-        self.failed = written.err();
+        self.line.clear();
+        let made = put(&mut self.line).map_err(io::Error::from);
+        self.failed = made.and_then(|()| self.out.write_all(&self.line)).err();
         self.records += 1;
     }
 

@@ -108,7 +108,7 @@ impl<'a> Reporter<'a> {
     ) -> io::Result<Self> {
         output.record(&Record::Stream(head.clone()))?;
         if let Some(folder) = &mut side_outputs.folder {
-            folder.record(&Record::Stream(head.clone()));
+            folder.measures(&Record::Stream(head.clone()));
         }
         let is_judged = side_outputs.fail_on.is_some() || side_outputs.folder.is_some();
         let findings = (!output.quiet || output.json || is_judged).then(|| Findings::new(&head));
@@ -315,12 +315,12 @@ impl<'a> Reporter<'a> {
         let SideOutputs { folder, requirements, .. } = &mut self.side_outputs;
         let Some(folder) = folder else { return };
         for finding in findings {
-            folder.record(&Record::Finding(finding.clone()));
+            folder.measures(&Record::Finding(finding.clone()));
         }
         if matches!(record, Record::End(_)) {
             requirements.records().for_each(|outcome| folder.record(&outcome));
         }
-        folder.record(record);
+        folder.measures(record);
         if matches!(record, Record::Interval(_) | Record::End(_)) {
             folder.flush();
         }
