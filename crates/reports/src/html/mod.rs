@@ -6,7 +6,7 @@ use crate::document::{Acceptance, Document, Fact, Grade, Illustration, Number, V
 use crate::figure::Place;
 use crate::text::Text;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use parts::{cell, is_long, number_cell, table, word};
+use parts::{cell, is_long, number_cell, section, table, word};
 
 /// Style sheet of every report.
 const STYLE: &str = include_str!("style.css");
@@ -112,57 +112,42 @@ fn acceptance(acceptance: &Acceptance) -> Markup {
 }
 
 fn requirements(document: &Document) -> Markup {
-    let claim = document.kind.claims().to_lowercase();
+    if document.requirements.is_empty() {
+        return Markup::default();
+    }
+    let claims = document.kind.claims();
+    let claim = claims.to_lowercase();
     let heads = [claim.trim_end_matches('s'), "of", "found", "interval", "result"];
-    html! {
-        @if !document.requirements.is_empty() {
-            section aria-labelledby="requirements" {
-                h2 id="requirements" { (document.kind.claims()) " and evidence" }
-                div.scroll tabindex="0" role="group" aria-labelledby="requirements" {
-                    table {
-                        thead { tr { @for head in heads { th scope="col" { (head) } } } }
-                        tbody {
-                            @for it in &document.requirements {
-                                tr {
-                                    th.long[is_long(&it.text)] scope="row" { (it.text) }
-                                    (cell(&it.of, false))
-                                    (cell(&it.found, true))
-                                    (cell(&it.interval, false))
-                                    td.(class(it.grade)).long[is_long(&it.verdict)] { (it.verdict) }
-                                }
-                            }
-                        }
-                    }
-                }
+    let rows = html! {
+        @for it in &document.requirements {
+            tr {
+                th.long[is_long(&it.text)] scope="row" { (it.text) }
+                (cell(&it.of, false))
+                (cell(&it.found, true))
+                (cell(&it.interval, false))
+                td.(class(it.grade)).long[is_long(&it.verdict)] { (it.verdict) }
             }
         }
-    }
+    };
+    section("requirements", &format!("{claims} and evidence"), &heads, &rows)
 }
 
 fn findings(document: &Document) -> Markup {
+    if document.findings.is_empty() {
+        return Markup::default();
+    }
     let heads = ["grade", "finding", "evidence", "command that shows more"];
-    html! {
-        @if !document.findings.is_empty() {
-            section aria-labelledby="findings" {
-                h2 id="findings" { "Findings" }
-                div.scroll tabindex="0" role="group" aria-labelledby="findings" {
-                    table {
-                        thead { tr { @for head in heads { th scope="col" { (head) } } } }
-                        tbody {
-                            @for it in &document.findings {
-                                tr {
-                                    td.grade.(class(it.grade)) { (word(it.grade)) }
-                                    th.long scope="row" { (it.text) }
-                                    (cell(&it.evidence, false))
-                                    td.long { code { (it.command) } }
-                                }
-                            }
-                        }
-                    }
-                }
+    let rows = html! {
+        @for it in &document.findings {
+            tr {
+                td.grade.(class(it.grade)) { (word(it.grade)) }
+                th.long scope="row" { (it.text) }
+                (cell(&it.evidence, false))
+                td.long { code { (it.command) } }
             }
         }
-    }
+    };
+    section("findings", "Findings", &heads, &rows)
 }
 
 fn figures(pictures: &[Illustration]) -> Markup {
@@ -211,23 +196,16 @@ fn figure(number: usize, illustration: &Illustration) -> Markup {
 }
 
 fn checks(document: &Document) -> Markup {
-    html! {
-        section aria-labelledby="validity" {
-            h2 id="validity" { "Validity" }
-            table {
-                thead { tr { th scope="col" { "check" } th scope="col" { "result" } th scope="col" { "reason" } } }
-                tbody {
-                    @for check in &document.checks {
-                        tr {
-                            th scope="row" { (check.name) }
-                            td.grade.(class(check.grade)) { (parts::validity(check.grade)) }
-                            td { (check.text) }
-                        }
-                    }
-                }
+    let rows = html! {
+        @for check in &document.checks {
+            tr {
+                th scope="row" { (check.name) }
+                td.grade.(class(check.grade)) { (parts::validity(check.grade)) }
+                td { (check.text) }
             }
         }
-    }
+    };
+    section("validity", "Validity", &["check", "result", "reason"], &rows)
 }
 
 fn comparison(document: &Document) -> Markup {

@@ -39,6 +39,21 @@ pub(super) fn table(table: &Table) -> Markup {
     }
 }
 
+/// A section with a table under its heading.
+pub(super) fn section(id: &str, title: &str, heads: &[&str], rows: &Markup) -> Markup {
+    html! {
+        section aria-labelledby=(id) {
+            h2 id=(id) { (title) }
+            div.scroll tabindex="0" role="group" aria-labelledby=(id) {
+                table {
+                    thead { tr { @for head in heads { th scope="col" { (head) } } } }
+                    tbody { (rows) }
+                }
+            }
+        }
+    }
+}
+
 /// A cell: numbers to the right, long text in lines.
 pub(super) fn cell(cell: &Text, is_numeric: bool) -> Markup {
     html! {
