@@ -5,7 +5,7 @@ use crate::panel::{Cell, Column, Panel, Row, shown};
 use meter::observation::DelayKind;
 use meter::registry::{KindCount, Measure};
 use records::state::{Figures, Known, Model};
-use records::{Counts, Identity, calendar, of_all_kinds, tpdus};
+use records::{Counts, Identity, Replies, calendar, of_all_kinds, tpdus};
 use serde::Serialize;
 use wire::time::Instant;
 
@@ -95,7 +95,7 @@ fn sides(identity: &Identity, known: &Known) -> Panel {
 fn side(end: &str, sent: &Counts) -> Row {
     let count = |measure| Cell::count(sent.count(measure));
     let mean = |of: DelayKind| sent.count(of.total()).checked_div(sent.count(of.count()));
-    let replies = sent.count(DelayKind::Response.count());
+    let replies = Replies::of(sent);
     let cells = vec![
         Cell::text(end),
         Cell::count(tpdus(sent)),
@@ -106,8 +106,8 @@ fn side(end: &str, sent: &Counts) -> Row {
         Cell::span(sent.count(DelayKind::ClosedWindow.total())),
         count(Measure::DtIntoClosedWindow),
         Cell::optional_span(mean(DelayKind::Acknowledgement)),
-        Cell::count(replies),
-        Cell::optional_span(sent.get(DelayKind::Response.maximum()).filter(|_| replies > 0)),
+        Cell::count(replies.count),
+        Cell::optional_span((replies.count > 0).then_some(replies.max_ns)),
     ];
     Row::new(None, cells)
 }

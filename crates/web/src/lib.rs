@@ -22,6 +22,4 @@ mod server;
 mod snapshot;
 mod tables;
 
-pub use panel::{Cell, Column, Panel, Row};
-pub use server::{Reach, Server, View};
-pub use snapshot::Snapshot;
+pub use server::{Reach, Server};

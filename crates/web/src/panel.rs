@@ -1,6 +1,5 @@
 //! A table of the page as plain data.
 
-use core::fmt;
 use records::findings::Grade;
 use records::quantity;
 use serde::Serialize;
@@ -11,7 +10,7 @@ const MOST_CHARACTERS: usize = 200;
 
 /// Table with its heading.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Panel {
+pub(crate) struct Panel {
     /// Name in addresses.
     pub id: &'static str,
     /// Heading.
@@ -26,7 +25,7 @@ pub struct Panel {
 
 /// Column of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-pub struct Column {
+pub(crate) struct Column {
     /// Heading.
     pub title: &'static str,
     /// Meaning, shown on request.
@@ -37,7 +36,7 @@ pub struct Column {
 
 /// Row of a table.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Row {
+pub(crate) struct Row {
     /// Severity: `bad`, `look`, or none.
     pub grade: Option<&'static str>,
     /// Connection that the row is about.
@@ -48,7 +47,7 @@ pub struct Row {
 
 /// Cell: the value by which rows are sorted, none of a text, and the text that is shown.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
-pub struct Cell(pub Option<u64>, pub String);
+pub(crate) struct Cell(pub(crate) Option<u64>, pub(crate) String);
 
 impl Column {
     /// Column of texts.
@@ -111,9 +110,4 @@ pub(crate) const fn grade_name(grade: Grade) -> &'static str {
 /// A text that can be shown: bounded, with its unprintable characters spelled out.
 pub(crate) fn shown(text: &str) -> String {
     bounded(text, MOST_CHARACTERS)
-}
-
-/// Number of things, with their name in the singular.
-pub(crate) fn counted(count: usize, what: impl fmt::Display) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

@@ -1,13 +1,14 @@
 //! The tables of the page: streams, connections, services, hosts, delays and events.
 
-use crate::panel::{Cell, Column, Panel, Row, counted};
+use crate::panel::{Cell, Column, Panel, Row};
 use core::cmp::Reverse;
 use meter::observation::DelayKind;
 use meter::registry::{KindCount, Measure};
+use records::calendar;
 use records::findings::{Grade, is_bad_share};
+use records::quantity::{counted, short};
 use records::state::{Figures, Known, Model};
 use records::{CyclicStream, Identity, Replies, Service, Services, of_all_kinds, sum, tpdus};
-use records::{calendar, quantity};
 use wire::time::Instant;
 
 /// Most rows of a table; the text above it counts the rest.
@@ -31,14 +32,11 @@ pub(crate) fn panels(model: &Model) -> Vec<Panel> {
 fn streams(model: &Model) -> Panel {
     let of = model.of_streams;
     let left_out = of.streams.saturating_sub(model.streams.len() as u64);
-    let rest = if left_out > 0 {
-        format!("; {left_out} more are in order or better")
-    } else {
-        String::new()
-    };
+    let rest =
+        if left_out > 0 { format!("; {left_out} better ones are left out") } else { String::new() };
     let about = format!(
         "{} of {} frames, {} missing, {} gaps longer than allowed{rest}",
-        counted(of.streams as usize, "stream"),
+        counted(of.streams, "stream"),
         of.frames,
         of.missing,
         of.silences
@@ -78,13 +76,9 @@ fn stream(it: &CyclicStream) -> Row {
     Row::new(it.grade(), cells)
 }
 
-/// Order of severities, the worst first.
-const fn severity(grade: Option<Grade>) -> u8 {
-    match grade {
-        Some(Grade::Bad) => 0,
-        Some(Grade::Look) => 1,
-        Some(Grade::Note) | None => 2,
-    }
+/// Key by which the worst comes first.
+fn severity(grade: Option<Grade>) -> Grade {
+    grade.unwrap_or(Grade::Note)
 }
 
 fn connections(model: &Model) -> Panel {
@@ -100,7 +94,7 @@ fn connections(model: &Model) -> Panel {
     rows.sort_by_key(|(order, _)| *order);
     let gone = if model.gone > 0 { format!(", {} more let go", model.gone) } else { String::new() };
     let cut = cut(rows.len(), MOST_ROWS, "those in order and quiet are left out");
-    let about = format!("{}{gone}{cut}", counted(rows.len(), "connection"));
+    let about = format!("{}{gone}{cut}", counted(rows.len() as u64, "connection"));
     let columns = vec![
         Column::text("from", "side that asked for the connection"),
         Column::text("to", "side that was asked"),
@@ -148,8 +142,8 @@ fn services(model: &Model) -> Panel {
     let cut = cut(found.len(), MOST_ROWS, "the slowest");
     let about = format!(
         "{} of {}, the slowest first{cut}",
-        counted(found.len(), "service"),
-        counted(model.associations.len(), "association")
+        counted(found.len() as u64, "service"),
+        counted(model.associations.len() as u64, "association")
     );
     let columns = vec![
         Column::text("service", "name in the standard"),
@@ -206,7 +200,7 @@ fn hosts(model: &Model) -> Panel {
         .collect();
     rows.sort_by_key(|(order, _)| *order);
     let cut = cut(rows.len(), MOST_ROWS, "the busiest");
-    let about = format!("{}, the busiest first{cut}", counted(rows.len(), "host"));
+    let about = format!("{}, the busiest first{cut}", counted(rows.len() as u64, "host"));
     let columns = vec![
         Column::text("host", "address"),
         Column::number("sent", "TPDUs sent"),
@@ -215,7 +209,7 @@ fn hosts(model: &Model) -> Panel {
         Column::number("retx", "data PDUs that it sent again"),
         Column::number("replies", "replies to requests"),
         Column::number("mean", "mean response time"),
-        Column::number("p99", "99th percentile of its response times in the worst interval"),
+        Column::number("p99", "99th percentile of its response times"),
         Column::number("max", "its greatest response time"),
     ];
     let rows = rows.into_iter().take(MOST_ROWS).map(|(_, row)| row).collect();
@@ -263,11 +257,8 @@ fn events(model: &Model) -> Panel {
         .collect();
     let all = model.told().count() as u64;
     let gone = sum([model.events.gone, all.saturating_sub(rows.len() as u64)]);
-    let gone = if gone > 0 {
-        format!("; {} older ones are left out", quantity::short(gone))
-    } else {
-        String::new()
-    };
+    let gone =
+        if gone > 0 { format!("; {} older ones are left out", short(gone)) } else { String::new() };
     let about = format!("the latest first{gone}");
     let columns = vec![
         Column::number("time", "time of day of the frame (UTC)"),

@@ -19,8 +19,10 @@ use axum::routing::get;
 use core::convert::Infallible;
 use core::time::Duration;
 use records::state::Model;
+use serde::Serialize;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
 use tokio::sync::{mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
@@ -33,18 +35,6 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 const PAGE: &str = include_str!("../page/index.html");
 const SCRIPT: &str = include_str!("../dist/app.js");
 const STYLE: &str = include_str!("../dist/app.css");
-
-/// State that the page shows. It is asked from the server's thread.
-pub trait View: Send + Sync + 'static {
-    /// Calls `see` with the state.
-    fn with(&self, see: &mut dyn FnMut(&Model));
-}
-
-impl View for Mutex<Model> {
-    fn with(&self, see: &mut dyn FnMut(&Model)) {
-        see(&self.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-}
 
 /// Machines that may open the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,11 +53,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Serves a view at an address, on a thread of its own; port 0 selects a free port.
+    /// Serves the state at an address, on a thread of its own; port 0 selects a free port.
     ///
     /// # Errors
     /// The address cannot be used, or is not of this machine where `reach` requires it.
-    pub fn start(at: SocketAddr, reach: Reach, view: Arc<dyn View>) -> io::Result<Self> {
+    pub fn start(at: SocketAddr, reach: Reach, model: Arc<Mutex<Model>>) -> io::Result<Self> {
         if reach == Reach::Loopback && !at.ip().is_loopback() {
             let why = "not an address of the loopback interface";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
@@ -83,7 +73,7 @@ impl Server {
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         std::thread::Builder::new().name("web".to_owned()).spawn(move || {
             // An error of the listener ends the page, not the measurement.
-            let _ = runtime.block_on(serve(listener, guard, view, of_end));
+            let _ = runtime.block_on(serve(listener, guard, model, of_end));
             let _ = done.send(());
         })?;
         Ok(Self { url, ended, over })
@@ -112,22 +102,20 @@ struct Told {
 
 /// Snapshots for all browsers.
 struct Feed {
-    view: Arc<dyn View>,
+    model: Arc<Mutex<Model>>,
     latest: watch::Sender<Told>,
     /// True if the latest snapshot was made in this tick.
-    is_fresh: Mutex<bool>,
+    is_fresh: AtomicBool,
     guard: Guard,
 }
 
 impl Feed {
     /// Makes a snapshot, unless one was made in this tick.
     fn refresh(&self, is_last: bool) {
-        let mut is_fresh = self.is_fresh.lock().unwrap_or_else(PoisonError::into_inner);
-        if *is_fresh && !is_last {
+        if self.is_fresh.swap(true, Ordering::Relaxed) && !is_last {
             return;
         }
-        *is_fresh = true;
-        let json = self.json(|model| Some(Snapshot::of(model))).unwrap_or_default();
+        let json = json(&self.see(Snapshot::of));
         self.latest.send_if_modified(|told| {
             let is_news = *told.json != *json || told.is_last != is_last;
             if is_news {
@@ -137,27 +125,25 @@ impl Feed {
         });
     }
 
-    /// A part of the state as JSON. The state is held only while the part is copied.
-    fn json<T: serde::Serialize>(&self, of: impl Fn(&Model) -> Option<T>) -> Option<String> {
-        let mut part = None;
-        self.view.with(&mut |model| part = of(model));
-        part.and_then(|part| serde_json::to_string(&part).ok())
+    /// A part of the state, which is held only while the part is copied.
+    fn see<T>(&self, of: impl FnOnce(&Model) -> T) -> T {
+        of(&self.model.lock().unwrap_or_else(PoisonError::into_inner))
     }
+}
 
-    fn age(&self) {
-        *self.is_fresh.lock().unwrap_or_else(PoisonError::into_inner) = false;
-    }
+fn json(part: &impl Serialize) -> String {
+    serde_json::to_string(part).expect("numbers and texts are JSON")
 }
 
 async fn serve(
     listener: TcpListener,
     guard: Guard,
-    view: Arc<dyn View>,
+    model: Arc<Mutex<Model>>,
     mut ended: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let listener = Bounded::new(tokio::net::TcpListener::from_std(listener)?);
     let (latest, _) = watch::channel(Told { json: "".into(), is_last: false });
-    let feed = Arc::new(Feed { view, latest, is_fresh: Mutex::new(false), guard });
+    let feed = Arc::new(Feed { model, latest, is_fresh: AtomicBool::new(false), guard });
     let routes = Router::new()
         .route("/", get(|| async { of_kind("text/html; charset=utf-8", PAGE) }))
         .route("/app.js", get(|| async { of_kind("text/javascript; charset=utf-8", SCRIPT) }))
@@ -181,7 +167,7 @@ async fn keep(feed: Arc<Feed>, mut ended: watch::Receiver<bool>) {
     loop {
         tokio::select! {
             _ = ticks.tick() => {
-                feed.age();
+                feed.is_fresh.store(false, Ordering::Relaxed);
                 if feed.latest.receiver_count() > 0 {
                     feed.refresh(false);
                 }
@@ -217,9 +203,7 @@ fn of_kind(kind: &'static str, body: impl IntoResponse) -> Response {
 }
 
 async fn as_tables(State(feed): State<Arc<Feed>>) -> Response {
-    let mut html = String::new();
-    feed.view.with(&mut |model| html = tables::page(&Snapshot::of(model)));
-    of_kind("text/html; charset=utf-8", html)
+    of_kind("text/html; charset=utf-8", tables::page(&feed.see(Snapshot::of)))
 }
 
 async fn snapshot(State(feed): State<Arc<Feed>>) -> Response {
@@ -230,8 +214,8 @@ async fn snapshot(State(feed): State<Arc<Feed>>) -> Response {
 }
 
 async fn connection(State(feed): State<Arc<Feed>>, Path(id): Path<u32>) -> Response {
-    match feed.json(|model| Detail::of(model, id)) {
-        Some(json) => of_kind("application/json", json),
+    match feed.see(|model| Detail::of(model, id)) {
+        Some(detail) => of_kind("application/json", json(&detail)),
         None => (StatusCode::NOT_FOUND, "no such connection\n").into_response(),
     }
 }

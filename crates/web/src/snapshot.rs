@@ -1,6 +1,6 @@
 //! State of a measurement as the page shows it.
 
-use crate::panel::{Panel, counted, grade_name, shown};
+use crate::panel::{Panel, grade_name, shown};
 use crate::panels::panels;
 use meter::registry::Measure;
 use records::findings::{self, Grade, Topic};
@@ -11,7 +11,7 @@ use wire::time::Instant;
 
 /// State of a measurement.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Snapshot {
+pub(crate) struct Snapshot {
     /// Interface or files that the frames come from.
     pub source: String,
     /// `under way`, `complete`, or `cut short`.
@@ -44,7 +44,7 @@ pub struct Snapshot {
 
 /// Judgement with its evidence.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// Severity: `bad`, `look` or `note`.
     pub grade: &'static str,
     /// Sentence with its counts.
@@ -59,7 +59,7 @@ pub struct Finding {
 
 /// Rates over the whole measurement.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Course {
+pub(crate) struct Course {
     /// Length of a moment in seconds.
     pub seconds: f64,
     /// TPDUs per second, the greatest of each moment.
@@ -70,8 +70,7 @@ pub struct Course {
 
 impl Snapshot {
     /// State according to the records so far.
-    #[must_use]
-    pub fn of(model: &Model) -> Self {
+    pub(crate) fn of(model: &Model) -> Self {
         let found = findings::findings(model);
         let grade = found.iter().map(|it| it.grade).min().filter(|grade| *grade != Grade::Note);
         let (state, error) = match &model.end {
@@ -102,17 +101,15 @@ impl Snapshot {
 
 /// The answer in one sentence.
 fn headline(found: &[findings::Finding], model: &Model) -> String {
-    let of = |grade| found.iter().filter(|finding| finding.grade == grade).count();
+    let of = |grade| found.iter().filter(|finding| finding.grade == grade).count() as u64;
+    let are = |count| if count == 1 { "is" } else { "are" };
+    let things = |count| quantity::counted(count, "thing");
     match (of(Grade::Bad), of(Grade::Look)) {
         (0, 0) if model.frames() == 0 => "No frame so far".to_owned(),
         (0, 0) => "Nothing is plainly wrong".to_owned(),
-        (0, look) => format!("{} may be wrong", counted(look, "thing")),
-        (1, 0) => "1 thing is wrong".to_owned(),
-        (bad, 0) => format!("{bad} things are wrong"),
-        (bad, look) => {
-            let are = if bad == 1 { "is" } else { "are" };
-            format!("{} {are} wrong, {look} may be", counted(bad, "thing"))
-        }
+        (0, look) => format!("{} may be wrong", things(look)),
+        (bad, 0) => format!("{} {} wrong", things(bad), are(bad)),
+        (bad, look) => format!("{} {} wrong, {look} may be", things(bad), are(bad)),
     }
 }
 
