@@ -12,6 +12,7 @@
 //! a failure of the machine.
 
 use crate::profile::Files;
+use crate::run::Shard;
 use crate::sample::{End, Line, Sample};
 use crate::scenario::{NamedFile, Study};
 use serde::{Deserialize, Serialize};
@@ -44,6 +45,24 @@ pub struct Provenance {
     /// Copies of the SCL files of simulated servers, by their names in the scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, String>,
+    /// Part of the runs that the folder has; `None` for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The folders from which this one was merged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
+}
+
+/// Folder that was merged into another.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Part {
+    /// Its shard, if it is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// Start time of its runs, as in its name.
+    pub started: String,
+    /// Machine that made them.
+    pub host: BTreeMap<String, String>,
 }
 
 /// Profile used by stations.
@@ -415,6 +434,8 @@ mod tests {
             host: BTreeMap::new(),
             profiles: BTreeMap::new(),
             models: BTreeMap::new(),
+            shard: None,
+            parts: Vec::new(),
         }
     }
 

@@ -21,6 +21,7 @@ use bench::scenario::Point;
 use bench::verdict::{Judged, Verdict as Decided, judge};
 use records::findings::quoted;
 use records::quantity::{counted, span};
+use std::collections::BTreeSet;
 
 /// Confidence level of all intervals.
 pub const LEVEL: f64 = 0.95;
@@ -304,6 +305,16 @@ fn provenance(provenance: &Provenance) -> Vec<Fact> {
         Fact::new("hash of the scenario", &provenance.scenario_hash),
     ];
     facts.extend(provenance.host.iter().map(|(name, value)| Fact::new(name, value)));
+    if !provenance.parts.is_empty() {
+        let machines: BTreeSet<_> = provenance.parts.iter().map(|part| &part.host).collect();
+        let kinds = if machines.len() == 1 { "kind" } else { "kinds" };
+        let parts = provenance.parts.len();
+        facts.push(Fact::new(
+            "merged from",
+            format!("{parts} parts, made by {} {kinds} of machine", machines.len()),
+        ));
+        facts.extend(machines.into_iter().flatten().map(|(name, value)| Fact::new(name, value)));
+    }
     let profiles = provenance.profiles.iter();
     facts.extend(profiles.map(|(name, it)| Fact::new(format!("profile {name}"), &it.title)));
     facts.extend(

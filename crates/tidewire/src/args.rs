@@ -6,6 +6,7 @@ pub(crate) mod capture;
 pub(crate) mod export;
 pub(crate) mod layers;
 pub(crate) mod measuring;
+pub(crate) mod merge;
 pub(crate) mod mms;
 pub(crate) mod page;
 pub(crate) mod predict;
@@ -14,6 +15,7 @@ pub(crate) mod relay;
 pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod rules;
+pub(crate) mod shard;
 pub(crate) mod source;
 
 pub(crate) use predict::{Predict, PredictExperiment};
@@ -110,6 +112,8 @@ pub(crate) enum Verb {
     Calibrate(calibrate::Calibrate),
     /// Compare two runs.
     Compare(Compare),
+    /// Merge the shards of a study that several machines made.
+    Merge(merge::Merge),
     /// Write a run as one page: verdict, figures, validity, and the way to repeat it.
     Report(report::Report),
     /// Search for the transport settings that suit a network, and print the evidence.

@@ -40,7 +40,7 @@ impl RecordFolder {
         let started = calendar::folder_name(clock::wall());
         let provenance = Provenance {
             title: title.to_owned(),
-            command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+            command: crate::runs::words(),
             program_version: PROGRAM_VERSION.to_owned(),
             host: host::facts(),
             started: started.clone(),

@@ -10,8 +10,9 @@ use crate::{host, paired_differences, report, verdicts};
 use anyhow::Context;
 use bench::PROGRAM_VERSION;
 use bench::analysis::{Report, analyse};
-use bench::folder::{self, Folder, Provenance};
+use bench::folder::{self, Folder, Part, Provenance};
 use bench::paragraph::wrapped;
+use bench::run::Shard;
 use bench::sample::{End, Line, Sample};
 use bench::scenario::Point;
 use bench::verdict::{Judged, Verdict, judge, worst};
@@ -32,6 +33,37 @@ pub(crate) struct Recording<'a> {
     /// Samples that the folder has already, in its order.
     kept: VecDeque<(usize, u64)>,
     samples: Vec<Sample>,
+}
+
+/// Making of runs: what their folder says of it in addition to the scenario.
+#[derive(Default)]
+pub(crate) struct Making {
+    /// Command line that makes all of them, word by word.
+    pub(crate) command: Vec<String>,
+    /// Known properties of the machine.
+    pub(crate) host: BTreeMap<String, String>,
+    /// The part that is made, if not all are.
+    pub(crate) shard: Option<Shard>,
+    /// Folders that are merged.
+    pub(crate) parts: Vec<Part>,
+}
+
+impl Making {
+    /// By this process, on a machine with these properties.
+    pub(crate) fn here(host: BTreeMap<String, String>) -> Self {
+        Self { command: words(), host, ..Self::default() }
+    }
+}
+
+/// Refusal of a part where a whole study is needed.
+pub(crate) fn is_a_part(folder: &Path, shard: Shard) -> Failure {
+    let message = format!("{} has shard {shard} of a study", folder.display());
+    Failure::usage(message).with_fix("tidewire merge FOLDERS puts its shards together")
+}
+
+/// Words of this process's command line.
+pub(crate) fn words() -> Vec<String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
 }
 
 /// Findings in addition to the samples.
@@ -94,17 +126,17 @@ struct Record<'a> {
 }
 
 impl<'a> Recording<'a> {
-    /// Makes the run folder, unless none is wanted. `host` is what is known of this machine.
+    /// Makes the run folder, unless none is wanted.
     ///
     /// # Errors
     /// The folder cannot be made.
     pub(crate) fn begin(
         chosen: &Chosen,
         run: &RunOptions,
-        host: BTreeMap<String, String>,
+        making: Making,
         output: &'a Output,
     ) -> anyhow::Result<Self> {
-        let folder = if run.no_save { None } else { Some(create(chosen, run, host)?) };
+        let folder = if run.no_save { None } else { Some(create(chosen, run, making)?) };
         Ok(Self { output, folder, kept: VecDeque::new(), samples: Vec::new() })
     }
 
@@ -150,6 +182,17 @@ impl<'a> Recording<'a> {
             return Ok(());
         }
         self.folder.take().map_or(Ok(()), Folder::discard)
+    }
+
+    /// Writes the end record of a part, which is no study to report on; returns its folder.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub(crate) fn close(self, error: Option<String>) -> anyhow::Result<Option<PathBuf>> {
+        let end = End { complete: error.is_none(), error };
+        let path = finish(self.folder, &end)?;
+        self.output.record(&Line::End(end))?;
+        Ok(path)
     }
 
     /// Writes the end record, and prints the report.
@@ -210,7 +253,7 @@ pub(crate) fn keep(
     samples: &[Sample],
     error: Option<String>,
 ) -> anyhow::Result<Option<PathBuf>> {
-    let mut folder = create(chosen, run, host::facts())?;
+    let mut folder = create(chosen, run, Making::here(host::facts()))?;
     samples.iter().try_for_each(|sample| folder.sample(sample))?;
     finish(Some(folder), &End { complete: error.is_none(), error })
 }
@@ -262,15 +305,12 @@ fn finish(folder: Option<Folder>, end: &End) -> anyhow::Result<Option<PathBuf>> 
     Ok(folder.map(|folder| folder.end(end.clone())).transpose()?)
 }
 
-fn create(
-    chosen: &Chosen,
-    run: &RunOptions,
-    host: BTreeMap<String, String>,
-) -> anyhow::Result<Folder> {
+fn create(chosen: &Chosen, run: &RunOptions, making: Making) -> anyhow::Result<Folder> {
     let scenario = chosen.study.scenario();
+    let Making { command, host, shard, parts } = making;
     let provenance = Provenance {
         title: scenario.title.clone(),
-        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+        command,
         scenario_hash: chosen.hash(),
         seed: scenario.seed,
         program_version: PROGRAM_VERSION.to_owned(),
@@ -278,7 +318,13 @@ fn create(
         host,
         profiles: folder::used_profiles(&chosen.study),
         models: folder::used_models(&chosen.study),
+        shard,
+        parts,
     };
-    Folder::create(&run.output, &chosen.name, &chosen.study, &provenance)
+    let name = match shard {
+        None => chosen.name.clone(),
+        Some(shard) => format!("{}-shard-{}-of-{}", chosen.name, shard.number(), shard.of()),
+    };
+    Folder::create(&run.output, &name, &chosen.study, &provenance)
         .map_err(|error| Failure::no_folder(&run.output, &error).into())
 }

@@ -7,10 +7,12 @@
 
 mod parallel;
 mod sequential;
+mod shard;
 mod stations;
 
 pub use parallel::{Made, Plan, all_runs, in_order, run_all, run_these};
-pub use sequential::{Ended, Goal, Look, look_at, next_look, run_until};
+pub use sequential::{Ended, Goal, Look, Rounds, look_at, next_look, run_until};
+pub use shard::{NoShard, Shard, numbers as shard_numbers};
 
 use crate::PROGRAM_VERSION;
 use crate::collect::{Clocks, Collector, Watched};

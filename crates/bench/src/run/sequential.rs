@@ -56,7 +56,124 @@ pub struct Ended {
 /// Quantities whose precision counts: the response of a flow that is answered, otherwise the delay.
 const MEANS: [&str; 2] = ["response.mean", "delay.mean"];
 
-/// Makes runs block by block until the goal is reached or the maximum number is made. Every sample
+/// Rounds of runs, each followed by a look at all samples so far.
+///
+/// The runs of a round depend only on the study, the goal and the samples before it, so that one process makes them, or
+/// the shards of several machines.
+#[derive(Debug)]
+pub struct Rounds<'a> {
+    study: &'a Study,
+    goal: Goal,
+    samples: Vec<Sample>,
+    judged: Vec<Judged>,
+    imprecise: BTreeSet<usize>,
+    /// Points that get more runs.
+    open: BTreeSet<usize>,
+    look: Look,
+    runs: Vec<(usize, u64)>,
+    is_over: bool,
+}
+
+impl<'a> Rounds<'a> {
+    /// Begins with the scenario's replications, or those of `replications`.
+    #[must_use]
+    pub fn begin(study: &'a Study, replications: Option<u64>, goal: Goal) -> Self {
+        let runs = all_runs(study, Plan { replications, jobs: 1 });
+        let first = runs.iter().map(|(_, replication)| replication + 1).max().unwrap_or(1);
+        let open: BTreeSet<usize> = study.points.iter().map(|point| point.index).collect();
+        let look = Look { number: 0, replications: first, level: goal.level, open: open.len() };
+        let (samples, judged, imprecise) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Self { study, goal, samples, judged, imprecise, open, look, runs, is_over: false }
+    }
+
+    /// Takes samples made earlier, as far as their rounds are whole. The round that remains is the first that is not, or
+    /// the last if no more runs are needed.
+    #[must_use]
+    pub fn after(mut self, made: &Made) -> Self {
+        loop {
+            let round: Option<Vec<Sample>> =
+                self.runs.iter().map(|run| made.get(run).cloned()).collect();
+            let Some(round) = round else { return self };
+            self.look(round);
+            if !self.go_on() {
+                return self;
+            }
+        }
+    }
+
+    /// Runs of the round under way: point and replication.
+    #[must_use]
+    pub fn runs(&self) -> &[(usize, u64)] {
+        &self.runs
+    }
+
+    /// Samples of the rounds before, in their order.
+    #[must_use]
+    pub fn samples(&self) -> &[Sample] {
+        &self.samples
+    }
+
+    /// Number of the round under way, from 1.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.look.number + 1
+    }
+
+    /// True once [`Self::go_on`] found that no more runs are needed, or allowed.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        self.is_over
+    }
+
+    /// Ends the round with its samples: judges the points that had more runs.
+    pub fn look(&mut self, round: impl IntoIterator<Item = Sample>) -> Look {
+        self.samples.extend(round);
+        let Self { study, goal, samples, judged, imprecise, open, look, .. } = self;
+        look.number += 1;
+        look.level = level_of_look(goal.level, look.number);
+        // The result of a point's last look stays.
+        judged.retain(|judged| !open.contains(&judged.point));
+        imprecise.retain(|point| !open.contains(point));
+        let here: Vec<Sample> =
+            samples.iter().filter(|sample| open.contains(&sample.point)).cloned().collect();
+        let report = analyse(&here, goal.level);
+        let at_look = analyse(&here, look.level).with_bounds(&study.points);
+        judged.extend(judge(&at_look, &study.points));
+        imprecise.extend(open.iter().filter(|point| !is_precise(&report, **point, *goal)));
+        let undecided = |point: &usize| {
+            let of = |judged: &&Judged| judged.point == *point;
+            goal.decided && judged.iter().filter(of).any(can_be_decided)
+        };
+        open.retain(|point| imprecise.contains(point) || undecided(point));
+        look.open = open.len();
+        *look
+    }
+
+    /// Begins the next round; returns whether there is one.
+    pub fn go_on(&mut self) -> bool {
+        let now = self.look.replications;
+        self.is_over = self.look.open == 0 || now >= self.goal.at_most;
+        if self.is_over {
+            return false;
+        }
+        self.look.replications = next_look(now, self.goal.at_most);
+        let more = |point: &usize| {
+            let point = *point;
+            (now..self.look.replications).map(move |replication| (point, replication))
+        };
+        self.runs = self.open.iter().flat_map(more).collect();
+        true
+    }
+
+    /// State at the last look.
+    #[must_use]
+    pub fn end(mut self) -> Ended {
+        self.judged.sort_by_key(|judged| judged.point);
+        Ended { look: self.look, judged: self.judged, imprecise: self.imprecise }
+    }
+}
+
+/// Makes runs round by round until the goal is reached or the maximum number is made. Every sample
 /// goes to `each` in an order that depends only on the scenario and the goal; `looked` is called
 /// after each look.
 ///
@@ -71,51 +188,20 @@ pub fn run_until(
     mut each: impl FnMut(Sample) -> ControlFlow<()>,
     mut looked: impl FnMut(Look),
 ) -> Result<Ended, RunError> {
-    let mut samples: Vec<Sample> = Vec::new();
-    let mut runs = all_runs(study, plan);
-    let mut judged: Vec<Judged> = Vec::new();
-    let mut imprecise = BTreeSet::new();
-    let mut open: BTreeSet<usize> = study.points.iter().map(|point| point.index).collect();
-    let first = runs.iter().map(|(_, replication)| replication + 1).max().unwrap_or(1);
-    let (mut number, mut replications) = (1, first);
+    let mut rounds = Rounds::begin(study, plan.replications, goal);
     loop {
         let mut broken = false;
-        run_these(study, &runs, made, plan.jobs, stop, |sample| {
-            samples.push(sample.clone());
+        let mut round = Vec::new();
+        run_these(study, rounds.runs(), made, plan.jobs, stop, |sample| {
+            round.push(sample.clone());
             let flow = each(sample);
             broken = flow.is_break();
             flow
         })?;
-        let level = level_of_look(goal.level, number);
-        // The result of a point's last look stays.
-        judged.retain(|judged| !open.contains(&judged.point));
-        imprecise.retain(|point| !open.contains(point));
-        let here: Vec<Sample> =
-            samples.iter().filter(|sample| open.contains(&sample.point)).cloned().collect();
-        let report = analyse(&here, goal.level);
-        let at_look = analyse(&here, level).with_bounds(&study.points);
-        judged.extend(judge(&at_look, &study.points));
-        imprecise.extend(open.iter().filter(|point| !is_precise(&report, **point, goal)));
-        let undecided = |point: &usize| {
-            let of = |judged: &&Judged| judged.point == *point;
-            goal.decided && judged.iter().filter(of).any(can_be_decided)
-        };
-        let going: BTreeSet<usize> =
-            open.iter().copied().filter(|it| imprecise.contains(it) || undecided(it)).collect();
-        let look = Look { number, replications, level, open: going.len() };
-        looked(look);
-        let is_over = broken || stop.load(Ordering::Relaxed);
-        if going.is_empty() || replications >= goal.at_most || is_over {
-            judged.sort_by_key(|judged| judged.point);
-            return Ok(Ended { look, judged, imprecise });
+        looked(rounds.look(round));
+        if broken || stop.load(Ordering::Relaxed) || !rounds.go_on() {
+            return Ok(rounds.end());
         }
-        open = going;
-        let next = next_look(replications, goal.at_most);
-        runs = open
-            .iter()
-            .flat_map(|point| (replications..next).map(|replication| (*point, replication)))
-            .collect();
-        (number, replications) = (number + 1, next);
     }
 }
 

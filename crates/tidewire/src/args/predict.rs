@@ -1,6 +1,6 @@
 //! Options of `predict`.
 
-use super::{RunOptions, layers};
+use super::{RunOptions, layers, shard::ShardOptions};
 use bench::scenario::Setting;
 use clap::{ArgGroup, Args, Subcommand};
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ pub(crate) struct Predict {
     /// the folder has it.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scenario", "seed", "runs", "capture",
         "figure", "plot", "differences", "vary", "require", "until_decided", "precision", "at_most", "output",
-        "no_save", "print_scenario"])]
+        "no_save", "print_scenario", "shard", "after", "print_slurm", "print_parallel"])]
     pub(crate) resume: Option<PathBuf>,
     /// A key of the scenario and its values in turn, instead of the scenario's value: a list, as in
     /// "flow.*.size=64 B,256 B", or a range with its step, as in "stations.ied.count=4..64..4".
@@ -47,6 +47,8 @@ pub(crate) struct Predict {
     pub(crate) differences: Option<String>,
     #[command(flatten)]
     pub(crate) until: UntilOptions,
+    #[command(flatten)]
+    pub(crate) shards: ShardOptions,
 }
 
 /// Requirements, and the number of runs that decides them.

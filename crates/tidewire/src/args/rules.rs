@@ -62,6 +62,8 @@ const RULES: [Rule; 21] = [
             "at_most",
             "output",
             "no_save",
+            "shard",
+            "after",
         ],
         reason: PRINTS,
         fix: "leave out one of the two",

@@ -93,7 +93,11 @@ fn read(path: &Path) -> Result<Run<'_>, Failure> {
         return Err(Failure::failed(why).with_fix(advice));
     }
     let report = analyse(&results.samples, LEVEL);
-    let host = folder::provenance(path).map(|provenance| provenance.host).unwrap_or_default();
+    let provenance = folder::provenance(path).ok();
+    if let Some(shard) = provenance.as_ref().and_then(|provenance| provenance.shard) {
+        return Err(runs::is_a_part(path, shard));
+    }
+    let host = provenance.map(|provenance| provenance.host).unwrap_or_default();
     Ok(Run { path, results, report, host })
 }
 

@@ -5,7 +5,7 @@ use crate::busy::Host;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::output_file::Inputs;
-use crate::runs::{Findings, Recording};
+use crate::runs::{Findings, Making, Recording};
 use crate::scenario_choice::{self, Chosen, Purpose};
 use crate::steps::Steps;
 use crate::{interrupt, port_options, quantity};
@@ -166,7 +166,7 @@ fn carry_out(
     for warning in host.warnings_for(&chosen.study) {
         output.remark(format_args!("warning: {warning}"));
     }
-    let mut recording = Recording::begin(chosen, &measure.run, host.facts(), output)?;
+    let mut recording = Recording::begin(chosen, &measure.run, Making::here(host.facts()), output)?;
     let all = chosen.study.points.iter().map(|point| point.scenario.replications).sum();
     let mut steps = Steps::new("measure", all, output);
     let result = every_run(chosen, &mut against, &mut recording, &mut steps, stop);

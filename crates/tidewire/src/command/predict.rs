@@ -1,12 +1,15 @@
 //! `tidewire predict`: simulates a scenario.
 
 mod again;
+mod job;
+pub(crate) mod merge;
+mod shard;
 
 use crate::args::Predict;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::output_file::{self, Created, Placing};
-use crate::runs::{Findings, LEVEL, Outcome, Recording};
+use crate::runs::{Findings, LEVEL, Making, Outcome, Recording};
 use crate::scenario_choice::{self, Chosen, Purpose};
 use crate::steps::bar;
 use crate::{figure, host, paired_differences, plot, quantity};
@@ -33,6 +36,12 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     if options.run.print_scenario {
         return scenario_choice::print(&chosen, output);
     }
+    if shard::print_script(&chosen, options, output)? {
+        return Ok(Exit::Ok);
+    }
+    if let Some(shard) = shard::wanted(options)? {
+        return shard::begin(shard, &chosen, options, output);
+    }
     let stop = output::install_interrupts()?;
     if let Some(key) = &options.differences {
         paired_differences::check(&chosen.study, key)?;
@@ -43,7 +52,7 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
         chosen.inputs.refuse("--capture", path)?;
         capture(&chosen.study, path, stop)?;
     }
-    let recording = Recording::begin(&chosen, &options.run, host::facts(), output)?;
+    let recording = Recording::begin(&chosen, &options.run, Making::here(host::facts()), output)?;
     carry_out(&chosen, options, &Made::new(), recording, stop, output)
 }
 

@@ -24,6 +24,7 @@ fn every_verb_explains_its_options() {
         "dissect",
         "calibrate",
         "compare",
+        "merge",
         "report",
         "advise",
         "reproduce",

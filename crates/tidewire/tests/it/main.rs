@@ -49,6 +49,7 @@ mod reproduce;
 mod requirements;
 mod room;
 mod scenarios;
+mod shards;
 mod signals;
 mod slowest;
 mod stalled;

@@ -4,12 +4,13 @@
 //! and the command line decide. So those that are missing are made and written behind those that are
 //! there, and the file becomes what it would have been.
 
+use super::shard::{self, Part};
 use super::{carry_out, choose, prepare};
 use crate::args::{Cli, Predict, Verb};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::runs::{self, Kept, Recording};
-use crate::scenario_choice::Purpose;
+use crate::scenario_choice::{Chosen, Purpose};
 use bench::PROGRAM_VERSION;
 use bench::folder::{self, Provenance};
 use bench::run::Made;
@@ -21,9 +22,38 @@ pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
     let folder = &run_folder(folder)?;
     let provenance = folder::provenance(folder)?;
     let options = options(folder, &provenance)?;
+    let chosen = scenario_of(folder, &provenance, &options, output)?;
+    let results = folder::read(folder)?;
+    let whole = |sample: &Sample| sample.complete && sample.source == Origin::Predicted;
+    let found: Vec<Sample> = results.samples.into_iter().take_while(whole).collect();
+    let made: Made = found.iter().map(|it| ((it.point, it.replication), it.clone())).collect();
+    let all = if results.end.complete { ", none is missing" } else { "" };
+    output.remark(format_args!("{} runs found{all}", made.len()));
+    let stop = output::install_interrupts()?;
+    prepare(&options)?;
+    let recording = Recording::resume(folder, &found, output)?;
+    match provenance.shard {
+        Some(shard) => {
+            let part = Part { shard, made, recording };
+            shard::make(part, &chosen, &options, stop, output)
+        }
+        None => carry_out(&chosen, &options, &made, recording, stop, output),
+    }
+}
+
+/// The scenario of a run folder, which has to be as it was.
+///
+/// # Errors
+/// The folder is of another version, or its scenario was changed.
+pub(super) fn scenario_of(
+    folder: &Path,
+    provenance: &Provenance,
+    options: &Predict,
+    output: &Output,
+) -> anyhow::Result<Chosen> {
     let scenario = folder.join("scenario.toml");
     let purpose = Purpose::Resume(provenance.copies(folder));
-    let chosen = choose(&scenario.to_string_lossy(), &purpose, &options, output)?;
+    let chosen = choose(&scenario.to_string_lossy(), &purpose, options, output)?;
     let changed = |what: &str| {
         let message = format!("{} cannot be gone on with: {what}", folder.display());
         Failure::usage(message).with_fix("make the whole run anew")
@@ -37,16 +67,7 @@ pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
         let or_file = if has_files { " or a file that it names" } else { "" };
         return Err(changed(&format!("its scenario.toml{or_file} was changed")).into());
     }
-    let results = folder::read(folder)?;
-    let whole = |sample: &Sample| sample.complete && sample.source == Origin::Predicted;
-    let made: Vec<Sample> = results.samples.into_iter().take_while(whole).collect();
-    let kept: Made = made.iter().map(|it| ((it.point, it.replication), it.clone())).collect();
-    let all = if results.end.complete { ", none is missing" } else { "" };
-    output.remark(format_args!("{} runs found{all}", kept.len()));
-    let stop = output::install_interrupts()?;
-    prepare(&options)?;
-    let recording = Recording::resume(folder, &made, output)?;
-    carry_out(&chosen, &options, &kept, recording, stop, output)
+    Ok(chosen)
 }
 
 /// The run folder itself, or the only one in a folder that `--output` named.
@@ -64,10 +85,10 @@ fn run_folder(folder: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// Options of the command line in the folder.
-fn options(folder: &Path, provenance: &Provenance) -> anyhow::Result<Predict> {
+pub(super) fn options(folder: &Path, provenance: &Provenance) -> anyhow::Result<Predict> {
     let foreign = || {
         let message = format!("{} was not written by predict", folder.display());
-        Failure::usage(message).with_fix("--resume takes a folder in ./runs, or where -o said")
+        Failure::usage(message).with_fix("name a folder in ./runs, or where -o said")
     };
     let cli = Cli::try_parse_from(&provenance.command).map_err(|_| foreign())?;
     let Verb::Predict(options) = cli.verb else { return Err(foreign().into()) };

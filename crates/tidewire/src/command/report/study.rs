@@ -4,6 +4,7 @@ use super::source::{Records, Source};
 use crate::args::{Cli, RunOptions, Verb};
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::runs;
 use crate::scenario_choice::{self, Purpose};
 use bench::analysis::analyse;
 use bench::folder::{self, Provenance, Results};
@@ -61,6 +62,9 @@ fn read(source: &Source) -> Result<Read, Failure> {
     let is_folder = source.path.is_dir();
     let provenance =
         if is_folder { Some(folder::provenance(&source.path).map_err(failed)?) } else { None };
+    if let Some(shard) = provenance.as_ref().and_then(|provenance| provenance.shard) {
+        return Err(runs::is_a_part(&source.path, shard));
+    }
     let path = source.path.display().to_string();
     let made = provenance.as_ref().map(made).unwrap_or_default();
     let study = provenance.as_ref().and_then(|provenance| study(source, provenance, &made));

@@ -66,6 +66,14 @@ const PREDICT: [Mode; 4] = [
                 "--require 'miss(status) < 10 %' --until-decided --at-most 4",
                 Says("the last at 4 runs"),
             ),
+            obeyed("--shard", "--shard 1/2", Says("shard 1/2 is made: 1 of 2 runs")),
+            obeyed(
+                "--after",
+                "",
+                ShownBy("shards::rounds_of_growing_runs_do_not_depend_on_the_shards"),
+            ),
+            obeyed("--print-slurm", "--print-slurm 4", Says("--array=1-4")),
+            obeyed("--print-parallel", "--print-parallel 4", Says("seq 4")),
             JSON,
             obeyed("--quiet", "--quiet", Hushes("run folder:")),
         ],
@@ -108,7 +116,7 @@ const PREDICT: [Mode; 4] = [
     },
 ];
 
-const OTHERS: [Mode; 13] = [
+const OTHERS: [Mode; 14] = [
     Mode {
         verb: "serve mms",
         base: "serve mms --over iso-tcp://127.0.0.1:0 --time '100 ms'",
@@ -176,6 +184,18 @@ const OTHERS: [Mode; 13] = [
         obeyed: &[JSON, QUIET],
     },
     Mode { verb: "compare", base: "compare kept other", obeyed: &[JSON, QUIET] },
+    Mode {
+        verb: "merge",
+        base: "merge kept",
+        obeyed: &[
+            obeyed("--output", "--output out", Writes("out")),
+            obeyed("--figure", "--figure drawn", Writes("drawn")),
+            obeyed("--plot", "--plot", Says("no key varies")),
+            obeyed("--differences", "--differences nosuch", Says("nosuch")),
+            JSON,
+            QUIET,
+        ],
+    },
     Mode {
         verb: "report",
         base: "report kept",

@@ -1,0 +1,27 @@
+//! Options of `merge`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// `merge`
+#[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tidewire predict my.toml --shard 1/2 -o parts     on one machine\n  tidewire predict my.toml --shard 2/2 -o parts     on another\n  tidewire merge parts                              the whole study, and its report\n\nThe samples of the merged folder are those of a run of the whole study, octet for\noctet. Parts of another scenario, seed or version are refused, and missing ones named."
+)]
+pub(crate) struct Merge {
+    /// Folders of shards, or folders that hold them.
+    #[arg(required = true, value_name = "FOLDER")]
+    pub(crate) folders: Vec<PathBuf>,
+    /// Folder for run folders.
+    #[arg(short, long, value_name = "FOLDER", default_value = "runs")]
+    pub(crate) output: PathBuf,
+    /// Draw the results of a sweep into this folder: SVG, each with its numbers as CSV.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) figure: Option<PathBuf>,
+    /// Draw the results of a sweep in plain characters too.
+    #[arg(long)]
+    pub(crate) plot: bool,
+    /// Compare each value of a varied key with its first too, run by run of one seed.
+    #[arg(long, value_name = "KEY")]
+    pub(crate) differences: Option<String>,
+}
