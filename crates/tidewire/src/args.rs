@@ -16,6 +16,7 @@ pub(crate) mod report;
 pub(crate) mod reproduce;
 pub(crate) mod rules;
 pub(crate) mod shard;
+pub(crate) mod shell;
 pub(crate) mod source;
 
 pub(crate) use predict::{Predict, PredictExperiment};
@@ -126,6 +127,10 @@ pub(crate) enum Verb {
     Profiles(profiles::Profiles),
     /// List what works on this machine, and the fix for what does not.
     Doctor,
+    /// Print the completions of a shell.
+    Completions(shell::Completions),
+    /// Print a manual page, or write all of them.
+    Man(shell::Man),
     /// Explain a topic.
     Help(Help),
 }

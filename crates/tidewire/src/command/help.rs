@@ -114,14 +114,15 @@ fn options(command: &Command, verb: &str, output: &Output) -> io::Result<()> {
     Ok(())
 }
 
+/// Text of a topic.
+pub(super) fn topic(wanted: &str) -> Option<String> {
+    let (name, _, text) = TOPICS.into_iter().find(|(name, _, _)| *name == wanted)?;
+    Some(if name == "metrics" { metrics::text(text) } else { text.to_owned() })
+}
+
 /// Text of a topic, or else `--help` of a verb.
 fn text(wanted: &str) -> Option<String> {
-    let topic = TOPICS.into_iter().find(|(name, _, _)| *name == wanted);
-    let whole = |(name, _, text): (&str, &str, &str)| match name {
-        "metrics" => metrics::text(text),
-        _ => text.to_owned(),
-    };
-    topic.map(whole).or_else(|| {
+    topic(wanted).or_else(|| {
         let asked = Cli::try_parse_from(["tidewire", wanted, "--help"]).err()?;
         (asked.kind() == ErrorKind::DisplayHelp).then(|| asked.render().to_string())
     })

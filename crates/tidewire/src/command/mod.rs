@@ -24,6 +24,7 @@ mod reporter;
 mod reproduce;
 mod scenarios;
 mod serve;
+mod shell;
 mod show;
 pub(crate) mod watch;
 
@@ -65,6 +66,8 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Verb::Scenarios(scenarios) => scenarios::run(&scenarios, &output),
         Verb::Profiles(profiles) => profiles::run(&profiles, &output),
         Verb::Doctor => doctor::run(&output),
+        Verb::Completions(options) => shell::completions(&options, &output),
+        Verb::Man(options) => shell::man(&options, &output),
         Verb::Help(help) => help::run(&help, &output),
     }
 }

@@ -31,6 +31,8 @@ fn every_verb_explains_its_options() {
         "scenarios",
         "profiles",
         "doctor",
+        "completions",
+        "man",
         "help",
     ];
     let listed = help(&["--help"]);

@@ -50,6 +50,7 @@ mod requirements;
 mod room;
 mod scenarios;
 mod shards;
+mod shell;
 mod signals;
 mod slowest;
 mod stalled;

@@ -116,7 +116,7 @@ const PREDICT: [Mode; 4] = [
     },
 ];
 
-const OTHERS: [Mode; 14] = [
+const OTHERS: [Mode; 17] = [
     Mode {
         verb: "serve mms",
         base: "serve mms --over iso-tcp://127.0.0.1:0 --time '100 ms'",
@@ -184,6 +184,13 @@ const OTHERS: [Mode; 14] = [
         obeyed: &[JSON, QUIET],
     },
     Mode { verb: "compare", base: "compare kept other", obeyed: &[JSON, QUIET] },
+    Mode { verb: "completions", base: "completions bash", obeyed: &[JSON, QUIET] },
+    Mode { verb: "man", base: "man watch", obeyed: &[JSON, QUIET] },
+    Mode {
+        verb: "man",
+        base: "man",
+        obeyed: &[obeyed("--output", "--output pages", Writes("pages")), JSON, QUIET],
+    },
     Mode {
         verb: "merge",
         base: "merge kept",
