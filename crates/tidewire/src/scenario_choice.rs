@@ -7,9 +7,7 @@ use crate::output::Output;
 use crate::output_file::{self, Inputs};
 use bench::folder;
 use bench::profile::Files;
-use bench::scenario::{
-    self, MOST_REPLICATIONS, MOST_RUNS, Matters, Requirement, Setting, Study, means, meant,
-};
+use bench::scenario::{self, CannotSet, Matters, Requirement, Setting, Study, meant};
 use bench::scenarios;
 use serde::Serialize;
 use serde_json::Value;
@@ -94,21 +92,12 @@ pub(crate) fn choose_with(
             output.remark(warning.render(&study.source).trim_end());
         }
     }
-    if run.runs == Some(0) {
-        return Err(Failure::usage("--runs 0: a point takes at least one run").into());
+    if let Some(runs) = run.runs {
+        let refused = |why: CannotSet| Failure::usage(format!("--runs {runs}: {why}"));
+        study.set_runs(runs).map_err(refused)?;
     }
-    let runs = run.runs.unwrap_or(1);
-    let all = runs.saturating_mul(study.points.len() as u64);
-    if runs > MOST_REPLICATIONS || all > MOST_RUNS {
-        let message = format!(
-            "--runs {runs}: at most {MOST_REPLICATIONS} runs of a point and {MOST_RUNS} of all"
-        );
-        return Err(Failure::usage(message).into());
-    }
-    for point in &mut study.points {
-        let scenario = &mut point.scenario;
-        scenario.seed = run.seed.unwrap_or(scenario.seed);
-        scenario.replications = run.runs.unwrap_or(scenario.replications);
+    if let Some(seed) = run.seed {
+        study.set_seed(seed);
     }
     let inputs = Inputs::of(study.files().map(|file| file.path).chain([path]));
     Ok(Chosen { name, study, inputs })
@@ -119,29 +108,13 @@ pub(crate) fn choose_with(
 /// # Errors
 /// A requirement of a flow that the scenario does not have.
 pub(crate) fn require(chosen: &mut Chosen, requirements: &[Requirement]) -> Result<(), Failure> {
-    let flows = &chosen.study.scenario().flows;
-    for requirement in requirements {
-        let is_meant =
-            |name: &str| flows.iter().any(|flow| means(name, &flow.name, flow.group.as_deref()));
-        if let Some(name) = requirement.flow.as_ref().filter(|name| !is_meant(name)) {
-            let mut flows: Vec<&str> = flows
-                .iter()
-                .map(|flow| flow.group.as_ref().unwrap_or(&flow.name).as_str())
-                .collect();
-            flows.dedup();
-            let message = format!("--require {:?}: there is no flow \"{name}\"", requirement.text);
-            return Err(Failure::usage(message).with_fix(format!("one of {}", flows.join(", "))));
+    chosen.study.require(requirements).map_err(|why| match &why {
+        CannotSet::NoSuchFlow { requirement, flows, .. } => {
+            let fix = format!("one of {}", flows.join(", "));
+            Failure::usage(format!("--require {requirement:?}: {why}")).with_fix(fix)
         }
-    }
-    for point in &mut chosen.study.points {
-        let required = &mut point.scenario.require;
-        for requirement in requirements {
-            if required.iter().all(|stated| stated.text != requirement.text) {
-                required.push(requirement.clone());
-            }
-        }
-    }
-    Ok(())
+        CannotSet::NoRuns | CannotSet::TooManyRuns => Failure::usage(why.to_string()),
+    })
 }
 
 /// The names of the scenarios that come with the program, the likely one first.

@@ -3,6 +3,7 @@
 
 mod changed;
 mod page;
+mod python;
 mod shown;
 
 use crate::{cargo, tidy};
@@ -35,13 +36,14 @@ struct Stage {
 }
 
 /// Stages of `all`, in order. Tests come late, so that their messages are near the end.
-const STAGES: [Stage; 6] = [
+const STAGES: [Stage; 7] = [
     Stage { name: "lint", run: lint },
     Stage { name: "pure", run: pure },
     Stage { name: "scenarios", run: scenarios },
     Stage { name: "deny", run: deny },
     Stage { name: "test", run: test },
     Stage { name: "page", run: page::run },
+    Stage { name: "python", run: python::run },
 ];
 const QUICK: Stage = Stage { name: "quick", run: quick };
 
@@ -249,7 +251,7 @@ mod tests {
         let complaint = run(Path::new("."), "lynt", false).unwrap_err();
         assert_eq!(
             complaint,
-            "no such stage: lynt (there are lint, pure, scenarios, deny, test, page, quick, all)"
+            "no such stage: lynt (there are lint, pure, scenarios, deny, test, page, python, quick, all)"
         );
     }
 

@@ -47,7 +47,9 @@ pub use ring_membership::begins;
 pub use servers::{ModelFile, ServerName};
 pub use transport::{Acknowledge, Credit, Retransmit, Timer, Transport};
 pub(crate) use vary::not_toml;
-pub use vary::{NamedFile, Point, Setting, Study, Values, load, load_from, load_with, load_within};
+pub use vary::{
+    CannotSet, NamedFile, Point, Setting, Study, Values, load, load_from, load_with, load_within,
+};
 
 pub use crate::medium::{
     Classes, LLC_OCTETS, MOST_DATA_OCTETS, Maintenance, Medium, MediumKind, RequestWithResponse,

@@ -3,9 +3,11 @@
 //! A value is set in the TOML tree before the tree is read, so that a wrong one is reported at its
 //! own place. Paths vary in alphabetical order, the last of them fastest.
 
+mod given;
 mod path;
 mod setting;
 
+pub use given::CannotSet;
 pub use setting::{Setting, Values};
 
 use crate::profile::{Files, ProfileFile};
