@@ -266,10 +266,14 @@ impl Meter {
                 self.streams.observe(at, piece, &mut stream::Above { tracker, sink });
             }
             Err(NoNsdu::Leaf(alone)) => {
+                let mut events = Vec::new();
                 let (oddities, cyclic) = (self.intervals.oddities(), &mut self.cyclic);
-                let observe = |frame| cyclic.observe(at, frame, oddities);
+                let observe = |frame| cyclic.observe_noting(at, frame, oddities, &mut events);
                 if !cyclic::Frame::each_of(link, octets, &alone, observe) {
                     self.intervals.oddities().count(Class::Foreign, alone.kind);
+                }
+                if let Some(list) = self.intervals.sink().witness {
+                    list.extend(events.into_iter().map(Observation::Stream));
                 }
             }
             Err(NoNsdu::Foreign(what)) => self.intervals.oddities().count(Class::Foreign, what),

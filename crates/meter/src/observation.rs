@@ -37,6 +37,21 @@ pub enum Observation {
     AmbiguousResponse,
     /// Event of an association.
     Mms(MmsEvent),
+    /// Event of a stream of cyclic data.
+    Stream(StreamEvent),
+}
+
+/// Event of a stream of cyclic data, found with the frame that ends it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StreamEvent {
+    /// The gap before this frame, of this length, exceeded the time that the frame before allowed.
+    Silent(Duration),
+    /// This number of frames before this one did not arrive.
+    Missing(u64),
+    /// The publisher began to count anew.
+    Restarted,
+    /// The state changed: stNum, smpSynch or DataStatus.
+    StateChanged,
 }
 
 /// Event of an association (ISO 8650) that carries MMS (ISO 9506).

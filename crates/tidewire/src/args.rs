@@ -351,7 +351,12 @@ pub(crate) struct Serve {
 }
 
 /// Options of `watch` that conflict with the measurement of transits.
-const NOT_OF_TRANSITS: [&str; 18] = [
+const NOT_OF_TRANSITS: [&str; 23] = [
+    "keep_around",
+    "keep_in",
+    "before",
+    "after",
+    "keep_most",
     "screen",
     "metrics",
     "web",

@@ -4,6 +4,7 @@
 mod advise;
 mod annotated_port;
 mod anonymize;
+mod around;
 mod bad_input;
 mod capture;
 mod codes;

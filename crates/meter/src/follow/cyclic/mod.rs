@@ -29,8 +29,10 @@ pub use period::Deviations;
 
 use super::Follower;
 use crate::lru_slab::{LruSlab, Place};
+use crate::observation::StreamEvent;
 use crate::oddity::{Class, Oddities};
 use core::hash::BuildHasher as _;
+use core::time::Duration;
 use counter::Counter;
 use foldhash::fast::FixedState;
 use frame::Number;
@@ -347,17 +349,31 @@ impl Stream {
         report.revision = frame.revision;
     }
 
+    /// Its silences, and the order of its frames with the changes of state.
+    fn counts(&self) -> Counts {
+        let mut order = self.ordering.order();
+        if let Ordering::ByCounter(_) = &self.ordering {
+            order.state_changes = self.changes;
+        }
+        Counts { silences: self.report.silences, order }
+    }
+
     fn report(&self) -> StreamReport {
         let mut report = self.report.clone();
-        report.order = self.ordering.order();
+        report.order = self.counts().order;
         report.period_ns = self.period.nominal_ns();
         report.deviations = self.period.deviations();
         if let Ordering::ByCounter(counter) = &self.ordering {
             (report.step, report.rate) = (counter.step(), counter.modulus());
-            report.order.state_changes = self.changes;
         }
         report
     }
+}
+
+/// Counts of a stream that are events where they grow.
+struct Counts {
+    silences: u64,
+    order: Order,
 }
 
 impl StreamReport {
@@ -414,6 +430,60 @@ impl Cyclic {
         Some(report)
     }
 
+    /// The stream of a frame, new if need be; none if there is no room for it.
+    fn place(&mut self, at: Instant, frame: &Frame<'_>, oddities: &mut Oddities) -> Option<Place> {
+        let name = frame.name.get(..NAME_OCTETS).unwrap_or(frame.name);
+        let hash = hash(&self.state, frame, name);
+        let place = match self.find(hash, frame, name) {
+            Some(place) => place,
+            None => {
+                if self.slab.is_full() {
+                    self.expire(at, oddities);
+                }
+                if self.slab.is_full() {
+                    oddities.count(Class::Meter, "frame of one more stream than is followed");
+                    return None;
+                }
+                let [destination, source] = frame.ends;
+                let (protocol, identifier) = (frame.protocol, frame.identifier);
+                let name = name.into();
+                let key = StreamKey { protocol, source, destination, identifier, name };
+                self.insert(hash, Stream::new(key, at, frame), at)
+            }
+        };
+        self.slab.touch(place, at);
+        Some(place)
+    }
+
+    /// Observes a frame, and adds the events that it ends to `events`.
+    pub(crate) fn observe_noting(
+        &mut self,
+        at: Instant,
+        frame: Frame<'_>,
+        oddities: &mut Oddities,
+        events: &mut Vec<StreamEvent>,
+    ) {
+        let Some(place) = self.place(at, &frame, oddities) else { return };
+        let has_room = self.index.len() <= DETAILED;
+        let stream = self.slab.at(place);
+        let (before, last) = (stream.counts(), stream.report.last);
+        stream.add(at, &frame, has_room);
+        let now = stream.counts();
+        if now.silences > before.silences {
+            let gap_ns = at.as_nanos().saturating_sub(last.as_nanos());
+            events.push(StreamEvent::Silent(Duration::from_nanos(gap_ns)));
+        }
+        if let Some(missing @ 1..) = now.order.missing.checked_sub(before.order.missing) {
+            events.push(StreamEvent::Missing(missing));
+        }
+        if now.order.restarts > before.order.restarts {
+            events.push(StreamEvent::Restarted);
+        }
+        if now.order.state_changes > before.order.state_changes {
+            events.push(StreamEvent::StateChanged);
+        }
+    }
+
     fn insert(&mut self, hash: u64, stream: Stream, at: Instant) -> Place {
         let place = self.slab.insert(stream, at);
         let Self { slab, index, state, .. } = self;
@@ -430,26 +500,7 @@ impl Follower<Oddities> for Cyclic {
     type Report = StreamReport;
 
     fn observe(&mut self, at: Instant, frame: Frame<'_>, oddities: &mut Oddities) {
-        let [destination, source] = frame.ends;
-        let name = frame.name.get(..NAME_OCTETS).unwrap_or(frame.name);
-        let hash = hash(&self.state, &frame, name);
-        let place = match self.find(hash, &frame, name) {
-            Some(place) => place,
-            None => {
-                if self.slab.is_full() {
-                    self.expire(at, oddities);
-                }
-                if self.slab.is_full() {
-                    return oddities
-                        .count(Class::Meter, "frame of one more stream than is followed");
-                }
-                let (protocol, identifier) = (frame.protocol, frame.identifier);
-                let name = name.into();
-                let key = StreamKey { protocol, source, destination, identifier, name };
-                self.insert(hash, Stream::new(key, at, &frame), at)
-            }
-        };
-        self.slab.touch(place, at);
+        let Some(place) = self.place(at, &frame, oddities) else { return };
         let has_room = self.index.len() <= DETAILED;
         self.slab.at(place).add(at, &frame, has_room);
     }

@@ -52,8 +52,13 @@ impl Cut {
         Self { comment, stripper, octets: Vec::new() }
     }
 
+    /// Description of the treatment, for the interface.
+    pub(super) fn comment(&self) -> &str {
+        &self.comment
+    }
+
     /// Returns the part of a frame that is kept.
-    fn kept<'a>(&'a mut self, frame: &Frame<'_>, octets: &'a [u8]) -> &'a [u8] {
+    pub(super) fn kept<'a>(&'a mut self, frame: &Frame<'_>, octets: &'a [u8]) -> &'a [u8] {
         let Some(stripper) = &mut self.stripper else { return octets };
         self.octets.clear();
         self.octets.extend_from_slice(octets);

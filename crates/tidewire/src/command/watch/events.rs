@@ -7,12 +7,15 @@ use crate::output::Output;
 use crate::output_file::{self, Created, Pending, Placing};
 use crate::store::Target;
 use meter::Remarks;
-use meter::observation::{DelayKind, Ending, MmsEvent, MmsOutcome, Observation, Order, Step, Tpdu};
+use meter::observation::{
+    DelayKind, Ending, MmsEvent, MmsOutcome, Observation, Order, Step, StreamEvent, Tpdu,
+};
 use meter::oddity::Class;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use wire::dissect::{NoNsdu, levels};
+use wire::addr::Mac;
+use wire::dissect::{Link, NoNsdu, levels};
 use wire::read::Malformed;
 use wire::time::nanos;
 
@@ -34,6 +37,46 @@ struct Record<'a> {
     oddity: Option<&'a str>,
     /// Octet at which decoding stopped.
     offset: Option<usize>,
+}
+
+/// Names of all events.
+pub(super) const EVENTS: [&str; 29] = [
+    "retransmission",
+    "beyond-credit",
+    "unassigned",
+    "connection-requested",
+    "connection-established",
+    "connection-refused",
+    "connection-not-agreed",
+    "connection-ended-gracefully",
+    "connection-ended-abruptly",
+    "connection-ended-by-an-error",
+    "connection-found-under-way",
+    "connection-fell-silent",
+    "window-closed",
+    "window-opened",
+    "ambiguous-response",
+    "tcp-segment-again",
+    "mirror-copy",
+    "mms-error",
+    "mms-failed-access",
+    "mms-reject",
+    "mms-unanswered",
+    "association-found-under-way",
+    "association-refused",
+    "association-aborted",
+    "stream-silent",
+    "stream-frames-missing",
+    "stream-restarted",
+    "stream-state-changed",
+    "oddity",
+];
+
+/// Names of the notable events of a frame.
+pub(super) fn names(seen: &Remarks) -> impl Iterator<Item = &'static str> {
+    let noted = seen.observations.iter().flat_map(notes).map(|(event, ..)| event);
+    let is_odd = seen.oddities.iter().any(|(class, ..)| class != Class::Foreign);
+    noted.chain(is_odd.then_some("oddity"))
 }
 
 /// Notable part of an observation: event, TPDU kind, duration.
@@ -153,6 +196,11 @@ fn ends_of(frame: &Frame<'_>) -> [Option<String>; 2] {
         ],
         Err(NoNsdu::Stream(piece)) => [piece.source, piece.destination]
             .map(|end| Some(records::end_name(meter::Address::Internet(end.address), end.port))),
+        Err(NoNsdu::Leaf(_)) if frame.link == Link::Ethernet => {
+            let macs = frame.octets.first_chunk::<12>().map(|macs| macs.as_chunks::<6>().0);
+            let mac = |place: usize| Some(Mac(*macs?.get(place)?).to_string());
+            [mac(1), mac(0)]
+        }
         Err(NoNsdu::Leaf(_) | NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => [None, None],
     }
 }
@@ -175,6 +223,12 @@ fn notes(observation: &Observation) -> Vec<Note> {
         Observation::WindowClosed => vec![("window-closed", None, None)],
         Observation::AmbiguousResponse => vec![("ambiguous-response", None, None)],
         Observation::Mms(event) => of_association(event),
+        Observation::Stream(event) => vec![match event {
+            StreamEvent::Silent(gap) => ("stream-silent", None, Some(nanos(*gap))),
+            StreamEvent::Missing(_) => ("stream-frames-missing", None, None),
+            StreamEvent::Restarted => ("stream-restarted", None, None),
+            StreamEvent::StateChanged => ("stream-state-changed", None, None),
+        }],
         Observation::Span(..) => Vec::new(),
         Observation::Tpdu(tpdu) => of_tpdu(tpdu),
     }

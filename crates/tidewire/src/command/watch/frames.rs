@@ -1,6 +1,7 @@
 //! FramePipeline on their way to the meter, and the other outputs that receive them.
 
 use super::annotate::{Annotated, Cut, Frame, Wanted};
+use super::around::Around;
 use super::events::Events;
 use super::stages::{Stage, Stages};
 use crate::anonymize::Key;
@@ -25,6 +26,7 @@ pub(in crate::command) struct FramePipeline {
     names: Option<Renamer<Key>>,
     annotated: Option<Annotated>,
     events: Option<Events>,
+    around: Option<Around>,
     /// Samples for the monitor.
     samples: Option<Shared<Gather>>,
     remarks: Remarks,
@@ -42,17 +44,19 @@ impl FramePipeline {
         let wanting = Self::wanting(watch.source.filter.clone());
         let said = (!export.anonymize).then(|| wanting.wanted());
         let is_live = watch.source.interface.is_some();
+        let cut = || is_live.then(|| Cut::of(said.as_ref(), export.full));
         let annotated = export.annotate.as_deref().map(|path| {
-            let cut = is_live.then(|| Cut::of(said.as_ref(), export.full));
+            let cut = cut();
             Annotated::new(Wanted { path, target: target.clone(), cut }, output)
         });
         let annotated = annotated.transpose()?;
         let events =
             export.events.as_deref().map(|path| Events::new(path, target, output)).transpose()?;
+        let around = Around::new(export, cut(), target, output)?;
         let key = || secret::open(export.anonymize_key.as_deref()).map(Renamer::new);
         let names = export.anonymize.then(key).transpose()?;
         let stages = watch.own_cost.then(Stages::start);
-        Ok(Self { names, annotated, events, stages, ..wanting })
+        Ok(Self { names, annotated, events, around, stages, ..wanting })
     }
 
     /// Creates a filter without other outputs.
@@ -73,8 +77,9 @@ impl FramePipeline {
     /// Returns true if every frame goes to the meter unchanged and there is no other output.
     #[inline]
     pub(super) const fn is_nothing(&self) -> bool {
-        let Self { filter, names, annotated, events, samples, .. } = self;
-        let are_kept = annotated.is_some() || events.is_some() || samples.is_some();
+        let Self { filter, names, annotated, events, around, samples, .. } = self;
+        let are_kept = annotated.is_some() || around.is_some();
+        let are_kept = are_kept || events.is_some() || samples.is_some();
         filter.is_none() && names.is_none() && !are_kept
     }
 
@@ -107,21 +112,28 @@ impl FramePipeline {
     }
 
     /// Starts a new capture with its own interfaces.
-    pub(super) const fn begin_capture(&mut self) {
+    pub(super) fn begin_capture(&mut self) {
         if let Some(annotated) = &mut self.annotated {
             annotated.begin_capture();
+        }
+        if let Some(around) = &mut self.around {
+            around.begin_capture();
         }
     }
 
     /// Returns true if an interface has to be described before its first frame.
     pub(super) fn lacks(&self, interface: u32) -> bool {
-        self.annotated.as_ref().is_some_and(|annotated| annotated.lacks(interface))
+        let of_annotated = self.annotated.as_ref().is_some_and(|it| it.lacks(interface));
+        of_annotated || self.around.as_ref().is_some_and(|it| it.lacks(interface))
     }
 
     /// Describes the interfaces of the capture.
     pub(super) fn describe(&mut self, interfaces: &[Interface]) {
         if let Some(annotated) = &mut self.annotated {
             annotated.describe(interfaces, self.names.is_none());
+        }
+        if let Some(around) = &mut self.around {
+            around.describe(interfaces, self.names.is_none());
         }
     }
 
@@ -141,6 +153,9 @@ impl FramePipeline {
     pub(super) fn flush(&mut self) {
         if let Some(annotated) = &mut self.annotated {
             annotated.flush();
+        }
+        if let Some(around) = &mut self.around {
+            around.flush();
         }
     }
 
@@ -164,7 +179,8 @@ impl FramePipeline {
     /// Passes a frame to the meter, and the part that may be kept to a capture.
     fn see(&mut self, recorder: &mut Recorder, frame: &Frame<'_>, kept: &[u8]) {
         let Frame { at, link, octets, original_octets, .. } = *frame;
-        if self.annotated.is_none() && self.events.is_none() && self.samples.is_none() {
+        let has_files = self.annotated.is_some() || self.around.is_some();
+        if !has_files && self.events.is_none() && self.samples.is_none() {
             recorder.observe(at, link, octets, original_octets);
             return;
         }
@@ -180,12 +196,16 @@ impl FramePipeline {
         if let Some(annotated) = &mut self.annotated {
             annotated.write(frame, kept, &self.remarks);
         }
+        if let Some(around) = &mut self.around {
+            around.write(frame, kept, &self.remarks);
+        }
     }
 
     /// Ends the outputs; returns the reason if a file is incomplete.
     pub(super) fn finish(&mut self) -> Option<Failure> {
         let of_events = self.events.as_mut().and_then(Events::finish);
         let of_capture = self.annotated.as_mut().and_then(Annotated::finish);
-        of_events.or(of_capture)
+        let of_around = self.around.as_mut().and_then(Around::finish);
+        of_events.or(of_capture).or(of_around)
     }
 }

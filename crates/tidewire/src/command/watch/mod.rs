@@ -2,6 +2,7 @@
 //! frames.
 
 mod annotate;
+mod around;
 mod events;
 pub(super) mod export;
 pub(super) mod file;

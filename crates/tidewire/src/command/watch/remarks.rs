@@ -5,7 +5,8 @@ use core::fmt::Write as _;
 use core::time::Duration;
 use meter::Remarks;
 use meter::observation::{
-    DelayKind, Ending, MmsEvent, MmsOutcome, Observation, Order, Role, Segment, Step, Tpdu,
+    DelayKind, Ending, MmsEvent, MmsOutcome, Observation, Order, Role, Segment, Step, StreamEvent,
+    Tpdu,
 };
 use meter::oddity::Class;
 use wire::read::Malformed;
@@ -49,6 +50,14 @@ pub(super) fn observation(observation: &Observation) -> Option<String> {
             Some("reply that pairs with no single request".to_owned())
         }
         Observation::Mms(event) => association(event),
+        Observation::Stream(event) => Some(match event {
+            StreamEvent::Silent(gap) => {
+                format!("stream silent for {}", quantity::span(nanos(*gap)))
+            }
+            StreamEvent::Missing(frames) => format!("{frames} frames of the stream are missing"),
+            StreamEvent::Restarted => "stream counts anew".to_owned(),
+            StreamEvent::StateChanged => "stream changed its state".to_owned(),
+        }),
         Observation::Span(between, span) => {
             Some(format!("{} {}", between_words(*between), quantity::span(nanos(*span))))
         }

@@ -102,6 +102,7 @@ fn sample(option: &str, value: &str) -> String {
         ("--keys", _) => "quit=x",
         ("--vary", _) => "seed=1,2",
         ("--rounds", _) => "6",
+        ("--keep-around", _) => "retransmission",
         (_, "N" | "CLASS") => "2",
         (_, "TIME") => "30 ms",
         (_, "SIZE") => "100 B",
