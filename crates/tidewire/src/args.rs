@@ -41,11 +41,11 @@ Questions:
   How many stations fit?
     tidewire predict ieds --vary stations.ied.count=20..200..20
   Why does the line stop twice a week?
-    tidewire watch -i eth1 --measure 1min --events events.ndjson \\
+    tidewire watch -i eth1 --measure 1min --keep-around \"*-silent,window-*\" \\
         --require \"closed_window.max(interval) < 1 s\" \\
         --require \"connection_abrupt_ends(interval) == 0\"
-    reports at once when each first fails; events.ndjson holds what preceded
-    it, and Ctrl-C prints all findings";
+    reports at once when each first fails; the folder around has the frames
+    before and after each event, and Ctrl-C prints all findings";
 
 /// Will the messages on a real-time LAN make their deadlines?
 #[derive(Parser, Debug)]
