@@ -27,6 +27,7 @@ mod item;
 mod line;
 mod named;
 mod origin;
+mod plant;
 pub mod quantity;
 mod ranking;
 mod read;
@@ -48,6 +49,7 @@ pub use ends::{end_name, ends_name};
 pub use item::Item;
 pub use named::{Named, sum};
 pub use origin::Origin;
+pub use plant::Plant;
 pub use read::{Entry, Reader, Unreadable};
 pub use record::{
     Connection, ConnectionInterval, End, Finding, Head, Host, HostInterval, Identity, Interval,

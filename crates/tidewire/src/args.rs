@@ -351,7 +351,8 @@ pub(crate) struct Serve {
 }
 
 /// Options of `watch` that conflict with the measurement of transits.
-const NOT_OF_TRANSITS: [&str; 23] = [
+const NOT_OF_TRANSITS: [&str; 24] = [
+    "write_scenario",
     "keep_around",
     "keep_in",
     "before",

@@ -61,6 +61,10 @@ pub(crate) struct Export {
     /// Write a run folder into this folder: the records of --json, for tidewire report.
     #[arg(short, long, value_name = "FOLDER", conflicts_with = "screen")]
     pub(crate) output: Option<PathBuf>,
+    /// Write a scenario of what was seen to this file, which must not exist yet: each stream of cyclic data
+    /// and each poller is a flow, and tidewire predict FILE simulates it.
+    #[arg(long, value_name = "FILE", conflicts_with = "screen")]
+    pub(crate) write_scenario: Option<PathBuf>,
     /// Write every frame into this pcapng file, with a comment on the meter's findings; of a live port only
     /// the headers.
     #[arg(long, value_name = "FILE", conflicts_with = "screen")]

@@ -22,7 +22,7 @@ use records::findings::Findings;
 use records::require::Requirements;
 use records::state::Model;
 use records::tables::{rows, streams};
-use records::{Finding, Head, Item, Record, Recorder, Subset};
+use records::{Finding, Head, Item, Plant, Record, Recorder, Subset};
 use std::io;
 use wire::time::Instant;
 
@@ -83,6 +83,8 @@ pub(super) struct SideOutputs {
     pub(super) fail_on: Option<FailOn>,
     /// Run folder.
     pub(super) folder: Option<RecordFolder>,
+    /// Streams and pollers for a scenario.
+    pub(super) plant: Option<Plant>,
 }
 
 /// Destination of records.
@@ -260,6 +262,11 @@ impl<'a> Reporter<'a> {
         self.side_outputs.hides_reports && is_of_report && !self.is_over
     }
 
+    /// The streams and pollers for a scenario.
+    pub(super) fn take_plant(&mut self) -> Option<Plant> {
+        self.side_outputs.plant.take()
+    }
+
     /// The page, which outlives the reports.
     pub(super) fn take_page(&mut self) -> Option<LivePage> {
         self.side_outputs.page.take()
@@ -362,6 +369,9 @@ impl<'a> Reporter<'a> {
 
     /// Serves the outputs in addition to printing.
     fn note(&mut self, item: &Item, recorder: &Recorder) -> io::Result<()> {
+        if let Some(plant) = &mut self.side_outputs.plant {
+            plant.take(item);
+        }
         if let Item::Interval(interval) = item {
             self.is_over = interval.is_over;
             if let Some(samples) = &self.samples {

@@ -41,6 +41,7 @@ mod outputs;
 mod own_cost;
 mod page;
 mod peers;
+mod plant;
 mod predict;
 mod printable;
 mod profiles;

@@ -27,11 +27,13 @@ use crate::output::{self, Output};
 use crate::output_file::{self, Inputs, Placing};
 use crate::quantity;
 use crate::record_folder::RecordFolder;
+use crate::scenario_choice;
 use crate::store::{DATA_IS_KEPT, Target};
 use bench::scenario::Span;
 use core::time::Duration;
 use meter::Settings;
-use records::Origin;
+use records::{Origin, Plant};
+use std::path::Path;
 
 use export::Export;
 pub(super) use frames::FramePipeline;
@@ -85,6 +87,7 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         requirements: Requirements::new(&watch.export.require).reporting_early(goes_on(watch)),
         fail_on: watch.export.fail_on,
         folder: folder(watch)?,
+        plant: plant(watch)?,
     };
     if !output.json && !watch.export.writes_tables() && outputs.page.is_none() {
         // Lines do not show hosts and connections of each interval.
@@ -115,8 +118,39 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     if let Some(page) = teller.take_page() {
         page.close(!goes_on(watch), output);
     }
+    if let (Some(plant), Some(path)) = (teller.take_plant(), &watch.export.write_scenario) {
+        write_scenario(&plant, &source(watch).source, path, output)?;
+    }
     let exit = exit?;
     unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
+}
+
+/// The collector of streams and pollers, if a scenario is written; its file must not exist yet.
+fn plant(watch: &Watch) -> Result<Option<Plant>, Failure> {
+    let Some(path) = &watch.export.write_scenario else { return Ok(None) };
+    if path.exists() {
+        let message =
+            format!("--write-scenario {}: it exists, and may have been edited", path.display());
+        return Err(Failure::failed(message).with_fix("name another file, or remove this one"));
+    }
+    Ok(Some(Plant::default()))
+}
+
+/// Writes the scenario of what was watched.
+fn write_scenario(
+    plant: &Plant,
+    source: &str,
+    path: &Path,
+    output: &Output,
+) -> Result<(), Failure> {
+    let Some(text) = plant.scenario(source) else {
+        let message = "--write-scenario: no stream of cyclic data and no poller was seen";
+        return Err(Failure::failed(message));
+    };
+    scenario_choice::write_new(&text, path)?;
+    let path = path.display();
+    output.remark(format_args!("scenario: {path}; tidewire predict {path} simulates it"));
+    Ok(())
 }
 
 /// Makes the run folder, if one is written.
