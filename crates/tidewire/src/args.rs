@@ -14,6 +14,7 @@ pub(crate) mod profiles;
 pub(crate) mod relay;
 pub(crate) mod report;
 pub(crate) mod reproduce;
+pub(crate) mod rerun;
 pub(crate) mod rules;
 pub(crate) mod shard;
 pub(crate) mod shell;
@@ -115,6 +116,8 @@ pub(crate) enum Verb {
     Compare(Compare),
     /// Merge the shards of a study that several machines made.
     Merge(merge::Merge),
+    /// Make the runs of a folder anew, and compare them with those that it has.
+    Rerun(rerun::Rerun),
     /// Write a run as one page: verdict, figures, validity, and the way to repeat it.
     Report(report::Report),
     /// Search for the transport settings that suit a network, and print the evidence.

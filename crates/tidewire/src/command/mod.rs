@@ -60,6 +60,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Verb::Calibrate(options) => mms::calibrate(&options, &output),
         Verb::Compare(compare) => compare::run(&compare, &output),
         Verb::Merge(merge) => predict::merge::run(&merge, &output),
+        Verb::Rerun(rerun) => predict::rerun::run(&rerun, &output),
         Verb::Report(report) => report::run(&report, &output),
         Verb::Advise(advise) => advise::run(&advise, &output),
         Verb::Reproduce(reproduce) => reproduce::run(&reproduce, &output),

@@ -3,6 +3,7 @@
 mod again;
 mod job;
 pub(crate) mod merge;
+pub(crate) mod rerun;
 mod shard;
 
 use crate::args::Predict;

@@ -25,6 +25,7 @@ fn every_verb_explains_its_options() {
         "calibrate",
         "compare",
         "merge",
+        "rerun",
         "report",
         "advise",
         "reproduce",

@@ -240,3 +240,34 @@ fn a_script_names_the_shards_and_their_merge() {
     assert_eq!(found.iter().filter(|record| record["type"] == "sample").count(), 1);
     assert_eq!(found.last().unwrap()["type"], "end");
 }
+
+#[test]
+fn a_run_is_made_anew_to_the_same_samples() {
+    let folder = folder();
+    let here = folder.path();
+    predict(here, &["-o", "whole"], 0);
+    predict(here, &["--shard", "2/3", "-o", "part"], 0);
+    let growing =
+        ["--require", "lost(*) < 12 %", "--until-decided", "--at-most", "5", "-o", "grown"];
+    check_code(&run_in(here, &[&["predict", "sweep.toml"], &growing[..]].concat()), 4);
+    for (run, runs) in [("whole", 80), ("part", 27), ("grown", 5)] {
+        let output = run_in(here, &["rerun", run]);
+        check_code(&output, 0);
+        let said = format!("{runs} runs made anew, each the same; digest ");
+        assert!(stdout(&output).contains(&said), "{}", stdout(&output));
+    }
+    let file = only_run(&here.join("whole")).join("samples.ndjson");
+    let text = fs::read_to_string(&file).unwrap();
+    let changed: Vec<String> = text
+        .lines()
+        .enumerate()
+        .map(|(line, text)| match line {
+            30 => text.replacen("\"sent\":1", "\"sent\":2", 1),
+            _ => text.to_owned(),
+        })
+        .collect();
+    fs::write(&file, changed.join("\n") + "\n").unwrap();
+    let output = run_in(here, &["rerun", "whole"]);
+    check_code(&output, 1);
+    assert!(stderr(&output).contains("point 15, repetition 0 differs"), "{}", stderr(&output));
+}

@@ -94,7 +94,10 @@ pub(super) fn make(
 }
 
 /// The runs of all shards: every run of the study, or those of the round under way.
-fn all_of_round(chosen: &Chosen, options: &Predict) -> anyhow::Result<Vec<(usize, u64)>> {
+pub(super) fn all_of_round(
+    chosen: &Chosen,
+    options: &Predict,
+) -> anyhow::Result<Vec<(usize, u64)>> {
     let study = &chosen.study;
     let Some(goal) = goal(options)? else {
         return Ok(all_runs(study, Plan { replications: None, jobs: 1 }));

@@ -116,7 +116,7 @@ const PREDICT: [Mode; 4] = [
     },
 ];
 
-const OTHERS: [Mode; 17] = [
+const OTHERS: [Mode; 18] = [
     Mode {
         verb: "serve mms",
         base: "serve mms --over iso-tcp://127.0.0.1:0 --time '100 ms'",
@@ -184,6 +184,7 @@ const OTHERS: [Mode; 17] = [
         obeyed: &[JSON, QUIET],
     },
     Mode { verb: "compare", base: "compare kept other", obeyed: &[JSON, QUIET] },
+    Mode { verb: "rerun", base: "rerun kept", obeyed: &[JSON, QUIET] },
     Mode { verb: "completions", base: "completions bash", obeyed: &[JSON, QUIET] },
     Mode { verb: "man", base: "man watch", obeyed: &[JSON, QUIET] },
     Mode {
