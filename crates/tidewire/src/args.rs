@@ -120,6 +120,8 @@ pub(crate) enum Verb {
     Rerun(rerun::Rerun),
     /// Write a run as one page: verdict, figures, validity, and the way to repeat it.
     Report(report::Report),
+    /// Serve stored runs to browsers on this machine: their list, reports and comparisons.
+    Web(page::Web),
     /// Search for the transport settings that suit a network, and print the evidence.
     Advise(Box<advise::Advise>),
     /// Compare the figures of a paper with ours, each with a verdict.

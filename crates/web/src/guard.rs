@@ -117,6 +117,15 @@ pub(crate) fn protect(headers: &mut HeaderMap) {
     }
 }
 
+/// Replaces the policy by that of a document with its own styles and without scripts.
+pub(crate) fn protect_document(headers: &mut HeaderMap) {
+    const POLICY: HeaderValue = HeaderValue::from_static(
+        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+         form-action 'none'; frame-ancestors 'none'",
+    );
+    headers.insert(HeaderName::from_static("content-security-policy"), POLICY);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 //! ```text
 //! records -> Model -> Snapshot -> JSON -> server-sent events -> the page (`page/`, bundled in `dist/`)
 //!                        `-> tables in HTML, for browsers without JavaScript
+//! stored runs -> Shelf -> their list, and reports, without scripts
 //! ```
 //!
 //! The page shows what the screens of a terminal show, from the same state. The meter never waits for
@@ -13,13 +14,16 @@
 //! in the URL that the command prints. The page asks no other machine for anything.
 #![forbid(unsafe_code)]
 
+mod answer;
 mod connection;
 mod guard;
 mod listener;
 mod panel;
 mod panels;
 mod server;
+mod shelf;
 mod snapshot;
 mod tables;
 
 pub use server::{Reach, Server};
+pub use shelf::{Shelf, StoredRun};

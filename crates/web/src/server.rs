@@ -3,15 +3,16 @@
 //! One thread serves all browsers. A browser that reads slowly holds its own task only: when it is
 //! ready it gets the newest snapshot, never a queue of old ones.
 
+use crate::answer::{STYLE, of_kind, welcome};
 use crate::connection::Detail;
 use crate::guard::{self, Decision, Guard};
 use crate::listener::Bounded;
+use crate::shelf::{self, Shelf};
 use crate::snapshot::Snapshot;
 use crate::tables;
 use axum::Router;
 use axum::extract::{Path, Request, State};
-use axum::http::header::{CONTENT_TYPE, LOCATION, SET_COOKIE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::StatusCode;
 use axum::middleware::{self, Next};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
@@ -34,7 +35,6 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 const PAGE: &str = include_str!("../page/index.html");
 const SCRIPT: &str = include_str!("../dist/app.js");
-const STYLE: &str = include_str!("../dist/app.css");
 
 /// Machines that may open the page.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -58,6 +58,24 @@ impl Server {
     /// # Errors
     /// The address cannot be used, or is not of this machine where `reach` requires it.
     pub fn start(at: SocketAddr, reach: Reach, model: Arc<Mutex<Model>>) -> io::Result<Self> {
+        Self::serving(at, reach, |listener, guard, ended| serve(listener, guard, model, ended))
+    }
+
+    /// Serves stored runs in the same way.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn of_runs(at: SocketAddr, reach: Reach, shelf: Box<dyn Shelf>) -> io::Result<Self> {
+        Self::serving(at, reach, |listener, guard, ended| {
+            shelf::serve(listener, guard, shelf, ended)
+        })
+    }
+
+    fn serving<F: Future<Output = io::Result<()>>>(
+        at: SocketAddr,
+        reach: Reach,
+        serve: impl FnOnce(TcpListener, Guard, watch::Receiver<bool>) -> F + Send + 'static,
+    ) -> io::Result<Self> {
         if reach == Reach::Loopback && !at.ip().is_loopback() {
             let why = "not an address of the loopback interface";
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
@@ -73,7 +91,7 @@ impl Server {
             tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         std::thread::Builder::new().name("web".to_owned()).spawn(move || {
             // An error of the listener ends the page, not the measurement.
-            let _ = runtime.block_on(serve(listener, guard, model, of_end));
+            let _ = runtime.block_on(serve(listener, guard, of_end));
             let _ = done.send(());
         })?;
         Ok(Self { url, ended, over })
@@ -187,19 +205,6 @@ async fn protected(State(feed): State<Arc<Feed>>, request: Request, next: Next) 
     };
     guard::protect(response.headers_mut());
     response
-}
-
-/// Sends a browser to the same path without the token in its address.
-fn welcome(path: &str, cookie: &str) -> Response {
-    // Two slashes would begin the name of another host.
-    let path = format!("/{}", path.trim_start_matches('/'));
-    let values = [HeaderValue::from_str(&path), HeaderValue::from_str(cookie)];
-    let [Ok(path), Ok(cookie)] = values else { return StatusCode::BAD_REQUEST.into_response() };
-    (StatusCode::SEE_OTHER, [(LOCATION, path), (SET_COOKIE, cookie)]).into_response()
-}
-
-fn of_kind(kind: &'static str, body: impl IntoResponse) -> Response {
-    ([(CONTENT_TYPE, kind)], body).into_response()
 }
 
 async fn as_tables(State(feed): State<Arc<Feed>>) -> Response {

@@ -27,6 +27,7 @@ mod serve;
 mod shell;
 mod show;
 pub(crate) mod watch;
+mod web;
 
 use crate::args::{Cli, MeasureExperiment, PredictExperiment, ServeService, Verb};
 use crate::exit::Exit;
@@ -62,6 +63,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Verb::Merge(merge) => predict::merge::run(&merge, &output),
         Verb::Rerun(rerun) => predict::rerun::run(&rerun, &output),
         Verb::Report(report) => report::run(&report, &output),
+        Verb::Web(options) => web::run(&options, &output),
         Verb::Advise(advise) => advise::run(&advise, &output),
         Verb::Reproduce(reproduce) => reproduce::run(&reproduce, &output),
         Verb::Scenarios(scenarios) => scenarios::run(&scenarios, &output),

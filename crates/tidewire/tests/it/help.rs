@@ -27,6 +27,7 @@ fn every_verb_explains_its_options() {
         "merge",
         "rerun",
         "report",
+        "web",
         "advise",
         "reproduce",
         "scenarios",

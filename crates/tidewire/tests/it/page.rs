@@ -13,6 +13,17 @@ struct Served {
 }
 
 impl Served {
+    /// Serves stored runs.
+    fn runs(folder: &str) -> Self {
+        let mut of = command(&["web", folder]);
+        of.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = of.spawn().unwrap();
+        let line = BufReader::new(child.stdout.as_mut().unwrap()).lines().next().unwrap().unwrap();
+        let (_, url) = line.split_once(" at http://").unwrap();
+        let (address, token) = url.split_once("/?token=").unwrap();
+        Self { address: address.to_owned(), token: token.to_owned(), child }
+    }
+
     fn start(arguments: &[&str]) -> Self {
         let mut of = command(&[arguments, &["--json", "--web"]].concat());
         of.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -189,4 +200,55 @@ fn other_hosts_need_permission() {
     let output = run(&["watch", "-r", CELL, "--web", "0.0.0.0:0"]);
     assert!(stderr(&output).contains("other hosts could open it"), "{}", stderr(&output));
     check_code(&output, 2);
+}
+
+#[test]
+fn stored_runs_are_listed_reported_and_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let runs = folder.path().to_str().unwrap();
+    for seed in ["1", "2"] {
+        let predict = ["predict", "status-short", "-n", "3", "-q", "--seed", seed, "-o", runs];
+        check_code(&run(&predict), 0);
+    }
+    check_code(&run(&["watch", "-r", CELL, "-q", "-o", runs]), 0);
+    // A folder of another program is no run.
+    std::fs::create_dir(folder.path().join("notes")).unwrap();
+    let served = Served::runs(runs);
+    let (head, list) = served.get("/");
+    assert!(head.starts_with("HTTP/1.1 200 ") && head.contains("default-src 'none'"), "{head}");
+    let links = |page: &str, to: &str| -> Vec<String> {
+        let links = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
+        links.filter(|link| link.starts_with(to)).map(str::to_owned).collect()
+    };
+    let reports = links(&list, "/run/");
+    assert_eq!(reports.len(), 3, "{list}");
+    for report in &reports {
+        let (head, page) = served.get(report);
+        assert!(head.starts_with("HTTP/1.1 200 ") && !head.contains("script-src"), "{head}");
+        let name = report.strip_prefix("/run/").unwrap();
+        let path = folder.path().join(name);
+        let made = run(&["report", path.to_str().unwrap(), "--output", "-"]);
+        assert_eq!(page, crate::stdout(&made), "as the verb report writes it");
+    }
+    let predicted: Vec<&str> = reports
+        .iter()
+        .filter_map(|it| it.strip_prefix("/run/"))
+        .filter(|it| it.contains("status"))
+        .collect();
+    let (_, with) = served.get(&format!("/with/{}", predicted[1]));
+    let compared = links(&with, "/compare/");
+    assert_eq!(compared.len(), 2, "{with}");
+    let both = format!("/compare/{}/{}", predicted[1], predicted[0]);
+    assert!(compared.contains(&both), "{compared:?}");
+    let (_, page) = served.get(&both);
+    assert!(page.contains("baseline"), "{page}");
+    for path in ["/run/notes", "/run/..%2F..%2Fetc%2Fpasswd", "/with/notes", "/compare/a/b"] {
+        let (head, _) = served.get(path);
+        assert!(head.starts_with("HTTP/1.1 404 "), "{path}: {head}");
+    }
+    let (head, _) = answer(served.send("/", &[&served.host()]));
+    assert!(head.starts_with("HTTP/1.1 401 "), "{head}");
+    let elsewhere = run(&["web", runs, "--web", "192.0.2.1:0"]);
+    check_code(&elsewhere, 2);
+    assert!(stderr(&elsewhere).contains("--web-anywhere"), "{}", stderr(&elsewhere));
 }

@@ -56,6 +56,19 @@ pub(crate) fn run(options: &Report, output: &Output) -> anyhow::Result<Exit> {
     Ok(Exit::Ok)
 }
 
+/// The report of the last of these runs as a page, compared with the one before it if there are two.
+///
+/// # Errors
+/// A run that cannot be read, or two that cannot be compared.
+pub(super) fn html_of(runs: &[PathBuf]) -> anyhow::Result<String> {
+    let quiet = Output { json: false, quiet: true };
+    let sources =
+        runs.iter().map(|run| Source::find(run, &quiet)).collect::<Result<Vec<_>, _>>()?;
+    let Some((reported, baseline)) = sources.split_last() else { return Ok(String::new()) };
+    let document = document(reported, baseline.first(), Acceptance::default())?;
+    Ok(reports::html::html(&document))
+}
+
 fn document(
     reported: &Source,
     baseline: Option<&Source>,

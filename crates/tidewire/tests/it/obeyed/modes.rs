@@ -8,7 +8,7 @@ use super::{Mode, Obeyed, obeyed, papers};
 const PEER: &str = "advise::what_a_peer_decides_is_not_tried_against_it_and_said";
 
 /// Modes that do not end with 0: their command lines, exit codes and what they say.
-pub(super) const ENDINGS: [(&str, i32, &str); 13] = [
+pub(super) const ENDINGS: [(&str, i32, &str); 14] = [
     ("measure short.toml --to 02:00:00:00:00:07 -i nosuchif0", 1, NO_PORT),
     ("measure --over iso-tcp://127.0.0.1:1 --foreign-peer", 1, "no connection to"),
     ("measure mms --over iso-tcp://127.0.0.1:1 --foreign-peer", 1, "no association with"),
@@ -21,6 +21,7 @@ pub(super) const ENDINGS: [(&str, i32, &str); 13] = [
     ("serve -i nosuchif0", 1, NO_PORT),
     ("serve --xdp nosuchif0", 1, NO_PORT),
     ("watch -i nosuchif0", 1, NO_PORT),
+    ("web nosuchfolder", 2, "is not a folder"),
     ("watch -r cell.pcapng --screen monitor", 2, "needs a terminal"),
     ("capture -i nosuchif0 -w out.pcapng", 1, NO_PORT),
     ("relay nosuchif0 nosuchif1", 1, NO_PORT),
@@ -116,7 +117,7 @@ const PREDICT: [Mode; 4] = [
     },
 ];
 
-const OTHERS: [Mode; 18] = [
+const OTHERS: [Mode; 19] = [
     Mode {
         verb: "serve mms",
         base: "serve mms --over iso-tcp://127.0.0.1:0 --time '100 ms'",
@@ -184,6 +185,20 @@ const OTHERS: [Mode; 18] = [
         obeyed: &[JSON, QUIET],
     },
     Mode { verb: "compare", base: "compare kept other", obeyed: &[JSON, QUIET] },
+    Mode {
+        verb: "web",
+        base: "web nosuchfolder",
+        obeyed: &[
+            obeyed("--web", "", ShownBy("page::stored_runs_are_listed_reported_and_compared")),
+            obeyed(
+                "--web-anywhere",
+                "",
+                ShownBy("page::stored_runs_are_listed_reported_and_compared"),
+            ),
+            JSON,
+            QUIET,
+        ],
+    },
     Mode { verb: "rerun", base: "rerun kept", obeyed: &[JSON, QUIET] },
     Mode { verb: "completions", base: "completions bash", obeyed: &[JSON, QUIET] },
     Mode { verb: "man", base: "man watch", obeyed: &[JSON, QUIET] },
