@@ -306,7 +306,7 @@ impl Tracker {
         };
         let (place, side) = from;
         self.table.slab.touch(place, tpdu.at);
-        self.table.get(place).senders[side].count(tpdu);
+        self.table.get(place).count(side, tpdu);
         let all = &mut sink.measures.traffic;
         let [tsdu_octets, ..] = tpdu.finished_octets;
         let class = |octets| self.recent.class(octets, &all.sizes);
@@ -336,14 +336,14 @@ impl Tracker {
         let is_late = heard.note(at);
         let role = transfer::judge(connection, sent, fields, results);
         let kind = BatchKind::of(role);
-        if connection.senders[other(side)].data.has_holes() {
+        if connection.apart().of(other(side)).data.has_holes() {
             let mut tpdu = Tpdu { at, ..Tpdu::plain(Kind::Ak, header_octets, 0) };
             let sink = &mut results.sink();
             transfer::close_holes(connection, sent, fields.next, role, &mut tpdu, sink);
             return self.count_known(at, (place, side), &tpdu, sink);
         }
         if kind.is_repeated() {
-            connection.sender(side).count_role(role);
+            connection.count_role(side, role);
         }
         if is_late {
             self.table.slab.move_up(place, at);

@@ -19,7 +19,7 @@ use wire::tp::Reference;
 fn is_active(connection: &Connection, heard: Instant, since: Instant) -> bool {
     heard >= since
         || connection.history().into_iter().flatten().any(|at| at >= since)
-        || connection.senders.iter().any(|end| end.closed_since().is_some())
+        || [0, 1].into_iter().any(|side| connection.closed_since(side).is_some())
 }
 
 /// Adds delays to one of some hosts, in the order of their keys, if it is among them.

@@ -1,23 +1,21 @@
 //! One transport connection as the tap sees it.
 //!
-//! State that every connection needs is stored inline. State that few need (expedited data,
-//! retransmissions, several DTs without an AK) is boxed, so that a million quiet connections fit in
-//! memory.
+//! State that every connection needs is stored inline, and the rest apart, so that a million quiet
+//! connections fit in memory.
 
-use super::acknowledgement::AcknowledgementOrder;
+use super::apart::{Apart, Numbered, Rare, Start, Turn};
 use super::counter_store::SideCounters;
-use super::data::{Beyond, DataOrder};
+use super::data::DataOrder;
 use super::direction::{Direction, Numbers};
-use super::outstanding::{Outstanding, Replies, Request, Within};
+use super::outstanding::{Outstanding, Replies, Within};
 use super::pair_counters::Sum;
 use super::side::{Side, other};
-use super::waiting::{Behind, Waiting};
+use super::tsdu::Open;
 use crate::follow::association::Association;
 use crate::host::HostNumber;
-use crate::measure::{DelaySum, Summary, Times, Volume, Waits};
+use crate::measure::{Summary, Times, Volume, Waits};
 use crate::observation::{Ending, Role, Tpdu};
 use crate::user::{Confidence, User};
-use std::collections::VecDeque;
 use wire::time::Instant;
 use wire::tp::{ClassOption, Format, Kind, Reference};
 
@@ -74,107 +72,62 @@ struct Same {
     data_octets: u8,
 }
 
-/// State that few directions need.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Rare {
-    /// The number of the last ED.
-    pub(super) expedited: Option<u32>,
-    /// The number of the last EA.
-    pub(super) expedited_acknowledged: Option<u32>,
-    volumes: Vec<(Kind, Volume)>,
-    dt_octets_again: u64,
-    confirming: u64,
-    keeping_alive: u64,
-    into_closed_window: u64,
-    empty_parts: u64,
-    /// DTs beyond a hole.
-    pub(super) beyond: Beyond,
-    /// Unacknowledged DTs after the first.
-    pub(super) waiting: Behind,
-    /// Requests without a reply, except the first of the connection.
-    pub(super) requests: VecDeque<Request>,
-    /// Time since which the peer grants no credit; none while it grants some.
-    closed_since: Option<Instant>,
-    /// Durations of closed windows, except the one under way.
-    closed: Times,
-}
-
-/// Change of a window.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Turn {
-    /// It was open and is closed.
-    Closed,
-    /// It was opened; it was closed for this number of nanoseconds.
-    Opened(u64),
-}
-
 /// State and counts of what one side sends. In the order of its fields, so that a DT touches few cache
 /// lines.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Sender {
-    pub(crate) data: DataOrder,
-    pub(super) rare: Option<Box<Rare>>,
+    /// TSDU under way.
+    pub(super) open: Open,
     pub(super) within: Within,
-    pub(super) disconnect_requested: bool,
-    pub(super) disconnect_confirmed: bool,
+    pub(super) disconnects: Disconnects,
+    start: Start,
     same: [Same; 2],
     /// The side's reference; zero while unknown.
     pub(crate) reference: Reference,
     port: u16,
     host: HostNumber,
-    pub(super) waiting: Waiting,
-    pub(super) acknowledgements: AcknowledgementOrder,
-    /// Acknowledgement delays of its DTs.
-    pub(super) delays: DelaySum,
 }
+
+/// True for each TPDU that a side sent to end the connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Disconnects(u8);
+
+impl Disconnects {
+    /// A DR.
+    pub(super) const REQUEST: u8 = 1;
+    /// A DC.
+    pub(super) const CONFIRM: u8 = 2;
+
+    /// Records one; returns true if it was sent before.
+    pub(super) const fn sent(&mut self, which: u8) -> bool {
+        let before = self.0;
+        self.0 |= which;
+        before & which != 0
+    }
+}
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Sender>() == 28 && size_of::<Connection>() == 120);
 
 impl Sender {
     /// Side that opened the connection and granted this credit in its CR or CC.
     pub(super) fn opening(end: End, reference: Reference, credit: u8) -> Self {
-        Self {
-            data: DataOrder::from_the_start(),
-            acknowledgements: AcknowledgementOrder::from_the_start(credit),
-            ..Self::under_way(end, reference)
-        }
+        let start = Start::of(credit);
+        Self { open: Open::WHOLE, start, ..Self::under_way(end, reference) }
     }
 
     /// Side found under way, or not known yet.
-    pub(super) const fn under_way(end: End, reference: Reference) -> Self {
-        let same = Same { kind: None, tpdus: 0, header_octets: 0, data_octets: 0 };
+    pub(super) fn under_way(end: End, reference: Reference) -> Self {
         Self {
             host: end.host,
             port: end.port,
             reference,
-            data: DataOrder::under_way(),
-            acknowledgements: AcknowledgementOrder::under_way(),
-            waiting: Waiting::NONE,
-            rare: None,
-            same: [same; 2],
-            delays: DelaySum::NONE,
+            open: Open::BROKEN,
+            start: Start::UNDER_WAY,
+            same: [Same::default(); 2],
             within: Within::Nothing,
-            disconnect_requested: false,
-            disconnect_confirmed: false,
-        }
-    }
-
-    /// Restarts the numbering because the side opens the connection only now; earlier TPDUs stay
-    /// counted.
-    fn open(&mut self, reference: Reference, credit: u8) {
-        let begun = Self::opening(self.end(), reference, credit);
-        let Self { same, delays, .. } = *self;
-        let rare = self.rare.take().map(|mut rare| {
-            (rare.beyond, rare.waiting, rare.closed_since) = Default::default();
-            rare.requests.clear();
-            rare
-        });
-        *self = Self { same, delays, rare, ..begun };
-    }
-
-    /// Drops its outstanding requests.
-    fn drop_requests(&mut self) {
-        if let Some(rare) = &mut self.rare {
-            rare.requests.clear();
+            disconnects: Disconnects::default(),
         }
     }
 
@@ -183,92 +136,30 @@ impl Sender {
         End { host: self.host, port: self.port }
     }
 
-    /// Records whether the peer grants credit; returns the change of the window, if any.
-    #[inline]
-    pub(super) fn window(&mut self, at: Instant, is_closed: bool) -> Option<Turn> {
-        if is_closed {
-            let rare = self.rare.get_or_insert_default();
-            if rare.closed_since.is_some() {
-                return None;
-            }
-            rare.closed_since = Some(at);
-            return Some(Turn::Closed);
-        }
-        let rare = self.rare.as_mut()?;
-        let closed = at.nanos_since(rare.closed_since.take()?);
-        rare.closed.add(&Times::one(closed));
-        Some(Turn::Opened(closed))
-    }
-
-    /// Time since which its peer grants no credit; none while it grants some.
-    pub(super) fn closed_since(&self) -> Option<Instant> {
-        self.rare.as_ref().and_then(|rare| rare.closed_since)
-    }
-
-    /// True if all its DTs are acknowledged.
-    pub(super) fn is_idle(&self) -> bool {
-        self.waiting.is_empty() && self.rare.as_ref().is_none_or(|rare| rare.waiting.is_empty())
-    }
-
-    /// Counts the rare properties of a TPDU that it sent.
-    pub(crate) fn count(&mut self, tpdu: &Tpdu) {
-        match tpdu.kind {
-            Kind::Dt if tpdu.retransmitted || tpdu.into_closed_window || tpdu.empty_part => {
-                let rare = self.rare.get_or_insert_default();
-                rare.into_closed_window += u64::from(tpdu.into_closed_window);
-                rare.empty_parts += u64::from(tpdu.empty_part);
-                if tpdu.retransmitted {
-                    rare.dt_octets_again += tpdu.data_octets;
-                }
-            }
-            Kind::Ak => tpdu.role.into_iter().for_each(|role| self.count_role(role)),
-            Kind::Dt => {}
-            _ => self.count_other(tpdu),
-        }
-    }
-
-    /// Counts an AK with a rare role.
-    #[cold]
-    pub(crate) fn count_role(&mut self, role: Role) {
-        match role {
-            Role::Acknowledging | Role::Crediting => {}
-            Role::Confirming => self.rare.get_or_insert_default().confirming += 1,
-            Role::KeepingAlive => self.rare.get_or_insert_default().keeping_alive += 1,
-        }
-    }
-
-    fn count_other(&mut self, tpdu: &Tpdu) {
+    /// True if a TPDU is counted among the first of their kinds, as one of few of the same size.
+    fn counts_as_same(&mut self, tpdu: &Tpdu) -> bool {
         let sizes = (u8::try_from(tpdu.header_octets), u8::try_from(tpdu.data_octets));
-        if let (Ok(header_octets), Ok(data_octets)) = sizes {
-            for same in &mut self.same {
-                let is_alike = same.kind == Some(tpdu.kind)
-                    && (same.header_octets, same.data_octets) == (header_octets, data_octets)
-                    && tpdu.retransmitted
-                    && same.tpdus < u8::MAX;
-                if is_alike {
-                    same.tpdus += 1;
-                    return;
-                }
-                if same.kind.is_none() && !tpdu.retransmitted {
-                    *same = Same { kind: Some(tpdu.kind), tpdus: 1, header_octets, data_octets };
-                    return;
-                }
+        let (Ok(header_octets), Ok(data_octets)) = sizes else { return false };
+        for same in &mut self.same {
+            let is_alike = same.kind == Some(tpdu.kind)
+                && (same.header_octets, same.data_octets) == (header_octets, data_octets)
+                && tpdu.retransmitted
+                && same.tpdus < u8::MAX;
+            if is_alike {
+                same.tpdus += 1;
+                return true;
+            }
+            if same.kind.is_none() && !tpdu.retransmitted {
+                *same = Same { kind: Some(tpdu.kind), tpdus: 1, header_octets, data_octets };
+                return true;
             }
         }
-        let volumes = &mut self.rare.get_or_insert_default().volumes;
-        match volumes.iter_mut().find(|(kind, _)| *kind == tpdu.kind) {
-            Some((_, volume)) => volume.observe(tpdu),
-            None => {
-                let mut volume = Volume::default();
-                volume.observe(tpdu);
-                volumes.push((tpdu.kind, volume));
-            }
-        }
+        false
     }
 
     /// Volume of a kind other than DT and AK.
-    fn volume_of_other(&self, kind: Kind) -> Volume {
-        let kept = self.rare.iter().flat_map(|rare| &rare.volumes);
+    fn volume_of_other(&self, rare: Option<&Rare>, kind: Kind) -> Volume {
+        let kept = rare.into_iter().flat_map(|rare| &rare.volumes);
         let mut volume = Volume::default();
         kept.filter(|(kept, _)| *kept == kind).for_each(|(_, more)| volume.add(more));
         for same in self.same.iter().filter(|same| same.kind == Some(kind)) {
@@ -286,14 +177,14 @@ impl Sender {
     }
 
     /// Volumes by kind.
-    fn volumes(&self, kept: &SideCounters, confirming_or_alive: u64) -> [Volume; 10] {
+    fn volumes(&self, rare: Option<&Rare>, kept: &SideCounters) -> [Volume; 10] {
         let mut volumes = Kind::ALL.map(|kind| match kind {
             Kind::Dt | Kind::Ak => Volume::default(),
-            _ => self.volume_of_other(kind),
+            _ => self.volume_of_other(rare, kind),
         });
         let others: u64 = volumes.iter().map(|volume| volume.tpdus).sum();
         let [tpdus, dts, dts_again, _] = kept.counts();
-        let repeated = self.rare.as_ref().map_or(0, |rare| rare.dt_octets_again);
+        let repeated = rare.map_or(0, |rare| rare.dt_octets_again);
         volumes[Kind::Dt as usize] = Volume {
             tpdus: dts,
             header_octets: kept.sum(Sum::DtHeaders),
@@ -304,28 +195,17 @@ impl Sender {
         volumes[Kind::Ak as usize] = Volume {
             tpdus: tpdus - dts - others,
             header_octets: kept.sum(Sum::Aks),
-            retransmissions: confirming_or_alive,
+            retransmissions: rare.map_or(0, |rare| rare.confirming + rare.keeping_alive),
             ..Volume::default()
         };
         volumes
     }
 
-    /// Durations for which its peer granted no credit; a window still closed counts up to `now`.
-    pub(super) fn closed_windows(&self, now: Instant) -> Times {
-        let Some(rare) = self.rare.as_deref() else { return Times::default() };
-        let mut times = rare.closed;
-        if let Some(since) = rare.closed_since {
-            times.add(&Times::one(now.nanos_since(since)));
-        }
-        times
-    }
-
     /// Direction for a report, from its state, its counters and its delays.
-    fn direction(&self, kept: &SideCounters, waits: Waits) -> Direction {
-        let rare = self.rare.as_deref();
+    fn direction(&self, rare: Option<&Rare>, kept: &SideCounters, waits: Waits) -> Direction {
         let (confirming, keeping_alive) =
             rare.map_or((0, 0), |rare| (rare.confirming, rare.keeping_alive));
-        let volumes = self.volumes(kept, confirming + keeping_alive);
+        let volumes = self.volumes(rare, kept);
         let crediting = kept.sum(Sum::Crediting);
         let acknowledging = volumes[Kind::Ak as usize].originals() - crediting;
         let [.., tsdus] = kept.counts();
@@ -336,7 +216,7 @@ impl Sender {
             roles: [acknowledging, crediting, confirming, keeping_alive],
             into_closed_window: rare.map_or(0, |rare| rare.into_closed_window),
             empty_parts: rare.map_or(0, |rare| rare.empty_parts),
-            closed_since: self.closed_since(),
+            closed_since: rare.and_then(|rare| rare.closed_since),
             numbers: None,
             peak: kept.peak,
             sizes: kept.sizes,
@@ -373,8 +253,7 @@ pub(crate) struct Connection {
     pub(crate) senders: [Sender; 2],
     /// Times of the first two states; the end of time for a state not reached.
     opened: [Instant; 2],
-    /// Times of the other two states, likewise; boxed because they are needed only at the end.
-    ended: Option<Box<[Instant; 2]>>,
+    apart: Option<Box<Apart>>,
 }
 
 /// Relevant part of the class and options agreed on.
@@ -392,13 +271,123 @@ impl Connection {
         if side == 0 { first } else { second }
     }
 
+    /// State apart, made now if there is none.
+    #[inline]
+    pub(crate) fn apart(&mut self) -> &mut Apart {
+        let starts = self.senders.each_ref().map(|sender| sender.start);
+        self.apart.get_or_insert_with(|| Apart::new(starts))
+    }
+
+    /// State apart, if there is one.
+    #[inline]
+    pub(super) fn apart_if_any(&mut self) -> Option<&mut Apart> {
+        self.apart.as_deref_mut()
+    }
+
+    /// State apart, and the TSDUs under way of both sides.
+    #[inline]
+    pub(super) fn apart_and_open(&mut self) -> (&mut Apart, [&mut Open; 2]) {
+        let starts = self.senders.each_ref().map(|sender| sender.start);
+        let apart = self.apart.get_or_insert_with(|| Apart::new(starts));
+        (apart, self.senders.each_mut().map(|sender| &mut sender.open))
+    }
+
+    /// Rare state of a side, if there is one.
+    pub(super) fn rare(&self, side: Side) -> Option<&Rare> {
+        self.apart.as_ref()?.rare[side].as_deref()
+    }
+
+    /// True if the first DT of a side has number 0.
+    pub(super) const fn is_start_seen(&self, side: Side) -> bool {
+        self.senders[side].start.is_seen
+    }
+
+    /// Time since which the peer of a side grants no credit; none while it grants some.
+    pub(super) fn closed_since(&self, side: Side) -> Option<Instant> {
+        self.rare(side).and_then(|rare| rare.closed_since)
+    }
+
+    /// True if all DTs are acknowledged.
+    pub(super) fn is_idle(&self) -> bool {
+        self.apart.as_ref().is_none_or(|apart| apart.is_idle())
+    }
+
+    /// Acknowledgement delays of the DTs of a side.
+    pub(super) fn acknowledgement_delays(&self, side: Side) -> Times {
+        let apart = self.apart.as_ref();
+        apart.map_or_else(Times::default, |apart| apart.numbered[side].delays.times())
+    }
+
+    /// Durations for which the peer of a side granted no credit; a window still closed counts up
+    /// to `now`.
+    pub(super) fn closed_windows(&self, side: Side, now: Instant) -> Times {
+        let Some(rare) = self.rare(side) else { return Times::default() };
+        let mut times = rare.closed;
+        if let Some(since) = rare.closed_since {
+            times.add(&Times::one(now.nanos_since(since)));
+        }
+        times
+    }
+
+    /// Counts the rare properties of a TPDU that a side sent.
+    pub(crate) fn count(&mut self, side: Side, tpdu: &Tpdu) {
+        match tpdu.kind {
+            Kind::Dt if tpdu.retransmitted || tpdu.into_closed_window || tpdu.empty_part => {
+                let rare = self.apart().rare(side);
+                rare.into_closed_window += u64::from(tpdu.into_closed_window);
+                rare.empty_parts += u64::from(tpdu.empty_part);
+                if tpdu.retransmitted {
+                    rare.dt_octets_again += tpdu.data_octets;
+                }
+            }
+            Kind::Ak => tpdu.role.into_iter().for_each(|role| self.count_role(side, role)),
+            Kind::Dt => {}
+            _ if self.senders[side].counts_as_same(tpdu) => {}
+            _ => {
+                let volumes = &mut self.apart().rare(side).volumes;
+                match volumes.iter_mut().find(|(kind, _)| *kind == tpdu.kind) {
+                    Some((_, volume)) => volume.observe(tpdu),
+                    None => {
+                        let mut volume = Volume::default();
+                        volume.observe(tpdu);
+                        volumes.push((tpdu.kind, volume));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Counts an AK of a side with a rare role.
+    #[cold]
+    pub(crate) fn count_role(&mut self, side: Side, role: Role) {
+        match role {
+            Role::Acknowledging | Role::Crediting => {}
+            Role::Confirming => self.apart().rare(side).confirming += 1,
+            Role::KeepingAlive => self.apart().rare(side).keeping_alive += 1,
+        }
+    }
+
+    /// Restarts the numbering of a side because it opens the connection only now; earlier TPDUs
+    /// stay counted.
+    fn open(&mut self, side: Side, reference: Reference, credit: u8) {
+        let sender = &mut self.senders[side];
+        let begun = Sender::opening(sender.end(), reference, credit);
+        *sender = Sender { same: sender.same, ..begun };
+        let Some(apart) = &mut self.apart else { return };
+        apart.numbered[side].restart(begun.start);
+        if let Some(rare) = &mut apart.rare[side] {
+            (rare.beyond, rare.waiting, rare.closed_since) = Default::default();
+            rare.requests.clear();
+        }
+    }
+
     fn new(senders: [Sender; 2], state: State, at: Instant, requester: Option<u8>) -> Self {
         let mut connection = Self {
             serial: 0,
             senders,
             state,
             opened: [Instant::MAX; 2],
-            ended: None,
+            apart: None,
             format: None,
             agreed: None,
             ending: None,
@@ -434,10 +423,16 @@ impl Connection {
 
     /// Direction of a side at `now`, from its state and its counters `kept`.
     pub(super) fn direction(&self, side: Side, kept: &SideCounters, now: Instant) -> Direction {
-        let (sender, peer) = (&self.senders[side], &self.senders[other(side)]);
-        let format = self.format.filter(|format| *format != Format::Class0);
-        let beyond = sender.rare.as_ref().map(|rare| &rare.beyond);
+        let (format, rare) =
+            (self.format.filter(|format| *format != Format::Class0), self.rare(side));
+        let beyond = rare.map(|rare| &rare.beyond);
         let numbers = format.and_then(|format| {
+            let apart = self.apart.as_ref();
+            let numbered = [side, other(side)].map(|side| {
+                let kept = apart.map(|apart| apart.numbered[side].clone());
+                kept.unwrap_or_else(|| Numbered::of(self.senders[side].start))
+            });
+            let [sender, peer] = &numbered;
             let grant = peer.acknowledgements.grant().filter(|_| self.has_flow_control());
             let (sent, acknowledged) =
                 sender.data.numbers(format, grant.map(|grant| grant.next), beyond)?;
@@ -448,7 +443,7 @@ impl Connection {
         let mut waits = self.waits(side, now);
         waits.add(&kept.carried);
         let replied = self.replied(side).map_or_else(Summary::default, |all| all.summary());
-        Direction { numbers, replied, ..sender.direction(kept, waits) }
+        Direction { numbers, replied, ..self.senders[side].direction(rare, kept, waits) }
     }
 
     /// True if its DTs identify it by the network connection alone.
@@ -463,14 +458,15 @@ impl Connection {
 
     /// Durations, up to `now`, of the windows that are closed.
     pub(super) fn closed_for(&self, now: Instant) -> impl Iterator<Item = u64> {
-        let since = self.senders.each_ref().map(Sender::closed_since);
+        let since = [0, 1].map(|side| self.closed_since(side));
         since.into_iter().flatten().map(move |since| now.nanos_since(since))
     }
 
     /// Closes the account of all windows; returns the durations of those that were closed.
     pub(super) fn end_windows(&mut self, at: Instant) -> impl Iterator<Item = u64> {
-        let turns = self.senders.each_mut().map(|sender| sender.window(at, false));
-        turns.into_iter().flatten().filter_map(|turn| match turn {
+        let apart = self.apart_if_any();
+        let turns = apart.map(|apart| [0, 1].map(|side| apart.window(side, at, false)));
+        turns.into_iter().flatten().flatten().filter_map(|turn| match turn {
             Turn::Closed => None,
             Turn::Opened(closed) => Some(closed),
         })
@@ -483,10 +479,7 @@ impl Connection {
         let since = match self.state {
             State::Opening => &mut self.opened[0],
             State::Established => &mut self.opened[1],
-            State::Closing | State::Closed => {
-                let ended = self.ended.get_or_insert_with(|| Box::new([Instant::MAX; 2]));
-                &mut ended[of_the_end]
-            }
+            State::Closing | State::Closed => &mut self.apart().ended[of_the_end],
         };
         *since = (*since).min(at);
     }
@@ -498,8 +491,8 @@ impl Connection {
 
     /// Time at which it entered each state.
     pub(super) fn history(&self) -> [Option<Instant>; 4] {
-        let ([opening, established], ended) = (self.opened, self.ended.as_deref());
-        let [closing, closed] = ended.copied().unwrap_or([Instant::MAX; 2]);
+        let [opening, established] = self.opened;
+        let [closing, closed] = self.apart.as_ref().map_or([Instant::MAX; 2], |apart| apart.ended);
         [opening, established, closing, closed].map(|at| Some(at).filter(|at| *at != Instant::MAX))
     }
 
@@ -512,11 +505,14 @@ impl Connection {
         class: ClassOption,
     ) -> Option<u64> {
         let was_requested = self.state == State::Opening;
-        let [requester, confirmer] = &mut self.senders;
-        confirmer.open(source, credit);
+        self.open(1, source, credit);
         if !was_requested {
             // The CR was not seen, but the requester's numbers start after the CC.
-            requester.data = DataOrder::from_the_start();
+            let [requester, _] = &mut self.senders;
+            (requester.open, requester.start.is_seen) = (Open::WHOLE, true);
+            if let Some(apart) = &mut self.apart {
+                apart.of(0).data = DataOrder::from_the_start();
+            }
         }
         self.format = Some(class.format());
         self.agreed = Some(Agreed {
@@ -524,17 +520,17 @@ impl Connection {
             has_flow_control: class.class > 1 && !class.without_flow_control,
         });
         self.outstanding = Outstanding::after(self.outstanding);
-        self.senders.iter_mut().for_each(Sender::drop_requests);
+        let rare = self.apart_if_any().into_iter().flat_map(|apart| &mut apart.rare);
+        rare.flatten().for_each(|rare| rare.requests.clear());
         let [since, _] = self.opened;
         self.enter(State::Established, at);
         if self.has_flow_control() {
-            let [requester, confirmer] = &mut self.senders;
-            let is_closed = |receiver: &Sender| {
+            let apart = self.apart();
+            let is_closed = apart.numbered.each_ref().map(|receiver| {
                 receiver.acknowledgements.grant().is_some_and(|grant| grant.credit == 0)
-            };
-            let closed = [is_closed(confirmer), is_closed(requester)];
-            requester.window(at, closed[0]);
-            confirmer.window(at, closed[1]);
+            });
+            apart.window(0, at, is_closed[1]);
+            apart.window(1, at, is_closed[0]);
         }
         was_requested.then(|| at.nanos_since(since))
     }

@@ -6,7 +6,7 @@
 //! it. The numbers of DTs, AKs and TSDUs follow from their classes. Sums are narrow; their carry
 //! goes to wide sums, which few connections need.
 
-use super::pair_counters::{Class, Overflow, PairCounters, Seconds, Sum, Sums, add};
+use super::pair_counters::{AkSums, Class, Overflow, PairCounters, Seconds, Sum, Sums, add};
 use super::side::Side;
 use crate::lru_slab::Place;
 use crate::measure::{
@@ -51,6 +51,7 @@ impl SideCounters {
 struct Entry<'a> {
     of: OfSide,
     both: &'a mut PairCounters,
+    aks: &'a mut Storage<[AkSums; 2]>,
     wide: &'a mut BTreeMap<Place, Box<[Overflow; 2]>>,
 }
 
@@ -65,7 +66,13 @@ impl Entry<'_> {
     /// Adds to a sum.
     #[inline]
     fn sum(&mut self, which: Sum, more: u64) {
-        let carry = add(&mut self.both.sums[self.of.1][which as usize], more);
+        let (place, side) = self.of;
+        let sums = &mut self.both.sums[side];
+        let sum = match (which as usize).checked_sub(sums.len()) {
+            None => &mut sums[which as usize],
+            Some(of_aks) => &mut self.aks.of(place)[side][of_aks],
+        };
+        let carry = add(sum, more);
         if carry > 0 {
             self.wide().sums[which as usize] += carry;
         }
@@ -92,39 +99,56 @@ impl Entry<'_> {
 pub(crate) struct CounterStore {
     /// Empty size classes, with the bounds in use.
     none: Sizes,
-    each: Storage,
+    each: Storage<PairCounters>,
+    /// Sums of AKs. Of a dense storage only up to the last place with an AK, so that connections of
+    /// class 0 alone need none.
+    aks: Storage<[AkSums; 2]>,
     /// Carry of the narrow sums.
     wide: BTreeMap<Place, Box<[Overflow; 2]>>,
     /// TCP delays that were handed over because the stream was evicted before its connection.
     carried: BTreeMap<Place, [Waits; 2]>,
 }
 
-/// Counters by the place of the connection: dense for all connections, or a map for a few.
+/// Values by the place of the connection: dense for all connections, or a map for a few.
 #[derive(Clone, Debug)]
-enum Storage {
-    All(Vec<PairCounters>),
-    Few(BTreeMap<Place, PairCounters>),
+enum Storage<T> {
+    All(Vec<T>),
+    Few(BTreeMap<Place, T>),
 }
 
-impl Storage {
+impl<T: Default> Storage<T> {
     #[inline]
-    fn of(&mut self, place: Place) -> &mut PairCounters {
+    fn of(&mut self, place: Place) -> &mut T {
         match self {
             Self::Few(few) => few.entry(place).or_default(),
             Self::All(all) => {
                 let place = place as usize;
                 if place >= all.len() {
-                    all.resize_with(place + 1, PairCounters::default);
+                    all.resize_with(place + 1, T::default);
                 }
                 &mut all[place]
             }
         }
     }
 
-    fn get(&self, place: Place) -> Option<&PairCounters> {
+    fn get(&self, place: Place) -> Option<&T> {
         match self {
             Self::Few(few) => few.get(&place),
             Self::All(all) => all.get(place as usize),
+        }
+    }
+
+    /// Clears the value in a place.
+    fn clear(&mut self, place: Place) {
+        match self {
+            Self::Few(few) => {
+                few.remove(&place);
+            }
+            Self::All(all) => {
+                if let Some(value) = all.get_mut(place as usize) {
+                    *value = T::default();
+                }
+            }
         }
     }
 }
@@ -132,20 +156,18 @@ impl Storage {
 impl CounterStore {
     /// Octets per connection.
     #[cfg(test)]
-    pub(super) const OCTETS: usize = size_of::<PairCounters>();
+    pub(super) const OCTETS: usize = size_of::<PairCounters>() + size_of::<[AkSums; 2]>();
 
     /// Empty store for all connections, with the size classes of `none`.
-    pub(super) const fn new(none: Sizes) -> Self {
-        Self::of(none, Storage::All(Vec::new()))
+    pub(super) fn new(none: Sizes) -> Self {
+        let (each, aks) = (Storage::All(Vec::new()), Storage::All(Vec::new()));
+        Self { none, each, aks, wide: BTreeMap::new(), carried: BTreeMap::new() }
     }
 
     /// Empty store for a few connections, with the same bounds.
-    pub(super) const fn empty(&self) -> Self {
-        Self::of(self.none, Storage::Few(BTreeMap::new()))
-    }
-
-    const fn of(none: Sizes, each: Storage) -> Self {
-        Self { none, each, wide: BTreeMap::new(), carried: BTreeMap::new() }
+    pub(super) fn empty(&self) -> Self {
+        let (each, aks) = (Storage::Few(BTreeMap::new()), Storage::Few(BTreeMap::new()));
+        Self { none: self.none, each, aks, wide: BTreeMap::new(), carried: BTreeMap::new() }
     }
 
     /// Counts a batch of TPDUs that a side sent in a second, as [`Traffic::batch`] does.
@@ -206,7 +228,7 @@ impl CounterStore {
 
     #[inline]
     fn account(&mut self, of: OfSide) -> Entry<'_> {
-        Entry { of, both: self.each.of(of.0), wide: &mut self.wide }
+        Entry { of, both: self.each.of(of.0), aks: &mut self.aks, wide: &mut self.wide }
     }
 
     /// Adds the TCP delays of the stream that carried both sides of the connection in a place.
@@ -219,6 +241,11 @@ impl CounterStore {
     fn add_to(&self, place: Place, sums: &mut [Overflow; 2]) {
         if let Some(both) = self.get(place) {
             both.add_to(sums);
+        }
+        for (sums, aks) in sums.iter_mut().zip(self.aks.get(place).into_iter().flatten()) {
+            let [.., octets, crediting] = &mut sums.sums;
+            *octets += u64::from(aks[0]);
+            *crediting += u64::from(aks[1]);
         }
         let Some(wide) = self.wide.get(&place) else { return };
         for (sums, wide) in sums.iter_mut().zip(wide.iter()) {
@@ -267,7 +294,8 @@ impl CounterStore {
     /// Removes and returns the counters of a connection that is evicted from this place.
     pub(super) fn take(&mut self, place: Place) -> [SideCounters; 2] {
         let kept = self.with(&self.empty(), place);
-        *self.each.of(place) = PairCounters::default();
+        self.each.clear(place);
+        self.aks.clear(place);
         self.wide.remove(&place);
         self.carried.remove(&place);
         kept

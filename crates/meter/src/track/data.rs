@@ -58,7 +58,6 @@ pub(crate) struct DataOrder {
     /// Next expected number, unwrapped; zero before the first DT of a connection found under way.
     /// Includes the flag [`HOLES`].
     next: u64,
-    open: Open,
 }
 
 /// Flag: there are holes below the highest DT seen. No unwrapped number has this bit.
@@ -76,12 +75,12 @@ pub(super) struct Beyond {
 impl DataOrder {
     /// Direction whose first DT will have number 0.
     pub(super) const fn from_the_start() -> Self {
-        Self { next: FIRST, open: Open::WHOLE }
+        Self { next: FIRST }
     }
 
-    /// Direction found under way, perhaps within a TSDU.
+    /// Direction found under way.
     pub(super) const fn under_way() -> Self {
-        Self { next: 0, open: Open::BROKEN }
+        Self { next: 0 }
     }
 
     const fn next(&self) -> u64 {
@@ -101,25 +100,10 @@ impl DataOrder {
         (self.next > 0).then(|| (end.saturating_sub(FIRST), next.map(unwrapped)))
     }
 
-    /// Processes a DT of a class whose network service neither loses nor reorders.
-    pub(super) fn in_order(&mut self, stretch: Stretch) -> Arrival {
-        Arrival { finished: self.open.absorb(stretch), ..Arrival::default() }
-    }
-
-    /// True if a part of the TSDU under way was not seen.
-    pub(super) fn is_broken(&self) -> bool {
-        self.open == Open::BROKEN
-    }
-
     /// Number expected next: all numbers below were seen or given up; `first` before the first DT
     /// of a direction found under way.
     pub(super) const fn expected(&self, format: Format, first: u32) -> u32 {
         if self.next == 0 { first } else { self.next as u32 & (format.modulus() - 1) }
-    }
-
-    /// Records that octets were missed, so that the TSDU under way is incomplete.
-    pub(super) const fn interrupt(&mut self) {
-        self.open = Open::BROKEN;
     }
 
     /// Processes a DT; `beyond` returns the state of DTs beyond a hole.
@@ -128,6 +112,7 @@ impl DataOrder {
         format: Format,
         number: u32,
         stretch: Stretch,
+        open: &mut Open,
         beyond: impl FnOnce() -> &'a mut Beyond,
     ) -> Arrival {
         if self.next == 0 {
@@ -135,13 +120,13 @@ impl DataOrder {
         }
         let place = unwrap(self.next(), number, format);
         if self.has_holes() || place > self.next {
-            return self.with(beyond(), |edge| edge.arrive(place, window(format), stretch));
+            return self.with(beyond(), open, |edge| edge.arrive(place, window(format), stretch));
         }
         if place < self.next {
             return Arrival { retransmitted: true, ..Arrival::default() };
         }
         self.next += 1;
-        Arrival { finished: self.open.absorb(stretch), ..Arrival::default() }
+        Arrival { finished: open.absorb(stretch), ..Arrival::default() }
     }
 
     /// Processes a DT if it is the next expected one and there are no holes, with its TSDU as
@@ -151,17 +136,15 @@ impl DataOrder {
         &mut self,
         format: Format,
         number: u32,
+        open: &mut Open,
         data_octets: u64,
         ends: bool,
     ) -> Option<Option<u64>> {
-        if format == Format::Class0 {
-            return self.open.go_on(data_octets, ends);
-        }
         let is_next = u64::from(number) == self.next & u64::from(format.modulus() - 1);
         if !is_next || self.has_holes() || self.next == 0 {
             return None;
         }
-        let finished = self.open.go_on(data_octets, ends)?;
+        let finished = open.go_on(data_octets, ends)?;
         self.next += 1;
         Some(finished)
     }
@@ -177,22 +160,28 @@ impl DataOrder {
         &mut self,
         format: Format,
         number: u32,
+        open: &mut Open,
         beyond: Option<&mut Beyond>,
     ) -> Arrival {
         match beyond.filter(|_| self.has_holes()) {
-            Some(beyond) => self.with(beyond, |edge| edge.close(format, number)),
+            Some(beyond) => self.with(beyond, open, |edge| edge.close(format, number)),
             None => Arrival::default(),
         }
     }
 
     /// Runs `act` on the holes.
     #[cold]
-    fn with(&mut self, beyond: &mut Beyond, act: impl FnOnce(&mut Edge<'_>) -> Arrival) -> Arrival {
-        let mut edge = Edge { next: self.next(), open: self.open, beyond };
+    fn with(
+        &mut self,
+        beyond: &mut Beyond,
+        open: &mut Open,
+        act: impl FnOnce(&mut Edge<'_>) -> Arrival,
+    ) -> Arrival {
+        let mut edge = Edge { next: self.next(), open, beyond };
         let arrival = act(&mut edge);
-        let Edge { next, open, beyond } = edge;
+        let Edge { next, beyond, .. } = edge;
         let holes = if beyond.runs.is_empty() { 0 } else { HOLES };
-        (self.next, self.open) = (next | holes, open);
+        self.next = next | holes;
         if beyond.runs.is_empty() {
             beyond.runs = Vec::new();
         }
@@ -203,7 +192,7 @@ impl DataOrder {
 /// Next expected number, and the DTs beyond it.
 struct Edge<'a> {
     next: u64,
-    open: Open,
+    open: &'a mut Open,
     beyond: &'a mut Beyond,
 }
 
@@ -239,7 +228,7 @@ impl Edge<'_> {
         if self.next < place {
             arrival.unseen += place - self.next;
             self.next = place;
-            self.open = Open::BROKEN;
+            *self.open = Open::BROKEN;
         }
         arrival
     }
@@ -265,7 +254,7 @@ impl Edge<'_> {
             }
             arrival.unseen += place.saturating_sub(self.next + 1);
             self.next = place;
-            self.open = Open::BROKEN;
+            *self.open = Open::BROKEN;
         }
         self.insert(Run { first: place, end: place + 1, stretch }, arrival);
         self.absorb_reached(arrival);
@@ -304,7 +293,7 @@ impl Edge<'_> {
         let Some(first) = self.beyond.runs.first().map(|run| run.first) else { return };
         arrival.unseen += first - self.next;
         self.next = first;
-        self.open = Open::BROKEN;
+        *self.open = Open::BROKEN;
         self.absorb_reached(arrival);
     }
 }

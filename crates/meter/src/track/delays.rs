@@ -129,7 +129,7 @@ impl Connection {
         let [opening, established, ..] = self.history();
         let set_up = opening.zip(established).filter(|_| side == 1);
         Waits {
-            acknowledgement: self.senders[side].delays.times(),
+            acknowledgement: self.acknowledgement_delays(side),
             response: self.reply_times(side),
             ambiguous_responses: self.ambiguous_replies(side),
             set_up: set_up
@@ -139,7 +139,7 @@ impl Connection {
             caller_handshake: Times::default(),
             round_trip: Times::default(),
             delayed_ack: Times::default(),
-            closed_window: self.senders[side].closed_windows(now),
+            closed_window: self.closed_windows(side, now),
         }
     }
 }

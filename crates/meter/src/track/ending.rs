@@ -1,6 +1,6 @@
 //! Ends of connections: by DR and DC (ISO 8073 6.7), or with their network connection.
 
-use super::connection::{Sender, State};
+use super::connection::{Disconnects, State};
 use super::side::{Side, other};
 use super::table::{Found, Key};
 use super::transfer::end_association;
@@ -82,9 +82,9 @@ impl Tracker {
             self.table.slab.touch(place, passage.at);
             let connection = self.table.get(place);
             let was_opening = connection.state == State::Opening;
-            let is_idle = connection.senders.iter().all(Sender::is_idle);
+            let is_idle = connection.is_idle();
             let sender = &mut connection.senders[side];
-            let retransmitted = core::mem::replace(&mut sender.disconnect_requested, true);
+            let retransmitted = sender.disconnects.sent(Disconnects::REQUEST);
             let ending = match dr.reason {
                 _ if connection.is_erroneous || ERRORS.contains(&dr.reason) => Ending::Erroneous,
                 NORMAL if is_idle => Ending::Graceful,
@@ -125,7 +125,7 @@ impl Tracker {
             let connection = self.table.get(place);
             connection.enter(State::Closed, passage.at);
             let sender = &mut connection.senders[side];
-            let retransmitted = core::mem::replace(&mut sender.disconnect_confirmed, true);
+            let retransmitted = sender.disconnects.sent(Disconnects::CONFIRM);
             if first.is_none() {
                 tpdu.retransmitted = retransmitted;
             }

@@ -18,6 +18,7 @@
 //! to another network connection.
 
 mod acknowledgement;
+pub(crate) mod apart;
 mod beginning;
 mod changes;
 pub(crate) mod connection;
@@ -57,6 +58,7 @@ use side::other;
 use std::collections::VecDeque;
 use table::{Found, Key, Removed, Table};
 use transfer::{DtFields, Sent};
+use tsdu::Open;
 use wire::read::Malformed;
 use wire::time::{Instant, nanos};
 use wire::tp::{self, Checksum, Kind, Pdu, Raw, Reference};
@@ -295,7 +297,7 @@ impl Tracker {
     ) {
         self.table.slab.touch(place, at);
         let connection = self.table.get(place);
-        connection.senders[side].count(tpdu);
+        connection.count(side, tpdu);
         let ends = [side, other(side)].map(|side| Some(connection.senders[side].end().host));
         // All size classes have the same bounds.
         let places = sink.measures.traffic.sizes.places(tpdu);
@@ -310,7 +312,7 @@ impl Tracker {
         let Passage { from, to, .. } = passage;
         let key = Key { owner: &to, peer: &from, reference: Reference(0) };
         if let Some((place, receiver)) = self.table.find(&key, &self.hosts) {
-            self.table.get(place).senders[other(receiver)].data.interrupt();
+            self.table.get(place).senders[other(receiver)].open = Open::BROKEN;
         }
     }
 
@@ -398,11 +400,11 @@ impl Tracker {
                 transfer::acknowledge(connection, Sent { at, side, format }, ak.into(), tpdu, sink);
             }
             Pdu::Ed(ed) => {
-                let rare = connection.senders[side].rare.get_or_insert_default();
+                let rare = connection.apart().rare(side);
                 tpdu.retransmitted = transfer::repeats(&mut rare.expedited, ed.number, format);
             }
             Pdu::Ea(ea) => {
-                let rare = connection.senders[side].rare.get_or_insert_default();
+                let rare = connection.apart().rare(side);
                 let last = &mut rare.expedited_acknowledged;
                 tpdu.retransmitted = transfer::repeats(last, ea.number, format);
             }

@@ -18,16 +18,22 @@ pub(super) enum Sum {
     DtHeaders,
     /// Octets of user data of DTs, retransmissions included.
     DtData,
-    /// Octets of AKs.
-    Aks,
     /// Octets of TSDUs.
     Tsdus,
+    /// Octets of AKs.
+    Aks,
     /// AKs that change the credit and acknowledge nothing.
     Crediting,
 }
 
 /// Values in the order of [`Sum`].
 pub(super) type Sums<T> = [T; 5];
+
+/// The first values: those of DTs and TSDUs.
+type DataSums = [u32; 3];
+
+/// The last values: those of AKs, which no connection of class 0 has.
+pub(super) type AkSums = [u32; 2];
 
 /// Counters of both sides of a connection.
 #[derive(Clone, Debug, Default)]
@@ -38,10 +44,15 @@ pub(super) struct PairCounters {
     /// Counts of the classes in use, in the order of the bits; those that do not fit are in the
     /// vector.
     first: [Class<u16>; 4],
-    more: Box<[Class<u16>]>,
-    pub(super) sums: [Sums<u32>; 2],
+    // A vector in a box is one word; few connections have it.
+    #[expect(clippy::box_collection, reason = "one word in place of three")]
+    more: Option<Box<Vec<Class<u16>>>>,
+    pub(super) sums: [DataSums; 2],
     pub(super) seconds: Seconds,
 }
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<PairCounters>() == 104);
 
 const BITS_OF_SIDE: usize = 16;
 
@@ -55,7 +66,11 @@ impl PairCounters {
             self.make_room(bit, place);
         }
         let first = self.first.len();
-        if place < first { &mut self.first[place] } else { &mut self.more[place - first] }
+        if place < first {
+            &mut self.first[place]
+        } else {
+            &mut self.more.get_or_insert_default()[place - first]
+        }
     }
 
     #[cold]
@@ -65,7 +80,9 @@ impl PairCounters {
         self.used |= bit;
         let (first, more) = all.split_at(all.len().min(self.first.len()));
         self.first[..first.len()].copy_from_slice(first);
-        self.more = more.into();
+        if !more.is_empty() {
+            **self.more.get_or_insert_default() = more.to_vec();
+        }
     }
 
     /// Number of classes in use.
@@ -77,7 +94,7 @@ impl PairCounters {
     /// Classes in use: side, class and counts.
     fn each_class(&self) -> impl Iterator<Item = (Side, usize, &Class<u16>)> {
         let used = (0..2 * BITS_OF_SIDE).filter(|bit| self.used >> bit & 1 != 0);
-        used.zip(self.first.iter().chain(&self.more))
+        used.zip(self.first.iter().chain(self.more.iter().flat_map(|more| &**more)))
             .map(|(bit, counts)| (bit / BITS_OF_SIDE, bit % BITS_OF_SIDE, counts))
     }
 
@@ -176,8 +193,8 @@ mod tests {
         for (side, class) in [(0, 0), (1, 0), (0, 1), (1, 3)] {
             both.class(side, class)[0] += 1;
         }
-        assert!(both.more.is_empty());
+        assert!(both.more.is_none());
         both.class(0, 9)[0] += 1;
-        assert_eq!(both.more.len(), 1);
+        assert_eq!(both.more.map(|more| more.len()), Some(1));
     }
 }

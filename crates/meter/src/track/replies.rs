@@ -8,7 +8,7 @@
 //! The first outstanding request is stored in the connection; further ones are stored separately,
 //! up to a limit.
 
-use super::connection::{Connection, Sender};
+use super::connection::Connection;
 use super::outstanding::{FOLLOWED, First, OF_RESPONDER, Request, TOGETHER, Within};
 use super::side::{Side, other};
 use crate::measure::{Distribution, Times};
@@ -136,7 +136,7 @@ impl Connection {
                     self.sender(side).within = Within::Request;
                 }
                 let is_alone = self.outstanding.first == First::NONE;
-                if is_alone && !self.sender(side).has_requests() {
+                if is_alone && !self.has_requests(side) {
                     self.outstanding.first = First::of(side);
                     self.outstanding.reference = reference;
                     self.outstanding.asked = PackedInstant::of(at);
@@ -154,7 +154,7 @@ impl Connection {
                     self.outstanding.first = First::NONE;
                     self.outstanding.asked.get()
                 } else {
-                    self.senders[asker].take_request(reference)
+                    self.take_request(asker, reference)
                 };
                 self.reply(side, since.map(|since| at.nanos_since(since)))
             }
@@ -210,7 +210,7 @@ impl Connection {
     #[cold]
     fn request_more(&mut self, side: Side, request: Request) {
         let is_first = self.outstanding.is_first(side, request.reference);
-        let requests = self.senders[side].requests();
+        let requests = &mut self.apart().rare(side).requests;
         let is_again =
             is_first || requests.iter().any(|known| known.reference == request.reference);
         requests.retain(|known| known.reference != request.reference);
@@ -285,9 +285,8 @@ impl Connection {
     /// Moves the time of a request of several DTs to its latest DT.
     #[cold]
     fn request_goes_on(&mut self, at: Instant, side: Side) -> Found {
-        let sender = &mut self.senders[side];
-        let last = sender.rare.as_mut().and_then(|rare| rare.requests.back_mut());
-        match (last, self.outstanding.first) {
+        let first = self.outstanding.first;
+        match (self.requests(side).and_then(VecDeque::back_mut), first) {
             // A reference that was outstanding twice stays ambiguous.
             (Some(last), _) if last.at == Instant::MAX => {}
             (Some(last), _) => last.at = at,
@@ -298,22 +297,22 @@ impl Connection {
         }
         Found::Nothing
     }
-}
 
-impl Sender {
     #[inline]
-    fn has_requests(&self) -> bool {
-        self.rare.as_ref().is_some_and(|rare| !rare.requests.is_empty())
+    fn has_requests(&self, side: Side) -> bool {
+        self.rare(side).is_some_and(|rare| !rare.requests.is_empty())
     }
 
-    fn requests(&mut self) -> &mut VecDeque<Request> {
-        &mut self.rare.get_or_insert_default().requests
+    /// Outstanding requests of a side other than the first, if there is a place for them.
+    fn requests(&mut self, side: Side) -> Option<&mut VecDeque<Request>> {
+        let rare = self.apart_if_any()?.rare[side].as_mut()?;
+        Some(&mut rare.requests)
     }
 
     /// Removes an outstanding request other than the first; returns its end, if known.
     #[cold]
-    fn take_request(&mut self, reference: u16) -> Option<Instant> {
-        let requests = &mut self.rare.as_mut()?.requests;
+    fn take_request(&mut self, side: Side, reference: u16) -> Option<Instant> {
+        let requests = self.requests(side)?;
         let place = requests.iter().position(|request| request.reference == reference)?;
         requests.remove(place).map(|request| request.at).filter(|at| *at != Instant::MAX)
     }

@@ -1,11 +1,12 @@
 //! TPDUs of data transfer: the effect of a DT, AK, ED or EA on its connection.
 
-use super::connection::{Connection, Sender, Turn};
+use super::apart::{Apart, Numbered, Turn};
+use super::connection::Connection;
 use super::data::Arrival;
 use super::outstanding::Within;
 use super::replies::{Found, Span};
 use super::side::{Side, other};
-use super::tsdu::Stretch;
+use super::tsdu::{Open, Stretch};
 use super::{Results, Sink};
 use crate::follow::Follower as _;
 use crate::follow::association::{self, SidePart};
@@ -90,19 +91,30 @@ pub(crate) fn data(
 ) {
     let Sent { at, side, format } = sent;
     let (is_over, has_flow_control) = (connection.state.is_over(), connection.has_flow_control());
-    let [first, second] = &mut connection.senders;
-    let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
     let DtFields { number, ends, .. } = part;
     let stretch = Stretch::of(tpdu.data_octets, ends);
-    let (is_broken, before) = (sender.data.is_broken(), sender.data.expected(format, number));
-    let arrival = match format {
-        Format::Class0 => sender.data.in_order(stretch),
+    let is_broken = connection.senders[side].open == Open::BROKEN;
+    let (arrival, expected) = match format {
+        // Its network service neither loses nor reorders.
+        Format::Class0 => {
+            let number = if connection.is_start_seen(side) { 0 } else { number };
+            let finished = connection.sender(side).open.absorb(stretch);
+            (Arrival { finished, ..Arrival::default() }, [number; 2])
+        }
         Format::Normal | Format::Extended => {
-            let Sender { data, rare, .. } = &mut *sender;
-            data.arrive(format, number, stretch, || &mut rare.get_or_insert_default().beyond)
+            let (apart, open) = connection.apart_and_open();
+            let Apart { numbered, rare, .. } = apart;
+            let data = &mut numbered[side].data;
+            let before = data.expected(format, number);
+            let [first, second] = open;
+            let open = if side == 0 { first } else { second };
+            let rare = &mut rare[side];
+            let arrival = data.arrive(format, number, stretch, open, move || {
+                &mut rare.get_or_insert_default().beyond
+            });
+            (arrival, [before, data.expected(format, number)])
         }
     };
-    let expected = [before, sender.data.expected(format, number)];
     note_data(&arrival, is_over, sink.oddities);
     if format == Format::Class0 && number != 0 {
         sink.oddities.count(Class::Transport, "class 0 DT with a number");
@@ -111,7 +123,8 @@ pub(crate) fn data(
     tpdu.finished_tsdus = arrival.finished.tsdus;
     tpdu.finished_octets = arrival.finished.octets;
     tpdu.empty_part = tpdu.data_octets == 0 && !ends;
-    tpdu.into_closed_window = has_flow_control && peer.acknowledgements.is_beyond(format, number);
+    tpdu.into_closed_window = has_flow_control
+        && connection.apart().of(other(side)).acknowledgements.is_beyond(format, number);
     if !arrival.retransmitted {
         let is_empty = tpdu.empty_part;
         let is_followed = passed(connection, sent, has_flow_control, part, is_empty, sink);
@@ -174,17 +187,24 @@ pub(crate) fn data_in_turn(
     let is_over = connection.state.is_over();
     // Receivers of class 0 grant no credit.
     let has_flow_control = format != Format::Class0 && connection.has_flow_control();
-    let [first, second] = &mut connection.senders;
-    let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
     let is_odd = is_over
         || connection.passes_tsdus
         || data_octets == 0 && !ends
-        || format == Format::Class0 && number != 0
-        || has_flow_control && peer.acknowledgements.is_beyond(format, number);
+        || format == Format::Class0 && number != 0;
     if is_odd {
         return None;
     }
-    let finished = sender.data.arrive_in_turn(format, number, data_octets, ends)?;
+    let finished = if format == Format::Class0 {
+        connection.sender(side).open.go_on(data_octets, ends)?
+    } else {
+        let (apart, [first, second]) = connection.apart_and_open();
+        let peer = apart.of(other(side));
+        if has_flow_control && peer.acknowledgements.is_beyond(format, number) {
+            return None;
+        }
+        let open = if side == 0 { first } else { second };
+        apart.of(side).data.arrive_in_turn(format, number, open, data_octets, ends)?
+    };
     if passed(connection, sent, has_flow_control, part, false, results) {
         let place = InOrder { number, format, ends };
         follow_in_turn(connection, at, side, place, octets, data_octets, &mut results.sink());
@@ -235,14 +255,16 @@ fn passed(
 ) -> bool {
     let Sent { at, side, format } = sent;
     let DtFields { number, ends, octets, .. } = part;
-    let sender = connection.sender(side);
     if is_acknowledged {
-        let Sender { waiting, rare, .. } = &mut *sender;
+        let Apart { numbered: [first, second], rare, .. } = connection.apart();
+        let Numbered { waiting, .. } = if side == 0 { first } else { second };
+        let rare = &mut rare[side];
         waiting.sent(format, number, at, move || &mut rare.get_or_insert_default().waiting);
     }
     if is_empty {
         return false;
     }
+    let sender = connection.sender(side);
     let within = sender.within;
     let begins = within == Within::Nothing;
     if ends {
@@ -305,13 +327,14 @@ pub(crate) fn judge(
     let Sent { at, side, format } = sent;
     // Once a connection is over, a closed window no longer matters.
     let has_windows = connection.has_flow_control() && !connection.state.is_over();
-    let [first, second] = &mut connection.senders;
+    let apart = connection.apart();
+    let Apart { numbered: [first, second], rare, .. } = &mut *apart;
     let (sender, peer) = if side == 0 { (first, second) } else { (second, first) };
     let role =
         sender.acknowledgements.arrive(format, ak.next, ak.credit, ak.subsequence, ak.confirms);
     if role == Role::Acknowledging {
-        let Sender { waiting, rare, delays, .. } = &mut *peer;
-        let more = rare.as_mut().map(|rare| &mut rare.waiting);
+        let Numbered { waiting, delays, .. } = &mut *peer;
+        let more = rare[other(side)].as_mut().map(|rare| &mut rare.waiting);
         waiting.acknowledged(format, ak.next, at, more, |span| {
             delays.note(span);
             results.span(DelayKind::Acknowledgement, span);
@@ -319,7 +342,7 @@ pub(crate) fn judge(
     }
     if has_windows && matches!(role, Role::Acknowledging | Role::Crediting) {
         let is_closed = sender.acknowledgements.grant().is_some_and(|grant| grant.credit == 0);
-        match peer.window(at, is_closed) {
+        match apart.window(other(side), at, is_closed) {
             Some(Turn::Opened(closed)) => results.span(DelayKind::ClosedWindow, closed),
             Some(Turn::Closed) => results.witness(|| Observation::WindowClosed),
             None => {}
@@ -338,8 +361,13 @@ pub(crate) fn close_holes(
     sink: &mut Sink<'_>,
 ) {
     let Sent { side, format, .. } = sent;
-    let Sender { data, rare, .. } = &mut connection.senders[other(side)];
-    let closed = data.acknowledged(format, next, rare.as_mut().map(|rare| &mut rare.beyond));
+    let (apart, open) = connection.apart_and_open();
+    let Apart { numbered, rare, .. } = apart;
+    let sender = other(side);
+    let beyond = rare[sender].as_mut().map(|rare| &mut rare.beyond);
+    let [first, second] = open;
+    let open = if sender == 0 { first } else { second };
+    let closed = numbered[sender].data.acknowledged(format, next, open, beyond);
     note_gaps(&closed, sink.oddities);
     tpdu.role = Some(role);
     tpdu.retransmitted = matches!(role, Role::Confirming | Role::KeepingAlive);

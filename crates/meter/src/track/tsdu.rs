@@ -64,22 +64,32 @@ impl Finished {
     }
 }
 
-/// TSDU under way on one direction of a connection: its octets so far, zero between TSDUs.
+/// TSDU under way on one direction of a connection: its octets so far, zero between TSDUs. Stored as
+/// two halves, the lower first, so that its alignment is 4 octets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Open(u64);
+pub(super) struct Open([u32; 2]);
 
 impl Open {
     /// Between TSDUs.
-    pub(super) const WHOLE: Self = Self(0);
+    pub(super) const WHOLE: Self = Self::of(0);
     /// A part of the TSDU under way was not seen, so its length is unknown.
-    pub(super) const BROKEN: Self = Self(u64::MAX);
+    pub(super) const BROKEN: Self = Self::of(u64::MAX);
+
+    const fn of(octets: u64) -> Self {
+        Self([octets as u32, (octets >> 32) as u32])
+    }
+
+    const fn octets(self) -> u64 {
+        let [lower, upper] = self.0;
+        (upper as u64) << 32 | lower as u64
+    }
 
     /// Adds the DT that comes next; returns the octets of its TSDU if the DT ends it. Returns the
     /// outer none, without effect, if a part of the TSDU was not seen.
     #[inline]
     pub(super) fn go_on(&mut self, data_octets: u64, end_of_tsdu: bool) -> Option<Option<u64>> {
-        let octets = self.0.checked_add(data_octets).filter(|_| *self != Self::BROKEN)?;
-        self.0 = if end_of_tsdu { 0 } else { octets };
+        let octets = self.octets().checked_add(data_octets).filter(|_| *self != Self::BROKEN)?;
+        *self = if end_of_tsdu { Self::WHOLE } else { Self::of(octets) };
         Some(end_of_tsdu.then_some(octets))
     }
 
@@ -89,13 +99,13 @@ impl Open {
         let mut finished = Finished::default();
         if !has_end {
             if *self != Self::BROKEN {
-                self.0 += head_octets;
+                *self = Self::of(self.octets() + head_octets);
             }
             return finished;
         }
-        match core::mem::replace(self, Self(tail_octets)) {
+        match core::mem::replace(self, Self::of(tail_octets)) {
             Self::BROKEN => finished.incomplete = 1,
-            Self(octets) => finished.whole(octets + head_octets),
+            open => finished.whole(open.octets() + head_octets),
         }
         finished
     }
@@ -123,10 +133,10 @@ mod tests {
         assert_eq!((forwards, &left), (backwards, &right));
         // 5 + 7, then 11, as they are joined; 2 + 3 once the part before is known.
         assert_eq!(left, [12, 11]);
-        let mut open = Open(2);
+        let mut open = Open::of(2);
         let finished = Finished { tsdus: 1, octets: [5, 0, 0], incomplete: 0 };
         assert_eq!(open.absorb(forwards), finished);
-        assert_eq!(open, Open(13));
+        assert_eq!(open, Open::of(13));
     }
 
     #[test]

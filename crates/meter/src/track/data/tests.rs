@@ -3,26 +3,26 @@
 use super::*;
 use crate::draw::Draw;
 
-/// Direction with its DTs beyond holes.
-struct Followed(DataOrder, Beyond);
+/// Direction with its DTs beyond holes, and its TSDU under way.
+struct Followed(DataOrder, Beyond, Open);
 
 impl Followed {
     fn from_the_start() -> Self {
-        Self(DataOrder::from_the_start(), Beyond::default())
+        Self(DataOrder::from_the_start(), Beyond::default(), Open::WHOLE)
     }
 
     fn under_way() -> Self {
-        Self(DataOrder::under_way(), Beyond::default())
+        Self(DataOrder::under_way(), Beyond::default(), Open::BROKEN)
     }
 
     fn arrive(&mut self, format: Format, number: u32, stretch: Stretch) -> Arrival {
-        let arrival = self.0.arrive(format, number, stretch, || &mut self.1);
+        let arrival = self.0.arrive(format, number, stretch, &mut self.2, || &mut self.1);
         assert_eq!(self.0.has_holes(), !self.runs().is_empty());
         arrival
     }
 
     fn acknowledged(&mut self, format: Format, number: u32) -> Arrival {
-        self.0.acknowledged(format, number, Some(&mut self.1))
+        self.0.acknowledged(format, number, &mut self.2, Some(&mut self.1))
     }
 
     fn numbers(&self, format: Format, next: Option<u32>) -> Option<(u64, Option<u64>)> {
