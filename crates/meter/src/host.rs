@@ -93,7 +93,7 @@ pub struct HostKey(u32);
 
 impl HostKey {
     /// Hosts beyond the limit; after all others in order.
-    const OTHERS: Self = Self(u32::MAX);
+    pub(crate) const OTHERS: Self = Self(u32::MAX);
 
     /// Number of the host; none for the hosts beyond the limit.
     const fn number(self) -> Met {

@@ -26,6 +26,11 @@ impl Handle {
     /// Handle of no value.
     pub(crate) const NONE: Self = Self { place: NOWHERE, generation: 0 };
 
+    /// Number of the handle, below 2^61 as long as no more than 2^29 values were removed from a place.
+    pub(crate) const fn number(self) -> u64 {
+        (self.generation as u64) << PLACE_BITS | self.place as u64
+    }
+
     /// Place of the value.
     pub(crate) const fn place(self) -> Place {
         self.place

@@ -14,7 +14,7 @@ use crate::interval::Intervals;
 use crate::observation::DelayKind;
 use crate::stream::direction::Identity;
 use crate::stream::framer::KEPT_OCTETS;
-use crate::stream::{Flow, Streams, party};
+use crate::stream::{Flow, Passed, Streams, party};
 use crate::track::transfer::DtFields;
 use crate::track::{Nsdu, Passage, Results as _, Sink, Tracker};
 use core::net::Ipv4Addr;
@@ -220,15 +220,20 @@ impl Flow {
         at: Instant,
         way: usize,
         segment: &Identity,
+        passed: &mut Passed,
         results: &mut Intervals,
     ) -> bool {
+        let is_early = self.is_early();
         let [first, second] = &mut self.directions;
         let (own, peer) = if way == 0 { (first, second) } else { (second, first) };
-        if self.early.is_some() || !peer.holds_nothing() || !own.take_in_turn(at, segment) {
+        if is_early || !peer.holds_nothing() || !own.take_in_turn(at, segment, passed) {
             return false;
         }
         let Identity { acknowledgement, octets, .. } = *segment;
         if let Some((between, span)) = peer.is_acknowledged(at, acknowledgement, octets) {
+            if !peer.note(between, span) {
+                self.note_aside(1 - way, between, span);
+            }
             match between {
                 DelayKind::DelayedAck => delayed_ack(span, results),
                 _ => results.span(DelayKind::RoundTrip, span),
@@ -285,7 +290,7 @@ impl Streams {
             return self.again(at, *segment, tracker, results);
         };
         let way = usize::from(way);
-        if !flow.in_turn(at, way, &segment.identity(), results) {
+        if !flow.in_turn(at, way, &segment.identity(), &mut self.passed, results) {
             return false;
         }
         let is_late = heard.note(at);
@@ -294,7 +299,8 @@ impl Streams {
             let data_octets = (segment.data_octets - BEFORE_USER_DATA) as u64;
             let part = DtFields { data_octets, ..DtFields::of_class_0(dt, octets, 0) };
             if !tracker.class_0_in_turn(at, slot, part, results) {
-                let [from, to] = [flow.ends[way], flow.ends[1 - way]].map(party);
+                let ends = flow.ends();
+                let [from, to] = [ends[way], ends[1 - way]].map(party);
                 let (passage, sink) = (Passage { at, from, to }, &mut results.sink());
                 dt_apart(tracker, passage, slot, data, missing_octets, sink);
             }

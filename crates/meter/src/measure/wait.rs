@@ -69,8 +69,9 @@ impl Times {
     }
 }
 
-/// Delays of one kind, packed.
+/// Delays of one kind, packed, so that its alignment is 4 octets.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
 pub(crate) struct DelaySum {
     total_nanos: u64,
     count: u32,

@@ -4,7 +4,9 @@
 //! receiver has acknowledged the missing octets (the capture missed them), or once too much is
 //! held. The held octets are bounded for a direction and for all directions together.
 
-use super::framer::{Context, Found, Framer};
+use super::framer::{Context, Found, Framer, Partial, State};
+use super::passed::{Number, Passed};
+use super::short_times::ShortTimes;
 use crate::measure::Times;
 use crate::observation::{DelayKind, Order};
 use crate::packed_instant::PackedInstant;
@@ -17,10 +19,6 @@ use wire::time::Instant;
 const HELD_OCTETS: usize = 1 << 16;
 /// Limit of segments held beyond a gap, of a direction.
 const HELD_SEGMENTS: usize = 64;
-/// Time within which the same packet is a copy.
-const COPY_NANOS: u64 = 10_000_000;
-/// Number of recent packets that are compared to detect copies.
-const REMEMBERED: usize = 2;
 
 /// Fields of a packet that distinguish a copy from a retransmitted segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,18 +58,6 @@ impl Identity {
     }
 }
 
-/// Packet that passed.
-#[derive(Clone, Copy, Debug)]
-struct Passed {
-    /// Hash of its identity. Two of unlike packets are equal once in 2^64, unless a sender makes them so.
-    print: u64,
-    at: PackedInstant,
-}
-
-impl Passed {
-    const NONE: Self = Self { print: 0, at: PackedInstant::NEVER };
-}
-
 /// Segments that a direction accepts next without a look at its state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Accepts {
@@ -93,44 +79,85 @@ struct Held {
     missing_octets: usize,
 }
 
-/// Segments held beyond gaps.
+/// State of a direction that few need.
 #[derive(Clone, Debug, Default)]
-struct Beyond {
-    /// Segments in the order of their numbers.
-    held: VecDeque<Held>,
+pub(super) struct Aside {
+    /// Segments beyond gaps in the order of their numbers; none if nothing is held.
+    held: Option<Box<VecDeque<Held>>>,
+    /// Packet that began in an earlier segment.
+    partial: Option<Box<Partial>>,
+    /// Round trips and delayed ACKs that were added up before.
+    times: Option<Box<[Times; 2]>>,
 }
 
-/// One direction of a TCP connection. In the order of its fields, so that a segment touches few cache
-/// lines: all up to the round trips are 56 octets.
+impl Aside {
+    /// True if it holds no state.
+    pub(super) fn is_empty(&self) -> bool {
+        self.held.is_none() && self.partial.is_none() && self.times.is_none()
+    }
+
+    /// True if the last packet is complete.
+    pub(super) fn is_between(&self) -> bool {
+        self.partial.is_none()
+    }
+
+    fn held(&self) -> impl Iterator<Item = &Held> {
+        self.held.iter().flat_map(|held| held.iter())
+    }
+
+    /// Number of octets held.
+    pub(super) fn held_octets(&self) -> usize {
+        self.held().map(|held| held.octets.len()).sum()
+    }
+
+    /// Clears the delays.
+    pub(super) fn clear_times(&mut self) {
+        self.times = None;
+    }
+
+    /// Earlier round trips and delayed ACKs.
+    pub(super) fn times(&self) -> [Times; 2] {
+        self.times.as_deref().copied().unwrap_or([Times::NONE; 2])
+    }
+
+    /// Adds delays of a kind, and one in nanoseconds that did not fit.
+    pub(super) fn add_times(&mut self, kind: DelayKind, more: Times, nanos: u64) {
+        let [round_trips, delayed_acks] =
+            &mut **self.times.get_or_insert_with(|| Box::new([Times::NONE; 2]));
+        let times = if kind == DelayKind::DelayedAck { delayed_acks } else { round_trips };
+        times.add(&more);
+        times.note_next(nanos);
+    }
+}
+
+/// One direction of a TCP connection.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub(crate) struct Direction {
-    /// Latest packets.
-    passed: [Passed; REMEMBERED],
+    /// Its latest packet.
+    latest: Number,
     /// Number of the next octet; set with the first segment.
     next: u32,
     /// Number up to which its sender acknowledged the other direction; set with its first ACK.
     acknowledged: u32,
     /// Number whose ACK ends the round trip under way, and its start; never if none is under way.
     trip: (u32, PackedInstant),
-    has_next: bool,
-    has_acknowledged: bool,
-    /// Index of the packet that is replaced next.
-    oldest_passed: u8,
-    accepts: Accepts,
     /// Round trips of its octets.
-    pub(super) round_trips: Times,
-    pub(super) framer: Framer,
-    /// None if nothing is held.
-    beyond: Option<Box<Beyond>>,
+    round_trips: ShortTimes,
     /// Round trips for which the receiver may have delayed its ACK.
-    pub(super) delayed_acks: Times,
+    delayed_acks: ShortTimes,
+    state: State,
+    has_acknowledged: bool,
+    accepts: Accepts,
 }
 
-#[cfg(target_pointer_width = "64")]
-const _: () = assert!(core::mem::offset_of!(Direction, round_trips) == 56);
-#[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Direction>() == 128);
+const _: () = assert!(size_of::<Direction>() == 48);
+
+/// Direction with its state aside, for segments of any kind.
+pub(super) struct Open<'a> {
+    pub(super) direction: &'a mut Direction,
+    pub(super) aside: &'a mut Aside,
+}
 
 const NO_TRIP: (u32, PackedInstant) = (0, PackedInstant::NEVER);
 
@@ -141,21 +168,51 @@ pub(super) const fn ahead(from: u32, number: u32) -> i32 {
 
 impl Direction {
     /// Direction without segments.
-    pub(super) fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self {
-            passed: [Passed::NONE; REMEMBERED],
+            latest: Number::NONE,
             next: 0,
             acknowledged: 0,
             trip: NO_TRIP,
-            has_next: false,
+            round_trips: ShortTimes::NONE,
+            delayed_acks: ShortTimes::NONE,
+            state: State::NEW,
             has_acknowledged: false,
-            oldest_passed: 0,
             accepts: Accepts::First,
-            round_trips: Times::NONE,
-            framer: Framer::new(),
-            beyond: None,
-            delayed_acks: Times::NONE,
         }
+    }
+
+    /// True if it carries TPKTs.
+    pub(super) const fn is_recognised(&self) -> bool {
+        self.state.is_recognised()
+    }
+
+    /// Round trips and delayed ACKs since they were added up.
+    pub(super) fn times(&self) -> [Times; 2] {
+        [self.round_trips.times(), self.delayed_acks.times()]
+    }
+
+    /// Clears the delays.
+    pub(super) const fn clear_times(&mut self) {
+        (self.round_trips, self.delayed_acks) = (ShortTimes::NONE, ShortTimes::NONE);
+    }
+
+    /// Adds a delay in nanoseconds; returns false, without effect, if it must be added aside.
+    #[inline]
+    pub(crate) fn note(&mut self, kind: DelayKind, nanos: u64) -> bool {
+        self.short_times(kind).note(nanos)
+    }
+
+    const fn short_times(&mut self, kind: DelayKind) -> &mut ShortTimes {
+        match kind {
+            DelayKind::DelayedAck => &mut self.delayed_acks,
+            _ => &mut self.round_trips,
+        }
+    }
+
+    /// Removes and returns the delays of a kind.
+    pub(super) fn take_times(&mut self, kind: DelayKind) -> Times {
+        core::mem::replace(self.short_times(kind), ShortTimes::NONE).times()
     }
 
     /// True if this SYN opens another connection than the current one.
@@ -168,36 +225,25 @@ impl Direction {
     }
 
     /// True if the same packet passed a moment ago; stores its print.
-    pub(super) fn is_copy(&mut self, at: Instant, piece: &Piece<'_>) -> bool {
+    pub(super) fn is_copy(&mut self, at: Instant, piece: &Piece<'_>, passed: &mut Passed) -> bool {
         let print = Identity::of(piece).print();
-        let is_copy = self.has_passed(at, print);
+        let is_copy = passed.has(self.latest, at, print);
         if !is_copy {
-            self.store(at, print);
+            self.latest = passed.store(self.latest, at, print);
         }
         is_copy
-    }
-
-    /// Stores the print of a packet.
-    #[inline(always)]
-    fn store(&mut self, at: Instant, print: u64) {
-        let place = usize::from(self.oldest_passed) % REMEMBERED;
-        self.passed[place] = Passed { print, at: PackedInstant::of(at) };
-        self.oldest_passed = self.oldest_passed.wrapping_add(1);
-    }
-
-    /// True if a packet with this print passed a moment ago.
-    fn has_passed(&self, at: Instant, print: u64) -> bool {
-        self.passed.iter().any(|known| {
-            let is_of_late = |since| at.nanos_since(since) < COPY_NANOS;
-            known.print == print && known.at.get().is_some_and(is_of_late)
-        })
     }
 
     /// Processes a segment with no flags but ACK and PSH, in sequence, with whole packets as data
     /// and nothing held. Returns false, without effect, for any other segment.
     // Always inline: so the identity need not be in memory.
     #[inline(always)]
-    pub(crate) fn take_in_turn(&mut self, at: Instant, segment: &Identity) -> bool {
+    pub(crate) fn take_in_turn(
+        &mut self,
+        at: Instant,
+        segment: &Identity,
+        passed: &mut Passed,
+    ) -> bool {
         let Identity { sequence, octets, acknowledgement, .. } = *segment;
         let (next, print) = (self.next, segment.print());
         // A segment with new data is no copy, which would be behind; and a segment without data one
@@ -207,12 +253,12 @@ impl Direction {
         } else {
             matches!(self.accepts, Accepts::Acks | Accepts::All)
                 && sequence != next.wrapping_sub(1)
-                && !self.has_passed(at, print)
+                && !passed.has(self.latest, at, print)
         };
         if !is_in_turn {
             return false;
         }
-        self.store(at, print);
+        self.latest = passed.store(self.latest, at, print);
         self.note_acknowledgement(acknowledgement);
         if octets > 0 {
             let end = next.wrapping_add(octets);
@@ -220,16 +266,6 @@ impl Direction {
             self.begin_trip(end, at);
         }
         true
-    }
-
-    /// Records which segments it accepts next. Call it whenever its octets went on.
-    fn set_accepts(&mut self) {
-        self.accepts = match self.next() {
-            _ if self.beyond.is_some() => Accepts::Nothing,
-            None => Accepts::First,
-            Some(_) if self.framer.is_in_step() => Accepts::All,
-            Some(_) => Accepts::Acks,
-        };
     }
 
     /// Records the acknowledgement that a segment carries for the other direction.
@@ -259,7 +295,8 @@ impl Direction {
     }
 
     /// Handles an acknowledgement by the receiver, whose segment may carry data of its own. Returns the time since
-    /// the octets passed, and whether it is a round trip or a delayed ACK; none if it is not measured.
+    /// the octets passed, which is not added to the delays, and whether it is a round trip or a delayed
+    /// ACK; none if it is not measured.
     #[inline]
     pub(crate) fn is_acknowledged(
         &mut self,
@@ -276,10 +313,8 @@ impl Direction {
         let nanos = at.nanos_since(since);
         // A receiver does not delay the ACK of more than one segment (RFC 1122, 4.2.3.2).
         if octets == 0 && number == edge {
-            self.delayed_acks.note_next(nanos);
             return Some((DelayKind::DelayedAck, nanos));
         }
-        self.round_trips.note_next(nanos);
         Some((DelayKind::RoundTrip, nanos))
     }
 
@@ -311,6 +346,20 @@ impl Direction {
         self.trip = NO_TRIP;
     }
 
+    /// Number of the next octet; none before the first segment.
+    #[inline]
+    pub(super) fn next(&self) -> Option<u32> {
+        (self.accepts != Accepts::First).then_some(self.next)
+    }
+
+    /// True if nothing is held.
+    #[inline]
+    pub(crate) fn holds_nothing(&self) -> bool {
+        self.accepts != Accepts::Nothing
+    }
+}
+
+impl Open<'_> {
     /// Takes the octets of a segment, and delivers what is in order; returns the change of the
     /// octets held.
     pub(super) fn take(
@@ -321,19 +370,19 @@ impl Direction {
         context: Context,
         found: &mut dyn FnMut(Found<'_>),
     ) -> isize {
-        let before = self.held_octets();
+        let before = self.aside.held_octets();
         let syn = u32::from(piece.flags.has(Flags::SYN));
         let sequence = piece.sequence.wrapping_add(syn);
         let octets = (piece.octets.len() + piece.missing_octets) as u32;
-        let next = self.next().unwrap_or(sequence);
-        self.set_next(next);
+        let next = self.direction.next().unwrap_or(sequence);
+        self.direction.next = next;
         if octets > 0 {
             let gap = ahead(next, sequence);
             if gap <= 0 {
                 let seen = gap.unsigned_abs() as usize;
                 self.deliver(piece.octets, piece.missing_octets, seen, context, found);
                 if gap == 0 {
-                    self.begin_trip(sequence.wrapping_add(octets), at);
+                    self.direction.begin_trip(sequence.wrapping_add(octets), at);
                 }
             } else {
                 self.hold(sequence, piece);
@@ -344,11 +393,11 @@ impl Direction {
             }
             self.release(context, found);
         }
-        while self.held_octets() > HELD_OCTETS || self.held().count() > HELD_SEGMENTS {
+        while self.aside.held_octets() > HELD_OCTETS || self.aside.held().count() > HELD_SEGMENTS {
             self.give_up(context, found);
         }
         self.set_accepts();
-        self.held_octets().cast_signed() - before.cast_signed()
+        self.aside.held_octets().cast_signed() - before.cast_signed()
     }
 
     /// Gives up octets that the receiver has and that were not seen here; returns the change of the
@@ -359,49 +408,46 @@ impl Direction {
         context: Context,
         found: &mut dyn FnMut(Found<'_>),
     ) -> isize {
-        if self.holds_nothing() {
+        if self.direction.holds_nothing() {
             return 0;
         }
-        let before = self.held_octets();
-        while self.next().is_some_and(|next| ahead(next, number) > 0) && self.beyond.is_some() {
+        let before = self.aside.held_octets();
+        while self.aside.held.is_some() && ahead(self.direction.next, number) > 0 {
             self.give_up(context, found);
         }
         self.set_accepts();
-        self.held_octets().cast_signed() - before.cast_signed()
+        self.aside.held_octets().cast_signed() - before.cast_signed()
     }
 
     /// Gives up every gap; returns the change of the octets held.
     pub(super) fn flush(&mut self, context: Context, found: &mut dyn FnMut(Found<'_>)) -> isize {
-        let before = self.held_octets();
-        while self.beyond.is_some() {
+        let before = self.aside.held_octets();
+        while self.aside.held.is_some() {
             self.give_up(context, found);
         }
-        self.set_accepts();
+        if self.direction.next().is_some() {
+            self.set_accepts();
+        }
         -before.cast_signed()
     }
 
-    /// Number of the next octet; none before the first segment.
-    #[inline]
-    pub(super) fn next(&self) -> Option<u32> {
-        self.has_next.then_some(self.next)
+    /// Records which segments the direction accepts next. Call it whenever its octets went on.
+    fn set_accepts(&mut self) {
+        self.direction.accepts = match self.direction.state {
+            _ if self.aside.held.is_some() => Accepts::Nothing,
+            State::InStep if self.aside.partial.is_none() => Accepts::All,
+            _ => Accepts::Acks,
+        };
     }
 
-    const fn set_next(&mut self, next: u32) {
-        (self.next, self.has_next) = (next, true);
-    }
-
-    /// True if nothing is held.
-    pub(crate) fn holds_nothing(&self) -> bool {
-        self.accepts != Accepts::Nothing
-    }
-
-    fn held(&self) -> impl Iterator<Item = &Held> {
-        self.beyond.iter().flat_map(|beyond| &beyond.held)
-    }
-
-    /// Number of octets held.
-    pub(super) fn held_octets(&self) -> usize {
-        self.held().map(|held| held.octets.len()).sum()
+    /// Runs `act` on the framer, whose next octet is that of the direction.
+    fn with_framer(&mut self, context: Context, act: impl FnOnce(&mut Framer)) {
+        let partial = self.aside.partial.take();
+        let Direction { state, next, .. } = *self.direction;
+        let mut framer = Framer { state, partial, next, keeps_whole: context.keeps_whole };
+        act(&mut framer);
+        (self.direction.state, self.direction.next) = (framer.state, framer.next);
+        self.aside.partial = framer.partial;
     }
 
     /// Delivers octets of which the first `seen` were delivered before.
@@ -418,14 +464,15 @@ impl Direction {
             return;
         }
         let new = octets.get(seen..).unwrap_or_default();
-        self.framer.push(new, context, found);
         let missing = total - seen - new.len();
-        self.framer.skip(missing, found);
-        self.set_next(self.next.wrapping_add((total - seen) as u32));
+        self.with_framer(context, |framer| {
+            framer.push(new, context, found);
+            framer.skip(missing, found);
+        });
     }
 
     fn hold(&mut self, sequence: u32, piece: &Piece<'_>) {
-        let Beyond { held } = &mut **self.beyond.get_or_insert_default();
+        let held = self.aside.held.get_or_insert_default();
         let place = held.partition_point(|held| ahead(held.sequence, sequence) > 0);
         let is_known = held.get(place).is_some_and(|held| {
             held.sequence == sequence && held.octets.len() >= piece.octets.len()
@@ -438,24 +485,24 @@ impl Direction {
 
     /// Delivers segments that no gap precedes any more.
     fn release(&mut self, context: Context, found: &mut dyn FnMut(Found<'_>)) {
-        let is_reached = |next: u32, held: &Held| ahead(next, held.sequence) <= 0;
-        while let Some(Beyond { held }) = self.beyond.as_deref_mut() {
-            let next = self.next;
-            let Some(held) = held.pop_front_if(|held| is_reached(next, held)) else { break };
+        while let Some(all) = self.aside.held.as_deref_mut() {
+            let next = self.direction.next;
+            let is_reached = |held: &mut Held| ahead(next, held.sequence) <= 0;
+            let Some(held) = all.pop_front_if(is_reached) else { break };
             let seen = ahead(next, held.sequence).unsigned_abs() as usize;
             self.deliver(&held.octets, held.missing_octets, seen, context, found);
         }
-        if self.held().next().is_none() {
-            self.beyond = None;
+        if self.aside.held().next().is_none() {
+            self.aside.held = None;
         }
     }
 
     /// Gives up the octets before the first segment held.
     fn give_up(&mut self, context: Context, found: &mut dyn FnMut(Found<'_>)) {
-        let Some(sequence) = self.held().next().map(|held| held.sequence) else { return };
-        let gap = ahead(self.next, sequence).unsigned_abs() as usize;
-        self.next = sequence;
-        self.framer.skip(gap, found);
+        let Some(sequence) = self.aside.held().next().map(|held| held.sequence) else { return };
+        let gap = ahead(self.direction.next, sequence).unsigned_abs() as usize;
+        self.with_framer(context, |framer| framer.skip(gap, found));
+        self.direction.next = sequence;
         self.release(context, found);
     }
 }

@@ -18,7 +18,7 @@ const TRIES: u8 = 64;
 
 /// Content of a direction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+pub(super) enum State {
     /// Not known yet, after this number of segments.
     Unknown(u8),
     /// TPKTs, synchronised.
@@ -29,9 +29,20 @@ enum State {
     Foreign,
 }
 
+impl State {
+    /// Before the first octet.
+    pub(super) const NEW: Self = Self::Unknown(0);
+
+    /// True if the direction carries TPKTs.
+    #[inline]
+    pub(super) const fn is_recognised(self) -> bool {
+        matches!(self, Self::InStep | Self::OutOfStep)
+    }
+}
+
 /// Packet that began in an earlier segment.
 #[derive(Clone, Debug, Default)]
-struct Partial {
+pub(super) struct Partial {
     /// First octets.
     kept: Vec<u8>,
     /// Length of the packet; zero while unknown.
@@ -53,7 +64,7 @@ pub(super) struct Packet<'a> {
     pub(super) missing_octets: usize,
     /// True if some of those were not captured.
     pub(super) is_cut: bool,
-    /// Offset of its end in the direction, modulo 2^32.
+    /// Number of the octet after its end.
     pub(super) end: u32,
 }
 
@@ -81,15 +92,15 @@ pub(super) enum Found<'a> {
     Event(Event),
 }
 
-/// Framer of one direction of a stream.
+/// Framer of one direction of a stream, which keeps its state and the packet under way elsewhere.
 #[derive(Clone, Debug)]
 pub(super) struct Framer {
-    state: State,
-    partial: Option<Box<Partial>>,
-    /// Octets received or skipped, modulo 2^32.
-    passed: u32,
+    pub(super) state: State,
+    pub(super) partial: Option<Box<Partial>>,
+    /// Number of the next octet.
+    pub(super) next: u32,
     /// True if packets that segments divide are kept whole.
-    keeps_whole: bool,
+    pub(super) keeps_whole: bool,
 }
 
 /// Facts about the stream of a direction that its framer cannot see.
@@ -104,24 +115,9 @@ pub(super) struct Context {
 }
 
 impl Framer {
-    /// Framer without octets.
-    pub(super) const fn new() -> Self {
-        Self { state: State::Unknown(0), partial: None, passed: 0, keeps_whole: false }
-    }
-
     /// True if the direction carries TPKTs.
-    pub(super) fn is_recognised(&self) -> bool {
-        matches!(self.state, State::InStep | State::OutOfStep)
-    }
-
-    /// True if the next octets begin a packet.
-    pub(super) fn is_in_step(&self) -> bool {
-        self.state == State::InStep && self.partial.is_none()
-    }
-
-    /// True if the last packet is complete.
-    pub(super) fn is_between(&self) -> bool {
-        self.partial.is_none()
+    fn is_recognised(&self) -> bool {
+        self.state.is_recognised()
     }
 
     /// Processes the next octets.
@@ -131,8 +127,7 @@ impl Framer {
         context: Context,
         found: &mut dyn FnMut(Found<'_>),
     ) {
-        self.passed = self.passed.wrapping_add(octets.len() as u32);
-        self.keeps_whole = context.keeps_whole;
+        self.next = self.next.wrapping_add(octets.len() as u32);
         self.read(octets, context, found);
     }
 
@@ -173,7 +168,7 @@ impl Framer {
         if skipped_octets == 0 {
             return;
         }
-        self.passed = self.passed.wrapping_add(skipped_octets as u32);
+        self.next = self.next.wrapping_add(skipped_octets as u32);
         if !self.is_recognised() {
             self.partial = None;
             return;
@@ -221,7 +216,7 @@ impl Framer {
                 let packet_octets = usize::from(header.packet_octets);
                 if let Some((packet, rest)) = octets.split_at_checked(packet_octets) {
                     let octets = packet.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
-                    let end = self.passed.wrapping_sub(rest.len() as u32);
+                    let end = self.next.wrapping_sub(rest.len() as u32);
                     found(Found::Packet(Packet { octets, missing_octets: 0, is_cut: false, end }));
                     return rest;
                 }
@@ -334,7 +329,7 @@ impl Framer {
         }
         let octets = partial.kept.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
         let missing_octets = partial.packet_octets - tpkt::HEADER_OCTETS - octets.len();
-        let (is_cut, end) = (partial.is_cut, self.passed.wrapping_sub(behind as u32));
+        let (is_cut, end) = (partial.is_cut, self.next.wrapping_sub(behind as u32));
         found(Found::Packet(Packet { octets, missing_octets, is_cut, end }));
     }
 }
@@ -378,7 +373,7 @@ mod tests {
 
     /// Results for these pieces, a line for each; a number is octets that were not seen.
     fn found(pieces: &[Result<&[u8], usize>], mixed: bool) -> Vec<String> {
-        let mut framer = Framer::new();
+        let mut framer = Framer { state: State::NEW, partial: None, next: 0, keeps_whole: false };
         let mut lines = Vec::new();
         for piece in pieces {
             let mut line = |found: Found<'_>| {

@@ -6,8 +6,9 @@
 //! Left out: packets whose last octet was not seen; the individual TPDUs of a packet; segments
 //! retransmitted after [`BACK`] more packets of their direction, or [`REMEMBERED`] of all.
 
-use super::direction::{Direction, ahead};
+use super::direction::{Aside, Direction, Open, ahead};
 use super::framer::{Context, Found, Packet};
+use super::passed::Passed;
 use super::{hash, look_at};
 use crate::lru_slab::{LruSlab, Place};
 use crate::observation::Order;
@@ -106,8 +107,7 @@ impl Latest {
 #[derive(Clone, Debug)]
 struct Way {
     direction: Direction,
-    /// Number of the first octet that its framer received.
-    base: Option<u32>,
+    aside: Aside,
     /// Segments that reach beyond the octets delivered in order.
     waiting: VecDeque<Carrier>,
     /// Number of its latest packet.
@@ -115,16 +115,9 @@ struct Way {
 }
 
 impl Way {
-    const fn number(&self, end: u32) -> u32 {
-        match self.base {
-            Some(base) => base.wrapping_add(end).wrapping_sub(1),
-            None => end,
-        }
-    }
-
     /// Octets held for it.
     fn held_octets(&self) -> usize {
-        self.direction.held_octets() + self.waiting.len() * size_of::<Carrier>()
+        self.aside.held_octets() + self.waiting.len() * size_of::<Carrier>()
     }
 }
 
@@ -139,6 +132,7 @@ struct Flow {
 
 /// State shared by all connections while packets are reported.
 struct Light<'a> {
+    passed: &'a mut Passed,
     latest: &'a mut Latest,
     /// Ends and sizes of packets, empty between uses.
     packets: &'a mut Vec<(u32, u32)>,
@@ -147,9 +141,12 @@ struct Light<'a> {
 
 impl Flow {
     fn new(ends: [Socket; 2]) -> Self {
-        let direction = Direction::new;
-        let way =
-            || Way { direction: direction(), base: None, waiting: VecDeque::new(), newest: None };
+        let way = || Way {
+            direction: Direction::new(),
+            aside: Aside::default(),
+            waiting: VecDeque::new(),
+            newest: None,
+        };
         Self { ends, ways: [way(), way()], is_mixed: false, is_over: false }
     }
 
@@ -168,13 +165,14 @@ impl Flow {
         &mut self,
         way: usize,
         light: &mut Light<'_>,
-        act: impl FnOnce(&mut Direction, Context, &mut dyn FnMut(Found<'_>)) -> isize,
+        act: impl FnOnce(Open<'_>, Context, &mut dyn FnMut(Found<'_>)) -> isize,
     ) {
         let ends = self.ends(way);
-        let is_known_back = self.ways[1 - way].direction.framer.is_recognised();
+        let is_known_back = self.ways[1 - way].direction.is_recognised();
         let context = Context { is_mixed: self.is_mixed, is_known_back, keeps_whole: false };
         let mut is_mixed = self.is_mixed;
-        act(&mut self.ways[way].direction, context, &mut |found| {
+        let Way { direction, aside, .. } = &mut self.ways[way];
+        act(Open { direction, aside }, context, &mut |found| {
             let Found::Packet(packet) = found else { return };
             look_at(&packet, &mut is_mixed, &mut None);
             let Packet { octets, missing_octets, end, .. } = packet;
@@ -184,7 +182,7 @@ impl Flow {
         self.is_mixed = is_mixed;
         let way = &mut self.ways[way];
         for (end, octets) in light.packets.drain(..) {
-            let last = way.number(end);
+            let last = end.wrapping_sub(1);
             for carrier in way.waiting.iter().filter(|carrier| carrier.holds(last)) {
                 let carrier = *carrier;
                 (light.seen)(Observation { carrier, ends, last, octets, is_again: false });
@@ -217,11 +215,9 @@ impl Flow {
     fn take(&mut self, way: usize, at: Instant, piece: &Piece<'_>, light: &mut Light<'_>) {
         let first = piece.sequence.wrapping_add(u32::from(piece.flags.has(Flags::SYN)));
         let octets = (piece.octets.len() + piece.missing_octets) as u32;
-        let of = &mut self.ways[way];
-        of.base.get_or_insert(first);
         if octets > 0 {
             let carrier = Carrier { at, first, octets };
-            if of.direction.next().is_some_and(|next| ahead(next, first) < 0) {
+            if self.ways[way].direction.next().is_some_and(|next| ahead(next, first) < 0) {
                 self.report_repeated(way, carrier, light);
             }
             let waiting = &mut self.ways[way].waiting;
@@ -231,27 +227,27 @@ impl Flow {
             waiting.push_back(carrier);
         }
         let acknowledged = self.ways[1 - way].direction.acknowledged();
-        self.act(way, light, |direction, context, found| {
-            direction.take(at, piece, acknowledged, context, found)
+        self.act(way, light, |mut open, context, found| {
+            open.take(at, piece, acknowledged, context, found)
         });
     }
 
     /// Gives up every gap of a direction.
     fn flush(&mut self, way: usize, light: &mut Light<'_>) {
-        self.act(way, light, |direction, context, found| direction.flush(context, found));
+        self.act(way, light, |mut open, context, found| open.flush(context, found));
     }
 
     /// Processes a segment.
     fn segment(&mut self, way: usize, at: Instant, piece: &Piece<'_>, light: &mut Light<'_>) {
         let direction = &mut self.ways[way].direction;
-        if direction.is_copy(at, piece) {
+        if direction.is_copy(at, piece, light.passed) {
             return;
         }
         let order = direction.order(piece);
         direction.acknowledges(piece);
         if piece.flags.has(Flags::ACK) && !self.ways[1 - way].direction.holds_nothing() {
-            self.act(1 - way, light, |direction, context, found| {
-                direction.has_arrived(piece.acknowledgement, context, found)
+            self.act(1 - way, light, |mut open, context, found| {
+                open.has_arrived(piece.acknowledgement, context, found)
             });
         }
         if order != Order::KeepAlive {
@@ -271,6 +267,7 @@ pub(crate) struct Located {
     index: HashTable<Place>,
     state: FixedState,
     slab: LruSlab<Flow>,
+    passed: Passed,
     latest: Latest,
     packets: Vec<(u32, u32)>,
     held_octets: usize,
@@ -283,6 +280,7 @@ impl Located {
             index: HashTable::new(),
             state: FixedState::with_seed(0),
             slab: LruSlab::new(maximum),
+            passed: Passed::new(),
             latest: Latest::default(),
             packets: Vec::new(),
             held_octets: 0,
@@ -306,14 +304,14 @@ impl Located {
         let ends = if way == 0 { sent } else { [sent[1], sent[0]] };
         let place = self.find(at, ends);
         self.slab.touch(place, at);
-        let Self { slab, latest, packets, held_octets, .. } = self;
+        let Self { slab, passed, latest, packets, held_octets, .. } = self;
         let flow = slab.at(place);
         let before = flow.held_octets();
         let has_begun_anew = flow.is_over || flow.ways[way].direction.is_begun_anew(piece);
         if piece.flags.has(Flags::SYN) && !piece.flags.has(Flags::ACK) && has_begun_anew {
             *flow = Flow::new(ends);
         }
-        let light = &mut Light { latest, packets, seen };
+        let light = &mut Light { passed, latest, packets, seen };
         flow.segment(way, at, piece, light);
         *held_octets = *held_octets + flow.held_octets() - before;
         if *held_octets > HELD_OCTETS {
@@ -325,8 +323,8 @@ impl Located {
 
     /// Gives up every gap, so that the octets held beyond it count.
     pub(crate) fn finish(&mut self, seen: &mut dyn FnMut(Observation)) {
-        let Self { slab, latest, packets, .. } = self;
-        let light = &mut Light { latest, packets, seen };
+        let Self { slab, passed, latest, packets, .. } = self;
+        let light = &mut Light { passed, latest, packets, seen };
         for place in slab.places() {
             if slab.get(place).is_some_and(|flow| flow.held_octets() > 0) {
                 let flow = slab.at(place);

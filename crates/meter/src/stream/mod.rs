@@ -7,124 +7,39 @@
 //! Left out: windows and options of TCP.
 
 pub(crate) mod direction;
+mod flow;
 pub(crate) mod framer;
 mod located;
+mod passed;
+mod short_times;
 mod times;
 
 use crate::follow::Follower;
-use crate::host::{Address, HostKey};
-use crate::lru_slab::{LruSlab, Place};
-use crate::measure::Streams as Counts;
-use crate::observation::{DelayKind, Observation, Order, Segment};
+use crate::host::Address;
+use crate::lru_slab::{Handle, LruSlab, Place};
+use crate::observation::{Order, Segment};
 use crate::oddity::Class;
 use crate::track::transfer::DtFields;
 use crate::track::{NetworkEnd, Nsdu, Party, Passage, Results as _, Sink, Tracker};
 use core::hash::BuildHasher;
 use core::time::Duration;
-use direction::Direction;
+use direction::Open;
+use flow::Flags;
+pub(crate) use flow::Flow;
 use foldhash::fast::FixedState;
 use framer::{Context, Event, Found, Packet};
 use hashbrown::HashTable;
 pub(crate) use located::{Located, Observation as LocatedSight};
+pub(crate) use passed::Passed;
 pub(crate) use times::Carriage;
-use times::{Handshake, Opening};
 use wire::addr::Socket;
 use wire::dissect::Piece;
-use wire::tcp::Flags;
+use wire::tcp;
 use wire::time::{Instant, nanos};
 use wire::tp::Reference;
 
 /// Limit of octets held beyond gaps, of all streams.
 const HELD_OCTETS: isize = 16 << 20;
-
-/// State of a stream not yet known to carry TPKTs.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Early {
-    counts: Counts,
-    syn: Opening,
-    /// The answering SYN.
-    answer: Opening,
-}
-
-/// TCP connection. In the order of its fields, so that a segment touches few cache lines.
-#[derive(Clone, Debug)]
-#[repr(C)]
-pub(crate) struct Flow {
-    /// None once it is known to carry TPKTs.
-    pub(crate) early: Option<Box<Early>>,
-    /// True if PDUs of RDP may come between the packets.
-    is_mixed: bool,
-    /// True if packets that segments divide are kept whole.
-    keeps_whole: bool,
-    is_over: bool,
-    /// True if a packet has passed.
-    has_carried: bool,
-    /// Reference of its last CR.
-    request: Option<Reference>,
-    /// Directions, by sender.
-    pub(crate) directions: [Direction; 2],
-    /// Number of the connection, never reused.
-    pub(crate) number: u64,
-    /// Its ends, the lower socket first.
-    pub(crate) ends: [Socket; 2],
-    handshake: Handshake,
-    /// Hosts at its ends, once both are known.
-    hosts: Option<[HostKey; 2]>,
-}
-
-impl Flow {
-    fn new(ends: [Socket; 2], number: u64) -> Self {
-        let early =
-            Early { counts: Counts::default(), syn: Opening::Unseen, answer: Opening::Unseen };
-        Self {
-            ends,
-            number,
-            directions: [Direction::new(), Direction::new()],
-            early: Some(Box::new(early)),
-            is_mixed: false,
-            keeps_whole: false,
-            is_over: false,
-            request: None,
-            has_carried: false,
-            handshake: Handshake::NONE,
-            hosts: None,
-        }
-    }
-
-    /// True if nothing is held.
-    fn is_idle(&self) -> bool {
-        self.directions.iter().all(|direction| direction.held_octets() == 0)
-    }
-
-    /// Context of a direction for its framer.
-    fn context(&self, way: usize) -> Context {
-        let is_known_back = self.directions[1 - way].framer.is_recognised();
-        Context { is_mixed: self.is_mixed, is_known_back, keeps_whole: self.keeps_whole }
-    }
-
-    /// Counts a segment.
-    fn count(&mut self, segment: Segment, sink: &mut Sink<'_>) {
-        let observation = Observation::Segment(segment);
-        sink.witness(|| observation);
-        match &mut self.early {
-            Some(early) => early.counts.observe(&observation),
-            None => sink.measures.observe(&observation),
-        }
-    }
-
-    /// Marks it as carrying TPKTs, and counts its earlier segments.
-    fn recognise(&mut self, sink: &mut Sink<'_>) {
-        let Some(early) = self.early.take() else { return };
-        sink.measures.streams.add(&early.counts);
-        self.clear_round_trips();
-        let both = [DelayKind::CalleeHandshake, DelayKind::CallerHandshake];
-        for (between, span) in both.into_iter().zip(self.handshake.nanos()) {
-            if let Some(span) = span {
-                sink.span(between, span);
-            }
-        }
-    }
-}
 
 /// Table of TCP connections.
 #[derive(Clone, Debug)]
@@ -133,8 +48,7 @@ pub(crate) struct Streams {
     index: HashTable<Place>,
     state: FixedState,
     pub(crate) slab: LruSlab<Flow>,
-    /// Number of connections ever seen.
-    flows: u64,
+    pub(crate) passed: Passed,
     held_octets: isize,
     /// True if new connections keep packets that segments divide as a whole.
     keeps_whole: bool,
@@ -180,7 +94,7 @@ impl Streams {
             index: HashTable::new(),
             state: FixedState::with_seed(seed),
             slab: LruSlab::expiring(maximum, nanos(silence)),
-            flows: 0,
+            passed: Passed::new(),
             held_octets: 0,
             keeps_whole: false,
         }
@@ -211,24 +125,29 @@ impl Streams {
         self.slab.touch(place, at);
         let flow = self.slab.at(place);
         let passage = Passage { at, from: party(piece.source), to: party(piece.destination) };
-        let has_begun_anew = flow.is_over || flow.directions[way].is_begun_anew(piece);
-        if piece.flags.has(Flags::SYN) && !piece.flags.has(Flags::ACK) && has_begun_anew {
-            let held = flow.directions.iter().map(Direction::held_octets).sum::<usize>();
-            self.held_octets -= held.cast_signed();
+        let has_begun_anew = flow.is_over() || flow.directions[way].is_begun_anew(piece);
+        if piece.flags.has(tcp::Flags::SYN) && !piece.flags.has(tcp::Flags::ACK) && has_begun_anew {
+            self.held_octets -= flow.held_octets().cast_signed();
             flow.hand_over(tracker);
-            let anew = Flow { keeps_whole: flow.keeps_whole, ..Flow::new(ends, flow.number) };
+            let anew = Flow::new(ends, flow.flags.has(Flags::KEEPS_WHOLE));
             let over = core::mem::replace(flow, anew);
-            if !over.is_over {
-                tracker.network_ended(passage, over.request, NetworkEnd::BrokenOff, sink);
+            if !over.is_over() {
+                tracker.network_ended(passage, over.request(), NetworkEnd::BrokenOff, sink);
             }
         }
-        let more = segment(flow, way, piece, passage, tracker, sink);
+        if flow.directions[way].is_copy(at, piece, &mut self.passed) {
+            let octets = (piece.octets.len() + piece.missing_octets) as u64;
+            return flow.count(Segment { octets, order: Order::Copy }, sink);
+        }
+        let stream = self.slab.handle(place);
+        let flow = self.slab.at(place);
+        let more = segment(flow, stream, way, piece, passage, tracker, sink);
         self.held_octets += more;
         if self.held_octets > HELD_OCTETS {
-            let flow = self.slab.at(place);
             sink.oddities.count(Class::Meter, "segments given up for want of room");
             for way in [0, 1] {
-                self.held_octets += flush(flow, way, at, tracker, sink);
+                let flow = self.slab.at(place);
+                self.held_octets += flush(flow, stream, way, at, tracker, sink);
             }
         }
     }
@@ -241,13 +160,13 @@ impl Streams {
     /// Gives up every gap, so that the octets held beyond it count.
     pub(crate) fn finish(&mut self, tracker: &mut Tracker, sink: &mut Sink<'_>) {
         for place in self.slab.places() {
-            if self.slab.get(place).is_none_or(|flow| flow.is_idle()) {
+            if self.slab.get(place).is_none_or(|flow| flow.held_octets() == 0) {
                 continue;
             }
-            let at = self.slab.heard(place);
+            let (at, stream) = (self.slab.heard(place), self.slab.handle(place));
             let flow = self.slab.at(place);
             for way in [0, 1] {
-                self.held_octets += flush(flow, way, at, tracker, sink);
+                self.held_octets += flush(flow, stream, way, at, tracker, sink);
             }
             // Each counts in the second of its stream's last segment.
             tracker.settle(&mut sink.measures.traffic);
@@ -256,7 +175,8 @@ impl Streams {
 
     /// Place of the stream between these ends, if it is known.
     pub(crate) fn known(&self, ends: [Socket; 2]) -> Option<Place> {
-        let is_it = |place: &Place| self.slab.get(*place).is_some_and(|flow| flow.ends == ends);
+        let is_it =
+            |place: &Place| self.slab.get(*place).is_some_and(|flow| flow.is_between(&ends));
         self.index.find(hash(&self.state, ends), is_it).copied()
     }
 
@@ -276,12 +196,10 @@ impl Streams {
             sink.oddities.count(Class::Meter, "TCP connection forgotten for want of room");
             self.remove(oldest, tracker);
         }
-        self.flows += 1;
-        let flow = Flow { keeps_whole: self.keeps_whole, ..Flow::new(ends, self.flows) };
-        let place = self.slab.insert(flow, at);
+        let place = self.slab.insert(Flow::new(ends, self.keeps_whole), at);
         let (slab, state) = (&self.slab, &self.state);
         self.index.insert_unique(hash(state, ends), place, |place| {
-            slab.get(*place).map_or(0, |flow| hash(state, flow.ends))
+            slab.get(*place).map_or(0, |flow| hash(state, flow.ends()))
         });
         place
     }
@@ -304,9 +222,8 @@ impl Streams {
     fn remove(&mut self, place: Place, tracker: &mut Tracker) {
         let Some(mut flow) = self.slab.remove(place) else { return };
         flow.hand_over(tracker);
-        let held = flow.directions.iter().map(Direction::held_octets).sum::<usize>();
-        self.held_octets -= held.cast_signed();
-        let hash = hash(&self.state, flow.ends);
+        self.held_octets -= flow.held_octets().cast_signed();
+        let hash = hash(&self.state, flow.ends());
         if let Ok(entry) = self.index.find_entry(hash, |found| *found == place) {
             entry.remove();
         }
@@ -316,6 +233,7 @@ impl Streams {
 /// Processes a segment of a connection; returns the change of the octets held.
 fn segment(
     flow: &mut Flow,
+    stream: Handle,
     way: usize,
     piece: &Piece<'_>,
     passage: Passage,
@@ -324,43 +242,42 @@ fn segment(
 ) -> isize {
     let at = passage.at;
     let octets = (piece.octets.len() + piece.missing_octets) as u64;
-    if flow.directions[way].is_copy(at, piece) {
-        flow.count(Segment { octets, order: Order::Copy }, sink);
-        return 0;
-    }
     flow.handshake(at, way, piece.flags);
     let order = flow.directions[way].order(piece);
     flow.directions[way].acknowledges(piece);
     let mut held = 0;
-    if piece.flags.has(Flags::ACK) {
+    if piece.flags.has(tcp::Flags::ACK) {
         let peer = &mut flow.directions[1 - way];
         let acknowledged = peer.is_acknowledged(at, piece.acknowledgement, octets as u32);
-        if let Some((between, span)) = acknowledged.filter(|_| flow.early.is_none()) {
+        if let Some((between, span)) = acknowledged.filter(|_| !flow.is_early()) {
+            flow.note(1 - way, between, span);
             sink.span(between, span);
         }
-        held += arrived(flow, 1 - way, piece.acknowledgement, passage, tracker, sink);
+        if !flow.directions[1 - way].holds_nothing() {
+            held += arrived(flow, stream, 1 - way, piece.acknowledgement, passage, tracker, sink);
+        }
     }
     if order != Order::KeepAlive {
         let acknowledged = flow.directions[1 - way].acknowledged();
-        held += with_sink(flow, way, passage, tracker, sink, |direction, context, found| {
-            direction.take(at, piece, acknowledged, context, found)
+        held += with_sink(flow, stream, way, passage, tracker, sink, |mut open, context, found| {
+            open.take(at, piece, acknowledged, context, found)
         });
     }
     if matches!(order, Order::Again | Order::Late) {
         flow.directions[way].cancel_trip();
     }
     flow.count(Segment { octets, order }, sink);
-    if flow.early.is_some() && octets > 0 {
+    if flow.is_early() && octets > 0 {
         sink.oddities.count(Class::Foreign, "TCP");
     }
-    let is_reset = piece.flags.has(Flags::RST);
-    if (is_reset || piece.flags.has(Flags::FIN)) && !flow.is_over {
-        held += flush(flow, way, at, tracker, sink);
-        flow.is_over = true;
-        let is_orderly = !is_reset && flow.directions[way].framer.is_between();
+    let is_reset = piece.flags.has(tcp::Flags::RST);
+    if (is_reset || piece.flags.has(tcp::Flags::FIN)) && !flow.is_over() {
+        held += flush(flow, stream, way, at, tracker, sink);
+        flow.end();
+        let is_orderly = !is_reset && flow.is_between_packets(way);
         let how = if is_orderly { NetworkEnd::Orderly } else { NetworkEnd::BrokenOff };
-        if flow.early.is_none() {
-            tracker.network_ended(passage, flow.request, how, sink);
+        if !flow.is_early() {
+            tracker.network_ended(passage, flow.request(), how, sink);
         }
     }
     held
@@ -369,6 +286,7 @@ fn segment(
 /// Gives up octets of a direction that its receiver has; returns the change of the octets held.
 fn arrived(
     flow: &mut Flow,
+    stream: Handle,
     way: usize,
     number: u32,
     passage: Passage,
@@ -376,41 +294,46 @@ fn arrived(
     sink: &mut Sink<'_>,
 ) -> isize {
     let back = Passage { at: passage.at, from: passage.to, to: passage.from };
-    with_sink(flow, way, back, tracker, sink, |direction, context, found| {
-        direction.has_arrived(number, context, found)
+    with_sink(flow, stream, way, back, tracker, sink, |mut open, context, found| {
+        open.has_arrived(number, context, found)
     })
 }
 
 /// Gives up every gap of a direction; returns the change of the octets held.
 fn flush(
     flow: &mut Flow,
+    stream: Handle,
     way: usize,
     at: Instant,
     tracker: &mut Tracker,
     sink: &mut Sink<'_>,
 ) -> isize {
-    let ends = flow.ends;
+    let ends = flow.ends();
     let passage = Passage { at, from: party(ends[way]), to: party(ends[1 - way]) };
-    with_sink(flow, way, passage, tracker, sink, |direction, context, found| {
-        direction.flush(context, found)
+    with_sink(flow, stream, way, passage, tracker, sink, |mut open, context, found| {
+        open.flush(context, found)
     })
 }
 
 /// Runs `act` on a direction, and processes the packets and events that it reports.
 fn with_sink(
     flow: &mut Flow,
+    stream: Handle,
     way: usize,
     passage: Passage,
     tracker: &mut Tracker,
     sink: &mut Sink<'_>,
-    act: impl FnOnce(&mut Direction, Context, &mut dyn FnMut(Found<'_>)) -> isize,
+    act: impl FnOnce(Open<'_>, Context, &mut dyn FnMut(Found<'_>)) -> isize,
 ) -> isize {
     let context = flow.context(way);
-    let number = flow.number << 1 | way as u64;
+    let number = stream.number() << 1 | way as u64;
     let mut is_recognised = false;
-    let (mut is_mixed, mut request) = (flow.is_mixed, flow.request);
-    let (times, mut has_carried, mut has_gone) = (flow.times(), flow.has_carried, false);
-    let held = act(&mut flow.directions[way], context, &mut |found| match found {
+    let (mut is_mixed, mut request) = (context.is_mixed, None);
+    let (times, mut has_gone) = (flow.times(), false);
+    let mut has_carried = flow.flags.has(Flags::CARRIED);
+    let mut aside = flow.take_aside(way);
+    let open = Open { direction: &mut flow.directions[way], aside: &mut aside };
+    let held = act(open, context, &mut |found| match found {
         Found::Packet(packet) => {
             look_at(&packet, &mut is_mixed, &mut request);
             let Packet { octets, missing_octets, is_cut, .. } = packet;
@@ -450,8 +373,10 @@ fn with_sink(
             sink.oddities.count(class, what);
         }
     });
-    (flow.is_mixed, flow.request) = (is_mixed, request);
-    flow.has_carried = has_carried;
+    flow.put_aside(way, aside);
+    flow.set_request(request);
+    flow.flags.set(Flags::MIXED, is_mixed);
+    flow.flags.set(Flags::CARRIED, has_carried);
     if has_gone {
         flow.clear_times();
     }

@@ -3,13 +3,13 @@
 //! They are summed here, and handed over to hosts and connections for a report, when another
 //! connection begins on the stream, and when the stream is evicted.
 
-use super::{Flow, Streams, party};
+use super::flow::{Flags, Flow};
+use super::{Streams, party};
 use crate::host::HostKey;
 use crate::measure::{Times, Waits};
-use crate::packed_instant::PackedInstant;
 use crate::track::{Party, Tracker};
 use wire::addr::Socket;
-use wire::tcp::Flags;
+use wire::tcp;
 use wire::time::Instant;
 
 /// Segment that opens a stream. The answer to a retransmitted segment may be to either copy, so no
@@ -39,50 +39,46 @@ impl Opening {
     }
 }
 
-/// Handshake of a stream.
+/// Handshake of a stream: nanoseconds until the callee answered, then until the caller did.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Handshake {
-    /// Nanoseconds until the callee answered, then until the caller did.
-    callee: PackedInstant,
-    caller: PackedInstant,
-    /// End that is the callee.
-    callee_end: u8,
-}
+pub(super) struct Handshake([u32; 2]);
 
 impl Handshake {
-    pub(super) const NONE: Self =
-        Self { callee: PackedInstant::NEVER, caller: PackedInstant::NEVER, callee_end: 0 };
+    /// Half that was not seen.
+    const UNSEEN: u32 = u32::MAX;
+    /// Half that is too long; its duration is aside.
+    const LONG: u32 = u32::MAX - 1;
 
-    /// Nanoseconds until the callee answered, then until the caller did; none if not seen.
-    pub(super) const fn nanos(&self) -> [Option<u64>; 2] {
-        [self.callee.nanos(), self.caller.nanos()]
-    }
+    pub(super) const NONE: Self = Self([Self::UNSEEN; 2]);
 }
 
 /// Delays not yet handed over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StreamTimes {
     ends: [Socket; 2],
-    handshake: Handshake,
-    /// Round trips of the octets of each end.
-    round_trips: [Times; 2],
-    delayed_acks: [Times; 2],
+    /// Nanoseconds until the callee answered, then until the caller did; none if not seen.
+    handshake: [Option<u64>; 2],
+    /// End that is the callee.
+    callee_end: usize,
+    /// Round trips of the octets of each end, and delayed ACKs.
+    round_trips: [[Times; 2]; 2],
 }
 
 impl StreamTimes {
     /// Delays, by sender.
     fn waits(&self) -> [Waits; 2] {
-        let ([callee, caller], callee_end) = (self.handshake.nanos(), self.handshake.callee_end);
+        let [callee, caller] = self.handshake;
         [0, 1].map(|end: usize| {
             let one = |nanos: Option<u64>, is_of_end: bool| {
                 nanos.filter(|_| is_of_end).map_or_else(Times::default, Times::one)
             };
-            let is_callee = end == usize::from(callee_end);
+            let is_callee = end == self.callee_end;
+            let [round_trip, delayed_ack] = self.round_trips[end];
             Waits {
                 callee_handshake: one(callee, is_callee),
                 caller_handshake: one(caller, !is_callee),
-                round_trip: self.round_trips[end],
-                delayed_ack: self.delayed_acks[end],
+                round_trip,
+                delayed_ack,
                 ..Waits::default()
             }
         })
@@ -99,31 +95,61 @@ impl StreamTimes {
 
 impl Flow {
     /// Processes one of the three segments of the handshake, sent by the end `way`.
-    pub(super) fn handshake(&mut self, at: Instant, way: usize, flags: Flags) {
-        let Some(early) = &mut self.early else { return };
-        let [callee, caller] = self.handshake.nanos();
-        let first = |known: Option<u64>, now: Option<u64>| {
-            known.or(now).map_or(PackedInstant::NEVER, PackedInstant::of_nanos)
+    pub(super) fn handshake(&mut self, at: Instant, way: usize, flags: tcp::Flags) {
+        let [callee, caller] = self.handshake_nanos();
+        let Some(early) = self.aside.as_mut().and_then(|aside| aside.early.as_mut()) else {
+            return;
         };
-        match (flags.has(Flags::SYN), flags.has(Flags::ACK)) {
-            (true, false) => early.syn = early.syn.sent(at),
-            (true, true) => {
-                self.handshake.callee = first(callee, early.syn.nanos_to(at));
-                if early.answer == Opening::Unseen {
-                    self.handshake.callee_end = way as u8;
-                }
-                early.answer = early.answer.sent(at);
+        let (half, nanos) = match (flags.has(tcp::Flags::SYN), flags.has(tcp::Flags::ACK)) {
+            (true, false) => {
+                early.syn = early.syn.sent(at);
+                return;
             }
-            (false, true) => self.handshake.caller = first(caller, early.answer.nanos_to(at)),
-            (false, false) => {}
+            (true, true) => {
+                let nanos = callee.or(early.syn.nanos_to(at));
+                let is_first = early.answer == Opening::Unseen;
+                early.answer = early.answer.sent(at);
+                if is_first {
+                    self.flags.set(Flags::SECOND_ANSWERED, way == 1);
+                }
+                (0, nanos)
+            }
+            (false, true) => (1, caller.or(early.answer.nanos_to(at))),
+            (false, false) => return,
+        };
+        self.set_handshake(half, nanos);
+    }
+
+    fn set_handshake(&mut self, half: usize, nanos: Option<u64>) {
+        let short = nanos.map(|nanos| u32::try_from(nanos).ok());
+        self.handshake.0[half] = match short {
+            None => Handshake::UNSEEN,
+            Some(Some(nanos @ ..Handshake::LONG)) => nanos,
+            Some(_) => Handshake::LONG,
+        };
+        if let (Handshake::LONG, Some(nanos)) = (self.handshake.0[half], nanos) {
+            let aside = self.aside.get_or_insert_default();
+            aside.handshake.get_or_insert_default()[half] = nanos;
         }
+    }
+
+    /// Nanoseconds until the callee answered, then until the caller did; none if not seen.
+    pub(super) fn handshake_nanos(&self) -> [Option<u64>; 2] {
+        [0, 1].map(|half: usize| match self.handshake.0[half] {
+            Handshake::UNSEEN => None,
+            Handshake::LONG => self.aside.as_ref()?.handshake.as_ref().map(|long| long[half]),
+            nanos => Some(nanos.into()),
+        })
     }
 
     /// Delays not yet handed over.
     pub(super) fn times(&self) -> StreamTimes {
-        let round_trips = self.directions.each_ref().map(|direction| direction.round_trips);
-        let delayed_acks = self.directions.each_ref().map(|direction| direction.delayed_acks);
-        StreamTimes { ends: self.ends, handshake: self.handshake, round_trips, delayed_acks }
+        StreamTimes {
+            ends: self.ends(),
+            handshake: self.handshake_nanos(),
+            callee_end: usize::from(self.flags.has(Flags::SECOND_ANSWERED)),
+            round_trips: self.round_trips(),
+        }
     }
 
     /// Clears the delays after they were handed over.
@@ -132,16 +158,9 @@ impl Flow {
         self.clear_round_trips();
     }
 
-    /// Clears the round trips, so that they count from now on.
-    pub(super) fn clear_round_trips(&mut self) {
-        for direction in &mut self.directions {
-            (direction.round_trips, direction.delayed_acks) = (Times::NONE, Times::NONE);
-        }
-    }
-
     /// Hands the delays over to hosts, and to the connection that it carries.
     pub(super) fn hand_over(&mut self, tracker: &mut Tracker) {
-        if self.early.is_none() {
+        if !self.is_early() {
             self.times().go_to(tracker);
             self.clear_times();
         }
@@ -158,9 +177,9 @@ pub(crate) struct Carriage {
 impl Streams {
     /// Delays of each stream not yet handed over.
     pub(super) fn each_carried(&self) -> impl Iterator<Item = Carriage> {
-        let flows = self.slab.iter().filter(|(_, flow, _)| flow.early.is_none());
+        let flows = self.slab.iter().filter(|(_, flow, _)| !flow.is_early());
         flows.map(|(_, flow, _)| Carriage {
-            ends: flow.ends.map(party),
+            ends: flow.ends().map(party),
             waits: flow.times().waits(),
         })
     }
@@ -168,8 +187,8 @@ impl Streams {
     /// Ends of the streams with a segment at or after `since`.
     pub(crate) fn active(&self, since: Instant) -> impl Iterator<Item = [Party; 2]> {
         let active =
-            move |(_, flow, heard): &(_, &Flow, Instant)| flow.early.is_none() && *heard >= since;
-        self.slab.iter().filter(active).map(|(_, flow, _)| flow.ends.map(party))
+            move |(_, flow, heard): &(_, &Flow, Instant)| !flow.is_early() && *heard >= since;
+        self.slab.iter().filter(active).map(|(_, flow, _)| flow.ends().map(party))
     }
 
     /// Marks the hosts of streams with a segment at or after `since`, and of those that became known
@@ -177,14 +196,15 @@ impl Streams {
     pub(crate) fn mark_hosts(&mut self, since: Instant, tracker: &mut Tracker) {
         for place in self.slab.places() {
             let heard = self.slab.heard(place);
-            let Some(flow) = self.slab.get_mut(place).filter(|flow| flow.early.is_none()) else {
+            let Some(flow) = self.slab.get_mut(place).filter(|flow| !flow.is_early()) else {
                 continue;
             };
-            let is_new = flow.hosts.is_none();
+            let is_new = flow.hosts().is_none();
             if is_new {
-                flow.hosts = tracker.hosts_of(&flow.ends.map(party));
+                let hosts = tracker.hosts_of(&flow.ends().map(party));
+                hosts.into_iter().for_each(|hosts| flow.set_hosts(hosts));
             }
-            if let Some([first, second]) = flow.hosts.filter(|_| is_new || heard >= since) {
+            if let Some([first, second]) = flow.hosts().filter(|_| is_new || heard >= since) {
                 tracker.hosts.counts.mark(first);
                 tracker.hosts.counts.mark(second);
             }
@@ -193,8 +213,8 @@ impl Streams {
 
     /// Hosts and delays of the streams whose hosts are known. Call [`Streams::mark_hosts`] first.
     pub(crate) fn of_hosts(&self) -> impl Iterator<Item = ([HostKey; 2], impl Fn() -> [Waits; 2])> {
-        let flows = self.slab.iter().filter(|(_, flow, _)| flow.early.is_none());
-        flows.filter_map(|(_, flow, _)| Some((flow.hosts?, move || flow.times().waits())))
+        let flows = self.slab.iter().filter(|(_, flow, _)| !flow.is_early());
+        flows.filter_map(|(_, flow, _)| Some((flow.hosts()?, move || flow.times().waits())))
     }
 
     /// Delays of the stream between two parties.
@@ -202,7 +222,7 @@ impl Streams {
         let [first, second] = [first.socket()?, second.socket()?];
         let is_swapped = first > second;
         let place = self.known(if is_swapped { [second, first] } else { [first, second] })?;
-        let flow = self.slab.get(place).filter(|flow| flow.early.is_none())?;
+        let flow = self.slab.get(place).filter(|flow| !flow.is_early())?;
         let mut waits = flow.times().waits();
         if is_swapped {
             waits.reverse();

@@ -45,6 +45,8 @@ pub(crate) struct Numbered {
     pub(super) delays: DelaySum,
 }
 
+const _: () = assert!(size_of::<Numbered>() == 44);
+
 impl Numbered {
     pub(super) fn of(start: Start) -> Self {
         let data = if start.is_seen { DataOrder::from_the_start() } else { DataOrder::under_way() };

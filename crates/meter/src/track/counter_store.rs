@@ -154,9 +154,9 @@ impl<T: Default> Storage<T> {
 }
 
 impl CounterStore {
-    /// Octets per connection.
+    /// Octets per connection, and those of a connection with AKs in addition.
     #[cfg(test)]
-    pub(super) const OCTETS: usize = size_of::<PairCounters>() + size_of::<[AkSums; 2]>();
+    pub(super) const OCTETS: [usize; 2] = [size_of::<PairCounters>(), size_of::<[AkSums; 2]>()];
 
     /// Empty store for all connections, with the size classes of `none`.
     pub(super) fn new(none: Sizes) -> Self {

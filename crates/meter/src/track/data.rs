@@ -52,8 +52,9 @@ pub(super) struct Arrival {
     pub(super) unseen: u64,
 }
 
-/// DTs of one direction.
-#[derive(Clone, Debug)]
+/// DTs of one direction. Packed, so that its alignment is 4 octets.
+#[derive(Clone, Copy, Debug)]
+#[repr(C, packed(4))]
 pub(crate) struct DataOrder {
     /// Next expected number, unwrapped; zero before the first DT of a connection found under way.
     /// Includes the flag [`HOLES`].

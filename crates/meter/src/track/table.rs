@@ -261,6 +261,7 @@ mod tests {
     use super::super::counter_store::CounterStore;
     use super::*;
     use crate::measure::BOUNDS_OCTETS;
+    use crate::stream::Flow;
     use crate::track::State;
     use wire::addr::{Mac, Nsap};
 
@@ -341,18 +342,31 @@ mod tests {
         assert_eq!(known(&table, &hosts), [3]);
     }
 
+    /// Octets of an index of a million connections with some entries each, for a connection: an
+    /// octet and an entry for each slot, of which there are a power of two at a load factor of seven
+    /// eighths at most.
+    fn index_octets(entries: usize) -> usize {
+        (entries * 1_000_000 * 8 / 7).next_power_of_two() * (1 + size_of::<Entry>()) / 1_000_000
+    }
+
     #[test]
-    fn a_connection_takes_less_than_400_octets() {
-        // Of two million entries for a million connections, 2^22 slots of an octet and an entry
-        // each: the next power of two at a load factor of seven eighths at most.
-        let index_octets = (1 << 22) * (1 + size_of::<Entry>()) / 1_000_000;
-        // State apart is allocated, with a word of the allocator and up to 16 octets.
+    fn a_connection_of_class_4_takes_less_than_420_octets() {
+        // State apart is allocated, with a word of the allocator, in units of 16 octets.
         let apart_octets = (size_of::<Apart>() + 8).next_multiple_of(16);
-        let inline_octets =
-            LruSlab::<Connection>::SLOT_OCTETS + CounterStore::OCTETS + index_octets;
-        let octets = inline_octets + apart_octets;
+        let inline_octets = LruSlab::<Connection>::SLOT_OCTETS + index_octets(2);
+        let octets = inline_octets + apart_octets + CounterStore::OCTETS.iter().sum::<usize>();
         println!("seen: {octets} octets for a connection at a million connections");
-        assert!(octets < 440, "{octets}");
+        assert!(octets < 420, "{octets}");
+    }
+
+    #[test]
+    fn one_of_class_0_with_its_stream_takes_less_than_450() {
+        let [counters, _] = CounterStore::OCTETS;
+        let of_transport = LruSlab::<Connection>::SLOT_OCTETS + counters + index_octets(3);
+        let of_stream = LruSlab::<Flow>::SLOT_OCTETS + index_octets(1);
+        let octets = of_transport + of_stream;
+        println!("seen: {octets} octets for a connection with its TCP connection");
+        assert!(octets < 450, "{octets}");
     }
 
     #[test]
