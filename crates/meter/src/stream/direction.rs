@@ -151,7 +151,7 @@ pub(crate) struct Direction {
     accepts: Accepts,
 }
 
-const _: () = assert!(size_of::<Direction>() == 48);
+const _: () = assert!(size_of::<Direction>() == 52);
 
 /// Direction with its state aside, for segments of any kind.
 pub(super) struct Open<'a> {

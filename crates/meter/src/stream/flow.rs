@@ -93,7 +93,7 @@ pub(crate) struct Flow {
 }
 
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Flow>() == 136);
+const _: () = assert!(size_of::<Flow>() == 144);
 
 impl Flow {
     /// Connection without segments between two ends, the lower first.
@@ -281,5 +281,33 @@ impl Flow {
     /// True if it was closed or aborted.
     pub(super) const fn is_over(&self) -> bool {
         self.flags.has(Flags::OVER)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_ends_come_back_and_no_others_are_taken_for_them() {
+        let of_ipv4 = |n| Ipv4Addr::new(10, 0, 0, n).to_ipv6_mapped();
+        let of_ipv6 = |n| Ipv6Addr::new(0xFD00, 0, 0, 0, 0, 0, 0, n);
+        let none = Ipv4Addr::UNSPECIFIED.to_ipv6_mapped();
+        let addresses = [of_ipv4(1), of_ipv4(2), none, of_ipv6(1), of_ipv6(2)];
+        let mut all: Vec<[Socket; 2]> = Vec::new();
+        for first in addresses {
+            for second in addresses {
+                let sockets = [(first, 102), (second, 1_024)];
+                all.push(sockets.map(|(address, port)| Socket { address, port }));
+            }
+        }
+        for ends in &all {
+            let flow = Flow::new(*ends, false);
+            assert_eq!(flow.ends(), *ends);
+            let alike: Vec<_> = all.iter().filter(|other| flow.is_between(other)).collect();
+            assert_eq!(alike, [ends]);
+            let [first, second] = *ends;
+            assert!(!flow.is_between(&[Socket { port: 103, ..first }, second]));
+        }
     }
 }

@@ -4,34 +4,56 @@ use crate::measure::Times;
 
 /// Count, sum and maximum of delays, as long as they are small.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(C, packed(2))]
 pub(super) struct ShortTimes {
-    total_ns: u32,
-    max_ns: u32,
+    /// Lower 32 bits of the sum in nanoseconds.
+    total: u32,
+    /// Lower 32 bits of the maximum in nanoseconds.
+    max: u32,
     count: u16,
+    /// Upper 8 bits of the sum, and of the maximum.
+    upper: [u8; 2],
+}
+
+const _: () = assert!(size_of::<ShortTimes>() == 12);
+
+/// Bits of the sum, and of the maximum: 18 minutes.
+const BITS: u32 = 40;
+
+const fn joined(upper: u8, lower: u32) -> u64 {
+    (upper as u64) << 32 | lower as u64
 }
 
 impl ShortTimes {
     /// No delays.
-    pub(super) const NONE: Self = Self { total_ns: 0, max_ns: 0, count: 0 };
+    pub(super) const NONE: Self = Self { total: 0, max: 0, count: 0, upper: [0; 2] };
 
     /// Adds a delay in nanoseconds; returns false, without effect, if the sums are too small for it.
     #[inline]
-    pub(super) fn note(&mut self, nanos: u64) -> bool {
-        let Ok(nanos) = u32::try_from(nanos) else { return false };
-        let Self { total_ns, max_ns, count } = *self;
-        let (Some(total_ns), Some(count)) = (total_ns.checked_add(nanos), count.checked_add(1))
-        else {
+    pub(super) const fn note(&mut self, nanos: u64) -> bool {
+        let Times { count, total_ns, max_ns } = self.times();
+        if count == u16::MAX as u64 || nanos >> BITS != 0 || (total_ns + nanos) >> BITS != 0 {
             return false;
+        }
+        let total_ns = total_ns + nanos;
+        let max_ns = if nanos > max_ns { nanos } else { max_ns };
+        *self = Self {
+            total: total_ns as u32,
+            max: max_ns as u32,
+            count: self.count + 1,
+            upper: [(total_ns >> 32) as u8, (max_ns >> 32) as u8],
         };
-        *self = Self { total_ns, max_ns: max_ns.max(nanos), count };
         true
     }
 
     /// Count, sum and maximum.
-    pub(super) fn times(self) -> Times {
-        let Self { total_ns, max_ns, count } = self;
-        Times { count: count.into(), total_ns: total_ns.into(), max_ns: max_ns.into() }
+    #[inline]
+    pub(super) const fn times(&self) -> Times {
+        let [upper_total, upper_max] = self.upper;
+        Times {
+            count: self.count as u64,
+            total_ns: joined(upper_total, self.total),
+            max_ns: joined(upper_max, self.max),
+        }
     }
 }
 
@@ -42,19 +64,15 @@ mod tests {
     #[test]
     fn delays_are_added_until_a_sum_is_full() {
         let mut short = ShortTimes::NONE;
-        assert!(short.note(3) && short.note(9) && short.note(5));
-        let times = Times { count: 3, total_ns: 17, max_ns: 9 };
+        assert!(short.note(3) && short.note(9 << 30) && short.note(5));
+        let times = Times { count: 3, total_ns: (9 << 30) + 8, max_ns: 9 << 30 };
         assert_eq!(short.times(), times);
-        // 17 + (2^32 - 17) is one too much.
-        assert!(!short.note((1 << 32) - 17) && !short.note(1 << 40));
+        let room = (1 << BITS) - times.total_ns;
+        assert!(!short.note(room) && !short.note(1 << BITS) && !short.note(u64::MAX));
         assert_eq!(short.times(), times);
-        assert!(short.note((1 << 32) - 18));
+        assert!(short.note(room - 1));
+        assert_eq!(short.times().total_ns, (1 << BITS) - 1);
         let mut many = ShortTimes::NONE;
         assert!((0..u16::MAX).all(|_| many.note(0)) && !many.note(0));
-    }
-
-    #[test]
-    fn four_take_forty_octets() {
-        assert_eq!(size_of::<[ShortTimes; 4]>(), 40);
     }
 }

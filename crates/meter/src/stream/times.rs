@@ -240,3 +240,56 @@ impl Streams {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trial::over_ipv4;
+    use crate::{Meter, Settings};
+    use core::time::Duration;
+    use wire::dissect::Link;
+
+    const SECOND: u64 = 1_000_000_000;
+    const SYN: u8 = 0x02;
+    const ACK: u8 = 0x10;
+
+    /// Segment of the caller, host 1, or of the callee, host 2, to the other.
+    fn segment(from: u8, flags: u8, [sequence, acknowledgement]: [u32; 2], data: &[u8]) -> Vec<u8> {
+        let (to, ports) = (3 - from, if from == 1 { [1_024, 102] } else { [102, 1_024] });
+        let segment =
+            tcp::Pdu::between(ports, tcp::Flags(flags), [sequence, acknowledgement], data);
+        over_ipv4(&segment, [from, to], 0, &[])
+    }
+
+    #[test]
+    fn delays_of_any_length_and_number_are_summed() {
+        let silence = Duration::from_secs(3_600);
+        let mut meter = Meter::new(Settings { silence, ..Settings::every(silence) });
+        let mut observe = |nanos: u64, frame: Vec<u8>| {
+            meter.observe(Instant::from_nanos(nanos), Link::Ethernet, &frame, frame.len());
+        };
+        observe(0, segment(1, SYN, [0, 0], &[]));
+        observe(5 * SECOND, segment(2, SYN | ACK, [0, 1], &[]));
+        observe(11 * SECOND, segment(1, ACK, [1, 1], &[3, 0, 0, 11, 6, 0xE0, 0, 0, 0, 1, 0]));
+        observe(12 * SECOND, segment(2, ACK, [1, 12], &[3, 0, 0, 11, 6, 0xD0, 0, 1, 0, 2, 0]));
+        let dt = [3, 0, 0, 8, 2, 0xF0, 0x80, 7];
+        let (mut next, mut at) = (12, 13 * SECOND);
+        // Each DT is acknowledged alone, 70,000 after 1 us and the last after 1,200 s.
+        for delay in core::iter::repeat_n(1_000, 70_000).chain([1_200 * SECOND]) {
+            observe(at, segment(1, ACK, [next, 12], &dt));
+            next += dt.len() as u32;
+            at += delay;
+            observe(at, segment(2, ACK, [12, next], &[]));
+            at += 20_000;
+        }
+        let known: Vec<_> = meter.each_connection().collect();
+        let [connection] = &known[..] else { panic!("{} connections", known.len()) };
+        let [caller, callee] = connection.directions.each_ref().map(|direction| direction.waits);
+        // CR and CC are acknowledged with data after a second.
+        assert_eq!([caller.round_trip, callee.round_trip], [Times::one(SECOND); 2]);
+        let (total_ns, max_ns) = (70_000_000 + 1_200 * SECOND, 1_200 * SECOND);
+        assert_eq!(caller.delayed_ack, Times { count: 70_001, total_ns, max_ns });
+        assert_eq!(callee.callee_handshake, Times::one(5 * SECOND));
+        assert_eq!(caller.caller_handshake, Times::one(6 * SECOND));
+    }
+}
