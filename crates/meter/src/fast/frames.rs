@@ -1,6 +1,7 @@
 //! Batches of common frames, counted together.
 //!
-//! Definition: most frames are one of two kinds: an LLC datagram, or a TCP segment.
+//! Definition: most frames are one of two kinds: an LLC datagram, or a TCP segment in sequence. A
+//! third kind is a segment that counts apart in its stream.
 //! Those of a second count in the same counters, and only their octets have to be summed. Bias:
 //! none of its own; a batch has the same result as its frames counted one by one.
 
@@ -17,11 +18,13 @@ struct Same {
     before_npdu_octets: u64,
 }
 
-/// Frames of both kinds, all of one second.
+/// Frames of all kinds, all of one second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Frames {
     segments: Same,
     datagrams: Same,
+    /// Segments that count apart in their streams.
+    apart: Same,
     /// Octets of data in the segments.
     stream_octets: u64,
     /// Number of frames captured without all of their user data.
@@ -40,7 +43,7 @@ impl Same {
 impl Frames {
     /// Number of frames.
     pub(crate) const fn count(&self) -> u64 {
-        self.segments.frames + self.datagrams.frames
+        self.segments.frames + self.datagrams.frames + self.apart.frames
     }
 
     /// Adds an LLC datagram: the octets of its LPDU before the NPDU and in all, and true if user
@@ -49,6 +52,12 @@ impl Frames {
     pub(crate) const fn datagram(&mut self, before_npdu: u64, octets: u64, is_cut: bool) {
         self.datagrams.one(before_npdu, octets);
         self.cut += is_cut as u64;
+    }
+
+    /// Adds a segment that counts apart in its stream: the octets of its LPDU before the packet and
+    /// in all.
+    pub(crate) const fn apart(&mut self, before_packet: u64, octets: u64) {
+        self.apart.one(before_packet, octets);
     }
 
     /// Adds a segment in sequence: the octets of its LPDU before the packet and in all, those of
@@ -70,8 +79,8 @@ impl Frames {
 impl Measures {
     /// Counts frames in the second of `at`.
     pub(crate) fn frames(&mut self, at: Instant, frames: &Frames) {
-        let Frames { segments, datagrams, stream_octets, .. } = *frames;
-        for same in [segments, datagrams] {
+        let Frames { segments, datagrams, apart, stream_octets, .. } = *frames;
+        for same in [segments, datagrams, apart] {
             self.link.lpdus += same.frames;
             self.link.octets += same.octets;
             self.network.npdus += same.frames;

@@ -6,7 +6,7 @@
 //! and [`Frames`] in the intervals. The test `two_fields_hold_the_state_of_the_fast_path` compares
 //! the sources with that list.
 //!
-//! Between the two lies a second path, for frames that the fast path cannot read at fixed offsets: a
+//! Between the two lies a second path, for frames that the fast path cannot take: a
 //! TCP segment of any kind (`pieces`), an NSDU of any network layer (`nsdus`), and cyclic data
 //! (`cyclic`). Their headers are read once; then the code that processes a dissected frame processes
 //! them, or, for a DT or AK, that of a common frame.
@@ -16,8 +16,9 @@
 //! 1. **Frames that it may take.** A frame that is (a) one DT or AK over LLC on Ethernet and the
 //!    inactive network layer, or in an unsegmented NSDU that was dissected, with valid parameters and
 //!    no bad checksum, or (b) a TCP segment over IPv4
-//!    without options, in sequence, with ACK and perhaps PSH, and with one DT of class 0 in a TPKT
-//!    or no data; on Ethernet with at most one tag, Linux cooked, raw IP or BSD loopback. Its
+//!    without options, in sequence, with ACK and perhaps PSH; on Ethernet with at most one tag, Linux
+//!    cooked, raw IP or BSD loopback. If its data is one DT of class 0 in a TPKT, some of it may be
+//!    cut. Other data, and a stream without TPKTs, count apart with the code of dissection. Its
 //!    connection or stream must be known already: new ones, and their ends, are made by dissection
 //!    or on the second path. A DT that is not the next expected one, or beyond its credit, is
 //!    processed by the function that processes a dissected one. While a caller asks for remarks,
@@ -63,7 +64,7 @@ pub(crate) use sides::RecentSides;
 
 use crate::Meter;
 use datagrams::{BEFORE_NPDU, CommonFrame};
-use segments::CommonSegment;
+use segments::{CommonSegment, Counted};
 use wire::dissect::Link;
 use wire::time::Instant;
 
@@ -122,10 +123,15 @@ impl Meter {
             return Handled::No;
         };
         let Self { streams, tracker, intervals, .. } = self;
-        if !streams.common_segment(at, &segment, tracker, intervals) {
-            return Handled::No;
-        }
         let (before_packet, octets) = (segment.before_packet as u64, segment.lpdu_octets as u64);
+        match streams.common_segment(at, &segment, tracker, intervals) {
+            Counted::No => return Handled::No,
+            Counted::Apart => {
+                self.intervals.frames().apart(before_packet, octets);
+                return Handled::Yes;
+            }
+            Counted::Common => {}
+        }
         let is_cut = segment.is_cut() && self.intervals.has_data();
         self.intervals.frames().segment(before_packet, octets, segment.stream_octets(), is_cut);
         Handled::Yes

@@ -1,8 +1,7 @@
 //! Second path: TCP segments of any kind, read at fixed offsets.
 //!
-//! Segments that are not common are still TCP over IP without options or extension headers: those of
-//! other applications, with several TPKTs or a part of one, with a CR, CC, DR or DC, retransmitted,
-//! or with SYN, FIN or RST. Their headers are read here instead of by [`wire::dissect::levels`];
+//! Segments that are not common are still TCP over IP without options or extension headers:
+//! retransmitted or out of order, over IPv6, with SYN, FIN or RST, or the first of a stream. Their headers are read here instead of by [`wire::dissect::levels`];
 //! then the same code follows the stream, so the results are identical.
 //!
 //! Left out: two tags and more, IP options and extension headers, fragments, lengths of zero.

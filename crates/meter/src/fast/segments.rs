@@ -1,11 +1,12 @@
 //! Fast path: common segments, read at fixed offsets. They come over IPv4, whole and in sequence,
 //! with one DT of class 0 in a TPKT or without data.
 //!
-//! Most segments of a plant are of this form, and most belong to a stream seen a moment ago. All
-//! other segments go through [`wire::dissect`] and [`Streams::observe`]; both paths have identical
-//! results, segment by segment.
+//! Most segments of a plant are of this form, and most belong to a stream seen a moment ago. Segments
+//! in sequence with several TPKTs, with a part of one, or of a stream without TPKTs are found by the
+//! same look-up, then take the code that follows a dissected segment. All other segments go through
+//! [`wire::dissect`] and [`Streams::observe`]; both paths have identical results, segment by segment.
 //!
-//! Left out: IPv6, two tags and more, IP options, segments of several TPKTs.
+//! Left out: IPv6, two tags and more, IP options; of segments that are cut, all but one DT.
 
 use super::cache::{Name, Slot};
 use super::sides::Way;
@@ -14,7 +15,7 @@ use crate::interval::Intervals;
 use crate::observation::DelayKind;
 use crate::stream::direction::Identity;
 use crate::stream::framer::KEPT_OCTETS;
-use crate::stream::{Flow, Passed, Streams, party};
+use crate::stream::{Flow, NextSegment, Passed, Streams, next_segment, party};
 use crate::track::transfer::DtFields;
 use crate::track::{Nsdu, Passage, Results as _, Sink, Tracker};
 use core::net::Ipv4Addr;
@@ -94,8 +95,28 @@ pub(crate) struct CommonSegment<'a> {
     missing_octets: usize,
     /// Octets of data, unavailable ones included.
     data_octets: usize,
-    /// Number and user data of the DT, as far as available.
-    dt: Option<(u8, &'a [u8])>,
+    content: Content<'a>,
+}
+
+/// Data of a segment.
+#[derive(Clone, Copy)]
+enum Content<'a> {
+    Nothing,
+    /// One TPKT with a DT: its number and its user data, as far as available.
+    Dt(u8, &'a [u8]),
+    /// Several TPKTs, a part of one, another TPDU, or the data of another application.
+    Other,
+}
+
+/// Way in which a segment was counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Counted {
+    /// Not at all: it must be dissected.
+    No,
+    /// In its stream, with its TPDUs.
+    Apart,
+    /// In its stream only with the frame; its TPDU was counted.
+    Common,
 }
 
 /// TPKT with the header of a DT as one word, without the number: version, zero, length, LI 2, DT,
@@ -152,7 +173,12 @@ impl<'a> CommonSegment<'a> {
             // No more than dissection keeps of a packet.
             None => octets.get(data_at..).map(|data| data.get(..KEPT_OCTETS).unwrap_or(data))?,
         };
-        let dt = if data_octets == 0 { None } else { Some(dt_in(data, data_octets)?) };
+        let content = match dt_in(data, data_octets) {
+            _ if data_octets == 0 => Content::Nothing,
+            Some((number, octets)) => Content::Dt(number, octets),
+            None if data.len() == data_octets => Content::Other,
+            None => return None,
+        };
         Some(Self {
             header,
             before_packet,
@@ -160,7 +186,7 @@ impl<'a> CommonSegment<'a> {
             data,
             missing_octets: data_octets - data.len(),
             data_octets,
-            dt,
+            content,
         })
     }
 
@@ -223,10 +249,9 @@ impl Flow {
         passed: &mut Passed,
         results: &mut Intervals,
     ) -> bool {
-        let is_early = self.is_early();
         let [first, second] = &mut self.directions;
         let (own, peer) = if way == 0 { (first, second) } else { (second, first) };
-        if is_early || !peer.holds_nothing() || !own.take_in_turn(at, segment, passed) {
+        if !peer.holds_nothing() || !own.take_in_turn(at, segment, passed) {
             return false;
         }
         let Identity { acknowledgement, octets, .. } = *segment;
@@ -269,8 +294,7 @@ fn dt_apart(
 }
 
 impl Streams {
-    /// Counts a common segment and passes its TPDU to `tracker`; returns false, without effect, if
-    /// it must be dissected.
+    /// Counts a common segment and passes its TPDUs to `tracker`.
     // Always inline, and cold functions take what they need by value: so a segment need not be in
     // memory.
     #[inline(always)]
@@ -280,21 +304,25 @@ impl Streams {
         segment: &CommonSegment<'_>,
         tracker: &mut Tracker,
         results: &mut Intervals,
-    ) -> bool {
+    ) -> Counted {
         self.give_up_silent(at, tracker);
         let name = segment.name();
-        let Some((slot, Way { stream, way })) = tracker.recent.find_way(name) else {
+        let Some((slot, of)) = tracker.recent.find_way(name) else {
             return self.again(at, *segment, tracker, results);
         };
-        let Some((flow, heard)) = self.slab.valid(stream) else {
+        let Some((flow, heard)) = self.slab.valid(of.stream) else {
             return self.again(at, *segment, tracker, results);
         };
-        let way = usize::from(way);
+        let way = usize::from(of.way);
+        let is_apart = flow.is_early() || matches!(segment.content, Content::Other);
+        if is_apart {
+            return self.segment_apart(at, *segment, of, tracker, &mut results.sink());
+        }
         if !flow.in_turn(at, way, &segment.identity(), &mut self.passed, results) {
-            return false;
+            return Counted::No;
         }
         let is_late = heard.note(at);
-        if let Some((dt, octets)) = segment.dt {
+        if let Content::Dt(dt, octets) = segment.content {
             let CommonSegment { data, missing_octets, .. } = *segment;
             let data_octets = (segment.data_octets - BEFORE_USER_DATA) as u64;
             let part = DtFields { data_octets, ..DtFields::of_class_0(dt, octets, 0) };
@@ -306,13 +334,45 @@ impl Streams {
             }
         }
         if is_late {
-            self.slab.move_up(stream.place(), at);
+            self.slab.move_up(of.stream.place(), at);
         }
-        true
+        Counted::Common
     }
 
-    /// Looks up and caches the direction of a segment, then counts the segment; returns false,
-    /// without effect, if its stream is not known or it must be dissected.
+    /// Counts a segment with any data, or of a stream not known to carry TPKTs, if it is in sequence
+    /// and the stream holds nothing.
+    #[inline(never)]
+    fn segment_apart(
+        &mut self,
+        at: Instant,
+        segment: CommonSegment<'_>,
+        Way { stream, way }: Way,
+        tracker: &mut Tracker,
+        sink: &mut Sink<'_>,
+    ) -> Counted {
+        let (way, identity) = (usize::from(way), segment.identity());
+        let Some((flow, heard)) = self.slab.valid(stream) else { return Counted::No };
+        let [first, second] = &mut flow.directions;
+        let (own, peer) = if way == 0 { (first, second) } else { (second, first) };
+        let is_whole = segment.missing_octets == 0;
+        if !is_whole || !peer.holds_nothing() || !own.accepts_next(at, &identity, &mut self.passed)
+        {
+            return Counted::No;
+        }
+        let is_late = heard.note(at);
+        let [low, high] = flow.ends();
+        let [from, to] = (if way == 0 { [low, high] } else { [high, low] }).map(party);
+        let acknowledgement = identity.acknowledgement;
+        let next = NextSegment { octets: segment.data, acknowledgement };
+        next_segment(flow, stream, way, &next, Passage { at, from, to }, tracker, sink);
+        if is_late {
+            self.slab.move_up(stream.place(), at);
+        }
+        Counted::Apart
+    }
+
+    /// Looks up and caches the direction of a segment, then counts the segment, unless its stream is
+    /// not known.
     #[cold]
     #[inline(never)]
     fn again(
@@ -321,12 +381,12 @@ impl Streams {
         segment: CommonSegment<'_>,
         tracker: &mut Tracker,
         results: &mut Intervals,
-    ) -> bool {
+    ) -> Counted {
         let name = segment.name();
         let [source, destination] = sockets(name);
         let way = u8::from(source > destination);
         let ends = if way == 0 { [source, destination] } else { [destination, source] };
-        let Some(place) = self.known(ends) else { return false };
+        let Some(place) = self.known(ends) else { return Counted::No };
         tracker.cache_way(name, Way { stream: self.slab.handle(place), way }, results);
         self.common_segment(at, &segment, tracker, results)
     }
@@ -391,13 +451,23 @@ mod tests {
     /// Frames of three streams, in order and as a bad network would deliver them.
     fn script(draw: &mut Draw, frames: usize) -> Vec<Vec<u8>> {
         let end = |host, port| End { host, port, next: 5_000 * u32::from(host) };
-        let mut streams = [1, 2, 3].map(|host| [end(host, 1_024), end(10, 102)]);
+        let mut streams = [1, 2, 3, 4].map(|host| [end(host, 1_024), end(10, 102)]);
         let mut script: Vec<Vec<u8>> = Vec::new();
         while script.len() < frames {
-            let ends = &mut streams[draw.below(3) as usize];
+            let ends = &mut streams[draw.below(4) as usize];
             ends.rotate_left(draw.below(2) as usize);
             let identification = script.len() as u16;
-            let data = packets(draw);
+            let is_foreign = ends.iter().any(|end| end.host == 4) && draw.below(50) > 0;
+            let mut data =
+                if is_foreign { vec![0x30; 1 + draw.below(20) as usize] } else { packets(draw) };
+            if draw.below(8) == 0 {
+                // The other part of the packets comes next, or is never seen.
+                let rest = data.split_off(draw.below(data.len() as u64) as usize);
+                let octets = frame(*ends, identification, 0x10, &data);
+                ends[0].next = ends[0].next.wrapping_add(data.len() as u32);
+                script.push(octets);
+                data = rest;
+            }
             let (flags, data, advance) = match draw.below(100) {
                 0 => (0x02, &[][..], 1),
                 1 => (0x12, &[][..], 1),

@@ -115,9 +115,9 @@ impl Aside {
         self.times = None;
     }
 
-    /// Earlier round trips and delayed ACKs.
-    pub(super) fn times(&self) -> [Times; 2] {
-        self.times.as_deref().copied().unwrap_or([Times::NONE; 2])
+    /// Earlier round trips and delayed ACKs; none before they were added up.
+    pub(super) fn times(&self) -> Option<[Times; 2]> {
+        self.times.as_deref().copied()
     }
 
     /// Adds delays of a kind, and one in nanoseconds that did not fit.
@@ -187,9 +187,9 @@ impl Direction {
         self.state.is_recognised()
     }
 
-    /// Round trips and delayed ACKs since they were added up.
-    pub(super) fn times(&self) -> [Times; 2] {
-        [self.round_trips.times(), self.delayed_acks.times()]
+    /// Round trips and delayed ACKs since they were added up last.
+    pub(super) const fn times(&self) -> [ShortTimes; 2] {
+        [self.round_trips, self.delayed_acks]
     }
 
     /// Clears the delays.
@@ -266,6 +266,41 @@ impl Direction {
             self.begin_trip(end, at);
         }
         true
+    }
+
+    /// True for a segment with no flags but ACK and PSH, in sequence, while nothing is held. Stores
+    /// its print and its acknowledgement.
+    pub(crate) fn accepts_next(
+        &mut self,
+        at: Instant,
+        segment: &Identity,
+        passed: &mut Passed,
+    ) -> bool {
+        let Identity { sequence, octets, acknowledgement, .. } = *segment;
+        let (next, print) = (self.next, segment.print());
+        // As in `take_in_turn`.
+        let is_next = if octets > 0 {
+            sequence == next
+        } else {
+            sequence != next.wrapping_sub(1) && !passed.has(self.latest, at, print)
+        };
+        if !is_next || !matches!(self.accepts, Accepts::Acks | Accepts::All) {
+            return false;
+        }
+        self.latest = passed.store(self.latest, at, print);
+        self.note_acknowledgement(acknowledgement);
+        true
+    }
+
+    /// Skips the octets of a segment in sequence, if the direction is known to carry no TPKTs;
+    /// returns false, without effect, otherwise.
+    pub(super) fn skip_foreign(&mut self, at: Instant, octets: usize) -> bool {
+        let is_foreign = self.state == State::Foreign;
+        if is_foreign {
+            self.next = self.next.wrapping_add(octets as u32);
+            self.begin_trip(self.next, at);
+        }
+        is_foreign
     }
 
     /// Records the acknowledgement that a segment carries for the other direction.
@@ -398,6 +433,22 @@ impl Open<'_> {
         }
         self.set_accepts();
         self.aside.held_octets().cast_signed() - before.cast_signed()
+    }
+
+    /// Delivers the octets of a segment in sequence, while nothing is held; returns the change of the
+    /// octets held, which is none.
+    pub(super) fn go_on(
+        &mut self,
+        at: Instant,
+        octets: &[u8],
+        context: Context,
+        found: &mut dyn FnMut(Found<'_>),
+    ) -> isize {
+        let end = self.direction.next.wrapping_add(octets.len() as u32);
+        self.deliver(octets, 0, 0, context, found);
+        self.direction.begin_trip(end, at);
+        self.set_accepts();
+        0
     }
 
     /// Gives up octets that the receiver has and that were not seen here; returns the change of the

@@ -233,18 +233,12 @@ impl Flow {
         ways.for_each(direction::Aside::clear_times);
     }
 
-    /// Round trips of the octets of each end, and delayed ACKs.
-    pub(super) fn round_trips(&self) -> [[Times; 2]; 2] {
-        [0, 1].map(|way: usize| {
-            let mut times = self.directions[way].times();
-            if let Some(aside) = &self.aside {
-                times
-                    .iter_mut()
-                    .zip(aside.ways[way].times())
-                    .for_each(|(sum, more)| sum.add(&more));
-            }
-            times
-        })
+    /// Round trips of the octets of each end, and delayed ACKs, that were added up before.
+    pub(super) fn long_round_trips(&self) -> Option<[[Times; 2]; 2]> {
+        let ways = &self.aside.as_ref()?.ways;
+        let long = ways.each_ref().map(direction::Aside::times);
+        let is_any = long.iter().any(Option::is_some);
+        is_any.then(|| long.map(|times| times.unwrap_or([Times::NONE; 2])))
     }
 
     /// Counts a segment.

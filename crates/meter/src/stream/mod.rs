@@ -283,6 +283,43 @@ fn segment(
     held
 }
 
+/// Segment in sequence of a direction, which holds nothing.
+#[derive(Clone, Copy)]
+pub(crate) struct NextSegment<'a> {
+    pub(crate) octets: &'a [u8],
+    pub(crate) acknowledgement: u32,
+}
+
+/// Processes a segment that its direction accepted as the next one, as [`segment`] does.
+pub(crate) fn next_segment(
+    flow: &mut Flow,
+    stream: Handle,
+    way: usize,
+    next: &NextSegment<'_>,
+    passage: Passage,
+    tracker: &mut Tracker,
+    sink: &mut Sink<'_>,
+) {
+    let (at, NextSegment { octets, acknowledgement }) = (passage.at, *next);
+    let data_octets = octets.len() as u64;
+    flow.handshake(at, way, tcp::Flags::ACK);
+    let peer = &mut flow.directions[1 - way];
+    let acknowledged = peer.is_acknowledged(at, acknowledgement, data_octets as u32);
+    if let Some((between, span)) = acknowledged.filter(|_| !flow.is_early()) {
+        flow.note(1 - way, between, span);
+        sink.span(between, span);
+    }
+    if data_octets > 0 && !flow.directions[way].skip_foreign(at, octets.len()) {
+        with_sink(flow, stream, way, passage, tracker, sink, |mut open, context, found| {
+            open.go_on(at, octets, context, found)
+        });
+    }
+    flow.count(Segment { octets: data_octets, order: Order::Next }, sink);
+    if flow.is_early() && data_octets > 0 {
+        sink.oddities.count(Class::Foreign, "TCP");
+    }
+}
+
 /// Gives up octets of a direction that its receiver has; returns the change of the octets held.
 fn arrived(
     flow: &mut Flow,
@@ -330,6 +367,7 @@ fn with_sink(
     let mut is_recognised = false;
     let (mut is_mixed, mut request) = (context.is_mixed, None);
     let (times, mut has_gone) = (flow.times(), false);
+    let ends = flow.ends();
     let mut has_carried = flow.flags.has(Flags::CARRIED);
     let mut aside = flow.take_aside(way);
     let open = Open { direction: &mut flow.directions[way], aside: &mut aside };
@@ -339,7 +377,7 @@ fn with_sink(
             let Packet { octets, missing_octets, is_cut, .. } = packet;
             // Earlier TPDUs belong to the previous connection.
             if is_request(octets) && has_carried && !has_gone {
-                times.go_to(tracker);
+                times.go_to(ends, tracker);
                 has_gone = true;
             }
             has_carried = true;

@@ -4,7 +4,6 @@
 //! ring, which is as long as the busiest such time was; each direction has the number of its latest
 //! packet, and each packet that of the one before it.
 
-use crate::packed_instant::PackedInstant;
 use wire::time::Instant;
 
 /// Time within which the same packet is a copy.
@@ -38,7 +37,7 @@ struct Packet {
     /// Hash of its identity. Two of unlike packets are equal once in 2^64, unless a sender makes them
     /// so.
     print: u64,
-    at: PackedInstant,
+    at: Instant,
     number: Number,
     /// Previous packet of its direction.
     before: Number,
@@ -46,11 +45,12 @@ struct Packet {
 
 impl Packet {
     const NONE: Self =
-        Self { print: 0, at: PackedInstant::NEVER, number: Number::NONE, before: Number::NONE };
+        Self { print: 0, at: Instant::ZERO, number: Number::NONE, before: Number::NONE };
 
     /// True if a packet at `at` comes so late that it is no copy of this one.
-    fn is_past(&self, at: Instant) -> bool {
-        self.at.get().is_none_or(|since| at.nanos_since(since) >= COPY_NANOS)
+    #[inline]
+    const fn is_past(&self, at: Instant) -> bool {
+        at.nanos_since(self.at) >= COPY_NANOS
     }
 }
 
@@ -98,11 +98,10 @@ impl Passed {
     #[inline]
     pub(super) fn store(&mut self, latest: Number, at: Instant, print: u64) -> Number {
         let number = self.latest.next();
-        let at_time = PackedInstant::of(at);
-        let packet = Packet { print, at: at_time, number, before: latest };
+        let packet = Packet { print, at, number, before: latest };
         let place = self.place(number);
         match self.ring.get_mut(place) {
-            Some(oldest) if oldest.is_past(at) => *oldest = packet,
+            Some(oldest) if oldest.is_past(at) || oldest.number == Number::NONE => *oldest = packet,
             _ => self.make_room(packet),
         }
         self.latest = number;

@@ -29,13 +29,26 @@ impl ShortTimes {
 
     /// Adds a delay in nanoseconds; returns false, without effect, if the sums are too small for it.
     #[inline]
-    pub(super) const fn note(&mut self, nanos: u64) -> bool {
-        let Times { count, total_ns, max_ns } = self.times();
-        if count == u16::MAX as u64 || nanos >> BITS != 0 || (total_ns + nanos) >> BITS != 0 {
+    pub(super) fn note(&mut self, nanos: u64) -> bool {
+        let (total, has_carry) = self.total.overflowing_add(nanos as u32);
+        let [_, upper_max] = self.upper;
+        if has_carry || nanos >> 32 != 0 || upper_max != 0 || self.count == u16::MAX {
+            return self.note_long(nanos);
+        }
+        (self.total, self.max) = (total, self.max.max(nanos as u32));
+        self.count += 1;
+        true
+    }
+
+    /// Does the same if upper bits change or have to be compared.
+    #[cold]
+    fn note_long(&mut self, nanos: u64) -> bool {
+        let Times { total_ns, max_ns, .. } = self.times();
+        let total_ns = total_ns.saturating_add(nanos);
+        if self.count == u16::MAX || total_ns >> BITS != 0 {
             return false;
         }
-        let total_ns = total_ns + nanos;
-        let max_ns = if nanos > max_ns { nanos } else { max_ns };
+        let max_ns = max_ns.max(nanos);
         *self = Self {
             total: total_ns as u32,
             max: max_ns as u32,

@@ -3,7 +3,9 @@
 //! They are summed here, and handed over to hosts and connections for a report, when another
 //! connection begins on the stream, and when the stream is evicted.
 
+use super::direction::Direction;
 use super::flow::{Flags, Flow};
+use super::short_times::ShortTimes;
 use super::{Streams, party};
 use crate::host::HostKey;
 use crate::measure::{Times, Waits};
@@ -50,30 +52,47 @@ impl Handshake {
     const LONG: u32 = u32::MAX - 1;
 
     pub(super) const NONE: Self = Self([Self::UNSEEN; 2]);
+
+    /// Nanoseconds of both halves; none if not seen. `long` are those that are long.
+    fn nanos(self, [long_callee, long_caller]: &[u64; 2]) -> [Option<u64>; 2] {
+        let of = |half, long| match half {
+            Self::UNSEEN => None,
+            Self::LONG => Some(long),
+            nanos => Some(nanos as u64),
+        };
+        let [callee, caller] = self.0;
+        [of(callee, *long_callee), of(caller, *long_caller)]
+    }
 }
 
-/// Delays not yet handed over.
-#[derive(Clone, Copy, Debug)]
+/// Delays not yet handed over, unpacked on use.
+#[derive(Clone, Debug)]
 pub(super) struct StreamTimes {
-    ends: [Socket; 2],
-    /// Nanoseconds until the callee answered, then until the caller did; none if not seen.
-    handshake: [Option<u64>; 2],
+    handshake: Handshake,
+    /// Halves of the handshake that are long.
+    long_handshake: [u64; 2],
     /// End that is the callee.
     callee_end: usize,
     /// Round trips of the octets of each end, and delayed ACKs.
-    round_trips: [[Times; 2]; 2],
+    short: [[ShortTimes; 2]; 2],
+    /// Those that were added up before, by end.
+    long: Option<Box<[[Times; 2]; 2]>>,
 }
 
 impl StreamTimes {
     /// Delays, by sender.
     fn waits(&self) -> [Waits; 2] {
-        let [callee, caller] = self.handshake;
+        let [callee, caller] = self.handshake.nanos(&self.long_handshake);
         [0, 1].map(|end: usize| {
             let one = |nanos: Option<u64>, is_of_end: bool| {
                 nanos.filter(|_| is_of_end).map_or_else(Times::default, Times::one)
             };
             let is_callee = end == self.callee_end;
-            let [round_trip, delayed_ack] = self.round_trips[end];
+            let mut times = self.short[end].map(|short| short.times());
+            if let Some(long) = &self.long {
+                times.iter_mut().zip(&long[end]).for_each(|(sum, more)| sum.add(more));
+            }
+            let [round_trip, delayed_ack] = times;
             Waits {
                 callee_handshake: one(callee, is_callee),
                 caller_handshake: one(caller, !is_callee),
@@ -85,10 +104,10 @@ impl StreamTimes {
     }
 
     /// Hands the delays over to the hosts at both ends, and to the connection between them.
-    pub(super) fn go_to(&self, tracker: &mut Tracker) {
+    pub(super) fn go_to(&self, ends: [Socket; 2], tracker: &mut Tracker) {
         let waits = self.waits();
         if !waits.iter().all(Waits::is_without_tcp) {
-            tracker.carried(&self.ends.map(party), &waits);
+            tracker.carried(&ends.map(party), &waits);
         }
     }
 }
@@ -96,6 +115,10 @@ impl StreamTimes {
 impl Flow {
     /// Processes one of the three segments of the handshake, sent by the end `way`.
     pub(super) fn handshake(&mut self, at: Instant, way: usize, flags: tcp::Flags) {
+        let is_plain_ack = !flags.has(tcp::Flags::SYN) && flags.has(tcp::Flags::ACK);
+        if !self.is_early() || is_plain_ack && self.handshake.0[1] != Handshake::UNSEEN {
+            return;
+        }
         let [callee, caller] = self.handshake_nanos();
         let Some(early) = self.aside.as_mut().and_then(|aside| aside.early.as_mut()) else {
             return;
@@ -133,22 +156,24 @@ impl Flow {
         }
     }
 
+    fn long_handshake(&self) -> [u64; 2] {
+        let aside = self.aside.as_ref().and_then(|aside| aside.handshake.as_deref());
+        aside.copied().unwrap_or_default()
+    }
+
     /// Nanoseconds until the callee answered, then until the caller did; none if not seen.
     pub(super) fn handshake_nanos(&self) -> [Option<u64>; 2] {
-        [0, 1].map(|half: usize| match self.handshake.0[half] {
-            Handshake::UNSEEN => None,
-            Handshake::LONG => self.aside.as_ref()?.handshake.as_ref().map(|long| long[half]),
-            nanos => Some(nanos.into()),
-        })
+        self.handshake.nanos(&self.long_handshake())
     }
 
     /// Delays not yet handed over.
     pub(super) fn times(&self) -> StreamTimes {
         StreamTimes {
-            ends: self.ends(),
-            handshake: self.handshake_nanos(),
+            handshake: self.handshake,
+            long_handshake: self.long_handshake(),
             callee_end: usize::from(self.flags.has(Flags::SECOND_ANSWERED)),
-            round_trips: self.round_trips(),
+            short: self.directions.each_ref().map(Direction::times),
+            long: self.long_round_trips().map(Box::new),
         }
     }
 
@@ -161,7 +186,7 @@ impl Flow {
     /// Hands the delays over to hosts, and to the connection that it carries.
     pub(super) fn hand_over(&mut self, tracker: &mut Tracker) {
         if !self.is_early() {
-            self.times().go_to(tracker);
+            self.times().go_to(self.ends(), tracker);
             self.clear_times();
         }
     }

@@ -274,8 +274,8 @@ impl Connection {
     /// State apart, made now if there is none.
     #[inline]
     pub(crate) fn apart(&mut self) -> &mut Apart {
-        let starts = self.senders.each_ref().map(|sender| sender.start);
-        self.apart.get_or_insert_with(|| Apart::new(starts))
+        let Self { apart, senders, .. } = self;
+        apart.get_or_insert_with(|| Apart::new(senders.each_ref().map(|sender| sender.start)))
     }
 
     /// State apart, if there is one.
@@ -287,9 +287,10 @@ impl Connection {
     /// State apart, and the TSDUs under way of both sides.
     #[inline]
     pub(super) fn apart_and_open(&mut self) -> (&mut Apart, [&mut Open; 2]) {
-        let starts = self.senders.each_ref().map(|sender| sender.start);
-        let apart = self.apart.get_or_insert_with(|| Apart::new(starts));
-        (apart, self.senders.each_mut().map(|sender| &mut sender.open))
+        let Self { apart, senders, .. } = self;
+        let starts = || senders.each_ref().map(|sender| sender.start);
+        let apart = apart.get_or_insert_with(|| Apart::new(starts()));
+        (apart, senders.each_mut().map(|sender| &mut sender.open))
     }
 
     /// Rare state of a side, if there is one.

@@ -66,11 +66,13 @@ impl PairCounters {
             self.make_room(bit, place);
         }
         let first = self.first.len();
-        if place < first {
-            &mut self.first[place]
-        } else {
-            &mut self.more.get_or_insert_default()[place - first]
-        }
+        if place < first { &mut self.first[place] } else { self.class_apart(place - first) }
+    }
+
+    /// Counts of a class that is not inline.
+    #[inline(never)]
+    fn class_apart(&mut self, place: usize) -> &mut Class<u16> {
+        &mut self.more.get_or_insert_default()[place]
     }
 
     #[cold]
