@@ -15,6 +15,7 @@ use meter::{
     Source,
 };
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use wire::mms::{Failure, access_error_name, class_name};
 use wire::session::reason_name;
 use wire::time::Instant;
@@ -24,29 +25,38 @@ const MOST_FAILURES: usize = 16;
 
 /// Items of a connection's association: its services, and its control blocks if there are any.
 pub(crate) fn items(connection: &Connection, has_names: bool) -> impl Iterator<Item = Item> {
-    let associated = |association: &AssociationReport| {
-        let Connection { serial, ends, user, .. } = *connection;
-        Box::new(Associated { serial, ends, user, association: association.clone(), has_names })
-    };
-    let association = connection.association.as_deref();
-    let services = association.map(|it| Item::Services(associated(it)));
-    let with_blocks = association.filter(|it| !it.control_blocks.is_empty());
-    services.into_iter().chain(with_blocks.map(|it| Item::ControlBlocks(associated(it))))
+    let association = connection.association.as_deref().cloned().map(Arc::new);
+    association.into_iter().flat_map(move |it| items_of(connection, it, has_names))
 }
 
-/// Items of a connection's association in an interval that began at `start`.
-pub(crate) fn in_interval(
+fn items_of(
     connection: &Connection,
+    association: Arc<AssociationReport>,
+    has_names: bool,
+) -> impl Iterator<Item = Item> + use<> {
+    let Connection { serial, ends, user, .. } = *connection;
+    let has_blocks = !association.control_blocks.is_empty();
+    let associated = move || {
+        let association = Arc::clone(&association);
+        Box::new(Associated { serial, ends, user, association, has_names })
+    };
+    let blocks = has_blocks.then(|| Item::ControlBlocks(associated()));
+    [Item::Services(associated())].into_iter().chain(blocks)
+}
+
+/// Items of a connection's association in an interval that began at `start`; the connection no longer
+/// has it.
+pub(crate) fn in_interval(
+    connection: &mut Connection,
     has_names: bool,
     index: Option<u64>,
     start: Instant,
 ) -> Vec<Item> {
-    let mut items: Vec<Item> = items(connection, has_names).collect();
-    if let Some(association) = connection.association.as_deref() {
-        let of = Box::new(services_in(connection, association, index, start));
-        // Behind the services so far.
-        items.insert(1, Item::ServicesInterval(of));
-    }
+    let Some(association) = connection.association.take() else { return Vec::new() };
+    let of = Box::new(services_in(connection, &association, index, start));
+    let mut items: Vec<Item> = items_of(connection, Arc::from(association), has_names).collect();
+    // Behind the services so far.
+    items.insert(1, Item::ServicesInterval(of));
     items
 }
 
@@ -259,7 +269,7 @@ impl ServicesInterval {
 impl Services {
     /// Converts from an item of a recorder.
     pub(crate) fn of(item: &Associated) -> Self {
-        let report = &item.association;
+        let report = &*item.association;
         let AssociationReport { unrequested, repeated, in_no_context, dropped, .. } = report;
         let ends = ends(item.ends);
         Self {
@@ -305,7 +315,7 @@ fn service(of: &ServiceReport, server: String) -> Service {
 impl ControlBlocks {
     /// Converts from an item of a recorder.
     pub(crate) fn of(item: &Associated) -> Self {
-        let report = &item.association;
+        let report = &*item.association;
         let ends = ends(item.ends);
         let block = |block: &ControlBlock| {
             let Summary { count, total_ns, min_ns, p50_ns, max_ns, .. } = block.intervals;

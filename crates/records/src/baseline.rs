@@ -11,8 +11,9 @@ use meter::{ChangedHost, Connection, Direction, HostKey, Meter};
 use std::collections::BTreeMap;
 use wire::time::Instant;
 
-/// A connection and the counts of each of its sides.
-type Done = (Connection, [Direction; 2]);
+/// A connection and the counts of each of its sides, of an interval whose number is set at its end.
+/// Boxed, because it is moved between lists.
+type Done = Box<ConnectionInterval>;
 
 /// Time at which an interval is reported.
 #[derive(Clone, Copy)]
@@ -44,11 +45,12 @@ struct Others {
 }
 
 impl Others {
-    fn add(&mut self, (_, directions): Done) {
+    fn add(&mut self, done: Done) {
+        let directions = &done.directions;
         self.connections += 1;
         match &mut self.sum {
-            Some(sum) => sum.iter_mut().zip(&directions).for_each(|(sum, more)| sum.add(more)),
-            None => self.sum = Some(directions),
+            Some(sum) => sum.iter_mut().zip(directions).for_each(|(sum, more)| sum.add(more)),
+            None => self.sum = Some(done.directions),
         }
     }
 }
@@ -63,7 +65,8 @@ fn is_acknowledged<'a>(ways: impl IntoIterator<Item = &'a Waits>) -> bool {
 }
 
 /// Returns true if a TPDU passed after `since`, or a window was closed throughout.
-fn is_something((connection, directions): &Done, since: Instant) -> bool {
+fn is_something(done: &ConnectionInterval, since: Instant) -> bool {
+    let ConnectionInterval { connection, directions, .. } = done;
     tpdus(directions) > 0
         || connection.history.iter().flatten().any(|at| *at >= since)
         || directions.iter().any(|direction| direction.waits.closed_window.total_ns > 0)
@@ -91,8 +94,8 @@ fn tpdus_of(traffic: &[Traffic; 2]) -> u64 {
 /// Hosts of an interval: the busiest, and the sum of the rest.
 struct HostRanking {
     index: Option<u64>,
-    ranking: Ranking<(HostKey, HostInterval)>,
-    rest: Option<HostInterval>,
+    ranking: Ranking<(HostKey, Box<HostInterval>)>,
+    rest: Option<Box<HostInterval>>,
 }
 
 impl HostRanking {
@@ -105,7 +108,7 @@ impl HostRanking {
     fn put(&mut self, host: &ChangedHost, traffic: [Traffic; 2]) {
         let (address, index, replied) = (host.address, self.index, Summary::default());
         let (tpdus, hosts) = (tpdus_of(&traffic), u64::from(address.is_some()));
-        let told = HostInterval { index, address, hosts, traffic, replied };
+        let told = Box::new(HostInterval { index, address, hosts, traffic, replied });
         let rest = &mut self.rest;
         match address {
             Some(_) => self.ranking.put(tpdus, (host.key, told), |(_, host)| add_to(rest, host)),
@@ -122,19 +125,22 @@ impl HostRanking {
             host.replied = replied.summary();
         }
         let each = told.into_iter().chain(rest);
-        each.map(|host| Item::HostInterval(Box::new(host))).collect()
+        each.map(Item::HostInterval).collect()
     }
 }
 
 /// Adds a host to the sum of the hosts that are not reported individually. Percentiles of several
 /// hosts cannot be combined.
-fn add_to(rest: &mut Option<HostInterval>, host: HostInterval) {
+fn add_to(rest: &mut Option<Box<HostInterval>>, mut host: Box<HostInterval>) {
     match rest {
         Some(rest) => {
             rest.hosts += host.hosts;
             rest.traffic.iter_mut().zip(&host.traffic).for_each(|(sum, more)| sum.add(more));
         }
-        None => *rest = Some(HostInterval { address: None, replied: Summary::default(), ..host }),
+        None => {
+            (host.address, host.replied) = (None, Summary::default());
+            *rest = Some(host);
+        }
     }
 }
 
@@ -167,10 +173,12 @@ impl Baseline {
 
     /// Records that the meter evicted a connection.
     pub(crate) fn forget(&mut self, connection: &Connection) {
-        let done = (connection.clone(), self.done(connection));
-        self.connections.remove(&connection.serial);
+        let directions = self.done(connection);
+        let connection = connection.clone();
+        let done = Box::new(ConnectionInterval { index: None, connection, directions });
+        self.connections.remove(&done.connection.serial);
         if is_something(&done, self.start) {
-            self.forgotten.put(tpdus(&done.1), done, |done| self.others.add(done));
+            self.forgotten.put(tpdus(&done.directions), done, |done| self.others.add(done));
         }
     }
 
@@ -251,18 +259,19 @@ impl Baseline {
         let (mut ranking, mut others) = (self.forgotten.clone(), self.others.clone());
         for connection in meter.each_active_connection(self.start, end.now) {
             let directions = self.done(&connection);
+            let done = Box::new(ConnectionInterval { index, connection, directions });
             if end.is_over {
-                self.keep_connection(&connection);
+                self.keep_connection(&done.connection);
             }
-            let done = (connection, directions);
             if is_something(&done, self.start) {
-                ranking.put(tpdus(&done.1), done, |done| others.add(done));
+                ranking.put(tpdus(&done.directions), done, |done| others.add(done));
             }
         }
-        for (connection, directions) in ranking.finish(|done| others.add(done)) {
-            let associated = associations::in_interval(&connection, has_names, index, self.start);
-            let told = ConnectionInterval { index, connection, directions };
-            items.push(Item::ConnectionInterval(Box::new(told)));
+        for mut done in ranking.finish(|done| others.add(done)) {
+            done.index = index;
+            let connection = &mut done.connection;
+            let associated = associations::in_interval(connection, has_names, index, self.start);
+            items.push(Item::ConnectionInterval(done));
             items.extend(associated);
         }
         if let Others { connections, sum: Some(directions) } = others {

@@ -155,16 +155,13 @@ impl Findings {
     /// Adds a record of the whole measurement; records of intervals are ignored.
     pub fn take(&mut self, record: &Record) {
         use Record::{Connection, ControlBlocks, CyclicStream, End, Host, Services, Total};
-        let is_of_the_whole = matches!(
-            record,
-            Total(_)
-                | Connection(_)
-                | Services(_)
-                | ControlBlocks(_)
-                | CyclicStream(_)
-                | Host(_)
-                | End(_)
-        );
+        // The associations of a connection follow it; those of an interval come before the whole.
+        let is_whole = |id: &u32| self.model.connections.contains_key(id);
+        let is_of_the_whole = match record {
+            Services(of) => is_whole(&of.id),
+            ControlBlocks(of) => is_whole(&of.id),
+            other => matches!(other, Total(_) | Connection(_) | CyclicStream(_) | Host(_) | End(_)),
+        };
         if is_of_the_whole {
             self.model.take(record.clone());
         }

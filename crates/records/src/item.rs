@@ -8,6 +8,7 @@ use meter::{
     Address, AssociationReport, Connection, Direction, Host, Numbers, Report, ServiceReport,
     StreamReport,
 };
+use std::sync::Arc;
 use wire::capture::Statistics;
 use wire::time::Instant;
 
@@ -115,6 +116,7 @@ pub struct HostInterval {
 #[derive(Clone, Debug)]
 pub struct ConnectionInterval {
     pub index: Option<u64>,
+    /// State of the connection, without its association.
     pub connection: Connection,
     /// Counts of what each side sent in the interval.
     pub directions: [Direction; 2],
@@ -130,7 +132,7 @@ pub struct Associated {
     /// Application.
     pub user: User,
     /// Association.
-    pub association: AssociationReport,
+    pub association: Arc<AssociationReport>,
     /// True if names of variables and control blocks are reported.
     pub has_names: bool,
 }

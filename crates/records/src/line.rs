@@ -4,7 +4,7 @@
 //! copied with their values; all else is left to serde. A test compares the octets of each kind.
 
 use super::record::{Connection, ConnectionInterval, Host, HostInterval, Interval, Rest};
-use super::{Counts, Named, Record};
+use super::{Block, ControlBlocks, Counts, Named, Record, Service, Services, ServicesInterval};
 use meter::registry::Measure;
 use serde::Serialize;
 use std::borrow::Cow;
@@ -23,6 +23,9 @@ impl Record {
             Self::ConnectionsRest(it) => rest(it, line)?,
             Self::Host(it) => host(it, line)?,
             Self::Connection(it) => connection(it, line)?,
+            Self::Services(it) => services(it, line)?,
+            Self::ServicesInterval(it) => services_interval(it, line)?,
+            Self::ControlBlocks(it) => control_blocks(it, line)?,
             other => serde_json::to_writer(&mut *line, other)?,
         }
         line.push(b'\n');
@@ -106,6 +109,93 @@ fn rest(it: &Rest, line: &mut Vec<u8>) -> serde_json::Result<()> {
     Ok(())
 }
 
+fn services(it: &Services, line: &mut Vec<u8>) -> serde_json::Result<()> {
+    let Services { id, ends, user, state, inferred, set_up_ns, cause, outstanding, .. } = it;
+    let Services { most_outstanding, odd, dropped, services, .. } = it;
+    let mut object = Object::begin("services", line);
+    object.number("id", (*id).into());
+    object.ends(ends)?;
+    object.text("user", user)?;
+    object.text("state", state)?;
+    object.field("inferred", inferred)?;
+    object.field("set_up_ns", set_up_ns)?;
+    object.field("cause", cause)?;
+    object.number("outstanding", *outstanding);
+    object.number("most_outstanding", *most_outstanding);
+    object.number("odd", *odd);
+    object.number("dropped", *dropped);
+    object.list("services", services, service)?;
+    object.end();
+    Ok(())
+}
+
+fn services_interval(it: &ServicesInterval, line: &mut Vec<u8>) -> serde_json::Result<()> {
+    let ServicesInterval { index, id, ends, outstanding, most_outstanding, services } = it;
+    let mut object = Object::begin("services-interval", line);
+    object.field("index", index)?;
+    object.number("id", (*id).into());
+    object.ends(ends)?;
+    object.number("outstanding", *outstanding);
+    object.number("most_outstanding", *most_outstanding);
+    object.list("services", services, service)?;
+    object.end();
+    Ok(())
+}
+
+fn service(it: &Service, object: &mut Object<'_>) -> serde_json::Result<()> {
+    let Service { service, server, requests, answers, errors, failed_accesses, .. } = it;
+    let Service { rejects, unanswered, outstanding, response_total_ns, .. } = it;
+    let Service { response_min_ns, response_p50_ns, response_p99_ns, .. } = it;
+    let Service { response_max_ns, failures, .. } = it;
+    object.text("service", service)?;
+    object.text("server", server)?;
+    object.number("requests", *requests);
+    object.number("answers", *answers);
+    object.number("errors", *errors);
+    object.number("failed_accesses", *failed_accesses);
+    object.number("rejects", *rejects);
+    object.number("unanswered", *unanswered);
+    object.number("outstanding", *outstanding);
+    object.number("response_total_ns", *response_total_ns);
+    object.number("response_min_ns", *response_min_ns);
+    object.number("response_p50_ns", *response_p50_ns);
+    object.number("response_p99_ns", *response_p99_ns);
+    object.number("response_max_ns", *response_max_ns);
+    if failures.0.is_empty() {
+        object.name("failures");
+        object.line.extend_from_slice(b"{}");
+        return Ok(());
+    }
+    object.field("failures", failures)
+}
+
+fn control_blocks(it: &ControlBlocks, line: &mut Vec<u8>) -> serde_json::Result<()> {
+    let ControlBlocks { id, ends, control_blocks } = it;
+    let mut object = Object::begin("control-blocks", line);
+    object.number("id", (*id).into());
+    object.ends(ends)?;
+    object.list("control_blocks", control_blocks, block)?;
+    object.end();
+    Ok(())
+}
+
+fn block(it: &Block, object: &mut Object<'_>) -> serde_json::Result<()> {
+    let Block { name, server, reports, intervals, interval_total_ns, .. } = it;
+    let Block { interval_min_ns, interval_p50_ns, interval_max_ns, .. } = it;
+    match name {
+        Some(name) => object.text("name", name)?,
+        None => object.field("name", name)?,
+    }
+    object.text("server", server)?;
+    object.number("reports", *reports);
+    object.number("intervals", *intervals);
+    object.number("interval_total_ns", *interval_total_ns);
+    object.number("interval_min_ns", *interval_min_ns);
+    object.number("interval_p50_ns", *interval_p50_ns);
+    object.number("interval_max_ns", *interval_max_ns);
+    Ok(())
+}
+
 /// An object of JSON in progress. Names need no escape.
 struct Object<'a> {
     line: &'a mut Vec<u8>,
@@ -133,6 +223,52 @@ impl<'a> Object<'a> {
     fn field(&mut self, name: &str, value: &impl Serialize) -> serde_json::Result<()> {
         self.name(name);
         serde_json::to_writer(&mut *self.line, value)
+    }
+
+    fn number(&mut self, name: &str, value: u64) {
+        self.name(name);
+        push_number(value, self.line);
+    }
+
+    /// Adds a text, which needs an escape only if a station has chosen it.
+    fn text(&mut self, name: &str, text: &str) -> serde_json::Result<()> {
+        self.name(name);
+        push_text(text, self.line)
+    }
+
+    fn ends(&mut self, [first, second]: &[String; 2]) -> serde_json::Result<()> {
+        self.name("ends");
+        self.line.push(b'[');
+        push_text(first, self.line)?;
+        self.line.push(b',');
+        push_text(second, self.line)?;
+        self.line.push(b']');
+        Ok(())
+    }
+
+    /// Adds a list of objects, each of which `write` fills with one field at least.
+    fn list<T>(
+        &mut self,
+        name: &str,
+        all: &[T],
+        write: fn(&T, &mut Object<'_>) -> serde_json::Result<()>,
+    ) -> serde_json::Result<()> {
+        self.name(name);
+        self.line.push(b'[');
+        for (place, each) in all.iter().enumerate() {
+            if place > 0 {
+                self.line.push(b',');
+            }
+            let at = self.line.len();
+            write(each, &mut Object { line: self.line })?;
+            // The comma before its first name becomes a brace.
+            if let Some(comma) = self.line.get_mut(at) {
+                *comma = b'{';
+            }
+            self.line.push(b'}');
+        }
+        self.line.push(b']');
+        Ok(())
     }
 
     /// Adds the fields of a structure, which has at least one.
@@ -181,24 +317,59 @@ impl<'a> Object<'a> {
     }
 }
 
+/// Octets that any name of a measure has room in, with a comma, two quotation marks and a colon.
+const NAME_OCTETS: usize = 48;
+
+/// Text padded to a fixed length, so that it is copied without a loop.
+struct Padded {
+    octets: [u8; NAME_OCTETS],
+    length: usize,
+}
+
 /// Names of measures with a comma before them and a colon behind, by their numbers.
-static NAMES: LazyLock<Vec<String>> =
-    LazyLock::new(|| Measure::numbered().map(|measure| format!(",\"{measure}\":")).collect());
+static NAMES: LazyLock<Vec<Option<Padded>>> = LazyLock::new(|| {
+    let padded = |name: String| {
+        let mut octets = [0; NAME_OCTETS];
+        octets.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
+        Some(Padded { octets, length: name.len() })
+    };
+    Measure::numbered().map(|measure| padded(format!(",\"{measure}\":"))).collect()
+});
+
+/// Appends a number.
+fn push_number(value: u64, line: &mut Vec<u8>) {
+    match u8::try_from(value) {
+        // Most values are zero.
+        Ok(digit @ 0..=9) => line.push(b'0' + digit),
+        _ => line.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
+    }
+}
+
+/// Appends a text in quotation marks.
+fn push_text(text: &str, line: &mut Vec<u8>) -> serde_json::Result<()> {
+    let is_plain = |octet: &u8| matches!(octet, b' '..=b'~') && !matches!(octet, b'"' | b'\\');
+    if !text.as_bytes().iter().all(is_plain) {
+        return serde_json::to_writer(line, text);
+    }
+    line.push(b'"');
+    line.extend_from_slice(text.as_bytes());
+    line.push(b'"');
+    Ok(())
+}
 
 /// Appends values of measures, whose names consist of letters, digits and underscores.
 fn push_counts(counts: &Counts, line: &mut Vec<u8>) {
     let (names, at) = (&**NAMES, line.len());
-    let mut digits = itoa::Buffer::new();
     for (measure, value) in &counts.0 {
-        match measure.number().and_then(|number| names.get(number)) {
-            Some(name) => line.extend_from_slice(name.as_bytes()),
+        match measure.number().and_then(|number| names.get(number)?.as_ref()) {
+            Some(Padded { octets, length }) => {
+                let end = line.len() + length;
+                line.extend_from_slice(octets);
+                line.truncate(end);
+            }
             None => push_made_name(*measure, line),
         }
-        match u8::try_from(*value) {
-            // Most values are zero.
-            Ok(digit @ 0..=9) => line.push(b'0' + digit),
-            _ => line.extend_from_slice(digits.format(*value).as_bytes()),
-        }
+        push_number(*value, line);
     }
     match line.get_mut(at) {
         Some(comma) => *comma = b'{',

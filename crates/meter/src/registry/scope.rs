@@ -116,7 +116,7 @@ pub fn of_service_report(report: &ServiceReport) -> Values {
 /// Least, median and 99th percentile of the response times of all replies.
 pub fn whole_replies(replies: &Summary) -> Values {
     let statistics = [DelayStatistic::Minimum, DelayStatistic::P50, DelayStatistic::P99];
-    let mut values = Values::new();
+    let mut values = Values::with_capacity(statistics.len());
     of_summary(DelayKind::Response, replies, &statistics, &mut values);
     values
 }
@@ -131,7 +131,9 @@ pub fn so_far(replies: &Summary) -> Values {
         Measure::DelaySoFar(_, statistic) => (measure, statistic.of(replies)),
         other => (other, 0),
     };
-    so_far_of(DelayKind::Response).map(value).collect()
+    let mut values = Values::with_capacity(DelayStatistic::ALL.len());
+    values.extend(so_far_of(DelayKind::Response).map(value));
+    values
 }
 
 /// Statistics of a delay that records of intervals have so far: all but the minimum.
