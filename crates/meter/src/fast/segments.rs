@@ -173,11 +173,14 @@ impl<'a> CommonSegment<'a> {
             // No more than dissection keeps of a packet.
             None => octets.get(data_at..).map(|data| data.get(..KEPT_OCTETS).unwrap_or(data))?,
         };
-        let content = match dt_in(data, data_octets) {
-            _ if data_octets == 0 => Content::Nothing,
-            Some((number, octets)) => Content::Dt(number, octets),
-            None if data.len() == data_octets => Content::Other,
-            None => return None,
+        let content = if data_octets == 0 {
+            Content::Nothing
+        } else if let Some((number, octets)) = dt_in(data, data_octets) {
+            Content::Dt(number, octets)
+        } else if data.len() == data_octets {
+            Content::Other
+        } else {
+            return None;
         };
         Some(Self {
             header,
@@ -341,6 +344,7 @@ impl Streams {
 
     /// Counts a segment with any data, or of a stream not known to carry TPKTs, if it is in sequence
     /// and the stream holds nothing.
+    #[cold]
     #[inline(never)]
     fn segment_apart(
         &mut self,

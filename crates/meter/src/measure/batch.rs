@@ -152,7 +152,8 @@ impl Batch {
 
     /// Adds another batch; returns false, without effect, if it differs in its kind, its
     /// header or its classes, or a counter would overflow.
-    #[inline]
+    // Always inline: most common TPDUs need no more.
+    #[inline(always)]
     pub(crate) fn add(&mut self, other: &Self) -> bool {
         let Some(data_octets) = self.data_octets.checked_add(other.data_octets) else {
             return false;

@@ -41,12 +41,9 @@ pub(super) struct PairCounters {
     /// Bit set of the classes in use: those of one side, then, from [`BITS_OF_SIDE`] on, of the
     /// other.
     used: u32,
-    /// Counts of the classes in use, in the order of the bits; those that do not fit are in the
-    /// vector.
+    /// Counts of the classes in use, in the order of the bits; those that do not fit are in `more`.
     first: [Class<u16>; 4],
-    // A vector in a box is one word; few connections have it.
-    #[expect(clippy::box_collection, reason = "one word in place of three")]
-    more: Option<Box<Vec<Class<u16>>>>,
+    more: Option<Box<[Class<u16>; 16]>>,
     pub(super) sums: [DataSums; 2],
     pub(super) seconds: Seconds,
 }
@@ -83,7 +80,8 @@ impl PairCounters {
         let (first, more) = all.split_at(all.len().min(self.first.len()));
         self.first[..first.len()].copy_from_slice(first);
         if !more.is_empty() {
-            **self.more.get_or_insert_default() = more.to_vec();
+            let all = self.more.get_or_insert_default();
+            all.iter_mut().zip(more).for_each(|(place, counts)| *place = *counts);
         }
     }
 
@@ -96,7 +94,7 @@ impl PairCounters {
     /// Classes in use: side, class and counts.
     fn each_class(&self) -> impl Iterator<Item = (Side, usize, &Class<u16>)> {
         let used = (0..2 * BITS_OF_SIDE).filter(|bit| self.used >> bit & 1 != 0);
-        used.zip(self.first.iter().chain(self.more.iter().flat_map(|more| &**more)))
+        used.zip(self.first.iter().chain(self.more.iter().flat_map(|more| more.iter())))
             .map(|(bit, counts)| (bit / BITS_OF_SIDE, bit % BITS_OF_SIDE, counts))
     }
 
@@ -197,6 +195,6 @@ mod tests {
         }
         assert!(both.more.is_none());
         both.class(0, 9)[0] += 1;
-        assert_eq!(both.more.map(|more| more.len()), Some(1));
+        assert!(both.more.is_some());
     }
 }
