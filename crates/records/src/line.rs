@@ -113,17 +113,17 @@ fn services(it: &Services, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let Services { id, ends, user, state, inferred, set_up_ns, cause, outstanding, .. } = it;
     let Services { most_outstanding, odd, dropped, services, .. } = it;
     let mut object = Object::begin("services", line);
-    object.number("id", (*id).into());
+    object.number(b",\"id\":", (*id).into());
     object.ends(ends)?;
     object.text("user", user)?;
     object.text("state", state)?;
     object.field("inferred", inferred)?;
     object.field("set_up_ns", set_up_ns)?;
     object.field("cause", cause)?;
-    object.number("outstanding", *outstanding);
-    object.number("most_outstanding", *most_outstanding);
-    object.number("odd", *odd);
-    object.number("dropped", *dropped);
+    object.number(b",\"outstanding\":", *outstanding);
+    object.number(b",\"most_outstanding\":", *most_outstanding);
+    object.number(b",\"odd\":", *odd);
+    object.number(b",\"dropped\":", *dropped);
     object.list("services", services, service)?;
     object.end();
     Ok(())
@@ -133,10 +133,10 @@ fn services_interval(it: &ServicesInterval, line: &mut Vec<u8>) -> serde_json::R
     let ServicesInterval { index, id, ends, outstanding, most_outstanding, services } = it;
     let mut object = Object::begin("services-interval", line);
     object.field("index", index)?;
-    object.number("id", (*id).into());
+    object.number(b",\"id\":", (*id).into());
     object.ends(ends)?;
-    object.number("outstanding", *outstanding);
-    object.number("most_outstanding", *most_outstanding);
+    object.number(b",\"outstanding\":", *outstanding);
+    object.number(b",\"most_outstanding\":", *most_outstanding);
     object.list("services", services, service)?;
     object.end();
     Ok(())
@@ -149,18 +149,18 @@ fn service(it: &Service, object: &mut Object<'_>) -> serde_json::Result<()> {
     let Service { response_max_ns, failures, .. } = it;
     object.text("service", service)?;
     object.text("server", server)?;
-    object.number("requests", *requests);
-    object.number("answers", *answers);
-    object.number("errors", *errors);
-    object.number("failed_accesses", *failed_accesses);
-    object.number("rejects", *rejects);
-    object.number("unanswered", *unanswered);
-    object.number("outstanding", *outstanding);
-    object.number("response_total_ns", *response_total_ns);
-    object.number("response_min_ns", *response_min_ns);
-    object.number("response_p50_ns", *response_p50_ns);
-    object.number("response_p99_ns", *response_p99_ns);
-    object.number("response_max_ns", *response_max_ns);
+    object.number(b",\"requests\":", *requests);
+    object.number(b",\"answers\":", *answers);
+    object.number(b",\"errors\":", *errors);
+    object.number(b",\"failed_accesses\":", *failed_accesses);
+    object.number(b",\"rejects\":", *rejects);
+    object.number(b",\"unanswered\":", *unanswered);
+    object.number(b",\"outstanding\":", *outstanding);
+    object.number(b",\"response_total_ns\":", *response_total_ns);
+    object.number(b",\"response_min_ns\":", *response_min_ns);
+    object.number(b",\"response_p50_ns\":", *response_p50_ns);
+    object.number(b",\"response_p99_ns\":", *response_p99_ns);
+    object.number(b",\"response_max_ns\":", *response_max_ns);
     if failures.0.is_empty() {
         object.name("failures");
         object.line.extend_from_slice(b"{}");
@@ -172,7 +172,7 @@ fn service(it: &Service, object: &mut Object<'_>) -> serde_json::Result<()> {
 fn control_blocks(it: &ControlBlocks, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let ControlBlocks { id, ends, control_blocks } = it;
     let mut object = Object::begin("control-blocks", line);
-    object.number("id", (*id).into());
+    object.number(b",\"id\":", (*id).into());
     object.ends(ends)?;
     object.list("control_blocks", control_blocks, block)?;
     object.end();
@@ -187,12 +187,12 @@ fn block(it: &Block, object: &mut Object<'_>) -> serde_json::Result<()> {
         None => object.field("name", name)?,
     }
     object.text("server", server)?;
-    object.number("reports", *reports);
-    object.number("intervals", *intervals);
-    object.number("interval_total_ns", *interval_total_ns);
-    object.number("interval_min_ns", *interval_min_ns);
-    object.number("interval_p50_ns", *interval_p50_ns);
-    object.number("interval_max_ns", *interval_max_ns);
+    object.number(b",\"reports\":", *reports);
+    object.number(b",\"intervals\":", *intervals);
+    object.number(b",\"interval_total_ns\":", *interval_total_ns);
+    object.number(b",\"interval_min_ns\":", *interval_min_ns);
+    object.number(b",\"interval_p50_ns\":", *interval_p50_ns);
+    object.number(b",\"interval_max_ns\":", *interval_max_ns);
     Ok(())
 }
 
@@ -225,8 +225,9 @@ impl<'a> Object<'a> {
         serde_json::to_writer(&mut *self.line, value)
     }
 
-    fn number(&mut self, name: &str, value: u64) {
-        self.name(name);
+    /// Adds a number under a name that comes with its comma, quotation marks and colon.
+    fn number(&mut self, name: &[u8], value: u64) {
+        self.line.extend_from_slice(name);
         push_number(value, self.line);
     }
 
@@ -317,10 +318,11 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Octets that any name of a measure has room in, with a comma, two quotation marks and a colon.
+/// Octets that any name of a measure has room in, with a comma, two quotation marks, a colon and a
+/// digit.
 const NAME_OCTETS: usize = 48;
 
-/// Text padded to a fixed length, so that it is copied without a loop.
+/// Name with a zero behind it, padded to a fixed length, so that it is copied without a loop.
 struct Padded {
     octets: [u8; NAME_OCTETS],
     length: usize,
@@ -329,9 +331,9 @@ struct Padded {
 /// Names of measures with a comma before them and a colon behind, by their numbers.
 static NAMES: LazyLock<Vec<Option<Padded>>> = LazyLock::new(|| {
     let padded = |name: String| {
-        let mut octets = [0; NAME_OCTETS];
+        let mut octets = [b'0'; NAME_OCTETS];
         octets.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
-        Some(Padded { octets, length: name.len() })
+        (name.len() < NAME_OCTETS).then_some(Padded { octets, length: name.len() })
     };
     Measure::numbered().map(|measure| padded(format!(",\"{measure}\":"))).collect()
 });
@@ -339,7 +341,6 @@ static NAMES: LazyLock<Vec<Option<Padded>>> = LazyLock::new(|| {
 /// Appends a number.
 fn push_number(value: u64, line: &mut Vec<u8>) {
     match u8::try_from(value) {
-        // Most values are zero.
         Ok(digit @ 0..=9) => line.push(b'0' + digit),
         _ => line.extend_from_slice(itoa::Buffer::new().format(value).as_bytes()),
     }
@@ -347,8 +348,9 @@ fn push_number(value: u64, line: &mut Vec<u8>) {
 
 /// Appends a text in quotation marks.
 fn push_text(text: &str, line: &mut Vec<u8>) -> serde_json::Result<()> {
-    let is_plain = |octet: &u8| matches!(octet, b' '..=b'~') && !matches!(octet, b'"' | b'\\');
-    if !text.as_bytes().iter().all(is_plain) {
+    let is_plain = |octet: u8| matches!(octet, b' '..=b'~') & (octet != b'"') & (octet != b'\\');
+    // No early end: so several octets are compared at once.
+    if !text.bytes().fold(true, |all, octet| all & is_plain(octet)) {
         return serde_json::to_writer(line, text);
     }
     line.push(b'"');
@@ -361,15 +363,20 @@ fn push_text(text: &str, line: &mut Vec<u8>) -> serde_json::Result<()> {
 fn push_counts(counts: &Counts, line: &mut Vec<u8>) {
     let (names, at) = (&**NAMES, line.len());
     for (measure, value) in &counts.0 {
-        match measure.number().and_then(|number| names.get(number)?.as_ref()) {
-            Some(Padded { octets, length }) => {
-                let end = line.len() + length;
-                line.extend_from_slice(octets);
-                line.truncate(end);
-            }
-            None => push_made_name(*measure, line),
+        let Some(name) = measure.number().and_then(|number| names.get(number)?.as_ref()) else {
+            push_made_name(*measure, line);
+            push_number(*value, line);
+            continue;
+        };
+        let end = line.len() + name.length;
+        line.extend_from_slice(&name.octets);
+        if *value == 0 {
+            // Most values are.
+            line.truncate(end + 1);
+        } else {
+            line.truncate(end);
+            push_number(*value, line);
         }
-        push_number(*value, line);
     }
     match line.get_mut(at) {
         Some(comma) => *comma = b'{',

@@ -470,13 +470,15 @@ fn interval_record(interval: &item::Interval, only: &Subset) -> Interval {
 fn host_interval_record(host: &item::HostInterval, only: &Subset) -> HostInterval {
     let item::HostInterval { index, address, hosts, traffic, replied } = host;
     let metrics = of_host(traffic.each_ref());
-    let [mut sent, mut received] =
-        traffic.each_ref().map(|way| of_host_way(registry::of_traffic(way), only));
-    for values in [&mut sent, &mut received] {
-        values.0.retain(|(measure, value)| is_of_part(*measure, *value));
-    }
-    sent.0.extend(registry::so_far(replied));
-    only.apply(&mut sent);
+    let [mut sent, received] = traffic.each_ref().map(|way| {
+        let mut values = registry::of_traffic(way);
+        values.retain(|(measure, value)| {
+            !measure.is_total_of_kinds() && is_of_part(*measure, *value)
+        });
+        values
+    });
+    sent.extend(registry::so_far(replied));
+    let [sent, received] = [sent, received].map(|values| subset(values, only));
     let host = address.map(|address| address.to_string());
     HostInterval { index: *index, host, hosts: *hosts, sent, received, metrics }
 }

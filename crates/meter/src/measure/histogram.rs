@@ -17,6 +17,8 @@ const EXACT_BITS: u32 = 8;
 const ROWS: usize = 57;
 /// Number of values that are kept as a list.
 const FEW: usize = 19;
+/// Counts that are examined at once for values.
+const TOGETHER: usize = 16;
 /// Offset of a row without values.
 const NO_ROW: u32 = u32::MAX / 2;
 
@@ -45,6 +47,12 @@ impl Class {
 /// Least leading bits in a row.
 const fn least_in(row: u8) -> u8 {
     if row == 0 { 0 } else { PER_DOUBLING as u8 }
+}
+
+/// True if one of these counts is not zero, by their lower and their upper parts.
+fn has_values(counts: &[u16], upper: &[u32]) -> bool {
+    counts.iter().fold(0, |all, count| all | count) != 0
+        || upper.iter().fold(0, |all, count| all | count) != 0
 }
 
 /// Histogram of nanoseconds.
@@ -127,13 +135,6 @@ impl Histogram {
         if let Some(upper) = self.upper.get_mut(place) {
             *upper = upper.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
         }
-    }
-
-    /// Count in this place.
-    fn count_in(&self, place: usize) -> u64 {
-        let upper = self.upper.get(place).copied().unwrap_or(0);
-        let lower = self.counts.get(place).copied().unwrap_or(0);
-        u64::from(upper) << u16::BITS | u64::from(lower)
     }
 
     #[inline]
@@ -235,11 +236,26 @@ impl Histogram {
     fn in_rows(&self) -> impl Iterator<Item = (Class, u64)> {
         let rows = (0..).zip(&self.rows).filter(|(_, place)| **place != NO_ROW);
         rows.flat_map(move |(row, _)| {
-            (least_in(row)..=u8::MAX).filter_map(move |leading| {
-                let class = Class { row, leading };
-                let count = self.count_in(self.place(class));
-                (count > 0).then_some((class, count))
-            })
+            let first = Class { row, leading: least_in(row) };
+            let place = self.place(first);
+            let width = 2 * PER_DOUBLING - usize::from(first.leading);
+            let counts = self.counts.get(place..place + width).unwrap_or_default();
+            let upper = self.upper.get(place..place + width).unwrap_or_default();
+            // Most classes are empty, so several are skipped at once.
+            (0..)
+                .zip(counts.chunks(TOGETHER))
+                .filter(move |(chunk, counts)| {
+                    let upper = upper.chunks(TOGETHER).nth(*chunk).unwrap_or_default();
+                    has_values(counts, upper)
+                })
+                .flat_map(move |(chunk, counts)| {
+                    (chunk * TOGETHER..).zip(counts).filter_map(move |(nth, count)| {
+                        let upper = upper.get(nth).copied().unwrap_or(0);
+                        let count = u64::from(upper) << u16::BITS | u64::from(*count);
+                        let class = Class { row, leading: first.leading + nth as u8 };
+                        (count > 0).then_some((class, count))
+                    })
+                })
         })
     }
 
