@@ -414,3 +414,33 @@ fn push_metrics(metrics: &Named<Option<f64>>, line: &mut Vec<u8>) -> serde_json:
     line.push(b'}');
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_blocks_with_any_name_have_the_octets_of_serde() {
+        let block = |name: Option<&str>| Block {
+            name: name.map(str::to_owned),
+            server: "10.0.0.1:102".to_owned(),
+            reports: 10,
+            intervals: 9,
+            interval_total_ns: u64::MAX,
+            interval_min_ns: 0,
+            interval_p50_ns: 1,
+            interval_max_ns: 256,
+        };
+        let names =
+            ["", "IED1/LLN0$BR$one", "a\"b", "a\\b", "tab\t", "\u{1f}\u{7f}", "Schütz", "\u{2028}"];
+        let each = names.map(Some).into_iter().chain([None]);
+        for control_blocks in [Vec::new(), each.map(block).collect()] {
+            let ends = ["10.0.0.1:102".to_owned(), "[fd00::1]:9".to_owned()];
+            let of = ControlBlocks { id: 7, ends, control_blocks };
+            let (record, mut line) = (Record::ControlBlocks(Box::new(of)), Vec::new());
+            record.write_line(&mut line).unwrap();
+            let expected = format!("{}\n", serde_json::to_string(&record).unwrap());
+            assert_eq!(String::from_utf8(line).unwrap(), expected);
+        }
+    }
+}

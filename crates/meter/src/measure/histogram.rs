@@ -17,7 +17,7 @@ const EXACT_BITS: u32 = 8;
 const ROWS: usize = 57;
 /// Number of values that are kept as a list.
 const FEW: usize = 19;
-/// Counts that are examined at once for values.
+/// Counts that are summed at once.
 const TOGETHER: usize = 16;
 /// Offset of a row without values.
 const NO_ROW: u32 = u32::MAX / 2;
@@ -47,12 +47,6 @@ impl Class {
 /// Least leading bits in a row.
 const fn least_in(row: u8) -> u8 {
     if row == 0 { 0 } else { PER_DOUBLING as u8 }
-}
-
-/// True if one of these counts is not zero, by their lower and their upper parts.
-fn has_values(counts: &[u16], upper: &[u32]) -> bool {
-    counts.iter().fold(0, |all, count| all | count) != 0
-        || upper.iter().fold(0, |all, count| all | count) != 0
 }
 
 /// Histogram of nanoseconds.
@@ -135,6 +129,13 @@ impl Histogram {
         if let Some(upper) = self.upper.get_mut(place) {
             *upper = upper.saturating_add(u32::try_from(more).unwrap_or(u32::MAX));
         }
+    }
+
+    /// Count in this place.
+    fn count_in(&self, place: usize) -> u64 {
+        let upper = self.upper.get(place).copied().unwrap_or(0);
+        let lower = self.counts.get(place).copied().unwrap_or(0);
+        u64::from(upper) << u16::BITS | u64::from(lower)
     }
 
     #[inline]
@@ -236,26 +237,11 @@ impl Histogram {
     fn in_rows(&self) -> impl Iterator<Item = (Class, u64)> {
         let rows = (0..).zip(&self.rows).filter(|(_, place)| **place != NO_ROW);
         rows.flat_map(move |(row, _)| {
-            let first = Class { row, leading: least_in(row) };
-            let place = self.place(first);
-            let width = 2 * PER_DOUBLING - usize::from(first.leading);
-            let counts = self.counts.get(place..place + width).unwrap_or_default();
-            let upper = self.upper.get(place..place + width).unwrap_or_default();
-            // Most classes are empty, so several are skipped at once.
-            (0..)
-                .zip(counts.chunks(TOGETHER))
-                .filter(move |(chunk, counts)| {
-                    let upper = upper.chunks(TOGETHER).nth(*chunk).unwrap_or_default();
-                    has_values(counts, upper)
-                })
-                .flat_map(move |(chunk, counts)| {
-                    (chunk * TOGETHER..).zip(counts).filter_map(move |(nth, count)| {
-                        let upper = upper.get(nth).copied().unwrap_or(0);
-                        let count = u64::from(upper) << u16::BITS | u64::from(*count);
-                        let class = Class { row, leading: first.leading + nth as u8 };
-                        (count > 0).then_some((class, count))
-                    })
-                })
+            (least_in(row)..=u8::MAX).filter_map(move |leading| {
+                let class = Class { row, leading };
+                let count = self.count_in(self.place(class));
+                (count > 0).then_some((class, count))
+            })
         })
     }
 
@@ -274,22 +260,36 @@ impl Histogram {
     /// Upper edges of the classes that contain the values of these ranks, counted from 1,
     /// ascending.
     pub(crate) fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [u64; N] {
-        let (mut found, mut seen, mut next) = ([0; N], 0, 0);
+        let mut found = Ranks { ranks, edges: [0; N], seen: 0, next: 0 };
         let mut few = self.few.clone();
         few.sort_unstable();
         // Those of the list, or those in rows, which ascend.
-        let few = few.into_iter().map(|class| (class, 1));
-        for (class, count) in few.chain(self.in_rows()) {
-            seen += count;
-            while ranks.get(next).is_some_and(|rank| *rank <= seen) {
-                found[next] = class.upper_edge();
-                next += 1;
-            }
-            if next == N {
-                break;
+        few.into_iter().for_each(|class| found.pass(class, 1));
+        let rows = (0..).zip(&self.rows).filter(|(_, place)| **place != NO_ROW);
+        for (row, _) in rows {
+            let first = Class { row, leading: least_in(row) };
+            let place = self.place(first);
+            let width = 2 * PER_DOUBLING - usize::from(first.leading);
+            for chunk in (0..width).step_by(TOGETHER) {
+                let places = place + chunk..place + chunk + TOGETHER;
+                if found.skip(self.sum_in(places.clone())) {
+                    continue;
+                }
+                for (nth, place) in places.enumerate() {
+                    let leading = first.leading + (chunk + nth) as u8;
+                    found.pass(Class { row, leading }, self.count_in(place));
+                }
             }
         }
-        found
+        found.edges
+    }
+
+    /// Sum of the counts in some places.
+    fn sum_in(&self, places: core::ops::Range<usize>) -> u64 {
+        let upper = self.upper.get(places.clone()).unwrap_or_default();
+        let lower = self.counts.get(places).unwrap_or_default();
+        let upper: u64 = upper.iter().copied().map(u64::from).sum();
+        (upper << u16::BITS) + u64::from(lower.iter().copied().map(u32::from).sum::<u32>())
     }
 
     /// Octets on the heap.
@@ -298,6 +298,38 @@ impl Histogram {
         let counts = self.counts.capacity() * size_of::<u16>();
         let upper = self.upper.capacity() * size_of::<u32>();
         counts + upper + self.few.capacity() * size_of::<Class>()
+    }
+}
+
+/// Search for the classes of ranks, in ascending order.
+struct Ranks<const N: usize> {
+    ranks: [u64; N],
+    /// Upper edges of the classes found.
+    edges: [u64; N],
+    /// Values passed.
+    seen: u64,
+    /// Rank that is searched for.
+    next: usize,
+}
+
+impl<const N: usize> Ranks<N> {
+    /// Passes the values of a class.
+    fn pass(&mut self, class: Class, count: u64) {
+        self.seen += count;
+        while self.ranks.get(self.next).is_some_and(|rank| *rank <= self.seen) {
+            self.edges[self.next] = class.upper_edge();
+            self.next += 1;
+        }
+    }
+
+    /// Passes values of several classes if no rank is among them; returns false, without effect,
+    /// otherwise.
+    fn skip(&mut self, count: u64) -> bool {
+        let has_rank = self.ranks.get(self.next).is_some_and(|rank| *rank <= self.seen + count);
+        if !has_rank {
+            self.seen += count;
+        }
+        !has_rank
     }
 }
 

@@ -83,6 +83,7 @@ struct Held {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Aside {
     /// Segments beyond gaps in the order of their numbers; none if nothing is held.
+    #[expect(clippy::box_collection, reason = "one word in place of four; few directions have it")]
     held: Option<Box<VecDeque<Held>>>,
     /// Packet that began in an earlier segment.
     partial: Option<Box<Partial>>,

@@ -509,6 +509,8 @@ fn a_line_has_the_octets_that_serde_writes() {
         "connections-rest",
         "host",
         "connection",
+        "services",
+        "services-interval",
     ] {
         assert!(kinds.contains(kind), "{kind} is in no capture");
     }
