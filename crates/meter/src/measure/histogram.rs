@@ -270,26 +270,30 @@ impl Histogram {
             let first = Class { row, leading: least_in(row) };
             let place = self.place(first);
             let width = 2 * PER_DOUBLING - usize::from(first.leading);
-            for chunk in (0..width).step_by(TOGETHER) {
-                let places = place + chunk..place + chunk + TOGETHER;
-                if found.skip(self.sum_in(places.clone())) {
+            let counts = self.counts.get(place..place + width).unwrap_or_default();
+            for (chunk, counts) in (0..).step_by(TOGETHER).zip(counts.chunks(TOGETHER)) {
+                let lower = counts.iter().fold(0, |sum, count| sum + u32::from(*count));
+                let upper = self.upper_in(place + chunk..place + chunk + TOGETHER);
+                if found.skip((upper << u16::BITS) + u64::from(lower)) {
                     continue;
                 }
-                for (nth, place) in places.enumerate() {
-                    let leading = first.leading + (chunk + nth) as u8;
-                    found.pass(Class { row, leading }, self.count_in(place));
+                for nth in chunk..chunk + counts.len() {
+                    let leading = first.leading + nth as u8;
+                    found.pass(Class { row, leading }, self.count_in(place + nth));
                 }
             }
         }
         found.edges
     }
 
-    /// Sum of the counts in some places.
-    fn sum_in(&self, places: core::ops::Range<usize>) -> u64 {
-        let upper = self.upper.get(places.clone()).unwrap_or_default();
-        let lower = self.counts.get(places).unwrap_or_default();
-        let upper: u64 = upper.iter().copied().map(u64::from).sum();
-        (upper << u16::BITS) + u64::from(lower.iter().copied().map(u32::from).sum::<u32>())
+    /// Sum of the upper parts of the counts in some places.
+    #[inline]
+    fn upper_in(&self, places: core::ops::Range<usize>) -> u64 {
+        if self.upper.is_empty() {
+            return 0;
+        }
+        let upper = self.upper.get(places).unwrap_or_default();
+        upper.iter().copied().map(u64::from).sum()
     }
 
     /// Octets on the heap.
