@@ -33,6 +33,7 @@ pub mod leaf;
 pub mod llc;
 pub mod mac;
 pub mod mms;
+pub mod modbus;
 pub mod mpls;
 mod next;
 pub mod packet;
