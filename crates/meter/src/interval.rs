@@ -4,6 +4,8 @@
 //! even if the frames end earlier, and it exists even if it has no frames, so rates come out right.
 
 use crate::fast::Frames;
+use crate::follow::Follower as _;
+use crate::follow::transactions::Transactions;
 use crate::measure::{Measures, Traffic};
 use crate::metric::{Basis, Metric, metrics};
 use crate::observation::Observation;
@@ -128,6 +130,8 @@ pub(crate) struct Intervals {
     witness: Option<Vec<Observation>>,
     /// TSDUs, where the caller asked for them.
     tsdus: Option<Box<Tsdus>>,
+    /// Requests and replies.
+    transactions: Transactions,
     /// True if frames hold user data.
     has_data: bool,
 }
@@ -138,6 +142,7 @@ impl Intervals {
         origin: Option<Instant>,
         channel: BitRate,
         bounds_octets: [u64; 9],
+        transactions: Transactions,
     ) -> Self {
         Self {
             length_nanos: nanos(length).max(1),
@@ -152,6 +157,7 @@ impl Intervals {
             over: VecDeque::new(),
             witness: None,
             tsdus: None,
+            transactions,
             has_data: true,
         }
     }
@@ -182,6 +188,7 @@ impl Intervals {
             oddities,
             witness: self.witness.as_mut(),
             tsdus: self.tsdus.as_deref_mut(),
+            transactions: &mut self.transactions,
             has_data: self.has_data,
             interval: self.current.map_or(Instant::ZERO, |current| current.start),
         }
@@ -195,6 +202,16 @@ impl Intervals {
     /// TSDUs that are collected, if any are wanted.
     pub(crate) fn tsdus(&mut self) -> Option<&mut Tsdus> {
         self.tsdus.as_deref_mut()
+    }
+
+    /// Requests and replies.
+    pub(crate) const fn transactions(&mut self) -> &mut Transactions {
+        &mut self.transactions
+    }
+
+    /// Requests and replies, as they are now.
+    pub(crate) const fn known_transactions(&self) -> &Transactions {
+        &self.transactions
     }
 
     /// Batch of common frames of the second under way.
@@ -267,11 +284,13 @@ impl Intervals {
         let at = at.max(current.last);
         current.last = at;
         current.is_begun = true;
+        self.transactions.expire(at, &mut self.sum.oddities);
         if at >= current.end {
             self.pass(at);
         }
         if let Some(current) = &mut self.current {
             current.until = current.end.min(next_second(at));
+            self.transactions.begin(current.start);
         }
         Some(at)
     }
@@ -416,7 +435,9 @@ mod tests {
 
     fn intervals(origin: Option<u64>) -> Intervals {
         let origin = origin.map(|seconds| Instant::from_nanos(seconds * SECOND));
-        Intervals::new(Duration::from_secs(10), origin, BitRate::mbps(10), BOUNDS_OCTETS)
+        let transactions = Transactions::new(1, 1, 0);
+        let length = Duration::from_secs(10);
+        Intervals::new(length, origin, BitRate::mbps(10), BOUNDS_OCTETS, transactions)
     }
 
     fn frame(intervals: &mut Intervals, seconds: u64) {

@@ -44,6 +44,9 @@ pub use follow::association::{
     ServiceReport, Source,
 };
 pub use follow::cyclic::{Deviations, Gaps, Order, Protocol, StreamKey, StreamReport, Worst};
+pub use follow::transactions::{
+    TransactionCounts, TransactionFigures, TransactionKey, TransactionProtocol, TransactionReport,
+};
 pub use host::{Address, ChangedHost, Host, HostKey};
 pub use interval::Report;
 pub use track::{Direction, Known as Connection, Numbers, State};
@@ -52,6 +55,7 @@ pub use tsdu::{Tsdu, TsduLimits};
 use core::time::Duration;
 use follow::Follower;
 use follow::cyclic::{self, Cyclic};
+use follow::transactions::Transactions;
 use host::Hosts;
 use interval::Intervals;
 use measure::Distribution;
@@ -157,11 +161,12 @@ impl Meter {
         let Settings { interval, origin, channel, maximum_connections, .. } = settings;
         let Settings { maximum_hosts, bounds_octets, silence, seed, .. } = settings;
         let hosts = Hosts::new(maximum_hosts, bounds_octets, seed);
+        let transactions = Transactions::new(maximum_connections, nanos(silence), seed);
         Self {
             reassembly: Reassembly::default(),
             streams: Streams::new(maximum_connections, silence, seed),
             tracker: Tracker::new(maximum_connections, silence, hosts, seed),
-            intervals: Intervals::new(interval, origin, channel, bounds_octets),
+            intervals: Intervals::new(interval, origin, channel, bounds_octets, transactions),
             cyclic: Cyclic::new(cyclic::STREAMS, nanos(silence), seed),
             paths: FramePaths::default(),
             until: None,
@@ -340,6 +345,7 @@ impl Meter {
         self.reassembly.finish(self.intervals.oddities());
         self.streams.finish(&mut self.tracker, &mut self.intervals.sink());
         self.until = self.intervals.last();
+        self.intervals.transactions().give_up(self.until.unwrap_or_default());
         self.tracker.finish(self.until.unwrap_or_default(), &mut self.intervals.sink());
         self.settle();
         self.intervals.finish()
@@ -410,6 +416,22 @@ impl Meter {
     /// a meter keeps some thousand.
     pub fn take_stream(&mut self) -> Option<StreamReport> {
         self.cyclic.take_ended()
+    }
+
+    /// Transactions of each function of a unit of a server, since measuring began and in the latest
+    /// interval, in the order of their keys.
+    #[must_use]
+    pub fn each_transaction(&self) -> Vec<TransactionReport> {
+        let transactions = self.intervals.known_transactions();
+        let mut all: Vec<_> = transactions.report(Instant::ZERO, &()).collect();
+        all.sort_by_key(|report| report.key);
+        all
+    }
+
+    /// Takes the oldest function that was silent for long and made room for another. Call it
+    /// regularly: a meter keeps some thousand.
+    pub fn take_transaction(&mut self) -> Option<TransactionReport> {
+        self.intervals.transactions().take_ended()
     }
 
     /// Hosts with the traffic that each sent and received since measuring began, in the order of

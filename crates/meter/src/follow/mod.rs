@@ -7,6 +7,8 @@
 //! association    transport connection TSDUs, by their first octets  services, control blocks
 //! cyclic         publisher, group,    frames of one PDU (`Meter`)    streams of cyclic data
 //!                control block
+//! transactions   server, unit,        octets of TCP streams          requests and replies of
+//!                function             (`stream`)                     Modbus
 //! ```
 //!
 //! All have the three verbs of [`Follower`]. A follower counts into the [`Sink`](crate::track::Sink)
@@ -17,6 +19,7 @@
 
 pub(crate) mod association;
 pub(crate) mod cyclic;
+pub(crate) mod transactions;
 
 use wire::time::Instant;
 

@@ -517,6 +517,9 @@ impl Open<'_> {
         }
         let new = octets.get(seen..).unwrap_or_default();
         let missing = total - seen - new.len();
+        if context.passes_octets {
+            found(Found::Octets { octets: new, missing_octets: missing });
+        }
         self.with_framer(context, |framer| {
             framer.push(new, context, found);
             framer.skip(missing, found);
@@ -553,6 +556,9 @@ impl Open<'_> {
     fn give_up(&mut self, context: Context, found: &mut dyn FnMut(Found<'_>)) {
         let Some(sequence) = self.aside.held().next().map(|held| held.sequence) else { return };
         let gap = ahead(self.direction.next, sequence).unsigned_abs() as usize;
+        if context.passes_octets {
+            found(Found::Octets { octets: &[], missing_octets: gap });
+        }
         self.with_framer(context, |framer| framer.skip(gap, found));
         self.direction.next = sequence;
         self.release(context, found);

@@ -3,12 +3,15 @@
 use super::direction::{self, Direction};
 use super::framer::Context;
 use super::times::{Handshake, Opening};
+use crate::follow::Follower as _;
+use crate::follow::transactions::{Carrier, Event, Part};
 use crate::host::HostKey;
 use crate::measure::{Streams as Counts, Times};
 use crate::observation::{DelayKind, Observation, Segment};
 use crate::track::{Results as _, Sink};
 use core::net::{Ipv4Addr, Ipv6Addr};
 use wire::addr::Socket;
+use wire::time::Instant;
 use wire::tp::Reference;
 
 /// State of a stream not yet known to carry TPKTs.
@@ -64,6 +67,8 @@ impl Flags {
     const HOSTS: u16 = 128;
     /// Its addresses are aside.
     const ADDRESSES_ASIDE: u16 = 256;
+    /// Its ports are those of a protocol whose requests and replies are followed.
+    const REQUESTS: u16 = 512;
 
     #[inline]
     pub(super) const fn has(self, flag: u16) -> bool {
@@ -100,6 +105,7 @@ impl Flow {
     pub(super) fn new(ends: [Socket; 2], keeps_whole: bool) -> Self {
         let mut flags = Flags(Flags::EARLY);
         flags.set(Flags::KEEPS_WHOLE, keeps_whole);
+        flags.set(Flags::REQUESTS, Carrier::of(ends).is_some());
         let [first, second] = ends.map(|end| end.address.to_ipv4_mapped());
         let of_ipv4 = first.zip(second).map(|(first, second)| [first, second]);
         flags.set(Flags::ADDRESSES_ASIDE, of_ipv4.is_none());
@@ -208,6 +214,20 @@ impl Flow {
             is_mixed: self.flags.has(Flags::MIXED),
             is_known_back: self.directions[1 - way].is_recognised(),
             keeps_whole: self.flags.has(Flags::KEEPS_WHOLE),
+            passes_octets: self.has_requests(),
+        }
+    }
+
+    /// True if its ports are those of a protocol whose requests and replies are followed.
+    #[inline]
+    pub(super) const fn has_requests(&self) -> bool {
+        self.flags.has(Flags::REQUESTS)
+    }
+
+    /// Passes a part of it to the follower of requests and replies, if it may have any.
+    pub(super) fn pass(&self, at: Instant, part: Part<'_>, sink: &mut Sink<'_>) {
+        if let Some(carrier) = Carrier::of(self.ends()).filter(|_| self.has_requests()) {
+            sink.transactions.observe(at, Event { carrier, part }, sink.oddities);
         }
     }
 

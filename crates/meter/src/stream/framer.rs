@@ -90,6 +90,8 @@ pub(super) enum Found<'a> {
     Packet(Packet<'a>),
     /// Event.
     Event(Event),
+    /// Octets in order, and as many behind them that were not captured, where octets are passed.
+    Octets { octets: &'a [u8], missing_octets: usize },
 }
 
 /// Framer of one direction of a stream, which keeps its state and the packet under way elsewhere.
@@ -112,6 +114,8 @@ pub(super) struct Context {
     pub(super) is_known_back: bool,
     /// True if packets that segments divide are kept whole.
     pub(super) keeps_whole: bool,
+    /// True if octets are passed as they are, too.
+    pub(super) passes_octets: bool,
 }
 
 impl Framer {
@@ -383,12 +387,18 @@ mod tests {
                         format!("{}+{}{cut}", packet.octets.len(), packet.missing_octets)
                     }
                     Found::Event(event) => format!("{event:?}"),
+                    Found::Octets { octets, .. } => format!("{} octets", octets.len()),
                 });
             };
             match piece {
                 Ok(octets) => framer.push(
                     octets,
-                    Context { is_mixed: mixed, is_known_back: false, keeps_whole: false },
+                    Context {
+                        is_mixed: mixed,
+                        is_known_back: false,
+                        keeps_whole: false,
+                        passes_octets: false,
+                    },
                     &mut line,
                 ),
                 Err(skipped) => framer.skip(*skipped, &mut line),

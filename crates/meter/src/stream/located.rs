@@ -169,7 +169,12 @@ impl Flow {
     ) {
         let ends = self.ends(way);
         let is_known_back = self.ways[1 - way].direction.is_recognised();
-        let context = Context { is_mixed: self.is_mixed, is_known_back, keeps_whole: false };
+        let context = Context {
+            is_mixed: self.is_mixed,
+            is_known_back,
+            keeps_whole: false,
+            passes_octets: false,
+        };
         let mut is_mixed = self.is_mixed;
         let Way { direction, aside, .. } = &mut self.ways[way];
         act(Open { direction, aside }, context, &mut |found| {

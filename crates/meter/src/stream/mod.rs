@@ -15,6 +15,7 @@ mod short_times;
 mod times;
 
 use crate::follow::Follower;
+use crate::follow::transactions::{Carrier, Event as TransactionEvent, Part};
 use crate::host::Address;
 use crate::lru_slab::{Handle, LruSlab, Place};
 use crate::observation::{Order, Segment};
@@ -243,6 +244,9 @@ fn segment(
     let at = passage.at;
     let octets = (piece.octets.len() + piece.missing_octets) as u64;
     flow.handshake(at, way, piece.flags);
+    if piece.flags.has(tcp::Flags::SYN) && !piece.flags.has(tcp::Flags::ACK) {
+        flow.pass(at, Part::Opened, sink);
+    }
     let order = flow.directions[way].order(piece);
     flow.directions[way].acknowledges(piece);
     let mut held = 0;
@@ -267,7 +271,8 @@ fn segment(
         flow.directions[way].cancel_trip();
     }
     flow.count(Segment { octets, order }, sink);
-    if flow.is_early() && octets > 0 {
+    let is_followed = flow.has_requests() && sink.transactions.follows(flow.ends(), way);
+    if flow.is_early() && octets > 0 && !is_followed {
         sink.oddities.count(Class::Foreign, "TCP");
     }
     let is_reset = piece.flags.has(tcp::Flags::RST);
@@ -279,6 +284,11 @@ fn segment(
         if !flow.is_early() {
             tracker.network_ended(passage, flow.request(), how, sink);
         }
+    }
+    // A client that sends no more requests may still receive replies.
+    let is_of_server = Carrier::of(flow.ends()).is_some_and(|carrier| carrier.server == way);
+    if is_reset || piece.flags.has(tcp::Flags::FIN) && is_of_server {
+        flow.pass(at, Part::Closed, sink);
     }
     held
 }
@@ -368,6 +378,12 @@ fn with_sink(
     let (mut is_mixed, mut request) = (context.is_mixed, None);
     let (times, mut has_gone) = (flow.times(), false);
     let ends = flow.ends();
+    let carrier = Carrier::of(ends).filter(|_| flow.has_requests());
+    let pass = |part: Part<'_>, sink: &mut Sink<'_>| {
+        let Some(carrier) = carrier else { return };
+        let event = TransactionEvent { carrier, part };
+        sink.transactions.observe(passage.at, event, sink.oddities);
+    };
     let mut has_carried = flow.flags.has(Flags::CARRIED);
     let mut aside = flow.take_aside(way);
     let open = Open { direction: &mut flow.directions[way], aside: &mut aside };
@@ -393,6 +409,9 @@ fn with_sink(
                 return sink.oddities.add(Class::Truncated, "user data", times);
             }
             tracker.observe(at, nsdu, sink);
+        }
+        Found::Octets { octets, missing_octets } => {
+            pass(Part::Octets { way, octets, missing_octets }, sink);
         }
         Found::Event(event) => {
             let (class, what) = match event {

@@ -1,5 +1,6 @@
 //! Destination of results: measures, oddities, and optionally the list of observations.
 
+use crate::follow::transactions::Transactions;
 use crate::measure::Measures;
 use crate::observation::{DelayKind, MmsEvent, Observation, Step};
 use crate::oddity::Oddities;
@@ -17,6 +18,8 @@ pub(crate) struct Sink<'a> {
     pub(crate) witness: Option<&'a mut Vec<Observation>>,
     /// Collected TSDUs, if the caller asked for them.
     pub(crate) tsdus: Option<&'a mut Tsdus>,
+    /// Requests and replies.
+    pub(crate) transactions: &'a mut Transactions,
     /// True if frames hold user data; otherwise missing user data is no oddity.
     pub(crate) has_data: bool,
     /// Start of the interval under way.
@@ -69,6 +72,7 @@ impl Results for Sink<'_> {
             oddities: self.oddities,
             witness: self.witness.as_deref_mut(),
             tsdus: self.tsdus.as_deref_mut(),
+            transactions: self.transactions,
             has_data: self.has_data,
             interval: self.interval,
         }

@@ -2,7 +2,8 @@
 //! gives the reason if tshark counts other TPDUs.
 //!
 //! A line of `captures.txt` is the file, its frames, then measures that are not zero, then
-//! oddities, then the applications above its connections, then streams of cyclic data. `BLESS=1` rewrites it.
+//! oddities, then the applications above its connections, then streams of cyclic data,
+//! then requests and replies. `BLESS=1` rewrites it.
 
 use crate::capture::shared;
 use core::fmt::Write as _;
@@ -114,6 +115,19 @@ fn summary(name: &str, path: &Path) -> String {
     }
     for (protocol, (streams, frames)) in cyclic {
         write!(line, " | {streams} streams of {protocol}, {frames} frames").unwrap();
+    }
+    let mut transactions: BTreeMap<&str, [u64; 3]> = BTreeMap::new();
+    for report in meter.each_transaction() {
+        let counts = report.all.counts;
+        let [functions, requests, replies] =
+            transactions.entry(report.key.protocol.name()).or_default();
+        *functions += 1;
+        *requests += counts.requests;
+        *replies += counts.replies;
+    }
+    for (protocol, [functions, requests, replies]) in transactions {
+        let of = format!("{functions} functions of {protocol}");
+        write!(line, " | {of}, {requests} requests, {replies} replies").unwrap();
     }
     line
 }

@@ -26,6 +26,8 @@ mod replies;
 mod segments;
 mod streams;
 mod tcp_times;
+mod transactions;
+mod transactions_made;
 mod tsdus;
 mod two_taps;
 

@@ -1,0 +1,413 @@
+//! Follower of requests and replies: transactions of clients with servers, by the rules of their
+//! protocol (`protocol`).
+//!
+//! ```text
+//! octets of a TCP stream ── framer ── PDUs ── message ── outstanding requests of the connection
+//!                                                        ── row of (server, unit, function)
+//! ```
+//!
+//! `requests` defines which reply belongs to which request. Definitions: a PDU has the time at which
+//! TCP can deliver its last octet; behind a gap, that of the segment that fills it. The response time
+//! is that from a request to its reply. The period of a poll is the time from a request to the next of the same client, on any of its
+//! connections, for the same data; a retry is none.
+//!
+//! Memory is bounded: connections and functions that have been silent for long make room for new
+//! ones. If no function has, PDUs of further ones are counted as an oddity, so that invented units
+//! displace none that is known.
+
+mod framer;
+mod protocol;
+mod report;
+mod requests;
+mod row;
+
+pub use protocol::Protocol as TransactionProtocol;
+pub(crate) use protocol::Protocol;
+pub use report::{TransactionCounts, TransactionFigures, TransactionKey, TransactionReport};
+
+use super::Follower;
+use crate::host::Address;
+use crate::lru_slab::{Handle, LruSlab, Place};
+use crate::oddity::{Class, Oddities};
+use core::hash::BuildHasher as _;
+use foldhash::fast::FixedState;
+use framer::{Found, Framer};
+use hashbrown::HashTable;
+use protocol::{Message, Role, Sender};
+use requests::{Asked, Key, Match, Request, Requests};
+use row::Row;
+use std::collections::VecDeque;
+use wire::addr::Socket;
+use wire::time::Instant;
+
+/// Maximum number of functions followed.
+pub(crate) const FUNCTIONS: usize = 8_192;
+/// Maximum number of functions that ended and were not taken.
+const ENDED: usize = 4_096;
+/// Time between two looks for requests whose time is over.
+const LOOK_NS: u64 = 1_000_000_000;
+
+/// Connection that carries a protocol of requests and replies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Carrier {
+    pub(crate) protocol: Protocol,
+    /// Its ends, the lower socket first.
+    pub(crate) ends: [Socket; 2],
+    /// Place of the server among them.
+    pub(crate) server: usize,
+}
+
+impl Carrier {
+    /// Carrier between these ends; none if no protocol has a server at one of them.
+    pub(crate) fn of(ends: [Socket; 2]) -> Option<Self> {
+        let (protocol, server) = Protocol::of_ports(ends.map(|end| end.port))?;
+        Some(Self { protocol, ends, server })
+    }
+}
+
+/// Part of a connection: what passed on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part<'a> {
+    /// The connection opens.
+    Opened,
+    /// The next octets, sent by the end at this place, and as many behind them that were not captured.
+    Octets { way: usize, octets: &'a [u8], missing_octets: usize },
+    /// The server closed the connection, or one side reset it.
+    Closed,
+}
+
+/// Part of this connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Event<'a> {
+    pub(crate) carrier: Carrier,
+    pub(crate) part: Part<'a>,
+}
+
+/// Destination of the PDUs of a dialogue.
+struct Above<'a> {
+    rows: &'a mut Rows,
+    oddities: &'a mut Oddities,
+}
+
+/// Connection followed.
+#[derive(Clone, Debug)]
+struct Dialogue {
+    carrier: Carrier,
+    /// By sender, in the order of the ends.
+    ways: [Framer; 2],
+    requests: Requests,
+}
+
+/// Functions of units of servers, and what finds them.
+#[derive(Clone, Debug)]
+struct Rows {
+    slab: LruSlab<Row>,
+    index: HashTable<Place>,
+    state: FixedState,
+    ended: VecDeque<TransactionReport>,
+    /// Start of the interval under way.
+    interval: Instant,
+}
+
+/// Transactions followed.
+#[derive(Clone, Debug)]
+pub(crate) struct Transactions {
+    slab: LruSlab<Dialogue>,
+    index: HashTable<Place>,
+    state: FixedState,
+    rows: Rows,
+    /// Time of the next look for requests whose time is over.
+    next_look: Instant,
+}
+
+impl Rows {
+    /// Handle of the row of a function, which is made if there is none and if there is room.
+    fn row(&mut self, key: TransactionKey, at: Instant, oddities: &mut Oddities) -> Option<Handle> {
+        let hash = self.state.hash_one(key);
+        let is_it = |place: &Place| self.slab.get(*place).is_some_and(|row| row.key == key);
+        let place = match self.index.find(hash, is_it).copied() {
+            Some(place) => place,
+            None => {
+                if self.slab.is_full() {
+                    self.end_silent(at, oddities);
+                }
+                if self.slab.is_full() {
+                    oddities.count(Class::Meter, "PDU of one more function than is followed");
+                    return None;
+                }
+                let place = self.slab.insert(Row::new(key, at), at);
+                let Self { slab, index, state, .. } = self;
+                index.insert_unique(hash, place, |place| {
+                    slab.get(*place).map_or(0, |row| state.hash_one(row.key))
+                });
+                place
+            }
+        };
+        self.slab.touch(place, at);
+        self.slab.at(place).last = at;
+        Some(self.slab.handle(place))
+    }
+
+    /// Ends the function that has been silent for longest, if that is long enough.
+    fn end_silent(&mut self, at: Instant, oddities: &mut Oddities) {
+        let Some(place) = self.slab.expired_at(at) else { return };
+        let Some(row) = self.slab.remove(place) else { return };
+        if let Ok(entry) = self.index.find_entry(self.state.hash_one(row.key), |it| *it == place) {
+            entry.remove();
+        }
+        if self.ended.len() == ENDED {
+            self.ended.pop_front();
+            oddities.count(Class::Meter, "function that ended and was not reported");
+        }
+        self.ended.push_back(row.report());
+    }
+
+    fn at(&mut self, handle: Handle) -> Option<&mut Row> {
+        self.slab.valid(handle).map(|(row, _)| row)
+    }
+
+    /// Counts the end of a request that no reply ends.
+    fn give_up(&mut self, request: &Request) {
+        let interval = self.interval;
+        if let Some(row) = self.at(request.row) {
+            row.outstanding = row.outstanding.saturating_sub(1);
+            row.counts(interval).unanswered += 1;
+        }
+    }
+}
+
+impl Dialogue {
+    fn new(carrier: Carrier) -> Self {
+        let ways = [Framer::default(), Framer::default()];
+        Self { carrier, ways, requests: Requests::new() }
+    }
+
+    /// Processes the PDUs that a framer finds in this way.
+    fn framed(
+        &mut self,
+        at: Instant,
+        way: usize,
+        above: Above<'_>,
+        act: impl FnOnce(&mut Framer, &protocol::Row, &mut dyn FnMut(Found<'_>)),
+    ) {
+        let Self { carrier, ways, requests } = self;
+        let Some(framer) = ways.get_mut(way) else { return };
+        let Above { rows, oddities } = above;
+        let row = carrier.protocol.row();
+        let sender = if way == carrier.server { Sender::Server } else { Sender::Client };
+        act(framer, &row, &mut |found| match found {
+            Found::Pdu(octets) => {
+                let Some(message) = (row.read)(octets, sender) else {
+                    return oddities.count(Class::Foreign, row.foreign);
+                };
+                let mut pairing = Pairing { at, carrier, requests, rows, oddities };
+                match message.role {
+                    Role::Request => pairing.request(&message, octets),
+                    Role::Reply => pairing.reply(&message),
+                }
+            }
+            Found::Foreign => oddities.count(Class::Foreign, row.foreign),
+        });
+    }
+}
+
+/// Message on its way to the counts.
+struct Pairing<'a> {
+    at: Instant,
+    carrier: &'a Carrier,
+    requests: &'a mut Requests,
+    rows: &'a mut Rows,
+    oddities: &'a mut Oddities,
+}
+
+impl Pairing<'_> {
+    fn row(&mut self, message: &Message<'_>) -> Option<Handle> {
+        let Carrier { protocol, ends, server } = *self.carrier;
+        let server = Address::Internet(ends.get(server)?.address);
+        let Message { unit, function, .. } = *message;
+        let key = TransactionKey { protocol, server, unit, function };
+        self.rows.row(key, self.at, self.oddities)
+    }
+
+    fn request(&mut self, message: &Message<'_>, octets: &[u8]) {
+        let Some(handle) = self.row(message) else { return };
+        let print = self.rows.state.hash_one(octets);
+        let asked = self.requests.ask(Request::new(key(message), print, self.at, handle));
+        let outstanding = self.requests.len() as u64;
+        let interval = self.rows.interval;
+        let client = self.carrier.ends.get(1 - self.carrier.server).map(|end| end.address);
+        let poll = self.rows.state.hash_one((client, message.subject));
+        if let Asked::New { dropped: Some(dropped) } = asked
+            && let Some(row) = self.rows.at(dropped.row)
+        {
+            row.outstanding = row.outstanding.saturating_sub(1);
+            row.counts(interval).dropped += 1;
+        }
+        let Some(row) = self.rows.at(handle) else { return };
+        let counts = row.counts(interval);
+        counts.requests += 1;
+        counts.most_outstanding = counts.most_outstanding.max(outstanding);
+        match asked {
+            Asked::Retry => counts.retries += 1,
+            Asked::New { .. } => {
+                row.outstanding += 1;
+                row.poll(interval, self.at, poll);
+            }
+        }
+    }
+
+    fn reply(&mut self, message: &Message<'_>) {
+        let Some(handle) = self.row(message) else { return };
+        let found = self.requests.answer(key(message), self.at);
+        let interval = self.rows.interval;
+        let Some(row) = self.rows.at(handle) else { return };
+        let counts = row.counts(interval);
+        counts.replies += 1;
+        counts.exceptions += u64::from(message.is_exception);
+        match found {
+            Match::One(request) => {
+                row.response(interval, self.at.nanos_since(request.at));
+                row.outstanding = row.outstanding.saturating_sub(1);
+            }
+            Match::Ambiguous(_) => {
+                counts.ambiguous += 1;
+                row.outstanding = row.outstanding.saturating_sub(1);
+            }
+            Match::Repeated => counts.repeated += 1,
+            Match::Late => counts.late += 1,
+            Match::Nothing => counts.unrequested += 1,
+        }
+    }
+}
+
+const fn key(message: &Message<'_>) -> Key {
+    let Message { identifier, unit, function, .. } = *message;
+    Key { identifier, unit, function }
+}
+
+impl Transactions {
+    /// Follows at most `connections` connections, and functions until they were silent for that time.
+    pub(crate) fn new(connections: usize, silence_nanos: u64, seed: u64) -> Self {
+        let state = FixedState::with_seed(seed);
+        let rows = Rows {
+            slab: LruSlab::expiring(FUNCTIONS, silence_nanos),
+            index: HashTable::new(),
+            state: state.clone(),
+            ended: VecDeque::new(),
+            interval: Instant::ZERO,
+        };
+        let (slab, index) = (LruSlab::new(connections), HashTable::new());
+        Self { slab, index, state, rows, next_look: Instant::ZERO }
+    }
+
+    /// Begins an interval: what is counted from now on is counted in it.
+    pub(crate) const fn begin(&mut self, interval: Instant) {
+        self.rows.interval = interval;
+    }
+
+    /// True if PDUs of this direction of a connection were read.
+    pub(crate) fn follows(&self, ends: [Socket; 2], way: usize) -> bool {
+        let dialogue = self.find(ends).and_then(|place| self.slab.get(place));
+        dialogue.and_then(|it| it.ways.get(way)).is_some_and(Framer::is_in_step)
+    }
+
+    /// Takes the oldest function that was silent for long and made room for another.
+    pub(crate) fn take_ended(&mut self) -> Option<TransactionReport> {
+        self.rows.ended.pop_front()
+    }
+
+    /// Gives up the requests whose time is over.
+    pub(crate) fn give_up(&mut self, at: Instant) {
+        for place in self.slab.places() {
+            let Some(dialogue) = self.slab.get_mut(place) else { continue };
+            while let Some(request) = dialogue.requests.give_up(at) {
+                self.rows.give_up(&request);
+            }
+        }
+    }
+
+    fn hash(&self, ends: [Socket; 2]) -> u64 {
+        self.state.hash_one(ends)
+    }
+
+    fn find(&self, ends: [Socket; 2]) -> Option<Place> {
+        let is_it = |place: &Place| self.slab.get(*place).is_some_and(|it| it.carrier.ends == ends);
+        self.index.find(self.hash(ends), is_it).copied()
+    }
+
+    /// Removes a connection; its requests will not be answered.
+    fn remove(&mut self, place: Place) {
+        let Some(mut dialogue) = self.slab.remove(place) else { return };
+        if let Ok(entry) =
+            self.index.find_entry(self.hash(dialogue.carrier.ends), |it| *it == place)
+        {
+            entry.remove();
+        }
+        dialogue.requests.close().iter().for_each(|request| self.rows.give_up(request));
+    }
+
+    fn open(&mut self, carrier: Carrier, at: Instant, oddities: &mut Oddities) -> Place {
+        if self.slab.is_full()
+            && let Some(oldest) = self.slab.oldest()
+        {
+            oddities.count(Class::Meter, "connection of requests forgotten for want of room");
+            self.remove(oldest);
+        }
+        let hash = self.hash(carrier.ends);
+        let place = self.slab.insert(Dialogue::new(carrier), at);
+        let Self { slab, index, state, .. } = self;
+        index.insert_unique(hash, place, |place| {
+            slab.get(*place).map_or(0, |it| state.hash_one(it.carrier.ends))
+        });
+        place
+    }
+}
+
+impl Follower<Oddities> for Transactions {
+    type Input<'a> = Event<'a>;
+    type Below = ();
+    type Report = TransactionReport;
+
+    fn observe(&mut self, at: Instant, event: Event<'_>, oddities: &mut Oddities) {
+        let Event { carrier, part } = event;
+        let known = self.find(carrier.ends);
+        if let (Part::Opened, Some(place)) = (part, known) {
+            self.remove(place);
+        }
+        let place = match (part, known) {
+            (Part::Opened, _) | (Part::Octets { .. }, None) => self.open(carrier, at, oddities),
+            (_, Some(place)) => place,
+            (Part::Closed, None) => return,
+        };
+        self.slab.touch(place, at);
+        let Self { slab, rows, .. } = self;
+        let dialogue = slab.at(place);
+        while let Some(request) = dialogue.requests.give_up(at) {
+            rows.give_up(&request);
+        }
+        match part {
+            Part::Octets { way, octets, missing_octets } => {
+                dialogue.framed(at, way, Above { rows, oddities }, |framer, row, found| {
+                    framer.push(row, octets, missing_octets, found);
+                });
+            }
+            Part::Opened => dialogue.ways = [Framer::at_start(), Framer::at_start()],
+            Part::Closed => {
+                dialogue.requests.close().iter().for_each(|request| rows.give_up(request));
+            }
+        }
+    }
+
+    /// Gives up the requests whose time is over, once a second.
+    fn expire(&mut self, at: Instant, _: &mut Oddities) {
+        if at < self.next_look {
+            return;
+        }
+        self.next_look = Instant::from_nanos(at.as_nanos().saturating_add(LOOK_NS));
+        self.give_up(at);
+    }
+
+    fn report(&self, _: Instant, (): &()) -> impl Iterator<Item = TransactionReport> {
+        self.rows.slab.iter().map(|(_, row, _)| row.report())
+    }
+}

@@ -1,0 +1,104 @@
+//! Report of the transactions of a function.
+
+use super::protocol::Protocol;
+use crate::host::Address;
+use crate::measure::Summary;
+use wire::time::Instant;
+
+/// Function of a unit of a server.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct TransactionKey {
+    /// Protocol.
+    pub protocol: Protocol,
+    /// Server: the side that answers.
+    pub server: Address,
+    /// Unit: a device at the server, or behind it.
+    pub unit: u32,
+    /// Function code.
+    pub function: u16,
+}
+
+/// Counts of requests and replies.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TransactionCounts {
+    /// PDUs of requests, retries among them.
+    pub requests: u64,
+    /// Requests with the key and the octets of an outstanding one.
+    pub retries: u64,
+    /// PDUs of replies, exceptions among them.
+    pub replies: u64,
+    /// Replies that report an error.
+    pub exceptions: u64,
+    /// Requests without a reply within ten seconds, or until the server closed the connection.
+    pub unanswered: u64,
+    /// Replies that may belong to more than one request: they have no response time.
+    pub ambiguous: u64,
+    /// Replies to a request that was answered before.
+    pub repeated: u64,
+    /// Replies to a request that counts as unanswered.
+    pub late: u64,
+    /// Replies to no request: of a capture that starts in the middle, or never asked for.
+    pub unrequested: u64,
+    /// Requests dropped because the connection had more of them outstanding than are kept.
+    pub dropped: u64,
+    /// Polls dropped because the function had more of different data than are kept: the next has no
+    /// period.
+    pub polls_dropped: u64,
+    /// The most requests that were outstanding on a connection when this function was requested.
+    pub most_outstanding: u64,
+}
+
+impl TransactionCounts {
+    /// Adds the counts of another time.
+    pub fn add(&mut self, other: &Self) {
+        let Self { requests, retries, replies, exceptions, unanswered, ambiguous, .. } = *other;
+        let Self { repeated, late, unrequested, dropped, polls_dropped, most_outstanding, .. } =
+            *other;
+        for (sum, more) in [
+            (&mut self.requests, requests),
+            (&mut self.retries, retries),
+            (&mut self.replies, replies),
+            (&mut self.exceptions, exceptions),
+            (&mut self.unanswered, unanswered),
+            (&mut self.ambiguous, ambiguous),
+            (&mut self.repeated, repeated),
+            (&mut self.late, late),
+            (&mut self.unrequested, unrequested),
+            (&mut self.dropped, dropped),
+            (&mut self.polls_dropped, polls_dropped),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+        self.most_outstanding = self.most_outstanding.max(most_outstanding);
+    }
+}
+
+/// Counts and times.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TransactionFigures {
+    /// Counts.
+    pub counts: TransactionCounts,
+    /// Times from a request to its reply.
+    pub responses: Summary,
+    /// Times from a request to the next of the same client for the same data.
+    pub periods: Summary,
+}
+
+/// Transactions of a function of a unit.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TransactionReport {
+    /// Identity.
+    pub key: TransactionKey,
+    /// Time of the first PDU.
+    pub first: Instant,
+    /// Time of the last PDU.
+    pub last: Instant,
+    /// Requests outstanding.
+    pub outstanding: u64,
+    /// All since measuring began.
+    pub all: TransactionFigures,
+    /// Start of the latest interval in which anything was counted.
+    pub latest: Instant,
+    /// Counts and times in it.
+    pub in_latest: TransactionFigures,
+}

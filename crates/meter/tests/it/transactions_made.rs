@@ -1,0 +1,297 @@
+//! Requests and replies of Modbus in captures made here: each count is known.
+
+use core::time::Duration;
+use meter::{Meter, Settings, TransactionCounts, TransactionReport};
+use wire::dissect::Link;
+use wire::modbus;
+use wire::tcp::{self, Flags};
+use wire::time::Instant;
+
+/// Sender of a segment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum From {
+    Client,
+    Server,
+}
+
+/// Connection of a client with a server whose frames a meter receives.
+pub(crate) struct Connection {
+    /// Last octet of the client's address, and its port.
+    pub(crate) client: (u8, u16),
+    /// Last octet of the server's address, and its port.
+    pub(crate) server: (u8, u16),
+    /// Numbers of the next octets of client and server.
+    next: [u32; 2],
+}
+
+impl Connection {
+    pub(crate) const fn new(client: (u8, u16), server: u8, port: u16) -> Self {
+        Self { client, server: (server, port), next: [1_000, 9_000] }
+    }
+
+    /// Frame with these octets at an offset from the next number.
+    pub(crate) fn frame(&self, from: From, offset: i32, flags: Flags, octets: &[u8]) -> Vec<u8> {
+        let way = usize::from(from == From::Server);
+        let ends = if way == 0 { [self.client, self.server] } else { [self.server, self.client] };
+        let sequence = self.next[way].wrapping_add_signed(offset);
+        let numbers = [sequence, self.next[1 - way]];
+        let mut segment = Vec::new();
+        tcp::Pdu::between(ends.map(|(_, port)| port), flags, numbers, octets).encode(&mut segment);
+        let [high, low] = (segment.len() as u16 + 20).to_be_bytes();
+        let [source, destination] = ends.map(|(address, _)| address);
+        let head = [0x45, 0, high, low, 0, 0, 0x40, 0, 64, 6, 0, 0];
+        let addresses = [10, 0, 0, source, 10, 0, 0, destination];
+        [&[2; 12][..], &[8, 0], &head, &addresses, &segment].concat()
+    }
+
+    /// Frames of its beginning.
+    fn opened(&self, millis: u64) -> Vec<(u64, Vec<u8>)> {
+        let asked = self.frame(From::Client, -1, Flags(0x02), &[]);
+        vec![(millis, asked), (millis, self.frame(From::Server, -1, Flags(0x12), &[]))]
+    }
+
+    /// Frame with the next octets.
+    pub(crate) fn send(&mut self, from: From, octets: &[u8]) -> Vec<u8> {
+        let frame = self.frame(from, 0, Flags(0x18), octets);
+        let next = &mut self.next[usize::from(from == From::Server)];
+        *next = next.wrapping_add(octets.len() as u32);
+        frame
+    }
+}
+
+/// ADU with these data.
+pub(crate) fn adu(transaction: u16, unit: u8, function: u8, data: &[u8]) -> Vec<u8> {
+    let (function, is_exception) = (function & 0x7F, function & 0x80 != 0);
+    modbus::Pdu { transaction, unit, function, is_exception, data }.encode()
+}
+
+/// Request to read two registers from this one on.
+fn read(transaction: u16, unit: u8, register: u8) -> Vec<u8> {
+    adu(transaction, unit, 3, &[0, register, 0, 2])
+}
+
+fn values(transaction: u16, unit: u8) -> Vec<u8> {
+    adu(transaction, unit, 3, &[4, 0, 1, 0, 2])
+}
+
+fn at(millis: u64) -> Instant {
+    Instant::from_nanos(millis * 1_000_000)
+}
+
+/// Meter that receives frames with their times in milliseconds.
+fn metered(frames: &[(u64, Vec<u8>)]) -> Meter {
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(5)));
+    for (millis, frame) in frames {
+        meter.observe(at(*millis), Link::Ethernet, frame, frame.len());
+    }
+    meter.finish();
+    meter
+}
+
+/// Only function of a meter.
+fn only(meter: &Meter) -> TransactionReport {
+    let mut all = meter.each_transaction();
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.remove(0)
+}
+
+#[test]
+fn every_kind_of_reply_is_found_to_the_frame() {
+    let mut one = Connection::new((1, 40_000), 9, modbus::PORT);
+    let mut frames = Vec::new();
+    // A poll each 100 ms, answered in 7 ms.
+    for n in 0..200_u16 {
+        let start = u64::from(n) * 100;
+        // The network loses these requests, and the server answers the last of these after 12 s.
+        frames.push((start, one.send(From::Client, &read(n, 1, 5))));
+        match n {
+            20 | 30 | 31 => {}
+            // An exception.
+            40..50 => frames.push((start + 7, one.send(From::Server, &adu(n, 1, 0x83, &[6])))),
+            // Answered twice.
+            60 => {
+                frames.push((start + 7, one.send(From::Server, &values(n, 1))));
+                frames.push((start + 9, one.send(From::Server, &values(n, 1))));
+            }
+            // Sent again by the client after 40 ms.
+            70 | 71 => {
+                frames.push((start + 40, one.send(From::Client, &read(n, 1, 5))));
+                frames.push((start + 47, one.send(From::Server, &values(n, 1))));
+            }
+            // Two milliseconds later, and the slowest.
+            80 => frames.push((start + 9, one.send(From::Server, &values(n, 1)))),
+            90 => frames.push((start + 90, one.send(From::Server, &values(n, 1)))),
+            _ => frames.push((start + 7, one.send(From::Server, &values(n, 1)))),
+        }
+        if n == 151 {
+            frames.push((start + 8, one.send(From::Server, &values(31, 1))));
+        }
+    }
+    // To no request, and one that has no time left to be answered.
+    frames.push((19_990, one.send(From::Server, &values(999, 1))));
+    frames.push((20_000, one.send(From::Client, &read(1_000, 1, 5))));
+    let meter = metered(&frames);
+    let found = only(&meter);
+    let counts = TransactionCounts {
+        requests: 203,
+        retries: 2,
+        replies: 200,
+        exceptions: 10,
+        unanswered: 3,
+        ambiguous: 2,
+        repeated: 1,
+        late: 1,
+        unrequested: 1,
+        dropped: 0,
+        polls_dropped: 0,
+        // Of those without a reply 30 and 31 are outstanding with the next.
+        most_outstanding: 4,
+    };
+    assert_eq!(found.all.counts, counts);
+    assert_eq!(found.outstanding, 1);
+    let responses = found.all.responses;
+    // All but three that have none and two that are ambiguous.
+    assert_eq!((responses.count, responses.max_ns), (195, 90_000_000));
+    assert_eq!(responses.total_ns, 193 * 7_000_000 + 9_000_000 + 90_000_000);
+    let periods = found.all.periods;
+    assert_eq!((periods.count, periods.min_ns, periods.max_ns), (200, 100_000_000, 100_000_000));
+    // Intervals of 5 s: the last has the request that is outstanding, and what came late no more.
+    assert_eq!(found.latest, at(20_000));
+    assert_eq!((found.in_latest.counts.requests, found.in_latest.counts.replies), (1, 0));
+}
+
+#[test]
+fn segments_that_tcp_repeats_or_divides_count_once() {
+    let mut one = Connection::new((1, 40_000), 9, modbus::PORT);
+    let push = Flags(0x18);
+    let (request, reply) = (read(1, 1, 5), values(1, 1));
+    let mut frames = one.opened(0);
+    frames.push((0, one.send(From::Client, &request)));
+    // Retransmitted by TCP.
+    frames.push((300, one.frame(From::Client, -12, push, &request)));
+    // Of the reply the second part comes first.
+    frames.push((310, one.frame(From::Server, 5, push, &reply[5..])));
+    frames.push((320, one.send(From::Server, &reply[..5])));
+    one.send(From::Server, &reply[5..]);
+    // Three requests in one segment; their replies in two that divide one of them.
+    let three = [read(2, 1, 5), read(3, 1, 6), read(4, 2, 7)].concat();
+    frames.push((1_000, one.send(From::Client, &three)));
+    let replies = [values(2, 1), values(3, 1), values(4, 2)].concat();
+    frames.push((1_010, one.send(From::Server, &replies[..17])));
+    frames.push((1_020, one.send(From::Server, &replies[17..])));
+    let all = metered(&frames).each_transaction();
+    let [first, second] = &all[..] else { panic!("{all:?}") };
+    let counts = |of: &TransactionReport| {
+        let counts = of.all.counts;
+        [counts.requests, counts.replies, counts.retries, of.all.responses.count]
+    };
+    assert_eq!((counts(first), counts(second)), ([3, 3, 0, 3], [1, 1, 0, 1]));
+    assert_eq!(first.all.counts.most_outstanding, 2);
+    assert_eq!(second.all.counts.most_outstanding, 3);
+    // 320 ms, 10 and 20 ms; the other unit 20 ms.
+    let totals = [first, second].map(|of| of.all.responses.total_ns / 1_000_000);
+    assert_eq!(totals, [350, 20]);
+}
+
+#[test]
+fn a_capture_that_begins_in_the_middle_guesses_nothing() {
+    let mut one = Connection::new((1, 40_000), 9, modbus::PORT);
+    let frames = vec![
+        // The rest of a reply, a reply, and a request whose answer is behind it.
+        (0, one.send(From::Server, &values(6, 1)[4..])),
+        (1, one.send(From::Server, &values(7, 1))),
+        (2, one.send(From::Client, &read(8, 1, 5))),
+        (9, one.send(From::Server, &values(8, 1))),
+    ];
+    let found = only(&metered(&frames));
+    let counts = found.all.counts;
+    let named = [counts.requests, counts.replies, counts.unrequested, counts.unanswered];
+    assert_eq!(named, [1, 2, 1, 0]);
+    assert_eq!(found.all.responses.total_ns, 7_000_000);
+}
+
+#[test]
+fn a_closed_connection_answers_no_more() {
+    let mut one = Connection::new((1, 40_000), 9, modbus::PORT);
+    let mut two = Connection::new((1, 40_001), 9, modbus::PORT);
+    let mut frames = vec![
+        (0, one.send(From::Client, &read(1, 1, 5))),
+        (1, one.send(From::Client, &read(2, 1, 5))),
+        (2, two.send(From::Client, &read(1, 1, 5))),
+    ];
+    frames.push((5, one.frame(From::Server, 0, Flags(0x11), &[])));
+    // A client that has sent its last request still receives the reply.
+    frames.push((6, two.frame(From::Client, 0, Flags(0x11), &[])));
+    frames.push((9, two.send(From::Server, &values(1, 1))));
+    // The same ports again: replies to earlier requests do not count for these.
+    let mut again = Connection::new((1, 40_000), 9, modbus::PORT);
+    again.next = [77_000, 88_000];
+    frames.push((20, again.frame(From::Client, -1, Flags::SYN, &[])));
+    frames.push((30, again.send(From::Client, &read(2, 1, 5))));
+    frames.push((34, again.send(From::Server, &values(2, 1))));
+    let found = only(&metered(&frames));
+    let counts = found.all.counts;
+    let named = [counts.requests, counts.replies, counts.unanswered, counts.late];
+    assert_eq!(named, [4, 2, 2, 0]);
+    assert_eq!(found.all.responses.total_ns, 11_000_000);
+}
+
+#[test]
+fn octets_that_were_not_captured_end_no_pairing() {
+    let mut one = Connection::new((1, 40_000), 9, modbus::PORT);
+    let request = one.send(From::Client, &read(1, 1, 5));
+    let reply = one.send(From::Server, &values(1, 1));
+    let other = [one.send(From::Client, &read(2, 1, 5)), one.send(From::Server, &values(2, 1))];
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(5)));
+    // Both end behind the function: 54 octets of headers, and eight of the ADU.
+    for (millis, frame) in [(0, &request), (7, &reply), (10, &other[0]), (15, &other[1])] {
+        let cut = if millis < 10 { &frame[..62] } else { frame };
+        meter.observe(at(millis), Link::Ethernet, cut, frame.len());
+    }
+    meter.finish();
+    let found = only(&meter);
+    assert_eq!((found.all.counts.requests, found.all.counts.replies), (2, 2), "{found:?}");
+    assert_eq!(found.all.responses.total_ns, 12_000_000, "{found:?}");
+}
+
+#[test]
+fn a_million_units_displace_none_that_is_known() {
+    let mut known = Connection::new((1, 40_000), 9, modbus::PORT);
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(3_600)));
+    let mut observe = |millis: u64, frame: &[u8]| {
+        meter.observe(at(millis), Link::Ethernet, frame, frame.len());
+    };
+    observe(0, &known.send(From::Client, &read(1, 1, 5)));
+    observe(1, &known.send(From::Server, &values(1, 1)));
+    let mut flood = Connection::new((2, 40_000), 8, modbus::PORT);
+    for n in 0..20_000_u32 {
+        // 50 requests in a segment: 256 units of 128 functions on many servers.
+        flood.server.0 = (n >> 9) as u8;
+        flood.client.1 = 20_000 + n as u16;
+        let requests: Vec<u8> = (0..50)
+            .flat_map(|more| {
+                let n = n * 50 + more;
+                adu(n as u16, n as u8, (n >> 8) as u8 & 0x7F, &[0; 4])
+            })
+            .collect();
+        observe(2 + u64::from(n) / 10, &flood.send(From::Client, &requests));
+    }
+    observe(60_000, &known.send(From::Client, &read(2, 1, 5)));
+    observe(60_004, &known.send(From::Server, &values(2, 1)));
+    let total = meter.finish();
+    let all = meter.each_transaction();
+    assert_eq!(all.len(), 8_192, "functions followed");
+    let server = |of: &TransactionReport| of.key.server.to_string();
+    let found = all.iter().find(|it| server(it) == "10.0.0.9").unwrap();
+    assert_eq!((found.all.counts.requests, found.all.responses.count), (2, 2));
+    let requests: u64 = all.iter().map(|it| it.all.counts.requests).sum();
+    let counted = |name: &str| {
+        let mut all = total.oddities.iter();
+        all.find(|(_, known, _)| *known == name).map_or(0, |(.., times)| times)
+    };
+    let beyond = counted("PDU of one more function than is followed");
+    println!("seen: {beyond} PDUs of functions beyond the limit");
+    assert_eq!(requests + beyond, 1_000_002, "each request is counted");
+    // What is outstanding at the end is no longer than ten seconds old.
+    assert!(all.iter().all(|it| it.outstanding == 0), "ten seconds are over");
+}
