@@ -1,7 +1,7 @@
 //! Corpora of the fuzzers: scripts of TCP segments and frames, equal to those generated here.
 
 use crate::association_entry::{self, Followed};
-use crate::{Draws, cyclic_entry, entry, ordinary, reassembler, two_taps};
+use crate::{Draws, cyclic_entry, entry, ordinary, reassembler, transactions_entry, two_taps};
 use std::fs;
 use std::path::Path;
 
@@ -194,6 +194,39 @@ fn cyclic_seeds() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
+/// Scripts of a thousand segments with requests and replies: answered each, sent again, beyond gaps,
+/// cut, with connections that begin and end, and at random.
+fn transaction_seeds() -> Vec<(&'static str, Vec<u8>)> {
+    let steps = |step: fn(u16) -> [u8; 8]| (0..1_000).flat_map(step).collect();
+    vec![
+        ("answered", steps(|n| [n as u8 & 1, 0, 5, (n / 2) as u8, 1, n as u8 & 4, 0, 0])),
+        ("pipelined", steps(|n| [(n / 4) as u8 & 1, 1, 2, n as u8 & 3, 0x12, n as u8, 0, 0])),
+        ("one-identifier", steps(|n| [u8::from(n % 3 == 1), 2, 90, 0, 3, n as u8 & 2, 0, 0])),
+        ("again", steps(|n| [n as u8 & 3, 0, 60, (n / 4) as u8, 0xE1, 1, 0, 0])),
+        ("gaps-and-ends", steps(|n| [n as u8 & 7, n as u8 & 0x73, 250, 1, 2, 3, 0, (n / 7) as u8])),
+        ("late", steps(|n| [n as u8 & 1, 0x80, 120, (n / 8) as u8, 1, 1, 0, 0])),
+        ("divided", steps(|n| [8 | n as u8 & 0x31, 3, 9, n as u8, n as u8, 0, n as u8, 9])),
+        (
+            "at-random",
+            steps(|n| n.wrapping_mul(40_503).to_be_bytes().repeat(4).try_into().unwrap()),
+        ),
+    ]
+}
+
+#[test]
+fn scripts_of_requests_and_replies_keep_their_claims() {
+    let seeds = transaction_seeds();
+    let mut draws = Draws(25);
+    for _ in 0..400 {
+        let (_, mut script) = seeds[draws.below(seeds.len())].clone();
+        for _ in 0..draws.below(600) {
+            let place = draws.below(script.len());
+            script[place] = draws.octet();
+        }
+        transactions_entry::transactions(&script);
+    }
+}
+
 #[test]
 fn scripts_of_cyclic_frames_keep_their_claims() {
     let seeds = cyclic_seeds();
@@ -246,6 +279,7 @@ fn corpora_contain_the_seeds_and_every_file_holds_its_claims() {
         association_entry::association(octets);
     });
     check("cyclic", cyclic_seeds(), &cyclic_entry::cyclic);
+    check("transactions", transaction_seeds(), &transactions_entry::transactions);
     check("reassembler", reassembler_seeds(), &|octets| {
         reassembler::script(octets);
     });
