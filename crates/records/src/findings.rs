@@ -5,6 +5,7 @@
 
 mod cyclic;
 mod services;
+mod transactions;
 
 use crate::quantity::{self, counted_short as counted, significant};
 use crate::state::Known;
@@ -35,6 +36,8 @@ pub enum Topic {
     Services,
     /// Streams of cyclic data.
     Streams,
+    /// Requests and replies.
+    Transactions,
     /// The capture: frames that were dropped, truncated or odd.
     Capture,
 }
@@ -110,8 +113,9 @@ impl Source<'_> {
         match topic {
             Topic::Connections => format!("tidewire watch {from} --events events.ndjson"),
             Topic::Streams => format!("tidewire watch {from} --json"),
-            Topic::Services => format!("tidewire watch {from} --csv FOLDER"),
-            Topic::Hosts => format!("tidewire watch {from} --csv FOLDER"),
+            Topic::Services | Topic::Hosts | Topic::Transactions => {
+                format!("tidewire watch {from} --csv FOLDER")
+            }
             // The command reads one file.
             Topic::Capture if head.files.is_some() => {
                 let first = head.files.iter().flatten().next();
@@ -154,13 +158,16 @@ impl Findings {
 
     /// Adds a record of the whole measurement; records of intervals are ignored.
     pub fn take(&mut self, record: &Record) {
-        use Record::{Connection, ControlBlocks, CyclicStream, End, Host, Services, Total};
+        use Record::{
+            Connection, ControlBlocks, CyclicStream, End, Host, Services, Total, Transactions,
+        };
         // The associations of a connection follow it; those of an interval come before the whole.
         let is_whole = |id: &u32| self.model.connections.contains_key(id);
         let is_of_the_whole = match record {
             Services(of) => is_whole(&of.id),
             ControlBlocks(of) => is_whole(&of.id),
-            other => matches!(other, Total(_) | Connection(_) | CyclicStream(_) | Host(_) | End(_)),
+            Total(_) | Connection(_) | CyclicStream(_) | Transactions(_) | Host(_) | End(_) => true,
+            _ => false,
         };
         if is_of_the_whole {
             self.model.take(record.clone());
@@ -190,6 +197,7 @@ pub fn findings(model: &Model) -> Vec<Finding> {
     judge.replies();
     judge.services();
     judge.cyclic();
+    judge.transactions();
     judge.windows();
     judge.retransmissions();
     judge.beginnings();
@@ -284,7 +292,7 @@ impl Judge<'_> {
 
     /// Reports frames without any relevant protocol: the tap may be at the wrong place.
     fn nothing_found(&mut self, frames: u64) {
-        let has_streams = !self.model.streams.is_empty();
+        let has_streams = !self.model.streams.is_empty() || !self.model.transactions.is_empty();
         if frames == 0 || has_streams || self.measures.get(Measure::Tpdus) != Some(0) {
             return;
         }

@@ -1,12 +1,12 @@
 //! Results of a recorder as plain data of the meter, before they become records.
 
-use crate::CyclicTotals;
+use crate::{CyclicTotals, TransactionTotals};
 use meter::measure::{Summary, Traffic};
 use meter::oddity::Oddities;
 use meter::user::User;
 use meter::{
     Address, AssociationReport, Connection, Direction, Host, Numbers, Report, ServiceReport,
-    StreamReport,
+    StreamReport, TransactionReport,
 };
 use std::sync::Arc;
 use wire::capture::Statistics;
@@ -42,6 +42,10 @@ pub enum Item {
     CyclicStream(Box<CyclicStream>),
     /// Streams of cyclic data so far, at the end of an interval.
     CyclicStreams(Box<CyclicStreams>),
+    /// Transactions of a function, when it ended or measuring did.
+    Transactions(Box<TransactionReport>),
+    /// Transactions so far, at the end of an interval.
+    TransactionsInterval(Box<TransactionsInterval>),
     /// The end.
     End(End),
 }
@@ -64,6 +68,20 @@ pub struct CyclicStreams {
     /// Sums over streams that ended.
     pub ended: CyclicTotals,
     /// Number of streams reported individually.
+    pub top: usize,
+}
+
+/// Transactions so far, and in the interval.
+#[derive(Clone, Debug)]
+pub struct TransactionsInterval {
+    pub index: Option<u64>,
+    /// Start of the interval.
+    pub start: Instant,
+    /// Functions that are followed.
+    pub followed: Vec<TransactionReport>,
+    /// Sums over functions that ended.
+    pub ended: TransactionTotals,
+    /// Number of functions reported individually.
     pub top: usize,
 }
 

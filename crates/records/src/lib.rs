@@ -40,6 +40,7 @@ pub mod state;
 mod subset;
 pub mod tables;
 pub mod text;
+mod transactions;
 
 pub use associations::{Block, ControlBlocks, Service, Services, ServicesInterval};
 pub use collection::Collection;
@@ -60,6 +61,7 @@ pub use schema::json_schema;
 pub use slowest::{ENOUGH, Replies, Slowness};
 pub use subset::Subset;
 pub use text::{back, of_all_kinds, shortened, shortened_ends, tpdus};
+pub use transactions::{TransactionTotals, Transactions, TransactionsInterval};
 
 /// Schema that the first record of a stream names.
 pub const SCHEMA: &str = "tidewire.measures/2";

@@ -8,7 +8,7 @@ use super::item::{self, Item};
 use super::origin::Origin;
 use super::{
     Collection, ControlBlocks, Counts, CyclicStream, CyclicStreams, Named, SCHEMA, Services,
-    ServicesInterval, Subset,
+    ServicesInterval, Subset, Transactions, TransactionsInterval,
 };
 use meter::measure::{Traffic, Transport};
 use meter::metric::{Metric, ratios};
@@ -53,6 +53,10 @@ pub enum Record {
     CyclicStream(Box<CyclicStream>),
     /// Streams of cyclic data so far.
     CyclicStreams(Box<CyclicStreams>),
+    /// Transactions of a function.
+    Transactions(Box<Transactions>),
+    /// Transactions so far, and in an interval.
+    TransactionsInterval(Box<TransactionsInterval>),
     /// Something that is wrong or notable; the worst first.
     Finding(Finding),
     /// End of the measurement.
@@ -408,6 +412,10 @@ impl Record {
                 Self::CyclicStream(Box::new(stream))
             }
             Item::CyclicStreams(of) => Self::CyclicStreams(Box::new(CyclicStreams::of(of))),
+            Item::Transactions(of) => Self::Transactions(Box::new(Transactions::of(of))),
+            Item::TransactionsInterval(of) => {
+                Self::TransactionsInterval(Box::new(TransactionsInterval::of(of)))
+            }
             Item::Services(of) => Self::Services(Box::new(Services::of(of))),
             Item::ServicesInterval(of) => {
                 Self::ServicesInterval(Box::new(ServicesInterval::of(of)))

@@ -7,15 +7,20 @@
 
 use super::associations;
 use super::baseline::Baseline;
-use super::item::{CyclicStream, CyclicStreams, End, Interval, Item, Place, Sample};
+use super::item::{
+    CyclicStream, CyclicStreams, End, Interval, Item, Place, Sample, TransactionsInterval,
+};
 use super::ranking::Ranking;
 use super::slowest::Slowness;
-use super::{CyclicStream as StreamRecord, CyclicTotals};
+use super::{
+    CyclicStream as StreamRecord, CyclicTotals, TransactionTotals,
+    Transactions as TransactionsRecord,
+};
 use core::cmp::Reverse;
 use core::time::Duration;
 use meter::metric::{Basis, metrics};
 use meter::oddity::Oddities;
-use meter::{Content, Meter, Remarks, Settings, StreamReport};
+use meter::{Content, Meter, Remarks, Settings, StreamReport, TransactionReport};
 use std::collections::VecDeque;
 use wire::capture::Statistics;
 use wire::dissect::Link;
@@ -82,6 +87,8 @@ pub struct Recorder {
     intervals: u64,
     /// Sums over streams of cyclic data that ended.
     ended_streams: CyclicTotals,
+    /// Sums over functions of units that ended.
+    ended_transactions: TransactionTotals,
     /// True if names of control blocks are reported.
     has_names: bool,
 }
@@ -108,6 +115,7 @@ impl Recorder {
             left_out: None,
             intervals: 0,
             ended_streams: CyclicTotals::default(),
+            ended_transactions: TransactionTotals::default(),
             has_names: true,
         }
     }
@@ -268,6 +276,35 @@ impl Recorder {
     }
 
     #[cold]
+    fn tell_transactions(&mut self, report: TransactionReport) {
+        self.ended_transactions.add(&TransactionsRecord::of(&report));
+        self.items.push_back(Item::Transactions(Box::new(report)));
+    }
+
+    /// Queues what ended of streams of cyclic data and of functions.
+    fn tell_ended(&mut self) {
+        while let Some(report) = self.meter.take_stream() {
+            self.tell_stream(report);
+        }
+        while let Some(report) = self.meter.take_transaction() {
+            self.tell_transactions(report);
+        }
+    }
+
+    /// Queues the streams of cyclic data and the transactions so far, and those in the interval that
+    /// began at `start`.
+    fn tell_so_far(&mut self, index: Option<u64>, start: Instant) {
+        self.tell_streams(index);
+        let followed = self.meter.each_transaction();
+        if followed.is_empty() && self.ended_transactions == TransactionTotals::default() {
+            return;
+        }
+        let (ended, top) = (self.ended_transactions, self.details.top);
+        let of = TransactionsInterval { index, start, followed, ended, top };
+        self.items.push_back(Item::TransactionsInterval(Box::new(of)));
+    }
+
+    #[cold]
     fn tell_forgotten(&mut self, connection: meter::Connection) {
         if self.details.top > 0 {
             self.baseline.forget(&connection);
@@ -342,19 +379,17 @@ impl Recorder {
 
     /// Queues the intervals that are over, the first of which ends at `now`.
     fn end_intervals(&mut self, now: Instant) {
-        while let Some(report) = self.meter.take_stream() {
-            self.tell_stream(report);
-        }
+        self.tell_ended();
         while let Some(report) = self.meter.take_interval() {
             if self.is_done() {
                 return;
             }
-            let index = report.index;
+            let (index, start) = (report.index, report.start);
             self.intervals += report.intervals;
             self.push_interval(report, true);
             if self.details.top > 0 {
                 self.items.extend(self.baseline.turn(index, &mut self.meter, self.has_names, now));
-                self.tell_streams(index);
+                self.tell_so_far(index, start);
             }
         }
         if self.details.top == 0 {
@@ -364,11 +399,11 @@ impl Recorder {
 
     fn report(&mut self, now: Instant) {
         let Some(report) = self.meter.under_way() else { return };
-        let index = report.index;
+        let (index, start) = (report.index, report.start);
         self.push_interval(report, false);
         if self.details.top > 0 {
             self.items.extend(self.baseline.tell(index, &mut self.meter, self.has_names, now));
-            self.tell_streams(index);
+            self.tell_so_far(index, start);
         }
     }
 
@@ -436,11 +471,12 @@ impl Recorder {
             (host.address.is_none(), Reverse(Slowness::of(&host.replied.summary())))
         });
         self.items.extend(hosts.into_iter().map(|host| Item::Host(Box::new(host))));
-        while let Some(report) = self.meter.take_stream() {
-            self.tell_stream(report);
-        }
+        self.tell_ended();
         for report in self.meter.each_stream() {
             self.tell_stream(report);
+        }
+        for report in self.meter.each_transaction() {
+            self.tell_transactions(report);
         }
         let (frames, collected) = (self.frames, self.collected);
         let oddities_of_all = oddities.clone();

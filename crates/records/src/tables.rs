@@ -6,6 +6,7 @@ pub mod comma;
 pub mod rows;
 pub mod streams;
 pub mod table;
+pub mod transactions;
 pub mod zeek;
 
 #[cfg(feature = "parquet")]

@@ -20,7 +20,7 @@ use crate::text::Text;
 use bench::verdict::Verdict as Decided;
 use meter::observation::DelayKind;
 use meter::registry::Measure;
-use ranked::{ConnectionRow, HostRow, Ranked, ServiceRow, StreamRow};
+use ranked::{ConnectionRow, FunctionRow, HostRow, Ranked, ServiceRow, StreamRow};
 use records::findings::quoted;
 use records::quantity::{counted, span};
 use records::require::Outcome;
@@ -47,6 +47,7 @@ pub struct Measures {
     connections: Ranked<ConnectionRow>,
     services: Ranked<ServiceRow>,
     streams: Ranked<StreamRow>,
+    functions: Ranked<FunctionRow>,
     findings: Vec<records::Finding>,
     outcomes: Vec<Outcome>,
     end: Option<End>,
@@ -70,6 +71,7 @@ impl Measures {
             connections: Ranked::new(),
             services: Ranked::new(),
             streams: Ranked::new(),
+            functions: Ranked::new(),
             findings: Vec::new(),
             outcomes: Vec::new(),
             end: None,
@@ -115,6 +117,7 @@ impl Measures {
                 }
             }
             Record::CyclicStream(stream) => self.streams.add(Some(StreamRow::of(&stream))),
+            Record::Transactions(of) => self.functions.add(Some(FunctionRow(*of))),
             Record::Finding(finding) if self.findings.len() < MOST_KEPT => {
                 self.findings.push(finding);
             }
@@ -167,7 +170,8 @@ impl Measures {
         let wanted = self.outcomes.iter().any(|it| it.requirement.starts_with("response"));
         let replies = self.count(DelayKind::Response.count());
         let answers = self.count(DelayKind::MmsResponse.count());
-        wanted && replies == 0 && answers == 0 && self.services.all == 0
+        let has_any = self.services.all + self.functions.all > 0;
+        wanted && replies == 0 && answers == 0 && !has_any
     }
 
     /// Name of the port, or of the files without their folders.
@@ -362,9 +366,10 @@ fn findings(measures: &Measures) -> Vec<Finding> {
 }
 
 fn tables(measures: &Measures) -> Vec<Table> {
-    let Measures { hosts, connections, services, streams, .. } = measures;
+    let Measures { hosts, connections, services, streams, functions, .. } = measures;
     let all = [
         hosts.table("Slowest replies"),
+        functions.table("Slowest functions of devices: requests and replies"),
         services.table("Slowest MMS services"),
         streams.table("Streams of cyclic data, the worst first"),
         connections.table("Connections, most retransmissions first"),

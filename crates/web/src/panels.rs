@@ -1,4 +1,4 @@
-//! The tables of the page: streams, connections, services, hosts, delays and events.
+//! The tables of the page: streams, requests, connections, services, hosts, delays and events.
 
 use crate::panel::{Cell, Column, Panel, Row};
 use core::cmp::Reverse;
@@ -8,7 +8,9 @@ use records::calendar;
 use records::findings::{Grade, is_bad_share};
 use records::quantity::{counted, short};
 use records::state::{Figures, Known, Model};
-use records::{CyclicStream, Identity, Replies, Service, Services, of_all_kinds, sum, tpdus};
+use records::{
+    CyclicStream, Identity, Replies, Service, Services, Transactions, of_all_kinds, sum, tpdus,
+};
 use wire::time::Instant;
 
 /// Most rows of a table; the text above it counts the rest.
@@ -20,6 +22,7 @@ const MOST_EVENTS: usize = 200;
 pub(crate) fn panels(model: &Model) -> Vec<Panel> {
     let all = [
         streams(model),
+        transactions(model),
         connections(model),
         services(model),
         hosts(model),
@@ -72,6 +75,57 @@ fn stream(it: &CyclicStream) -> Row {
         Cell::optional_span(it.period_ns),
         Cell::optional_span(it.late_p99_ns),
         Cell::optional_span(it.late_max_ns),
+    ];
+    Row::new(it.grade(), cells)
+}
+
+fn transactions(model: &Model) -> Panel {
+    let of = model.of_transactions;
+    let left_out = of.functions.saturating_sub(model.transactions.len() as u64);
+    let rest =
+        if left_out > 0 { format!("; {left_out} faster ones are left out") } else { String::new() };
+    let about = format!(
+        "{} of devices, {}, {} without a reply, the slowest first{rest}",
+        counted(of.functions, "function"),
+        counted(of.requests, "request"),
+        of.unanswered
+    );
+    let columns = vec![
+        Column::text("protocol", "protocol of the requests"),
+        Column::text("server", "address of the server"),
+        Column::number("unit", "device at the server, or behind it"),
+        Column::text("function", "function code and its name"),
+        Column::number("requests", "requests, retries among them"),
+        Column::number("replies", "replies, exceptions among them"),
+        Column::number("exceptions", "replies that report an error"),
+        Column::number("no reply", "requests without a reply in ten seconds, or at all"),
+        Column::number("retries", "requests sent again before their reply"),
+        Column::number("p50", "median response time"),
+        Column::number("p99", "99th percentile of the response times"),
+        Column::number("max", "greatest response time"),
+        Column::number("period", "median time between polls of the same data"),
+        Column::number("period max", "greatest time between polls of the same data"),
+    ];
+    let rows = model.transactions.iter().map(function).collect();
+    Panel { id: "transactions", title: "Requests and replies", about, columns, rows }
+}
+
+fn function(it: &Transactions) -> Row {
+    let cells = vec![
+        Cell::text(&it.protocol),
+        Cell::text(&it.server),
+        Cell::count(it.unit.into()),
+        Cell::text(it.function_label()),
+        Cell::count(it.requests),
+        Cell::count(it.replies),
+        Cell::count(it.exceptions),
+        Cell::count(it.unanswered),
+        Cell::count(it.retries),
+        Cell::optional_span(it.response_p50_ns),
+        Cell::optional_span(it.response_p99_ns),
+        Cell::optional_span(it.response_max_ns),
+        Cell::optional_span(it.period_p50_ns),
+        Cell::optional_span(it.period_max_ns),
     ];
     Row::new(it.grade(), cells)
 }

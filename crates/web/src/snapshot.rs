@@ -123,6 +123,7 @@ fn finding(it: &findings::Finding) -> Finding {
             Topic::Services => "services",
             Topic::Hosts => "hosts",
             Topic::Streams => "streams",
+            Topic::Transactions => "transactions",
             Topic::Capture => "events",
         },
         connection: it.connection,
@@ -149,8 +150,18 @@ fn totals(model: &Model) -> Vec<(&'static str, u64)> {
         ("cyclic frames", model.of_streams.frames),
         ("cyclic frames missing", model.of_streams.missing),
     ];
+    let of_transactions = [
+        ("requests", model.of_transactions.requests),
+        ("replies to requests", model.of_transactions.replies),
+        ("requests without a reply", model.of_transactions.unanswered),
+    ];
     let counts = named.map(|(name, measure)| (name, measures.count(measure)));
-    counts.into_iter().chain(of_streams).filter(|(_, count)| *count > 0).collect()
+    counts
+        .into_iter()
+        .chain(of_streams)
+        .chain(of_transactions)
+        .filter(|(_, count)| *count > 0)
+        .collect()
 }
 
 fn course(model: &Model) -> Course {

@@ -53,9 +53,11 @@ impl Requirements {
                     Scope::Whole | Scope::Interval | Scope::Service(_) => end,
                     // Hosts and connections have their current values, not those at the end of the
                     // interval.
-                    Scope::Host | Scope::Named(_) | Scope::Connection | Scope::Streams(_) => {
-                        meter.last().map_or(end, |last| last.max(end))
-                    }
+                    Scope::Host
+                    | Scope::Named(_)
+                    | Scope::Connection
+                    | Scope::Streams(_)
+                    | Scope::Transactions(_) => meter.last().map_or(end, |last| last.max(end)),
                 };
                 lines.push(line(judged, &refuted, by));
             }
@@ -71,7 +73,10 @@ fn refuted(judged: &Judged, passed: &Measures, meter: &Meter) -> Option<Refuted>
     let within = |of: Option<String>, values: Values| {
         let name = match &wanted.subject {
             Subject::Count(name) | Subject::Time(name) => name,
-            Subject::Share(..) | Subject::Metric(_) | Subject::OfStreams(_) => return None,
+            Subject::Share(..)
+            | Subject::Metric(_)
+            | Subject::OfStreams(_)
+            | Subject::OfTransactions(_) => return None,
         };
         let found =
             values.iter().find(|(known, _)| known == name).map(|(_, value)| *value as f64)?;
@@ -100,6 +105,15 @@ fn refuted(judged: &Judged, passed: &Measures, meter: &Meter) -> Option<Refuted>
             let each = meter.each_stream().into_iter().filter(|report| streams.has(report));
             let mut found =
                 each.filter_map(|it| Some((super::streams::name(&it), of.value(&it, until)?)));
+            found.find_map(|(name, found)| {
+                wanted.is_refuted_for_good(found).then_some(Refuted { of: Some(name), found })
+            })
+        }),
+        Scope::Transactions(whom) => over().or_else(|| {
+            let Subject::OfTransactions(of) = &wanted.subject else { return None };
+            let each = meter.each_transaction().into_iter().filter(|report| whom.has(report));
+            let mut found =
+                each.filter_map(|it| Some((super::transactions::name(&it), of.value(&it)?)));
             found.find_map(|(name, found)| {
                 wanted.is_refuted_for_good(found).then_some(Refuted { of: Some(name), found })
             })

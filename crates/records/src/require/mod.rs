@@ -7,6 +7,7 @@
 mod early;
 mod report;
 mod streams;
+mod transactions;
 mod wanted;
 
 pub use report::{Outcome, OutcomeFinding};
@@ -20,7 +21,7 @@ use meter::observation::DelayKind;
 use meter::registry::{
     Aggregation, Measure, Values, of_direction, of_host, of_network, of_service,
 };
-use meter::{Connection, Direction, Host, Report, Settings, StreamReport};
+use meter::{Connection, Direction, Host, Report, Settings, StreamReport, TransactionReport};
 use stats::interval::proportion;
 use wanted::{Scope, Subject};
 use wire::time::Instant;
@@ -78,6 +79,18 @@ impl Judged {
         let is_count = matches!(self.wanted.subject, Subject::Count(_));
         let is_beyond = finding.found.is_some_and(|found| self.wanted.is_refuted_for_good(found));
         finding.verdict == Verdict::Fail && is_count && is_beyond
+    }
+
+    /// Judges a value of a subject of this name.
+    fn take_value(&mut self, of: String, found: f64) {
+        let interval = self.wanted.is_class().then_some((found * 127.0 / 128.0, found));
+        self.take(Finding {
+            of: Some(of),
+            found: Some(found),
+            interval,
+            verdict: verdict(&self.wanted, interval.unwrap_or((found, found))),
+            because: "",
+        });
     }
 
     fn take(&mut self, finding: Finding) {
@@ -172,7 +185,8 @@ impl Requirements {
             | Scope::Interval
             | Scope::Connection
             | Scope::Service(_)
-            | Scope::Streams(_) => false,
+            | Scope::Streams(_)
+            | Scope::Transactions(_) => false,
         };
         let metrics = ratios(&host.sent.transport, &host.received.transport);
         self.each(is_it, Some(&of), || of_host(host), &metrics);
@@ -187,17 +201,23 @@ impl Requirements {
                 continue;
             };
             let found = of.value(report, until).filter(|_| streams.has(report));
-            let Some(found) = found else { continue };
-            let interval = judged.wanted.is_class().then_some((found * 127.0 / 128.0, found));
-            let of = Some(streams::name(report));
-            let finding = Finding {
-                of,
-                found: Some(found),
-                interval,
-                verdict: verdict(&judged.wanted, interval.unwrap_or((found, found))),
-                because: "",
+            if let Some(found) = found {
+                judged.take_value(streams::name(report), found);
+            }
+        }
+    }
+
+    /// Judges the transactions of a function of a unit.
+    pub fn transactions(&mut self, report: &TransactionReport) {
+        for judged in &mut self.judged {
+            let (Scope::Transactions(whom), Subject::OfTransactions(of)) =
+                (&judged.wanted.scope, &judged.wanted.subject)
+            else {
+                continue;
             };
-            judged.take(finding);
+            if let Some(found) = of.value(report).filter(|_| whom.has(report)) {
+                judged.take_value(transactions::name(report), found);
+            }
         }
     }
 
@@ -322,8 +342,8 @@ fn judge(wanted: &Wanted, values: &Values, metrics: &[Metric]) -> Option<Finding
             };
             (finding.found, finding.because) = (Some(value), "");
         }
-        // Streams have no values of measures.
-        Subject::OfStreams(_) => return None,
+        // Streams and transactions have no values of measures.
+        Subject::OfStreams(_) | Subject::OfTransactions(_) => return None,
     }
     let found = finding.found?;
     finding.verdict = verdict(wanted, finding.interval.unwrap_or((found, found)));

@@ -178,7 +178,8 @@ pub(super) fn value(wanted: &Wanted, number: f64) -> String {
         Subject::Time(_) => quantity::value(Unit::Nanoseconds, number),
         Subject::OfStreams(of) if of.is_time() => quantity::value(Unit::Nanoseconds, number),
         Subject::OfStreams(of) if of.is_share => format!("{} %", significant(number * 100.0, 3)),
-        Subject::OfStreams(_) => number.to_string(),
+        Subject::OfTransactions(of) if of.is_time() => quantity::value(Unit::Nanoseconds, number),
+        Subject::OfStreams(_) | Subject::OfTransactions(_) => number.to_string(),
         Subject::Share(..) => significant(number, 2),
         Subject::Metric("T_L" | "T_T") => quantity::value(Unit::BitsPerSecond, number),
         Subject::Metric(_) => significant(number, 3),
@@ -191,7 +192,11 @@ fn interval(wanted: &Wanted, finding: &Finding) -> String {
     match &wanted.subject {
         Subject::Share(..) if low == 0.0 => format!("at most {most}, {}", level(LEVEL)),
         Subject::Share(..) => format!("{least} to {most}, {}", level(LEVEL)),
-        Subject::Count(_) | Subject::Time(_) | Subject::Metric(_) | Subject::OfStreams(_) => {
+        Subject::Count(_)
+        | Subject::Time(_)
+        | Subject::Metric(_)
+        | Subject::OfStreams(_)
+        | Subject::OfTransactions(_) => {
             format!("{least} to {most}")
         }
     }

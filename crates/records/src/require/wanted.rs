@@ -7,11 +7,13 @@
 //! relation    = "<" | "<=" | ">" | ">=" | "=="
 //! ```
 //!
-//! Requirements on streams of cyclic data have quantities of their own (`streams`).
+//! Requirements on streams of cyclic data have quantities of their own (`streams`), and so have those
+//! on requests and replies (`transactions`).
 //!
 //! It is the grammar of requirements on flows ([`bench::scenario::Parts`]). `*` is each connection.
 
 use super::streams::{self, OfStreams, Quantity, Streams};
+use super::transactions::{OfTransactions, Whom};
 use super::wrong;
 use bench::scenario::{NotARequirement, Parts, Rate, Relation, Share, Span, meant};
 use core::str::FromStr;
@@ -62,6 +64,8 @@ pub enum Subject {
     Metric(&'static str),
     /// A quantity of streams of cyclic data.
     OfStreams(OfStreams),
+    /// A quantity of requests and replies.
+    OfTransactions(OfTransactions),
 }
 
 /// Scope of a requirement.
@@ -81,6 +85,8 @@ pub enum Scope {
     Service(Service),
     /// These streams of cyclic data, each.
     Streams(Streams),
+    /// These functions of units, each.
+    Transactions(Whom),
 }
 
 impl Wanted {
@@ -101,6 +107,7 @@ impl Wanted {
             Subject::Count(_) => true,
             Subject::Time(of) => !self.is_class() && of.aggregation() != Aggregation::Minimum,
             Subject::OfStreams(of) => of.grows(),
+            Subject::OfTransactions(of) => of.grows(),
             Subject::Share(..) | Subject::Metric(_) => false,
         };
         let is_beyond = match self.relation {
@@ -116,6 +123,7 @@ impl Wanted {
         match self.subject {
             Subject::Time(of) => of.aggregation() == Aggregation::Quantile,
             Subject::OfStreams(of) => of.is_class(),
+            Subject::OfTransactions(of) => of.is_class(),
             Subject::Count(_) | Subject::Share(..) | Subject::Metric(_) => false,
         }
     }
@@ -151,7 +159,7 @@ impl Scope {
             Self::Host | Self::Named(_) => of_host(&Host::default()),
             Self::Connection => of_direction(&Direction::default()),
             Self::Service(_) => of_service(&ServiceCounts::default()),
-            Self::Streams(_) => Values::new(),
+            Self::Streams(_) | Self::Transactions(_) => Values::new(),
         }
     }
 }
@@ -162,7 +170,11 @@ impl Subject {
         if let Some((events, trials)) = text.split_once('/') {
             let count = |name: &str| match measure(name.trim(), &values)? {
                 Self::Count(measure) => Ok(measure),
-                Self::Time(_) | Self::Share(..) | Self::Metric(_) | Self::OfStreams(_) => {
+                Self::Time(_)
+                | Self::Share(..)
+                | Self::Metric(_)
+                | Self::OfStreams(_)
+                | Self::OfTransactions(_) => {
                     Err(wrong(format!("`{}` is no count", name.trim()), "a share is of two counts"))
                 }
             };
@@ -203,6 +215,7 @@ impl Subject {
                 text.parse::<Rate>().ok().map(|Rate(rate)| rate.bits_per_second() as f64),
                 "a rate is written \"80 kbit/s\"",
             ),
+            Self::OfTransactions(of) => return of.limit(text),
             Self::Metric(_) | Self::OfStreams(_) => (share(), "a ratio is written 0.01 or \"1 %\""),
         };
         limit.ok_or_else(|| wrong(format!("`{text}` is no limit"), example))
@@ -274,9 +287,24 @@ impl FromStr for Wanted {
             let scope = Scope::Streams(Streams::read(whom));
             return Ok(Self { subject, scope, relation, limit, text: text.trim().to_owned() });
         }
-        let scope = whom.map_or(Ok(Scope::Whole), Scope::read)?;
-        let subject = Subject::read(quantity, &scope)?;
-        if relation == Relation::Equal && !matches!(subject, Subject::Count(_)) {
+        let of_transactions = whom.and_then(Whom::read);
+        let (scope, subject) = match of_transactions {
+            Some(whom) => {
+                let of = OfTransactions::read(quantity)?;
+                (Scope::Transactions(whom), Subject::OfTransactions(of))
+            }
+            None => {
+                let scope = whom.map_or(Ok(Scope::Whole), Scope::read)?;
+                let subject = Subject::read(quantity, &scope)?;
+                (scope, subject)
+            }
+        };
+        let is_count = match subject {
+            Subject::Count(_) => true,
+            Subject::OfTransactions(of) => !of.is_time(),
+            _ => false,
+        };
+        if relation == Relation::Equal && !is_count {
             return Err(wrong("only a count can be equal to a limit", "write < or >"));
         }
         let limit = subject.limit(limit)?;
@@ -326,6 +354,13 @@ mod tests {
         check("silent(goose) == 0", of(Quantity::Silent, false), goose, Relation::Equal, 0.0);
         let mu = Scope::Streams(Streams::Named("MU01".to_owned()));
         check("late.max(MU01) < 50 us", of(late, false), mu, below, 50e3);
+        let modbus = Whom::Protocol(meter::TransactionProtocol::Modbus);
+        let of = Subject::OfTransactions;
+        let p99 = of(OfTransactions::Response(super::super::transactions::Statistic::P99));
+        check("response.p99(modbus) < 20 ms", p99, Scope::Transactions(modbus), below, 20e6);
+        let unit = Scope::Transactions(Whom::read("10.0.0.1/7").unwrap());
+        let none = of(OfTransactions::Unanswered);
+        check("unanswered(10.0.0.1/7) == 0", none, unit, Relation::Equal, 0.0);
     }
 
     #[test]
@@ -352,6 +387,11 @@ mod tests {
             "`5` is no limit; a time or a share of the period: \"50 us\", \"50 %\"",
         );
         check("missing < 1 %", "`1 %` is no limit; a count is a number");
+        check("retries(modbus) < 1 %", "`1 %` is no limit; a count is a number");
+        check("response.p99(modbus) == 1 ms", "only a count can be equal to a limit; write < or >");
+        let help = "there are response.p50, .p99, .max and .mean, period likewise, unanswered, \
+                    exceptions, retries and ambiguous";
+        check("dt_tpdus(modbus) < 1", &format!("requests and replies have no `dt_tpdus`; {help}"));
         check("R_RD == 0", "only a count can be equal to a limit; write < or >");
         let help =
             "of a host or a connection there are E_T, R_OM, R_OA, R_RD, R_RA, S_D and measures";

@@ -10,7 +10,7 @@ use super::trend::{Course, Moment};
 use crate::{
     Collection, ConnectionInterval, ControlBlocks, Counts, CyclicStream, CyclicStreams,
     CyclicTotals, End, Head, HostInterval, Interval, Named, Record, Sample, Services,
-    ServicesInterval, Total,
+    ServicesInterval, Total, TransactionTotals, Transactions, TransactionsInterval,
 };
 use meter::registry::Measure;
 use std::collections::BTreeMap;
@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 const CONNECTIONS: usize = 1_000;
 /// Number of streams of cyclic data kept, the worst.
 const STREAMS: usize = 64;
+/// Number of functions of units kept, the slowest.
+const FUNCTIONS: usize = 500;
 /// Hosts kept.
 const HOSTS: usize = 1_000;
 
@@ -53,6 +55,12 @@ pub struct Model {
     pub of_streams: CyclicTotals,
     /// The worst of those reported as a whole, and sums over them; at the end they are all.
     whole_streams: (Vec<CyclicStream>, CyclicTotals),
+    /// The slowest functions of units so far.
+    pub transactions: Vec<Transactions>,
+    /// Sums over all of them, also those that are not kept.
+    pub of_transactions: TransactionTotals,
+    /// The slowest of those reported as a whole, and sums over them; at the end they are all.
+    whole_transactions: (Vec<Transactions>, TransactionTotals),
     /// Number of evicted connections.
     pub gone: u64,
     hosts: BTreeMap<Option<String>, Both>,
@@ -76,6 +84,11 @@ impl Model {
         for record in records {
             match &**record {
                 Record::ServicesInterval(of) => model.services_of_interval(of),
+                Record::TransactionsInterval(of) => {
+                    model.transactions.clone_from(&of.in_interval);
+                    model.of_transactions = TransactionTotals::default();
+                    of.in_interval.iter().for_each(|it| model.of_transactions.add(it));
+                }
                 // They have the reports since the connection began.
                 Record::ControlBlocks(_) => {}
                 record => model.take(record.clone()),
@@ -101,6 +114,9 @@ impl Model {
             streams: Vec::new(),
             of_streams: CyclicTotals::default(),
             whole_streams: (Vec::new(), CyclicTotals::default()),
+            transactions: Vec::new(),
+            of_transactions: TransactionTotals::default(),
+            whole_transactions: (Vec::new(), TransactionTotals::default()),
             gone: 0,
             hosts: BTreeMap::new(),
             course: Course::new(),
@@ -147,6 +163,11 @@ impl Model {
                 let CyclicStreams { totals, worst, .. } = *so_far;
                 (self.streams, self.of_streams) = (worst, totals);
             }
+            Record::Transactions(of) => self.whole_transactions(*of),
+            Record::TransactionsInterval(so_far) => {
+                let TransactionsInterval { totals, slowest, .. } = *so_far;
+                (self.transactions, self.of_transactions) = (slowest, totals);
+            }
             Record::Total(total) => self.total = Some(total),
             Record::Host(host) => {
                 // The record of the whole replaces the sum of its parts.
@@ -166,9 +187,30 @@ impl Model {
                     (self.streams, self.of_streams) = self.whole_streams.clone();
                     self.streams.sort_by(CyclicStream::worse);
                 }
+                self.conclude_transactions();
                 self.events.end(&end, self.until_ns());
                 self.end = Some(end);
             }
+        }
+    }
+
+    /// Adds the transactions of a function as a whole.
+    fn whole_transactions(&mut self, of: Transactions) {
+        let (slowest, totals) = &mut self.whole_transactions;
+        totals.add(&of);
+        slowest.push(of);
+        if slowest.len() >= 2 * FUNCTIONS {
+            slowest.sort_by(Transactions::slower);
+            slowest.truncate(FUNCTIONS);
+        }
+    }
+
+    /// Replaces the transactions so far with those as a whole, if there were any.
+    fn conclude_transactions(&mut self) {
+        if !self.whole_transactions.0.is_empty() {
+            (self.transactions, self.of_transactions) = self.whole_transactions.clone();
+            self.transactions.sort_by(Transactions::slower);
+            self.transactions.truncate(FUNCTIONS);
         }
     }
 
@@ -200,6 +242,7 @@ impl Model {
             | Record::ServicesInterval(_)
             | Record::ControlBlocks(_)
             | Record::CyclicStreams(_)
+            | Record::TransactionsInterval(_)
                 if is_over =>
             {
                 self.history.add(record.clone());

@@ -70,6 +70,7 @@ fn held(outcome: &Outcome) -> Number {
 fn candidates(measures: &Measures) -> Vec<Candidate> {
     let all = [
         replies(measures),
+        functions(measures),
         services(measures),
         streams(measures),
         retransmissions(measures),
@@ -119,6 +120,24 @@ fn services(measures: &Measures) -> Option<Candidate> {
     let name = "response.p99 of the slowest MMS service".to_owned();
     let number = number(grade, name, span(it.response_p99_ns), [spread, count]);
     Some(Candidate { words: &["mms"], number })
+}
+
+fn functions(measures: &Measures) -> Option<Candidate> {
+    let worst = measures.functions.worst();
+    let it = &worst.rows.first()?.0;
+    let (p50, p99) = (it.response_p50_ns?, it.response_p99_ns?);
+    let grade = if it.unanswered > 0 { Grade::Fail } else { Grade::Note };
+    let spread = format!("p50 {}, max {}", span(p50), span(it.response_max_ns?));
+    let count = format!(
+        "{} function {}, n = {} replies to {} requests",
+        it.device(),
+        it.function,
+        it.replies,
+        it.requests
+    );
+    let name = format!("response.p99 of the slowest {} device", it.protocol);
+    let number = number(grade, name, span(p99), [spread, count]);
+    Some(Candidate { words: &["modbus", "unanswered", "exceptions", "retries"], number })
 }
 
 fn streams(measures: &Measures) -> Option<Candidate> {

@@ -7,7 +7,7 @@ use meter::observation::DelayKind;
 use meter::registry::Measure;
 use records::associations::Service;
 use records::quantity::span;
-use records::{Connection, CyclicStream, Host, Replies, Slowness, sum, tpdus};
+use records::{Connection, CyclicStream, Host, Replies, Slowness, Transactions, sum, tpdus};
 
 /// A row with a key; the greatest key is the worst.
 pub(super) trait Row: Clone {
@@ -207,6 +207,40 @@ impl Row for ServiceRow {
         let times = [self.0.response_p50_ns, self.0.response_p99_ns, self.0.response_max_ns];
         let words = [service.clone(), server.clone()].into_iter();
         words.chain(counts.map(|it| it.to_string())).chain(times.map(span)).collect()
+    }
+}
+
+/// Response times of a function of a unit.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct FunctionRow(pub(super) Transactions);
+
+impl Row for FunctionRow {
+    type Key = (bool, Option<u64>, Option<u64>, u64);
+    const HEADS: &'static [&'static str] = &[
+        "server",
+        "unit",
+        "function",
+        "requests",
+        "replies",
+        "exceptions",
+        "unanswered",
+        "retries",
+        "p50",
+        "p99",
+        "max",
+        "period p50",
+    ];
+    fn key(&self) -> Self::Key {
+        let Transactions { responses, response_p99_ns, response_max_ns, unanswered, .. } = self.0;
+        (responses >= records::ENOUGH, response_p99_ns, response_max_ns, unanswered)
+    }
+    fn cells(&self) -> Vec<String> {
+        let it = &self.0;
+        let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), span);
+        let counts = [it.requests, it.replies, it.exceptions, it.unanswered, it.retries];
+        let times = [it.response_p50_ns, it.response_p99_ns, it.response_max_ns, it.period_p50_ns];
+        let words = [it.server.clone(), it.unit.to_string(), it.function_label()].into_iter();
+        words.chain(counts.map(|it| it.to_string())).chain(times.map(time)).collect()
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 use std::io;
 
 /// Topics, with their summaries and texts.
-const TOPICS: [(&str, &str, &str); 22] = [
+const TOPICS: [(&str, &str, &str); 23] = [
     ("scenario", "keys of a scenario file", include_str!("../../help/scenario.md")),
     ("profiles", "profiles of machines", include_str!("../../help/profiles.md")),
     ("units", "syntax of times, sizes and rates", include_str!("../../help/units.md")),
@@ -47,6 +47,11 @@ const TOPICS: [(&str, &str, &str); 22] = [
         "cyclic",
         "streams of GOOSE, Sampled Values and PROFINET",
         include_str!("../../help/cyclic.md"),
+    ),
+    (
+        "transactions",
+        "requests and replies of Modbus: the slow device",
+        include_str!("../../help/transactions.md"),
     ),
     ("filter", "syntax of filters", include_str!("../../help/filter.md")),
     ("iso-tcp", "transport connections over TCP", include_str!("../../help/iso-tcp.md")),

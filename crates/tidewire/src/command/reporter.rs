@@ -21,7 +21,7 @@ use records::families::Health;
 use records::findings::Findings;
 use records::require::Requirements;
 use records::state::Model;
-use records::tables::{rows, streams};
+use records::tables::{rows, streams, transactions};
 use records::{Finding, Head, Item, Plant, Record, Recorder, Subset};
 use std::io;
 use wire::time::Instant;
@@ -252,10 +252,14 @@ impl<'a> Reporter<'a> {
                 false
             }
             Item::Services(_) | Item::ControlBlocks(_) => !self.is_of_whole,
-            Item::ServicesInterval(_) | Item::CyclicStreams(_) | Item::Rest(_) => true,
+            Item::ServicesInterval(_)
+            | Item::CyclicStreams(_)
+            | Item::TransactionsInterval(_)
+            | Item::Rest(_) => true,
             Item::Sample(_)
             | Item::Host(_)
             | Item::CyclicStream(_)
+            | Item::Transactions(_)
             | Item::Total(_)
             | Item::End(_) => false,
         };
@@ -421,6 +425,11 @@ impl<'a> Reporter<'a> {
                 export.stream(|| streams::row(stream));
                 Ok(())
             }
+            Item::Transactions(of) => {
+                requirements.transactions(of);
+                export.transactions(|| transactions::row(of));
+                Ok(())
+            }
             Item::Interval(_)
             | Item::ServicesInterval(_)
             | Item::Sample(_)
@@ -429,6 +438,7 @@ impl<'a> Reporter<'a> {
             | Item::Services(_)
             | Item::ControlBlocks(_)
             | Item::CyclicStreams(_)
+            | Item::TransactionsInterval(_)
             | Item::Rest(_) => Ok(()),
         }
     }

@@ -7,6 +7,7 @@
 use super::cyclic::WorstStreams;
 use super::services::{BusiestBlocks, SlowestServices};
 use super::tables::{self, Busiest, BusiestHosts, SlowestHosts, shown};
+use super::transactions::SlowestFunctions;
 use crate::output::{Output, printable};
 use crate::quantity::{counted, significant, span, trimmed};
 use bench::paragraph::wrapped;
@@ -28,6 +29,7 @@ pub(crate) struct Lines {
     slowest: SlowestHosts,
     services: SlowestServices,
     streams: WorstStreams,
+    functions: SlowestFunctions,
     blocks: BusiestBlocks,
     /// Number of the connection that the last record is about, if it is of the whole.
     ended: Option<u32>,
@@ -49,6 +51,7 @@ impl Lines {
             slowest: SlowestHosts::new(),
             services: SlowestServices::new(),
             streams: WorstStreams::new(),
+            functions: SlowestFunctions::new(),
             blocks: BusiestBlocks::new(),
             ended: None,
             findings: Vec::new(),
@@ -71,6 +74,7 @@ impl Lines {
             | Record::ConnectionsRest(_)
             | Record::ServicesInterval(_)
             | Record::CyclicStreams(_)
+            | Record::TransactionsInterval(_)
             | Record::Unknown => Vec::new(),
             Record::ConnectionInterval(_) => {
                 self.ended = None;
@@ -85,6 +89,10 @@ impl Lines {
             }
             Record::CyclicStream(stream) => {
                 self.streams.add(stream);
+                Vec::new()
+            }
+            Record::Transactions(of) => {
+                self.functions.add(of);
                 Vec::new()
             }
             Record::ControlBlocks(blocks) => {
@@ -166,10 +174,11 @@ impl Lines {
             .left_out
             .map(|left_out| format!(", {left_out} more left out by the filter"))
             .unwrap_or_default();
-        let none = match self.streams.count() {
+        let none = match [self.streams.count(), self.functions.count()] {
             _ if self.has_tpdus || end.frames == 0 => String::new(),
-            0 => ", none with a TPDU".to_owned(),
-            streams => format!(", {}, no TPDU", counted(streams, "cyclic stream")),
+            [0, 0] => ", none with a TPDU".to_owned(),
+            [0, functions] => format!(", {} of servers, no TPDU", counted(functions, "function")),
+            [streams, _] => format!(", {}, no TPDU", counted(streams, "cyclic stream")),
         };
         let frames = counted(end.frames, "frame");
         let last = self.last(end).unwrap_or_default();
@@ -179,6 +188,7 @@ impl Lines {
         lines.extend(self.slowest.table().map(|table| format!("\n{table}")));
         lines.extend(self.streams.table().map(|table| format!("\n{table}")));
         lines.extend(self.streams.deviations().map(|table| format!("\n{table}")));
+        lines.extend(self.functions.table().map(|table| format!("\n{table}")));
         lines.extend(self.services.table().map(|table| format!("\n{table}")));
         lines.extend(self.blocks.table().map(|table| format!("\n{table}")));
         lines.extend(tables::findings(&self.findings).map(|text| format!("\n{text}")));

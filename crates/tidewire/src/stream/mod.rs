@@ -6,5 +6,6 @@ pub(crate) mod hostile;
 mod lines;
 mod services;
 mod tables;
+mod transactions;
 
 pub(crate) use lines::Lines;

@@ -112,7 +112,7 @@ impl Controls {
         }
     }
 
-    /// Turns to a page by a key that has no action: a number, the letters m and c, or an arrow.
+    /// Turns to a page by a key that has no action: a number, the letters m, c and r, or an arrow.
     fn turn_by(&mut self, code: KeyCode) -> Effect {
         match code {
             KeyCode::Char(digit @ '0'..='9') => {
@@ -123,6 +123,7 @@ impl Controls {
             }
             KeyCode::Char('m') => self.turn_to(Page::Services),
             KeyCode::Char('c') => self.turn_to(Page::Streams),
+            KeyCode::Char('r') => self.turn_to(Page::Transactions),
             KeyCode::Right => self.turn(1),
             KeyCode::Left => self.turn(self.pages().len() - 1),
             _ => {}

@@ -57,6 +57,7 @@ mod signals;
 mod slowest;
 mod stalled;
 mod stream;
+mod transactions;
 mod transit;
 mod transit_live;
 mod watch;

@@ -37,7 +37,7 @@ fn fed(arguments: &[&str], octets: Vec<u8>) -> Output {
 /// Captures of every kind of network, as far as they are here.
 fn captures() -> Vec<PathBuf> {
     let more = ["tp4", "s7", "mms", "iccp", "rdp-tpkt", "x400"];
-    let mut paths = vec![cell()];
+    let mut paths = vec![cell(), cell().with_file_name("gateway.pcap")];
     for folder in more {
         let Some(folder) = shared("captures", folder) else { continue };
         let mut found: Vec<PathBuf> =

@@ -12,7 +12,7 @@ use meter::{Connection, Host, Report};
 use records::Subset;
 #[cfg(feature = "parquet")]
 use records::tables::Columnar;
-use records::tables::{Cell, Comma, Layout, Log, Sheet, rows, streams};
+use records::tables::{Cell, Comma, Layout, Log, Sheet, rows, streams, transactions};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -27,6 +27,7 @@ enum Table {
     Services,
     ServiceIntervals,
     Streams,
+    Transactions,
 }
 
 /// Rejects Parquet, before any file is touched, if this build has no writer for it.
@@ -38,7 +39,7 @@ fn can_write_parquet() -> Result<(), Failure> {
     Err(Failure::usage("--parquet: this tidewire writes no Parquet").with_fix(fix))
 }
 
-fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 6] {
+fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 7] {
     [
         (Table::Intervals, rows::intervals(bounds_octets)),
         (Table::Hosts, rows::hosts(bounds_octets)),
@@ -46,6 +47,7 @@ fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 6] {
         (Table::Services, rows::services()),
         (Table::ServiceIntervals, rows::service_intervals()),
         (Table::Streams, streams::layout()),
+        (Table::Transactions, transactions::layout()),
     ]
 }
 
@@ -209,6 +211,11 @@ impl Export {
     /// Writes a stream of cyclic data; `row` makes its row.
     pub(in crate::command) fn stream(&mut self, row: impl FnOnce() -> Vec<Cell>) {
         self.row(Table::Streams, row);
+    }
+
+    /// Writes the transactions of a function; `row` makes its row.
+    pub(in crate::command) fn transactions(&mut self, row: impl FnOnce() -> Vec<Cell>) {
+        self.row(Table::Transactions, row);
     }
 
     /// Ends every file.

@@ -220,9 +220,10 @@ fn pages_go_around_and_numbers_lead_to_them() {
         controls.page
     };
     assert_eq!(page(KeyCode::BackTab), Page::Monitor);
-    assert_eq!(page(KeyCode::BackTab), Page::Streams);
+    assert_eq!(page(KeyCode::BackTab), Page::Transactions);
     assert_eq!(page(KeyCode::Tab), Page::Monitor);
     assert_eq!(page(KeyCode::Char('c')), Page::Streams);
+    assert_eq!(page(KeyCode::Char('r')), Page::Transactions);
     assert_eq!(page(KeyCode::Char('m')), Page::Services);
     assert_eq!(page(KeyCode::Char('8')), Page::Events);
     assert_eq!(page(KeyCode::Right), Page::Capture);
@@ -232,7 +233,8 @@ fn pages_go_around_and_numbers_lead_to_them() {
 #[test]
 fn a_stream_without_frames_has_no_monitor() {
     let mut controls = Controls::new(Page::Overview, Keys::new("").unwrap(), None);
-    for (code, page) in [(KeyCode::Char('0'), Page::Overview), (KeyCode::BackTab, Page::Streams)] {
+    let last = (KeyCode::BackTab, Page::Transactions);
+    for (code, page) in [(KeyCode::Char('0'), Page::Overview), last] {
         let shown = Shown { sheet: None, rows: 10, ids: &[], intervals: 0, seen: None, room: 10 };
         controls.press(&KeyEvent::from(code), &shown);
         assert_eq!(controls.page, page);

@@ -11,6 +11,7 @@ mod matrix;
 mod overview;
 mod services;
 mod streams;
+mod transactions;
 mod volumes;
 
 use super::theme::Symbols;
@@ -47,11 +48,13 @@ pub(crate) enum Page {
     Services,
     /// Streams of cyclic data.
     Streams,
+    /// Requests and replies.
+    Transactions,
 }
 
 impl Page {
     /// All pages, in the order of their numbers.
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::Monitor,
         Self::Overview,
         Self::Connections,
@@ -64,6 +67,7 @@ impl Page {
         Self::Capture,
         Self::Services,
         Self::Streams,
+        Self::Transactions,
     ];
 
     /// Label of its tab.
@@ -81,6 +85,7 @@ impl Page {
             Self::Capture => "capture",
             Self::Services => "MMS",
             Self::Streams => "cyclic",
+            Self::Transactions => "requests",
         }
     }
 
@@ -89,6 +94,7 @@ impl Page {
         match self {
             Self::Services => 'm',
             Self::Streams => 'c',
+            Self::Transactions => 'r',
             numbered => (b'0' + numbered as u8) as char,
         }
     }
@@ -155,10 +161,16 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
         Page::Capture => events::capture(model),
         Page::Services => services::sheet(model, room),
         Page::Streams => streams::sheet(model, room),
+        Page::Transactions => transactions::sheet(model, room),
     };
     let is_list = matches!(
         choice.page,
-        Page::Connections | Page::Hosts | Page::Events | Page::Services | Page::Streams
+        Page::Connections
+            | Page::Hosts
+            | Page::Events
+            | Page::Services
+            | Page::Streams
+            | Page::Transactions
     );
     if is_list && !choice.filter.is_empty() {
         let filter = choice.filter.to_lowercase();

@@ -36,6 +36,7 @@ const fn page_of(topic: Topic) -> Page {
         Topic::Services => Page::Services,
         Topic::Hosts => Page::Hosts,
         Topic::Streams => Page::Streams,
+        Topic::Transactions => Page::Transactions,
         Topic::Capture => Page::Capture,
     }
 }

@@ -1,0 +1,247 @@
+//! Requests and replies: their records.
+
+use crate::findings::{Grade, is_bad_share};
+use crate::{ENOUGH, item};
+use core::cmp::{Ordering, Reverse};
+use meter::measure::Summary;
+use meter::{TransactionCounts, TransactionFigures, TransactionReport};
+use serde::{Deserialize, Serialize};
+
+/// Transactions of a function of a unit of a server, since measuring began or in an interval.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Transactions {
+    /// Protocol.
+    pub protocol: String,
+    /// Address of the server.
+    pub server: String,
+    /// Unit at the server or behind it.
+    pub unit: u32,
+    /// Function code.
+    pub function: u16,
+    /// Name of the function; null if the protocol has none for it.
+    pub function_name: Option<String>,
+    /// Requests, retries among them.
+    pub requests: u64,
+    /// Requests sent again before their reply.
+    pub retries: u64,
+    /// Replies, exceptions among them.
+    pub replies: u64,
+    /// Replies that report an error.
+    pub exceptions: u64,
+    /// Requests without a reply within ten seconds, or until the server closed the connection.
+    pub unanswered: u64,
+    /// Requests outstanding at the end.
+    pub outstanding: u64,
+    /// The most requests outstanding on a connection.
+    pub most_outstanding: u64,
+    /// Replies that may belong to more than one request.
+    pub ambiguous: u64,
+    /// Replies to a request that was answered before.
+    pub repeated: u64,
+    /// Replies to a request that counts as unanswered.
+    pub late: u64,
+    /// Replies to no request.
+    pub unrequested: u64,
+    /// Requests dropped because too many were outstanding on their connection.
+    pub dropped: u64,
+    /// Polls dropped because the function had too many of different data.
+    pub polls_dropped: u64,
+    /// Replies with a response time.
+    pub responses: u64,
+    /// Sum of the response times.
+    pub response_total_ns: u64,
+    /// Least response time; null without responses, as the next ones.
+    pub response_min_ns: Option<u64>,
+    /// Median.
+    pub response_p50_ns: Option<u64>,
+    /// 99th percentile.
+    pub response_p99_ns: Option<u64>,
+    /// Greatest.
+    pub response_max_ns: Option<u64>,
+    /// Times from a request to the next of its client for the same data.
+    pub periods: u64,
+    /// Sum of the periods.
+    pub period_total_ns: u64,
+    /// Least period; null without periods, as the next ones.
+    pub period_min_ns: Option<u64>,
+    /// Median.
+    pub period_p50_ns: Option<u64>,
+    /// 99th percentile.
+    pub period_p99_ns: Option<u64>,
+    /// Greatest.
+    pub period_max_ns: Option<u64>,
+    /// Time of the first PDU.
+    pub first_ns: u64,
+    /// Time of the last PDU.
+    pub last_ns: u64,
+}
+
+/// Transactions at the end of an interval or in it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct TransactionsInterval {
+    /// Number of the interval.
+    pub index: Option<u64>,
+    /// Sums over all functions since measuring began.
+    pub totals: TransactionTotals,
+    /// The slowest functions since measuring began.
+    pub slowest: Vec<Transactions>,
+    /// Functions with a PDU in the interval, with their counts and times in it; the slowest of them.
+    pub in_interval: Vec<Transactions>,
+}
+
+/// Sums over all functions.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
+pub struct TransactionTotals {
+    /// Functions.
+    pub functions: u64,
+    /// Requests.
+    pub requests: u64,
+    /// Requests sent again.
+    pub retries: u64,
+    /// Replies.
+    pub replies: u64,
+    /// Replies that report an error.
+    pub exceptions: u64,
+    /// Requests without a reply.
+    pub unanswered: u64,
+    /// Requests outstanding.
+    pub outstanding: u64,
+    /// Replies that may belong to more than one request.
+    pub ambiguous: u64,
+    /// Replies to a request that was answered before, that counts as unanswered, or to none.
+    pub without_request: u64,
+}
+
+impl TransactionTotals {
+    /// Adds a function; sums saturate.
+    pub(crate) fn add(&mut self, of: &Transactions) {
+        let without_request = crate::sum([of.repeated, of.late, of.unrequested]);
+        for (sum, more) in [
+            (&mut self.functions, 1),
+            (&mut self.requests, of.requests),
+            (&mut self.retries, of.retries),
+            (&mut self.replies, of.replies),
+            (&mut self.exceptions, of.exceptions),
+            (&mut self.unanswered, of.unanswered),
+            (&mut self.outstanding, of.outstanding),
+            (&mut self.ambiguous, of.ambiguous),
+            (&mut self.without_request, without_request),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
+}
+
+impl TransactionsInterval {
+    /// Converts an item of the recorder.
+    pub(crate) fn of(item: &item::TransactionsInterval) -> Self {
+        let mut totals = item.ended;
+        let mut slowest: Vec<_> = item.followed.iter().map(Transactions::of).collect();
+        slowest.iter().for_each(|it| totals.add(it));
+        let counted = item.followed.iter().filter(|it| it.latest >= item.start);
+        let mut in_interval: Vec<_> = counted.map(Transactions::in_latest).collect();
+        for of in [&mut slowest, &mut in_interval] {
+            of.sort_by(Transactions::slower);
+            of.truncate(item.top);
+        }
+        Self { index: item.index, totals, slowest, in_interval }
+    }
+}
+
+impl Transactions {
+    /// Converts a report of the meter: all since measuring began.
+    pub(crate) fn of(report: &TransactionReport) -> Self {
+        Self::of_figures(report, &report.all)
+    }
+
+    /// Converts what the report has of its latest interval.
+    fn in_latest(report: &TransactionReport) -> Self {
+        Self::of_figures(report, &report.in_latest)
+    }
+
+    fn of_figures(report: &TransactionReport, figures: &TransactionFigures) -> Self {
+        let TransactionFigures { counts, responses, periods } = figures;
+        let TransactionCounts { requests, retries, replies, exceptions, .. } = *counts;
+        let TransactionCounts { unanswered, ambiguous, repeated, late, unrequested, .. } = *counts;
+        let TransactionCounts { dropped, polls_dropped, most_outstanding, .. } = *counts;
+        let key = report.key;
+        let name = key.protocol.function_name(key.function);
+        let time = |of: &Summary, nanos: u64| (of.count > 0).then_some(nanos);
+        Self {
+            protocol: key.protocol.name().to_owned(),
+            server: key.server.to_string(),
+            unit: key.unit,
+            function: key.function,
+            function_name: name.map(ToOwned::to_owned),
+            requests,
+            retries,
+            replies,
+            exceptions,
+            unanswered,
+            outstanding: report.outstanding,
+            most_outstanding,
+            ambiguous,
+            repeated,
+            late,
+            unrequested,
+            dropped,
+            polls_dropped,
+            responses: responses.count,
+            response_total_ns: responses.total_ns,
+            response_min_ns: time(responses, responses.min_ns),
+            response_p50_ns: time(responses, responses.p50_ns),
+            response_p99_ns: time(responses, responses.p99_ns),
+            response_max_ns: time(responses, responses.max_ns),
+            periods: periods.count,
+            period_total_ns: periods.total_ns,
+            period_min_ns: time(periods, periods.min_ns),
+            period_p50_ns: time(periods, periods.p50_ns),
+            period_p99_ns: time(periods, periods.p99_ns),
+            period_max_ns: time(periods, periods.max_ns),
+            first_ns: report.first.as_nanos(),
+            last_ns: report.last.as_nanos(),
+        }
+    }
+
+    /// Server and unit, as requirements name them.
+    pub fn device(&self) -> String {
+        format!("{}/{}", self.server, self.unit)
+    }
+
+    /// Function code, and its name if it has one.
+    pub fn function_label(&self) -> String {
+        match &self.function_name {
+            Some(name) => format!("{} {name}", self.function),
+            None => self.function.to_string(),
+        }
+    }
+
+    /// Front of that label.
+    pub fn function_front(&self, columns: usize) -> String {
+        let front: String = self.function_label().chars().take(columns).collect();
+        front.trim_end().to_owned()
+    }
+
+    /// Mean response time; none without responses.
+    pub fn response_mean_ns(&self) -> Option<u64> {
+        self.response_total_ns.checked_div(self.responses)
+    }
+
+    /// Severity of what is wrong with the function; none if nothing is.
+    pub fn grade(&self) -> Option<Grade> {
+        let is_bad = is_bad_share(self.unanswered, self.requests)
+            || is_bad_share(self.exceptions, self.replies);
+        let odd = crate::sum([self.unanswered, self.exceptions, self.retries, self.late]);
+        if is_bad { Some(Grade::Bad) } else { (odd > 0).then_some(Grade::Look) }
+    }
+
+    /// Orders functions, the slowest first: by the 99th percentile of those with at least 20 responses,
+    /// then by the greatest response time, then by requests without a reply.
+    pub fn slower(&self, other: &Self) -> Ordering {
+        let key = |it: &Self| {
+            let has_enough = it.responses >= ENOUGH;
+            Reverse((has_enough, it.response_p99_ns, it.response_max_ns, it.unanswered))
+        };
+        key(self).cmp(&key(other))
+    }
+}
