@@ -3,6 +3,8 @@
 
 #[path = "../../crates/meter/tests/it/modbus_wire.rs"]
 mod modbus_wire;
+#[path = "../../crates/meter/tests/it/request_pdus.rs"]
+mod request_pdus;
 #[path = "../../crates/meter/tests/it/transactions_entry.rs"]
 mod transactions_entry;
 

@@ -18,6 +18,8 @@ pub struct Transactions {
     pub unit: u32,
     /// Function code.
     pub function: u16,
+    /// True if the replies are acknowledgements of numbered frames (IEC 104), which may be delayed.
+    pub acknowledgements: bool,
     /// Name of the function; null if the protocol has none for it.
     pub function_name: Option<String>,
     /// Requests, retries among them.
@@ -172,6 +174,7 @@ impl Transactions {
             server: key.server.to_string(),
             unit: key.unit,
             function: key.function,
+            acknowledgements: key.is_acknowledgement(),
             function_name: name.map(ToOwned::to_owned),
             requests,
             retries,
@@ -235,12 +238,13 @@ impl Transactions {
         if is_bad { Some(Grade::Bad) } else { (odd > 0).then_some(Grade::Look) }
     }
 
-    /// Orders functions, the slowest first: by the 99th percentile of those with at least 20 responses,
+    /// Orders functions, the slowest first, acknowledgements last: by the 99th percentile of those with at least 20 responses,
     /// then by the greatest response time, then by requests without a reply.
     pub fn slower(&self, other: &Self) -> Ordering {
         let key = |it: &Self| {
             let has_enough = it.responses >= ENOUGH;
-            Reverse((has_enough, it.response_p99_ns, it.response_max_ns, it.unanswered))
+            let times = (it.response_p99_ns, it.response_max_ns, it.unanswered);
+            Reverse((!it.acknowledgements, has_enough, times))
         };
         key(self).cmp(&key(other))
     }

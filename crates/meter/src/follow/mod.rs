@@ -8,7 +8,7 @@
 //! cyclic         publisher, group,    frames of one PDU (`Meter`)    streams of cyclic data
 //!                control block
 //! transactions   server, unit,        octets of TCP streams          requests and replies of
-//!                function             (`stream`)                     Modbus
+//!                function             (`stream`)                     Modbus, DNP3, IEC 104 ...
 //! ```
 //!
 //! All have the three verbs of [`Follower`]. A follower counts into the [`Sink`](crate::track::Sink)

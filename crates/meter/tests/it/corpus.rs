@@ -203,6 +203,15 @@ fn transaction_seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("pipelined", steps(|n| [(n / 4) as u8 & 1, 1, 2, n as u8 & 3, 0x12, n as u8, 0, 0])),
         ("one-identifier", steps(|n| [u8::from(n % 3 == 1), 2, 90, 0, 3, n as u8 & 2, 0, 0])),
         ("again", steps(|n| [n as u8 & 3, 0, 60, (n / 4) as u8, 0xE1, 1, 0, 0])),
+        (
+            "every-protocol",
+            steps(|n| [(n / 8) as u8 & 1, n as u8 & 7, 1, (n / 16) as u8, 0x21, 1, 0, 0]),
+        ),
+        (
+            "many-functions",
+            steps(|n| [(n / 4) as u8 & 1, n as u8 & 7, 3, (n / 9) as u8, n as u8, 2, 0, 0]),
+        ),
+        ("numbered", steps(|n| [n as u8 & 1, 2, 9, (n / 2) as u8, 0x20, (n / 2) as u8, 0, 0])),
         ("gaps-and-ends", steps(|n| [n as u8 & 7, n as u8 & 0x73, 250, 1, 2, 3, 0, (n / 7) as u8])),
         ("late", steps(|n| [n as u8 & 1, 0x80, 120, (n / 8) as u8, 1, 1, 0, 0])),
         ("divided", steps(|n| [8 | n as u8 & 0x31, 3, 9, n as u8, n as u8, 0, n as u8, 9])),

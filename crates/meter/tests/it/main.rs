@@ -24,6 +24,7 @@ mod ordinary;
 mod reassembler;
 mod remarks;
 mod replies;
+mod request_pdus;
 mod segments;
 mod streams;
 mod tcp_times;

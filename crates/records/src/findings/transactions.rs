@@ -63,7 +63,7 @@ impl Judge<'_> {
         let Some(slowest) = self.model.transactions.first() else { return };
         let times = [slowest.response_p50_ns, slowest.response_p99_ns, slowest.response_max_ns];
         let [Some(p50), Some(p99), Some(max)] = times else { return };
-        if slowest.responses < ENOUGH {
+        if slowest.responses < ENOUGH || slowest.acknowledgements {
             return;
         }
         let Transactions { server, unit, responses, protocol, .. } = slowest;

@@ -91,7 +91,8 @@ impl Whom {
     pub(super) fn has(&self, report: &TransactionReport) -> bool {
         let key = report.key;
         match *self {
-            Self::Protocol(protocol) => key.protocol == protocol,
+            // Acknowledgements may be delayed; who limits them names the unit and the function.
+            Self::Protocol(protocol) => key.protocol == protocol && !key.is_acknowledgement(),
             Self::Unit { server, unit, function } => {
                 key.server == server
                     && key.unit == unit

@@ -215,7 +215,7 @@ impl Row for ServiceRow {
 pub(super) struct FunctionRow(pub(super) Transactions);
 
 impl Row for FunctionRow {
-    type Key = (bool, Option<u64>, Option<u64>, u64);
+    type Key = (bool, bool, Option<u64>, Option<u64>, u64);
     const HEADS: &'static [&'static str] = &[
         "server",
         "unit",
@@ -232,7 +232,8 @@ impl Row for FunctionRow {
     ];
     fn key(&self) -> Self::Key {
         let Transactions { responses, response_p99_ns, response_max_ns, unanswered, .. } = self.0;
-        (responses >= records::ENOUGH, response_p99_ns, response_max_ns, unanswered)
+        let has_enough = responses >= records::ENOUGH;
+        (!self.0.acknowledgements, has_enough, response_p99_ns, response_max_ns, unanswered)
     }
     fn cells(&self) -> Vec<String> {
         let it = &self.0;

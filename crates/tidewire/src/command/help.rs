@@ -50,7 +50,7 @@ const TOPICS: [(&str, &str, &str); 23] = [
     ),
     (
         "transactions",
-        "requests and replies of Modbus: the slow device",
+        "requests and replies of Modbus, DNP3 and others",
         include_str!("../../help/transactions.md"),
     ),
     ("filter", "syntax of filters", include_str!("../../help/filter.md")),

@@ -17,6 +17,7 @@
 
 mod framer;
 mod protocol;
+mod readers;
 mod report;
 mod requests;
 mod row;
@@ -182,6 +183,14 @@ impl Dialogue {
         Self { carrier, ways, requests: Requests::new() }
     }
 
+    /// Gives up the requests whose time is over.
+    fn give_up(&mut self, at: Instant, rows: &mut Rows) {
+        let limit_ns = self.carrier.protocol.row().limit_ns;
+        while let Some(request) = self.requests.give_up(at, limit_ns) {
+            rows.give_up(&request);
+        }
+    }
+
     /// Processes the PDUs that a framer finds in this way.
     fn framed(
         &mut self,
@@ -197,13 +206,14 @@ impl Dialogue {
         let sender = if way == carrier.server { Sender::Server } else { Sender::Client };
         act(framer, &row, &mut |found| match found {
             Found::Pdu(octets) => {
-                let Some(message) = (row.read)(octets, sender) else {
-                    return oddities.count(Class::Foreign, row.foreign);
-                };
                 let mut pairing = Pairing { at, carrier, requests, rows, oddities };
-                match message.role {
-                    Role::Request => pairing.request(&message, octets),
+                let is_read = (row.read)(octets, sender, &mut |message| match message.role {
+                    Role::Request => pairing.request(&message),
                     Role::Reply => pairing.reply(&message),
+                    Role::Acknowledgement => pairing.acknowledgement(&message),
+                });
+                if !is_read {
+                    oddities.count(Class::Foreign, row.foreign);
                 }
             }
             Found::Foreign => oddities.count(Class::Foreign, row.foreign),
@@ -229,14 +239,14 @@ impl Pairing<'_> {
         self.rows.row(key, self.at, self.oddities)
     }
 
-    fn request(&mut self, message: &Message<'_>, octets: &[u8]) {
+    fn request(&mut self, message: &Message<'_>) {
         let Some(handle) = self.row(message) else { return };
-        let print = self.rows.state.hash_one(octets);
+        let print = self.rows.state.hash_one(message.content);
         let asked = self.requests.ask(Request::new(key(message), print, self.at, handle));
-        let outstanding = self.requests.len() as u64;
+        let outstanding = self.requests.outstanding(message.pair) as u64;
         let interval = self.rows.interval;
         let client = self.carrier.ends.get(1 - self.carrier.server).map(|end| end.address);
-        let poll = self.rows.state.hash_one((client, message.subject));
+        let poll = message.subject.map(|subject| self.rows.state.hash_one((client, subject)));
         if let Asked::New { dropped: Some(dropped) } = asked
             && let Some(row) = self.rows.at(dropped.row)
         {
@@ -251,16 +261,35 @@ impl Pairing<'_> {
             Asked::Retry => counts.retries += 1,
             Asked::New { .. } => {
                 row.outstanding += 1;
-                row.poll(interval, self.at, poll);
+                if let Some(poll) = poll {
+                    row.poll(interval, self.at, poll);
+                }
             }
         }
     }
 
+    /// Counts a reply to each request that it acknowledges.
+    fn acknowledgement(&mut self, message: &Message<'_>) {
+        let interval = self.rows.interval;
+        for request in self.requests.acknowledge(message.pair, message.identifier) {
+            let Some(row) = self.rows.at(request.row) else { continue };
+            row.last = self.at;
+            row.outstanding = row.outstanding.saturating_sub(1);
+            row.counts(interval).replies += 1;
+            row.response(interval, self.at.nanos_since(request.at));
+        }
+    }
+
     fn reply(&mut self, message: &Message<'_>) {
-        let Some(handle) = self.row(message) else { return };
         let found = self.requests.answer(key(message), self.at);
         let interval = self.rows.interval;
-        let Some(row) = self.rows.at(handle) else { return };
+        // A reply counts for the function of its request, which it may not state.
+        let handle = match found {
+            Match::One(request) | Match::Ambiguous(request) => Some(request.row),
+            Match::Repeated | Match::Late | Match::Nothing => self.row(message),
+        };
+        let Some(row) = handle.and_then(|handle| self.rows.at(handle)) else { return };
+        row.last = self.at;
         let counts = row.counts(interval);
         counts.replies += 1;
         counts.exceptions += u64::from(message.is_exception);
@@ -281,8 +310,8 @@ impl Pairing<'_> {
 }
 
 const fn key(message: &Message<'_>) -> Key {
-    let Message { identifier, unit, function, .. } = *message;
-    Key { identifier, unit, function }
+    let Message { identifier, pair_unit, pair, .. } = *message;
+    Key { identifier, unit: pair_unit, pair }
 }
 
 impl Transactions {
@@ -320,9 +349,7 @@ impl Transactions {
     pub(crate) fn give_up(&mut self, at: Instant) {
         for place in self.slab.places() {
             let Some(dialogue) = self.slab.get_mut(place) else { continue };
-            while let Some(request) = dialogue.requests.give_up(at) {
-                self.rows.give_up(&request);
-            }
+            dialogue.give_up(at, &mut self.rows);
         }
     }
 
@@ -382,9 +409,7 @@ impl Follower<Oddities> for Transactions {
         self.slab.touch(place, at);
         let Self { slab, rows, .. } = self;
         let dialogue = slab.at(place);
-        while let Some(request) = dialogue.requests.give_up(at) {
-            rows.give_up(&request);
-        }
+        dialogue.give_up(at, rows);
         match part {
             Part::Octets { way, octets, missing_octets } => {
                 dialogue.framed(at, way, Above { rows, oddities }, |framer, row, found| {

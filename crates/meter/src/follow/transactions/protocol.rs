@@ -1,19 +1,39 @@
 //! Protocols of requests and replies: one row for each.
 //!
-//! | | port | identifier of a request | unit | function |
+//! | | TCP port | identifier of a request | unit | function |
 //! |---|---|---|---|---|
 //! | Modbus/TCP | 502 | transaction | unit | function code |
+//! | DNP3 | 20000 | master, application sequence | outstation | function code of the request |
+//! | IEC 60870-5-104 | 2404 | object address | common address | type; U format; I format |
+//! | EtherNet/IP | 44818 | sequence count, or sender context | 0 | service of CIP, or command |
+//! | ADS | 48898 | invoke identifier | AMS port of the server | command |
+//! | FINS/TCP | 9600 | SID | node | command |
 //!
-//! A row finds the end of a PDU from its front, and reads a PDU as a [`Message`]. To add one: its
-//! file in `wire`, a variant, and a row of [`Protocol::row`].
+//! A DNP3 message has the time of its first link frame. An I format of IEC 104 is a request whose reply
+//! is its acknowledgement, N(R) of an I or S format of the other side; so its outstanding requests are
+//! the unacknowledged ones, and its response times the delays of acknowledgement.
+//!
+//! A row finds the end of a PDU from its front, and reads a PDU as a [`Message`] (`readers`). To add
+//! one: its file in `wire`, a variant, a row of [`Protocol::row`], and two readers.
 
-use wire::modbus;
+use super::readers::{self, NUMBERED, OTHER};
+use wire::{ads, dnp3, enip, fins, iec104, modbus};
 
 /// Protocol whose requests are paired with their replies.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Protocol {
     /// Modbus over TCP.
     Modbus,
+    /// DNP3 (IEEE 1815) over TCP.
+    Dnp3,
+    /// IEC 60870-5-104.
+    Iec104,
+    /// Explicit messages of EtherNet/IP.
+    EtherNetIp,
+    /// ADS of Beckhoff.
+    Ads,
+    /// FINS of Omron over TCP.
+    Fins,
 }
 
 /// Side of a connection.
@@ -30,10 +50,17 @@ pub(super) struct Message<'a> {
     /// Value that the client chooses to tell its requests apart, and that the reply repeats.
     pub(super) identifier: u32,
     pub(super) unit: u32,
+    /// What a reply repeats of it.
+    pub(super) pair_unit: u32,
+    /// What a reply repeats of the function of its request.
+    pub(super) pair: u16,
     pub(super) function: u16,
     pub(super) is_exception: bool,
-    /// Octets that say which data a request is about: equal octets are the same poll.
-    pub(super) subject: &'a [u8],
+    /// Octets that say which data a request is about: equal octets are the same poll. None of a
+    /// request that is no poll.
+    pub(super) subject: Option<&'a [u8]>,
+    /// Octets that are equal where a request is sent again.
+    pub(super) content: &'a [u8],
 }
 
 /// Part that a PDU has in a transaction.
@@ -41,6 +68,8 @@ pub(super) struct Message<'a> {
 pub(super) enum Role {
     Request,
     Reply,
+    /// Reply to all requests of its pair with lower identifiers, of 15 bits.
+    Acknowledgement,
 }
 
 /// Front of octets, where a PDU should begin.
@@ -54,6 +83,9 @@ pub(super) enum Front {
     Foreign,
 }
 
+/// Reader of a PDU; it calls the last argument for each message.
+type Read = for<'a> fn(&'a [u8], Sender, &mut dyn FnMut(Message<'a>)) -> bool;
+
 /// Definition of a protocol.
 pub(super) struct Row {
     /// Name in output.
@@ -64,15 +96,21 @@ pub(super) struct Row {
     port: u16,
     /// Name under which octets that are no PDU are counted.
     pub(super) foreign: &'static str,
+    /// Time after which a request is unanswered.
+    pub(super) limit_ns: u64,
     /// Finds the end of the PDU at the front of these octets.
     pub(super) front: fn(&[u8]) -> Front,
-    /// Reads a PDU, of which the end may be missing; none if it takes no part in transactions.
-    pub(super) read: for<'a> fn(&'a [u8], Sender) -> Option<Message<'a>>,
+    /// Reads a PDU, of which the end may be missing, as messages; false if it is none.
+    pub(super) read: Read,
 }
+
+/// Time after which a request is unanswered, in general.
+const LIMIT_NS: u64 = 10_000_000_000;
 
 impl Protocol {
     /// All protocols.
-    pub const ALL: [Self; 1] = [Self::Modbus];
+    pub const ALL: [Self; 6] =
+        [Self::Modbus, Self::Dnp3, Self::Iec104, Self::EtherNetIp, Self::Ads, Self::Fins];
 
     pub(super) const fn row(self) -> Row {
         match self {
@@ -81,8 +119,55 @@ impl Protocol {
                 word: "modbus",
                 port: modbus::PORT,
                 foreign: "no Modbus/TCP on its port",
-                front: front_of_modbus,
-                read: read_modbus,
+                limit_ns: LIMIT_NS,
+                front: readers::front_of_modbus,
+                read: readers::read_modbus,
+            },
+            Self::Dnp3 => Row {
+                name: "DNP3",
+                word: "dnp3",
+                port: dnp3::PORT,
+                foreign: "no DNP3 on its port",
+                limit_ns: LIMIT_NS,
+                front: readers::front_of_dnp3,
+                read: readers::read_dnp3,
+            },
+            Self::Iec104 => Row {
+                name: "IEC 104",
+                word: "iec104",
+                port: iec104::PORT,
+                foreign: "no IEC 104 on its port",
+                // A station may delay an acknowledgement by t2, 10 s.
+                limit_ns: 3 * LIMIT_NS,
+                front: readers::front_of_iec104,
+                read: readers::read_iec104,
+            },
+            Self::EtherNetIp => Row {
+                name: "EtherNet/IP",
+                word: "enip",
+                port: enip::PORT,
+                foreign: "no EtherNet/IP on its port",
+                limit_ns: LIMIT_NS,
+                front: readers::front_of_enip,
+                read: readers::read_enip,
+            },
+            Self::Ads => Row {
+                name: "ADS",
+                word: "ads",
+                port: ads::PORT,
+                foreign: "no ADS on its port",
+                limit_ns: LIMIT_NS,
+                front: readers::front_of_ads,
+                read: readers::read_ads,
+            },
+            Self::Fins => Row {
+                name: "FINS/TCP",
+                word: "fins",
+                port: fins::PORT,
+                foreign: "no FINS/TCP on its port",
+                limit_ns: LIMIT_NS,
+                front: readers::front_of_fins,
+                read: readers::read_fins,
             },
         }
     }
@@ -99,11 +184,27 @@ impl Protocol {
         self.row().word
     }
 
-    /// Name of a function code of the protocol, if it has one.
+    /// Name of a function of the protocol, if it has one.
     #[must_use]
     pub fn function_name(self, function: u16) -> Option<&'static str> {
+        let octet = u8::try_from(function).ok();
         match self {
-            Self::Modbus => modbus::function_name(u8::try_from(function).ok()?),
+            Self::Modbus => modbus::function_name(octet?),
+            Self::Dnp3 => dnp3::function_name(octet?),
+            Self::Iec104 => match (octet, function) {
+                (Some(kind), _) => iec104::type_name(kind),
+                (_, 0x107) => Some("STARTDT"),
+                (_, 0x113) => Some("STOPDT"),
+                (_, 0x143) => Some("TESTFR"),
+                (_, NUMBERED) => Some("I of the client"),
+                (_, _) => (function == NUMBERED + 1).then_some("I of the server"),
+            },
+            Self::EtherNetIp => match octet {
+                Some(service) => enip::service_name(service),
+                None => enip::command_name(function & !OTHER),
+            },
+            Self::Ads => ads::command_name(function),
+            Self::Fins => fins::command_name(function),
         }
     }
 
@@ -118,27 +219,4 @@ impl Protocol {
             }
         })
     }
-}
-
-fn front_of_modbus(octets: &[u8]) -> Front {
-    // Fields that are not there yet are valid ones: those of the shortest PDU.
-    let mut head = [0, 0, 0, 0, 0, 2, 0];
-    head.iter_mut().zip(octets).for_each(|(field, octet)| *field = *octet);
-    match modbus::Header::decode(&head) {
-        Ok(header) if octets.len() >= head.len() => Front::Pdu(header.adu_octets),
-        Ok(_) => Front::Short,
-        Err(_) => Front::Foreign,
-    }
-}
-
-fn read_modbus(octets: &[u8], sender: Sender) -> Option<Message<'_>> {
-    let pdu = modbus::Pdu::decode(octets).ok()?;
-    Some(Message {
-        role: if sender == Sender::Client { Role::Request } else { Role::Reply },
-        identifier: pdu.transaction.into(),
-        unit: pdu.unit.into(),
-        function: pdu.function.into(),
-        is_exception: pdu.is_exception,
-        subject: pdu.subject(),
-    })
 }

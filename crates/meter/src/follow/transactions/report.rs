@@ -1,6 +1,7 @@
 //! Report of the transactions of a function.
 
 use super::protocol::Protocol;
+use super::readers::NUMBERED;
 use crate::host::Address;
 use crate::measure::Summary;
 use wire::time::Instant;
@@ -16,6 +17,15 @@ pub struct TransactionKey {
     pub unit: u32,
     /// Function code.
     pub function: u16,
+}
+
+impl TransactionKey {
+    /// True of I formats of IEC 104: their replies are acknowledgements by the other side, which it may
+    /// delay by ten seconds.
+    #[must_use]
+    pub const fn is_acknowledgement(&self) -> bool {
+        matches!(self.protocol, Protocol::Iec104) && self.function >= NUMBERED
+    }
 }
 
 /// Counts of requests and replies.

@@ -1,6 +1,6 @@
 //! Outstanding requests of a connection, and their pairing with replies.
 //!
-//! Definitions. The key of a request is its identifier, its unit and its function. A reply belongs to
+//! Definitions. The key of a request is its identifier, its unit and its function, if replies repeat that. A reply belongs to
 //! the outstanding request of its key.
 //!
 //! - A request with the key and the octets of an outstanding one is a retry. The reply that follows is
@@ -11,16 +11,15 @@
 //!   the requests of their unit and function in order, if the first of these is at most half a second
 //!   old: clients wait about that long before they give a request up. A request with the same octets
 //!   is a retry only after that time.
-//! - A request is unanswered after ten seconds, or when its server closes the connection, or either
+//! - A request is unanswered after ten seconds (IEC 104: thirty), or when its server closes the connection, or either
 //!   side resets it. A reply that comes later is late.
 //! - A reply without a request is repeated if its key was answered a moment ago, late if it was given
 //!   up, and otherwise unrequested.
 
+use super::readers::OTHER;
 use crate::lru_slab::Handle;
 use wire::time::Instant;
 
-/// Time after which a request is unanswered.
-pub(crate) const LIMIT_NS: u64 = 10_000_000_000;
 /// Age up to which requests without identifiers are answered in order.
 const IN_ORDER_NS: u64 = 500_000_000;
 /// Outstanding requests kept of a connection; beyond, the oldest is dropped.
@@ -33,7 +32,8 @@ const ENDED: usize = 8;
 pub(super) struct Key {
     pub(super) identifier: u32,
     pub(super) unit: u32,
-    pub(super) function: u16,
+    /// What a reply repeats of the function.
+    pub(super) pair: u16,
 }
 
 /// Outstanding request.
@@ -128,8 +128,14 @@ impl Requests {
         Self { open: Vec::new(), answered: Ended::NONE, given_up: Ended::NONE, identifiers }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.open.len()
+    /// Number of outstanding requests: of U and I formats and of commands of an encapsulation those of
+    /// their own kind, and otherwise all others.
+    pub(super) fn outstanding(&self, pair: u16) -> usize {
+        let is_one = |known: &&Request| match pair {
+            OTHER.. => known.key.pair == pair,
+            _ => known.key.pair < OTHER,
+        };
+        self.open.iter().filter(is_one).count()
     }
 
     /// Adds a request.
@@ -188,10 +194,19 @@ impl Requests {
         }
     }
 
-    /// Removes the oldest request, if its time is over.
-    pub(super) fn give_up(&mut self, now: Instant) -> Option<Request> {
+    /// Removes the requests of a pair with lower identifiers than this one, of 15 bits.
+    pub(super) fn acknowledge(&mut self, pair: u16, identifier: u32) -> Vec<Request> {
+        let is_acknowledged = |known: &mut Request| {
+            let ahead = identifier.wrapping_sub(known.key.identifier) & 0x7FFF;
+            known.key.pair == pair && (1..=0x4000).contains(&ahead)
+        };
+        self.open.extract_if(.., is_acknowledged).collect()
+    }
+
+    /// Removes the oldest request, if it is older than the limit.
+    pub(super) fn give_up(&mut self, now: Instant, limit_ns: u64) -> Option<Request> {
         let oldest = self.open.first()?;
-        if now.nanos_since(oldest.at) <= LIMIT_NS {
+        if now.nanos_since(oldest.at) <= limit_ns {
             return None;
         }
         let request = self.open.remove(0);
@@ -218,10 +233,10 @@ mod tests {
         let mut results = Vec::new();
         for (millis, kind, identifier, print) in script {
             let at = Instant::from_nanos(millis * 1_000_000);
-            while let Some(request) = requests.give_up(at) {
+            while let Some(request) = requests.give_up(at, 10_000_000_000) {
                 results.push(format!("no reply to {}", request.print));
             }
-            let key = Key { identifier: *identifier, unit: 1, function: 3 };
+            let key = Key { identifier: *identifier, unit: 1, pair: 3 };
             if *kind == '?' {
                 match requests.ask(Request::new(key, *print, at, Handle::NONE)) {
                     Asked::New { dropped: None } => {}
@@ -304,7 +319,7 @@ mod tests {
     fn the_oldest_of_too_many_requests_is_dropped() {
         let mut requests = Requests::new();
         for n in 0..=MOST as u32 {
-            let key = Key { identifier: n, unit: 1, function: 3 };
+            let key = Key { identifier: n, unit: 1, pair: 3 };
             let asked = requests.ask(Request::new(key, 0, Instant::ZERO, Handle::NONE));
             let dropped = match asked {
                 Asked::New { dropped } => dropped.map(|it| it.key.identifier),
@@ -312,6 +327,6 @@ mod tests {
             };
             assert_eq!(dropped, (n == MOST as u32).then_some(0));
         }
-        assert_eq!(requests.len(), MOST);
+        assert_eq!(requests.outstanding(3), MOST);
     }
 }

@@ -70,7 +70,7 @@ mod tests {
     fn so_far() -> Record {
         let function = |unit: u8, unanswered: u8, max_ns: u64| {
             format!(
-                r#"{{"protocol":"Modbus/TCP","server":"192.168.100.200","unit":{unit},"function":3,
+                r#"{{"protocol":"Modbus/TCP","server":"192.168.100.200","unit":{unit},"function":3,"acknowledgements":false,
                 "function_name":"read holding registers","requests":120,"retries":0,
                 "replies":{replies},"exceptions":0,"unanswered":{unanswered},"outstanding":0,
                 "most_outstanding":1,"ambiguous":0,"repeated":0,"late":0,"unrequested":0,
