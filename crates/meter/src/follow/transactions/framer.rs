@@ -4,7 +4,8 @@
 //! were not captured, a segment must consist of whole PDUs before the direction is read again: the
 //! octets of values may look like a header.
 
-use super::protocol::{Front, Row};
+use super::message::Front;
+use super::protocol::Row;
 
 /// Octets kept of a PDU that segments divide.
 const KEPT_OCTETS: usize = 512;

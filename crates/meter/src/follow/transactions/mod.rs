@@ -16,6 +16,7 @@
 //! displace none that is known.
 
 mod framer;
+mod message;
 mod protocol;
 mod readers;
 mod report;
@@ -34,7 +35,7 @@ use core::hash::BuildHasher as _;
 use foldhash::fast::FixedState;
 use framer::{Found, Framer};
 use hashbrown::HashTable;
-use protocol::{Message, Role, Sender};
+use message::{Message, Role, Sender};
 use requests::{Asked, Key, Match, Request, Requests};
 use row::Row;
 use std::collections::VecDeque;

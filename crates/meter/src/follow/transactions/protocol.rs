@@ -13,10 +13,11 @@
 //! is its acknowledgement, N(R) of an I or S format of the other side; so its outstanding requests are
 //! the unacknowledged ones, and its response times the delays of acknowledgement.
 //!
-//! A row finds the end of a PDU from its front, and reads a PDU as a [`Message`] (`readers`). To add
+//! A row finds the end of a PDU from its front, and reads a PDU as a [`Message`] (`message`, `readers`). To add
 //! one: its file in `wire`, a variant, a row of [`Protocol::row`], and two readers.
 
-use super::readers::{self, NUMBERED, OTHER};
+use super::message::{Front, Message, NUMBERED, OTHER, Sender};
+use super::readers;
 use wire::{ads, dnp3, enip, fins, iec104, modbus};
 
 /// Protocol whose requests are paired with their replies.
@@ -34,53 +35,6 @@ pub enum Protocol {
     Ads,
     /// FINS of Omron over TCP.
     Fins,
-}
-
-/// Side of a connection.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Sender {
-    Client,
-    Server,
-}
-
-/// PDU as pairing needs it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Message<'a> {
-    pub(super) role: Role,
-    /// Value that the client chooses to tell its requests apart, and that the reply repeats.
-    pub(super) identifier: u32,
-    pub(super) unit: u32,
-    /// What a reply repeats of it.
-    pub(super) pair_unit: u32,
-    /// What a reply repeats of the function of its request.
-    pub(super) pair: u16,
-    pub(super) function: u16,
-    pub(super) is_exception: bool,
-    /// Octets that say which data a request is about: equal octets are the same poll. None of a
-    /// request that is no poll.
-    pub(super) subject: Option<&'a [u8]>,
-    /// Octets that are equal where a request is sent again.
-    pub(super) content: &'a [u8],
-}
-
-/// Part that a PDU has in a transaction.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Role {
-    Request,
-    Reply,
-    /// Reply to all requests of its pair with lower identifiers, of 15 bits.
-    Acknowledgement,
-}
-
-/// Front of octets, where a PDU should begin.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Front {
-    /// PDU of this many octets.
-    Pdu(usize),
-    /// Octets that may begin a PDU, too few to know its length.
-    Short,
-    /// No PDU of the protocol.
-    Foreign,
 }
 
 /// Reader of a PDU; it calls the last argument for each message.

@@ -1,14 +1,8 @@
 //! PDUs of each protocol as messages: where one ends, and which part it has in a transaction.
 
-use super::protocol::{Front, Message, Role, Sender};
+use super::message::{Front, Message, NUMBERED, OTHER, Role, Sender};
 use wire::iec104::Format;
 use wire::{ads, dnp3, enip, fins, iec104, modbus};
-
-/// First code of functions that are none of the protocol's own: U formats and commands of the
-/// encapsulation.
-pub(super) const OTHER: u16 = 0x100;
-/// Code of I formats that await their acknowledgement: of the client, and one more of the server.
-pub(super) const NUMBERED: u16 = 0x200;
 
 /// Common address of all stations.
 const ALL: u16 = 0xFFFF;

@@ -1,7 +1,7 @@
 //! Report of the transactions of a function.
 
+use super::message::NUMBERED;
 use super::protocol::Protocol;
-use super::readers::NUMBERED;
 use crate::host::Address;
 use crate::measure::Summary;
 use wire::time::Instant;

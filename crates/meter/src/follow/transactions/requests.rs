@@ -16,7 +16,7 @@
 //! - A reply without a request is repeated if its key was answered a moment ago, late if it was given
 //!   up, and otherwise unrequested.
 
-use super::readers::OTHER;
+use super::message::OTHER;
 use crate::lru_slab::Handle;
 use wire::time::Instant;
 
