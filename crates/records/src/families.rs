@@ -1,5 +1,9 @@
 //! Metric families for Prometheus, in the order in which they are written.
 
+mod followed;
+
+pub use followed::Followed;
+
 use core::fmt::{Display, Write as _};
 use meter::Host;
 use meter::measure::{Measures, ServiceCounts, Summary, Times, Traffic};
@@ -56,6 +60,8 @@ pub struct Snapshot {
     pub closed_windows: usize,
     /// Busiest hosts, and hosts with the slowest replies.
     pub hosts: Vec<Host>,
+    /// Streams of cyclic data, and requests and replies.
+    pub followed: Followed,
     /// Frames received and dropped.
     pub health: Health,
 }
@@ -120,6 +126,7 @@ pub fn text(of: &Snapshot, format: Format) -> String {
     hosts(&mut text, of);
     delays(&mut text, of);
     services(&mut text, of);
+    followed::write(&mut text, &of.followed);
     meter_metrics(&mut text, of);
     if format == Format::OpenMetrics {
         text.push("# EOF");

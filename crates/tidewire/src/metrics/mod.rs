@@ -1,8 +1,8 @@
 //! The meter's counts for Prometheus: OpenMetrics 1.0 over HTTP, or the older text format.
 //!
 //! The meter never waits for a client. Its counters are published when an interval ends, at most
-//! once a second, and on request. Not exported: sizes, individual connections, and hosts beyond the
-//! busiest, so that the number of labels stays bounded.
+//! once a second, and on request. Not exported: sizes, individual connections, hosts beyond the busiest, and
+//! streams and functions beyond the worst 20, so that the number of labels stays bounded.
 
 mod server;
 
@@ -13,7 +13,7 @@ use meter::metric::Metric;
 use meter::oddity::Oddities;
 use meter::{Host, Meter, Report, Settings};
 use records::Slowness;
-use records::families::{Health, Snapshot};
+use records::families::{Followed, Health, Snapshot};
 use server::Shared;
 use std::io;
 use std::net::SocketAddr;
@@ -95,6 +95,8 @@ impl Exporter {
         let of_each =
             |known: meter::Connection| known.directions.iter().filter(|s| closed(s)).count();
         let closed_windows = meter.each_connection().map(of_each).sum();
+        let measured = meter.last().unwrap_or_default();
+        let followed = Followed::of(&meter.each_stream(), &meter.each_transaction(), measured);
         self.shared.publish(Snapshot {
             measures,
             oddities,
@@ -103,6 +105,7 @@ impl Exporter {
             connections,
             closed_windows,
             hosts,
+            followed,
             health,
         });
         self.is_due = false;

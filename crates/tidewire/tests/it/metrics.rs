@@ -235,6 +235,25 @@ fn a_scrape_has_what_tcp_took_with_each_host() {
 }
 
 #[test]
+fn a_scrape_has_the_slowest_functions_and_the_worst_streams() {
+    let capture = |name: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures");
+        std::fs::read(Path::new(folder).join(name)).unwrap()
+    };
+    let has = |body: &str, line: &str| assert!(body.lines().any(|it| it == line), "{line}\n{body}");
+    let (_, body) = Watched::of(&capture("gateway.pcap"), "10 s").scrape("text/plain");
+    has(&body, r#"tidewire_transaction_functions{protocol="Modbus/TCP"} 3"#);
+    let unit = r#"protocol="Modbus/TCP",server="10.0.0.20",unit="2",function="3""#;
+    has(&body, &format!(r#"tidewire_function_response_seconds{{{unit},quantile="1.0"}} 0.18"#));
+    assert!(body.contains(&format!("tidewire_function_requests_total{{{unit}}} ")), "{body}");
+    let (_, body) = Watched::of(&capture("cycles.pcap"), "100 ms").scrape("text/plain");
+    has(&body, r#"tidewire_cyclic_streams{protocol="PROFINET RT"} 2"#);
+    let stream = r#"protocol="PROFINET RT",source="02:00:00:00:00:02",identifier="8002""#;
+    has(&body, &format!("tidewire_cyclic_stream_period_seconds{{{stream}}} 0.001"));
+    assert!(body.contains(&format!("tidewire_cyclic_stream_frames_total{{{stream}}} ")), "{body}");
+}
+
+#[test]
 fn prometheus_finds_no_fault_but_with_bits_per_second() {
     let watched = Watched::start();
     let checker = Command::new("promtool")
