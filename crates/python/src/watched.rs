@@ -7,7 +7,7 @@ use meter::{Content, Settings};
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use records::findings::Findings;
-use records::tables::{Cell, Kind, Layout, rows, streams};
+use records::tables::{Cell, Kind, Layout, rows, streams, transactions};
 use records::{Details, Finding, Head, Item, Origin, Record, Recorder, Spans, Subset};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -25,6 +25,7 @@ struct Tables {
     services: Rows,
     service_intervals: Rows,
     streams: Rows,
+    transactions: Rows,
 }
 
 impl Tables {
@@ -36,6 +37,7 @@ impl Tables {
             services: Rows::new(rows::services()),
             service_intervals: Rows::new(rows::service_intervals()),
             streams: Rows::new(streams::layout()),
+            transactions: Rows::new(transactions::layout()),
         }
     }
 
@@ -54,6 +56,7 @@ impl Tables {
                 rows.iter().for_each(|row| self.service_intervals.push(row));
             }
             Item::CyclicStream(stream) => self.streams.push(&streams::row(stream)),
+            Item::Transactions(of) => self.transactions.push(&transactions::row(of)),
             _ => {}
         }
     }
@@ -80,6 +83,9 @@ pub(crate) struct Watched {
     /// Streams of cyclic data.
     #[pyo3(get)]
     streams: Py<Table>,
+    /// Requests and replies of Modbus and its like, by server, unit and function.
+    #[pyo3(get)]
+    transactions: Py<Table>,
     /// Findings, the worst first.
     #[pyo3(get)]
     findings: Py<Table>,
@@ -147,6 +153,7 @@ pub(crate) fn watch(
         services: table(tables.services)?,
         service_intervals: table(tables.service_intervals)?,
         streams: table(tables.streams)?,
+        transactions: table(tables.transactions)?,
         findings: table(findings_table(&findings))?,
         frames,
         path: path.display().to_string(),

@@ -42,6 +42,7 @@ SHORT = dict(
         }
     ],
 )
+TABLES = ("intervals", "hosts", "connections", "services", "streams", "transactions")
 VARY = {"flow.*.size": ["64 B", "256 B"]}
 
 
@@ -217,11 +218,11 @@ class Studies(unittest.TestCase):
 class Captures(unittest.TestCase):
     def test_tables_are_those_of_the_command(self):
         with tempfile.TemporaryDirectory() as folder:
-            for name in ("cell.pcapng", "cycles.pcap"):
+            for name in ("cell.pcapng", "cycles.pcap", "gateway.pcap"):
                 path = TOP / "captures" / name
                 command("watch", "-r", str(path), "--measure", "1 s", "--csv", folder, "-q")
                 found = tw.watch(path, interval="1 s")
-                for table in ("intervals", "hosts", "connections", "services", "streams"):
+                for table in TABLES:
                     with open(Path(folder, f"{table}.csv"), newline="") as file:
                         rows = list(csv.DictReader(file))
                     self.compare(getattr(found, table), rows, f"{name} {table}")

@@ -72,6 +72,7 @@ class Watched:
     services: Table
     service_intervals: Table
     streams: Table
+    transactions: Table
     findings: Table
     frames: int
     def _repr_html_(self) -> str: ...
