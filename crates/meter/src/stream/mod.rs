@@ -271,10 +271,7 @@ fn segment(
         flow.directions[way].cancel_trip();
     }
     flow.count(Segment { octets, order }, sink);
-    let is_followed = flow.has_requests() && sink.transactions.follows(flow.ends(), way);
-    if flow.is_early() && octets > 0 && !is_followed {
-        sink.oddities.count(Class::Foreign, "TCP");
-    }
+    count_foreign(flow, way, octets, sink);
     let is_reset = piece.flags.has(tcp::Flags::RST);
     if (is_reset || piece.flags.has(tcp::Flags::FIN)) && !flow.is_over() {
         held += flush(flow, stream, way, at, tracker, sink);
@@ -291,6 +288,14 @@ fn segment(
         flow.pass(at, Part::Closed, sink);
     }
     held
+}
+
+/// Counts data of a protocol that is not followed.
+fn count_foreign(flow: &Flow, way: usize, octets: u64, sink: &mut Sink<'_>) {
+    let is_followed = || flow.has_requests() && sink.transactions.follows(flow.ends(), way);
+    if flow.is_early() && octets > 0 && !is_followed() {
+        sink.oddities.count(Class::Foreign, "TCP");
+    }
 }
 
 /// Segment in sequence of a direction, which holds nothing.
@@ -319,15 +324,15 @@ pub(crate) fn next_segment(
         flow.note(1 - way, between, span);
         sink.span(between, span);
     }
-    if data_octets > 0 && !flow.directions[way].skip_foreign(at, octets.len()) {
+    let may_skip = data_octets > 0 && !flow.has_requests();
+    let is_skipped = may_skip && flow.directions[way].skip_foreign(at, octets.len());
+    if data_octets > 0 && !is_skipped {
         with_sink(flow, stream, way, passage, tracker, sink, |mut open, context, found| {
             open.go_on(at, octets, context, found)
         });
     }
     flow.count(Segment { octets: data_octets, order: Order::Next }, sink);
-    if flow.is_early() && data_octets > 0 {
-        sink.oddities.count(Class::Foreign, "TCP");
-    }
+    count_foreign(flow, way, data_octets, sink);
 }
 
 /// Gives up octets of a direction that its receiver has; returns the change of the octets held.
