@@ -2,7 +2,7 @@
 
 use super::direction::{self, Direction};
 use super::framer::Context;
-use super::times::{Handshake, Opening};
+use super::handshake::{Handshake, Opening};
 use crate::follow::Follower as _;
 use crate::follow::transactions::{Carrier, Event, Part};
 use crate::host::HostKey;

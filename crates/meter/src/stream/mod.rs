@@ -9,6 +9,7 @@
 pub(crate) mod direction;
 mod flow;
 pub(crate) mod framer;
+mod handshake;
 mod located;
 mod passed;
 mod short_times;

@@ -5,6 +5,7 @@
 
 use super::direction::Direction;
 use super::flow::{Flags, Flow};
+use super::handshake::{Handshake, Opening};
 use super::short_times::ShortTimes;
 use super::{Streams, party};
 use crate::host::HostKey;
@@ -13,57 +14,6 @@ use crate::track::{Party, Tracker};
 use wire::addr::Socket;
 use wire::tcp;
 use wire::time::Instant;
-
-/// Segment that opens a stream. The answer to a retransmitted segment may be to either copy, so no
-/// delay is measured (RFC 6298, 3, after Karn).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Opening {
-    Unseen,
-    Once(Instant),
-    Again,
-}
-
-impl Opening {
-    /// Records that it was sent at `at`.
-    const fn sent(self, at: Instant) -> Self {
-        match self {
-            Self::Unseen => Self::Once(at),
-            Self::Once(_) | Self::Again => Self::Again,
-        }
-    }
-
-    /// Nanoseconds from it to `at`, if it was sent once.
-    const fn nanos_to(self, at: Instant) -> Option<u64> {
-        match self {
-            Self::Once(since) => Some(at.nanos_since(since)),
-            Self::Unseen | Self::Again => None,
-        }
-    }
-}
-
-/// Handshake of a stream: nanoseconds until the callee answered, then until the caller did.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Handshake([u32; 2]);
-
-impl Handshake {
-    /// Half that was not seen.
-    const UNSEEN: u32 = u32::MAX;
-    /// Half that is too long; its duration is aside.
-    const LONG: u32 = u32::MAX - 1;
-
-    pub(super) const NONE: Self = Self([Self::UNSEEN; 2]);
-
-    /// Nanoseconds of both halves; none if not seen. `long` are those that are long.
-    fn nanos(self, [long_callee, long_caller]: &[u64; 2]) -> [Option<u64>; 2] {
-        let of = |half, long| match half {
-            Self::UNSEEN => None,
-            Self::LONG => Some(long),
-            nanos => Some(nanos as u64),
-        };
-        let [callee, caller] = self.0;
-        [of(callee, *long_callee), of(caller, *long_caller)]
-    }
-}
 
 /// Delays not yet handed over, unpacked on use.
 #[derive(Clone, Debug)]
@@ -116,7 +66,7 @@ impl Flow {
     /// Processes one of the three segments of the handshake, sent by the end `way`.
     pub(super) fn handshake(&mut self, at: Instant, way: usize, flags: tcp::Flags) {
         let is_plain_ack = !flags.has(tcp::Flags::SYN) && flags.has(tcp::Flags::ACK);
-        if !self.is_early() || is_plain_ack && self.handshake.0[1] != Handshake::UNSEEN {
+        if !self.is_early() || is_plain_ack && self.handshake.has_caller() {
             return;
         }
         let [callee, caller] = self.handshake_nanos();
@@ -144,13 +94,8 @@ impl Flow {
     }
 
     fn set_handshake(&mut self, half: usize, nanos: Option<u64>) {
-        let short = nanos.map(|nanos| u32::try_from(nanos).ok());
-        self.handshake.0[half] = match short {
-            None => Handshake::UNSEEN,
-            Some(Some(nanos @ ..Handshake::LONG)) => nanos,
-            Some(_) => Handshake::LONG,
-        };
-        if let (Handshake::LONG, Some(nanos)) = (self.handshake.0[half], nanos) {
+        let is_long = self.handshake.set(half, nanos);
+        if let Some(nanos) = nanos.filter(|_| is_long) {
             let aside = self.aside.get_or_insert_default();
             aside.handshake.get_or_insert_default()[half] = nanos;
         }
