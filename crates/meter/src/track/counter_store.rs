@@ -350,6 +350,20 @@ mod tests {
     }
 
     #[test]
+    fn sums_of_aks_go_with_their_connection_and_need_no_room_before() {
+        let mut sides = CounterStore::new(Sizes::default());
+        sides.account((0, 0)).sum(Sum::DtData, 9);
+        assert!(sides.aks.get(0).is_none(), "a connection without AKs has no sums of them");
+        sides.account((1, 1)).sum(Sum::Aks, 5);
+        sides.account((1, 1)).sum(Sum::Crediting, 2);
+        let of_aks = |sides: [SideCounters; 2]| {
+            sides.map(|side| [Sum::Aks, Sum::Crediting].map(|sum| side.sum(sum)))
+        };
+        assert_eq!(of_aks(sides.take(1)), [[0, 0], [5, 2]]);
+        assert_eq!(of_aks(sides.take(1)), [[0, 0]; 2]);
+    }
+
+    #[test]
     fn a_connection_whose_sums_are_narrow_has_no_wide_ones() {
         let mut sides = CounterStore::new(Sizes::default());
         // One DT more than a count of two octets holds, and an octet more than a sum of four, at another connection.
