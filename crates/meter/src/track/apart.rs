@@ -149,3 +149,30 @@ impl Apart {
         are_first_idle && self.rare.iter().flatten().all(|rare| rare.waiting.is_empty())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::connection::{Connection, End};
+    use super::*;
+    use wire::tp::{ClassOption, Format, Reference};
+
+    #[test]
+    fn a_confirmer_starts_anew_where_state_was_kept_before() {
+        let [from, to] = [0, 1].map(|host| End { host, port: 0 });
+        for is_kept in [false, true] {
+            let mut connection = Connection::requested(from, to, Reference(1), 3, Instant::ZERO);
+            if is_kept {
+                connection.apart().of(1).acknowledgements = AcknowledgementOrder::under_way();
+            }
+            let class = ClassOption::class4(false);
+            connection.confirm(Instant::ZERO, Reference(2), 5, class);
+            let credit = |side: Side| {
+                let grant = connection.apart.as_ref()?.numbered[side].acknowledgements.grant();
+                grant.map(|grant| grant.credit)
+            };
+            assert_eq!([credit(0), credit(1)], [Some(3), Some(5)]);
+            let data = &connection.apart().of(1).data;
+            assert_eq!(data.expected(Format::Normal, 9), 0, "its first DT has number 0");
+        }
+    }
+}

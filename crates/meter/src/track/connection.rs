@@ -253,7 +253,7 @@ pub(crate) struct Connection {
     pub(crate) senders: [Sender; 2],
     /// Times of the first two states; the end of time for a state not reached.
     opened: [Instant; 2],
-    apart: Option<Box<Apart>>,
+    pub(super) apart: Option<Box<Apart>>,
 }
 
 /// Relevant part of the class and options agreed on.
