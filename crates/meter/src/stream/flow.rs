@@ -224,9 +224,15 @@ impl Flow {
         self.flags.has(Flags::REQUESTS)
     }
 
+    /// Protocol that carries requests and replies, if its ports are those of one.
+    #[inline]
+    pub(super) fn carrier(&self) -> Option<Carrier> {
+        if self.has_requests() { Carrier::of(self.ends()) } else { None }
+    }
+
     /// Passes a part of it to the follower of requests and replies, if it may have any.
     pub(super) fn pass(&self, at: Instant, part: Part<'_>, sink: &mut Sink<'_>) {
-        if let Some(carrier) = Carrier::of(self.ends()).filter(|_| self.has_requests()) {
+        if let Some(carrier) = self.carrier() {
             sink.transactions.observe(at, Event { carrier, part }, sink.oddities);
         }
     }

@@ -284,8 +284,8 @@ fn segment(
         }
     }
     // A client that sends no more requests may still receive replies.
-    let is_of_server = Carrier::of(flow.ends()).is_some_and(|carrier| carrier.server == way);
-    if is_reset || piece.flags.has(tcp::Flags::FIN) && is_of_server {
+    let is_of_server = || flow.carrier().is_some_and(|carrier| carrier.server == way);
+    if is_reset || piece.flags.has(tcp::Flags::FIN) && is_of_server() {
         flow.pass(at, Part::Closed, sink);
     }
     held
@@ -384,7 +384,7 @@ fn with_sink(
     let (mut is_mixed, mut request) = (context.is_mixed, None);
     let (times, mut has_gone) = (flow.times(), false);
     let ends = flow.ends();
-    let carrier = Carrier::of(ends).filter(|_| flow.has_requests());
+    let carrier = flow.carrier();
     let pass = |part: Part<'_>, sink: &mut Sink<'_>| {
         let Some(carrier) = carrier else { return };
         let event = TransactionEvent { carrier, part };

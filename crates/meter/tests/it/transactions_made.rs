@@ -137,6 +137,21 @@ fn segments_that_tcp_repeats_or_divides_count_once() {
 }
 
 #[test]
+fn a_request_has_ten_seconds_for_its_reply() {
+    for (millis, expected) in [(10_000, [1, 0, 0]), (10_001, [0, 1, 1])] {
+        let mut one = Connection::new((1, 40_000), 9, modbus::PORT);
+        let frames = vec![
+            (0, one.send(From::Client, &read(1, 1, 5))),
+            (millis, one.send(From::Server, &values(1, 1))),
+        ];
+        let found = only(&metered(&frames));
+        let counts = found.all.counts;
+        let named = [found.all.responses.count, counts.unanswered, counts.late];
+        assert_eq!(named, expected, "after {millis} ms");
+    }
+}
+
+#[test]
 fn a_capture_that_begins_in_the_middle_guesses_nothing() {
     let mut one = Connection::new((1, 40_000), 9, modbus::PORT);
     let frames = vec![
