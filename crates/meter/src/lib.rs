@@ -55,7 +55,7 @@ pub use tsdu::{Tsdu, TsduLimits};
 use core::time::Duration;
 use follow::Follower;
 use follow::cyclic::{self, Cyclic};
-use follow::transactions::Transactions;
+use follow::transactions::{self, Carrier, Part, Transactions};
 use host::Hosts;
 use interval::Intervals;
 use measure::Distribution;
@@ -65,7 +65,7 @@ use reassembly::{Reassembly, Whole};
 use stream::Streams;
 use track::{Party, Sink, Tracker};
 use tsdu::Tsdus;
-use wire::dissect::{Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
+use wire::dissect::{Datagram, Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
 use wire::time::{Instant, nanos};
 use wire::units::BitRate;
 
@@ -281,6 +281,7 @@ impl Meter {
                     list.extend(events.into_iter().map(Observation::Stream));
                 }
             }
+            Err(NoNsdu::Datagram(datagram)) => self.datagram(at, &datagram),
             Err(NoNsdu::Foreign(what)) => self.intervals.oddities().count(Class::Foreign, what),
             Err(NoNsdu::Malformed(complaint)) => {
                 self.intervals.oddities().count(Class::Malformed, complaint.field);
@@ -472,6 +473,19 @@ impl Meter {
         }
         let missing_octets = *missing_octets;
         self.transport(at, &Nsdu { octets, missing_octets, segment: None, ..*nsdu });
+    }
+
+    /// Counts a datagram of UDP.
+    fn datagram(&mut self, at: Instant, datagram: &Datagram<'_>) {
+        let Datagram { source, destination, octets, missing_octets } = *datagram;
+        let is_swapped = source > destination;
+        let ends = if is_swapped { [destination, source] } else { [source, destination] };
+        let Sink { transactions, oddities, .. } = self.intervals.sink();
+        let Some(carrier) = Carrier::of_datagram(ends) else {
+            return oddities.count(Class::Foreign, "UDP");
+        };
+        let part = Part::Datagram { way: is_swapped.into(), octets, missing_octets };
+        transactions.observe(at, transactions::Event { carrier, part }, oddities);
     }
 
     fn transport(&mut self, at: Instant, nsdu: &Nsdu<'_>) {

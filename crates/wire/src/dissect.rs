@@ -11,7 +11,8 @@
 //! Above transport, [`dissect`] also decodes session to MMS where a DT holds a whole TSDU.
 //!
 //! Left out: reassembly of CLNP segments and TCP streams, which is the meter's task; fragments of
-//! IP, which are recognised and skipped; protocols over IP other than TCP; the bodies of ES-IS and
+//! IP, which are recognised and skipped; protocols over IP other than TCP and UDP, and those over UDP;
+//! the bodies of ES-IS and
 //! IS-IS.
 
 mod headers;
@@ -155,6 +156,19 @@ pub struct Piece<'a> {
     pub missing_octets: usize,
 }
 
+/// Datagram of UDP (RFC 768).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Datagram<'a> {
+    /// Sender.
+    pub source: Socket,
+    /// Receiver.
+    pub destination: Socket,
+    /// Captured octets behind the header.
+    pub octets: &'a [u8],
+    /// Octets that the capture cut off.
+    pub missing_octets: usize,
+}
+
 /// IP packet around a segment of TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Around {
@@ -206,6 +220,8 @@ pub struct Alone<'a> {
 pub enum NoNsdu<'a> {
     /// It carries a segment of a TCP stream.
     Stream(Piece<'a>),
+    /// It carries a datagram of UDP.
+    Datagram(Datagram<'a>),
     /// It carries a protocol that is decoded by itself.
     Leaf(Alone<'a>),
     /// It carries another protocol, which is named.

@@ -9,7 +9,7 @@
 //! bit 6 set in a response, and bit 0 if no response is required. A response repeats SID and command.
 //! Source: the vendor's *Ethernet Units, Construction of Applications* (W421), 7.
 //!
-//! Left out: the data of commands, and FINS over UDP.
+//! Over UDP a datagram is a FINS frame. Left out: the data of commands.
 
 use crate::read::{Malformed, Reader};
 
@@ -39,7 +39,20 @@ pub struct Frame<'a> {
     pub data: &'a [u8],
 }
 
-impl Frame<'_> {
+impl<'a> Frame<'a> {
+    /// Decodes a frame: of FINS over UDP, all of a datagram.
+    ///
+    /// # Errors
+    /// Names the field that is missing or invalid.
+    pub fn decode(octets: &'a [u8]) -> Result<Self, Malformed> {
+        // Bits 1 to 5 are zero, and bit 7 is one.
+        match octets.first() {
+            Some(icf) if icf & 0xBE == 0x80 => {}
+            _ => return Err(Malformed { field: "FINS ICF", offset: 0 }),
+        }
+        frame(octets).ok_or(Malformed { field: "FINS command", offset: octets.len().min(10) })
+    }
+
     /// End code of a response; 0 is success. The bits of relays and of errors of the controller are left
     /// out.
     #[must_use]
@@ -140,6 +153,10 @@ mod tests {
         let frame = Pdu::decode(&octets).unwrap().frame.unwrap();
         assert_eq!((frame.is_response, frame.end_code()), (true, Some(0x1103)));
         assert_eq!(Pdu::decode(&octets[..20]).unwrap().frame, None);
+        assert_eq!(Frame::decode(&octets[16..]), Ok(frame));
+        let wrong = |field, offset| Err(Malformed { field, offset });
+        assert_eq!(Frame::decode(&octets[16..26]), wrong("FINS command", 10));
+        assert_eq!(Frame::decode(&octets), wrong("FINS ICF", 0));
     }
 
     #[test]

@@ -94,7 +94,9 @@ pub(crate) fn decoded(path: &Path) -> Result<u64, Failed> {
                 let packet = piece.octets.get(tpkt::HEADER_OCTETS..).filter(|_| has_packet);
                 (Name::Stream(piece.source, piece.destination), packet.unwrap_or_default())
             }
-            Err(NoNsdu::Leaf(_) | NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => continue,
+            Err(
+                NoNsdu::Leaf(_) | NoNsdu::Datagram(_) | NoNsdu::Foreign(_) | NoNsdu::Malformed(_),
+            ) => continue,
         };
         let is_data = |raw| matches!(Pdu::decode(&raw, None), Ok(Pdu::Dt(_)));
         let [count, octets_seen, data] = flows.entry(name).or_default();

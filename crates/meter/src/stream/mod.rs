@@ -16,7 +16,7 @@ mod short_times;
 mod times;
 
 use crate::follow::Follower;
-use crate::follow::transactions::{Carrier, Event as TransactionEvent, Part};
+use crate::follow::transactions::{Event as TransactionEvent, Part};
 use crate::host::Address;
 use crate::lru_slab::{Handle, LruSlab, Place};
 use crate::observation::{Order, Segment};
@@ -284,7 +284,7 @@ fn segment(
         }
     }
     // A client that sends no more requests may still receive replies.
-    let is_of_server = || flow.carrier().is_some_and(|carrier| carrier.server == way);
+    let is_of_server = || flow.carrier().is_some_and(|carrier| carrier.server == Some(way));
     if is_reset || piece.flags.has(tcp::Flags::FIN) && is_of_server() {
         flow.pass(at, Part::Closed, sink);
     }
@@ -293,7 +293,8 @@ fn segment(
 
 /// Counts data of a protocol that is not followed.
 fn count_foreign(flow: &Flow, way: usize, octets: u64, sink: &mut Sink<'_>) {
-    let is_followed = || flow.has_requests() && sink.transactions.follows(flow.ends(), way);
+    let is_followed =
+        || flow.carrier().is_some_and(|carrier| sink.transactions.follows(&carrier, way));
     if flow.is_early() && octets > 0 && !is_followed() {
         sink.oddities.count(Class::Foreign, "TCP");
     }

@@ -343,11 +343,13 @@ fn functions_have_the_counts_and_times_of_tshark() {
 /// Captures of the other protocols, with requests, replies, those with a response time, ambiguous ones,
 /// those without a request, and requests without a reply. The matched ones are those of a reader of
 /// its own that the index of the captures describes, but for what is said here.
-const OTHERS: [(&str, TransactionProtocol, [u64; 6]); 10] = [
+const OTHERS: [(&str, TransactionProtocol, [u64; 6]); 11] = [
     // 222 requests but for retransmitted segments, each matched.
     ("cyclic/dnp3/DNP3Value.pcap", TransactionProtocol::Dnp3, [222, 222, 222, 0, 0, 0]),
     // 21 matched, two responses alone; a request was sent again, and is one.
     ("cyclic/dnp3/dnp3.pcap", TransactionProtocol::Dnp3, [23, 23, 21, 0, 2, 1]),
+    // Over UDP: the response has many link frames, of which the first counts.
+    ("cyclic/dnp3/dnp3_udp_read.pcap", TransactionProtocol::Dnp3, [1, 1, 1, 0, 0, 0]),
     // One request again and again, of which each is other data.
     ("cyclic/dnp3/DNP3-Malformed.pcap", TransactionProtocol::Dnp3, [197, 0, 0, 0, 0, 197]),
     // 121 I formats, of which two are not acknowledged at the end; TESTFR 6, STARTDT 1; 34 commands.

@@ -212,6 +212,45 @@ fn octets_that_were_not_captured_end_no_pairing() {
     assert_eq!(found.all.responses.total_ns, 12_000_000, "{found:?}");
 }
 
+/// Frame with a datagram between port 9600 of both ends, from this host to that.
+fn datagram(from: u8, to: u8, octets: &[u8]) -> Vec<u8> {
+    let length = octets.len() as u8;
+    let packet = [0x45, 0, 0, 28 + length, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, from, 10, 0, 0, to];
+    let header = [0x25, 0x80, 0x25, 0x80, 0, 8 + length, 0, 0];
+    [&[2; 12][..], &[8, 0], &packet, &header, octets].concat()
+}
+
+#[test]
+fn fins_in_datagrams_tells_the_server_by_its_requests() {
+    let fins = |icf: u8, service: u8, more: &[u8]| {
+        [&[icf, 0, 2, 0, 9, 0, 0, 1, 0, service, 1, 1][..], more].concat()
+    };
+    let mut frames = Vec::new();
+    for n in 0..10_u8 {
+        let start = u64::from(n) * 100;
+        frames.push((start, datagram(1, 9, &fins(0x80, n, &[0x82, 0, 100, 0, 0, 1]))));
+        // Half of the requests of the other controller are answered, one of them with an error.
+        frames.push((start + 1, datagram(9, 1, &fins(0xC0, n, &[0, 0, 0, 7]))));
+        frames.push((start + 2, datagram(9, 1, &fins(0x80, n, &[0x82, 0, 50, 0, 0, 1]))));
+        if n % 2 == 0 {
+            frames.push((start + 7, datagram(1, 9, &fins(0xC0, n, &[u8::from(n == 4), 0]))));
+        }
+    }
+    // No FINS at all.
+    frames.push((2_000, datagram(1, 9, &[7; 20])));
+    let all = metered(&frames).each_transaction();
+    let [one, nine] = &all[..] else { panic!("{all:?}") };
+    let of = |report: &TransactionReport| {
+        let counts = report.all.counts;
+        let open = counts.unanswered + report.outstanding;
+        [counts.requests, counts.replies, counts.exceptions, open]
+    };
+    assert_eq!((one.key.server.to_string().as_str(), of(one)), ("10.0.0.1", [10, 5, 1, 5]));
+    assert_eq!((nine.key.server.to_string().as_str(), of(nine)), ("10.0.0.9", [10, 10, 0, 0]));
+    assert_eq!(one.all.responses.max_ns, 5_000_000);
+    assert_eq!(nine.all.periods.count, 9);
+}
+
 #[test]
 fn a_million_units_displace_none_that_is_known() {
     let mut known = Connection::new((1, 40_000), 9, modbus::PORT);

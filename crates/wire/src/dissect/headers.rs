@@ -70,7 +70,7 @@ pub(super) fn plan(
         Err(NoNsdu::Foreign(_)) if llc.is_some() && npdu_octets.is_some() => {
             Plan::keep(octets.len())
         }
-        Err(NoNsdu::Foreign(_)) => Plan::keep(FOREIGN_OCTETS),
+        Err(NoNsdu::Foreign(_) | NoNsdu::Datagram(_)) => Plan::keep(FOREIGN_OCTETS),
         Err(NoNsdu::Malformed(complaint)) => {
             Plan::keep(FOREIGN_OCTETS.max(complaint.offset + LEAST_TPDU_OCTETS))
         }

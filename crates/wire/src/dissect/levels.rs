@@ -1,10 +1,10 @@
 //! The meter's decoder: fixed offsets, no allocation, only what the meter counts.
 
 use super::{
-    Alone, Around, CUT, Levels, Link, NoNsdu, Nsdu, Piece, Segment, is_bare_ipx, is_datagram,
-    is_missing, is_unit_data,
+    Alone, Around, CUT, Datagram, Levels, Link, NoNsdu, Nsdu, Piece, Segment, is_bare_ipx,
+    is_datagram, is_missing, is_unit_data,
 };
-use crate::addr::{Mac, Nsap};
+use crate::addr::{Mac, Nsap, Socket};
 use crate::encapsulation::{self, Protocol};
 use crate::leaf::Leaf;
 use crate::next::{OverInternet, OverOsi, OverSap, OverType};
@@ -27,7 +27,11 @@ pub fn levels(link: Link, octets: &[u8], original_octets: usize) -> Levels<'_> {
         {
             NoNsdu::Foreign(CUT)
         }
-        NoNsdu::Malformed(_) | NoNsdu::Foreign(_) | NoNsdu::Leaf(_) | NoNsdu::Stream(_) => why,
+        NoNsdu::Malformed(_)
+        | NoNsdu::Foreign(_)
+        | NoNsdu::Leaf(_)
+        | NoNsdu::Stream(_)
+        | NoNsdu::Datagram(_) => why,
     });
     let Frame { lpdu_octets, npdu_octets, llc, .. } = frame;
     Levels { lpdu_octets, npdu_octets, llc, nsdu }
@@ -181,7 +185,7 @@ impl Frame {
         }
         if OverInternet::of(packet.protocol) != Some(OverInternet::Tcp) {
             return Err(NoNsdu::Foreign(match packet.protocol {
-                17 => "UDP",
+                UDP => return Err(packet.datagram()),
                 1 | 58 => "ICMP",
                 _ => "IP protocol",
             }));
@@ -194,6 +198,11 @@ impl Frame {
         Err(NoNsdu::Stream(Piece::of(&tcp, Around { addresses, identification, segment_octets })))
     }
 }
+
+/// Protocol number of UDP in IP.
+const UDP: u8 = 17;
+/// Octets of the header of UDP.
+const UDP_OCTETS: usize = 8;
 
 /// IP packet of either version.
 struct Packet<'a> {
@@ -210,6 +219,29 @@ struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
+    /// Datagram of UDP in it. One with an impossible length is of no use to any application.
+    fn datagram(&self) -> NoNsdu<'a> {
+        let whole_octets = self.octets.saturating_sub(self.offset);
+        let Some((header, octets)) = self.data.split_first_chunk::<UDP_OCTETS>() else {
+            return NoNsdu::Foreign(if whole_octets < UDP_OCTETS { "UDP" } else { CUT });
+        };
+        let [a, b, c, d, e, f, ..] = *header;
+        let [from, to, length] = [[a, b], [c, d], [e, f]].map(u16::from_be_bytes);
+        let length = usize::from(length);
+        if !(UDP_OCTETS..=whole_octets).contains(&length) {
+            return NoNsdu::Foreign("UDP");
+        }
+        let data_octets = length - UDP_OCTETS;
+        let octets = octets.get(..data_octets).unwrap_or(octets);
+        let [source, destination] = self.addresses;
+        NoNsdu::Datagram(Datagram {
+            source: Socket { address: source, port: from },
+            destination: Socket { address: destination, port: to },
+            octets,
+            missing_octets: data_octets - octets.len(),
+        })
+    }
+
     fn decode(octets: &'a [u8], original_octets: usize) -> Result<Self, Malformed> {
         if octets.first().is_some_and(|first| first >> 4 == 6) {
             let pdu = ipv6::Pdu::decode_cut(octets, original_octets)?;
@@ -290,7 +322,7 @@ fn leaf<'a>(leaf: &'static Leaf, octets: &'a [u8], missing_octets: usize) -> NoN
 fn within(why: NoNsdu<'_>, octets: usize) -> NoNsdu<'_> {
     match why {
         NoNsdu::Malformed(malformed) => NoNsdu::Malformed(malformed.within(octets)),
-        NoNsdu::Foreign(_) | NoNsdu::Leaf(_) | NoNsdu::Stream(_) => why,
+        NoNsdu::Foreign(_) | NoNsdu::Leaf(_) | NoNsdu::Stream(_) | NoNsdu::Datagram(_) => why,
     }
 }
 

@@ -19,12 +19,36 @@ fn nsdu_octets(octets: &[u8]) -> Result<usize, NoNsdu<'static>> {
         Err(NoNsdu::Foreign(what)) => Err(NoNsdu::Foreign(what)),
         Err(NoNsdu::Malformed(malformed)) => Err(NoNsdu::Malformed(malformed)),
         Err(NoNsdu::Stream(piece)) => panic!("{piece:?}"),
+        Err(NoNsdu::Datagram(datagram)) => panic!("{datagram:?}"),
     }
 }
 
 // Length 14: LLC fe fe 03, inactive 00, DT with five octets; then padding.
 const DT: [u8; 18] =
     [0, 14, 0xFE, 0xFE, 3, 0, 4, 0xF0, 2, 2, 0x80, b'h', b'e', b'l', b'l', b'o', 0, 0];
+
+/// Datagram of UDP from 10.0.0.1 to 10.0.0.2 with this length and three octets.
+fn datagram(length: u8) -> Vec<u8> {
+    let packet = [0x45, 0, 0, 31, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2];
+    [&MAC[..], &[8, 0], &packet, &[0x25, 0x80, 0x4E, 0x20, 0, length, 0, 0], &[7, 8, 9]].concat()
+}
+
+#[test]
+fn a_datagram_has_its_ports_and_octets() {
+    fn why(octets: &[u8], original_octets: usize) -> NoNsdu<'_> {
+        levels(Link::Ethernet, octets, original_octets).nsdu.unwrap_err()
+    }
+    let whole = datagram(11);
+    let NoNsdu::Datagram(found) = why(&whole, 45) else { panic!("{whole:?}") };
+    assert_eq!((found.source.port, found.destination.port), (9_600, 20_000));
+    assert_eq!((found.octets, found.missing_octets), (&[7, 8, 9][..], 0));
+    let NoNsdu::Datagram(found) = why(&whole[..43], 45) else { panic!("{whole:?}") };
+    assert_eq!((found.octets, found.missing_octets), (&[7][..], 2));
+    assert_eq!(why(&whole[..41], 45), NoNsdu::Foreign(CUT), "header not captured");
+    for length in [7, 12] {
+        assert_eq!(why(&datagram(length), 45), NoNsdu::Foreign("UDP"), "length {length}");
+    }
+}
 
 #[test]
 fn a_frame_prints_a_line_per_layer() {

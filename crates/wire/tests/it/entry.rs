@@ -37,6 +37,10 @@ pub(crate) fn frame(octets: &[u8]) {
                     assert!(npdu <= lpdu && lpdu <= original);
                 }
                 Err(NoNsdu::Leaf(alone)) => assert!(alone.octets.len() <= octets.len()),
+                Err(NoNsdu::Datagram(it)) => {
+                    let npdu = whole.npdu_octets.unwrap();
+                    assert!(it.octets.len() + it.missing_octets + 28 <= npdu);
+                }
                 Err(NoNsdu::Foreign(_)) => {}
             }
             let dissection = dissect_cut(link, octets, original);

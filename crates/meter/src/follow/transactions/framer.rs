@@ -5,7 +5,7 @@
 //! octets of values may look like a header.
 
 use super::message::Front;
-use super::protocol::Row;
+use super::protocol::Form;
 
 /// Octets kept of a PDU that segments divide.
 const KEPT_OCTETS: usize = 512;
@@ -52,12 +52,12 @@ impl Framer {
     /// not captured.
     pub(super) fn push(
         &mut self,
-        row: &Row,
+        form: &Form,
         octets: &[u8],
         missing_octets: usize,
         found: &mut dyn FnMut(Found<'_>),
     ) {
-        self.present(row, octets, missing_octets, found);
+        self.present(form, octets, missing_octets, found);
         if missing_octets > 0 {
             self.skip(missing_octets, found);
         }
@@ -65,7 +65,7 @@ impl Framer {
 
     fn present(
         &mut self,
-        row: &Row,
+        form: &Form,
         octets: &[u8],
         missing_octets: usize,
         found: &mut dyn FnMut(Found<'_>),
@@ -84,17 +84,17 @@ impl Framer {
             if octets.is_empty() {
                 return;
             }
-            if !is_whole(row, octets, missing_octets) {
+            if !is_whole(form, octets, missing_octets) {
                 return found(Found::Foreign);
             }
             self.is_in_step = true;
         }
-        self.read(row, octets, found);
+        self.read(form, octets, found);
     }
 
-    fn read(&mut self, row: &Row, mut octets: &[u8], found: &mut dyn FnMut(Found<'_>)) {
+    fn read(&mut self, form: &Form, mut octets: &[u8], found: &mut dyn FnMut(Found<'_>)) {
         while !octets.is_empty() {
-            match (row.front)(octets) {
+            match (form.front)(octets) {
                 Front::Pdu(length) => match octets.split_at_checked(length.max(1)) {
                     Some((pdu, rest)) => {
                         found(Found::Pdu(pdu));
@@ -158,9 +158,9 @@ impl Framer {
 }
 
 /// True if the octets and those missing behind them are whole PDUs.
-fn is_whole(row: &Row, mut octets: &[u8], missing_octets: usize) -> bool {
+fn is_whole(form: &Form, mut octets: &[u8], missing_octets: usize) -> bool {
     while !octets.is_empty() {
-        let Front::Pdu(length) = (row.front)(octets) else { return false };
+        let Front::Pdu(length) = (form.front)(octets) else { return false };
         let Some((_, rest)) = octets.split_at_checked(length.max(1)) else {
             return length == octets.len() + missing_octets;
         };
@@ -183,7 +183,7 @@ mod tests {
     /// and the octets that were kept.
     fn found(mut framer: Framer, pieces: &[Result<&[u8], usize>]) -> String {
         let mut text = String::new();
-        let row = Protocol::Modbus.row();
+        let form = Protocol::Modbus.row().stream;
         for piece in pieces {
             let mut note = |found: Found<'_>| {
                 text += &match found {
@@ -192,8 +192,8 @@ mod tests {
                 };
             };
             match piece {
-                Ok(octets) => framer.push(&row, octets, 0, &mut note),
-                Err(skipped) => framer.push(&row, &[], *skipped, &mut note),
+                Ok(octets) => framer.push(&form, octets, 0, &mut note),
+                Err(skipped) => framer.push(&form, &[], *skipped, &mut note),
             }
         }
         text
@@ -239,11 +239,11 @@ mod tests {
 
     #[test]
     fn a_cut_segment_of_whole_pdus_is_read() {
-        let row = Protocol::Modbus.row();
+        let form = Protocol::Modbus.row().stream;
         for (missing, expected) in [(4, "1+12 2+8 "), (5, "foreign "), (0, "foreign ")] {
             let (mut framer, mut text) = (Framer::default(), String::new());
             let octets = [pdu(1), pdu(2)].concat();
-            framer.push(&row, &octets[..20], missing, &mut |found| {
+            framer.push(&form, &octets[..20], missing, &mut |found| {
                 text += &match found {
                     Found::Pdu(octets) => format!("{}+{} ", octets[1], octets.len()),
                     Found::Foreign => "foreign ".to_owned(),

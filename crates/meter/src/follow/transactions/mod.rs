@@ -36,6 +36,7 @@ use foldhash::fast::FixedState;
 use framer::{Found, Framer};
 use hashbrown::HashTable;
 use message::{Message, Role, Sender};
+use protocol::{Datagram, Read};
 use requests::{Asked, Key, Match, Request, Requests};
 use row::Row;
 use std::collections::VecDeque;
@@ -55,15 +56,21 @@ pub(crate) struct Carrier {
     pub(crate) protocol: Protocol,
     /// Its ends, the lower socket first.
     pub(crate) ends: [Socket; 2],
-    /// Place of the server among them.
-    pub(crate) server: usize,
+    /// Place of the server among them; not of datagrams, whose requests tell it.
+    pub(crate) server: Option<usize>,
 }
 
 impl Carrier {
     /// Carrier between these ends; none if no protocol has a server at one of them.
     pub(crate) fn of(ends: [Socket; 2]) -> Option<Self> {
         let (protocol, server) = Protocol::of_ports(ends.map(|end| end.port))?;
-        Some(Self { protocol, ends, server })
+        Some(Self { protocol, ends, server: Some(server) })
+    }
+
+    /// Carrier of datagrams between these ends; none if no protocol has them.
+    pub(crate) fn of_datagram(ends: [Socket; 2]) -> Option<Self> {
+        let protocol = Protocol::of_datagram(ends.map(|end| end.port))?;
+        Some(Self { protocol, ends, server: None })
     }
 }
 
@@ -74,6 +81,8 @@ pub(crate) enum Part<'a> {
     Opened,
     /// The next octets, sent by the end at this place, and as many behind them that were not captured.
     Octets { way: usize, octets: &'a [u8], missing_octets: usize },
+    /// A datagram, sent by the end at this place.
+    Datagram { way: usize, octets: &'a [u8], missing_octets: usize },
     /// The server closed the connection, or one side reset it.
     Closed,
 }
@@ -83,6 +92,13 @@ pub(crate) enum Part<'a> {
 pub(crate) struct Event<'a> {
     pub(crate) carrier: Carrier,
     pub(crate) part: Part<'a>,
+}
+
+/// Octets, and as many behind them that were not captured.
+#[derive(Clone, Copy)]
+struct Stretch<'a> {
+    octets: &'a [u8],
+    missing_octets: usize,
 }
 
 /// Destination of the PDUs of a dialogue.
@@ -193,30 +209,32 @@ impl Dialogue {
     }
 
     /// Processes the PDUs that a framer finds in this way.
-    fn framed(
-        &mut self,
-        at: Instant,
-        way: usize,
-        above: Above<'_>,
-        act: impl FnOnce(&mut Framer, &protocol::Row, &mut dyn FnMut(Found<'_>)),
-    ) {
+    fn framed(&mut self, at: Instant, way: usize, above: Above<'_>, part: Stretch<'_>) {
         let Self { carrier, ways, requests } = self;
         let Some(framer) = ways.get_mut(way) else { return };
         let Above { rows, oddities } = above;
         let row = carrier.protocol.row();
-        let sender = if way == carrier.server { Sender::Server } else { Sender::Client };
-        act(framer, &row, &mut |found| match found {
-            Found::Pdu(octets) => {
-                let mut pairing = Pairing { at, carrier, requests, rows, oddities };
-                let is_read = (row.read)(octets, sender, &mut |message| match message.role {
-                    Role::Request => pairing.request(&message),
-                    Role::Reply => pairing.reply(&message),
-                    Role::Acknowledgement => pairing.acknowledgement(&message),
-                });
-                if !is_read {
-                    oddities.count(Class::Foreign, row.foreign);
-                }
+        let mut pdu = |octets: &[u8], read: Read, oddities: &mut Oddities| {
+            let sender = if carrier.server == Some(way) { Sender::Server } else { Sender::Client };
+            let mut pairing = Pairing { at, carrier, way, requests, rows, oddities };
+            let is_read = read(octets, sender, &mut |message| match message.role {
+                Role::Request => pairing.request(&message),
+                Role::Reply => pairing.reply(&message),
+                Role::Acknowledgement => pairing.acknowledgement(&message),
+            });
+            if !is_read {
+                oddities.count(Class::Foreign, row.foreign);
             }
+        };
+        let Stretch { octets, missing_octets } = part;
+        let mut alone = Framer::default();
+        let framer = match (carrier.server, &row.datagram) {
+            (None, Some(Datagram::One(read))) => return pdu(octets, *read, oddities),
+            (None, _) => &mut alone,
+            (Some(_), _) => framer,
+        };
+        framer.push(&row.stream, octets, missing_octets, &mut |found| match found {
+            Found::Pdu(octets) => pdu(octets, row.stream.read, oddities),
             Found::Foreign => oddities.count(Class::Foreign, row.foreign),
         });
     }
@@ -226,15 +244,23 @@ impl Dialogue {
 struct Pairing<'a> {
     at: Instant,
     carrier: &'a Carrier,
+    /// Place of its sender.
+    way: usize,
     requests: &'a mut Requests,
     rows: &'a mut Rows,
     oddities: &'a mut Oddities,
 }
 
 impl Pairing<'_> {
+    /// Place of the server; of datagrams the receiver of a request and the sender of a reply.
+    fn server(&self, message: &Message<'_>) -> usize {
+        let by_role = if message.role == Role::Request { 1 - self.way } else { self.way };
+        self.carrier.server.unwrap_or(by_role)
+    }
+
     fn row(&mut self, message: &Message<'_>) -> Option<Handle> {
-        let Carrier { protocol, ends, server } = *self.carrier;
-        let server = Address::Internet(ends.get(server)?.address);
+        let Carrier { protocol, ends, .. } = *self.carrier;
+        let server = Address::Internet(ends.get(self.server(message))?.address);
         let Message { unit, function, .. } = *message;
         let key = TransactionKey { protocol, server, unit, function };
         self.rows.row(key, self.at, self.oddities)
@@ -246,7 +272,7 @@ impl Pairing<'_> {
         let asked = self.requests.ask(Request::new(key(message), print, self.at, handle));
         let outstanding = self.requests.outstanding(message.pair) as u64;
         let interval = self.rows.interval;
-        let client = self.carrier.ends.get(1 - self.carrier.server).map(|end| end.address);
+        let client = self.carrier.ends.get(1 - self.server(message)).map(|end| end.address);
         let poll = message.subject.map(|subject| self.rows.state.hash_one((client, subject)));
         if let Asked::New { dropped: Some(dropped) } = asked
             && let Some(row) = self.rows.at(dropped.row)
@@ -336,8 +362,8 @@ impl Transactions {
     }
 
     /// True if PDUs of this direction of a connection were read.
-    pub(crate) fn follows(&self, ends: [Socket; 2], way: usize) -> bool {
-        let dialogue = self.find(ends).and_then(|place| self.slab.get(place));
+    pub(crate) fn follows(&self, carrier: &Carrier, way: usize) -> bool {
+        let dialogue = self.find(carrier).and_then(|place| self.slab.get(place));
         dialogue.and_then(|it| it.ways.get(way)).is_some_and(Framer::is_in_step)
     }
 
@@ -358,9 +384,9 @@ impl Transactions {
         self.state.hash_one(ends)
     }
 
-    fn find(&self, ends: [Socket; 2]) -> Option<Place> {
-        let is_it = |place: &Place| self.slab.get(*place).is_some_and(|it| it.carrier.ends == ends);
-        self.index.find(self.hash(ends), is_it).copied()
+    fn find(&self, carrier: &Carrier) -> Option<Place> {
+        let is_it = |place: &Place| self.slab.get(*place).is_some_and(|it| it.carrier == *carrier);
+        self.index.find(self.hash(carrier.ends), is_it).copied()
     }
 
     /// Removes a connection; its requests will not be answered.
@@ -398,12 +424,14 @@ impl Follower<Oddities> for Transactions {
 
     fn observe(&mut self, at: Instant, event: Event<'_>, oddities: &mut Oddities) {
         let Event { carrier, part } = event;
-        let known = self.find(carrier.ends);
+        let known = self.find(&carrier);
         if let (Part::Opened, Some(place)) = (part, known) {
             self.remove(place);
         }
         let place = match (part, known) {
-            (Part::Opened, _) | (Part::Octets { .. }, None) => self.open(carrier, at, oddities),
+            (Part::Opened, _) | (Part::Octets { .. } | Part::Datagram { .. }, None) => {
+                self.open(carrier, at, oddities)
+            }
             (_, Some(place)) => place,
             (Part::Closed, None) => return,
         };
@@ -412,10 +440,10 @@ impl Follower<Oddities> for Transactions {
         let dialogue = slab.at(place);
         dialogue.give_up(at, rows);
         match part {
-            Part::Octets { way, octets, missing_octets } => {
-                dialogue.framed(at, way, Above { rows, oddities }, |framer, row, found| {
-                    framer.push(row, octets, missing_octets, found);
-                });
+            Part::Octets { way, octets, missing_octets }
+            | Part::Datagram { way, octets, missing_octets } => {
+                let part = Stretch { octets, missing_octets };
+                dialogue.framed(at, way, Above { rows, oddities }, part);
             }
             Part::Opened => dialogue.ways = [Framer::at_start(), Framer::at_start()],
             Part::Closed => {

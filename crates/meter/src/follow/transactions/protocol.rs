@@ -1,15 +1,15 @@
 //! Protocols of requests and replies: one row for each.
 //!
-//! | | TCP port | identifier of a request | unit | function |
+//! | | port | identifier of a request | unit | function |
 //! |---|---|---|---|---|
 //! | Modbus/TCP | 502 | transaction | unit | function code |
 //! | DNP3 | 20000 | master, application sequence | outstation | function code of the request |
 //! | IEC 60870-5-104 | 2404 | object address | common address | type; U format; I format |
 //! | EtherNet/IP | 44818 | sequence count, or sender context | 0 | service of CIP, or command |
 //! | ADS | 48898 | invoke identifier | AMS port of the server | command |
-//! | FINS/TCP | 9600 | SID | node | command |
+//! | FINS | 9600 | SID | node | command |
 //!
-//! A DNP3 message has the time of its first link frame. An I format of IEC 104 is a request whose reply
+//! DNP3 and FINS are followed in datagrams of UDP as well. A DNP3 message has the time of its first link frame. An I format of IEC 104 is a request whose reply
 //! is its acknowledgement, N(R) of an I or S format of the other side; so its outstanding requests are
 //! the unacknowledged ones, and its response times the delays of acknowledgement.
 //!
@@ -25,7 +25,7 @@ use wire::{ads, dnp3, enip, fins, iec104, modbus};
 pub enum Protocol {
     /// Modbus over TCP.
     Modbus,
-    /// DNP3 (IEEE 1815) over TCP.
+    /// DNP3 (IEEE 1815).
     Dnp3,
     /// IEC 60870-5-104.
     Iec104,
@@ -33,12 +33,12 @@ pub enum Protocol {
     EtherNetIp,
     /// ADS of Beckhoff.
     Ads,
-    /// FINS of Omron over TCP.
+    /// FINS of Omron.
     Fins,
 }
 
 /// Reader of a PDU; it calls the last argument for each message.
-type Read = for<'a> fn(&'a [u8], Sender, &mut dyn FnMut(Message<'a>)) -> bool;
+pub(super) type Read = for<'a> fn(&'a [u8], Sender, &mut dyn FnMut(Message<'a>)) -> bool;
 
 /// Definition of a protocol.
 pub(super) struct Row {
@@ -52,10 +52,28 @@ pub(super) struct Row {
     pub(super) foreign: &'static str,
     /// Time after which a request is unanswered.
     pub(super) limit_ns: u64,
+    /// PDUs in streams of TCP.
+    pub(super) stream: Form,
+    /// PDUs in datagrams of UDP, if they are followed there.
+    pub(super) datagram: Option<Datagram>,
+}
+
+/// Form of PDUs in octets that follow each other.
+#[derive(Clone, Copy)]
+pub(super) struct Form {
     /// Finds the end of the PDU at the front of these octets.
     pub(super) front: fn(&[u8]) -> Front,
     /// Reads a PDU, of which the end may be missing, as messages; false if it is none.
     pub(super) read: Read,
+}
+
+/// Form of PDUs in datagrams. Their roles follow from themselves, because both ends commonly have the
+/// port of the protocol.
+pub(super) enum Datagram {
+    /// Several PDUs, in the form of a stream.
+    AsStream,
+    /// One PDU, which this reads.
+    One(Read),
 }
 
 /// Time after which a request is unanswered, in general.
@@ -74,8 +92,8 @@ impl Protocol {
                 port: modbus::PORT,
                 foreign: "no Modbus/TCP on its port",
                 limit_ns: LIMIT_NS,
-                front: readers::front_of_modbus,
-                read: readers::read_modbus,
+                stream: Form { front: readers::front_of_modbus, read: readers::read_modbus },
+                datagram: None,
             },
             Self::Dnp3 => Row {
                 name: "DNP3",
@@ -83,8 +101,8 @@ impl Protocol {
                 port: dnp3::PORT,
                 foreign: "no DNP3 on its port",
                 limit_ns: LIMIT_NS,
-                front: readers::front_of_dnp3,
-                read: readers::read_dnp3,
+                stream: Form { front: readers::front_of_dnp3, read: readers::read_dnp3 },
+                datagram: Some(Datagram::AsStream),
             },
             Self::Iec104 => Row {
                 name: "IEC 104",
@@ -93,8 +111,8 @@ impl Protocol {
                 foreign: "no IEC 104 on its port",
                 // A station may delay an acknowledgement by t2, 10 s.
                 limit_ns: 3 * LIMIT_NS,
-                front: readers::front_of_iec104,
-                read: readers::read_iec104,
+                stream: Form { front: readers::front_of_iec104, read: readers::read_iec104 },
+                datagram: None,
             },
             Self::EtherNetIp => Row {
                 name: "EtherNet/IP",
@@ -102,8 +120,8 @@ impl Protocol {
                 port: enip::PORT,
                 foreign: "no EtherNet/IP on its port",
                 limit_ns: LIMIT_NS,
-                front: readers::front_of_enip,
-                read: readers::read_enip,
+                stream: Form { front: readers::front_of_enip, read: readers::read_enip },
+                datagram: None,
             },
             Self::Ads => Row {
                 name: "ADS",
@@ -111,17 +129,17 @@ impl Protocol {
                 port: ads::PORT,
                 foreign: "no ADS on its port",
                 limit_ns: LIMIT_NS,
-                front: readers::front_of_ads,
-                read: readers::read_ads,
+                stream: Form { front: readers::front_of_ads, read: readers::read_ads },
+                datagram: None,
             },
             Self::Fins => Row {
-                name: "FINS/TCP",
+                name: "FINS",
                 word: "fins",
                 port: fins::PORT,
-                foreign: "no FINS/TCP on its port",
+                foreign: "no FINS on its port",
                 limit_ns: LIMIT_NS,
-                front: readers::front_of_fins,
-                read: readers::read_fins,
+                stream: Form { front: readers::front_of_fins, read: readers::read_fins },
+                datagram: Some(Datagram::One(readers::read_fins_frame)),
             },
         }
     }
@@ -162,8 +180,8 @@ impl Protocol {
         }
     }
 
-    /// Protocol of the server on one of two ports, and the place of that port; none if neither has
-    /// one, or both, because nothing then tells which of them answers.
+    /// Protocol of the server on one of two ports of TCP, and the place of that port; none if neither
+    /// has one, or both, because nothing then tells which of them answers.
     pub(crate) fn of_ports(ports: [u16; 2]) -> Option<(Self, usize)> {
         Self::ALL.into_iter().find_map(|protocol| {
             match ports.map(|port| port == protocol.row().port) {
@@ -172,5 +190,14 @@ impl Protocol {
                 _ => None,
             }
         })
+    }
+
+    /// Protocol of which a datagram between two ports may be.
+    pub(crate) fn of_datagram(ports: [u16; 2]) -> Option<Self> {
+        let is_it = |protocol: &Self| {
+            let row = protocol.row();
+            row.datagram.is_some() && ports.contains(&row.port)
+        };
+        Self::ALL.into_iter().find(is_it)
     }
 }

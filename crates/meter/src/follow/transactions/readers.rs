@@ -262,9 +262,28 @@ pub(super) fn read_fins<'a>(
     each: &mut dyn FnMut(Message<'a>),
 ) -> bool {
     let Ok(pdu) = fins::Pdu::decode(octets) else { return false };
-    let Some(frame) = pdu.frame.filter(|frame| frame.is_response || frame.is_answered) else {
-        return true;
-    };
+    if let Some(frame) = pdu.frame {
+        fins_frame(&frame, octets, each);
+    }
+    true
+}
+
+pub(super) fn read_fins_frame<'a>(
+    octets: &'a [u8],
+    _: Sender,
+    each: &mut dyn FnMut(Message<'a>),
+) -> bool {
+    let frame = fins::Frame::decode(octets);
+    if let Ok(frame) = &frame {
+        fins_frame(frame, octets, each);
+    }
+    frame.is_ok()
+}
+
+fn fins_frame<'a>(frame: &fins::Frame<'a>, octets: &'a [u8], each: &mut dyn FnMut(Message<'a>)) {
+    if !frame.is_response && !frame.is_answered {
+        return;
+    }
     let [receiver, node] = frame.nodes;
     let (role, unit) =
         if frame.is_response { (Role::Reply, node) } else { (Role::Request, receiver) };
@@ -280,5 +299,4 @@ pub(super) fn read_fins<'a>(
         subject: Some(frame.data),
         content: octets,
     });
-    true
 }

@@ -201,6 +201,8 @@ fn ends_of(frame: &Frame<'_>) -> [Option<String>; 2] {
             let mac = |place: usize| Some(Mac(*macs?.get(place)?).to_string());
             [mac(1), mac(0)]
         }
+        Err(NoNsdu::Datagram(it)) => [it.source, it.destination]
+            .map(|end| Some(records::end_name(meter::Address::Internet(end.address), end.port))),
         Err(NoNsdu::Leaf(_) | NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => [None, None],
     }
 }
