@@ -162,7 +162,7 @@ impl Rows {
             }
         };
         self.slab.touch(place, at);
-        self.slab.at(place).last = at;
+        self.slab.at(place).note(at);
         Some(self.slab.handle(place))
     }
 
@@ -300,7 +300,7 @@ impl Pairing<'_> {
         let interval = self.rows.interval;
         for request in self.requests.acknowledge(message.pair, message.identifier) {
             let Some(row) = self.rows.at(request.row) else { continue };
-            row.last = self.at;
+            row.note(self.at);
             row.outstanding = row.outstanding.saturating_sub(1);
             row.counts(interval).replies += 1;
             row.response(interval, self.at.nanos_since(request.at));
@@ -316,7 +316,7 @@ impl Pairing<'_> {
             Match::Repeated | Match::Late | Match::Nothing => self.row(message),
         };
         let Some(row) = handle.and_then(|handle| self.rows.at(handle)) else { return };
-        row.last = self.at;
+        row.note(self.at);
         let counts = row.counts(interval);
         counts.replies += 1;
         counts.exceptions += u64::from(message.is_exception);

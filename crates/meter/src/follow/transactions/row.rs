@@ -41,7 +41,7 @@ struct Poll {
 pub(super) struct Row {
     pub(super) key: TransactionKey,
     first: Instant,
-    pub(super) last: Instant,
+    last: Instant,
     pub(super) outstanding: u64,
     /// Before the interval in which it counted last.
     before: Sums,
@@ -56,6 +56,11 @@ impl Row {
         let [before, in_latest] = [(); 2].map(|()| Sums::default());
         let (outstanding, polls) = (0, Vec::new());
         Self { key, first: at, last: at, outstanding, before, latest: at, in_latest, polls }
+    }
+
+    /// Notes the time of a PDU. What was held beyond gaps at the end comes stream by stream.
+    pub(super) fn note(&mut self, at: Instant) {
+        (self.first, self.last) = (self.first.min(at), self.last.max(at));
     }
 
     /// Sums of the interval that began at this time.
