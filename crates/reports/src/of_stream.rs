@@ -281,9 +281,15 @@ fn about(measures: &Measures) -> String {
     let start = measures.total.as_ref().map(|total| total.start_ns);
     let start = start.or_else(|| measures.series.spans.first().map(|span| span.start_ns));
     let from = start.map_or_else(String::new, |start| format!(" from {}", moment(start)));
+    let functions = match measures.functions.all {
+        0 => String::new(),
+        all => {
+            format!(" Requests and replies were those of {} of devices.", counted(all, "function"))
+        }
+    };
     format!(
         "tidewire metered {} of {}{from} for {}, in {} of {}, and sent nothing. It found {}, {} with \
-         transport PDUs, {} and {}.",
+         transport PDUs, {} and {}.{functions}",
         counted(measures.frames(), "frame"),
         measures.name(),
         span(measures.length_ns()),
