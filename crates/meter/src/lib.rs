@@ -122,9 +122,9 @@ pub struct Remarks {
 /// Number of frames by the path on which the meter counted them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FramePaths {
-    /// Common frames, read at fixed offsets and counted in batches.
+    /// Common frames: read at fixed offsets, and of a connection that one look-up finds.
     pub common: u64,
-    /// TCP segments of any kind, read at fixed offsets, and frames of cyclic data, decoded once.
+    /// Other TCP segments, read at fixed offsets, and frames of cyclic data, decoded once.
     pub plain: u64,
     /// Frames that were dissected layer by layer.
     pub dissected: u64,

@@ -69,8 +69,8 @@ fn self_counts_frames_by_path_and_times_their_stages() {
     let output = run(&["watch", "-r", path, "--self"]);
     check_code(&output, 0);
     let text = String::from_utf8_lossy(&output.stderr);
-    // The handshake, CR and CC; then the DTs; and the frame of another protocol.
-    let wanted = "frames by path: 4 common, 5 read at fixed offsets, 1 dissected";
+    // ACK, CR, CC and DTs of a known connection; both SYNs; and the frame of another protocol.
+    let wanted = "frames by path: 7 common, 2 read at fixed offsets, 1 dissected";
     assert!(text.lines().any(|line| line == wanted), "{text}");
     let times = text.lines().find_map(|line| line.strip_prefix("time per frame: "));
     let times = times.unwrap_or_else(|| panic!("no times: {text}"));
