@@ -117,8 +117,18 @@ impl Aside {
     }
 
     /// Earlier round trips and delayed ACKs; none before they were added up.
-    pub(super) fn times(&self) -> Option<[Times; 2]> {
-        self.times.as_deref().copied()
+    pub(super) fn times(&self) -> Option<&[Times; 2]> {
+        self.times.as_deref()
+    }
+
+    /// Takes them out; [`Self::put_long_times`] puts them back.
+    pub(super) const fn take_long_times(&mut self) -> Option<Box<[Times; 2]>> {
+        self.times.take()
+    }
+
+    /// Puts them back.
+    pub(super) fn put_long_times(&mut self, times: Option<Box<[Times; 2]>>) {
+        self.times = times;
     }
 
     /// Adds delays of a kind, and one in nanoseconds that did not fit.

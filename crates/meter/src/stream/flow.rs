@@ -36,6 +36,11 @@ pub(super) struct Aside {
 }
 
 impl Aside {
+    /// Round trips of a direction's octets, and delayed ACKs, that were added up before.
+    pub(super) fn long_times(&self, way: usize) -> Option<&[Times; 2]> {
+        self.ways[way].times()
+    }
+
     fn is_empty(&self) -> bool {
         self.early.is_none()
             && self.ways.iter().all(direction::Aside::is_empty)
@@ -257,14 +262,6 @@ impl Flow {
         self.directions.iter_mut().for_each(Direction::clear_times);
         let ways = self.aside.iter_mut().flat_map(|aside| &mut aside.ways);
         ways.for_each(direction::Aside::clear_times);
-    }
-
-    /// Round trips of the octets of each end, and delayed ACKs, that were added up before.
-    pub(super) fn long_round_trips(&self) -> Option<[[Times; 2]; 2]> {
-        let ways = &self.aside.as_ref()?.ways;
-        let long = ways.each_ref().map(direction::Aside::times);
-        let is_any = long.iter().any(Option::is_some);
-        is_any.then(|| long.map(|times| times.unwrap_or([Times::NONE; 2])))
     }
 
     /// Counts a segment.

@@ -383,8 +383,7 @@ fn with_sink(
     let number = stream.number() << 1 | way as u64;
     let mut is_recognised = false;
     let (mut is_mixed, mut request) = (context.is_mixed, None);
-    let (times, mut has_gone) = (flow.times(), false);
-    let ends = flow.ends();
+    let (ends, mut has_gone) = (flow.ends(), false);
     let carrier = flow.carrier();
     let pass = |part: Part<'_>, sink: &mut Sink<'_>| {
         let Some(carrier) = carrier else { return };
@@ -393,14 +392,15 @@ fn with_sink(
     };
     let mut has_carried = flow.flags.has(Flags::CARRIED);
     let mut aside = flow.take_aside(way);
-    let open = Open { direction: &mut flow.directions[way], aside: &mut aside };
+    let long_times = aside.take_long_times();
+    let (open, delays) = flow.open(way, &mut aside, long_times.as_deref());
     let held = act(open, context, &mut |found| match found {
         Found::Packet(packet) => {
             look_at(&packet, &mut is_mixed, &mut request);
             let Packet { octets, missing_octets, is_cut, .. } = packet;
             // Earlier TPDUs belong to the previous connection.
             if is_request(octets) && has_carried && !has_gone {
-                times.go_to(ends, tracker);
+                delays.unpacked().go_to(ends, tracker);
                 has_gone = true;
             }
             has_carried = true;
@@ -437,6 +437,7 @@ fn with_sink(
             sink.oddities.count(class, what);
         }
     });
+    aside.put_long_times(long_times);
     flow.put_aside(way, aside);
     flow.set_request(request);
     flow.flags.set(Flags::MIXED, is_mixed);

@@ -3,8 +3,8 @@
 //! They are summed here, and handed over to hosts and connections for a report, when another
 //! connection begins on the stream, and when the stream is evicted.
 
-use super::direction::Direction;
-use super::flow::{Flags, Flow};
+use super::direction::{self, Direction, Open};
+use super::flow::{Aside, Flags, Flow};
 use super::handshake::{Handshake, Opening};
 use super::short_times::ShortTimes;
 use super::{Streams, party};
@@ -26,7 +26,44 @@ pub(super) struct StreamTimes {
     /// Round trips of the octets of each end, and delayed ACKs.
     short: [[ShortTimes; 2]; 2],
     /// Those that were added up before, by end.
-    long: Option<Box<[[Times; 2]; 2]>>,
+    long: [[Times; 2]; 2],
+}
+
+/// Delays of a connection while its direction `way` changes: unpacked only where they are handed over, since that is rare
+/// and every segment may ask for it.
+#[derive(Clone, Copy)]
+pub(super) struct Delays<'a> {
+    pub(super) way: usize,
+    pub(super) handshake: Handshake,
+    pub(super) flags: Flags,
+    /// Those of the direction, and those of it that were added up before.
+    pub(super) own: [ShortTimes; 2],
+    pub(super) own_long: Option<&'a [Times; 2]>,
+    /// The other direction, and what the connection has aside.
+    pub(super) peer: &'a Direction,
+    pub(super) aside: Option<&'a Aside>,
+}
+
+impl Delays<'_> {
+    /// The delays as they are now.
+    pub(super) fn unpacked(&self) -> StreamTimes {
+        let Self { way, handshake, flags, own, own_long, peer, aside } = *self;
+        let peer_long = aside.and_then(|aside| aside.long_times(1 - way));
+        let mut short = [own, peer.times()];
+        let mut long = [own_long, peer_long].map(|long| long.copied().unwrap_or([Times::NONE; 2]));
+        if way == 1 {
+            short.reverse();
+            long.reverse();
+        }
+        let long_handshake = aside.and_then(|aside| aside.handshake.as_deref());
+        StreamTimes {
+            handshake,
+            long_handshake: long_handshake.copied().unwrap_or_default(),
+            callee_end: usize::from(flags.has(Flags::SECOND_ANSWERED)),
+            short,
+            long,
+        }
+    }
 }
 
 impl StreamTimes {
@@ -39,9 +76,7 @@ impl StreamTimes {
             };
             let is_callee = end == self.callee_end;
             let mut times = self.short[end].map(|short| short.times());
-            if let Some(long) = &self.long {
-                times.iter_mut().zip(&long[end]).for_each(|(sum, more)| sum.add(more));
-            }
+            times.iter_mut().zip(&self.long[end]).for_each(|(sum, more)| sum.add(more));
             let [round_trip, delayed_ack] = times;
             Waits {
                 callee_handshake: one(callee, is_callee),
@@ -111,15 +146,29 @@ impl Flow {
         self.handshake.nanos(&self.long_handshake())
     }
 
+    /// The direction `way`, to be changed with what it has aside, and the delays meanwhile.
+    pub(super) fn open<'a>(
+        &'a mut self,
+        way: usize,
+        own_aside: &'a mut direction::Aside,
+        own_long: Option<&'a [Times; 2]>,
+    ) -> (Open<'a>, Delays<'a>) {
+        let (handshake, flags, aside) = (self.handshake, self.flags, self.aside.as_deref());
+        let [first, second] = &mut self.directions;
+        let (direction, peer) = if way == 0 { (first, &*second) } else { (second, &*first) };
+        let own = direction.times();
+        let delays = Delays { way, handshake, flags, own, own_long, peer, aside };
+        (Open { direction, aside: own_aside }, delays)
+    }
+
     /// Delays not yet handed over.
     pub(super) fn times(&self) -> StreamTimes {
-        StreamTimes {
-            handshake: self.handshake,
-            long_handshake: self.long_handshake(),
-            callee_end: usize::from(self.flags.has(Flags::SECOND_ANSWERED)),
-            short: self.directions.each_ref().map(Direction::times),
-            long: self.long_round_trips().map(Box::new),
-        }
+        let [first, second] = &self.directions;
+        let aside = self.aside.as_deref();
+        let own_long = aside.and_then(|aside| aside.long_times(0));
+        let (handshake, flags) = (self.handshake, self.flags);
+        let own = first.times();
+        Delays { way: 0, handshake, flags, own, own_long, peer: second, aside }.unpacked()
     }
 
     /// Clears the delays after they were handed over.
