@@ -4,10 +4,14 @@
 //! nothing is answered. `Host` must name this machine by its address, so that a name that an attacker
 //! points to it (DNS rebinding) does not help. `Origin`, if present, must be our own.
 
-use axum::http::header::{COOKIE, HOST, ORIGIN};
+use axum::extract::{Request, State};
+use axum::http::header::{COOKIE, HOST, LOCATION, ORIGIN, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use std::io;
 use std::net::IpAddr;
+use std::sync::Arc;
 
 /// Name of the parameter with the token.
 const PARAMETER: &str = "token=";
@@ -23,7 +27,7 @@ pub(crate) struct Guard {
 
 /// Decision on a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Decision {
+enum Decision {
     /// It is answered.
     Pass,
     /// Its URL has the token: the browser gets it as a cookie and asks again without.
@@ -44,7 +48,7 @@ impl Guard {
     }
 
     /// Decides on a request.
-    pub(crate) fn decide(&self, uri: &Uri, headers: &HeaderMap) -> Decision {
+    fn decide(&self, uri: &Uri, headers: &HeaderMap) -> Decision {
         let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         let Some(host) = text(HOST) else {
             return Decision::Refuse(StatusCode::BAD_REQUEST, "no host is named\n");
@@ -98,7 +102,7 @@ pub(crate) fn token() -> io::Result<String> {
 }
 
 /// Headers of every answer: nothing from elsewhere, no frame of another page, nothing kept.
-pub(crate) const HEADERS: [(&str, &str); 5] = [
+const HEADERS: [(&str, &str); 5] = [
     (
         "content-security-policy",
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
@@ -110,20 +114,43 @@ pub(crate) const HEADERS: [(&str, &str); 5] = [
     ("cross-origin-resource-policy", "same-origin"),
 ];
 
-/// Adds the headers of every answer.
-pub(crate) fn protect(headers: &mut HeaderMap) {
+/// Policy of a document with its own styles and without scripts, in place of that of [`HEADERS`].
+pub(crate) const OF_DOCUMENT: (&str, &str) = (
+    "content-security-policy",
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
+     form-action 'none'; frame-ancestors 'none'",
+);
+
+/// Adds the headers of every answer; a policy that an answer has of its own stays.
+fn protect(headers: &mut HeaderMap) {
     for (name, value) in HEADERS {
-        headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+        let name = HeaderName::from_static(name);
+        headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
 }
 
-/// Replaces the policy by that of a document with its own styles and without scripts.
-pub(crate) fn protect_document(headers: &mut HeaderMap) {
-    const POLICY: HeaderValue = HeaderValue::from_static(
-        "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; \
-         form-action 'none'; frame-ancestors 'none'",
-    );
-    headers.insert(HeaderName::from_static("content-security-policy"), POLICY);
+/// Sends a browser to the same path without the token in its address.
+fn welcome(path: &str, cookie: &str) -> Response {
+    // Two slashes would begin the name of another host.
+    let path = format!("/{}", path.trim_start_matches('/'));
+    let values = [HeaderValue::from_str(&path), HeaderValue::from_str(cookie)];
+    let [Ok(path), Ok(cookie)] = values else { return StatusCode::BAD_REQUEST.into_response() };
+    (StatusCode::SEE_OTHER, [(LOCATION, path), (SET_COOKIE, cookie)]).into_response()
+}
+
+/// Refuses requests without the right to an answer, and adds the headers of every answer.
+pub(crate) async fn protected(
+    State(guard): State<Arc<Guard>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut response = match guard.decide(request.uri(), request.headers()) {
+        Decision::Pass => next.run(request).await,
+        Decision::Welcome(cookie) => welcome(request.uri().path(), &cookie),
+        Decision::Refuse(status, why) => (status, why).into_response(),
+    };
+    protect(response.headers_mut());
+    response
 }
 
 #[cfg(test)]

@@ -3,17 +3,17 @@
 //! One thread serves all browsers. A browser that reads slowly holds its own task only: when it is
 //! ready it gets the newest snapshot, never a queue of old ones.
 
-use crate::answer::{STYLE, of_kind, welcome};
+use crate::answer::{STYLE, of_kind};
 use crate::connection::Detail;
-use crate::guard::{self, Decision, Guard};
+use crate::guard::{self, Guard, protected};
 use crate::listener::Bounded;
 use crate::shelf::{self, Shelf};
 use crate::snapshot::Snapshot;
 use crate::tables;
 use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::middleware::{self, Next};
+use axum::middleware;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -124,7 +124,6 @@ struct Feed {
     latest: watch::Sender<Told>,
     /// True if the latest snapshot was made in this tick.
     is_fresh: AtomicBool,
-    guard: Guard,
 }
 
 impl Feed {
@@ -161,7 +160,7 @@ async fn serve(
 ) -> io::Result<()> {
     let listener = Bounded::new(tokio::net::TcpListener::from_std(listener)?);
     let (latest, _) = watch::channel(Told { json: "".into(), is_last: false });
-    let feed = Arc::new(Feed { model, latest, is_fresh: AtomicBool::new(false), guard });
+    let feed = Arc::new(Feed { model, latest, is_fresh: AtomicBool::new(false) });
     let routes = Router::new()
         .route("/", get(|| async { of_kind("text/html; charset=utf-8", PAGE) }))
         .route("/app.js", get(|| async { of_kind("text/javascript; charset=utf-8", SCRIPT) }))
@@ -170,7 +169,7 @@ async fn serve(
         .route("/api/v1/snapshot", get(snapshot))
         .route("/api/v1/stream", get(stream))
         .route("/api/v1/connection/{id}", get(connection))
-        .layer(middleware::from_fn_with_state(Arc::clone(&feed), protected))
+        .layer(middleware::from_fn_with_state(Arc::new(guard), protected))
         .with_state(Arc::clone(&feed));
     tokio::spawn(keep(feed, ended.clone()));
     let end = async move {
@@ -193,18 +192,6 @@ async fn keep(feed: Arc<Feed>, mut ended: watch::Receiver<bool>) {
             _ = ended.changed() => return feed.refresh(true),
         }
     }
-}
-
-/// Refuses requests without the right to an answer, and adds the headers of every answer.
-async fn protected(State(feed): State<Arc<Feed>>, request: Request, next: Next) -> Response {
-    let decision = feed.guard.decide(request.uri(), request.headers());
-    let mut response = match decision {
-        Decision::Pass => next.run(request).await,
-        Decision::Welcome(cookie) => welcome(request.uri().path(), &cookie),
-        Decision::Refuse(status, why) => (status, why).into_response(),
-    };
-    guard::protect(response.headers_mut());
-    response
 }
 
 async fn as_tables(State(feed): State<Arc<Feed>>) -> Response {

@@ -1,12 +1,12 @@
 //! Pages of stored runs: their list, the report of one, and the comparison of two. None of them has a script.
 
-use crate::answer::{STYLE, of_kind, welcome};
-use crate::guard::{self, Decision, Guard};
+use crate::answer::{STYLE, of_kind};
+use crate::guard::{Guard, OF_DOCUMENT, protected};
 use crate::listener::Bounded;
 use axum::Router;
-use axum::extract::{Path, Request, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::middleware::{self, Next};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use maud::{DOCTYPE, Markup, html};
@@ -45,12 +45,6 @@ pub struct StoredRun {
     pub seed: String,
 }
 
-/// What answers are made of.
-struct Pages {
-    shelf: Box<dyn Shelf>,
-    guard: Guard,
-}
-
 /// Serves the pages until the end.
 pub(crate) async fn serve(
     listener: TcpListener,
@@ -59,52 +53,37 @@ pub(crate) async fn serve(
     mut ended: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let listener = Bounded::new(tokio::net::TcpListener::from_std(listener)?);
-    let pages = Arc::new(Pages { shelf, guard });
+    let shelf: Arc<dyn Shelf> = shelf.into();
     let routes = Router::new()
-        .route("/", get(|State(pages): State<Arc<Pages>>| list(pages, None)))
+        .route("/", get(|State(shelf): State<Arc<dyn Shelf>>| list(shelf, None)))
         .route(
             "/with/{name}",
-            get(|State(pages): State<Arc<Pages>>, Path(name): Path<String>| {
-                list(pages, Some(name))
+            get(|State(shelf): State<Arc<dyn Shelf>>, Path(name): Path<String>| {
+                list(shelf, Some(name))
             }),
         )
         .route(
             "/run/{name}",
-            get(|State(pages): State<Arc<Pages>>, Path(name): Path<String>| {
-                report(pages, name, None)
+            get(|State(shelf): State<Arc<dyn Shelf>>, Path(name): Path<String>| {
+                report(shelf, name, None)
             }),
         )
         .route(
             "/compare/{baseline}/{name}",
             get(
-                |State(pages): State<Arc<Pages>>,
+                |State(shelf): State<Arc<dyn Shelf>>,
                  Path((baseline, name)): Path<(String, String)>| {
-                    report(pages, name, Some(baseline))
+                    report(shelf, name, Some(baseline))
                 },
             ),
         )
         .route("/app.css", get(|| async { of_kind("text/css; charset=utf-8", STYLE) }))
-        .layer(middleware::from_fn_with_state(Arc::clone(&pages), protected))
-        .with_state(pages);
+        .layer(middleware::from_fn_with_state(Arc::new(guard), protected))
+        .with_state(shelf);
     let end = async move {
         let _ = ended.wait_for(|ended| *ended).await;
     };
     axum::serve(listener, routes).with_graceful_shutdown(end).await
-}
-
-/// Refuses requests without the right to an answer, and adds the headers of every answer.
-async fn protected(State(pages): State<Arc<Pages>>, request: Request, next: Next) -> Response {
-    let is_report = ["/run/", "/compare/"].iter().any(|of| request.uri().path().starts_with(of));
-    let mut response = match pages.guard.decide(request.uri(), request.headers()) {
-        Decision::Pass => next.run(request).await,
-        Decision::Welcome(cookie) => welcome(request.uri().path(), &cookie),
-        Decision::Refuse(status, why) => (status, why).into_response(),
-    };
-    guard::protect(response.headers_mut());
-    if is_report {
-        guard::protect_document(response.headers_mut());
-    }
-    response
 }
 
 /// Does work that reads files on a thread that may wait.
@@ -112,18 +91,18 @@ async fn apart<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> 
     tokio::task::spawn_blocking(work).await.ok()
 }
 
-async fn report(pages: Arc<Pages>, name: String, baseline: Option<String>) -> Response {
-    let made = apart(move || pages.shelf.report(&name, baseline.as_deref())).await;
+async fn report(shelf: Arc<dyn Shelf>, name: String, baseline: Option<String>) -> Response {
+    let made = apart(move || shelf.report(&name, baseline.as_deref())).await;
     match made {
-        Some(Ok(document)) => of_kind(HTML, document),
+        Some(Ok(document)) => ([OF_DOCUMENT], of_kind(HTML, document)).into_response(),
         Some(Err(why)) => (StatusCode::NOT_FOUND, why + "\n").into_response(),
         None => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
 
-async fn list(pages: Arc<Pages>, baseline: Option<String>) -> Response {
+async fn list(shelf: Arc<dyn Shelf>, baseline: Option<String>) -> Response {
     let made = apart(move || {
-        let (place, runs) = (pages.shelf.place(), pages.shelf.runs());
+        let (place, runs) = (shelf.place(), shelf.runs());
         let known = |name: &String| runs.iter().any(|run| run.name == *name);
         match baseline.as_ref().is_some_and(|name| !known(name)) {
             true => None,
