@@ -230,7 +230,7 @@ fn a_script_names_the_shards_and_their_merge() {
     ] {
         assert!(script.lines().any(|found| found == line), "{script}");
     }
-    let words = [&["predict", "sweep.toml", "-o", "here"], &POINTS[..], &["--print-parallel", "4"]];
+    let words = [&["predict", "sweep.toml", "-ohere"], &POINTS[..], &["--print-parallel", "4"]];
     let script = stdout(&run_in(here, &words.concat()));
     assert!(script.contains("seq 4 | parallel --jobs 1"), "{script}");
     assert!(script.contains("{}/4") && script.contains("-o here/sweep-parts'"), "{script}");

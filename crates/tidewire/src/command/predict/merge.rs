@@ -37,22 +37,20 @@ pub(crate) fn run(options: &Merge, output: &Output) -> anyhow::Result<Exit> {
     let made = gather(&parts)?;
     let (whole, chosen) = study(first, options, output)?;
     prepare(&whole)?;
-    let rounds = goal(&whole)?
-        .map(|goal| Rounds::begin(&chosen.study, None, goal).after(&made))
-        .filter(|rounds| !rounds.is_over());
-    let all = match &rounds {
-        Some(rounds) => rounds.runs().to_vec(),
-        None if goal(&whole)?.is_some() => Vec::new(),
+    let rounds = goal(&whole)?.map(|goal| Rounds::begin(&chosen.study, None, goal).after(&made));
+    // The runs that have to be there: all, or those of a round that was begun.
+    let needed = match &rounds {
         None => all_runs(&chosen.study, Plan { replications: None, jobs: 1 }),
+        Some(rounds) if rounds.is_over() => Vec::new(),
+        Some(rounds) => {
+            let is_begun = rounds.runs().iter().any(|run| made.contains_key(run));
+            if is_begun || rounds.number() == 1 { rounds.runs().to_vec() } else { Vec::new() }
+        }
     };
-    let has_begun = all.iter().any(|run| made.contains_key(run));
-    let is_first = rounds.as_ref().is_none_or(|rounds| rounds.number() == 1);
-    if is_first || has_begun {
-        nothing_is_missing(&all, &made, &parts)?;
-    }
+    nothing_is_missing(&needed, &made, &parts)?;
     output.remark(format_args!("{} runs found in {} folders", made.len(), parts.len()));
     let recording = Recording::begin(&chosen, &whole.run, making(&parts), output)?;
-    match rounds {
+    match rounds.filter(|rounds| !rounds.is_over()) {
         Some(rounds) => another_round(rounds, recording, &chosen, first, output),
         None => {
             let stop = output::install_interrupts()?;

@@ -172,11 +172,14 @@ pub(super) fn without(words: &[String], options: &[&str]) -> Vec<String> {
     let mut kept = Vec::new();
     let mut words = words.iter();
     while let Some(word) = words.next() {
-        let is_joined =
-            |option: &&&str| word.strip_prefix(**option).is_some_and(|rest| rest.starts_with('='));
+        // `--shard=3/40`, `-oparts`.
+        let is_joined = |option: &&str| {
+            let rest = word.strip_prefix(*option).unwrap_or_default();
+            !rest.is_empty() && (rest.starts_with('=') || !option.starts_with("--"))
+        };
         if options.contains(&word.as_str()) {
             words.next();
-        } else if !options.iter().any(|option| is_joined(&option)) {
+        } else if !options.iter().any(is_joined) {
             kept.push(word.clone());
         }
     }
