@@ -189,7 +189,7 @@ fn meter(
             // The content of the frames is known once the first was read.
             let (at, link, octets) = (frame.at, frame.link, frame.octets.to_vec());
             let original_octets = frame.original_octets;
-            if capture.interfaces().iter().all(|interface| interface.leaves_out_data) {
+            if capture.leaves_out_data() {
                 recorder.expect(Content::Headers);
             }
             recorder.observe(at, link, &octets, original_octets);

@@ -128,6 +128,12 @@ impl Capture {
         }
     }
 
+    /// True if every interface described so far says that its frames are headers alone.
+    #[must_use]
+    pub fn leaves_out_data(&self) -> bool {
+        self.interfaces().iter().all(|interface| interface.leaves_out_data)
+    }
+
     /// Interfaces described so far. Those of later sections follow those of earlier ones.
     #[must_use]
     pub fn interfaces(&self) -> &[Interface] {

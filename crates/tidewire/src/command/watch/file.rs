@@ -237,14 +237,9 @@ fn first(
     Ok(Ok(Some(at)))
 }
 
-/// Returns headers alone if every interface of the capture says so.
+/// Content of a capture's frames.
 fn content(capture: &Capture) -> Content {
-    let mut interfaces = capture.interfaces().iter();
-    if interfaces.all(|interface| interface.leaves_out_data) {
-        Content::Headers
-    } else {
-        Content::Whole
-    }
+    if capture.leaves_out_data() { Content::Headers } else { Content::Whole }
 }
 
 /// Passes one frame to the meter when it is due, and to all other outputs; returns its time, if
