@@ -13,6 +13,8 @@ use crate::cyclic::CyclicStream;
 use crate::ends::end_name;
 use crate::item::Item;
 use crate::quantity::{counted, span};
+use bench::scenario::Span;
+use core::time::Duration;
 use meter::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::printable::Printable;
@@ -192,11 +194,11 @@ impl Flows {
         self.text +=
             &format!("service = \"datagram\"\npriority = {}\n", stream.priority.unwrap_or(0));
         self.text +=
-            &format!("pattern = {{ kind = \"cyclic\", period = \"{}\" }}\n", exact(period_ns));
+            &format!("pattern = {{ kind = \"cyclic\", period = \"{}\" }}\n", of_nanos(period_ns));
         self.text += &format!("size = \"{message} B\"\n");
         if stream.allowed_ns > 0 {
             // Subscribers take the publisher for lost after this time.
-            self.text += &format!("deadline = \"{}\"\n", exact(stream.allowed_ns));
+            self.text += &format!("deadline = \"{}\"\n", of_nanos(stream.allowed_ns));
         }
     }
 
@@ -208,7 +210,7 @@ impl Flows {
         let about =
             format!("{}: {} over class 4 here", counted(*requests, "request"), Printable(user));
         self.flow(&about, &name, [from, to]);
-        let ([request, reply], period) = (octets, exact(*period_ns));
+        let ([request, reply], period) = (octets, of_nanos(*period_ns));
         self.text += &format!(
             "service = \"class-4\"\n\
              pattern = {{ kind = \"constant-rate-request\", period = \"{period}\", reply = \"{reply} B\" }}\n\
@@ -241,12 +243,9 @@ fn is_group(address: &str) -> bool {
     first.is_some_and(|octet| octet & 1 == 1)
 }
 
-/// A span in the largest unit that has it as a whole number.
-fn exact(nanos: u64) -> String {
-    let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    let unit = units.into_iter().find(|(unit, _)| nanos > 0 && nanos.is_multiple_of(*unit));
-    let (unit, name) = unit.unwrap_or((1, "ns"));
-    format!("{} {name}", nanos / unit)
+/// A span as scenarios state it.
+fn of_nanos(nanos: u64) -> Span {
+    Span(Duration::from_nanos(nanos))
 }
 
 /// A name as a string of TOML. Names are made of addresses and words, without characters that it has to escape.

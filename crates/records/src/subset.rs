@@ -1,6 +1,7 @@
 //! Selection of the measures that are reported; all are counted (NBSIR 85-3104, II.D).
 
 use super::Counts;
+use crate::text::matches;
 use core::fmt;
 use core::str::FromStr;
 use meter::measure::Measures;
@@ -73,19 +74,6 @@ impl Subset {
 fn is_named(pattern: &str, name: &str) -> bool {
     let bare = name.strip_suffix("_ns");
     matches(pattern, name) || bare.is_some_and(|bare| matches(pattern, bare))
-}
-
-/// Returns true if a name matches a pattern: its parts in order, the first and the last at the
-/// ends.
-fn matches(pattern: &str, name: &str) -> bool {
-    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
-    let Some(mut name) = name.strip_prefix(first) else { return false };
-    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
-    for part in middle.split('*') {
-        let Some(at) = name.find(part) else { return false };
-        name = name.get(at + part.len()..).unwrap_or_default();
-    }
-    name.ends_with(last)
 }
 
 #[cfg(test)]

@@ -45,6 +45,19 @@ pub fn back(address: &str, columns: usize) -> String {
     format!("..{kept}")
 }
 
+/// Returns true if a name matches a pattern: its parts in order, the first and the last at the
+/// ends.
+pub fn matches(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(first) else { return false };
+    let (middle, last) = rest.rsplit_once('*').unwrap_or(("", rest));
+    for part in middle.split('*') {
+        let Some(at) = name.find(part) else { return false };
+        name = name.get(at + part.len()..).unwrap_or_default();
+    }
+    name.ends_with(last)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,6 +1,7 @@
 //! The command line. An option has the same meaning in every verb.
 
 pub(crate) mod advise;
+pub(crate) mod around;
 pub(crate) mod calibrate;
 pub(crate) mod capture;
 pub(crate) mod export;

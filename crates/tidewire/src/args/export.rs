@@ -1,5 +1,6 @@
 //! Options for the files and requirements of `watch`.
 
+use super::around::AroundOptions;
 use clap::{ArgGroup, Args};
 use records::require::Wanted;
 use std::path::PathBuf;
@@ -30,7 +31,7 @@ impl FailOn {
 impl Export {
     /// Returns true if any file is written.
     pub(crate) fn writes_files(&self) -> bool {
-        let are_kept = self.annotate.is_some() || !self.keep_around.is_empty();
+        let are_kept = self.annotate.is_some() || !self.around.keep_around.is_empty();
         self.writes_tables() || are_kept || self.events.is_some()
     }
 
@@ -75,57 +76,6 @@ pub(crate) struct Export {
     /// Write a record of each event to this file at once, as NDJSON.
     #[arg(long, value_name = "FILE", conflicts_with = "screen")]
     pub(crate) events: Option<PathBuf>,
-    /// Write the frames around each of these events into a capture of its own; the names are those of
-    /// --events, such as "stream-silent,window-closed" or "connection-ended-*". Of a live port only the
-    /// headers.
-    #[arg(
-        long,
-        value_name = "EVENTS",
-        value_delimiter = ',',
-        help_heading = "Frames around events",
-        conflicts_with = "screen"
-    )]
-    pub(crate) keep_around: Vec<String>,
-    /// Folder for these captures.
-    #[arg(
-        long,
-        value_name = "FOLDER",
-        help_heading = "Frames around events",
-        requires = "keep_around",
-        conflicts_with = "screen",
-        default_value = "around"
-    )]
-    pub(crate) keep_in: PathBuf,
-    /// Time before an event from which frames are kept.
-    #[arg(
-        long,
-        value_name = "TIME",
-        help_heading = "Frames around events",
-        requires = "keep_around",
-        conflicts_with = "screen",
-        default_value = "10 s"
-    )]
-    pub(crate) before: String,
-    /// Time after the last event until which frames are kept.
-    #[arg(
-        long,
-        value_name = "TIME",
-        help_heading = "Frames around events",
-        requires = "keep_around",
-        conflicts_with = "screen",
-        default_value = "5 s"
-    )]
-    pub(crate) after: String,
-    /// Limit of all these captures together; further events are counted.
-    #[arg(
-        long,
-        value_name = "SIZE",
-        help_heading = "Frames around events",
-        requires = "keep_around",
-        conflicts_with = "screen",
-        default_value = "1000 MB"
-    )]
-    pub(crate) keep_most: String,
     /// Require this of the measures, such as "response.max(host) < 20 ms" or "R_RD(host) < 1 %"; may be
     /// given more than once. See tidewire help requirements.
     #[arg(
@@ -151,4 +101,6 @@ pub(crate) struct Export {
     /// Map addresses by the key in this file, 64 hexadecimal digits; without it by a random key.
     #[arg(long, value_name = "FILE", help_heading = "Anonymity", requires = "anonymize")]
     pub(crate) anonymize_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) around: AroundOptions,
 }

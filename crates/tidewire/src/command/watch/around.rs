@@ -11,7 +11,7 @@
 use super::annotate::{Cut, Frame, fault};
 use super::events::{self, EVENTS};
 use super::remarks;
-use crate::args::export::Export;
+use crate::args::around::AroundOptions;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::quantity;
@@ -21,6 +21,7 @@ use core::time::Duration;
 use meter::Remarks;
 use records::calendar;
 use records::quantity::counted;
+use records::text::matches;
 use std::collections::VecDeque;
 use std::fs;
 use std::io;
@@ -86,7 +87,7 @@ impl Around {
     /// # Errors
     /// An event that does not exist, a time or size that is none, a folder that cannot be made.
     pub(super) fn new(
-        options: &Export,
+        options: &AroundOptions,
         cut: Option<Cut>,
         target: &Target,
         output: &Output,
@@ -165,8 +166,12 @@ impl Around {
         if self.under_way.as_ref().is_some_and(|under_way| at > under_way.until) {
             self.end();
         }
+        let is_noted = events::names(seen).next().is_some();
         let event = events::names(seen).find(|event| self.wants(event));
-        let comment = remarks::line(seen, fault(frame, seen)).into();
+        // Of the frames held few are written, so that ordinary ones are not described.
+        let comment =
+            if is_noted { remarks::line(seen, fault(frame, seen)) } else { String::new() };
+        let comment = comment.into();
         let kept = match &mut self.cut {
             Some(cut) => cut.kept(frame, kept),
             None => kept,
@@ -306,35 +311,5 @@ impl Around {
         self.output.remark(format_args!("warning: {failure}; what passes is metered still"));
         self.under_way = None;
         self.failure = Some(failure);
-    }
-}
-
-/// True if a name is this one, or fits this pattern, in which one * stands for any characters.
-fn matches(pattern: &str, name: &str) -> bool {
-    match pattern.split_once('*') {
-        None => pattern == name,
-        Some((start, end)) => {
-            name.len() >= start.len() + end.len() && name.starts_with(start) && name.ends_with(end)
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn one_star_stands_for_any_characters() {
-        for (pattern, name, fits) in [
-            ("stream-silent", "stream-silent", true),
-            ("stream-silent", "stream", false),
-            ("stream-*", "stream-silent", true),
-            ("*", "oddity", true),
-            ("connection-*-abruptly", "connection-ended-abruptly", true),
-            ("ab*ba", "aba", false),
-            ("mms-*", "stream-silent", false),
-        ] {
-            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
-        }
     }
 }

@@ -52,7 +52,7 @@ impl FramePipeline {
         let annotated = annotated.transpose()?;
         let events =
             export.events.as_deref().map(|path| Events::new(path, target, output)).transpose()?;
-        let around = Around::new(export, cut(), target, output)?;
+        let around = Around::new(&export.around, cut(), target, output)?;
         let key = || secret::open(export.anonymize_key.as_deref()).map(Renamer::new);
         let names = export.anonymize.then(key).transpose()?;
         let stages = watch.own_cost.then(Stages::start);
