@@ -17,6 +17,7 @@
 mod policy;
 pub mod report;
 
+use policy::Options;
 pub use policy::{Acknowledge, ReceivePolicy};
 
 use crate::addr::Sap;
@@ -37,7 +38,7 @@ pub const MAGIC: [u8; 4] = *b"TWRV";
 /// Version 2 added the cookie and the number of flows in a Hello, and the kinds Challenge and Done.
 pub const VERSION: u8 = 2;
 
-/// Longest PDU: a Hello with both texts at their maximum, and with its option.
+/// Longest PDU: a Hello with both texts at their maximum, and with its options.
 pub const MAX_OCTETS: usize = 14 + 1 + 12 + 12 + 2 + 8 + (1 + 16) + (1 + 64) + policy::OCTETS;
 
 /// Octets of a Refuse, the longest answer to a PDU of another version.
@@ -138,6 +139,8 @@ pub enum Refusal {
     Version,
     /// The responder's receiver cannot follow the policy that the initiator requires.
     Policy,
+    /// The responder takes no streams of cyclic data.
+    Streams,
     /// Reason code that this version does not define.
     Unknown(u8),
 }
@@ -150,6 +153,7 @@ impl Refusal {
             3 => Self::Unwilling,
             4 => Self::Version,
             5 => Self::Policy,
+            6 => Self::Streams,
             other => Self::Unknown(other),
         }
     }
@@ -161,6 +165,7 @@ impl Refusal {
             Self::Unwilling => 3,
             Self::Version => 4,
             Self::Policy => 5,
+            Self::Streams => 6,
             Self::Unknown(octet) => octet,
         }
     }
@@ -174,6 +179,7 @@ impl fmt::Display for Refusal {
             Self::Unwilling => f.write_str("not willing"),
             Self::Version => f.write_str("another version of the protocol"),
             Self::Policy => f.write_str("cannot acknowledge as required"),
+            Self::Streams => f.write_str("takes no streams of cyclic data"),
             Self::Unknown(octet) => write!(f, "reason {octet}"),
         }
     }
@@ -199,6 +205,8 @@ pub struct Hello {
     pub purpose: Text<64>,
     /// Policy that the responder's class 4 is to follow; `None` for its own.
     pub receive: Option<ReceivePolicy>,
+    /// True if streams of cyclic data are among the flows: frames with an EtherType, also to groups.
+    pub has_streams: bool,
 }
 
 /// Accept: the responder accepts the session.
@@ -210,6 +218,8 @@ pub struct Accept {
     pub program: Text<16>,
     /// Policy of the Hello that the responder's class 4 follows; `None` if it follows its own.
     pub receive: Option<ReceivePolicy>,
+    /// True if the responder takes the streams of the Hello.
+    pub has_streams: bool,
 }
 
 /// Counters of one side of a session. Each is encoded as a code and a value; unknown codes are
@@ -336,11 +346,11 @@ impl Pdu {
         let nonce = reader.array("nonce").map(u64::from_be_bytes)?;
         let body = match (version, kind) {
             (VERSION, HELLO) => Body::Hello(hello(&mut reader)?),
-            (VERSION, AGREE) => Body::Accept(Accept {
-                limits: limits(&mut reader)?,
-                program: words(&mut reader)?,
-                receive: ReceivePolicy::decode(&mut reader)?,
-            }),
+            (VERSION, AGREE) => {
+                let (limits, program) = (limits(&mut reader)?, words(&mut reader)?);
+                let Options { receive, has_streams } = Options::decode(&mut reader)?;
+                Body::Accept(Accept { limits, program, receive, has_streams })
+            }
             // The same in every version, so that an older peer can report the reason.
             (_, REFUSE) => Body::Refuse(Refusal::from_octet(reader.u8("reason")?)),
             (VERSION, ALIVE) => Body::KeepAlive { counter: reader.u32("counter")? },
@@ -393,12 +403,14 @@ impl Pdu {
                 out.put_u64(hello.cookie);
                 put_text(&hello.program, out);
                 put_text(&hello.purpose, out);
-                put_policy(hello.receive, out);
+                let Hello { receive, has_streams, .. } = *hello;
+                Options { receive, has_streams }.encode(out);
             }
             Body::Accept(agree) => {
                 put_limits(agree.limits, out);
                 put_text(&agree.program, out);
-                put_policy(agree.receive, out);
+                let Accept { receive, has_streams, .. } = *agree;
+                Options { receive, has_streams }.encode(out);
             }
             Body::Refuse(reason) => out.put_u8(reason.to_octet()),
             Body::KeepAlive { counter } => out.put_u32(*counter),
@@ -419,7 +431,7 @@ impl Pdu {
 
 fn hello(reader: &mut Reader<'_>) -> Result<Hello, Malformed> {
     let complaint = reader.malformed("role");
-    Ok(Hello {
+    let hello = Hello {
         role: Role::from_octet(reader.u8("role")?).ok_or(complaint)?,
         offered: limits(reader)?,
         least: limits(reader)?,
@@ -427,8 +439,11 @@ fn hello(reader: &mut Reader<'_>) -> Result<Hello, Malformed> {
         cookie: reader.array("cookie").map(u64::from_be_bytes)?,
         program: words(reader)?,
         purpose: words(reader)?,
-        receive: ReceivePolicy::decode(reader)?,
-    })
+        receive: None,
+        has_streams: false,
+    };
+    let Options { receive, has_streams } = Options::decode(reader)?;
+    Ok(Hello { receive, has_streams, ..hello })
 }
 
 fn limits(reader: &mut Reader<'_>) -> Result<Limits, Malformed> {
@@ -457,12 +472,6 @@ fn words<const OCTETS: usize>(reader: &mut Reader<'_>) -> Result<Text<OCTETS>, M
 fn put_text<const OCTETS: usize>(text: &Text<OCTETS>, out: &mut impl BufMut) {
     out.put_u8(text.len() as u8);
     out.put_slice(text.as_bytes());
-}
-
-fn put_policy(policy: Option<ReceivePolicy>, out: &mut impl BufMut) {
-    if let Some(policy) = policy {
-        policy.encode(out);
-    }
 }
 
 impl fmt::Display for Pdu {

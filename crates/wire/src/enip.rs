@@ -9,7 +9,7 @@
 //! repeats the sender context. SendUnitData (0x70) has a connected one in item 0x00B1, with a sequence
 //! count before it, which the reply repeats. In a reply the service has its high bit set.
 //!
-//! Left out: paths and data of services, and I/O data over UDP.
+//! Left out: paths and data of services. I/O data over UDP and their set-up are in `cip_io`.
 
 use crate::read::{Malformed, Reader};
 

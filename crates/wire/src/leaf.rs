@@ -13,9 +13,46 @@ pub enum Cyclic {
     SampledValues,
     /// Cyclic data of PROFINET (IEC 61158-6-10).
     ProfinetRt,
+    /// EtherCAT (IEC 61158-4-12).
+    EtherCat,
+    /// PTP (IEEE 1588, IEEE 802.1AS).
+    Ptp,
+    /// I/O data of EtherNet/IP, over UDP.
+    CipIo,
+    /// OPC UA PubSub (UADP).
+    Uadp,
+    /// AVTP (IEEE 1722).
+    Avtp,
+    /// CC-Link IE Field Network Basic, over UDP.
+    CcLink,
+    /// Ethernet POWERLINK.
+    Powerlink,
+    /// SOME/IP, over UDP.
+    SomeIp,
+    /// Parallel redundancy (PRP, IEC 62439-3): frames of which a node sends one on each of two LANs.
+    Prp,
+    /// Seamless redundancy (HSR, IEC 62439-3): frames that a node sends in both directions of a ring.
+    Hsr,
 }
 
 impl Cyclic {
+    /// All protocols.
+    pub const ALL: [Self; 13] = [
+        Self::Goose,
+        Self::SampledValues,
+        Self::ProfinetRt,
+        Self::EtherCat,
+        Self::Ptp,
+        Self::CipIo,
+        Self::Uadp,
+        Self::Avtp,
+        Self::CcLink,
+        Self::Powerlink,
+        Self::SomeIp,
+        Self::Prp,
+        Self::Hsr,
+    ];
+
     /// Name of the protocol of these streams.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -23,6 +60,16 @@ impl Cyclic {
             Self::Goose => "GOOSE",
             Self::SampledValues => "SV",
             Self::ProfinetRt => "PROFINET RT",
+            Self::EtherCat => "EtherCAT",
+            Self::Ptp => "PTP",
+            Self::CipIo => "CIP I/O",
+            Self::Uadp => "UADP",
+            Self::Avtp => "AVTP",
+            Self::CcLink => "CC-Link",
+            Self::Powerlink => "POWERLINK",
+            Self::SomeIp => "SOME/IP",
+            Self::Prp => "PRP",
+            Self::Hsr => "HSR",
         }
     }
 }

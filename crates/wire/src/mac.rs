@@ -29,8 +29,11 @@ pub const PREAMBLE_OCTETS: usize = 8;
 pub const FCS_OCTETS: usize = 4;
 /// Largest number of tags decoded; frames with more are not decoded further.
 const TAGS: usize = 2;
-/// Tag protocol identifiers: 802.1Q, 802.1ad, and its predecessor.
-const TAG_TYPES: [u16; 3] = [0x8100, 0x88A8, 0x9100];
+
+/// True for a tag protocol identifier: of 802.1Q, 802.1ad, and its predecessor.
+const fn is_tag(value: u16) -> bool {
+    matches!(value, 0x8100 | 0x88A8 | 0x9100)
+}
 
 /// VLAN tag.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -101,7 +104,7 @@ impl<'a> Pdu<'a> {
         let mut tags = ArrayVec::new();
         let mut at_kind = reader.malformed("length");
         let mut value = reader.u16("length")?;
-        while TAG_TYPES.contains(&value) && !tags.is_full() {
+        while is_tag(value) && !tags.is_full() {
             tags.push(Tag { protocol: value, control: reader.u16("tag")? });
             at_kind = reader.malformed("length");
             value = reader.u16("length")?;

@@ -5,7 +5,10 @@
 
 use crate::addr::Sap;
 use crate::leaf::Leaf;
-use crate::{clnp, es_is, goose, is_is, profinet, sampled_values, tcp};
+use crate::{
+    avtp, clnp, es_is, ethercat, goose, is_is, powerlink, profinet, prp, ptp, sampled_values, tcp,
+    uadp,
+};
 
 /// Protocol that an EtherType stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,14 +47,20 @@ pub(crate) enum OverInternet {
 /// EtherTypes of MPLS with unicast and multicast labels (RFC 3032, RFC 5332).
 pub(crate) const MPLS_TYPES: [u16; 2] = [0x8847, 0x8848];
 
-const TYPES: [(u16, OverType); 7] = [
+const TYPES: [(u16, OverType); 13] = [
     (0x0800, OverType::Internet),
     (0x86DD, OverType::Internet),
     (MPLS_TYPES[0], OverType::Mpls),
     (MPLS_TYPES[1], OverType::Mpls),
     (0x8892, OverType::Leaf(&profinet::LEAF)),
+    (0x88A4, OverType::Leaf(&ethercat::LEAF)),
+    (0x88AB, OverType::Leaf(&powerlink::LEAF)),
     (0x88B8, OverType::Leaf(&goose::LEAF)),
     (0x88BA, OverType::Leaf(&sampled_values::LEAF)),
+    (0x88F7, OverType::Leaf(&ptp::LEAF)),
+    (0x88FB, OverType::Leaf(&prp::LEAF)),
+    (0x22F0, OverType::Leaf(&avtp::LEAF)),
+    (0xB62C, OverType::Leaf(&uadp::LEAF)),
 ];
 
 const SAPS: [(Sap, OverSap); 2] = [(Sap::ISO_NETWORK, OverSap::Osi), (Sap::SNAP, OverSap::Snap)];

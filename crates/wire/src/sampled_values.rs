@@ -13,7 +13,7 @@
 //!
 //! Left out: the values of the sample (they are kept), refrTm, smpMod, and the routable form over UDP.
 
-use crate::ber::{Element, Reader, Tag, Text, Writer};
+use crate::ber::{Reader, Tag, Text, Writer};
 use crate::leaf::{Cyclic, Leaf};
 use crate::read::{self, Malformed};
 use core::fmt;
@@ -99,6 +99,23 @@ impl<'a> Pdu<'a> {
         self.reserved[0] & SIMULATED != 0
     }
 
+    /// Offsets of smpCnt and of the sample in the decoded octets, of a PDU with one ASDU in which nothing
+    /// else changes from one sample to the next: without refrTm. None for any other.
+    #[must_use]
+    pub fn repeating(&self) -> Option<[usize; 2]> {
+        let mut list = Reader::at(self.asdus, self.at);
+        let mut reader = list.expect("ASDU", SEQUENCE).ok()?.reader();
+        reader.contents("svID", Tag::primitive(0)).ok()?;
+        reader.optional_contents("datSet", Tag::primitive(1)).ok()?;
+        let count = reader.expect("smpCnt", Tag::primitive(2)).ok()?;
+        reader.contents("confRev", Tag::primitive(3)).ok()?;
+        reader.contents("smpSynch", Tag::primitive(5)).ok()?;
+        reader.optional_contents("smpRate", Tag::primitive(6)).ok()?;
+        let sample = reader.expect("sample", Tag::primitive(7)).ok()?;
+        let is_alone = list.is_empty() && count.content.len() == 2;
+        is_alone.then_some([count.content_offset, sample.content_offset])
+    }
+
     /// Decodes its ASDUs, one after the other, up to the first malformed one.
     pub fn asdus(&self) -> impl Iterator<Item = Result<Asdu<'a>, Malformed>> + Clone + use<'a> {
         let mut reader = Some(Reader::at(self.asdus, self.at));
@@ -107,7 +124,7 @@ impl<'a> Pdu<'a> {
             if rest.peek().is_none() && rest.is_empty() {
                 return None;
             }
-            let asdu = rest.expect("ASDU", SEQUENCE).and_then(|element| Asdu::of(&element));
+            let asdu = rest.expect("ASDU", SEQUENCE).and_then(|element| Asdu::of(element.reader()));
             if asdu.is_ok() {
                 reader = Some(rest);
             }
@@ -135,31 +152,31 @@ impl<'a> Pdu<'a> {
 }
 
 impl<'a> Asdu<'a> {
-    fn of(element: &Element<'a>) -> Result<Self, Malformed> {
-        let mut reader = element.reader();
-        let identifier = reader.expect("svID", Tag::primitive(0))?.content;
-        let data_set = reader.optional("datSet", Tag::primitive(1))?.map(|found| found.content);
-        let count = reader.expect("smpCnt", Tag::primitive(2))?;
-        let revision = reader.expect("confRev", Tag::primitive(3))?;
-        reader.optional("refrTm", Tag::primitive(4))?;
-        let synchronisation = reader.expect("smpSynch", Tag::primitive(5))?;
-        let rate = reader.optional("smpRate", Tag::primitive(6))?;
-        let sample = reader.expect("sample", Tag::primitive(7))?.content;
-        let two = |element: Element<'a>, field| {
-            element.content.try_into().map(u16::from_be_bytes).map_err(|_| element.malformed(field))
+    fn of(mut reader: Reader<'a>) -> Result<Self, Malformed> {
+        let identifier = reader.contents("svID", Tag::primitive(0))?;
+        let data_set = reader.optional_contents("datSet", Tag::primitive(1))?;
+        let fault = reader.malformed("smpCnt");
+        let count = reader.contents("smpCnt", Tag::primitive(2))?;
+        let sample_count = count.try_into().map(u16::from_be_bytes).map_err(|_| fault)?;
+        let fault = reader.malformed("confRev");
+        let revision = reader.contents("confRev", Tag::primitive(3))?;
+        let revision = revision.try_into().map(u32::from_be_bytes).map_err(|_| fault)?;
+        reader.optional_contents("refrTm", Tag::primitive(4))?;
+        let fault = reader.malformed("smpSynch");
+        let [synchronisation] = *reader.contents("smpSynch", Tag::primitive(5))? else {
+            return Err(fault);
         };
-        let [synchronisation] = *synchronisation.content else {
-            return Err(synchronisation.malformed("smpSynch"));
-        };
-        let revision = revision.content.try_into().map_err(|_| revision.malformed("confRev"))?;
+        let fault = reader.malformed("smpRate");
+        let rate = reader.optional_contents("smpRate", Tag::primitive(6))?;
+        let rate = rate.map(|rate| rate.try_into().map(u16::from_be_bytes).map_err(|_| fault));
         Ok(Self {
             identifier,
             data_set,
-            sample_count: two(count, "smpCnt")?,
-            configuration_revision: u32::from_be_bytes(revision),
+            sample_count,
+            configuration_revision: revision,
             synchronisation,
-            rate: rate.map(|rate| two(rate, "smpRate")).transpose()?,
-            sample,
+            rate: rate.transpose()?,
+            sample: reader.contents("sample", Tag::primitive(7))?,
         })
     }
 
@@ -216,6 +233,15 @@ mod tests {
             "SV appid=4001 noASDU=2 \"MU01\" smpCnt=3999 smpSynch=2 \"MU01\" smpCnt=0 smpSynch=2 \
              simulation"
         );
+    }
+
+    #[test]
+    fn a_pdu_that_repeats_has_one_sample_and_its_places() {
+        let octets = Pdu::encode(0x4001, [0; 2], &[ASDU]);
+        let [count, sample] = Pdu::decode(&octets).unwrap().repeating().unwrap();
+        assert_eq!([octets[count], octets[count + 1], octets[sample - 1]], [0x0F, 0x9F, 64]);
+        let two = Pdu::encode(0x4001, [0; 2], &[ASDU, ASDU]);
+        assert_eq!(Pdu::decode(&two).unwrap().repeating(), None);
     }
 
     #[test]

@@ -142,6 +142,38 @@ impl<'a> Reader<'a> {
         self.expect_any(field, tag)
     }
 
+    /// Takes the next element, which must have a certain tag, and returns its contents.
+    ///
+    /// # Errors
+    /// See [`Reader::expect`].
+    // Always inline, so that no `Element` is made of fields of known tags.
+    #[inline(always)]
+    pub fn contents(&mut self, field: &'static str, tag: Tag) -> Result<&'a [u8], Malformed> {
+        if let [first, length @ 0..=0x7F, ref behind @ ..] = *self.rest
+            && first & 0x1F != 0x1F
+            && Tag(first.into()) == tag
+            && let Some((content, rest)) = behind.split_at_checked(length.into())
+        {
+            self.rest = rest;
+            self.offset += 2 + content.len();
+            return Ok(content);
+        }
+        self.expect_any(field, tag).map(|element| element.content)
+    }
+
+    /// Takes the next element if it has a certain tag, and returns its contents.
+    ///
+    /// # Errors
+    /// See [`Reader::optional`].
+    #[inline(always)]
+    pub fn optional_contents(
+        &mut self,
+        field: &'static str,
+        tag: Tag,
+    ) -> Result<Option<&'a [u8]>, Malformed> {
+        if self.peek() == Some(tag) { self.contents(field, tag).map(Some) } else { Ok(None) }
+    }
+
     /// Takes the next element, of any length, which must have a certain tag.
     #[inline(never)]
     fn expect_any(&mut self, field: &'static str, tag: Tag) -> Result<Element<'a>, Malformed> {

@@ -1,23 +1,25 @@
-//! Policy of a class 4 receiver, which an initiator requests in a Hello and a responder confirms in
-//! an Accept.
+//! Options which an initiator requests in a Hello and a responder confirms in an Accept: the policy of
+//! its class 4 receiver, and streams of cyclic data.
 //!
-//! It is an option behind the fields of both PDUs: a code, the length of the value, the value. A
+//! An option is behind the fields of both PDUs: a code, the length of the value, the value. A
 //! code of 0 ends the options, as does the end of the PDU; other codes are skipped. So a peer of an
-//! earlier version ignores the request, and its Accept confirms nothing.
+//! earlier version ignores the request, and its Accept confirms nothing. Streams have no value.
 
 use crate::read::{Malformed, Reader};
 use bytes::BufMut;
 use core::fmt;
 
-/// Code of the option.
+/// Code of the policy.
 const CODE: u8 = 1;
+/// Code of streams.
+const STREAMS: u8 = 2;
 /// Code that ends the options.
 const END: u8 = 0;
 /// Octets of the value.
 const VALUE_OCTETS: u8 = 1 + 2 + 8 + 2;
 
-/// Octets of the option.
-pub(super) const OCTETS: usize = 2 + VALUE_OCTETS as usize;
+/// Octets of both options.
+pub(super) const OCTETS: usize = 2 + VALUE_OCTETS as usize + 2;
 
 /// Rule by which DTs in sequence are acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -78,26 +80,6 @@ pub struct ReceivePolicy {
 }
 
 impl ReceivePolicy {
-    /// Decodes the options up to their end; `None` if this one is not among them, or has a rule that
-    /// this version does not define.
-    pub(super) fn decode(reader: &mut Reader<'_>) -> Result<Option<Self>, Malformed> {
-        let mut policy = None;
-        while !reader.is_empty() {
-            let code = reader.u8("code of an option")?;
-            if code == END {
-                break;
-            }
-            let start = reader.offset() + 1;
-            let length = reader.u8("length of an option")?;
-            let value = reader.take("option", length.into())?;
-            if code == CODE {
-                let mut value = Reader::new(value);
-                policy = Self::value(&mut value).map_err(|malformed| malformed.within(start))?;
-            }
-        }
-        Ok(policy)
-    }
-
     fn value(reader: &mut Reader<'_>) -> Result<Option<Self>, Malformed> {
         let acknowledge = Acknowledge::from_octet(reader.u8("acknowledgement policy")?);
         let acknowledge_every = reader.u16("DTs of an acknowledgement")?;
@@ -118,6 +100,47 @@ impl ReceivePolicy {
         out.put_u16(self.acknowledge_every);
         out.put_u64(self.acknowledgement_delay_ns);
         out.put_u16(self.window);
+    }
+}
+
+/// Options of a Hello or an Accept.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Options {
+    /// Policy; `None` if it is not among them, or has a rule that this version does not define.
+    pub(super) receive: Option<ReceivePolicy>,
+    /// True if streams are among them.
+    pub(super) has_streams: bool,
+}
+
+impl Options {
+    /// Decodes the options up to their end.
+    pub(super) fn decode(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut options = Self::default();
+        while !reader.is_empty() {
+            let code = reader.u8("code of an option")?;
+            if code == END {
+                break;
+            }
+            let start = reader.offset() + 1;
+            let length = reader.u8("length of an option")?;
+            let value = reader.take("option", length.into())?;
+            options.has_streams |= code == STREAMS;
+            if code == CODE {
+                let mut value = Reader::new(value);
+                let policy = ReceivePolicy::value(&mut value);
+                options.receive = policy.map_err(|malformed| malformed.within(start))?;
+            }
+        }
+        Ok(options)
+    }
+
+    pub(super) fn encode(&self, out: &mut impl BufMut) {
+        if let Some(policy) = self.receive {
+            policy.encode(out);
+        }
+        if self.has_streams {
+            out.put_slice(&[STREAMS, 0]);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ fn sample() -> Hello {
         program: text("tidewire 0.1.0"),
         purpose: text("cyclic 20 ms"),
         receive: None,
+        has_streams: false,
     }
 }
 
@@ -36,8 +37,20 @@ fn each_kind_reads_as_it_was_written() {
     for body in [
         Body::Hello(sample()),
         Body::Hello(Hello { receive: Some(POLICY), ..sample() }),
-        Body::Accept(Accept { limits, program: text("tidewire 9.9.9"), receive: None }),
-        Body::Accept(Accept { limits, program: text("tidewire 9"), receive: Some(POLICY) }),
+        Body::Hello(Hello { has_streams: true, ..sample() }),
+        Body::Refuse(Refusal::Streams),
+        Body::Accept(Accept {
+            limits,
+            program: text("tidewire 9.9.9"),
+            receive: None,
+            has_streams: true,
+        }),
+        Body::Accept(Accept {
+            limits,
+            program: text("tidewire 9"),
+            receive: Some(POLICY),
+            has_streams: false,
+        }),
         Body::Refuse(Refusal::Busy),
         Body::Refuse(Refusal::Limits),
         Body::Refuse(Refusal::Unwilling),
@@ -75,16 +88,18 @@ fn every_truncated_pdu_names_a_field_and_none_exceeds_the_limit() {
         program: text(&"p".repeat(99)),
         purpose: text(&"q".repeat(99)),
         receive: Some(POLICY),
+        has_streams: true,
         ..sample()
     };
     let mut octets = Vec::new();
     Pdu { nonce: 1, body: Body::Hello(full) }.encode(&mut octets);
     assert_eq!(octets.len(), MAX_OCTETS);
-    // Without its option, of 15 octets, it is a whole Hello of a peer of an earlier version.
-    let without = octets.len() - 15;
-    let old = Pdu::decode(&octets[..without]).unwrap();
-    assert_eq!(old.body, Body::Hello(Hello { receive: None, ..full }));
-    for length in (0..octets.len()).filter(|length| *length != without) {
+    // Without its options, of 15 and 2 octets, it is a whole Hello of a peer of an earlier version.
+    let without = [17, 2].map(|options| octets.len() - options);
+    let old = without.map(|length| Pdu::decode(&octets[..length]).unwrap().body);
+    let unable = Hello { has_streams: false, ..full };
+    assert_eq!(old, [Hello { receive: None, ..unable }, unable].map(Body::Hello));
+    for length in (0..octets.len()).filter(|length| !without.contains(length)) {
         let complaint = Pdu::decode(&octets[..length]).unwrap_err();
         assert!(complaint.offset <= length, "{complaint} of {length} octets");
     }
@@ -138,7 +153,8 @@ fn a_policy_too_short_for_its_fields_names_the_first_missing() {
 #[test]
 fn a_text_with_terminal_controls_is_refused() {
     let mut octets = Vec::new();
-    let agree = Accept { limits: Limits::NONE, program: text("ab"), receive: None };
+    let agree =
+        Accept { limits: Limits::NONE, program: text("ab"), receive: None, has_streams: false };
     Pdu { nonce: 1, body: Body::Accept(agree) }.encode(&mut octets);
     let last = octets.len() - 1;
     for bad in [0x1B, 0xFF] {

@@ -12,6 +12,7 @@ mod encode;
 mod parameter;
 mod pdu;
 mod rewrite;
+mod selective;
 
 pub use encode::{ShortHeader, seal};
 pub(crate) use rewrite::rewrite;
@@ -21,6 +22,7 @@ pub use pdu::{
     Acknowledgement, ClassOption, Connect, Data, Disconnect, DisconnectConfirm, Expedited,
     ExpeditedAcknowledgement, Format, Pdu, Rejected,
 };
+pub use selective::{selective_block, selective_blocks};
 
 use crate::checksum::Fletcher;
 use crate::read::Malformed;

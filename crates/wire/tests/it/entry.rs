@@ -10,8 +10,8 @@ use wire::capture::Capture;
 use wire::dissect::{Layer, Link, NoNsdu, dissect, dissect_cut, levels};
 use wire::tpkt;
 use wire::{
-    clnp, encapsulation, es_is, goose, ipv4, ipv6, is_is, llc, mac, mpls, profinet, sampled_values,
-    snap, tcp, tp,
+    avtp, cc_link, cip_io, clnp, encapsulation, enip, es_is, ethercat, goose, ipv4, ipv6, is_is,
+    llc, mac, mpls, powerlink, profinet, prp, ptp, sampled_values, snap, someip, tcp, tp, uadp,
 };
 
 /// Compressed files expand; this number of records is enough.
@@ -125,6 +125,32 @@ fn internet(octets: &[u8]) {
         assert_eq!(sampled_values::Pdu::decode(&again).map(|pdu| asdus(&pdu)), Ok(read.len()));
     }
     let _ = profinet::Pdu::decode(octets).map(|pdu| pdu.to_string());
+    if let Ok(pdu) = cip_io::Pdu::decode(octets) {
+        assert_eq!(cip_io::Pdu::decode(&pdu.encode()), Ok(pdu));
+    }
+    for service in [0x54, 0x5B, 0x4E] {
+        for is_reply in [false, true] {
+            let message = enip::Message { sequence: None, service, is_reply, data: octets };
+            let _ = cip_io::SetUp::of(&message);
+        }
+    }
+    let _ = avtp::Pdu::decode(octets).map(|pdu| pdu.map(|pdu| pdu.to_string()));
+    let _ = uadp::Pdu::decode(octets).map(|pdu| pdu.to_string());
+    let _ = powerlink::Pdu::decode(octets).map(|pdu| pdu.to_string());
+    let _ = prp::Marked::of(octets, true).map(|marked| marked.plain());
+    let _ = prp::Supervision::decode(octets).map(|pdu| pdu.to_string());
+    let _ = cc_link::Pdu::decode(octets);
+    let _ = someip::Messages::of(octets).map(Iterator::count);
+    let _ = ptp::Pdu::decode(octets).map(|pdu| pdu.to_string());
+    if let Ok(pdu) = ethercat::Pdu::decode(octets)
+        && pdu.kind == 1
+    {
+        let read: Vec<_> = pdu.datagrams().map_while(Result::ok).collect();
+        let again = ethercat::Pdu::encode(&read);
+        let again = ethercat::Pdu::decode(&again).unwrap();
+        assert!(again.datagrams().map_while(Result::ok).eq(read));
+        assert!(!pdu.to_string().is_empty());
+    }
     if let Ok(pdu) = is_is::Pdu::decode(octets) {
         pdu.encode(&mut again);
         assert_eq!(is_is::Pdu::decode(&again), Ok(pdu));
