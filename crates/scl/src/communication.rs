@@ -35,6 +35,16 @@ pub struct Multicast {
     pub priority: Option<u8>,
 }
 
+/// Group to which a control block sends, and the times of its retransmissions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Group {
+    pub(crate) address: Option<Multicast>,
+    /// MinTime, in milliseconds.
+    pub(crate) min_ms: Option<u32>,
+    /// MaxTime, in milliseconds.
+    pub(crate) max_ms: Option<u32>,
+}
+
 /// Name of an access point in the communication section.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Point {
@@ -45,16 +55,17 @@ pub(crate) struct Point {
 /// Name of a control block in the communication section.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Block {
-    pub(crate) point: Point,
+    pub(crate) ied: String,
     pub(crate) device: String,
     pub(crate) name: String,
+    pub(crate) access_point: String,
 }
 
 /// Addresses of a file.
 #[derive(Default)]
 pub(crate) struct Communication {
     pub(crate) points: BTreeMap<Point, Address>,
-    pub(crate) blocks: BTreeMap<Block, Multicast>,
+    pub(crate) blocks: BTreeMap<Block, Group>,
 }
 
 impl Communication {
@@ -72,17 +83,46 @@ impl Communication {
             }
             for block in connected.all("GSE").chain(connected.all("SMV")) {
                 let name = Block {
-                    point: point.clone(),
+                    ied: point.ied.clone(),
                     device: block.required("ldInst")?.to_owned(),
                     name: block.required("cbName")?.to_owned(),
+                    access_point: point.access_point.clone(),
                 };
-                if let Some(element) = block.first("Address") {
-                    found.blocks.insert(name, multicast(element)?);
+                let address = block.first("Address").map(multicast).transpose()?;
+                let [min_ms, max_ms] = [millis(block, "MinTime")?, millis(block, "MaxTime")?];
+                let group = Group { address, min_ms, max_ms };
+                if found.blocks.insert(name, group).is_some() {
+                    return Err(block.fault("a second address of this control block"));
                 }
             }
         }
         Ok(found)
     }
+
+    /// Group of a control block: at the access point of its server, or at another one of the device,
+    /// which reaches the server by `ServerAt`.
+    pub(crate) fn group(&self, point: &Point, device: &str, name: &str) -> Group {
+        let block = |access_point: &str| Block {
+            ied: point.ied.clone(),
+            device: device.to_owned(),
+            name: name.to_owned(),
+            access_point: access_point.to_owned(),
+        };
+        if let Some(group) = self.blocks.get(&block(&point.access_point)) {
+            return *group;
+        }
+        let next = self.blocks.range(block("")..).next();
+        let is_same = |it: &Block| it.ied == point.ied && it.device == device && it.name == name;
+        next.filter(|(it, _)| is_same(it)).map(|(_, group)| *group).unwrap_or_default()
+    }
+}
+
+/// Time of a control block in milliseconds; none if it is absent.
+fn millis(block: &Element, name: &str) -> Result<Option<u32>, Fault> {
+    let Some(element) = block.first(name) else { return Ok(None) };
+    let text = element.text.trim();
+    let millis = text.parse::<u32>();
+    millis.map(Some).map_err(|_| element.fault(format!("{text:?} is no time in milliseconds")))
 }
 
 /// Text of a parameter of an address.
@@ -146,7 +186,11 @@ fn multicast(element: &Element) -> Result<Multicast, Fault> {
     };
     let text = parameter(element, "MAC-Address").unwrap_or_default();
     let mac = octets(text).and_then(|octets| octets.try_into().ok());
-    let mac = mac.ok_or_else(|| element.fault(format!("MAC-Address {text:?} is not valid")))?;
+    let mac = mac.ok_or_else(|| {
+        element.fault(format!(
+            "MAC-Address {text:?} is not valid: expected the form 01-0C-CD-01-00-01"
+        ))
+    })?;
     let priority = match parameter(element, "VLAN-PRIORITY") {
         Some(text) => {
             let priority = text.parse().ok().filter(|priority| *priority <= 7);
@@ -154,7 +198,11 @@ fn multicast(element: &Element) -> Result<Multicast, Fault> {
         }
         None => None,
     };
-    Ok(Multicast { mac, appid: hexadecimal("APPID")?, vlan: hexadecimal("VLAN-ID")?, priority })
+    let vlan = hexadecimal("VLAN-ID")?;
+    if let Some(vlan) = vlan.filter(|vlan| *vlan > 0xFFF) {
+        return Err(element.fault(format!("VLAN-ID {vlan:X} is more than FFF")));
+    }
+    Ok(Multicast { mac, appid: hexadecimal("APPID")?, vlan, priority })
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Data sets and control blocks of reports, GOOSE and sampled values (IEC 61850-6, 9.3.7 to
 //! 9.3.11).
 
-use crate::communication::{Block, Communication, Multicast, Point};
+use crate::communication::{Communication, Group, Multicast, Point};
 use crate::error::Fault;
 use crate::kinds::Constraint;
 use crate::templates::{checked, named};
 use crate::xml::Element;
+use std::collections::BTreeSet;
 
 /// Maximum number of instances of a report control block.
 const MOST_INSTANCES: u32 = 99;
@@ -47,6 +48,8 @@ pub struct ReportControl {
     pub instances: u32,
     /// Name of the data set in the same node.
     pub data_set: Option<String>,
+    /// Devices of its clients (`ClientLN`), as far as the file names them.
+    pub clients: Vec<String>,
     /// Identifier in its reports.
     pub report_id: Option<String>,
     /// Configuration revision.
@@ -76,6 +79,23 @@ pub struct GooseControl {
     pub revision: u32,
     /// Destination, if the file has one.
     pub address: Option<Multicast>,
+    /// MinTime: time to the first retransmission of a state, in milliseconds.
+    pub min_ms: Option<u32>,
+    /// MaxTime: longest time between frames, in milliseconds.
+    pub max_ms: Option<u32>,
+    /// Devices that subscribe (`IEDName`), as far as the file names them.
+    pub subscribers: Vec<String>,
+}
+
+/// Unit of the rate of samples (`smpMod`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum SampleMode {
+    /// Samples in a period of the power system.
+    PerPeriod,
+    /// Samples in a second.
+    PerSecond,
+    /// Seconds from one sample to the next.
+    SecondsPerSample,
 }
 
 /// Control block of sampled values.
@@ -89,12 +109,16 @@ pub struct SampledControl {
     pub id: String,
     /// Configuration revision.
     pub revision: u32,
-    /// Samples per period, or per second.
+    /// Rate, in the unit of `mode`.
     pub rate: u32,
+    /// Unit of the rate.
+    pub mode: SampleMode,
     /// Number of ASDUs in a frame.
     pub asdus: u32,
     /// Destination, if the file has one.
     pub address: Option<Multicast>,
+    /// Devices that subscribe (`IEDName`), as far as the file names them.
+    pub subscribers: Vec<String>,
 }
 
 /// Name of a logical node: prefix, class and instance.
@@ -137,6 +161,11 @@ pub(crate) fn report(element: &Element) -> Result<ReportControl, Fault> {
     if instances > MOST_INSTANCES {
         return Err(element.fault(format!("{instances} instances, more than {MOST_INSTANCES}")));
     }
+    let clients = element.all("RptEnabled").flat_map(|enabled| enabled.all("ClientLN"));
+    let mut clients: Vec<String> = clients
+        .map(|client| client.required("iedName").map(str::to_owned))
+        .collect::<Result<_, _>>()?;
+    once(&mut clients);
     let triggers = element.first("TrgOps");
     let fields = element.first("OptFields");
     let trigger = |name: &str, default| triggers.map_or(default, |it| it.flag(name, default));
@@ -147,6 +176,7 @@ pub(crate) fn report(element: &Element) -> Result<ReportControl, Fault> {
         is_indexed: element.flag("indexed", true),
         instances,
         data_set: element.attribute("datSet").map(str::to_owned),
+        clients,
         report_id: element.attribute("rptID").filter(|id| !id.is_empty()).map(str::to_owned),
         revision: element.number("confRev")?.unwrap_or(0),
         buffer_ms: element.number("bufTime")?.unwrap_or(0),
@@ -174,6 +204,19 @@ pub(crate) fn report(element: &Element) -> Result<ReportControl, Fault> {
     })
 }
 
+/// Keeps each name once, in order.
+fn once(names: &mut Vec<String>) {
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+}
+
+/// Devices that the file names as subscribers of a control block, each once.
+fn subscribers(element: &Element) -> Vec<String> {
+    let mut names: Vec<String> = element.all("IEDName").map(|it| it.text.clone()).collect();
+    once(&mut names);
+    names
+}
+
 /// Destinations of the control blocks of a logical device.
 pub(crate) struct Destinations<'a> {
     pub(crate) communication: &'a Communication,
@@ -182,19 +225,18 @@ pub(crate) struct Destinations<'a> {
 }
 
 impl Destinations<'_> {
-    fn of(&self, name: &str) -> Option<Multicast> {
-        let block = Block {
-            point: self.point.clone(),
-            device: self.device.to_owned(),
-            name: name.to_owned(),
-        };
-        self.communication.blocks.get(&block).copied()
+    fn of(&self, name: &str) -> Group {
+        self.communication.group(self.point, self.device, name)
     }
 
     pub(crate) fn goose(&self, element: &Element) -> Result<GooseControl, Fault> {
         let name = named(element)?;
+        let Group { address, min_ms, max_ms } = self.of(&name);
         Ok(GooseControl {
-            address: self.of(&name),
+            address,
+            min_ms,
+            max_ms,
+            subscribers: subscribers(element),
             name,
             data_set: element.attribute("datSet").map(str::to_owned),
             id: element.optional("appID").to_owned(),
@@ -204,8 +246,16 @@ impl Destinations<'_> {
 
     pub(crate) fn sampled(&self, element: &Element) -> Result<SampledControl, Fault> {
         let name = named(element)?;
+        let mode = match element.attribute("smpMod") {
+            None | Some("SmpPerPeriod") => SampleMode::PerPeriod,
+            Some("SmpPerSec") => SampleMode::PerSecond,
+            Some("SecPerSmp") => SampleMode::SecondsPerSample,
+            Some(mode) => return Err(element.fault(format!("unknown smpMod {mode:?}"))),
+        };
         Ok(SampledControl {
-            address: self.of(&name),
+            address: self.of(&name).address,
+            mode,
+            subscribers: subscribers(element),
             name,
             data_set: element.attribute("datSet").map(str::to_owned),
             id: element.optional("smvID").to_owned(),

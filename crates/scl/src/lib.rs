@@ -6,6 +6,7 @@
 //!     ├ templates ── types, resolved by name           cycles are refused
 //!     ├ communication ── addresses of access points and of control blocks
 //!     └ document ── devices, access points, nodes, data sets, control blocks
+//!                     ├ publishers ── GOOSE and Sampled Values, with their addresses
 //!                     └ view ── domains, named variables, lists: the MMS view
 //! ```
 //!
@@ -20,15 +21,18 @@ mod document;
 mod error;
 mod kinds;
 mod model;
+mod publishers;
+mod sizes;
 mod templates;
 pub mod view;
 mod xml;
 
 pub use communication::{Address, Multicast};
-pub use control::{DataSet, GooseControl, Member, ReportControl, SampledControl};
+pub use control::{DataSet, GooseControl, Member, ReportControl, SampleMode, SampledControl};
 pub use error::{Error, Place};
 pub use kinds::{Basic, Constraint};
 pub use model::{AccessPoint, Document, Ied, LogicalDevice, LogicalNode};
+pub use publishers::{Control, Publisher};
 pub use templates::{
     Attribute, AttributeKind, AttributeType, DataObject, EnumType, NodeType, ObjectMember,
     ObjectType,

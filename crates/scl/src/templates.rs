@@ -13,7 +13,7 @@ const DEEPEST: usize = 16;
 const LONGEST_ARRAY: u32 = 4_096;
 
 /// Type of logical nodes.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NodeType {
     /// Identifier.
     pub id: String,
@@ -137,7 +137,7 @@ impl<'a> Templates<'a> {
         let mut templates = Self::default();
         let sections = root.all("DataTypeTemplates");
         for element in sections.flat_map(|section| &section.children) {
-            let kind = match element.name.as_str() {
+            let kind = match &*element.name {
                 "LNodeType" => &mut templates.nodes,
                 "DOType" => &mut templates.objects,
                 "DAType" => &mut templates.attributes,
@@ -177,7 +177,7 @@ impl<'a> Templates<'a> {
         self.enter(id, user)?;
         let mut members = Vec::new();
         for child in &element.children {
-            match child.name.as_str() {
+            match &*child.name {
                 "SDO" => members.push(ObjectMember::Object(self.object(child)?)),
                 "DA" => {
                     let letters = child.required("fc")?;

@@ -8,6 +8,8 @@ use crate::error::Fault;
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use quick_xml::reader::Reader;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Largest file in octets.
 pub const MOST_OCTETS: usize = 100_000_000;
@@ -21,6 +23,10 @@ const LONGEST_NAME: usize = 256;
 const LONGEST_VALUE: usize = 65_536;
 /// Maximum number of attributes of an element.
 const MOST_ATTRIBUTES: usize = 64;
+/// Maximum number of attributes that are kept.
+const MOST_ATTRIBUTES_IN_ALL: usize = 4_000_000;
+/// Maximum number of different names of elements and attributes.
+const MOST_NAMES: usize = 4_096;
 /// Sections that are checked and not kept.
 const SKIPPED: [&str; 8] =
     ["Private", "Text", "Header", "Substation", "Process", "Line", "Services", "History"];
@@ -29,7 +35,7 @@ const SKIPPED: [&str; 8] =
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Element {
     /// Name, without its namespace.
-    pub(crate) name: String,
+    pub(crate) name: Arc<str>,
     /// Offset in the file.
     pub(crate) offset: usize,
     /// Text directly in it, without space around it.
@@ -41,15 +47,15 @@ pub(crate) struct Element {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Attribute {
-    name: String,
-    value: String,
+    name: Arc<str>,
+    value: Box<str>,
 }
 
 impl Element {
     /// Value of an attribute.
     pub(crate) fn attribute(&self, name: &str) -> Option<&str> {
-        let found = self.attributes.iter().find(|attribute| attribute.name == name);
-        found.map(|attribute| attribute.value.as_str())
+        let found = self.attributes.iter().find(|attribute| *attribute.name == *name);
+        found.map(|attribute| &*attribute.value)
     }
 
     /// Value of an attribute that may be absent; empty if it is.
@@ -76,12 +82,12 @@ impl Element {
 
     /// Elements of a name directly in it.
     pub(crate) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Self> {
-        self.children.iter().filter(move |child| child.name == name)
+        self.children.iter().filter(move |child| *child.name == *name)
     }
 
     /// First element of a name directly in it.
     pub(crate) fn first(&self, name: &str) -> Option<&Self> {
-        self.children.iter().find(|child| child.name == name)
+        self.children.iter().find(|child| *child.name == *name)
     }
 
     /// Fault of this element.
@@ -93,16 +99,17 @@ impl Element {
     }
 }
 
-/// Reads the tree of a file.
-pub(crate) fn read(octets: &[u8]) -> Result<Element, Fault> {
+/// Reads the tree of a file, without sections of these names and those that no reader needs.
+pub(crate) fn read(octets: &[u8], left_out: &'static [&'static str]) -> Result<Element, Fault> {
     if octets.len() > MOST_OCTETS {
         let reason = format!("{} octets, more than {MOST_OCTETS}", octets.len());
         return Err(Fault { offset: None, reason });
     }
-    let text = core::str::from_utf8(octets)
-        .map_err(|error| Fault::at(error.valid_up_to(), "not UTF-8, the only encoding read"))?;
+    let text = core::str::from_utf8(octets).map_err(|error| {
+        Fault::at(error.valid_up_to(), "not UTF-8 text: an SCL file (SCD, CID) is XML in UTF-8")
+    })?;
     let mut reader = Reader::from_str(text);
-    let mut tree = Tree::default();
+    let mut tree = Tree { left_out, ..Tree::default() };
     loop {
         let offset = position(&reader);
         let event = reader.read_event();
@@ -123,7 +130,10 @@ pub(crate) fn read(octets: &[u8]) -> Result<Element, Fault> {
                 tree.text(character.encode_utf8(&mut [0; 4]), offset)?;
             }
             Event::DocType(_) => {
-                return Err(Fault::at(offset, "a document type declaration is not read"));
+                return Err(Fault::at(
+                    offset,
+                    "document type declarations (<!DOCTYPE) are refused: remove it",
+                ));
             }
             Event::Comment(_) | Event::Decl(_) | Event::PI(_) => {}
             Event::Eof => return tree.finish(offset),
@@ -156,6 +166,11 @@ struct Tree {
     open: Vec<Element>,
     root: Option<Element>,
     kept: usize,
+    kept_attributes: usize,
+    /// Names so far: elements share them.
+    names: BTreeSet<Arc<str>>,
+    /// Sections that are checked and not kept, in addition to those that no reader needs.
+    left_out: &'static [&'static str],
     /// Depth within a section that is not kept.
     skipped: usize,
 }
@@ -168,16 +183,19 @@ impl Tree {
         if self.open.is_empty() && self.root.is_some() {
             return Err(Fault::at(offset, "a second root element"));
         }
-        let name = name(start.local_name().as_ref(), offset)?;
-        if self.skipped > 0 || SKIPPED.contains(&name.as_str()) {
+        let own = start.local_name();
+        let own: &str = own.as_ref();
+        if self.skipped > 0 || SKIPPED.contains(&own) || self.left_out.contains(&own) {
+            check_name(own, offset)?;
             self.skipped += 1;
             return Ok(());
         }
+        let name = self.name(own, offset)?;
         self.kept += 1;
         if self.kept > MOST_ELEMENTS {
             return Err(Fault::at(offset, format!("more than {MOST_ELEMENTS} elements")));
         }
-        let attributes = attributes(start, offset)?;
+        let attributes = self.attributes(start, offset)?;
         self.open.push(Element { name, offset, attributes, ..Element::default() });
         Ok(())
     }
@@ -212,35 +230,62 @@ impl Tree {
         if let Some(open) = self.open.last() {
             return Err(open.fault("the file ends within it"));
         }
-        self.root.ok_or_else(|| Fault::at(offset, "no element"))
+        self.root.ok_or_else(|| Fault::at(offset, "no XML element: not an SCL file"))
     }
 }
 
-fn name(name: &str, offset: usize) -> Result<String, Fault> {
+fn check_name(name: &str, offset: usize) -> Result<(), Fault> {
     if name.len() > LONGEST_NAME {
         return Err(Fault::at(offset, format!("a name of more than {LONGEST_NAME} octets")));
     }
-    Ok(name.to_owned())
+    Ok(())
 }
 
-fn attributes(start: &BytesStart<'_>, offset: usize) -> Result<Vec<Attribute>, Fault> {
-    let mut found = Vec::new();
-    for attribute in start.attributes() {
-        let attribute = attribute.map_err(|error| Fault::at(offset, error.to_string()))?;
-        let own = name(attribute.key.local_name().as_ref(), offset)?;
-        if attribute.value.len() > LONGEST_VALUE {
-            let reason = format!("{own} of more than {LONGEST_VALUE} octets");
+impl Tree {
+    /// Name of an element or attribute.
+    fn name(&mut self, name: &str, offset: usize) -> Result<Arc<str>, Fault> {
+        check_name(name, offset)?;
+        if let Some(known) = self.names.get(name) {
+            return Ok(Arc::clone(known));
+        }
+        if self.names.len() >= MOST_NAMES {
+            let reason = format!("more than {MOST_NAMES} different names of elements");
             return Err(Fault::at(offset, reason));
         }
-        if found.len() >= MOST_ATTRIBUTES {
-            let reason = format!("more than {MOST_ATTRIBUTES} attributes");
-            return Err(Fault::at(offset, reason));
-        }
-        let value = attribute.normalized_value(XmlVersion::Implicit1_0);
-        let value = value.map_err(|error| Fault::at(offset, format!("{own}: {error}")))?;
-        found.push(Attribute { name: own, value: value.into_owned() });
+        let name: Arc<str> = name.into();
+        self.names.insert(Arc::clone(&name));
+        Ok(name)
     }
-    Ok(found)
+
+    fn attributes(
+        &mut self,
+        start: &BytesStart<'_>,
+        offset: usize,
+    ) -> Result<Vec<Attribute>, Fault> {
+        let mut found = Vec::new();
+        for attribute in start.attributes() {
+            let attribute = attribute.map_err(|error| Fault::at(offset, error.to_string()))?;
+            let own = self.name(attribute.key.local_name().as_ref(), offset)?;
+            if attribute.value.len() > LONGEST_VALUE {
+                let reason = format!("{own} of more than {LONGEST_VALUE} octets");
+                return Err(Fault::at(offset, reason));
+            }
+            if found.len() >= MOST_ATTRIBUTES {
+                let reason = format!("more than {MOST_ATTRIBUTES} attributes");
+                return Err(Fault::at(offset, reason));
+            }
+            let value = attribute.normalized_value(XmlVersion::Implicit1_0);
+            let value = value.map_err(|error| Fault::at(offset, format!("{own}: {error}")))?;
+            found.push(Attribute { name: own, value: value.into() });
+        }
+        self.kept_attributes += found.len();
+        if self.kept_attributes > MOST_ATTRIBUTES_IN_ALL {
+            let reason = format!("more than {MOST_ATTRIBUTES_IN_ALL} attributes in all");
+            return Err(Fault::at(offset, reason));
+        }
+        found.shrink_to_fit();
+        Ok(found)
+    }
 }
 
 #[cfg(test)]
@@ -250,8 +295,8 @@ mod tests {
     #[test]
     fn elements_attributes_and_text_are_read() {
         let root =
-            read(b"<a xmlns:s='u' s:x='1 &lt; 2'>\n <b>one &amp; &#50;</b><b/></a>").unwrap();
-        assert_eq!((root.name.as_str(), root.attribute("x")), ("a", Some("1 < 2")));
+            read(b"<a xmlns:s='u' s:x='1 &lt; 2'>\n <b>one &amp; &#50;</b><b/></a>", &[]).unwrap();
+        assert_eq!((&*root.name, root.attribute("x")), ("a", Some("1 < 2")));
         assert_eq!(root.first("b").unwrap().text, "one & 2");
         assert_eq!(root.all("b").count(), 2);
     }
@@ -260,8 +305,8 @@ mod tests {
     fn a_document_type_is_refused_whatever_it_declares() {
         let laughs = "<?xml version='1.0'?>\n<!DOCTYPE SCL [<!ENTITY a 'ha'><!ENTITY b \
                       '&a;&a;&a;&a;'><!ENTITY c '&b;&b;&b;'>]>\n<SCL>&c;</SCL>";
-        check(laughs.as_bytes(), "a document type declaration is not read");
-        check(b"<!DOCTYPE SCL SYSTEM 'file:///etc/passwd'><SCL/>", "a document type");
+        check(laughs.as_bytes(), "document type declarations (<!DOCTYPE) are refused: remove it");
+        check(b"<!DOCTYPE SCL SYSTEM 'file:///etc/passwd'><SCL/>", "document type declarations");
         check(b"<SCL>&c;</SCL>", "an entity other than those of XML itself");
         check(b"<SCL a='&c;'/>", "a:");
     }
@@ -284,7 +329,7 @@ mod tests {
 
     #[test]
     fn what_is_no_document_is_refused() {
-        check(b"", "no element");
+        check(b"", "no XML element: not an SCL file");
         check(b"<a><b>", "the file ends within it");
         check(b"<a/><b/>", "a second root element");
         check(b"<a>\xff</a>", "not UTF-8");
@@ -293,13 +338,13 @@ mod tests {
 
     #[test]
     fn sections_that_are_not_needed_are_not_kept() {
-        let root = read(b"<SCL><Private><IED/></Private><IED name='x'/></SCL>").unwrap();
+        let root = read(b"<SCL><Private><IED/></Private><IED name='x'/></SCL>", &[]).unwrap();
         assert_eq!(root.children.len(), 1);
     }
 
     #[track_caller]
     fn check(octets: &[u8], reason: &str) {
-        let fault = read(octets).unwrap_err();
+        let fault = read(octets, &[]).unwrap_err();
         assert!(fault.reason.contains(reason), "{}", fault.reason);
     }
 }

@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
 use scl::view::{Shape, View};
-use scl::{Basic, Constraint, Document, Multicast};
+use scl::{Basic, Constraint, Control, Document, Multicast, SampleMode};
 
 const FEEDER: &str = include_str!("../../../bench/models/feeder.cid");
 
@@ -153,7 +153,86 @@ fn entities_of_a_document_are_refused() {
         "<!DOCTYPE SCL [<!ENTITY a \"x\"><!ENTITY b \"&a;&a;&a;&a;&a;\">]><SCL ",
         1,
     );
-    check(&text, "a document type declaration is not read");
+    check(&text, "document type declarations (<!DOCTYPE) are refused");
+}
+
+const STATION: &str = include_str!("../../../../captures/station.scd");
+
+#[test]
+fn publishers_have_all_that_their_frames_show() {
+    let document = Document::read_publishers(STATION.as_bytes()).unwrap();
+    let all: Vec<_> = document.publishers().collect();
+    assert_eq!(all.len(), 7);
+    let [first, .., last] = &all[..] else { panic!() };
+    assert_eq!(first.reference(), "BAY1LD0/LLN0$GO$trip");
+    assert_eq!(first.data_set_reference().unwrap(), "BAY1LD0/LLN0$trips");
+    assert_eq!(first.data_set().unwrap().members.len(), 3);
+    let Control::Goose(goose) = first.control else { panic!() };
+    assert_eq!((goose.min_ms, goose.max_ms), (Some(4), Some(1_000)));
+    assert_eq!(goose.subscribers, ["BAY2"]);
+    let Control::Sampled(sampled) = last.control else { panic!() };
+    assert_eq!((sampled.rate, sampled.mode), (80, SampleMode::PerPeriod));
+    assert_eq!(last.address().unwrap().appid, Some(0x4001));
+}
+
+#[test]
+fn publishers_need_no_types_and_the_models_do() {
+    let text = STATION.replace("lnType=\"zero\"", "lnType=\"elsewhere\"");
+    assert_eq!(Document::read_publishers(text.as_bytes()).unwrap().publishers().count(), 7);
+    check(&text, "no LNodeType \"elsewhere\"");
+}
+
+#[test]
+fn an_address_at_another_access_point_of_the_device_counts() {
+    // `ServerAt` lets a server publish at several access points.
+    let text =
+        STATION.replacen("iedName=\"BAY1\" apName=\"P1\"", "iedName=\"BAY1\" apName=\"P2\"", 1);
+    let document = Document::read_publishers(text.as_bytes()).unwrap();
+    assert!(document.publishers().next().unwrap().is_complete());
+    let text =
+        STATION.replacen("iedName=\"BAY1\" apName=\"P1\"", "iedName=\"NONE\" apName=\"P1\"", 1);
+    let document = Document::read_publishers(text.as_bytes()).unwrap();
+    assert!(!document.publishers().next().unwrap().is_complete());
+    // Unicast streams have no address of their own in SCL.
+    let text = STATION.replace("multicast=\"true\"", "multicast=\"false\"");
+    assert_eq!(Document::read_publishers(text.as_bytes()).unwrap().publishers().count(), 6);
+}
+
+#[test]
+fn damaged_files_are_read_or_refused_and_nothing_else() {
+    // A linear congruential generator; each file has one to four octets changed, left out or copied.
+    let mut state = 24_u64;
+    let mut next = |below: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let (mut read, mut refused) = (0, 0);
+    for _ in 0..2_000 {
+        let mut octets = STATION.as_bytes().to_vec();
+        for _ in 0..=next(4) {
+            let place = next(octets.len());
+            match next(3) {
+                0 => octets[place] = next(256) as u8,
+                1 => drop(octets.drain(place..(place + next(4)).min(octets.len()))),
+                _ => {
+                    let part = octets[place..(place + next(8)).min(octets.len())].to_vec();
+                    octets.splice(place..place, part);
+                }
+            }
+        }
+        let publishers = Document::read_publishers(&octets);
+        match Document::read(&octets) {
+            Ok(document) => {
+                read += 1;
+                let points = document.ieds.iter().flat_map(|ied| &ied.access_points);
+                points.for_each(|point| drop(View::of(point)));
+            }
+            Err(_) => refused += 1,
+        }
+        drop(publishers);
+    }
+    assert!(read > 100 && refused > 100, "{read} read, {refused} refused");
 }
 
 #[track_caller]
