@@ -148,7 +148,8 @@ impl ControlSession {
         if !self.strangers.proves(now, from, hello.cookie) {
             return self.challenge(now, from);
         }
-        let hello = Hello { receive: self.followed(&hello), ..hello };
+        let has_streams = hello.has_streams && self.params.takes_streams;
+        let hello = Hello { receive: self.followed(&hello), has_streams, ..hello };
         self.session = Some(Session::new(peer, nonce, hello, limits));
         self.step(now, Event::HelloReceived);
     }
@@ -184,6 +185,9 @@ impl ControlSession {
                     Event::BadAgreeReceived
                 } else if session.is_policy_needed && agree.receive != hello.receive {
                     session.refusal = Refusal::Policy;
+                    Event::BadAgreeReceived
+                } else if hello.has_streams && !agree.has_streams {
+                    session.refusal = Refusal::Streams;
                     Event::BadAgreeReceived
                 } else {
                     session.limits = agree.limits;
@@ -306,8 +310,8 @@ impl ControlSession {
 
     fn send_agree(&mut self) {
         if let Some(session) = self.session {
-            let Session { limits, hello: Hello { receive, .. }, .. } = session;
-            let agree = Accept { limits, program: self.params.program, receive };
+            let Session { limits, hello: Hello { receive, has_streams, .. }, .. } = session;
+            let agree = Accept { limits, program: self.params.program, receive, has_streams };
             self.send(Body::Accept(agree));
         }
     }
@@ -415,6 +419,7 @@ impl Machine for ControlSession {
                     cookie: 0,
                     purpose: call.purpose,
                     receive: call.receive,
+                    has_streams: call.has_streams,
                 };
                 let session = Session::new(call.peer, call.nonce, hello, Limits::NONE);
                 let is_policy_needed = call.is_policy_needed;

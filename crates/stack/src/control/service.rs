@@ -27,6 +27,8 @@ pub struct Params {
     /// Receive buffers that the policy of an initiator may take, its window times its flows; 0 if no
     /// policy is followed.
     pub buffers: u32,
+    /// True if the station takes streams of cyclic data.
+    pub takes_streams: bool,
     /// Key of the cookies: unpredictable, and never on the wire.
     pub secret: u128,
     /// Program and its version.
@@ -35,7 +37,8 @@ pub struct Params {
 
 impl Params {
     /// Standard parameters with this policy: a dead peer is detected within a second, and a live
-    /// one is considered dead only after four lost Alives in a row. No policy is followed.
+    /// one is considered dead only after four lost Alives in a row. No policy is followed, and no
+    /// streams are taken.
     #[must_use]
     pub const fn new(maximum: Option<Limits>, secret: u128, program: Text<16>) -> Self {
         Self {
@@ -47,6 +50,7 @@ impl Params {
             linger: Duration::from_secs(1),
             maximum,
             buffers: 0,
+            takes_streams: false,
             secret,
             program,
         }
@@ -86,6 +90,9 @@ pub struct Call {
     /// True if the session is useless with another policy, so that a responder which does not
     /// confirm it counts as refusing.
     pub is_policy_needed: bool,
+    /// True if streams of cyclic data are among the flows. A responder that does not confirm it counts
+    /// as refusing.
+    pub has_streams: bool,
 }
 
 /// Request of the user.

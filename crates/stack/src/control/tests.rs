@@ -27,6 +27,7 @@ fn call(peer: Mac, least: Limits) -> Request {
         purpose,
         receive: None,
         is_policy_needed: false,
+        has_streams: false,
     })
 }
 
@@ -60,6 +61,18 @@ fn a_policy_is_followed_where_the_buffers_suffice_for_all_flows() {
     for buffers in [15, 0] {
         assert_eq!(called_with_policy(buffers, false), (None, State::Open));
         assert_eq!(called_with_policy(buffers, true), (None, State::Idle), "refused");
+    }
+}
+
+#[test]
+fn streams_need_a_responder_that_takes_them() {
+    for (takes_streams, state) in [(true, State::Open), (false, State::Idle)] {
+        let mut pair = Pair::new(Some(WIDE));
+        let params = Params { takes_streams, ..Params::new(Some(WIDE), 1, text("new")) };
+        pair.machines[1] = ControlSession::new(params);
+        let Request::Open(call) = call(B, Limits::NONE) else { unreachable!() };
+        pair.request(0, Request::Open(Call { has_streams: true, ..call }));
+        assert_eq!(pair.machines[0].state(), state, "{takes_streams}");
     }
 }
 
@@ -322,7 +335,12 @@ fn an_agree_beyond_the_offer_is_rejected() {
     machine.request(Instant::ZERO, call(B, Limits::NONE));
     while machine.poll().is_some() {}
     let limits = Limits { frames_per_second: 1_001, ..WIDE };
-    let body = Body::Accept(wire::control::Accept { limits, program: text("x"), receive: None });
+    let body = Body::Accept(wire::control::Accept {
+        limits,
+        program: text("x"),
+        receive: None,
+        has_streams: false,
+    });
     machine.receive(Instant::ZERO, unitdata(B, Pdu { nonce: 7, body }));
     let told = machine.poll();
     assert_eq!(told, Some(Output::Deliver(Indication::Refused(Refusal::Limits))));
@@ -402,7 +420,9 @@ fn hello(nonce: u64, cookie: u64) -> Pdu {
     let (program, purpose) = (text(""), text(""));
     let (offered, least) = (WIDE, Limits::NONE);
     let role = Role::Sender;
-    let hello = Hello { role, offered, least, flows: 1, cookie, program, purpose, receive: None };
+    let (receive, has_streams) = (None, false);
+    let hello =
+        Hello { role, offered, least, flows: 1, cookie, program, purpose, receive, has_streams };
     Pdu { nonce, body: Body::Hello(hello) }
 }
 

@@ -139,6 +139,12 @@ impl Link {
         }
     }
 
+    /// Sends a frame with an EtherType.
+    pub(super) fn send_typed(&mut self, frame: Frame, priority: Priority) {
+        self.flush();
+        self.frames.push(frame, priority);
+    }
+
     #[inline]
     pub(super) fn send_message(&mut self, To { station, priority }: To, data: Packet) {
         // Outputs of LLC came before it.
@@ -308,6 +314,10 @@ impl Station for Host {
             self.receive_datagram(now, Datagram { station, packet });
             return self.drain(now);
         }
+        if self.published.is_some() && self.receive_published(now, &frame) {
+            return self.drain(now);
+        }
+        let Some(link) = &mut self.link else { return };
         let Some(mut lpdu) = framing.lpdu(frame) else { return };
         match &mut self.sockets {
             Some(sockets) if sockets.is_for(&lpdu.packet) && asks => {

@@ -27,7 +27,7 @@ mod waiting;
 pub(crate) mod work;
 
 pub use services::sockets::{CHECKED_SAP, MESSAGE_FLOWS};
-pub use services::{FilesServed, MmsParams};
+pub use services::{FilesServed, MmsParams, Subscriptions};
 
 use crate::clnp::{self, Network};
 use crate::load::{Absence, Flow, Record, Stage};
@@ -40,7 +40,7 @@ use crate::transport::{Endpoint, Transport};
 use crate::{tp0, tp4};
 use link::Link;
 use services::sockets::Sockets;
-use services::{Associated, Filing, Lines, Manufacturing, Titles};
+use services::{Associated, Filing, Lines, Manufacturing, Published, Titles};
 use std::collections::{BTreeMap, VecDeque};
 use users::Users;
 use wire::addr::{Mac, Sap};
@@ -121,6 +121,8 @@ pub struct Host {
     files: Option<Box<Filing>>,
     /// Boxed, because most hosts of a large network have none.
     sockets: Option<Box<Sockets>>,
+    /// Streams of cyclic data. Boxed, because most hosts have none.
+    published: Option<Box<Published>>,
     link: Option<Link>,
     /// Network connections over its own TCP. Boxed, because most hosts have none.
     lines: Option<Box<Lines>>,
@@ -149,6 +151,7 @@ impl Host {
             titles: None,
             files: None,
             sockets,
+            published: None,
             link: Some(Link::new(params)),
             lines: None,
             actions: VecDeque::new(),
@@ -171,6 +174,7 @@ impl Host {
             titles: None,
             files: None,
             sockets: None,
+            published: None,
             link: None,
             lines: None,
             actions: VecDeque::new(),
@@ -179,7 +183,7 @@ impl Host {
     }
 
     /// Resets a host on a LAN: no flows, connections or pending data, as after a loss of power. Its
-    /// MMS server and its directory remain.
+    /// MMS server, its directory and its subscriptions remain.
     ///
     /// `last_reference` is the reference before the first one that it assigns from now on.
     pub fn restart(&mut self, last_reference: u16) {
@@ -189,12 +193,14 @@ impl Host {
         let mms = self.mms.take().map(|mms| Box::new(Manufacturing::new(mms.params)));
         let directory = self.take_directory();
         let tcp = self.lines.take().map(|lines| lines.tcp.params().clone());
+        let subscriptions = self.published.take().unwrap_or_default().subscriptions;
         let restarted = Self::new(params, Vec::new());
         let restarted = match tcp {
             Some(tcp) => restarted.over_tcp(tcp),
             None => restarted,
         };
-        let restarted = Self { mms, ..restarted }.with_queues(queues);
+        let mut restarted = Self { mms, ..restarted }.with_queues(queues);
+        restarted.subscribe(subscriptions);
         *self = match directory {
             Some(directory) => restarted.with_directory(directory),
             None => restarted,

@@ -5,7 +5,7 @@ use super::services::Task;
 use super::waiting::Waiting;
 use super::work::UNCONFIRMED;
 use super::{Host, Unitdata};
-use crate::load::{Event, Flow, FlowId, Record, Sender, Stage};
+use crate::load::{Event, Flow, FlowId, Record, Sender, Stage, Stamp};
 use crate::messaging::Priority;
 use crate::transport::Endpoint;
 use bytes::Bytes;
@@ -108,6 +108,12 @@ impl Users {
     /// due time.
     pub(super) fn take_call(&mut self, now: Instant, place: usize) -> Option<(u32, Instant)> {
         self.flows[place].sender.take_call(now, &mut self.records)
+    }
+
+    /// Takes the oldest waiting message of a flow whose service makes its octets: its stamp.
+    #[inline]
+    pub(super) fn take_stamp(&mut self, now: Instant, place: usize) -> Option<Stamp> {
+        self.flows[place].sender.take_stamp(now, &mut self.records)
     }
 
     /// Takes the oldest waiting message of a flow as an LSDU.

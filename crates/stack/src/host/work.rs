@@ -24,7 +24,7 @@ use super::{Host, MESSAGE_SAP, To};
 use crate::load::{Sink, Stamp};
 use crate::messaging::Priority;
 use crate::network::NetworkConnectionId;
-use crate::station::{Charge, Work, WorkKind, WorkLayer};
+use crate::station::{Charge, Frame, Work, WorkKind, WorkLayer};
 use crate::tp4::{Nsdu, TransmitHandle};
 use crate::transport::Endpoint;
 use crate::upper::Addressed;
@@ -62,6 +62,8 @@ pub(super) enum Cargo {
     Tsdu { place: usize, endpoint: Endpoint, tsdu: Bytes, eot: bool },
     /// Message of the flow at this place, without a connection.
     Lsdu { place: usize, to: To, data: Packet },
+    /// Frame of the stream that the flow at this place publishes.
+    Published { place: usize, frame: Frame, priority: Priority },
     /// Request whose reply the user sends.
     Reply { request: Stamp, endpoint: Endpoint },
     /// Reply without a connection.
@@ -124,6 +126,7 @@ impl Cargo {
             | Self::FileSent { data, .. }
             | Self::FileReceived { data, .. } => (Sap::ISO_NETWORK, data.len()),
             Self::Lsdu { data, .. } | Self::Answer { data, .. } => (MESSAGE_SAP, data.len()),
+            Self::Published { frame, .. } => (MESSAGE_SAP, frame.len()),
             Self::Reply { request, .. } => {
                 (Sap::ISO_NETWORK, Sink::reply_octets(request).unwrap_or(0))
             }
@@ -141,6 +144,16 @@ impl Cargo {
         }
     }
 
+    /// Place of the flow whose message it is, on its way to the service.
+    const fn crossing(&self) -> Option<usize> {
+        match self {
+            Self::Tsdu { place, .. } | Self::Lsdu { place, .. } | Self::Published { place, .. } => {
+                Some(*place)
+            }
+            _ => None,
+        }
+    }
+
     /// Work on it in the order of its layers.
     fn path(&self) -> Steps {
         let (case, session) = (WorkLayer::Case, WorkLayer::Session);
@@ -148,6 +161,7 @@ impl Cargo {
         let path: &[Charge] = match self {
             Self::Tsdu { .. }
             | Self::Lsdu { .. }
+            | Self::Published { .. }
             | Self::Reply { .. }
             | Self::Answer { .. }
             | Self::FileSent { .. } => &[Charge::DOWN],
@@ -212,7 +226,7 @@ impl Host {
     #[inline]
     pub(super) fn submit(&mut self, now: Instant, cargo: Cargo) {
         let Some(works) = &mut self.works else { return self.carry(now, cargo) };
-        if let Cargo::Tsdu { place, .. } | Cargo::Lsdu { place, .. } = cargo {
+        if let Some(place) = cargo.crossing() {
             self.users.flows[place].is_crossing = true;
         }
         if let Some(cargo) = works.begin(cargo) {
@@ -241,7 +255,7 @@ impl Host {
     /// Passes on a data unit on which all work is done.
     fn arrived(&mut self, now: Instant, cargo: Cargo) {
         // The flow may pass its next message.
-        if let Cargo::Tsdu { place, .. } | Cargo::Lsdu { place, .. } = cargo {
+        if let Some(place) = cargo.crossing() {
             let flowing = &mut self.users.flows[place];
             flowing.is_crossing = false;
             flowing.unconfirmed += 1;
@@ -261,6 +275,7 @@ impl Host {
             Cargo::Lsdu { to, data, .. } | Cargo::Answer { to, data } => {
                 self.send_message(to, data);
             }
+            Cargo::Published { frame, priority, .. } => self.send_published(frame, priority),
             Cargo::Reply { request, endpoint } => self.reply(now, request, endpoint),
             Cargo::Arrival(arrival) => self.arrive(now, arrival),
             Cargo::Confirm { place } => {

@@ -4,6 +4,9 @@
 //! message begins with a [`Stamp`], from which the receiver gets its sequence number and its age.
 
 mod content;
+pub mod jitter;
+pub mod publication;
+pub mod retransmission;
 mod sender;
 mod sink;
 mod stamp;
@@ -46,6 +49,9 @@ pub enum Service {
     Datagram,
     /// Socket of the messaging service: one LSDU per message.
     Message(MessageOptions),
+    /// Stream of cyclic data: one frame with its EtherType per message, as the flow's
+    /// [`publication::Publication`] states.
+    Published,
 }
 
 /// Messages that have CASE's EOT: the next one waits until such a message is acknowledged.
@@ -111,6 +117,8 @@ pub enum Pattern {
     },
     /// Messages as fast as the service accepts them.
     Bulk,
+    /// States and their retransmissions, as the [`publication::Publication`] of the flow states.
+    Retransmitted,
 }
 
 impl Pattern {
@@ -120,7 +128,7 @@ impl Pattern {
         match self {
             Self::ConstantRateRequest { reply_octets, .. }
             | Self::MaximumRateRequest { reply_octets } => Some(reply_octets),
-            Self::Cyclic { .. } | Self::Poisson { .. } | Self::Bulk => None,
+            Self::Cyclic { .. } | Self::Poisson { .. } | Self::Bulk | Self::Retransmitted => None,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Sending end of a flow: determines when messages are due, independent of the service that carries
 //! them.
 
+use super::jitter::{Intervals, Jitter};
+use super::retransmission::{Retransmissions, Turns};
 use super::{
     Absence, Event, Flow, FlowId, LEAST_OCTETS, Pattern, Record, Service, Stamp, StampKind, content,
 };
@@ -50,6 +52,10 @@ pub struct Sender {
     opened_at: Instant,
     /// Periods in which the user offers nothing.
     absences: Vec<Absence>,
+    /// States and their retransmissions. Boxed, because most flows have none.
+    turns: Option<Box<Turns>>,
+    /// Intervals that deviate from the period. Boxed, because most flows have none.
+    intervals: Option<Box<Intervals>>,
 }
 
 impl Sender {
@@ -68,6 +74,8 @@ impl Sender {
             answered: 0,
             opened_at: Instant::ZERO,
             absences: Vec::new(),
+            turns: None,
+            intervals: None,
         }
     }
 
@@ -119,6 +127,16 @@ impl Sender {
     /// Sets the receiver, which a directory has named.
     pub const fn redirect(&mut self, peer: Mac) {
         self.flow.peer = peer;
+    }
+
+    /// Sends states and their retransmissions from `now` on, when the flow opens.
+    pub fn retransmit(&mut self, now: Instant, plan: Retransmissions) {
+        self.turns = Some(Box::new(Turns::new(plan, self.flow.seed, now)));
+    }
+
+    /// Draws the intervals of a cyclic pattern from this table, from its first message on.
+    pub fn deviate(&mut self, jitter: Jitter) {
+        self.intervals = Some(Box::new(Intervals::new(jitter, self.flow.seed)));
     }
 
     /// Starts the messages; returns the time that opening took.
@@ -188,9 +206,11 @@ impl Sender {
     /// Due time of the message after the one due at `planned`, if already determined.
     fn after(&mut self, planned: Instant) -> Option<Instant> {
         match self.flow.pattern {
-            Pattern::Cyclic { period } | Pattern::ConstantRateRequest { period, .. } => {
-                Some(planned + period)
+            Pattern::Cyclic { period } => {
+                let interval = self.intervals.as_mut().map_or(period, |it| it.take(period));
+                Some(planned + interval)
             }
+            Pattern::ConstantRateRequest { period, .. } => Some(planned + period),
             Pattern::Poisson { mean_interval } => {
                 Some(planned + self.chance.exponential(mean_interval))
             }
@@ -199,6 +219,11 @@ impl Sender {
             }
             Pattern::MaximumRateRequest { .. } => None,
             Pattern::Bulk => Some(planned),
+            Pattern::Retransmitted => {
+                let turns = self.turns.as_deref_mut()?;
+                turns.advance();
+                Some(turns.turn().due)
+            }
         }
     }
 
@@ -232,7 +257,7 @@ impl Sender {
     /// runs without a connection, and every due message was handed over.
     #[must_use]
     pub fn rests(&self, now: Instant) -> bool {
-        self.flow.service == Service::Datagram
+        matches!(self.flow.service, Service::Datagram | Service::Published)
             && self.stage == Stage::Running
             && self.waiting.is_empty()
             && self.next_due.is_some_and(|due| due > now)
@@ -250,7 +275,8 @@ impl Sender {
         self.waiting.front().copied()
     }
 
-    fn take_stamp(&mut self, now: Instant, records: &mut VecDeque<Record>) -> Option<Stamp> {
+    /// Takes the oldest waiting message, whose octets its service makes: its stamp.
+    pub fn take_stamp(&mut self, now: Instant, records: &mut VecDeque<Record>) -> Option<Stamp> {
         let (sequence, planned) = self.waiting.pop_front()?;
         let kind = match self.flow.pattern.reply_octets() {
             None => StampKind::Message,

@@ -4,8 +4,10 @@ mod framing;
 mod layered;
 mod messenger;
 mod programmed;
+mod typed;
 
 pub use framing::Framing;
 pub use layered::{Layered, LayeredParams, Top};
 pub use messenger::Messenger;
 pub use programmed::Programmed;
+pub use typed::{TAG, Typed};

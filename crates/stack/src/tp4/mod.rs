@@ -9,6 +9,7 @@
 //!     └ connection ── executes the table; T1, W, I, L                      12.2
 //!         ├ table ── states, events, actions: pure
 //!         ├ window ── credit, retention, resequencing                      6.13, 6.16, 6.20
+//!         ├ selective ── DTs that arrived beyond a gap                     1995 edition
 //!         ├ flow_control ── the AKs sent: subsequence, confirmation        12.2.3.8, 12.2.3.9
 //!         ├ expedited ── EDs, one at a time                                6.11
 //!         ├ negotiate ── negotiation by CR and CC                          6.5.4
@@ -17,7 +18,7 @@
 //!
 //! Start with [`Entity`]. Left out, each with a place for an extension: the full CLNP header
 //! (`Address`), splitting over several network connections (6.23), quality of service parameters
-//! (decoded, not acted on), selective acknowledgement (1995 edition), classes 0 to 3.
+//! (decoded, not acted on), classes 0 to 3.
 
 mod connection;
 mod context;
@@ -30,6 +31,7 @@ mod output_queue;
 mod params;
 mod policy;
 mod ring;
+mod selective;
 mod service;
 mod table;
 mod tpdu;

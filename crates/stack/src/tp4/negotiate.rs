@@ -6,7 +6,7 @@
 //! the standard forbids is a protocol error.
 
 use super::params::Params;
-use super::policy::Acknowledgement;
+use super::policy::{Acknowledgement, Retransmission};
 use crate::messaging::Priority;
 use crate::transport::service::{Reason, disconnect_reason};
 use bytes::{Bytes, BytesMut};
@@ -20,6 +20,8 @@ const USE_EXPEDITED: u8 = 0x01;
 const NO_CHECKSUM: u8 = 0x02;
 /// Additional options (C6): a sender may request acknowledgement (1995 edition).
 const REQUEST_ACKNOWLEDGEMENT: u8 = 0x20;
+/// Additional options (C6): AKs may name DTs that arrived beyond a gap (1995 edition).
+const SELECTIVE_ACKNOWLEDGEMENT: u8 = 0x10;
 /// Maximum length of a CR (6.5.4), and maximum user data in CR and CC.
 pub(super) const CR_OCTETS: usize = 128;
 pub(super) const CONNECT_DATA_OCTETS: usize = 32;
@@ -34,6 +36,8 @@ pub(super) struct Agreement {
     pub(super) expedited: bool,
     /// DTs may request an acknowledgement.
     pub(super) requests: bool,
+    /// AKs name the DTs that arrived beyond a gap.
+    pub(super) selective: bool,
     pub(super) tpdu_octets: usize,
     /// The size is stated as the preferred maximum (F0), in addition to or instead of C0.
     pub(super) preferred: bool,
@@ -130,6 +134,7 @@ impl Agreement {
             checksum: params.checksum,
             expedited: params.expedited,
             requests: params.acknowledgement == Acknowledgement::OnRequest,
+            selective: params.retransmission == Retransmission::Missing,
             tpdu_octets: octets,
             preferred: !octets.is_power_of_two(),
             priority: Priority::LOWEST,
@@ -161,6 +166,7 @@ impl Agreement {
             checksum: wanted.checksum || options & NO_CHECKSUM == 0,
             expedited: wanted.expedited && options & USE_EXPEDITED != 0,
             requests: options & REQUEST_ACKNOWLEDGEMENT != 0,
+            selective: options & SELECTIVE_ACKNOWLEDGEMENT != 0,
             tpdu_octets: if preferred.is_some() { octets } else { 1 << size_exponent(octets) },
             preferred: preferred.is_some(),
             priority: priority(cr.parameters),
@@ -200,6 +206,7 @@ impl Agreement {
             // An absent parameter means its default, which a side without expedited data ignores.
             expedited: self.expedited && options & USE_EXPEDITED != 0,
             requests: self.requests && options & REQUEST_ACKNOWLEDGEMENT != 0,
+            selective: self.selective && options & SELECTIVE_ACKNOWLEDGEMENT != 0,
             tpdu_octets: stated,
             preferred: preferred.is_some(),
             priority: self.priority,
@@ -216,6 +223,7 @@ impl Agreement {
         (if self.expedited { USE_EXPEDITED } else { 0 })
             | (if self.checksum { 0 } else { NO_CHECKSUM })
             | (if self.requests { REQUEST_ACKNOWLEDGEMENT } else { 0 })
+            | (if self.selective { SELECTIVE_ACKNOWLEDGEMENT } else { 0 })
     }
 }
 

@@ -44,15 +44,20 @@ pub(super) fn dt_header(
     ShortHeader::new(&pdu, data).expect("a DT header has at most 12 octets")
 }
 
-/// Header of an AK without subsequence number and confirmation; `None` for any other AK.
-pub(super) fn ak_header(form: Form, window: &Window) -> Option<ShortHeader> {
+/// Header of an AK without subsequence number, confirmation and blocks; `None` for any other AK.
+pub(super) fn ak_header(form: Form, window: &Window<'_>) -> Option<ShortHeader> {
     let Form { format, destination_reference, checksum } = form;
     // 12.2.3.8.2: a subsequence number of zero is omitted.
-    let Window { next, subsequence: 0, credit, confirmation: None } = *window else { return None };
+    let Window { next, subsequence: 0, credit, confirmation: None, blocks: [] } = *window else {
+        return None;
+    };
     let parameters = only_checksum(Kind::Ak, checksum);
     let ak = Acknowledgement { format, destination_reference, next, credit, parameters };
     ShortHeader::new(&Pdu::Ak(ak), &[])
 }
+
+/// Octets of the longest header that is written here: an AK with the most blocks.
+const LONGEST_HEADER: usize = 192;
 
 /// TPDU without user data whose last parameter is the checksum, if it has one.
 fn header_packet(pdu: &Pdu<'_>, checksum: bool) -> Packet {
@@ -61,10 +66,10 @@ fn header_packet(pdu: &Pdu<'_>, checksum: bool) -> Packet {
 
 /// Header whose last parameter is the checksum, if it has one, in front of `data`.
 fn packet(pdu: &Pdu<'_>, checksum: bool, data: &Bytes) -> Packet {
-    let mut room = [0; 64];
+    let mut room = [0; LONGEST_HEADER];
     let mut rest = &mut room[..];
     pdu.encode_header(&mut rest);
-    let length = 64 - rest.len();
+    let length = LONGEST_HEADER - rest.len();
     let header = &mut room[..length];
     if checksum {
         seal(header, length - 2, data);
@@ -105,19 +110,23 @@ pub(super) fn dc_packet(
 
 /// Contents of an AK.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Window {
+pub(super) struct Window<'a> {
     pub(super) next: u32,
     pub(super) subsequence: u16,
     pub(super) credit: u16,
     pub(super) confirmation: Option<FlowControlConfirmation>,
+    /// Blocks of a selective acknowledgement; empty without a gap.
+    pub(super) blocks: &'a [u8],
 }
 
 /// AK.
-pub(super) fn ak_packet(form: Form, window: &Window) -> Packet {
+pub(super) fn ak_packet(form: Form, window: &Window<'_>) -> Packet {
     let Form { format, destination_reference, checksum } = form;
     let mut buffer = ParameterBuffer::new();
     let mut put = |parameter: &Parameter<'_>| {
-        buffer.push(parameter).expect("three short parameters fit into a header");
+        buffer
+            .push(parameter)
+            .expect("three short parameters and the most blocks fit into a header");
     };
     // 12.2.3.8.2: a subsequence number of zero is omitted.
     if window.subsequence > 0 {
@@ -125,6 +134,9 @@ pub(super) fn ak_packet(form: Form, window: &Window) -> Packet {
     }
     if let Some(confirmation) = window.confirmation {
         put(&Parameter::FlowControlConfirmation(confirmation));
+    }
+    if !window.blocks.is_empty() {
+        put(&Parameter::SelectiveAcknowledgement(window.blocks));
     }
     if checksum {
         put(&Parameter::Checksum([0, 0]));

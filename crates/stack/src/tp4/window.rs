@@ -5,10 +5,12 @@
 //! numbers from new ones.
 
 use super::ring::Ring;
+use super::selective::{Blocks, Marks, Runs};
 use bytes::Bytes;
 use core::time::Duration;
 use std::collections::{BTreeMap, VecDeque};
 use wire::time::Instant;
+use wire::tp::{Format, selective_block};
 
 /// `number + count`, modulo. The moduli of both formats are powers of two, so no division is
 /// needed.
@@ -132,6 +134,8 @@ pub(super) struct SendWindow {
     sent_at: VecDeque<Instant>,
     /// Maximum length of `sent_at`; 0 if numbers are not reused within any DT's lifetime.
     reuse_after: usize,
+    /// Marks of the outstanding DTs, with selective acknowledgement.
+    marks: Option<Box<Marks>>,
 }
 
 impl SendWindow {
@@ -153,7 +157,13 @@ impl SendWindow {
             queued_octets: 0,
             sent_at: VecDeque::new(),
             reuse_after: reuse_after(modulus),
+            marks: None,
         }
+    }
+
+    /// Marks outstanding DTs from now on; none is yet.
+    pub(super) fn mark_arrivals(&mut self) {
+        self.marks = Some(Box::default());
     }
 
     /// Opens the window with the peer's first credit; data already queued by the user stays queued.
@@ -235,6 +245,9 @@ impl SendWindow {
             }
             self.sent_at.push_back(now);
         }
+        if let Some(marks) = &mut self.marks {
+            marks.sent();
+        }
         self.retained.push_back(Retained {
             sent: now,
             from,
@@ -264,6 +277,9 @@ impl SendWindow {
         let outstanding = self.retained.len();
         let retained = self.retained.get_mut(place)?;
         retained.transmissions += 1;
+        if let Some(marks) = &mut self.marks {
+            marks.sent_again(place);
+        }
         retained.sent = now;
         let index = (self.sent_at.len() + place).checked_sub(outstanding);
         if let Some(sent_at) = index.and_then(|index| self.sent_at.get_mut(index)) {
@@ -337,6 +353,9 @@ impl SendWindow {
 
     /// Releases the oldest DTs; returns their round trip information.
     fn release(&mut self, count: u32) -> Trip {
+        if let Some(marks) = &mut self.marks {
+            marks.release(count as usize);
+        }
         let (mut latest, mut since, mut any_once) = (Instant::ZERO, None, false);
         for retained in self.retained.drain(..count as usize) {
             self.retained_octets -= retained.octets as usize;
@@ -388,9 +407,37 @@ impl SendWindow {
             return;
         }
         (self.retained, self.tsdus) = (VecDeque::new(), Ring::new());
+        if let Some(marks) = &mut self.marks {
+            marks.rest();
+        }
         if self.sent_at.iter().all(|sent| *sent + lifetime <= now) {
             self.sent_at = VecDeque::new();
         }
+    }
+
+    /// Marks the DTs in the blocks of a selective acknowledgement, given by their edges.
+    pub(super) fn mark(&mut self, blocks: impl Iterator<Item = [u32; 2]>) {
+        let place = |edge| distance(self.lower_edge, edge, self.modulus) as usize;
+        if let Some(marks) = &mut self.marks {
+            marks.mark(blocks.map(|edges| edges.map(place)));
+        }
+    }
+
+    /// Forgets the marks, because T1 expired.
+    pub(super) fn forget_marks(&mut self) {
+        if let Some(marks) = &mut self.marks {
+            marks.forget();
+        }
+    }
+
+    /// Place of the first DT at `from` or beyond that is missing and was sent less than `most` times.
+    pub(super) fn missing(&self, from: usize, most: u32) -> Option<usize> {
+        let marks = self.marks.as_deref()?;
+        let mut place = marks.missing(from)?;
+        while self.retained.get(place).is_some_and(|retained| retained.transmissions >= most) {
+            place = marks.missing(place + 1)?;
+        }
+        Some(place)
     }
 
     /// Returns true if an outstanding DT may be retransmitted within the window.
@@ -430,6 +477,8 @@ pub(super) struct ReceiveWindow {
     granted: u32,
     /// DTs beyond a gap, by their unwrapped number.
     waiting: BTreeMap<u64, (Bytes, bool)>,
+    /// Runs of these.
+    runs: Runs,
     /// Number of DTs delivered: the unwrapped form of `next`.
     delivered: u64,
 }
@@ -438,7 +487,8 @@ impl ReceiveWindow {
     /// Creates a window with `window` buffers, of which the CR or CC granted `granted`.
     pub(super) const fn new(modulus: u32, window: u32, granted: u32) -> Self {
         let waiting = BTreeMap::new();
-        Self { modulus, next: 0, free: window, granted, waiting, delivered: 0 }
+        let runs = Runs::new();
+        Self { modulus, next: 0, free: window, granted, waiting, runs, delivered: 0 }
     }
 
     /// YR-TU-NR of an AK sent now.
@@ -478,6 +528,7 @@ impl ReceiveWindow {
             self.granted = self.free;
             let edge = self.delivered + u64::from(self.granted);
             drop(self.waiting.split_off(&edge));
+            self.runs.drop_from(edge);
         }
         reduced
     }
@@ -495,7 +546,15 @@ impl ReceiveWindow {
             return Arrival::Duplicate;
         }
         self.waiting.insert(place, (data, end));
+        self.runs.add(place);
         if ahead == 0 { Arrival::InSequence } else { Arrival::OutOfOrder }
+    }
+
+    /// Blocks of a selective acknowledgement sent now; empty without a gap.
+    pub(super) fn blocks(&self, format: Format) -> Blocks {
+        let number = |edge: u64| (edge - self.delivered) as u32;
+        let edges = |edge| advance(self.next, number(edge), self.modulus);
+        self.runs.first().flat_map(|run| selective_block(run.map(edges), format)).collect()
     }
 
     /// Returns true if a DT with this number is the expected one and there is no gap. In this
@@ -516,13 +575,14 @@ impl ReceiveWindow {
     pub(super) fn pop(&mut self) -> Option<(Bytes, bool)> {
         let first = self.waiting.remove(&self.delivered)?;
         self.pass();
+        self.runs.release(self.delivered);
         Some(first)
     }
 
     /// Releases the memory that a connection without a gap does not need.
     pub(super) fn rest(&mut self) {
         if self.waiting.is_empty() {
-            self.waiting = BTreeMap::new();
+            (self.waiting, self.runs) = (BTreeMap::new(), Runs::new());
         }
     }
 

@@ -13,6 +13,7 @@ mod files;
 mod lines;
 mod mms;
 mod network;
+mod published;
 pub(super) mod sockets;
 mod titles;
 
@@ -22,6 +23,8 @@ pub(super) use files::Filing;
 pub(super) use lines::Lines;
 pub(super) use mms::Manufacturing;
 pub use mms::MmsParams;
+pub(super) use published::Published;
+pub use published::Subscriptions;
 pub(super) use titles::Titles;
 
 use super::Host;
@@ -50,6 +53,7 @@ impl Host {
             Service::File(options) => self.serve_files(now, place, task, options),
             Service::Datagram => self.serve_datagrams(now, place, task),
             Service::Message(options) => self.serve_socket(now, place, task, options),
+            Service::Published => self.serve_published(now, place, task),
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use super::super::context::Context;
 use super::super::params::Params;
-use super::super::policy::{Acknowledgement, Credit, When};
+use super::super::policy::{Acknowledgement, Credit, Retransmission, When};
+use super::super::selective::Blocks;
 use super::super::service::Note;
 use super::super::table::{Event, State};
 use super::super::tpdu::{Form, Window, ak_header, ak_packet, dt_header};
@@ -10,7 +11,8 @@ use super::super::window::{Acknowledged, Arrival, News, Trip};
 use super::{Cause, Connection};
 use crate::transport::service::Indication;
 use bytes::Bytes;
-use wire::tp::{FlowControlConfirmation, Format, Kind, Parameter};
+use core::ops::Range;
+use wire::tp::{FlowControlConfirmation, Format, Kind, Parameter, selective_blocks};
 
 /// Received DT.
 #[derive(Clone, Copy, Debug)]
@@ -154,16 +156,25 @@ impl Connection {
         }
     }
 
+    /// Policy in force: of a peer that does not name the DTs that arrived, none is known to be missing.
+    pub(super) const fn retransmission(&self, params: &Params) -> Retransmission {
+        match params.retransmission {
+            Retransmission::Missing if !self.agreed.selective => Retransmission::Early,
+            policy => policy,
+        }
+    }
+
     /// Processes a received AK.
     pub(in crate::tp4) fn ak(&mut self, cx: &mut Context<'_>, ak: &wire::tp::Acknowledgement<'_>) {
         if !self.heard_data(cx) {
             return;
         }
-        let (mut subsequence, mut confirmation) = (0, None);
+        let (mut subsequence, mut confirmation, mut blocks) = (0, None, None);
         for parameter in ak.parameters.iter() {
             match parameter {
                 Parameter::Subsequence(number) => subsequence = number,
                 Parameter::FlowControlConfirmation(confirmed) => confirmation = Some(confirmed),
+                Parameter::SelectiveAcknowledgement(octets) => blocks = Some(octets),
                 _ => {}
             }
         }
@@ -180,6 +191,10 @@ impl Connection {
             return;
         };
         self.acknowledged(cx, newly, trip);
+        if let Some(octets) = blocks {
+            self.send.mark(selective_blocks(octets, self.format()));
+        }
+        self.send_missing(cx);
         // An AK that confirms our own AK is an answer to that, not to a DT.
         if self.repeats.heard(repeats && confirmation.is_none()) {
             self.send_early(cx);
@@ -226,8 +241,8 @@ impl Connection {
         if newly > 0 && self.recovering > 0 {
             self.recovering = self.recovering.saturating_sub(newly as usize);
             let transmissions = self.send.oldest_transmissions().unwrap_or(0);
-            if cx.params.retransmission.upon_ak(self.recovering, transmissions) {
-                self.send_places_again(cx, 1);
+            if self.retransmission(cx.params).upon_ak(self.recovering, transmissions) {
+                self.send_places_again(cx, 0..1);
             }
         }
     }
@@ -302,8 +317,22 @@ impl Connection {
     /// DT.
     fn send_early(&mut self, cx: &mut Context<'_>) {
         let transmissions = self.send.oldest_transmissions().unwrap_or(0);
-        if cx.params.retransmission.before_t1(transmissions) && self.send.may_send_again() {
+        if self.retransmission(cx.params).before_t1(transmissions) && self.send.may_send_again() {
             self.send_dts_again(cx);
+        }
+    }
+
+    /// Retransmits the DTs that selective acknowledgement shows to be missing.
+    fn send_missing(&mut self, cx: &mut Context<'_>) {
+        let (most, mut from) = (cx.params.transmissions, 0);
+        while let Some(place) = self.send.missing(from, most)
+            && self.send.may_send_again()
+        {
+            self.send_places_again(cx, place..place + 1);
+            if place == 0 {
+                self.start_t1(cx);
+            }
+            from = place + 1;
         }
     }
 
@@ -311,16 +340,17 @@ impl Connection {
     pub(super) fn send_dts_again(&mut self, cx: &mut Context<'_>) {
         let outstanding = self.send.outstanding();
         self.recovering = outstanding;
-        self.send_places_again(cx, cx.params.retransmission.at_time_out(outstanding));
+        self.send.forget_marks();
+        self.send_places_again(cx, 0..cx.params.retransmission.at_time_out(outstanding));
         if self.send.may_send_again() {
             self.start_t1(cx);
         }
     }
 
-    fn send_places_again(&mut self, cx: &mut Context<'_>, places: usize) {
+    fn send_places_again(&mut self, cx: &mut Context<'_>, places: Range<usize>) {
         let (endpoint, kind) = (self.endpoint, Kind::Dt);
         let form = self.form();
-        for place in 0..places {
+        for place in places {
             // A copy that is still queued makes another superfluous.
             if self.send.is_below(place) {
                 continue;
@@ -362,7 +392,10 @@ impl Connection {
             let credit = credit as u16;
             FlowControlConfirmation { lower_window_edge, subsequence, credit }
         });
+        let blocks =
+            if self.agreed.selective { self.receive.blocks(self.format()) } else { Blocks::new() };
         let window = Window {
+            blocks: &blocks,
             next: self.receive.next(),
             subsequence: self.grants.send(self.receive.delivered(), credit),
             credit: credit as u16,

@@ -16,7 +16,7 @@ use super::flow_control::Grants;
 use super::invalid::{self, Allowed, Broken};
 use super::negotiate::{Agreement, Ends, connect_tpdu};
 use super::params::Params;
-use super::policy::{Repeats, RoundTrip};
+use super::policy::{Repeats, Retransmission, RoundTrip};
 use super::service::Note;
 use super::table::{Action, Event, State, transition};
 use super::tpdu::{dc_packet, dr_packet, er_packet};
@@ -377,6 +377,9 @@ impl Connection {
         self.send.open(modulus, credit, cx.params.retained_octets);
         self.receive = ReceiveWindow::new(modulus, self.buffers, granted);
         self.grants = Grants::new(granted);
+        if self.retransmission(cx.params) == Retransmission::Missing {
+            self.send.mark_arrivals();
+        }
         if self.agreed.expedited && self.expedited.is_none() {
             self.expedited = Some(Box::new(Expedited::new(modulus)));
         }

@@ -16,9 +16,16 @@ fn ends<'a>(data: &'a [u8]) -> Ends<'a> {
 }
 
 fn proposal(extended: bool, checksum: bool, tpdu_octets: usize) -> Agreement {
-    let (expedited, requests, preferred) = (false, false, !tpdu_octets.is_power_of_two());
-    let priority = Priority::LOWEST;
-    Agreement { extended, checksum, expedited, requests, tpdu_octets, preferred, priority }
+    Agreement {
+        extended,
+        checksum,
+        expedited: false,
+        requests: false,
+        selective: false,
+        tpdu_octets,
+        preferred: !tpdu_octets.is_power_of_two(),
+        priority: Priority::LOWEST,
+    }
 }
 
 /// Sends `proposed` as a CR to a side with `params` and its CC back; returns the agreements of

@@ -15,13 +15,16 @@ pub enum Retransmission {
     /// Like [`Retransmission::Selective`], but also before T1: after several AKs in a row that
     /// repeat the one before while DTs are outstanding.
     Early,
+    /// Those that selective acknowledgement (1995 edition) shows to be missing, before T1. If the peer does
+    /// not support the option, like [`Retransmission::Early`].
+    Missing,
 }
 
 impl Retransmission {
     /// Number of outstanding DTs retransmitted when T1 expires.
     pub(in crate::tp4) const fn at_time_out(self, outstanding: usize) -> usize {
         match self {
-            Self::First | Self::Selective | Self::Early => 1,
+            Self::First | Self::Selective | Self::Early | Self::Missing => 1,
             Self::All => outstanding,
         }
     }
@@ -30,7 +33,7 @@ impl Retransmission {
     /// beyond it were sent before T1 expired; it was itself sent `transmissions` times.
     pub(in crate::tp4) const fn upon_ak(self, recovering: usize, transmissions: u32) -> bool {
         match self {
-            Self::First | Self::All => false,
+            Self::First | Self::All | Self::Missing => false,
             Self::Selective | Self::Early => recovering > 0 && transmissions == 1,
         }
     }
@@ -39,7 +42,7 @@ impl Retransmission {
     /// before T1 expires when AKs indicate its loss.
     pub(in crate::tp4) const fn before_t1(self, transmissions: u32) -> bool {
         match self {
-            Self::First | Self::All | Self::Selective => false,
+            Self::First | Self::All | Self::Selective | Self::Missing => false,
             Self::Early => transmissions == 1,
         }
     }
@@ -56,12 +59,13 @@ mod tests {
             Retransmission::All,
             Retransmission::Selective,
             Retransmission::Early,
+            Retransmission::Missing,
         ];
-        assert_eq!(all.map(|policy| policy.at_time_out(7)), [1, 7, 1, 1]);
-        assert_eq!(all.map(|policy| policy.upon_ak(3, 1)), [false, false, true, true]);
-        assert_eq!(all.map(|policy| policy.upon_ak(3, 2)), [false; 4], "not twice for one loss");
-        assert_eq!(all.map(|policy| policy.upon_ak(0, 1)), [false; 4], "nothing was lost");
-        assert_eq!(all.map(|policy| policy.before_t1(1)), [false, false, false, true]);
-        assert_eq!(all.map(|policy| policy.before_t1(2)), [false; 4], "the second time T1 applies");
+        assert_eq!(all.map(|policy| policy.at_time_out(7)), [1, 7, 1, 1, 1]);
+        assert_eq!(all.map(|policy| policy.upon_ak(3, 1)), [false, false, true, true, false]);
+        assert_eq!(all.map(|policy| policy.upon_ak(3, 2)), [false; 5], "not twice for one loss");
+        assert_eq!(all.map(|policy| policy.upon_ak(0, 1)), [false; 5], "nothing was lost");
+        assert_eq!(all.map(|policy| policy.before_t1(1)), [false, false, false, true, false]);
+        assert_eq!(all.map(|policy| policy.before_t1(2)), [false; 5], "the second time T1 applies");
     }
 }

@@ -7,7 +7,9 @@ use crate::lone::{PEER, station};
 use bytes::Bytes;
 use core::time::Duration;
 use stack::machine::{Machine, Output};
-use stack::tp4::{Acknowledgement, Endpoint, Entity, Indication, Note, Nsdu, Params, Request};
+use stack::tp4::{
+    Acknowledgement, Endpoint, Entity, Indication, Note, Nsdu, Params, Request, Retransmission,
+};
 use std::collections::VecDeque;
 use wire::packet::Packet;
 use wire::time::Instant;
@@ -239,6 +241,7 @@ impl Stage {
         let ours = self.entity.params();
         let options = u8::from(ours.expedited)
             | u8::from(!ours.checksum) << 1
+            | u8::from(ours.retransmission == Retransmission::Missing) << 4
             | u8::from(ours.acknowledgement == Acknowledgement::OnRequest) << 5;
         let (extended, sealed) = (ours.extended, ours.checksum);
         let checksum = if sealed { " checksum" } else { "" };

@@ -92,6 +92,7 @@ fn parameter(word: &str) -> Result<Option<(u8, Vec<u8>)>, String> {
         "alternatives" => (0xC7, octets(text)?),
         "ack-time" => (0x85, two(text.trim_end_matches("ms"))?),
         "subsequence" => (0x8A, two(text)?),
+        "selective" => (0x8F, octets(text)?),
         "preferred-size" => (0xF0, vec![small(&(number(text)? / 128).to_string())?]),
         "confirms" => {
             let parts: Vec<&str> = text.split('/').collect();
@@ -321,6 +322,7 @@ pub(super) fn params(mut params: Params, words: &[String]) -> Result<Params, Str
             "taut" => params.credit = Credit::Taut,
             "all" => params.retransmission = Retransmission::All,
             "early" => params.retransmission = Retransmission::Early,
+            "missing" => params.retransmission = Retransmission::Missing,
             "selective" => params.retransmission = Retransmission::Selective,
             "each" => params.acknowledgement = Acknowledgement::Each,
             "delay" => params.acknowledgement = Acknowledgement::Delay,
