@@ -280,24 +280,31 @@ struct Llc {
 }
 
 impl Llc {
-    /// Header of a frame; `None` for a datagram of IPv4.
+    /// Header of a frame; `None` for one with an EtherType.
     fn of(frame: &Frame) -> Option<Self> {
-        // Frames of rings and token buses have other fields after their addresses, which are
-        // neither of these values: AC has its token bit set, and the octet before FC is zero.
+        // Frames of rings and token buses have other fields after their addresses, which is_type knows.
         const TAG: [u8; 2] = [0x81, 0];
-        const IPV4: [u8; 2] = [8, 0];
         let [.., kind_1, kind_2, destination, source, _] =
             frame.first::<{ mac::HEADER_OCTETS + LLC_OCTETS }>()?;
         if [kind_1, kind_2] != TAG {
             let found = Self { destination: Sap(destination), source, before: mac::HEADER_OCTETS };
-            return ([kind_1, kind_2] != IPV4).then_some(found);
+            return (!is_type([kind_1, kind_2])).then_some(found);
         }
         let [.., kind_1, kind_2, destination, source, _] =
             frame.first::<{ mac::HEADER_OCTETS + TAG_OCTETS + LLC_OCTETS }>()?;
         let before = mac::HEADER_OCTETS + TAG_OCTETS;
         let found = Self { destination: Sap(destination), source, before };
-        ([kind_1, kind_2] != IPV4).then_some(found)
+        (!is_type([kind_1, kind_2])).then_some(found)
     }
+}
+
+/// True for an EtherType of other data than LLC. AC of a ring has its token bit set, before an FC of
+/// 01YYYYYY, and on a token bus the octet before FC is zero: neither is one.
+const fn is_type([high, low]: [u8; 2]) -> bool {
+    const TOKEN: u8 = 0x10;
+    let is_ring = high & TOKEN != 0 && low & 0xC0 == 0x40;
+    let number = u16::from_be_bytes([high, low]);
+    number >= mac::FIRST_TYPE && number != mac::LLC_ENCAPSULATION && !is_ring
 }
 
 /// Service access point to which a frame's LPDU goes.

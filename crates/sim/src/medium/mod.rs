@@ -46,6 +46,12 @@ pub trait Medium {
     /// Sets whether there is an observer; initially there is. Without one, a medium may omit
     /// passages. Nothing else may depend on it.
     fn set_observed(&mut self, _is_observed: bool) {}
+
+    /// Moves the observer to the stations that send: it sees each frame as it leaves its station, and not
+    /// as it reaches another. Returns false, without effect, on a medium where these are one place.
+    fn observe_senders(&mut self) -> bool {
+        false
+    }
     /// Calls `count` with the name and value of each counter of the run so far: `medium.sent`. Times
     /// are in nanoseconds, and their names end in `-ns`.
     fn counts(&self, count: &mut dyn FnMut(&str, u64));

@@ -78,6 +78,7 @@ fn cases() -> impl Iterator<Item = (u16, Retransmission, u64)> {
         Retransmission::All,
         Retransmission::Selective,
         Retransmission::Early,
+        Retransmission::Missing,
     ];
     let worlds = (1..=5).flat_map(move |seed| policies.map(|policy| (policy, seed)));
     worlds.flat_map(|(policy, seed)| [15, 256].map(|window| (window, policy, seed)))
@@ -113,4 +114,27 @@ fn under_loss_an_adaptive_t1_is_no_worse_than_its_fixed_start() {
         }
     }
     assert_eq!(worse, []);
+}
+
+#[test]
+fn blocks_repair_losses_that_repeated_aks_leave_to_t1() {
+    // A window of 256 loses 13 DTs, and the copy of one in every second window.
+    for seed in 1..=5 {
+        let [early, missing] =
+            [Retransmission::Early, Retransmission::Missing].map(|retransmission| {
+                let params = Params {
+                    retransmission,
+                    retransmission_time: Duration::from_millis(20),
+                    acknowledgement_delay: Duration::from_millis(1),
+                    window: 256,
+                    acknowledge_every: 33,
+                    transmissions: 20,
+                    ..Params::lan()
+                };
+                transfer(&params, seed)
+            });
+        println!("seen: seed {seed}: {early:?} by repeated AKs, {missing:?} by blocks");
+        assert!(missing.0 * 2 < early.0 && missing.1 <= 1, "seed {seed}");
+        assert!(missing.2 < early.2 + early.2 / 4, "seed {seed}: what arrived is not sent again");
+    }
 }

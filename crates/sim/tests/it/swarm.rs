@@ -74,7 +74,8 @@ pub(crate) fn transport(draw: &mut Stream) -> Params {
             Retransmission::All,
             Retransmission::Selective,
             Retransmission::Early,
-        ][draw.below(4) as usize],
+            Retransmission::Missing,
+        ][draw.below(5) as usize],
         retransmission_timer: [RetransmissionTimer::Fixed, RetransmissionTimer::Adaptive]
             [draw.below(2) as usize],
         concatenate: draw.chance(0.5),

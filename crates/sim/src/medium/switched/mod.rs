@@ -11,7 +11,8 @@
 //! and counted. A station's own port has the same eight queues.
 //!
 //! The observer sees all frames that switches send to stations, as if all those ports were mirrored
-//! to it. A frame to a group is seen once for each delivery.
+//! to it. A frame to a group is seen once for each delivery. It may be at the other ends of the network
+//! instead: then it sees all frames as stations send them.
 //!
 //! Not modelled: learning (every switch has a complete table of the stations, and only frames to
 //! groups are flooded), cut-through, preemption, shapers and time-aware gates, flow control by
@@ -54,6 +55,8 @@ pub struct Switched {
     agenda: Agenda,
     events: VecDeque<Event>,
     statistics: Statistics,
+    /// True if the observer is at the stations that send.
+    is_at_senders: bool,
 }
 
 impl Switched {
@@ -72,6 +75,7 @@ impl Switched {
             agenda: Agenda::default(),
             events: VecDeque::new(),
             statistics: Statistics::default(),
+            is_at_senders: false,
             params,
         };
         network.wire_up();
@@ -171,6 +175,20 @@ impl Switched {
             let class = transit.class;
             port.free = now + port.rate.bits(self.params.framing.gap_bits);
             let (from, to, propagation) = (port.from, port.to, port.propagation);
+            let is_seen = match to {
+                _ if self.is_at_senders => matches!(from, End::Station(_)),
+                End::Station(_) => true,
+                End::Switch(_) => false,
+            };
+            if is_seen {
+                self.events.push_back(Event::Passage(Passage {
+                    started: begun,
+                    at: now,
+                    source: transit.source,
+                    frame: transit.frame.clone(),
+                    fate: Fate::Whole,
+                }));
+            }
             match to {
                 End::Switch(switch) => {
                     let at = now + propagation + self.params.switches[switch].latency;
@@ -180,15 +198,8 @@ impl Switched {
                     }
                 }
                 End::Station(station) => {
-                    let Transit { frame, source, .. } = transit;
                     self.statistics.delivered += 1;
-                    self.events.push_back(Event::Passage(Passage {
-                        started: begun,
-                        at: now,
-                        source,
-                        frame: frame.clone(),
-                        fate: Fate::Whole,
-                    }));
+                    let frame = transit.frame;
                     let delivery = Delivery { at: now + propagation, station, frame };
                     self.events.push_back(Event::Delivery(delivery));
                 }
@@ -252,6 +263,11 @@ impl Switched {
 }
 
 impl Medium for Switched {
+    fn observe_senders(&mut self) -> bool {
+        self.is_at_senders = true;
+        true
+    }
+
     fn attach(&mut self, addresses: &[Mac]) -> Result<(), Misfit> {
         let places = self.params.stations.len();
         if places != addresses.len() {
