@@ -43,7 +43,10 @@ pub use follow::association::{
     AssociationReport, Cause, ControlBlock, Dropped, FailureCount, LatestInterval, Layer, Phase,
     ServiceReport, Source,
 };
-pub use follow::cyclic::{Deviations, Gaps, Order, Protocol, StreamKey, StreamReport, Worst};
+pub use follow::cyclic::{
+    Answers, DeviationQuantile, Deviations, Extra, Gaps, Labels, Order, Pairs, Protocol,
+    Retransmissions, SenderClock, Station, StreamFigures, StreamKey, StreamReport, Worst,
+};
 pub use follow::transactions::{
     TransactionCounts, TransactionFigures, TransactionKey, TransactionProtocol, TransactionReport,
 };
@@ -66,6 +69,8 @@ use stream::Streams;
 use track::{Party, Sink, Tracker};
 use tsdu::Tsdus;
 use wire::dissect::{Datagram, Levels, Link, NoNsdu, Nsdu, Segment, is_unit_data, levels};
+use wire::mac;
+use wire::prp::{Marked, may_be_marked};
 use wire::time::{Instant, nanos};
 use wire::units::BitRate;
 
@@ -201,6 +206,33 @@ impl Meter {
 
     /// Counts a frame of which `octets` were captured and `original_octets` were on the wire.
     pub fn observe(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
+        if link == Link::Ethernet && may_be_marked(octets) {
+            return self.observe_marked(at, octets, original_octets);
+        }
+        self.observe_plain(at, link, octets, original_octets);
+    }
+
+    /// Counts a frame that may be one of the two of PRP or HSR: the first of them, without its mark.
+    #[cold]
+    #[inline(never)]
+    fn observe_marked(&mut self, at: Instant, octets: &[u8], original_octets: usize) {
+        let missing_octets = original_octets.saturating_sub(octets.len());
+        let Some(marked) = Marked::of(octets, missing_octets == 0) else {
+            return self.observe_plain(at, Link::Ethernet, octets, original_octets);
+        };
+        let Some(at) = self.tick(at) else { return };
+        let (oddities, length) = (self.intervals.oddities(), original_octets as u64);
+        if self.cyclic.redundant(at, &marked, length, oddities) {
+            let plain = marked.plain();
+            self.observe_plain(at, Link::Ethernet, &plain, plain.len() + missing_octets);
+        } else {
+            self.paths.plain += 1;
+        }
+    }
+
+    /// Counts a frame without marks.
+    #[inline]
+    fn observe_plain(&mut self, at: Instant, link: Link, octets: &[u8], original_octets: usize) {
         // Observations are recorded frame by frame.
         if self.intervals.is_witnessed() || !self.intervals.goes_on(at) {
             return self.observe_apart(at, link, octets, original_octets);
@@ -273,7 +305,9 @@ impl Meter {
             Err(NoNsdu::Leaf(alone)) => {
                 let mut events = Vec::new();
                 let (oddities, cyclic) = (self.intervals.oddities(), &mut self.cyclic);
-                let observe = |frame| cyclic.observe_noting(at, frame, oddities, &mut events);
+                let observe = |frame: cyclic::Frame<'_>| {
+                    cyclic.observe_noting(at, frame, oddities, &mut events);
+                };
                 if !cyclic::Frame::each_of(link, octets, &alone, observe) {
                     self.intervals.oddities().count(Class::Foreign, alone.kind);
                 }
@@ -281,7 +315,11 @@ impl Meter {
                     list.extend(events.into_iter().map(Observation::Stream));
                 }
             }
-            Err(NoNsdu::Datagram(datagram)) => self.datagram(at, &datagram),
+            Err(NoNsdu::Datagram(datagram)) => {
+                if !self.cyclic_datagram(at, link, octets, levels, datagram) {
+                    self.datagram(at, &datagram);
+                }
+            }
             Err(NoNsdu::Foreign(what)) => self.intervals.oddities().count(Class::Foreign, what),
             Err(NoNsdu::Malformed(complaint)) => {
                 self.intervals.oddities().count(Class::Malformed, complaint.field);
@@ -346,6 +384,8 @@ impl Meter {
         self.reassembly.finish(self.intervals.oddities());
         self.streams.finish(&mut self.tracker, &mut self.intervals.sink());
         self.until = self.intervals.last();
+        self.take_set_ups();
+        self.cyclic.finish(self.until.unwrap_or_default());
         self.intervals.transactions().give_up(self.until.unwrap_or_default());
         self.tracker.finish(self.until.unwrap_or_default(), &mut self.intervals.sink());
         self.settle();
@@ -363,7 +403,7 @@ impl Meter {
     /// origin.
     #[must_use]
     pub const fn paths(&self) -> FramePaths {
-        FramePaths { common: self.intervals.common_frames(), ..self.paths }
+        FramePaths { common: self.intervals.common_frames() + self.paths.common, ..self.paths }
     }
 
     /// Number of connections followed, including those that ended recently.
@@ -423,10 +463,14 @@ impl Meter {
     /// interval, in the order of their keys.
     #[must_use]
     pub fn each_transaction(&self) -> Vec<TransactionReport> {
-        let transactions = self.intervals.known_transactions();
-        let mut all: Vec<_> = transactions.report(Instant::ZERO, &()).collect();
+        let mut all: Vec<_> = self.transactions().collect();
         all.sort_by_key(|report| report.key);
-        all
+        all.into_iter().cloned().collect()
+    }
+
+    /// The same in no order, without copies.
+    pub fn transactions(&self) -> impl Iterator<Item = &TransactionReport> {
+        self.intervals.known_transactions().each()
     }
 
     /// Takes the oldest function that was silent for long and made room for another. Call it
@@ -473,6 +517,43 @@ impl Meter {
         }
         let missing_octets = *missing_octets;
         self.transport(at, &Nsdu { octets, missing_octets, segment: None, ..*nsdu });
+    }
+
+    /// Counts a datagram of UDP if it holds cyclic data.
+    fn cyclic_datagram(
+        &mut self,
+        at: Instant,
+        link: Link,
+        octets: &[u8],
+        levels: &Levels<'_>,
+        datagram: Datagram<'_>,
+    ) -> bool {
+        if !cyclic::is_for(&datagram) {
+            return false;
+        }
+        let tagged =
+            (link == Link::Ethernet).then(|| mac::Pdu::decode_cut(octets, octets.len()).ok());
+        let tag = tagged.flatten().and_then(|frame| frame.tags.first().copied());
+        let all_octets = levels.lpdu_octets.unwrap_or(octets.len()) as u64;
+        self.take_set_ups();
+        let mut events = Vec::new();
+        let (oddities, cyclic) = (self.intervals.oddities(), &mut self.cyclic);
+        let observe = |frame: cyclic::Frame<'_>| {
+            cyclic.observe_noting(at, frame, oddities, &mut events);
+        };
+        let is_cyclic = cyclic::Frame::each_of_datagram(datagram, all_octets, tag, observe);
+        if let Some(list) = self.intervals.sink().witness {
+            list.extend(events.into_iter().map(Observation::Stream));
+        }
+        is_cyclic
+    }
+
+    /// Takes the connections for I/O data that explicit messages set up before.
+    fn take_set_ups(&mut self) {
+        let Sink { transactions, oddities, .. } = self.intervals.sink();
+        while let Some(set_up) = transactions.take_set_up() {
+            self.cyclic.set_up(&set_up, oddities);
+        }
     }
 
     /// Counts a datagram of UDP.

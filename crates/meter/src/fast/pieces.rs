@@ -129,7 +129,6 @@ impl Meter {
     ) {
         let Some(segment) = PlainSegment::of(link, octets, original_octets) else {
             if link == Link::Ethernet && self.cyclic_data(at, octets, original_octets) {
-                self.paths.plain += 1;
                 return;
             }
             return self.other_datagram(at, link, octets, original_octets);

@@ -5,8 +5,8 @@
 //! tcp            two sockets          segments (`stream`)           TCP delays of a stream
 //! transport      references, NSAPs    TPDUs of an NSDU (`track`)    transport connections
 //! association    transport connection TSDUs, by their first octets  services, control blocks
-//! cyclic         publisher, group,    frames of one PDU (`Meter`)    streams of cyclic data
-//!                control block
+//! cyclic         publisher, receiver, frames of one PDU, datagrams   streams of cyclic data
+//!                name                 (`Meter`)
 //! transactions   server, unit,        octets of TCP streams          requests and replies of
 //!                function             (`stream`)                     Modbus, DNP3, IEC 104 ...
 //! ```

@@ -107,12 +107,46 @@ impl Distribution {
         self.classes.add(&other.classes);
     }
 
+    /// Values that were added since `before`, a copy of this distribution. An extreme that is not new
+    /// is an edge of its class, at most 0.8 % off.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        let Some(count @ 1..) = self.count.checked_sub(before.count) else {
+            return Self::default();
+        };
+        let classes = self.classes.since(&before.classes);
+        let is_first = before.count == 0;
+        let min_ns = match classes.lower_edge() {
+            Some(edge) if !is_first && self.min_ns == before.min_ns => edge.max(self.min_ns),
+            _ => self.min_ns,
+        };
+        let max_ns = match classes.upper_edge() {
+            Some(edge) if !is_first && self.max_ns == before.max_ns => edge.min(self.max_ns),
+            _ => self.max_ns,
+        };
+        let total_ns = self.total_ns.saturating_sub(before.total_ns);
+        Self { count, total_ns, min_ns, max_ns, classes }
+    }
+
     /// Value that `permille` of all values do not exceed (nearest rank), as the upper edge of its
     /// class and never beyond the maximum; zero if there are no values.
     #[must_use]
     pub fn quantile_ns(&self, permille: u64) -> u64 {
         let [edge] = self.classes.at_ranks([self.rank(permille)]);
         edge.min(self.max_ns)
+    }
+
+    /// Values of these ranks, counted from 1 and ascending, each as the upper edge of its class and never
+    /// beyond the maximum.
+    pub(crate) fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [u64; N] {
+        self.classes.at_ranks(ranks).map(|edge| edge.min(self.max_ns))
+    }
+
+    /// Numbers of values that do not exceed these limits, which ascend. All values in the class of a limit are
+    /// counted, also those that exceed it by less than 0.8 %.
+    #[must_use]
+    pub fn up_to<const N: usize>(&self, limits: [u64; N]) -> [u64; N] {
+        self.classes.up_to(limits)
     }
 
     /// Nearest rank of a quantile, counted from 1.
@@ -247,6 +281,42 @@ impl Delays {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_since_a_copy_are_those_added_behind_it() {
+        let mut all = Distribution::default();
+        (1..=300_u64).for_each(|n| all.record_nanos(n * n));
+        let before = all.clone();
+        assert_eq!(all.since(&before), Distribution::default());
+        let mut behind = Distribution::default();
+        for nanos in [700, 40_000, 89_000, 700] {
+            all.record_nanos(nanos);
+            behind.record_nanos(nanos);
+        }
+        let (found, expected) = (all.since(&before).summary(), behind.summary());
+        // The extremes are edges of classes of at most 1/128.
+        assert_eq!([found.count, found.total_ns, found.p50_ns], [4, 130_400, expected.p50_ns]);
+        assert!((89_000..=89_695).contains(&found.max_ns), "{found:?}");
+        assert!((695..=700).contains(&found.min_ns), "{found:?}");
+        all.record_nanos(1_000_000);
+        assert_eq!(all.since(&before).max_ns, 1_000_000);
+        assert_eq!(all.since(&Distribution::default()), all);
+    }
+
+    #[test]
+    fn values_up_to_limits_count_those_of_the_limits_class() {
+        let mut all = Distribution::default();
+        assert_eq!(all.up_to([0, u64::MAX]), [0, 0]);
+        // Ten values are a list of classes, a hundred are in rows.
+        for times in [10, 90] {
+            (0..times).for_each(|_| all.record_nanos(20_000_000));
+            let count = all.count;
+            assert_eq!(all.up_to([19_000_000, 20_000_000, 1 << 40]), [0, count, count]);
+        }
+        all.record_nanos(7);
+        all.record_nanos(2_000_000_000);
+        assert_eq!(all.up_to([6, 7, 20_000_000, 1_000_000_000, u64::MAX]), [0, 1, 101, 101, 102]);
+    }
 
     #[test]
     fn a_distribution_adds_up_to_the_one_of_all_values() {

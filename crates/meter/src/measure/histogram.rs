@@ -37,6 +37,11 @@ impl Class {
         Self { row: row as u8, leading: (value >> row) as u8 }
     }
 
+    /// Least value of the class.
+    const fn lower_edge(self) -> u64 {
+        (self.leading as u64) << self.row
+    }
+
     /// Greatest value of the class.
     const fn upper_edge(self) -> u64 {
         let beyond = (self.leading as u128 + 1) << self.row;
@@ -257,6 +262,18 @@ impl Histogram {
         classes
     }
 
+    /// Numbers of values in the classes up to those of these limits, which ascend.
+    pub(super) fn up_to<const N: usize>(&self, limits: [u64; N]) -> [u64; N] {
+        let mut classes = self.classes().into_iter().peekable();
+        let mut count = 0;
+        limits.map(|limit| {
+            while let Some((_, more)) = classes.next_if(|(class, _)| class.lower_edge() <= limit) {
+                count += more;
+            }
+            count
+        })
+    }
+
     /// Upper edges of the classes that contain the values of these ranks, counted from 1,
     /// ascending.
     pub(crate) fn at_ranks<const N: usize>(&self, ranks: [u64; N]) -> [u64; N] {
@@ -294,6 +311,30 @@ impl Histogram {
         }
         let upper = self.upper.get(places).unwrap_or_default();
         upper.iter().copied().map(u64::from).sum()
+    }
+
+    /// Values that were added since `before`, a copy of this histogram.
+    pub(crate) fn since(&self, before: &Self) -> Self {
+        let mut earlier = before.classes().into_iter().peekable();
+        let mut more = Self::default();
+        for (class, count) in self.classes() {
+            while earlier.next_if(|(known, _)| *known < class).is_some() {}
+            let known = earlier.next_if(|(known, _)| *known == class).map_or(0, |(_, count)| count);
+            if let Some(count @ 1..) = count.checked_sub(known) {
+                more.count(class, count);
+            }
+        }
+        more
+    }
+
+    /// Greatest value that its highest class may have; none without values.
+    pub(crate) fn upper_edge(&self) -> Option<u64> {
+        self.each().map(|(class, _)| class).max().map(Class::upper_edge)
+    }
+
+    /// Least value that its lowest class may have; none without values.
+    pub(crate) fn lower_edge(&self) -> Option<u64> {
+        self.each().map(|(class, _)| class).min().map(Class::lower_edge)
     }
 
     /// Octets on the heap.

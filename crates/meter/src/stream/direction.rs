@@ -102,6 +102,11 @@ impl Aside {
         self.partial.is_none()
     }
 
+    /// Gives up the packet under way.
+    pub(super) fn forget_partial(&mut self) {
+        self.partial = None;
+    }
+
     fn held(&self) -> impl Iterator<Item = &Held> {
         self.held.iter().flat_map(|held| held.iter())
     }
@@ -312,6 +317,14 @@ impl Direction {
             self.begin_trip(self.next, at);
         }
         is_foreign
+    }
+
+    /// Takes the direction for one without TPKTs, unless it has met some; true if it then is.
+    pub(super) const fn search_no_more(&mut self) -> bool {
+        if !self.state.is_recognised() {
+            self.state = State::Foreign;
+        }
+        matches!(self.state, State::Foreign)
     }
 
     /// Records the acknowledgement that a segment carries for the other direction.

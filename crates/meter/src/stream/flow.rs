@@ -3,7 +3,6 @@
 use super::direction::{self, Direction};
 use super::framer::Context;
 use super::handshake::{Handshake, Opening};
-use crate::follow::Follower as _;
 use crate::follow::transactions::{Carrier, Event, Part};
 use crate::host::HostKey;
 use crate::measure::{Streams as Counts, Times};
@@ -235,11 +234,12 @@ impl Flow {
         if self.has_requests() { Carrier::of(self.ends()) } else { None }
     }
 
-    /// Passes a part of it to the follower of requests and replies, if it may have any.
-    pub(super) fn pass(&self, at: Instant, part: Part<'_>, sink: &mut Sink<'_>) {
-        if let Some(carrier) = self.carrier() {
-            sink.transactions.observe(at, Event { carrier, part }, sink.oddities);
-        }
+    /// Passes a part of it to the follower of requests and replies, if it may have any; true if that
+    /// reads PDUs of its direction.
+    pub(super) fn pass(&self, at: Instant, part: Part<'_>, sink: &mut Sink<'_>) -> bool {
+        self.carrier().is_some_and(|carrier| {
+            sink.transactions.pass(at, Event { carrier, part }, sink.oddities)
+        })
     }
 
     /// Adds a delay of a direction in nanoseconds.
@@ -262,6 +262,15 @@ impl Flow {
         self.directions.iter_mut().for_each(Direction::clear_times);
         let ways = self.aside.iter_mut().flat_map(|aside| &mut aside.ways);
         ways.for_each(direction::Aside::clear_times);
+    }
+
+    /// Searches a direction for TPKTs no more, unless it has met some: other PDUs were read in it.
+    pub(super) fn search_no_more(&mut self, way: usize) {
+        if self.directions[way].search_no_more()
+            && let Some(aside) = self.aside.as_mut()
+        {
+            aside.ways[way].forget_partial();
+        }
     }
 
     /// Counts a segment.

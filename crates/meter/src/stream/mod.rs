@@ -272,7 +272,7 @@ fn segment(
         flow.directions[way].cancel_trip();
     }
     flow.count(Segment { octets, order }, sink);
-    count_foreign(flow, way, octets, sink);
+    count_foreign(flow, is_read(flow, way, sink), octets, sink);
     let is_reset = piece.flags.has(tcp::Flags::RST);
     if (is_reset || piece.flags.has(tcp::Flags::FIN)) && !flow.is_over() {
         held += flush(flow, stream, way, at, tracker, sink);
@@ -291,11 +291,14 @@ fn segment(
     held
 }
 
+/// True if PDUs of requests or replies were read in this direction.
+fn is_read(flow: &Flow, way: usize, sink: &Sink<'_>) -> bool {
+    flow.carrier().is_some_and(|carrier| sink.transactions.follows(&carrier, way))
+}
+
 /// Counts data of a protocol that is not followed.
-fn count_foreign(flow: &Flow, way: usize, octets: u64, sink: &mut Sink<'_>) {
-    let is_followed =
-        || flow.carrier().is_some_and(|carrier| sink.transactions.follows(&carrier, way));
-    if flow.is_early() && octets > 0 && !is_followed() {
+fn count_foreign(flow: &Flow, is_read: bool, octets: u64, sink: &mut Sink<'_>) {
+    if flow.is_early() && octets > 0 && !is_read {
         sink.oddities.count(Class::Foreign, "TCP");
     }
 }
@@ -326,15 +329,19 @@ pub(crate) fn next_segment(
         flow.note(1 - way, between, span);
         sink.span(between, span);
     }
-    let may_skip = data_octets > 0 && !flow.has_requests();
-    let is_skipped = may_skip && flow.directions[way].skip_foreign(at, octets.len());
-    if data_octets > 0 && !is_skipped {
+    let segment = Segment { octets: data_octets, order: Order::Next };
+    if data_octets > 0 && flow.directions[way].skip_foreign(at, octets.len()) {
+        let is_read = flow.pass(at, Part::Octets { way, octets, missing_octets: 0 }, sink);
+        flow.count(segment, sink);
+        return count_foreign(flow, is_read, data_octets, sink);
+    }
+    if data_octets > 0 {
         with_sink(flow, stream, way, passage, tracker, sink, |mut open, context, found| {
             open.go_on(at, octets, context, found)
         });
     }
-    flow.count(Segment { octets: data_octets, order: Order::Next }, sink);
-    count_foreign(flow, way, data_octets, sink);
+    flow.count(segment, sink);
+    count_foreign(flow, is_read(flow, way, sink), data_octets, sink);
 }
 
 /// Gives up octets of a direction that its receiver has; returns the change of the octets held.
@@ -384,12 +391,7 @@ fn with_sink(
     let mut is_recognised = false;
     let (mut is_mixed, mut request) = (context.is_mixed, None);
     let (ends, mut has_gone) = (flow.ends(), false);
-    let carrier = flow.carrier();
-    let pass = |part: Part<'_>, sink: &mut Sink<'_>| {
-        let Some(carrier) = carrier else { return };
-        let event = TransactionEvent { carrier, part };
-        sink.transactions.observe(passage.at, event, sink.oddities);
-    };
+    let (carrier, mut is_read) = (flow.carrier(), false);
     let mut has_carried = flow.flags.has(Flags::CARRIED);
     let mut aside = flow.take_aside(way);
     let long_times = aside.take_long_times();
@@ -418,7 +420,10 @@ fn with_sink(
             tracker.observe(at, nsdu, sink);
         }
         Found::Octets { octets, missing_octets } => {
-            pass(Part::Octets { way, octets, missing_octets }, sink);
+            let Some(carrier) = carrier else { return };
+            let part = Part::Octets { way, octets, missing_octets };
+            let event = TransactionEvent { carrier, part };
+            is_read = sink.transactions.pass(passage.at, event, sink.oddities);
         }
         Found::Event(event) => {
             let (class, what) = match event {
@@ -447,6 +452,9 @@ fn with_sink(
     }
     if is_recognised {
         flow.recognise(sink);
+    }
+    if is_read {
+        flow.search_no_more(way);
     }
     held
 }

@@ -9,6 +9,7 @@ use super::connection::Connection;
 use super::side::other;
 use super::table::{Key, Party};
 use super::{Known, Tracker};
+use crate::Meter;
 use crate::host::{ChangedHost, HostKey};
 use crate::lru_slab::Place;
 use crate::measure::{Distribution, Waits};
@@ -119,5 +120,27 @@ impl Tracker {
             }
         }
         replied
+    }
+
+    /// Response times of both sides of some connections, by their numbers in ascending order.
+    pub(crate) fn replied_by(&self, serials: &[u32]) -> Vec<[Distribution; 2]> {
+        let mut replied = vec![<[Distribution; 2]>::default(); serials.len()];
+        if serials.is_empty() {
+            return replied;
+        }
+        for (_, connection, _) in self.table.slab.iter() {
+            if let Ok(place) = serials.binary_search(&connection.serial) {
+                replied[place] = [0, 1].map(|side| connection.replied(side).unwrap_or_default());
+            }
+        }
+        replied
+    }
+}
+
+impl Meter {
+    /// Response times of both sides of some connections, by their numbers in ascending order.
+    #[must_use]
+    pub fn replied_by(&self, serials: &[u32]) -> Vec<[Distribution; 2]> {
+        self.tracker.replied_by(serials)
     }
 }

@@ -33,6 +33,7 @@ pub mod clock;
 mod hosts;
 mod pace;
 mod pairing;
+mod publishers;
 mod window;
 
 use crate::host::Address;
@@ -42,6 +43,8 @@ use core::time::Duration;
 use hosts::Hosts;
 pub use pairing::Matching;
 use pairing::Pairing;
+use publishers::Publishers;
+pub use publishers::StreamTransit;
 use window::{Namer, Seen};
 use wire::dissect::{Link, NoNsdu, levels};
 use wire::time::Instant;
@@ -106,6 +109,7 @@ pub struct Transit {
     streams: [Located; 2],
     known: Known,
     pairing: Pairing,
+    publishers: Publishers,
 }
 
 /// Memory in use.
@@ -142,6 +146,7 @@ impl Transit {
             streams: [0, 1].map(|_| Located::new(limits.waiting.min(STREAMS))),
             known: Known { hosts: Hosts::new(limits.waiting), namer: Namer::new() },
             pairing: Pairing::new(stamps, limits),
+            publishers: Publishers::default(),
         }
     }
 
@@ -179,8 +184,11 @@ impl Transit {
         octets: &[u8],
         original_octets: usize,
     ) {
-        let Self { streams, known, pairing, .. } = self;
+        let Self { streams, known, pairing, publishers, .. } = self;
         pairing.pace.pass(tap, at);
+        if link == Link::Ethernet && publishers.observe(tap, at, octets, original_octets) {
+            return;
+        }
         let nsdu = match levels(link, octets, original_octets).nsdu {
             Ok(nsdu) if nsdu.segment.is_none() => nsdu,
             Err(NoNsdu::Stream(piece)) => {
@@ -209,13 +217,14 @@ impl Transit {
     /// Settles all waiting TPDUs, and returns the transits of both directions.
     #[must_use]
     pub fn finish(self) -> Found {
-        let Self { streams, mut known, mut pairing, step_ns, .. } = self;
+        let Self { streams, mut known, mut pairing, step_ns, publishers, .. } = self;
         pairing.pace.release();
         for (tap, mut streams) in [Tap::Near, Tap::Far].into_iter().zip(streams) {
             streams.finish(&mut |observation| known.in_stream(tap, &observation, &mut pairing));
         }
         let (matching, readings) = pairing.finish();
-        Found { matching, clocks: readings.tell(step_ns) }
+        let (streams, beyond_streams) = publishers.finish();
+        Found { matching, clocks: readings.tell(step_ns), streams, beyond_streams }
     }
 
     /// Memory in use, for checks of the limits.
@@ -247,7 +256,8 @@ impl Transit {
             Some((before, recent)) => (before, recent.tell(self.step_ns)),
             None => (now, None),
         };
-        Found { matching: now.since(&before), clocks }
+        let matching = now.since(&before);
+        Found { matching, clocks, streams: Vec::new(), beyond_streams: 0 }
     }
 }
 
@@ -274,6 +284,10 @@ pub struct Found {
     pub matching: Matching,
     /// Relation of the clocks, and the transits; none if no TPDU was matched.
     pub clocks: Option<Clocks>,
+    /// Streams of cyclic data in the order of their keys; empty for an interval.
+    pub streams: Vec<StreamTransit>,
+    /// Frames of streams beyond the limit of 4,096.
+    pub beyond_streams: u64,
 }
 
 #[cfg(test)]

@@ -223,7 +223,7 @@ fn memory_is_limited_and_drops_are_counted() {
         }
         assert!(transit.pairing.window.counts()[0] <= 2);
     }
-    let Found { matching, clocks } = transit.finish();
+    let Found { matching, clocks, .. } = transit.finish();
     assert_eq!(matching.matched, 100);
     // Three are kept at most.
     assert!((97..=100).contains(&matching.beyond), "{matching:?}");
@@ -232,7 +232,8 @@ fn memory_is_limited_and_drops_are_counted() {
 
 #[test]
 fn no_frames_give_no_result() {
-    assert_eq!(found(&[]), Found { matching: Matching::default(), clocks: None });
+    let Found { matching, clocks, .. } = found(&[]);
+    assert_eq!((matching, clocks), (Matching::default(), None));
 }
 
 /// Result of the frames at two taps with one clock: tap, sender, receiver, number, time.
@@ -279,7 +280,7 @@ fn with_one_clock_a_reused_number_is_another_tpdu() {
             seen.push((Far, 1, 2, 0, 10_100 + 1_000 * turn));
         }
     }
-    let Found { matching, clocks } = found_of_one(&seen);
+    let Found { matching, clocks, .. } = found_of_one(&seen);
     assert_eq!((matching.matched, matching.ambiguous, matching.unmatched), (2, [2, 1], [0, 0]));
     assert_eq!(clocks.unwrap().ways[0].unwrap().most_ns, 100);
     // Once the lost copy is too old to arrive, the number is matched again.
@@ -297,7 +298,7 @@ fn a_duplicate_does_not_wait_for_the_next_use_of_its_number() {
     // The eighth came twice; 1,000 ns later its number is used again.
     seen.push((Far, 1, 2, 7, 13_700));
     seen.extend([(Near, 1, 2, 7, 14_700), (Far, 1, 2, 7, 14_900)]);
-    let Found { matching, clocks } = found_of_one(&seen);
+    let Found { matching, clocks, .. } = found_of_one(&seen);
     assert_eq!((matching.matched, matching.unmatched, matching.ambiguous), (9, [0, 1], [0, 0]));
     let [there, back] = clocks.unwrap().ways;
     assert_eq!((there.unwrap().count, there.unwrap().most_ns, back), (9, 200, None));
@@ -315,7 +316,7 @@ fn a_tap_opened_late_or_with_missing_frames_is_matched_again() {
         }
         seen.push((Far, 1, 2, number, at + 100));
     }
-    let Found { matching, clocks } = found_of_one(&seen);
+    let Found { matching, clocks, .. } = found_of_one(&seen);
     let [there, _] = clocks.unwrap().ways;
     assert_eq!(there.unwrap().most_ns, 100);
     assert!(there.unwrap().count >= 20, "{matching:?}");
@@ -336,7 +337,7 @@ fn with_two_clocks_a_number_reused_later_is_another_tpdu() {
             }
         }
     }
-    let Found { matching, clocks } = transit.finish();
+    let Found { matching, clocks, .. } = transit.finish();
     let Matching { matched, unmatched, ambiguous, .. } = matching;
     assert_eq!((matched, unmatched, ambiguous), (249, [1, 0], [0, 0]));
     assert_eq!(clocks.unwrap().ways[0].unwrap().most_ns, 0);
@@ -358,7 +359,7 @@ fn a_loss_spoils_a_constantly_reused_number_for_seconds_only() {
                 }
             }
         }
-        let Found { matching, clocks } = transit.finish();
+        let Found { matching, clocks, .. } = transit.finish();
         let Matching { matched, unmatched, ambiguous, .. } = matching;
         let [more, fewer] = [ambiguous[0].max(ambiguous[1]), ambiguous[0].min(ambiguous[1])];
         // 4 s of 300 ms, and one until it is noticed.

@@ -7,7 +7,7 @@
 
 use crate::capture::shared;
 use core::time::Duration;
-use meter::{Meter, Protocol, Settings, StreamReport};
+use meter::{Meter, Protocol, Settings, Station, StreamReport};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::Path;
@@ -186,7 +186,7 @@ fn the_gap_that_used_most_of_its_time_is_kept() {
     assert_eq!(report.worst.allowed_ns, 20_000_000);
     assert_eq!(report.worst.at, Instant::from_nanos(35_000_000));
     assert_eq!((report.gaps.count, report.gaps.min_ns), (3, 9_000_000));
-    assert_eq!(report.key.source, Mac([2, 0, 0, 0, 0, 7]));
+    assert_eq!(report.key.source, Station::Lan(Mac([2, 0, 0, 0, 0, 7])));
     let tag = report.tag.unwrap();
     assert_eq!((tag.priority(), tag.vlan()), (4, 5));
     assert!(!report.is_silent(Instant::from_nanos(64_000_000)));

@@ -122,7 +122,7 @@ fn streams_of_counters_are_those_of_tshark() {
     }
 }
 
-fn of(reports: &BTreeMap<String, StreamReport>, identifier: u16) -> &StreamReport {
+fn of(reports: &BTreeMap<String, StreamReport>, identifier: u32) -> &StreamReport {
     reports.values().find(|report| report.key.identifier == identifier).unwrap()
 }
 

@@ -474,7 +474,7 @@ pub(crate) fn script(octets: &[u8]) {
 }
 
 /// Checks that every pair has one direction or none.
-fn check_clocks(world: &World, Found { matching, clocks }: &Found) {
+fn check_clocks(world: &World, Found { matching, clocks, .. }: &Found) {
     assert_eq!(clocks.is_some(), matching.matched > 0, "{matching:?}");
     let Some(Clocks { course, unplaced, ways, .. }) = clocks else { return };
     if matches!(course, Course::Broken { .. }) {
@@ -501,7 +501,7 @@ fn check_clocks(world: &World, Found { matching, clocks }: &Found) {
 fn check_once(
     world: &World,
     copies: &BTreeMap<Name, [u64; 2]>,
-    Found { matching, clocks }: &Found,
+    Found { matching, clocks, .. }: &Found,
 ) {
     let count = |counts: [u64; 2]| copies.values().filter(|of| **of == counts).count() as u64;
     let Matching { matched, unmatched, ambiguous, crowded, .. } = *matching;

@@ -6,6 +6,9 @@
 //! numbers of a second's beginning, it is the sampling rate that the numbers before fit, or else the
 //! greatest number and one. Until then, and for CycleCounter always, it is 65,536.
 //!
+//! A sequence has a step of one and a modulus that its protocol states. A number more than an eighth of
+//! it ahead is no loss: the sender counts anew.
+//!
 //! Definition: a number is missing if a higher one arrived, by up to fifteen sixteenths of the modulus;
 //! it is taken back out if it arrives late, by up to 63 steps. Bias: losses of a
 //! whole modulus are not seen.
@@ -15,7 +18,7 @@ use super::numbers::Order;
 /// Advances from which the step is learnt.
 const LEARNT_FROM: usize = 16;
 /// Modulus of a counter of two octets.
-const WHOLE: u32 = 1 << 16;
+pub(super) const WHOLE: u32 = 1 << 16;
 /// Samples lost at the end of a second, or at its beginning, before it is no longer recognised.
 const MOST_LOST: u32 = 64;
 /// Samples in a second: 9-2LE at 50 and 60 Hz with 80 and 256 samples in a period, IEC 61869-9; and a
@@ -29,6 +32,8 @@ pub(super) enum Rule {
     Samples,
     /// Units of time; the step is learnt.
     Cycles,
+    /// One for each frame, by this modulus.
+    Sequence(u32),
 }
 
 /// Numbers so far, and what they show.
@@ -52,14 +57,17 @@ pub(super) struct Counter {
 impl Counter {
     /// Begins with the first number that was seen.
     pub(super) fn new(rule: Rule, first: u16) -> Self {
-        let step = match rule {
-            Rule::Samples => Some(1),
-            Rule::Cycles => None,
+        let (step, modulus) = match rule {
+            Rule::Samples => (Some(1), None),
+            Rule::Cycles => (None, None),
+            Rule::Sequence(modulus) => (Some(1), Some(modulus)),
         };
+        // A sequence is counted by its modulus.
+        let last = u32::from(first) % modulus.unwrap_or(WHOLE).max(1);
         Self {
             rule,
-            last: first.into(),
-            modulus: None,
+            last,
+            modulus,
             step,
             advances: Vec::new(),
             arrived: u64::MAX,
@@ -79,25 +87,29 @@ impl Counter {
     }
 
     /// Learnt modulus: samples in a second.
-    pub(super) const fn modulus(&self) -> Option<u32> {
-        self.modulus
+    pub(super) const fn rate(&self) -> Option<u32> {
+        match self.rule {
+            Rule::Samples => self.modulus,
+            Rule::Cycles | Rule::Sequence(_) => None,
+        }
     }
 
     /// Adds a number. Returns true if it is the one that follows.
     pub(super) fn add(&mut self, number: u16) -> bool {
-        let number = u32::from(number);
-        if self.modulus.is_some_and(|modulus| number >= modulus) {
+        let number = match self.rule {
+            Rule::Sequence(modulus) => u32::from(number) % modulus.max(1),
+            Rule::Samples | Rule::Cycles => number.into(),
+        };
+        if self.rule == Rule::Samples && self.modulus.is_some_and(|modulus| number >= modulus) {
             // The modulus is greater than it seemed.
             self.modulus = None;
         }
-        let modulus = self.modulus.unwrap_or(WHOLE);
-        let behind = (self.last + modulus - number) % modulus;
+        let behind = ahead(number, self.last, self.modulus.unwrap_or(WHOLE));
         if self.is_old(number, behind) {
             self.old(number, behind);
             return false;
         }
-        let modulus = self.modulus_at(number);
-        let advance = (number + modulus - self.last) % modulus;
+        let advance = ahead(self.last, number, self.modulus_at(number));
         (self.last, self.rival) = (number, None);
         self.advance(advance)
     }
@@ -110,6 +122,7 @@ impl Counter {
             (Rule::Samples, None) => number > MOST_LOST || behind <= MOST_LOST,
             (Rule::Samples, Some(modulus)) => behind <= modulus / 16,
             (Rule::Cycles, _) => behind <= WHOLE / 16,
+            (Rule::Sequence(modulus), _) => behind < modulus - modulus / 8,
         }
     }
 
@@ -157,10 +170,15 @@ impl Counter {
             }
             return false;
         };
+        // Most frames follow the one before.
+        if advance == step {
+            self.arrived = self.arrived << 1 | 1;
+            return true;
+        }
         let steps = steps(advance, step);
         self.arrived = self.arrived.checked_shl(steps).unwrap_or(0) | 1;
         self.order.missing += u64::from(steps - 1);
-        advance == step
+        false
     }
 
     /// Learns the step, and what the advances before it missed.
@@ -174,6 +192,12 @@ impl Counter {
         let missed = advances.into_iter().map(|advance| u64::from(steps(advance, step) - 1));
         self.order.missing += missed.sum::<u64>();
     }
+}
+
+/// Distance from a number up to another, both below the modulus.
+#[inline]
+const fn ahead(from: u32, to: u32, modulus: u32) -> u32 {
+    if to >= from { to - from } else { to + modulus - from }
 }
 
 /// Number of steps in an advance, to the nearest; at least one.
@@ -200,11 +224,11 @@ mod tests {
     fn a_second_without_loss_teaches_the_rate() {
         let numbers = (0..10_000_u32).map(|n| (n % 4_000) as u16);
         let counter = counted(Rule::Samples, numbers);
-        assert_eq!((counter.modulus(), counter.order), (Some(4_000), Order::default()));
+        assert_eq!((counter.rate(), counter.order), (Some(4_000), Order::default()));
         // Three samples are lost where the second ends.
         let numbers = (3_000..5_000_u32).filter(|n| !(3_998..4_001).contains(n));
         let counter = counted(Rule::Samples, numbers.map(|n| (n % 4_000) as u16));
-        assert_eq!((counter.modulus(), counter.order.missing), (Some(4_000), 3));
+        assert_eq!((counter.rate(), counter.order.missing), (Some(4_000), 3));
     }
 
     #[test]

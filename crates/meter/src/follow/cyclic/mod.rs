@@ -10,38 +10,66 @@
 //! before allowed, or three learnt periods where frames state no time. Subscribers then take the
 //! publisher for lost. A frame with the number of the last one, at most 1 ms behind it and at most an
 //! eighth of the period, is a copy: a mirror port that copies both directions makes them. Copies end
-//! no gap.
+//! no gap. `together` has what belongs to several frames: EtherCAT out and back, PTP's pairs of messages,
+//! connections of EtherNet/IP with their set-up.
 //!
 //! Memory is bounded: streams that have been silent for long make room for new ones, and are
 //! reported first. If none is, frames of further streams are counted as an oddity, so that invented
 //! streams displace none that is known. A stream that
 //! learns its period while at most 4,096 are followed has distributions of its deviations.
 
+mod cip_io;
+mod clock;
 mod counter;
+mod ethercat;
+mod extra;
+mod figures;
 mod frame;
+mod more;
 mod numbers;
 mod period;
+mod ptp;
+mod quantiles;
+mod redundancy;
+mod repeats;
+mod report;
+mod retransmission;
+mod station;
+mod together;
 
-pub(crate) use frame::Frame;
+pub use clock::SenderClock;
+pub use extra::{Answers, Extra};
 pub use frame::Protocol;
+pub(crate) use frame::{Frame, is_for};
 pub use numbers::Order;
 pub use period::Deviations;
+pub use quantiles::DeviationQuantile;
+pub use redundancy::Pairs;
+pub(crate) use report::Numbered;
+pub use report::{Gaps, Labels, StreamFigures, StreamKey, StreamReport, Worst};
+use retransmission::Intervals;
+pub use retransmission::Retransmissions;
+pub use station::Station;
 
 use super::Follower;
 use crate::lru_slab::{LruSlab, Place};
 use crate::observation::StreamEvent;
 use crate::oddity::{Class, Oddities};
+use cip_io::SetUps;
 use core::hash::BuildHasher as _;
 use core::time::Duration;
 use counter::Counter;
+use ethercat::Masters;
+use extra::Making;
 use foldhash::fast::FixedState;
-use frame::Number;
+use frame::{Detail, Number, PairKey};
 use hashbrown::HashTable;
 use numbers::Sequence;
 use period::Period;
-use std::collections::VecDeque;
-use wire::addr::Mac;
-use wire::mac::Tag;
+use ptp::Ports;
+use repeats::Repeats;
+use std::collections::{BTreeMap, VecDeque};
+use together::Open;
 use wire::time::Instant;
 
 /// Longest name that is kept, in octets: that of an object reference (IEC 61850-7-2).
@@ -54,27 +82,14 @@ const COPY_SHARE: u64 = 8;
 const EARLY_COPY_NS: u64 = 25_000;
 /// Periods that a frame allows until the next, where it states no time.
 const PERIODS_ALLOWED: u64 = 3;
+/// Frames from which the step of the stamps is learnt.
+const STEP_FROM: u64 = 64;
 /// Maximum number of streams that ended and were not taken.
 const ENDED: usize = 4_096;
 /// Number of streams up to which one that learns its period has distributions of its deviations.
 const DETAILED: usize = 4_096;
 /// Maximum number of streams followed.
 pub(crate) const STREAMS: usize = 16_384;
-
-/// Identity of a stream.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct StreamKey {
-    /// Protocol.
-    pub protocol: Protocol,
-    /// Publisher.
-    pub source: Mac,
-    /// Station or group that it sends to.
-    pub destination: Mac,
-    /// APPID; of PROFINET the FrameID.
-    pub identifier: u16,
-    /// gocbRef or svID, at most 129 octets of it; empty for PROFINET.
-    pub name: Box<[u8]>,
-}
 
 impl StreamKey {
     /// True if it is the identity of a frame, whose name is cut to its limit.
@@ -98,98 +113,13 @@ fn hash(state: &FixedState, frame: &Frame<'_>, name: &[u8]) -> u64 {
     state.hash_one((frame.protocol, frame.ends, frame.identifier, name))
 }
 
-/// Gaps between frames, in nanoseconds.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Gaps {
-    /// Number of gaps.
-    pub count: u64,
-    /// Sum.
-    pub total_ns: u64,
-    /// Shortest.
-    pub min_ns: u64,
-    /// Longest.
-    pub max_ns: u64,
-}
-
-/// Gap that used most of the time it had.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Worst {
-    /// The gap.
-    pub gap_ns: u64,
-    /// Time that the frame before it allowed; zero if no such gap is known.
-    pub allowed_ns: u64,
-    /// Time of the frame that ended it.
-    pub at: Instant,
-}
-
-/// Stream of cyclic frames, since measuring began.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StreamReport {
-    /// Identity.
-    pub key: StreamKey,
-    /// Outer VLAN tag of its last frame.
-    pub tag: Option<Tag>,
-    /// Frames, without copies.
-    pub frames: u64,
-    /// Samples in them; of other protocols their number.
-    pub samples: u64,
-    /// Octets of the longest frame, without FCS.
-    pub longest_octets: u64,
-    /// Frames that followed a frame with the same numbers within 1 ms.
-    pub copies: u64,
-    /// Order of the frames.
-    pub order: Order,
-    /// Gaps between frames.
-    pub gaps: Gaps,
-    /// Gaps longer than the time that the frame before allowed.
-    pub silences: u64,
-    /// Gap that used most of its time.
-    pub worst: Worst,
-    /// Time that the last frame allowed, in nanoseconds: timeAllowedtoLive, or three periods; zero if
-    /// neither is known.
-    pub allowed_ns: u64,
-    /// Learnt period, in nanoseconds; none of GOOSE, and before it is learnt.
-    pub period_ns: Option<u64>,
-    /// Deviations from the period; none before it is learnt, and of a stream that
-    /// learnt it while more than 4,096 were followed.
-    pub deviations: Option<Deviations>,
-    /// Learnt step of its counter, in the units of the protocol.
-    pub step: Option<u32>,
-    /// Learnt samples in a second, of a merging unit.
-    pub rate: Option<u32>,
-    /// Time of the first frame.
-    pub first: Instant,
-    /// Time of the last frame.
-    pub last: Instant,
-    /// State of the last frame: stNum, smpSynch or DataStatus.
-    pub state: u32,
-    /// Frames that are marked as simulated or as a test.
-    pub simulated: u64,
-    /// Frames with data that are not valid, or whose provider does not run.
-    pub invalid: u64,
-    /// Frames of a control block that needs commissioning.
-    pub needs_commissioning: u64,
-    /// Frames whose publisher had no synchronised clock.
-    pub unsynchronised: u64,
-    /// confRev of the last frame.
-    pub revision: u32,
-    /// Changes of confRev.
-    pub revisions_changed: u64,
-}
-
-impl StreamReport {
-    /// True if the stream has been silent at `now` for longer than its last frame allowed.
-    #[must_use]
-    pub fn is_silent(&self, now: Instant) -> bool {
-        self.allowed_ns > 0 && now.as_nanos().saturating_sub(self.last.as_nanos()) > self.allowed_ns
-    }
-}
-
 /// Order of a stream's frames, by the rule of its protocol.
 #[derive(Clone, Debug)]
 enum Ordering {
     OfStates(Sequence),
     ByCounter(Box<Counter>),
+    /// By the index of the last frame: none.
+    Without(u8),
 }
 
 impl Ordering {
@@ -200,6 +130,7 @@ impl Ordering {
             (Self::ByCounter(counter), Number::Counter(_, number)) => {
                 counter.last() == number.into()
             }
+            (Self::Without(last), Number::Index(index)) => *last == index,
             _ => false,
         }
     }
@@ -212,14 +143,19 @@ impl Ordering {
                 false
             }
             (Self::ByCounter(counter), Number::Counter(_, number)) => counter.add(number),
+            (Self::Without(last), Number::Index(index)) => {
+                *last = index;
+                true
+            }
             _ => false,
         }
     }
 
-    const fn order(&self) -> Order {
+    fn order(&self) -> Order {
         match self {
             Self::OfStates(sequence) => sequence.order,
             Self::ByCounter(counter) => counter.order,
+            Self::Without(_) => Order::default(),
         }
     }
 }
@@ -235,6 +171,12 @@ struct Stream {
     is_copying: bool,
     /// Changes of the state of protocols that do not number them.
     changes: u64,
+    /// What only some protocols have; none of the others.
+    making: Option<Box<Making>>,
+    /// Intervals of GOOSE; none of other protocols.
+    intervals: Option<Box<Intervals>>,
+    /// Figures at the start of the interval; none before the first frame or without intervals.
+    start: Option<Box<figures::Start>>,
 }
 
 /// Streams followed.
@@ -244,6 +186,15 @@ pub(crate) struct Cyclic {
     index: HashTable<Place>,
     state: FixedState,
     ended: VecDeque<StreamReport>,
+    masters: Masters,
+    ports: Ports,
+    set_ups: SetUps,
+    requests: BTreeMap<PairKey, Open>,
+    repeats: Repeats,
+    /// Places for numbers of PRP and HSR, of all nodes.
+    remembered: usize,
+    /// True once measuring ended.
+    is_over: bool,
 }
 
 impl Stream {
@@ -253,6 +204,7 @@ impl Stream {
             Number::Counter(rule, first) => {
                 Ordering::ByCounter(Box::new(Counter::new(rule, first)))
             }
+            Number::Index(index) => Ordering::Without(index),
         };
         let report = StreamReport {
             key,
@@ -268,20 +220,34 @@ impl Stream {
             allowed_ns: 0,
             period_ns: None,
             deviations: None,
+            quantiles: Vec::new(),
             step: None,
             rate: None,
             first: at,
             last: at,
-            state: frame.state,
+            state: frame.state.unwrap_or_default(),
             simulated: 0,
             invalid: 0,
             needs_commissioning: 0,
             unsynchronised: 0,
             revision: frame.revision,
             revisions_changed: 0,
+            stamp_step_ns: 1_000_000_000,
+            labels: None,
+            extra: Extra::default(),
+            in_interval: StreamFigures::default(),
         };
-        let period = Period::new();
-        Self { report, ordering, period, first_number: None, is_copying: false, changes: 0 }
+        Self {
+            report,
+            ordering,
+            period: Period::new(),
+            first_number: None,
+            is_copying: false,
+            changes: 0,
+            making: None,
+            intervals: None,
+            start: None,
+        }
     }
 
     /// Time within which a frame with the last number is a copy.
@@ -318,11 +284,12 @@ impl Stream {
                 self.report.copies += 1;
                 return;
             }
-            if self.ordering.add(frame.number) {
+            self.interval(at, frame.number, gap_ns);
+            if self.ordering.add(frame.number) && frame.is_periodic {
                 self.period.add(gap_ns, has_room);
             }
             self.report.gap(gap_ns, at);
-            self.changes += u64::from(self.report.state != frame.state);
+            self.state(frame.state);
         }
         if let Number::Counter(_, number) = frame.number {
             self.first_number = Some(number);
@@ -330,30 +297,58 @@ impl Stream {
         self.note(at, frame);
     }
 
+    /// Takes the gap before a frame of a protocol that numbers its states.
+    fn interval(&mut self, at: Instant, number: Number, gap_ns: u64) {
+        if let (Ordering::OfStates(sequence), Number::OfState(numbers)) = (&self.ordering, number) {
+            let (first, last) = (self.report.first, sequence.highest());
+            let intervals =
+                self.intervals.get_or_insert_with(|| Box::new(Intervals::new(first, last)));
+            intervals.add(at, sequence.highest(), numbers, gap_ns);
+        }
+    }
+
+    /// Takes the state of a frame that says something of it.
+    fn state(&mut self, state: Option<u32>) {
+        if let Some(state) = state {
+            self.changes += u64::from(self.report.state != state);
+            self.report.state = state;
+        }
+    }
+
     fn note(&mut self, at: Instant, frame: &Frame<'_>) {
         let Self { report, period, .. } = self;
         let learnt_ns =
             period.nominal_ns().map(|period_ns| period_ns.saturating_mul(PERIODS_ALLOWED));
+        if report.frames < STEP_FROM {
+            report.learn_step(at);
+        }
         report.frames += 1;
         report.samples += 1;
         report.last = at;
         report.tag = frame.tag;
         report.longest_octets = report.longest_octets.max(frame.octets);
         report.allowed_ns = frame.allowed_ns.or(learnt_ns).unwrap_or(0);
-        report.state = frame.state;
         report.simulated += u64::from(frame.is_simulated);
         report.invalid += u64::from(frame.is_invalid);
         report.needs_commissioning += u64::from(frame.needs_commissioning);
         report.unsynchronised += u64::from(frame.is_unsynchronised);
         report.revisions_changed += u64::from(report.revision != frame.revision);
         report.revision = frame.revision;
+        if let Some(pdu) = frame.goose {
+            report.label(pdu);
+        }
     }
 
     /// Its silences, and the order of its frames with the changes of state.
     fn counts(&self) -> Counts {
         let mut order = self.ordering.order();
-        if let Ordering::ByCounter(_) = &self.ordering {
-            order.state_changes = self.changes;
+        match &self.ordering {
+            Ordering::OfStates(_) => {}
+            Ordering::ByCounter(_) => order.state_changes = self.changes,
+            Ordering::Without(_) => {
+                order.state_changes = self.changes;
+                order.missing = self.making.as_ref().map_or(0, |making| making.lost);
+            }
         }
         Counts { silences: self.report.silences, order }
     }
@@ -364,9 +359,24 @@ impl Stream {
         report.period_ns = self.period.nominal_ns();
         report.deviations = self.period.deviations();
         if let Ordering::ByCounter(counter) = &self.ordering {
-            (report.step, report.rate) = (counter.step(), counter.modulus());
+            (report.step, report.rate) = (counter.step(), counter.rate());
         }
+        if let Some(making) = &self.making {
+            report.extra = making.report();
+        }
+        report.extra.retransmissions =
+            self.intervals.as_ref().and_then(|intervals| intervals.report());
+        let missing = report.order.missing;
+        report.in_interval = figures::since(self.start.as_deref(), &report, missing, &self.period);
         report
+    }
+}
+
+impl Stream {
+    /// Report with the quantiles of the deviations, which take most of the time.
+    fn last_report(&self) -> StreamReport {
+        let quantiles = self.period.distributions().map(quantiles::table).unwrap_or_default();
+        StreamReport { quantiles, ..self.report() }
     }
 }
 
@@ -374,28 +384,6 @@ impl Stream {
 struct Counts {
     silences: u64,
     order: Order,
-}
-
-impl StreamReport {
-    fn gap(&mut self, gap_ns: u64, at: Instant) {
-        let Gaps { count, total_ns, min_ns, max_ns } = self.gaps;
-        self.gaps = Gaps {
-            count: count + 1,
-            total_ns: total_ns.saturating_add(gap_ns),
-            min_ns: if count == 0 { gap_ns } else { min_ns.min(gap_ns) },
-            max_ns: max_ns.max(gap_ns),
-        };
-        let allowed_ns = self.allowed_ns;
-        if allowed_ns == 0 {
-            return;
-        }
-        self.silences += u64::from(gap_ns > allowed_ns);
-        let share = |gap: u64, of: u64| u128::from(gap) * u128::from(of);
-        let is_first = self.worst.allowed_ns == 0;
-        if is_first || share(gap_ns, self.worst.allowed_ns) > share(self.worst.gap_ns, allowed_ns) {
-            self.worst = Worst { gap_ns, allowed_ns, at };
-        }
-    }
 }
 
 impl Cyclic {
@@ -406,6 +394,23 @@ impl Cyclic {
             index: HashTable::new(),
             state: FixedState::with_seed(seed),
             ended: VecDeque::new(),
+            masters: Masters::default(),
+            ports: Ports::default(),
+            set_ups: SetUps::default(),
+            requests: BTreeMap::new(),
+            repeats: Repeats::default(),
+            remembered: 0,
+            is_over: false,
+        }
+    }
+
+    /// Begins an interval: figures of the interval count from now.
+    pub(crate) fn begin_interval(&mut self) {
+        for place in self.slab.places() {
+            let Some(stream) = self.slab.get_mut(place) else { continue };
+            let missing = stream.counts().order.missing;
+            let start = figures::Start::new(&stream.report, missing, &stream.period);
+            stream.start = Some(Box::new(start));
         }
     }
 
@@ -422,7 +427,9 @@ impl Cyclic {
     }
 
     fn remove(&mut self, place: Place) -> Option<StreamReport> {
-        let report = self.slab.remove(place)?.report();
+        let stream = self.slab.remove(place)?;
+        self.remembered -= stream.making.as_ref().map_or(0, |making| making.pairing.places());
+        let report = stream.last_report();
         let hash = report.key.hash(&self.state);
         if let Ok(entry) = self.index.find_entry(hash, |it| *it == place) {
             entry.remove();
@@ -455,6 +462,37 @@ impl Cyclic {
         Some(place)
     }
 
+    /// Counts a frame that repeats an earlier one of its stream but for its number; returns false,
+    /// without effect, for any other.
+    pub(crate) fn repeats(&mut self, at: Instant, octets: &[u8], original_octets: usize) -> bool {
+        if self.index.len() > DETAILED {
+            // Each frame that is remembered would be met too rarely.
+            return false;
+        }
+        let Some((stream, frame)) = self.repeats.find(octets, original_octets) else {
+            return false;
+        };
+        if !self.slab.is_valid(stream) {
+            return false;
+        }
+        self.slab.touch(stream.place(), at);
+        self.slab.at(stream.place()).add(at, frame, true);
+        true
+    }
+
+    /// True if a frame, which repeats none, is to be learnt.
+    pub(crate) fn wants(&mut self, octets: &[u8]) -> bool {
+        self.index.len() <= DETAILED && self.repeats.wants(octets)
+    }
+
+    /// Learns an observed frame, so that others which repeat it are known.
+    pub(crate) fn learn(&mut self, octets: &[u8], original_octets: usize, frame: &Frame<'_>) {
+        let name = frame.name.get(..NAME_OCTETS).unwrap_or(frame.name);
+        let Some(place) = self.find(hash(&self.state, frame, name), frame, name) else { return };
+        let stream = self.slab.handle(place);
+        self.repeats.learn(octets, original_octets, frame, stream, self.index.len());
+    }
+
     /// Observes a frame, and adds the events that it ends to `events`.
     pub(crate) fn observe_noting(
         &mut self,
@@ -463,11 +501,26 @@ impl Cyclic {
         oddities: &mut Oddities,
         events: &mut Vec<StreamEvent>,
     ) {
+        if !matches!(frame.detail, Detail::None) {
+            return self.together(at, &frame, oddities, Some(events));
+        }
         let Some(place) = self.place(at, &frame, oddities) else { return };
+        self.add(place, at, &frame, Some(events));
+    }
+
+    /// Adds a frame to its stream, and the events that it ends to `events`.
+    fn add(
+        &mut self,
+        place: Place,
+        at: Instant,
+        frame: &Frame<'_>,
+        events: Option<&mut Vec<StreamEvent>>,
+    ) {
         let has_room = self.index.len() <= DETAILED;
         let stream = self.slab.at(place);
+        let Some(events) = events else { return stream.add(at, frame, has_room) };
         let (before, last) = (stream.counts(), stream.report.last);
-        stream.add(at, &frame, has_room);
+        stream.add(at, frame, has_room);
         let now = stream.counts();
         if now.silences > before.silences {
             let gap_ns = at.as_nanos().saturating_sub(last.as_nanos());
@@ -500,9 +553,11 @@ impl Follower<Oddities> for Cyclic {
     type Report = StreamReport;
 
     fn observe(&mut self, at: Instant, frame: Frame<'_>, oddities: &mut Oddities) {
+        if !matches!(frame.detail, Detail::None) {
+            return self.together(at, &frame, oddities, None);
+        }
         let Some(place) = self.place(at, &frame, oddities) else { return };
-        let has_room = self.index.len() <= DETAILED;
-        self.slab.at(place).add(at, &frame, has_room);
+        self.add(place, at, &frame, None);
     }
 
     fn expire(&mut self, at: Instant, oddities: &mut Oddities) {
@@ -517,6 +572,7 @@ impl Follower<Oddities> for Cyclic {
     }
 
     fn report(&self, _: Instant, (): &()) -> impl Iterator<Item = StreamReport> {
-        self.slab.iter().map(|(_, stream, _)| stream.report())
+        let report = if self.is_over { Stream::last_report } else { Stream::report };
+        self.slab.iter().map(move |(_, stream, _)| report(stream))
     }
 }

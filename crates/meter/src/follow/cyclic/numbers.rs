@@ -64,6 +64,11 @@ impl Sequence {
         Self { highest: first, missing: 0, rival: None, order: Order::default() }
     }
 
+    /// Numbers of the last frame in order.
+    pub(super) const fn highest(&self) -> Numbers {
+        self.highest
+    }
+
     /// True if the frame has the numbers of the last one.
     pub(super) fn is_last(&self, numbers: Numbers) -> bool {
         self.highest == numbers

@@ -65,6 +65,14 @@ impl Period {
         }
     }
 
+    /// Distributions of the late and the early deviations, if it has them.
+    pub(super) const fn distributions(&self) -> Option<&[Distribution; 2]> {
+        match self {
+            Self::Learnt { late_and_early: Some(both), .. } => Some(both),
+            Self::Learnt { late_and_early: None, .. } | Self::Learning(_) => None,
+        }
+    }
+
     /// Deviations so far; none without room for them, or before the period is learnt.
     pub(super) fn deviations(&self) -> Option<Deviations> {
         match self {

@@ -22,10 +22,12 @@ mod readers;
 mod report;
 mod requests;
 mod row;
+mod set_ups;
 
 pub use protocol::Protocol as TransactionProtocol;
 pub(crate) use protocol::Protocol;
 pub use report::{TransactionCounts, TransactionFigures, TransactionKey, TransactionReport};
+pub(crate) use set_ups::{Opened, SetUp};
 
 use super::Follower;
 use crate::host::Address;
@@ -39,6 +41,7 @@ use message::{Message, Role, Sender};
 use protocol::{Datagram, Read};
 use requests::{Asked, Key, Match, Request, Requests};
 use row::Row;
+use set_ups::SetUps;
 use std::collections::VecDeque;
 use wire::addr::Socket;
 use wire::time::Instant;
@@ -105,6 +108,7 @@ struct Stretch<'a> {
 struct Above<'a> {
     rows: &'a mut Rows,
     oddities: &'a mut Oddities,
+    set_ups: &'a mut SetUps,
 }
 
 /// Connection followed.
@@ -136,6 +140,7 @@ pub(crate) struct Transactions {
     rows: Rows,
     /// Time of the next look for requests whose time is over.
     next_look: Instant,
+    set_ups: SetUps,
 }
 
 impl Rows {
@@ -162,7 +167,9 @@ impl Rows {
             }
         };
         self.slab.touch(place, at);
-        self.slab.at(place).note(at);
+        let row = self.slab.at(place);
+        row.change();
+        row.note(at);
         Some(self.slab.handle(place))
     }
 
@@ -177,11 +184,14 @@ impl Rows {
             self.ended.pop_front();
             oddities.count(Class::Meter, "function that ended and was not reported");
         }
-        self.ended.push_back(row.report());
+        self.ended.push_back(row.report().clone());
     }
 
+    /// Row that is about to change.
     fn at(&mut self, handle: Handle) -> Option<&mut Row> {
-        self.slab.valid(handle).map(|(row, _)| row)
+        let (row, _) = self.slab.valid(handle)?;
+        row.change();
+        Some(row)
     }
 
     /// Counts the end of a request that no reply ends.
@@ -212,9 +222,13 @@ impl Dialogue {
     fn framed(&mut self, at: Instant, way: usize, above: Above<'_>, part: Stretch<'_>) {
         let Self { carrier, ways, requests } = self;
         let Some(framer) = ways.get_mut(way) else { return };
-        let Above { rows, oddities } = above;
+        let Above { rows, oddities, set_ups } = above;
         let row = carrier.protocol.row();
+        let stations = [way, 1 - way.min(1)].map(|end| carrier.ends.get(end).map(|it| it.address));
         let mut pdu = |octets: &[u8], read: Read, oddities: &mut Oddities| {
+            if let ([Some(from), Some(to)], Protocol::EtherNetIp) = (stations, carrier.protocol) {
+                set_ups.add([from, to], octets);
+            }
             let sender = if carrier.server == Some(way) { Sender::Server } else { Sender::Client };
             let mut pairing = Pairing { at, carrier, way, requests, rows, oddities };
             let is_read = read(octets, sender, &mut |message| match message.role {
@@ -353,7 +367,8 @@ impl Transactions {
             interval: Instant::ZERO,
         };
         let (slab, index) = (LruSlab::new(connections), HashTable::new());
-        Self { slab, index, state, rows, next_look: Instant::ZERO }
+        let set_ups = SetUps::default();
+        Self { slab, index, state, rows, next_look: Instant::ZERO, set_ups }
     }
 
     /// Begins an interval: what is counted from now on is counted in it.
@@ -367,9 +382,19 @@ impl Transactions {
         dialogue.and_then(|it| it.ways.get(way)).is_some_and(Framer::is_in_step)
     }
 
+    /// Reports of the functions followed. One that did not change is not made again.
+    pub(crate) fn each(&self) -> impl Iterator<Item = &TransactionReport> {
+        self.rows.slab.iter().map(|(_, row, _)| row.report())
+    }
+
     /// Takes the oldest function that was silent for long and made room for another.
     pub(crate) fn take_ended(&mut self) -> Option<TransactionReport> {
         self.rows.ended.pop_front()
+    }
+
+    /// Takes the oldest set-up of a connection for I/O data that was not taken.
+    pub(crate) fn take_set_up(&mut self) -> Option<SetUp> {
+        self.set_ups.take()
     }
 
     /// Gives up the requests whose time is over.
@@ -415,14 +440,10 @@ impl Transactions {
         });
         place
     }
-}
 
-impl Follower<Oddities> for Transactions {
-    type Input<'a> = Event<'a>;
-    type Below = ();
-    type Report = TransactionReport;
-
-    fn observe(&mut self, at: Instant, event: Event<'_>, oddities: &mut Oddities) {
+    /// Processes a part of a connection, as [`Follower::observe`] does; true if PDUs of its direction
+    /// were read.
+    pub(crate) fn pass(&mut self, at: Instant, event: Event<'_>, oddities: &mut Oddities) -> bool {
         let Event { carrier, part } = event;
         let known = self.find(&carrier);
         if let (Part::Opened, Some(place)) = (part, known) {
@@ -433,23 +454,38 @@ impl Follower<Oddities> for Transactions {
                 self.open(carrier, at, oddities)
             }
             (_, Some(place)) => place,
-            (Part::Closed, None) => return,
+            (Part::Closed, None) => return false,
         };
         self.slab.touch(place, at);
-        let Self { slab, rows, .. } = self;
+        let Self { slab, rows, set_ups, .. } = self;
         let dialogue = slab.at(place);
         dialogue.give_up(at, rows);
         match part {
             Part::Octets { way, octets, missing_octets }
             | Part::Datagram { way, octets, missing_octets } => {
                 let part = Stretch { octets, missing_octets };
-                dialogue.framed(at, way, Above { rows, oddities }, part);
+                dialogue.framed(at, way, Above { rows, oddities, set_ups }, part);
+                dialogue.ways.get(way).is_some_and(Framer::is_in_step)
             }
-            Part::Opened => dialogue.ways = [Framer::at_start(), Framer::at_start()],
+            Part::Opened => {
+                dialogue.ways = [Framer::at_start(), Framer::at_start()];
+                false
+            }
             Part::Closed => {
                 dialogue.requests.close().iter().for_each(|request| rows.give_up(request));
+                false
             }
         }
+    }
+}
+
+impl Follower<Oddities> for Transactions {
+    type Input<'a> = Event<'a>;
+    type Below = ();
+    type Report = TransactionReport;
+
+    fn observe(&mut self, at: Instant, event: Event<'_>, oddities: &mut Oddities) {
+        self.pass(at, event, oddities);
     }
 
     /// Gives up the requests whose time is over, once a second.
@@ -462,6 +498,6 @@ impl Follower<Oddities> for Transactions {
     }
 
     fn report(&self, _: Instant, (): &()) -> impl Iterator<Item = TransactionReport> {
-        self.rows.slab.iter().map(|(_, row, _)| row.report())
+        self.each().cloned()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::report::{TransactionCounts, TransactionFigures, TransactionKey, TransactionReport};
 use crate::measure::Distribution;
+use core::cell::OnceCell;
 use wire::time::Instant;
 
 /// Polls kept of a function: each is of one client and of the same data.
@@ -49,13 +50,30 @@ pub(super) struct Row {
     latest: Instant,
     in_latest: Sums,
     polls: Vec<Poll>,
+    /// Report, from when it is asked for until the function changes.
+    reported: OnceCell<Box<TransactionReport>>,
 }
 
 impl Row {
     pub(super) fn new(key: TransactionKey, at: Instant) -> Self {
         let [before, in_latest] = [(); 2].map(|()| Sums::default());
-        let (outstanding, polls) = (0, Vec::new());
-        Self { key, first: at, last: at, outstanding, before, latest: at, in_latest, polls }
+        let (outstanding, polls, reported) = (0, Vec::new(), OnceCell::new());
+        Self {
+            key,
+            first: at,
+            last: at,
+            outstanding,
+            before,
+            latest: at,
+            in_latest,
+            polls,
+            reported,
+        }
+    }
+
+    /// Forgets the report, because the function changes.
+    pub(super) fn change(&mut self) {
+        self.reported = OnceCell::new();
     }
 
     /// Notes the time of a PDU. What was held beyond gaps at the end comes stream by stream.
@@ -96,7 +114,12 @@ impl Row {
         self.polls.push(Poll { print, last: at });
     }
 
-    pub(super) fn report(&self) -> TransactionReport {
+    /// Counts and times so far.
+    pub(super) fn report(&self) -> &TransactionReport {
+        self.reported.get_or_init(|| Box::new(self.make_report()))
+    }
+
+    fn make_report(&self) -> TransactionReport {
         let mut all = self.before.clone();
         all.add(&self.in_latest);
         TransactionReport {

@@ -1,0 +1,58 @@
+//! Figures of a stream in an interval: those so far, less a copy from its start.
+
+use super::period::{Deviations, Period};
+use super::report::{StreamFigures, StreamReport};
+use crate::Meter;
+use crate::measure::Distribution;
+
+/// Figures at the start of an interval.
+#[derive(Clone, Debug)]
+pub(super) struct Start {
+    figures: StreamFigures,
+    late_and_early: Option<Box<[Distribution; 2]>>,
+}
+
+impl Start {
+    pub(super) fn new(report: &StreamReport, missing: u64, period: &Period) -> Self {
+        let late_and_early = period.distributions().cloned().map(Box::new);
+        Self { figures: StreamFigures::of(report, missing), late_and_early }
+    }
+}
+
+/// Figures since `start`; since the first frame without one.
+pub(super) fn since(
+    start: Option<&Start>,
+    report: &StreamReport,
+    missing: u64,
+    period: &Period,
+) -> StreamFigures {
+    let Some(start) = start else {
+        let deviations = period.deviations();
+        return StreamFigures { deviations, ..StreamFigures::of(report, missing) };
+    };
+    let (now, before) = (StreamFigures::of(report, missing), &start.figures);
+    let deviations = period.distributions().map(|now| {
+        let [late, early] = [0, 1].map(|side: usize| {
+            let before = start.late_and_early.as_deref().and_then(|both| both.get(side));
+            let none = Distribution::default();
+            now.get(side).map(|now| now.since(before.unwrap_or(&none)).summary())
+        });
+        Deviations { late: late.unwrap_or_default(), early: early.unwrap_or_default() }
+    });
+    StreamFigures {
+        frames: now.frames.saturating_sub(before.frames),
+        missing: now.missing.saturating_sub(before.missing),
+        silences: now.silences.saturating_sub(before.silences),
+        gaps: now.gaps.saturating_sub(before.gaps),
+        gap_total_ns: now.gap_total_ns.saturating_sub(before.gap_total_ns),
+        deviations,
+    }
+}
+
+impl Meter {
+    /// Begins an interval of streams of cyclic data: [`StreamReport::in_interval`] counts from now. A
+    /// call copies the distributions of all streams.
+    pub fn begin_stream_interval(&mut self) {
+        self.cyclic.begin_interval();
+    }
+}
