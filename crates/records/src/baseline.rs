@@ -6,10 +6,13 @@
 use super::associations;
 use super::item::{ConnectionInterval, HostInterval, Item, Rest};
 use super::ranking::Ranking;
-use meter::measure::{Summary, Traffic, Waits};
+use meter::measure::{Distribution, Summary, Traffic, Waits};
 use meter::{ChangedHost, Connection, Direction, HostKey, Meter};
 use std::collections::BTreeMap;
 use wire::time::Instant;
+
+/// Maximum number of connections whose response times are kept at the start of an interval.
+const MOST_REPLIED: usize = 1_024;
 
 /// A connection and the counts of each of its sides, of an interval whose number is set at its end.
 /// Boxed, because it is moved between lists.
@@ -35,6 +38,8 @@ pub(crate) struct Baseline {
     /// Connections that the meter evicted since the interval began, with their counts.
     forgotten: Ranking<Done>,
     others: Others,
+    /// Response times at the start of the interval, of connections that were reported.
+    replied: BTreeMap<u32, [Distribution; 2]>,
 }
 
 /// Sum of the connections that are not reported individually.
@@ -154,6 +159,7 @@ impl Baseline {
             hosts: BTreeMap::new(),
             forgotten: Ranking::new(top),
             others: Others { connections: 0, sum: None },
+            replied: BTreeMap::new(),
         }
     }
 
@@ -175,7 +181,8 @@ impl Baseline {
     pub(crate) fn forget(&mut self, connection: &Connection) {
         let directions = self.done(connection);
         let connection = connection.clone();
-        let done = Box::new(ConnectionInterval { index: None, connection, directions });
+        let replied = [Summary::default(); 2];
+        let done = Box::new(ConnectionInterval { index: None, connection, directions, replied });
         self.connections.remove(&done.connection.serial);
         if is_something(&done, self.start) {
             self.forgotten.put(tpdus(&done.directions), done, |done| self.others.add(done));
@@ -259,7 +266,8 @@ impl Baseline {
         let (mut ranking, mut others) = (self.forgotten.clone(), self.others.clone());
         for connection in meter.each_active_connection(self.start, end.now) {
             let directions = self.done(&connection);
-            let done = Box::new(ConnectionInterval { index, connection, directions });
+            let replied = [Summary::default(); 2];
+            let done = Box::new(ConnectionInterval { index, connection, directions, replied });
             if end.is_over {
                 self.keep_connection(&done.connection);
             }
@@ -267,7 +275,9 @@ impl Baseline {
                 ranking.put(tpdus(&done.directions), done, |done| others.add(done));
             }
         }
-        for mut done in ranking.finish(|done| others.add(done)) {
+        let mut told = ranking.finish(|done| others.add(done));
+        self.replies(&mut told, meter, end);
+        for mut done in told {
             done.index = index;
             let connection = &mut done.connection;
             let associated = associations::in_interval(connection, has_names, index, self.start);
@@ -278,6 +288,35 @@ impl Baseline {
             items.push(Item::Rest(Box::new(Rest { index, connections, directions })));
         }
         items
+    }
+
+    /// Sets the response times in the interval of the connections that are reported. Those that were
+    /// not reported before have none, unless they began in the interval.
+    fn replies(&mut self, told: &mut [Done], meter: &Meter, end: IntervalEnd) {
+        let mut serials: Vec<u32> = told.iter().map(|done| done.connection.serial).collect();
+        serials.sort_unstable();
+        let mut now: BTreeMap<u32, [Distribution; 2]> =
+            serials.iter().copied().zip(meter.replied_by(&serials)).collect();
+        for done in told {
+            let Connection { serial, .. } = done.connection;
+            let Some(replied) = now.get(&serial) else { continue };
+            let none = <[Distribution; 2]>::default();
+            let before = match self.replied.get(&serial) {
+                Some(before) => before,
+                None if done.connection.start() >= self.start => &none,
+                None => continue,
+            };
+            done.replied = [0, 1].map(|side: usize| replied[side].since(&before[side]).summary());
+        }
+        if end.is_over {
+            // Connections that were silent for an interval are known in the next one.
+            let room = MOST_REPLIED.saturating_sub(now.len());
+            let silent = core::mem::take(&mut self.replied);
+            let silent = silent.into_iter().filter(|(serial, _)| !now.contains_key(serial));
+            let silent: Vec<_> = silent.take(room).collect();
+            now.extend(silent);
+            self.replied = now;
+        }
     }
 
     /// Begins another interval at `now`, without a report of the one before.

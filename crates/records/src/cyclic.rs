@@ -2,8 +2,9 @@
 
 use crate::findings::Grade;
 use crate::item;
+use crate::stream_extra::StreamExtra;
 use core::cmp::Ordering;
-use meter::{Gaps, Order, StreamReport, Worst};
+use meter::{Gaps, Order, Protocol, StreamFigures, StreamReport, Worst};
 use serde::{Deserialize, Serialize};
 use wire::time::Instant;
 
@@ -20,9 +21,10 @@ pub struct CyclicStream {
     pub source: String,
     /// Station or group that it sends to.
     pub destination: String,
-    /// APPID; of PROFINET the FrameID.
-    pub identifier: u16,
-    /// gocbRef or svID; null where there is none, and where names are left out.
+    /// APPID; of PROFINET the FrameID, of EtherCAT the command, of PTP the domain, of CIP I/O
+    /// the connection.
+    pub identifier: u32,
+    /// gocbRef, svID, process data of EtherCAT, message and port of PTP; null where there is none, and where names are left out.
     pub name: Option<String>,
     /// Priority of its last frame; none without a VLAN tag.
     pub priority: Option<u8>,
@@ -36,7 +38,7 @@ pub struct CyclicStream {
     pub longest_octets: u64,
     /// Frames with the number of the frame before, right behind it: made by a mirror port.
     pub copies: u64,
-    /// Frames that did not arrive, by their numbers.
+    /// Frames that did not arrive, by their numbers; of EtherCAT, those that did not come back.
     pub missing: u64,
     /// Frames that arrived behind a higher number.
     pub out_of_order: u64,
@@ -96,7 +98,8 @@ pub struct CyclicStream {
     pub last_ns: u64,
     /// True if no frame followed within that time before the measurement ended.
     pub silent_at_end: bool,
-    /// Last state: stNum, smpSynch or DataStatus.
+    /// Last state: stNum, smpSynch, DataStatus, AL status or run header; of Announce clockClass by 65,536 and
+    /// stepsRemoved.
     pub state: u32,
     /// Frames with data that are not valid, or whose provider does not run.
     pub invalid: u64,
@@ -110,6 +113,11 @@ pub struct CyclicStream {
     pub revision: u32,
     /// Changes of the revision.
     pub revisions_changed: u64,
+    /// Step of the stamps: its first 64 times are multiples of it; null in older streams.
+    pub stamp_step_ns: Option<u64>,
+    /// Measures that only some protocols have.
+    #[serde(flatten)]
+    pub extra: StreamExtra,
 }
 
 /// Streams of cyclic data so far, at the end of an interval or in it.
@@ -121,19 +129,112 @@ pub struct CyclicStreams {
     pub totals: CyclicTotals,
     /// The worst streams.
     pub worst: Vec<CyclicStream>,
+    /// Figures of these streams in the interval; empty in older streams.
+    #[serde(default)]
+    pub in_interval: Vec<StreamInterval>,
+}
+
+/// Figures of a stream of cyclic data in an interval.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct StreamInterval {
+    /// Protocol.
+    pub protocol: String,
+    /// Publisher.
+    pub source: String,
+    /// Station or group that it sends to.
+    pub destination: String,
+    /// APPID, FrameID and so on, as of the stream.
+    pub identifier: u32,
+    /// Name; null where the stream has none.
+    pub name: Option<String>,
+    /// Frames, without copies.
+    pub frames: u64,
+    /// Frames that did not arrive, by their numbers.
+    pub missing: u64,
+    /// Gaps longer than allowed.
+    pub silences: u64,
+    /// Gaps that ended.
+    pub gaps: u64,
+    /// Sum of the gaps.
+    pub gap_total_ns: u64,
+    /// Gaps longer than the period; null without distributions, as the next ones.
+    pub late_gaps: Option<u64>,
+    /// Median of what these were longer by.
+    pub late_p50_ns: Option<u64>,
+    /// 99th percentile of it.
+    pub late_p99_ns: Option<u64>,
+    /// The most.
+    pub late_max_ns: Option<u64>,
+    /// Gaps shorter than the period.
+    pub early_gaps: Option<u64>,
+    /// Median of what these were shorter by.
+    pub early_p50_ns: Option<u64>,
+    /// 99th percentile of it.
+    pub early_p99_ns: Option<u64>,
+    /// The most.
+    pub early_max_ns: Option<u64>,
+}
+
+impl StreamInterval {
+    /// Figures of a report, whose stream has this record.
+    fn of(report: &StreamReport, stream: &CyclicStream) -> Self {
+        let StreamFigures { frames, missing, silences, gaps, gap_total_ns, deviations } =
+            report.in_interval;
+        let (late, early) = (deviations.map(|both| both.late), deviations.map(|both| both.early));
+        Self {
+            protocol: stream.protocol.clone(),
+            source: stream.source.clone(),
+            destination: stream.destination.clone(),
+            identifier: stream.identifier,
+            name: stream.name.clone(),
+            frames,
+            missing,
+            silences,
+            gaps,
+            gap_total_ns,
+            late_gaps: late.map(|of| of.count),
+            late_p50_ns: late.map(|of| of.p50_ns),
+            late_p99_ns: late.map(|of| of.p99_ns),
+            late_max_ns: late.map(|of| of.max_ns),
+            early_gaps: early.map(|of| of.count),
+            early_p50_ns: early.map(|of| of.p50_ns),
+            early_p99_ns: early.map(|of| of.p99_ns),
+            early_max_ns: early.map(|of| of.max_ns),
+        }
+    }
 }
 
 impl CyclicStreams {
     /// Converts an item of the recorder.
     pub(crate) fn of(item: &item::CyclicStreams) -> Self {
-        let record = |it: &item::CyclicStream| CyclicStream::of(&it.report, it.until, it.has_names);
-        let mut worst: Vec<CyclicStream> = item.followed.iter().map(record).collect();
+        let figures = item.followed.iter().map(|it| CyclicStream::figures(&it.report, it.until));
+        let figures: Vec<CyclicStream> = figures.collect();
         let mut totals = item.ended;
-        worst.iter().for_each(|stream| totals.add(stream));
-        worst.sort_by(CyclicStream::worse);
-        worst.truncate(item.top);
-        Self { index: item.index, totals, worst }
+        figures.iter().for_each(|stream| totals.add(stream));
+        let each = worst(&figures, item.top).into_iter().filter_map(|place| {
+            let item::CyclicStream { report, until, has_names } = item.followed.get(place)?;
+            let stream = CyclicStream::of(report, *until, *has_names);
+            let in_interval = StreamInterval::of(report, &stream);
+            Some((stream, in_interval))
+        });
+        let (worst, in_interval) = each.unzip();
+        Self { index: item.index, totals, worst, in_interval }
     }
+}
+
+/// Places of the `top` worst streams, in order; the first among equals.
+fn worst(all: &[CyclicStream], top: usize) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..all.len()).collect();
+    let order =
+        |one: &usize, other: &usize| all[*one].worse(&all[*other]).then_with(|| one.cmp(other));
+    if let Some(last) = top.checked_sub(1)
+        && top < places.len()
+    {
+        places.select_nth_unstable_by(last, order);
+    }
+    places.truncate(top);
+    places.sort_unstable_by(order);
+    places
 }
 
 /// Sums over all streams.
@@ -161,6 +262,25 @@ pub struct CyclicTotals {
     pub invalid: u64,
     /// Streams with a frame that was late by half a period or more.
     pub far_late: u64,
+    /// EtherCAT frames that came back with a working counter too low; zero in older streams, as the next
+    /// ones.
+    #[serde(default)]
+    pub low_working_counters: u64,
+    /// EtherCAT frames that did not come back, which are among the missing ones.
+    #[serde(default)]
+    pub not_returned: u64,
+    /// Requests of PTP and POWERLINK without an answer.
+    #[serde(default)]
+    pub unanswered: u64,
+    /// Changes of a grandmaster.
+    #[serde(default)]
+    pub grandmaster_changes: u64,
+    /// Frames with the data of the frame before.
+    #[serde(default)]
+    pub stalled: u64,
+    /// Frames of PRP or HSR on one LAN only.
+    #[serde(default)]
+    pub lone: u64,
 }
 
 impl CyclicTotals {
@@ -178,6 +298,12 @@ impl CyclicTotals {
             (&mut self.simulated, stream.simulated),
             (&mut self.invalid, stream.invalid),
             (&mut self.far_late, stream.is_far_late().into()),
+            (&mut self.low_working_counters, stream.extra.low_working_counters),
+            (&mut self.not_returned, stream.not_returned()),
+            (&mut self.unanswered, stream.unanswered_requests()),
+            (&mut self.grandmaster_changes, stream.extra.grandmaster_changes),
+            (&mut self.stalled, stream.extra.stalled),
+            (&mut self.lone, stream.extra.lone()),
         ] {
             *sum = sum.saturating_add(more);
         }
@@ -187,20 +313,30 @@ impl CyclicTotals {
 impl CyclicStream {
     /// Converts a report of the meter; `until` is the time up to which it measured.
     pub(crate) fn of(report: &StreamReport, until: Instant, has_names: bool) -> Self {
+        let name = String::from_utf8_lossy(&report.key.name).into_owned();
+        Self {
+            source: report.key.source.to_string(),
+            destination: report.key.destination.to_string(),
+            name: (has_names && !name.is_empty()).then_some(name),
+            ..Self::figures(report, until)
+        }
+    }
+
+    /// The same without ends and name, which take most of the time.
+    fn figures(report: &StreamReport, until: Instant) -> Self {
         let Order { missing, out_of_order, repeated, backwards, restarts, .. } = report.order;
         let Gaps { count, total_ns, min_ns, max_ns } = report.gaps;
         let Worst { gap_ns, allowed_ns, at } = report.worst;
         let has_worst = allowed_ns > 0;
-        let name = String::from_utf8_lossy(&report.key.name).into_owned();
         let deviations = report.deviations;
         let (longer, shorter) =
             (deviations.map(|both| both.late), deviations.map(|both| both.early));
         Self {
             protocol: report.key.protocol.name().to_owned(),
-            source: report.key.source.to_string(),
-            destination: report.key.destination.to_string(),
+            source: String::new(),
+            destination: String::new(),
             identifier: report.key.identifier,
-            name: (has_names && !name.is_empty()).then_some(name),
+            name: None,
             priority: report.tag.map(|tag| tag.priority()),
             vlan: report.tag.map(|tag| tag.vlan()),
             frames: report.frames,
@@ -244,19 +380,52 @@ impl CyclicStream {
             unsynchronised: report.unsynchronised,
             revision: report.revision,
             revisions_changed: report.revisions_changed,
+            stamp_step_ns: Some(report.stamp_step_ns),
+            extra: StreamExtra::of(&report.extra),
         }
     }
 
-    /// Short name: that of its control block or merging unit, or its number where it has none or names
-    /// are left out.
+    /// Short name: that of its control block, merging unit, process data or message, or its number where it
+    /// has none or names are left out.
     pub fn label(&self) -> String {
-        let number = if self.is_profinet() { "FrameID" } else { "APPID" };
-        self.name.clone().unwrap_or_else(|| format!("{number} {:04x}", self.identifier))
+        let number = || {
+            let number = match self.protocol() {
+                Some(Protocol::ProfinetRt) => "FrameID",
+                Some(Protocol::EtherCat) => "command",
+                Some(Protocol::Ptp) => "domain",
+                Some(Protocol::CipIo) => "id",
+                Some(Protocol::Uadp | Protocol::CcLink) => "group",
+                Some(Protocol::Avtp) => "subtype",
+                Some(Protocol::Powerlink | Protocol::Prp | Protocol::Hsr) => "node",
+                Some(Protocol::SomeIp) => "message",
+                Some(Protocol::Goose | Protocol::SampledValues) | None => "APPID",
+            };
+            format!("{number} {:04x}", self.identifier)
+        };
+        match (&self.name, self.protocol()) {
+            (Some(name), Some(Protocol::Ptp)) => of_message(name),
+            (Some(name), _) => name.clone(),
+            (None, _) => number(),
+        }
     }
 
-    /// True of PROFINET.
-    fn is_profinet(&self) -> bool {
-        self.protocol == meter::Protocol::ProfinetRt.name()
+    /// Protocol, if it is known here.
+    fn protocol(&self) -> Option<Protocol> {
+        Protocol::ALL.into_iter().find(|protocol| protocol.name() == self.protocol)
+    }
+
+    /// Requests of PTP and POWERLINK without an answer.
+    pub(crate) fn unanswered_requests(&self) -> u64 {
+        self.extra.unanswered.filter(|_| !self.is_ethercat()).unwrap_or(0)
+    }
+
+    /// Frames of EtherCAT that did not come back.
+    pub(crate) fn not_returned(&self) -> u64 {
+        self.extra.unanswered.filter(|_| self.is_ethercat()).unwrap_or(0)
+    }
+
+    fn is_ethercat(&self) -> bool {
+        self.protocol == Protocol::EtherCat.name()
     }
 
     /// Share of the time allowed that the worst gap used; none without gaps.
@@ -277,19 +446,40 @@ impl CyclicStream {
 
     /// Severity of what is wrong with the stream; none if nothing is.
     pub fn grade(&self) -> Option<Grade> {
-        let is_bad = self.silences > 0 || self.silent_at_end;
-        let is_odd =
-            self.missing > 0 || self.missed_states > 0 || self.invalid > 0 || self.is_far_late();
+        let StreamExtra { low_working_counters, grandmaster_changes, stalled, .. } = self.extra;
+        let is_bad = self.silences > 0 || self.silent_at_end || low_working_counters > 0;
+        let is_odd = [
+            self.missing,
+            self.missed_states,
+            self.invalid,
+            self.is_far_late().into(),
+            self.unanswered_requests(),
+            grandmaster_changes,
+            stalled,
+            self.extra.lone(),
+        ]
+        .into_iter()
+        .any(|count| count > 0);
         if is_bad { Some(Grade::Bad) } else { is_odd.then_some(Grade::Look) }
     }
 
-    /// Orders streams, the worst first: silent at the end, then by the share of time that the worst
-    /// gap used, then by missing frames.
+    /// Orders streams, the worst first: silent at the end, then those with a working counter too low, then
+    /// by the share of time that the worst gap used, then by missing frames.
     pub fn worse(&self, other: &Self) -> Ordering {
         let used = |it: &Self| it.used().unwrap_or(0.0);
         let by_end = other.silent_at_end.cmp(&self.silent_at_end);
+        let is_low = |it: &Self| it.extra.low_working_counters > 0;
         by_end
+            .then_with(|| is_low(other).cmp(&is_low(self)))
             .then_with(|| used(other).total_cmp(&used(self)))
             .then_with(|| other.missing.cmp(&self.missing))
     }
+}
+
+/// Message of PTP and the end of the clock's identity: `Sync 0a01`.
+fn of_message(name: &str) -> String {
+    let (message, port) = name.split_once(' ').unwrap_or((name, ""));
+    let clock = port.split_once('-').map_or(port, |(clock, _)| clock);
+    let end = clock.len().checked_sub(4).and_then(|from| clock.get(from..)).unwrap_or(clock);
+    format!("{message} {end}")
 }

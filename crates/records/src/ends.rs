@@ -1,7 +1,8 @@
-//! Names of the ends of connections.
+//! Names of the ends of connections, and of the ways in which these end.
 
 use core::net::Ipv4Addr;
 use meter::Address;
+use meter::observation::Ending;
 
 /// Formats an end of a connection: its address, and its port where it has one.
 pub fn end_name(address: Address, port: u16) -> String {
@@ -34,6 +35,15 @@ fn ipv4_end(address: Ipv4Addr, port: u16) -> String {
 pub fn ends_name(connection: &meter::Connection) -> String {
     let [from, to] = connection.ends.map(|(address, port)| end_name(address, port));
     format!("{from}>{to}")
+}
+
+/// Returns the kind of ending in a word.
+pub const fn ending_name(ending: Ending) -> &'static str {
+    match ending {
+        Ending::Graceful => "graceful",
+        Ending::Abrupt => "abrupt",
+        Ending::Erroneous => "erroneous",
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod followed;
 pub use followed::Followed;
 
 use core::fmt::{Display, Write as _};
+use core::time::Duration;
 use meter::Host;
 use meter::measure::{Measures, ServiceCounts, Summary, Times, Traffic};
 use meter::metric::Metric;
@@ -41,6 +42,10 @@ pub struct Health {
     pub frames: u64,
     /// Frames dropped before the meter; none where they cannot be counted.
     pub dropped_by_kernel: Option<u64>,
+    /// CPU time of the thread that meters.
+    pub processor: Duration,
+    /// Maximum error of the clock of this host; none if nothing sets the clock.
+    pub clock_error: Option<Duration>,
 }
 
 /// All exported values at one moment.
@@ -125,6 +130,7 @@ pub fn text(of: &Snapshot, format: Format) -> String {
     network(&mut text, of);
     hosts(&mut text, of);
     delays(&mut text, of);
+    delay_buckets(&mut text, of);
     services(&mut text, of);
     followed::write(&mut text, &of.followed);
     meter_metrics(&mut text, of);
@@ -182,6 +188,16 @@ fn health(text: &mut Text, of: &Snapshot) {
     text.counter("dropped_by_kernel", "Frames dropped before the meter, where that is counted.");
     if let Some(dropped) = of.health.dropped_by_kernel {
         text.sample("dropped_by_kernel_total", &[], dropped);
+    }
+    text.counter("meter_cpu_seconds", "CPU time of the thread that meters.");
+    text.sample("meter_cpu_seconds_total", &[], of.health.processor.as_secs_f64());
+    text.family(
+        "clock_error_seconds",
+        "gauge",
+        "Maximum error of this host's clock, if it is set.",
+    );
+    if let Some(error) = of.health.clock_error {
+        text.sample("clock_error_seconds", &[], error.as_secs_f64());
     }
     text.counter("oddities", "What was not as it should be.");
     for (class, what, times) in of.oddities.iter() {
@@ -319,6 +335,45 @@ fn delays(text: &mut Text, of: &Snapshot) {
         }
         text.sample("delay_seconds_sum", &[("delay", name)], seconds(delays.total_ns));
         text.sample("delay_seconds_count", &[("delay", name)], delays.count);
+    }
+}
+
+/// Limits of the buckets of delays, in nanoseconds, and as labels in seconds: 10 us to 1 s.
+const BUCKETS: [(u64, &str); 16] = [
+    (10_000, "1e-05"),
+    (20_000, "2e-05"),
+    (50_000, "5e-05"),
+    (100_000, "0.0001"),
+    (200_000, "0.0002"),
+    (500_000, "0.0005"),
+    (1_000_000, "0.001"),
+    (2_000_000, "0.002"),
+    (5_000_000, "0.005"),
+    (10_000_000, "0.01"),
+    (20_000_000, "0.02"),
+    (50_000_000, "0.05"),
+    (100_000_000, "0.1"),
+    (200_000_000, "0.2"),
+    (500_000_000, "0.5"),
+    (1_000_000_000, "1.0"),
+];
+
+/// Writes the delays once more in buckets, which can be summed over meters; a kind without delays has none.
+fn delay_buckets(text: &mut Text, of: &Snapshot) {
+    let family = "delay_distribution_seconds";
+    text.family(family, "histogram", "Delays since measuring began, by buckets.");
+    for (delay, delays) in of.measures.delays.each() {
+        if delays.count == 0 {
+            continue;
+        }
+        let (name, bucket) = (delay.label(), format!("{family}_bucket"));
+        let counts = delays.up_to(BUCKETS.map(|(limit, _)| limit));
+        for ((_, label), count) in BUCKETS.into_iter().zip(counts) {
+            text.sample(&bucket, &[("delay", name), ("le", label)], count);
+        }
+        text.sample(&bucket, &[("delay", name), ("le", "+Inf")], delays.count);
+        text.sample(&format!("{family}_sum"), &[("delay", name)], seconds(delays.total_ns));
+        text.sample(&format!("{family}_count"), &[("delay", name)], delays.count);
     }
 }
 

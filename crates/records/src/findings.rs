@@ -4,9 +4,11 @@
 //! help screens`. Findings below a limit are still shown, as worth a look.
 
 mod cyclic;
+mod publishers;
 mod services;
 mod transactions;
 
+use crate::origin::DEMO;
 use crate::quantity::{self, counted_short as counted, significant};
 use crate::state::Known;
 use crate::state::Model;
@@ -36,6 +38,8 @@ pub enum Topic {
     Services,
     /// Streams of cyclic data.
     Streams,
+    /// Publishers that a file declares.
+    Publishers,
     /// Requests and replies.
     Transactions,
     /// The capture: frames that were dropped, truncated or odd.
@@ -108,16 +112,21 @@ impl Source<'_> {
         let Self(head) = self;
         let from = match &head.files {
             None => format!("-i {}", quoted(&head.source)),
+            Some(files) if *files == [DEMO] => DEMO.to_owned(),
             Some(files) => format!("-r {}", words(files)),
         };
         match topic {
             Topic::Connections => format!("tidewire watch {from} --events events.ndjson"),
             Topic::Streams => format!("tidewire watch {from} --json"),
+            Topic::Publishers => {
+                let expect = head.expect.as_deref().unwrap_or_default();
+                format!("tidewire watch {from} --expect {} --json", quoted(expect))
+            }
             Topic::Services | Topic::Hosts | Topic::Transactions => {
                 format!("tidewire watch {from} --csv FOLDER")
             }
             // The command reads one file.
-            Topic::Capture if head.files.is_some() => {
+            Topic::Capture if head.files.is_some() && from != DEMO => {
                 let first = head.files.iter().flatten().next();
                 format!("tidewire dissect -r {}", words(first.map_or(&[], slice::from_ref)))
             }
@@ -159,13 +168,15 @@ impl Findings {
     /// Adds a record of the whole measurement; records of intervals are ignored.
     pub fn take(&mut self, record: &Record) {
         use Record::{
-            Connection, ControlBlocks, CyclicStream, End, Host, Services, Total, Transactions,
+            Connection, ControlBlocks, CyclicStream, End, Host, Publishers, Services, Total,
+            Transactions,
         };
         // The associations of a connection follow it; those of an interval come before the whole.
         let is_whole = |id: &u32| self.model.connections.contains_key(id);
         let is_of_the_whole = match record {
             Services(of) => is_whole(&of.id),
             ControlBlocks(of) => is_whole(&of.id),
+            Publishers(of) => of.complete,
             Total(_) | Connection(_) | CyclicStream(_) | Transactions(_) | Host(_) | End(_) => true,
             _ => false,
         };
@@ -196,6 +207,7 @@ pub fn findings(model: &Model) -> Vec<Finding> {
     judge.capture();
     judge.replies();
     judge.services();
+    judge.publishers();
     judge.cyclic();
     judge.transactions();
     judge.windows();

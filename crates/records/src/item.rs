@@ -1,6 +1,6 @@
 //! Results of a recorder as plain data of the meter, before they become records.
 
-use crate::{CyclicTotals, TransactionTotals};
+use crate::{CyclicTotals, Publisher, Publishers, TransactionTotals};
 use meter::measure::{Summary, Traffic};
 use meter::oddity::Oddities;
 use meter::user::User;
@@ -42,6 +42,10 @@ pub enum Item {
     CyclicStream(Box<CyclicStream>),
     /// Streams of cyclic data so far, at the end of an interval.
     CyclicStreams(Box<CyclicStreams>),
+    /// Declared publishers so far, at the end of an interval, and of the measurement.
+    Publishers(Box<Publishers>),
+    /// Publisher, at the end of the measurement.
+    Publisher(Box<Publisher>),
     /// Transactions of a function, when it ended or measuring did.
     Transactions(Box<TransactionReport>),
     /// Transactions so far, at the end of an interval.
@@ -75,14 +79,12 @@ pub struct CyclicStreams {
 #[derive(Clone, Debug)]
 pub struct TransactionsInterval {
     pub index: Option<u64>,
-    /// Start of the interval.
-    pub start: Instant,
-    /// Functions that are followed.
-    pub followed: Vec<TransactionReport>,
-    /// Sums over functions that ended.
-    pub ended: TransactionTotals,
-    /// Number of functions reported individually.
-    pub top: usize,
+    /// Sums over all functions, those that ended among them.
+    pub totals: TransactionTotals,
+    /// The slowest functions since measuring began.
+    pub slowest: Vec<TransactionReport>,
+    /// The slowest functions with a PDU in the interval.
+    pub in_interval: Vec<TransactionReport>,
 }
 
 /// A sampling interval.
@@ -138,6 +140,8 @@ pub struct ConnectionInterval {
     pub connection: Connection,
     /// Counts of what each side sent in the interval.
     pub directions: [Direction; 2],
+    /// Response times of each side in the interval; none if they are unknown or it had none.
+    pub replied: [Summary; 2],
 }
 
 /// Association of a connection, as of a time.

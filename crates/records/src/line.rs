@@ -4,6 +4,7 @@
 //! copied with their values; all else is left to serde. A test compares the octets of each kind.
 
 use super::record::{Connection, ConnectionInterval, Host, HostInterval, Interval, Rest};
+use super::responses::is_without_responses;
 use super::{Block, ControlBlocks, Counts, Named, Record, Service, Services, ServicesInterval};
 use meter::registry::Measure;
 use serde::Serialize;
@@ -79,12 +80,15 @@ fn host(it: &Host, line: &mut Vec<u8>) -> serde_json::Result<()> {
 }
 
 fn connection_interval(it: &ConnectionInterval, line: &mut Vec<u8>) -> serde_json::Result<()> {
-    let ConnectionInterval { index, connection, directions, metrics } = it;
+    let ConnectionInterval { index, connection, directions, metrics, responses } = it;
     let mut object = Object::begin("connection-interval", line);
     object.field("index", index)?;
     object.fields_of(connection)?;
     object.list_of_counts("directions", directions.each_ref());
     object.list_of_metrics("metrics", metrics.each_ref())?;
+    if !is_without_responses(responses) {
+        object.field("responses", responses)?;
+    }
     object.end();
     Ok(())
 }

@@ -11,7 +11,17 @@ pub struct Origin {
     pub files: Option<Vec<String>>,
 }
 
+/// File name of the capture that is part of the program, as commands name it.
+pub(crate) const DEMO: &str = "--demo";
+
 impl Origin {
+    /// Origin of the capture that is part of the program.
+    #[must_use]
+    pub fn demo() -> Self {
+        let (source, files) = ("the built-in capture".to_owned(), Some(vec![DEMO.to_owned()]));
+        Self { source, files }
+    }
+
     /// Origin of an interface.
     pub fn port(name: &str) -> Self {
         Self { source: name.to_owned(), files: None }

@@ -1,38 +1,70 @@
 //! A scenario of what was watched: each stream of cyclic data and each poller as a flow, to be simulated.
 //!
 //! ```text
-//! stream of cyclic data ─ its period, longest frame, priority, time allowed ─┐
-//! connection that polls ─ requests in its life, mean request and reply ──────┴─ [[flow]]
+//! stream of cyclic data ─ its identity, period, frames, time allowed ────┐
+//! connection that polls ─ requests in its life, mean request and reply ──┴─ [[flow]]
 //! ```
 //!
-//! A flow of a stream has frames of the same length as those seen. Links and switches do not show in frames: the scenario
-//! has one switch, for the user to change. Frames to a group go to one station, whose port carries all of them, as each
+//! Links and switches do not show in frames: the scenario has one switch, for the user to change. Frames to a group go to one station, whose port carries all of them, as each
 //! port of a switch does that does not filter groups.
+
+mod streams;
 
 use crate::cyclic::CyclicStream;
 use crate::ends::end_name;
 use crate::item::Item;
 use crate::quantity::{counted, span};
-use bench::scenario::Span;
+use bench::scenario::{Flow, Pattern, Span};
+use core::net::{IpAddr, Ipv4Addr};
 use core::time::Duration;
-use meter::Connection;
+use meter::{Connection, Protocol};
 use std::collections::{BTreeMap, BTreeSet};
+use streams::Watched;
+pub(crate) use streams::{MOST_SAMPLES, MOST_VLAN, decimal, is_visible, of_nanos};
+use wire::addr::Mac;
 use wire::printable::Printable;
 
 /// Most flows of a scenario; what is beyond them is counted.
-const MOST_FLOWS: usize = 1_000;
-/// Octets of a datagram's frame on switches that are not its message: MAC addresses, tag, length, and LLC.
-const HEADER_OCTETS: u64 = 21;
+pub(crate) const MOST_FLOWS: usize = 1_000;
 /// Octets of the stamp that each message carries.
-const STAMP_OCTETS: u64 = 16;
-/// Longest message in one frame.
-const MOST_OCTETS: u64 = 1_497;
+pub(crate) const STAMP_OCTETS: u64 = 16;
 /// Requests from which a connection polls.
 const POLLS: u64 = 5;
 /// Station that stands for all members of groups.
-const SUBSCRIBERS: &str = "subscribers";
+pub(crate) const SUBSCRIBERS: &str = "subscribers";
 /// Rates of links, in Mbit/s.
 const RATES: [u64; 3] = [100, 1_000, 10_000];
+
+/// Longest run of pollers alone.
+pub(crate) const LONGEST_RUN: Duration = Duration::from_secs(60);
+/// Most frames of a run that lasts as long as what was watched.
+const MOST_FRAMES: u64 = 2_000_000;
+
+/// Time in which streams were seen.
+struct Seen {
+    /// Time of the first frame.
+    origin_ns: u64,
+    /// Length of the run.
+    after: Duration,
+    /// True if the run has all frames that were sent.
+    is_whole: bool,
+}
+
+impl Seen {
+    fn of(streams: &[Watched]) -> Self {
+        let origin_ns = streams.iter().map(|it| it.stream.first_ns).min().unwrap_or_default();
+        let last_ns = streams.iter().map(Watched::end_ns).max().unwrap_or_default();
+        let frames: u64 = streams.iter().map(Watched::sent).sum();
+        let (mut all_ns, is_whole) = (last_ns.saturating_sub(origin_ns), frames <= MOST_FRAMES);
+        if !is_whole {
+            let share = u128::from(all_ns) * u128::from(MOST_FRAMES) / u128::from(frames);
+            all_ns = u64::try_from(share).unwrap_or(u64::MAX);
+        }
+        // To the millisecond above, for the eye.
+        let millis = all_ns / 1_000_000 + 1;
+        Self { origin_ns, after: Duration::from_millis(millis), is_whole }
+    }
+}
 
 /// A connection whose requests are answered, one for one.
 struct Poller {
@@ -47,7 +79,7 @@ struct Poller {
 /// Collects what a scenario is made of.
 #[derive(Default)]
 pub struct Plant {
-    streams: Vec<CyclicStream>,
+    streams: Vec<Watched>,
     pollers: Vec<Poller>,
     left_out: u64,
 }
@@ -55,43 +87,51 @@ pub struct Plant {
 impl Plant {
     /// Takes an item of the whole measurement; others are ignored.
     pub fn take(&mut self, item: &Item) {
-        let is_full = self.streams.len() + self.pollers.len() >= MOST_FLOWS;
         match item {
-            Item::CyclicStream(of) if of.report.gaps.count > 0 => {
+            // Marks of redundancy are parts of frames that other flows have.
+            Item::CyclicStream(of)
+                if of.report.gaps.count > 0
+                    && of.report.extra.redundancy.is_none()
+                    && self.has_room() =>
+            {
                 let stream = CyclicStream::of(&of.report, of.until, of.has_names);
-                if is_full {
-                    self.left_out += 1;
-                } else {
-                    self.streams.push(stream);
+                self.streams.push(Watched::new(stream, &of.report));
+            }
+            Item::Connection(connection) => {
+                let poller = Poller::of(connection);
+                if let Some(poller) = poller.filter(|_| self.has_room()) {
+                    self.pollers.push(poller);
                 }
             }
-            Item::Connection(connection) => match Poller::of(connection) {
-                Some(_) if is_full => self.left_out += 1,
-                Some(poller) => self.pollers.push(poller),
-                None => {}
-            },
             _ => {}
         }
     }
 
-    /// The scenario as a file; none where nothing was periodic. `source` names what was watched.
-    #[must_use]
-    pub fn scenario(&self, source: &str) -> Option<String> {
-        if self.streams.is_empty() && self.pollers.is_empty() {
-            return None;
-        }
-        let mut flows = Flows::default();
-        self.streams.iter().for_each(|stream| flows.stream(stream));
-        self.pollers.iter().for_each(|poller| flows.poller(poller));
-        let mut text = self.head(source, &flows);
-        for station in &flows.stations {
-            text += &format!("\n[[station]]\nname = {}\n", quoted(station));
-        }
-        text += &flows.text;
-        Some(text)
+    /// True if there is room for one more flow; else it is counted.
+    fn has_room(&mut self) -> bool {
+        let has_room = self.streams.len() + self.pollers.len() < MOST_FLOWS;
+        self.left_out += u64::from(!has_room);
+        has_room
     }
 
-    fn head(&self, source: &str, flows: &Flows) -> String {
+    /// The scenario as a file; none where nothing was periodic. `source` names what was watched.
+    ///
+    /// # Errors
+    /// The reason why what was watched makes no valid scenario.
+    pub fn scenario(&self, source: &str) -> Result<Option<String>, String> {
+        if self.streams.is_empty() && self.pollers.is_empty() {
+            return Ok(None);
+        }
+        let mut flows = Flows::default();
+        let seen = Seen::of(&self.streams);
+        self.streams.iter().for_each(|stream| flows.stream(stream, &seen));
+        self.pollers.iter().for_each(|poller| flows.poller(poller));
+        let text = flows.below(self.head(source, &flows, &seen));
+        check(&text)?;
+        Ok(Some(text))
+    }
+
+    fn head(&self, source: &str, flows: &Flows, seen: &Seen) -> String {
         let counts = [(self.streams.len(), "stream"), (self.pollers.len(), "poller")];
         let counts = counts.into_iter().filter(|(count, _)| *count > 0);
         let counts: Vec<_> = counts.map(|(count, what)| counted(count as u64, what)).collect();
@@ -110,16 +150,16 @@ impl Plant {
         if flows.stations.contains(SUBSCRIBERS) {
             text += "# The station \"subscribers\" gets all frames to groups, as each port of a switch that does not filter them.\n";
         }
-        // Twenty of the longest period, so that each flow has a spread.
-        let after = (flows.longest_ns / 1_000_000_000 + 1).saturating_mul(20).clamp(1, 60);
-        let after = if flows.longest_ns < 50_000_000 { 1 } else { after };
-        let twice = flows.bits_per_second * 2.0 / 1e6;
-        let rate = RATES.into_iter().find(|rate| twice < *rate as f64).unwrap_or(RATES[2]);
-        text += &format!(
-            "version = 1\ntitle = \"{counts}, as watched\"\nseed = 1\nreplications = 10\n\
-             stop = {{ after = \"{after} s\", warmup = \"none\" }}\n\
-             medium = {{ kind = \"switched\", rate = \"{rate} Mbit/s\", length = \"100 m\", switches = 1, latency = \"5 us\" }}\n"
-        );
+        if !self.streams.is_empty() && !seen.is_whole {
+            text += &format!(
+                "# The run is the beginning of what was seen: it has about {MOST_FRAMES} frames.\n"
+            );
+        }
+        let after = match self.streams.is_empty() {
+            true => flows.twenty_periods(LONGEST_RUN),
+            false => seen.after,
+        };
+        text += &flows.settings(&format!("{counts}, as watched"), after);
         text
     }
 }
@@ -151,8 +191,8 @@ impl Poller {
 
 /// Flows of a scenario in the making.
 #[derive(Default)]
-struct Flows {
-    text: String,
+pub(crate) struct Flows {
+    pub(crate) text: String,
     stations: BTreeSet<String>,
     /// How often each name was given.
     names: BTreeMap<String, u64>,
@@ -161,44 +201,113 @@ struct Flows {
 }
 
 impl Flows {
-    fn stream(&mut self, stream: &CyclicStream) {
-        let mean_ns = stream.gap_total_ns / stream.gaps.max(1);
-        let period_ns = stream.period_ns.unwrap_or(mean_ns).max(1_000);
+    fn stream(&mut self, watched: &Watched, span: &Seen) {
+        let stream = &watched.stream;
         let protocol = stream.protocol.to_lowercase().replace(' ', "-");
         let name = self.name(&format!("{protocol}-{:04x}", stream.identifier));
-        let message = stream.longest_octets.saturating_sub(HEADER_OCTETS);
-        let message = message.clamp(STAMP_OCTETS, MOST_OCTETS);
-        self.carries(period_ns, stream.longest_octets);
-        let mut about = format!(
-            "{} in {}, {} missing",
-            counted(stream.frames, "frame"),
-            span(stream.last_ns.saturating_sub(stream.first_ns)),
-            stream.missing
-        );
-        match (stream.period_ns, stream.late_max_ns) {
-            (None, _) => about += "; sent anew at growing intervals, of which this is the mean",
-            (Some(_), Some(late)) => {
-                let early = span(stream.early_max_ns.unwrap_or_default());
-                about += &format!("; at most {} late, {early} early", span(late));
-            }
-            (Some(_), None) => {}
-        }
-        if let Some(vlan) = stream.vlan {
-            about += &format!("; VLAN {vlan}");
-        }
-        if let Some(name) = &stream.name {
-            about += &format!("; {}", Printable(&crate::shortened(name, 64)));
-        }
         let to = if is_group(&stream.destination) { SUBSCRIBERS } else { &stream.destination };
-        self.flow(&about, &name, [&stream.source, to]);
-        self.text +=
-            &format!("service = \"datagram\"\npriority = {}\n", stream.priority.unwrap_or(0));
-        self.text +=
-            &format!("pattern = {{ kind = \"cyclic\", period = \"{}\" }}\n", of_nanos(period_ns));
-        self.text += &format!("size = \"{message} B\"\n");
-        if stream.allowed_ns > 0 {
+        let flow = watched.flow(name, to, span.origin_ns);
+        self.stream_flow(&about(watched), &flow, stream.longest_octets);
+        self.text += &format!("start = \"{}\"\n", decimal(Span(flow.start.earliest())));
+        if span.is_whole {
+            self.text += &format!("messages = {}\n", watched.sent());
+        }
+    }
+
+    /// Writes a flow of frames of this length, without its start.
+    pub(crate) fn stream_flow(&mut self, about: &str, flow: &Flow, octets: u64) {
+        self.carries(flow.pattern.mean_interval().unwrap_or_default(), octets);
+        self.flow(about, &flow.name, [&flow.from, &flow.to]);
+        self.text += &format!("service = \"{}\"\n", flow.service.name());
+        if let Some(priority) = flow.priority {
+            self.text += &format!("priority = {priority}\n");
+        }
+        self.published(flow);
+        match flow.pattern {
+            Pattern::Retransmission { min_time, max_time, .. } => {
+                let [min_time, max_time] = [min_time, max_time].map(decimal);
+                self.text += &format!(
+                    "pattern = {{ kind = \"retransmission\", min-time = \"{min_time}\", max-time = \"{max_time}\" }}\n"
+                );
+            }
+            ref pattern => {
+                let period = decimal(Span(pattern.mean_interval().unwrap_or_default()));
+                self.text += &format!("pattern = {{ kind = \"cyclic\", period = \"{period}\" }}\n");
+            }
+        }
+        self.text += &format!("size = \"{} B\"\n", flow.size.0);
+        if let Some(deadline) = flow.deadline {
             // Subscribers take the publisher for lost after this time.
-            self.text += &format!("deadline = \"{}\"\n", of_nanos(stream.allowed_ns));
+            self.text += &format!("deadline = \"{}\"\n", decimal(deadline));
+        }
+    }
+
+    /// Settings of the scenario, and its medium.
+    pub(crate) fn settings(&self, title: &str, after: Duration) -> String {
+        let twice = self.bits_per_second * 2.0 / 1e6;
+        let rate = RATES.into_iter().find(|rate| twice < *rate as f64).unwrap_or(RATES[2]);
+        format!(
+            "version = 1\ntitle = \"{title}\"\nseed = 1\nreplications = 10\n\
+             stop = {{ after = \"{}\", warmup = \"none\" }}\n\
+             medium = {{ kind = \"switched\", rate = \"{rate} Mbit/s\", length = \"100 m\", switches = 1, latency = \"5 us\" }}\n",
+            decimal(Span(after))
+        )
+    }
+
+    /// Twenty of the longest period, so that each flow has a spread; at most `most`.
+    pub(crate) fn twenty_periods(&self, most: Duration) -> Duration {
+        let twenty = Duration::from_secs((self.longest_ns / 1_000_000_000 + 1).saturating_mul(20));
+        twenty.clamp(Duration::from_secs(1), most.max(Duration::from_secs(1)))
+    }
+
+    /// Two of the longest period, in which each flow sends.
+    pub(crate) fn two_periods(&self) -> Duration {
+        Duration::from_nanos(self.longest_ns.saturating_mul(2))
+    }
+
+    /// The scenario with this head.
+    pub(crate) fn below(&self, head: String) -> String {
+        let mut text = head;
+        for station in &self.stations {
+            text += &format!("\n[[station]]\nname = {}\n", quoted(station));
+            if station.parse::<Mac>().is_ok_and(|address| !address.is_group()) {
+                text += &format!("address = {}\n", quoted(station));
+            }
+        }
+        text + &self.text
+    }
+
+    /// Writes the identity of a stream.
+    fn published(&mut self, flow: &Flow) {
+        let keys = &flow.stream;
+        let numbers = [("appid", keys.appid), ("frame-id", keys.frame_id)];
+        for (key, number) in numbers.into_iter().filter_map(|(key, it)| Some((key, it?))) {
+            self.text += &format!("{key} = {number:#06x}\n");
+        }
+        let small = [("revision", keys.revision), ("samples", keys.samples), ("vlan", keys.vlan)];
+        for (key, number) in small.into_iter().filter_map(|(key, it)| Some((key, it?))) {
+            self.text += &format!("{key} = {number}\n");
+        }
+        let names = [("control-block", &keys.control_block), ("sv-id", &keys.sv_id)];
+        for (key, name) in names.into_iter().filter_map(|(key, it)| Some((key, it.as_ref()?))) {
+            self.text += &format!("{key} = {}\n", quoted(name));
+        }
+        if let Some(destination) = keys.destination {
+            self.text += &format!("destination = \"{destination}\"\n");
+        }
+        if let Some(allowed) = keys.time_allowed_to_live {
+            self.text += &format!("time-allowed-to-live = \"{}\"\n", decimal(allowed));
+        }
+        let quantiles: Vec<_> = keys.jitter.iter().map(|it| format!("\"{it}\"")).collect();
+        if !quantiles.is_empty() {
+            self.text += &format!("jitter = [{}]\n", quantiles.join(", "));
+        }
+        for (key, spans) in [("curve", &keys.curve), ("changes", &keys.changes)] {
+            let spans: Vec<_> =
+                spans.iter().map(|span| format!("\"{}\"", decimal(*span))).collect();
+            if !spans.is_empty() {
+                self.text += &format!("{key} = [{}]\n", spans.join(", "));
+            }
         }
     }
 
@@ -206,11 +315,11 @@ impl Flows {
         let Poller { ends: [from, to], user, requests, period_ns, .. } = poller;
         let name = self.name(&format!("poll-{to}"));
         let octets = [poller.request_octets, poller.reply_octets].map(|it| it.max(STAMP_OCTETS));
-        self.carries(*period_ns, octets[0] + octets[1]);
+        self.carries(Duration::from_nanos(*period_ns), octets[0] + octets[1]);
         let about =
             format!("{}: {} over class 4 here", counted(*requests, "request"), Printable(user));
         self.flow(&about, &name, [from, to]);
-        let ([request, reply], period) = (octets, of_nanos(*period_ns));
+        let ([request, reply], period) = (octets, decimal(of_nanos(*period_ns)));
         self.text += &format!(
             "service = \"class-4\"\n\
              pattern = {{ kind = \"constant-rate-request\", period = \"{period}\", reply = \"{reply} B\" }}\n\
@@ -218,37 +327,69 @@ impl Flows {
         );
     }
 
-    fn flow(&mut self, about: &str, name: &str, [from, to]: [&str; 2]) {
+    /// Writes the head of a flow.
+    pub(crate) fn flow(&mut self, about: &str, name: &str, [from, to]: [&str; 2]) {
         self.stations.extend([from.to_owned(), to.to_owned()]);
         let [name, from, to] = [name, from, to].map(quoted);
         self.text += &format!("\n# {about}\n[[flow]]\nname = {name}\nfrom = {from}\nto = {to}\n");
     }
 
     /// A name that no flow has yet.
-    fn name(&mut self, name: &str) -> String {
+    pub(crate) fn name(&mut self, name: &str) -> String {
         let times = self.names.entry(name.to_owned()).or_default();
         *times += 1;
         if *times == 1 { name.to_owned() } else { format!("{name}-{times}") }
     }
 
-    fn carries(&mut self, period_ns: u64, octets: u64) {
-        self.longest_ns = self.longest_ns.max(period_ns);
-        self.bits_per_second += octets as f64 * 8e9 / period_ns as f64;
+    /// Notes an interval and the octets in it.
+    pub(crate) fn carries(&mut self, interval: Duration, octets: u64) {
+        let interval_ns = u64::try_from(interval.as_nanos()).unwrap_or(u64::MAX).max(1);
+        self.longest_ns = self.longest_ns.max(interval_ns);
+        self.bits_per_second += octets as f64 * 8e9 / interval_ns as f64;
     }
+}
+
+/// Refuses a scenario that `predict` would refuse.
+pub(crate) fn check(text: &str) -> Result<(), String> {
+    bench::scenario::load(text, "scenario").map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// True for a group address, as text.
 fn is_group(address: &str) -> bool {
+    if let Ok(address) = address.parse::<IpAddr>() {
+        return address.is_multicast() || address == IpAddr::from(Ipv4Addr::BROADCAST);
+    }
     let first = address.get(..2).and_then(|octet| u8::from_str_radix(octet, 16).ok());
     first.is_some_and(|octet| octet & 1 == 1)
 }
 
-/// A span as scenarios state it.
-fn of_nanos(nanos: u64) -> Span {
-    Span(Duration::from_nanos(nanos))
+/// Measurements of a stream, as a comment.
+fn about(watched: &Watched) -> String {
+    let stream = &watched.stream;
+    let lasted = span(stream.last_ns.saturating_sub(stream.first_ns));
+    let frames = counted(stream.frames, "frame");
+    let mut about = format!("{frames} in {lasted}, {} missing", stream.missing);
+    match (stream.period_ns, stream.late_max_ns) {
+        (None, _) if stream.protocol == Protocol::Goose.name() => {
+            about += &format!("; {}", counted(stream.state_changes, "change"));
+            if watched.has_more_changes() {
+                about += ", of which the first are here";
+            }
+        }
+        (None, _) => about += "; without a learnt period, of which this is the mean gap",
+        (Some(_), Some(late)) => {
+            let early = span(stream.early_max_ns.unwrap_or_default());
+            about += &format!("; at most {} late, {early} early", span(late));
+        }
+        (Some(_), None) => {}
+    }
+    if let Some(name) = &stream.name {
+        about += &format!("; {}", Printable(&crate::shortened(name, 64)));
+    }
+    about
 }
 
-/// A name as a string of TOML. Names are made of addresses and words, without characters that it has to escape.
+/// A name as a string of TOML. Names are of printable characters.
 fn quoted(name: &str) -> String {
-    format!("\"{name}\"")
+    format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }

@@ -3,16 +3,16 @@
 //! Names carry their unit. A value that does not exist is null or absent. Readers skip records and
 //! names that they do not recognise.
 
-use super::ends::end_name;
+use super::ends::{end_name, ending_name};
 use super::item::{self, Item};
 use super::origin::Origin;
+use super::responses::{Responses, is_without_responses};
 use super::{
-    Collection, ControlBlocks, Counts, CyclicStream, CyclicStreams, Named, SCHEMA, Services,
-    ServicesInterval, Subset, Transactions, TransactionsInterval,
+    Collection, ControlBlocks, Counts, CyclicStream, CyclicStreams, Named, Publisher, Publishers,
+    SCHEMA, Services, ServicesInterval, Subset, Transactions, TransactionsInterval,
 };
 use meter::measure::{Traffic, Transport};
 use meter::metric::{Metric, ratios};
-use meter::observation::Ending;
 use meter::oddity::{self, Oddities};
 use meter::registry::{self, Aggregation, Measure, Unit, Values};
 use meter::{Report, Settings};
@@ -53,6 +53,10 @@ pub enum Record {
     CyclicStream(Box<CyclicStream>),
     /// Streams of cyclic data so far.
     CyclicStreams(Box<CyclicStreams>),
+    /// Declared publishers so far.
+    Publishers(Box<Publishers>),
+    /// Publisher, as declared and as seen.
+    Publisher(Box<Publisher>),
     /// Transactions of a function.
     Transactions(Box<Transactions>),
     /// Transactions so far, and in an interval.
@@ -90,6 +94,9 @@ pub struct Head {
     pub top: u64,
     /// Measures that are reported; null if all of them are.
     pub only: Option<Vec<String>>,
+    /// File whose publishers are expected; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expect: Option<String>,
 }
 
 impl Head {
@@ -114,6 +121,7 @@ impl Head {
             bounds_octets: settings.bounds_octets.into_iter().filter(is_bound).collect(),
             top: details.top as u64,
             only: only.patterns().map(<[String]>::to_vec),
+            expect: None,
         }
     }
 }
@@ -207,6 +215,9 @@ pub struct ConnectionInterval {
     /// Metrics of what each side sent, R_OM of both directions; empty in older streams.
     #[serde(default)]
     pub metrics: [Named<Option<f64>>; 2],
+    /// Response times of each side in the interval; absent if neither has any.
+    #[serde(default, skip_serializing_if = "is_without_responses")]
+    pub responses: [Option<Responses>; 2],
 }
 
 /// Sum of the connections that are not reported individually.
@@ -381,11 +392,12 @@ impl Record {
             Item::Interval(interval) => Self::Interval(interval_record(interval, only)),
             Item::HostInterval(host) => Self::HostInterval(host_interval_record(host, only)),
             Item::ConnectionInterval(told) => {
-                let item::ConnectionInterval { index, connection, directions } = &**told;
+                let item::ConnectionInterval { index, connection, directions, replied } = &**told;
                 let connection = identity(connection);
                 let metrics = of_sides(directions);
                 let directions = directions.each_ref().map(|sent| direction(sent, false, only));
-                let told = ConnectionInterval { index: *index, connection, directions, metrics };
+                let (index, responses) = (*index, replied.each_ref().map(Responses::of));
+                let told = ConnectionInterval { index, connection, directions, metrics, responses };
                 Self::ConnectionInterval(Box::new(told))
             }
             Item::Rest(rest) => {
@@ -412,6 +424,8 @@ impl Record {
                 Self::CyclicStream(Box::new(stream))
             }
             Item::CyclicStreams(of) => Self::CyclicStreams(Box::new(CyclicStreams::of(of))),
+            Item::Publishers(of) => Self::Publishers(of.clone()),
+            Item::Publisher(of) => Self::Publisher(of.clone()),
             Item::Transactions(of) => Self::Transactions(Box::new(Transactions::of(of))),
             Item::TransactionsInterval(of) => {
                 Self::TransactionsInterval(Box::new(TransactionsInterval::of(of)))
@@ -481,7 +495,7 @@ fn host_interval_record(host: &item::HostInterval, only: &Subset) -> HostInterva
     let [mut sent, received] = traffic.each_ref().map(|way| {
         let mut values = registry::of_traffic(way);
         values.retain(|(measure, value)| {
-            !measure.is_total_of_kinds() && is_of_part(*measure, *value)
+            !measure.is_total_of_kinds() && is_of_interval(*measure, *value)
         });
         values
     });
@@ -491,12 +505,12 @@ fn host_interval_record(host: &item::HostInterval, only: &Subset) -> HostInterva
     HostInterval { index: *index, host, hosts: *hosts, sent, received, metrics }
 }
 
-/// Returns true for a value that also holds for a part of the whole: not for the longest times of
-/// the whole, and for the busiest second only if it is the busiest so far.
-fn is_of_part(measure: Measure, value: u64) -> bool {
+/// Returns true for a value that a record of an interval states: one of the interval, unlike the
+/// longest times of the whole, and not zero. Sequence numbers and times of day may be zero.
+fn is_of_interval(measure: Measure, value: u64) -> bool {
     let is_longest =
         measure.aggregation() == Aggregation::Maximum && measure.unit() == Unit::Nanoseconds;
-    !is_longest && (value > 0 || !measure.is_peak())
+    !is_longest && (value > 0 || measure.aggregation() == Aggregation::Latest)
 }
 
 fn subset(values: Values, only: &Subset) -> Counts {
@@ -536,15 +550,6 @@ fn oddities(oddities: &Oddities) -> Named<u64> {
     Named(oddities.iter().map(|(class, what, times)| (name(class, what), times)).collect())
 }
 
-/// Returns the kind of ending in a word.
-pub const fn ending_name(ending: Ending) -> &'static str {
-    match ending {
-        Ending::Graceful => "graceful",
-        Ending::Abrupt => "abrupt",
-        Ending::Erroneous => "erroneous",
-    }
-}
-
 fn identity(connection: &meter::Connection) -> Identity {
     let [opening_ns, established_ns, closing_ns, closed_ns] =
         connection.history.map(|at| at.map(wire::time::Instant::as_nanos));
@@ -568,19 +573,20 @@ fn identity(connection: &meter::Connection) -> Identity {
 }
 
 /// Returns the values of what a side sent. Kinds of TPDUs that it did not send, and size classes
-/// and busiest seconds without a TPDU, are left out; so are the longest times if the values are of
-/// a part of the connection.
+/// and busiest seconds without a TPDU, are left out; of an interval, all that is zero and the longest
+/// times.
 fn direction(direction: &meter::Direction, is_whole: bool, only: &Subset) -> Direction {
     let mut values = registry::of_direction(direction);
     values.retain(|(measure, value)| match measure {
         Measure::OfKind(kind, _) => direction.of(*kind).tpdus > 0,
         Measure::OfSize(..) => *value > 0,
-        Measure::Delay(..) => is_whole || is_of_part(*measure, *value),
+        Measure::Delay(..) => true,
         Measure::Count(_) | Measure::DelaySoFar(..) => {
             (*value > 0 || !measure.is_peak()) && !measure.is_total_of_kinds()
         }
     });
     if !is_whole {
+        values.retain(|(measure, value)| is_of_interval(*measure, *value));
         let is_quantile = |measure: &Measure| {
             matches!(measure.aggregation(), Aggregation::Quantile | Aggregation::Minimum)
         };

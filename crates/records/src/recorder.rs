@@ -10,12 +10,10 @@ use super::baseline::Baseline;
 use super::item::{
     CyclicStream, CyclicStreams, End, Interval, Item, Place, Sample, TransactionsInterval,
 };
+use super::publishers::{Expectation, Watched};
 use super::ranking::Ranking;
 use super::slowest::Slowness;
-use super::{
-    CyclicStream as StreamRecord, CyclicTotals, TransactionTotals,
-    Transactions as TransactionsRecord,
-};
+use super::{CyclicStream as StreamRecord, CyclicTotals, TransactionTotals};
 use core::cmp::Reverse;
 use core::time::Duration;
 use meter::metric::{Basis, metrics};
@@ -91,6 +89,8 @@ pub struct Recorder {
     ended_transactions: TransactionTotals,
     /// True if names of control blocks are reported.
     has_names: bool,
+    /// Publishers that a file declares.
+    expectation: Option<Expectation>,
 }
 
 impl Recorder {
@@ -117,7 +117,13 @@ impl Recorder {
             ended_streams: CyclicTotals::default(),
             ended_transactions: TransactionTotals::default(),
             has_names: true,
+            expectation: None,
         }
+    }
+
+    /// Compares the publishers that are seen with those of a file.
+    pub fn expect_publishers(&mut self, expectation: Expectation) {
+        self.expectation = Some(expectation);
     }
 
     /// Returns the meter.
@@ -251,6 +257,9 @@ impl Recorder {
         let stream = self.stream(report);
         let record = StreamRecord::of(&stream.report, stream.until, stream.has_names);
         self.ended_streams.add(&record);
+        if let Some(expectation) = &mut self.expectation {
+            expectation.take(&stream.report);
+        }
         self.items.push_back(Item::CyclicStream(Box::new(stream)));
     }
 
@@ -262,11 +271,18 @@ impl Recorder {
     /// Queues the streams of cyclic data so far, if there are any.
     fn tell_streams(&mut self, index: Option<u64>) {
         let followed = self.meter.each_stream();
-        if followed.is_empty() && self.ended_streams == CyclicTotals::default() {
+        if followed.is_empty()
+            && self.ended_streams == CyclicTotals::default()
+            && self.expectation.is_none()
+        {
             return;
         }
-        let followed = followed.into_iter().map(|report| self.stream(report)).collect();
+        let followed: Vec<_> = followed.into_iter().map(|report| self.stream(report)).collect();
         let (ended, top) = (self.ended_streams, self.details.top);
+        if let Some(expectation) = &self.expectation {
+            let publishers = expectation.so_far(&followed, self.watched(), index, top);
+            self.items.push_back(Item::Publishers(Box::new(publishers)));
+        }
         self.items.push_back(Item::CyclicStreams(Box::new(CyclicStreams {
             index,
             followed,
@@ -275,9 +291,22 @@ impl Recorder {
         })));
     }
 
+    /// Times of the watch so far.
+    fn watched(&self) -> Watched {
+        Watched { began: self.meter.began(), until: self.meter.last().unwrap_or(self.heard) }
+    }
+
+    /// Queues the publishers as declared and as seen, if a file declares them.
+    fn tell_publishers(&mut self, watched: Watched) {
+        let Some(expectation) = self.expectation.take() else { return };
+        let (all, each) = expectation.conclude(watched);
+        self.items.push_back(Item::Publishers(Box::new(all)));
+        self.items.extend(each.into_iter().map(|it| Item::Publisher(Box::new(it))));
+    }
+
     #[cold]
     fn tell_transactions(&mut self, report: TransactionReport) {
-        self.ended_transactions.add(&TransactionsRecord::of(&report));
+        self.ended_transactions.add(&(&report).into());
         self.items.push_back(Item::Transactions(Box::new(report)));
     }
 
@@ -295,12 +324,12 @@ impl Recorder {
     /// began at `start`.
     fn tell_so_far(&mut self, index: Option<u64>, start: Instant) {
         self.tell_streams(index);
-        let followed = self.meter.each_transaction();
-        if followed.is_empty() && self.ended_transactions == TransactionTotals::default() {
+        let mut followed = self.meter.transactions().peekable();
+        let (ended, top) = (self.ended_transactions, self.details.top);
+        if followed.peek().is_none() && ended == TransactionTotals::default() {
             return;
         }
-        let (ended, top) = (self.ended_transactions, self.details.top);
-        let of = TransactionsInterval { index, start, followed, ended, top };
+        let of = TransactionsInterval::of(index, start, followed, ended, top);
         self.items.push_back(Item::TransactionsInterval(Box::new(of)));
     }
 
@@ -390,6 +419,7 @@ impl Recorder {
             if self.details.top > 0 {
                 self.items.extend(self.baseline.turn(index, &mut self.meter, self.has_names, now));
                 self.tell_so_far(index, start);
+                self.meter.begin_stream_interval();
             }
         }
         if self.details.top == 0 {
@@ -442,6 +472,7 @@ impl Recorder {
     pub fn finish(&mut self, is_cut: bool, error: Option<String>) -> Oddities {
         let cut = self.meter.under_way().filter(|_| is_cut);
         let last = self.meter.last();
+        let watched = self.watched();
         let mut total = self.meter.finish();
         self.take_forgotten();
         if let Some(last) = cut {
@@ -475,6 +506,7 @@ impl Recorder {
         for report in self.meter.each_stream() {
             self.tell_stream(report);
         }
+        self.tell_publishers(watched);
         for report in self.meter.each_transaction() {
             self.tell_transactions(report);
         }

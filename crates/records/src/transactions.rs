@@ -6,6 +6,7 @@ use core::cmp::{Ordering, Reverse};
 use meter::measure::Summary;
 use meter::{TransactionCounts, TransactionFigures, TransactionReport};
 use serde::{Deserialize, Serialize};
+use wire::time::Instant;
 
 /// Transactions of a function of a unit of a server, since measuring began or in an interval.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -115,39 +116,125 @@ pub struct TransactionTotals {
 }
 
 impl TransactionTotals {
-    /// Adds a function; sums saturate.
-    pub(crate) fn add(&mut self, of: &Transactions) {
-        let without_request = crate::sum([of.repeated, of.late, of.unrequested]);
+    /// Totals of a function.
+    fn of(counts: &TransactionCounts, outstanding: u64) -> Self {
+        Self {
+            functions: 1,
+            requests: counts.requests,
+            retries: counts.retries,
+            replies: counts.replies,
+            exceptions: counts.exceptions,
+            unanswered: counts.unanswered,
+            outstanding,
+            ambiguous: counts.ambiguous,
+            without_request: crate::sum([counts.repeated, counts.late, counts.unrequested]),
+        }
+    }
+
+    /// Adds others; sums saturate.
+    pub(crate) fn add(&mut self, more: &Self) {
         for (sum, more) in [
-            (&mut self.functions, 1),
-            (&mut self.requests, of.requests),
-            (&mut self.retries, of.retries),
-            (&mut self.replies, of.replies),
-            (&mut self.exceptions, of.exceptions),
-            (&mut self.unanswered, of.unanswered),
-            (&mut self.outstanding, of.outstanding),
-            (&mut self.ambiguous, of.ambiguous),
-            (&mut self.without_request, without_request),
+            (&mut self.functions, more.functions),
+            (&mut self.requests, more.requests),
+            (&mut self.retries, more.retries),
+            (&mut self.replies, more.replies),
+            (&mut self.exceptions, more.exceptions),
+            (&mut self.unanswered, more.unanswered),
+            (&mut self.outstanding, more.outstanding),
+            (&mut self.ambiguous, more.ambiguous),
+            (&mut self.without_request, more.without_request),
         ] {
             *sum = sum.saturating_add(more);
         }
     }
 }
 
+impl From<&TransactionReport> for TransactionTotals {
+    fn from(report: &TransactionReport) -> Self {
+        Self::of(&report.all.counts, report.outstanding)
+    }
+}
+
+impl From<&Transactions> for TransactionTotals {
+    fn from(of: &Transactions) -> Self {
+        let Transactions { requests, retries, replies, exceptions, unanswered, .. } = *of;
+        let Transactions { outstanding, ambiguous, repeated, late, unrequested, .. } = *of;
+        let counts = TransactionCounts {
+            requests,
+            retries,
+            replies,
+            exceptions,
+            unanswered,
+            ambiguous,
+            repeated,
+            late,
+            unrequested,
+            ..TransactionCounts::default()
+        };
+        Self::of(&counts, outstanding)
+    }
+}
+
 impl TransactionsInterval {
     /// Converts an item of the recorder.
     pub(crate) fn of(item: &item::TransactionsInterval) -> Self {
-        let mut totals = item.ended;
-        let mut slowest: Vec<_> = item.followed.iter().map(Transactions::of).collect();
-        slowest.iter().for_each(|it| totals.add(it));
-        let counted = item.followed.iter().filter(|it| it.latest >= item.start);
-        let mut in_interval: Vec<_> = counted.map(Transactions::in_latest).collect();
-        for of in [&mut slowest, &mut in_interval] {
-            of.sort_by(Transactions::slower);
-            of.truncate(item.top);
-        }
-        Self { index: item.index, totals, slowest, in_interval }
+        let slowest = item.slowest.iter().map(Transactions::of).collect();
+        let in_interval = item.in_interval.iter().map(Transactions::in_latest).collect();
+        Self { index: item.index, totals: item.totals, slowest, in_interval }
     }
+}
+
+impl item::TransactionsInterval {
+    /// Sums functions, and keeps the `top` slowest of them, and of those with a PDU since `start`.
+    pub(crate) fn of<'a>(
+        index: Option<u64>,
+        start: Instant,
+        followed: impl Iterator<Item = &'a TransactionReport>,
+        ended: TransactionTotals,
+        top: usize,
+    ) -> Self {
+        let (mut totals, mut so_far, mut latest) = (ended, Vec::new(), Vec::new());
+        for report in followed {
+            totals.add(&report.into());
+            so_far.push(report);
+            if report.latest >= start {
+                latest.push(report);
+            }
+        }
+        let slowest = slowest_of(so_far, top, |report| &report.all);
+        let in_interval = slowest_of(latest, top, |report| &report.in_latest);
+        Self { index, totals, slowest, in_interval }
+    }
+}
+
+/// The slowest functions by these figures, in order; the lower key first among equals.
+fn slowest_of(
+    mut all: Vec<&TransactionReport>,
+    top: usize,
+    figures: fn(&TransactionReport) -> &TransactionFigures,
+) -> Vec<TransactionReport> {
+    let key = |report: &&TransactionReport| {
+        (speed(report.key.is_acknowledgement(), figures(report)), report.key)
+    };
+    if let Some(last) = top.checked_sub(1)
+        && top < all.len()
+    {
+        all.select_nth_unstable_by_key(last, key);
+    }
+    all.truncate(top);
+    all.sort_unstable_by_key(key);
+    all.into_iter().cloned().collect()
+}
+
+/// Sort key of a function, the slowest first, acknowledgements last: by the 99th percentile of those
+/// with enough responses, then by the greatest response time, then by requests without a reply.
+type Speed = Reverse<(bool, bool, (Option<u64>, Option<u64>, u64))>;
+
+fn speed(acknowledges: bool, figures: &TransactionFigures) -> Speed {
+    let responses = &figures.responses;
+    let time = |nanos: u64| (responses.count > 0).then_some(nanos);
+    let times = (time(responses.p99_ns), time(responses.max_ns), figures.counts.unanswered);
+    Reverse((!acknowledges, responses.count >= ENOUGH, times))
 }
 
 impl Transactions {
@@ -241,7 +328,7 @@ impl Transactions {
     /// Orders functions, the slowest first, acknowledgements last: by the 99th percentile of those with at least 20 responses,
     /// then by the greatest response time, then by requests without a reply.
     pub fn slower(&self, other: &Self) -> Ordering {
-        let key = |it: &Self| {
+        let key = |it: &Self| -> Speed {
             let has_enough = it.responses >= ENOUGH;
             let times = (it.response_p99_ns, it.response_max_ns, it.unanswered);
             Reverse((!it.acknowledgements, has_enough, times))

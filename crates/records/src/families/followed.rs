@@ -91,11 +91,20 @@ fn streams(text: &mut Text, of: &Followed) {
             .collect::<Vec<_>>()
     };
     type Value = fn(&CyclicStream) -> u64;
-    let counters: [(&str, &str, Value); 4] = [
+    let counters: [(&str, &str, Value); 7] = [
         ("cyclic_stream_frames", "Frames of the worst streams.", |it| it.frames),
         ("cyclic_stream_missing", "Missing frames of the worst streams.", |it| it.missing),
         ("cyclic_stream_silences", "Gaps too long of the worst streams.", |it| it.silences),
         ("cyclic_stream_invalid", "Frames whose data are not valid.", |it| it.invalid),
+        ("cyclic_stream_low_working_counters", "EtherCAT frames that a device left out.", |it| {
+            it.extra.low_working_counters
+        }),
+        ("cyclic_stream_unanswered", "Frames and requests without an answer.", |it| {
+            it.extra.unanswered.unwrap_or(0)
+        }),
+        ("cyclic_stream_grandmaster_changes", "Changes of the grandmaster of PTP.", |it| {
+            it.extra.grandmaster_changes
+        }),
     ];
     for (name, help, value) in counters {
         text.counter(name, help);
@@ -104,12 +113,24 @@ fn streams(text: &mut Text, of: &Followed) {
         }
     }
     type Time = fn(&CyclicStream) -> Option<u64>;
-    let gauges: [(&str, &str, Time); 4] = [
+    let gauges: [(&str, &str, Time); 8] = [
         ("cyclic_stream_period_seconds", "Learnt period.", |it| it.period_ns),
         ("cyclic_stream_late_p99_seconds", "99th percentile of lateness.", |it| it.late_p99_ns),
         ("cyclic_stream_late_max_seconds", "Most that a frame was late.", |it| it.late_max_ns),
         ("cyclic_stream_worst_gap_seconds", "Gap that used most of its time.", |it| {
             it.worst_gap_ns
+        }),
+        ("cyclic_stream_answer_p99_seconds", "99th percentile of times to an answer.", |it| {
+            it.extra.round_trip_p99_ns
+        }),
+        ("cyclic_stream_transit_p99_seconds", "99th percentile of longer transits.", |it| {
+            it.extra.transit_late_p99_ns
+        }),
+        ("cyclic_stream_correction_max_seconds", "Greatest correction of Sync.", |it| {
+            it.extra.correction_max_ns
+        }),
+        ("cyclic_stream_peer_delay_seconds", "Median delay of the link to the peer.", |it| {
+            it.extra.peer_delay_p50_ns
         }),
     ];
     for (name, help, value) in gauges {

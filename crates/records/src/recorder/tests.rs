@@ -515,3 +515,37 @@ fn a_line_has_the_octets_that_serde_writes() {
         assert!(kinds.contains(kind), "{kind} is in no capture");
     }
 }
+
+#[test]
+fn the_worst_few_are_the_first_of_all() {
+    let all_of = |name: &str, top| -> Vec<(Vec<TransactionReport>, Vec<StreamRecord>)> {
+        let measure = Duration::from_secs(1);
+        let items = recorded(name, measure, plain(measure), top);
+        let each = items.iter().filter_map(|item| match item {
+            Item::TransactionsInterval(of) => {
+                let both = [of.slowest.clone(), of.in_interval.clone()];
+                assert!(both.iter().all(|reports| reports.len() <= top));
+                Some((both.concat(), Vec::new()))
+            }
+            Item::CyclicStreams(of) => {
+                // The worst one of this capture is the first by its key.
+                let mut of = of.clone();
+                of.followed.reverse();
+                let record = super::super::CyclicStreams::of(&of);
+                assert!(record.worst.len() <= top);
+                Some((Vec::new(), record.worst))
+            }
+            _ => None,
+        });
+        each.collect()
+    };
+    for name in ["gateway.pcap", "cycles.pcap"] {
+        let [few, all] = [1, 1_000].map(|top| all_of(name, top));
+        assert!(!few.is_empty() && few.len() == all.len());
+        for ((functions, streams), (all_functions, all_streams)) in few.iter().zip(&all) {
+            assert!(functions.len() + streams.len() < all_functions.len() + all_streams.len());
+            assert_eq!(functions.first(), all_functions.first(), "{name}");
+            assert_eq!(streams.first(), all_streams.first(), "{name}");
+        }
+    }
+}

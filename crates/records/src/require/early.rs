@@ -111,9 +111,9 @@ fn refuted(judged: &Judged, passed: &Measures, meter: &Meter) -> Option<Refuted>
         }),
         Scope::Transactions(whom) => over().or_else(|| {
             let Subject::OfTransactions(of) = &wanted.subject else { return None };
-            let each = meter.each_transaction().into_iter().filter(|report| whom.has(report));
+            let each = meter.transactions().filter(|report| whom.has(report));
             let mut found =
-                each.filter_map(|it| Some((super::transactions::name(&it), of.value(&it)?)));
+                each.filter_map(|it| Some((super::transactions::name(it), of.value(it)?)));
             found.find_map(|(name, found)| {
                 wanted.is_refuted_for_good(found).then_some(Refuted { of: Some(name), found })
             })

@@ -13,6 +13,7 @@ mod wanted;
 pub use report::{Outcome, OutcomeFinding};
 pub use wanted::Wanted;
 
+use crate::{Publisher, PublisherState};
 use bench::scenario::NotARequirement;
 use bench::verdict::Verdict;
 use meter::measure::{Measures, Transport};
@@ -203,6 +204,29 @@ impl Requirements {
             let found = of.value(report, until).filter(|_| streams.has(report));
             if let Some(found) = found {
                 judged.take_value(streams::name(report), found);
+            }
+        }
+    }
+
+    /// Judges a publisher, as a file declares it and as it was seen.
+    pub fn publisher(&mut self, publisher: &Publisher) {
+        for judged in &mut self.judged {
+            let (Scope::Streams(streams), Subject::OfStreams(of)) =
+                (&judged.wanted.scope, &judged.wanted.subject)
+            else {
+                continue;
+            };
+            let found = of.of_publisher(publisher).filter(|_| streams.has_publisher(publisher));
+            match found {
+                Some(_) if publisher.state == PublisherState::NotDue => judged.take(Finding {
+                    of: Some(publisher.label()),
+                    found: None,
+                    interval: None,
+                    verdict: Verdict::Undecided,
+                    because: "not seen, and not watched for its MaxTime",
+                }),
+                Some(found) => judged.take_value(publisher.label(), found),
+                None => {}
             }
         }
     }

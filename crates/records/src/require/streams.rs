@@ -2,12 +2,16 @@
 //! values found.
 //!
 //! ```text
-//! quantity = "missing" | "silent" | "invalid" | ("late" | "early") "." ("p50" | "p99" | "max")
-//! whom     = "*" | "goose" | "sv" | "profinet" | SOURCE "/" NUMBER | gocbRef | svID
+//! quantity = "missing" | "silent" | "invalid" | "no-answer" | "low-counters" | "stalled"
+//!          | "grandmaster-changes" | "lone"
+//!          | "not-seen" | "unexpected" | "different"      of publishers that a file declares
+//!          | ("late" | "early" | "round-trip" | "transit" | "peer-delay") "." ("p50" | "p99" | "max")
+//! whom     = "*" | PROTOCOL | SOURCE "/" NUMBER | name
 //! limit    = count | time | share of the period
 //! ```
 
 use super::wrong;
+use crate::{Publisher, PublisherState};
 use bench::scenario::{NotARequirement, Relation, Share, Span};
 use meter::measure::Summary;
 use meter::{Protocol, StreamReport};
@@ -33,10 +37,32 @@ pub enum Quantity {
     Silent,
     /// Frames with data that are not valid.
     Invalid,
+    /// Requests of PTP without an answer.
+    Unanswered,
+    /// EtherCAT frames that came back with a working counter too low.
+    LowCounters,
+    /// Frames with the data of the frame before.
+    Stalled,
+    /// Changes of the grandmaster.
+    GrandmasterChanges,
+    /// 1 for a declared publisher that was not seen.
+    NotSeen,
+    /// 1 for a publisher that the file does not declare.
+    Unexpected,
+    /// Fields in which a declared publisher differs from the file.
+    Different,
+    /// Frames of PRP or HSR that came on one of two LANs only.
+    Lone,
     /// Time by which frames were later than the period.
     Late(Statistic),
     /// Time by which they were earlier.
     Early(Statistic),
+    /// Time from a frame to its answer.
+    RoundTrip(Statistic),
+    /// Time by which a frame took longer than the one before, by the sender's times.
+    Transit(Statistic),
+    /// Delay of the link to the peer.
+    PeerDelay(Statistic),
 }
 
 /// Quantity of streams, and whether it is a share of the period.
@@ -59,11 +85,36 @@ pub enum Streams {
     Named(String),
 }
 
+/// Quantities that are counts.
+const COUNTS: [(&str, Quantity); 11] = [
+    ("missing", Quantity::Missing),
+    ("silent", Quantity::Silent),
+    ("invalid", Quantity::Invalid),
+    ("no-answer", Quantity::Unanswered),
+    ("low-counters", Quantity::LowCounters),
+    ("stalled", Quantity::Stalled),
+    ("grandmaster-changes", Quantity::GrandmasterChanges),
+    ("lone", Quantity::Lone),
+    ("not-seen", Quantity::NotSeen),
+    ("unexpected", Quantity::Unexpected),
+    ("different", Quantity::Different),
+];
+
 /// Words of protocols.
-const PROTOCOLS: [(&str, Protocol); 3] = [
+const PROTOCOLS: [(&str, Protocol); 13] = [
     ("goose", Protocol::Goose),
     ("sv", Protocol::SampledValues),
     ("profinet", Protocol::ProfinetRt),
+    ("ethercat", Protocol::EtherCat),
+    ("ptp", Protocol::Ptp),
+    ("cip-io", Protocol::CipIo),
+    ("uadp", Protocol::Uadp),
+    ("avtp", Protocol::Avtp),
+    ("cc-link", Protocol::CcLink),
+    ("powerlink", Protocol::Powerlink),
+    ("someip", Protocol::SomeIp),
+    ("prp", Protocol::Prp),
+    ("hsr", Protocol::Hsr),
 ];
 
 impl Quantity {
@@ -79,27 +130,55 @@ impl Quantity {
         match (name, statistic) {
             ("late", Some(statistic)) => Some(Self::Late(statistic)),
             ("early", Some(statistic)) => Some(Self::Early(statistic)),
-            _ => [("missing", Self::Missing), ("silent", Self::Silent), ("invalid", Self::Invalid)]
-                .into_iter()
-                .find_map(|(name, quantity)| (name == text).then_some(quantity)),
+            ("round-trip", Some(statistic)) => Some(Self::RoundTrip(statistic)),
+            ("transit", Some(statistic)) => Some(Self::Transit(statistic)),
+            ("peer-delay", Some(statistic)) => Some(Self::PeerDelay(statistic)),
+            _ => COUNTS.into_iter().find_map(|(name, it)| (name == text).then_some(it)),
         }
     }
 
     const fn is_time(self) -> bool {
-        matches!(self, Self::Late(_) | Self::Early(_))
+        self.statistic().is_some()
+    }
+
+    const fn statistic(self) -> Option<Statistic> {
+        match self {
+            Self::Late(of)
+            | Self::Early(of)
+            | Self::RoundTrip(of)
+            | Self::Transit(of)
+            | Self::PeerDelay(of) => Some(of),
+            Self::Missing
+            | Self::Silent
+            | Self::Invalid
+            | Self::Unanswered
+            | Self::LowCounters
+            | Self::Stalled
+            | Self::GrandmasterChanges
+            | Self::Lone
+            | Self::NotSeen
+            | Self::Unexpected
+            | Self::Different => None,
+        }
+    }
+
+    /// True for a quantity of publishers, which a file declares.
+    pub(super) const fn is_of_publishers(self) -> bool {
+        matches!(self, Self::NotSeen | Self::Unexpected | Self::Different)
     }
 }
 
 impl OfStreams {
     /// True if its values are the upper edges of classes.
     pub(super) const fn is_class(self) -> bool {
-        use Statistic::{P50, P99};
-        matches!(self.quantity, Quantity::Late(P50 | P99) | Quantity::Early(P50 | P99))
+        matches!(self.quantity.statistic(), Some(Statistic::P50 | Statistic::P99))
     }
 
     /// True if its value only grows while more frames come. A missing frame may still arrive late.
     pub(super) const fn grows(self) -> bool {
-        !matches!(self.quantity, Quantity::Missing) && !self.is_class()
+        !matches!(self.quantity, Quantity::Missing)
+            && !self.quantity.is_of_publishers()
+            && !self.is_class()
     }
 
     /// True if it is a time, not a share or a count.
@@ -120,9 +199,29 @@ impl OfStreams {
             Quantity::Invalid => report.invalid,
             Quantity::Late(statistic) => time(&report.deviations?.late, statistic),
             Quantity::Early(statistic) => time(&report.deviations?.early, statistic),
+            Quantity::Unanswered => report.extra.answers?.lost,
+            Quantity::LowCounters => report.extra.low_working_counters,
+            Quantity::Stalled => report.extra.stalled,
+            Quantity::GrandmasterChanges => report.extra.grandmaster_changes,
+            Quantity::RoundTrip(statistic) => time(&report.extra.answers?.round_trips, statistic),
+            Quantity::Lone => report.extra.redundancy?.lone()?,
+            Quantity::NotSeen | Quantity::Unexpected | Quantity::Different => return None,
+            Quantity::Transit(statistic) => time(&report.extra.clock?.transit?.late, statistic),
+            Quantity::PeerDelay(statistic) => time(&report.extra.peer_delays?, statistic),
         };
         let of = if self.is_share { report.period_ns.filter(|it| *it > 0)? } else { 1 };
         Some(value as f64 / of as f64)
+    }
+
+    /// Value of a publisher; none of quantities of streams.
+    pub(super) fn of_publisher(self, publisher: &Publisher) -> Option<f64> {
+        let in_state = |state| f64::from(u8::from(publisher.state == state));
+        match self.quantity {
+            Quantity::NotSeen => Some(in_state(PublisherState::NotSeen)),
+            Quantity::Unexpected => Some(in_state(PublisherState::Unexpected)),
+            Quantity::Different => Some(publisher.differences.len() as f64),
+            _ => None,
+        }
     }
 }
 
@@ -147,6 +246,19 @@ impl Streams {
                 let number = format!("{}/{:04x}", report.key.source, report.key.identifier);
                 let given = name.replace("/0x", "/");
                 given.eq_ignore_ascii_case(&number) || report.key.name[..] == *name.as_bytes()
+            }
+        }
+    }
+}
+
+impl Streams {
+    /// True if the requirement is about this publisher.
+    pub(super) fn has_publisher(&self, publisher: &Publisher) -> bool {
+        match self {
+            Self::All => true,
+            Self::Of(protocol) => protocol.name() == publisher.protocol,
+            Self::Named(name) => {
+                *name == publisher.name || publisher.ied.as_ref().is_some_and(|ied| ied == name)
             }
         }
     }

@@ -95,6 +95,11 @@ impl Wanted {
         self.relation.holds(value, self.limit)
     }
 
+    /// Returns true for a requirement on publishers, which a file declares.
+    pub fn is_of_publishers(&self) -> bool {
+        matches!(&self.subject, Subject::OfStreams(of) if of.quantity.is_of_publishers())
+    }
+
     /// Returns true if a count that satisfies the limit still does so however much is added.
     pub const fn is_shown_by_more(&self) -> bool {
         matches!(self.relation, Relation::Above | Relation::AtLeast)
@@ -244,7 +249,7 @@ fn measure(name: &str, values: &Values) -> Result<Subject, NotARequirement> {
             Unit::One | Unit::Octets | Unit::Number => Subject::Count(measure),
         });
     }
-    let message = format!("nothing is called `{name}` there");
+    let message = format!("unknown quantity `{name}`");
     let of_records = |known: Measure| {
         let record = known.to_string();
         record == name || record.strip_suffix(NANOSECONDS) == Some(name)
@@ -371,17 +376,14 @@ mod tests {
         check("R_RD", &format!("expected a quantity, a relation and a limit; {EXAMPLE}"));
         check("R_RD = 1", &format!("expected a quantity, a relation and a limit; {EXAMPLE}"));
         let help = "did you mean `dt_retransmissions`?";
-        check(
-            "dt_retransmision < 1",
-            &format!("nothing is called `dt_retransmision` there; {help}"),
-        );
+        check("dt_retransmision < 1", &format!("unknown quantity `dt_retransmision`; {help}"));
         check("R_RD < 5 ms", "`5 ms` is no limit; a share is written 1e-3 or \"0.1 %\"");
         check("dt_tpdus < 1 %", "`1 %` is no limit; a count is a number");
         let times = "a count is a number; times end in .max, .p50 or .p99, as in response.max";
         check("responses(host) < 20 ms", &format!("`20 ms` is no limit; {times}"));
         let times =
             "there are response.total, response.max, response.min, response.p50, response.p99";
-        check("response(host) < 20 ms", &format!("nothing is called `response` there; {times}"));
+        check("response(host) < 20 ms", &format!("unknown quantity `response`; {times}"));
         check(
             "late.max(sv) < 5",
             "`5` is no limit; a time or a share of the period: \"50 us\", \"50 %\"",
@@ -399,7 +401,7 @@ mod tests {
         check("U_C(host) < 1 %", &format!("{message}; {help}"));
         let message = "`response.total` is no count; a share is of two counts";
         check("response.total / tpdus < 1", message);
-        let message = "nothing is called `response_max` there; did you mean `response.max`?";
+        let message = "unknown quantity `response_max`; did you mean `response.max`?";
         check("response_max(host) < 20 ms", message);
         check("response_max_ns < 20 ms", &message.replace("response_max`", "response_max_ns`"));
     }

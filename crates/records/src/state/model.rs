@@ -9,7 +9,7 @@ use super::history::History;
 use super::trend::{Course, Moment};
 use crate::{
     Collection, ConnectionInterval, ControlBlocks, Counts, CyclicStream, CyclicStreams,
-    CyclicTotals, End, Head, HostInterval, Interval, Named, Record, Sample, Services,
+    CyclicTotals, End, Head, HostInterval, Interval, Named, Publishers, Record, Sample, Services,
     ServicesInterval, Total, TransactionTotals, Transactions, TransactionsInterval,
 };
 use meter::registry::Measure;
@@ -55,6 +55,8 @@ pub struct Model {
     pub of_streams: CyclicTotals,
     /// The worst of those reported as a whole, and sums over them; at the end they are all.
     whole_streams: (Vec<CyclicStream>, CyclicTotals),
+    /// Publishers that a file declares, so far; none without a file.
+    pub publishers: Option<Publishers>,
     /// The slowest functions of units so far.
     pub transactions: Vec<Transactions>,
     /// Sums over all of them, also those that are not kept.
@@ -87,7 +89,7 @@ impl Model {
                 Record::TransactionsInterval(of) => {
                     model.transactions.clone_from(&of.in_interval);
                     model.of_transactions = TransactionTotals::default();
-                    of.in_interval.iter().for_each(|it| model.of_transactions.add(it));
+                    of.in_interval.iter().for_each(|it| model.of_transactions.add(&it.into()));
                 }
                 // They have the reports since the connection began.
                 Record::ControlBlocks(_) => {}
@@ -114,6 +116,7 @@ impl Model {
             streams: Vec::new(),
             of_streams: CyclicTotals::default(),
             whole_streams: (Vec::new(), CyclicTotals::default()),
+            publishers: None,
             transactions: Vec::new(),
             of_transactions: TransactionTotals::default(),
             whole_transactions: (Vec::new(), TransactionTotals::default()),
@@ -135,6 +138,7 @@ impl Model {
             | Record::ConnectionsRest(_)
             | Record::ServicesInterval(_)
             | Record::Finding(_)
+            | Record::Publisher(_)
             | Record::Unknown => {}
             Record::Sample(sample) => self.sample(&sample),
             Record::Interval(interval) => self.interval(interval),
@@ -163,6 +167,7 @@ impl Model {
                 let CyclicStreams { totals, worst, .. } = *so_far;
                 (self.streams, self.of_streams) = (worst, totals);
             }
+            Record::Publishers(so_far) => self.publishers = Some(*so_far),
             Record::Transactions(of) => self.whole_transactions(*of),
             Record::TransactionsInterval(so_far) => {
                 let TransactionsInterval { totals, slowest, .. } = *so_far;
@@ -197,7 +202,7 @@ impl Model {
     /// Adds the transactions of a function as a whole.
     fn whole_transactions(&mut self, of: Transactions) {
         let (slowest, totals) = &mut self.whole_transactions;
-        totals.add(&of);
+        totals.add(&(&of).into());
         slowest.push(of);
         if slowest.len() >= 2 * FUNCTIONS {
             slowest.sort_by(Transactions::slower);
@@ -242,6 +247,7 @@ impl Model {
             | Record::ServicesInterval(_)
             | Record::ControlBlocks(_)
             | Record::CyclicStreams(_)
+            | Record::Publishers(_)
             | Record::TransactionsInterval(_)
                 if is_over =>
             {

@@ -2,11 +2,12 @@
 
 use super::table::{Cell, Kind, Layout};
 use crate::item::CyclicStream;
+use crate::stream_extra::StreamExtra;
 use meter::measure::Summary;
 use meter::{Gaps, Order};
 
 /// Columns of a stream.
-const STREAM: [(&str, Kind); 38] = [
+const STREAM: [(&str, Kind); 61] = [
     ("start", Kind::Time),
     ("last", Kind::Time),
     ("protocol", Kind::Text),
@@ -45,6 +46,29 @@ const STREAM: [(&str, Kind); 38] = [
     ("early_max", Kind::Span),
     ("invalid", Kind::Count),
     ("simulated", Kind::Count),
+    ("stamp_step", Kind::Span),
+    ("answered", Kind::Count),
+    ("unanswered", Kind::Count),
+    ("round_trip_p50", Kind::Span),
+    ("round_trip_p99", Kind::Span),
+    ("round_trip_max", Kind::Span),
+    ("low_working_counters", Kind::Count),
+    ("stamps", Kind::Count),
+    ("transit_late_p99", Kind::Span),
+    ("transit_late_max", Kind::Span),
+    ("transit_early_p99", Kind::Span),
+    ("transit_early_max", Kind::Span),
+    ("drift_ppm", Kind::Real),
+    ("clock_steps", Kind::Count),
+    ("correction_p99", Kind::Span),
+    ("correction_max", Kind::Span),
+    ("peer_delay_p50", Kind::Span),
+    ("peer_delay_max", Kind::Span),
+    ("grandmaster", Kind::Text),
+    ("clock_class", Kind::Count),
+    ("steps_removed", Kind::Count),
+    ("grandmaster_changes", Kind::Count),
+    ("stalled", Kind::Count),
 ];
 
 /// Returns the columns of streams.
@@ -91,7 +115,39 @@ pub fn row(of: &CyclicStream) -> Vec<Cell> {
     row.extend(deviations(report.deviations.map(|both| both.late)));
     row.extend(deviations(report.deviations.map(|both| both.early)));
     row.extend(counts(&[report.invalid, report.simulated]));
+    row.push(Cell::Nanos(report.stamp_step_ns));
+    row.extend(extra(StreamExtra::of(&report.extra)));
     row
+}
+
+/// Cells of what only some protocols have.
+fn extra(of: StreamExtra) -> [Cell; 22] {
+    let count = |count: Option<u64>| Cell::of(count, Cell::Count);
+    let nanos = |nanos: Option<u64>| Cell::of(nanos, Cell::Nanos);
+    [
+        count(of.answered),
+        count(of.unanswered),
+        nanos(of.round_trip_p50_ns),
+        nanos(of.round_trip_p99_ns),
+        nanos(of.round_trip_max_ns),
+        Cell::Count(of.low_working_counters),
+        count(of.stamps),
+        nanos(of.transit_late_p99_ns),
+        nanos(of.transit_late_max_ns),
+        nanos(of.transit_early_p99_ns),
+        nanos(of.transit_early_max_ns),
+        Cell::of(of.drift_ppb.map(|ppb| ppb as f64 / 1_000.0), Cell::Real),
+        count(of.clock_steps),
+        nanos(of.correction_p99_ns),
+        nanos(of.correction_max_ns),
+        nanos(of.peer_delay_p50_ns),
+        nanos(of.peer_delay_max_ns),
+        Cell::of(of.grandmaster, Cell::Text),
+        count(of.clock_class.map(u64::from)),
+        count(of.steps_removed.map(u64::from)),
+        Cell::Count(of.grandmaster_changes),
+        Cell::Count(of.stalled),
+    ]
 }
 
 /// Cells of what gaps were longer or shorter by.

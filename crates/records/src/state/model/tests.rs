@@ -41,6 +41,7 @@ fn head(sample_ns: Option<u64>) -> Head {
         bounds_octets: vec![64, 128],
         top: 5,
         only: None,
+        expect: None,
     }
 }
 
