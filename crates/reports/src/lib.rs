@@ -16,6 +16,7 @@ pub mod document;
 pub mod figure;
 pub mod github;
 pub mod glossary;
+pub mod hgrm;
 pub mod html;
 pub mod junit;
 pub mod markdown;

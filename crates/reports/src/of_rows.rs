@@ -271,7 +271,11 @@ impl Rows {
 
     fn verdict(&self) -> Verdict {
         let [all, agree, differ, open] = self.counts();
-        if self.paper.live || self.rows.is_empty() {
+        if !self.paper.live && self.rows.is_empty() {
+            let reason = "The reproduction ended before its first row was final; no row of the paper is judged.";
+            return Verdict { grade: Grade::Note, word: "ENDED".into(), reason: reason.into() };
+        }
+        if self.paper.live {
             let reason = "The experiments of the paper were measured on this network; no row of the paper is judged.";
             return Verdict { grade: Grade::Note, word: "MEASURED".into(), reason: reason.into() };
         }

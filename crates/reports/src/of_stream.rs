@@ -437,7 +437,8 @@ fn comparison(measures: &Measures, baseline: &Measures) -> Comparison {
 }
 
 fn facts(measures: &Measures, provenance: Option<&Provenance>) -> Vec<Fact> {
-    let Head { schema, source, measure_ns, channel_bits_per_second, only, .. } = &measures.head;
+    let Head { schema, source, measure_ns, channel_bits_per_second, only, expect, .. } =
+        &measures.head;
     let mut facts = provenance.map(Provenance::facts).unwrap_or_default();
     facts.extend([
         Fact::new("format", schema),
@@ -445,6 +446,7 @@ fn facts(measures: &Measures, provenance: Option<&Provenance>) -> Vec<Fact> {
         Fact::new("measurement interval", span(*measure_ns)),
         Fact::new("channel", format!("{channel_bits_per_second} bit/s")),
     ]);
+    facts.extend(expect.as_ref().map(|expect| Fact::new("publishers compared with", expect)));
     facts.extend(only.as_ref().map(|only| Fact::new("measures reported", only.join(", "))));
     facts
 }
@@ -483,6 +485,9 @@ fn command(measures: &Measures, provenance: Option<&Provenance>) -> String {
         option("--sample", whole(*sample_ns));
     }
     option("--top", top.to_string());
+    if let Some(expect) = &measures.head.expect {
+        option("--expect", expect.clone());
+    }
     for outcome in &measures.outcomes {
         option("--require", outcome.requirement.clone());
     }

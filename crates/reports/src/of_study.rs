@@ -62,6 +62,12 @@ impl StudyRun<'_> {
     }
 }
 
+/// Run that another is compared with.
+struct Baseline<'a> {
+    run: &'a StudyRun<'a>,
+    report: Report,
+}
+
 /// The report of a run, against a baseline if there is one.
 #[must_use]
 pub fn of_study(
@@ -71,6 +77,7 @@ pub fn of_study(
     glossary: &Glossary,
 ) -> Document {
     let report = run.report();
+    let baseline = baseline.map(|run| Baseline { run, report: run.report() });
     let judged = run.judged.clone().unwrap_or_else(|| judge(&report, run.points));
     let checks = checks::of(run, &report);
     let numbers = numbers::of(&report, &judged);
@@ -87,11 +94,11 @@ pub fn of_study(
         requirements: requirements(&judged, &report),
         findings: Vec::new(),
         tables: tables(&report),
-        pictures: pictures(run, &report),
+        pictures: pictures(run, &report, baseline.as_ref()),
         checks,
-        comparison: baseline.map(|baseline| comparison(run, baseline, &report)),
+        comparison: baseline.as_ref().map(|baseline| comparison(run, baseline, &report)),
         provenance: run.provenance.map(provenance).unwrap_or_default(),
-        commands: commands(run, baseline),
+        commands: commands(run, baseline.as_ref().map(|baseline| baseline.run)),
         glossary: Vec::new(),
     };
     document.weigh_checks();
@@ -168,7 +175,9 @@ fn about(run: &StudyRun<'_>, report: &Report) -> String {
     text + &format!(". {messages} messages were sent.")
 }
 
-fn requirements(judged: &[Judged], report: &Report) -> Vec<Requirement> {
+/// Requirements with their verdicts, the worst first.
+#[must_use]
+pub fn requirements(judged: &[Judged], report: &Report) -> Vec<Requirement> {
     let many = report.points.len() > 1;
     let mut sorted: Vec<&Judged> = judged.iter().collect();
     sorted.sort_by_key(|it| core::cmp::Reverse(grade(it.verdict)));
@@ -198,7 +207,9 @@ pub const fn grade(verdict: Decided) -> Grade {
     }
 }
 
-fn tables(report: &Report) -> Vec<Table> {
+/// Times of messages, and deadlines if there are any.
+#[must_use]
+pub fn tables(report: &Report) -> Vec<Table> {
     let mut tables = vec![times(report)];
     let rows = report.points.iter().flat_map(|point| {
         let place = place(report, point);
@@ -256,7 +267,11 @@ fn with_place<'a>(report: &'a Report, heads: &[&'a str]) -> Vec<&'a str> {
     place.into_iter().chain(heads.iter().copied()).collect()
 }
 
-fn pictures(run: &StudyRun<'_>, report: &Report) -> Vec<Illustration> {
+fn pictures(
+    run: &StudyRun<'_>,
+    report: &Report,
+    baseline: Option<&Baseline<'_>>,
+) -> Vec<Illustration> {
     let seed = run.provenance.map_or(0, |provenance| provenance.seed);
     let study = sweep::Study { seed, origin: run.origin() };
     let mut drawn = sweep::figures(report, study);
@@ -278,7 +293,13 @@ fn pictures(run: &StudyRun<'_>, report: &Report) -> Vec<Illustration> {
     });
     // Of a sweep, the tail at its last point.
     let tail = report.points.last();
-    let tail = tail.and_then(|point| tail::tail(report, point, &run.results.samples));
+    let tail = tail.and_then(|point| {
+        let same = baseline.and_then(|Baseline { run, report }| {
+            let point = report.points.iter().find(|it| it.settings == point.settings)?;
+            Some(tail::Of { point, samples: &run.results.samples })
+        });
+        tail::tail(report, tail::Of { point, samples: &run.results.samples }, same)
+    });
     let tail = tail.map(|tail::Tail { figure, thinned }| Illustration {
         picture: Picture::Curves(figure),
         thinned: thinned.into(),
@@ -286,11 +307,11 @@ fn pictures(run: &StudyRun<'_>, report: &Report) -> Vec<Illustration> {
     curves.chain(tail).collect()
 }
 
-fn comparison(run: &StudyRun<'_>, baseline: &StudyRun<'_>, report: &Report) -> Comparison {
+fn comparison(run: &StudyRun<'_>, baseline: &Baseline<'_>, report: &Report) -> Comparison {
     difference::of(&difference::Pair {
-        baseline: &baseline.report(),
-        baseline_path: baseline.path,
-        baseline_origin: baseline.origin(),
+        baseline: &baseline.report,
+        baseline_path: baseline.run.path,
+        baseline_origin: baseline.run.origin(),
         other: report,
         other_path: run.path,
         other_origin: run.origin(),

@@ -1,4 +1,5 @@
-//! Figure of the tail of delays: the share of messages that took longer than a time.
+//! Figure of the tail of delays: the share of messages that took longer than a time. Of two runs that are
+//! compared, both are drawn.
 
 use crate::figure::{Axis, Figure, Mark, Point, Scale, Series};
 use crate::study::{Summed, summed};
@@ -31,25 +32,66 @@ struct Times {
     deadline: Option<u64>,
 }
 
-/// The figure of a point; none if no message arrived.
+/// Point of a run, with the samples of all of its points.
+#[derive(Clone, Copy, Debug)]
+pub struct Of<'a> {
+    /// Results of the point.
+    pub point: &'a PointReport,
+    /// Samples of the run.
+    pub samples: &'a [Sample],
+}
+
+impl<'a> Of<'a> {
+    /// Samples of the point. Copies of one run are one run.
+    fn of_point(self) -> impl Iterator<Item = &'a Sample> {
+        let runs = if self.point.deterministic { 1 } else { usize::MAX };
+        let number = self.point.point;
+        self.samples.iter().filter(move |sample| sample.point == number).take(runs)
+    }
+
+    /// Times of each flow that has any; of answers, or of messages.
+    fn times(self, is_answered: bool) -> Vec<Times> {
+        let groups = summed(self.point);
+        groups.iter().filter_map(|group| times(group, is_answered, self.of_point())).collect()
+    }
+
+    fn origin(self) -> &'static str {
+        match self.samples.first().map(|sample| sample.source) {
+            Some(Origin::Measured) => "Measured",
+            Some(Origin::Predicted) | None => "Simulated",
+        }
+    }
+}
+
+/// Number of times of each flow.
+fn counts(all: &[Times]) -> String {
+    let counts =
+        all.iter().map(|it| format!("{} n = {}", it.name, it.classes.values().sum::<u64>()));
+    counts.collect::<Vec<_>>().join(", ")
+}
+
+/// The figure of a point, over the same point of a baseline if there is one; none if no message arrived.
 #[must_use]
-pub fn tail(report: &Report, point: &PointReport, samples: &[Sample]) -> Option<Tail> {
-    let groups = summed(point);
+pub fn tail(report: &Report, of: Of<'_>, baseline: Option<Of<'_>>) -> Option<Tail> {
+    let groups = summed(of.point);
     let is_answered = groups.iter().all(|group| !group.worst().response_pooled.is_empty());
-    // Copies of one run are one run.
-    let runs = if point.deterministic { 1 } else { usize::MAX };
-    let of_point = || samples.iter().filter(|sample| sample.point == point.point).take(runs);
-    let all: Vec<Times> =
-        groups.iter().filter_map(|group| times(group, is_answered, of_point())).collect();
+    let all = of.times(is_answered);
     let drawn = all.get(..all.len().min(MOST_FLOWS)).unwrap_or_default();
-    let longest = drawn.iter().map(|times| times.longest).max()?;
+    let before = baseline.map(|baseline| baseline.times(is_answered)).unwrap_or_default();
+    let is_drawn = |before: &Times| drawn.iter().any(|times| times.name == before.name);
+    let before: Vec<Times> = before.into_iter().filter(is_drawn).collect();
+    let longest = drawn.iter().chain(&before).map(|times| times.longest).max()?;
     let shown = scale(Unit::Nanoseconds, longest as f64);
     let (mut series, mut left_out) = (Vec::new(), false);
     for (style_group, times) in drawn.iter().enumerate() {
-        let points = steps(times, shown.each);
-        left_out |= points.len() > MOST_POINTS;
-        let (name, points) = (times.name.clone(), thinned(points));
-        series.push(Series { name, style_group, mark: Mark::Line, points });
+        let earlier = before.iter().filter(|before| before.name == times.name);
+        let earlier = earlier.map(|it| (it, format!("{}, baseline", it.name), Mark::ThinLine));
+        let both = earlier.chain([(times, times.name.clone(), Mark::Line)]);
+        for (times, name, mark) in both {
+            let points = steps(times, shown.each);
+            left_out |= points.len() > MOST_POINTS;
+            series.push(Series { name, style_group, mark, points: thinned(points) });
+        }
     }
     let deadlines: BTreeSet<u64> = drawn.iter().filter_map(|times| times.deadline).collect();
     let (deadlines, beyond): (Vec<u64>, Vec<u64>) =
@@ -61,15 +103,12 @@ pub fn tail(report: &Report, point: &PointReport, samples: &[Sample]) -> Option<
         let points = vec![Point::exact(deadline as f64 / shown.each, 1.0)];
         series.push(Series { name, style_group: drawn.len() + nth, mark: Mark::Across, points });
     }
-    let origin = match samples.first().map(|sample| sample.source) {
-        Some(Origin::Measured) => "Measured",
-        Some(Origin::Predicted) | None => "Simulated",
-    };
     let time = if is_answered { "response time" } else { "delay" };
-    let counts: Vec<String> = drawn
-        .iter()
-        .map(|times| format!("{} n = {}", times.name, times.classes.values().sum::<u64>()))
-        .collect();
+    let thin = baseline.filter(|_| !before.is_empty()).map_or_else(String::new, |baseline| {
+        let runs = counted(baseline.of_point().count() as u64, "run");
+        let origin = baseline.origin().to_lowercase();
+        format!(" Thin: the baseline, {origin}, {runs}: {}.", counts(&before))
+    });
     let more = match all.len().saturating_sub(drawn.len()) {
         0 => String::new(),
         more => format!(" {more} more flows are not drawn."),
@@ -77,10 +116,11 @@ pub fn tail(report: &Report, point: &PointReport, samples: &[Sample]) -> Option<
     let figure = Figure {
         title: format!("Share of messages with a longer {time}"),
         caption: format!(
-            "{}. {origin}. All messages of {}: {}.{more}{}",
+            "{}. {}. All messages of {}: {}.{more}{thin}{}",
             report.title.trim_end_matches('.'),
-            counted(of_point().count() as u64, "run"),
-            counts.join(", "),
+            of.origin(),
+            counted(of.of_point().count() as u64, "run"),
+            counts(drawn),
             beyond.concat(),
         ),
         reference: None,
@@ -123,11 +163,11 @@ fn times<'a>(
     (!times.classes.is_empty()).then_some(times)
 }
 
-/// A step for each class of times, down to one message.
+/// A step for each class of times, from all messages at no time down to one message.
 fn steps(times: &Times, each: f64) -> Vec<Point> {
     let all: u64 = times.classes.values().sum();
     let mut longer = all;
-    let mut points = Vec::new();
+    let mut points = vec![Point::exact(0.0, 1.0)];
     for (nanos, count) in &times.classes {
         let x = *nanos as f64 / each;
         points.push(Point::exact(x, longer as f64 / all as f64));
@@ -189,6 +229,7 @@ mod tests {
         let classes = BTreeMap::from([(100, 3), (200, 1)]);
         let times = Times { name: String::new(), classes, longest: 201, deadline: None };
         let points: Vec<(f64, f64)> = steps(&times, 1.0).iter().map(|p| (p.x, p.y)).collect();
-        assert_eq!(points, [(100.0, 1.0), (100.0, 0.25), (200.0, 0.25), (201.0, 0.25)]);
+        let steps = [(0.0, 1.0), (100.0, 1.0), (100.0, 0.25), (200.0, 0.25), (201.0, 0.25)];
+        assert_eq!(points, steps);
     }
 }

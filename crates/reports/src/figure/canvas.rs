@@ -145,20 +145,34 @@ impl Canvas {
         );
     }
 
-    /// The document, with a title and a description for those to whom it is read aloud; their identifiers begin with `id`.
-    pub(super) fn finish(self, title: &str, description: &str, id: &str) -> String {
+    /// The document, with a title and a description for screen readers; their identifiers begin with `id`.
+    pub(super) fn finish(self, texts: &Texts<'_>, id: &str) -> String {
         let [width, height] = [self.width, self.height].map(number);
-        let (title, description) = (escaped(title), escaped(description));
+        let (title, description) = (escaped(texts.title), escaped(texts.description));
+        let source = match texts.source {
+            "" => String::new(),
+            source => format!("  <metadata>{}</metadata>\n", escaped(source)),
+        };
         format!(
             "<svg role=\"img\" aria-labelledby=\"{id}-title {id}-description\" \
              xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" \
              viewBox=\"0 0 {width} {height}\" font-family=\"{FONT}\" font-size=\"12\">\n  \
              <title id=\"{id}-title\">{title}</title>\n  \
-             <desc id=\"{id}-description\">{description}</desc>\n  \
+             <desc id=\"{id}-description\">{description}</desc>\n{source}  \
              <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n{}</svg>\n",
             self.body
         )
     }
+}
+
+/// Texts of a document that are not drawn.
+pub(super) struct Texts<'a> {
+    /// Title.
+    pub(super) title: &'a str,
+    /// Description.
+    pub(super) description: &'a str,
+    /// Program and input that the figure was made from; empty if another part of the page has them.
+    pub(super) source: &'a str,
 }
 
 /// A coordinate to a hundredth.

@@ -117,8 +117,9 @@ impl Point {
 /// Place of an SVG document.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place<'a> {
-    /// A file of its own: the caption is drawn below the figure.
-    File,
+    /// A file of its own: the caption is drawn below the figure. The text, which becomes the metadata of the
+    /// document, names the program and the input that the figure was made from.
+    File(&'a str),
     /// A page with other figures, which shows the caption itself. The identifier distinguishes the figure from them.
     Page(&'a str),
 }

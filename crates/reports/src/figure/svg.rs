@@ -1,6 +1,6 @@
 //! Scenes and sheets as SVG documents.
 
-use super::canvas::{CHARACTER, Canvas, Font, Stroke};
+use super::canvas::{CHARACTER, Canvas, Font, Stroke, Texts};
 use super::scene::{Layer, Looks, Marker, Range, Scene};
 use super::sheet::{self, Anchor, Shape, Sheet};
 use super::ticks;
@@ -249,7 +249,7 @@ fn finish(mut canvas: Canvas, title: &str, caption: &str, place: Place<'_>) -> S
             canvas.compact();
             id
         }
-        Place::File => {
+        Place::File(_) => {
             canvas.grow(LINE / 2.0);
             for line in lines(caption, CAPTION_CHARACTERS) {
                 canvas.grow(LINE);
@@ -260,7 +260,8 @@ fn finish(mut canvas: Canvas, title: &str, caption: &str, place: Place<'_>) -> S
         }
     };
     canvas.grow(LINE / 2.0);
-    canvas.finish(title, caption, id)
+    let source = if let Place::File(source) = place { source } else { "" };
+    canvas.finish(&Texts { title, description: caption, source }, id)
 }
 
 fn text_width(characters: usize) -> f64 {
@@ -290,7 +291,7 @@ mod tests {
 
     #[test]
     fn the_document_is_named_and_described_and_says_every_series() {
-        let svg = draw(&Scene::of(&example()), Place::File);
+        let svg = draw(&Scene::of(&example()), Place::File("tidewire"));
         let head: String = svg.lines().take(3).collect();
         assert!(head.contains("role=\"img\""), "{head}");
         assert!(head.contains(">MAC transmit &lt;of&gt; this &amp; that</title>"), "{head}");
@@ -304,7 +305,7 @@ mod tests {
     fn ticks_of_a_logarithmic_axis_are_plain_decimals() {
         let mut figure = example();
         figure.series[1].points[1].y = 9_000.0;
-        let svg = draw(&Scene::of(&figure), Place::File);
+        let svg = draw(&Scene::of(&figure), Place::File("tidewire"));
         for label in ["0.1", "1", "10", "100", "1,000", "10,000"] {
             assert!(svg.contains(&format!(">{label}</text>")), "{label} is no tick");
         }
@@ -314,7 +315,10 @@ mod tests {
     #[test]
     fn a_long_title_is_written_smaller() {
         let size = |title: String| {
-            let svg = draw(&Scene::of(&Figure { title: title.clone(), ..example() }), Place::File);
+            let svg = draw(
+                &Scene::of(&Figure { title: title.clone(), ..example() }),
+                Place::File("tidewire"),
+            );
             let before = svg.find(&format!(">{title}</text>")).expect("the title is drawn");
             let tag = &svg[svg[..before].rfind("<text").unwrap()..before];
             let digits = tag.split("font-size=\"").nth(1).unwrap();
@@ -339,7 +343,10 @@ mod tests {
     fn points_stand_where_the_axes_say() {
         let points = vec![Point::exact(0.0, 0.0), Point::exact(5.0, 10.0), Point::exact(10.0, 5.0)];
         let series = Series { points, ..example().series[1].clone() };
-        let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }), Place::File);
+        let svg = draw(
+            &Scene::of(&Figure { series: vec![series], ..example() }),
+            Place::File("tidewire"),
+        );
         let (x, y) = (numbers(&svg, "circle", "cx"), numbers(&svg, "circle", "cy"));
         // Three points, and the sample in the legend. The ticks across are from 0 to 10 by 2.
         assert_eq!(x.len(), 4);
@@ -362,7 +369,7 @@ mod tests {
         let series = Series { points, ..example().series[1].clone() };
         let series =
             vec![series.clone(), Series { points: vec![Point::exact(1.0, 1.0)], ..series }];
-        let svg = draw(&Scene::of(&Figure { series, ..example() }), Place::File);
+        let svg = draw(&Scene::of(&Figure { series, ..example() }), Place::File("tidewire"));
         let y = numbers(&svg, "circle", "cy");
         assert!(((y[0] - y[1]) - (y[1] - y[2])).abs() < 0.011 && y[0] > y[1], "{y:?}");
     }
@@ -371,7 +378,10 @@ mod tests {
     fn an_interval_ends_within_the_axes() {
         let point = Point { interval: Some((-5.0, 3.0)), ..Point::exact(1.0, 2.0) };
         let series = Series { points: vec![point], ..example().series[1].clone() };
-        let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }), Place::File);
+        let svg = draw(
+            &Scene::of(&Figure { series: vec![series], ..example() }),
+            Place::File("tidewire"),
+        );
         assert!(numbers(&svg, "line", "y1").iter().all(|y| *y <= BOTTOM), "{svg}");
     }
 
@@ -379,7 +389,10 @@ mod tests {
     fn a_long_name_takes_several_lines_of_the_legend() {
         let name = "a name of a series that is much longer than a legend is wide".to_owned();
         let series = Series { name: name.clone(), ..example().series[0].clone() };
-        let svg = draw(&Scene::of(&Figure { series: vec![series], ..example() }), Place::File);
+        let svg = draw(
+            &Scene::of(&Figure { series: vec![series], ..example() }),
+            Place::File("tidewire"),
+        );
         assert!(!svg.contains(&format!(">{name}<")));
         for line in [">a name of a series that is much<", ">longer than a legend is wide<"] {
             assert!(svg.contains(line), "{line} in {svg}");
@@ -388,7 +401,7 @@ mod tests {
 
     #[test]
     fn two_series_of_one_kin_are_drawn_in_one_colour() {
-        let svg = draw(&Scene::of(&example()), Place::File);
+        let svg = draw(&Scene::of(&example()), Place::File("tidewire"));
         // The fit, two points with three lines of their intervals each, and two entries of the legend.
         assert_eq!(svg.matches("#0072B2").count(), 11);
         assert!(svg.matches("#D55E00").count() > 3);

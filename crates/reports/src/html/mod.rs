@@ -7,6 +7,7 @@ use crate::figure::Place;
 use crate::text::Text;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use parts::{cell, is_long, number_cell, section, table, word};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Style sheet of every report.
 const STYLE: &str = include_str!("style.css");
@@ -179,6 +180,11 @@ fn figure(number: usize, illustration: &Illustration) -> Markup {
             }
             details.data {
                 summary { "Numbers of figure " (number) }
+                p {
+                    a href=(link(&picture.csv())) download={ "figure-" (number) ".csv" } {
+                        "Numbers of figure " (number) " as CSV"
+                    }
+                }
                 div.scroll tabindex="0" role="group" aria-label={ "Numbers of figure " (number) } {
                     table.numeric {
                         thead { tr { @for head in &heads { th scope="col" { (Text::from(head)) } } } }
@@ -193,6 +199,14 @@ fn figure(number: usize, illustration: &Illustration) -> Markup {
             }
         }
     }
+}
+
+/// Octets of CSV that a link has to escape; digits, points and commas stay as they are.
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b',').remove(b'.').remove(b'-').remove(b'_');
+
+/// CSV within a link (RFC 2397), so that saving it makes no request.
+fn link(csv: &str) -> String {
+    format!("data:text/csv;charset=utf-8,{}", utf8_percent_encode(csv, ESCAPED))
 }
 
 fn checks(document: &Document) -> Markup {
@@ -270,6 +284,16 @@ mod tests {
     fn the_policy_admits_the_style_sheet() {
         assert_eq!(base_64(b"fo"), "Zm8=");
         assert_eq!(STYLE_HASH, base_64(&Sha256::digest(STYLE)), "the hash of style.css");
+    }
+
+    #[test]
+    fn the_link_of_a_figure_holds_its_numbers() {
+        let csv = "series,time (ms)\n\"a \"\"b\"\" & <é>\",1.5e-3\n";
+        let link = link(csv);
+        let data = link.strip_prefix("data:text/csv;charset=utf-8,").unwrap();
+        assert!(!data.contains([' ', '"', '<', '&', '#', '\n']), "{data}");
+        let octets = percent_encoding::percent_decode_str(data).decode_utf8();
+        assert_eq!(octets.unwrap(), csv);
     }
 
     /// Relative luminance of a colour (WCAG 2.2).

@@ -273,11 +273,17 @@ impl Row for StreamRow {
         "late p99",
         "late max",
         "early max",
+        "stamps to",
+        "answer max",
+        "no answer",
+        "WKC low",
+        "transit max",
     ];
     fn key(&self) -> Self::Key {
         let CyclicStream { silences, missing, late_max_ns, period_ns, .. } = self.0;
         let late = late_max_ns.unwrap_or(0).saturating_mul(1_000);
-        (silences, missing, late.checked_div(period_ns.unwrap_or(0)).unwrap_or(0))
+        let wrong = silences.saturating_add(self.0.extra.low_working_counters);
+        (wrong, missing, late.checked_div(period_ns.unwrap_or(0)).unwrap_or(0))
     }
     fn cells(&self) -> Vec<String> {
         let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), span);
@@ -285,6 +291,15 @@ impl Row for StreamRow {
         let CyclicStream { period_ns, late_p99_ns, late_max_ns, early_max_ns, .. } = self.0;
         let counts = [frames, missing, silences].map(|it| it.to_string());
         let times = [Some(gap_max_ns), period_ns, late_p99_ns, late_max_ns, early_max_ns].map(time);
-        [self.name()].into_iter().chain(counts).chain(times).collect()
+        let extra = &self.0.extra;
+        let special = [
+            time(self.0.stamp_step_ns),
+            time(extra.round_trip_max_ns),
+            extra.unanswered.unwrap_or(0).to_string(),
+            extra.low_working_counters.to_string(),
+            time(extra.transit_late_max_ns),
+        ];
+        let words = [self.name()].into_iter().chain(counts);
+        words.chain(times).chain(special).collect()
     }
 }

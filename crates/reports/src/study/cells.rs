@@ -21,10 +21,7 @@ pub fn spans(flow: &FlowReport, kind: &str, pooled: &[PooledQuantile]) -> [Strin
     let time = |nanos: Option<f64>| {
         nanos.map_or_else(absent, |nanos| quantity::value(Unit::Nanoseconds, nanos))
     };
-    let far = |share: f64| {
-        let quantile = pooled.iter().find(|quantile| quantile.share.total_cmp(&share).is_eq());
-        quantile.map_or_else(absent, |quantile| quantity::span(quantile.value_ns))
-    };
+    let far = |share: f64| quantile(pooled, share);
     let is_main = flow.response_pooled.is_empty() || kind == "response";
     let mean = match &flow.within {
         Some(within) if is_main => quantity::within(within),
@@ -40,6 +37,13 @@ pub fn spans(flow: &FlowReport, kind: &str, pooled: &[PooledQuantile]) -> [Strin
         far(0.99),
         time(found("max").and_then(|found| found.values.max())),
     ]
+}
+
+/// Pooled quantile of this share; `n/a` if the flow has none.
+#[must_use]
+pub fn quantile(pooled: &[PooledQuantile], share: f64) -> String {
+    let found = pooled.iter().find(|quantile| quantile.share.total_cmp(&share).is_eq());
+    found.map_or_else(|| "n/a".to_owned(), |quantile| quantity::span(quantile.value_ns))
 }
 
 /// Events of trials with the interval of their share.

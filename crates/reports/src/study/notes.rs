@@ -18,7 +18,7 @@ fn starts(point: &PointReport) -> Vec<String> {
         let flows = if all == 1 { "flow starts" } else { "flows start" };
         let theory = match bound {
             0 => "no bound covers the worst alignment".to_owned(),
-            _ if bound == all => "their bounds cover the worst alignment".to_owned(),
+            _ if bound == all => "the bounds cover the worst alignment".to_owned(),
             _ => format!("bounds cover the worst alignment of {bound} of them"),
         };
         notes.push(format!("{all} {flows} at random in each run: {theory}"));
