@@ -40,7 +40,7 @@ fn from_spec(spec: libc::timespec) -> u64 {
 /// Converts nanoseconds to a `timespec`, saturating.
 pub(crate) fn to_spec(nanos: u64) -> libc::timespec {
     libc::timespec {
-        tv_sec: libc::time_t::try_from(nanos / NANOS_PER_SECOND).unwrap_or(libc::time_t::MAX),
+        tv_sec: i64::try_from(nanos / NANOS_PER_SECOND).unwrap_or(i64::MAX),
         tv_nsec: (nanos % NANOS_PER_SECOND) as libc::c_long,
     }
 }

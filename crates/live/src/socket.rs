@@ -199,7 +199,7 @@ impl Socket {
     /// Sets the time for which a send waits for room in the interface's queue; then it fails.
     pub(crate) fn wait_for_room(&self, span: core::time::Duration) -> io::Result<()> {
         let span = libc::timeval {
-            tv_sec: libc::time_t::try_from(span.as_secs()).unwrap_or(libc::time_t::MAX),
+            tv_sec: i64::try_from(span.as_secs()).unwrap_or(i64::MAX),
             tv_usec: span.subsec_micros().into(),
         };
         self.set(libc::SOL_SOCKET, libc::SO_SNDTIMEO, span)
@@ -216,7 +216,8 @@ impl Socket {
         }
         // An IoSlice has the layout of an iovec, and the kernel does not write to these.
         message.msg_iov = parts.as_ptr().cast_mut().cast();
-        message.msg_iovlen = parts.len();
+        // Counts and flags are wider or narrower in musl's headers than in those of glibc.
+        message.msg_iovlen = parts.len() as _;
         loop {
             // SAFETY: `message` points to `name` and `parts`, which both outlive the call.
             let sent = unsafe { libc::sendmsg(self.fd(), &raw const message, libc::MSG_NOSIGNAL) };
@@ -259,7 +260,8 @@ impl Socket {
         }
         let (pointer, flags) = (headers.as_mut_ptr(), libc::MSG_NOSIGNAL);
         // SAFETY: the first `count` headers point to slices that outlive the call.
-        let taken = unsafe { libc::sendmmsg(self.fd(), pointer, count as libc::c_uint, flags) };
+        let taken =
+            unsafe { libc::sendmmsg(self.fd(), pointer, count as libc::c_uint, flags as _) };
         usize::try_from(taken).unwrap_or(0)
     }
 
@@ -287,7 +289,7 @@ impl Socket {
         message.msg_iov = &raw mut part;
         message.msg_iovlen = 1;
         message.msg_control = control.as_mut_ptr().cast();
-        message.msg_controllen = mem::size_of::<Control>();
+        message.msg_controllen = mem::size_of::<Control>() as _;
         let flags = libc::MSG_DONTWAIT | libc::MSG_TRUNC;
         // SAFETY: `message` points to `name`, `buffer` and `control` with their right lengths, and
         // nothing else touches them during the call.

@@ -57,6 +57,8 @@ fn goodput(wires: &[Namespaces; 2], loss: f64, rounds: usize) {
                 &mut || class4(3),
                 &mut || class4(4),
                 &mut || class4(6),
+                &mut || class4(8),
+                &mut || class4(9),
             ],
         );
         done.store(true, Ordering::Relaxed);
@@ -70,8 +72,9 @@ fn goodput(wires: &[Namespaces; 2], loss: f64, rounds: usize) {
         "  {:.1} % of frames lost each way; in fact {share:.3} %, of {received}; {unmeant} dropped in addition",
         loss * 100.0
     );
-    let programs = ["iperf3, kernel TCP", policy(3).0, policy(4).0, policy(6).0];
-    for (name, own) in programs.iter().zip(&figures) {
+    let of_class_4 = [3, 4, 6, 8, 9].map(|place| policy(place).0);
+    let programs = core::iter::once("iperf3, kernel TCP").chain(of_class_4);
+    for (name, own) in programs.zip(&figures) {
         let over = spread(ratios(own, &figures[0]), 2);
         println!("    {name:<20} {:<26} over TCP {over}", spread(own.clone(), 0));
     }

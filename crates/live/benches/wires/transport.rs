@@ -362,7 +362,7 @@ fn trips(names: &[String; 2], rounds: usize) {
 }
 
 /// Retransmission policy, and T1 in milliseconds, or its initial value.
-const POLICIES: [(&str, Retransmission, RetransmissionTimer, u64); 7] = [
+const POLICIES: [(&str, Retransmission, RetransmissionTimer, u64); 10] = [
     ("first, 20 ms", Retransmission::First, RetransmissionTimer::Fixed, 20),
     ("all, 20 ms", Retransmission::All, RetransmissionTimer::Fixed, 20),
     ("selective, 20 ms", Retransmission::Selective, RetransmissionTimer::Fixed, 20),
@@ -370,6 +370,9 @@ const POLICIES: [(&str, Retransmission, RetransmissionTimer, u64); 7] = [
     ("selective, adaptive", Retransmission::Selective, RetransmissionTimer::Adaptive, 20),
     ("early, 20 ms", Retransmission::Early, RetransmissionTimer::Fixed, 20),
     ("early, 2 ms", Retransmission::Early, RetransmissionTimer::Fixed, 2),
+    ("missing, 20 ms", Retransmission::Missing, RetransmissionTimer::Fixed, 20),
+    ("missing, 2 ms", Retransmission::Missing, RetransmissionTimer::Fixed, 2),
+    ("missing, adaptive", Retransmission::Missing, RetransmissionTimer::Adaptive, 20),
 ];
 
 pub(crate) fn policy(place: usize) -> (&'static str, Params) {

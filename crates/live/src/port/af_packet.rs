@@ -70,6 +70,8 @@ pub struct AfPacket {
     socket: Socket,
     interface: Interface,
     station: Mac,
+    /// Station whose frames with an EtherType it takes too.
+    followed: Option<Mac>,
     wait: Wait,
     converter: Converter,
     stamp: Stamp,
@@ -104,6 +106,7 @@ impl AfPacket {
             slots: None,
             socket,
             station,
+            followed: None,
             wait: params.wait,
             converter: Converter::new(),
             stamp: params.stamp,
@@ -141,6 +144,16 @@ impl AfPacket {
         }
         for group in groups {
             socket.join(index, libc::PACKET_MR_MULTICAST, *group)?;
+        }
+        self.bind()
+    }
+
+    /// Binds the socket to the frames that it takes.
+    fn bind(&self) -> io::Result<()> {
+        let (socket, index) = (&self.socket, self.interface.index);
+        if let Some(followed) = self.followed {
+            socket.filter(&plain_llc_or_of(followed))?;
+            return socket.bind_interface(index, libc::ETH_P_ALL as u16);
         }
         if self.station == self.interface.mac {
             socket.filter(&not_of_others())?;
@@ -207,9 +220,10 @@ impl AfPacket {
 
     /// Takes the kernel's next frame; `None` once the time is over.
     fn next(&mut self, until: Instant) -> Result<Option<Taken>, PortError> {
-        let Self { slots, socket, station, .. } = self;
+        let Self { slots, socket, station, followed, .. } = self;
+        let ours = Ours { station: *station, followed: *followed };
         let taken = match slots {
-            Some(slots) => next_in(slots, socket, *station, until),
+            Some(slots) => next_in(slots, socket, ours, until),
             None => self.next_by_call(until),
         };
         taken.map_err(|error| self.failed("receive a frame")(error))
@@ -217,7 +231,8 @@ impl AfPacket {
 
     /// Takes the next frame by a system call, through the buffer.
     fn next_by_call(&mut self, until: Instant) -> io::Result<Option<Taken>> {
-        let Self { socket, buffer, wait, station, .. } = self;
+        let Self { socket, buffer, wait, station, followed, .. } = self;
+        let ours = Ours { station: *station, followed: *followed };
         let room = buffer.len();
         let (octets, original_octets, wall_nanos, outgoing) = match self.stamp {
             Stamp::Kernel => match socket.receive_until(buffer, until, *wait)? {
@@ -232,7 +247,7 @@ impl AfPacket {
             },
         };
         let whole = buffer.get(..octets).filter(|_| !outgoing);
-        let frame = whole.and_then(|octets| accepted(*station, octets));
+        let frame = whole.and_then(|octets| ours.accepted(octets));
         Ok(Some(Taken { frame, is_cut: original_octets > octets, wall_nanos }))
     }
 }
@@ -241,12 +256,12 @@ impl AfPacket {
 fn next_in(
     slots: &mut Slots,
     socket: &Socket,
-    station: Mac,
+    ours: Ours,
     until: Instant,
 ) -> io::Result<Option<Taken>> {
     loop {
         let taken = slots.take(|octets, original_octets| Taken {
-            frame: accepted(station, octets),
+            frame: ours.accepted(octets),
             is_cut: original_octets > octets.len(),
             wall_nanos: None,
         });
@@ -264,17 +279,27 @@ fn next_in(
     }
 }
 
-/// Returns the frame of these octets if it is for this station.
-///
-/// A veth end, like any interface in promiscuous mode, also delivers frames for other stations.
-fn accepted(station: Mac, octets: &[u8]) -> Option<Frame> {
-    let (to, rest) = octets.split_first_chunk::<6>()?;
-    let (from, rest) = rest.split_first_chunk::<6>()?;
-    let is_meant = *to == station.0 || Mac(*to).is_group();
-    let is_own = *from == station.0;
-    // The kernel treats every value below the smallest type as a length.
-    let has_length = u16::from_be_bytes(*rest.first_chunk()?) <= LARGEST_LENGTH;
-    (is_meant && has_length && !is_own).then(|| Frame::new(Bytes::copy_from_slice(octets)))
+/// Frames that a port takes.
+#[derive(Clone, Copy)]
+struct Ours {
+    station: Mac,
+    followed: Option<Mac>,
+}
+
+impl Ours {
+    /// Returns the frame of these octets if it is for this station.
+    ///
+    /// A veth end, like any interface in promiscuous mode, also delivers frames for other stations.
+    fn accepted(self, octets: &[u8]) -> Option<Frame> {
+        let (to, rest) = octets.split_first_chunk::<6>()?;
+        let (from, rest) = rest.split_first_chunk::<6>()?;
+        let is_meant = *to == self.station.0 || Mac(*to).is_group();
+        let is_own = *from == self.station.0;
+        // The kernel treats every value below the smallest type as a length.
+        let has_length = u16::from_be_bytes(*rest.first_chunk()?) <= LARGEST_LENGTH;
+        let is_kind = has_length || self.followed == Some(Mac(*from));
+        (is_meant && is_kind && !is_own).then(|| Frame::new(Bytes::copy_from_slice(octets)))
+    }
 }
 
 /// Copies a frame into one part, padded to the minimum length; `None` if it is longer than `room`.
@@ -325,6 +350,25 @@ fn plain_llc() -> [libc::sock_filter; 7] {
         step(RETURN, 0, 0, u32::MAX),
         step(RETURN, 0, 0, 0),
     ]
+}
+
+/// Classic BPF that keeps what [`plain_llc`] keeps, and every frame of a station.
+fn plain_llc_or_of(Mac([a, b, c, d, e, f]): Mac) -> Vec<libc::sock_filter> {
+    const LOAD_HALF: u32 = libc::BPF_LD | libc::BPF_H | libc::BPF_ABS;
+    const LOAD_WORD: u32 = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    const IF_EQUAL: u32 = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
+    const RETURN: u32 = libc::BPF_RET | libc::BPF_K;
+    /// Octets of the destination address, and of the first two of the source.
+    const BEHIND_TWO: u32 = 8;
+    let step = |code: u32, jt, jf, k| libc::sock_filter { code: code as u16, jt, jf, k };
+    let of_station = [
+        step(LOAD_HALF, 0, 0, 6),
+        step(IF_EQUAL, 0, 3, u32::from(u16::from_be_bytes([a, b]))),
+        step(LOAD_WORD, 0, 0, BEHIND_TWO),
+        step(IF_EQUAL, 0, 1, u32::from_be_bytes([c, d, e, f])),
+        step(RETURN, 0, 0, u32::MAX),
+    ];
+    of_station.into_iter().chain(plain_llc()).collect()
 }
 
 impl Port for AfPacket {
@@ -388,6 +432,18 @@ impl Port for AfPacket {
             }
         }
         Ok(None)
+    }
+
+    fn follow(&mut self, station: Option<Mac>) -> Result<(), PortError> {
+        let is_first = self.followed.is_none() && station.is_some();
+        self.followed = station;
+        let (socket, index) = (&self.socket, self.interface.index);
+        let joined = match is_first {
+            // An interface that filters groups lets them pass until the socket is closed.
+            true => socket.join(index, libc::PACKET_MR_ALLMULTI, Mac::default()),
+            false => Ok(()),
+        };
+        joined.and_then(|()| self.bind()).map_err(PortError::system("prepare a raw socket"))
     }
 
     fn link_rate(&self) -> Option<BitRate> {

@@ -209,6 +209,10 @@ impl Port for AfXdp {
         Ok(None)
     }
 
+    fn takes_typed(&self) -> bool {
+        false
+    }
+
     fn link_rate(&self) -> Option<BitRate> {
         self.interface.rate
     }

@@ -195,6 +195,20 @@ pub trait Port: Send {
     /// Fails if the port can no longer be used.
     fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError>;
 
+    /// Returns true if it receives frames with an EtherType, or does so after [`Port::follow`].
+    fn takes_typed(&self) -> bool {
+        true
+    }
+
+    /// From now on receives the frames with an EtherType of this station too, also to groups; with `None`
+    /// those of no station. Without effect on a port that receives all of them anyway.
+    ///
+    /// # Errors
+    /// The system's error.
+    fn follow(&mut self, _station: Option<Mac>) -> Result<(), PortError> {
+        Ok(())
+    }
+
     /// Bit rate of the link, if known.
     fn link_rate(&self) -> Option<BitRate>;
 
@@ -248,6 +262,14 @@ impl Port for Box<dyn Port> {
 
     fn receive(&mut self, until: Instant) -> Result<Option<Arrival>, PortError> {
         (**self).receive(until)
+    }
+
+    fn takes_typed(&self) -> bool {
+        (**self).takes_typed()
+    }
+
+    fn follow(&mut self, station: Option<Mac>) -> Result<(), PortError> {
+        (**self).follow(station)
     }
 
     fn link_rate(&self) -> Option<BitRate> {

@@ -98,6 +98,14 @@ impl<P: Port> Port for Observed<P> {
         self.inner.departed()
     }
 
+    fn takes_typed(&self) -> bool {
+        self.inner.takes_typed()
+    }
+
+    fn follow(&mut self, station: Option<Mac>) -> Result<(), PortError> {
+        self.inner.follow(station)
+    }
+
     fn link_rate(&self) -> Option<BitRate> {
         self.inner.link_rate()
     }

@@ -54,6 +54,7 @@ impl Party {
             purpose: text("a test"),
             receive: None,
             is_policy_needed: false,
+            has_streams: false,
         };
         self.machine.request(clock::now(), Request::Open(call));
     }
