@@ -10,6 +10,7 @@ use crate::bound::{Bound, Reason, assumptions, bounds};
 use crate::sample::{FlowSample, Origin, Sample, Within};
 use crate::scenario::{Flow, Point, Start};
 use core::time::Duration;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stats::histogram::Histogram;
 use stats::interval::{self, Estimate, proportion};
@@ -28,7 +29,7 @@ pub struct Quantity {
 }
 
 /// Unit of a quantity.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub enum Unit {
     /// Nanoseconds.
     #[serde(rename = "ns")]
@@ -91,7 +92,7 @@ fn share(part: Option<u64>, all: u64) -> Option<f64> {
 }
 
 /// Results of a study.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Report {
     /// Title of its scenario.
     pub title: String,
@@ -102,7 +103,7 @@ pub struct Report {
 }
 
 /// Results of one point.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct PointReport {
     /// Index of the point.
     pub point: usize,
@@ -129,7 +130,7 @@ pub struct PointReport {
 }
 
 /// Results of one flow at one point.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct FlowReport {
     /// Name.
     pub name: String,
@@ -228,7 +229,7 @@ impl FlowReport {
 }
 
 /// Estimate of a quantity over the replications of a point.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Found {
     /// Name.
     pub name: &'static str,
@@ -259,7 +260,7 @@ impl Found {
 }
 
 /// Quantile pooled over all replications.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct PooledQuantile {
     /// Share: 0.999 for the value that 99.9 % do not exceed.
     pub share: f64,
@@ -275,7 +276,7 @@ pub struct PooledQuantile {
 pub const POOLED: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 /// Estimate of a probability.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Probability {
     /// Number of events.
     pub events: u64,

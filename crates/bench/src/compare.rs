@@ -9,13 +9,14 @@
 
 use crate::analysis::{FlowReport, Found, PointReport, Report, Unit};
 use core::fmt;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stats::compare::{difference, difference_of_intervals, paired_difference, paired_ratio, ratio};
 use stats::interval::Interval;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Result of comparing two studies.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Comparison {
     /// Confidence level of all its intervals.
     pub level: f64,
@@ -28,7 +29,7 @@ pub struct Comparison {
 }
 
 /// Comparison at one point.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct PointComparison {
     /// Settings of the point.
     pub settings: BTreeMap<String, String>,
@@ -40,7 +41,7 @@ pub struct PointComparison {
 
 /// Comparison of one quantity of one flow. The difference is the second less the first, the ratio
 /// the second over the first.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Difference {
     /// Flow.
     pub flow: String,
@@ -67,7 +68,7 @@ pub struct Difference {
 }
 
 /// Statistic of a quantity that is compared.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Compared {
     /// Mean over runs of each run's value.
@@ -77,7 +78,7 @@ pub enum Compared {
 }
 
 /// Verdict of a comparison.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The second is lower.

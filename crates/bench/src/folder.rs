@@ -3,6 +3,7 @@
 //! ```text
 //! runs/2026-11-21T10-04-07-status-csma/
 //!     scenario.toml      as it was read
+//!     effective.toml     as it ran: merged, defaults filled in, with the origin of each value
 //!     mine.toml          copies of the profile and SCL files that it names
 //!     run.json           program, seed, machine: see [`Provenance`]
 //!     samples.ndjson     a line for each run; the last one records the end
@@ -45,6 +46,9 @@ pub struct Provenance {
     /// Copies of the SCL files of simulated servers, by their names in the scenario.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub models: BTreeMap<String, String>,
+    /// Keys that the command line set after the scenario was read, and the option that set each.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
     /// Part of the runs that the folder has; `None` for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
@@ -90,9 +94,12 @@ impl Provenance {
 /// Folders of copies of files from other folders.
 const COPIES: [&str; 2] = ["profile-copies", "model-copies"];
 /// Files that the writer itself makes in a run folder.
-const OWN: [&str; 3] = ["scenario.toml", "run.json", "samples.ndjson"];
+const OWN: [&str; 4] = ["scenario.toml", EFFECTIVE, "run.json", "samples.ndjson"];
+/// The scenario as it ran, defaults filled in, with the origin of each value.
+const EFFECTIVE: &str = "effective.toml";
 
-/// Profiles of a study's stations and titles of its directory, in the form of [`Provenance`]. A file within the scenario's
+/// Profiles of a study's stations, titles of its directory and scenarios that it extends, in the form of
+/// [`Provenance`]. A file within the scenario's
 /// folder is copied to the same relative path in the run folder, so that the scenario there can be
 /// run unchanged; other files go into the folder `profile-copies`.
 #[must_use]
@@ -110,7 +117,16 @@ pub fn used_profiles(study: &Study) -> BTreeMap<String, UsedProfile> {
         let copy = Some(place_of_copy("profile-copies", first + index, name));
         (name.clone(), UsedProfile { title: "titles of a directory".to_owned(), copy })
     });
-    used.chain(of_titles).collect()
+    let first = first + study.titles.len();
+    let of_bases = study.bases.iter().enumerate().map(|(index, (name, base))| {
+        // A built-in scenario may differ in another version.
+        let copy = match &base.path {
+            Some(_) => place_of_copy("profile-copies", first + index, name),
+            None => format!("profile-copies/{}-{name}.toml", first + index),
+        };
+        (name.clone(), UsedProfile { title: "extended scenario".to_owned(), copy: Some(copy) })
+    });
+    used.chain(of_titles).chain(of_bases).collect()
 }
 
 /// Copies of the SCL files of a study's servers, in the form of [`Provenance`], like [`used_profiles`]
@@ -223,6 +239,9 @@ impl Folder {
         let has_made_root = !root.exists();
         let path = make(root, &format!("{}-{}", provenance.started, plain(name)))?;
         fs::write(path.join("scenario.toml"), study.source.file_text())?;
+        if !study.points.is_empty() {
+            fs::write(path.join(EFFECTIVE), study.annotated(&provenance.set))?;
+        }
         for file in study.files() {
             // One SCL file may hold both titles and servers.
             let of_profile = provenance.profiles.get(file.name).and_then(|it| it.copy.as_ref());
@@ -434,6 +453,7 @@ mod tests {
             host: BTreeMap::new(),
             profiles: BTreeMap::new(),
             models: BTreeMap::new(),
+            set: BTreeMap::new(),
             shard: None,
             parts: Vec::new(),
         }
@@ -444,7 +464,9 @@ mod tests {
         let source = Source::new("a.toml", "version = 1");
         let profiles = BTreeMap::new();
         let (titles, models) = (BTreeMap::new(), BTreeMap::new());
-        Study { source, points: Vec::new(), profiles, titles, models, warnings: Vec::new() }
+        let (bases, origins) = (BTreeMap::new(), BTreeMap::new());
+        let (points, warnings) = (Vec::new(), Vec::new());
+        Study { source, points, profiles, titles, models, bases, origins, warnings }
     }
 
     #[test]

@@ -10,8 +10,9 @@ use crate::scenario::{
 use core::time::Duration;
 use sim::medium::token_bus::Change;
 use stack::directory::{Directory, Resolver, ResolverParams};
-use stack::host::{Host, HostParams, MmsParams};
+use stack::host::{Host, HostParams, MmsParams, Subscriptions};
 use stack::llc::type3::{self, Priorities};
+use stack::load::publication::{Content, Publication};
 use stack::load::{self, Absence, FlowId};
 use stack::messaging::{self, Priority};
 use stack::tcp;
@@ -29,6 +30,8 @@ pub struct Place {
     pub host: HostParams,
     /// Flows that it sends.
     pub flows: Vec<load::Flow>,
+    /// Streams that it publishes or subscribes to.
+    pub streams: Streams,
     /// Its server and its calls, if it takes part in flows of MMS.
     pub mms: Option<MmsParams>,
     /// Its TCP, if its connections go over that.
@@ -43,6 +46,42 @@ pub struct Place {
     pub absences: Vec<Absence>,
     /// True if it takes part in flows whose priority matters: of messages, or above 0.
     pub has_priorities: bool,
+}
+
+/// Streams of cyclic data of a station.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Streams {
+    /// Streams that its flows publish.
+    pub published: BTreeMap<FlowId, Publication>,
+    /// Flows whose frames it takes.
+    pub subscribed: BTreeSet<FlowId>,
+}
+
+impl Streams {
+    /// Gives them to a host, for a run that begins at `origin`.
+    #[must_use]
+    pub fn equip(self, mut host: Host, origin: Instant) -> Host {
+        host.publish(beginning(self.published, origin));
+        if !self.subscribed.is_empty() {
+            host.subscribe(Subscriptions::These(self.subscribed));
+        }
+        host
+    }
+}
+
+/// Streams of a run that begins at `origin`.
+#[must_use]
+pub fn beginning(
+    mut published: BTreeMap<FlowId, Publication>,
+    origin: Instant,
+) -> BTreeMap<FlowId, Publication> {
+    for publication in published.values_mut() {
+        if let Content::Goose(goose) = &mut publication.content {
+            let changes = goose.plan.changes.iter_mut();
+            changes.for_each(|change| *change = origin + change.since(Instant::ZERO));
+        }
+    }
+    published
 }
 
 /// Directory of a station, or its access to that of another.
@@ -92,12 +131,13 @@ pub fn equip(mut host: Host, naming: Option<Box<Naming>>, origin: Instant) -> Ho
 fn naming(scenario: &Scenario, places: &mut [Place], index_of: &BTreeMap<String, usize>) {
     let Some(directory) = &scenario.directory else { return };
     let Some(at) = index_of.get(&directory.station) else { return };
-    let machine = directory.machine(|name| index_of.get(name).map(|index| address(*index)));
+    let address: Vec<Mac> = places.iter().map(|place| place.host.address).collect();
+    let machine = directory.machine(|name| index_of.get(name).map(|index| address[*index]));
     places[*at].naming.get_or_insert_default().directory = Some(machine);
     for (number, flow) in scenario.flows.iter().enumerate() {
         let (Some(title), Some(from)) = (&flow.title, index_of.get(&flow.from)) else { continue };
         let naming = places[*from].naming.get_or_insert_default();
-        naming.resolver = Some(directory.resolver(address(*at)));
+        naming.resolver = Some(directory.resolver(address[*at]));
         naming.restart = directory.restart.map(|span| span.0);
         let id = FlowId(u16::try_from(number).unwrap_or(u16::MAX));
         naming.titles.insert(id, title.clone());
@@ -144,9 +184,9 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
         .enumerate()
         .map(|(index, (name, position, profile))| Place {
             host: HostParams {
-                address: address(index),
+                address: address_of(&stations, index),
                 transport: scenario.transport_on(lsdu_octets),
-                network: scenario.network.params(address(index), lsdu_octets),
+                network: scenario.network.params(address_of(&stations, index), lsdu_octets),
                 last_reference: Stream::named(seed, &format!("station/{name}/reference"))
                     .below(0x1_0000) as u16,
                 accepts: true,
@@ -158,12 +198,13 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             mms: mms.remove(name.as_str()),
             tcp: on_tcp.contains(name.as_str()).then(|| {
                 let mut stream = Stream::named(seed, &format!("station/{name}/sequence"));
-                tcp_of(address(index), stream.below(1 << 32) as u32)
+                tcp_of(address_of(&stations, index), stream.below(1 << 32) as u32)
             }),
             name,
             profile,
             absences: stations.get(index).map(Station::absences).unwrap_or_default(),
             flows: Vec::new(),
+            streams: Streams::default(),
             naming: None,
             metres: position
                 .map_or_else(|| scenario.medium.spread(index, total), |position| position.metres()),
@@ -171,6 +212,19 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
         .collect();
     let index_of: BTreeMap<String, usize> =
         stations.iter().enumerate().map(|(index, s)| (s.name.clone(), index)).collect();
+    let watched = add_flows(scenario, seed, &index_of, &mut places);
+    naming(scenario, &mut places, &index_of);
+    add_background(scenario, seed, stations.len(), &mut places);
+    Layout { places, watched, changes: changes(&stations) }
+}
+
+/// Adds the flows of the scenario to their stations; returns what is to be watched of each.
+fn add_flows(
+    scenario: &Scenario,
+    seed: u64,
+    index_of: &BTreeMap<String, usize>,
+    places: &mut [Place],
+) -> Vec<Watched> {
     let mut watched = Vec::new();
     for (number, flow) in scenario.flows.iter().enumerate() {
         let (Some(from), Some(to)) = (index_of.get(&flow.from), index_of.get(&flow.to)) else {
@@ -179,9 +233,10 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
         let id = FlowId(u16::try_from(number).unwrap_or(u16::MAX));
         let messages = scenario.messages_of(flow);
         let start = begins(&places[*from].absences, start_of(flow, seed));
+        let peer = places[*to].host.address;
         places[*from].flows.push(load::Flow {
             id,
-            peer: address(*to),
+            peer,
             service: flow.carrier(),
             priority: flow.priority(),
             pattern: flow.pattern.load(),
@@ -190,11 +245,13 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             start: Instant::ZERO + start.unwrap_or(scenario.stop.after.0),
             seed: Stream::named(seed, &format!("flow/{}", flow.name)).u64(),
         });
+        if let Some(publication) = flow.publication() {
+            places[*from].streams.published.insert(id, publication);
+            places[*to].streams.subscribed.insert(id);
+        }
         watched.push(watched_of(id, flow, messages.is_some()));
     }
-    naming(scenario, &mut places, &index_of);
-    add_background(scenario, seed, stations.len(), &mut places);
-    Layout { places, watched, changes: changes(&stations) }
+    watched
 }
 
 fn watched_of(id: FlowId, flow: &Flow, is_limited: bool) -> Watched {
@@ -252,10 +309,11 @@ fn add_background(scenario: &Scenario, seed: u64, first: usize, places: &mut [Pl
     let Some(mean_interval) = background.mean_interval(&scenario.medium) else { return };
     let count = places.len() - first;
     for index in 0..count {
+        let next = places[first + (index + 1) % count].host.address;
         let place = &mut places[first + index];
         place.flows.push(load::Flow {
             id: FlowId(u16::try_from(scenario.flows.len() + index).unwrap_or(u16::MAX)),
-            peer: address(first + (index + 1) % count),
+            peer: next,
             service: load::Service::Datagram,
             priority: Priority::LOWEST,
             pattern: load::Pattern::Poisson { mean_interval },
@@ -291,7 +349,13 @@ pub fn patience(scenario: &Scenario) -> Duration {
     deadlines.map(|span| span.0).fold(scenario.transport.l.0, Duration::max)
 }
 
-/// Address of a station by its index in the layout.
+/// Address of a station by its index in the layout: its own, or the local one of its index.
+fn address_of(stations: &[Station], index: usize) -> Mac {
+    let own = stations.get(index).and_then(|station| station.address);
+    own.map_or_else(|| address(index), |own| own.0)
+}
+
+/// Local address of a station by its index in the layout.
 #[must_use]
 pub fn address(index: usize) -> Mac {
     Mac::local(u32::try_from(index + 1).unwrap_or(u32::MAX))

@@ -12,9 +12,12 @@ pub mod calibrate;
 pub mod collect;
 pub mod compare;
 mod counters;
+pub mod expected;
 pub mod folder;
 pub mod layout;
 pub mod medium;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "used by sessions"))]
+pub mod mms;
 pub mod paragraph;
 pub mod profile;
 pub mod run;
@@ -22,6 +25,7 @@ pub mod sample;
 pub mod scenario;
 pub mod scenarios;
 pub mod seed;
+#[cfg(target_os = "linux")]
 pub mod session;
 pub mod titles;
 pub mod verdict;

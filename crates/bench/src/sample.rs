@@ -2,12 +2,13 @@
 //!
 //! Times are whole nanoseconds with `_ns` in their names, shares are fractions of one.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::histogram::Histogram;
 use std::collections::BTreeMap;
 
 /// Result of one run of one point.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Sample {
     /// Title of its scenario.
     pub title: String,
@@ -25,6 +26,7 @@ pub struct Sample {
     pub replication: u64,
     /// Seed from which all randomness of the run derives.
     #[serde(with = "crate::seed")]
+    #[schemars(with = "String")]
     pub seed: u64,
     /// End of the run, relative to its start.
     pub ended_at_ns: u64,
@@ -40,7 +42,7 @@ pub struct Sample {
 }
 
 /// Busy time of a resource of a station's machine in a run.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Occupied {
     /// Station.
     pub station: String,
@@ -51,7 +53,9 @@ pub struct Occupied {
 }
 
 /// Origin of a sample.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum Origin {
     /// Simulated.
@@ -62,7 +66,7 @@ pub enum Origin {
 
 /// Results of one flow in one run. A message counts if it was due after the warm-up and before the
 /// end of the measured time.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct FlowSample {
     /// Name.
     pub name: String,
@@ -141,7 +145,7 @@ impl FlowSample {
 }
 
 /// Mean from within one run, by batch means: for a single long run, which has no other interval.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Within {
     /// Mean of the batches.
     pub mean_ns: f64,
@@ -154,7 +158,7 @@ pub struct Within {
 }
 
 /// End of a connection.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct Ending {
     /// Reason, in the protocol's terms.
     pub reason: String,
@@ -163,7 +167,7 @@ pub struct Ending {
 }
 
 /// Distribution of time spans.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Distribution {
     /// Number of spans.
     pub count: u64,
@@ -226,7 +230,7 @@ impl From<&Histogram> for Distribution {
 }
 
 /// Line of a result file.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Line {
     /// Result of one run.
@@ -236,7 +240,7 @@ pub enum Line {
 }
 
 /// End of a study.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct End {
     /// True if every run of every point was made.
     pub complete: bool,

@@ -18,7 +18,7 @@ impl BuiltIn {
 }
 
 /// All of them, in display order.
-pub const ALL: [BuiltIn; 18] = [
+pub const ALL: [BuiltIn; 19] = [
     BuiltIn { name: "status-csma", text: include_str!("../../../scenarios/status-csma.toml") },
     BuiltIn { name: "status-short", text: include_str!("../../../scenarios/status-short.toml") },
     BuiltIn { name: "ring", text: include_str!("../../../scenarios/ring.toml") },
@@ -40,6 +40,7 @@ pub const ALL: [BuiltIn; 18] = [
     BuiltIn { name: "file-transfer", text: include_str!("../../../scenarios/file-transfer.toml") },
     BuiltIn { name: "titles", text: include_str!("../../../scenarios/titles.toml") },
     BuiltIn { name: "substation", text: include_str!("../../../scenarios/substation.toml") },
+    BuiltIn { name: "process-bus", text: include_str!("../../../scenarios/process-bus.toml") },
     BuiltIn { name: "ieds", text: include_str!("../../../scenarios/ieds.toml") },
     BuiltIn { name: "polling", text: include_str!("../../../scenarios/polling.toml") },
     BuiltIn { name: "plc-ring", text: include_str!("../../../scenarios/plc-ring.toml") },

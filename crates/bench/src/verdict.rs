@@ -10,6 +10,7 @@
 
 use crate::analysis::{Confidence, FlowReport, PointReport, Probability, Report, share_interval};
 use crate::scenario::{Point, Requirement, Subject, means};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use stats::interval::{Interval, mean};
 
@@ -17,8 +18,9 @@ use stats::interval::{Interval, mean};
 const MOST_RUNS: u64 = 1_000_000;
 
 /// Verdict on a requirement.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "RequirementVerdict")]
 pub enum Verdict {
     /// The requirement holds.
     Pass,
@@ -41,7 +43,7 @@ impl Verdict {
 }
 
 /// Requirement at one point for one flow, with the result.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Judged {
     /// Index of the point.
     pub point: usize,

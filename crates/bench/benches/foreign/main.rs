@@ -1,7 +1,7 @@
 //! Speed of `tidewire watch` on traffic that others recorded, compared with tshark and tcpdump.
 //!
-//! Seven files are made of public captures, of the 1984 trace, and of class 4 over both forms of
-//! CLNP: each capture is repeated with time going forward until the file has enough frames
+//! Nine files are made of public captures, of the 1984 trace, of class 4 over both forms of CLNP,
+//! and of cyclic data: each capture is repeated with time going forward until the file has enough frames
 //! (`copies.rs`). In a file marked `-ip` each copy has stations of its own, hence new connections.
 //! Readers take turns on each file, round by round: as whole processes `tidewire watch`, in text
 //! and with `--json`, `tcpdump -w /dev/null`, and in three of seven rounds tshark; in this process
@@ -57,7 +57,7 @@ impl Foreign {
 }
 
 /// Returns the files, in the order of the table.
-fn files() -> [Foreign; 7] {
+fn files() -> [Foreign; 9] {
     use Addresses::{New, Same};
     let trace = Foreign::new("1984 trace", "ncc84-exact.pcap", Same);
     let class_4 = "tp4/synthetic_tp4_20k_inactive_and_full_clnp.pcap";
@@ -69,6 +69,8 @@ fn files() -> [Foreign; 7] {
         Foreign::new("robidev, MMS `-ip`, Linux cooked", "mms/robidev_iec61850.pcapng", New),
         Foreign::new("ICCP `-ip`", "iccp/iccp-fictional.pcap", New),
         Foreign::new("class 4, inactive and full CLNP", class_4, Same),
+        Foreign::new("Sampled Values", "cyclic/sv/SV_Normal_Traffic.pcap", Same),
+        Foreign::new("PROFINET RT", "cyclic/profinet/own-rt-cyclic.pcapng", Same),
     ]
 }
 

@@ -9,7 +9,8 @@
 //! names a Python interpreter with pyiec61850, whose wheel holds the library. `client.c` opens the
 //! library itself; it needs a C compiler.
 
-use bench::session::mms::{Inquiry, MmsServer, Selectors, inquire, model};
+use bench::mms::model;
+use bench::session::mms::{Inquiry, MmsServer, Selectors, inquire};
 use core::net::SocketAddr;
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;

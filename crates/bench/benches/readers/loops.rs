@@ -14,6 +14,7 @@ use std::hint::black_box;
 use std::path::Path;
 use wire::addr::{Mac, Socket};
 use wire::dissect::{NoNsdu, levels};
+use wire::mac;
 use wire::tp::{Pdu, Reference, tpdus};
 use wire::tpkt;
 
@@ -73,6 +74,8 @@ enum Name {
     Transport(Mac, Mac, Reference),
     /// Sender and receiver.
     Stream(Socket, Socket),
+    /// Receiver, sender, and the first field of the PDU: APPID or FrameID.
+    Cyclic(Mac, Mac, [u8; 2]),
 }
 
 /// Identifies the connection of each frame by decoding every layer, with the same counts.
@@ -94,9 +97,17 @@ pub(crate) fn decoded(path: &Path) -> Result<u64, Failed> {
                 let packet = piece.octets.get(tpkt::HEADER_OCTETS..).filter(|_| has_packet);
                 (Name::Stream(piece.source, piece.destination), packet.unwrap_or_default())
             }
-            Err(
-                NoNsdu::Leaf(_) | NoNsdu::Datagram(_) | NoNsdu::Foreign(_) | NoNsdu::Malformed(_),
-            ) => continue,
+            Err(NoNsdu::Leaf(alone)) => {
+                let frame = mac::Pdu::decode_cut(record.octets, record.original_octets);
+                let decoded = (alone.leaf.kind)(alone.octets);
+                let (Ok(frame), Ok(_), Some((first, _))) =
+                    (frame, decoded, alone.octets.split_first_chunk::<2>())
+                else {
+                    continue;
+                };
+                (Name::Cyclic(frame.destination, frame.source, *first), &[][..])
+            }
+            Err(NoNsdu::Datagram(_) | NoNsdu::Foreign(_) | NoNsdu::Malformed(_)) => continue,
         };
         let is_data = |raw| matches!(Pdu::decode(&raw, None), Ok(Pdu::Dt(_)));
         let [count, octets_seen, data] = flows.entry(name).or_default();

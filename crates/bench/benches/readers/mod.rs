@@ -12,6 +12,10 @@ use std::hint::black_box;
 use std::io::BufWriter;
 use std::path::Path;
 
+/// The allocator of the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 pub(crate) type Failed = Box<dyn core::error::Error>;
 
 /// Reads every record, and returns their number.

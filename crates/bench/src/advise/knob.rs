@@ -148,6 +148,7 @@ impl fmt::Display for Setting {
                 Retransmit::All => "all",
                 Retransmit::Selective => "selective",
                 Retransmit::Early => "early",
+                Retransmit::Missing => "missing",
             }),
         }
     }
@@ -181,8 +182,13 @@ impl Grid {
         let times = times.into_iter().map(Setting::Fixed);
         let acknowledge =
             [Acknowledge::Each, Acknowledge::Withhold, Acknowledge::OnRequest, Acknowledge::Delay];
-        let retransmit =
-            [Retransmit::First, Retransmit::Selective, Retransmit::Early, Retransmit::All];
+        let retransmit = [
+            Retransmit::First,
+            Retransmit::Selective,
+            Retransmit::Early,
+            Retransmit::Missing,
+            Retransmit::All,
+        ];
         let credit = [Credit::Taut, Credit::ByUser, Credit::Automatic];
         Self {
             knobs: vec![

@@ -18,8 +18,9 @@ mod switched;
 
 use crate::layout::{lay_out, seed_of};
 use crate::medium::{Site, Theory};
-use crate::scenario::{Faults, Scenario, Service};
+use crate::scenario::{Faults, Pattern, Scenario, Service};
 use core::time::Duration;
+use schemars::JsonSchema;
 use serde::Serialize;
 use stream::Streams;
 
@@ -36,7 +37,7 @@ pub enum Bound {
 }
 
 /// Reason why a flow has no bound.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
     /// Stations of CSMA/CD may collide repeatedly and discard a frame.
@@ -111,6 +112,7 @@ pub fn bounds(scenario: &Scenario) -> Vec<Bound> {
                     Some(Reason::Connection)
                 }
                 (_, pattern) if pattern.is_answered() => Some(Reason::Answered),
+                (_, Pattern::Retransmission { mean_interval: None, .. }) => None,
                 (_, pattern) if pattern.period().is_none() => Some(Reason::Unlimited),
                 _ if flow.acknowledged == Some(true) => Some(Reason::Acknowledged),
                 _ => None,

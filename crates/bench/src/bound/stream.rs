@@ -5,6 +5,7 @@ use crate::layout::Place;
 use crate::medium::{LLC_OCTETS, Medium, TokenBus};
 use core::time::Duration;
 use stack::host::HostParams;
+use stack::load::publication::{Content, Publication};
 use stack::load::{Pattern, Service};
 use stack::profile::Framing;
 use std::collections::BTreeMap;
@@ -14,6 +15,8 @@ use wire::crc16::CHECK_OCTETS;
 /// Octets of a TPDU without user data, and of the network layer's header before it: none of our
 /// AKs, CRs and CCs is longer.
 const CONTROL_OCTETS: usize = 128;
+/// Octets of a tag of 802.1Q.
+const TAG_OCTETS: usize = 4;
 /// Octets of headers before the data of a DT: transport with checksum and long numbers, and
 /// network.
 const DT_OCTETS: usize = 16 + 37;
@@ -45,6 +48,8 @@ pub(super) struct Stream {
     pub(super) data_octets: usize,
     /// True if each requests a response within the token, on a token bus.
     pub(super) asks: bool,
+    /// Number of the stream to a group whose frames these are: all members get one frame.
+    pub(super) cast: Option<usize>,
 }
 
 /// All streams of a scenario's stations.
@@ -65,7 +70,10 @@ impl Streams {
         for (station, place) in places.iter().enumerate() {
             for flow in &place.flows {
                 let Some(to) = index_of.get(&flow.peer) else { continue };
-                add(&mut all, station, *to, flow, &place.host);
+                match flow.service {
+                    Service::Published => add_published(&mut all, station, *to, flow, places),
+                    _ => add(&mut all, station, *to, flow, &place.host),
+                }
             }
         }
         for stream in &mut all {
@@ -158,6 +166,7 @@ fn add(
         period,
         data_octets,
         asks: false,
+        cast: None,
     };
     let llc = LLC_OCTETS as usize;
     match flow.service {
@@ -191,6 +200,8 @@ fn add(
                 all.push(of(to, station, rank, None, llc + octets));
             }
         }
+        // Frames without LLC.
+        Service::Published => {}
         Service::Message(options) => {
             let period = period(flow.pattern).filter(|_| !options.acknowledged);
             let check = if options.crc { CHECK_OCTETS } else { 0 };
@@ -203,6 +214,57 @@ fn add(
             }
         }
     }
+}
+
+/// Adds the frames of a stream of cyclic data. Switches carry those to a group to every station.
+fn add_published(
+    all: &mut Vec<Stream>,
+    station: usize,
+    to: usize,
+    flow: &stack::load::Flow,
+    places: &[Place],
+) {
+    let Some(place) = places.get(station) else { return };
+    let Some(publication) = place.streams.published.get(&flow.id) else { return };
+    let is_switched = place.host.framing == Framing::Ieee8021Q;
+    // Switches count a tag for each frame.
+    let tag_octets = if publication.tag.is_some() && !is_switched { TAG_OCTETS } else { 0 };
+    let priority = flow.priority.number();
+    for period in periods(flow, publication) {
+        let cast = (publication.group.is_some() && is_switched).then_some(all.len());
+        let members = (0..places.len()).filter(|it| *it != station && *it != to);
+        let members = members.filter(|_| cast.is_some());
+        all.extend(core::iter::once(to).chain(members).map(|to| Stream {
+            station,
+            to,
+            flow: flow.id.0.into(),
+            rank: 2 * priority,
+            priority,
+            period,
+            data_octets: flow.size_octets + tag_octets,
+            asks: false,
+            cast,
+        }));
+    }
+}
+
+/// Minimum times between frames of a stream: of GOOSE between retransmissions, and between changes.
+fn periods(flow: &stack::load::Flow, publication: &Publication) -> Vec<Option<Duration>> {
+    let Content::Goose(goose) = &publication.content else {
+        let shortest =
+            |period| publication.jitter.as_ref().map_or(period, |it| it.shortest(period));
+        // Messages due at the same time are not limited in number.
+        return vec![period(flow.pattern).map(shortest).filter(|least| !least.is_zero())];
+    };
+    let plan = &goose.plan;
+    let least = plan.curve.iter().copied().fold(plan.maximum, Duration::min);
+    let between = plan.changes.windows(2).map(|pair| pair[1].since(pair[0]));
+    let changes = match (plan.mean_interval, plan.changes.is_empty()) {
+        (Some(_), _) => Some(None),
+        (None, true) => None,
+        (None, false) => Some(Some(between.fold(LONGEST, Duration::min))),
+    };
+    [Some(Some(least)), changes].into_iter().flatten().collect()
 }
 
 /// Minimum time between two messages, if there is one.

@@ -8,7 +8,7 @@ use super::{Bound, Reason};
 use crate::scenario::Scenario;
 use core::time::Duration;
 use sim::medium::switched::{Link, Params};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::mac::HEADER_OCTETS;
 
 /// Octets of an 802.1Q tag.
@@ -108,9 +108,14 @@ impl<'a> Ways<'a> {
         let stays = ports.iter().map(|ports| vec![Some(Duration::ZERO); ports.len()]).collect();
         let mut sharing: BTreeMap<Port, Vec<Passage>> = BTreeMap::new();
         let mut unlimited: BTreeMap<Port, u8> = BTreeMap::new();
+        let mut cast_at = BTreeSet::new();
         for (stream, ports) in ports.iter().enumerate() {
-            let Stream { period, priority, .. } = streams.all[stream];
+            let Stream { period, priority, cast, .. } = streams.all[stream];
             for (place, port) in ports.iter().enumerate() {
+                // A frame to a group passes each port once.
+                if cast.is_some_and(|cast| !cast_at.insert((*port, cast))) {
+                    continue;
+                }
                 sharing.entry(*port).or_default().push(Passage { stream, place });
                 if period.is_none() {
                     let highest = unlimited.entry(*port).or_default();

@@ -20,6 +20,7 @@ mod file;
 pub use file::{Calibration, text};
 
 use crate::medium::Switched;
+use crate::mms::{Found, Item};
 use crate::profile::{Profile, parse_file};
 use crate::run::{self, RunError};
 use crate::scenario::mms::MmsCall;
@@ -27,7 +28,6 @@ use crate::scenario::{
     Carriage, Flow, Length, Medium, Pattern, ProfileName, Rate, Scenario, ScenarioError, Service,
     Size, Span, Station, Stop, Study, Warmup,
 };
-use crate::session::mms::{Found, Item};
 use core::time::Duration;
 
 use stats::interval::{self, Estimate};

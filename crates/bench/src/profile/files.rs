@@ -49,6 +49,16 @@ impl Files {
         read_file(name, &self.path(name)?)
     }
 
+    /// Reads the text of the scenario that another one calls `name`; its path comes first.
+    ///
+    /// # Errors
+    /// Fails if there is no such file, or if it is no text.
+    pub(crate) fn text(&self, name: &str) -> Result<(PathBuf, String), Unreadable> {
+        let path = self.path(name)?;
+        let text = text_of(octets_of(&path, MOST_OCTETS)?, &path)?;
+        Ok((path, text))
+    }
+
     /// Path of a file that a scenario calls `name`.
     ///
     /// # Errors
@@ -67,14 +77,17 @@ impl Files {
 /// # Errors
 /// Fails if there is no such file, or if it is not a valid profile.
 pub fn read_file(name: &str, path: &Path) -> Result<ProfileFile, Unreadable> {
-    let octets = octets_of(path, MOST_OCTETS)?;
-    let text = String::from_utf8(octets).map_err(|error| Unreadable::NoText {
-        path: path.to_owned(),
-        octet: error.utf8_error().valid_up_to(),
-    })?;
+    let text = text_of(octets_of(path, MOST_OCTETS)?, path)?;
     let profile = parse_file(name, &path.display().to_string(), &text);
     let profile = profile.map_err(|error| Unreadable::Wrong(Box::new(error)))?;
     Ok(ProfileFile { path: path.to_owned(), text, profile })
+}
+
+fn text_of(octets: Vec<u8>, path: &Path) -> Result<String, Unreadable> {
+    String::from_utf8(octets).map_err(|error| Unreadable::NoText {
+        path: path.to_owned(),
+        octet: error.utf8_error().valid_up_to(),
+    })
 }
 
 /// Reads a file of at most `most` octets.

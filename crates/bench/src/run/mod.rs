@@ -56,6 +56,9 @@ pub enum RunError {
     /// A station or the medium acts without end.
     #[error("{0}")]
     Stuck(#[from] sim::world::Stuck),
+    /// There is no place at senders apart from that at receivers.
+    #[error("only switches without faults have senders apart from receivers")]
+    OnePlace,
 }
 
 /// Observation of a run.
@@ -95,7 +98,33 @@ pub fn run_watched(
 ) -> Result<Sample, RunError> {
     let seed = seed_of(&point.scenario, replication);
     let layout = lay_out(&point.scenario, seed);
-    run_laid_out(point, scenario_hash, replication, layout, watch)
+    run_laid_out(
+        point,
+        scenario_hash,
+        replication,
+        layout,
+        Observer { watch, is_at_senders: false },
+    )
+}
+
+/// Simulates the same run, whose observer sees each frame as it leaves its station.
+///
+/// # Errors
+/// Errors of [`run`], and [`RunError::OnePlace`] on other media than switches, and with faults.
+pub fn run_watched_at_senders(
+    point: &Point,
+    scenario_hash: &str,
+    replication: u64,
+    watch: &mut Watch<'_>,
+) -> Result<Sample, RunError> {
+    let layout = lay_out(&point.scenario, seed_of(&point.scenario, replication));
+    run_laid_out(point, scenario_hash, replication, layout, Observer { watch, is_at_senders: true })
+}
+
+/// Observation, and the place of the observer.
+struct Observer<'a, 'w> {
+    watch: &'a mut Watch<'w>,
+    is_at_senders: bool,
 }
 
 /// Simulates one replication of a point with every station of the scenario, except the
@@ -114,8 +143,14 @@ pub fn run_on(
     for place in layout.places.iter_mut().take(stations) {
         place.profile = Some(machine.clone());
     }
-    let mut watch = Watch { tap: None, is_interrupted: &|| false };
-    run_laid_out(point, scenario_hash, replication, layout, &mut watch)
+    let watch = &mut Watch { tap: None, is_interrupted: &|| false };
+    run_laid_out(
+        point,
+        scenario_hash,
+        replication,
+        layout,
+        Observer { watch, is_at_senders: false },
+    )
 }
 
 fn run_laid_out(
@@ -123,10 +158,10 @@ fn run_laid_out(
     scenario_hash: &str,
     replication: u64,
     layout: Layout,
-    watch: &mut Watch<'_>,
+    observer: Observer<'_, '_>,
 ) -> Result<Sample, RunError> {
     let seed = seed_of(&point.scenario, replication);
-    let ran = drive(point, layout, seed, watch)?;
+    let ran = drive(point, layout, seed, observer)?;
     Ok(Sample {
         title: point.scenario.title.clone(),
         scenario_hash: scenario_hash.to_owned(),
@@ -154,13 +189,18 @@ struct Ran {
 }
 
 /// Runs a layout on the medium of its scenario.
-fn drive(point: &Point, layout: Layout, seed: u64, watch: &mut Watch<'_>) -> Result<Ran, RunError> {
+fn drive(
+    point: &Point,
+    layout: Layout,
+    seed: u64,
+    observer: Observer<'_, '_>,
+) -> Result<Ran, RunError> {
     let site = Site {
         positions_metres: layout.places.iter().map(|place| place.metres).collect(),
         seed,
         changes: layout.changes.clone(),
     };
-    point.scenario.medium.model(site).visit(Run { point, layout, seed, watch })?
+    point.scenario.medium.model(site).visit(Run { point, layout, seed, observer })?
 }
 
 /// A run that only lacks its medium.
@@ -168,16 +208,20 @@ struct Run<'a, 'w> {
     point: &'a Point,
     layout: Layout,
     seed: u64,
-    watch: &'a mut Watch<'w>,
+    observer: Observer<'a, 'w>,
 }
 
 impl Visitor for Run<'_, '_> {
     type Output = Result<Ran, RunError>;
 
     /// Applies the scenario's faults to frames that the medium delivers, if there are any.
-    fn visit<M: Medium>(self, medium: M) -> Self::Output {
-        let Self { point, layout, seed, watch } = self;
-        if point.scenario.faults == Faults::NONE {
+    fn visit<M: Medium>(self, mut medium: M) -> Self::Output {
+        let Self { point, layout, seed, observer: Observer { watch, is_at_senders } } = self;
+        let has_faults = point.scenario.faults != Faults::NONE;
+        if is_at_senders && (has_faults || !medium.observe_senders()) {
+            return Err(RunError::OnePlace);
+        }
+        if !has_faults {
             return simulate(medium, point, layout, watch);
         }
         let plan = point.scenario.faults.plan(point.scenario.transport.m.0);

@@ -63,7 +63,8 @@ pub fn run_these(
     stop: &AtomicBool,
     mut each: impl FnMut(Sample) -> ControlFlow<()>,
 ) -> Result<(), RunError> {
-    let scenario_hash = hash(study.source.text.get(..study.source.file_octets).unwrap_or_default());
+    let bases = study.bases.iter().map(|(name, base)| format!("\0{name}\0{}", base.text));
+    let scenario_hash = hash(&(study.source.file_text().to_owned() + &bases.collect::<String>()));
     let make = |index: usize, abandoned: &AtomicBool| {
         let is_interrupted = || stop.load(Ordering::Relaxed) || abandoned.load(Ordering::Relaxed);
         let (point, replication) = *runs.get(index).filter(|_| !is_interrupted())?;

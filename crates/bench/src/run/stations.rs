@@ -131,6 +131,7 @@ fn bare(mut place: Place) -> Host {
         messaging.queues = queues;
     }
     let host = host_of(place.host, place.flows, place.mms, place.tcp);
+    let host = place.streams.equip(host, Instant::ZERO);
     let host = equip(host, place.naming, Instant::ZERO).absent(&place.absences);
     if place.has_priorities { host.above(queues) } else { host }
 }
@@ -177,6 +178,7 @@ pub(super) fn costed(places: Vec<Place>, medium: &Medium) -> Result<Vec<Placed>,
 /// processes frames in order, so the host gives it one frame at a time, the most urgent first.
 fn host(place: Place, machine: &Params) -> Host {
     let host = host_of(place.host, place.flows, place.mms, place.tcp);
+    let host = place.streams.equip(host, Instant::ZERO);
     let host = equip(host, place.naming, Instant::ZERO).absent(&place.absences);
     let host = if place.has_priorities { host.above(MacQueues::One) } else { host };
     host.charging(machine.tasks.charged())

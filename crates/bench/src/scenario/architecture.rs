@@ -41,8 +41,8 @@ impl Architecture {
     pub const fn has(self, service: Service) -> bool {
         match self {
             Self::FullMap => service.is_connected(),
-            Self::MapEpa => true,
-            Self::MiniMap => !service.is_connected(),
+            Self::MapEpa => !service.is_published(),
+            Self::MiniMap => !service.is_connected() && !service.is_published(),
         }
     }
 
@@ -50,7 +50,7 @@ impl Architecture {
     const fn services(self) -> &'static str {
         match self {
             Self::FullMap => "connections: \"case\", \"class-4\", \"mms\" and \"file\"",
-            Self::MapEpa => "every service",
+            Self::MapEpa => "every service of MAP",
             Self::MiniMap => "LLC: \"datagram\" and \"message\"",
         }
     }

@@ -98,7 +98,7 @@ pub(super) fn check(scenario: &Scenario, problems: &mut Vec<Problem<String>>) {
     }
 }
 
-fn is_ethernet(medium: &Medium) -> bool {
+pub(super) fn is_ethernet(medium: &Medium) -> bool {
     matches!(medium.framing(), Framing::Ieee8023 | Framing::Ieee8021Q)
 }
 

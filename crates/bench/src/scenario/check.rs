@@ -8,7 +8,7 @@ use super::problem::{MOST_SHOWN, Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Protocol, Scenario, Service, Share, Size,
     Span, Start, Subject, Warmup, architecture, carriage, costs, directory, feasible, file,
-    lockstep, ring_membership, servers,
+    lockstep, published, ring_membership, servers,
 };
 use crate::medium::Site;
 use crate::profile::Profile;
@@ -55,6 +55,7 @@ pub fn check(scenario: &Scenario) -> Vec<Problem<String>> {
     architecture::check(scenario, &mut problems);
     directory::check(scenario, &mut problems);
     file::check(scenario, &mut problems);
+    published::check(scenario, &mut problems);
     carriage::check(scenario, &mut problems);
     servers::check(scenario, &mut problems);
     costs::check(scenario, &mut problems);
@@ -281,8 +282,8 @@ impl Checker<'_> {
         let most = match service {
             Service::Class4 | Service::File => most,
             Service::Case => most.min(wire::case::LONGEST as u64),
-            // Its encoder makes no other.
-            Service::Mms => return,
+            // Its encoder makes no other; those of streams are checked with their names.
+            Service::Mms | Service::Goose | Service::SampledValues | Service::Cyclic => return,
             Service::Datagram | Service::Message => self.scenario.medium.most_lsdu_octets(),
         };
         if size.0 < least {

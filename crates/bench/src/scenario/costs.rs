@@ -21,7 +21,9 @@ impl Scenario {
             }
             Service::Mms if flow.is_over_tcp() => vec![Function::Mms],
             Service::Mms => [Function::Mms, Function::Class4].into_iter().chain(checksum).collect(),
-            Service::Datagram => vec![Function::Datagram],
+            Service::Datagram | Service::Goose | Service::SampledValues | Service::Cyclic => {
+                vec![Function::Datagram]
+            }
             Service::Message if flow.crc == Some(true) => vec![Function::Message, Function::Crc],
             Service::Message => vec![Function::Message],
         }

@@ -86,6 +86,9 @@ fn least(flow: &Flow, medium: &Medium) -> Duration {
         // The frames of a long message follow each other over the links.
         false => rate.bits(size.0.saturating_mul(8)),
     };
+    if flow.service.is_published() {
+        return rate.bits(medium.frame_bits(flow.data_octets(medium))) * hops;
+    }
     of(flow.size) + flow.pattern.reply().map_or(Duration::ZERO, of)
 }
 
@@ -95,7 +98,8 @@ fn least(flow: &Flow, medium: &Medium) -> Duration {
 pub fn bits_due_per_second(flow: &Flow, medium: &Medium) -> f64 {
     let bits = |size: Size| medium.frame_bits(size.0.saturating_add(LLC_OCTETS));
     let Some(interval) = flow.pattern.mean_interval() else { return 0.0 };
-    let bits = bits(flow.size).saturating_add(flow.pattern.reply().map_or(0, bits));
+    let own = medium.frame_bits(flow.data_octets(medium));
+    let bits = own.saturating_add(flow.pattern.reply().map_or(0, bits));
     let seconds = interval.as_secs_f64();
     if seconds > 0.0 { bits as f64 / seconds } else { 0.0 }
 }

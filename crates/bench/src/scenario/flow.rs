@@ -3,6 +3,7 @@
 use super::file::FileTransfer;
 use super::mms::MmsCall;
 use super::pattern::{is_unknown, unknown};
+use super::published::Published;
 use super::{Eot, Pattern, Service, Services, Size, Span, Start};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -67,6 +68,9 @@ pub struct Flow {
     /// For files: their transfer.
     #[serde(flatten)]
     pub file: FileTransfer,
+    /// For GOOSE, Sampled Values and cyclic data: the identity of the stream.
+    #[serde(flatten)]
+    pub stream: Published,
     /// For CASE: the title by which the directory finds the receiver; the address of `to` if not
     /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -130,6 +134,7 @@ impl Flow {
             eot: of_case.then_some(Eot::Last),
             mms: MmsCall::default(),
             file: FileTransfer::default(),
+            stream: Published::default(),
             title: None,
             acknowledged: of_messages.then_some(false),
             crc: of_messages.then_some(false),
@@ -173,6 +178,7 @@ impl Flow {
             Service::Mms => load::Service::Mms { outstanding: self.outstanding() },
             Service::File => load::Service::File(self.file_options()),
             Service::Datagram => load::Service::Datagram,
+            Service::Goose | Service::SampledValues | Service::Cyclic => load::Service::Published,
             Service::Message => load::Service::Message(load::MessageOptions {
                 crc: self.crc.unwrap_or(false),
                 acknowledged: self.acknowledged.unwrap_or(false),

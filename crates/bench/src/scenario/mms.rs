@@ -10,7 +10,7 @@ use super::servers::{
     Missing, ServerName, built_in, missing_domain, missing_list, missing_variable,
 };
 use super::{Carriage, Flow, Pattern, Scenario, Service};
-use crate::session::mms::{Item, VARIABLES, name_list, read, read_list};
+use crate::mms::{Item, VARIABLES, name_list, read, read_list};
 use core::time::Duration;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,7 +37,7 @@ const MOST_OUTSTANDING: u64 = 64;
 pub struct MmsCall {
     /// For MMS: the variables that one call reads, as in `DEVICE/MMXU1$MX$TotW$mag$f`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Vec<String>")]
+    #[schemars(with = "Option<Vec<String>>")]
     pub read: Vec<Item>,
     /// For MMS: the data set (named variable list) that a call reads, as in `DEVICE/LLN0$loads`.
     /// Without any of these keys, a call is identify.

@@ -9,11 +9,13 @@ pub(crate) mod carriage;
 mod check;
 mod costs;
 mod directory;
+mod extended_schema;
 mod feasible;
 pub(crate) mod fields;
 mod file;
 mod flow;
 mod groups;
+mod jitter;
 mod lockstep;
 mod machines;
 pub(crate) mod mms;
@@ -22,10 +24,12 @@ mod network;
 mod parse;
 mod pattern;
 pub(crate) mod problem;
+pub(crate) mod published;
 pub(crate) mod quantity;
 mod require;
 mod ring_membership;
 mod servers;
+mod service;
 mod transport;
 mod vary;
 
@@ -37,18 +41,22 @@ pub use feasible::bits_due_per_second;
 pub use file::{Direction, FileTransfer};
 pub use flow::Flow;
 pub use groups::{means, to_toml};
+pub use jitter::JitterQuantile;
 pub use machines::ProfileName;
 pub use network::{Network, Protocol};
 pub use pattern::Pattern;
 pub use problem::{Matters, Place, Problem, ScenarioError, Severity, Source, meant};
+pub use published::{Address, Published};
 pub use quantity::{Length, NotAQuantity, Rate, Share, Size, Span};
 pub use require::{NotARequirement, Parts, Relation, Requirement, Subject};
 pub use ring_membership::begins;
 pub use servers::{ModelFile, ServerName};
+pub use service::{Eot, Service};
 pub use transport::{Acknowledge, Credit, Retransmit, Timer, Transport};
 pub(crate) use vary::not_toml;
 pub use vary::{
-    CannotSet, NamedFile, Point, Setting, Study, Values, load, load_from, load_with, load_within,
+    Base, CannotSet, NamedFile, Point, Setting, Study, Values, load, load_from, load_with,
+    load_within,
 };
 
 pub use crate::medium::{
@@ -89,6 +97,10 @@ pub struct Scenario {
     /// The number of independent runs of each point; 10 if not given.
     #[schemars(with = "Option<u64>")]
     pub replications: u64,
+    /// The condition on varied keys that every point meets, such as `background.load <= 40 %`; comparisons
+    /// are joined by `and`. All points are run if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub constraint: Option<String>,
     /// The end of a run, and the part of it that is measured.
     pub stop: Stop,
     /// The medium that carries the frames.
@@ -319,6 +331,10 @@ impl Faults {
 pub struct Station {
     /// Its name, to which flows refer; `ied-{1..12}` is a group of twelve.
     pub name: String,
+    /// Its MAC address in a simulation; a local one, by its place in the list, if not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub address: Option<Address>,
     /// Its position on the bus. Stations without one are spread evenly.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub position: Option<Length>,
@@ -407,71 +423,6 @@ impl From<Start> for String {
     }
 }
 
-/// The service that carries the messages of a flow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Service {
-    /// A class 4 transport connection.
-    #[serde(rename = "class-4")]
-    Class4,
-    /// CASE of MAP 2.1: an association on a class 4 transport connection. Assumed, because its octets
-    /// of 1985 were not found: a header of 4 octets in front of each message.
-    Case,
-    /// MMS: each message a call of one confirmed service, over an association on a transport
-    /// connection of class 4, or of class 0 over TCP. The receiver serves its model, that of an SCL file or the built-in one.
-    Mms,
-    /// FTAM-like file transfer over CASE, not FTAM: each message is a file. Its octets are an assumption.
-    File,
-    /// LLC type 1: each message one UI frame, unacknowledged.
-    Datagram,
-    /// The messaging service: each message one LSDU, by priority, acknowledged or not.
-    Message,
-}
-
-impl Service {
-    /// All of them, by their names in scenarios.
-    pub(crate) const WORDS: [(&'static str, Self); 6] = [
-        ("class-4", Self::Class4),
-        ("case", Self::Case),
-        ("mms", Self::Mms),
-        ("file", Self::File),
-        ("datagram", Self::Datagram),
-        ("message", Self::Message),
-    ];
-
-    /// Name in scenarios.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        Self::WORDS.into_iter().find(|(_, it)| *it == self).map_or("", |(name, _)| name)
-    }
-
-    /// Standing of a protocol that no peer of its time has confirmed.
-    #[must_use]
-    pub const fn standing(self) -> Option<&'static str> {
-        match self {
-            Self::File => Some("FTAM-like, not FTAM"),
-            Self::Class4 | Self::Case | Self::Mms | Self::Datagram | Self::Message => None,
-        }
-    }
-
-    /// True if its messages go over a transport connection.
-    #[must_use]
-    pub const fn is_connected(self) -> bool {
-        matches!(self, Self::Class4 | Self::Case | Self::Mms | Self::File)
-    }
-}
-
-/// Messages that have CASE's EOT (End Of Transmission): the next one waits until such a message is
-/// acknowledged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Eot {
-    /// Each: stop-and-wait.
-    Each,
-    /// The last of a flow alone: pipelining up to the window.
-    Last,
-}
-
 /// Stations of their own that send datagrams to each other at random (exponential intervals).
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -505,6 +456,7 @@ impl Station {
     pub fn new(name: &str) -> Self {
         Self {
             name: name.to_owned(),
+            address: None,
             position: None,
             profile: None,
             architecture: None,
@@ -528,6 +480,7 @@ impl Scenario {
             title,
             seed: 1,
             replications: 10,
+            constraint: None,
             stop,
             medium,
             faults: Faults::NONE,
@@ -586,8 +539,8 @@ impl Scenario {
     }
 }
 
-/// The JSON Schema of a scenario file.
+/// The JSON Schema of a scenario file. A file that extends another needs none of its keys.
 #[must_use]
 pub fn schema() -> serde_json::Value {
-    schemars::schema_for!(Scenario).to_value()
+    extended_schema::of(schemars::schema_for!(Scenario).to_value())
 }

@@ -4,6 +4,7 @@ use super::fields::{Fields, Placed, Read, pick};
 use super::file::FileTransfer;
 use super::mms::{self, MmsCall};
 use super::problem::Problem;
+use super::published::{self, Published};
 use super::quantity::{Share, Size, Span};
 use super::require;
 use super::{
@@ -31,6 +32,7 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
     let title = fields.required("title", problems);
     let seed = fields.optional("seed", problems);
     let replications = fields.optional("replications", problems);
+    let constraint = fields.optional("constraint", problems);
     let stop = fields.required("stop", problems);
     let medium = fields.required("medium", problems);
     let faults = fields.optional("faults", problems);
@@ -44,12 +46,15 @@ pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Op
     let background = fields.optional("background", problems);
     let require = fields.value("require").map(|value| require::read(value, problems));
     fields.value("vary");
+    // Merged already.
+    fields.value("extends");
     fields.finish(problems);
     let default = Scenario::new(title?, medium?, stop?);
     Some(Scenario {
         version: version?,
         seed: seed.unwrap_or(default.seed),
         replications: replications.unwrap_or(default.replications),
+        constraint,
         faults: faults.unwrap_or(default.faults),
         transport: transport.unwrap_or(default.transport),
         network: network.unwrap_or(default.network),
@@ -179,7 +184,8 @@ impl Read for Services {
         }
         let services: Vec<_> = items.iter().map(|item| Service::read(item, problems)).collect();
         let services: Vec<Service> = services.into_iter().collect::<Option<_>>()?;
-        let alone = [Service::Mms, Service::File];
+        let alone =
+            [Service::Mms, Service::File, Service::Goose, Service::SampledValues, Service::Cyclic];
         if let Some(service) = alone.into_iter().find(|service| services.contains(service)) {
             let name = service.name();
             let message = format!("\"{name}\" has no service in its place");
@@ -234,6 +240,7 @@ impl Read for Station {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         let mut fields = Fields::of(value, problems)?;
         let name = fields.required("name", problems);
+        let address = fields.optional("address", problems);
         let position = fields.optional("position", problems);
         let profile = fields.optional("profile", problems);
         let architecture = fields.optional("architecture", problems);
@@ -245,6 +252,7 @@ impl Read for Station {
         fields.finish(problems);
         Some(Self {
             name: name?,
+            address,
             position,
             profile,
             architecture,
@@ -274,7 +282,7 @@ impl Read for Group {
 impl Read for Flow {
     fn read(value: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Self> {
         let mut fields = Fields::of(value, problems)?;
-        let name = fields.required("name", problems);
+        let name: Option<String> = fields.required("name", problems);
         let group = fields.optional("group", problems);
         let from = fields.required("from", problems);
         let to = fields.required("to", problems);
@@ -286,9 +294,13 @@ impl Read for Flow {
         let mms = MmsCall::read(&mut fields, service, problems);
         mms::check_pattern(&fields, service, pattern, problems);
         let file = FileTransfer::read(&mut fields, service, pattern, problems);
-        let size = match is_mms {
-            true => Some(Size(0)),
-            false => fields.required("size", problems),
+        let stream = Published::read(&mut fields, service, problems);
+        published::check_pattern(&fields, service, pattern, problems);
+        let is_sampled = service == Some(Service::SampledValues);
+        let size = match (is_mms, is_sampled && !fields.has("size")) {
+            (true, _) => Some(Size(0)),
+            (false, true) => Some(stream.sample_size(name.as_deref().unwrap_or_default())),
+            (false, false) => fields.required("size", problems),
         };
         let messages = fields.optional("messages", problems);
         let deadline = fields.optional("deadline", problems);
@@ -327,6 +339,7 @@ impl Read for Flow {
             eot: eot.or(default.eot),
             mms,
             file,
+            stream,
             title,
             acknowledged: acknowledged.or(default.acknowledged),
             crc: crc.or(default.crc),

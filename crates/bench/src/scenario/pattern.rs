@@ -31,13 +31,26 @@ pub enum Pattern {
         period: Span,
         /// Octets of each answer. Flows of MMS have no such key: their server makes the answers.
         #[serde(skip_serializing_if = "is_unknown")]
+        #[schemars(with = "Option<Size>")]
         reply: Size,
     },
     /// A request as soon as the answer to the one before is in.
     MaximumRateRequest {
         /// Octets of each answer. Flows of MMS have no such key: their server makes the answers.
         #[serde(skip_serializing_if = "is_unknown")]
+        #[schemars(with = "Option<Size>")]
         reply: Size,
+    },
+    /// States of GOOSE: each is retransmitted after `min-time`, then after intervals that double up to
+    /// `max-time`, which repeats until the next change.
+    Retransmission {
+        /// From a change of state to its first retransmission.
+        min_time: Span,
+        /// Longest interval.
+        max_time: Span,
+        /// Mean interval between changes at random; none if not given.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        mean_interval: Option<Span>,
     },
     /// As fast as the service accepts them.
     Bulk {
@@ -53,7 +66,10 @@ impl Pattern {
     pub const fn period(&self) -> Option<Duration> {
         match self {
             Self::Cyclic { period } | Self::ConstantRateRequest { period, .. } => Some(period.0),
-            Self::Poisson { .. } | Self::MaximumRateRequest { .. } | Self::Bulk { .. } => None,
+            Self::Poisson { .. }
+            | Self::MaximumRateRequest { .. }
+            | Self::Retransmission { .. }
+            | Self::Bulk { .. } => None,
         }
     }
 
@@ -63,6 +79,8 @@ impl Pattern {
     pub const fn mean_interval(&self) -> Option<Duration> {
         match self {
             Self::Poisson { mean_interval } => Some(mean_interval.0),
+            // In the steady state.
+            Self::Retransmission { max_time, .. } => Some(max_time.0),
             _ => self.period(),
         }
     }
@@ -74,7 +92,10 @@ impl Pattern {
             Self::ConstantRateRequest { reply, .. } | Self::MaximumRateRequest { reply } => {
                 Some(*reply)
             }
-            Self::Cyclic { .. } | Self::Poisson { .. } | Self::Bulk { .. } => None,
+            Self::Cyclic { .. }
+            | Self::Poisson { .. }
+            | Self::Retransmission { .. }
+            | Self::Bulk { .. } => None,
         }
     }
 
@@ -96,7 +117,7 @@ impl Pattern {
     /// True if messages are due at random times.
     #[must_use]
     pub const fn is_random(&self) -> bool {
-        matches!(self, Self::Poisson { .. })
+        matches!(self, Self::Poisson { .. } | Self::Retransmission { mean_interval: Some(_), .. })
     }
 
     /// True if the user submits messages as fast as the service accepts them.
@@ -131,6 +152,11 @@ impl Pattern {
             }
             Self::Poisson { mean_interval } => vec![("mean-interval", nanos(mean_interval.0))],
             Self::MaximumRateRequest { .. } => Vec::new(),
+            Self::Retransmission { min_time, max_time, mean_interval } => {
+                let mean = mean_interval.iter().map(|mean| ("mean-interval", nanos(mean.0)));
+                let times = [("min-time", min_time), ("max-time", max_time)];
+                times.map(|(key, time)| (key, nanos(time.0))).into_iter().chain(mean).collect()
+            }
             Self::Bulk { total } => total.iter().map(|total| ("total", total.0)).collect(),
         }
     }
@@ -151,6 +177,7 @@ impl Pattern {
                 load::Pattern::MaximumRateRequest { reply_octets: reply.octets() }
             }
             Self::Bulk { .. } => load::Pattern::Bulk,
+            Self::Retransmission { .. } => load::Pattern::Retransmitted,
         }
     }
 }
@@ -172,6 +199,7 @@ enum PatternKind {
     Poisson,
     ConstantRateRequest,
     MaximumRateRequest,
+    Retransmission,
     Bulk,
 }
 
@@ -183,6 +211,7 @@ impl Read for Pattern {
             ("poisson", PatternKind::Poisson),
             ("constant-rate-request", PatternKind::ConstantRateRequest),
             ("maximum-rate-request", PatternKind::MaximumRateRequest),
+            ("retransmission", PatternKind::Retransmission),
             ("bulk", PatternKind::Bulk),
         ];
         let pattern = match fields.word("kind", &kinds, problems)? {
@@ -200,6 +229,16 @@ impl Read for Pattern {
             PatternKind::MaximumRateRequest => {
                 let reply = fields.optional("reply", problems).unwrap_or(Size(0));
                 Some(Self::MaximumRateRequest { reply })
+            }
+            PatternKind::Retransmission => {
+                let min_time = fields.required("min-time", problems);
+                let max_time = fields.required("max-time", problems);
+                let mean_interval = fields.optional("mean-interval", problems);
+                min_time.zip(max_time).map(|(min_time, max_time)| Self::Retransmission {
+                    min_time,
+                    max_time,
+                    mean_interval,
+                })
             }
             PatternKind::Bulk => Some(Self::Bulk { total: fields.optional("total", problems) }),
         };

@@ -11,22 +11,45 @@ pub(super) const MOST_SHOWN: usize = 50;
 const MOST_BEFORE: usize = 100;
 const MOST_BEHIND: usize = 100;
 
+/// Name of the place of settings from outside the file.
+pub(super) const OUTSIDE: &str = "command line";
+
 /// A scenario's text and its origin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
     /// The name of the file, as given by the user.
     pub file: String,
-    /// Its text; after that, each on its own line, the settings from the command line.
+    /// Its text; after that, each on its own line, the settings from the command line, and the texts of
+    /// the scenarios that it extends.
     pub text: String,
     /// The number of octets of the text that come from the file.
     pub file_octets: usize,
+    /// The scenarios that it extends, in the order of their texts.
+    bases: Vec<Appended>,
+}
+
+/// Text of another file behind that of a source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Appended {
+    file: String,
+    start: usize,
 }
 
 impl Source {
     /// A file alone.
     #[must_use]
     pub fn new(file: &str, text: &str) -> Self {
-        Self { file: file.to_owned(), text: text.to_owned(), file_octets: text.len() }
+        let (file, text) = (file.to_owned(), text.to_owned());
+        Self { file, file_octets: text.len(), text, bases: Vec::new() }
+    }
+
+    /// Appends the text of another file; returns its place.
+    pub(super) fn append(&mut self, file: &str, text: &str) -> usize {
+        self.text.push('\n');
+        let start = self.text.len();
+        self.text.push_str(text);
+        self.bases.push(Appended { file: file.to_owned(), start });
+        start
     }
 
     /// The file's text.
@@ -39,10 +62,11 @@ impl Source {
     #[must_use]
     pub fn place(&self, octet: usize) -> Place<'_> {
         let octet = octet.min(self.text.len());
-        let (name, origin) = if octet <= self.file_octets {
-            (self.file.as_str(), 0)
-        } else {
-            ("command line", self.file_octets + 1)
+        let base = self.bases.iter().rev().find(|base| base.start <= octet);
+        let (name, origin) = match base {
+            Some(base) => (base.file.as_str(), base.start),
+            None if octet <= self.file_octets => (self.file.as_str(), 0),
+            None => (OUTSIDE, self.file_octets + 1),
         };
         let before = self.text.get(origin..octet).unwrap_or_default();
         let start = origin + before.rfind('\n').map_or(0, |newline| newline + 1);

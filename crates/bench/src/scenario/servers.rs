@@ -8,8 +8,8 @@
 use super::fields::{Placed, place_of};
 use super::problem::{Problem, meant};
 use super::{Scenario, Service};
+use crate::mms::{BUILT_IN, Item, NoModel, model, model_of};
 use crate::profile::{Files, Unreadable, octets_of};
-use crate::session::mms::{BUILT_IN, Item, NoModel, model, model_of};
 use core::fmt;
 use core::ops::Range;
 use scl::Document;
@@ -297,8 +297,8 @@ pub(super) fn missing_variable(model: &Model, item: &Item) -> Option<Missing> {
 #[cfg(test)]
 mod tests {
     use super::super::{Study, load, load_from, to_toml};
+    use crate::mms::BUILT_IN;
     use crate::profile::Files;
-    use crate::session::mms::BUILT_IN;
     use std::fs;
 
     fn text(station: &str, call: &str) -> String {
@@ -422,10 +422,7 @@ mod tests {
             refused(model, "", file.as_bytes(), &[&is_none[..], &[more]].concat());
         };
         check(&broken, "plant.cid:48:");
-        check(
-            "<!DOCTYPE SCL [<!ENTITY a 'ha'>]>\n<SCL>&a;</SCL>",
-            "plant.cid:1:1: a document type",
-        );
+        check("<!DOCTYPE SCL [<!ENTITY a 'ha'>]>\n<SCL>&a;</SCL>", "plant.cid:1:1: document type");
         check("<SCL>\n<IED name='&a;'/></SCL>", "plant.cid:2:");
         check("<SCL>\n&a;</SCL>", "plant.cid:2:1: an entity other than");
         check("<a/>", "not the root of an SCL file");

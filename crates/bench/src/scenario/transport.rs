@@ -121,6 +121,8 @@ pub enum Retransmit {
     Selective,
     /// Like `Selective`, and also before T1 if repeated AKs indicate a loss.
     Early,
+    /// Those that selective acknowledgement shows to be missing, before T1.
+    Missing,
 }
 
 impl Transport {
@@ -152,6 +154,7 @@ impl Transport {
                 tp4::Retransmission::All => Retransmit::All,
                 tp4::Retransmission::Selective => Retransmit::Selective,
                 tp4::Retransmission::Early => Retransmit::Early,
+                tp4::Retransmission::Missing => Retransmit::Missing,
             },
             timer: match lan.retransmission_timer {
                 tp4::RetransmissionTimer::Fixed => Timer::Fixed,
@@ -197,6 +200,7 @@ impl Transport {
                 Retransmit::All => tp4::Retransmission::All,
                 Retransmit::Selective => tp4::Retransmission::Selective,
                 Retransmit::Early => tp4::Retransmission::Early,
+                Retransmit::Missing => tp4::Retransmission::Missing,
             },
             retransmission_timer: match self.timer {
                 Timer::Fixed => tp4::RetransmissionTimer::Fixed,
@@ -274,6 +278,7 @@ impl Read for Retransmit {
             ("all", Self::All),
             ("selective", Self::Selective),
             ("early", Self::Early),
+            ("missing", Self::Missing),
         ];
         pick(&String::read(value, problems)?, value.span(), "retransmission", &words, problems)
     }

@@ -59,6 +59,14 @@ pub(super) trait Carrier {
     fn disagree(&mut self);
     /// Discards waiting load. That of connections is lost when they are released.
     fn discard(&mut self) {}
+    /// Returns true if it carries streams of cyclic data.
+    fn takes_streams(&self) -> bool {
+        false
+    }
+    /// Takes the streams of a peer from now on; with `None` of no peer.
+    fn follow(&mut self, _peer: Option<Mac>) -> Result<(), SessionError> {
+        Ok(())
+    }
     /// Returns whether both ends are on this host, and so share its clock.
     fn is_within_host(&self) -> bool;
     /// Display name of the other end.

@@ -7,6 +7,7 @@ use super::local::from_origin;
 use super::party::{Party, reference_at};
 use super::policy::of as policy_of;
 use super::report::{FETCH_AGAIN, FETCHES, KEPT, PAGE_BITS};
+use super::streams;
 use super::way::Way;
 use crate::collect::{Clocks, Collector};
 use crate::counters::{add_network, add_transport};
@@ -67,6 +68,8 @@ pub struct Order<'a> {
     pub replication: u64,
     /// Address of the peer.
     pub peer: Mac,
+    /// True if streams go to their groups, which reach stations that did not agree; else to the peer.
+    pub to_groups: bool,
     /// Ends everything early, with the results so far.
     pub stop: &'a AtomicBool,
     /// Called from time to time with the number of messages handed over.
@@ -168,11 +171,14 @@ pub(super) fn carry_out(
     let mut initiator = Initiator { nonce, sent: 0, load, carrier, party, order };
     let numbers = flows.iter().map(|flow| flow.id.0.saturating_add(1));
     let limits = initiator.open(numbers.max().unwrap_or(0))?;
-    let origin = initiator.carrier.now();
+    initiator.check_rate(limits)?;
+    let origin = initiator.carrier.now() + streams::run_up(&initiator.order.point.scenario);
     let is_within_host = initiator.carrier.is_within_host();
     let clocks = if is_within_host { Clocks::Shared } else { Clocks::Separate };
     let mut collector = collector(&initiator.order.point.scenario, watched, origin, clocks);
     let peer = initiator.order.peer;
+    let published = streams::published(&places, initiator.order.to_groups);
+    initiator.party.host.publish(layout::beginning(published, origin));
     layout::name_all(&mut initiator.party.host, &places, peer, origin);
     for mut flow in flows {
         flow.start = origin + flow.start.since(Instant::ZERO);
@@ -219,7 +225,8 @@ fn flows_of(
 ) -> Result<Vec<stack::load::Flow>, SessionError> {
     let scenario = &order.point.scenario;
     let most = LONGEST_LSDU_OCTETS;
-    let too_long = |flow: &&Flow| !flow.service.is_connected() && flow.size.0 > most;
+    let is_lsdu = |flow: &Flow| !flow.service.is_connected() && !flow.service.is_published();
+    let too_long = |flow: &&Flow| is_lsdu(flow) && flow.size.0 > most;
     if let Some(flow) = scenario.flows.iter().find(too_long) {
         return Err(SessionError::TooLong { flow: flow.name.clone(), most });
     }
@@ -260,6 +267,7 @@ impl Initiator<'_, '_> {
             receive,
             is_policy_needed: receive
                 .is_some_and(|policy| policy != policy_of(&tp4::Params::lan())),
+            has_streams: streams::among(&self.order.point.scenario),
         };
         self.party.request(now, Request::Open(call));
         loop {
@@ -281,6 +289,17 @@ impl Initiator<'_, '_> {
                 Some(_) => {}
             }
         }
+    }
+
+    /// Ends a session whose limits would hold back streams.
+    fn check_rate(&mut self, limits: Limits) -> Result<(), SessionError> {
+        let checked = streams::check(&self.order.point.scenario, limits);
+        if checked.is_err() {
+            let _ = self.close();
+            self.done();
+            self.carrier.disagree();
+        }
+        checked
     }
 
     /// Policy that the peer is to follow: the scenario's, if it has connections of class 4.

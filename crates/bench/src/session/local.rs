@@ -78,7 +78,8 @@ pub fn measure(
             let params = FaultyParams { receiving, sending: None, held_frames: QUEUE_FRAMES };
             port = Box::new(Faulty::new(port, params));
         }
-        let host = equip(Host::new(place.host, place.flows), place.naming, origin);
+        let host = place.streams.equip(Host::new(place.host, place.flows), origin);
+        let host = equip(host, place.naming, origin);
         let host = if place.has_priorities { host.above(MacQueues::One) } else { host };
         stations.push((host, port));
     }

@@ -19,10 +19,11 @@ pub mod relay;
 mod report;
 pub mod responder;
 pub mod script;
+mod streams;
 pub mod way;
 
 use live::port::PortError;
-use wire::control::ReceivePolicy;
+use wire::control::{Limits, ReceivePolicy};
 
 /// Error that prevents a live run, or ends it.
 #[derive(Debug, thiserror::Error)]
@@ -83,6 +84,19 @@ pub enum SessionError {
         /// Maximum number of octets.
         most: u64,
     },
+    /// Streams need more than both ends have agreed on.
+    #[error(
+        "the flows need {} frames/s and {} bit/s, but {} frames/s and {} bit/s are agreed: \
+         --max-frames {} on both measure and serve",
+        needed.frames_per_second, needed.bits_per_second,
+        agreed.frames_per_second, agreed.bits_per_second, needed.frames_per_second
+    )]
+    TooFast {
+        /// Rate of the flows.
+        needed: Limits,
+        /// Agreed limits.
+        agreed: Limits,
+    },
     /// There are more flows of messages than one station has sockets for.
     #[error("against a peer one station sends them all: at most {most} flows of messages")]
     TooManyFlows {
@@ -90,7 +104,7 @@ pub enum SessionError {
         most: usize,
     },
     /// A flow requires a LAN.
-    #[error("flow {0:?} sends datagrams, and over TCP there are connections alone")]
+    #[error("flow {0:?} has no connection, and over TCP there are connections alone")]
     NoConnection(String),
     /// A flow is of MMS, whose servers do not take part in measurements of a scenario.
     #[error("flow {0:?} is of MMS: predict simulates it, and measure mms measures a server")]

@@ -17,7 +17,7 @@ use seen::Seen;
 use stack::clnp;
 use stack::control::{self, Indication, Request};
 use stack::directory::Directory;
-use stack::host::{FilesServed, Host, HostParams};
+use stack::host::{FilesServed, Host, HostParams, Subscriptions};
 use stack::load::{Event, Record};
 use stack::messaging;
 use stack::profile::Framing;
@@ -188,12 +188,17 @@ pub(super) struct Waiting<'a> {
 impl<'a> Waiting<'a> {
     pub(super) fn new(
         mut carrier: Box<dyn Carrier + 'a>,
-        host: Host,
+        mut host: Host,
     ) -> Result<Self, SessionError> {
+        if carrier.takes_streams() {
+            host.subscribe(Subscriptions::All);
+        }
         let secret = carrier.unpredictable()?;
         let control = control::Params::new(Some(carrier.offered()), secret, text(crate::PROGRAM));
         let is_class4 = matches!(host.transport(), stack::transport::Transport::Class4(_));
-        let control = control::Params { buffers: if is_class4 { BUFFERS } else { 0 }, ..control };
+        let takes_streams = carrier.takes_streams();
+        let buffers = if is_class4 { BUFFERS } else { 0 };
+        let control = control::Params { buffers, takes_streams, ..control };
         let tally = Tally::new(carrier.is_within_host());
         Ok(Self { tally, party: Party::new(host, control), carrier })
     }
@@ -227,16 +232,18 @@ impl<'a> Waiting<'a> {
         served.took = self.tally.span.map_or(Duration::ZERO, |(first, last)| last - first);
         served.files = self.party.host.files_served();
         served.transport = difference(&self.party.host.transport().counters(), &self.party.at_call);
-        self.end();
+        self.end()?;
         Ok(Some(served))
     }
 
     /// Ends the session and drops its state.
-    fn end(&mut self) {
+    fn end(&mut self) -> Result<(), SessionError> {
         self.carrier.disagree();
+        self.carrier.follow(None)?;
         self.party.end_session(self.carrier.now());
         self.tally = Tally::new(self.carrier.is_within_host());
         while self.party.host.record().is_some() {}
+        Ok(())
     }
 
     fn counts(&self) -> Counts {
@@ -248,6 +255,9 @@ impl<'a> Waiting<'a> {
             match self.listen(until, stop)? {
                 None => return Ok(None),
                 Some(Indication::Called { peer, limits, hello }) => {
+                    if hello.has_streams {
+                        self.carrier.follow(Some(peer))?;
+                    }
                     return Ok(Some(Served {
                         peer: self.carrier.name_of(peer),
                         purpose: hello.purpose.to_string(),

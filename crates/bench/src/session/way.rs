@@ -164,6 +164,14 @@ impl Carrier for Way {
         self.port.discard();
     }
 
+    fn takes_streams(&self) -> bool {
+        self.port.takes_typed()
+    }
+
+    fn follow(&mut self, peer: Option<Mac>) -> Result<(), SessionError> {
+        Ok(self.port.follow(peer)?)
+    }
+
     fn is_within_host(&self) -> bool {
         self.is_unbounded
     }

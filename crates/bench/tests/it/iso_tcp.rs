@@ -54,6 +54,7 @@ fn measured(address: SocketAddr, class: Class, flow: &str) -> Result<Measured, S
         scenario_hash: "hash",
         replication: 0,
         peer: Mac::local(9),
+        to_groups: true,
         stop: &AtomicBool::new(false),
         progress: &mut |_| {},
     };

@@ -11,6 +11,7 @@ mod entry;
 mod expected;
 mod hostile;
 mod iso_tcp;
+mod kept;
 mod live_files;
 mod media;
 mod members;

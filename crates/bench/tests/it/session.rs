@@ -101,6 +101,7 @@ fn measured_at(way: &mut Way, point: &Point, there: SocketAddr) -> Result<Measur
         scenario_hash: "hash",
         replication: 0,
         peer: udp_station(there),
+        to_groups: true,
         stop: &AtomicBool::new(false),
         progress: &mut |_| {},
     };
@@ -250,6 +251,7 @@ fn a_window_that_the_responder_has_no_buffers_for_is_refused() {
             scenario_hash: "hash",
             replication: 0,
             peer: udp_station(there),
+            to_groups: true,
             stop: asked,
             progress: &mut |_| {},
         };

@@ -3,17 +3,26 @@
 //! A value is set in the TOML tree before the tree is read, so that a wrong one is reported at its
 //! own place. Paths vary in alphabetical order, the last of them fastest.
 
+mod constraint;
+mod extends;
 mod given;
+mod origins;
 mod path;
 mod setting;
+mod value;
 
+pub use extends::Base;
 pub use given::CannotSet;
 pub use setting::{Setting, Values};
+
+use constraint::Constraint;
+use origins::Origins;
+use value::{Value, may_vary, simple, spelled, text_of};
 
 use crate::profile::{Files, ProfileFile};
 use crate::scenario::fields::{Fields, Placed, place_of};
 use crate::scenario::machines::Machines;
-use crate::scenario::problem::{Problem, ScenarioError, Severity, Source};
+use crate::scenario::problem::{OUTSIDE, Problem, ScenarioError, Severity, Source};
 use crate::scenario::quantity::Decimal;
 use crate::scenario::servers::{ModelFile, Servers};
 use crate::scenario::{MOST_RUNS, Scenario, architecture, check, directory, groups, mms, parse};
@@ -42,6 +51,10 @@ pub struct Study {
     pub titles: BTreeMap<String, TitlesFile>,
     /// The SCL files of servers that they name, by the names that they have for them.
     pub models: BTreeMap<String, ModelFile>,
+    /// The scenarios that it extends, by the names that it has for them.
+    pub bases: BTreeMap<String, Base>,
+    /// Places of the values of the first point in the source.
+    pub(crate) origins: Origins,
     /// Statements that may not be as intended.
     pub warnings: Vec<Problem>,
 }
@@ -52,10 +65,12 @@ impl Study {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn of(scenario: &Scenario, name: &str) -> Result<Self, ScenarioError> {
-        load(&groups::to_toml(scenario), name)
+        let study = load(&groups::to_toml(scenario), name)?;
+        // A line of the written form is no place that a user knows.
+        Ok(Self { origins: Origins::new(), ..study })
     }
 
-    /// The files that the points name: profiles, titles, and SCL of servers.
+    /// The files that the points name: profiles, titles, SCL of servers, and extended scenarios.
     pub fn files(&self) -> impl Iterator<Item = NamedFile<'_>> {
         let profiles = self.profiles.iter().map(|(name, file)| NamedFile {
             name,
@@ -72,7 +87,12 @@ impl Study {
             path: &file.path,
             octets: &file.octets,
         });
-        profiles.chain(titles).chain(models)
+        let bases = self.bases.iter().map(|(name, base)| NamedFile {
+            name,
+            path: base.path.as_deref().unwrap_or(Path::new("")),
+            octets: base.text.as_bytes(),
+        });
+        profiles.chain(titles).chain(models).chain(bases)
     }
 
     /// The scenario of the first point, with everything that varies.
@@ -87,7 +107,7 @@ impl Study {
 pub struct NamedFile<'a> {
     /// Its name in the scenario.
     pub name: &'a str,
-    /// Its path.
+    /// Its path; empty for a built-in scenario.
     pub path: &'a Path,
     /// Its octets as they were read.
     pub octets: &'a [u8],
@@ -175,11 +195,12 @@ pub fn load_from(
     Loader { files, most_points: MOST_POINTS }.load(text, file, settings)
 }
 
-/// The files that the points of a study name.
+/// The files that the points of a study name, and the places of the first point's values.
 struct Named<'a> {
     machines: Machines<'a>,
     titles: directory::Files<'a>,
     servers: Servers<'a>,
+    origins: Origins,
 }
 
 /// The bounds of a scenario: its profile files, and the most points.
@@ -192,19 +213,29 @@ impl Loader<'_> {
     fn load(&self, text: &str, file: &str, settings: &[Setting]) -> Result<Study, ScenarioError> {
         let most_points = self.most_points;
         let mut source = Source::new(file, text);
-        let added = append(&mut source, settings);
+        let mut added = append(&mut source, settings);
         let (document, faults) = DeTable::parse_recoverable(text);
         let mut problems: Vec<Problem> =
             faults.iter().map(|fault| not_toml(fault, &source)).collect();
         if !problems.is_empty() {
             return Err(ScenarioError { source, problems });
         }
-        let mut axes = axes_of(document.get_ref(), most_points, &mut problems);
-        for (setting, spans) in settings.iter().zip(added) {
+        let bases = extends::read(&mut source, self.files)?;
+        let span = document.span();
+        let mut table = match extends::merged(document.into_inner(), &bases) {
+            Ok(table) => table,
+            Err(problems) => return Err(ScenarioError { source, problems }),
+        };
+        let mut axes = axes_of(&table, most_points, &mut problems);
+        for (setting, spans) in settings.iter().zip(&mut added) {
+            if setting.path == constraint::KEY {
+                set_constraint(&mut table, setting, spans);
+                continue;
+            }
+            let spans = core::mem::take(spans);
             let axis = axis_from_outside(setting, spans, most_points, &mut problems);
             axes.insert(setting.path.clone(), axis);
         }
-        let (span, mut table) = (document.span(), document.into_inner());
         // Each point begins with a copy of the document, and `vary` may hold as many values as
         // there are points.
         table.remove("vary");
@@ -213,6 +244,7 @@ impl Loader<'_> {
             machines: Machines::new(self.files),
             titles: directory::Files::new(self.files),
             servers: Servers::new(self.files),
+            origins: axes.iter().map(|(path, it)| (format!("vary.{path}"), it.key.start)).collect(),
         };
         let points = points(&document, &axes, most_points, &mut named, &mut problems);
         let runs = points.iter().map(|point| point.scenario.replications);
@@ -228,9 +260,10 @@ impl Loader<'_> {
         if problems.iter().any(|problem| problem.severity == Severity::Error) || points.is_empty() {
             return Err(ScenarioError { source, problems });
         }
-        let Named { machines, titles, servers } = named;
+        let Named { machines, titles, servers, origins } = named;
         let (profiles, titles, models) = (machines.found, titles.found, servers.found);
-        Ok(Study { source, points, profiles, titles, models, warnings: problems })
+        let bases = bases.into_iter().map(|it| (it.name, it.base)).collect();
+        Ok(Study { source, points, profiles, titles, models, bases, origins, warnings: problems })
     }
 }
 
@@ -268,37 +301,42 @@ fn append(source: &mut Source, settings: &[Setting]) -> Vec<Vec<Range<usize>>> {
     places
 }
 
+/// Sets the constraint from outside, in place of the document's.
+fn set_constraint<'a>(table: &mut DeTable<'a>, setting: &Setting, places: &[Range<usize>]) {
+    let [key, place] = places else { return };
+    if let Values::List(values) = &setting.values {
+        let text = DeValue::String(Cow::Owned(values.join(",")));
+        table.remove(constraint::KEY);
+        table.insert(
+            toml::Spanned::new(key.clone(), Cow::Borrowed(constraint::KEY)),
+            toml::Spanned::new(place.clone(), text),
+        );
+    }
+}
+
+/// The constraint of a document, if it has one that can be read.
+fn constraint_of(
+    document: &Placed<'_>,
+    axes: &BTreeMap<String, Axis<'_>>,
+    problems: &mut Vec<Problem>,
+) -> Option<Constraint> {
+    let value = document.get_ref().get(constraint::KEY)?;
+    let keys: Vec<&str> = axes.keys().map(String::as_str).collect();
+    match Constraint::read(value.get_ref().as_str()?, value.span(), &keys) {
+        Ok(constraint) => Some(constraint),
+        Err(problem) => {
+            problems.push(problem);
+            None
+        }
+    }
+}
+
 /// The values of one key.
 struct Axis<'a> {
     /// The place of the key.
     key: Range<usize>,
     /// The values.
     values: Vec<Value<'a>>,
-}
-
-/// A value of a key.
-enum Value<'a> {
-    /// As in the document.
-    Placed(Placed<'a>),
-    /// Computed, or from outside: its text and its place.
-    Text(String, Range<usize>),
-}
-
-impl Value<'_> {
-    /// The value and its place. A text is a number, true or false, or else a string.
-    fn placed(&self) -> Placed<'_> {
-        let (text, place) = match self {
-            Value::Placed(placed) => return placed.clone(),
-            Value::Text(text, place) => (text, place.clone()),
-        };
-        let value = match DeValue::parse(text).map(toml::Spanned::into_inner) {
-            Ok(DeValue::Array(_) | DeValue::Table(_) | DeValue::Datetime(_)) | Err(_) => {
-                DeValue::String(Cow::Borrowed(text))
-            }
-            Ok(simple) => simple,
-        };
-        toml::Spanned::new(place, value)
-    }
 }
 
 /// Reads `vary` of the document.
@@ -423,49 +461,6 @@ fn steps<'a>(
         .collect()
 }
 
-/// A value as text: strings without quotes, a table as its kind followed by its other keys:
-/// `csma-cd (length 300 m, rate 10 Mbit/s)`.
-fn text_of(value: &DeValue<'_>) -> String {
-    match value {
-        DeValue::String(text) => text.clone().into_owned(),
-        DeValue::Integer(integer) => integer.to_string(),
-        DeValue::Float(float) => float.to_string(),
-        DeValue::Boolean(truth) => truth.to_string(),
-        DeValue::Table(table) => {
-            let kind = table.get("kind").map(|kind| text_of(kind.get_ref()));
-            let others = table.iter().filter(|(key, _)| key.get_ref() != "kind");
-            let others: Vec<String> = others
-                .map(|(key, value)| {
-                    let (key, text) = (key.get_ref(), spelled(&text_of(value.get_ref())));
-                    let is_bare =
-                        value.get_ref().as_table().is_some_and(|it| !it.contains_key("kind"));
-                    if is_bare { format!("{key} ({text})") } else { format!("{key} {text}") }
-                })
-                .collect();
-            match kind {
-                Some(kind) if others.is_empty() => kind,
-                Some(kind) => format!("{kind} ({})", others.join(", ")),
-                None => others.join(", "),
-            }
-        }
-        DeValue::Array(_) | DeValue::Datetime(_) => String::new(),
-    }
-}
-
-/// True if a value may vary: a number, a text, a boolean, or a table of values that may.
-fn may_vary(value: &DeValue<'_>) -> bool {
-    match value {
-        DeValue::Array(_) | DeValue::Datetime(_) => false,
-        DeValue::Table(table) => table.values().all(|value| may_vary(value.get_ref())),
-        _ => true,
-    }
-}
-
-/// A text in one spelling: numbers without redundant zeros, one space before the unit.
-fn spelled(text: &str) -> String {
-    Decimal::read(text).map_or_else(|| text.to_owned(), |number| number.to_string())
-}
-
 /// Reads the scenario of every point.
 fn points(
     document: &Placed<'_>,
@@ -482,7 +477,8 @@ fn points(
         problems.push(Problem::error(place, format!("more than {most_points} points")));
         return Vec::new();
     };
-    let mut points = Vec::new();
+    let constraint = constraint_of(document, axes, problems);
+    let mut points: Vec<Point> = Vec::new();
     for index in 0..count {
         let mut tree = document.clone();
         let mut settings = BTreeMap::new();
@@ -496,6 +492,17 @@ fn points(
             if let Err(problem) = path::set(&mut tree, path, &axis.key, placed) {
                 problems.push(problem);
             }
+        }
+        match constraint.as_ref().map_or(Ok(true), |it| it.holds(&settings)) {
+            Ok(true) => {}
+            Ok(false) => continue,
+            Err(problem) => {
+                problems.push(problem);
+                break;
+            }
+        }
+        if points.is_empty() {
+            origins::gather(&tree, "", &mut named.origins);
         }
         let before = problems.len();
         let expanded = groups::expand(&tree, problems);
@@ -515,11 +522,14 @@ fn points(
                 problem.moved(place)
             }));
             scenario.grouped = grouped.map(Arc::new);
-            points.push(Point { index, settings, scenario });
+            points.push(Point { index: points.len(), settings, scenario });
         }
         if problems.iter().filter(|problem| problem.severity == Severity::Error).count() > 20 {
             break;
         }
+    }
+    if let Some(constraint) = constraint.filter(|_| points.is_empty() && problems.is_empty()) {
+        problems.push(constraint.leaves_nothing());
     }
     let simple_values = |axis: &Axis<'_>| axis.values.iter().filter_map(simple).collect();
     let vary = axes.iter().map(|(path, axis)| (path.clone(), simple_values(axis))).collect();
@@ -528,29 +538,6 @@ fn points(
         point.scenario.vary = Arc::clone(&vary);
     }
     points
-}
-
-/// A varying value in the form of the effective scenario.
-fn simple(value: &Value<'_>) -> Option<toml::Value> {
-    simple_of(value.placed().get_ref())
-}
-
-fn simple_of(value: &DeValue<'_>) -> Option<toml::Value> {
-    Some(match value {
-        DeValue::String(text) => toml::Value::String(spelled(text)),
-        DeValue::Integer(integer) => {
-            toml::Value::Integer(i64::from_str_radix(integer.as_str(), integer.radix()).ok()?)
-        }
-        DeValue::Float(float) => toml::Value::Float(float.as_str().parse().ok()?),
-        DeValue::Boolean(truth) => toml::Value::Boolean(*truth),
-        DeValue::Table(table) => {
-            let pairs = table.iter().filter_map(|(key, value)| {
-                Some((key.get_ref().to_string(), simple_of(value.get_ref())?))
-            });
-            toml::Value::Table(pairs.collect())
-        }
-        DeValue::Datetime(_) | DeValue::Array(_) => return None,
-    })
 }
 
 #[cfg(test)]

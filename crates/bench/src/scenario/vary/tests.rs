@@ -1,6 +1,7 @@
 use super::*;
 use crate::medium::{CsmaCd, ProNet10, TokenRing};
 use crate::scenario::mms::MmsCall;
+use crate::scenario::published::Published;
 use crate::scenario::{Flow, Medium, Pattern, Service, Share, Size, Span, schema, to_toml};
 use crate::scenarios;
 use core::time::Duration;
@@ -85,7 +86,8 @@ error: unknown service "class4"
 11 | service = "class4"
    |           ^^^^^^^^
    |
-   = expected one of "class-4", "case", "mms", "file", "datagram", "message"
+   = expected one of "class-4", "case", "mms", "file", "datagram", "message",
+     "goose", "sampled-values", "cyclic"
    = help: did you mean "class-4"?
 "#,
     );
@@ -471,6 +473,7 @@ fn defaults_are_those_of_the_documents() {
             priority: None,
             eot: None,
             mms: MmsCall::default(),
+            stream: Published::default(),
             file: crate::scenario::FileTransfer::default(),
             title: None,
             acknowledged: None,
@@ -559,8 +562,8 @@ fn the_schema_knows_the_very_keys_that_are_read() {
     read.extend(complain(maintenance.to_owned(), "medium.maintenance"));
     let response = "[medium]\nkind = \"token-bus\"\nrequest-with-response = { zzzzzzzz = 1 }\n";
     read.extend(complain(response.to_owned(), "medium.request-with-response"));
-    let kinds = ["cyclic", "poisson", "constant-rate-request", "maximum-rate-request", "bulk"];
-    for kind in kinds {
+    let requests = ["constant-rate-request", "maximum-rate-request"];
+    for kind in ["cyclic", "poisson", "retransmission", "bulk"].into_iter().chain(requests) {
         let text = format!("[[flow]]\npattern = {{ kind = \"{kind}\", zzzzzzzz = 1 }}\n");
         read.extend(complain(text, "flow.pattern"));
     }
@@ -572,8 +575,12 @@ fn the_schema_knows_the_very_keys_that_are_read() {
 #[test]
 fn the_schema_requires_no_key_that_has_a_default() {
     let schema = schema();
+    let whole = &schema["anyOf"][0];
     let required: Vec<&str> =
-        schema["required"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
+        whole["required"].as_array().unwrap().iter().map(|key| key.as_str().unwrap()).collect();
     assert_eq!(required, ["version", "title", "stop", "medium", "flow"]);
-    assert_eq!(schema["additionalProperties"], false);
+    assert_eq!([&whole, &&schema].map(|it| &it["additionalProperties"]), [false, false]);
+    // A file that extends another one may leave them out.
+    assert_eq!(schema["anyOf"][1]["required"], serde_json::json!(["extends"]));
+    assert!(schema.get("required").is_none());
 }

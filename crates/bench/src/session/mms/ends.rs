@@ -1,8 +1,8 @@
 //! Ends of calls and associations: counts, reasons, names.
 
-use super::found::Rung;
-use super::names::Item;
-use super::services;
+use crate::mms::Item;
+use crate::mms::Rung;
+use crate::mms::services;
 use core::time::Duration;
 use stack::acse::{Rejection, Source};
 use stack::mms::client::{End, Loss, Refusal};

@@ -9,22 +9,11 @@
 
 mod asker;
 mod ends;
-mod files;
-mod found;
-mod model;
-mod names;
 mod own;
 mod pace;
 mod plan;
 mod serve;
-mod services;
 
 pub use asker::inquire;
-pub use files::{FilesError, files};
-pub use found::{FileRead, Found, LayerCost, OwnCost, Pipelining, Reports, Rung};
-pub(crate) use model::model_of;
-pub use model::{BUILT_IN, NoModel, model};
-pub use names::{Forbidden, Item};
 pub use plan::{Inquiry, RUNGS_OF_OPENING, Selectors};
 pub use serve::{MmsServer, Offer, Served, Size};
-pub(crate) use services::{VARIABLES, names as name_list, read, read_list};

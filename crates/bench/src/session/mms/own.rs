@@ -3,9 +3,11 @@
 //! The machines of the client run here once more, without sockets, on the PDUs of the inquiry. The
 //! difference between a response time and these figures belongs to the hosts and the server.
 
-use super::found::{LayerCost, OwnCost, Sample};
+use super::Inquiry;
 use super::plan;
-use super::{Inquiry, services};
+use crate::mms::found::Sample;
+use crate::mms::services;
+use crate::mms::{LayerCost, OwnCost};
 use bytes::{BufMut as _, Bytes, BytesMut};
 use core::hint::black_box;
 use core::time::Duration;

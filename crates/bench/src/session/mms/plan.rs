@@ -1,8 +1,8 @@
 //! Order of an inquiry.
 
-use super::found::{Found, Pipelining, Reports, Rung};
-use super::names::Item;
-use super::services;
+use crate::mms::Item;
+use crate::mms::services;
+use crate::mms::{Found, Pipelining, Reports, Rung};
 use bytes::Bytes;
 use core::net::SocketAddr;
 use core::time::Duration;

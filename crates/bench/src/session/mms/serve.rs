@@ -2,7 +2,7 @@
 
 use super::super::SessionError;
 use super::super::foreign::is_near;
-use super::names::Item;
+use crate::mms::Item;
 use core::net::SocketAddr;
 use core::sync::atomic::AtomicBool;
 use live::clock;

@@ -117,6 +117,7 @@ fn load_that_arrives_with_the_call_is_counted() {
             purpose: text("load"),
             receive: None,
             is_policy_needed: false,
+            has_streams: false,
         }),
     );
     let host = party(HERE, None).host;

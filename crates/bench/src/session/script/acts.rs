@@ -1,6 +1,6 @@
 //! Actions of a scripted peer: octets to frames.
 
-use super::{HEADERS, HERE, PEER, control, lsdu};
+use super::{HEADERS, HERE, PEER, control, lsdu, typed};
 use crate::session::report::KEPT;
 use core::time::Duration;
 use stack::clnp;
@@ -19,6 +19,10 @@ use wire::time::Instant;
 
 /// SAPs of CLNP, and of messages without connection.
 const SAPS: [u8; 2] = [0xFE, 0x5C];
+/// EtherTypes of streams: GOOSE, Sampled Values, PROFINET, and one for experiments.
+const TYPES: [u16; 4] = [0x88B8, 0x88BA, 0x8892, 0x88B5];
+/// Length from which raw data are those of a stream.
+const STREAMS_FROM: usize = 192;
 /// Maximum number of flows of an honest host in a script.
 const FLOWS: usize = 8;
 /// Maximum length of a datagram in octets.
@@ -100,8 +104,16 @@ impl<'a> Peer<'a> {
             2 => Act::Send(self.datagram()?),
             3 => {
                 let count = usize::from(self.octet()?);
-                let sap = if count % 2 == 0 { SAPS[0] } else { SAPS[1] };
-                Act::Send(lsdu(self.source, sap, self.take(count)))
+                match count.checked_sub(STREAMS_FROM) {
+                    Some(kind) => {
+                        let ethertype = TYPES.get(kind % TYPES.len()).copied().unwrap_or(0);
+                        Act::Send(typed(self.source, ethertype, self.take(count)))
+                    }
+                    None => {
+                        let sap = if count % 2 == 0 { SAPS[0] } else { SAPS[1] };
+                        Act::Send(lsdu(self.source, sap, self.take(count)))
+                    }
+                }
             }
             4 => {
                 let count = usize::from(self.octet()?);
@@ -262,8 +274,14 @@ impl<'a> Peer<'a> {
                     acknowledgement_delay_ns: u64::from(way) << 56,
                     window: u16::from(way) << 8,
                 }),
+                has_streams: way & 2 != 0,
             }),
-            4 => Body::Accept(Accept { limits, program: text("script"), receive: None }),
+            4 => Body::Accept(Accept {
+                limits,
+                program: text("script"),
+                receive: None,
+                has_streams: way & 4 != 0,
+            }),
             5 => Body::Refuse(Refusal::Unknown(way)),
             6 | 7 => Body::KeepAlive { counter: way.into() },
             8 => Body::Stop,

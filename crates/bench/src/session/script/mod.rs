@@ -2,7 +2,7 @@
 //! time.
 //!
 //! The script is a complete hostile peer: control PDUs with right and wrong nonces and cookies,
-//! load of any flow and size, raw TPDUs and LPDUs, and the frames of an honest host, some of them
+//! load of any flow and size, raw TPDUs and LPDUs, streams of cyclic data, and the frames of an honest host, some of them
 //! damaged. The code under test is the session itself, [`serve`] as responder and [`measure`] as
 //! initiator, as on a LAN. Not covered: ports, sockets and the governor, which lie below.
 //!
@@ -25,6 +25,7 @@ use core::sync::atomic::AtomicBool;
 use core::time::Duration;
 use live::runner::{Control, Stopped};
 use stack::host::Host;
+use stack::profile::Typed;
 use stack::station::{Frame, Station as _, Transmission, destination, source};
 use std::collections::BTreeMap;
 use wire::addr::Mac;
@@ -136,6 +137,7 @@ fn measure_load<'a>(load: &str, script: &'a [u8]) -> (Result<Measured, SessionEr
         scenario_hash: "",
         replication: 0,
         peer: PEER,
+        to_groups: false,
         stop: &AtomicBool::new(false),
         progress: &mut |_| {},
     };
@@ -313,9 +315,19 @@ impl Carrier for &mut Lan<'_> {
         self.pages = None;
     }
 
+    fn takes_streams(&self) -> bool {
+        true
+    }
+
     fn is_within_host(&self) -> bool {
         true
     }
+}
+
+/// Frame of a stream of cyclic data.
+fn typed(from: Mac, ethertype: u16, data: &[u8]) -> Frame {
+    let data = Frame::new(data.to_vec().into());
+    Typed { source: from, destination: HERE, tag: None, ethertype, data }.frame()
 }
 
 /// 802.3 frame with a PDU of the control session.

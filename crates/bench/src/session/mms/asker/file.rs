@@ -1,10 +1,10 @@
 //! Reading of a file: open, parts one after the other, close.
 
 use super::Asker;
+use crate::mms::services;
+use crate::mms::{FileRead, Rung};
 use crate::session::mms::ends::{count, explain_end};
-use crate::session::mms::found::{FileRead, Rung};
 use crate::session::mms::plan::{Reading, Stage, Task};
-use crate::session::mms::services;
 use core::time::Duration;
 use stack::mms::client::{Call, End};
 use wire::mms::Response;

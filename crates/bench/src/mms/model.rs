@@ -6,7 +6,7 @@ use stack::mms::server::{Domain, List, Member, Model, Named, Node, Value};
 use std::collections::BTreeMap;
 
 /// SCL file of the server that needs none.
-pub const BUILT_IN: &str = include_str!("../../../models/feeder.cid");
+pub const BUILT_IN: &str = include_str!("../../models/feeder.cid");
 
 /// Most devices that a message names.
 const MOST_NAMED: usize = 8;

@@ -22,7 +22,7 @@ pub struct Rung {
 }
 
 impl Rung {
-    pub(super) fn new(name: impl Into<String>) -> Self {
+    pub(crate) fn new(name: impl Into<String>) -> Self {
         let (times, reason) = (Histogram::new(), None);
         Self { name: name.into(), times, unanswered: 0, failed: 0, reason }
     }
@@ -38,13 +38,13 @@ pub struct Pipelining {
     /// Time within bursts, from the first request to the last answer, in nanoseconds.
     pub busy_ns: u64,
     /// Requests left of the current burst.
-    pub(super) burst_left: u64,
+    pub(crate) burst_left: u64,
     /// Response times.
     pub times: Histogram,
 }
 
 impl Pipelining {
-    pub(super) fn new(outstanding: u16) -> Self {
+    pub(crate) fn new(outstanding: u16) -> Self {
         Self { outstanding, answered: 0, busy_ns: 0, burst_left: 0, times: Histogram::new() }
     }
 
@@ -73,7 +73,7 @@ pub struct Reports {
 }
 
 impl Reports {
-    pub(super) fn new(block: String) -> Self {
+    pub(crate) fn new(block: String) -> Self {
         Self {
             block,
             received: 0,
@@ -103,7 +103,7 @@ pub struct FileRead {
 }
 
 impl FileRead {
-    pub(super) fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let (size_octets, octets, parts) = (None, Vec::new(), 0);
         let (name, taken, failure) = (name.to_owned(), None, None);
         Self { name, size_octets, octets, parts, taken, failure }
@@ -140,9 +140,9 @@ impl OwnCost {
 
 /// Read of an inquiry with its response, as MMS PDUs.
 #[derive(Clone, Debug)]
-pub(super) struct Sample {
-    pub(super) call: Call,
-    pub(super) answer: Bytes,
+pub(crate) struct Sample {
+    pub(crate) call: Call,
+    pub(crate) answer: Bytes,
 }
 
 /// Results of an inquiry.
@@ -176,7 +176,7 @@ pub struct Found {
     /// server sends.
     pub odd: u64,
     /// First read that was answered.
-    pub(super) sample: Option<Sample>,
+    pub(crate) sample: Option<Sample>,
     /// CPU time of this program's layers for a read of one variable, if one was answered.
     pub own: Option<OwnCost>,
     /// Last failure of an association.

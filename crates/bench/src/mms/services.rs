@@ -12,7 +12,7 @@ use wire::mms::{
 /// Class of objects: named variables.
 pub(crate) const VARIABLES: i64 = 0;
 /// Class of objects: domains.
-pub(super) const DOMAINS: i64 = 9;
+pub(crate) const DOMAINS: i64 = 9;
 
 /// Reads variables.
 pub(crate) fn read(items: &[Item], patience: Duration) -> Call {
@@ -31,7 +31,7 @@ pub(crate) fn read_list(list: &Item, patience: Duration) -> Call {
 }
 
 /// Writes a variable.
-pub(super) fn write(item: &Item, data: Data<'_>, patience: Duration) -> Call {
+pub(crate) fn write(item: &Item, data: Data<'_>, patience: Duration) -> Call {
     let (mut room, mut values) = (Writer::new(), Writer::new());
     let variables = VariableAccess::Variables(List::encode(&[item.variable()], &mut room));
     let data = List::encode(&[data], &mut values);
@@ -46,7 +46,7 @@ pub(crate) fn names(class: i64, domain: Option<&str>, patience: Duration) -> Cal
 }
 
 /// Opens a file.
-pub(super) fn file_open(name: &str, patience: Duration) -> Call {
+pub(crate) fn file_open(name: &str, patience: Duration) -> Call {
     let mut room = Writer::new();
     // One part, with the separators of the server, as the common clients send it.
     let part = Part { tag: Tag::GRAPHIC_STRING, text: name.as_bytes() };
@@ -55,17 +55,17 @@ pub(super) fn file_open(name: &str, patience: Duration) -> Call {
 }
 
 /// Reads the next part of an open file.
-pub(super) fn file_read(machine: i64, patience: Duration) -> Call {
+pub(crate) fn file_read(machine: i64, patience: Duration) -> Call {
     Call::new(0, Request::FileRead(machine), patience)
 }
 
 /// Closes a file.
-pub(super) fn file_close(machine: i64, patience: Duration) -> Call {
+pub(crate) fn file_close(machine: i64, patience: Duration) -> Call {
     Call::new(0, Request::FileClose(machine), patience)
 }
 
 /// Contents of a response; an error says why it has none.
-pub(super) fn service(pdu: &[u8]) -> Result<Response<'_>, String> {
+pub(crate) fn service(pdu: &[u8]) -> Result<Response<'_>, String> {
     match Pdu::decode(pdu) {
         Ok(Pdu::ConfirmedResponse(response)) => Ok(response.service),
         Ok(Pdu::ConfirmedError(error)) => Err(error.error.to_string()),
@@ -75,7 +75,7 @@ pub(super) fn service(pdu: &[u8]) -> Result<Response<'_>, String> {
 }
 
 /// Checks that all values were read, or written.
-pub(super) fn check(response: &Response<'_>) -> Result<(), String> {
+pub(crate) fn check(response: &Response<'_>) -> Result<(), String> {
     match response {
         Response::Read(read) => {
             let failed = read.results.iter().find_map(|result| match result {
@@ -100,19 +100,19 @@ pub(super) fn check(response: &Response<'_>) -> Result<(), String> {
 }
 
 /// Names in a response.
-pub(super) fn names_of(response: &Response<'_>) -> Vec<String> {
+pub(crate) fn names_of(response: &Response<'_>) -> Vec<String> {
     let Response::GetNameList(list) = response else { return Vec::new() };
     list.names.iter().map(|name| String::from_utf8_lossy(name.0).into_owned()).collect()
 }
 
 /// Vendor, model and revision in a response.
-pub(super) fn identity_of(response: &Response<'_>) -> Option<String> {
+pub(crate) fn identity_of(response: &Response<'_>) -> Option<String> {
     let Response::Identify(it) = response else { return None };
     Some(format!("{} {} {}", Text(it.vendor), Text(it.model), Text(it.revision)))
 }
 
 /// First value in a response, as its element.
-pub(super) fn value_of(response: &Response<'_>) -> Option<Vec<u8>> {
+pub(crate) fn value_of(response: &Response<'_>) -> Option<Vec<u8>> {
     let Response::Read(read) = response else { return None };
     match read.results.iter().next() {
         Some(AccessResult::Success(data)) => {
@@ -124,14 +124,14 @@ pub(super) fn value_of(response: &Response<'_>) -> Option<Vec<u8>> {
 }
 
 /// Report: identifier and sequence number.
-pub(super) struct Report {
-    pub(super) id: String,
-    pub(super) number: Option<u64>,
+pub(crate) struct Report {
+    pub(crate) id: String,
+    pub(crate) number: Option<u64>,
 }
 
 /// Report in an unconfirmed PDU (IEC 61850-8-1, 17.2.2): the identifier comes first, then the
 /// optional fields that say whether a sequence number follows.
-pub(super) fn report_of(pdu: &[u8]) -> Option<Report> {
+pub(crate) fn report_of(pdu: &[u8]) -> Option<Report> {
     let Ok(Pdu::Unconfirmed(Unconfirmed::InformationReport(report))) = Pdu::decode(pdu) else {
         return None;
     };
