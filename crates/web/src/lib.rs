@@ -4,6 +4,7 @@
 //! records -> Model -> Snapshot -> JSON -> server-sent events -> the page (`page/`, bundled in `dist/`)
 //!                        `-> tables in HTML, for browsers without JavaScript
 //! stored runs -> Shelf -> their list, and reports, without scripts
+//! runs under way -> Ongoing -> Progress -> parts of a page in HTML, as events and at once
 //! ```
 //!
 //! The page shows what the screens of a terminal show, from the same state. The meter never waits for
@@ -16,14 +17,18 @@
 
 mod answer;
 mod connection;
+mod document;
+mod feed;
 mod guard;
 mod listener;
 mod panel;
 mod panels;
+mod progress;
 mod server;
 mod shelf;
 mod snapshot;
 mod tables;
 
+pub use progress::{Line, Ongoing, Progress, Sheet, Stage};
 pub use server::{Reach, Server};
 pub use shelf::{Shelf, StoredRun};

@@ -46,8 +46,8 @@ fn streams(model: &Model) -> Panel {
     );
     let columns = vec![
         Column::text("protocol", "protocol of the frames"),
-        Column::text("publisher", "MAC address that sends them"),
-        Column::text("stream", "control block, sample identifier or FrameID"),
+        Column::text("publisher", "address that sends them"),
+        Column::text("stream", "name of the stream, or its number"),
         Column::number("frames", "frames, without copies of a mirror port"),
         Column::number("missing", "frames that did not arrive, by their numbers"),
         Column::number("too long", "gaps longer than the frame before allowed"),
@@ -56,6 +56,13 @@ fn streams(model: &Model) -> Panel {
         Column::number("period", "learnt period"),
         Column::number("late p99", "99th percentile of what late frames were late by"),
         Column::number("late max", "most that a frame was late by"),
+        Column::number("stamps to", "step of the tap's stamps: smaller deviations are none"),
+        Column::number("answer max", "EtherCAT frame back, or PTP response, after this at most"),
+        Column::number("no answer", "frames and requests without one"),
+        Column::number("WKC low", "EtherCAT frames back with a working counter too low"),
+        Column::number("transit max", "most that a frame took longer than the one before"),
+        Column::number("correction", "greatest correction of Sync: time in bridges"),
+        Column::text("grandmaster", "grandmaster of PTP that is announced, with its class"),
     ];
     let rows = model.streams.iter().map(stream).collect();
     Panel { id: "streams", title: "Cyclic streams", about, columns, rows }
@@ -75,8 +82,23 @@ fn stream(it: &CyclicStream) -> Row {
         Cell::optional_span(it.period_ns),
         Cell::optional_span(it.late_p99_ns),
         Cell::optional_span(it.late_max_ns),
+        Cell::optional_span(it.stamp_step_ns),
+        Cell::optional_span(it.extra.round_trip_max_ns),
+        Cell::count(it.extra.unanswered.unwrap_or(0)),
+        Cell::count(it.extra.low_working_counters),
+        Cell::optional_span(it.extra.transit_late_max_ns),
+        Cell::optional_span(it.extra.correction_max_ns),
+        Cell::text(grandmaster(it)),
     ];
     Row::new(it.grade(), cells)
+}
+
+/// Grandmaster that a stream announces, with its class; nothing of other streams.
+fn grandmaster(it: &CyclicStream) -> String {
+    match (&it.extra.grandmaster, it.extra.clock_class) {
+        (Some(grandmaster), Some(class)) => format!("{grandmaster} class {class}"),
+        _ => String::new(),
+    }
 }
 
 fn transactions(model: &Model) -> Panel {

@@ -5,8 +5,10 @@
 
 use crate::answer::{STYLE, of_kind};
 use crate::connection::Detail;
+use crate::feed::Feed;
 use crate::guard::{self, Guard, protected};
 use crate::listener::Bounded;
+use crate::progress::{self, Ongoing};
 use crate::shelf::{self, Shelf};
 use crate::snapshot::Snapshot;
 use crate::tables;
@@ -14,24 +16,15 @@ use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::middleware;
-use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use core::convert::Infallible;
 use core::time::Duration;
 use records::state::Model;
 use serde::Serialize;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc as std_mpsc};
-use tokio::sync::{mpsc, watch};
-use tokio_stream::wrappers::ReceiverStream;
-
-/// Time between snapshots while a browser watches.
-const TICK: Duration = Duration::from_millis(500);
-/// Time after which a silent stream sends a comment, so that a proxy keeps it open.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+use tokio::sync::watch;
 
 const PAGE: &str = include_str!("../page/index.html");
 const SCRIPT: &str = include_str!("../dist/app.js");
@@ -68,6 +61,16 @@ impl Server {
     pub fn of_runs(at: SocketAddr, reach: Reach, shelf: Box<dyn Shelf>) -> io::Result<Self> {
         Self::serving(at, reach, |listener, guard, ended| {
             shelf::serve(listener, guard, shelf, ended)
+        })
+    }
+
+    /// Serves the progress of runs in the same way.
+    ///
+    /// # Errors
+    /// As [`Self::start`].
+    pub fn of_progress(at: SocketAddr, reach: Reach, of: Arc<dyn Ongoing>) -> io::Result<Self> {
+        Self::serving(at, reach, |listener, guard, ended| {
+            progress::serve(listener, guard, of, ended)
         })
     }
 
@@ -111,41 +114,21 @@ impl Server {
     }
 }
 
-/// Snapshot as JSON, as browsers get it.
-#[derive(Clone)]
-struct Told {
-    json: Arc<str>,
-    is_last: bool,
-}
-
-/// Snapshots for all browsers.
-struct Feed {
+/// The state that the live page shows, and its snapshots.
+struct Live {
     model: Arc<Mutex<Model>>,
-    latest: watch::Sender<Told>,
-    /// True if the latest snapshot was made in this tick.
-    is_fresh: AtomicBool,
+    feed: Arc<Feed>,
 }
 
-impl Feed {
-    /// Makes a snapshot, unless one was made in this tick.
-    fn refresh(&self, is_last: bool) {
-        if self.is_fresh.swap(true, Ordering::Relaxed) && !is_last {
-            return;
-        }
-        let json = json(&self.see(Snapshot::of));
-        self.latest.send_if_modified(|told| {
-            let is_news = *told.json != *json || told.is_last != is_last;
-            if is_news {
-                *told = Told { json: json.into(), is_last };
-            }
-            is_news
-        });
-    }
-
+impl Live {
     /// A part of the state, which is held only while the part is copied.
     fn see<T>(&self, of: impl FnOnce(&Model) -> T) -> T {
-        of(&self.model.lock().unwrap_or_else(PoisonError::into_inner))
+        see(&self.model, of)
     }
+}
+
+fn see<T>(model: &Mutex<Model>, of: impl FnOnce(&Model) -> T) -> T {
+    of(&model.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 fn json(part: &impl Serialize) -> String {
@@ -159,8 +142,9 @@ async fn serve(
     mut ended: watch::Receiver<bool>,
 ) -> io::Result<()> {
     let listener = Bounded::new(tokio::net::TcpListener::from_std(listener)?);
-    let (latest, _) = watch::channel(Told { json: "".into(), is_last: false });
-    let feed = Arc::new(Feed { model, latest, is_fresh: AtomicBool::new(false) });
+    let of = Arc::clone(&model);
+    let feed = Arc::new(Feed::new(move || json(&see(&of, Snapshot::of))));
+    let live = Arc::new(Live { model, feed: Arc::clone(&feed) });
     let routes = Router::new()
         .route("/", get(|| async { of_kind("text/html; charset=utf-8", PAGE) }))
         .route("/app.js", get(|| async { of_kind("text/javascript; charset=utf-8", SCRIPT) }))
@@ -170,68 +154,29 @@ async fn serve(
         .route("/api/v1/stream", get(stream))
         .route("/api/v1/connection/{id}", get(connection))
         .layer(middleware::from_fn_with_state(Arc::new(guard), protected))
-        .with_state(Arc::clone(&feed));
-    tokio::spawn(keep(feed, ended.clone()));
+        .with_state(live);
+    tokio::spawn(feed.keep(ended.clone()));
     let end = async move {
         let _ = ended.wait_for(|ended| *ended).await;
     };
     axum::serve(listener, routes).with_graceful_shutdown(end).await
 }
 
-/// Makes snapshots as long as a browser watches, and the last one at the end.
-async fn keep(feed: Arc<Feed>, mut ended: watch::Receiver<bool>) {
-    let mut ticks = tokio::time::interval(TICK);
-    loop {
-        tokio::select! {
-            _ = ticks.tick() => {
-                feed.is_fresh.store(false, Ordering::Relaxed);
-                if feed.latest.receiver_count() > 0 {
-                    feed.refresh(false);
-                }
-            }
-            _ = ended.changed() => return feed.refresh(true),
-        }
-    }
+async fn as_tables(State(live): State<Arc<Live>>) -> Response {
+    of_kind("text/html; charset=utf-8", tables::page(&live.see(Snapshot::of)))
 }
 
-async fn as_tables(State(feed): State<Arc<Feed>>) -> Response {
-    of_kind("text/html; charset=utf-8", tables::page(&feed.see(Snapshot::of)))
+async fn snapshot(State(live): State<Arc<Live>>) -> Response {
+    of_kind("application/json", live.feed.newest())
 }
 
-async fn snapshot(State(feed): State<Arc<Feed>>) -> Response {
-    let is_last = feed.latest.borrow().is_last;
-    feed.refresh(is_last);
-    let json = Arc::clone(&feed.latest.borrow().json);
-    of_kind("application/json", json.to_string())
-}
-
-async fn connection(State(feed): State<Arc<Feed>>, Path(id): Path<u32>) -> Response {
-    match feed.see(|model| Detail::of(model, id)) {
+async fn connection(State(live): State<Arc<Live>>, Path(id): Path<u32>) -> Response {
+    match live.see(|model| Detail::of(model, id)) {
         Some(detail) => of_kind("application/json", json(&detail)),
         None => (StatusCode::NOT_FOUND, "no such connection\n").into_response(),
     }
 }
 
-async fn stream(State(feed): State<Arc<Feed>>) -> Response {
-    let mut latest = feed.latest.subscribe();
-    let is_last = feed.latest.borrow().is_last;
-    feed.refresh(is_last);
-    latest.mark_changed();
-    let (events, received) = mpsc::channel::<Result<Event, Infallible>>(1);
-    tokio::spawn(async move {
-        while latest.changed().await.is_ok() {
-            let Told { json, is_last } = latest.borrow_and_update().clone();
-            let event = Event::default().event("snapshot").data(&*json);
-            // A browser that left needs no more.
-            if events.send(Ok(event)).await.is_err() {
-                return;
-            }
-            if is_last {
-                let _ = events.send(Ok(Event::default().event("end").data("{}"))).await;
-                return;
-            }
-        }
-    });
-    let alive = KeepAlive::new().interval(KEEP_ALIVE);
-    Sse::new(ReceiverStream::new(received)).keep_alive(alive).into_response()
+async fn stream(State(live): State<Arc<Live>>) -> Response {
+    live.feed.stream()
 }

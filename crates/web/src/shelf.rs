@@ -1,6 +1,7 @@
 //! Pages of stored runs: their list, the report of one, and the comparison of two. None of them has a script.
 
 use crate::answer::{STYLE, of_kind};
+use crate::document::document;
 use crate::guard::{Guard, OF_DOCUMENT, protected};
 use crate::listener::Bounded;
 use axum::Router;
@@ -9,7 +10,7 @@ use axum::http::StatusCode;
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 use std::io;
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -117,38 +118,26 @@ async fn list(shelf: Arc<dyn Shelf>, baseline: Option<String>) -> Response {
 
 /// The list of runs; with a baseline, each other run is compared with it.
 fn page(place: &str, runs: &[StoredRun], baseline: Option<&str>) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width";
-                title { (place) " – tidewire" }
-                link rel="icon" href="data:,";
-                link rel="stylesheet" href="/app.css";
-            }
-            body {
-                header { h1 { "tidewire " span.source { (place) } } }
-                main {
-                    section {
-                        h2 {
-                            @match (runs.is_empty(), baseline) {
-                                (true, _) => "No run is stored here",
-                                (false, None) => "Runs, the newest first",
-                                (false, Some(name)) => { "Compare with " (name) },
-                            }
-                        }
-                        p {
-                            @if baseline.is_some() { a href="/" { "all runs" } }
-                            @else { "The report of a run opens from its name." }
-                        }
-                        @if !runs.is_empty() { (table(runs, baseline)) }
+    let body = html! {
+        header { h1 { "tidewire " span.source { (place) } } }
+        main {
+            section {
+                h2 {
+                    @match (runs.is_empty(), baseline) {
+                        (true, _) => "No run is stored here",
+                        (false, None) => "Runs, the newest first",
+                        (false, Some(name)) => { "Compare with " (name) },
                     }
                 }
+                p {
+                    @if baseline.is_some() { a href="/" { "all runs" } }
+                    @else { "The report of a run opens from its name." }
+                }
+                @if !runs.is_empty() { (table(runs, baseline)) }
             }
         }
     };
-    page.into_string()
+    document(place, &html! {}, &body)
 }
 
 fn table(runs: &[StoredRun], baseline: Option<&str>) -> Markup {

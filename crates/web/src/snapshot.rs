@@ -122,7 +122,7 @@ fn finding(it: &findings::Finding) -> Finding {
             Topic::Connections => "connections",
             Topic::Services => "services",
             Topic::Hosts => "hosts",
-            Topic::Streams => "streams",
+            Topic::Streams | Topic::Publishers => "streams",
             Topic::Transactions => "transactions",
             Topic::Capture => "events",
         },

@@ -1,36 +1,25 @@
 //! The state as tables in HTML, for browsers without JavaScript.
 
+use crate::document::document;
 use crate::panel::Panel;
 use crate::snapshot::Snapshot;
-use maud::{DOCTYPE, Markup, html};
+use maud::{Markup, html};
 
 /// Seconds until a browser asks again.
-const AGAIN: u32 = 5;
+pub(crate) const AGAIN: u32 = 5;
 
 /// Page with all tables.
 pub(crate) fn page(snapshot: &Snapshot) -> String {
     let is_live = snapshot.state == "under way";
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width";
-                @if is_live { meta http-equiv="refresh" content=(AGAIN); }
-                title { (snapshot.source) " – tidewire" }
-                link rel="icon" href="data:,";
-                link rel="stylesheet" href="/app.css";
-            }
-            body {
-                header { h1 { "tidewire " span.source { (snapshot.source) } } }
-                main {
-                    (answer(snapshot))
-                    @for panel in &snapshot.panels { (table(panel)) }
-                }
-            }
+    let head = html! { @if is_live { meta http-equiv="refresh" content=(AGAIN); } };
+    let body = html! {
+        header { h1 { "tidewire " span.source { (snapshot.source) } } }
+        main {
+            (answer(snapshot))
+            @for panel in &snapshot.panels { (table(panel)) }
         }
     };
-    page.into_string()
+    document(&snapshot.source, &head, &body)
 }
 
 /// The answer, its findings, and the totals.
@@ -59,7 +48,7 @@ fn answer(snapshot: &Snapshot) -> Markup {
 }
 
 /// Sign of a severity, as on a terminal: colour never stands alone.
-fn sign(grade: Option<&str>) -> &'static str {
+pub(crate) fn sign(grade: Option<&str>) -> &'static str {
     match grade {
         Some("bad") => "!!",
         Some("look") => "!",

@@ -207,3 +207,54 @@ test("after a restart a page goes on as soon as the new URL was opened", async (
   second.child.kill("SIGTERM");
   await second.ended;
 });
+
+// Its first points take a second or two, and all of them minutes: only the interruption ends it.
+const counts = Array.from({ length: 20 }, (_, index) => 20 * (index + 1));
+const sweep = ["predict", "ieds", "--vary", `stations.ied.count=${counts}`, "--require", "delay.max(trip) < 900 us"];
+
+test("a sweep under way is whole in light and dark, wide and narrow", async () => {
+  const { child, url, ended } = await start(...sweep, "-n", "200", "--no-save", "--web");
+  const { page: seen, wrong } = await open(url);
+  await seen.waitForFunction(() => document.querySelector("#points")?.textContent.includes("pass"));
+  await seen.waitForFunction(() => document.querySelector("#deadlines tbody tr:nth-child(3)") !== null, undefined, { timeout: 60000 });
+  for (const colorScheme of ["light", "dark"]) {
+    for (const [width, height] of [[1280, 800], [390, 844], [640, 400]]) {
+      const { page, context } = await open(url, { colorScheme, viewport: { width, height } });
+      await page.waitForSelector("#times");
+      assert.deepEqual(await violations(page), [], `${colorScheme} ${width}`);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(wide <= 0, `${wide} pixels beyond a width of ${width}`);
+      await shoot(page, `sweep-${colorScheme}-${width}`);
+      await context.close();
+    }
+  }
+  const { page: report, wrong: wrongThere } = await open(url);
+  await report.click("text=Report of the finished runs");
+  await report.waitForSelector("svg");
+  await shoot(report, "sweep-report");
+  assert.deepEqual(wrongThere, []);
+  // The place of the keyboard stays when new numbers come.
+  await seen.focus("#points .wide");
+  const before = await seen.textContent("#answer h2");
+  await seen.waitForFunction((before) => document.querySelector("#answer h2").textContent !== before, before);
+  assert.equal(await seen.evaluate(() => document.activeElement.getAttribute("aria-label")), "Points");
+  child.kill("SIGINT");
+  await ended;
+  await seen.waitForFunction(() => document.body.textContent.includes("The run has ended."));
+  assert.match(await seen.textContent("#answer"), /of 4000 runs: cut short, interrupted/);
+  await shoot(seen, "sweep-ended");
+  assert.deepEqual(wrong, []);
+});
+
+test("a sweep under way is tables without scripts, which are loaded again", async () => {
+  const { child, url, ended } = await start(...sweep, "-n", "200", "--no-save", "--web");
+  const { page, wrong } = await open(url, { javaScriptEnabled: false });
+  const done = async () => Number(/(\d+) of/.exec(await page.textContent("#answer h2"))[1]);
+  const first = await done();
+  await page.waitForNavigation({ timeout: 10000 });
+  assert.ok((await done()) > first);
+  await shoot(page, "sweep-tables");
+  assert.deepEqual(wrong, []);
+  child.kill("SIGINT");
+  await ended;
+});
