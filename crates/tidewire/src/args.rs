@@ -2,10 +2,13 @@
 
 pub(crate) mod advise;
 pub(crate) mod around;
+pub(crate) mod brief;
 pub(crate) mod calibrate;
 pub(crate) mod capture;
+pub(crate) mod compare;
 pub(crate) mod export;
 pub(crate) mod layers;
+pub(crate) mod log;
 pub(crate) mod measuring;
 pub(crate) mod merge;
 pub(crate) mod mms;
@@ -21,17 +24,23 @@ pub(crate) mod shard;
 pub(crate) mod shell;
 pub(crate) mod source;
 
+pub(crate) use compare::Compare;
 pub(crate) use predict::{Predict, PredictExperiment};
 
 use crate::exit::Failure;
-use clap::{
-    ArgGroup, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum,
-};
+use clap::{ArgGroup, Args, FromArgMatches as _, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Place of the global options in help: behind a verb's own options.
-const LAST: usize = 900;
+pub(crate) const LAST: usize = 900;
+
+/// Places that the program writes to.
+pub(crate) const WRITES: &str = "\
+Files: runs are written to ./runs, or to the folder of --output, and not at all
+with --no-save. Other files are written only where an option names them. There
+are no settings and no cache. Nothing is reported to anyone: no statistics of
+use, no reports of crashes, and no look-up of newer versions.";
 
 /// Questions of users, each with the command that answers it.
 pub(crate) const QUESTIONS: &str = "\
@@ -60,7 +69,7 @@ Questions:
     before_help = "  tidewire demo                               every step once, in this process\n  \
                    tidewire predict status-csma                a built-in scenario, simulated\n  \
                    tidewire watch -r plant.pcapng              a capture, metered",
-    after_help = format!("`tidewire help` lists topics: units, metrics, privileges, exit-codes, scenario, ...\n\n{QUESTIONS}")
+    after_help = format!("`tidewire help` lists topics: units, metrics, privileges, exit-codes, scenario, ...\n\n{WRITES}\n\n{QUESTIONS}")
 )]
 pub(crate) struct Cli {
     /// The verb.
@@ -72,6 +81,8 @@ pub(crate) struct Cli {
     /// Print no progress, remarks and findings: only results, errors and failed requirements.
     #[arg(short, long, global = true, display_order = LAST)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) log: log::LogOptions,
 }
 
 /// Reads a command line, and checks that each of its options has an effect.
@@ -81,8 +92,10 @@ pub(crate) struct Cli {
 pub(crate) fn read(
     words: impl IntoIterator<Item = OsString>,
 ) -> Result<(Cli, Result<(), Failure>), clap::Error> {
-    let mut command = Cli::command();
-    let matches = command.try_get_matches_from_mut(words)?;
+    let words: Vec<OsString> = words.into_iter().collect();
+    let mut command = brief::command();
+    let matches =
+        command.try_get_matches_from_mut(&words).map_err(|error| brief::help(error, &words))?;
     let cli = Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command))?;
     let allowed = rules::check(&cli, &matches, &command);
     Ok((cli, allowed))
@@ -94,7 +107,7 @@ pub(crate) enum Verb {
     /// Measure, watch, predict and compare once, in this process, in under 20 s.
     Demo(Demo),
     /// Simulate a scenario.
-    Predict(Predict),
+    Predict(Box<Predict>),
     /// Send a load over a real port, and measure its delays, losses and throughput.
     Measure(Box<Measure>),
     /// Run the peer of `measure`.
@@ -129,10 +142,20 @@ pub(crate) enum Verb {
     Reproduce(Box<reproduce::Reproduce>),
     /// List, print or copy the built-in scenarios.
     Scenarios(Scenarios),
+    /// Print the JSON Schema of an output or of scenario files.
+    Schema(shell::Schema),
     /// List, print or copy the machines of simulated stations.
     Profiles(profiles::Profiles),
     /// List what works on this machine, and the fix for what does not.
+    #[command(
+        after_help = "Examples:\n  tidewire doctor                                   ok, warn or fail\n  tidewire doctor --json                            as records, for scripts\n  tidewire doctor -q                                without remarks"
+    )]
     Doctor,
+    /// Check the installed program on this host: known results, clock, timers, messages.
+    #[command(
+        after_help = "Examples:\n  tidewire selftest                                 each check with its numbers\n  tidewire selftest -q && echo ready                for scripts\n  tidewire selftest --json                          as records"
+    )]
+    Selftest,
     /// Print the completions of a shell.
     Completions(shell::Completions),
     /// Print a manual page, or write all of them.
@@ -143,6 +166,9 @@ pub(crate) enum Verb {
 
 /// `demo`
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tidewire demo                                     every step, and runs\n  tidewire demo --no-save                           without run folders\n  tidewire demo --json > demo.ndjson                its records"
+)]
 pub(crate) struct Demo {
     /// Folder for run folders.
     #[arg(short, long, value_name = "FOLDER", default_value = "runs")]
@@ -158,7 +184,7 @@ pub(crate) struct RunOptions {
     /// Seed, instead of the scenario's.
     #[arg(long)]
     pub(crate) seed: Option<u64>,
-    /// Repetitions of each point, instead of the scenario's.
+    /// Runs of each point, instead of the scenario's.
     #[arg(short = 'n', long, value_name = "N")]
     pub(crate) runs: Option<u64>,
     /// Folder for run folders.
@@ -167,9 +193,16 @@ pub(crate) struct RunOptions {
     /// Write no run folder.
     #[arg(long, conflicts_with = "output")]
     pub(crate) no_save: bool,
-    /// Print the scenario as it would run, defaults filled in, and stop.
+    /// Keep this many run folders in the folder of --output: the oldest that have ended are removed.
+    #[arg(long, value_name = "N", conflicts_with = "no_save",
+        value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) keep_runs: Option<u64>,
+    /// Print the scenario as it would run, each value with its origin: line, option or default; and stop.
     #[arg(long)]
     pub(crate) print_scenario: bool,
+    /// Print what would run, how long at most, at which rate, and what would be written, and stop.
+    #[arg(long, conflicts_with = "print_scenario")]
+    pub(crate) dry_run: bool,
 }
 
 /// Pattern of a single load, without a scenario.
@@ -219,6 +252,10 @@ pub(crate) struct Measure {
     /// Station address of a `serve` to measure against.
     #[arg(long, value_name = "MAC")]
     pub(crate) to: Option<wire::addr::Mac>,
+    /// Send streams to their groups, which reach every station of the LAN; without it they go to the
+    /// peer alone.
+    #[arg(long, requires = "to")]
+    pub(crate) groups: bool,
     #[command(flatten)]
     pub(crate) port: PortOptions,
     /// Pattern of the load.
@@ -255,6 +292,8 @@ pub(crate) struct Measure {
     /// once. Without a scenario the flow is named `load`. See tidewire help requirements.
     #[arg(long, value_name = "REQUIREMENT")]
     pub(crate) require: Vec<bench::scenario::Requirement>,
+    #[command(flatten)]
+    pub(crate) page: page::PageOptions,
     // Last, because its heading applies to all options that follow.
     #[command(flatten)]
     pub(crate) foreign: ForeignOptions,
@@ -312,6 +351,10 @@ pub(crate) struct PortOptions {
     /// messages; `measure` opens and releases --messages connections.
     #[arg(long, requires = "over")]
     pub(crate) foreign_peer: bool,
+    /// With --over: allow addresses that are neither on this host nor in a private network. The peer may be
+    /// anywhere on the internet.
+    #[arg(long, requires = "over")]
+    pub(crate) allow_public: bool,
     /// Faults of frames that arrive here, such as "loss=1%,duplicate=1%,reorder=1%".
     #[arg(long, value_name = "FAULTS")]
     pub(crate) fault: Option<String>,
@@ -337,7 +380,7 @@ pub(crate) enum ServeService {
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
     subcommand_help_heading = "Services",
-    after_help = "Examples:\n  tidewire serve -i eth1                            a station on that LAN\n  tidewire serve --udp 127.0.0.1:5002               for another process of this host\n  tidewire serve --over iso-tcp://127.0.0.1:4102    transport connections over TCP\n  tidewire serve -i eth1 --fault loss=1% -n 1       losing frames, for one measurement"
+    after_help = "Examples:\n  tidewire serve -i eth1                            a station on that LAN\n  tidewire serve --udp 127.0.0.1:5002               for another process\n  tidewire serve --over iso-tcp://127.0.0.1:4102    over TCP\n  tidewire serve -i eth1 --fault loss=1% -n 1       losing frames, for one measurement"
 )]
 pub(crate) struct Serve {
     /// A service of its own.
@@ -345,7 +388,7 @@ pub(crate) struct Serve {
     pub(crate) service: Option<ServeService>,
     #[command(flatten)]
     pub(crate) port: PortOptions,
-    /// Stop after this number of measurements; each run of `measure` is one. 0 goes on until interrupted.
+    /// Stop after this number of runs of `measure`; 0 goes on until interrupted.
     #[arg(short = 'n', long, value_name = "N", default_value_t = 0)]
     pub(crate) runs: u64,
     /// Stop after this time.
@@ -357,7 +400,8 @@ pub(crate) struct Serve {
 }
 
 /// Options of `watch` that conflict with the measurement of transits.
-const NOT_OF_TRANSITS: [&str; 24] = [
+const NOT_OF_TRANSITS: [&str; 25] = [
+    "expect",
     "write_scenario",
     "keep_around",
     "keep_in",
@@ -387,10 +431,13 @@ const NOT_OF_TRANSITS: [&str; 24] = [
 /// `watch`
 #[derive(Args, Debug)]
 #[command(
-    group = ArgGroup::new("source").required(true).args(["read", "interface"]),
-    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        frames that another tool captures\n  tidewire watch -i eth1 --screen monitor           live bars of packets and bits\n  tidewire watch -i eth1 --far-interface eth2       delay through the box between two ports\n  tidewire watch -r plant.pcapng --screen measures  findings, hosts and connections\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)\n  tidewire watch -r plant.pcapng --csv tables --only \"dt_tpdus,response_max\"\n  tidewire watch -r plant.pcapng --require \"response.max(host) < 20 ms\"\n  tidewire watch -r plant.pcapng --anonymize --annotate vendor.pcapng\n  tidewire watch -r plant.pcapng -o runs; tidewire report runs"
+    group = ArgGroup::new("source").args(["read", "interface", "demo"]),
+    after_help = "Examples:\n  tidewire watch -r plant.pcapng.gz                 a capture file\n  tidewire watch -i eth1 -t 60s --measure 1s        a live port, for a minute\n  tcpdump -i eth1 -w - | tidewire watch -r -        frames of another tool\n  tidewire watch                                    the first interface that is up\n  tidewire watch --demo --screen measures           a built-in capture, on the screen\n  tidewire watch -i eth1 --screen monitor           live bars of packets and bits\n  tidewire watch -i eth1 --far-interface eth2       delay through the box between two ports\n  tidewire watch -r plant.pcapng --screen measures  findings, hosts and connections\n  tidewire watch -r plant.pcapng --zeek logs        tables for other programs (help files)\n  tidewire watch -r plant.pcapng --csv tables --only \"dt_tpdus,response_max\"\n  tidewire watch -r plant.pcapng --require \"response.max(host) < 20 ms\"\n  tidewire watch -r plant.pcapng --anonymize --annotate vendor.pcapng\n  tidewire watch -r plant.pcapng -o runs; tidewire report runs"
 )]
 pub(crate) struct Watch {
+    /// Meter the capture of a manufacturing cell that is part of this program.
+    #[arg(long, conflicts_with_all = ["read", "interface", "follow", "time", "tap", "far_interface"])]
+    pub(crate) demo: bool,
     #[command(flatten)]
     pub(crate) source: source::FrameSource,
     /// A capture of the same traffic at another tap: measure one-way transits between the two taps instead.
@@ -471,7 +518,7 @@ pub(crate) struct MonitorOptions {
 #[derive(Args, Debug)]
 #[command(
     group = ArgGroup::new("source").required(true).args(["read", "hex"]),
-    after_help = "Examples:\n  tidewire dissect -r plant.pcapng -n 5\n  tidewire dissect 0200000000020200000000010009fefe03000463010102"
+    after_help = "Examples:\n  tidewire dissect -r plant.pcapng -n 5             the first five frames\n  tcpdump -i eth1 -c 1 -w - | tidewire dissect -r -\n  tidewire dissect 0200000000020200000000010009fefe03000463010102"
 )]
 pub(crate) struct Dissect {
     /// Read this capture; "-" is standard input.
@@ -482,18 +529,6 @@ pub(crate) struct Dissect {
     /// Stop after this many frames.
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "hex")]
     pub(crate) count: Option<u64>,
-}
-
-/// `compare`
-#[derive(Args, Debug)]
-#[command(
-    after_help = "Examples:\n  tidewire compare runs/2026-01-01T10-00-00-a runs/2026-01-01T10-05-00-b\n  tidewire compare predicted measured               the latest run in each folder"
-)]
-pub(crate) struct Compare {
-    /// Baseline: a run folder, or a folder of runs, whose latest is used.
-    pub(crate) baseline: PathBuf,
-    /// Run folder to compare with the baseline.
-    pub(crate) other: PathBuf,
 }
 
 /// `scenarios`
@@ -524,12 +559,22 @@ pub(crate) enum ScenarioAction {
         /// File to write; must not exist yet.
         file: PathBuf,
     },
+    /// Print or write a scenario of the publishers and reports that an SCL file declares.
+    Import {
+        /// SCL file of a substation (SCD) or a device (CID).
+        scl: PathBuf,
+        /// Scenario to write; must not exist yet. Without it the scenario is printed.
+        file: Option<PathBuf>,
+    },
     /// Print the JSON Schema of scenario files.
     Schema,
 }
 
 /// `help`
 #[derive(Args, Debug)]
+#[command(
+    after_help = "Examples:\n  tidewire help                                     the list of topics\n  tidewire help requirements                        a topic\n  tidewire help predict                             the options of a verb"
+)]
 pub(crate) struct Help {
     /// The topic, or a verb; without one, the list of topics.
     pub(crate) topic: Option<String>,

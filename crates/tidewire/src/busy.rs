@@ -63,6 +63,11 @@ impl Host {
         self.latest_wake > LATE
     }
 
+    /// The latest wake.
+    pub(crate) const fn latest_wake(&self) -> Duration {
+        self.latest_wake
+    }
+
     /// The latest wake in words.
     pub(crate) fn wake(&self) -> String {
         let late = quantity::span(nanos(self.latest_wake));

@@ -1,5 +1,6 @@
 //! End of a command: the documented exit codes, and errors with their fix.
 
+use crate::pointer;
 use bench::paragraph::wrapped;
 use bench::scenario::ScenarioError;
 use std::fmt;
@@ -45,6 +46,8 @@ impl Exit {
 pub(crate) struct Failure {
     exit: Exit,
     message: String,
+    /// The mistake within the command line, with carets.
+    pointer: Option<String>,
     fix: Option<String>,
     scenario: Option<Box<ScenarioError>>,
 }
@@ -52,12 +55,24 @@ pub(crate) struct Failure {
 impl Failure {
     /// It could not be done.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Failed, message: message.into(), fix: None, scenario: None }
+        Self {
+            exit: Exit::Failed,
+            message: message.into(),
+            pointer: None,
+            fix: None,
+            scenario: None,
+        }
     }
 
     /// It was asked for wrongly.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
-        Self { exit: Exit::Usage, message: message.into(), fix: None, scenario: None }
+        Self {
+            exit: Exit::Usage,
+            message: message.into(),
+            pointer: None,
+            fix: None,
+            scenario: None,
+        }
     }
 
     /// A file that the command line names is wrong.
@@ -67,7 +82,13 @@ impl Failure {
 
     /// A permission is missing.
     pub(crate) fn permission(message: impl Into<String>) -> Self {
-        Self { exit: Exit::PermissionMissing, message: message.into(), fix: None, scenario: None }
+        Self {
+            exit: Exit::PermissionMissing,
+            message: message.into(),
+            pointer: None,
+            fix: None,
+            scenario: None,
+        }
     }
 
     /// A file could not be written.
@@ -106,6 +127,15 @@ impl Failure {
         self.scenario.as_deref()
     }
 
+    /// With the option and the value that the mistake is in, and the topic of help on such values.
+    pub(crate) fn within(mut self, option: &str, value: &str) -> Self {
+        self.pointer = Some(pointer::under(option, value));
+        if let Some(topic) = pointer::topic(option) {
+            self.fix.get_or_insert_with(|| format!("tidewire help {topic}"));
+        }
+        self
+    }
+
     /// With what would mend it.
     pub(crate) fn with_fix(mut self, fix: impl Into<String>) -> Self {
         self.fix = Some(fix.into());
@@ -116,6 +146,9 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)?;
+        if let Some(pointer) = &self.pointer {
+            write!(f, "\n{pointer}")?;
+        }
         match &self.fix {
             // Choices are words; anything else may be a command, which is copied as one line.
             Some(fix) if fix.starts_with("one of ") => write!(f, "\n{}", wrapped("  fix: ", fix)),

@@ -2,13 +2,16 @@
 
 use crate::exit::{Failure, exit_of};
 use crate::output::{self, Output};
+use bench::sample::{End, Line};
 use bench::scenario::{Problem, ScenarioError, Severity};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Line of NDJSON: one problem of those that ended the command.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename = "error")]
-struct Record<'a> {
+#[schemars(rename = "ErrorRecord")]
+pub(crate) struct Record<'a> {
     /// Exit code of the command.
     exit: u8,
     /// File that is wrong; `null` where no file is.
@@ -29,13 +32,24 @@ pub(crate) fn record(error: &anyhow::Error, output: &Output) {
     }
     let exit = exit_of(error).code();
     let failure = error.downcast_ref::<Failure>();
-    if let Some(scenario) = failure.and_then(Failure::scenario) {
-        return problems(scenario, exit, output);
-    }
     let whole = format!("{error:#}");
     let message = failure.map_or(whole.as_str(), Failure::message);
     let help = failure.and_then(Failure::fix);
-    write(&Record { exit, file: None, line: None, column: None, message, help }, output);
+    match failure.and_then(Failure::scenario) {
+        Some(scenario) => problems(scenario, exit, output),
+        None => {
+            write(&Record { exit, file: None, line: None, column: None, message, help }, output)
+        }
+    }
+    end(message, output);
+}
+
+/// Writes the `end` record of a command that an error has ended.
+fn end(message: &str, output: &Output) {
+    let line = message.lines().next().unwrap_or_default().trim_end_matches(':');
+    let end = End { complete: false, error: Some(line.to_owned()) };
+    // Standard output that takes nothing leaves the text on standard error.
+    let _ = output.record(&Line::End(end));
 }
 
 /// Writes a record of each error in a file, and in the files that it names.
@@ -61,6 +75,7 @@ pub(crate) fn usage(error: &clap::Error) {
     let output = Output { json: true, quiet: false };
     let message = message.trim();
     write(&Record { exit, file: None, line: None, column: None, message, help }, &output);
+    end(message, &output);
 }
 
 /// Standard output that takes nothing leaves the text on standard error.

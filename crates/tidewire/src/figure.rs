@@ -5,6 +5,7 @@
 
 use crate::exit::Failure;
 use crate::output_file;
+use bench::PROGRAM;
 use reports::figure::Place;
 pub(crate) use reports::figure::{
     Axis, Figure, Mark, Matrix, Picture, Point, Series, Span, TimeDiagram, number,
@@ -16,17 +17,18 @@ pub(crate) fn table_path(path: &Path) -> PathBuf {
     path.with_extension("csv")
 }
 
-/// Writes a figure as SVG, and its numbers as CSV next to it.
+/// Writes a figure as SVG, and its numbers as CSV next to it. The metadata of the SVG name the program and
+/// the source, such as a scenario with its hash.
 ///
 /// # Errors
 /// A usage error where the name does not end in `.svg`, and a failure where a file cannot be written.
-pub(crate) fn write(picture: &Picture, path: &Path) -> Result<(), Failure> {
+pub(crate) fn write(picture: &Picture, source: &str, path: &Path) -> Result<(), Failure> {
     check(path)?;
     let save = |path: &Path, text: &str| {
         output_file::write(path, text.as_bytes())
             .map_err(|error| Failure::cannot_write(path, &error))
     };
-    save(path, &picture.svg(Place::File))?;
+    save(path, &picture.svg(Place::File(&format!("{PROGRAM}, {source}"))))?;
     save(&table_path(path), &picture.csv())
 }
 
@@ -67,18 +69,20 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("layers.svg");
         let both = || {
-            write(&example(), &path).unwrap();
+            write(&example(), "paper x", &path).unwrap();
             (fs::read(&path).unwrap(), fs::read(table_path(&path)).unwrap())
         };
         let first = both();
         assert!(first == both(), "the same figure gives other octets");
         let text = String::from_utf8(first.0).unwrap();
+        let source = format!("<metadata>{PROGRAM}, paper x</metadata>");
+        assert!(text.contains(&source), "{text}");
         assert!(!text.contains(folder.path().to_str().unwrap()), "a figure tells no path");
     }
 
     #[test]
     fn only_svg_files_are_written() {
-        let failure = write(&example(), Path::new("layers.png")).unwrap_err();
+        let failure = write(&example(), "paper x", Path::new("layers.png")).unwrap_err();
         let expected =
             "layers.png does not end in .svg\n  fix: figures are SVG: --figure layers.svg";
         assert_eq!(failure.to_string(), expected);

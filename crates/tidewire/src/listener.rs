@@ -8,7 +8,7 @@ use live::clock::{self, Correlation};
 use live::interface::{Interface, Kind};
 use live::port::{PortError, Wait};
 use live::tap::{Collection, Sighting, Tap, TapParams};
-use std::io::Read as _;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -275,9 +275,7 @@ impl Helper {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .map_err(|error| {
-                Failure::failed(format!("cannot start {}: {error}", program.display()))
-            })?;
+            .map_err(|error| not_started(program, &error))?;
         let out = child.stdout.take().expect("standard output is a pipe");
         let patience = Arc::new(AtomicU64::new(u64::MAX / 2));
         match Capture::open(Pipe::patient(out, Arc::clone(&patience))) {
@@ -315,6 +313,17 @@ impl Drop for Helper {
         self.patience.store(0, Ordering::Relaxed);
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// Failure of a helper that cannot be started; that of a package is for members of a group.
+fn not_started(program: &Path, error: &io::Error) -> Failure {
+    match permission::group_of(program) {
+        Some(group) => {
+            let message = format!("only members of the group {group} may start {HELPER}");
+            Failure::permission(message).with_fix(permission::give_to_helper(program))
+        }
+        None => Failure::failed(format!("cannot start {}: {error}", program.display())),
     }
 }
 
@@ -360,7 +369,7 @@ fn cannot_open(interface: &str, error: &PortError, helper: Option<&Path>) -> Fai
     if let PortError::NotPermitted { .. } = error {
         let interface = permission::quoted(interface);
         let give = permission::give(&host::program());
-        let helper = helper.map(permission::give).map_or_else(String::new, |give| {
+        let helper = helper.map(permission::give_to_helper).map_or_else(String::new, |give| {
             format!("\n  or, for tidewire-tap, which can only listen:\n       {give}")
         });
         return failure.with_fix(format!(

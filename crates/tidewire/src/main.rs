@@ -5,6 +5,7 @@ mod anonymize;
 mod args;
 mod busy;
 mod command;
+mod details;
 mod exit;
 mod failure;
 mod figure;
@@ -12,18 +13,23 @@ mod host;
 mod interrupt;
 mod interruptible_writer;
 mod listener;
+mod log;
 mod metrics;
+mod oldest_runs;
 mod output;
 mod output_file;
+mod page;
 mod paired_differences;
 mod permission;
 mod plot;
+mod pointer;
 mod port_options;
 mod quantity;
 mod record_folder;
 mod report;
 mod runs;
 mod scenario_choice;
+mod scl_file;
 mod secret;
 mod steps;
 mod store;
@@ -37,18 +43,31 @@ mod verdicts;
 use exit::Exit;
 use std::process::ExitCode;
 
+/// Counters of connections, delays and records are allocated and freed by the thousand at each interval.
+#[cfg(not(any(test, target_env = "musl")))]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> ExitCode {
     // Where it fails the signal ends the process, as it would have.
     let _ = interrupt::report_size_limit();
     let exit = match args::read(std::env::args_os()) {
-        Ok((cli, allowed)) => begin(cli, allowed),
+        Ok((cli, allowed)) => {
+            let begun = details::begin(&cli.log);
+            let exit = begin(cli, allowed);
+            details::end(&begun, exit.code());
+            exit
+        }
         Err(error) => {
             let code = if error.use_stderr() { Exit::Usage } else { Exit::Ok };
             let has_json = std::env::args_os().any(|word| word == "--json");
             if has_json && error.use_stderr() {
                 failure::usage(&error);
             }
-            let _ = error.print();
+            match pointer::of_value(&error) {
+                Some(text) => output::say(text),
+                None => drop(error.print()),
+            }
             code
         }
     };

@@ -2,6 +2,7 @@
 
 use crate::interrupt;
 use crate::interruptible_writer::{self, PATIENCE, Patient};
+use crate::log;
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal};
@@ -136,7 +137,8 @@ fn put(lines: &[u8]) -> io::Result<()> {
 /// Prints a line to standard error, unless that is not read after an interrupt.
 pub(crate) fn say(what: impl Display) {
     if !IS_UNHEARD.load(Ordering::Relaxed) {
-        let (_, said) = Patient::new(io::stderr()).put(printable(format!("{what}\n")).as_bytes());
+        let Some(line) = log::line(what.to_string()) else { return };
+        let (_, said) = Patient::new(io::stderr()).put(printable(format!("{line}\n")).as_bytes());
         let is_unheard = said.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
         IS_UNHEARD.fetch_or(is_unheard, Ordering::Relaxed);
     }

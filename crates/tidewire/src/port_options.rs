@@ -5,6 +5,7 @@ use crate::exit::Failure;
 use crate::permission;
 use bench::scenario::Faults;
 use bench::session::SessionError;
+use bench::session::foreign::is_near;
 use bench::session::iso_tcp::{Class, End, IsoWay, IsoWayParams};
 use bench::session::way::{self, Way, WayParams, Wire};
 use live::port::PortError;
@@ -85,6 +86,14 @@ pub(crate) fn open_iso_tcp(
     end: End,
     class: Class,
 ) -> anyhow::Result<IsoWay> {
+    let (End::Client(address) | End::Server(address)) = end;
+    // Listening at the unspecified address is listening at all of them.
+    let may_be_anywhere = options.allow_public && !options.foreign_peer;
+    if !may_be_anywhere && !is_near(address.ip()) {
+        let message = format!("--over: {address} is neither on this host nor in a private network");
+        let fix = "name such an address, or add --allow-public if the plant's rules allow it";
+        return Err(Failure::usage(message).with_fix(fix).into());
+    }
     let params = IsoWayParams {
         end,
         class,

@@ -13,7 +13,8 @@ pub(crate) use records::quantity::{
 /// # Errors
 /// A usage error that names the option.
 pub(crate) fn option<T: FromStr<Err = NotAQuantity>>(name: &str, text: &str) -> Result<T, Failure> {
-    text.parse().map_err(|error| Failure::usage(format!("{name} {text:?}: {error}")))
+    let wrong = |error| Failure::usage(format!("{name} {text:?}: {error}")).within(name, text);
+    text.parse().map_err(wrong)
 }
 
 #[cfg(test)]
@@ -50,7 +51,8 @@ mod tests {
     fn a_bad_option_says_which_and_what_was_expected() {
         let failure = option::<Span>("--measure", "15").unwrap_err();
         let expected = "--measure \"15\": expected a span of time such as \"20 ms\": \
-                        the unit is missing (ns, us, µs, ms, s, min, h)";
+                        the unit is missing (ns, us, µs, ms, s, min, h)\n  \
+                        | --measure 15\n  |           ^^\n  fix: tidewire help units";
         assert_eq!(failure.to_string(), expected);
     }
 }

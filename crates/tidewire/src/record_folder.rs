@@ -57,6 +57,11 @@ impl RecordFolder {
         make().map_err(|error| Failure::no_folder(root, &error))
     }
 
+    /// Path of the folder.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Writes a record as a line.
     pub(crate) fn record(&mut self, record: &impl Serialize) {
         self.write(|line| {

@@ -3,10 +3,12 @@
 use crate::args::RunOptions;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::page::{self, StudyPage, StudyState};
 use crate::report::Limit;
 use crate::scenario_choice::Chosen;
+use crate::tui::Shared;
 use crate::utilisation::Utilisation;
-use crate::{host, paired_differences, report, verdicts};
+use crate::{details, host, oldest_runs, paired_differences, report, verdicts};
 use anyhow::Context;
 use bench::PROGRAM_VERSION;
 use bench::analysis::{Report, analyse};
@@ -18,9 +20,11 @@ use bench::scenario::Point;
 use bench::verdict::{Judged, Verdict, judge, worst};
 use live::clock;
 use records::calendar;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use wire::printable::Printable;
 
 /// Confidence level of every printed interval.
@@ -32,7 +36,16 @@ pub(crate) struct Recording<'a> {
     folder: Option<Folder>,
     /// Samples that the folder has already, in its order.
     kept: VecDeque<(usize, u64)>,
-    samples: Vec<Sample>,
+    samples: Shared<Vec<Sample>>,
+    page: Option<StudyPage>,
+    /// Limit of the number of run folders, if there is one.
+    keep: Option<Keep>,
+}
+
+/// Folder of runs, and the number of them to keep.
+struct Keep {
+    root: PathBuf,
+    runs: usize,
 }
 
 /// Making of runs: what their folder says of it in addition to the scenario.
@@ -61,9 +74,9 @@ pub(crate) fn is_a_part(folder: &Path, shard: Shard) -> Failure {
     Failure::usage(message).with_fix("tidewire merge FOLDERS puts its shards together")
 }
 
-/// Words of this process's command line.
+/// Words of this process's command line, without the options of a page: they change no result.
 pub(crate) fn words() -> Vec<String> {
-    std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect()
+    page::without_page(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
 }
 
 /// Findings in addition to the samples.
@@ -111,9 +124,10 @@ impl Outcome {
 }
 
 /// The line of NDJSON between the samples and the end.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename = "report")]
-struct Record<'a> {
+#[schemars(rename = "ReportRecord")]
+pub(crate) struct Record<'a> {
     folder: Option<&'a Path>,
     #[serde(flatten)]
     report: &'a Report,
@@ -137,7 +151,12 @@ impl<'a> Recording<'a> {
         output: &'a Output,
     ) -> anyhow::Result<Self> {
         let folder = if run.no_save { None } else { Some(create(chosen, run, making)?) };
-        Ok(Self { output, folder, kept: VecDeque::new(), samples: Vec::new() })
+        let keep = run.keep_runs.map(|runs| Keep {
+            root: run.output.clone(),
+            runs: usize::try_from(runs).unwrap_or(usize::MAX),
+        });
+        let samples = Shared::new(Vec::new());
+        Ok(Self { output, folder, kept: VecDeque::new(), samples, page: None, keep })
     }
 
     /// Goes on with a folder that has these samples, which are printed again but not written.
@@ -148,7 +167,23 @@ impl<'a> Recording<'a> {
         let folder = Folder::reopen(path, made.len())
             .with_context(|| format!("cannot go on with {}", path.display()))?;
         let kept = made.iter().map(|sample| (sample.point, sample.replication)).collect();
-        Ok(Self { output, folder: Some(folder), kept, samples: Vec::new() })
+        let samples = Shared::new(Vec::new());
+        Ok(Self { output, folder: Some(folder), kept, samples, page: None, keep: None })
+    }
+
+    /// Shows the samples on a page too.
+    #[must_use]
+    pub(crate) fn on(mut self, page: Option<StudyPage>) -> Self {
+        if let Some(page) = &page {
+            self.samples = page.state().samples();
+            page.state().begin(self.folder.as_ref().map(Folder::path), self.kept.len());
+        }
+        Self { page, ..self }
+    }
+
+    /// State of the page, if there is one.
+    pub(crate) fn page(&self) -> Option<Arc<StudyState>> {
+        self.page.as_ref().map(|page| Arc::clone(page.state()))
     }
 
     /// Takes what one run gave.
@@ -156,6 +191,11 @@ impl<'a> Recording<'a> {
     /// # Errors
     /// The folder cannot be written.
     pub(crate) fn sample(&mut self, sample: Sample) -> std::io::Result<()> {
+        let Sample { point, replication, seed, ended_at_ns, .. } = &sample;
+        let ended = records::quantity::span(*ended_at_ns);
+        details::detail(format_args!(
+            "point {point}, repetition {replication}, seed {seed}: {ended}"
+        ));
         match (self.kept.pop_front(), &mut self.folder) {
             (Some(kept), _) if kept == (sample.point, sample.replication) => {}
             (Some(_), _) => {
@@ -168,7 +208,7 @@ impl<'a> Recording<'a> {
         let line = Line::Sample(Box::new(sample));
         self.output.record(&line)?;
         if let Line::Sample(sample) = line {
-            self.samples.push(*sample);
+            self.samples.lock().push(*sample);
         }
         Ok(())
     }
@@ -178,7 +218,7 @@ impl<'a> Recording<'a> {
     /// # Errors
     /// A folder that cannot be removed.
     pub(crate) fn discard_if_empty(&mut self) -> std::io::Result<()> {
-        if !self.samples.is_empty() {
+        if !self.samples.lock().is_empty() {
             return Ok(());
         }
         self.folder.take().map_or(Ok(()), Folder::discard)
@@ -204,14 +244,21 @@ impl<'a> Recording<'a> {
         error: Option<String>,
         findings: Findings<'_>,
     ) -> anyhow::Result<Outcome> {
-        let Self { output, folder, samples, .. } = self;
+        let Self { output, folder, samples, page, keep, .. } = self;
         let end = End { complete: error.is_none(), error };
         let path = finish(folder, &end)?;
         let bounded: &[Point] = if findings.is_predicted { findings.points } else { &[] };
-        let report = analyse(&samples, LEVEL).with_groups(findings.points).with_bounds(bounded);
+        let (report, utilisation) = {
+            let samples = samples.lock();
+            (analyse(&samples, LEVEL), Utilisation::of(&samples))
+        };
+        let report = report.with_groups(findings.points).with_bounds(bounded);
         let profiles = findings.machines();
         let judged = findings.judged.unwrap_or_else(|| judge(&report, findings.points));
         let (folder, requirements) = (path.as_deref(), judged.as_slice());
+        if let Some(page) = &page {
+            page.state().end(end.error.clone(), &judged);
+        }
         let limits = report::limits(&report, &judged);
         output.record(&Record {
             folder,
@@ -228,7 +275,7 @@ impl<'a> Recording<'a> {
         for (name, title) in &profiles {
             output.line(wrapped(&format!("  machine {}: ", Printable(name)), title))?;
         }
-        Utilisation::of(&samples).print(output)?;
+        utilisation.print(output)?;
         // Last, because the end of long output is what is seen.
         report::tell_overview(&report, output)?;
         verdicts::tell(&judged, &report, output)?;
@@ -238,6 +285,12 @@ impl<'a> Recording<'a> {
         }
         if let Some(path) = &path {
             output.remark(format_args!("run folder: {}", path.display()));
+        }
+        if let (Some(Keep { root, runs }), Some(path)) = (&keep, &path) {
+            oldest_runs::remove(below(root, Kept::Any), *runs, path, output)?;
+        }
+        if let Some(page) = page {
+            page.close();
         }
         Ok(Outcome { report, judged, folder: path })
     }
@@ -318,13 +371,18 @@ fn create(chosen: &Chosen, run: &RunOptions, making: Making) -> anyhow::Result<F
         host,
         profiles: folder::used_profiles(&chosen.study),
         models: folder::used_models(&chosen.study),
+        set: chosen.set.clone(),
         shard,
         parts,
     };
-    let name = match shard {
+    Folder::create(&run.output, &folder_name(chosen, shard), &chosen.study, &provenance)
+        .map_err(|error| Failure::no_folder(&run.output, &error).into())
+}
+
+/// Name of a run folder behind its time.
+pub(crate) fn folder_name(chosen: &Chosen, shard: Option<Shard>) -> String {
+    match shard {
         None => chosen.name.clone(),
         Some(shard) => format!("{}-shard-{}-of-{}", chosen.name, shard.number(), shard.of()),
-    };
-    Folder::create(&run.output, &name, &chosen.study, &provenance)
-        .map_err(|error| Failure::no_folder(&run.output, &error).into())
+    }
 }

@@ -1,16 +1,19 @@
 //! The scenario a command line names: a file, or one that comes with the program.
 
 use crate::args::RunOptions;
+use crate::details;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::Output;
 use crate::output_file::{self, Inputs};
+use crate::quantity::counted;
 use bench::folder;
 use bench::profile::Files;
 use bench::scenario::{self, CannotSet, Matters, Requirement, Setting, Study, meant};
 use bench::scenarios;
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -22,6 +25,8 @@ pub(crate) struct Chosen {
     pub(crate) study: Study,
     /// The files that it was read from: its own, and those of profiles and servers.
     pub(crate) inputs: Inputs,
+    /// Keys that options set after the scenario was read, and those options.
+    pub(crate) set: BTreeMap<String, String>,
 }
 
 impl Chosen {
@@ -85,6 +90,7 @@ pub(crate) fn choose_with(
     let files = if let Purpose::Resume(copies) = purpose { copies } else { &files };
     let mut study = scenario::load_from(&text, &file, files, settings).map_err(|error| {
         Failure::scenario_is_wrong(format!("{file} cannot run:\n{error}"), error)
+            .with_fix("tidewire help scenario explains the keys")
     })?;
     let is_simulated = *purpose != Purpose::Measure;
     for warning in &study.warnings {
@@ -92,15 +98,28 @@ pub(crate) fn choose_with(
             output.remark(warning.render(&study.source).trim_end());
         }
     }
+    let mut set = BTreeMap::new();
     if let Some(runs) = run.runs {
+        set.insert("replications".to_owned(), "--runs".to_owned());
         let refused = |why: CannotSet| Failure::usage(format!("--runs {runs}: {why}"));
         study.set_runs(runs).map_err(refused)?;
     }
     if let Some(seed) = run.seed {
+        set.insert("seed".to_owned(), "--seed".to_owned());
         study.set_seed(seed);
     }
+    let points = counted(study.points.len() as u64, "point");
+    let runs = study.scenario().replications;
+    details::detail(format_args!("scenario {file}: {points}, {runs} runs of each"));
+    for named in study.files() {
+        details::detail(format_args!(
+            "file {} of the scenario: {} octets",
+            named.name,
+            named.octets.len()
+        ));
+    }
     let inputs = Inputs::of(study.files().map(|file| file.path).chain([path]));
-    Ok(Chosen { name, study, inputs })
+    Ok(Chosen { name, study, inputs, set })
 }
 
 /// Adds the requirements of the command line to those of the scenario, each once.
@@ -108,6 +127,11 @@ pub(crate) fn choose_with(
 /// # Errors
 /// A requirement of a flow that the scenario does not have.
 pub(crate) fn require(chosen: &mut Chosen, requirements: &[Requirement]) -> Result<(), Failure> {
+    if !requirements.is_empty() {
+        let own = chosen.study.scenario().require.first().map(|_| chosen.study.origin("require"));
+        let origin = own.map_or_else(|| "--require".to_owned(), |it| format!("{it}, --require"));
+        chosen.set.insert("require".to_owned(), origin);
+    }
     chosen.study.require(requirements).map_err(|why| match &why {
         CannotSet::NoSuchFlow { requirement, flows, .. } => {
             let fix = format!("one of {}", flows.join(", "));
@@ -162,19 +186,22 @@ pub(crate) fn write_new(text: &str, path: &Path) -> Result<(), Failure> {
 #[serde(tag = "type", rename = "scenario")]
 struct Record {
     scenario: Value,
+    /// Text of the scenario, with the origin of each value.
+    text: String,
 }
 
-/// Prints a scenario as it would run, defaults filled in.
+/// Prints a scenario as it would run, defaults filled in, with the origin of each value.
 ///
 /// # Errors
 /// Standard output cannot be written.
 pub(crate) fn print(chosen: &Chosen, output: &Output) -> anyhow::Result<Exit> {
     let scenario = chosen.study.scenario();
-    let mut record = Record { scenario: serde_json::to_value(scenario)? };
+    let text = chosen.study.annotated(&chosen.set);
+    let mut record = Record { scenario: serde_json::to_value(scenario)?, text };
     if let Some(seed) = record.scenario.get_mut("seed") {
         *seed = scenario.seed.to_string().into();
     }
     output.record(&record)?;
-    output.line(scenario::to_toml(scenario).trim_end())?;
+    output.line(record.text.trim_end())?;
     Ok(Exit::Ok)
 }

@@ -88,7 +88,7 @@ impl fmt::Display for Table {
             if place > 0 {
                 f.write_str("\n")?;
             }
-            f.write_str(&self.line(place, &widths, is_folded))?;
+            f.write_str(&self.line(place, &widths, is_wide, is_folded))?;
         }
         Ok(())
     }
@@ -96,7 +96,7 @@ impl fmt::Display for Table {
 
 impl Table {
     /// A row as text; folded, below a line with its first cell unless that is empty.
-    fn line(&self, place: usize, widths: &[usize], is_folded: bool) -> String {
+    fn line(&self, place: usize, widths: &[usize], is_wide: bool, is_folded: bool) -> String {
         let row = &self.rows[place];
         let is_remark = self.remarks.contains(&place);
         let (mut above, mut line) = (String::new(), String::new());
@@ -110,7 +110,7 @@ impl Table {
                 }
             } else if is_remark && is_last {
                 line.push_str(cell);
-            } else if is_folded && is_last && align == Align::Left {
+            } else if is_wide && is_last && align == Align::Left {
                 line = wrapped(&line, cell);
             } else {
                 line.push_str(&match align {
@@ -160,5 +160,13 @@ mod tests {
              alarm\n    lost   0 of 5"
         );
         assert_eq!(table.to_string(), expected);
+    }
+
+    #[test]
+    fn words_of_a_wide_table_are_wrapped_below_short_names_too() {
+        let columns = [("flow", Align::Left), ("p50", Align::Right), ("verdict", Align::Left)];
+        let mut table = Table::new(columns);
+        table.row(["a".to_owned(), "5 ms".to_owned(), "word ".repeat(16).trim_end().to_owned()]);
+        assert!(table.to_string().lines().all(|line| line.len() <= COLUMNS), "{table}");
     }
 }

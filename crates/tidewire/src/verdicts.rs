@@ -59,7 +59,7 @@ fn random_starts(judged: &[Judged]) -> Vec<String> {
 }
 
 /// All together, in one line; where it failed, where first.
-fn conclusion(judged: &[Judged], report: &Report) -> String {
+pub(crate) fn conclusion(judged: &[Judged], report: &Report) -> String {
     let worst = worst(judged);
     let of = judged.iter().filter(|judged| judged.verdict == worst).count();
     let word = worst.word();

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// `advise`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire advise bulk                              the settings for a built-in scenario\n  tidewire advise my.toml --write advised.toml      and the scenario with the advice filled in\n  tidewire advise my.toml --live --time \"2 min\"      from runs in real time\n\n`tidewire help advise` explains the search and its evidence."
+    after_help = "Examples:\n  tidewire advise bulk                              a built-in scenario\n  tidewire advise my.toml --write advised.toml      and a scenario with it\n  tidewire advise my.toml --live --time \"2 min\"      from runs in real time\n\n`tidewire help advise` explains the search and its evidence."
 )]
 pub(crate) struct Advise {
     /// A scenario file, - for standard input, or the name of a built-in one.
@@ -23,7 +23,7 @@ pub(crate) struct Advise {
     /// Limit of the total number of runs; without it 2000, or 600 with --live.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) budget: Option<u64>,
-    /// Limit of the repetitions of a setting; without it 12, or 192 for a setting that may still be more
+    /// Limit of the runs of a setting; without it 12, or 192 for a setting that may still be more
     /// than 5 % better than the advice (with --live: 12).
     #[arg(short = 'n', long, value_name = "N",
           value_parser = clap::value_parser!(u16).range(2..=1_000))]
@@ -35,7 +35,7 @@ pub(crate) struct Advise {
     #[arg(short, long, value_name = "TIME")]
     pub(crate) time: Option<String>,
     /// Write the scenario with the advice filled in to this file; must not exist yet.
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     pub(crate) write: Option<PathBuf>,
     /// Make the runs in real time as `measure` does: in this process, or against a peer.
     #[arg(long)]

@@ -1,13 +1,13 @@
 //! Options of `calibrate`.
 
-use bench::session::mms::Item;
+use bench::mms::Item;
 use clap::Args;
 use std::path::PathBuf;
 
 /// `calibrate`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire calibrate --over iso-tcp://192.168.0.7 --foreign-peer --profile ied.toml\n  tidewire profiles show ied.toml                   the costs, their intervals, the errors\n\nA scenario names the file: profile = \"ied.toml\" (`tidewire help mms`)."
+    after_help = "Examples:\n  tidewire calibrate --over iso-tcp://10.0.0.7 --foreign-peer --profile ied.toml\n  tidewire profiles show ied.toml                   the costs, with errors\n  tidewire predict my.toml                          which names it\n\nA scenario names the file: profile = \"ied.toml\" (`tidewire help mms`)."
 )]
 pub(crate) struct Calibrate {
     /// Address of the MMS server, such as iso-tcp://127.0.0.1:10102; the default port is 102.
@@ -31,7 +31,7 @@ pub(crate) struct Calibrate {
     #[arg(long, value_name = "N", default_value_t = 5,
         value_parser = clap::value_parser!(u64).range(2..=1_000))]
     pub(crate) rounds: u64,
-    /// Requests of each step in a round.
+    /// Request messages of each step in a round.
     #[arg(long, value_name = "N", default_value_t = 20,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) messages: u64,

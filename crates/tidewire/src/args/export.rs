@@ -35,6 +35,11 @@ impl Export {
         self.writes_tables() || are_kept || self.events.is_some()
     }
 
+    /// Returns true if records of hosts, connections and streams in each interval are kept.
+    pub(crate) fn keeps_records(&self) -> bool {
+        self.writes_tables() || self.output.is_some()
+    }
+
     /// Returns true if any table is written.
     pub(crate) fn writes_tables(&self) -> bool {
         let Self { csv, zeek, parquet, .. } = self;
@@ -66,6 +71,10 @@ pub(crate) struct Export {
     /// and each poller is a flow, and tidewire predict FILE simulates it.
     #[arg(long, value_name = "FILE", conflicts_with = "screen")]
     pub(crate) write_scenario: Option<PathBuf>,
+    /// Compare the publishers of GOOSE and Sampled Values with those that this SCL file declares (SCD, CID):
+    /// missing, unexpected, silent, and with another MAC, VLAN, APPID, confRev or data set.
+    #[arg(long, value_name = "FILE", conflicts_with = "anonymize")]
+    pub(crate) expect: Option<PathBuf>,
     /// Write every frame into this pcapng file, with a comment on the meter's findings; of a live port only
     /// the headers.
     #[arg(long, value_name = "FILE", conflicts_with = "screen")]

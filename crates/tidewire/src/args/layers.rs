@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `measure layers`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire measure layers                           on a LAN within this process\n  tidewire measure layers -i eth1 --peer-interface eth2\n  tidewire measure layers --udp 127.0.0.1:0 --udp-peer 127.0.0.1:0 --figure layers.svg\n\n`tidewire help layers` explains the operations and the limits of the numbers."
+    after_help = "Examples:\n  tidewire measure layers                           on a LAN within this process\n  tidewire measure layers -i eth1 --peer-interface eth2\n  tidewire measure layers --figure layers.svg            and its picture\n  tidewire measure layers --udp 127.0.0.1:0 --udp-peer 127.0.0.1:0\n\n`tidewire help layers` explains the operations and the limits of the numbers."
 )]
 pub(crate) struct MeasureLayers {
     /// Send 802.3 frames on this interface (needs CAP_NET_RAW).
@@ -47,7 +47,7 @@ pub(crate) struct Extent {
         default_value = "64,256,512,768,1024,1280,1495"
     )]
     pub(crate) sizes: Vec<String>,
-    /// Repetitions of each operation at each size in each round.
+    /// Messages of each operation at each size in each round.
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) messages: u64,
     /// Rounds through all sizes; intervals are over rounds.
@@ -70,7 +70,7 @@ pub(crate) struct PredictLayers {
     /// Sizes of the messages in octets, 1 to 2041; at least two.
     #[arg(long, value_name = "SIZES", value_delimiter = ',', default_value = MORE_SIZES)]
     pub(crate) sizes: Vec<String>,
-    /// Repetitions of each operation at each size in each round.
+    /// Messages of each operation at each size in each round.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) messages: u64,
     /// Rounds through all sizes, each with the next seed.

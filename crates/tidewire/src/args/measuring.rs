@@ -36,7 +36,7 @@ pub(crate) struct MeasuringOptions {
     #[arg(long, value_name = "RATE")]
     pub(crate) channel: Option<String>,
     /// Largest size of each size class in octets, such as 64,128,1024; up to nine.
-    #[arg(long, value_name = "OCTETS", value_delimiter = ',')]
+    #[arg(long, value_name = "SIZES", value_delimiter = ',')]
     pub(crate) sizes: Vec<u64>,
     /// Report only these measures, such as "dt_*,ack_delay_*", also as columns of --csv, --zeek and
     /// --parquet, which take metrics such as R_RD too; all are counted.
@@ -60,7 +60,7 @@ pub(crate) struct MeasuringOptions {
 /// `meter`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire meter plant.pcapng > plant.ndjson\n  tcpdump -i eth1 -U -w - | tidewire meter --measure 2min --report 10s | tidewire show\n  tidewire meter --only \"dt_*\" --sizes 64,512 -n 3 a.pcap b.pcap\n\n`tidewire help stream` explains the records; --schema prints their JSON Schema."
+    after_help = "Examples:\n  tidewire meter plant.pcapng > plant.ndjson\n  tcpdump -i eth1 -U -w - | tidewire meter --measure 2min | tidewire show\n  tidewire meter --only \"dt_*\" --sizes 64,512 -n 3 a.pcap b.pcap\n\n`tidewire help stream` explains the records; --schema prints their JSON Schema."
 )]
 pub(crate) struct Meter {
     /// Captures (pcap or pcapng, also .gz and .zst), in order of time; without them standard input.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `merge`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire predict my.toml --shard 1/2 -o parts     on one machine\n  tidewire predict my.toml --shard 2/2 -o parts     on another\n  tidewire merge parts                              the whole study, and its report\n\nThe samples of the merged folder are those of a run of the whole study, octet for\noctet. Parts of another scenario, seed or version are refused, and missing ones named."
+    after_help = "Examples:\n  tidewire predict my.toml --shard 1/2 -o parts     on one machine\n  tidewire predict my.toml --shard 2/2 -o parts     on another\n  tidewire merge parts                              the whole study\n\nThe samples of the merged folder are those of a run of the whole study, octet for\noctet. Parts of another scenario, seed or version are refused, and missing ones named."
 )]
 pub(crate) struct Merge {
     /// Folders of shards, or folders that hold them.

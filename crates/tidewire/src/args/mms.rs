@@ -1,13 +1,13 @@
 //! Options of `measure mms` and `serve mms`.
 
-use bench::session::mms::Item;
+use bench::mms::Item;
 use clap::Args;
 use std::path::PathBuf;
 
 /// `measure mms`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire measure mms --over iso-tcp://192.168.0.7 --foreign-peer\n  tidewire measure mms --over iso-tcp://127.0.0.1:10102 --foreign-peer --item 'LD0/MMXU1$MX$TotW$mag$f' --outstanding 1,2,5\n\n`tidewire help mms` explains the steps and the safeguards."
+    after_help = "Examples:\n  tidewire measure mms --over iso-tcp://192.168.0.7 --foreign-peer\n  tidewire measure mms --over iso-tcp://[::1]:10102 --foreign-peer\n  tidewire measure mms --over iso-tcp://[::1] --foreign-peer --outstanding 1,5\n  tidewire measure mms --over iso-tcp://127.0.0.1:10102 --foreign-peer --item 'LD0/MMXU1$MX$TotW$mag$f' --outstanding 1,2,5\n\n`tidewire help mms` explains the steps and the safeguards."
 )]
 pub(crate) struct MeasureMms {
     /// Address of the server, such as iso-tcp://127.0.0.1:10102; the default port is 102.
@@ -30,7 +30,7 @@ pub(crate) struct MeasureMms {
     #[arg(long, value_name = "PATH", requires = "file")]
     pub(crate) save: Option<PathBuf>,
     /// Report control block to enable for --reporting, as domain/name; it has to be in --allow-write.
-    #[arg(long, value_name = "BLOCK")]
+    #[arg(long = "report-block", alias = "report", value_name = "BLOCK")]
     pub(crate) report: Option<Item>,
     /// Time for which reports are received.
     #[arg(long, value_name = "TIME", default_value = "10 s", requires = "report")]
@@ -43,7 +43,7 @@ pub(crate) struct MeasureMms {
     #[arg(long, value_name = "NUMBERS", value_delimiter = ',',
         value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) outstanding: Vec<u16>,
-    /// Requests of each step.
+    /// Request messages of each step.
     #[arg(long, value_name = "N", default_value_t = 20,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) messages: u64,
@@ -72,7 +72,7 @@ pub(crate) struct MeasureMms {
 /// `serve mms`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire serve mms                                the built-in model, on this host\n  tidewire serve mms --scl plant.cid --ied FEED --over iso-tcp://192.168.0.7:102\n\n`tidewire help mms` explains what it serves."
+    after_help = "Examples:\n  tidewire serve mms                                the built-in model\n  tidewire serve mms --scl plant.cid --ied FEED --over iso-tcp://192.168.0.7:102\n  tidewire serve mms --files records -t 60s         with the files of a folder\n\n`tidewire help mms` explains what it serves."
 )]
 pub(crate) struct ServeMms {
     /// SCL file (ICD, CID or SCD) with the model to serve; without it a small built-in model.
@@ -89,7 +89,7 @@ pub(crate) struct ServeMms {
     /// ($CO$, $SP$, $SG$, $SE$) are never written.
     #[arg(long, value_name = "ITEM")]
     pub(crate) allow_write: Vec<Item>,
-    /// Address to listen at: this host or a private network; port 102 if it has none.
+    /// Address to listen at, as iso-tcp://ADDRESS:PORT: this host or a private network; port 102 if it has none.
     #[arg(long, value_name = "URL", default_value = "iso-tcp://127.0.0.1:10102")]
     pub(crate) over: String,
     /// Stop after this time.

@@ -17,7 +17,7 @@ pub(crate) struct PageOptions {
 /// `web`
 #[derive(clap::Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire web                                      the runs in ./runs\n  tidewire web /srv/runs --web 127.0.0.1:8080       at a port of your choice"
+    after_help = "Examples:\n  tidewire web                                      the runs in ./runs\n  tidewire web /srv/runs --web 127.0.0.1:8080       at a port of your choice\n  tidewire web --web 0.0.0.0:8080 --web-anywhere    for other hosts too"
 )]
 pub(crate) struct Web {
     /// Folder of run folders.

@@ -1,7 +1,7 @@
 //! Options of `predict`.
 
-use super::{RunOptions, layers, shard::ShardOptions};
-use bench::scenario::Setting;
+use super::{RunOptions, layers, page::PageOptions, shard::ShardOptions};
+use bench::scenario::{MOST_REPLICATIONS, Setting, Values};
 use clap::{ArgGroup, Args, Subcommand};
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use std::path::PathBuf;
     args_conflicts_with_subcommands = true,
     disable_help_subcommand = true,
     subcommand_help_heading = "Experiments",
-    after_help = "Examples:\n  tidewire predict status-csma                     a built-in scenario\n  tidewire predict my.toml -n 30 --seed 7           more runs, another seed\n  tidewire predict my.toml --capture first.pcapng   and the frames of the first run\n  tidewire predict t1s-zone --differences medium    the effect of each medium\n  tidewire predict ieds --vary stations.ied.count=20..40..5   the number that fits\n  tidewire predict my.toml --require \"miss(status) < 1e-3\" --until-decided"
+    after_help = "Examples:\n  tidewire predict status-csma                     a built-in scenario\n  tidewire predict my.toml -n 30 --seed 7           more runs, another seed\n  tidewire predict my.toml --capture first.pcapng   and frames of its first run\n  tidewire predict t1s-zone --differences medium    the effect of each medium\n  tidewire predict ieds --vary stations.ied.count=20..40..5   the number that fits\n  tidewire predict my.toml --require \"miss(status) < 1e-3\" --until-decided"
 )]
 pub(crate) struct Predict {
     /// An experiment with a name of its own; write a scenario file of that name as `./NAME`.
@@ -25,17 +25,32 @@ pub(crate) struct Predict {
     pub(crate) run: RunOptions,
     /// Go on with an interrupted run folder, with the options of its own command line. Name no scenario:
     /// the folder has it.
-    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scenario", "seed", "runs", "capture",
-        "figure", "plot", "differences", "vary", "require", "until_decided", "precision", "at_most", "output",
-        "no_save", "print_scenario", "shard", "after", "print_slurm", "print_parallel"])]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scenario", "seed", "runs", "repetition", "capture",
+        "capture_senders", "figure", "plot", "differences", "vary", "constraint", "require", "until_decided", "precision",
+        "at_most", "output", "no_save", "keep_runs", "print_scenario", "dry_run", "shard", "after_runs", "print_slurm",
+        "print_parallel"])]
     pub(crate) resume: Option<PathBuf>,
     /// A key of the scenario and its values in turn, instead of the scenario's value: a list, as in
     /// "flow.*.size=64 B,256 B", or a range with its step, as in "stations.ied.count=4..64..4".
-    #[arg(long, value_name = "KEY=VALUES")]
+    #[arg(short = 'P', visible_short_alias = 'L', long, value_name = "KEY=VALUES")]
     pub(crate) vary: Vec<Setting>,
+    /// Condition on varied keys, instead of the scenario's: points that do not meet it are left out, as with
+    /// "background.load <= 40 % and flow.status.size < 512 B".
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) constraint: Option<String>,
+    /// Make only the repetition with this number at each point, counted from 0 as in the samples; its octets
+    /// are those that it has among all runs.
+    #[arg(long = "run", value_name = "K", value_parser = clap::value_parser!(u64).range(..MOST_REPLICATIONS),
+        conflicts_with_all = ["runs", "until_decided", "precision", "shard", "after_runs", "print_slurm", "print_parallel",
+            "print_scenario"])]
+    pub(crate) repetition: Option<u64>,
     /// Write the frames of the first run to this pcapng file too.
     #[arg(long, value_name = "FILE")]
     pub(crate) capture: Option<PathBuf>,
+    /// With --capture: write the frames of the same run as they leave their stations to this file, for
+    /// tidewire watch -r FILE --far CAPTURE. On switches, and without faults.
+    #[arg(long, value_name = "FILE", requires = "capture")]
+    pub(crate) capture_senders: Option<PathBuf>,
     /// Draw the results of a sweep into this folder: SVG, each with its numbers as CSV.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figure: Option<PathBuf>,
@@ -46,9 +61,22 @@ pub(crate) struct Predict {
     #[arg(long, value_name = "KEY")]
     pub(crate) differences: Option<String>,
     #[command(flatten)]
+    pub(crate) page: PageOptions,
+    #[command(flatten)]
     pub(crate) until: UntilOptions,
     #[command(flatten)]
     pub(crate) shards: ShardOptions,
+}
+
+impl Predict {
+    /// Keys of the scenario that the options set.
+    pub(crate) fn settings(&self) -> Vec<Setting> {
+        let condition = self.constraint.iter().map(|text| Setting {
+            path: "constraint".to_owned(),
+            values: Values::List(vec![text.clone()]),
+        });
+        self.vary.iter().cloned().chain(condition).collect()
+    }
 }
 
 /// Requirements, and the number of runs that decides them.

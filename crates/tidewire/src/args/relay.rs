@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `relay`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire relay eth1 eth2 --fault loss=1%          loses one frame in a hundred\n  tidewire relay eth1 eth2 --fault reorder=2% --only dt --log actions.ndjson\n  tidewire relay eth1 eth2 --fault delay=5ms --way there --time 60s\n  tidewire relay eth1 eth2 --fault loss=1% --capture - | tidewire watch -r -\n\n`tidewire help faults` explains the faults and the frames that are exempt from them."
+    after_help = "Examples:\n  tidewire relay eth1 eth2 --fault loss=1%          loses one frame in a hundred\n  tidewire relay eth1 eth2 --fault reorder=2% --tpdus dt --log actions.ndjson\n  tidewire relay eth1 eth2 --fault delay=5ms --way there --time 60s\n  tidewire relay eth1 eth2 --fault loss=1% --capture - | tidewire watch -r -\n\n`tidewire help faults` explains the faults and the frames that are exempt from them."
 )]
 pub(crate) struct Relay {
     /// First interface (needs CAP_NET_RAW). Frames that arrive at one interface leave at the other.
@@ -22,10 +22,16 @@ pub(crate) struct Relay {
     #[arg(long, value_enum, default_value = "both", requires = "fault")]
     pub(crate) way: Ways,
     /// Limit the faults to frames with these TPDUs over LLC: dt, ak, cr, cc, dr, dc, ed, ea, rj or er.
-    #[arg(long, value_name = "TPDU,...", value_delimiter = ',', requires = "fault")]
+    #[arg(
+        long = "tpdus",
+        alias = "only",
+        value_name = "TPDU,...",
+        value_delimiter = ',',
+        requires = "fault"
+    )]
     pub(crate) only: Vec<String>,
     /// Seed of the faults.
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "fault")]
+    #[arg(long, value_name = "SEED", default_value_t = 1, requires = "fault")]
     pub(crate) seed: u64,
     /// Write a record of each frame with a fault to this file, as NDJSON, each line at once.
     #[arg(long, value_name = "FILE", requires = "fault")]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// `report`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire report runs/2026-11-21T10-04-07-cell     writes report.html there\n  tidewire report runs                              the latest run in that folder\n  tidewire report predicted measured                with the differences from predicted\n  tidewire watch -r a.pcapng --json > a.ndjson; tidewire report a.ndjson\n  tidewire report runs --tester \"A. Smith\" --tested-at \"2026-11-25 14:00\"\n  tidewire report runs --format md -o -             for a pull request"
+    after_help = "Examples:\n  tidewire report runs/2026-11-21T10-04-07-cell     writes report.html there\n  tidewire report runs                              the latest run\n  tidewire report predicted measured                with the differences\n  tidewire watch -r a.pcapng --json > a.ndjson; tidewire report a.ndjson\n  tidewire report runs --tester \"A. Smith\" --tested-at \"2026-11-25 14:00\"\n  tidewire report runs --format md -o -             for a pull request"
 )]
 pub(crate) struct Report {
     /// Run: a folder that predict, measure, watch or reproduce wrote, or a file of records. Of two runs the
@@ -19,6 +19,9 @@ pub(crate) struct Report {
     /// Write the report to this file instead of the run's folder; "-" is standard output.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    /// Write the times of each flow into this folder too, as percentiles that HdrHistogram's plotters read.
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) hgrm: Option<PathBuf>,
     /// Name of the tester, for an acceptance test: the report has a line for the signature.
     #[arg(long, value_name = "NAME")]
     pub(crate) tester: Option<String>,

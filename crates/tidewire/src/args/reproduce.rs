@@ -1,6 +1,6 @@
 //! Options of `reproduce`.
 
-use super::PortOptions;
+use super::{PortOptions, page::PageOptions};
 use clap::{Args, ValueEnum};
 use papers::transfer::rounds::FEWEST_ROUNDS;
 use std::ffi::OsString;
@@ -13,6 +13,7 @@ use std::path::PathBuf;
         "Write the traffic to this pcapng file: that of nbsir-85-3104, or with --live the frames sent and \
          received here, after --fault"
     )),
+    mut_arg("web", |arg| arg.requires("paper")),
     mut_arg("over", |arg| arg.help("Refused: the experiments need a LAN, because TCP carries no datagrams")),
     mut_arg("foreign_peer", |arg| arg.help("Refused, as --over is")),
     after_help = "Examples:\n  tidewire reproduce                                the list of papers\n  tidewire reproduce tr-88-08                       its rows and ours\n  tidewire reproduce tr-88-08 --figures drawn       and its figures, as SVG\n  tidewire reproduce tr-88-04 --live                its experiments, on a LAN within this process\n  tidewire reproduce tr-88-04 --live --to 02:00:00:00:00:07 -i eth1\n  tidewire reproduce tr-88-17 --live                CASE, transport and datalink likewise\n  tidewire reproduce nbsir-85-3104 --capture ncc84.pcapng   and its traffic\n\n`tidewire help reproduce` explains the verdicts."
@@ -27,8 +28,8 @@ pub(crate) struct Reproduce {
     #[arg(short, long, value_name = "FOLDER", requires = "paper", conflicts_with = "live")]
     pub(crate) output: Option<PathBuf>,
     /// Tap of --capture: the LAN, or a test centre's boundary between transport and network.
-    #[arg(long, value_enum, default_value = "lan", requires = "capture")]
-    pub(crate) tap: TapPlace,
+    #[arg(long, alias = "tap", value_enum, default_value = "lan", requires = "capture")]
+    pub(crate) capture_at: TapPlace,
     /// Format of the result; without it text, or NDJSON with --json.
     #[arg(long, value_enum, requires = "paper")]
     pub(crate) format: Option<Format>,
@@ -40,6 +41,8 @@ pub(crate) struct Reproduce {
     #[arg(short = 'n', long, value_name = "N", requires = "paper",
           value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) runs: Option<u64>,
+    #[command(flatten)]
+    pub(crate) page: PageOptions,
     /// Measure the experiments of tr-88-04 or tr-88-17 on a real network, with no model: on a LAN within
     /// this process, or through a port against a `serve`.
     #[arg(long, requires = "paper", help_heading = LIVE)]

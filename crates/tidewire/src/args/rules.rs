@@ -62,15 +62,27 @@ const RULES: [Rule; 21] = [
             "at_most",
             "output",
             "no_save",
+            "keep_runs",
             "shard",
-            "after",
+            "after_runs",
+            "web",
         ],
         reason: PRINTS,
         fix: "leave out one of the two",
     },
     Rule {
         applies: |cli| measures(cli, |it| it.run.print_scenario),
-        options: &["fault", "capture", "max_frames", "class", "output", "no_save"],
+        options: &[
+            "fault",
+            "capture",
+            "groups",
+            "max_frames",
+            "class",
+            "output",
+            "no_save",
+            "keep_runs",
+            "web",
+        ],
         reason: PRINTS,
         fix: "leave out one of the two",
     },
@@ -117,6 +129,7 @@ const RULES: [Rule; 21] = [
             "runs",
             "output",
             "no_save",
+            "keep_runs",
             "print_scenario",
             "max_frames",
             "to",
@@ -124,6 +137,9 @@ const RULES: [Rule; 21] = [
             "bytes",
             "require",
             "scenario",
+            "web",
+            "dry_run",
+            "allow_public",
         ],
         reason: "no effect with --foreign-peer, because a foreign peer has agreed to no load",
         fix: "--messages, --period, --echoes and --size describe what the peer gets",
@@ -163,8 +179,8 @@ const RULES: [Rule; 21] = [
     },
     Rule {
         applies: |cli| matches!(&cli.verb, Verb::Serve(serve) if serve.port.foreign_peer),
-        options: &["max_frames"],
-        reason: "no effect with --foreign-peer, which agrees to no cap",
+        options: &["max_frames", "allow_public"],
+        reason: "no effect with --foreign-peer, which agrees to nothing and has to be near",
         fix: "leave it out",
     },
     Rule {
@@ -189,6 +205,7 @@ const RULES: [Rule; 21] = [
             "connections",
             "hosts",
             "follow",
+            "expect",
         ],
         reason: "no effect with --screen monitor in lines, which are samples only",
         fix: "--sample, or --screen measures",
@@ -241,11 +258,12 @@ const FORMS: [Rule; 4] = [
     },
     Rule {
         applies: |cli| {
-            watches(cli, |it| !cli.json && (it.monitor.screen.is_none() || it.monitor.plain))
+            let has_lines = |it: &Watch| it.monitor.screen.is_none() || it.monitor.plain;
+            watches(cli, |it| !cli.json && has_lines(it) && it.export.output.is_none())
         },
         options: &["top"],
         reason: "no effect on lines, which show no single hosts and connections",
-        fix: "add --json, or use --screen measures",
+        fix: "add --json or --output FOLDER, or use --screen measures",
     },
     Rule {
         applies: |cli| watches(cli, |it| !cli.json && !has_classes(it)),
@@ -301,7 +319,7 @@ const LIVE: [Rule; 4] = [
     },
     Rule {
         applies: |cli| reproduces(cli, |it| it.live),
-        options: &["tap"],
+        options: &["capture_at"],
         reason: "no effect with --live, which captures frames of its own port",
         fix: "leave it out",
     },
@@ -310,9 +328,10 @@ const LIVE: [Rule; 4] = [
 /// Pairs of an option and the option that it needs to have an effect.
 ///
 /// clap does not require an option that conflicts with a given one: `--class` with `-i` would pass.
-const NEEDS: [(&str, &str); 20] = [
+const NEEDS: [(&str, &str); 21] = [
     ("class", "over"),
     ("foreign_peer", "over"),
+    ("allow_public", "over"),
     ("called", "foreign_peer"),
     ("calling", "foreign_peer"),
     ("echoes", "foreign_peer"),

@@ -11,11 +11,11 @@ use std::path::PathBuf;
 pub(crate) struct ShardOptions {
     /// Make only this part of the runs, such as 3/40. "auto" takes both numbers from Slurm, Grid Engine, LSF, GitLab,
     /// CircleCI or Buildkite; "auto/40" takes the first from PBS.
-    #[arg(long, value_name = "K/N", conflicts_with_all = ["capture", "figure", "plot", "differences", "no_save"])]
+    #[arg(long, value_name = "K/N", conflicts_with_all = ["capture", "figure", "plot", "differences", "no_save", "keep_runs", "web"])]
     pub(crate) shard: Option<Wanted>,
     /// With --until-decided or --precision: make the round of runs that follows those in this merged folder.
-    #[arg(long, value_name = "FOLDER", requires_all = ["shard", "growing"])]
-    pub(crate) after: Option<PathBuf>,
+    #[arg(long, alias = "after", value_name = "FOLDER", requires_all = ["shard", "growing"])]
+    pub(crate) after_runs: Option<PathBuf>,
     /// Print a script that makes this many shards as a Slurm array and merges them, and stop.
     #[arg(long, value_name = "N", conflicts_with_all = NOT_OF_SCRIPTS, value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) print_slurm: Option<u64>,
@@ -26,7 +26,7 @@ pub(crate) struct ShardOptions {
 }
 
 /// Options that a script of shards cannot pass on.
-const NOT_OF_SCRIPTS: [&str; 9] = [
+const NOT_OF_SCRIPTS: [&str; 12] = [
     "shard",
     "until_decided",
     "precision",
@@ -35,7 +35,10 @@ const NOT_OF_SCRIPTS: [&str; 9] = [
     "plot",
     "differences",
     "no_save",
+    "keep_runs",
     "print_scenario",
+    "dry_run",
+    "web",
 ];
 
 /// A shard as the command line names it.

@@ -22,6 +22,6 @@ pub(crate) struct FrameSource {
     #[arg(long)]
     pub(crate) tap: bool,
     /// Use only the frames that match, such as "iso and not vlan"; see tidewire help filter.
-    #[arg(long, value_name = "FILTER")]
+    #[arg(short = 'f', long, value_name = "FILTER")]
     pub(crate) filter: Option<wire::filter::Filter>,
 }

@@ -1,9 +1,10 @@
 //! `tidewire demo`: everything once, in this process, offline and without any privilege.
 
+use super::report::html_of;
 use crate::args::{Demo, RunOptions};
-use crate::exit::Exit;
+use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
-use crate::output_file::Inputs;
+use crate::output_file::{self, Inputs};
 use crate::quantity;
 use crate::runs::{LEVEL, keep};
 use crate::scenario_choice::{self, Chosen, Purpose};
@@ -19,12 +20,14 @@ use core::time::Duration;
 use meter::registry::{Measure, of_network};
 use meter::{Meter, Settings};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::io::Cursor;
+use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use wire::capture::Capture;
 
 /// Five seconds of a cell with a lossy path, made as `captures/README.md` describes.
-const CELL: &[u8] = include_bytes!("../../../../captures/cell.pcapng");
+pub(super) const CELL: &[u8] = include_bytes!("../../../../captures/cell.pcapng");
 /// Scenario that is both predicted and measured.
 const BOTH: &str = "status-short";
 /// Scenario that is only predicted.
@@ -61,18 +64,22 @@ pub(crate) fn run(demo: &Demo, output: &Output) -> anyhow::Result<Exit> {
     let (predicted, step) = hold(&both, &measured, stop)?;
     tell(&mut steps, "compare", step, output)?;
     if !demo.no_save {
-        for (name, samples) in [("measured", measured), ("predicted", predicted)] {
+        let mut folders = Vec::new();
+        for (name, samples) in [("predicted", predicted), ("measured", measured)] {
             let chosen = Chosen {
                 name: format!("demo-{name}"),
                 study: both.study.clone(),
                 inputs: Inputs::default(),
+                set: BTreeMap::new(),
             };
             let error = interrupt::requested().then(|| "interrupted".to_owned());
-            let folder = keep(&chosen, &options, &samples, error)?;
-            let found = folder.map_or_else(String::new, |folder| folder.display().to_string());
+            let folder = keep(&chosen, &options, &samples, error)?.unwrap_or_default();
+            let found = folder.display().to_string();
             let about = format!("the {name} runs, with their scenario, are in");
             tell(&mut steps, "keep", Step { about, found, passed: true }, output)?;
+            folders.push(folder);
         }
+        tell(&mut steps, "report", report(&folders)?, output)?;
     }
     verdict(&steps, output)
 }
@@ -84,7 +91,9 @@ fn options(demo: &Demo, runs: Option<u64>) -> RunOptions {
         runs,
         output: demo.output.clone(),
         no_save: demo.no_save,
+        keep_runs: None,
         print_scenario: false,
+        dry_run: false,
     }
 }
 
@@ -95,7 +104,7 @@ fn tell(steps: &mut Vec<bool>, what: &str, step: Step, output: &Output) -> anyho
     }))?;
     output.line(format_args!("{what:8} {}{about}", if passed { "" } else { "FAILED: " }))?;
     // The folder of a run is copied as one line; anything else is words.
-    let is_path = what == "keep";
+    let is_path = ["keep", "report"].contains(&what);
     let indent = " ".repeat(9);
     output.line(if is_path { indent + &found } else { wrapped(&indent, &found) })?;
     steps.push(passed);
@@ -204,6 +213,16 @@ fn hold(
     let is_alike = found.verdict == Verdict::NoDifferenceShown;
     let found = if is_alike { format!("{interval}: no difference shown") } else { interval };
     Ok((predicted, Step { about, found, passed: true }))
+}
+
+/// A page of the last of these runs, compared with the one before it, in the folder of the last.
+fn report(folders: &[PathBuf]) -> anyhow::Result<Step> {
+    let page = html_of(folders)?;
+    let path = folders.last().map(|folder| folder.join("report.html")).unwrap_or_default();
+    output_file::write(&path, page.as_bytes())
+        .map_err(|error| Failure::cannot_write(&path, &error))?;
+    let about = "a page for browsers has the measurement next to the prediction".to_owned();
+    Ok(Step { about, found: path.display().to_string(), passed: true })
 }
 
 fn flow<'a>(report: &'a Report, name: &str) -> &'a FlowReport {

@@ -125,8 +125,11 @@ fn helper(path: &Path) -> Check {
     match Listener::open(&wanted) {
         Ok(_) => Check::new(Status::Ok, format!("{what} may listen")),
         Err(failure) if failure.is_permission() => {
-            let what = format!("{what} may not listen: it has no CAP_NET_RAW");
-            Check::new(Status::Warn, what).fix(permission::give(path))
+            let why = match permission::group_of(path) {
+                Some(group) => format!("may be started by members of the group {group} only"),
+                None => "may not listen: it has no CAP_NET_RAW".to_owned(),
+            };
+            Check::new(Status::Warn, format!("{what} {why}")).fix(permission::give_to_helper(path))
         }
         Err(failure) => {
             let said = failure.to_string();
@@ -136,13 +139,17 @@ fn helper(path: &Path) -> Check {
     }
 }
 
-/// AF_XDP is optional, so its absence is no warning.
-fn af_xdp() -> Check {
+/// True if this process has all capabilities that AF_XDP takes.
+pub(super) fn may_use_xdp() -> bool {
     let status = fs::read_to_string("/proc/self/status").ok();
     let capabilities = status.as_deref().and_then(effective).unwrap_or(0);
     let has = |capability| capabilities >> capability & 1 == 1;
-    let may = [CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF].into_iter().all(has);
-    let what = if may {
+    [CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF].into_iter().all(has)
+}
+
+/// AF_XDP is optional, so its absence is no warning.
+fn af_xdp() -> Check {
+    let what = if may_use_xdp() {
         "AF_XDP: may open interfaces with --xdp"
     } else {
         "AF_XDP: --xdp needs CAP_NET_RAW, CAP_NET_ADMIN and CAP_BPF; -i does without the last two"
@@ -288,7 +295,7 @@ fn loopback() -> Check {
 }
 
 /// Sends a datagram to itself.
-fn try_loopback() -> io::Result<()> {
+pub(super) fn try_loopback() -> io::Result<()> {
     let socket = UdpSocket::bind("127.0.0.1:0")?;
     socket.set_read_timeout(Some(PATIENCE))?;
     socket.send_to(b"tidewire", socket.local_addr()?)?;

@@ -2,16 +2,16 @@
 
 mod metrics;
 
-use crate::args::{Cli, Help, QUESTIONS};
+use crate::args::{Cli, Help, QUESTIONS, brief};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use clap::error::ErrorKind;
-use clap::{Arg, Command, CommandFactory as _, Parser as _};
+use clap::{Arg, Command, CommandFactory as _};
 use serde_json::json;
 use std::io;
 
 /// Topics, with their summaries and texts.
-const TOPICS: [(&str, &str, &str); 23] = [
+const TOPICS: [(&str, &str, &str); 24] = [
     ("scenario", "keys of a scenario file", include_str!("../../help/scenario.md")),
     ("profiles", "profiles of machines", include_str!("../../help/profiles.md")),
     ("units", "syntax of times, sizes and rates", include_str!("../../help/units.md")),
@@ -30,6 +30,11 @@ const TOPICS: [(&str, &str, &str); 23] = [
         "metrics",
         "the measures and the 13 metrics of the meter",
         include_str!("../../help/metrics.md"),
+    ),
+    (
+        "compare",
+        "a prediction against watched traffic, interval by interval",
+        include_str!("../../help/compare.md"),
     ),
     ("files", "tables, captures and events that watch writes", include_str!("../../help/files.md")),
     (
@@ -128,7 +133,7 @@ pub(super) fn topic(wanted: &str) -> Option<String> {
 /// Text of a topic, or else `--help` of a verb.
 fn text(wanted: &str) -> Option<String> {
     topic(wanted).or_else(|| {
-        let asked = Cli::try_parse_from(["tidewire", wanted, "--help"]).err()?;
+        let asked = brief::command().try_get_matches_from(["tidewire", wanted, "--help"]).err()?;
         (asked.kind() == ErrorKind::DisplayHelp).then(|| asked.render().to_string())
     })
 }

@@ -1,11 +1,13 @@
 //! `tidewire measure`: a scenario, or a single load, over a real port.
 
+use super::dry_run::{self, Planned};
 use crate::args::{Load, Measure, PortOptions};
 use crate::busy::Host;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::output_file::Inputs;
-use crate::runs::{Findings, Making, Recording};
+use crate::page::{self, StudyPage, StudyState};
+use crate::runs::{self, Findings, Making, Recording};
 use crate::scenario_choice::{self, Chosen, Purpose};
 use crate::steps::Steps;
 use crate::{interrupt, port_options, quantity};
@@ -20,6 +22,7 @@ use bench::session::way::{Way, udp_station};
 use bench::session::{initiator, local};
 use core::time::Duration;
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use wire::addr::Mac;
 use wire::time::nanos;
@@ -44,6 +47,11 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
     if let Some(path) = &measure.port.capture {
         chosen.inputs.refuse("--capture", path)?;
     }
+    page::check(&measure.page)?;
+    check_groups(measure, &chosen, output)?;
+    if measure.run.dry_run {
+        return plan(measure, &chosen, output);
+    }
     let stop = output::install_interrupts()?;
     let against = against(measure)?;
     let scenario = chosen.study.scenario();
@@ -62,6 +70,51 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
         )),
     }
     carry_out(measure, &chosen, against, stop, output)
+}
+
+/// Refuses --groups where no flow has a group, and says where groups are not used.
+fn check_groups(measure: &Measure, chosen: &Chosen, output: &Output) -> Result<(), Failure> {
+    let mut flows = chosen.study.points.iter().flat_map(|point| &point.scenario.flows);
+    let has_group = |flow: &Flow| flow.publication().is_some_and(|it| it.group.is_some());
+    match (measure.groups, flows.any(has_group)) {
+        (true, false) => {}
+        (false, true) if measure.to.is_some() => {
+            output.remark(
+                "streams go to the peer alone, not to their groups; --groups sends them to every \
+                 station of the LAN",
+            );
+            return Ok(());
+        }
+        _ => return Ok(()),
+    }
+    let fix = "leave it out: only flows of goose, sampled-values and cyclic have groups";
+    Err(Failure::usage("--groups: no flow of the scenario goes to a group").with_fix(fix))
+}
+
+/// Prints what would run, without opening a port.
+fn plan(measure: &Measure, chosen: &Chosen, output: &Output) -> anyhow::Result<Exit> {
+    let runs = chosen.study.points.iter().map(|point| point.scenario.replications).sum();
+    let is_within = peer(&measure.port, measure.to)?.is_none() && measure.port.over.is_none();
+    let limit = match (is_within, measure.port.max_frames) {
+        (true, _) => "none: it runs within this process, and sends nothing".to_owned(),
+        (false, Some(frames)) => format!("{frames} frames/s (--max-frames), if the peer agrees"),
+        (false, None) => {
+            "100 frames/s or 1 % of the link, and none on loopback and veth; --max-frames sets it"
+                .to_owned()
+        }
+    };
+    let folder = (!measure.run.no_save)
+        .then(|| dry_run::folder(&measure.run.output, &runs::folder_name(chosen, None)));
+    let planned = Planned {
+        verb: "measure",
+        chosen,
+        runs,
+        at_most: None,
+        is_real_time: true,
+        limit: Some(limit),
+        writes: folder.into_iter().chain(measure.port.capture.clone()).collect(),
+    };
+    dry_run::print(&planned, output)
 }
 
 /// Opens what is measured over.
@@ -144,7 +197,27 @@ fn single(measure: &Measure) -> anyhow::Result<Chosen> {
     };
     let study = Study::of(&scenario, "the command line")
         .map_err(|error| Failure::usage(format!("the load is not valid:\n{error}")))?;
-    Ok(Chosen { name: format!("measure-{name}"), study, inputs: Inputs::default() })
+    let (inputs, set) = (Inputs::default(), set_by_options());
+    Ok(Chosen { name: format!("measure-{name}"), study, inputs, set })
+}
+
+/// Keys of the scenario of a single load, and the options that set them.
+fn set_by_options() -> BTreeMap<String, String> {
+    let keys = [
+        ("seed", "--seed"),
+        ("replications", "--runs"),
+        ("stop.after", "--time"),
+        ("transport.t1", "--t1"),
+        ("flow.0.service", "--datagram"),
+        ("flow.0.size", "--size"),
+        ("flow.0.messages", "--messages, --bytes"),
+        ("flow.0.pattern.kind", "--load"),
+        ("flow.0.pattern.total", "--messages, --bytes"),
+        ("flow.0.pattern.period", "--period"),
+        ("flow.0.pattern.mean-interval", "--period"),
+        ("flow.0.pattern.reply", "--size"),
+    ];
+    keys.map(|(key, option)| (key.to_owned(), format!("{option}, or its default"))).into()
 }
 
 /// Whom a measurement is made against, and over what.
@@ -166,10 +239,13 @@ fn carry_out(
     for warning in host.warnings_for(&chosen.study) {
         output.remark(format_args!("warning: {warning}"));
     }
-    let mut recording = Recording::begin(chosen, &measure.run, Making::here(host.facts()), output)?;
     let all = chosen.study.points.iter().map(|point| point.scenario.replications).sum();
+    let plan = page::Plan { verb: "measure", runs: all, may_grow: false, is_predicted: false };
+    let page = StudyPage::open(&measure.page, || StudyState::new(&chosen.study, plan), output)?;
+    let making = Making::here(host.facts());
+    let mut recording = Recording::begin(chosen, &measure.run, making, output)?.on(page);
     let mut steps = Steps::new("measure", all, output);
-    let result = every_run(chosen, &mut against, &mut recording, &mut steps, stop);
+    let result = every_run(chosen, &mut against, measure.groups, &mut recording, &mut steps, stop);
     steps.end();
     let closed = match against {
         Against::Station(way, _) => way.close().map_err(port_options::explain),
@@ -200,6 +276,7 @@ fn carry_out(
 fn every_run(
     chosen: &Chosen,
     against: &mut Against,
+    to_groups: bool,
     recording: &mut Recording<'_>,
     steps: &mut Steps<'_>,
     stop: &AtomicBool,
@@ -221,10 +298,21 @@ fn every_run(
                 Against::Station(_, peer) => (peer.to_string(), *peer),
                 Against::Server(way) => (way.name().to_owned(), Mac::default()),
             };
-            let progress = &mut |sent| steps.sent(sent);
+            let page = recording.page();
+            let progress = &mut |sent| {
+                steps.sent(sent);
+                page.iter().for_each(|page| page.sent(sent));
+            };
             let scenario_hash = &hash;
-            let order =
-                initiator::Order { point, scenario_hash, replication, peer, stop, progress };
+            let order = initiator::Order {
+                point,
+                scenario_hash,
+                replication,
+                peer,
+                to_groups,
+                stop,
+                progress,
+            };
             let measured = match against {
                 Against::Server(way) => initiator::measure_iso_tcp(way, order),
                 Against::Station(way, _) => initiator::measure(way, order),

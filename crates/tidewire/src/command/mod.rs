@@ -6,6 +6,7 @@ pub(crate) mod compare;
 mod demo;
 mod dissect;
 mod doctor;
+mod dry_run;
 mod foreign;
 mod help;
 mod layers;
@@ -14,6 +15,7 @@ mod measuring;
 mod memory;
 mod meter;
 mod mms;
+mod offered;
 mod pace;
 mod page;
 mod predict;
@@ -23,6 +25,8 @@ mod report;
 mod reporter;
 mod reproduce;
 mod scenarios;
+mod schema;
+mod selftest;
 mod serve;
 mod shell;
 mod show;
@@ -52,7 +56,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
             Some(ServeService::Mms(options)) => mms::serve(options, &output),
             None => serve::run(&serve, &output),
         },
-        Verb::Watch(watch) => watch::run(&watch, &output),
+        Verb::Watch(watch) => watch::begin(*watch, &output),
         Verb::Meter(meter) => meter::run(&meter, &output),
         Verb::Show(show) => show::run(&show, &output),
         Verb::Capture(capture) => capture::run(&capture, &output),
@@ -67,8 +71,10 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Verb::Advise(advise) => advise::run(&advise, &output),
         Verb::Reproduce(reproduce) => reproduce::run(&reproduce, &output),
         Verb::Scenarios(scenarios) => scenarios::run(&scenarios, &output),
+        Verb::Schema(options) => schema::run(&options, &output),
         Verb::Profiles(profiles) => profiles::run(&profiles, &output),
         Verb::Doctor => doctor::run(&output),
+        Verb::Selftest => selftest::run(&output),
         Verb::Completions(options) => shell::completions(&options, &output),
         Verb::Man(options) => shell::man(&options, &output),
         Verb::Help(help) => help::run(&help, &output),

@@ -4,12 +4,13 @@ use crate::args::page::PageOptions;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::output::Output;
+use crate::page;
 use crate::tui::Shared;
 use core::time::Duration;
 use live::clock;
 use records::state::Model;
 use records::{Head, Record};
-use web::{Reach, Server};
+use web::Server;
 
 /// Longest wait for a browser that is slow to take the last numbers.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -31,15 +32,12 @@ impl LivePage {
         output: &Output,
     ) -> Result<Option<Self>, Failure> {
         let Some(at) = options.web else { return Ok(None) };
-        if !at.ip().is_loopback() && !options.web_anywhere {
-            let failure = Failure::usage(format!("--web {at}: other hosts could open it"));
-            return Err(failure.with_fix("--web 127.0.0.1:8080, or add --web-anywhere"));
-        }
-        let reach = if options.web_anywhere { Reach::Anywhere } else { Reach::Loopback };
+        let reach = page::reach(at, options.web_anywhere)?;
         let model = Shared::new(Model::new(head));
         let server = Server::start(at, reach, model.state())
             .map_err(|error| Failure::failed(format!("cannot serve a page at {at}: {error}")))?;
         output.remark(format_args!("page at {}", server.url()));
+        page::warn(reach, output);
         Ok(Some(Self { model, server }))
     }
 

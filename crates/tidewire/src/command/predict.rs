@@ -6,36 +6,41 @@ pub(crate) mod merge;
 pub(crate) mod rerun;
 mod shard;
 
+use super::dry_run::{self, Planned};
 use crate::args::Predict;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::output_file::{self, Created, Placing};
-use crate::runs::{Findings, LEVEL, Making, Outcome, Recording};
+use crate::page::{self, StudyPage, StudyState};
+use crate::runs::{self, Findings, LEVEL, Making, Outcome, Recording};
 use crate::scenario_choice::{self, Chosen, Purpose};
 use crate::steps::bar;
 use crate::{figure, host, paired_differences, plot, quantity};
 use anyhow::Context;
-use bench::run::{self, Ended, Goal, Look, Made, Plan, Watch, all_runs};
+use bench::run::{self, Ended, Goal, Look, Made, Plan, RunError, Watch};
 use bench::sample::{Origin, Sample};
-use bench::scenario::{Share, Study};
+use bench::scenario::{Point, Share};
 use core::ops::ControlFlow;
 use indicatif::ProgressBar;
 use reports::sweep;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use wire::dissect::Link;
 use wire::pcapng::Writer;
 
 pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     if let Some(folder) = &options.resume {
-        return again::resume(folder, output);
+        return again::resume(folder, &options.page, output);
     }
     let scenario = options.scenario.as_ref().expect("demanded where no experiment is named");
     let chosen = choose(scenario, &Purpose::Simulate, options, output)?;
     if options.run.print_scenario {
         return scenario_choice::print(&chosen, output);
+    }
+    if options.run.dry_run {
+        return plan(&chosen, options, output);
     }
     if shard::print_script(&chosen, options, output)? {
         return Ok(Exit::Ok);
@@ -49,12 +54,62 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     }
     goal(options)?;
     prepare(options)?;
-    if let Some(path) = &options.capture {
-        chosen.inputs.refuse("--capture", path)?;
-        capture(&chosen.study, path, stop)?;
-    }
-    let recording = Recording::begin(&chosen, &options.run, Making::here(host::facts()), output)?;
+    captures(&chosen, options, stop)?;
+    let page = open(&chosen, options, output)?;
+    let making = Making::here(host::facts());
+    let recording = Recording::begin(&chosen, &options.run, making, output)?.on(page);
     carry_out(&chosen, options, &Made::new(), recording, stop, output)
+}
+
+/// The scenario of a run folder of `predict`, with the options of its command line.
+///
+/// # Errors
+/// The folder was not written by `predict`, is of another version, or its scenario was changed.
+pub(in crate::command) fn scenario_of_folder(
+    folder: &Path,
+    output: &Output,
+) -> anyhow::Result<Chosen> {
+    let provenance = bench::folder::provenance(folder)?;
+    let options = again::options(folder, &provenance)?;
+    again::scenario_of(folder, &provenance, &options, output)
+}
+
+/// Prints what would run.
+fn plan(chosen: &Chosen, options: &Predict, output: &Output) -> anyhow::Result<Exit> {
+    let is_growing = goal(options)?.is_some();
+    let all = shard::all_of_round(chosen, options)?;
+    let shard = shard::wanted(options)?;
+    let seed = chosen.study.scenario().seed;
+    let runs = shard.map_or(all.len(), |shard| shard.runs(&all, seed).len()) as u64;
+    let at_most = options.until.at_most.saturating_mul(chosen.study.points.len() as u64);
+    let folder = (!options.run.no_save)
+        .then(|| dry_run::folder(&options.run.output, &runs::folder_name(chosen, shard)));
+    let planned = Planned {
+        verb: "predict",
+        chosen,
+        runs,
+        at_most: (is_growing && shard.is_none()).then_some(at_most),
+        is_real_time: false,
+        limit: None,
+        writes: folder
+            .into_iter()
+            .chain(options.capture.clone())
+            .chain(options.capture_senders.clone())
+            .chain(options.figure.clone())
+            .collect(),
+    };
+    dry_run::print(&planned, output)
+}
+
+/// The page of a study, if one is requested.
+fn open(chosen: &Chosen, options: &Predict, output: &Output) -> Result<Option<StudyPage>, Failure> {
+    let may_grow = options.until.until_decided || options.until.precision.is_some();
+    let state = || {
+        let runs = shard::all_of(&chosen.study, options).len() as u64;
+        let plan = page::Plan { verb: "predict", runs, may_grow, is_predicted: true };
+        StudyState::new(&chosen.study, plan)
+    };
+    StudyPage::open(&options.page, state, output)
 }
 
 /// The scenario, with what the command line requires of it.
@@ -64,8 +119,9 @@ fn choose(
     options: &Predict,
     output: &Output,
 ) -> anyhow::Result<Chosen> {
+    let settings = options.settings();
     let mut chosen =
-        scenario_choice::choose_with(scenario, purpose, &options.run, &options.vary, output)?;
+        scenario_choice::choose_with(scenario, purpose, &options.run, &settings, output)?;
     scenario_choice::require(&mut chosen, &options.until.require)?;
     let required = !chosen.study.scenario().require.is_empty();
     if options.until.until_decided && !required {
@@ -129,7 +185,7 @@ fn carry_out(
 fn interrupted_at(chosen: &Chosen, options: &Predict, outcome: &Outcome, output: &Output) {
     let points = &outcome.report.points;
     let finished: u64 = points.iter().map(|point| point.replications - point.incomplete).sum();
-    let planned = all_runs(&chosen.study, Plan { replications: None, jobs: 1 }).len();
+    let planned = shard::all_of(&chosen.study, options).len();
     // With more runs until they are enough, their number is not known beforehand.
     let is_counted = !options.until.until_decided && options.until.precision.is_none();
     let of = if is_counted { format!(" of {planned}") } else { String::new() };
@@ -182,13 +238,14 @@ fn show(
     if drawn.is_empty() {
         output.remark("no figure: no key varies");
     }
+    let source = format!("scenario {}, hash {}, seed {seed}", chosen.name, chosen.hash());
     for sweep::Drawn { name, figure: drawn } in &drawn {
         if options.plot && !output.json {
             output.line(format_args!("\n{}", plot::draw(drawn)))?;
         }
         if let Some(folder) = &options.figure {
             let path = folder.join(format!("{name}.svg"));
-            figure::write(&figure::Picture::Curves(drawn.clone()), &path)?;
+            figure::write(&figure::Picture::Curves(drawn.clone()), &source, &path)?;
             output.remark(format_args!("figure: {}", path.display()));
         }
     }
@@ -207,11 +264,12 @@ fn predict(
     let study = &chosen.study;
     let goal = goal(options)?;
     let plan = Plan { replications: None, jobs: host::cores() };
-    let runs = all_runs(study, plan);
+    let runs = shard::all_of(study, options);
     // Records on a terminal show how far it is, and a bar would run into them.
     let has_records = output.json && io::stdout().is_terminal();
     let draws = output.draws_progress() && !has_records;
     let bar = if draws { bar(runs.len() as u64) } else { ProgressBar::hidden() };
+    let page = recording.page();
     let mut written = Ok(());
     let each = |sample: Sample| {
         bar.inc(1);
@@ -222,7 +280,9 @@ fn predict(
         None => run::run_these(study, &runs, made, plan.jobs, stop, each).map(|()| None),
         Some(goal) => run::run_until(study, plan, goal, made, stop, each, |look| {
             let more = run::next_look(look.replications, goal.at_most) - look.replications;
-            bar.inc_length(look.open as u64 * more);
+            let more = look.open as u64 * more;
+            bar.inc_length(more);
+            page.iter().for_each(|page| page.plan_more(more));
         })
         .map(Some),
     };
@@ -252,10 +312,35 @@ fn goal(options: &Predict) -> Result<Option<Goal>, Failure> {
     }))
 }
 
+/// Writes the captures of the first run: refused ones first, before any is written.
+fn captures(chosen: &Chosen, options: &Predict, stop: &AtomicBool) -> anyhow::Result<()> {
+    let kinds: [(&str, &Option<PathBuf>, RunWatched); 2] = [
+        ("--capture-senders", &options.capture_senders, run::run_watched_at_senders),
+        ("--capture", &options.capture, run::run_watched),
+    ];
+    output_file::refuse_same(kinds.map(|(option, path, _)| (option, path.as_deref())))?;
+    for (option, path, run_watched) in kinds {
+        let Some(path) = path else { continue };
+        chosen.inputs.refuse(option, path)?;
+        let repetition = options.repetition.unwrap_or(0);
+        capture(chosen.study.points.first(), repetition, path, run_watched, stop)?;
+    }
+    Ok(())
+}
+
+/// One run with an observer.
+type RunWatched = fn(&Point, &str, u64, &mut Watch<'_>) -> Result<Sample, RunError>;
+
 /// Writes the frames of the first run. A run is a function of its scenario and seed, so making it
 /// twice makes the same frames.
-fn capture(study: &Study, path: &Path, stop: &AtomicBool) -> anyhow::Result<()> {
-    let Some(point) = study.points.first() else { return Ok(()) };
+fn capture(
+    point: Option<&Point>,
+    repetition: u64,
+    path: &Path,
+    run_watched: RunWatched,
+    stop: &AtomicBool,
+) -> anyhow::Result<()> {
+    let Some(point) = point else { return Ok(()) };
     let cannot = || format!("cannot write {}", path.display());
     let Created { file, pending: _pending } =
         output_file::create(path, Placing::AtTheEnd).with_context(cannot)?;
@@ -271,7 +356,7 @@ fn capture(study: &Study, path: &Path, stop: &AtomicBool) -> anyhow::Result<()> 
         }),
         is_interrupted: &|| stop.load(Ordering::Relaxed),
     };
-    run::run_watched(point, "", 0, &mut watch)
+    run_watched(point, "", repetition, &mut watch)
         .map_err(|error| Failure::failed(format!("the first run cannot be made: {error}")))?;
     written.and_then(|()| writer.flush()).with_context(cannot)
 }

@@ -252,6 +252,7 @@ impl<'a> Reporter<'a> {
                 false
             }
             Item::Services(_) | Item::ControlBlocks(_) => !self.is_of_whole,
+            Item::Publishers(of) => !of.complete,
             Item::ServicesInterval(_)
             | Item::CyclicStreams(_)
             | Item::TransactionsInterval(_)
@@ -259,6 +260,7 @@ impl<'a> Reporter<'a> {
             Item::Sample(_)
             | Item::Host(_)
             | Item::CyclicStream(_)
+            | Item::Publisher(_)
             | Item::Transactions(_)
             | Item::Total(_)
             | Item::End(_) => false,
@@ -382,18 +384,10 @@ impl<'a> Reporter<'a> {
                 samples.lock().report(&interval.report);
             }
         }
-        let SideOutputs { exporter, export, requirements, .. } = &mut self.side_outputs;
+        let SideOutputs { export, requirements, .. } = &mut self.side_outputs;
         match item {
             Item::Interval(interval) if interval.is_over => {
-                if let Some(exporter) = exporter {
-                    exporter.add(&interval.report);
-                }
-                requirements.interval(&interval.report, recorder.settings());
-                let has_dropped = recorder.collected().dropped().is_some_and(|lost| lost > 0);
-                let meter = recorder.meter();
-                let failed = requirements.failed_early(&interval.report, meter, has_dropped);
-                failed.iter().for_each(output::say);
-                export.interval(&interval.report);
+                self.note_interval(&interval.report, recorder);
                 Ok(())
             }
             Item::Connection(connection) => {
@@ -425,6 +419,10 @@ impl<'a> Reporter<'a> {
                 export.stream(|| streams::row(stream));
                 Ok(())
             }
+            Item::Publisher(of) => {
+                requirements.publisher(of);
+                Ok(())
+            }
             Item::Transactions(of) => {
                 requirements.transactions(of);
                 export.transactions(|| transactions::row(of));
@@ -438,9 +436,23 @@ impl<'a> Reporter<'a> {
             | Item::Services(_)
             | Item::ControlBlocks(_)
             | Item::CyclicStreams(_)
+            | Item::Publishers(_)
             | Item::TransactionsInterval(_)
             | Item::Rest(_) => Ok(()),
         }
+    }
+
+    /// Serves them with an interval that is over.
+    fn note_interval(&mut self, report: &Report, recorder: &Recorder) {
+        let SideOutputs { exporter, export, requirements, .. } = &mut self.side_outputs;
+        if let Some(exporter) = exporter {
+            exporter.add(report);
+        }
+        requirements.interval(report, recorder.settings());
+        let has_dropped = recorder.collected().dropped().is_some_and(|lost| lost > 0);
+        let failed = requirements.failed_early(report, recorder.meter(), has_dropped);
+        failed.iter().for_each(output::say);
+        export.interval(report);
     }
 
     /// Publishes the counts on request or when they are due.

@@ -3,7 +3,9 @@
 use crate::args::{ScenarioAction, Scenarios};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::quantity::counted;
 use crate::scenario_choice;
+use crate::scl_file;
 use bench::paragraph::wrapped;
 use bench::scenario;
 use bench::scenarios::{self, BuiltIn};
@@ -17,6 +19,7 @@ enum Record<'a> {
     BuiltIn { name: &'a str, title: &'a str, points: usize, replications: u64 },
     File { name: &'a str, text: &'a str },
     Copied { name: &'a str, file: &'a Path },
+    Imported { name: &'a str, file: &'a Path, flows: usize },
 }
 
 pub(crate) fn run(scenarios: &Scenarios, output: &Output) -> anyhow::Result<Exit> {
@@ -35,6 +38,7 @@ pub(crate) fn run(scenarios: &Scenarios, output: &Output) -> anyhow::Result<Exit
                 output.line(format_args!("{} written", file.display()))?;
             }
         }
+        ScenarioAction::Import { scl, file } => import(scl, file.as_deref(), output)?,
         ScenarioAction::Schema => {
             let schema = scenario::schema();
             output.record(&schema)?;
@@ -42,6 +46,28 @@ pub(crate) fn run(scenarios: &Scenarios, output: &Output) -> anyhow::Result<Exit
         }
     }
     Ok(Exit::Ok)
+}
+
+/// Prints or writes the scenario of an SCL file.
+fn import(path: &Path, file: Option<&Path>, output: &Output) -> anyhow::Result<()> {
+    let octets = scl_file::read(path)?;
+    let name = path.display().to_string();
+    let imported =
+        records::import(&octets, &name).map_err(|error| scl_file::wrong(path, &error))?;
+    let text = &imported.text;
+    let Some(file) = file else {
+        output.record(&Record::File { name: &name, text })?;
+        output.line(text.trim_end())?;
+        return Ok(());
+    };
+    scenario_choice::write_new(text, file)?;
+    output.record(&Record::Imported { name: &name, file, flows: imported.flows })?;
+    if !output.quiet {
+        let (flows, file) = (counted(imported.flows as u64, "flow"), file.display());
+        output
+            .line(format_args!("{file} written, {flows}; tidewire predict {file} simulates it"))?;
+    }
+    Ok(())
 }
 
 fn list(output: &Output) -> anyhow::Result<()> {

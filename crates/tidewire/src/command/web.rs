@@ -5,6 +5,7 @@ use crate::args::page::Web;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Output};
+use crate::page;
 use crate::runs::{self, Kept};
 use clap::Parser as _;
 use core::time::Duration;
@@ -12,7 +13,7 @@ use live::clock;
 use serde_json::{Value, json};
 use std::fs;
 use std::path::{Path, PathBuf};
-use web::{Reach, Server, Shelf, StoredRun};
+use web::{Server, Shelf, StoredRun};
 
 /// Longest wait for a browser that is slow to take a report.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -27,17 +28,14 @@ pub(crate) fn run(options: &Web, output: &Output) -> anyhow::Result<Exit> {
         let failure = Failure::usage(format!("{} is not a folder", runs.display()));
         return Err(failure.with_fix("name the folder that -o of predict or measure named").into());
     }
-    if !at.ip().is_loopback() && !web_anywhere {
-        let failure = Failure::usage(format!("--web {at}: other hosts could open it"));
-        return Err(failure.with_fix("--web 127.0.0.1:8080, or add --web-anywhere").into());
-    }
+    let reach = page::reach(*at, *web_anywhere)?;
     output::install_interrupts()?;
-    let reach = if *web_anywhere { Reach::Anywhere } else { Reach::Loopback };
     let shelf = Box::new(Folder(runs.clone()));
     let server = Server::of_runs(*at, reach, shelf)
         .map_err(|error| Failure::failed(format!("cannot serve pages at {at}: {error}")))?;
     output.record(&json!({ "type": "page", "url": server.url() }))?;
     output.line(format_args!("runs of {} at {}", runs.display(), server.url()))?;
+    page::warn(reach, output);
     output.remark("Ctrl-C ends it");
     while !interrupt::requested() {
         clock::sleep_until(clock::now() + interrupt::LOOK_UP);

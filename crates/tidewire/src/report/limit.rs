@@ -4,11 +4,12 @@ use bench::analysis::{PointReport, Report};
 use bench::verdict::{Judged, Verdict};
 use reports::study::{Met, summed};
 use reports::sweep::across;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Range in which deadlines and requirements hold along a numeric key of a sweep.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 pub(crate) struct Limit {
     /// The key.
     key: String,
@@ -32,7 +33,7 @@ pub(crate) struct Limit {
 }
 
 /// Something that did not hold.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
 struct First {
     value: String,
     what: String,

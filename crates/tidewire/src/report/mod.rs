@@ -13,7 +13,7 @@ use crate::quantity::{self, level};
 use crate::table::{Align, Table};
 use bench::analysis::{PointReport, PooledQuantile, Report};
 use bench::paragraph::wrapped;
-use reports::study::{self, Summed, bound, notes, settings, share, spans, summed};
+use reports::study::{self, Summed, bound, notes, quantile, settings, share, spans, summed};
 use std::io;
 
 /// Prints a report, point by point.
@@ -22,6 +22,7 @@ pub(crate) fn tell(report: &Report, output: &Output) -> io::Result<()> {
         return Ok(());
     }
     output.line(&report.title)?;
+    output.line(wrapped("", &kinds(report)))?;
     for (place, point) in report.points.iter().enumerate() {
         output.line(format_args!("\n{}", heading(point, place, report)))?;
         output.line(point_table(point, report.level))?;
@@ -63,6 +64,18 @@ pub(crate) fn tell_limits(limits: &[Limit], output: &Output) -> io::Result<()> {
     let lines: Vec<String> =
         limit::lines(limits).iter().map(|line| wrapped("limit  ", line)).collect();
     output.line(format_args!("\n{}", lines.join("\n")))
+}
+
+/// Meaning of the times in the tables. Delays are measured only where both ends read one clock.
+fn kinds(report: &Report) -> String {
+    let flows = || report.points.iter().flat_map(|point| &point.flows);
+    let delay = flows().any(|flow| !flow.delay_pooled.is_empty());
+    let response = flows().any(|flow| !flow.response_pooled.is_empty());
+    let kinds = [
+        delay.then_some("delay: one-way, both ends by one clock (clock error 0)"),
+        response.then_some("response: round trip"),
+    ];
+    kinds.into_iter().flatten().collect::<Vec<_>>().join("; ")
 }
 
 fn heading(point: &PointReport, place: usize, report: &Report) -> String {
@@ -135,9 +148,10 @@ fn rows(table: &mut Table, summed: &Summed<'_>, shown: &Shown<'_>) {
     let times = |table: &mut Table, name: String, kind: &str, pooled: &[PooledQuantile]| {
         let [mean, sd, min, p50, p99, max] = spans(flow, kind, pooled);
         table.row([name, kind.to_owned(), mean, sd, min, p50, p99, max]);
-    };
-    let remark = |table: &mut Table, what: &str, text: &str| {
-        table.remark([String::new()], &format!("{what:<10}  {text}"));
+        if !pooled.is_empty() {
+            let [p90, p99_9] = [0.9, 0.999].map(|share| quantile(pooled, share));
+            remark(table, "p90, p99.9", &format!("{p90}, {p99_9}"));
+        }
     };
     // Messages without stamps, as those of MMS, have no one-way delay.
     let has_delay = !flow.delay_pooled.is_empty() || flow.response_pooled.is_empty();
@@ -163,4 +177,16 @@ fn rows(table: &mut Table, summed: &Summed<'_>, shown: &Shown<'_>) {
     if flow.lost.events > 0 || !shown.is_brief {
         remark(table, "lost", &share(&flow.lost, shown.point));
     }
+    if flow.duplicated + flow.out_of_order > 0 || !shown.is_brief {
+        remark(
+            table,
+            "duplicated",
+            &format!("{}, out of order {}", flow.duplicated, flow.out_of_order),
+        );
+    }
+}
+
+/// Row of a flow that is not in columns.
+fn remark(table: &mut Table, what: &str, text: &str) {
+    table.remark([String::new()], &format!("{what:<10}  {text}"));
 }

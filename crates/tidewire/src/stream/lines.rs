@@ -5,6 +5,7 @@
 //! and all but the busiest.
 
 use super::cyclic::WorstStreams;
+use super::publishers::WrongPublishers;
 use super::services::{BusiestBlocks, SlowestServices};
 use super::tables::{self, Busiest, BusiestHosts, SlowestHosts, shown};
 use super::transactions::SlowestFunctions;
@@ -29,6 +30,7 @@ pub(crate) struct Lines {
     slowest: SlowestHosts,
     services: SlowestServices,
     streams: WorstStreams,
+    publishers: WrongPublishers,
     functions: SlowestFunctions,
     blocks: BusiestBlocks,
     /// Number of the connection that the last record is about, if it is of the whole.
@@ -51,6 +53,7 @@ impl Lines {
             slowest: SlowestHosts::new(),
             services: SlowestServices::new(),
             streams: WorstStreams::new(),
+            publishers: WrongPublishers::new(),
             functions: SlowestFunctions::new(),
             blocks: BusiestBlocks::new(),
             ended: None,
@@ -74,6 +77,7 @@ impl Lines {
             | Record::ConnectionsRest(_)
             | Record::ServicesInterval(_)
             | Record::CyclicStreams(_)
+            | Record::Publishers(_)
             | Record::TransactionsInterval(_)
             | Record::Unknown => Vec::new(),
             Record::ConnectionInterval(_) => {
@@ -89,6 +93,10 @@ impl Lines {
             }
             Record::CyclicStream(stream) => {
                 self.streams.add(stream);
+                Vec::new()
+            }
+            Record::Publisher(of) => {
+                self.publishers.add(of);
                 Vec::new()
             }
             Record::Transactions(of) => {
@@ -187,10 +195,20 @@ impl Lines {
         // Last, where they stay visible: the slowest device and the findings.
         lines.extend(self.slowest.table().map(|table| format!("\n{table}")));
         lines.extend(self.streams.table().map(|table| format!("\n{table}")));
-        lines.extend(self.streams.deviations().map(|table| format!("\n{table}")));
+        let times = [
+            WorstStreams::deviations,
+            WorstStreams::answers,
+            WorstStreams::clocks,
+            WorstStreams::redundancy,
+        ];
+        let times: Vec<_> = times.into_iter().filter_map(|of| of(&mut self.streams)).collect();
+        let stamps = self.streams.stamps(self.head.files.is_none()).filter(|_| !times.is_empty());
+        let times = times.into_iter().chain(stamps).chain(self.streams.grandmasters());
+        lines.extend(times.map(|table| format!("\n{table}")));
         lines.extend(self.functions.table().map(|table| format!("\n{table}")));
         lines.extend(self.services.table().map(|table| format!("\n{table}")));
         lines.extend(self.blocks.table().map(|table| format!("\n{table}")));
+        lines.extend(self.publishers.table().map(|table| format!("\n{table}")));
         lines.extend(tables::findings(&self.findings).map(|text| format!("\n{text}")));
         let error = end.error.iter().map(|error| error.lines().next().unwrap_or_default());
         lines.extend(error.map(|error| format!("not complete: {error}")));

@@ -4,6 +4,7 @@ mod cyclic;
 #[cfg(test)]
 pub(crate) mod hostile;
 mod lines;
+mod publishers;
 mod services;
 mod tables;
 mod transactions;

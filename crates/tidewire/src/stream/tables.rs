@@ -161,10 +161,10 @@ pub(super) fn findings(findings: &[Finding]) -> Option<String> {
 }
 
 /// Options after the files in the commands of findings.
-const BEHIND_FILES: [&str; 3] = [" --events ", " --csv ", " --screen "];
+const BEHIND_FILES: [&str; 4] = [" --events ", " --csv ", " --screen ", " --expect "];
 
 /// Returns the line with the command that shows more. If file names make it wider than a terminal,
-/// FILE replaces them.
+/// FILE replaces them, and SCD that of a configuration.
 fn more(command: &str) -> String {
     let line = format!("       more: {command}");
     let Some((verb, files)) = command.split_once(" -r ") else { return line };
@@ -173,7 +173,11 @@ fn more(command: &str) -> String {
     }
     let options = BEHIND_FILES.iter().filter_map(|option| files.get(files.rfind(option)?..));
     let options = options.min_by_key(|options| options.len()).unwrap_or_default();
-    format!("       more: {verb} -r FILE{options}")
+    let line = format!("       more: {verb} -r FILE{options}");
+    if line.chars().count() > COLUMNS && options.starts_with(" --expect ") {
+        return format!("       more: {verb} -r FILE --expect SCD --json");
+    }
+    line
 }
 
 /// The hosts with the slowest replies of all reported.

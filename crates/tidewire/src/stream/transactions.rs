@@ -18,20 +18,17 @@ const FUNCTION_COLUMNS: usize = 15;
 pub(super) struct SlowestFunctions {
     kept: Vec<Transactions>,
     all: u64,
-    /// Sum of periods and polls: true if any function is polled.
-    has_periods: bool,
 }
 
 impl SlowestFunctions {
     /// Creates an empty list.
     pub(super) const fn new() -> Self {
-        Self { kept: Vec::new(), all: 0, has_periods: false }
+        Self { kept: Vec::new(), all: 0 }
     }
 
     /// Adds the transactions of a function.
     pub(super) fn add(&mut self, of: &Transactions) {
         self.all += 1;
-        self.has_periods |= of.periods > 0;
         self.kept.push(of.clone());
         if self.kept.len() >= KEPT {
             self.sort();

@@ -4,6 +4,7 @@
 //! would take hundreds of gigabytes.
 
 use ratatui::backend::CrosstermBackend;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::{Rect, Size};
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 use std::io::{self, BufWriter, Stdout};
@@ -41,6 +42,24 @@ impl Canvas {
     pub(crate) fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
         self.terminal.draw(picture).map(drop)
     }
+
+    /// Draws one picture, and returns its text: a line for each row, without the blanks at its end.
+    pub(crate) fn text(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> io::Result<String> {
+        let drawn = self.terminal.draw(picture)?;
+        Ok(text_of(drawn.buffer))
+    }
+}
+
+/// Text of a picture.
+fn text_of(buffer: &Buffer) -> String {
+    let rows = buffer.content.chunks(usize::from(buffer.area.width).max(1));
+    let mut text = String::new();
+    for row in rows {
+        let row: String = row.iter().map(Cell::symbol).collect();
+        text.push_str(row.trim_end());
+        text.push('\n');
+    }
+    text
 }
 
 fn bounded(size: Size) -> Rect {
@@ -50,7 +69,12 @@ fn bounded(size: Size) -> Rect {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ratatui::buffer::Buffer;
+
+    #[test]
+    fn the_text_of_a_picture_has_its_rows_without_blanks_at_the_end() {
+        let buffer = Buffer::with_lines(["stations  3", "", "  q quit   "]);
+        assert_eq!(text_of(&buffer), "stations  3\n\n  q quit\n");
+    }
 
     #[test]
     fn a_terminal_of_65535_by_65535_takes_a_few_megabytes() {

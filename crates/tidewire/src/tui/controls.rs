@@ -102,7 +102,9 @@ impl Controls {
         }
         self.complaint = None;
         let action = self.keys.action(key, self.scope());
-        if core::mem::take(&mut self.is_help_shown) && action != Some(Action::Quit) {
+        if core::mem::take(&mut self.is_help_shown)
+            && !matches!(action, Some(Action::Quit | Action::Keep))
+        {
             return Effect::None;
         }
         match action {
@@ -134,6 +136,7 @@ impl Controls {
     fn act(&mut self, action: Action, shown: &Shown<'_>) -> Effect {
         match action {
             Action::Quit => return Effect::Quit,
+            Action::Keep => return Effect::Keep,
             Action::Pause => {
                 let is_paused = !self.is_paused;
                 return self.pause(is_paused, shown);

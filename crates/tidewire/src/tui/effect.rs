@@ -20,6 +20,8 @@ pub(super) enum Effect {
     Restart,
     /// Leaves the screen.
     Quit,
+    /// Leaves the screen, and writes its contents to the terminal.
+    Keep,
     /// Leaves the screen by Ctrl-C.
     Interrupt,
 }

@@ -9,6 +9,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 pub(crate) enum Action {
     /// Leave.
     Quit,
+    /// Leave, and keep the contents of the screen on the terminal.
+    Keep,
     /// Freeze or resume the screen.
     Pause,
     /// Show all keys.
@@ -113,8 +115,9 @@ const fn known(
 }
 
 /// Every action, the most important first.
-const ACTIONS: [Known; 32] = [
+const ACTIONS: [Known; 33] = [
     known(Action::Quit, Scope::Every, "quit", "quit", &["q"]),
+    known(Action::Keep, Scope::Every, "keep", "quit, keep screen", &["Q"]),
     known(Action::Pause, Scope::Every, "pause", "pause, go on", &["space"]),
     known(Action::Help, Scope::Every, "help", "help", &["?"]),
     known(Action::Filter, Scope::Every, "filter", "filter", &["/"]),
@@ -130,7 +133,7 @@ const ACTIONS: [Known; 32] = [
     known(Action::MorePackets, Scope::Bars, "more-packets", "packet scale up", &["]"]),
     known(Action::FewerBits, Scope::Bars, "fewer-bits", "bit scale down", &["{"]),
     known(Action::MoreBits, Scope::Bars, "more-bits", "bit scale up", &["}"]),
-    known(Action::Restart, Scope::Bars, "restart", "average, peak anew", &["r"]),
+    known(Action::Restart, Scope::Bars, "restart", "reset statistics", &["r"]),
     known(Action::Open, Scope::Rows, "open", "details of the row", &["enter"]),
     known(Action::Leave, Scope::Rows, "leave", "back, or no filter", &["esc"]),
     known(Action::Sort, Scope::Rows, "sort", "sort connections", &["s"]),
@@ -138,12 +141,12 @@ const ACTIONS: [Known; 32] = [
     known(Action::Later, Scope::Rows, "later", "a later interval", &["]"]),
     known(Action::Next, Scope::Rows, "next", "next connection", &["n"]),
     known(Action::Previous, Scope::Rows, "previous", "previous connection", &["p"]),
-    known(Action::Up, Scope::Rows, "up", "a row up", &["up"]),
-    known(Action::Down, Scope::Rows, "down", "a row down", &["down"]),
-    known(Action::ScreenUp, Scope::Rows, "screen-up", "a screen up", &["pgup"]),
-    known(Action::ScreenDown, Scope::Rows, "screen-down", "a screen down", &["pgdn"]),
-    known(Action::First, Scope::Rows, "first", "to the first row", &["home"]),
-    known(Action::Last, Scope::Rows, "last", "to the last row", &["end"]),
+    known(Action::Up, Scope::Rows, "up", "a row up", &["up", "k"]),
+    known(Action::Down, Scope::Rows, "down", "a row down", &["down", "j"]),
+    known(Action::ScreenUp, Scope::Rows, "screen-up", "a screen up", &["pgup", "b"]),
+    known(Action::ScreenDown, Scope::Rows, "screen-down", "a screen down", &["pgdn", "f"]),
+    known(Action::First, Scope::Rows, "first", "to the first row", &["home", "g"]),
+    known(Action::Last, Scope::Rows, "last", "to the last row", &["end", "G"]),
     known(Action::NextPage, Scope::Every, "page-forward", "next page", &["tab"]),
     known(Action::PreviousPage, Scope::Every, "page-back", "previous page", &["backtab"]),
 ];
@@ -332,8 +335,19 @@ impl Keys {
         self.0.iter().find(has_key).map(|of| of.action)
     }
 
-    /// Returns every action of a scope, the most important first.
+    /// Returns every action of a scope, the most important first. The two ways to quit are one entry, so that
+    /// all fit the smallest screen.
     pub(super) fn list(&self, scope: Scope) -> Vec<Bound> {
+        let mut listed = self.each(scope);
+        if let [quit, keep, ..] = listed.as_mut_slice() {
+            quit.keys = format!("{} {}", quit.keys, keep.keys);
+            quit.what = keep.what;
+            listed.remove(1);
+        }
+        listed
+    }
+
+    fn each(&self, scope: Scope) -> Vec<Bound> {
         let bound = |(known, of): (Known, &Assigned)| {
             let keys = of.keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
             Bound { keys, name: known.name, what: known.what }
@@ -379,7 +393,7 @@ mod tests {
         assert_eq!(press(&keys, KeyCode::Char('p')), None);
         let control = KeyEvent::new(KeyCode::Char('p'), KeyModifiers::CONTROL);
         assert_eq!(keys.action(&control, Scope::Rows), Some(Action::Pause));
-        let quit = Bound { keys: "x f10".to_owned(), name: "quit", what: "quit" };
+        let quit = Bound { keys: "x f10 Q".to_owned(), name: "quit", what: "quit, keep screen" };
         assert_eq!((keys.list(Scope::Bars)[0].first(), &keys.list(Scope::Bars)[0]), ("x", &quit));
         // A key that its action gave up is free for another.
         let swapped = Keys::new("quit=a,fit=q").unwrap();
@@ -391,7 +405,7 @@ mod tests {
         check("quit=a", "the key a would both quit and fit");
         check("quit=space", "the key space would both quit and pause");
         check("quit=s", "the key s would both quit and sort");
-        check("go=x", "no action \"go\": one of quit, pause, help, ");
+        check("go=x", "no action \"go\": one of quit, keep, pause, help, ");
         check("quit=xx", "no key \"xx\": a letter or sign, space, comma, ");
         check("quit=ctrl-c", "no key \"ctrl-c\"");
         check("quit=f13", "no key \"f13\"");

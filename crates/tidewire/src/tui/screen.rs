@@ -17,7 +17,7 @@ use live::clock;
 use ratatui::crossterm::event::{self as terminal_event, Event, KeyEventKind};
 use ratatui::layout::Rect;
 use records::state::Model;
-use std::io;
+use std::io::{self, Write as _};
 use std::thread::JoinHandle;
 
 /// Minimum time between two redraws.
@@ -33,7 +33,11 @@ pub(crate) fn show(
     let session = Session::begin()?;
     let left = Screen::new(start).show();
     drop(session);
-    if left? || interrupt::requested() {
+    let left = left?;
+    if let Left::Keeping(text) = &left {
+        io::stdout().write_all(text.as_bytes())?;
+    }
+    if left == Left::Interrupted || interrupt::requested() {
         return Ok(Exit::Interrupted);
     }
     if filling.is_finished() {
@@ -42,6 +46,17 @@ pub(crate) fn show(
     // Dropped frames are in no measure, so none of the measures is valid.
     let has_dropped = model.lock().dropped().is_some_and(|dropped| dropped > 0);
     Ok(if has_dropped { Exit::Undecided } else { Exit::Ok })
+}
+
+/// End of the display.
+#[derive(PartialEq, Eq)]
+enum Left {
+    /// By the operator.
+    Quit,
+    /// By the operator, who keeps this text of the screen.
+    Keeping(String),
+    /// By an interrupt.
+    Interrupted,
 }
 
 /// State of the display.
@@ -68,8 +83,8 @@ impl Screen {
         Self { model, samples, frozen, past, controls, look, drawn, skipped: 0 }
     }
 
-    /// Draws and applies keys; returns true if the operator left by an interrupt.
-    fn show(&mut self) -> io::Result<bool> {
+    /// Draws and applies keys until the operator leaves, or an interrupt ends it.
+    fn show(&mut self) -> io::Result<Left> {
         let mut canvas = Canvas::new()?;
         while !interrupt::requested() {
             let area = canvas.area()?;
@@ -81,12 +96,16 @@ impl Screen {
             let view = self.view(seen.as_ref(), area);
             canvas.draw(|frame| draw::draw(frame, &view, &self.look))?;
             match self.read_key(&view, seen.as_ref(), room)? {
-                Effect::Quit => return Ok(false),
-                Effect::Interrupt => return Ok(true),
+                Effect::Quit => return Ok(Left::Quit),
+                Effect::Keep => {
+                    let text = canvas.text(|frame| draw::draw(frame, &view, &self.look))?;
+                    return Ok(Left::Keeping(text));
+                }
+                Effect::Interrupt => return Ok(Left::Interrupted),
                 effect => self.apply(effect),
             }
         }
-        Ok(true)
+        Ok(Left::Interrupted)
     }
 
     /// Copies the samples to show.
@@ -161,7 +180,7 @@ impl Screen {
                 self.step();
             }
             Effect::Step => self.step(),
-            Effect::None | Effect::Quit | Effect::Interrupt => {}
+            Effect::None | Effect::Quit | Effect::Keep | Effect::Interrupt => {}
         }
     }
 

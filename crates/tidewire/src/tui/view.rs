@@ -138,7 +138,9 @@ fn header(model: &Model, controls: &Controls, columns: usize) -> [String; 2] {
         (None, _) => String::new(),
     };
     let frames = quantity::counted(model.frames(), "frame");
-    let right = format!("{which}{length}  {frames}  {state} ");
+    // Of a port; a capture records it at its end, if at all.
+    let dropped = model.dropped().map_or_else(String::new, |lost| format!("{lost} dropped  "));
+    let right = format!("{which}{length}  {frames}  {dropped}{state} ");
     let source = printable(model.head.source.clone());
     let room = columns.saturating_sub(right.chars().count().min(columns) + 2);
     [format!(" {}", back(&source, room)), right]
@@ -174,7 +176,7 @@ fn footer(controls: &Controls) -> Footer {
 
 fn help(controls: &Controls, columns: usize) -> Vec<String> {
     let line = |of: Bound| match columns >= WIDE_COLUMNS {
-        true => format!("{:>8}  {}", of.keys, of.what),
+        true => format!("{:>7}  {}", of.keys, of.what),
         false => format!("{:>5} {}", of.first(), of.name),
     };
     bound(controls).map(line).collect()

@@ -9,7 +9,7 @@ fn what_cannot_be_meant_ends_with_2() {
     check(&[], 2, "Usage: tidewire");
     check(&["no-such-verb"], 2, "unrecognized subcommand");
     check(&["help", "nothing"], 2, "fix: one of scenario, profiles, units");
-    check(&["watch"], 2, "--read");
+    check(&["watch", "--demo", "-r", "a.pcap"], 2, "cannot be used with");
     check(&["watch", "-r", "a.pcap", "-i", "lo"], 2, "cannot be used with");
     check(&["watch", "-r", "a.pcap", "--measure", "15"], 2, "the unit is missing");
     check(&["watch", "-r", "a.pcap", "--measure", "0 s"], 2, "an interval must be longer than 0");
@@ -101,8 +101,12 @@ fn an_error_is_a_record_with_its_place() {
         let output = run(arguments);
         check_code(&output, code);
         let told = records(&output);
-        assert_eq!((told.len(), &told[0]["type"]), (1, &json!("error")), "{arguments:?}");
+        assert_eq!((told.len(), &told[0]["type"]), (2, &json!("error")), "{arguments:?}");
         assert_eq!(told[0]["exit"], code, "{arguments:?}");
+        // Readers wait for this record, whatever ended the command.
+        assert_eq!((&told[1]["type"], &told[1]["complete"]), (&json!("end"), &json!(false)));
+        let error = told[1]["error"].as_str().unwrap();
+        assert!(told[0]["message"].as_str().unwrap().starts_with(error), "{arguments:?}: {error}");
     }
 }
 
@@ -194,4 +198,28 @@ fn check(arguments: &[&str], code: i32, said: &str) {
     let error = stderr(&output);
     assert!(error.contains(said), "{arguments:?}: {error}");
     assert!(output.stdout.is_empty(), "{arguments:?}: {}", stdout(&output));
+}
+
+#[test]
+fn a_mistake_in_an_option_has_a_caret_and_a_topic_of_help() {
+    let said = |arguments: &[&str]| {
+        let output = run(arguments);
+        check_code(&output, 2);
+        stderr(&output)
+    };
+    let measure = said(&["watch", "--demo", "--measure", "15"]);
+    let carets = "\n  | --measure 15\n  |           ^^\n  fix: tidewire help units\n";
+    assert!(measure.contains("the unit is missing") && measure.ends_with(carets), "{measure}");
+    let require = said(&["predict", "bulk", "--require", "mis() < 1"]);
+    let carets =
+        "\n  | --require mis() < 1\n  |           ^^^^^^^^^\n  fix: tidewire help requirements\n";
+    assert!(
+        require.contains("invalid value 'mis() < 1'") && require.ends_with(carets),
+        "{require}"
+    );
+    let filter = said(&["watch", "--demo", "-f", "hosst 1"]);
+    assert!(filter.ends_with("fix: tidewire help filter\n"), "{filter}");
+    // The parser of filters knows the word.
+    assert!(filter.contains("\n  hosst 1\n  ^^^^^\n"), "{filter}");
+    assert_eq!(filter.matches('^').count(), 5, "{filter}");
 }

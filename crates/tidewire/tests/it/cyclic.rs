@@ -33,7 +33,7 @@ fn frame(publisher: u8, sequence: u32) -> Vec<u8> {
 }
 
 /// Writes a capture of frames, each with its time in microseconds.
-fn write(path: &Path, frames: impl IntoIterator<Item = (u32, Vec<u8>)>) {
+pub(crate) fn write(path: &Path, frames: impl IntoIterator<Item = (u32, Vec<u8>)>) {
     let mut octets = vec![0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     octets.extend([0, 0, 1, 0, 1, 0, 0, 0]);
     for (at_us, frame) in frames {

@@ -17,6 +17,11 @@ fn the_demo_passes_and_its_runs_can_be_compared() {
         .collect();
     runs.sort();
     let [measured, predicted] = runs.as_slice() else { panic!("{runs:?}") };
+    let page = std::fs::read_to_string(format!("{measured}/report.html")).unwrap();
+    for part in ["<h2 id=\"comparison\">", "Thin: the baseline, simulated", "tidewire demo</code>"]
+    {
+        assert!(page.contains(part), "{part}");
+    }
     let compared = run(&["compare", predicted, measured]);
     check_code(&compared, 0);
     assert!(stdout(&compared).contains("delay.mean"));

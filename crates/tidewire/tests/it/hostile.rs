@@ -76,6 +76,7 @@ fn hello(nonce: u64) -> Vec<u8> {
         program: text("attack"),
         purpose: text("attack"),
         receive: None,
+        has_streams: false,
     });
     let mut octets = Vec::new();
     Pdu { nonce, body }.encode(&mut octets);

@@ -126,3 +126,23 @@ fn impossible_and_remote_addresses_are_usage_errors() {
     check_code(&output, 1);
     assert!(stderr(&output).contains(&format!("no answer from {nobody}")), "{}", stderr(&output));
 }
+
+#[test]
+fn a_public_address_is_used_only_if_that_is_allowed() {
+    // 192.0.2.0/24 is for documentation (RFC 5737), and routed nowhere.
+    for address in ["192.0.2.1:102", "0.0.0.0:0", "[2001:db8::1]:102"] {
+        let url = format!("iso-tcp://{address}");
+        let line = ["serve", "--over", &url, "--time", "1 ms"];
+        let refused = run(&line);
+        check_code(&refused, 2);
+        assert!(stderr(&refused).contains("nor in a private network"), "{}", stderr(&refused));
+        let allowed = run(&[&line[..], &["--allow-public"]].concat());
+        assert!(!stderr(&allowed).contains("nor in a private network"), "{}", stderr(&allowed));
+        let foreign = run(&[&line[..], &["--foreign-peer", "--allow-public"]].concat());
+        check_code(&foreign, 2);
+    }
+    let measure = ["measure", "--over", "iso-tcp://192.0.2.1:102", "--load", "cyclic"];
+    let refused = run(&measure);
+    check_code(&refused, 2);
+    assert!(stderr(&refused).contains("add --allow-public"), "{}", stderr(&refused));
+}

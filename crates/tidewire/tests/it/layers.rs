@@ -58,6 +58,7 @@ fn every_layer_is_measured_in_process_and_drawn_with_numbers() {
     assert_eq!(curves.len(), 18);
     let svg = fs::read_to_string(folder.path().join("layers.svg")).unwrap();
     assert!(svg.starts_with("<svg ") && svg.contains("LLC transmit ACK+CRC<"), "{svg}");
+    assert!(svg.contains(", measure layers</metadata>"), "{svg}");
     let csv = fs::read_to_string(folder.path().join("layers.csv")).unwrap();
     let points = csv.lines().filter(|line| line.starts_with("LLC transmit ACK+CRC,")).count();
     assert_eq!(points, 7);
@@ -119,6 +120,11 @@ fn a_predicted_machine_is_repeatable_and_names_its_inputs() {
     let physical = curves.clone().find(|curve| curve["operation"] == "PHY transmit").unwrap();
     let longest = physical["sizes"][2]["p50_ns"].as_u64().unwrap();
     assert!((1_632_800..1_650_000).contains(&longest), "{longest}");
+    let folder = tempfile::tempdir().unwrap();
+    let drawn = run_in(folder.path(), &[&few[..], &["--figure", "layers.svg"]].concat());
+    check_code(&drawn, 0);
+    let svg = fs::read_to_string(folder.path().join("layers.svg")).unwrap();
+    assert!(svg.contains(", predict layers, profile ") && svg.contains(", seed "), "{svg}");
     let text = stdout(&run(&few));
     assert!(text.contains("put in, and so no prediction: "), "{text}");
     let unknown = run(&["predict", "layers", "--profile", "vax"]);

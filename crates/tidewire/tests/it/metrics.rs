@@ -222,6 +222,15 @@ fn a_scrape_has_what_tcp_took_with_each_host() {
         "host_delay_seconds_sum{host=\"10.0.0.1\",direction=\"sent\",delay=\"TCP delayed ACK\"} 0.04",
         "host_delay_seconds{host=\"10.0.0.2\",direction=\"sent\",delay=\"TCP round trip\",quantile=\"1.0\"} 2",
         "host_delay_seconds_sum{host=\"10.0.0.1\",direction=\"sent\",delay=\"TCP, callee\"} 0",
+        // One delay of 20 ms, in buckets that count up.
+        "delay_distribution_seconds_bucket{delay=\"TCP, callee\",le=\"0.01\"} 0",
+        "delay_distribution_seconds_bucket{delay=\"TCP, callee\",le=\"0.02\"} 1",
+        "delay_distribution_seconds_bucket{delay=\"TCP, callee\",le=\"1.0\"} 1",
+        "delay_distribution_seconds_bucket{delay=\"TCP, callee\",le=\"+Inf\"} 1",
+        "delay_distribution_seconds_sum{delay=\"TCP, callee\"} 0.02",
+        // A round trip of 2 s is beyond the last limit.
+        "delay_distribution_seconds_bucket{delay=\"TCP round trip\",le=\"1.0\"} 0",
+        "delay_distribution_seconds_bucket{delay=\"TCP round trip\",le=\"+Inf\"} 1",
         // A CR and a CC of seven octets in the first second.
         "peak_second_tpdus 2",
         "peak_second_tpdu_octets 14",

@@ -419,7 +419,7 @@ fn a_model_that_is_no_scl_is_refused_with_its_place() {
     std::fs::write(&path, laughs).unwrap();
     let output = run(&["serve", "mms", "--scl", path.to_str().unwrap()]);
     check_code(&output, 2);
-    assert!(stderr(&output).contains("line 2, column 1: a document type declaration"));
+    assert!(stderr(&output).contains("line 2, column 1: document type declaration"));
     let output = run(&["serve", "mms", "--scl", MODEL, "--ied", "OTHER"]);
     check_code(&output, 2);
     assert!(stderr(&output).contains("no device \"OTHER\" with a server"));

@@ -146,7 +146,7 @@ fn with_a_file_of_its_own() -> (tempfile::TempDir, String) {
         .replace("name = \"ied-{1..2}\"", "name = \"ied-{1..2}\"\nmodel = \"plant.cid\"")
         .replace("FEEDLD0", "BAYLD0");
     fs::write(folder.path().join("a.toml"), text).unwrap();
-    let file = bench::session::mms::BUILT_IN.replace("FEED", "BAY");
+    let file = bench::mms::BUILT_IN.replace("FEED", "BAY");
     fs::write(folder.path().join("plant.cid"), &file).unwrap();
     (folder, file)
 }
@@ -193,7 +193,7 @@ fn a_run_folder_goes_on_with_its_copy_of_the_scl_file() {
 #[test]
 fn serve_names_the_devices_that_there_are() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("plant.cid"), bench::session::mms::BUILT_IN).unwrap();
+    fs::write(folder.path().join("plant.cid"), bench::mms::BUILT_IN).unwrap();
     let serve = ["serve", "mms", "--scl", "plant.cid", "--ied", "BAY1", "--time", "1 s"];
     let output = run_in(folder.path(), &serve);
     check_code(&output, 2);

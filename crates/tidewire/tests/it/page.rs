@@ -6,10 +6,10 @@ use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
 /// A meter that serves its page.
-struct Served {
-    child: Child,
+pub(crate) struct Served {
+    pub(crate) child: Child,
     address: String,
-    token: String,
+    pub(crate) token: String,
 }
 
 impl Served {
@@ -24,19 +24,21 @@ impl Served {
         Self { address: address.to_owned(), token: token.to_owned(), child }
     }
 
-    fn start(arguments: &[&str]) -> Self {
+    pub(crate) fn start(arguments: &[&str]) -> Self {
         let mut of = command(&[arguments, &["--json", "--web"]].concat());
         of.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = of.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-        let line = said.next().unwrap().unwrap();
+        // A measurement may warn of its host before.
+        let mut lines = said.by_ref().map(Result::unwrap);
+        let line = lines.find(|line| line.starts_with("page at ")).unwrap();
         let url = line.strip_prefix("page at http://").unwrap();
         let (address, token) = url.split_once("/?token=").unwrap();
         Self { address: address.to_owned(), token: token.to_owned(), child }
     }
 
     /// Sends a request with these headers.
-    fn send(&self, path: &str, headers: &[&str]) -> TcpStream {
+    pub(crate) fn send(&self, path: &str, headers: &[&str]) -> TcpStream {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         let headers: String = headers.iter().map(|line| format!("{line}\r\n")).collect();
         write!(stream, "GET {path} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n").unwrap();
@@ -44,21 +46,38 @@ impl Served {
     }
 
     /// Head and body of the answer to a request of a browser that has the token.
-    fn get(&self, path: &str) -> (String, String) {
+    pub(crate) fn get(&self, path: &str) -> (String, String) {
         let (host, cookie) = (self.host(), self.cookie());
         answer(self.send(path, &[&host, &cookie]))
     }
 
-    fn host(&self) -> String {
+    /// Checks that each path is refused without the token, under another name of the host, and to a page
+    /// from elsewhere.
+    pub(crate) fn check_refusals(&self, paths: &[&str]) {
+        let (host, cookie) = (self.host(), self.cookie());
+        let origin = "Origin: http://plant.example";
+        for path in paths {
+            for (status, headers) in [
+                (401, &[host.as_str()][..]),
+                (421, &["Host: plant.example", &cookie]),
+                (403, &[&host, &cookie, origin]),
+            ] {
+                let (head, _) = answer(self.send(path, headers));
+                assert!(head.starts_with(&format!("HTTP/1.1 {status} ")), "{path}: {head}");
+            }
+        }
+    }
+
+    pub(crate) fn host(&self) -> String {
         format!("Host: {}", self.address)
     }
 
-    fn cookie(&self) -> String {
+    pub(crate) fn cookie(&self) -> String {
         let (_, port) = self.address.rsplit_once(':').unwrap();
         format!("Cookie: tidewire_{port}={}", self.token)
     }
 
-    fn snapshot(&self) -> serde_json::Value {
+    pub(crate) fn snapshot(&self) -> serde_json::Value {
         let (head, body) = self.get("/api/v1/snapshot");
         assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
         serde_json::from_str(&body).unwrap()
@@ -78,7 +97,7 @@ impl Drop for Served {
     }
 }
 
-fn answer(mut stream: TcpStream) -> (String, String) {
+pub(crate) fn answer(mut stream: TcpStream) -> (String, String) {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -131,17 +150,9 @@ fn the_page_has_the_numbers_of_the_records() {
 #[test]
 fn only_the_bearer_of_the_token_gets_an_answer() {
     let served = Served::start(&["watch", "-r", CELL]);
-    let (host, cookie) = (served.host(), served.cookie());
+    let host = served.host();
     let paths = ["/", "/tables", "/app.js", "/api/v1/snapshot", "/api/v1/stream", "/nothing"];
-    for path in paths {
-        let (head, _) = answer(served.send(path, &[&host]));
-        assert!(head.starts_with("HTTP/1.1 401 "), "{path}: {head}");
-        let (head, _) = answer(served.send(path, &["Host: plant.example", &cookie]));
-        assert!(head.starts_with("HTTP/1.1 421 "), "{path}: {head}");
-        let elsewhere = "Origin: http://plant.example";
-        let (head, _) = answer(served.send(path, &[&host, &cookie, elsewhere]));
-        assert!(head.starts_with("HTTP/1.1 403 "), "{path}: {head}");
-    }
+    served.check_refusals(&paths);
     let (head, _) = answer(served.send(&format!("/?token={}", served.token), &[&host]));
     assert!(head.starts_with("HTTP/1.1 303 "), "{head}");
     assert!(head.contains("location: /\r\n") && head.contains("SameSite=Strict"), "{head}");

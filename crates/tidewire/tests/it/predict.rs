@@ -4,7 +4,7 @@ use crate::{check_code, command, interrupt, records, run, run_in, stderr, stdout
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 /// The only run folder in `folder`.
 pub(crate) fn only_run(folder: &Path) -> PathBuf {
@@ -200,6 +200,19 @@ fn an_error_within_a_run_folder_names_the_folder() {
     assert!(stderr(&output).contains("runs is a file, not a folder"), "{}", stderr(&output));
 }
 
+/// Interrupts a command after its first record. Returns its records, of which the last one says so.
+pub(crate) fn interrupted(child: &mut Child) -> Vec<String> {
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let first = lines.next().unwrap().unwrap();
+    interrupt(child.id());
+    let told: Vec<String> =
+        core::iter::once(first).chain(lines.map(|line| line.unwrap())).collect();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let end = r#"{"type":"end","complete":false,"error":"interrupted"}"#;
+    assert_eq!(told.last().map(String::as_str), Some(end));
+    told
+}
+
 #[test]
 fn an_interrupt_keeps_the_runs_that_were_made() {
     let folder = tempfile::tempdir().unwrap();
@@ -209,20 +222,13 @@ fn an_interrupt_keeps_the_runs_that_were_made() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let first = lines.next().unwrap().unwrap();
-    interrupt(child.id());
-    let told: Vec<String> =
-        core::iter::once(first).chain(lines.map(|line| line.unwrap())).collect();
-    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let told = interrupted(&mut child);
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert!(
         said.contains("of 300000 runs are finished and kept: tidewire predict --resume runs/"),
         "{said}"
     );
-    let end = r#"{"type":"end","complete":false,"error":"interrupted"}"#;
-    assert_eq!(told.last().map(String::as_str), Some(end));
     let results = bench::folder::read(&only_run(&folder.path().join("runs"))).unwrap();
     // All but the report and the end.
     assert_eq!(results.samples.len(), told.len() - 2);
@@ -263,4 +269,56 @@ fn a_limit_is_always_met_only_where_each_flow_has_a_bound() {
     let at_random = limit("{ kind = \"poisson\", mean-interval = \"50 ms\" }");
     assert!(at_random.contains("met in these runs at 100 B, 200 B"), "{at_random}");
     assert!(!at_random.contains("always"), "{at_random}");
+}
+
+#[test]
+fn the_oldest_runs_go_where_their_number_is_limited() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir_all(folder.path().join("runs/notes")).unwrap();
+    let left = || {
+        let entries = fs::read_dir(folder.path().join("runs")).unwrap();
+        let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|name| name != "notes").collect();
+        names.sort();
+        names
+    };
+    for verb in ["predict", "predict", "measure"] {
+        let limited = [verb, "status-short", "-n", "1", "-q", "--keep-runs", "2"];
+        check_code(&run_in(folder.path(), &limited), 0);
+    }
+    let kept = left();
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    // Without the option none goes.
+    check_code(&run_in(folder.path(), &["predict", "status-short", "-n", "1", "-q"]), 0);
+    let all = left();
+    assert!(all.len() == 3 && kept.iter().all(|name| all.contains(name)), "{all:?}");
+    assert!(folder.path().join("runs/notes").is_dir());
+}
+
+#[test]
+fn one_repetition_alone_has_the_octets_of_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let samples = |line: &str| {
+        let output = run_in(folder.path(), &line.split(' ').collect::<Vec<_>>());
+        check_code(&output, 0);
+        let lines = stdout(&output);
+        lines
+            .lines()
+            .filter(|it| it.starts_with("{\"type\":\"sample\""))
+            .map(str::to_owned)
+            .collect()
+    };
+    let line = "predict status-csma -P background.load=30%,60% --json -o";
+    let whole: Vec<String> = samples(&format!("{line} whole -n 4"));
+    let one: Vec<String> = samples(&format!("{line} one --run 2"));
+    // Four repetitions of two points.
+    assert_eq!((whole.len(), one.len()), (8, 2));
+    assert_eq!(one, [whole[2].clone(), whole[6].clone()]);
+    assert_ne!(whole[1], whole[2]);
+    // A folder of one repetition can be made anew, and needs no others.
+    check_code(&run_in(folder.path(), &["rerun", "one"]), 0);
+    let found = run_in(folder.path(), &["predict", "--resume", "one"]);
+    assert!(stderr(&found).contains("2 runs found, none is missing"), "{}", stderr(&found));
+    let refused = run_in(folder.path(), &["predict", "status-csma", "--run", "1", "-n", "3"]);
+    check_code(&refused, 2);
 }

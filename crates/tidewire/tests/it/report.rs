@@ -35,9 +35,13 @@ fn headings(page: &str) -> Vec<&str> {
 /// Checks that a page is complete by itself: no script, no request, each section, names of figures apart.
 #[track_caller]
 fn check_page(page: &str, verdict: &str, sections: &[&str]) {
-    for banned in ["<script", "<link", "<img", "javascript:", "src=", "href=", "url(", "@import"] {
+    for banned in ["<script", "<link", "<img", "javascript:", "src=", "url(", "@import"] {
         assert!(!page.contains(banned), "{banned} in the page");
     }
+    // A link goes nowhere: it holds the numbers of a figure.
+    let links = page.matches("href=").count();
+    let numbers = page.matches("href=\"data:text/csv;charset=utf-8,").count();
+    assert!(links == numbers && links == page.matches("<figure>").count(), "{links} links");
     assert!(page.contains("default-src 'none'; style-src 'sha256-"), "no policy");
     let shown = headings(page);
     assert_eq!(shown.first(), Some(&verdict));
@@ -113,6 +117,24 @@ fn a_measurement_is_compared_with_its_prediction() {
     check_validity(&page);
     assert!(page.contains("woke up to"), "the host is not checked");
     assert!(page.contains("difference (95 %)"), "no difference");
+    // The figure has the times of both: those of the baseline end at its longest.
+    assert!(page.contains("Thin: the baseline, simulated, 3 runs: status n = 135"), "no baseline");
+    let longest = |name: &str| {
+        let csv = page.split("data:text/csv;charset=utf-8,").nth(1).unwrap();
+        let csv = csv.split('"').next().unwrap().replace("%20", " ").replace("%0A", "\n");
+        let csv = csv.replace("%22", "\"");
+        let mut rows = csv.lines().filter(|line| line.starts_with(name));
+        rows.next_back().unwrap()[name.len()..].split(',').nth(1).unwrap().parse::<f64>().unwrap()
+    };
+    let samples = fs::read_to_string(folder.path().join(predicted).join("samples.ndjson")).unwrap();
+    let of_samples = samples.lines().filter_map(|line| {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        record["flows"].as_array()?.iter().find(|it| it["name"] == "status")?["delay"]["max_ns"]
+            .as_f64()
+    });
+    let of_samples = of_samples.fold(0.0, f64::max) / 1e6;
+    assert!((longest("\"status, baseline\"") - of_samples).abs() < 1e-9, "{of_samples}");
+    assert!(longest("status") > of_samples);
 }
 
 #[test]
@@ -128,7 +150,7 @@ fn a_watched_capture_shows_what_its_records_say() {
     // As in the README.
     assert!(first.contains("96.5 ms") && first.contains("95.7 ms to 96.5 ms"), "{first}");
     // A file of records has the same numbers as the folder.
-    let stream = run_in(folder.path(), &[&require[..], &["--json", "--top", "0"]].concat());
+    let stream = run_in(folder.path(), &[&require[..], &["--json"]].concat());
     fs::write(folder.path().join("mms.ndjson"), &stream.stdout).unwrap();
     let kept = fs::read(run.join("measures.ndjson")).unwrap();
     assert!(kept == stream.stdout, "the run folder differs from --json");
@@ -335,4 +357,47 @@ fn a_report_is_a_record_too() {
         (&record["type"], &record["verdict"]),
         (&"report-file".into(), &"NOT JUDGED".into())
     );
+}
+
+#[test]
+fn percentiles_for_plotters_are_those_of_the_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let predict = ["predict", "status-csma", "-n", "3", "--json", "-o", "made"];
+    let output = run_in(folder.path(), &predict);
+    let run = only_run(&folder.path().join("made"));
+    let report = ["report", run.to_str().unwrap(), "--hgrm", "percentiles"];
+    check_code(&run_in(folder.path(), &report), 0);
+    let records = records(&output);
+    let points = records.iter().find(|it| it["type"] == "report").unwrap()["points"].clone();
+    for (place, point) in points.as_array().unwrap().iter().enumerate() {
+        let name = format!("percentiles/point-{}-flow-1-status-delay.hgrm", place + 1);
+        let text = fs::read_to_string(folder.path().join(name)).unwrap();
+        for pooled in point["flows"][0]["delay_pooled"].as_array().unwrap() {
+            let share = pooled["share"].as_f64().unwrap();
+            let rows = text.lines().skip(2).filter(|line| !line.starts_with('#'));
+            let mut rows = rows.map(|line| {
+                let words: Vec<f64> =
+                    line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+                (words[0], words[1])
+            });
+            // The first line at or above the share, whose value is no less, and the line before.
+            let all: Vec<(f64, f64)> = rows.by_ref().collect();
+            let above = all.iter().position(|(_, level)| *level >= share - 1e-9).unwrap();
+            let value = pooled["value_ns"].as_f64().unwrap() / 1e3;
+            let (low, high) = (all[above.saturating_sub(1)].0, all[above].0);
+            // Three digits: the last value is the longest time, not the limit of its class.
+            assert!(
+                (low * 0.999..=high * 1.001).contains(&value),
+                "{share}: {value}, {low} to {high}"
+            );
+        }
+        let count = point["flows"][0]["delay_pooled"][0]["count"].to_string();
+        assert!(text.contains(&format!("Total count    = {count:>12}]")), "{text}");
+    }
+    fs::remove_dir_all(folder.path().join("made")).unwrap();
+    let watched = made(folder.path(), &["watch", "-r", CELL], 0);
+    let refused = ["report", watched.to_str().unwrap(), "--hgrm", "other"];
+    let refused = run_in(folder.path(), &refused);
+    check_code(&refused, 2);
+    assert!(stderr(&refused).contains("holds no samples"), "{}", stderr(&refused));
 }

@@ -1,5 +1,6 @@
 //! `reproduce` judges every row of a paper, the same way each time, and ends well where rows differ.
 
+use crate::predict::{interrupted, only_run};
 use crate::{check_code, command, records, run, run_in, stderr, stdout};
 use live::clock;
 use serde_json::Value;
@@ -356,7 +357,7 @@ fn traffic_of_nbsir_85_3104_is_written_at_both_taps() {
         assert!(text.lines().any(|line| line.starts_with(&id)), "row {id} is missing");
     }
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
-    let tapped = ["--capture", centre.to_str().unwrap(), "--tap", "test-centre"];
+    let tapped = ["--capture", centre.to_str().unwrap(), "--capture-at", "test-centre"];
     check_code(&run(&[&paper[..], &tapped].concat()), 0);
 
     let (lan_total, centre_total) = (watched(&lan), watched(&centre));
@@ -392,4 +393,19 @@ fn a_paper_without_traffic_has_none_to_write() {
     check_code(&output, 2);
     assert!(stderr(&output).contains("has no traffic of its own"), "{}", stderr(&output));
     assert!(!std::path::Path::new("no.pcapng").exists());
+}
+
+#[test]
+fn an_interrupt_keeps_the_rows_that_are_final() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut child = command(&["reproduce", "nbs-1986", "-n", "1000", "--json", "-o", "runs"])
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let told = interrupted(&mut child);
+    let run = only_run(&folder.path().join("runs"));
+    let kept = fs::read_to_string(run.join("rows.ndjson")).unwrap();
+    assert_eq!(kept.lines().collect::<Vec<_>>(), told);
 }

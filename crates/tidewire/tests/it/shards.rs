@@ -188,7 +188,7 @@ fn rounds_of_growing_runs_do_not_depend_on_the_shards() {
             let shard = format!("{number}/{of}");
             let more = ["--shard", &shard, "-o", &parts];
             let after: Vec<&str> =
-                merged.as_deref().map(|merged| vec!["--after", merged]).unwrap_or_default();
+                merged.as_deref().map(|merged| vec!["--after-runs", merged]).unwrap_or_default();
             decide(&[&more[..], &after].concat(), 0);
         }
         let earlier = merged.as_deref().into_iter();
@@ -199,7 +199,7 @@ fn rounds_of_growing_runs_do_not_depend_on_the_shards() {
             assert_eq!(stdout(&output), report);
             assert!(samples(&here.join(&into)) == expected);
         } else {
-            let next = format!("--shard K/N --after {into}/");
+            let next = format!("--shard K/N --after-runs {into}/");
             assert!(stderr(&output).contains(&next), "{}", stderr(&output));
         }
         merged = Some(only_run(&here.join(&into)).to_str().unwrap().to_owned());
@@ -209,7 +209,7 @@ fn rounds_of_growing_runs_do_not_depend_on_the_shards() {
     check_code(&run_in(here, &["predict", "--resume", first.to_str().unwrap()]), 4);
     assert!(samples(&here.join("merged-1")) == expected);
     let enough = merged.unwrap();
-    let more = ["--shard", "1/2", "--after", &enough];
+    let more = ["--shard", "1/2", "--after-runs", &enough];
     let output = run_in(here, &[&["predict", "sweep.toml"], &goal[..], &more].concat());
     check_code(&output, 2);
     assert!(stderr(&output).contains("its runs are enough"), "{}", stderr(&output));

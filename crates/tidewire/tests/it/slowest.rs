@@ -133,7 +133,7 @@ fn a_layer_that_the_tap_cannot_see_is_undecided() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("centre.pcapng").display().to_string();
     check_code(
-        &run(&["reproduce", "nbsir-85-3104", "--tap", "test-centre", "--capture", &path]),
+        &run(&["reproduce", "nbsir-85-3104", "--capture-at", "test-centre", "--capture", &path]),
         0,
     );
     let watch = ["watch", "-r", &path, "--measure", "15 min"];

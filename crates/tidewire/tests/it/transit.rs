@@ -1,9 +1,10 @@
 //! `watch --far`: one-way transits between two captures of the same traffic.
 
 use crate::watch::shared;
-use crate::{check_code, records, run, stdout};
+use crate::{check_code, records, run, run_in, stderr, stdout};
 use core::time::Duration;
 use papers::nbsir_85_3104::{Passage, origin, trace};
+use serde_json::json;
 use std::fs::{self, File};
 use std::path::Path;
 use wire::addr::Socket;
@@ -30,6 +31,79 @@ fn write(path: &Path, mut seen: Vec<(Instant, &Passage)>) {
         let frame = passage.frame();
         writer.write(interface, at, &frame, frame.len(), "").unwrap();
     }
+}
+
+const BRIDGE: &str = r#"
+version = 1
+title = "a bridge with a slow link"
+stop = { after = "1 s" }
+replications = 1
+medium = { kind = "switched", rate = "100 Mbit/s", length = "1 m", switches = 2, trunk-rate = "10 Mbit/s", latency = "1 us" }
+stations = { count = 2, prefix = "s" }
+[[flow]]
+name = "first"
+from = "s-1"
+to = "s-2"
+service = "cyclic"
+frame-id = 0x8001
+pattern = { kind = "cyclic", period = "2 ms" }
+size = "482 B"
+start = "0 s"
+messages = 300
+[[flow]]
+name = "second"
+from = "s-1"
+to = "s-2"
+service = "cyclic"
+frame-id = 0x8002
+pattern = { kind = "cyclic", period = "2 ms" }
+size = "482 B"
+start = "0 s"
+messages = 300
+"#;
+
+#[test]
+fn streams_wait_at_a_slow_bridge_as_long_as_they_must() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("bridge.toml"), BRIDGE).unwrap();
+    let both = ["--capture", "far.pcapng", "--capture-senders", "near.pcapng"];
+    let predict = [&["predict", "bridge.toml", "-n", "1", "--no-save"], &both[..]].concat();
+    check_code(&run_in(folder.path(), &predict), 0);
+    let output =
+        run_in(folder.path(), &["watch", "-r", "near.pcapng", "--far", "far.pcapng", "--json"]);
+    check_code(&output, 0);
+    let streams = records(&output);
+    let streams: Vec<_> = streams.iter().filter(|it| it["type"] == "transit-stream").collect();
+    // 482 octets with addresses, EtherType, FCS and preamble are 508: 406.4 us at 10 Mbit/s, and 40.64 us
+    // at 100 Mbit/s. The switches take 1 us each, and two meters of cable 10 ns. The second frame leaves
+    // 40.64 us and a gap of 0.96 us later, and the link is free for it 406.4 us and a gap of 9.6 us later.
+    let alone_ns = 406_400 + 40_640 + 2_000 + 10;
+    let behind_ns = alone_ns + (406_400 + 9_600) - (40_640 + 960);
+    for (stream, expected) in streams.iter().zip([alone_ns, behind_ns]) {
+        assert_eq!((&stream["frames"], &stream["alone"]), (&json!([300, 300]), &json!([0, 0])));
+        for statistic in ["min_ns", "p50_ns", "p99_ns", "max_ns"] {
+            assert_eq!(stream["there"][statistic], expected, "{stream}");
+        }
+        assert_eq!(stream["back"], serde_json::Value::Null);
+    }
+    assert_eq!(streams.len(), 2);
+    let text =
+        stdout(&run_in(folder.path(), &["watch", "-r", "near.pcapng", "--far", "far.pcapng"]));
+    let row = "       0    0    300  823 us  823 us  823 us  823 us";
+    assert!(text.lines().any(|line| line == row), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    // On an ideal wire there is no place apart.
+    let ideal = BRIDGE.replace(
+        BRIDGE.lines().find(|it| it.starts_with("medium")).unwrap(),
+        "medium = { kind = \"ideal\", rate = \"10 Mbit/s\" }",
+    );
+    fs::write(folder.path().join("ideal.toml"), ideal).unwrap();
+    let predict =
+        ["predict", "ideal.toml", "--no-save", "--capture", "f", "--capture-senders", "n"];
+    let output = run_in(folder.path(), &predict);
+    check_code(&output, 1);
+    assert!(stderr(&output).contains("only switches without faults"), "{}", stderr(&output));
+    assert!(!folder.path().join("f").exists());
 }
 
 #[test]

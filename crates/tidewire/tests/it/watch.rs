@@ -1,5 +1,6 @@
 //! `watch` meters files, pipes and live ports, tells every interval, and always tells the end.
 
+use crate::wires::{Namespaces, must};
 use crate::{check_code, command, interrupt, program, records, run, run_in, stderr, stdout};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -349,7 +350,12 @@ fn a_missing_permission_ends_with_5_and_names_the_fix() {
     check_code(&output, 5);
     let said = stderr(&output);
     let program = env!("CARGO_BIN_EXE_tidewire");
-    assert!(said.contains(&format!("sudo setcap cap_net_raw=ep {program}")), "{said}");
+    let fix = format!("sudo setcap cap_net_raw=ep {program}");
+    // Without the right in the bounding set, a file's capability has no effect in a container.
+    let in_container =
+        ["/.dockerenv", "/run/.containerenv"].iter().any(|it| Path::new(it).exists());
+    let fix = if in_container { "start the container with --cap-add NET_RAW" } else { &fix };
+    assert!(said.contains(fix), "{said}");
     assert!(said.contains("tcpdump -i lo -U -w - | tidewire watch -r -"), "{said}");
 }
 
@@ -358,4 +364,41 @@ pub(crate) fn may_listen() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let digits = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap();
     u64::from_str_radix(digits.trim(), 16).unwrap() >> 13 & 1 == 1
+}
+
+#[test]
+fn the_built_in_capture_is_metered_as_its_file_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = |arguments: &[&str]| {
+        let output = run_in(folder.path(), arguments);
+        check_code(&output, 0);
+        stdout(&output)
+    };
+    let of_file = lines(&["watch", "-r", crate::export::CELL, "--json"]);
+    let demo = lines(&["watch", "--demo", "--json"]);
+    let behind_head = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert!(demo.lines().next().unwrap().contains("\"the built-in capture\""), "{demo:.200}");
+    let as_demo = of_file.replace(&format!("-r {}", crate::export::CELL), "--demo");
+    assert_eq!(behind_head(&demo), behind_head(&as_demo));
+    assert!(lines(&["watch", "--demo"]).contains("tidewire watch --demo --events"));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is written");
+}
+
+#[test]
+fn without_a_source_the_first_interface_that_is_up_is_heard() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    // The loopback of a new namespace is down; w0 is up.
+    let heard = namespaces.command(0, &["watch", "-t", "100 ms"]).output().unwrap();
+    check_code(&heard, 0);
+    assert!(stderr(&heard).contains("listening on w0, the first interface that is up"));
+    must(&["-n", &namespaces.names[0], "link", "set", "w0", "down"]);
+    let listed = namespaces.command(0, &["watch"]).output().unwrap();
+    check_code(&listed, 1);
+    let text = stdout(&listed);
+    assert!(text.contains("no interface is up but the loopback"), "{text}");
+    let row = |name: &str| text.lines().find(|it| it.trim_start().starts_with(name)).unwrap();
+    assert!(row("w0").contains("down") && row("lo").contains("loopback"), "{text}");
+    assert!(text.contains("frames/s"), "{text}");
+    let records = records(&namespaces.command(0, &["watch", "--json"]).output().unwrap());
+    assert!(records.iter().any(|it| it["type"] == "interface" && it["name"] == "w0"));
 }

@@ -53,7 +53,7 @@ def browse(port):
 
 
 def call(port):
-    # The first request of a connection is sometimes lost, with its own server more often than with others.
+    # The library sometimes says that a new connection is lost, and never sends the first request.
     attempts = (browse(port) for _ in range(20))
     connection, devices = next(found for found in attempts if found)
     name = iec.toCharP(iec.LinkedList_getNext(devices).data)
@@ -76,10 +76,24 @@ def fetch(port, name, path):
     for function in pointers:
         getattr(library, function).restype = ctypes.c_void_p
     library.FileDirectoryEntry_getFileName.restype = ctypes.c_char_p
-    connection = ctypes.c_void_p(library.IedConnection_create())
     error = ctypes.c_int(0)
-    library.IedConnection_connect(connection, ctypes.byref(error), b"127.0.0.1", port)
-    entry = library.IedConnection_getFileDirectory(connection, ctypes.byref(error), None)
+
+    def listed():
+        """Connects, and lists the files."""
+        connection = ctypes.c_void_p(library.IedConnection_create())
+        library.IedConnection_connect(connection, ctypes.byref(error), b"127.0.0.1", port)
+        if error.value:
+            sys.exit(f"not connected: {error.value}")
+        entry = library.IedConnection_getFileDirectory(connection, ctypes.byref(error), None)
+        if entry:
+            return connection, entry
+        library.IedConnection_close(connection)
+        library.IedConnection_destroy(connection)
+        return None
+
+    # As in `call`: the first request is sometimes not sent.
+    attempts = (listed() for _ in range(20))
+    connection, entry = next(found for found in attempts if found)
     names = []
     while entry := library.LinkedList_getNext(ctypes.c_void_p(entry)):
         data = ctypes.c_void_p(library.LinkedList_getData(ctypes.c_void_p(entry)))

@@ -103,7 +103,9 @@ fn run_options(options: &Advise) -> RunOptions {
         runs: None,
         output: "runs".into(),
         no_save: true,
+        keep_runs: None,
         print_scenario: false,
+        dry_run: false,
     }
 }
 

@@ -125,8 +125,15 @@ impl<'a> Source<'a> {
         let mut samples = Vec::new();
         for Trial { point, replication, .. } in trials {
             let (scenario_hash, replication, progress) = ("", *replication, &mut |_| {});
-            let order =
-                initiator::Order { point, scenario_hash, replication, peer, stop, progress };
+            let order = initiator::Order {
+                point,
+                scenario_hash,
+                replication,
+                peer,
+                to_groups: false,
+                stop,
+                progress,
+            };
             let measured = initiator::measure(way, order).map_err(port_options::explain)?;
             if let Some(failure) = measured.failure {
                 return Err(port_options::explain(failure));

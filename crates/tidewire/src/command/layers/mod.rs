@@ -75,7 +75,7 @@ pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Resul
     }
     record_layers(&study, output)?;
     print::tell(&study, output)?;
-    draw_to(&study, options.figure.as_deref(), output)?;
+    draw_to(&study, "measure layers", options.figure.as_deref(), output)?;
     let error = (!found.complete).then(|| "interrupted".to_owned());
     output.record(&Line::End(End { complete: found.complete, error }))?;
     Ok(if found.complete { Exit::Ok } else { Exit::Interrupted })
@@ -86,10 +86,15 @@ fn record_layers(study: &Study, output: &Output) -> std::io::Result<()> {
     added(&study.curves).iter().try_for_each(|layer| output.record(&record::layer(layer)))
 }
 
-/// Draws the figure, if requested, and prints its path.
-fn draw_to(study: &Study, path: Option<&Path>, output: &Output) -> Result<(), Failure> {
+/// Draws the figure, if requested, and prints its path. Its metadata name the source of the study.
+fn draw_to(
+    study: &Study,
+    source: &str,
+    path: Option<&Path>,
+    output: &Output,
+) -> Result<(), Failure> {
     let Some(path) = path else { return Ok(()) };
-    figure::write(&figure::Picture::Curves(draw::transmit(study)), path)?;
+    figure::write(&figure::Picture::Curves(draw::transmit(study)), source, path)?;
     let table = figure::table_path(path);
     output.remark(format_args!("{} and {} written", path.display(), table.display()));
     Ok(())

@@ -49,7 +49,8 @@ pub(crate) fn predict(options: &PredictLayers, output: &Output) -> anyhow::Resul
     }
     record_layers(&study, output)?;
     print::tell(&study, output)?;
-    super::draw_to(&study, options.figure.as_deref(), output)?;
+    let source = format!("predict layers, profile {}, seed {}", options.profile, options.seed);
+    super::draw_to(&study, &source, options.figure.as_deref(), output)?;
     output.record(&Line::End(End { complete: true, error: None }))?;
     Ok(Exit::Ok)
 }

@@ -13,8 +13,9 @@ use crate::command::foreign::tsap;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
 use crate::{interrupt, port_options, quantity};
+use bench::mms::Item;
 use bench::scenario::Span;
-use bench::session::mms::{Inquiry, Item, Selectors, inquire};
+use bench::session::mms::{Inquiry, Selectors, inquire};
 
 pub(crate) fn measure(options: &MeasureMms, output: &Output) -> anyhow::Result<Exit> {
     let inquiry = inquiry(options)?;

@@ -2,7 +2,8 @@
 
 use crate::output::Output;
 use crate::quantity;
-use bench::session::mms::{FileRead, Found, Inquiry, OwnCost, Pipelining, Reports, Rung};
+use bench::mms::{FileRead, Found, OwnCost, Pipelining, Reports, Rung};
+use bench::session::mms::Inquiry;
 use serde_json::{Value, json};
 use stats::histogram::Histogram;
 use wire::time::nanos;

@@ -5,7 +5,8 @@
 //! there, and the file becomes what it would have been.
 
 use super::shard::{self, Part};
-use super::{carry_out, choose, prepare};
+use super::{carry_out, choose, open, prepare};
+use crate::args::page::PageOptions;
 use crate::args::{Cli, Predict, Verb};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
@@ -18,10 +19,10 @@ use bench::sample::{Origin, Sample};
 use clap::Parser as _;
 use std::path::{Path, PathBuf};
 
-pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
+pub(super) fn resume(folder: &Path, page: &PageOptions, output: &Output) -> anyhow::Result<Exit> {
     let folder = &run_folder(folder)?;
     let provenance = folder::provenance(folder)?;
-    let options = options(folder, &provenance)?;
+    let options = Predict { page: page.clone(), ..options(folder, &provenance)? };
     let chosen = scenario_of(folder, &provenance, &options, output)?;
     let results = folder::read(folder)?;
     let whole = |sample: &Sample| sample.complete && sample.source == Origin::Predicted;
@@ -31,7 +32,13 @@ pub(super) fn resume(folder: &Path, output: &Output) -> anyhow::Result<Exit> {
     output.remark(format_args!("{} runs found{all}", made.len()));
     let stop = output::install_interrupts()?;
     prepare(&options)?;
-    let recording = Recording::resume(folder, &found, output)?;
+    let is_part = provenance.shard.is_some();
+    if is_part && page.web.is_some() {
+        let message = "--web: no effect on a shard, which has no verdicts before its merge";
+        return Err(Failure::usage(message).with_fix("leave it out").into());
+    }
+    let page = if is_part { None } else { open(&chosen, &options, output)? };
+    let recording = Recording::resume(folder, &found, output)?.on(page);
     match provenance.shard {
         Some(shard) => {
             let part = Part { shard, made, recording };
@@ -92,5 +99,5 @@ pub(super) fn options(folder: &Path, provenance: &Provenance) -> anyhow::Result<
     };
     let cli = Cli::try_parse_from(&provenance.command).map_err(|_| foreign())?;
     let Verb::Predict(options) = cli.verb else { return Err(foreign().into()) };
-    Ok(options)
+    Ok(*options)
 }

@@ -11,6 +11,7 @@ use crate::steps::bar;
 use bench::folder;
 use bench::run::{self, Made, Plan, Rounds, Shard, all_runs};
 use bench::sample::Sample;
+use bench::scenario::Study;
 use core::ops::ControlFlow;
 use indicatif::ProgressBar;
 use records::findings::quoted;
@@ -93,20 +94,26 @@ pub(super) fn make(
     Ok(Exit::Ok)
 }
 
+/// Every run of a study whose number is fixed, or the one repetition of each point that is wanted.
+pub(super) fn all_of(study: &Study, options: &Predict) -> Vec<(usize, u64)> {
+    match options.repetition {
+        None => all_runs(study, Plan { replications: None, jobs: 1 }),
+        Some(only) => study.points.iter().map(|point| (point.index, only)).collect(),
+    }
+}
+
 /// The runs of all shards: every run of the study, or those of the round under way.
 pub(super) fn all_of_round(
     chosen: &Chosen,
     options: &Predict,
 ) -> anyhow::Result<Vec<(usize, u64)>> {
     let study = &chosen.study;
-    let Some(goal) = goal(options)? else {
-        return Ok(all_runs(study, Plan { replications: None, jobs: 1 }));
-    };
+    let Some(goal) = goal(options)? else { return Ok(all_of(study, options)) };
     let rounds = Rounds::begin(study, None, goal);
-    let Some(after) = &options.shards.after else { return Ok(rounds.runs().to_vec()) };
+    let Some(after) = &options.shards.after_runs else { return Ok(rounds.runs().to_vec()) };
     let rounds = rounds.after(&merged(after, chosen)?);
     if rounds.is_over() {
-        let message = format!("--after {}: its runs are enough", after.display());
+        let message = format!("--after-runs {}: its runs are enough", after.display());
         return Err(Failure::usage(message).into());
     }
     Ok(rounds.runs().to_vec())
@@ -117,7 +124,8 @@ fn merged(folder: &Path, chosen: &Chosen) -> anyhow::Result<Made> {
     let provenance = folder::provenance(folder)?;
     if provenance.scenario_hash != chosen.hash() || provenance.seed != chosen.study.scenario().seed
     {
-        let message = format!("--after {}: it is of another scenario or seed", folder.display());
+        let message =
+            format!("--after-runs {}: it is of another scenario or seed", folder.display());
         let fix = "name the folder that tidewire merge wrote for this study";
         return Err(Failure::usage(message).with_fix(fix).into());
     }

@@ -11,11 +11,15 @@ use crate::output_file::{self, Inputs};
 use reports::Document;
 use reports::document::Acceptance;
 use reports::glossary::Glossary;
+use reports::hgrm::Spectrum;
 use reports::text::Text;
 use serde::Serialize;
 use source::{Records, Source};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+/// Files of percentiles.
+const MOST_SPECTRA: usize = 1_000;
 
 /// NDJSON record of a written report.
 #[derive(Serialize)]
@@ -39,6 +43,9 @@ pub(crate) fn run(options: &Report, output: &Output) -> anyhow::Result<Exit> {
         tester: options.tester.as_ref().map(Text::from),
         tested_at: options.tested_at.as_ref().map(Text::from),
     };
+    if let Some(folder) = &options.hgrm {
+        hgrm(reported, folder, output)?;
+    }
     let document = document(reported, baseline.first(), acceptance)?;
     let text = match options.format {
         Form::Html => reports::html::html(&document),
@@ -54,6 +61,33 @@ pub(crate) fn run(options: &Report, output: &Output) -> anyhow::Result<Exit> {
         .map_err(|error| Failure::cannot_write(&path, &error))?;
     tell(&document, &path, &reported.path, text.len(), output)?;
     Ok(Exit::Ok)
+}
+
+/// Writes the times of each flow of a study into a folder, a file for each.
+fn hgrm(reported: &Source, folder: &Path, output: &Output) -> anyhow::Result<()> {
+    if reported.records != Records::Samples {
+        let message = format!("--hgrm: {} holds no samples", reported.path.display());
+        let fix = "name a run of predict or measure, or leave --hgrm out";
+        return Err(Failure::usage(message).with_fix(fix).into());
+    }
+    let spectra = study::spectra(reported)?;
+    if spectra.len() > MOST_SPECTRA {
+        let message = format!("--hgrm: {} files are more than {MOST_SPECTRA}", spectra.len());
+        return Err(Failure::usage(message)
+            .with_fix("report a run with fewer points or flows")
+            .into());
+    }
+    std::fs::create_dir_all(folder).map_err(|error| Failure::no_folder(folder, &error))?;
+    for Spectrum { point, number, flow, kind, text } in &spectra {
+        // Numbers keep names apart that are the same as names of files.
+        let name =
+            format!("point-{point}-flow-{number}-{}-{kind}.hgrm", bench::folder::plain(flow));
+        let path = folder.join(name);
+        output_file::write(&path, text.as_bytes())
+            .map_err(|error| Failure::cannot_write(&path, &error))?;
+    }
+    output.remark(format_args!("{} files of percentiles: {}", spectra.len(), folder.display()));
+    Ok(())
 }
 
 /// The report of the last of these runs as a page, compared with the one before it if there are two.

@@ -16,6 +16,7 @@ use clap::Parser as _;
 use reports::Document;
 use reports::document::Acceptance;
 use reports::glossary::Glossary;
+use reports::hgrm::{self, Spectrum};
 use reports::of_study::{LEVEL, StudyRun, of_study};
 
 /// A run that was read.
@@ -49,6 +50,12 @@ pub(super) fn document(
     let baseline = baseline.map(read).transpose()?;
     let baseline = baseline.as_ref().map(Read::run);
     Ok(of_study(&reported.run(), baseline.as_ref(), acceptance, glossary))
+}
+
+/// Percentiles of the times of all flows.
+pub(super) fn spectra(source: &Source) -> Result<Vec<Spectrum>, Failure> {
+    let read = read(source)?;
+    Ok(hgrm::spectra(&read.run().report(), &read.results.samples))
 }
 
 fn read(source: &Source) -> Result<Read, Failure> {
@@ -101,8 +108,8 @@ struct Made {
 fn made(provenance: &Provenance) -> Made {
     match Cli::try_parse_from(&provenance.command).map(|cli| cli.verb) {
         Ok(Verb::Predict(options)) => Made {
+            vary: options.settings(),
             run: options.run,
-            vary: options.vary,
             is_growing: options.until.until_decided || options.until.precision.is_some(),
             require: options.until.require,
         },

@@ -45,7 +45,7 @@ pub(super) fn draw(
     let mut drawn = Vec::with_capacity(plots.len());
     for plot in plots {
         let path = drawing.path(folder, plot.number);
-        figure::write(&Picture::Curves(figure(drawing, plot)), &path)?;
+        figure::write(&Picture::Curves(figure(drawing, plot)), &drawing.source(), &path)?;
         drawn.push(path);
     }
     Ok(drawn)
@@ -60,12 +60,12 @@ pub(super) fn draw_all(
     let mut drawn = Vec::new();
     for diagram in &reproduction.time_diagrams {
         let path = drawing.path(folder, diagram.number);
-        figure::write(&Picture::Times(time_diagram(drawing, diagram)), &path)?;
+        figure::write(&Picture::Times(time_diagram(drawing, diagram)), &drawing.source(), &path)?;
         drawn.push(path);
     }
     for matrix in &reproduction.matrices {
         let path = drawing.path(folder, matrix.number);
-        figure::write(&Picture::Matrix(matrix_of(drawing, matrix)), &path)?;
+        figure::write(&Picture::Matrix(matrix_of(drawing, matrix)), &drawing.source(), &path)?;
         drawn.push(path);
     }
     drawn.extend(draw(drawing, &reproduction.plots, folder)?);
@@ -73,6 +73,11 @@ pub(super) fn draw_all(
 }
 
 impl Drawing<'_> {
+    /// Source that the metadata of a figure name.
+    fn source(&self) -> String {
+        format!("reproduction of {}, seed {}", self.paper.name, self.seed)
+    }
+
     fn path(&self, folder: &Path, number: &str) -> PathBuf {
         folder.join(format!("{}-figure-{number}.svg", self.paper.name))
     }

@@ -4,10 +4,12 @@
 use super::super::measure::peer;
 use super::figures::{self, Drawing, Origin};
 use super::lines::figure;
+use super::shown;
 use crate::args::reproduce::{Format, Reproduce};
 use crate::busy::Host;
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
+use crate::page::{self, PaperPage, PaperState};
 use crate::quantity::trimmed;
 use crate::table::{Align, Table};
 use crate::{interrupt, port_options};
@@ -133,6 +135,7 @@ pub(super) fn run(
     output: &Output,
 ) -> anyhow::Result<Exit> {
     let plan = plan(arguments, paper, format)?;
+    page::check(&arguments.page)?;
     if let Some(folder) = &arguments.figures {
         figures::prepare(folder)?;
     }
@@ -146,14 +149,22 @@ pub(super) fn run(
         output.remark(format_args!("warning: {warning}"));
     }
     let experiments = Experiments::of(paper);
+    let state = || PaperState::new(paper.title, "round", shown::trials_sheet());
+    let page = PaperPage::open(&arguments.page, state, output)?;
     let mut rounds = experiments.rounds(plan);
-    let result = measure(&mut rounds, &mut medium, stop, output);
+    let work = Work { medium: &mut medium, page: page.as_ref(), stop };
+    let result = measure(&mut rounds, work, output);
     if let Medium::Port(way, _) = medium {
         way.close().map_err(port_options::explain)?;
     }
+    let error = interrupt::requested().then(|| "interrupted".to_owned());
+    if let Some(page) = page {
+        let failed = result.as_ref().err().map(|error| format!("{error:#}"));
+        page.state().end(None, failed.or_else(|| error.clone()));
+        page.close();
+    }
     result?;
-    if interrupt::requested() {
-        let error = Some("interrupted".to_owned());
+    if error.is_some() {
         output.record(&Line::End(End { complete: false, error }))?;
         return Ok(Exit::Interrupted);
     }
@@ -195,12 +206,22 @@ fn failed(Unavailable(why): Unavailable) -> Failure {
     Failure::failed(why)
 }
 
-fn measure(
-    rounds: &mut Rounds,
-    medium: &mut Medium,
-    stop: &AtomicBool,
-    output: &Output,
-) -> anyhow::Result<()> {
+/// Surroundings of the trials.
+struct Work<'a> {
+    medium: &'a mut Medium,
+    page: Option<&'a PaperPage>,
+    stop: &'a AtomicBool,
+}
+
+fn measure(rounds: &mut Rounds, work: Work<'_>, output: &Output) -> anyhow::Result<()> {
+    let Work { medium, page, stop } = work;
+    let show = |rounds: &Rounds, done: usize| {
+        if let Some(page) = page {
+            page.state().advance(done as u64, rounds.orders.len() as u64);
+            page.state().replace(shown::trials(rounds));
+        }
+    };
+    show(rounds, 0);
     let (trials, all) = (rounds.trials.len(), rounds.orders.len());
     for round in 0..all {
         output.remark(format_args!("round {} of {all}: {trials} trials", round + 1));
@@ -208,7 +229,7 @@ fn measure(
         match rounds.carry_out(round, &mut run) {
             // A trial that was interrupted may have no result.
             _ if interrupt::requested() => return Ok(()),
-            Ok(()) => {}
+            Ok(()) => show(rounds, round + 1),
             Err(Failed::Unavailable(reason)) => return Err(failed(reason).into()),
             Err(Failed::Run(error)) => return Err(error),
         }
@@ -227,7 +248,15 @@ fn carry_out(point: &Point, medium: &mut Medium, stop: &AtomicBool) -> anyhow::R
         Medium::Port(way, peer) => (way, *peer),
     };
     let progress = &mut |_| {};
-    let order = initiator::Order { point, scenario_hash: "", replication: 0, peer, stop, progress };
+    let order = initiator::Order {
+        point,
+        scenario_hash: "",
+        replication: 0,
+        peer,
+        to_groups: false,
+        stop,
+        progress,
+    };
     let measured = initiator::measure(way, order).map_err(port_options::explain)?;
     match measured.failure {
         Some(failure) => Err(port_options::explain(failure)),

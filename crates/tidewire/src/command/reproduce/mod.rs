@@ -4,12 +4,15 @@ mod figures;
 mod lines;
 mod live;
 mod monitor;
+mod shown;
 mod text;
 mod traffic;
 
 use crate::args::reproduce::{Format, Moved, Reproduce};
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::interrupt;
+use crate::output::{self, Output};
+use crate::page::{PaperPage, PaperState};
 use crate::record_folder::RecordFolder;
 use crate::steps::bar as bar_of;
 use bench::paragraph::wrapped;
@@ -22,9 +25,11 @@ use papers::published::summary::summarise;
 use papers::published::{
     Event, Options, Outcome, Paper, Progress, ReproduceError, Reproduction, Stopped,
 };
+use records::quantity::counted;
 use serde_json::json;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit> {
     let format = format(arguments, output)?;
@@ -41,21 +46,28 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
         figures::prepare(folder)?;
     }
     if let Some(path) = &arguments.port.capture {
-        traffic::write(&paper, arguments.tap, path)?;
+        traffic::write(&paper, arguments.capture_at, path)?;
     }
+    output::install_interrupts()?;
     let messages = arguments.runs.unwrap_or(paper.repetitions);
     let options = Options { seed: arguments.seed, messages, monitor: Some(monitor()?) };
+    let state = || PaperState::new(paper.title, "run", shown::rows_sheet());
+    let page = PaperPage::open(&arguments.page, state, &output)?;
     let folder = arguments.output.as_ref().map(|root| folder(root, &paper, &options));
     let folder = folder.transpose()?;
+    if let Some(page) = &page {
+        page.state().begin(folder.as_ref().map(RecordFolder::path));
+    }
     let mut report = Report {
         paper: &paper,
         options: &options,
         format,
         output: &output,
-        has_begun: false,
+        printed: 0,
         folder,
+        page,
     };
-    let reproduction = carry_out(&mut report)?;
+    let Some(reproduction) = carry_out(&mut report)? else { return report.interrupted() };
     let drawn = match &arguments.figures {
         Some(folder) => {
             let drawing =
@@ -93,8 +105,10 @@ struct Report<'a> {
     options: &'a Options,
     format: Format,
     output: &'a Output,
-    has_begun: bool,
+    /// Number of rows printed.
+    printed: usize,
     folder: Option<RecordFolder>,
+    page: Option<PaperPage>,
 }
 
 /// Makes the run folder, and writes the first record.
@@ -107,10 +121,14 @@ fn folder(root: &Path, paper: &Paper, options: &Options) -> Result<RecordFolder,
 impl Report<'_> {
     /// Prints rows that are final; before the first of them the heading.
     fn rows(&mut self, outcomes: &[Outcome]) -> io::Result<()> {
-        let is_first = !core::mem::replace(&mut self.has_begun, true);
+        let is_first = self.printed == 0;
+        self.printed += outcomes.len();
         if let Some(folder) = &mut self.folder {
             outcomes.iter().for_each(|outcome| folder.record(&lines::row(outcome)));
             folder.flush();
+        }
+        if let Some(page) = &self.page {
+            page.state().add(shown::lines(outcomes));
         }
         match self.format {
             Format::Text => {
@@ -129,6 +147,29 @@ impl Report<'_> {
         }
     }
 
+    /// Ends a reproduction that was interrupted: the rows that there are stay.
+    fn interrupted(self) -> anyhow::Result<Exit> {
+        let error = Some("interrupted".to_owned());
+        let end = Line::End(End { complete: false, error: error.clone() });
+        if let Some(mut folder) = self.folder {
+            folder.record(&end);
+            folder.finish(self.output)?;
+        }
+        self.output.record(&end)?;
+        match self.printed {
+            0 => self.output.remark("interrupted before the first row was final"),
+            n => {
+                let rows = counted(n as u64, "row");
+                self.output.remark(format_args!("interrupted: {rows} final"));
+            }
+        }
+        if let Some(page) = self.page {
+            page.state().end(None, error);
+            page.close();
+        }
+        Ok(Exit::Interrupted)
+    }
+
     /// Prints what concerns all rows.
     fn end(self, reproduction: &Reproduction) -> anyhow::Result<()> {
         let summary = summarise(&reproduction.outcomes);
@@ -145,17 +186,24 @@ impl Report<'_> {
             Format::Ndjson => lines::end(reproduction, &summary, self.output),
             Format::Csv => Ok(()),
         }?;
+        if let Some(page) = self.page {
+            let [closing, _] = text::closing(&summary);
+            page.state().end(Some(closing), None);
+            page.close();
+        }
         Ok(())
     }
 }
 
 /// Makes all runs, prints rows as they become final, and shows progress: as a bar on a terminal, elsewhere in a line
-/// for each tenth.
-fn carry_out(report: &mut Report<'_>) -> anyhow::Result<Reproduction> {
+/// for each tenth. None if an interrupt ended it.
+fn carry_out(report: &mut Report<'_>) -> anyhow::Result<Option<Reproduction>> {
     let Report { paper, options, output, .. } = *report;
+    let state = report.page.as_ref().map(|page| Arc::clone(page.state()));
     let mut shown = ProgressBar::hidden();
     let mut written = Ok(());
     let result = (paper.run)(options, &mut |event| match event {
+        _ if interrupt::requested() => Err(Stopped),
         Event::Rows(rows) => {
             written = shown.suspend(|| report.rows(rows));
             if written.is_ok() { Ok(()) } else { Err(Stopped) }
@@ -165,6 +213,7 @@ fn carry_out(report: &mut Report<'_>) -> anyhow::Result<Reproduction> {
                 shown = bar_of(of);
             }
             shown.set_position(done);
+            state.iter().for_each(|state| state.advance(done, of));
             let step = |done: u64| done * STEPS / of.max(1);
             if !output.draws_progress() && done > 0 && step(done) > step(done - 1) {
                 output.remark(format_args!("{}: {done} of {of} runs", paper.name));
@@ -174,7 +223,10 @@ fn carry_out(report: &mut Report<'_>) -> anyhow::Result<Reproduction> {
     });
     shown.finish_and_clear();
     written?;
-    Ok(result.map_err(|error| impossible(paper.name, &error))?)
+    match result {
+        Err(ReproduceError::Stopped(_)) => Ok(None),
+        result => Ok(Some(result.map_err(|error| impossible(paper.name, &error))?)),
+    }
 }
 
 fn impossible(name: &str, error: &ReproduceError) -> Failure {

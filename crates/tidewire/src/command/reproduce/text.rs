@@ -83,11 +83,9 @@ fn table(outcomes: &[&Outcome]) -> Table {
     for Outcome { row, answers, .. } in outcomes {
         for (place, (claim, answer)) in row.claims.iter().zip(answers).enumerate() {
             let id = if place == 0 { short(&row.id) } else { "" };
-            let is_word = matches!(claim.unit.as_str(), "" | "count" | "ratio");
-            let unit = if is_word { String::new() } else { format!(", {}", claim.unit) };
             table.row([
                 id.to_owned(),
-                format!("{}{unit}", claim.asks),
+                asked(claim),
                 published(claim),
                 answer.ours.map_or_else(|| "-".to_owned(), ours),
                 answer.verdict.to_string(),
@@ -98,11 +96,18 @@ fn table(outcomes: &[&Outcome]) -> Table {
 }
 
 /// The number of a row, without the name of its paper.
-fn short(id: &str) -> &str {
+pub(super) fn short(id: &str) -> &str {
     id.rsplit('-').next().unwrap_or(id)
 }
 
-fn published(claim: &Claim) -> String {
+/// The question of a claim, with its unit.
+pub(super) fn asked(claim: &Claim) -> String {
+    let is_word = matches!(claim.unit.as_str(), "" | "count" | "ratio");
+    let unit = if is_word { String::new() } else { format!(", {}", claim.unit) };
+    format!("{}{unit}", claim.asks)
+}
+
+pub(super) fn published(claim: &Claim) -> String {
     let number = |number: f64| trimmed(number, 4);
     let (least, most) = claim.published();
     let range = match (least.is_finite(), most.is_finite()) {
@@ -115,7 +120,7 @@ fn published(claim: &Claim) -> String {
 }
 
 /// A value alone where its interval cannot be seen in its digits.
-fn ours(found: Value) -> String {
+pub(super) fn ours(found: Value) -> String {
     let number = |number: f64| trimmed(number, 4);
     let Value { value, low, high, .. } = found;
     if !high.is_finite() {
@@ -215,7 +220,7 @@ fn counts(summary: &Summary) -> Table {
     table
 }
 
-fn closing(summary: &Summary) -> [String; 2] {
+pub(super) fn closing(summary: &Summary) -> [String; 2] {
     let Summary { candidates, successes, restatements, .. } = summary;
     [
         format!(

@@ -171,6 +171,8 @@ impl Passing<'_> {
                     teller.publish(recorder, || Health {
                         frames: recorder.frames(),
                         dropped_by_kernel: recorder.collected().dropped(),
+                        processor: clock::processor(),
+                        clock_error: clock::wall_error(),
                     });
                     frames.end(Stage::Output);
                 }
@@ -181,6 +183,8 @@ impl Passing<'_> {
                     teller.publish(recorder, || Health {
                         frames: recorder.frames(),
                         dropped_by_kernel: recorder.collected().dropped(),
+                        processor: clock::processor(),
+                        clock_error: clock::wall_error(),
                     });
                 }
                 // A pipe closed because of an interrupt only appears truncated.
@@ -334,7 +338,11 @@ pub(crate) fn is_stream(path: &Path) -> bool {
 
 /// Returns the name of a capture in messages.
 pub(crate) fn name(path: &Path) -> String {
-    if path.as_os_str() == "-" { "standard input".to_owned() } else { path.display().to_string() }
+    match path.to_str() {
+        Some("-") => "standard input".to_owned(),
+        _ if super::choice::is_demo(path) => "the built-in capture".to_owned(),
+        _ => path.display().to_string(),
+    }
 }
 
 fn bar(octets: u64) -> ProgressBar {

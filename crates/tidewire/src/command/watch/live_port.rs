@@ -88,6 +88,8 @@ pub(super) fn meter(
         teller.publish(recorder, || Health {
             frames: metered,
             dropped_by_kernel: listener.dropped(),
+            processor: clock::processor(),
+            clock_error: clock::wall_error(),
         });
     }
     if heard.failure.is_none() {

@@ -3,7 +3,9 @@
 
 mod annotate;
 mod around;
+mod choice;
 mod events;
+mod expect;
 pub(super) mod export;
 pub(super) mod file;
 mod frames;
@@ -21,7 +23,7 @@ use super::reporter::{Reporter, SideOutputs, conclude};
 
 use crate::args::source::FrameSource;
 use crate::args::{Screen, Watch};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, exit_of};
 use crate::metrics::Exporter;
 use crate::output::{self, Output};
 use crate::output_file::{self, Inputs, Placing};
@@ -32,7 +34,7 @@ use crate::store::{DATA_IS_KEPT, Target};
 use bench::scenario::Span;
 use core::time::Duration;
 use meter::Settings;
-use records::{Origin, Plant};
+use records::{Head, Origin, Plant};
 use std::path::Path;
 
 use export::Export;
@@ -48,6 +50,7 @@ const REPORT: Duration = Duration::from_secs(1);
 /// Returns the placement of output files: none may be an input or another output.
 fn target(watch: &Watch) -> Result<Target, Failure> {
     let read = watch.source.read.iter().chain(&watch.far).chain(&watch.export.anonymize_key);
+    let read = read.chain(&watch.export.expect);
     let inputs = Inputs::of(read);
     let placing = Placing::of_source(watch.source.interface.is_some());
     let outputs = [("--annotate", &watch.export.annotate), ("--events", &watch.export.events)];
@@ -55,7 +58,32 @@ fn target(watch: &Watch) -> Result<Target, Failure> {
     Ok(Target { inputs, placing })
 }
 
-pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
+/// Runs with the source that the options name, or else the first interface that is up.
+pub(crate) fn begin(mut watch: Watch, output: &Output) -> anyhow::Result<Exit> {
+    let _demo = if watch.demo { Some(choice::demo(&mut watch)?) } else { None };
+    if !watch.source.read.is_empty() || watch.source.interface.is_some() {
+        return run(&watch, output);
+    }
+    if watch.source.follow {
+        return Err(Failure::usage("--follow goes with --read").into());
+    }
+    let Some(interface) = choice::first(&choice::interfaces()?) else {
+        return choice::list("no interface is up but the loopback", output);
+    };
+    output::say(format_args!(
+        "listening on {interface}, the first interface that is up (-i names another)"
+    ));
+    watch.source.interface = Some(interface);
+    run(&watch, output).or_else(|error| {
+        if exit_of(&error) != Exit::PermissionMissing {
+            return Err(error);
+        }
+        choice::list("the interfaces, which this program may not listen on yet", output)?;
+        Err(error)
+    })
+}
+
+fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let listen = listen(&watch.source)?;
     if watch.far.is_some() || watch.far_interface.is_some() {
         return transit::run(watch, listen, output);
@@ -75,13 +103,14 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     }
     let mut measuring = Measuring::of(&watch.measuring)?;
     output::install_interrupts()?;
+    let expectation = expect::read(&watch.export)?;
     let target = target(watch)?;
     if watch.export.writes_files() {
         captures(watch).refuse_unreadable()?;
     }
     let outputs = SideOutputs {
         exporter: exporter(watch, &measuring.settings, output)?,
-        page: LivePage::open(&watch.page, measuring.head(source(watch)), output)?,
+        page: LivePage::open(&watch.page, head(watch, &measuring), output)?,
         hides_reports: watch.page.web.is_some() && watch.measuring.report.is_none(),
         export: exports(watch, &measuring, target.clone(), output)?,
         requirements: Requirements::new(&watch.export.require).reporting_early(goes_on(watch)),
@@ -89,11 +118,11 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         folder: folder(watch)?,
         plant: plant(watch)?,
     };
-    if !output.json && !watch.export.writes_tables() && outputs.page.is_none() {
+    if !output.json && !watch.export.keeps_records() && outputs.page.is_none() {
         // Lines do not show hosts and connections of each interval.
         measuring.details.top = 0;
     }
-    let head = measuring.head(source(watch));
+    let head = head(watch, &measuring);
     if outputs.hides_reports {
         measuring.spans.report = REPORT.min(measuring.settings.interval);
     }
@@ -101,6 +130,9 @@ pub(crate) fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     let mut recorder = measuring.recorder();
     if watch.export.anonymize {
         recorder.leave_out_names();
+    }
+    if let Some(expectation) = expectation {
+        recorder.expect_publishers(expectation);
     }
     let mut frames = FramePipeline::new(watch, &target, output)?;
     if watch.export.full {
@@ -143,7 +175,10 @@ fn write_scenario(
     path: &Path,
     output: &Output,
 ) -> Result<(), Failure> {
-    let Some(text) = plant.scenario(source) else {
+    let text = plant.scenario(source).map_err(|reason| {
+        Failure::failed(format!("--write-scenario: what was watched makes no scenario: {reason}"))
+    })?;
+    let Some(text) = text else {
         let message = "--write-scenario: no stream of cyclic data and no poller was seen";
         return Err(Failure::failed(message));
     };
@@ -180,8 +215,15 @@ pub(super) fn listen(source: &FrameSource) -> Result<Option<Span>, Failure> {
 fn source(watch: &Watch) -> Origin {
     match &watch.source.interface {
         Some(interface) => Origin::port(interface),
+        None if watch.demo => Origin::demo(),
         None => Origin::files(&watch.source.read, name_of),
     }
+}
+
+/// Returns the head of the stream.
+fn head(watch: &Watch, measuring: &Measuring) -> Head {
+    let expect = watch.export.expect.as_ref().map(|path| path.display().to_string());
+    Head { expect, ..measuring.head(source(watch)) }
 }
 
 /// Returns true if frames arrive live, so that the end may be far: from a port, a pipe or a growing

@@ -1,7 +1,7 @@
 //! `tidewire watch --screen`: collection, measurement and display in one process. The frames pass
 //! once, through one meter, which feeds the monitor and the pages of measures.
 
-use super::{Captures, FramePipeline, captures, file, live_port, port, source};
+use super::{Captures, FramePipeline, captures, expect, file, head, live_port, port, source};
 use crate::args::measuring::{MONITOR_BITS_SCALE, MONITOR_PACKETS_SCALE, MONITOR_SAMPLE};
 use crate::args::{MonitorOptions, Screen, Watch};
 use crate::command::measuring::Measuring;
@@ -45,11 +45,12 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
         measuring.spans.report = REPORT.min(measuring.settings.interval);
     }
     measuring.spans.sample.get_or_insert(SAMPLE);
+    let expectation = expect::read(&watch.export)?;
     let feed = Feed::of(watch, listen)?;
     tui::check_screen()?;
     feed.check()?;
     let samples = Shared::new(Gather::new(name(watch), bars.interval, shown(watch)));
-    let model = Shared::new(Model::new(measuring.head(source(watch))));
+    let model = Shared::new(Model::new(head(watch, &measuring)));
     let meter = {
         let (model, samples) = (model.clone(), samples.clone());
         let has_names = !watch.export.anonymize;
@@ -59,6 +60,9 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
             let mut recorder = measuring.recorder();
             if !has_names {
                 recorder.leave_out_names();
+            }
+            if let Some(expectation) = expectation {
+                recorder.expect_publishers(expectation);
             }
             feed.pass(recorder, samples, teller)
         })

@@ -171,6 +171,8 @@ fn any_key_leaves_the_help_and_quits_only_where_it_says_so() {
     assert_eq!(press(&mut controls, KeyCode::Char('r')), Effect::Restart);
     press(&mut controls, KeyCode::Char('?'));
     assert_eq!(press(&mut controls, KeyCode::Char('q')), Effect::Quit);
+    press(&mut controls, KeyCode::Char('?'));
+    assert_eq!(press(&mut controls, KeyCode::Char('Q')), Effect::Keep);
 }
 
 #[test]

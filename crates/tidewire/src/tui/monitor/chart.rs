@@ -63,7 +63,11 @@ impl Charts {
 /// the left complete.
 pub(in crate::tui) fn header(seen: &Snapshot, bars: &Bars, columns: usize) -> [String; 2] {
     let left = printable(format!("{}  filter: {}", seen.name, seen.filter));
-    let room = columns.saturating_sub(left.chars().count() + 2);
+    // A narrow screen has room for losses only.
+    let dropped = seen.dropped.filter(|lost| *lost > 0 || columns >= WIDE_COLUMNS);
+    let dropped = dropped.map_or_else(String::new, |lost| format!("{lost} dropped  "));
+    let taken = left.chars().count() + dropped.chars().count();
+    let room = columns.saturating_sub(taken + 2);
     let words = match bars.until {
         Some(until) => {
             let at = clock(until.min(seen.elapsed));
@@ -80,7 +84,7 @@ pub(in crate::tui) fn header(seen: &Snapshot, bars: &Bars, columns: usize) -> [S
     };
     let [.., shortest] = &words;
     let right = words.iter().find(|words| words.chars().count() <= room).unwrap_or(shortest);
-    [left, right.clone()]
+    [left, format!("{dropped}{right}")]
 }
 
 fn charts(seen: &Snapshot, scales: Scales, is_wide: bool) -> [Chart; 2] {

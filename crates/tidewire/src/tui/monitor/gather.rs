@@ -86,6 +86,8 @@ pub(in crate::tui) struct Snapshot {
     pub(in crate::tui) notices: Vec<Notice>,
     /// Frames received, including those that the filter left out.
     pub(in crate::tui) frames: u64,
+    /// Frames dropped, which are in no sample; none if it is unknown.
+    pub(in crate::tui) dropped: Option<u64>,
 }
 
 /// Gathers samples.
@@ -412,6 +414,7 @@ impl Gather {
             delays: self.delays(first, end),
             notices,
             frames: self.frames,
+            dropped: self.dropped,
         }
     }
 }

@@ -22,6 +22,7 @@ pub(in crate::tui) fn fed(
         bounds_octets: vec![64, 128],
         top: 5,
         only: None,
+        expect: None,
     });
     model.take(Record::Interval(Interval {
         index: Some(0),

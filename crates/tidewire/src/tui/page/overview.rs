@@ -35,7 +35,7 @@ const fn page_of(topic: Topic) -> Page {
         Topic::Connections => Page::Connections,
         Topic::Services => Page::Services,
         Topic::Hosts => Page::Hosts,
-        Topic::Streams => Page::Streams,
+        Topic::Streams | Topic::Publishers => Page::Streams,
         Topic::Transactions => Page::Transactions,
         Topic::Capture => Page::Capture,
     }

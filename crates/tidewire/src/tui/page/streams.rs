@@ -20,7 +20,8 @@ pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
         short(missing),
         counted(silences, "gap"),
     );
-    let rows = model.streams.iter().map(|it| row(it, room)).collect();
+    let rows = model.streams.iter().flat_map(|it| [Some(row(it, room)), special(it)]);
+    let rows = rows.flatten().collect();
     Sheet { about, heading: Some(heading(room)), rows }
 }
 
@@ -56,6 +57,34 @@ fn row(it: &CyclicStream, room: Room) -> Row {
         time(it.late_max_ns),
     );
     Row { text, grade, connection: None, page: None }
+}
+
+/// Row of what only some protocols have; none of the others.
+fn special(it: &CyclicStream) -> Option<Row> {
+    let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), span);
+    let extra = &it.extra;
+    let mut words = Vec::new();
+    if let (Some(answered), Some(max_ns)) = (extra.answered, extra.round_trip_max_ns) {
+        let (p99, max) = (time(extra.round_trip_p99_ns), span(max_ns));
+        words.push(format!("{} answered, p99 {p99}, max {max}", short(answered)));
+    }
+    if extra.low_working_counters > 0 {
+        words.push(format!("WKC low {}", short(extra.low_working_counters)));
+    }
+    if extra.stamps.is_some() {
+        let late = [extra.transit_late_p99_ns, extra.transit_late_max_ns].map(time);
+        words.push(format!("transit late p99 {}, max {}", late[0], late[1]));
+    }
+    if let Some(grandmaster) = &extra.grandmaster {
+        let (class, steps) = (extra.clock_class.unwrap_or(0), extra.steps_removed.unwrap_or(0));
+        let changes = counted(extra.grandmaster_changes, "change");
+        words.push(format!("{grandmaster}, class {class}, {steps} steps, {changes}"));
+    }
+    if extra.stalled > 0 {
+        words.push(format!("{} repeat old data", counted(extra.stalled, "frame")));
+    }
+    let text = shortened(&format!("     {}", words.join("; ")), 80);
+    (!words.is_empty()).then_some(Row { text, grade: None, connection: None, page: None })
 }
 
 #[cfg(test)]
@@ -106,5 +135,24 @@ mod tests {
         let heading = sheet.heading.unwrap();
         let lines = sheet.rows.iter().map(|row| row.text.as_str()).chain([heading.as_str()]);
         assert!(lines.into_iter().all(|line| line.chars().count() <= 80));
+    }
+
+    #[test]
+    fn answers_and_grandmasters_have_a_line_below_their_stream() {
+        let Record::CyclicStreams(mut streams) = so_far() else { panic!("another record") };
+        let [first, second] = &mut streams.worst[..] else { panic!("two streams") };
+        first.extra.answered = Some(900);
+        first.extra.round_trip_p99_ns = Some(31_000);
+        first.extra.round_trip_max_ns = Some(40_000);
+        first.extra.low_working_counters = 4;
+        second.extra.grandmaster = Some("020000.fffe.000a02".to_owned());
+        second.extra.clock_class = Some(7);
+        second.extra.grandmaster_changes = 1;
+        let mut model = fed(&[], &[], None, 24_000);
+        model.take(Record::CyclicStreams(streams));
+        let sheet = sheet(&model, Room { columns: 80, rows: 20, symbols: Symbols::Ascii });
+        let lines: Vec<_> = sheet.rows.iter().map(|row| row.text.trim()).collect();
+        assert_eq!(lines[1], "900 answered, p99 31.0 us, max 40.0 us; WKC low 4");
+        assert_eq!(lines[3], "020000.fffe.000a02, class 7, 0 steps, 1 change");
     }
 }

@@ -8,7 +8,7 @@ const PORT_IN: &str = "watch::a_live_port_is_heard_and_nothing_is_dropped";
 const PIPED: &str = "capture::what_is_heard_live_goes_on_into_a_meter_elsewhere";
 const HELPER: &str = "capture::the_helper_hears_the_same_and_is_told_when_to_end";
 const PAGE: &str = "page::the_page_has_the_numbers_of_the_records";
-const DRAWN: &str = "obeyed::options_of_screens_change_what_is_drawn";
+const DRAWN: &str = "obeyed::screens::options_of_screens_change_what_is_drawn";
 
 pub(super) const WATCH: [Mode; 7] = [
     Mode {
@@ -16,6 +16,7 @@ pub(super) const WATCH: [Mode; 7] = [
         base: "watch -r cell.pcapng",
         obeyed: &[
             obeyed("--read", "", IsTheMode),
+            obeyed("--demo", "=watch --demo --json", Says("the built-in capture")),
             obeyed(
                 "--follow",
                 "",
@@ -47,6 +48,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--annotate", "--annotate a.pcapng", Writes("a.pcapng")),
             obeyed("--events", "--events e.ndjson", Writes("e.ndjson")),
             obeyed("--write-scenario", "--write-scenario p.toml", Says("no stream of cyclic data")),
+            obeyed("--expect", "--expect station.scd", Says("7 declared publishers seen")),
             obeyed("--keep-around", "--keep-around retransmission", Writes("around")),
             obeyed("--keep-in", "--keep-around retransmission --keep-in k", Writes("k")),
             obeyed("--before", "--keep-around retransmission --before 1", Says("--before \"1\"")),
@@ -109,6 +111,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--hosts", "--hosts 7", Says("7 hosts: about 1 MB")),
             obeyed("--sizes", "--sizes 64,128 --json", Says("[64,128]")),
             obeyed("--only", "--only 'dt_*'", Changes),
+            obeyed("--expect", "--expect station.scd", Says("7 declared publishers seen")),
             JSON,
             QUIET,
         ],
@@ -162,6 +165,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--full", "", ShownBy("annotated_port")),
             obeyed("--events", "", ShownBy("annotated_port")),
             obeyed("--write-scenario", "", ShownBy("plant")),
+            obeyed("--expect", "--expect nowhere.scd", Says("nowhere.scd")),
             obeyed("--keep-around", "", ShownBy("around")),
             obeyed("--keep-in", "", ShownBy("around")),
             obeyed("--before", "", ShownBy("around")),
@@ -215,6 +219,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--annotate", "--annotate a.pcapng", Writes("a.pcapng")),
             obeyed("--events", "--events e.ndjson", Writes("e.ndjson")),
             obeyed("--write-scenario", "--write-scenario p.toml", Says("no stream of cyclic data")),
+            obeyed("--expect", "--expect station.scd", Says("7 declared publishers seen")),
             obeyed("--keep-around", "--keep-around retransmission", Writes("around")),
             obeyed("--keep-in", "--keep-around retransmission --keep-in k", Writes("k")),
             obeyed("--before", "--keep-around retransmission --before 1", Says("--before \"1\"")),
@@ -249,6 +254,7 @@ pub(super) const WATCH: [Mode; 7] = [
             ),
             obeyed("--connections", "--connections 7", Says("7 connections: about 1 MB")),
             obeyed("--hosts", "--hosts 7", Says("7 hosts: about 1 MB")),
+            obeyed("--expect", "--expect nowhere.scd", Says("nowhere.scd")),
             obeyed("--measure", "", ShownBy(DRAWN)),
             obeyed("--report", "", ShownBy(DRAWN)),
             obeyed("--intervals", "", ShownBy(DRAWN)),

@@ -1,7 +1,7 @@
 //! Modes of `measure` and `serve`.
 
 use super::Effect::{Changes, Hushes, IsTheMode, Omits, Says, ShownBy, Writes};
-use super::modes::{JSON, QUIET};
+use super::modes::{JSON, KEEP, QUIET};
 use super::{Mode, obeyed};
 
 const LIVE: &str = "wires::two_processes_measure_over_loopback_without_any_privilege";
@@ -16,6 +16,10 @@ pub(super) const MEASURE: [Mode; 14] = [
             obeyed("--runs", "--runs 3", Says("3 runs")),
             obeyed("--output", "--output out", Writes("out")),
             obeyed("--no-save", "--no-save", Omits("runs")),
+            obeyed("--keep-runs", "", ShownBy(KEEP)),
+            obeyed("--dry-run", "--dry-run", Says("dry run: no run was made")),
+            obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
+            obeyed("--web-anywhere", "--web 0.0.0.0:0 --web-anywhere", Says("page at http://0")),
             obeyed("--print-scenario", "--print-scenario", Says("[[station]]")),
             obeyed("--to", "--to 02:00:00:00:00:07", Says("--to needs a port")),
             obeyed("--interface", "-i nosuchif0 --interface nosuchif0", Says("--interface")),
@@ -34,10 +38,15 @@ pub(super) const MEASURE: [Mode; 14] = [
         obeyed: &[
             obeyed("--to", "", IsTheMode),
             obeyed("--interface", "", IsTheMode),
+            obeyed("--groups", "--groups", Says("no flow of the scenario goes to a group")),
             obeyed("--seed", "--seed 7 --print-scenario", Says("seed = 7")),
             obeyed("--runs", "--runs 3 --print-scenario", Says("replications = 3")),
             obeyed("--output", "", ShownBy(LIVE)),
             obeyed("--no-save", "", ShownBy(LIVE)),
+            obeyed("--keep-runs", "", ShownBy(KEEP)),
+            obeyed("--dry-run", "--dry-run", Says("dry run: no run was made")),
+            obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
+            obeyed("--web-anywhere", "--web-anywhere", Says("--web")),
             obeyed("--print-scenario", "--print-scenario", Says("[[station]]")),
             obeyed("--fault", "--fault loss=banana", Says("banana")),
             obeyed("--capture", "--capture short.toml", Says("--capture")),
@@ -101,6 +110,11 @@ pub(super) const MEASURE: [Mode; 14] = [
             obeyed("--over", "", IsTheMode),
             obeyed("--print-scenario", "", IsTheMode),
             obeyed(
+                "--allow-public",
+                "",
+                ShownBy("iso_tcp::a_public_address_is_used_only_if_that_is_allowed"),
+            ),
+            obeyed(
                 "--to",
                 "=measure --over iso-tcp://127.0.0.1:1 --to 02:00:00:00:00:07",
                 Says("leave --to out"),
@@ -161,7 +175,11 @@ pub(super) const MEASURE: [Mode; 14] = [
                 "",
                 ShownBy("mms::files_are_read_whole_and_no_name_leads_out_of_the_folder"),
             ),
-            obeyed("--report", "--report 'LD/LLN0$RP$a'", Says("--allow-write 'LD/LLN0$RP$a'")),
+            obeyed(
+                "--report-block",
+                "--report-block 'LD/LLN0$RP$a'",
+                Says("--allow-write 'LD/LLN0$RP$a'"),
+            ),
             obeyed(
                 "--reporting",
                 "--report 'LD/LLN0$RP$a' --allow-write 'LD/LLN0$RP$a' --reporting soon",
@@ -280,6 +298,11 @@ pub(super) const MEASURE: [Mode; 14] = [
         obeyed: &[
             obeyed("--over", "", IsTheMode),
             obeyed("--time", "", IsTheMode),
+            obeyed(
+                "--allow-public",
+                "",
+                ShownBy("iso_tcp::a_public_address_is_used_only_if_that_is_allowed"),
+            ),
             obeyed("--foreign-peer", "--foreign-peer", Says("messages echoed to foreign peers")),
             obeyed("--max-frames", "", ShownBy(CAP)),
             obeyed("--runs", "", ShownBy("iso_tcp::ten_megabytes_over_tcp_are_exact_at_both_ends")),

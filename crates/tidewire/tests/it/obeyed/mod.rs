@@ -8,13 +8,14 @@ mod listening;
 mod measuring;
 mod modes;
 mod papers;
+mod screens;
 
 use crate::export::CELL;
 use crate::{check_code, command, program, records, run, run_in, stderr, stdout};
 use modes::{ENDINGS, MODES};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::net::UdpSocket;
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -88,7 +89,7 @@ fn sample(option: &str, value: &str) -> String {
     match (option, value) {
         ("--fault", _) => "loss=1%",
         ("--load", _) => "cyclic",
-        ("--tap", "PLACE") => "lan",
+        ("--capture-at", _) => "lan",
         ("--theme" | "--symbols", _) => "auto",
         ("--screen", _) => "monitor",
         ("--fail-on", _) => "note",
@@ -125,6 +126,7 @@ fn attempt(words: &[String]) -> (Output, tempfile::TempDir) {
     fs::write(path.join("short.toml"), SHORT).unwrap();
     fs::write(path.join("key"), "00".repeat(32)).unwrap();
     fs::copy(CELL, path.join("cell.pcapng")).unwrap();
+    fs::copy(crate::publishers::SCD, path.join("station.scd")).unwrap();
     let kept = words.iter().any(|word| word == "kept" || word == "other");
     for name in ["kept", "other"].into_iter().filter(|_| kept) {
         check_code(&run_in(path, &["predict", "short.toml", "--output", "first"]), 0);
@@ -134,6 +136,12 @@ fn attempt(words: &[String]) -> (Output, tempfile::TempDir) {
     if words.iter().any(|word| word == "stream.ndjson") {
         let stream = run_in(path, &["meter", "cell.pcapng"]);
         fs::write(path.join("stream.ndjson"), stream.stdout).unwrap();
+    }
+    if words.iter().any(|word| word == "plant.toml") {
+        fs::copy(crate::examples::root().join("captures/cycles.pcap"), path.join("cycles.pcap"))
+            .unwrap();
+        let watch = ["watch", "-q", "-r", "cycles.pcap", "--write-scenario", "plant.toml"];
+        check_code(&run_in(path, &watch), 0);
     }
     (run_in(path, words), folder)
 }
@@ -160,7 +168,9 @@ fn options() -> BTreeMap<String, BTreeMap<String, Option<String>>> {
         };
         // A build with Parquet obeys it: `columnar` shows that.
         let is_elsewhere = cfg!(feature = "parquet") && option == "--parquet";
-        if !["--help", "--version"].contains(&option.as_str()) && !is_elsewhere {
+        // Messages are the same in all modes: `log` shows these options.
+        let is_of_all = ["--help", "--version", "--verbose", "--log-format", "--log-limit"];
+        if !is_of_all.contains(&option.as_str()) && !is_elsewhere {
             let verb = found.entry(word("verb").unwrap()).or_default();
             verb.insert(option, word("value"));
         }
@@ -252,7 +262,9 @@ fn unrefused(mode: &Mode, option: &str, value: Option<&str>) -> Option<String> {
 
 /// Options that a verb only refuses: `advise` and `reproduce` have no transport over TCP, and `export`
 /// shows that a build without Parquet refuses it.
-const REFUSED: [(&str, &str); 4] = [
+const REFUSED: [(&str, &str); 6] = [
+    ("advise", "--allow-public"),
+    ("reproduce", "--allow-public"),
     ("advise", "--foreign-peer"),
     ("reproduce", "--foreign-peer"),
     ("reproduce", "--over"),
@@ -330,8 +342,11 @@ fn a_test_that_the_table_names_is_there() {
     for mode in MODES.iter().flat_map(|modes| modes.iter()) {
         for entry in mode.obeyed {
             let Effect::ShownBy(name) = entry.effect else { continue };
-            let (file, test) = name.split_once("::").unwrap_or((name, ""));
-            let path = if file == "obeyed" { "obeyed/mod.rs".into() } else { format!("{file}.rs") };
+            let (file, test) = name.rsplit_once("::").unwrap_or((name, ""));
+            let path = match file {
+                "obeyed" => "obeyed/mod.rs".into(),
+                file => format!("{}.rs", file.replace("::", "/")),
+            };
             let text = fs::read_to_string(folder.join(path)).unwrap();
             assert!(text.contains(&format!("fn {test}")), "{name}");
         }
@@ -385,7 +400,7 @@ fn options_without_effect_say_what_to_use() {
         ("reproduce tr-88-04 --volume 10MB", "--live measures them"),
         ("reproduce tr-88-04 -i eth1 --to 02:00:00:00:00:07", "--live measures them"),
         ("reproduce tr-88-04 --live --capture c.pcapng", "name a peer (--to MAC -i IF)"),
-        ("reproduce tr-88-04 --live -i eth1 --capture c.pcapng --tap lan", "--tap"),
+        ("reproduce tr-88-04 --live -i eth1 --capture c.pcapng --capture-at lan", "--capture-at"),
         ("reproduce tr-88-04 --live --over iso-tcp://127.0.0.1:1", "--over: datagrams need a LAN"),
         ("reproduce tr-88-04 --live -n 19", "-n 20, or more"),
         ("reproduce tr-88-04 --live --rounds 4", "--rounds"),
@@ -438,90 +453,4 @@ fn a_cap_holds_for_layers() {
     };
     // Dozens of frames, of which 5 go out in 5 s.
     assert!(ended_within_5s("") && !ended_within_5s("--max-frames 1"));
-}
-
-/// Output of a command line on a terminal of its own, which is sent keys, up to a text; none where there is
-/// no such text in 20 s.
-fn drawn(folder: &Path, line: &str, keys: &str, until: &str) -> Option<String> {
-    let quoted: Vec<String> = words(line).iter().map(|word| format!("'{word}'")).collect();
-    let tidewire = env!("CARGO_BIN_EXE_tidewire");
-    let shell = format!("stty cols 80 rows 24; exec '{tidewire}' {}", quoted.join(" "));
-    let mut child = program("timeout")
-        .args(["20", "script", "-qefc", &shell, "/dev/null"])
-        .current_dir(folder)
-        .env("TERM", "xterm")
-        .env("LC_ALL", "C.UTF-8")
-        .env_remove("NO_COLOR")
-        .env_remove("COLORFGBG")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut input = child.stdin.take().unwrap();
-    input.write_all(keys.as_bytes()).unwrap();
-    let mut output = child.stdout.take().unwrap();
-    let (mut octets, mut buffer) = (Vec::new(), [0; 4_096]);
-    let is_there = |octets: &[u8]| String::from_utf8_lossy(octets).contains(until);
-    while !is_there(&octets) {
-        match output.read(&mut buffer) {
-            Ok(0) | Err(_) => break,
-            Ok(count) => octets.extend(&buffer[..count]),
-        }
-    }
-    // One of them is the key that ends it; it may have ended already.
-    let _ = input.write_all(b"qx");
-    let _ = std::io::copy(&mut output, &mut std::io::sink());
-    let ended = child.wait().unwrap();
-    (ended.success() && is_there(&octets)).then(|| String::from_utf8_lossy(&octets).into_owned())
-}
-
-#[test]
-fn options_of_screens_change_what_is_drawn() {
-    let mut script = program("script");
-    if !script.arg("--version").stdout(Stdio::null()).status().is_ok_and(|it| it.success()) {
-        println!("skipped: no script(1), which gives a command a terminal");
-        return;
-    }
-    let folder = tempfile::tempdir().unwrap();
-    fs::copy(CELL, folder.path().join("cell.pcapng")).unwrap();
-    let stream = run_in(folder.path(), &["meter", "cell.pcapng", "--sample", "500 ms"]);
-    fs::write(folder.path().join("stream.ndjson"), stream.stdout).unwrap();
-    let check = |line: &str, keys: &str, without: &str, option: &str, with: &str| {
-        let base = drawn(folder.path(), line, keys, without);
-        let base = base.unwrap_or_else(|| panic!("{line}: no {without:?}"));
-        assert!(!base.contains(with), "{line} draws {with:?} without {option}: {base}");
-        let line = format!("{line} {option}");
-        assert!(drawn(folder.path(), &line, keys, with).is_some(), "{line}: no {with:?}");
-    };
-    let show = "show stream.ndjson";
-    check(show, "", "38;5;1;", "--theme dark", "38;5;9;");
-    check(show, "5", "█", "--symbols ascii", "##");
-    check(show, "", "38;5;1;", "--plain", "595 frames, the last after");
-    let measures = "watch -r cell.pcapng --screen measures";
-    check(measures, "", "38;5;1;", "--theme dark", "38;5;9;");
-    check(measures, "5", "█", "--symbols ascii", "##");
-    check(measures, "3", "00:02", "--top 1", "others");
-    let monitor = "watch -r cell.pcapng --screen monitor --speed max";
-    check(monitor, "", "38;5;5;", "--theme dark", "38;5;11;");
-    check(monitor, "", "█", "--symbols ascii", "#");
-    check(monitor, "", "1M", "--bits-scale '7 Mbit/s'", "7M");
-    check(monitor, "", "packets/s", "--packets-scale 777", "777");
-    check(monitor, "", "q\u{1b}[24;3Hquit", "--keys quit=x", "x\u{1b}[24;3Hquit");
-    check(monitor, "", "filter: all", "--from-station 02:00:00:00:00:01", "filter: from 02:00");
-    check(monitor, "", "filter: all", "--to-station 02:00:00:00:00:01", "filter: to 02:00");
-    // The pages of measures follow the monitor, which follows them.
-    check(measures, "0", "packets/s", "--from-station 02:00:00:00:00:09", "00:00:09");
-    check(measures, "0", "packets/s", "--packets-scale 777", "777");
-    check(measures, "", "q\u{1b}[24;3Hquit", "--keys quit=x", "x\u{1b}[24;3Hquit");
-    // Words only: a terminal is not sent blanks that it has.
-    check(monitor, "9", "measured", "--measure '3 s'", "3.00");
-    check(monitor, "9", "reported", "--report '250 ms'", "250");
-    check(monitor, "9", "measured", "--measure '1700 ms' --intervals 1", "184");
-    check(monitor, "9", "measured", "--start 1970-01-01T00:00:01.7Z", "184");
-    check(monitor, "5", "128", "--sizes 6789", "6789");
-    // Without the counts of other TPDUs no share is drawn, however long it is waited for.
-    assert!(drawn(folder.path(), monitor, "4", "%").is_some(), "no share of all TPDUs");
-    let only_aks = drawn(folder.path(), &format!("{monitor} --only 'ak_*'"), "4", "%");
-    assert_eq!(only_aks, None);
-    check(monitor, "3", "00:02", "--top 1", "others");
 }

@@ -7,6 +7,9 @@ use super::{Mode, Obeyed, obeyed, papers};
 
 const PEER: &str = "advise::what_a_peer_decides_is_not_tried_against_it_and_said";
 
+const BRIDGE: &str = "transit::streams_wait_at_a_slow_bridge_as_long_as_they_must";
+pub(super) const KEEP: &str = "predict::the_oldest_runs_go_where_their_number_is_limited";
+
 /// Modes that do not end with 0: their command lines, exit codes and what they say.
 pub(super) const ENDINGS: [(&str, i32, &str); 14] = [
     ("measure short.toml --to 02:00:00:00:00:07 -i nosuchif0", 1, NO_PORT),
@@ -50,8 +53,21 @@ const PREDICT: [Mode; 4] = [
             obeyed("--output", "--output out", Writes("out")),
             obeyed("--no-save", "--no-save", Omits("runs")),
             obeyed("--print-scenario", "--print-scenario", Says("[[station]]")),
+            obeyed("--keep-runs", "", ShownBy(KEEP)),
+            obeyed("--dry-run", "--dry-run", Says("dry run: no run was made")),
             obeyed("--vary", "--vary flow.*.size=64B,99B", Says("flow.*.size = 99 B")),
+            obeyed(
+                "--constraint",
+                "-P flow.*.size=64B,99B --constraint 'flow.*.size > 64 B'",
+                Says("flow.*.size = 99 B, n = 2 runs"),
+            ),
+            obeyed(
+                "--run",
+                "",
+                ShownBy("predict::one_repetition_alone_has_the_octets_of_the_whole"),
+            ),
             obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
+            obeyed("--capture-senders", "", ShownBy(BRIDGE)),
             obeyed("--figure", "--figure drawn", Writes("drawn")),
             obeyed("--plot", "--plot", Says("no key varies")),
             obeyed("--differences", "--differences medium", Says("medium")),
@@ -69,12 +85,14 @@ const PREDICT: [Mode; 4] = [
             ),
             obeyed("--shard", "--shard 1/2", Says("shard 1/2 is made: 1 of 2 runs")),
             obeyed(
-                "--after",
+                "--after-runs",
                 "",
                 ShownBy("shards::rounds_of_growing_runs_do_not_depend_on_the_shards"),
             ),
             obeyed("--print-slurm", "--print-slurm 4", Says("--array=1-4")),
             obeyed("--print-parallel", "--print-parallel 4", Says("seq 4")),
+            obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
+            obeyed("--web-anywhere", "--web 0.0.0.0:0 --web-anywhere", Says("page at http://0")),
             JSON,
             obeyed("--quiet", "--quiet", Hushes("run folder:")),
         ],
@@ -84,6 +102,8 @@ const PREDICT: [Mode; 4] = [
         base: "predict --resume kept",
         obeyed: &[
             obeyed("--resume", "", IsTheMode),
+            obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
+            obeyed("--web-anywhere", "--web 0.0.0.0:0 --web-anywhere", Says("page at http://0")),
             JSON,
             obeyed("--quiet", "--quiet", Hushes("run folder:")),
         ],
@@ -96,6 +116,11 @@ const PREDICT: [Mode; 4] = [
             obeyed("--seed", "--seed 7", Says("seed = 7")),
             obeyed("--runs", "--runs 3", Says("replications = 3")),
             obeyed("--vary", "--vary flow.*.size=64B,99B", Says("99 B")),
+            obeyed(
+                "--constraint",
+                "-L flow.*.size=64B,99B --constraint 'flow.*.size > 64 B'",
+                Says("# --constraint"),
+            ),
             obeyed("--require", "--require 'miss(status) < 1 %'", Says("miss(status) < 1 %")),
             JSON,
             QUIET,
@@ -117,7 +142,7 @@ const PREDICT: [Mode; 4] = [
     },
 ];
 
-const OTHERS: [Mode; 19] = [
+const OTHERS: [Mode; 23] = [
     Mode {
         verb: "serve mms",
         base: "serve mms --over iso-tcp://127.0.0.1:0 --time '100 ms'",
@@ -148,7 +173,7 @@ const OTHERS: [Mode; 19] = [
         obeyed: &[
             obeyed("--fault", "--fault loss=banana", Says("banana")),
             obeyed("--way", "--way sideways", Says("sideways")),
-            obeyed("--only", "--fault loss=1% --only xx", Says("no TPDU")),
+            obeyed("--tpdus", "--fault loss=1% --tpdus xx", Says("no TPDU")),
             obeyed(
                 "--seed",
                 "",
@@ -185,6 +210,17 @@ const OTHERS: [Mode; 19] = [
         obeyed: &[JSON, QUIET],
     },
     Mode { verb: "compare", base: "compare kept other", obeyed: &[JSON, QUIET] },
+    Mode {
+        verb: "compare",
+        base: "compare plant.toml cycles.pcap",
+        obeyed: &[
+            obeyed("--measure", "--measure 100ms", Changes),
+            obeyed("--each-interval", "--each-interval", Changes),
+            obeyed("--runs", "--runs 1", Changes),
+            JSON,
+            QUIET,
+        ],
+    },
     Mode {
         verb: "web",
         base: "web nosuchfolder",
@@ -225,6 +261,7 @@ const OTHERS: [Mode; 19] = [
         obeyed: &[
             obeyed("--format", "--format md", Writes("kept/report.md")),
             obeyed("--output", "--output r.html", Writes("r.html")),
+            obeyed("--hgrm", "--hgrm percentiles", Writes("percentiles")),
             obeyed("--tester", "--tester Zora --output -", Says("Zora")),
             obeyed("--tested-at", "--tested-at noon --output -", Says("noon")),
             JSON,
@@ -237,6 +274,7 @@ const OTHERS: [Mode; 19] = [
         obeyed: &[
             obeyed("--output", "", IsTheMode),
             obeyed("--format", "--format junit", Says("<testcase")),
+            obeyed("--hgrm", "--hgrm percentiles", Writes("percentiles")),
             obeyed("--tester", "--tester Zora", Says("Zora")),
             obeyed("--tested-at", "--tested-at noon", Says("noon")),
             QUIET,
@@ -308,6 +346,9 @@ const OTHERS: [Mode; 19] = [
         ],
     },
     Mode { verb: "scenarios list", base: "scenarios list", obeyed: &[JSON, QUIET] },
+    Mode { verb: "scenarios import", base: "scenarios import station.scd", obeyed: &[JSON, QUIET] },
+    Mode { verb: "schema", base: "schema scenario", obeyed: &[JSON, QUIET] },
     Mode { verb: "profiles list", base: "profiles list", obeyed: &[JSON, QUIET] },
     Mode { verb: "doctor", base: "doctor", obeyed: &[JSON, QUIET] },
+    Mode { verb: "selftest", base: "selftest", obeyed: &[JSON, QUIET] },
 ];

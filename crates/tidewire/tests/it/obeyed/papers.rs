@@ -9,6 +9,8 @@ const ROUNDS: &str = "reproduce::experiments_are_measured_in_rounds_within_this_
 const ROUNDS_OVER_VETH: &str = "wires::the_experiments_of_tr_88_04_run_between_two_namespaces";
 const LIVE_PORTS: &str = "reproduce::the_port_of_a_live_reproduction_is_opened";
 
+const LIVE_PAGE: &str = "page_of_runs::the_page_of_a_live_reproduction_has_its_trials";
+
 /// Modes of `reproduce`.
 pub(super) const REPRODUCE: [Mode; 5] = [
     Mode { verb: "reproduce", base: "reproduce", obeyed: &[JSON, QUIET] },
@@ -16,6 +18,8 @@ pub(super) const REPRODUCE: [Mode; 5] = [
         verb: "reproduce",
         base: "reproduce tr-88-08 -n 5",
         obeyed: &[
+            obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
+            obeyed("--web-anywhere", "--web 0.0.0.0:0 --web-anywhere", Says("page at http://0")),
             obeyed("--figures", "--figures drawn", Writes("drawn")),
             obeyed("--output", "--output runs", Writes("runs")),
             obeyed("--format", "--format csv", Changes),
@@ -29,12 +33,14 @@ pub(super) const REPRODUCE: [Mode; 5] = [
         verb: "reproduce",
         base: "reproduce nbsir-85-3104 -n 2",
         obeyed: &[
+            obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
+            obeyed("--web-anywhere", "--web 0.0.0.0:0 --web-anywhere", Says("page at http://0")),
             obeyed("--figures", "--figures drawn", Writes("drawn")),
             obeyed("--output", "--output runs", Writes("runs")),
             obeyed("--format", "--format csv", Changes),
             obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
             obeyed(
-                "--tap",
+                "--capture-at",
                 "",
                 ShownBy("reproduce::traffic_of_nbsir_85_3104_is_written_at_both_taps"),
             ),
@@ -52,6 +58,8 @@ pub(super) const REPRODUCE: [Mode; 5] = [
             obeyed("--to", "", IsTheMode),
             obeyed("--interface", "", IsTheMode),
             obeyed("--fault", "--fault loss=banana", Says("banana")),
+            obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
+            obeyed("--web-anywhere", "--web-anywhere", Says("--web")),
             obeyed("--volume", "--volume much", Says("--volume")),
             obeyed("--rounds", "", ShownBy(ROUNDS_OVER_VETH)),
             obeyed("--format", "--format csv", Says("--figures FOLDER")),
@@ -78,6 +86,8 @@ pub(super) const REPRODUCE: [Mode; 5] = [
         obeyed: &[
             obeyed("--live", "", ShownBy(ROUNDS)),
             obeyed("--interface", "", ShownBy(LIVE_PORTS)),
+            obeyed("--web", "", ShownBy(LIVE_PAGE)),
+            obeyed("--web-anywhere", "", ShownBy(LIVE_PAGE)),
             obeyed("--xdp", "", ShownBy(LIVE_PORTS)),
             obeyed("--udp", "", ShownBy(LIVE_PORTS)),
             obeyed("--udp-peer", "", ShownBy(LIVE_PORTS)),

@@ -4,6 +4,7 @@
 mod captures;
 mod print;
 mod rows;
+mod streams;
 mod tap;
 
 use super::live_port::Port;

@@ -1,5 +1,6 @@
 //! Report on two taps: number of TPDUs matched, their transit times, and the accuracy of these.
 
+use super::streams;
 use crate::interrupt;
 use crate::output::Output;
 use crate::quantity::significant;
@@ -35,12 +36,18 @@ pub(super) fn tell(
     error: Option<&str>,
     output: &Output,
 ) -> io::Result<()> {
-    let Found { matching, clocks } = found;
+    let Found { matching, clocks, streams, beyond_streams } = found;
     output.record(&record(taps, matching, clocks.as_ref()))?;
+    streams.iter().try_for_each(|stream| output.record(&streams::record(stream)))?;
     let is_complete = error.is_none() && !interrupt::requested();
     output.record(&json!({ "type": "end", "complete": is_complete }))?;
     if output.json {
         return Ok(());
+    }
+    let has_one_clock = taps.clock_was_set.is_some();
+    streams::print(streams, *beyond_streams, has_one_clock, output)?;
+    if matching.tpdus == [0; 2] && !streams.is_empty() {
+        return losses(taps).map_or(Ok(()), |sentence| output.line(wrapped("", &sentence)));
     }
     output.line(counts(taps, matching))?;
     match clocks {

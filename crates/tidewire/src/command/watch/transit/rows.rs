@@ -63,7 +63,7 @@ impl<'a> Rows<'a> {
     }
 
     fn tell(&mut self, end: Instant, found: &Found) -> io::Result<()> {
-        let Found { matching, clocks } = found;
+        let Found { matching, clocks, .. } = found;
         let (start, index) = (self.start, self.index);
         (self.start, self.index) = (end, self.index + 1);
         let head = json!({
@@ -77,7 +77,7 @@ impl<'a> Rows<'a> {
 
 /// Formats an interval as a line.
 fn row(index: u64, start: Instant, found: &Found) -> String {
-    let Found { matching, clocks } = found;
+    let Found { matching, clocks, .. } = found;
     let milliseconds = Instant::from_nanos(start.as_nanos() / 1_000_000 * 1_000_000);
     let us = |nanos: i64| significant(nanos as f64 / 1e3, 3);
     let of = |way: Option<Way>| {
@@ -109,7 +109,8 @@ mod tests {
             readings.push(reading(near_ns, difference_ns));
         }
         let matching = Matching { matched: 123_456, unmatched: [12, 3], ..Matching::default() };
-        let found = Found { matching, clocks: readings.tell(1) };
+        let (streams, beyond_streams) = (Vec::new(), 0);
+        let found = Found { matching, clocks: readings.tell(1), streams, beyond_streams };
         let start = Instant::from_nanos(3_723_456_789_000);
         let expected = [
             "                             alone at     near to far, us       far to near, us",

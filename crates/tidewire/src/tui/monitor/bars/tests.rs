@@ -65,6 +65,7 @@ fn snapshot(samples: usize) -> Snapshot {
             notice(97, "2 of 57 DTs were retransmitted"),
         ],
         frames: 5_821,
+        dropped: Some(0),
     }
 }
 

@@ -1,4 +1,8 @@
-//! `tidewire compare`: two runs held against each other.
+//! `tidewire compare`: two runs held against each other, or a prediction against watched traffic.
+
+mod intervals;
+mod print;
+mod source;
 
 use crate::args::Compare;
 use crate::busy;
@@ -13,7 +17,9 @@ use bench::folder::{self, Results};
 use bench::paragraph::wrapped;
 use bench::sample::{End, Line, Origin};
 use reports::study::{apart, paired, settings, shown};
+use schemars::JsonSchema;
 use serde::Serialize;
+use source::Source;
 use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
@@ -28,16 +34,17 @@ struct Run<'a> {
 }
 
 /// NDJSON record of the whole comparison.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename = "comparison")]
-struct Record<'a> {
+#[schemars(rename = "ComparisonRecord")]
+pub(crate) struct Record<'a> {
     baseline: About<'a>,
     other: About<'a>,
     #[serde(flatten)]
     comparison: &'a Comparison,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct About<'a> {
     path: &'a Path,
     title: &'a str,
@@ -68,6 +75,20 @@ impl Run<'_> {
 }
 
 pub(crate) fn run(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
+    let sources = [&options.baseline, &options.other].map(|path| Source::find(path, output));
+    match sources {
+        [Source::Samples(_), Source::Samples(_)] => samples(options, output),
+        sources => intervals::run(&sources, options, output),
+    }
+}
+
+/// Compares two studies.
+fn samples(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
+    if options.measure.is_some() || options.each_interval || options.runs.is_some() {
+        let message = "--measure, --each-interval and --runs go with watched traffic";
+        let fix = "name a capture or a run folder of watch in the second place";
+        return Err(Failure::usage(message).with_fix(fix).into());
+    }
     let [baseline, other] =
         [&options.baseline, &options.other].map(|path| runs::latest(path, Kept::Samples, output));
     let (baseline, other) = (read(&baseline)?, read(&other)?);

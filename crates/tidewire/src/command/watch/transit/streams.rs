@@ -1,0 +1,82 @@
+//! Transits of streams of cyclic data between two taps: a table, and records.
+
+use crate::output::Output;
+use crate::quantity::span;
+use crate::table::{Align, Table};
+use bench::paragraph::wrapped;
+use core::cmp::Reverse;
+use meter::measure::Summary;
+use meter::transit::StreamTransit;
+use serde_json::{Value, json};
+use std::io;
+
+/// Name of a stream in the table: its source, and its name or number.
+fn label(stream: &StreamTransit) -> String {
+    let key = &stream.key;
+    let name = String::from_utf8_lossy(&key.name);
+    let name = if name.is_empty() { format!("{:04x}", key.identifier) } else { name.into_owned() };
+    format!("{} {} {}", key.protocol.name(), key.source, records::shortened(&name, 24))
+}
+
+/// The record of a stream.
+pub(super) fn record(stream: &StreamTransit) -> Value {
+    let StreamTransit { key, frames, alone, ways } = stream;
+    let [there, back] = ways.map(|way| {
+        let Summary { count, total_ns, min_ns, p50_ns, p99_ns, max_ns } = way;
+        let mean_ns = total_ns.checked_div(count)?;
+        Some(json!({
+            "count": count, "min_ns": min_ns, "mean_ns": mean_ns, "p50_ns": p50_ns,
+            "p99_ns": p99_ns, "max_ns": max_ns,
+        }))
+    });
+    let name = String::from_utf8_lossy(&key.name);
+    let name = (!name.is_empty()).then_some(name);
+    json!({
+        "type": "transit-stream", "protocol": key.protocol.name(),
+        "source": key.source.to_string(), "destination": key.destination.to_string(),
+        "identifier": key.identifier, "name": name, "frames": frames, "alone": alone,
+        "there": there, "back": back,
+    })
+}
+
+/// Prints the streams, the one with the highest 99th percentile first.
+pub(super) fn print(
+    streams: &[StreamTransit],
+    beyond: u64,
+    has_one_clock: bool,
+    output: &Output,
+) -> io::Result<()> {
+    if streams.is_empty() {
+        return Ok(());
+    }
+    let mut sorted: Vec<&StreamTransit> = streams.iter().collect();
+    let slowest = |it: &StreamTransit| it.ways.iter().map(|way| way.p99_ns).max();
+    sorted.sort_by_key(|stream| Reverse(slowest(stream)));
+    let right = ["near", "far", "count", "min", "p50", "p99", "max"];
+    let columns = right.map(|name| (name, Align::Right));
+    let mut table = Table::of([("stream; alone at", Align::Left)].into_iter().chain(columns));
+    for stream in sorted {
+        let [near, far] = stream.alone.map(|alone| alone.to_string());
+        let ways = stream.ways.iter().zip(["", ", far to near"]);
+        let ways = ways.filter(|(way, back)| way.count > 0 || back.is_empty());
+        for (way, back) in ways {
+            let Summary { count, min_ns, p50_ns, p99_ns, max_ns, .. } = *way;
+            let times = [min_ns, p50_ns, p99_ns, max_ns];
+            let times = times.map(|nanos| if count > 0 { span(nanos) } else { "-".to_owned() });
+            let head = [label(stream) + back, near.clone(), far.clone(), count.to_string()];
+            table.add(head.into_iter().chain(times).collect());
+        }
+    }
+    output.line(table)?;
+    if beyond > 0 {
+        let text = format!("{beyond} frames of further streams were not matched.");
+        output.line(wrapped("", &text))?;
+    }
+    let clocks = if has_one_clock {
+        "One clock stamped the frames of streams at both taps."
+    } else {
+        "Transits of streams are the differences of the stamps: if two clocks made them, the \
+         difference of the clocks is part of each."
+    };
+    output.line(format_args!("\n{}\n", wrapped("", clocks)))
+}

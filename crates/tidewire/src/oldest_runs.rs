@@ -1,0 +1,95 @@
+//! `--keep-runs`: the oldest run folders go once there are more than wanted.
+//!
+//! Only folders that this program made are removed: their names begin with a time, they have a
+//! `run.json`, and their records have an end. A run that another process is making has none.
+
+use crate::exit::Failure;
+use crate::output::Output;
+use std::fs::{self, File};
+use std::io::{Read as _, Seek as _, SeekFrom};
+use std::path::{Path, PathBuf};
+
+/// Files of records, of which a run folder has one.
+const RECORDS: [&str; 3] = ["samples.ndjson", "measures.ndjson", "rows.ndjson"];
+/// Octets at the end of a file that hold its last record, if that is an end.
+const TAIL_OCTETS: i64 = 4_096;
+
+/// Removes the oldest ended ones of these run folders, until `keep` are left; `made` stays.
+///
+/// # Errors
+/// A folder that cannot be removed.
+pub(crate) fn remove(
+    found: Vec<PathBuf>,
+    keep: usize,
+    made: &Path,
+    output: &Output,
+) -> Result<(), Failure> {
+    let found = found.into_iter();
+    let mut ended: Vec<PathBuf> = found.filter(|path| has_time(path) && has_ended(path)).collect();
+    // Names begin with times, so that the oldest come first.
+    ended.sort_unstable();
+    let more = ended.len().saturating_sub(keep.max(1));
+    for old in ended.iter().take(more).filter(|path| *path != made) {
+        fs::remove_dir_all(old).map_err(|error| {
+            Failure::failed(format!("--keep-runs: cannot remove {}: {error}", old.display()))
+        })?;
+        output.remark(format_args!("removed by --keep-runs: {}", old.display()));
+    }
+    Ok(())
+}
+
+/// True of a name that begins with a time: `2026-01-01T10-00-00-`.
+fn has_time(path: &Path) -> bool {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let pattern = b"0000-00-00T00-00-00-";
+    let is_alike = |(octet, pattern): (u8, &u8)| match pattern {
+        b'0' => octet.is_ascii_digit(),
+        other => octet == *other,
+    };
+    name.len() > pattern.len() && name.bytes().zip(pattern).all(is_alike)
+}
+
+/// True of a run whose last record is an end.
+fn has_ended(path: &Path) -> bool {
+    let last = |name: &str| -> Option<bool> {
+        let mut file = File::open(path.join(name)).ok()?;
+        let length = i64::try_from(file.metadata().ok()?.len()).ok()?;
+        file.seek(SeekFrom::End(-length.min(TAIL_OCTETS))).ok()?;
+        let mut tail = Vec::new();
+        file.read_to_end(&mut tail).ok()?;
+        let line = tail.trim_ascii_end().rsplit(|octet| *octet == b'\n').next()?;
+        Some(line.starts_with(br#"{"type":"end""#))
+    };
+    RECORDS.iter().any(|name| last(name) == Some(true))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_ended_runs_of_this_program_are_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let make = |name: &str, end: &str| {
+            let path = root.path().join(name);
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("run.json"), "{}").unwrap();
+            fs::write(path.join("samples.ndjson"), format!("{{\"type\":\"sample\"}}\n{end}"))
+                .unwrap();
+            path
+        };
+        let end = "{\"type\":\"end\",\"complete\":true}\n";
+        let names = ["2026-01-01T10-00-00-a", "2026-01-01T10-00-01-b", "2026-01-01T10-00-02-c"];
+        let [first, second, third] = names.map(|name| make(name, end));
+        let under_way = make("2026-01-01T09-00-00-z", "");
+        let foreign = make("2026-notes", end);
+        let output = Output { json: true, quiet: true };
+        let all = || [&third, &first, &foreign, &under_way, &second].map(Clone::clone).to_vec();
+        remove(all(), 2, &third, &output).unwrap();
+        let are_there = [&first, &second, &third, &under_way, &foreign].map(|path| path.exists());
+        assert_eq!(are_there, [false, true, true, true, true]);
+        // The run that was just made stays, whatever its name.
+        remove(vec![third.clone(), second.clone()], 1, &second, &output).unwrap();
+        assert!(second.exists() && third.exists());
+    }
+}

@@ -1,0 +1,141 @@
+//! Options of screens change what is drawn on a terminal.
+
+use crate::export::CELL;
+use crate::{program, run_in};
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::Stdio;
+
+/// Words of the screens when the whole capture has been read: of the monitor, of the pages, and of `--plain`.
+const ENDS: [&str; 3] = ["  over", "all there is", "the last after"];
+
+/// Terminal of 24 lines of 80 columns, and the octets that it was sent.
+struct Drawn {
+    screen: String,
+    octets: String,
+    /// Text on the terminal after the command has ended.
+    left: String,
+}
+
+impl Drawn {
+    /// Text on the screen, or an escape sequence among the octets.
+    fn has(&self, text: &str) -> bool {
+        if text.ends_with(';') { self.octets.contains(text) } else { self.screen.contains(text) }
+    }
+}
+
+/// Last screen of a command line on a terminal of its own, which is sent keys: the screen that says that
+/// the capture is at its end, and that has a text.
+///
+/// Intermediate screens are not looked at: they depend on the time that the capture takes to be read.
+fn drawn(folder: &Path, line: &str, keys: &str, until: &str) -> Drawn {
+    let words: Vec<String> = super::words(line).iter().map(|word| format!("'{word}'")).collect();
+    let tidewire = env!("CARGO_BIN_EXE_tidewire");
+    let shell = format!("stty cols 80 rows 24; exec '{tidewire}' {}", words.join(" "));
+    let mut child = program("timeout")
+        .args(["60", "script", "-qefc", &shell, "/dev/null"])
+        .current_dir(folder)
+        .env("TERM", "xterm")
+        .env("LC_ALL", "C.UTF-8")
+        .env_remove("NO_COLOR")
+        .env_remove("COLORFGBG")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(keys.as_bytes()).unwrap();
+    let mut output = child.stdout.take().unwrap();
+    let mut terminal = vt100::Parser::new(24, 80, 0);
+    let mut drawn = Drawn { screen: String::new(), octets: String::new(), left: String::new() };
+    let mut buffer = [0; 4_096];
+    while !(drawn.has(until) && ENDS.iter().any(|end| drawn.screen.contains(end))) {
+        let count = output.read(&mut buffer).unwrap_or(0);
+        assert!(count > 0, "{line}: ended without {until:?}:\n{}", drawn.screen);
+        terminal.process(&buffer[..count]);
+        drawn.screen = terminal.screen().contents();
+        drawn.octets += &String::from_utf8_lossy(&buffer[..count]);
+    }
+    // One of them is the key that ends it.
+    let _ = input.write_all(b"qx");
+    let mut rest = Vec::new();
+    let _ = output.read_to_end(&mut rest);
+    terminal.process(&rest);
+    drawn.left = terminal.screen().contents();
+    let ended = child.wait().unwrap();
+    assert!(ended.success(), "{line}: {ended} after\n{}", drawn.screen);
+    drawn
+}
+
+/// True if there is a program that gives a command a terminal.
+fn has_script() -> bool {
+    let mut script = program("script");
+    let found = script.arg("--version").stdout(Stdio::null()).status().is_ok_and(|it| it.success());
+    if !found {
+        println!("skipped: no script(1), which gives a command a terminal");
+    }
+    found
+}
+
+#[test]
+fn a_kept_screen_stays_on_the_terminal() {
+    if !has_script() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(CELL, folder.path().join("cell.pcapng")).unwrap();
+    let line = "watch -r cell.pcapng --screen measures";
+    let quit = drawn(folder.path(), line, "", "q quit");
+    assert!(!quit.left.contains("TPDUs 595"), "{}", quit.left);
+    // The key that ends it keeps the screen here.
+    let kept = drawn(folder.path(), &format!("{line} --keys quit=Q,keep=q"), "", "Q quit");
+    let counts = "TPDUs 595  DT 293";
+    assert!(kept.screen.contains(counts) && kept.left.contains(counts), "{}", kept.left);
+}
+
+#[test]
+fn options_of_screens_change_what_is_drawn() {
+    if !has_script() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(CELL, folder.path().join("cell.pcapng")).unwrap();
+    let stream = run_in(folder.path(), &["meter", "cell.pcapng", "--sample", "500 ms"]);
+    fs::write(folder.path().join("stream.ndjson"), stream.stdout).unwrap();
+    let check = |line: &str, keys: &str, without: &str, option: &str, with: &str| {
+        let base = drawn(folder.path(), line, keys, without);
+        assert!(!base.has(with), "{line} draws {with:?} without {option}:\n{}", base.screen);
+        drawn(folder.path(), &format!("{line} {option}"), keys, with);
+    };
+    let show = "show stream.ndjson";
+    check(show, "", "38;5;1;", "--theme dark", "38;5;9;");
+    check(show, "5", "█", "--symbols ascii", "##");
+    check(show, "", "38;5;1;", "--plain", "595 frames, the last after");
+    let measures = "watch -r cell.pcapng --screen measures";
+    check(measures, "", "38;5;1;", "--theme dark", "38;5;9;");
+    check(measures, "5", "█", "--symbols ascii", "##");
+    check(measures, "3", "00:02", "--top 1", "others");
+    let monitor = "watch -r cell.pcapng --screen monitor --speed max";
+    check(monitor, "", "38;5;5;", "--theme dark", "38;5;11;");
+    check(monitor, "", "█", "--symbols ascii", "#");
+    check(monitor, "", "1M", "--bits-scale '7 Mbit/s'", "7M");
+    check(monitor, "", "packets/s", "--packets-scale 777", "777");
+    check(monitor, "", "q quit", "--keys quit=x", "x quit");
+    check(monitor, "", "filter: all", "--from-station 02:00:00:00:00:01", "filter: from 02:00");
+    check(monitor, "", "filter: all", "--to-station 02:00:00:00:00:01", "filter: to 02:00");
+    // The pages of measures follow the monitor, which follows them.
+    check(measures, "0", "packets/s", "--from-station 02:00:00:00:00:09", "00:00:09");
+    check(measures, "0", "packets/s", "--packets-scale 777", "777");
+    check(measures, "", "q quit", "--keys quit=x", "x quit");
+    check(monitor, "9", "measured", "--measure '3 s'", "3.00");
+    check(monitor, "9", "reported", "--report '250 ms'", "250");
+    check(monitor, "9", "measured", "--measure '1700 ms' --intervals 1", "184");
+    check(monitor, "9", "measured", "--start 1970-01-01T00:00:01.7Z", "184");
+    check(monitor, "5", "128", "--sizes 6789", "6789");
+    // Without the counts of other TPDUs no share is drawn.
+    drawn(folder.path(), monitor, "4", "%");
+    let only_aks = drawn(folder.path(), &format!("{monitor} --only 'ak_*'"), "4", "[4");
+    assert!(!only_aks.has("%"), "{}", only_aks.screen);
+    check(monitor, "3", "00:02", "--top 1", "others");
+}
