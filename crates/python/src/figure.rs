@@ -9,6 +9,8 @@ use reports::figure::{Picture, Place};
 pub(crate) struct Figure {
     pub(crate) name: String,
     pub(crate) picture: Picture,
+    /// Program and scenario, which the metadata of the document name.
+    pub(crate) source: String,
 }
 
 #[pymethods]
@@ -21,8 +23,8 @@ impl Figure {
 
     /// The figure as an SVG document.
     #[getter]
-    fn svg(&self) -> String {
-        self.picture.svg(Place::File)
+    pub(crate) fn svg(&self) -> String {
+        self.picture.svg(Place::File(&self.source))
     }
 
     /// Counts, seed and meaning of the intervals.
@@ -35,6 +37,15 @@ impl Figure {
     #[getter]
     fn csv(&self) -> String {
         self.picture.csv()
+    }
+
+    /// Draws the numbers on axes of matplotlib, which is imported only then; returns the axes.
+    #[pyo3(signature = (ax = None))]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        ax: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        slf.py().import("tidewire._plot")?.call_method1("plot", (slf, ax))
     }
 
     fn _repr_svg_(&self) -> String {

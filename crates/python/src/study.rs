@@ -3,7 +3,6 @@
 use crate::figure::Figure;
 use crate::interruptible;
 use crate::table::{Rows, Table, escaped};
-use bench::PROGRAM_VERSION;
 use bench::analysis::{PointReport, Report, Unit, analyse};
 use bench::folder::{self, Folder, Provenance};
 use bench::profile::Files;
@@ -12,13 +11,14 @@ use bench::sample::{Distribution, End, FlowSample, Line, Origin, Sample};
 use bench::scenario::{self, Requirement, Setting, Study};
 use bench::scenarios as built_in;
 use bench::verdict::{Judged, Verdict, judge, worst};
+use bench::{PROGRAM, PROGRAM_VERSION};
 use core::ops::ControlFlow;
 use core::time::Duration;
 use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use records::calendar;
 use records::tables::{Cell, Column, Kind, Layout};
-use reports::figure::{Picture, Place};
+use reports::figure::Picture;
 use reports::sweep;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -156,7 +156,10 @@ impl Runs {
         let seed = self.study.as_ref().map_or(seed, |(study, _)| study.scenario().seed);
         let origin = self.samples.first().map_or(Origin::Predicted, |sample| sample.source);
         let drawn = sweep::figures(&self.report, sweep::Study { seed, origin });
+        let hash = self.samples.first().map_or("", |sample| &sample.scenario_hash);
+        let source = format!("{PROGRAM}, scenario hash {hash}, seed {seed}");
         let figure = |drawn: sweep::Drawn| Figure {
+            source: source.clone(),
             name: drawn.name,
             picture: Picture::Curves(drawn.figure),
         };
@@ -181,6 +184,7 @@ impl Runs {
             host: BTreeMap::new(),
             profiles: folder::used_profiles(study),
             models: folder::used_models(study),
+            set: BTreeMap::new(),
             shard: making.shard,
             parts: Vec::new(),
         };
@@ -204,8 +208,7 @@ impl Runs {
         let verdict = self.verdict().map(|verdict| format!(": {verdict}")).unwrap_or_default();
         let results = Py::new(py, self.results()?)?;
         let table: String = results.bind(py).call_method0("_repr_html_")?.extract()?;
-        let figures: String =
-            self.figures().iter().map(|figure| figure.picture.svg(Place::File)).collect();
+        let figures: String = self.figures().iter().map(Figure::svg).collect();
         let title = escaped(self.title());
         Ok(format!(
             "<p><b>{title}</b>{verdict}, n = {} runs</p>{figures}{table}",

@@ -6,7 +6,9 @@ TIDEWIRE is the path of the command. Tests that need a package that is not insta
 
 import csv
 import doctest
+import hashlib
 import importlib
+import importlib.util
 import json
 import math
 import os
@@ -16,7 +18,7 @@ import sys
 import tempfile
 import threading
 import unittest
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import tidewire as tw
@@ -181,6 +183,103 @@ class Studies(unittest.TestCase):
             self.assertIn("status", figure.csv)
         self.assertIn("<svg", runs._repr_html_())
 
+    def test_a_figure_is_drawn_on_axes_of_matplotlib(self):
+        class Axes:
+            """Keeps what is drawn."""
+
+            def __init__(self):
+                self.lines, self.labels = [], []
+
+            def errorbar(self, x, y, **how):
+                self.lines.append((x, y, how))
+
+            def set_xlabel(self, label):
+                self.labels.append(label)
+
+            set_ylabel = set_xlabel
+
+            def legend(self):
+                pass
+
+        runs = tw.predict("status-csma", runs=3)
+        (mean,) = (figure for figure in runs.figures if figure.name == "mean")
+        axes = Axes()
+        self.assertIs(mean.plot(ax=axes), axes)
+        rows = list(csv.DictReader(mean.csv.splitlines()))
+        ((x, y, how),) = axes.lines
+        self.assertEqual(axes.labels, list(rows[0])[1:3])
+        self.assertEqual(x, [float(row[axes.labels[0]]) for row in rows])
+        self.assertEqual(y, [float(row[axes.labels[1]]) for row in rows])
+        low, high = how["yerr"]
+        self.assertEqual((low[0], high[0]), (0.0, 0.0), "copies of one run have no interval")
+        self.assertTrue(math.isclose(y[1] - low[1], float(rows[1]["low"])))
+        self.assertTrue(math.isclose(y[1] + high[1], float(rows[1]["high"])))
+        if importlib.util.find_spec("matplotlib") is None:
+            with self.assertRaisesRegex(ImportError, "pip install"):
+                mean.plot()
+
+    def test_a_sweep_goes_on_with_the_parts_in_its_cache(self):
+        class Broken:
+            """Makes the first parts, and no others."""
+
+            def __init__(self, parts):
+                self.parts, self.made = parts, 0
+
+            def submit(self, task, number):
+                self.made += 1
+                if self.made > self.parts:
+                    raise RuntimeError("out of power")
+                future = Future()
+                future.set_result(task(number))
+                return future
+
+        whole = tw.sweep(self.file, vary=VARY, seed=7)
+        cache = Path(self.folder.name, "cache")
+        options = dict(vary=VARY, seed=7, shards=4, cache=cache)
+        with self.assertRaisesRegex(RuntimeError, "out of power"):
+            tw.sweep(self.file, executor=Broken(3), **options)
+        self.assertEqual(len(list(cache.iterdir())), 3)
+        rest, called = Broken(4), []
+        again = tw.sweep(self.file, executor=rest, progress=lambda *at: called.append(at), **options)
+        self.assertEqual((rest.made, called), (1, [(4, 4)]))
+        self.assertEqual(again.ndjson(), whole.ndjson())
+        # Without an executor the parts are made here, and an interruption keeps those that are done.
+        def stop(done, of):
+            raise KeyboardInterrupt
+
+        here = dict(options, cache=Path(self.folder.name, "here"))
+        with self.assertRaises(KeyboardInterrupt):
+            tw.sweep(self.file, progress=stop, **here)
+        self.assertEqual(len(list(here["cache"].iterdir())), 1)
+        self.assertEqual(tw.sweep(self.file, **here).ndjson(), whole.ndjson())
+        self.assertEqual(tw.sweep(self.file, executor="processes", **options).ndjson(), whole.ndjson())
+        # A damaged part is refused.
+        damaged = next(here["cache"].iterdir())
+        damaged.write_bytes(damaged.read_bytes()[:-100])
+        with self.assertRaises(ValueError):
+            tw.sweep(self.file, **here)
+        # All parts are there; with another seed, or another text, none is.
+        self.assertEqual(tw.sweep(self.file, executor=Broken(0), **options).ndjson(), whole.ndjson())
+        with self.assertRaisesRegex(RuntimeError, "out of power"):
+            tw.sweep(self.file, executor=Broken(0), **{**options, "seed": 8})
+        self.file.write_text(tw.Scenario(**{**SHORT, "faults": {"loss": "6 %"}}).text)
+        with self.assertRaisesRegex(RuntimeError, "out of power"):
+            tw.sweep(self.file, executor=Broken(0), **options)
+
+    def test_a_file_that_a_scenario_names_is_part_of_a_cached_name(self):
+        named = Path(self.folder.name, "events.csv")
+
+        def key():
+            digest = hashlib.sha256()
+            tw._digest(digest, 'trace = "events.csv"', named.parent, set())
+            return digest.hexdigest()
+
+        without = key()
+        named.write_text("1 ms\n")
+        first = key()
+        named.write_text("2 ms\n")
+        self.assertEqual(len({without, first, key()}), 3)
+
     def test_progress_is_called_and_an_error_of_it_ends_the_runs(self):
         called = []
         tw.predict("status-csma", runs=3, progress=lambda done, of: called.append((done, of)))
@@ -271,6 +370,16 @@ class Captures(unittest.TestCase):
         page = tw.predict(tw.Scenario(**keys), runs=1)._repr_html_()
         self.assertNotIn("<script>", page)
         self.assertIn("&lt;script&gt;", page)
+
+
+class Command(unittest.TestCase):
+    def test_the_package_runs_its_command_or_says_that_it_has_none(self):
+        done = subprocess.run([sys.executable, "-m", "tidewire", "--version"], capture_output=True, text=True)
+        if done.returncode == 2:
+            self.assertIn("has no command", done.stderr)
+            self.assertIn("fix: ", done.stderr)
+        else:
+            self.assertRegex(done.stdout, r"^tidewire \d+\.\d+")
 
 
 class Frames(unittest.TestCase):

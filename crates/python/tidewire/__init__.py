@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
+import hashlib
+import json
 import multiprocessing
 import os
 import re
@@ -172,12 +174,17 @@ def sweep(
     seed: int | None = None,
     runs: int | None = None,
     require: str | Sequence[str] = (),
+    progress: Progress = None,
+    cache: str | os.PathLike[str] | None = None,
 ) -> Runs:
     """`predict`, with the runs divided among the workers of an executor.
 
     executor: "processes", or an object with the method `submit` of `concurrent.futures`: Dask's `Client` has one, and
         for Ray it is five lines (see the README). None is this process, with a thread for each core.
     shards: parts of the runs, each one task with one thread; as many as this machine has cores.
+    progress: True prints the finished parts on standard error; a function is called with them and their number.
+    cache: folder for finished parts. A sweep that was interrupted goes on with those that are there. The name of a part
+        depends on this package, the options, and the contents of the scenario and of the files that it names.
 
     The samples are those of one process, octet for octet, whatever the number of parts.
     """
@@ -192,26 +199,109 @@ def sweep(
         at_most=1000,
         shard=None,
     )
+    if executor is None and cache is None:
+        return _predict_with(progress, "runs", lambda report: _predict(wanted, **options, progress=report))
+    parts = _Parts(wanted, options, shards or os.cpu_count() or 1, cache)
     if executor is None:
-        return _predict(wanted, **options)
-    of = shards or os.cpu_count() or 1
+        return _predict_with(progress, "parts", parts.here)
     if executor != "processes":
-        return _divided(wanted, executor, of, options)
+        return _predict_with(progress, "parts", lambda report: parts.by(executor, report))
     # New processes: a fork would copy locks that threads hold.
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(mp_context=context) as pool:
-        return _divided(wanted, pool, of, options)
+        return _predict_with(progress, "parts", lambda report: parts.by(pool, report))
 
 
-def _divided(scenario: Scenario, executor: Any, of: int, options: dict[str, Any]) -> Runs:
-    part = functools.partial(_part, scenario, options, of)
-    futures = [executor.submit(part, number) for number in range(1, of + 1)]
-    return _predict(scenario, **options, made=[future.result() for future in futures])
+def _predict_with(progress: Progress, what: str, make: Callable[[Any], Runs]) -> Runs:
+    """Makes runs that report their progress."""
+    report, end = _progress(progress, what)
+    try:
+        return make(report)
+    finally:
+        end()
 
 
-def _part(scenario: Scenario, options: dict[str, Any], of: int, number: int) -> bytes:
-    """One shard, made in a worker."""
-    return _predict(scenario, **{**options, "shard": f"{number}/{of}", "jobs": 1}).ndjson()
+class _Parts:
+    """The parts of a sweep. Those that are in the cache are not made again."""
+
+    def __init__(
+        self, scenario: Scenario, options: dict[str, Any], of: int, cache: str | os.PathLike[str] | None
+    ) -> None:
+        self.scenario, self.options, self.of = scenario, options, of
+        self.paths: dict[int, Path] = {}
+        if cache is not None:
+            Path(cache).mkdir(parents=True, exist_ok=True)
+            # The core itself is part of the name: another version may have other numbers.
+            key = hashlib.sha256(Path(_tidewire.__file__).read_bytes())
+            key.update(json.dumps([options, of], sort_keys=True).encode())
+            _digest(key, scenario.text, scenario.folder, set())
+            name = key.hexdigest()[:32]
+            self.paths = {number: Path(cache, f"{name}-{number}.ndjson") for number in range(1, of + 1)}
+        self.found = {number: path.read_bytes() for number, path in self.paths.items() if path.is_file()}
+
+    def missing(self) -> list[int]:
+        return [number for number in range(1, self.of + 1) if number not in self.found]
+
+    def here(self, report: Any) -> Runs:
+        """Makes the missing parts one after the other, each with all cores."""
+        for number in self.missing():
+            self.keep(number, _part(self.scenario, self.options, self.of, number, None), report)
+        return self.together()
+
+    def by(self, executor: Any, report: Any) -> Runs:
+        """Has the missing parts made by an executor, with one thread each."""
+        task = functools.partial(_part, self.scenario, self.options, self.of)
+        futures: dict[int, Any] = {}
+        try:
+            for number in self.missing():
+                futures[number] = executor.submit(task, number)
+            for number, future in futures.items():
+                self.keep(number, future.result(), report)
+        except BaseException:
+            for number, future in futures.items():
+                # What is finished is not made again by the next call.
+                if future.done() and not future.cancelled() and future.exception() is None:
+                    if number not in self.found:
+                        self.keep(number, future.result(), None)
+                else:
+                    future.cancel()
+            raise
+        return self.together()
+
+    def keep(self, number: int, octets: bytes, report: Any) -> None:
+        """Takes a part, and stores it under its name at once: an interrupted write leaves no half of one."""
+        self.found[number] = octets
+        path = self.paths.get(number)
+        if path is not None:
+            draft = path.with_suffix(f".{os.getpid()}.part")
+            draft.write_bytes(octets)
+            draft.replace(path)
+        if report is not None:
+            report(len(self.found), self.of)
+
+    def together(self) -> Runs:
+        return _predict(self.scenario, **self.options, made=[self.found[number] for number in sorted(self.found)])
+
+
+def _digest(digest: Any, text: str, folder: Path | None, seen: set[Path]) -> None:
+    """Adds a scenario, and each file of its folder that a text in it names."""
+    digest.update(b"\0" + text.encode())
+    if folder is None:
+        return
+    for named in sorted(set(re.findall(r"\"([^\"\n]+)\"|'([^'\n]+)'", text))):
+        path = folder / (named[0] or named[1])
+        if not path.is_file() or path.resolve() in seen:
+            continue
+        seen.add(path.resolve())
+        octets = path.read_bytes()
+        digest.update(b"\0" + octets)
+        if path.suffix == ".toml":
+            _digest(digest, octets.decode(errors="replace"), path.parent, seen)
+
+
+def _part(scenario: Scenario, options: dict[str, Any], of: int, number: int, jobs: int | None = 1) -> bytes:
+    """One shard; in a worker it has one thread."""
+    return _predict(scenario, **{**options, "shard": f"{number}/{of}", "jobs": jobs}).ndjson()
 
 
 def watch(

@@ -32,6 +32,11 @@ class Figure:
     @property
     def csv(self) -> str:
         """The numbers of the figure, as CSV."""
+    def plot(self, ax: Any = None) -> Any:
+        """Draws the numbers on axes of matplotlib, or on new ones, and returns them.
+
+        Raises ImportError, with the command that installs it, if matplotlib is needed and missing.
+        """
     def _repr_svg_(self) -> str: ...
 
 class Runs:
