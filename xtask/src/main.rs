@@ -1,12 +1,14 @@
-//! Maintenance of the workspace: `cargo xtask ci | nightly | tidy | same | new | bless`.
+//! Maintenance of the workspace: `cargo xtask ci | nightly | tidy | same | new | dist | bless`.
 //!
 //! People and CI run the same gates: there is no second script with other checks.
 #![forbid(unsafe_code)]
 
 mod bless;
 mod ci;
+mod dist;
 mod new;
 mod nightly;
+mod release_check;
 mod same;
 mod tidy;
 mod tree;
@@ -15,13 +17,17 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 const USAGE: &str = "\
-usage: cargo xtask ci [quick|lint|pure|scenarios|deny|test|all]   run the gates (all of them)
+usage: cargo xtask ci [STAGE]                                     run the gates (all of them)
+           STAGE: quick, lint, pure, systems, scenarios, deny, test, page, python, all
            --with-shared: a test that lacks a capture that the repository does not ship fails
        cargo xtask nightly [--only NAME] [--minutes N]            search for hours (N for each fuzzer)
        cargo xtask tidy                                           check the rules; print numbers of the code
        cargo xtask same OLD NEW [CAPTURE...]                      compare the numbers of two programs
        cargo xtask new KIND NAME                                  make the files of a new part
            KIND: protocol, measure, medium, fault, workload, scenario
+       cargo xtask dist                                           make the files of a release in target/packages
+       cargo xtask release-check [--record]                       install and try them in clean roots
+           --record: the output replaces that in docs/verification.md
        cargo xtask pages                                          make the pages of crates
        cargo xtask bless [ARGUMENTS OF cargo test]                the same, and rewrite the expected results";
 
@@ -38,6 +44,9 @@ fn main() -> ExitCode {
         ["same", old, new, captures @ ..] => same::run(root(), old, new, captures),
         ["new", kind, name] => new::run(root(), kind, name),
         ["pages"] => tidy::pages::write(root()),
+        ["dist"] => dist::run(root()),
+        ["release-check"] => release_check::run(root(), false),
+        ["release-check", "--record"] => release_check::run(root(), true),
         ["bless", rest @ ..] => bless::run(root(), rest),
         _ => {
             eprintln!("{USAGE}");
@@ -59,6 +68,16 @@ fn cargo(root: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(program);
     command.current_dir(root).args(arguments);
     command
+}
+
+/// Standard output of a command, without the end of its last line.
+fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{name}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{name}: {}", String::from_utf8_lossy(&output.stderr).trim()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
 }
 
 /// Top folder of the workspace.

@@ -3,25 +3,15 @@
 
 mod changed;
 mod page;
-mod python;
+pub(crate) mod python;
 mod shown;
+pub(crate) mod targets;
 
 use crate::{cargo, tidy};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
-
-/// Crates that must build without an operating system: floors 0 to 2 except `live`.
-const PURE: [&str; 6] = [
-    "tidewire-wire",
-    "tidewire-stats",
-    "tidewire-scl",
-    "tidewire-stack",
-    "tidewire-meter",
-    "tidewire-sim",
-];
-const BARE_TARGET: &str = "wasm32-unknown-unknown";
 
 /// Results of the stages so far.
 #[derive(Default)]
@@ -36,9 +26,10 @@ struct Stage {
 }
 
 /// Stages of `all`, in order. Tests come late, so that their messages are near the end.
-const STAGES: [Stage; 7] = [
+const STAGES: [Stage; 8] = [
     Stage { name: "lint", run: lint },
-    Stage { name: "pure", run: pure },
+    Stage { name: "pure", run: targets::pure },
+    Stage { name: "systems", run: targets::systems },
     Stage { name: "scenarios", run: scenarios },
     Stage { name: "deny", run: deny },
     Stage { name: "test", run: test },
@@ -127,21 +118,6 @@ fn lint(root: &Path, summary: &mut Summary) {
     summary.command("lint", &mut cargo(root, &with_feature));
     let mut doc = cargo(root, &["doc", "--workspace", "--no-deps"]);
     summary.command("lint", doc.env("RUSTDOCFLAGS", "-D warnings"));
-}
-
-fn pure(root: &Path, summary: &mut Summary) {
-    let mut ask = Command::new("rustc");
-    ask.current_dir(root).args(["--print", "target-libdir", "--target", BARE_TARGET]);
-    let folder = ask.output().map(|told| String::from_utf8_lossy(&told.stdout).trim().to_owned());
-    if !folder.is_ok_and(|folder| Path::new(&folder).is_dir()) {
-        summary.skipped.push(format!("pure: target {BARE_TARGET} not installed"));
-        return;
-    }
-    let mut check = cargo(root, &["check", "--lib", "--target", BARE_TARGET]);
-    for package in PURE {
-        check.args(["-p", package]);
-    }
-    summary.command("pure", &mut check);
 }
 
 fn scenarios(root: &Path, summary: &mut Summary) {
@@ -251,7 +227,7 @@ mod tests {
         let complaint = run(Path::new("."), "lynt", false).unwrap_err();
         assert_eq!(
             complaint,
-            "no such stage: lynt (there are lint, pure, scenarios, deny, test, page, python, quick, all)"
+            "no such stage: lynt (there are lint, pure, systems, scenarios, deny, test, page, python, quick, all)"
         );
     }
 

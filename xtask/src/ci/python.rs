@@ -61,4 +61,54 @@ pub(super) fn run(root: &Path, summary: &mut Summary) {
         println!("{told}{}", String::from_utf8_lossy(&output.stderr));
         summary.failed.push("python: tests".to_owned());
     }
+    println!("   notebooks");
+    match notebooks(root, &fresh) {
+        Ok(run) => println!("   {run} run"),
+        Err(Trouble::Skipped(why)) => summary.skipped.push(format!("python: {why}")),
+        Err(Trouble::Failed(why)) => summary.failed.push(format!("python: {why}")),
+    }
+}
+
+/// Reason why notebooks were not run to their ends.
+pub(crate) enum Trouble {
+    /// What runs them cannot be had.
+    Skipped(String),
+    /// A cell of one failed.
+    Failed(String),
+}
+
+/// Runs every notebook in an environment that has the package; returns their number. The files stay as they are.
+pub(crate) fn notebooks(root: &Path, environment: &Path) -> Result<usize, Trouble> {
+    let mut install = Command::new(environment.join("bin/python"));
+    install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+    install.args(["nbclient", "ipykernel"]);
+    if !install.status().is_ok_and(|status| status.success()) {
+        return Err(Trouble::Skipped(
+            "nbclient, which runs notebooks, cannot be fetched".to_owned(),
+        ));
+    }
+    let folder = root.join("crates/python/notebooks");
+    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let mut paths: Vec<_> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "ipynb"));
+    paths.sort();
+    for path in &paths {
+        let mut run = Command::new(environment.join("bin/jupyter-execute"));
+        // The kernel is that of this environment, whatever others are installed.
+        run.env("JUPYTER_PREFER_ENV_PATH", "1").args(["--timeout", "120"]).arg(path);
+        let output = run.current_dir(&folder).output();
+        let failed = |why: &str| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            Err(Trouble::Failed(format!("notebook {name}: {why}")))
+        };
+        match output {
+            Ok(output) if output.status.success() => {}
+            Ok(output) => return failed(String::from_utf8_lossy(&output.stderr).trim_end()),
+            Err(error) => return failed(&error.to_string()),
+        }
+    }
+    if paths.is_empty() {
+        return Err(Trouble::Failed("there is no notebook".to_owned()));
+    }
+    Ok(paths.len())
 }
