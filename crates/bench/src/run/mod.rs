@@ -98,13 +98,7 @@ pub fn run_watched(
 ) -> Result<Sample, RunError> {
     let seed = seed_of(&point.scenario, replication);
     let layout = lay_out(&point.scenario, seed);
-    run_laid_out(
-        point,
-        scenario_hash,
-        replication,
-        layout,
-        Observer { watch, is_at_senders: false },
-    )
+    run_laid_out(point, scenario_hash, replication, layout, Observer::of_medium(watch))
 }
 
 /// Simulates the same run, whose observer sees each frame as it leaves its station.
@@ -127,6 +121,13 @@ struct Observer<'a, 'w> {
     is_at_senders: bool,
 }
 
+impl<'a, 'w> Observer<'a, 'w> {
+    /// Observer that sees each frame where the medium has carried it.
+    const fn of_medium(watch: &'a mut Watch<'w>) -> Self {
+        Self { watch, is_at_senders: false }
+    }
+}
+
 /// Simulates one replication of a point with every station of the scenario, except the
 /// background's, on this machine.
 ///
@@ -144,13 +145,7 @@ pub fn run_on(
         place.profile = Some(machine.clone());
     }
     let watch = &mut Watch { tap: None, is_interrupted: &|| false };
-    run_laid_out(
-        point,
-        scenario_hash,
-        replication,
-        layout,
-        Observer { watch, is_at_senders: false },
-    )
+    run_laid_out(point, scenario_hash, replication, layout, Observer::of_medium(watch))
 }
 
 fn run_laid_out(
