@@ -31,7 +31,8 @@ fn read(clock: libc::clockid_t) -> u64 {
     from_spec(spec)
 }
 
-fn from_spec(spec: libc::timespec) -> u64 {
+/// Nanoseconds of a `timespec`, saturating.
+pub(crate) fn from_spec(spec: libc::timespec) -> u64 {
     let seconds = u64::try_from(spec.tv_sec).unwrap_or(0);
     let nanos = u64::try_from(spec.tv_nsec).unwrap_or(0);
     seconds.saturating_mul(NANOS_PER_SECOND).saturating_add(nanos)
@@ -127,9 +128,14 @@ impl Correlation {
     /// five such triples.
     #[must_use]
     pub fn read() -> Self {
+        Self::of(|| read(libc::CLOCK_REALTIME))
+    }
+
+    /// The same for the clock that `read` reads.
+    pub(crate) fn of(read: impl Fn() -> u64) -> Self {
         let triple = || {
             let before = now();
-            let wall_nanos = read(libc::CLOCK_REALTIME);
+            let wall_nanos = read();
             let width = now() - before;
             Self { monotonic: before + width / 2, wall_nanos, uncertainty: width }
         };
@@ -152,6 +158,15 @@ impl Correlation {
                 self.monotonic.saturating_sub(Duration::from_nanos(self.wall_nanos - wall_nanos))
             }
         }
+    }
+
+    /// The converted stamp `at` of an event before `now`, unless it cannot be right: a stamp up to
+    /// the uncertainty after `now` counts as `now`, a later or a very old one was taken before the
+    /// clock was set.
+    pub(crate) fn plausible(&self, at: Instant, now: Instant) -> Option<Instant> {
+        let margin = self.uncertainty + Duration::from_micros(1);
+        let is_plausible = at <= now + margin && now - at <= OLDEST_STAMP;
+        is_plausible.then(|| at.min(now))
     }
 
     /// Converts a monotonic reading to a time since the Unix epoch, as capture files require.
@@ -189,16 +204,12 @@ impl Converter {
 
     /// Converts a kernel stamp of an event before `now` to a monotonic reading.
     ///
-    /// Returns `None` if the stamp cannot be right because the wall clock was set in between. A
-    /// stamp up to the uncertainty after `now` counts as `now`.
+    /// Returns `None` if the stamp cannot be right because the wall clock was set in between.
     pub fn convert(&mut self, wall_nanos: u64, now: Instant) -> Option<Instant> {
         if now - self.correlation.monotonic > CORRELATION_LASTS {
             self.correlation = Correlation::read();
         }
-        let at = self.correlation.to_monotonic(wall_nanos);
-        let margin = self.correlation.uncertainty + Duration::from_micros(1);
-        let is_plausible = at <= now + margin && now - at <= OLDEST_STAMP;
-        is_plausible.then(|| at.min(now))
+        self.correlation.plausible(self.correlation.to_monotonic(wall_nanos), now)
     }
 
     /// Arrival time of a frame taken at `now`, and its source: the kernel's stamp if it is

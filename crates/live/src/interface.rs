@@ -4,6 +4,7 @@
 //! namespace, whereas `/sys` shows the namespace it was mounted in.
 #![expect(unsafe_code, reason = "interfaces are queried through ioctl, namespaces through setns")]
 
+use crate::hardware_clock::HardwareStamps;
 use crate::port::PortError;
 use crate::socket::Socket;
 use core::ffi::CStr;
@@ -138,6 +139,43 @@ impl Interface {
     }
 }
 
+impl Interface {
+    /// Returns whether the interface stamps the frames that it receives, in the network namespace of
+    /// the calling thread. The interface is asked and not changed.
+    #[must_use]
+    pub fn hardware_stamps(&self) -> HardwareStamps {
+        let (Ok(socket), Some(mut request)) = (Socket::inquiry(), request(&self.name)) else {
+            return HardwareStamps::None;
+        };
+        let mut ability = StampAbility { command: GET_STAMP_ABILITY, ..StampAbility::default() };
+        request.ifr_ifru.ifru_data = (&raw mut ability).cast();
+        let asked = ask(socket.fd(), libc::SIOCETHTOOL as _, &mut request);
+        // SAFETY: an all-zero hwtstamp_config is a valid one.
+        let mut config: libc::hwtstamp_config = unsafe { mem::zeroed() };
+        request.ifr_ifru.ifru_data = (&raw mut config).cast();
+        let in_force = ask(socket.fd(), libc::SIOCGHWTSTAMP, &mut request);
+        let ability = asked.is_ok().then_some(ability);
+        let filter = in_force.is_ok().then_some(config.rx_filter);
+        HardwareStamps::of(ability.as_ref(), filter)
+    }
+}
+
+impl HardwareStamps {
+    /// From what an interface can do and the filter in force, as far as its driver reports them.
+    fn of(ability: Option<&StampAbility>, filter: Option<libc::c_int>) -> Self {
+        let all = libc::HWTSTAMP_FILTER_ALL;
+        let able = ability.filter(|it| it.stamping & libc::SOF_TIMESTAMPING_RX_HARDWARE != 0);
+        let Some((able, Ok(clock))) = able.map(|it| (it, u32::try_from(it.clock))) else {
+            return Self::None;
+        };
+        match filter.map(u32::try_from) {
+            Some(Ok(filter)) if filter == all => Self::By(clock),
+            _ if able.filters & 1 << all != 0 => Self::Off,
+            _ => Self::OfPtp,
+        }
+    }
+}
+
 /// Runs `work` in another network namespace, on a separate thread, so that the caller's namespace
 /// does not change. A socket created there stays in that namespace. Without a name, runs it here.
 ///
@@ -222,6 +260,24 @@ const GET_SETTINGS: u32 = 1;
 /// ETHTOOL_GCHANNELS.
 const GET_CHANNELS: u32 = 0x3C;
 
+/// ETHTOOL_GET_TS_INFO.
+const GET_STAMP_ABILITY: u32 = 0x41;
+
+/// `struct ethtool_ts_info`.
+#[repr(C)]
+#[derive(Default)]
+struct StampAbility {
+    command: u32,
+    /// SOF_TIMESTAMPING_… that it can do.
+    stamping: u32,
+    /// Number of its clock, -1 if it has none.
+    clock: i32,
+    sending: [u32; 4],
+    /// A bit for each HWTSTAMP_FILTER_… that it can do.
+    filters: u32,
+    rest: [u32; 3],
+}
+
 /// `struct ethtool_channels`.
 #[repr(C)]
 #[derive(Default)]
@@ -294,6 +350,32 @@ mod tests {
         assert_eq!(mem::offset_of!(Settings, speed_high), 28);
         // Nine counters, command included.
         assert_eq!(mem::size_of::<Channels>(), 36);
+        // Command, abilities, clock, four words for sending and four for receiving.
+        assert_eq!(mem::size_of::<StampAbility>(), 44);
+        assert_eq!(mem::offset_of!(StampAbility, filters), 28);
+    }
+
+    /// Answers of an interface that is made up.
+    #[test]
+    fn an_interface_stamps_frames_if_it_can_and_is_set_to() {
+        let able = |filters| StampAbility {
+            stamping: libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE,
+            clock: 3,
+            filters,
+            ..StampAbility::default()
+        };
+        let (every, ptp) = (able(0b11), able(1 << 12 | 1));
+        let of = HardwareStamps::of;
+        assert_eq!(of(Some(&every), Some(1)), HardwareStamps::By(3));
+        assert_eq!(of(Some(&every), Some(0)), HardwareStamps::Off);
+        // Older drivers cannot say what is in force.
+        assert_eq!(of(Some(&every), None), HardwareStamps::Off);
+        assert_eq!(of(Some(&ptp), Some(12)), HardwareStamps::OfPtp);
+        let software = StampAbility { clock: -1, ..StampAbility::default() };
+        for ability in [None, Some(&software)] {
+            assert_eq!(of(ability, None), HardwareStamps::None);
+        }
+        assert_eq!(Interface::named("lo").unwrap().hardware_stamps(), HardwareStamps::None);
     }
 
     #[test]

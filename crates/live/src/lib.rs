@@ -7,13 +7,15 @@
 //! one port; [`iso_tcp`] drives one on TCP connections. [`mapped`] reads capture files in place,
 //! mapped into memory.
 //!
-//! [`entropy`] provides numbers that no peer can predict.
+//! [`entropy`] provides numbers that no peer can predict. [`hardware_clock`] has the clocks of
+//! interfaces that stamp frames themselves.
 //!
 //! Nothing here is asynchronous: a thread waits for its port and for the next deadline.
 
 pub mod capture;
 pub mod clock;
 pub mod entropy;
+pub mod hardware_clock;
 pub mod interface;
 pub mod iso_tcp;
 pub mod mapped;

@@ -5,6 +5,7 @@
 //! frames. While all blocks wait to be read, the ring is frozen: the kernel drops frames and counts
 //! them.
 
+use crate::hardware_clock::Stamps;
 use crate::mapping::Mapping;
 use crate::socket::Socket;
 use core::mem::{offset_of, size_of};
@@ -25,6 +26,8 @@ const FEWEST_BLOCKS: usize = 2;
 const STATUS_AT: usize = offset_of!(libc::tpacket_block_desc, hdr);
 const COUNT_AT: usize = STATUS_AT + offset_of!(libc::tpacket_hdr_v1, num_pkts);
 const FIRST_AT: usize = STATUS_AT + offset_of!(libc::tpacket_hdr_v1, offset_to_first_pkt);
+/// Bit of a frame's status: the interface stamped it (linux/if_packet.h).
+const RAW_HARDWARE: u32 = 1 << 31;
 const HEADER_OCTETS: usize = size_of::<libc::tpacket3_hdr>();
 /// The sender's address follows the header, on the next alignment boundary.
 const ADDRESS_AT: usize = HEADER_OCTETS.next_multiple_of(libc::TPACKET_ALIGNMENT);
@@ -37,12 +40,19 @@ pub(crate) struct Slot<'a> {
     pub(crate) octets: &'a [u8],
     /// Octets of the whole frame.
     pub(crate) original_octets: usize,
-    /// The kernel's stamp: nanoseconds since the Unix epoch.
-    pub(crate) wall_nanos: u64,
+    /// Its stamp: nanoseconds since the Unix epoch, or by the interface's own clock.
+    pub(crate) nanos: u64,
+    /// Clock of the stamp.
+    pub(crate) stamps: Stamps,
     /// Tag protocol and control information of a VLAN tag that the kernel removed.
     pub(crate) vlan: Option<(u16, u16)>,
     /// True if this host sent the frame itself.
     pub(crate) outgoing: bool,
+}
+
+/// Clock that stamped the frame with this status.
+const fn stamps_of(status: u32) -> Stamps {
+    if status & RAW_HARDWARE == 0 { Stamps::Kernel } else { Stamps::Hardware }
 }
 
 /// Unread rest of a block that this side owns.
@@ -135,9 +145,24 @@ impl Ring {
         Some(Slot {
             octets: self.memory.borrow(begins, kept).expect("a frame lies in its block"),
             original_octets,
-            wall_nanos: seconds.saturating_mul(1_000_000_000).saturating_add(nanos),
+            nanos: seconds.saturating_mul(1_000_000_000).saturating_add(nanos),
+            stamps: stamps_of(status),
             vlan: has_tag.then_some((protocol, control)),
             outgoing: direction == [libc::PACKET_OUTGOING],
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_of_a_frame_names_the_clock_of_its_stamp() {
+        let usual = libc::TP_STATUS_USER | libc::TP_STATUS_VLAN_VALID;
+        // TP_STATUS_TS_SOFTWARE is bit 29, TP_STATUS_TS_RAW_HARDWARE bit 31.
+        assert_eq!(stamps_of(usual), Stamps::Kernel);
+        assert_eq!(stamps_of(usual | 1 << 29), Stamps::Kernel);
+        assert_eq!(stamps_of(usual | 0x8000_0000), Stamps::Hardware);
     }
 }

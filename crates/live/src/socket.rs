@@ -25,6 +25,9 @@ pub enum Wait {
 /// Maximum number of datagrams handed to the kernel in one call.
 pub(crate) const BATCH: usize = 16;
 
+/// linux/if_packet.h.
+const PACKET_TIMESTAMP: libc::c_int = 17;
+
 /// Socket that is closed on drop.
 #[derive(Debug)]
 pub(crate) struct Socket(OwnedFd);
@@ -165,6 +168,12 @@ impl Socket {
     /// Requests the kernel's stamp with each datagram.
     pub(crate) fn stamp(&self) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPNS, 1_i32)
+    }
+
+    /// Has the ring carry the interface's own stamps, and the kernel's for frames without one.
+    pub(crate) fn stamp_by_hardware(&self) -> io::Result<()> {
+        let kinds = libc::SOF_TIMESTAMPING_RAW_HARDWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
+        self.set(libc::SOL_PACKET, PACKET_TIMESTAMP, kinds as libc::c_int)
     }
 
     /// Attaches a filter: the kernel skips every frame for which `program` returns length 0.

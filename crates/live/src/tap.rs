@@ -2,11 +2,13 @@
 //!
 //! This type has no send operation, and its socket is never used to send: an observer of a plant
 //! must not be able to disturb it. Frames come one by one, or through a ring shared with the
-//! kernel. Stamps are the kernel's, taken when a frame reaches its network stack. Hardware stamps
-//! of the interface, which has a different clock, are not requested.
+//! kernel. Stamps are the kernel's, taken when a frame reaches its network stack, or those of the
+//! interface itself, if it stamps frames and the tap was opened for them.
 
 use crate::clock::{self, Converter};
-use crate::interface::{Interface, raw_socket};
+pub use crate::hardware_clock::Stamps;
+use crate::hardware_clock::{Hardware, HardwareClock, HardwareStamps};
+use crate::interface::{Interface, in_namespace, raw_socket};
 use crate::port::{PortError, Stamp, Wait};
 use crate::ring::Ring;
 use crate::socket::{Received, Socket};
@@ -25,8 +27,9 @@ const TAG: usize = 4;
 pub enum Collection {
     /// One by one, each at once, for consumers that forward them.
     OneByOne,
-    /// Through a ring of blocks, some milliseconds later, for consumers that count them.
-    Ring,
+    /// Through a ring of blocks, some milliseconds later, for consumers that count them; with these
+    /// stamps.
+    Ring(Stamps),
 }
 
 /// Kernel counters since a tap was opened.
@@ -70,8 +73,8 @@ pub struct TapParams {
 pub struct Sighting<'a> {
     /// Arrival time, on the clock of [`crate::clock::now`].
     pub at: Instant,
-    /// Source of the time.
-    pub stamp: Stamp,
+    /// Clock of the time; `None` if this process read it, later by the wake-up.
+    pub stamps: Option<Stamps>,
     /// Unconverted kernel stamp: nanoseconds since the Unix epoch.
     pub wall_nanos: Option<u64>,
     /// Octets from the destination address on, without FCS, as far as they were kept.
@@ -90,6 +93,7 @@ pub struct Tap {
     interface: Interface,
     wait: Wait,
     converter: Converter,
+    hardware: Option<Hardware>,
     statistics: Statistics,
     /// Number of frames handed out.
     taken: u64,
@@ -102,7 +106,8 @@ impl Tap {
     /// Opens the interface.
     ///
     /// # Errors
-    /// Those of [`crate::port::AfPacket::open`].
+    /// Those of [`crate::port::AfPacket::open`], [`PortError::NoHardwareStamps`], or
+    /// [`PortError::HardwareClock`].
     pub fn open(params: &TapParams) -> Result<Self, PortError> {
         let (interface, socket) = raw_socket(&params.interface, params.namespace.as_deref())?;
         let snap_octets = params.snap_octets.clamp(ADDRESSES, 1 << 18);
@@ -112,11 +117,15 @@ impl Tap {
             interface,
             wait: params.wait,
             converter: Converter::new(),
+            hardware: None,
             statistics: Statistics::default(),
             taken: 0,
             buffer: vec![0; TAG + snap_octets],
             snap_octets,
         };
+        if params.collection == Collection::Ring(Stamps::Hardware) {
+            tap.hardware = Some(hardware(&tap.interface, params.namespace.as_deref())?);
+        }
         tap.prepare(params).map_err(PortError::system("prepare a raw socket"))?;
         Ok(tap)
     }
@@ -130,7 +139,10 @@ impl Tap {
                 // A frame truncated by the kernel would lack its original length.
                 socket.filter(&program(&params.filter, u32::MAX))?;
             }
-            Collection::Ring => {
+            Collection::Ring(stamps) => {
+                if stamps == Stamps::Hardware {
+                    socket.stamp_by_hardware()?;
+                }
                 let octets = usize::try_from(params.buffer_octets).unwrap_or(0);
                 self.ring = Some(Ring::new(socket, octets)?);
                 let snap_octets = u32::try_from(self.snap_octets).unwrap_or(u32::MAX);
@@ -168,10 +180,10 @@ impl Tap {
         };
         let Some(received) = received else { return Ok(None) };
         self.taken += 1;
-        let (at, stamp) = self.converter.arrival(received.wall_nanos, clock::now());
+        let (at, stamps) = by_kernel(&mut self.converter, received.wall_nanos);
         let (octets, original_octets) = whole(&mut self.buffer, &received, self.snap_octets);
         let Received { outgoing, wall_nanos, .. } = received;
-        Ok(Some(Sighting { at, stamp, wall_nanos, octets, original_octets, outgoing }))
+        Ok(Some(Sighting { at, stamps, wall_nanos, octets, original_octets, outgoing }))
     }
 
     fn receive_from_ring(&mut self, until: Instant) -> Result<Option<Sighting<'_>>, PortError> {
@@ -183,8 +195,18 @@ impl Tap {
         }
         let Some(slot) = self.ring.as_mut().and_then(Ring::take) else { return Ok(None) };
         self.taken += 1;
-        let wall_nanos = Some(slot.wall_nanos);
-        let (at, stamp) = self.converter.arrival(wall_nanos, clock::now());
+        let (at, stamps, wall_nanos) = match (slot.stamps, &mut self.hardware) {
+            (Stamps::Hardware, Some(hardware)) => {
+                let now = clock::now();
+                let at = hardware.convert(slot.nanos, now);
+                (at.unwrap_or(now), at.map(|_| Stamps::Hardware), None)
+            }
+            _ => {
+                let wall_nanos = Some(slot.nanos);
+                let (at, stamps) = by_kernel(&mut self.converter, wall_nanos);
+                (at, stamps, wall_nanos)
+            }
+        };
         let (mut octets, mut original_octets) = (slot.octets, slot.original_octets);
         if let Some(vlan) = slot.vlan.filter(|_| octets.len() >= ADDRESSES) {
             let room = self.buffer.get_mut(TAG..TAG + octets.len()).unwrap_or_default();
@@ -194,7 +216,7 @@ impl Tap {
             let tagged = whole(&mut self.buffer, &received, self.snap_octets);
             return Ok(Some(Sighting {
                 at,
-                stamp,
+                stamps,
                 wall_nanos,
                 octets: tagged.0,
                 original_octets: tagged.1,
@@ -204,7 +226,7 @@ impl Tap {
         octets = octets.get(..octets.len().min(self.snap_octets)).unwrap_or_default();
         original_octets = original_octets.max(octets.len());
         let outgoing = slot.outgoing;
-        Ok(Some(Sighting { at, stamp, wall_nanos, octets, original_octets, outgoing }))
+        Ok(Some(Sighting { at, stamps, wall_nanos, octets, original_octets, outgoing }))
     }
 
     /// Sleeps until there is a frame, or until `until`. May return early.
@@ -279,6 +301,23 @@ impl Tap {
         *frozen += u64::from(more.tp_freeze_q_cnt);
         Ok(self.statistics)
     }
+}
+
+/// Converter for the stamps of an interface.
+fn hardware(interface: &Interface, namespace: Option<&str>) -> Result<Hardware, PortError> {
+    let name = || interface.name.clone();
+    match in_namespace(namespace, || Ok(interface.hardware_stamps()))? {
+        HardwareStamps::By(clock) => HardwareClock::open(clock)
+            .map(Hardware::new)
+            .map_err(|source| PortError::HardwareClock { interface: name(), clock, source }),
+        why => Err(PortError::NoHardwareStamps { interface: name(), why }),
+    }
+}
+
+/// Time of a frame by its kernel stamp if that is plausible, or else by this process.
+fn by_kernel(converter: &mut Converter, wall_nanos: Option<u64>) -> (Instant, Option<Stamps>) {
+    let (at, stamp) = converter.arrival(wall_nanos, clock::now());
+    (at, (stamp == Stamp::Kernel).then_some(Stamps::Kernel))
 }
 
 /// Converts a filter's program to the kernel's type.

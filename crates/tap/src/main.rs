@@ -13,7 +13,7 @@ mod stream;
 
 use live::interface::{Interface, Kind};
 use live::port::{PortError, Wait};
-use live::tap::{Collection, Tap, TapParams};
+use live::tap::{Collection, Stamps, Tap, TapParams};
 use options::{Asked, Options};
 use std::process::ExitCode;
 
@@ -93,7 +93,7 @@ fn open(options: &Options) -> Result<Tap, PortError> {
         promiscuous: true,
         outgoing: !is_loopback,
         buffer_octets: BUFFER_OCTETS,
-        collection: Collection::Ring,
+        collection: Collection::Ring(Stamps::Kernel),
         filter: options.filter.clone(),
         wait: Wait::Block,
     })

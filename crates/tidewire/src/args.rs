@@ -400,7 +400,8 @@ pub(crate) struct Serve {
 }
 
 /// Options of `watch` that conflict with the measurement of transits.
-const NOT_OF_TRANSITS: [&str; 25] = [
+const NOT_OF_TRANSITS: [&str; 26] = [
+    "stamps",
     "expect",
     "write_scenario",
     "keep_around",
@@ -436,7 +437,7 @@ const NOT_OF_TRANSITS: [&str; 25] = [
 )]
 pub(crate) struct Watch {
     /// Meter the capture of a manufacturing cell that is part of this program.
-    #[arg(long, conflicts_with_all = ["read", "interface", "follow", "time", "tap", "far_interface"])]
+    #[arg(long, conflicts_with_all = ["read", "interface", "follow", "time", "tap", "stamps", "far_interface"])]
     pub(crate) demo: bool,
     #[command(flatten)]
     pub(crate) source: source::FrameSource,

@@ -5,9 +5,10 @@ use crate::threaded_reader::Pipe;
 use crate::{host, output, permission};
 use core::time::Duration;
 use live::clock::{self, Correlation};
+use live::hardware_clock::HardwareStamps;
 use live::interface::{Interface, Kind};
 use live::port::{PortError, Wait};
-use live::tap::{Collection, Sighting, Tap, TapParams};
+use live::tap::{Collection, Sighting, Stamps, Tap, TapParams};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -49,6 +50,9 @@ pub(crate) struct Wanted<'a> {
     /// True to listen through the helper, even if this process has the right.
     pub(crate) by_helper: bool,
     pub(crate) times: Times,
+    /// Clock of the stamps; none for that of the interface where it stamps every frame. The helper
+    /// has the kernel's.
+    pub(crate) stamps: Option<Stamps>,
 }
 
 /// A port that is listened to.
@@ -63,6 +67,7 @@ pub(crate) struct Own {
     /// The interface's name.
     interface: String,
     tap: Tap,
+    stamps: Stamps,
     /// Relation of the time of day, in which frames are reported, to the clock that never steps.
     day: Correlation,
     times: Times,
@@ -101,9 +106,10 @@ impl Listener {
         }
         let day = Correlation::read();
         match open_tap(wanted) {
-            Ok(tap) => Ok(Self::Own(Box::new(Own {
+            Ok((tap, stamps)) => Ok(Self::Own(Box::new(Own {
                 interface: wanted.interface.to_owned(),
                 tap,
+                stamps,
                 day,
                 times: wanted.times,
                 rest: None,
@@ -122,11 +128,14 @@ impl Listener {
         }
     }
 
-    /// By whom, for a line on the terminal.
+    /// By whom and by which clock, for a line on the terminal.
     pub(crate) const fn through(&self) -> &'static str {
         match self {
-            Self::Own(_) => "",
-            Self::Helper(_) => " through tidewire-tap",
+            Self::Own(own) => match own.stamps {
+                Stamps::Kernel => " with stamps of the kernel",
+                Stamps::Hardware => " with stamps of its own clock",
+            },
+            Self::Helper(_) => " through tidewire-tap, with stamps of the kernel",
         }
     }
 
@@ -345,11 +354,29 @@ fn why_ended(child: &mut Child, program: &Path, what: &dyn core::fmt::Display) -
     Failure::failed(what)
 }
 
-/// Opens a tap on an interface that captures each frame once.
-fn open_tap(wanted: &Wanted<'_>) -> Result<Tap, PortError> {
+/// Opens a tap on an interface that captures each frame once; the clock of its stamps.
+fn open_tap(wanted: &Wanted<'_>) -> Result<(Tap, Stamps), PortError> {
+    let found = Interface::named(wanted.interface)?;
     // A loopback shows every frame twice: as it goes and as it comes.
-    let is_loopback =
-        Interface::named(wanted.interface).is_ok_and(|found| found.kind == Kind::Loopback);
+    let is_loopback = found.kind == Kind::Loopback;
+    let stamps = match wanted.stamps {
+        Some(stamps) => stamps,
+        None => match found.hardware_stamps() {
+            HardwareStamps::By(_) => Stamps::Hardware,
+            _ => Stamps::Kernel,
+        },
+    };
+    let open = |stamps| tap(wanted, stamps, is_loopback).map(|tap| (tap, stamps));
+    match open(stamps) {
+        Err(error @ PortError::HardwareClock { .. }) if wanted.stamps.is_none() => {
+            output::say(format_args!("{error}; the kernel's stamps are used"));
+            open(Stamps::Kernel)
+        }
+        opened => opened,
+    }
+}
+
+fn tap(wanted: &Wanted<'_>, stamps: Stamps, is_loopback: bool) -> Result<Tap, PortError> {
     Tap::open(&TapParams {
         interface: wanted.interface.to_owned(),
         namespace: None,
@@ -357,7 +384,7 @@ fn open_tap(wanted: &Wanted<'_>) -> Result<Tap, PortError> {
         promiscuous: true,
         outgoing: !is_loopback,
         buffer_octets: BUFFER_OCTETS,
-        collection: Collection::Ring,
+        collection: Collection::Ring(stamps),
         filter: wanted.filter.clone(),
         wait: Wait::Block,
     })

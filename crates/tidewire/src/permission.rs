@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::host;
+use live::hardware_clock::HardwareStamps;
 use live::interface::Interface;
 use live::port::PortError;
 pub(crate) use records::findings::quoted;
@@ -34,8 +35,16 @@ pub(crate) fn failure(error: &PortError) -> Failure {
             let name = quoted(name);
             Failure::failed(error.to_string()).with_fix(format!("sudo ip link set {name} up"))
         }
+        PortError::NoHardwareStamps { interface, why: HardwareStamps::Off } => {
+            Failure::failed(error.to_string()).with_fix(turn_on_stamps(interface))
+        }
         _ => Failure::failed(error.to_string()),
     }
+}
+
+/// The command that has an interface stamp every frame that it receives.
+pub(crate) fn turn_on_stamps(interface: &str) -> String {
+    format!("sudo hwstamp_ctl -i {} -r 1", quoted(interface))
 }
 
 /// True if the bounding set in a text of `/proc/self/status` has CAP_NET_RAW, which is number 13.

@@ -30,6 +30,7 @@ pub use udp::{Reach, Udp, UdpParams};
 pub use crate::clock::Stamp;
 pub use crate::socket::Wait;
 
+use crate::hardware_clock::HardwareStamps;
 use stack::station::{Frame, Transmission};
 use std::io;
 use wire::addr::Mac;
@@ -87,6 +88,24 @@ pub enum PortError {
     /// There is no network namespace of this name.
     #[error("no such network namespace: {0:?}")]
     NoSuchNamespace(String),
+    /// The interface does not stamp the frames that it receives.
+    #[error("no hardware stamps on {interface}: {why}")]
+    NoHardwareStamps {
+        /// Interface.
+        interface: String,
+        /// Reason.
+        why: HardwareStamps,
+    },
+    /// The clock with which the interface stamps frames cannot be read.
+    #[error("the clock of {interface}, /dev/ptp{clock}, cannot be read: {source}")]
+    HardwareClock {
+        /// Interface.
+        interface: String,
+        /// Number of the clock.
+        clock: u32,
+        /// The system's error.
+        source: io::Error,
+    },
     /// The process lacks a capability.
     #[error("not permitted on {place}: {capability} is needed")]
     NotPermitted {

@@ -3,8 +3,8 @@
 use crate::namespace::{INTERFACE, Namespaces, params};
 use crate::{A, B, C, frame};
 use live::clock;
-use live::port::{AfPacket, Port, Stamp, Wait};
-use live::tap::{Collection, Statistics, Tap, TapParams};
+use live::port::{AfPacket, Port, Wait};
+use live::tap::{Collection, Stamps, Statistics, Tap, TapParams};
 use stack::station::{Frame, Transmission};
 use std::time::Duration;
 use wire::addr::Mac;
@@ -24,7 +24,7 @@ fn tap(namespace: &str, filter: &str) -> TapParams {
         promiscuous: true,
         outgoing: false,
         buffer_octets: 4 << 20,
-        collection: Collection::Ring,
+        collection: Collection::Ring(Stamps::Kernel),
         filter: filter.parse().unwrap(),
         wait: Wait::Block,
     }
@@ -70,7 +70,7 @@ fn heard(tap: &mut Tap, sender: &mut AfPacket, frames: &[Vec<u8>]) -> Vec<(Vec<u
         if sighting.octets.starts_with(&Mac::BROADCAST.0) {
             return heard;
         }
-        assert_eq!(sighting.stamp, Stamp::Kernel);
+        assert_eq!(sighting.stamps, Some(Stamps::Kernel));
         heard.push((sighting.octets.to_vec(), sighting.original_octets));
     }
 }
@@ -83,7 +83,7 @@ fn a_ring_delivers_the_same_frames_as_single_reads() {
     let mut sender = sender(a);
     let sent = several();
     let mut found = Vec::new();
-    for collection in [Collection::OneByOne, Collection::Ring] {
+    for collection in [Collection::OneByOne, Collection::Ring(Stamps::Kernel)] {
         let mut tap = Tap::open(&TapParams { collection, ..tap(b, "all") }).unwrap();
         found.push(heard(&mut tap, &mut sender, &sent));
         let counted = tap.statistics().unwrap();

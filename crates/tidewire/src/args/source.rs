@@ -1,7 +1,24 @@
 //! Source of frames: captures or a live port, and a filter.
 
-use clap::Args;
+use clap::{Args, ValueEnum};
+use live::tap::Stamps;
 use std::path::PathBuf;
+
+/// Clock whose stamps are the times of the frames of a port: see [`Stamps`].
+#[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum StampOption {
+    Kernel,
+    Hardware,
+}
+
+impl From<StampOption> for Stamps {
+    fn from(option: StampOption) -> Self {
+        match option {
+            StampOption::Kernel => Self::Kernel,
+            StampOption::Hardware => Self::Hardware,
+        }
+    }
+}
 
 /// Source of frames of `watch` and `capture`.
 #[derive(Args, Debug)]
@@ -21,6 +38,10 @@ pub(crate) struct FrameSource {
     /// Listen through tidewire-tap, which has no other right, even if this program may listen itself.
     #[arg(long)]
     pub(crate) tap: bool,
+    /// Clock that stamps the frames of a port: kernel, or hardware, which is the interface's own and the
+    /// default if it stamps every frame.
+    #[arg(long, value_enum, value_name = "CLOCK", requires = "interface", conflicts_with = "tap")]
+    pub(crate) stamps: Option<StampOption>,
     /// Use only the frames that match, such as "iso and not vlan"; see tidewire help filter.
     #[arg(short = 'f', long, value_name = "FILTER")]
     pub(crate) filter: Option<wire::filter::Filter>,

@@ -7,7 +7,9 @@ use crate::output::Output;
 use crate::{host, permission, quantity};
 use bench::paragraph::wrapped;
 use live::clock;
+use live::hardware_clock::HardwareStamps;
 use live::interface::{Interface, Kind};
+use live::tap::Stamps;
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io;
@@ -121,6 +123,7 @@ fn helper(path: &Path) -> Check {
         snap_octets: SNAP_OCTETS,
         by_helper: true,
         times: Times::Steady,
+        stamps: Some(Stamps::Kernel),
     };
     match Listener::open(&wanted) {
         Ok(_) => Check::new(Status::Ok, format!("{what} may listen")),
@@ -186,7 +189,16 @@ fn interface(interface: &Interface) -> Check {
         (false, _) => Check::new(Status::Warn, says("down"))
             .fix(format!("sudo ip link set {} up", permission::quoted(name))),
         (true, false) => Check::new(Status::Warn, says("up, no link")),
-        (true, true) => Check::new(Status::Ok, says("up")),
+        (true, true) => match interface.hardware_stamps() {
+            HardwareStamps::By(_) => {
+                Check::new(Status::Ok, format!("{}, stamps frames", says("up")))
+            }
+            HardwareStamps::Off => {
+                let what = format!("{}, could stamp frames by its own clock", says("up"));
+                Check::new(Status::Warn, what).fix(permission::turn_on_stamps(name))
+            }
+            HardwareStamps::OfPtp | HardwareStamps::None => Check::new(Status::Ok, says("up")),
+        },
     }
 }
 

@@ -15,6 +15,7 @@ use bench::session::local;
 use bench::{expected, folder, scenario, scenarios};
 use core::sync::atomic::AtomicBool;
 use live::clock;
+use live::tap::Stamps;
 use serde::Serialize;
 use std::net::UdpSocket;
 use std::time::Duration;
@@ -236,6 +237,7 @@ fn listening() -> Outcome {
         snap_octets: 256,
         by_helper: false,
         times: Times::Steady,
+        stamps: Some(Stamps::Kernel),
     };
     let mut listener = match Listener::open(&wanted) {
         Ok(listener) => listener,

@@ -383,7 +383,10 @@ fn without_the_right_the_helper_listens_and_a_remark_says_so() {
         println!("skipped: cannot run a program as root for somebody else: {said}");
         return;
     }
-    assert_eq!(said, "listening on lo through tidewire-tap; Ctrl-C ends it");
+    assert_eq!(
+        said,
+        "listening on lo through tidewire-tap, with stamps of the kernel; Ctrl-C ends it"
+    );
     connect_in_vain(port, 4);
     interrupt(child.id());
     let output = child.wait_with_output().unwrap();

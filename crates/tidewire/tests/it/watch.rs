@@ -391,6 +391,13 @@ fn without_a_source_the_first_interface_that_is_up_is_heard() {
     let heard = namespaces.command(0, &["watch", "-t", "100 ms"]).output().unwrap();
     check_code(&heard, 0);
     assert!(stderr(&heard).contains("listening on w0, the first interface that is up"));
+    // A veth has no clock, so that its frames have the kernel's stamps.
+    assert!(stderr(&heard).contains("listening on w0 with stamps of the kernel; Ctrl-C ends it"));
+    let arguments = ["watch", "-i", "w0", "--stamps", "hardware"];
+    let refused = namespaces.command(0, &arguments).output().unwrap();
+    check_code(&refused, 1);
+    let why = "no hardware stamps on w0: it has no clock that stamps frames";
+    assert!(stderr(&refused).contains(why), "{}", stderr(&refused));
     must(&["-n", &namespaces.names[0], "link", "set", "w0", "down"]);
     let listed = namespaces.command(0, &["watch"]).output().unwrap();
     check_code(&listed, 1);

@@ -266,7 +266,8 @@ fn live(
     let snap_octets = SNAP_OCTETS;
     let filter = passage.filter.clone();
     let (by_helper, times) = (options.source.tap, Times::Steady);
-    let wanted = Wanted { interface: name, filter, snap_octets, by_helper, times };
+    let stamps = options.source.stamps.map(Into::into);
+    let wanted = Wanted { interface: name, filter, snap_octets, by_helper, times, stamps };
     let mut listener = match Listener::open(&wanted) {
         Ok(listener) => listener,
         Err(failure) => return (Statistics::default(), Some(Stopped::Failed(failure))),

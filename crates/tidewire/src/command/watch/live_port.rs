@@ -10,6 +10,7 @@ use crate::output::Output;
 use bench::scenario::Span;
 use core::time::Duration;
 use live::clock::{self, Correlation};
+use live::tap::Stamps;
 use records::Recorder;
 use records::families::Health;
 use wire::capture::{Record, SNAP_OCTETS};
@@ -24,6 +25,8 @@ pub(super) struct Port {
     pub(super) interface: String,
     /// True if the helper captures, even if this process is permitted to.
     pub(super) by_helper: bool,
+    /// Clock of the stamps; none for that of the interface where it stamps every frame.
+    pub(super) stamps: Option<Stamps>,
 }
 
 /// Passes every frame on an interface to the meter, until the time is over or an interrupt arrives.
@@ -114,7 +117,7 @@ pub(super) fn open(port: &Port, filter: Filter) -> Result<Listener, Failure> {
 
 /// Like [`open`], with the requested kind of timestamps.
 pub(super) fn open_with(port: &Port, filter: Filter, times: Times) -> Result<Listener, Failure> {
-    let Port { interface, by_helper } = port;
-    let (by_helper, snap_octets) = (*by_helper, SNAP_OCTETS);
-    Listener::open(&Wanted { interface, filter, snap_octets, by_helper, times })
+    let Port { interface, by_helper, stamps } = port;
+    let (by_helper, stamps, snap_octets) = (*by_helper, *stamps, SNAP_OCTETS);
+    Listener::open(&Wanted { interface, filter, snap_octets, by_helper, times, stamps })
 }

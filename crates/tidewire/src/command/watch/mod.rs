@@ -235,7 +235,8 @@ fn goes_on(watch: &Watch) -> bool {
 
 /// Returns the port, if one is captured.
 fn port(watch: &Watch) -> Option<Port> {
-    watch.source.interface.clone().map(|interface| Port { interface, by_helper: watch.source.tap })
+    let (by_helper, stamps) = (watch.source.tap, watch.source.stamps.map(Into::into));
+    watch.source.interface.clone().map(|interface| Port { interface, by_helper, stamps })
 }
 
 /// Returns the captures, if any are read.

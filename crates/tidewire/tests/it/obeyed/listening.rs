@@ -7,6 +7,7 @@ use super::{Mode, obeyed};
 const PORT_IN: &str = "watch::a_live_port_is_heard_and_nothing_is_dropped";
 const PIPED: &str = "capture::what_is_heard_live_goes_on_into_a_meter_elsewhere";
 const HELPER: &str = "capture::the_helper_hears_the_same_and_is_told_when_to_end";
+const STAMPS: &str = "watch::without_a_source_the_first_interface_that_is_up_is_heard";
 const PAGE: &str = "page::the_page_has_the_numbers_of_the_records";
 const DRAWN: &str = "obeyed::screens::options_of_screens_change_what_is_drawn";
 
@@ -138,6 +139,7 @@ pub(super) const WATCH: [Mode; 7] = [
                 "",
                 ShownBy("capture::the_helper_hears_the_same_and_is_told_when_to_end"),
             ),
+            obeyed("--stamps", "", ShownBy(STAMPS)),
             obeyed("--filter", "", ShownBy(PORT_IN)),
             obeyed("--far", "--far cell.pcapng", Says("what was captured before")),
             obeyed("--far-interface", "--far-interface nosuchif0", Says("one port is one tap")),
@@ -331,6 +333,7 @@ pub(super) const STREAMS: [Mode; 6] = [
             obeyed("--write", "", IsTheMode),
             obeyed("--time", "--time soon", Says("--time")),
             obeyed("--tap", "", ShownBy(HELPER)),
+            obeyed("--stamps", "--tap --stamps kernel", Says("--stamps")),
             obeyed("--filter", "", ShownBy(PIPED)),
             obeyed(
                 "--full",

@@ -146,7 +146,8 @@ fn check(watch: &Watch) -> Result<(), Failure> {
 fn open(watch: &Watch, output: &Output) -> Result<[Source; 2], Failure> {
     let source = &watch.source;
     let port = |name: &String| {
-        let port = Port { interface: name.clone(), by_helper: source.tap };
+        let stamps = Some(live::tap::Stamps::Kernel);
+        let port = Port { interface: name.clone(), by_helper: source.tap, stamps };
         Source::port(&port, source.filter.clone())
     };
     let capture = |path: &Path| Source::capture(path, source.filter.clone(), output);
