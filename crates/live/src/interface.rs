@@ -140,6 +140,28 @@ impl Interface {
 }
 
 impl Interface {
+    /// Name of its driver, in the network namespace of the calling thread, if it reports one.
+    #[must_use]
+    pub fn driver(&self) -> Option<String> {
+        let (socket, mut request) = (Socket::inquiry().ok()?, request(&self.name)?);
+        driver(socket.fd(), &mut request).ok().filter(|name| !name.is_empty())
+    }
+
+    /// Names of the offloads that are on and join or divide frames, in the network namespace of the
+    /// calling thread: frames seen on this host are then others than those on the wire.
+    #[must_use]
+    pub fn offloads(&self) -> Vec<&'static str> {
+        let (Ok(socket), Some(mut request)) = (Socket::inquiry(), request(&self.name)) else {
+            return Vec::new();
+        };
+        let mut is_on = |command| {
+            let mut value = Value { command, data: 0 };
+            request.ifr_ifru.ifru_data = (&raw mut value).cast();
+            ask(socket.fd(), libc::SIOCETHTOOL as _, &mut request).is_ok() && value.data != 0
+        };
+        OFFLOADS.iter().filter(|(_, command)| is_on(*command)).map(|(name, _)| *name).collect()
+    }
+
     /// Returns whether the interface stamps the frames that it receives, in the network namespace of
     /// the calling thread. The interface is asked and not changed.
     #[must_use]
@@ -259,6 +281,16 @@ const GET_SETTINGS: u32 = 1;
 
 /// ETHTOOL_GCHANNELS.
 const GET_CHANNELS: u32 = 0x3C;
+
+/// Offloads by the names of ethtool, and the commands that ask for them: ETHTOOL_GTSO, GGSO, GGRO.
+const OFFLOADS: [(&str, u32); 3] = [("TSO", 0x1E), ("GSO", 0x23), ("GRO", 0x2B)];
+
+/// `struct ethtool_value`.
+#[repr(C)]
+struct Value {
+    command: u32,
+    data: u32,
+}
 
 /// ETHTOOL_GET_TS_INFO.
 const GET_STAMP_ABILITY: u32 = 0x41;

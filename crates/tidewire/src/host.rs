@@ -1,9 +1,13 @@
-//! Properties of the machine, for the records of a run and for `doctor`.
+//! Properties of the machine and of this program's build, for the records of a run and for `doctor`.
 
+use live::interface::Interface;
 use std::collections::BTreeMap;
 use std::{fs, path::PathBuf};
 
-/// Properties of this machine, by name; unknown ones are left out.
+/// Commit from which a release was built; none of other builds.
+const COMMIT: Option<&str> = option_env!("TIDEWIRE_COMMIT");
+
+/// Properties of this machine and of this program's build, by name; unknown ones are left out.
 pub(crate) fn facts() -> BTreeMap<String, String> {
     let found = [
         ("system", system()),
@@ -12,9 +16,24 @@ pub(crate) fn facts() -> BTreeMap<String, String> {
         ("cores", Some(cores().to_string())),
         ("clock_source", clock_source()),
         ("governor", governors().map(|governors| governors.join(", "))),
+        ("commit", COMMIT.map(str::to_owned)),
     ];
     let known = found.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
     known.collect()
+}
+
+/// Name and value of a fact: a port, its driver and its rate, and the offloads that are on.
+pub(crate) fn port(name: &str) -> (String, String) {
+    let described = Interface::named(name).map(|found| {
+        let driver = found.driver().unwrap_or_else(|| "driver unknown".to_owned());
+        let rate = found.rate.map_or_else(|| "rate unknown".to_owned(), |rate| rate.to_string());
+        let offloads = match &found.offloads()[..] {
+            [] => "no offloads".to_owned(),
+            on => format!("offloads {}", on.join(", ")),
+        };
+        format!("{driver}, {rate}, {offloads}")
+    });
+    (format!("port {name}"), described.unwrap_or_else(|error| error.to_string()))
 }
 
 /// Number of threads that can run at a time.

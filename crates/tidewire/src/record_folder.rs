@@ -27,7 +27,8 @@ pub(crate) struct RecordFolder {
 }
 
 impl RecordFolder {
-    /// Creates `root/TIME-NAME` with its `run.json`, and `file` in it.
+    /// Creates `root/TIME-NAME` with its `run.json`, which describes the port if there is one, and `file`
+    /// in it.
     ///
     /// # Errors
     /// The folder cannot be made.
@@ -36,13 +37,14 @@ impl RecordFolder {
         name: &str,
         title: &str,
         file: &str,
+        port: Option<&str>,
     ) -> Result<Self, Failure> {
         let started = calendar::folder_name(clock::wall());
         let provenance = Provenance {
             title: title.to_owned(),
             command: crate::runs::words(),
             program_version: PROGRAM_VERSION.to_owned(),
-            host: host::facts(),
+            host: host::facts().into_iter().chain(port.map(host::port)).collect(),
             started: started.clone(),
         };
         let made_root = (!root.exists()).then(|| root.to_owned());

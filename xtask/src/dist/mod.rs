@@ -159,7 +159,7 @@ fn build(
     let target = architecture.target();
     println!("   cargo build --profile dist --target {target}");
     let mut command = cargo(&release.root, &["build", "--profile", "dist", "--locked"]);
-    command.args(["--target", &target]);
+    command.args(["--target", &target]).env("TIDEWIRE_COMMIT", &release.commit);
     command.args(PROGRAMS.iter().flat_map(|name| ["-p", name]));
     architecture.cross(&mut command, &target);
     if !command.status().is_ok_and(|status| status.success()) {

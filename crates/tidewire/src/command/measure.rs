@@ -10,7 +10,7 @@ use crate::page::{self, StudyPage, StudyState};
 use crate::runs::{self, Findings, Making, Recording};
 use crate::scenario_choice::{self, Chosen, Purpose};
 use crate::steps::Steps;
-use crate::{interrupt, port_options, quantity};
+use crate::{host, interrupt, port_options, quantity};
 use bench::analysis::Unit;
 use bench::medium::{Ideal, Medium};
 use bench::scenario::{
@@ -242,7 +242,8 @@ fn carry_out(
     let all = chosen.study.points.iter().map(|point| point.scenario.replications).sum();
     let plan = page::Plan { verb: "measure", runs: all, may_grow: false, is_predicted: false };
     let page = StudyPage::open(&measure.page, || StudyState::new(&chosen.study, plan), output)?;
-    let making = Making::here(host.facts());
+    let port = measure.port.interface.as_deref().or(measure.port.xdp.as_deref());
+    let making = Making::here(host.facts().into_iter().chain(port.map(host::port)).collect());
     let mut recording = Recording::begin(chosen, &measure.run, making, output)?.on(page);
     let mut steps = Steps::new("measure", all, output);
     let result = every_run(chosen, &mut against, measure.groups, &mut recording, &mut steps, stop);

@@ -398,6 +398,15 @@ fn without_a_source_the_first_interface_that_is_up_is_heard() {
     check_code(&refused, 1);
     let why = "no hardware stamps on w0: it has no clock that stamps frames";
     assert!(stderr(&refused).contains(why), "{}", stderr(&refused));
+    // The run folder describes the port.
+    let folder = tempfile::tempdir().unwrap();
+    let kept = ["watch", "-i", "w0", "-t", "100 ms", "-o", folder.path().to_str().unwrap()];
+    check_code(&namespaces.command(0, &kept).output().unwrap(), 0);
+    let run = fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    let about: serde_json::Value =
+        serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+    let port = about["host"]["port w0"].as_str().unwrap();
+    assert_eq!(port, "veth, 10 Gbit/s, offloads TSO, GSO", "{about}");
     must(&["-n", &namespaces.names[0], "link", "set", "w0", "down"]);
     let listed = namespaces.command(0, &["watch"]).output().unwrap();
     check_code(&listed, 1);

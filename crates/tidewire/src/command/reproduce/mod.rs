@@ -113,7 +113,7 @@ struct Report<'a> {
 
 /// Makes the run folder, and writes the first record.
 fn folder(root: &Path, paper: &Paper, options: &Options) -> Result<RecordFolder, Failure> {
-    let mut folder = RecordFolder::create(root, paper.name, paper.title, "rows.ndjson")?;
+    let mut folder = RecordFolder::create(root, paper.name, paper.title, "rows.ndjson", None)?;
     folder.record(&lines::paper(paper, options));
     Ok(folder)
 }

@@ -195,7 +195,8 @@ fn folder(watch: &Watch) -> Result<Option<RecordFolder>, Failure> {
         captures(watch).refuse_unreadable()?;
     }
     let title = source(watch).source;
-    RecordFolder::create(root, "watch", &title, "measures.ndjson").map(Some)
+    let port = watch.source.interface.as_deref();
+    RecordFolder::create(root, "watch", &title, "measures.ndjson", port).map(Some)
 }
 
 /// Returns the duration of listening, if given; checks that the options for the source of frames
