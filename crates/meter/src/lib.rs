@@ -48,7 +48,8 @@ pub use follow::cyclic::{
     Retransmissions, SenderClock, Station, StreamFigures, StreamKey, StreamReport, Worst,
 };
 pub use follow::transactions::{
-    TransactionCounts, TransactionFigures, TransactionKey, TransactionProtocol, TransactionReport,
+    Extremes, PollingClient, TransactionCounts, TransactionFigures, TransactionKey,
+    TransactionProtocol, TransactionReport,
 };
 pub use host::{Address, ChangedHost, Host, HostKey};
 pub use interval::Report;

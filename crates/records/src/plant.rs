@@ -2,22 +2,24 @@
 //!
 //! ```text
 //! stream of cyclic data ─ its identity, period, frames, time allowed ────┐
-//! connection that polls ─ requests in its life, mean request and reply ──┴─ [[flow]]
+//! client that polls ─ its requests, mean period, mean request and reply ─┴─ [[flow]]
 //! ```
 //!
 //! Links and switches do not show in frames: the scenario has one switch, for the user to change. Frames to a group go to one station, whose port carries all of them, as each
 //! port of a switch does that does not filter groups.
 
+mod pollers;
 mod streams;
 
 use crate::cyclic::CyclicStream;
-use crate::ends::end_name;
 use crate::item::Item;
 use crate::quantity::{counted, span};
 use bench::scenario::{Flow, Pattern, Span};
 use core::net::{IpAddr, Ipv4Addr};
 use core::time::Duration;
-use meter::{Connection, Protocol};
+use meter::Protocol;
+use pollers::Poller;
+pub(crate) use pollers::function_flow;
 use std::collections::{BTreeMap, BTreeSet};
 use streams::Watched;
 pub(crate) use streams::{MOST_SAMPLES, MOST_VLAN, decimal, is_visible, of_nanos};
@@ -28,21 +30,19 @@ use wire::printable::Printable;
 pub(crate) const MOST_FLOWS: usize = 1_000;
 /// Octets of the stamp that each message carries.
 pub(crate) const STAMP_OCTETS: u64 = 16;
-/// Requests from which a connection polls.
-const POLLS: u64 = 5;
 /// Station that stands for all members of groups.
 pub(crate) const SUBSCRIBERS: &str = "subscribers";
 /// Rates of links, in Mbit/s.
 const RATES: [u64; 3] = [100, 1_000, 10_000];
 
-/// Longest run of pollers alone.
+/// Longest run of connections that poll alone.
 pub(crate) const LONGEST_RUN: Duration = Duration::from_secs(60);
 /// Most frames of a run that lasts as long as what was watched.
 const MOST_FRAMES: u64 = 2_000_000;
 
-/// Time in which streams were seen.
+/// Time in which streams, and requests at functions of servers, were seen.
 struct Seen {
-    /// Time of the first frame.
+    /// Time of the first frame or request.
     origin_ns: u64,
     /// Length of the run.
     after: Duration,
@@ -51,10 +51,16 @@ struct Seen {
 }
 
 impl Seen {
-    fn of(streams: &[Watched]) -> Self {
-        let origin_ns = streams.iter().map(|it| it.stream.first_ns).min().unwrap_or_default();
-        let last_ns = streams.iter().map(Watched::end_ns).max().unwrap_or_default();
-        let frames: u64 = streams.iter().map(Watched::sent).sum();
+    fn of(streams: &[Watched], pollers: &[Poller]) -> Self {
+        let asked = || pollers.iter().filter_map(|poller| poller.asked.as_ref());
+        let first = streams.iter().map(|it| it.stream.first_ns);
+        let first = first.chain(asked().map(|it| it.first_ns));
+        let last = streams.iter().map(Watched::end_ns).chain(asked().map(|it| it.last_ns));
+        let (origin_ns, last_ns) =
+            (first.min().unwrap_or_default(), last.max().unwrap_or_default());
+        let frames = crate::sum(streams.iter().map(Watched::sent));
+        // Of class 4: DTs of request and reply, and their AKs.
+        let frames = frames.saturating_add(crate::sum(asked().map(|it| it.requests * 4)));
         let (mut all_ns, is_whole) = (last_ns.saturating_sub(origin_ns), frames <= MOST_FRAMES);
         if !is_whole {
             let share = u128::from(all_ns) * u128::from(MOST_FRAMES) / u128::from(frames);
@@ -66,21 +72,13 @@ impl Seen {
     }
 }
 
-/// A connection whose requests are answered, one for one.
-struct Poller {
-    ends: [String; 2],
-    user: String,
-    requests: u64,
-    period_ns: u64,
-    request_octets: u64,
-    reply_octets: u64,
-}
-
 /// Collects what a scenario is made of.
 #[derive(Default)]
 pub struct Plant {
     streams: Vec<Watched>,
     pollers: Vec<Poller>,
+    /// Clients that do not poll.
+    others: u64,
     left_out: u64,
 }
 
@@ -98,9 +96,18 @@ impl Plant {
                 self.streams.push(Watched::new(stream, &of.report));
             }
             Item::Connection(connection) => {
-                let poller = Poller::of(connection);
+                let poller = Poller::of_connection(connection);
                 if let Some(poller) = poller.filter(|_| self.has_room()) {
                     self.pollers.push(poller);
+                }
+            }
+            Item::Transactions(of) => {
+                let (pollers, others) = Poller::of_function(of);
+                self.others += others;
+                for poller in pollers {
+                    if self.has_room() {
+                        self.pollers.push(poller);
+                    }
                 }
             }
             _ => {}
@@ -123,9 +130,9 @@ impl Plant {
             return Ok(None);
         }
         let mut flows = Flows::default();
-        let seen = Seen::of(&self.streams);
+        let seen = Seen::of(&self.streams, &self.pollers);
         self.streams.iter().for_each(|stream| flows.stream(stream, &seen));
-        self.pollers.iter().for_each(|poller| flows.poller(poller));
+        self.pollers.iter().for_each(|poller| flows.poller(poller, &seen));
         let text = flows.below(self.head(source, &flows, &seen));
         check(&text)?;
         Ok(Some(text))
@@ -147,45 +154,27 @@ impl Plant {
                 "# Beyond {MOST_FLOWS} flows, {left_out} streams and pollers are left out.\n"
             );
         }
+        if self.others > 0 {
+            let others = counted(self.others, "client");
+            text += &format!(
+                "# Without flows: {others} of functions of servers, whose requests are not periodic or mostly unanswered.\n"
+            );
+        }
         if flows.stations.contains(SUBSCRIBERS) {
             text += "# The station \"subscribers\" gets all frames to groups, as each port of a switch that does not filter them.\n";
         }
-        if !self.streams.is_empty() && !seen.is_whole {
+        if !seen.is_whole {
             text += &format!(
                 "# The run is the beginning of what was seen: it has about {MOST_FRAMES} frames.\n"
             );
         }
-        let after = match self.streams.is_empty() {
+        let are_connections = self.pollers.iter().all(|poller| poller.asked.is_none());
+        let after = match self.streams.is_empty() && are_connections {
             true => flows.twenty_periods(LONGEST_RUN),
             false => seen.after,
         };
         text += &flows.settings(&format!("{counts}, as watched"), after);
         text
-    }
-}
-
-impl Poller {
-    /// A poller, if requests and replies of a connection are about as many.
-    fn of(connection: &Connection) -> Option<Self> {
-        let [requests, replies] = connection.directions.each_ref().map(|of| of.tsdus);
-        let is_answered = requests >= POLLS && replies <= 2 * requests && requests <= 2 * replies;
-        let begun = connection.history.iter().flatten().min().copied();
-        let life = connection.last.since(begun?);
-        let period_ns = u64::try_from(life.as_nanos()).ok()? / requests.max(1);
-        let octets = |side: usize| {
-            let of = connection.directions.get(side)?;
-            Some(of.tsdu_octets / of.tsdus.max(1))
-        };
-        let (request_octets, reply_octets) = (octets(0)?, octets(1)?);
-        let [(calling, _), (called, _)] = connection.ends;
-        // Programs of one host are stations that have the ports, too.
-        let ends = connection.ends.map(|(address, port)| match calling == called {
-            true => end_name(address, port),
-            false => address.to_string(),
-        });
-        let user = connection.user.name().to_owned();
-        let poller = Self { ends, user, requests, period_ns, request_octets, reply_octets };
-        (is_answered && period_ns > 0).then_some(poller)
     }
 }
 
@@ -311,20 +300,27 @@ impl Flows {
         }
     }
 
-    fn poller(&mut self, poller: &Poller) {
-        let Poller { ends: [from, to], user, requests, period_ns, .. } = poller;
-        let name = self.name(&format!("poll-{to}"));
-        let octets = [poller.request_octets, poller.reply_octets].map(|it| it.max(STAMP_OCTETS));
-        self.carries(Duration::from_nanos(*period_ns), octets[0] + octets[1]);
-        let about =
-            format!("{}: {} over class 4 here", counted(*requests, "request"), Printable(user));
-        self.flow(&about, &name, [from, to]);
-        let ([request, reply], period) = (octets, decimal(of_nanos(*period_ns)));
+    fn poller(&mut self, poller: &Poller, span: &Seen) {
+        let Poller { ends: [from, to], about, .. } = poller;
+        let name = self.name(&poller.name);
+        let [request, reply] = poller.octets();
+        self.carries(poller.period().0, request + reply);
+        self.flow(about, &name, [from, to]);
+        let period = decimal(poller.period());
         self.text += &format!(
             "service = \"class-4\"\n\
              pattern = {{ kind = \"constant-rate-request\", period = \"{period}\", reply = \"{reply} B\" }}\n\
-             size = \"{request} B\"\nstart = \"random\"\n"
+             size = \"{request} B\"\ndeadline = \"{period}\" # its poll period\n"
         );
+        let Some(asked) = &poller.asked else {
+            self.text += "start = \"random\"\n";
+            return;
+        };
+        let start = of_nanos(asked.first_ns.saturating_sub(span.origin_ns));
+        self.text += &format!("start = \"{}\"\n", decimal(start));
+        if span.is_whole {
+            self.text += &format!("messages = {}\n", asked.requests);
+        }
     }
 
     /// Writes the head of a flow.

@@ -74,6 +74,12 @@ impl Header {
         let frame_octets = HEADER_OCTETS + data_octets + blocks * CRC_OCTETS;
         Ok(Self { frame_octets, destination, source })
     }
+
+    /// True if the frame carries user data: a segment of a fragment.
+    #[must_use]
+    pub const fn has_data(&self) -> bool {
+        self.frame_octets > HEADER_OCTETS
+    }
 }
 
 /// Application fragment, as far as the first block of its first frame has it.

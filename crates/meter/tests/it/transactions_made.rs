@@ -292,3 +292,100 @@ fn a_million_units_displace_none_that_is_known() {
     // What is outstanding at the end is no longer than ten seconds old.
     assert!(all.iter().all(|it| it.outstanding == 0), "ten seconds are over");
 }
+
+#[test]
+fn each_client_of_a_function_has_its_polls() {
+    let mut regular = Connection::new((1, 40_000), 9, modbus::PORT);
+    let mut odd = Connection::new((2, 40_000), 9, modbus::PORT);
+    let mut frames = Vec::new();
+    for n in 0..20_u16 {
+        // Two kinds of data each 100 ms, answered in 7 ms; some requests are sent again.
+        let start = u64::from(n) * 100;
+        for (register, after) in [(5, 0), (6, 30)] {
+            let id = n * 2 + u16::from(register);
+            frames.push((start + after, regular.send(From::Client, &read(id, 1, register))));
+            frames.push((start + after + 7, regular.send(From::Server, &values(id, 1))));
+        }
+    }
+    // Times between requests grow.
+    for n in 0..20_u16 {
+        let start = 3_000 + u64::from(n * n) * 400;
+        frames.push((start, odd.send(From::Client, &read(n, 1, 5))));
+    }
+    let found = only(&metered(&frames));
+    let [one, two] = &found.clients[..] else { panic!("{found:?}") };
+    assert_eq!((one.client.to_string().as_str(), one.is_periodic()), ("10.0.0.1", true));
+    assert_eq!((one.requests, one.replies, one.polls), (40, 40, 2));
+    // A request has 12 octets, a reply 13.
+    assert_eq!((one.request_octets, one.reply_octets), (480, 520));
+    assert_eq!((one.first, one.last), (at(0), at(1_930)));
+    let periods = one.periods;
+    assert_eq!((periods.count, periods.min_ns, periods.max_ns), (38, 100_000_000, 100_000_000));
+    assert_eq!((one.judged_periods, one.regular_periods), (36, 36));
+    assert_eq!((one.responses.count, one.responses.mean_ns()), (40, Some(7_000_000)));
+    assert_eq!((two.client.to_string().as_str(), two.is_periodic()), ("10.0.0.2", false));
+    // Of the ratios 3, 5/3, 7/5, 9/7, 11/9 and so on those from the fifth on are within a quarter.
+    assert_eq!((two.requests, two.replies, two.judged_periods), (20, 0, 18));
+    assert_eq!(two.regular_periods, 14);
+}
+
+#[test]
+fn bursts_of_requests_are_no_polls() {
+    // Ten requests for each of two kinds of data, and one request that never recurs.
+    let asked = |gap_ms: u64, apart_ms: u64| {
+        let mut one = Connection::new((1, 40_000), 9, modbus::PORT);
+        let mut times: Vec<(u64, u8)> = (0..10)
+            .flat_map(|n| [(n * gap_ms, 0), (n * gap_ms + apart_ms, 1)])
+            .chain([(7_777, 9)])
+            .collect();
+        times.sort_unstable();
+        let mut request = |(n, (millis, register)): (usize, &(u64, u8))| {
+            (*millis, one.send(From::Client, &read(n as u16, 1, *register)))
+        };
+        let frames: Vec<_> = times.iter().enumerate().map(&mut request).collect();
+        let client = only(&metered(&frames)).clients[0];
+        assert_eq!((client.requests, client.polls), (21, 2));
+        assert_eq!((client.judged_periods, client.regular_periods), (16, 16));
+        client.is_periodic()
+    };
+    assert!(asked(1_000, 300), "polls of 9 s in 9.3 s");
+    assert!(!asked(5, 10_300), "polls of 45 ms in 10.3 s");
+}
+
+/// Link frame of DNP3 between master 1 and outstation 10.
+fn dnp3(is_request: bool, data: &[u8]) -> Vec<u8> {
+    let (control, ends) = if is_request { (0xC4, [10, 0, 1, 0]) } else { (0x44, [1, 0, 10, 0]) };
+    let mut frame = vec![0x05, 0x64, data.len() as u8 + 5, control];
+    frame.extend(ends);
+    frame.extend(wire::dnp3::crc(&frame).to_le_bytes());
+    for block in data.chunks(16) {
+        frame.extend(block);
+        frame.extend(wire::dnp3::crc(block).to_le_bytes());
+    }
+    frame
+}
+
+#[test]
+fn a_dnp3_reply_has_the_octets_of_all_its_frames() {
+    let mut one = Connection::new((1, 40_000), 9, wire::dnp3::PORT);
+    let mut frames = Vec::new();
+    for n in 0..8_u8 {
+        let start = u64::from(n) * 1_000;
+        let request = dnp3(true, &[0xC0, 0xC0 | n, 1, 60, 1, 6]);
+        frames.push((start, one.send(From::Client, &request)));
+        // FIR alone, neither, FIN alone.
+        let first = [&[0x40, 0xC0 | n, 129, 0, 0][..], &[7; 40]].concat();
+        let reply = [first, [&[1][..], &[7; 49]].concat(), vec![0x82, 7]];
+        let reply: Vec<u8> = reply.iter().flat_map(|data| dnp3(false, data)).collect();
+        frames.push((start + 20, one.send(From::Server, &reply)));
+        // An unsolicited response in two frames is none.
+        let unsolicited = [dnp3(false, &[0x40, 0xD0, 130, 0, 0]), dnp3(false, &[0x81, 7])].concat();
+        frames.push((start + 500, one.send(From::Server, &unsolicited)));
+    }
+    let found = only(&metered(&frames));
+    let [client] = &found.clients[..] else { panic!("{found:?}") };
+    // Headers of 10 octets; CRCs for one block, and for three, four and one.
+    assert_eq!((client.requests, client.request_octets), (8, 8 * (10 + 6 + 2)));
+    let reply = (10 + 45 + 6) + (10 + 50 + 8) + (10 + 2 + 2);
+    assert_eq!((client.replies, client.reply_octets), (8, 8 * reply));
+}

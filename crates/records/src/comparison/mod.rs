@@ -12,6 +12,7 @@
 //! of a class of the meter's histograms, 1/128. Bias: a range has no confidence level; with few
 //! intervals a value outside of it is no proof.
 
+mod flows;
 mod quantity;
 mod run;
 mod subject;
@@ -143,7 +144,11 @@ pub fn compare(predicted: &[Run], watched: &Run) -> Comparison {
     }
     let of_runs: BTreeSet<&Subject> = runs.iter().flat_map(|run| run.subjects()).collect();
     let of_watched: BTreeSet<&Subject> = watched.subjects().collect();
-    let twins = twins(&of_runs, &of_watched);
+    let mut twins = twins(&of_runs, &of_watched);
+    // Connections of all runs have the same names.
+    if let Some(run) = runs.first() {
+        twins.extend(polls(&of_watched, run));
+    }
     let pairs = twins.iter().map(|(seen, known)| Pair { runs: &runs, known, watched, seen });
     let mut each: Vec<Compared> = pairs.map(|pair| pair.compare()).collect();
     each.sort_by(worse);
@@ -197,6 +202,11 @@ fn twins<'a>(
     twins
 }
 
+/// The predicted twins of functions that were watched: the connections of the flows that poll them.
+fn polls<'a>(watched: &BTreeSet<&'a Subject>, run: &'a Run) -> Vec<(&'a Subject, &'a Subject)> {
+    watched.iter().filter_map(|seen| Some((*seen, run.poller_of(seen)?))).collect()
+}
+
 /// A stream or poller on both sides.
 struct Pair<'a> {
     runs: &'a [&'a Run],
@@ -212,7 +222,11 @@ impl Pair<'_> {
         let predicted: Vec<Row<'_>> =
             self.runs.iter().flat_map(|run| run.values(self.known)).collect();
         let all = rows.iter().chain(&predicted).flat_map(|row| row.values.keys().copied());
-        let quantities: BTreeSet<Quantity> = all.collect();
+        let mut quantities: BTreeSet<Quantity> = all.collect();
+        if matches!((self.seen, self.known), (Subject::Function { .. }, Subject::Poller { .. })) {
+            // That of a function is from one request to the next for the same data.
+            quantities.remove(&Quantity::Period);
+        }
         let period_ns = ranged(&rows, Quantity::Period)
             .or_else(|| ranged(&predicted, Quantity::Period))
             .map_or(1, |range| range.median.max(1));

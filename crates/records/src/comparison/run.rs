@@ -1,8 +1,10 @@
 //! Intervals of one side of a comparison, gathered from records.
 
+use super::flows::{Flows, Place};
 use super::quantity::{self, Values};
 use super::subject::{Pollers, Stations, Subject};
 use crate::{Interval, Record};
+use bench::scenario::Scenario;
 use std::collections::BTreeMap;
 
 /// Maximum number of values of intervals; what is beyond is counted.
@@ -38,6 +40,7 @@ struct Life {
 #[derive(Default, Debug)]
 pub struct Run {
     stations: Stations,
+    flows: Flows,
     pollers: Pollers,
     measure_ns: u64,
     spans: Vec<Span>,
@@ -51,9 +54,9 @@ pub struct Run {
 }
 
 impl Run {
-    /// Creates a run without intervals; `stations` names simulated stations.
-    pub fn new(stations: Stations) -> Self {
-        Self { stations, ..Self::default() }
+    /// Creates a run of a scenario, without intervals; `stations` names its stations.
+    pub fn of_scenario(scenario: &Scenario, stations: Stations) -> Self {
+        Self { stations, flows: Flows::of(scenario), ..Self::default() }
     }
 
     /// Takes a record; those of other kinds are ignored.
@@ -141,6 +144,20 @@ impl Run {
     /// Streams, functions and connections that poll.
     pub(super) fn subjects(&self) -> impl Iterator<Item = &Subject> {
         self.rows.iter().filter(|(subject, rows)| is_followed(subject, rows)).map(|(it, _)| it)
+    }
+
+    /// The connection of the only flow that polls a function.
+    pub(super) fn poller_of(&self, function: &Subject) -> Option<&Subject> {
+        let Place { ends: [from, to], place, flows } = self.flows.place(function)?;
+        let is_theirs = |subject: &Subject| match subject {
+            Subject::Poller { client, server, .. } => client == from && server == to,
+            _ => false,
+        };
+        let mut all: Vec<_> = self.lives.iter().filter(|(subject, _)| is_theirs(subject)).collect();
+        all.sort_by_key(|(_, life)| life.first_ns);
+        let is_one_each = all.len() == flows && !self.flows.are_several(function);
+        let (subject, _) = all.get(place).filter(|_| is_one_each)?;
+        self.rows.contains_key(*subject).then_some(*subject)
     }
 
     /// Values of a subject in each of its intervals.

@@ -2,7 +2,7 @@
 
 use crate::cyclic::write;
 use crate::{check_code, records, run_in, stderr, stdout};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
@@ -154,6 +154,62 @@ fn a_poller_is_found_by_its_stations() {
     // The p99 of an interval is that of its own 20 responses: the first has none that is slow.
     let first = all.iter().find(|it| it["type"] == "compared-interval").unwrap();
     assert!(of(first, "response-p99")["watched"].as_u64().unwrap() < 10_000_000, "{first}");
+}
+
+#[test]
+fn functions_of_a_server_are_matched_with_the_flows_that_poll_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let gateway = crate::examples::root().join("captures/gateway.pcap").display().to_string();
+    let watch = ["watch", "-q", "-r", &gateway, "--write-scenario", "plant.toml"];
+    check_code(&run_in(folder.path(), &watch), 0);
+    let compared = |scenario: &str| {
+        let output = run_in(folder.path(), &["compare", scenario, &gateway, "-n", "1", "--json"]);
+        check_code(&output, 0);
+        records(&output)
+    };
+    let all = compared("plant.toml");
+    let head = &all[0];
+    assert_eq!(
+        (&head["only_predicted"], &head["only_watched"]),
+        (&json!([]), &json!([])),
+        "{head}"
+    );
+    let of_function = |unit: u32| {
+        let mut of_all = all.iter().filter(|it| it["type"] == "compared-stream");
+        of_all.find(|it| it["subject"]["unit"] == unit).unwrap().clone()
+    };
+    // Five requests in each interval of 5 s; unit 2 leaves two of them without a reply.
+    for (unit, within) in [(1, 6), (2, 4), (3, 6)] {
+        let compared = of_function(unit);
+        let quantity = |name: &str| {
+            let mut of_all = compared["quantities"].as_array().unwrap().iter();
+            of_all.find(|it| it["quantity"] == name).cloned()
+        };
+        assert_eq!(quantity("requests").unwrap()["within"], 6, "{compared}");
+        assert_eq!(quantity("responses").unwrap()["within"], within, "{compared}");
+        // Of a function it is that of the same data, of a connection that of all requests.
+        assert_eq!(quantity("period"), None);
+    }
+    assert_eq!(
+        all[1..].iter().find(|it| it["type"] == "compared-stream").unwrap()["subject"]["unit"],
+        2
+    );
+    let text = fs::read_to_string(folder.path().join("plant.toml")).unwrap();
+    let (fewer, _) = text.rsplit_once("# Modbus").unwrap();
+    fs::write(folder.path().join("fewer.toml"), fewer).unwrap();
+    let head = &compared("fewer.toml")[0];
+    let third = json!({"kind": "function", "protocol": "Modbus/TCP", "server": "10.0.0.20",
+        "unit": 3, "function": 3});
+    assert_eq!((&head["only_predicted"], &head["only_watched"]), (&json!([]), &json!([third])));
+    // The connections of flows that start at one time are not told apart.
+    let together = text.replace("start = \"300 ms\"", "start = \"0 s\"");
+    fs::write(folder.path().join("together.toml"), together).unwrap();
+    let output = run_in(folder.path(), &["compare", "together.toml", &gateway, "-n", "1"]);
+    check_code(&output, 1);
+    let error = stderr(&output);
+    for words in ["10.0.0.5 polls 10.0.0.20", "Modbus/TCP 10.0.0.20 unit 1 function 3"] {
+        assert!(error.contains(words), "{words}\n{error}");
+    }
 }
 
 #[test]

@@ -278,6 +278,61 @@ fn pollers_come_back_too() {
 }
 
 #[test]
+fn polls_of_functions_come_back_with_their_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = write_scenario(folder.path(), &shipped("gateway.pcap"));
+    // tests/it/transactions.rs makes the capture: device 1 answers after 4 ms, device 2 is slow.
+    for (unit, start, response) in [(1, "0 s", "4.00 ms"), (2, "300 ms", "180 ms")] {
+        let mean = format!("{response} on average, {response} to {response}");
+        let flow = format!(
+            "# Modbus/TCP unit {unit}, function 3 (read holding registers): 30 requests in 29.0 s, \
+             period 1.00 s on average, 1.00 s to 1.00 s\n\
+             # Over class 4 here. Response times, not simulated: {mean}\n\
+             [[flow]]\nname = \"modbus-10.0.0.20-unit-{unit}-function-3\"\n\
+             from = \"10.0.0.5\"\nto = \"10.0.0.20\"\nservice = \"class-4\"\n\
+             pattern = {{ kind = \"constant-rate-request\", period = \"1 s\", reply = \"16 B\" }}\n\
+             size = \"16 B\"\ndeadline = \"1 s\" # its poll period\nstart = \"{start}\"\n\
+             messages = 30\n"
+        );
+        assert!(text.contains(&flow), "{flow}\n{text}");
+    }
+    let predict = ["predict", "plant.toml", "-n", "1", "--no-save", "--json"];
+    let output = run_in(folder.path(), &predict);
+    check_code(&output, 0);
+    let all = records(&output);
+    let sample = all.iter().find(|record| record["type"] == "sample").unwrap();
+    let flows = sample["flows"].as_array().unwrap();
+    let sent: Vec<_> = flows.iter().map(|flow| flow["sent"].as_u64().unwrap()).collect();
+    assert_eq!(sent, [30; 3], "{sample}");
+}
+
+#[test]
+fn polls_of_public_captures_make_scenarios_that_run() {
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/captures");
+    if !shared.exists() {
+        println!("skipped: no ../shared");
+        return;
+    }
+    // Flows by the protocol that they name; S7 is a transport connection that polls.
+    let s7: &[(&str, usize)] = &[("poll", 14), ("modbus", 46), ("enip", 2)];
+    for (name, expected) in [
+        ("s7/mb2_modbus_plus_s7.pcap", s7),
+        ("cyclic/modbus/modbus_test.pcap", &[("modbus", 9)]),
+        ("cyclic/dnp3/DNP3Value.pcap", &[("dnp3", 1)]),
+        ("cyclic/enip/ControlLogix_FactoryTalk_HMI.pcap", &[("enip", 1)]),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let text = write_scenario(folder.path(), &shared.join(name));
+        let named = |word: &str| text.matches(&format!("[[flow]]\nname = \"{word}-")).count();
+        let found: Vec<_> = expected.iter().map(|(word, _)| (*word, named(word))).collect();
+        assert_eq!(found, expected, "{name}\n{text}");
+        let all: usize = found.iter().map(|(_, flows)| flows).sum();
+        assert_eq!(text.matches("[[flow]]").count(), all, "{name}\n{text}");
+        check_code(&run_in(folder.path(), &["predict", "plant.toml", "-n", "1", "--no-save"]), 0);
+    }
+}
+
+#[test]
 fn where_nothing_is_periodic_nothing_is_written() {
     let folder = tempfile::tempdir().unwrap();
     let predict = ["predict", "bulk", "-n", "1", "--no-save", "--capture", "bulk.pcapng"];

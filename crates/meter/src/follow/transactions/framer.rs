@@ -12,8 +12,8 @@ const KEPT_OCTETS: usize = 512;
 
 /// Content of a direction.
 pub(super) enum Found<'a> {
-    /// PDU, or the front of it that was kept or captured.
-    Pdu(&'a [u8]),
+    /// PDU of this length: its octets, or the front of it that was kept or captured.
+    Pdu { octets: &'a [u8], pdu_octets: usize },
     /// Octets that are none.
     Foreign,
 }
@@ -27,6 +27,12 @@ struct Partial {
     pdu_octets: usize,
     /// Octets received or skipped.
     seen_octets: usize,
+}
+
+impl Partial {
+    fn found(&self) -> Found<'_> {
+        Found::Pdu { octets: &self.kept, pdu_octets: self.pdu_octets }
+    }
 }
 
 /// Framer of one direction.
@@ -97,7 +103,7 @@ impl Framer {
             match (form.front)(octets) {
                 Front::Pdu(length) => match octets.split_at_checked(length.max(1)) {
                     Some((pdu, rest)) => {
-                        found(Found::Pdu(pdu));
+                        found(Found::Pdu { octets: pdu, pdu_octets: length });
                         octets = rest;
                     }
                     None => return self.begin(octets, length),
@@ -133,7 +139,7 @@ impl Framer {
         }
         partial.seen_octets += taken.len();
         if partial.seen_octets == partial.pdu_octets {
-            found(Found::Pdu(&partial.kept));
+            found(partial.found());
         } else {
             self.partial = Some(partial);
         }
@@ -148,7 +154,7 @@ impl Framer {
         };
         partial.seen_octets = partial.seen_octets.saturating_add(octets);
         if partial.seen_octets == partial.pdu_octets {
-            found(Found::Pdu(&partial.kept));
+            found(partial.found());
         } else if partial.seen_octets < partial.pdu_octets {
             self.partial = Some(partial);
         } else {
@@ -187,7 +193,10 @@ mod tests {
         for piece in pieces {
             let mut note = |found: Found<'_>| {
                 text += &match found {
-                    Found::Pdu(octets) => format!("{}+{} ", octets[1], octets.len()),
+                    Found::Pdu { octets, pdu_octets } => {
+                        assert_eq!(pdu_octets, 12);
+                        format!("{}+{} ", octets[1], octets.len())
+                    }
                     Found::Foreign => "foreign ".to_owned(),
                 };
             };
@@ -245,7 +254,10 @@ mod tests {
             let octets = [pdu(1), pdu(2)].concat();
             framer.push(&form, &octets[..20], missing, &mut |found| {
                 text += &match found {
-                    Found::Pdu(octets) => format!("{}+{} ", octets[1], octets.len()),
+                    Found::Pdu { octets, pdu_octets } => {
+                        assert_eq!(pdu_octets, 12);
+                        format!("{}+{} ", octets[1], octets.len())
+                    }
                     Found::Foreign => "foreign ".to_owned(),
                 };
             });

@@ -33,6 +33,21 @@ pub(super) struct Message<'a> {
     pub(super) content: &'a [u8],
 }
 
+impl Message<'_> {
+    /// More octets of the message before, which say nothing else.
+    pub(super) const CONTINUATION: Self = Self {
+        role: Role::Continuation,
+        identifier: 0,
+        unit: 0,
+        pair_unit: 0,
+        pair: 0,
+        function: 0,
+        is_exception: false,
+        subject: None,
+        content: &[],
+    };
+}
+
 /// Part that a PDU has in a transaction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
@@ -40,6 +55,8 @@ pub(super) enum Role {
     Reply,
     /// Reply to all requests of its pair with lower identifiers, of 15 bits.
     Acknowledgement,
+    /// More octets of the message before.
+    Continuation,
 }
 
 /// Front of octets, where a PDU should begin.

@@ -26,7 +26,10 @@ mod set_ups;
 
 pub use protocol::Protocol as TransactionProtocol;
 pub(crate) use protocol::Protocol;
-pub use report::{TransactionCounts, TransactionFigures, TransactionKey, TransactionReport};
+pub use report::{
+    Extremes, PollingClient, TransactionCounts, TransactionFigures, TransactionKey,
+    TransactionReport,
+};
 pub(crate) use set_ups::{Opened, SetUp};
 
 use super::Follower;
@@ -40,7 +43,7 @@ use hashbrown::HashTable;
 use message::{Message, Role, Sender};
 use protocol::{Datagram, Read};
 use requests::{Asked, Key, Match, Request, Requests};
-use row::Row;
+use row::{Asking, Replied, Row};
 use set_ups::SetUps;
 use std::collections::VecDeque;
 use wire::addr::Socket;
@@ -118,6 +121,16 @@ struct Dialogue {
     /// By sender, in the order of the ends.
     ways: [Framer; 2],
     requests: Requests,
+    /// Message that each end sent last, whose octets may continue.
+    latest: [Option<Latest>; 2],
+}
+
+/// Message that may continue.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    row: Handle,
+    client: Address,
+    is_request: bool,
 }
 
 /// Functions of units of servers, and what finds them.
@@ -207,7 +220,7 @@ impl Rows {
 impl Dialogue {
     fn new(carrier: Carrier) -> Self {
         let ways = [Framer::default(), Framer::default()];
-        Self { carrier, ways, requests: Requests::new() }
+        Self { carrier, ways, requests: Requests::new(), latest: [None; 2] }
     }
 
     /// Gives up the requests whose time is over.
@@ -220,21 +233,24 @@ impl Dialogue {
 
     /// Processes the PDUs that a framer finds in this way.
     fn framed(&mut self, at: Instant, way: usize, above: Above<'_>, part: Stretch<'_>) {
-        let Self { carrier, ways, requests } = self;
-        let Some(framer) = ways.get_mut(way) else { return };
+        let Self { carrier, ways, requests, latest } = self;
+        let (Some(framer), Some(latest)) = (ways.get_mut(way), latest.get_mut(way)) else { return };
         let Above { rows, oddities, set_ups } = above;
         let row = carrier.protocol.row();
         let stations = [way, 1 - way.min(1)].map(|end| carrier.ends.get(end).map(|it| it.address));
-        let mut pdu = |octets: &[u8], read: Read, oddities: &mut Oddities| {
+        let mut pdu = |octets: &[u8], pdu_octets: usize, read: Read, oddities: &mut Oddities| {
             if let ([Some(from), Some(to)], Protocol::EtherNetIp) = (stations, carrier.protocol) {
                 set_ups.add([from, to], octets);
             }
             let sender = if carrier.server == Some(way) { Sender::Server } else { Sender::Client };
-            let mut pairing = Pairing { at, carrier, way, requests, rows, oddities };
+            let (pdu_octets, before) = (pdu_octets as u64, latest.take());
+            let mut pairing =
+                Pairing { at, carrier, way, pdu_octets, latest, requests, rows, oddities };
             let is_read = read(octets, sender, &mut |message| match message.role {
                 Role::Request => pairing.request(&message),
                 Role::Reply => pairing.reply(&message),
                 Role::Acknowledgement => pairing.acknowledgement(&message),
+                Role::Continuation => pairing.go_on(before),
             });
             if !is_read {
                 oddities.count(Class::Foreign, row.foreign);
@@ -243,12 +259,16 @@ impl Dialogue {
         let Stretch { octets, missing_octets } = part;
         let mut alone = Framer::default();
         let framer = match (carrier.server, &row.datagram) {
-            (None, Some(Datagram::One(read))) => return pdu(octets, *read, oddities),
+            (None, Some(Datagram::One(read))) => {
+                return pdu(octets, octets.len() + missing_octets, *read, oddities);
+            }
             (None, _) => &mut alone,
             (Some(_), _) => framer,
         };
         framer.push(&row.stream, octets, missing_octets, &mut |found| match found {
-            Found::Pdu(octets) => pdu(octets, row.stream.read, oddities),
+            Found::Pdu { octets, pdu_octets } => {
+                pdu(octets, pdu_octets, row.stream.read, oddities);
+            }
             Found::Foreign => oddities.count(Class::Foreign, row.foreign),
         });
     }
@@ -260,6 +280,10 @@ struct Pairing<'a> {
     carrier: &'a Carrier,
     /// Place of its sender.
     way: usize,
+    /// Length of the PDU.
+    pdu_octets: u64,
+    /// Message that the sender sent last.
+    latest: &'a mut Option<Latest>,
     requests: &'a mut Requests,
     rows: &'a mut Rows,
     oddities: &'a mut Oddities,
@@ -270,6 +294,11 @@ impl Pairing<'_> {
     fn server(&self, message: &Message<'_>) -> usize {
         let by_role = if message.role == Role::Request { 1 - self.way } else { self.way };
         self.carrier.server.unwrap_or(by_role)
+    }
+
+    fn client(&self, message: &Message<'_>) -> Option<Address> {
+        let end = self.carrier.ends.get(1 - self.server(message).min(1))?;
+        Some(Address::Internet(end.address))
     }
 
     fn row(&mut self, message: &Message<'_>) -> Option<Handle> {
@@ -286,8 +315,14 @@ impl Pairing<'_> {
         let asked = self.requests.ask(Request::new(key(message), print, self.at, handle));
         let outstanding = self.requests.outstanding(message.pair) as u64;
         let interval = self.rows.interval;
-        let client = self.carrier.ends.get(1 - self.server(message)).map(|end| end.address);
-        let poll = message.subject.map(|subject| self.rows.state.hash_one((client, subject)));
+        let Some(client) = self.client(message) else { return };
+        let asking = message.subject.map(|subject| Asking {
+            at: self.at,
+            print: self.rows.state.hash_one((client, subject)),
+            client,
+            octets: self.pdu_octets,
+        });
+        *self.latest = asking.map(|_| Latest { row: handle, client, is_request: true });
         if let Asked::New { dropped: Some(dropped) } = asked
             && let Some(row) = self.rows.at(dropped.row)
         {
@@ -302,8 +337,8 @@ impl Pairing<'_> {
             Asked::Retry => counts.retries += 1,
             Asked::New { .. } => {
                 row.outstanding += 1;
-                if let Some(poll) = poll {
-                    row.poll(interval, self.at, poll);
+                if let Some(asking) = asking {
+                    row.poll(interval, asking);
                 }
             }
         }
@@ -321,7 +356,19 @@ impl Pairing<'_> {
         }
     }
 
+    /// Adds the octets of a PDU that continues this message.
+    fn go_on(&mut self, before: Option<Latest>) {
+        *self.latest = before;
+        let Some(Latest { row, client, is_request }) = before else { return };
+        let Some(row) = self.rows.at(row) else { return };
+        match is_request {
+            true => row.asked_more(client, self.pdu_octets),
+            false => row.replied(client, self.pdu_octets, Replied::More),
+        }
+    }
+
     fn reply(&mut self, message: &Message<'_>) {
+        let client = self.client(message);
         let found = self.requests.answer(key(message), self.at);
         let interval = self.rows.interval;
         // A reply counts for the function of its request, which it may not state.
@@ -329,8 +376,21 @@ impl Pairing<'_> {
             Match::One(request) | Match::Ambiguous(request) => Some(request.row),
             Match::Repeated | Match::Late | Match::Nothing => self.row(message),
         };
+        if let (Match::One(request) | Match::Ambiguous(request), Some(client)) = (found, client) {
+            *self.latest = Some(Latest { row: request.row, client, is_request: false });
+        }
         let Some(row) = handle.and_then(|handle| self.rows.at(handle)) else { return };
         row.note(self.at);
+        if let Some(client) = client {
+            match found {
+                Match::One(request) => {
+                    let within = Replied::Within(self.at.nanos_since(request.at));
+                    row.replied(client, self.pdu_octets, within);
+                }
+                Match::Ambiguous(_) => row.replied(client, self.pdu_octets, Replied::Ambiguous),
+                Match::Repeated | Match::Late | Match::Nothing => {}
+            }
+        }
         let counts = row.counts(interval);
         counts.replies += 1;
         counts.exceptions += u64::from(message.is_exception);

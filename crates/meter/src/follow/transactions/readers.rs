@@ -71,7 +71,14 @@ pub(super) fn read_dnp3<'a>(
     each: &mut dyn FnMut(Message<'a>),
 ) -> bool {
     let Ok(fragment) = dnp3::Fragment::decode(octets) else { return false };
-    let Some(it) = fragment.filter(|it| it.is_first) else { return true };
+    let Some(it) = fragment.filter(|it| it.is_first) else {
+        // A frame without data is one of the link alone.
+        let has_data = dnp3::Header::decode(octets).is_ok_and(|header| header.has_data());
+        if has_data {
+            each(Message::CONTINUATION);
+        }
+        return true;
+    };
     let (role, master, outstation) = match (it.is_request(), it.is_response()) {
         (true, _) => (Role::Request, it.header.source, it.header.destination),
         (_, true) => (Role::Reply, it.header.destination, it.header.source),

@@ -94,6 +94,77 @@ pub struct TransactionFigures {
     pub periods: Summary,
 }
 
+/// Polls of a client at a function of a unit: requests for the same data again and again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct PollingClient {
+    /// Client: the side that asks.
+    pub client: Address,
+    /// Requests that say which data they are for, without retries.
+    pub requests: u64,
+    /// Octets of their PDUs.
+    pub request_octets: u64,
+    /// Replies that pair with a request, exceptions among them.
+    pub replies: u64,
+    /// Octets of their PDUs.
+    pub reply_octets: u64,
+    /// Time of the first request.
+    pub first: Instant,
+    /// Time of the last request.
+    pub last: Instant,
+    /// Polls: data that was asked for again.
+    pub polls: u64,
+    /// Times from a request to the next for the same data.
+    pub periods: Extremes,
+    /// Periods behind another one of the same data.
+    pub judged_periods: u64,
+    /// Those within a quarter of the one before.
+    pub regular_periods: u64,
+    /// Response times.
+    pub responses: Extremes,
+}
+
+impl PollingClient {
+    /// True if at least half of the periods are within a quarter of the one before, and polls last for
+    /// half of the time on average, unlike bursts.
+    #[must_use]
+    pub fn is_periodic(&self) -> bool {
+        let is_regular =
+            self.judged_periods > 0 && self.regular_periods >= self.judged_periods.div_ceil(2);
+        let life_ns = u128::from(self.last.nanos_since(self.first));
+        let lasts = 2 * u128::from(self.periods.total_ns) >= life_ns * u128::from(self.polls);
+        is_regular && lasts
+    }
+}
+
+/// Number, sum, least and greatest of times.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Extremes {
+    /// Number of times.
+    pub count: u64,
+    /// Sum, in nanoseconds.
+    pub total_ns: u64,
+    /// Least, in nanoseconds; zero without times.
+    pub min_ns: u64,
+    /// Greatest, in nanoseconds.
+    pub max_ns: u64,
+}
+
+impl Extremes {
+    /// Adds a time.
+    pub(super) fn add(&mut self, nanos: u64) {
+        self.min_ns = if self.count == 0 { nanos } else { self.min_ns.min(nanos) };
+        self.max_ns = self.max_ns.max(nanos);
+        self.total_ns = self.total_ns.saturating_add(nanos);
+        self.count += 1;
+    }
+
+    /// Mean, in nanoseconds; none without times.
+    #[must_use]
+    pub const fn mean_ns(&self) -> Option<u64> {
+        self.total_ns.checked_div(self.count)
+    }
+}
+
 /// Transactions of a function of a unit.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TransactionReport {
@@ -111,4 +182,6 @@ pub struct TransactionReport {
     pub latest: Instant,
     /// Counts and times in it.
     pub in_latest: TransactionFigures,
+    /// Clients that poll, the first eight in the order of their first requests.
+    pub clients: Vec<PollingClient>,
 }

@@ -1,12 +1,18 @@
 //! Counts and times of a function of a unit.
 
-use super::report::{TransactionCounts, TransactionFigures, TransactionKey, TransactionReport};
+use super::report::{
+    Extremes, PollingClient, TransactionCounts, TransactionFigures, TransactionKey,
+    TransactionReport,
+};
+use crate::host::Address;
 use crate::measure::Distribution;
 use core::cell::OnceCell;
 use wire::time::Instant;
 
 /// Polls kept of a function: each is of one client and of the same data.
 const MOST_POLLS: usize = 32;
+/// Clients kept of a function.
+const MOST_CLIENTS: usize = 8;
 
 /// Counts and times over some time.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +41,29 @@ impl Sums {
 struct Poll {
     print: u64,
     last: Instant,
+    /// Time from the request before the last to it; zero without one.
+    period_ns: u64,
+}
+
+/// Request of a poll.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asking {
+    pub(super) at: Instant,
+    /// Hash of its client and its data.
+    pub(super) print: u64,
+    pub(super) client: Address,
+    pub(super) octets: u64,
+}
+
+/// Reply to a client that polls.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Replied {
+    /// With this response time, in nanoseconds.
+    Within(u64),
+    /// To one of several requests.
+    Ambiguous,
+    /// More octets of the one before.
+    More,
 }
 
 /// Function of a unit of a server.
@@ -50,6 +79,7 @@ pub(super) struct Row {
     latest: Instant,
     in_latest: Sums,
     polls: Vec<Poll>,
+    clients: Vec<PollingClient>,
     /// Report, from when it is asked for until the function changes.
     reported: OnceCell<Box<TransactionReport>>,
 }
@@ -57,7 +87,7 @@ pub(super) struct Row {
 impl Row {
     pub(super) fn new(key: TransactionKey, at: Instant) -> Self {
         let [before, in_latest] = [(); 2].map(|()| Sums::default());
-        let (outstanding, polls, reported) = (0, Vec::new(), OnceCell::new());
+        let (outstanding, polls, clients) = (0, Vec::new(), Vec::new());
         Self {
             key,
             first: at,
@@ -67,7 +97,8 @@ impl Row {
             latest: at,
             in_latest,
             polls,
-            reported,
+            clients,
+            reported: OnceCell::new(),
         }
     }
 
@@ -99,19 +130,81 @@ impl Row {
         self.sums(interval).responses.record_nanos(nanos);
     }
 
-    /// Counts a request of this client and for these data.
-    pub(super) fn poll(&mut self, interval: Instant, at: Instant, print: u64) {
+    /// Client, which is added if there is room.
+    fn client(&mut self, client: Address, at: Instant) -> Option<&mut PollingClient> {
+        let known = self.clients.iter().position(|it| it.client == client);
+        let place = known.or_else(|| {
+            (self.clients.len() < MOST_CLIENTS).then(|| {
+                self.clients.push(PollingClient {
+                    client,
+                    requests: 0,
+                    request_octets: 0,
+                    replies: 0,
+                    reply_octets: 0,
+                    first: at,
+                    last: at,
+                    polls: 0,
+                    periods: Extremes::default(),
+                    judged_periods: 0,
+                    regular_periods: 0,
+                    responses: Extremes::default(),
+                });
+                self.clients.len() - 1
+            })
+        });
+        self.clients.get_mut(place?)
+    }
+
+    /// Counts octets of a reply to a client that polls, and its response time if it has one; or more
+    /// octets of the reply before.
+    pub(super) fn replied(&mut self, client: Address, octets: u64, kind: Replied) {
+        let Some(of) = self.clients.iter_mut().find(|it| it.client == client) else { return };
+        of.reply_octets = of.reply_octets.saturating_add(octets);
+        match kind {
+            Replied::More => {}
+            Replied::Within(nanos) => {
+                of.replies += 1;
+                of.responses.add(nanos);
+            }
+            Replied::Ambiguous => of.replies += 1,
+        }
+    }
+
+    /// Counts more octets of the last request of a client that polls.
+    pub(super) fn asked_more(&mut self, client: Address, octets: u64) {
+        if let Some(of) = self.clients.iter_mut().find(|it| it.client == client) {
+            of.request_octets = of.request_octets.saturating_add(octets);
+        }
+    }
+
+    /// Counts a request of a client for some data.
+    pub(super) fn poll(&mut self, interval: Instant, asking: Asking) {
+        let Asking { at, print, client, octets } = asking;
+        if let Some(of) = self.client(client, at) {
+            of.requests += 1;
+            of.request_octets = of.request_octets.saturating_add(octets);
+            of.last = of.last.max(at);
+        }
         if let Some(known) = self.polls.iter_mut().find(|known| known.print == print) {
-            let period = at.nanos_since(known.last);
-            known.last = at;
-            return self.sums(interval).periods.record_nanos(period);
+            let (period_ns, before_ns) = (at.nanos_since(known.last), known.period_ns);
+            (known.last, known.period_ns) = (at, period_ns);
+            if let Some(of) = self.client(client, at) {
+                of.periods.add(period_ns);
+                of.polls += u64::from(before_ns == 0);
+                if before_ns > 0 {
+                    of.judged_periods += 1;
+                    let is_regular = period_ns.abs_diff(before_ns) <= before_ns / 4;
+                    of.regular_periods += u64::from(is_regular);
+                }
+            }
+            return self.sums(interval).periods.record_nanos(period_ns);
         }
         if self.polls.len() >= MOST_POLLS {
             let oldest = (0..MOST_POLLS).min_by_key(|place| self.polls[*place].last);
             oldest.map(|place| self.polls.swap_remove(place));
             self.counts(interval).polls_dropped += 1;
         }
-        self.polls.push(Poll { print, last: at });
+        self.polls.push(Poll { print, last: at, period_ns: 0 });
     }
 
     /// Counts and times so far.
@@ -130,6 +223,7 @@ impl Row {
             all: all.figures(),
             latest: self.latest,
             in_latest: self.in_latest.figures(),
+            clients: self.clients.clone(),
         }
     }
 }

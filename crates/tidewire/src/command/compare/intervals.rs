@@ -123,7 +123,7 @@ fn read(file: &Path) -> Result<Run, Failure> {
     let from = interrupt::open(file).map_err(|error| wrong(&error))?;
     let (mut reader, head) =
         Reader::<BufReader<File>>::open(BufReader::new(from)).map_err(|error| wrong(&error))?;
-    let mut run = Run::new(Stations::new());
+    let mut run = Run::default();
     run.take(&Record::Stream(head));
     while let Some(record) = reader.next_record().map_err(|error| wrong(&error))? {
         run.take(&record);
@@ -145,9 +145,8 @@ struct Metered {
 }
 
 impl Metered {
-    fn new(measure: Duration, origin: Option<Instant>, stations: Stations) -> Self {
+    fn new(measure: Duration, origin: Option<Instant>, mut run: Run) -> Self {
         let recorder = recorder(measure, origin);
-        let mut run = Run::new(stations);
         let spans = Spans { report: measure, sample: None, intervals: None };
         let none = Origin { source: String::new(), files: None };
         let details = Details { top: TOP };
@@ -213,7 +212,7 @@ fn each(
 fn capture(path: &Path, measure: Option<Duration>, output: &Output) -> Result<(Run, u64), Failure> {
     let [first, last] = lasted(path, output)?;
     let measure = measure.unwrap_or_else(|| Duration::from_nanos(tenth(last.nanos_since(first))));
-    let mut metered = Metered::new(measure, Some(first), Stations::new());
+    let mut metered = Metered::new(measure, Some(first), Run::default());
     each(path, output, |at, link, octets, original_octets| {
         metered.observe(at, link, octets, original_octets);
     })?;
@@ -280,8 +279,10 @@ fn simulate(
 ) -> anyhow::Result<Run> {
     let layout = lay_out(&point.scenario, seed_of(&point.scenario, replication));
     let places = layout.places.iter();
-    let stations = places.map(|place| (place.host.address.to_string(), place.name.clone()));
-    let mut metered = Metered::new(measure, None, stations.collect());
+    let stations: Stations =
+        places.map(|place| (place.host.address.to_string(), place.name.clone())).collect();
+    let run = Run::of_scenario(&point.scenario, stations);
+    let mut metered = Metered::new(measure, None, run);
     let mut tap = run::tap(&point.scenario.medium);
     let mut watch = Watch {
         tap: Some(&mut |passage| {
