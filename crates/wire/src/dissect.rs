@@ -250,9 +250,10 @@ pub struct Levels<'a> {
 fn is_missing(complaint: Malformed, captured: usize) -> bool {
     let field_octets = match complaint.field {
         "destination address" | "source address" if complaint.offset < mac::HEADER_OCTETS => 6,
-        "length" | "tag" | "protocol" | "total length" | "identification" | "fragment offset"
-        | "header checksum" | "payload length" | "source port" | "destination port" | "window"
-        | "checksum" | "urgent pointer" | "holding time" => 2,
+        "HSR path" | "HSR sequence" | "length" | "tag" | "protocol" | "total length"
+        | "identification" | "fragment offset" | "header checksum" | "payload length"
+        | "source port" | "destination port" | "window" | "checksum" | "urgent pointer"
+        | "holding time" => 2,
         "organization code" | "flow label" => 3,
         "label stack entry"
         | "sequence number"

@@ -67,6 +67,14 @@ pub enum Kind {
     Type(u16),
 }
 
+impl Kind {
+    /// Length or type, by the value of the field.
+    #[must_use]
+    pub const fn of(value: u16) -> Self {
+        if value < FIRST_TYPE { Self::Length(value) } else { Self::Type(value) }
+    }
+}
+
 /// Ethernet frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Pdu<'a> {

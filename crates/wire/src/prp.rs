@@ -18,17 +18,19 @@ use core::fmt;
 /// EtherType of supervision frames, and suffix of a trailer.
 pub const SUFFIX: [u8; 2] = [0x88, 0xFB];
 /// EtherType of the tag of HSR.
-pub const TAG_TYPE: [u8; 2] = [0x89, 0x2F];
+pub const TAG_TYPE: [u8; 2] = TAG.to_be_bytes();
+/// EtherType of the tag of HSR, as a number.
+pub const TAG: u16 = 0x892F;
 /// Octets of a trailer, and of a tag.
-const MARK_OCTETS: usize = 6;
+pub const MARK_OCTETS: usize = 6;
 /// Offset of the EtherType of a frame without VLAN tags.
 const TYPE_AT: usize = 12;
 /// Octets of a VLAN tag.
 const VLAN_OCTETS: usize = 4;
 /// LAN A in a trailer.
-const LAN_A: u16 = 0xA;
+const LAN_A: u8 = 0xA;
 /// LAN B in a trailer.
-const LAN_B: u16 = 0xB;
+const LAN_B: u8 = 0xB;
 /// Octets of a supervision frame up to the end of its address.
 const SUPERVISION_OCTETS: usize = 12;
 /// Type of the first TLV of a node of HSR.
@@ -65,6 +67,94 @@ pub enum Lan {
     A,
     /// LAN B, or path with an odd identifier.
     B,
+}
+
+/// Trailer of PRP or tag of HSR.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Mark {
+    /// Protocol.
+    pub redundancy: Redundancy,
+    /// LAN identifier of PRP, 10 or 11, or path identifier of HSR; 4 bits.
+    pub path: u8,
+    /// Octets of the LSDU, mark included; 12 bits.
+    pub lsdu_octets: u16,
+    /// Number that both frames have.
+    pub sequence: u16,
+}
+
+/// What follows a tag of HSR.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Behind<'a> {
+    /// The tag.
+    pub mark: Mark,
+    /// Field behind it.
+    pub kind: mac::Kind,
+    /// Captured octets behind that; with a length, at most as many.
+    pub data: &'a [u8],
+}
+
+impl Mark {
+    /// LAN, or direction in the ring.
+    #[must_use]
+    pub const fn lan(&self) -> Lan {
+        if self.path & 1 == 0 { Lan::A } else { Lan::B }
+    }
+
+    /// Reads a tag of HSR behind its EtherType, and the field behind it, of a frame that had
+    /// `original_octets` from there on.
+    ///
+    /// # Errors
+    /// Names the field that is missing, or "length" if it exceeds the frame.
+    pub fn tag(octets: &[u8], original_octets: usize) -> Result<Behind<'_>, Malformed> {
+        let mut reader = Reader::new(octets);
+        let [path, lsdu_octets] = halves(reader.u16("HSR path")?);
+        let sequence = reader.u16("HSR sequence")?;
+        let at_kind = reader.malformed("length");
+        let (kind, rest) = (mac::Kind::of(reader.u16("length")?), reader.rest());
+        let data = match kind {
+            mac::Kind::Length(length) => {
+                if MARK_OCTETS + usize::from(length) > original_octets {
+                    return Err(at_kind);
+                }
+                rest.get(..length.into()).unwrap_or(rest)
+            }
+            mac::Kind::Type(_) => rest,
+        };
+        let path = path as u8;
+        let mark = Self { redundancy: Redundancy::Hsr, path, lsdu_octets, sequence };
+        Ok(Behind { mark, kind, data })
+    }
+
+    /// Reads the trailer of PRP at the end of a whole frame; none if it has none.
+    #[must_use]
+    pub fn trailer(octets: &[u8]) -> Option<Self> {
+        let place = octets.len().checked_sub(MARK_OCTETS)?;
+        let mut reader = Reader::new(octets.get(place..)?);
+        let sequence = reader.u16("sequence").ok()?;
+        let [path, lsdu_octets] = halves(reader.u16("LAN").ok()?);
+        let size = octets.len() - mac::Pdu::decode(octets).ok()?.header_octets();
+        let is_it = reader.rest() == SUFFIX && usize::from(lsdu_octets) == size;
+        let path = path as u8;
+        let mark = Self { redundancy: Redundancy::Prp, path, lsdu_octets, sequence };
+        (is_it && matches!(path, LAN_A | LAN_B)).then_some(mark)
+    }
+}
+
+/// The upper 4 bits of a number, and its lower 12.
+const fn halves(number: u16) -> [u16; 2] {
+    [number >> 12, number & 0x0FFF]
+}
+
+impl fmt::Display for Mark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, lsdu_octets, sequence, .. } = self;
+        match (self.redundancy, self.lan()) {
+            (Redundancy::Hsr, _) => write!(f, "HSR tag path={path}")?,
+            (Redundancy::Prp, Lan::A) => f.write_str("PRP trailer LAN A")?,
+            (Redundancy::Prp, Lan::B) => f.write_str("PRP trailer LAN B")?,
+        }
+        write!(f, " LSDU {lsdu_octets} octets sequence={sequence}")
+    }
 }
 
 /// Frame of which a node sent two: its mark, and the frame without it.
@@ -114,15 +204,13 @@ impl<'a> Marked<'a> {
     }
 
     fn of_tag(octets: &'a [u8], at: usize) -> Option<Self> {
-        let mut reader = Reader::new(octets.get(at + TAG_TYPE.len()..)?);
-        let path = reader.u16("path").ok()? >> 12;
-        let sequence = reader.u16("sequence").ok()?;
-        // An EtherType follows.
+        let Behind { mark, .. } = Mark::tag(octets.get(at + TAG_TYPE.len()..)?, usize::MAX).ok()?;
+        // An EtherType follows, and data.
         let back = octets.get(at + MARK_OCTETS..).filter(|back| back.len() > TAG_TYPE.len())?;
         Some(Self {
-            redundancy: Redundancy::Hsr,
-            lan: if path & 1 == 0 { Lan::A } else { Lan::B },
-            sequence,
+            redundancy: mark.redundancy,
+            lan: mark.lan(),
+            sequence: mark.sequence,
             source: source(octets)?,
             front: octets.get(..at)?,
             back,
@@ -130,21 +218,10 @@ impl<'a> Marked<'a> {
     }
 
     fn of_trailer(octets: &'a [u8]) -> Option<Self> {
-        let place = octets.len().checked_sub(MARK_OCTETS)?;
-        let (front, trailer) = octets.split_at_checked(place)?;
-        let mut reader = Reader::new(trailer);
-        let sequence = reader.u16("sequence").ok()?;
-        let lan_and_size = reader.u16("LAN").ok()?;
-        let frame = mac::Pdu::decode(octets).ok()?;
-        let size = usize::from(lan_and_size & 0x0FFF);
-        let is_it = trailer.ends_with(&SUFFIX) && size == octets.len() - frame.header_octets();
-        let lan = match lan_and_size >> 12 {
-            LAN_A => Lan::A,
-            LAN_B => Lan::B,
-            _ => return None,
-        };
-        let (redundancy, source) = (Redundancy::Prp, frame.source);
-        is_it.then_some(Self { redundancy, lan, sequence, source, front, back: &[] })
+        let mark = Mark::trailer(octets)?;
+        let front = octets.get(..octets.len().checked_sub(MARK_OCTETS)?)?;
+        let (redundancy, lan, sequence) = (mark.redundancy, mark.lan(), mark.sequence);
+        Some(Self { redundancy, lan, sequence, source: source(octets)?, front, back: &[] })
     }
 
     /// The frame without its mark.

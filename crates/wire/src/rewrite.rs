@@ -17,7 +17,7 @@ use crate::dissect::{Link, levels};
 use crate::encapsulation::{self, Protocol};
 use crate::leaf::Leaf;
 use crate::next::{OverInternet, OverOsi, OverSap, OverType};
-use crate::{clnp, ipv4, ipv6, llc, mac, mpls, snap, tcp, tp};
+use crate::{clnp, ipv4, ipv6, llc, mac, mpls, prp, snap, tcp, tp};
 
 /// Frame with mapped addresses.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -98,8 +98,21 @@ impl Frame<'_> {
         self.kept_octets = header;
         match kind {
             _ if is_llc => self.llc(header),
+            mac::Kind::Type(prp::TAG) => self.ring(header),
             mac::Kind::Type(kind) => self.typed(kind, header),
             mac::Kind::Length(_) => {}
+        }
+    }
+
+    /// Rewrites a frame of HSR behind the EtherType of its tag.
+    fn ring(&mut self, offset: usize) {
+        let length = self.original_octets.saturating_sub(offset);
+        let Ok(prp::Behind { kind, .. }) = prp::Mark::tag(self.at(offset), length) else { return };
+        let behind = offset + prp::MARK_OCTETS;
+        self.kept_octets = behind;
+        match kind {
+            mac::Kind::Type(kind) => self.typed(kind, behind),
+            mac::Kind::Length(_) => self.llc(behind),
         }
     }
 

@@ -6,7 +6,7 @@ use crate::leaf::Leaf;
 use crate::next::{OverInternet, OverOsi, OverSap, OverType};
 use crate::read::Malformed;
 use crate::{
-    acse, case, clnp, ipv4, ipv6, llc, mac, mms, mpls, presentation, s7, session, snap, tcp,
+    acse, case, clnp, ipv4, ipv6, llc, mac, mms, mpls, presentation, prp, s7, session, snap, tcp,
 };
 use crate::{tp, tpkt};
 use core::fmt;
@@ -23,6 +23,8 @@ pub enum Layer<'a> {
     Snap(snap::Pdu<'a>),
     /// The header of a link other than Ethernet.
     Encapsulation(encapsulation::Pdu<'a>),
+    /// Trailer of PRP, behind all other layers, or tag of HSR.
+    Redundancy(prp::Mark),
     /// The MPLS label stack.
     Mpls(mpls::Pdu<'a>),
     /// The IP packet, version 4.
@@ -77,6 +79,7 @@ impl fmt::Display for Layer<'_> {
             Self::Llc(pdu) => pdu.fmt(f),
             Self::Snap(pdu) => pdu.fmt(f),
             Self::Encapsulation(pdu) => pdu.fmt(f),
+            Self::Redundancy(mark) => mark.fmt(f),
             Self::Mpls(pdu) => pdu.fmt(f),
             Self::Ipv4(pdu) => pdu.fmt(f),
             Self::Ipv6(pdu) => pdu.fmt(f),
@@ -147,9 +150,16 @@ pub(crate) fn dissect_to_transport(
     let mut dissection = Dissection { layers: SmallVec::new(), fault: None };
     let missing_octets = original_octets.saturating_sub(octets.len());
     let original_octets = octets.len() + missing_octets;
-    let read = match link {
-        Link::Ethernet => ethernet(octets, original_octets, &mut dissection.layers),
-        Link::Other(number) => {
+    let is_ethernet = link == Link::Ethernet;
+    let trailer = prp::Mark::trailer(octets).filter(|_| is_ethernet && missing_octets == 0);
+    let read = match (link, trailer) {
+        (Link::Ethernet, Some(_)) => {
+            let front_octets = octets.len().saturating_sub(prp::MARK_OCTETS);
+            let front = octets.get(..front_octets).unwrap_or(octets);
+            ethernet(front, front.len(), &mut dissection.layers)
+        }
+        (Link::Ethernet, None) => ethernet(octets, original_octets, &mut dissection.layers),
+        (Link::Other(number), _) => {
             encapsulated(number, octets, original_octets, &mut dissection.layers)
         }
     };
@@ -160,6 +170,7 @@ pub(crate) fn dissect_to_transport(
             dissection.layers.push(Layer::Cut(name, there));
         }
     }
+    dissection.layers.extend(trailer.map(Layer::Redundancy));
     if missing_octets > 0 {
         let captured_octets = octets.len();
         dissection.layers.push(Layer::Missing { captured_octets, missing_octets });
@@ -203,14 +214,36 @@ fn ethernet<'a>(
     layers.push(Layer::Mac(frame));
     let Some(length) = length else {
         let mac::Kind::Type(number) = kind else { return Ok(()) };
-        return typed(number, data, original_octets - header, layers)
-            .map_err(|stop| stop.within(header));
+        let rest_octets = original_octets - header;
+        return match number {
+            prp::TAG => ring(data, rest_octets, layers),
+            _ => typed(number, data, rest_octets, layers),
+        }
+        .map_err(|stop| stop.within(header));
     };
     if is_bare_ipx(data) {
         layers.push(Layer::Opaque("IPX without LLC", data));
         return Ok(());
     }
     lpdu(data, length, layers).map_err(|stop| stop.within(header))
+}
+
+/// Decodes a frame of HSR behind the EtherType of its tag.
+fn ring<'a>(
+    octets: &'a [u8],
+    original_octets: usize,
+    layers: &mut Layers<'a>,
+) -> Result<(), Stop<'a>> {
+    let prp::Behind { mark, kind, data } =
+        prp::Mark::tag(octets, original_octets).map_err(Stop::at("HSR", octets))?;
+    layers.push(Layer::Redundancy(mark));
+    match kind {
+        mac::Kind::Type(number) => {
+            typed(number, data, original_octets.saturating_sub(prp::MARK_OCTETS), layers)
+        }
+        mac::Kind::Length(length) => lpdu(data, length.into(), layers),
+    }
+    .map_err(|stop| stop.within(prp::MARK_OCTETS))
 }
 
 fn encapsulated<'a>(

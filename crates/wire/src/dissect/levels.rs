@@ -9,7 +9,7 @@ use crate::encapsulation::{self, Protocol};
 use crate::leaf::Leaf;
 use crate::next::{OverInternet, OverOsi, OverSap, OverType};
 use crate::read::Malformed;
-use crate::{clnp, ipv4, ipv6, llc, mac, mpls, snap, tcp};
+use crate::{clnp, ipv4, ipv6, llc, mac, mpls, prp, snap, tcp};
 use core::net::Ipv6Addr;
 
 /// Counts a frame that was `original_octets` long and of which `octets` were captured.
@@ -61,7 +61,32 @@ impl Frame {
             return Err(NoNsdu::Foreign("EtherType"));
         };
         self.typed(number, header, frame.data, self.original_octets - header)
-            .unwrap_or(Err(NoNsdu::Foreign("EtherType")))
+            .unwrap_or_else(|| self.ring(number, header, &frame))
+    }
+
+    /// Decodes the contents of a frame of HSR behind its tag.
+    #[cold]
+    fn ring<'a>(
+        &mut self,
+        number: u16,
+        header: usize,
+        frame: &mac::Pdu<'a>,
+    ) -> Result<Nsdu<'a>, NoNsdu<'a>> {
+        if number != prp::TAG {
+            return Err(NoNsdu::Foreign("EtherType"));
+        }
+        let rest_octets = self.original_octets.saturating_sub(header);
+        let prp::Behind { kind, data, .. } = prp::Mark::tag(frame.data, rest_octets)
+            .map_err(|malformed| NoNsdu::Malformed(malformed.within(header)))?;
+        let offset = header + prp::MARK_OCTETS;
+        match kind {
+            mac::Kind::Type(number) => self
+                .typed(number, offset, data, self.original_octets.saturating_sub(offset))
+                .unwrap_or(Err(NoNsdu::Foreign("EtherType"))),
+            mac::Kind::Length(length) => {
+                self.llc([frame.source, frame.destination], offset, data, length.into())
+            }
+        }
     }
 
     fn encapsulated<'a>(&mut self, link: u32, octets: &'a [u8]) -> Result<Nsdu<'a>, NoNsdu<'a>> {

@@ -271,3 +271,51 @@ fn the_tpkts_of_a_segment_print_a_line_per_layer() {
          TP DT 0x0000 nr=0 eot 1 octets"
     );
 }
+
+#[test]
+fn a_tag_of_hsr_and_a_trailer_of_prp_are_layers() {
+    let tag = [0x89, 0x2F, 0x10, 0x22, 0, 9];
+    let octets = [&MAC[..], &tag, &[8, 0], &SEGMENT].concat();
+    let lines = "TCP 1025>102 PSH,ACK seq=1 ack=2 window=8192 8 octets\n\
+                 TPKT 8 octets\n\
+                 TP DT 0x0000 nr=0 eot 1 octets";
+    assert_eq!(
+        dissect(Link::Ethernet, &octets).to_string(),
+        format!(
+            "MAC 02:00:00:00:00:01>02:00:00:00:00:02 type=892f\n\
+             HSR tag path=1 LSDU 34 octets sequence=9\n\
+             IPv4 10.0.0.1>10.0.0.2 id=006f protocol=6 28 octets\n{lines}"
+        )
+    );
+    // Behind the tag 6 octets of it, and the packet of 48.
+    let found = levels(Link::Ethernet, &octets, octets.len());
+    assert_eq!((found.lpdu_octets, found.npdu_octets), (Some(14 + 6 + 48), Some(48)));
+    assert!(matches!(found.nsdu, Err(NoNsdu::Stream(_))), "{found:?}");
+    // LLC with a length, up to one that is beyond the frame.
+    for (length, expected) in [(3, "LLC fe>fe UI"), (4, "malformed length at octet 18")] {
+        let octets = [&MAC[..], &tag, &[0, length], &[0xFE, 0xFE, 3]].concat();
+        let text = dissect(Link::Ethernet, &octets).to_string();
+        assert!(text.lines().any(|line| line.starts_with(expected)), "{text}");
+    }
+    for length in 14..20 {
+        let text = dissect_cut(Link::Ethernet, &octets[..length], octets.len()).to_string();
+        let expected = if length == 14 { "octets not captured" } else { "HSR header, only" };
+        assert!(text.contains(expected), "{text}");
+    }
+    let trailer = [0, 7, 0xB0, 54, 0x88, 0xFB];
+    let octets = [&MAC[..], &[8, 0], &SEGMENT, &trailer].concat();
+    let text = dissect(Link::Ethernet, &octets).to_string();
+    assert!(
+        text.ends_with(&format!("{lines}\nPRP trailer LAN B LSDU 54 octets sequence=7")),
+        "{text}"
+    );
+    let cut = dissect_cut(Link::Ethernet, &octets, octets.len() + 1).to_string();
+    assert!(!cut.contains("PRP"), "{cut}");
+    // Data of an EtherType that is not decoded end in front of it.
+    let octets = [&MAC[..], &[0x12, 0x34], &[1; 10], &[0, 7, 0xA0, 16, 0x88, 0xFB]].concat();
+    let text = dissect(Link::Ethernet, &octets).to_string();
+    assert!(
+        text.ends_with("data 10 octets\nPRP trailer LAN A LSDU 16 octets sequence=7"),
+        "{text}"
+    );
+}

@@ -71,6 +71,7 @@ impl Facts {
             }
             Layer::Snap(_)
             | Layer::Mpls(_)
+            | Layer::Redundancy(_)
             | Layer::Tpkt(_)
             | Layer::InactiveNetwork
             | Layer::Segment(_)
