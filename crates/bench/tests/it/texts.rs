@@ -55,7 +55,26 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
     let faulty = format!("{}\n[faults]\nloss = \"1 %\"\nduplicate = \"0.1 %\"\n", crate::QUIET);
     let outside = format!("{}\0flow.status.period=1 ms,2 ms\0seed=7", crate::QUIET);
     let required = "version = 1\0miss(status) < 0.1 %".to_owned();
+    let jitter = format!(
+        "{}\n[[flow]]\nname = \"mu\"\nfrom = \"s-1\"\nto = \"s-2\"\nservice = \"sampled-values\"\n\
+         appid = 0x4000\njitter = [\"0 % -9 us\", \"50 % 0 ns\", \"99.9 % 4 us\", \"100 % 20 us\"]\n\
+         pattern = {{ kind = \"cyclic\", period = \"250 us\" }}\n\
+         [[flow]]\nname = \"trip\"\nfrom = \"s-2\"\nto = \"s-1\"\nservice = \"goose\"\nappid = 1\nsize = \"90 B\"\n\
+         curve = [\"4 ms\", \"9 ms\"]\nchanges = [\"1 ms\", \"3 ms\"]\n\
+         pattern = {{ kind = \"retransmission\", min-time = \"4 ms\", max-time = \"1 s\" }}\n",
+        quiet("kind = \"switched\", rate = \"100 Mbit/s\", length = \"100 m\"")
+    );
+    let constraint = format!(
+        "constraint = \"flow.status.size <= 512 B and flow.status.deadline > 1 ms\"\n{varied}\
+         \"flow.status.deadline\" = [\"1 ms\", \"2 ms\"]\n"
+    );
+    let extends = "extends = \"status-csma\"\nmedium = { length = \"100 m\" }\n\
+                   [[flow]]\nname = \"status\"\nsize = \"99 B\"\n"
+        .to_owned();
     let others = [
+        ("jitter", jitter),
+        ("constraint", constraint),
+        ("extends", extends),
         ("varied", varied),
         ("faulty", faulty),
         ("set-from-outside", outside),
@@ -68,7 +87,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
 #[test]
 fn corpora_begin_with_the_seeds_and_every_file_passes_checks() {
     let scenarios = accepted("scenario", seeds(), scenario);
-    assert!(scenarios >= 5, "only {scenarios} of the corpus are scenarios");
+    assert!(scenarios >= 10, "only {scenarios} of the corpus are scenarios");
     let built_in = ALL.iter().map(|it| (it.name.to_owned(), it.text.as_bytes().to_vec()));
     let refused = [("no-toml".to_owned(), b"version = [1\n".to_vec())];
     let profiles = accepted("profile", built_in.chain(refused), profile);

@@ -191,7 +191,17 @@ fn cyclic_seeds() -> Vec<(&'static str, Vec<u8>)> {
         ("cycles", steps(|_| 2, |n| n.wrapping_mul(64))),
         ("all-with-changes", steps(|n| n as u8, |n| n / 3)),
         ("at-random", steps(|n| n as u8 % 3, |n| n.wrapping_mul(40_503))),
+        ("redundant", redundant()),
     ]
+}
+
+/// Frames of GOOSE twice: 500 on both LANs of PRP, then 500 both ways round a ring of HSR.
+fn redundant() -> Vec<u8> {
+    let step = |n: u16| {
+        let [high, low] = (n / 2).to_be_bytes();
+        [if n < 1_000 { 20 } else { 40 }, 1, 0, 250 + (n & 1) as u8, high, low, 0, 16, 0, 0]
+    };
+    (0..2_000).flat_map(step).collect()
 }
 
 /// Scripts of a thousand segments with requests and replies: answered each, sent again, beyond gaps,

@@ -85,6 +85,22 @@ fn frame(step: &[u8; STEP]) -> Vec<u8> {
     }
 }
 
+/// The frame of a step, or one of the two that a node of PRP or HSR makes of it.
+fn marked(step: &[u8; STEP]) -> Vec<u8> {
+    let [kind, _, _, short, high, low, ..] = *step;
+    let mut octets = frame(step);
+    match kind >> 4 & 3 {
+        1 => {
+            let lan = [0xA000, 0xB000][usize::from(short & 1)];
+            let [first, second] = (lan | (octets.len() - 14 + 6) as u16).to_be_bytes();
+            octets.extend([high, low, first, second, 0x88, 0xFB]);
+        }
+        2 => drop(octets.splice(12..12, [0x89, 0x2F, short << 4, 0, high, low])),
+        _ => {}
+    }
+    octets
+}
+
 /// Frame of AVTP, UADP, CC-Link or POWERLINK; `head` makes its front.
 fn later_frame(step: &[u8; STEP], head: &dyn Fn(u16) -> Vec<u8>) -> Vec<u8> {
     let [kind, publisher, _, _, high, low, state, flags, ..] = *step;
@@ -178,7 +194,7 @@ pub(crate) fn cyclic(script: &[u8]) {
     let (mut at, mut frames) = (0_u64, 0_u64);
     for step in script.chunks_exact(STEP) {
         let step: &[u8; STEP] = step.try_into().unwrap();
-        let mut octets = frame(step);
+        let mut octets = marked(step);
         let [kind, _, long, short, .., place, value] = *step;
         if kind & 0xC0 == 0xC0 {
             let place = usize::from(place) % octets.len();

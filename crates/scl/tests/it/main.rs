@@ -1,8 +1,12 @@
 //! A small device read whole, and files that must be refused.
 #![expect(clippy::unwrap_used, reason = "helpers of tests may fail by panicking")]
 
+mod entry;
+
 use scl::view::{Shape, View};
 use scl::{Basic, Constraint, Control, Document, Multicast, SampleMode};
+use std::fs;
+use std::path::Path;
 
 const FEEDER: &str = include_str!("../../../bench/models/feeder.cid");
 
@@ -233,6 +237,32 @@ fn damaged_files_are_read_or_refused_and_nothing_else() {
         drop(publishers);
     }
     assert!(read > 100 && refused > 100, "{read} read, {refused} refused");
+}
+
+#[test]
+fn the_corpus_of_the_fuzzer_begins_with_the_seeds_and_passes_checks() {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/scl"));
+    let cycle = FEEDER.replace("lnType=\"", "lnType=\"no-");
+    let entity = "<?xml version=\"1.0\"?><!DOCTYPE SCL [<!ENTITY a \"&a;&a;\">]><SCL>&a;</SCL>";
+    let seeds = [
+        ("feeder", FEEDER),
+        ("station", STATION),
+        ("other-type", &cycle),
+        ("entity", entity),
+        ("no-xml", "<SCL><IED"),
+    ];
+    for (name, text) in seeds {
+        let path = folder.join(name);
+        if std::env::var_os("BLESS").is_some() {
+            fs::create_dir_all(folder).unwrap();
+            fs::write(&path, text).unwrap();
+        }
+        let found = fs::read(&path).unwrap_or_default();
+        assert_eq!(found, text.as_bytes(), "{} is not what this test makes", path.display());
+    }
+    let files = fs::read_dir(folder).unwrap();
+    let read = files.filter(|file| entry::scl(&fs::read(file.as_ref().unwrap().path()).unwrap()));
+    assert!(read.count() >= 2);
 }
 
 #[track_caller]
