@@ -3,7 +3,7 @@
 
 use crate::relay::line;
 use crate::wires::{Namespaces, result, serving, session};
-use crate::{check_code, interrupt, records, stderr};
+use crate::{check_code, interrupt, records, run, stderr};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -163,4 +163,42 @@ fn watch_counts_what_a_relay_lost_and_held_back() {
     // The frame before, or the one that is late, can be late by the noise of this host.
     assert!(found + noise >= DELAY_NS, "{found} {noise}");
     assert!(delayed["PROFINET RT"].late > 0);
+}
+
+#[test]
+fn measure_sends_streams_with_the_jitter_of_their_table() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [scenario, capture] = ["streams.toml", "seen.pcapng"].map(|name| folder.path().join(name));
+    let [path, capture] = [scenario.display().to_string(), capture.display().to_string()];
+    // The lines that --write-scenario writes: half of the frames of io are early by 2 ms on average.
+    let text = SCENARIO
+        .replace("appid = 0x4001\n", "appid = 0x4001\njitter = [\"0 % -9 us\", \"100 % 20 us\"]\n")
+        .replace(
+            "frame-id = 0x8001\n",
+            "frame-id = 0x8001\njitter = [\"0 % -4 ms\", \"100 % 4 ms\"]\n",
+        );
+    fs::write(scenario, text).unwrap();
+    let serve = ["serve", "-i", "w0", "-n", "1", "--json", "--capture", &capture];
+    let (child, lines, station) = serving(namespaces.command(1, &serve));
+    let measure = ["measure", &path, "-i", "w0", "--to", &station, "--no-save", "--json"];
+    let output = namespaces.command(0, &measure).output().unwrap();
+    check_code(&output, 0);
+    session(child, lines);
+    assert_eq!(result(&output)["sent"], 8_228);
+    let watched = run(&["watch", "-r", &capture, "--json"]);
+    check_code(&watched, 0);
+    let streams = records(&watched);
+    let stream = |protocol: &str| {
+        let is = |record: &&Value| record["protocol"] == protocol;
+        streams.iter().find(is).unwrap_or_else(|| panic!("no {protocol}")).clone()
+    };
+    assert_eq!((&stream("SV")["frames"], &stream("SV")["missing"]), (&8_000.into(), &0.into()));
+    let io = stream("PROFINET RT");
+    assert_eq!((&io["frames"], &io["missing"]), (&200.into(), &0.into()));
+    // The noise of this host adds to the table, and a median of it is far less than a millisecond.
+    let [early_ns, late_ns] =
+        ["early_p50_ns", "late_p50_ns"].map(|name| io[name].as_u64().unwrap());
+    println!("seen: medians of {early_ns} ns early and {late_ns} ns late");
+    assert!(early_ns > 1_000_000 && late_ns > 1_000_000, "{io}");
 }
