@@ -3,6 +3,7 @@
 #[cfg(feature = "parquet")]
 pub mod columnar;
 pub mod comma;
+pub mod publishers;
 pub mod rows;
 pub mod streams;
 pub mod table;

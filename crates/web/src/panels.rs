@@ -1,4 +1,4 @@
-//! The tables of the page: streams, requests, connections, services, hosts, delays and events.
+//! The tables of the page: publishers, streams, requests, connections, services, hosts, delays and events.
 
 use crate::panel::{Cell, Column, Panel, Row};
 use core::cmp::Reverse;
@@ -9,7 +9,8 @@ use records::findings::{Grade, is_bad_share};
 use records::quantity::{counted, short};
 use records::state::{Figures, Known, Model};
 use records::{
-    CyclicStream, Identity, Replies, Service, Services, Transactions, of_all_kinds, sum, tpdus,
+    CyclicStream, Identity, Publisher, Replies, Service, Services, Transactions, of_all_kinds, sum,
+    tpdus,
 };
 use wire::time::Instant;
 
@@ -21,6 +22,7 @@ const MOST_EVENTS: usize = 200;
 /// The tables that have rows.
 pub(crate) fn panels(model: &Model) -> Vec<Panel> {
     let all = [
+        publishers(model),
         streams(model),
         transactions(model),
         connections(model),
@@ -30,6 +32,51 @@ pub(crate) fn panels(model: &Model) -> Vec<Panel> {
         events(model),
     ];
     all.into_iter().filter(|panel| !panel.rows.is_empty()).collect()
+}
+
+fn publishers(model: &Model) -> Panel {
+    let columns = vec![
+        Column::text("state", "as-declared, or what is wrong"),
+        Column::text("protocol", "GOOSE or Sampled Values"),
+        Column::text("publisher", "device and control block that the file declares"),
+        Column::text("differences", "what frames have, not what the file has"),
+        Column::text("address", "group and APPID, as seen, or else as declared"),
+        Column::text("source", "address that sends the frames"),
+        Column::number("frames", "frames seen"),
+    ];
+    let Some(publishers) = &model.publishers else {
+        let about = String::new();
+        return Panel { id: "publishers", title: "Publishers", about, columns, rows: Vec::new() };
+    };
+    let of = &publishers.totals;
+    let all = of.declared + of.unexpected + of.incomplete;
+    let left_out = all.saturating_sub(publishers.worst.len() as u64);
+    let rest =
+        if left_out > 0 { format!("; {left_out} better ones are left out") } else { String::new() };
+    let about = format!(
+        "{} in the file, {} seen; {} not seen, {} silent, {} unexpected, {} different{rest}",
+        counted(of.declared, "publisher"),
+        of.seen,
+        of.not_seen,
+        of.silent,
+        of.unexpected,
+        of.different
+    );
+    let rows = publishers.worst.iter().map(publisher).collect();
+    Panel { id: "publishers", title: "Publishers", about, columns, rows }
+}
+
+fn publisher(it: &Publisher) -> Row {
+    let cells = vec![
+        Cell::text(it.state.word()),
+        Cell::text(&it.protocol),
+        Cell::text(it.label()),
+        Cell::text(it.differences_text()),
+        Cell::text(it.address()),
+        Cell::text(it.source.as_deref().unwrap_or_default()),
+        Cell::count(it.frames),
+    ];
+    Row::new(it.state.grade(), cells)
 }
 
 fn streams(model: &Model) -> Panel {

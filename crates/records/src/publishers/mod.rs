@@ -17,6 +17,7 @@ mod declared;
 mod difference;
 mod pairing;
 
+use crate::findings::Grade;
 use crate::item;
 use crate::named::Named;
 use declared::{Declared, NANOS_PER_MS};
@@ -52,6 +53,30 @@ pub enum PublisherState {
     AsDeclared,
     /// Declared without an address or a data set, and not seen: it does not publish.
     Incomplete,
+}
+
+impl PublisherState {
+    /// Word for it, as records have it.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::NotSeen => "not-seen",
+            Self::Silent => "silent",
+            Self::Unexpected => "unexpected",
+            Self::Different => "different",
+            Self::NotDue => "not-due",
+            Self::AsDeclared => "as-declared",
+            Self::Incomplete => "incomplete",
+        }
+    }
+
+    /// Severity; none if nothing is wrong.
+    pub const fn grade(self) -> Option<Grade> {
+        match self {
+            Self::NotSeen | Self::Silent | Self::Unexpected | Self::Different => Some(Grade::Bad),
+            Self::NotDue => Some(Grade::Look),
+            Self::AsDeclared | Self::Incomplete => None,
+        }
+    }
 }
 
 /// A publisher as declared and as seen.
@@ -357,6 +382,12 @@ impl Publisher {
             Some(ied) => format!("{ied} {}", self.name),
             None => format!("{} {}", self.source.as_deref().unwrap_or("-"), self.name),
         }
+    }
+
+    /// Differences from the file, in words.
+    pub fn differences_text(&self) -> String {
+        let text = |it: &Difference| format!("{} {}, not {}", it.field, it.seen, it.declared);
+        self.differences.iter().map(text).collect::<Vec<_>>().join("; ")
     }
 
     /// Destination and APPID, as far as they are known.

@@ -21,7 +21,7 @@ use records::families::Health;
 use records::findings::Findings;
 use records::require::Requirements;
 use records::state::Model;
-use records::tables::{rows, streams, transactions};
+use records::tables::{publishers, rows, streams, transactions};
 use records::{Finding, Head, Item, Plant, Record, Recorder, Subset};
 use std::io;
 use wire::time::Instant;
@@ -421,6 +421,7 @@ impl<'a> Reporter<'a> {
             }
             Item::Publisher(of) => {
                 requirements.publisher(of);
+                export.publisher(|| publishers::row(of));
                 Ok(())
             }
             Item::Transactions(of) => {

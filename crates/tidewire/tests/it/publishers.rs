@@ -410,6 +410,43 @@ fn a_path_that_is_no_file_is_an_error() {
 }
 
 #[test]
+fn publishers_are_a_table_in_each_form() {
+    let folder = tempfile::tempdir().unwrap();
+    let watch = ["watch", "-q", "-r", CAPTURE, "--expect", SCD, "--csv", "csv", "--zeek", "zeek"];
+    check_code(&run_in(folder.path(), &watch), 0);
+    let text = fs::read_to_string(folder.path().join("csv/publishers.csv")).unwrap();
+    let mut lines = text.lines();
+    let head = "protocol,ied,name,state,differences,without_tag,source,destination,appid,frames";
+    assert_eq!(lines.next(), Some(head));
+    // The worst first, as in records: their states are those of the record of each publisher.
+    let all = records(&run(&["--json", "watch", "-r", CAPTURE, "--expect", SCD]));
+    let each = all.iter().filter(|it| it["type"] == "publisher");
+    let field = |it: &Value, name: &str| match &it[name] {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let row = |it: &Value| {
+        let differences = it["differences"].as_array().unwrap().iter().map(|it| {
+            format!("{} {}, not {}", field(it, "field"), field(it, "seen"), field(it, "declared"))
+        });
+        let differences = differences.collect::<Vec<_>>().join("; ");
+        let quoted =
+            if differences.is_empty() { differences } else { format!("\"{differences}\"") };
+        let names = ["protocol", "ied", "name", "state"].map(|name| field(it, name));
+        let without_tag = if it["without_tag"] == true { "1" } else { "0" };
+        let rest = ["source", "destination", "appid", "frames"].map(|name| field(it, name));
+        format!("{},{quoted},{without_tag},{}", names.join(","), rest.join(","))
+    };
+    let expected: Vec<_> = each.map(row).collect();
+    assert_eq!(lines.collect::<Vec<_>>(), expected);
+    assert!(text.contains("GOOSE,BAY2,BAY2LD0/LLN0$GO$trip,not-seen,,0,,"), "{text}");
+    assert!(text.contains(",different,\"APPID "), "{text}");
+    let log = fs::read_to_string(folder.path().join("zeek/tidewire_publishers.log")).unwrap();
+    assert_eq!(log.lines().filter(|line| !line.starts_with('#')).count(), expected.len());
+}
+
+#[test]
 fn findings_are_on_the_page_and_in_the_report() {
     let mut served = Served::start(&["watch", "-r", CAPTURE, "--expect", SCD]);
     let out = BufReader::new(served.child.stdout.take().unwrap());
@@ -420,6 +457,14 @@ fn findings_are_on_the_page_and_in_the_report() {
     let texts: Vec<_> = texts.map(|it| it["text"].as_str().unwrap()).collect();
     let missing = "1 of 7 declared publishers missing: never seen";
     assert_eq!(texts[0], missing);
+    let panels = snapshot["panels"].as_array().unwrap();
+    let panel = panels.iter().find(|panel| panel["id"] == "publishers").unwrap();
+    let about = "7 publishers in the file, 7 seen; 1 not seen, 1 silent, 1 unexpected, 3 different";
+    assert!(panel["about"].as_str().unwrap().starts_with(about), "{panel}");
+    let first = panel["rows"][0].to_string();
+    for text in ["not-seen", "BAY2LD0/LLN0$GO$trip"] {
+        assert!(first.contains(text), "{text}: {first}");
+    }
     let folder = tempfile::tempdir().unwrap();
     let watch = ["watch", "-q", "-r", CAPTURE, "--expect", SCD, "-o", "runs"];
     check_code(&run_in(folder.path(), &watch), 0);

@@ -12,7 +12,7 @@ use meter::{Connection, Host, Report};
 use records::Subset;
 #[cfg(feature = "parquet")]
 use records::tables::Columnar;
-use records::tables::{Cell, Comma, Layout, Log, Sheet, rows, streams, transactions};
+use records::tables::{Cell, Comma, Layout, Log, Sheet, publishers, rows, streams, transactions};
 use std::fs::{self, File};
 use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
@@ -28,6 +28,7 @@ enum Table {
     ServiceIntervals,
     Streams,
     Transactions,
+    Publishers,
 }
 
 /// Rejects Parquet, before any file is touched, if this build has no writer for it.
@@ -39,7 +40,7 @@ fn can_write_parquet() -> Result<(), Failure> {
     Err(Failure::usage("--parquet: this tidewire writes no Parquet").with_fix(fix))
 }
 
-fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 7] {
+fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 8] {
     [
         (Table::Intervals, rows::intervals(bounds_octets)),
         (Table::Hosts, rows::hosts(bounds_octets)),
@@ -48,6 +49,7 @@ fn layouts(bounds_octets: [u64; 9]) -> [(Table, Layout); 7] {
         (Table::ServiceIntervals, rows::service_intervals()),
         (Table::Streams, streams::layout()),
         (Table::Transactions, transactions::layout()),
+        (Table::Publishers, publishers::layout()),
     ]
 }
 
@@ -216,6 +218,11 @@ impl Export {
     /// Writes the transactions of a function; `row` makes its row.
     pub(in crate::command) fn transactions(&mut self, row: impl FnOnce() -> Vec<Cell>) {
         self.row(Table::Transactions, row);
+    }
+
+    /// Writes a publisher; `row` makes its row.
+    pub(in crate::command) fn publisher(&mut self, row: impl FnOnce() -> Vec<Cell>) {
+        self.row(Table::Publishers, row);
     }
 
     /// Ends every file.
