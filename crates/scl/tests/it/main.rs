@@ -240,7 +240,7 @@ fn damaged_files_are_read_or_refused_and_nothing_else() {
 }
 
 #[test]
-fn the_corpus_of_the_fuzzer_begins_with_the_seeds_and_passes_checks() {
+fn the_corpus_begins_with_the_seeds_and_passes_checks() {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/scl"));
     let cycle = FEEDER.replace("lnType=\"", "lnType=\"no-");
     let entity = "<?xml version=\"1.0\"?><!DOCTYPE SCL [<!ENTITY a \"&a;&a;\">]><SCL>&a;</SCL>";

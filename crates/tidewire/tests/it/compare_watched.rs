@@ -157,7 +157,7 @@ fn a_poller_is_found_by_its_stations() {
 }
 
 #[test]
-fn functions_of_a_server_are_matched_with_the_flows_that_poll_it() {
+fn functions_are_matched_with_the_flows_that_poll_them() {
     let folder = tempfile::tempdir().unwrap();
     let gateway = crate::examples::root().join("captures/gateway.pcap").display().to_string();
     let watch = ["watch", "-q", "-r", &gateway, "--write-scenario", "plant.toml"];
