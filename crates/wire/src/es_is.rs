@@ -12,6 +12,8 @@ use core::fmt;
 
 /// Octets of the fixed part (9542 7.2).
 pub const HEADER_OCTETS: usize = 9;
+/// Longest PDU: the length indicator 255 is reserved (ISO 9542, as in ISO 8473 7.2.3).
+const MOST_OCTETS: usize = 254;
 
 /// ES-IS as a leaf of the layering. Its PDUs carry addresses and no user data.
 pub const LEAF: Leaf = Leaf {
@@ -104,6 +106,7 @@ impl<'a> Pdu<'a> {
         let checksum = reader.array("checksum")?;
         let addresses_octets = length
             .checked_sub(HEADER_OCTETS)
+            .filter(|_| length <= MOST_OCTETS)
             .ok_or(Malformed { field: "length indicator", offset: 1 })?;
         let addresses = reader.take("addresses", addresses_octets)?;
         let (reserved_bits, kind) = (kind & 0xE0, Kind::of_code(kind & 0x1F));
@@ -113,7 +116,7 @@ impl<'a> Pdu<'a> {
     /// Writes the PDU, with the checksum as it is.
     pub fn encode(&self, out: &mut impl BufMut) {
         let length = HEADER_OCTETS + self.addresses.len();
-        out.put_slice(&[clnp::ES_IS, length.min(254) as u8, self.version, self.reserved]);
+        out.put_slice(&[clnp::ES_IS, length.min(MOST_OCTETS) as u8, self.version, self.reserved]);
         out.put_u8(self.reserved_bits | self.kind.code() & 0x1F);
         out.put_u16(self.holding_time);
         out.put_slice(&self.checksum);
@@ -154,5 +157,10 @@ mod tests {
         let mut short = HELLO;
         short[1] = 8;
         assert_eq!(complaint(&short), "malformed length indicator at octet 1");
+        let mut reserved = [&HELLO[..], &[0; 250]].concat();
+        reserved[1] = 254;
+        assert!(Pdu::decode(&reserved).is_ok());
+        reserved[1] = 255;
+        assert_eq!(complaint(&reserved), "malformed length indicator at octet 1");
     }
 }
