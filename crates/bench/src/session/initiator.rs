@@ -6,7 +6,7 @@ use super::iso_tcp::IsoWay;
 use super::local::from_origin;
 use super::party::{Party, reference_at};
 use super::policy::of as policy_of;
-use super::report::{FETCH_AGAIN, FETCHES, KEPT, PAGE_BITS};
+use super::report::{FETCH_AGAIN, FETCHES, PATIENCE, most_kept, reading_time};
 use super::streams;
 use super::way::Way;
 use crate::collect::{Clocks, Collector};
@@ -35,8 +35,6 @@ use wire::time::{Instant, nanos};
 
 /// Maximum LSDU of 802.3, in octets.
 const LONGEST_LSDU_OCTETS: u64 = MOST_DATA_OCTETS - LLC_OCTETS;
-/// Maximum time for a session to open or close, retransmissions included.
-const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Result of a load, with the peer's report.
 #[derive(Debug)]
@@ -47,6 +45,9 @@ pub struct Measured {
     pub sent: u64,
     /// Counts of the peer in total, with the files that it has confirmed.
     pub peer: Counts,
+    /// True if the peer reported the arrival of each message; otherwise delays, and counts of one of
+    /// several flows, are those of the arrivals that it reported.
+    pub each: bool,
     /// Agreed limits.
     pub limits: Limits,
     /// Counters of the transport entity at this end.
@@ -215,7 +216,8 @@ pub(super) fn carry_out(
     let sample =
         initiator.sample(collector, &transport, told, Course { origin, seed, complete, took });
     let peer = initiator.with_files(peer);
-    Ok(Measured { sample, sent: initiator.sent, peer, limits, transport, took, failure })
+    let sent = initiator.sent;
+    Ok(Measured { sample, sent, peer, each: arrived, limits, transport, took, failure })
 }
 
 /// All flows of the scenario; this station takes the role of all senders.
@@ -545,21 +547,6 @@ fn is_of_load(record: &Record, load: &BTreeMap<FlowId, Sent>) -> bool {
         Event::Answered { sequence, .. } => sent.is_some_and(|sent| sequence < sent.behind),
         _ => true,
     }
-}
-
-/// Maximum number of arrivals that a peer with these counts can have kept.
-fn most_kept(counts: Counts) -> u32 {
-    let arrived = counts.delivered.saturating_add(counts.duplicates);
-    u32::try_from(arrived).unwrap_or(u32::MAX).min(KEPT as u32)
-}
-
-/// Longest time to read a number of arrivals: twice that at the agreed limits, and a reserve.
-pub(super) fn reading_time(arrivals: u32, limits: Limits) -> Duration {
-    let pages = u64::from(arrivals).div_ceil(ON_A_PAGE as u64);
-    let seconds = |count: u64, rate: u64| count as f64 / rate.max(1) as f64;
-    let took = seconds(pages, limits.frames_per_second.into())
-        + seconds(pages.saturating_mul(PAGE_BITS), limits.bits_per_second);
-    PATIENCE + Duration::try_from_secs_f64(2.0 * took).unwrap_or(PATIENCE)
 }
 
 fn hand_over(collector: &mut Collector, page: &Page) {

@@ -8,8 +8,8 @@ use live::port::Bucket;
 use stack::control::Name;
 use stack::load::{Event, Record};
 use stack::machine::Deadline;
-use wire::control::Limits;
 use wire::control::report::{Arrival, ON_A_PAGE, Page};
+use wire::control::{Counts, Limits};
 use wire::time::Instant;
 
 /// Maximum number of arrivals kept for the initiator of a session; beyond it only the counts are
@@ -21,6 +21,24 @@ pub(super) const FETCH_AGAIN: Duration = Duration::from_millis(250);
 pub(super) const FETCHES: u32 = 8;
 /// Bits of the longest page on the wire: preamble, MAC and LLC headers, and FCS included.
 pub(super) const PAGE_BITS: u64 = (8 + 14 + 3 + 23 + 34 * ON_A_PAGE as u64 + 4) * 8;
+
+/// Maximum time for a session to open or close, retransmissions included.
+pub(super) const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Maximum number of arrivals that a peer with these counts can have kept.
+pub(super) fn most_kept(counts: Counts) -> u32 {
+    let arrived = counts.delivered.saturating_add(counts.duplicates);
+    u32::try_from(arrived).unwrap_or(u32::MAX).min(KEPT as u32)
+}
+
+/// Longest time to read a number of arrivals: twice that at the agreed limits, and a reserve.
+pub(super) fn reading_time(arrivals: u32, limits: Limits) -> Duration {
+    let pages = u64::from(arrivals).div_ceil(ON_A_PAGE as u64);
+    let seconds = |count: u64, rate: u64| count as f64 / rate.max(1) as f64;
+    let took = seconds(pages, limits.frames_per_second.into())
+        + seconds(pages.saturating_mul(PAGE_BITS), limits.bits_per_second);
+    PATIENCE + Duration::try_from_secs_f64(2.0 * took).unwrap_or(PATIENCE)
+}
 
 /// Arrivals of a session.
 #[derive(Default)]

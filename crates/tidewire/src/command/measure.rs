@@ -326,6 +326,9 @@ fn every_run(
             }
             steps.hidden(|| -> anyhow::Result<()> {
                 output.record(&record(&name, &measured))?;
+                if let Some(warning) = unreported(&name, &measured) {
+                    output.remark(format_args!("{warning}"));
+                }
                 tell(&name, &measured, output)
             })?;
             recording.sample(measured.sample)?;
@@ -333,6 +336,17 @@ fn every_run(
         }
     }
     Ok(())
+}
+
+/// Warning of a peer that did not report the arrival of each message.
+fn unreported(peer: &str, measured: &initiator::Measured) -> Option<String> {
+    (!measured.each && measured.peer.delivered > 0).then(|| {
+        format!(
+            "warning: {peer} reported the times of some of {} arrivals: delays, and the counts of one of several \
+             flows, are those of the reported ones",
+            measured.peer.delivered
+        )
+    })
 }
 
 fn is_exact(measured: &initiator::Measured) -> bool {
@@ -371,6 +385,7 @@ fn record(peer: &str, measured: &initiator::Measured) -> Value {
         "peer": peer,
         "complete": sample.complete,
         "exact": is_exact(measured),
+        "each_arrival_reported": measured.each,
         "sent": sent,
         "delivered": counts.delivered,
         "delivered_octets": counts.octets,

@@ -1,8 +1,7 @@
 //! Pages of a hostile responder: an initiator ends its reading, and keeps the valid arrivals.
 
 use super::{Instant, Measured, NONCE, OFFERED, measure_load};
-use crate::session::initiator::reading_time;
-use crate::session::report::{FETCHES, KEPT};
+use crate::session::report::{FETCHES, KEPT, reading_time};
 use wire::control::report::{Arrival, Body, Page, Pdu};
 
 /// Two flows of 41 messages each.
@@ -111,6 +110,7 @@ fn a_report_that_is_never_all_ends_with_its_last_page() {
     assert!(lost > 0);
     let (some, fetches) = measured(&opening(0), &pages(false).collect::<Vec<_>>());
     assert_eq!((fetches, delivered(&some)), (14, (41, 0)));
+    assert_eq!((all.each, some.each), (true, false));
 }
 
 #[test]
