@@ -54,6 +54,8 @@ pub enum Kind {
     WatchedLive,
     /// Compared with a paper.
     Reproduced,
+    /// Files of percentiles, made by any program.
+    Percentiles,
 }
 
 impl Kind {
@@ -66,6 +68,7 @@ impl Kind {
             Self::WatchedFile => "Watched capture",
             Self::WatchedLive => "Watched port",
             Self::Reproduced => "Reproduction of a paper",
+            Self::Percentiles => "Percentiles",
         }
     }
 }
@@ -76,9 +79,11 @@ impl Kind {
     pub const fn claims(self) -> &'static str {
         match self {
             Self::Reproduced => "Claims",
-            Self::Predicted | Self::Measured | Self::WatchedFile | Self::WatchedLive => {
-                "Requirements"
-            }
+            Self::Predicted
+            | Self::Measured
+            | Self::WatchedFile
+            | Self::WatchedLive
+            | Self::Percentiles => "Requirements",
         }
     }
 }

@@ -5,8 +5,11 @@
 //! `outputPercentileDistribution` of HdrHistogram does by default. Values have three digits, and the
 //! last is the longest time. Copies of one run count once.
 
+pub mod read;
+
 use bench::analysis::{PointReport, Report};
 use bench::sample::{Distribution, FlowSample, Sample};
+use read::Percentiles;
 use std::collections::BTreeMap;
 
 /// Lines for each halving of the distance to 100 %.
@@ -46,6 +49,16 @@ struct Times {
     classes: BTreeMap<u64, u64>,
     longest: u64,
     shortest: Option<u64>,
+}
+
+impl Spectrum {
+    /// The distribution as a reader of its text has it.
+    ///
+    /// # Errors
+    /// None of a text that was not changed.
+    pub fn percentiles(&self, name: &str) -> Result<Percentiles, read::Malformed> {
+        read::read(name, &self.text, None)
+    }
 }
 
 /// Distributions of all flows that have times, point by point.
@@ -173,6 +186,15 @@ mod tests {
             text.contains("#[Mean    =       50.500, StdDeviation   =       28.866]"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn a_written_distribution_is_read_again() {
+        // Two of 3 us, one of 5 us, one of 9.001 us: each has a line at its share.
+        let text = text(&of(&[(3_000, 2), (5_000, 1), (9_001, 1)]));
+        let file = read::read("own", &text, None).unwrap();
+        assert_eq!(file.classes, BTreeMap::from([(3_000, 2), (5_000, 1), (9_001, 1)]));
+        assert_eq!(file.longest, 9_001);
     }
 
     #[test]

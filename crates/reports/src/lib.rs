@@ -3,8 +3,8 @@
 //! ```text
 //! samples ─ of_study ─┐              ┌─ html, with figures as SVG
 //! measures ─ of_stream ─ Document ───┼─ markdown
-//! rows ───── of_rows ─┘              ├─ junit
-//!                                    └─ github
+//! rows ───── of_rows ─┤              ├─ junit
+//! .hgrm ─ of_percentiles ─┘          └─ github
 //! ```
 //!
 //! A report is a function of its run: nothing here reads a clock, opens a file or asks a network. All text of a
@@ -20,6 +20,7 @@ pub mod hgrm;
 pub mod html;
 pub mod junit;
 pub mod markdown;
+pub mod of_percentiles;
 pub mod of_rows;
 pub mod of_stream;
 pub mod of_study;

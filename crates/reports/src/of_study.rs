@@ -9,11 +9,12 @@ use crate::document::{
 };
 use crate::figure::Picture;
 use crate::glossary::Glossary;
+use crate::hgrm::read::Percentiles;
 use crate::study::{
     deadline, interval, notes, settings, share, spans, summed, told, verdict, verdict_words,
 };
 use crate::text::Text;
-use crate::{sweep, tail};
+use crate::{of_percentiles, sweep, tail};
 use bench::analysis::{PointReport, Report, analyse};
 use bench::folder::{Provenance, Results};
 use bench::sample::Origin;
@@ -45,6 +46,8 @@ pub struct StudyRun<'a> {
     pub points: &'a [Point],
     /// Requirements that looks at growing data judged; without them those of the scenario are judged by all runs.
     pub judged: Option<Vec<Judged>>,
+    /// Files of percentiles that are drawn with it.
+    pub percentiles: &'a [Percentiles],
 }
 
 impl StudyRun<'_> {
@@ -93,7 +96,7 @@ pub fn of_study(
         acceptance,
         requirements: requirements(&judged, &report),
         findings: Vec::new(),
-        tables: tables(&report),
+        tables: tables(&report).into_iter().chain(of_percentiles::table(run.percentiles)).collect(),
         pictures: pictures(run, &report, baseline.as_ref()),
         checks,
         comparison: baseline.as_ref().map(|baseline| comparison(run, baseline, &report)),
@@ -298,13 +301,10 @@ fn pictures(
             let point = report.points.iter().find(|it| it.settings == point.settings)?;
             Some(tail::Of { point, samples: &run.results.samples })
         });
-        tail::tail(report, tail::Of { point, samples: &run.results.samples }, same)
+        let of = tail::Of { point, samples: &run.results.samples };
+        tail::tail(report, of, same, run.percentiles)
     });
-    let tail = tail.map(|tail::Tail { figure, thinned }| Illustration {
-        picture: Picture::Curves(figure),
-        thinned: thinned.into(),
-    });
-    curves.chain(tail).collect()
+    curves.chain(tail.map(of_percentiles::illustration)).collect()
 }
 
 fn comparison(run: &StudyRun<'_>, baseline: &Baseline<'_>, report: &Report) -> Comparison {

@@ -20,6 +20,7 @@ mod output;
 mod output_file;
 mod page;
 mod paired_differences;
+mod percentiles;
 mod permission;
 mod plot;
 mod pointer;

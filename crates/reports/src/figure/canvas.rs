@@ -107,6 +107,14 @@ impl Canvas {
         self.element(&format!("polygon points=\"{}\" fill=\"{fill}\"", joined(points)));
     }
 
+    /// A filled area through which what is beneath it is seen; `opacity` as of [`Canvas::rectangle`].
+    pub(super) fn band(&mut self, points: &[(f64, f64)], fill: &str, opacity: f64) {
+        let (points, opacity) = (joined(points), number(opacity));
+        self.element(&format!(
+            "polygon points=\"{points}\" fill=\"{fill}\" fill-opacity=\"{opacity}\""
+        ));
+    }
+
     pub(super) fn circle(&mut self, (x, y): (f64, f64), radius: f64, fill: &str) {
         let [cx, cy] = [x, y].map(number);
         self.element(&format!("circle cx=\"{cx}\" cy=\"{cy}\" r=\"{radius}\" fill=\"{fill}\""));

@@ -82,6 +82,8 @@ pub enum Mark {
     Points,
     /// As a line.
     Line,
+    /// As a line within a band, which the intervals of its points fill.
+    LineInBand,
     /// As a line with the points on it.
     PointsOnLine,
     /// Each by itself, as a cross that is larger than a point below it.

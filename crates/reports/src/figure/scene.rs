@@ -227,9 +227,10 @@ impl Layer {
             (Mark::Across, _) => upright(&points, y),
             (Mark::Bars, _) => bars(&points, y),
             (Mark::Points | Mark::Crosses, _) | (_, Scale::Linear) => Vec::new(),
-            (Mark::Line | Mark::ThinLine | Mark::PointsOnLine, Scale::Logarithmic) => {
-                curved(&points)
-            }
+            (
+                Mark::Line | Mark::LineInBand | Mark::ThinLine | Mark::PointsOnLine,
+                Scale::Logarithmic,
+            ) => curved(&points),
         };
         Self {
             name: series.name.clone(),

@@ -26,6 +26,8 @@ const CROSS: f64 = 8.0;
 const SAMPLE: f64 = 20.0;
 const GAP: f64 = 10.0;
 const LINE: f64 = 17.0;
+/// Opacity of a band, through which others are seen.
+const BAND: f64 = 0.2;
 /// Most characters of a line of the legend.
 const LEGEND_CHARACTERS: usize = 34;
 /// Characters of a line of the caption.
@@ -129,6 +131,9 @@ impl Area<'_> {
     fn layer(&self, layer: &Layer, canvas: &mut Canvas) {
         let Looks { colour, marker, .. } = layer.looks;
         let place = |x: f64, y: f64| (self.across(x), self.upwards(y));
+        if layer.mark == Mark::LineInBand {
+            canvas.band(&self.band(layer), colour, BAND);
+        }
         if let Some(stroke) = stroke(layer) {
             let through = if layer.line.is_empty() { &layer.points } else { &layer.line };
             let points: Vec<(f64, f64)> = through.iter().map(|it| place(it.x, it.y)).collect();
@@ -137,7 +142,7 @@ impl Area<'_> {
         let (size, marker) = match layer.mark {
             Mark::Points | Mark::PointsOnLine => (MARKER, marker),
             Mark::Crosses => (CROSS, Marker::Cross),
-            Mark::Line | Mark::ThinLine | Mark::Across | Mark::Bars => return,
+            Mark::Line | Mark::LineInBand | Mark::ThinLine | Mark::Across | Mark::Bars => return,
         };
         for point in &layer.points {
             if let Some((low, high)) = point.interval {
@@ -147,6 +152,15 @@ impl Area<'_> {
             }
             draw_marker(marker, place(point.x, point.y), size, colour, canvas);
         }
+    }
+
+    /// Outline of the intervals of a layer: along their upper ends, and back along their lower ends.
+    fn band(&self, layer: &Layer) -> Vec<(f64, f64)> {
+        let all = || layer.points.iter().filter_map(|it| Some((it.x, it.interval?)));
+        // An interval that goes on below the axes ends at their bottom.
+        let at = |x: f64, y: f64| (self.across(x), self.upwards(y.max(self.y.low)));
+        let upper = all().map(|(x, (_, high))| at(x, high));
+        upper.chain(all().rev().map(|(x, (low, _))| at(x, low))).collect()
     }
 
     fn interval(&self, x: f64, [low, high]: [f64; 2], colour: &str, canvas: &mut Canvas) {
@@ -191,7 +205,7 @@ const fn stroke(layer: &Layer) -> Option<Stroke<'static>> {
     let width = match layer.mark {
         Mark::Points | Mark::Crosses => return None,
         Mark::ThinLine => 0.7,
-        Mark::Line | Mark::PointsOnLine | Mark::Across | Mark::Bars => 1.6,
+        Mark::Line | Mark::LineInBand | Mark::PointsOnLine | Mark::Across | Mark::Bars => 1.6,
     };
     Some(Stroke { colour, width, dash })
 }
@@ -228,6 +242,10 @@ fn sample(layer: &Layer, (x, y): (f64, f64), canvas: &mut Canvas) {
     match layer.mark {
         Mark::Points | Mark::PointsOnLine => draw_marker(marker, (x, y), MARKER, colour, canvas),
         Mark::Crosses => draw_marker(Marker::Cross, (x, y), MARKER, colour, canvas),
+        Mark::LineInBand => {
+            let (left, right, up, down) = (x - SAMPLE / 2.0, x + SAMPLE / 2.0, y - 4.0, y + 4.0);
+            canvas.band(&[(left, up), (right, up), (right, down), (left, down)], colour, BAND);
+        }
         Mark::Line | Mark::ThinLine | Mark::Across | Mark::Bars => {}
     }
 }

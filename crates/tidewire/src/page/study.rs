@@ -318,6 +318,7 @@ impl Ongoing for StudyState {
             provenance: None,
             points: &self.points,
             judged: Some(self.so_far().judged),
+            percentiles: &[],
         };
         let glossary = Glossary::read(include_str!("../../help/glossary.md"));
         let document = of_study(&run, None, Acceptance::default(), &glossary);

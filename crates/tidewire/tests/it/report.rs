@@ -394,10 +394,46 @@ fn percentiles_for_plotters_are_those_of_the_records() {
         let count = point["flows"][0]["delay_pooled"][0]["count"].to_string();
         assert!(text.contains(&format!("Total count    = {count:>12}]")), "{text}");
     }
+    read_again(folder.path(), &run);
     fs::remove_dir_all(folder.path().join("made")).unwrap();
     let watched = made(folder.path(), &["watch", "-r", CELL], 0);
     let refused = ["report", watched.to_str().unwrap(), "--hgrm", "other"];
     let refused = run_in(folder.path(), &refused);
     check_code(&refused, 2);
     assert!(stderr(&refused).contains("holds no samples"), "{}", stderr(&refused));
+}
+
+/// Files of percentiles are drawn with their run and alone, and compared with it.
+fn read_again(folder: &Path, run: &Path) {
+    let file = "percentiles/point-1-flow-1-status-delay.hgrm";
+    let run = run.to_str().unwrap();
+    let drawn = run_in(folder, &["report", run, file, "--format", "md", "-o", "-"]);
+    check_code(&drawn, 0);
+    assert!(stdout(&drawn).contains("From files of percentiles"), "{}", stdout(&drawn));
+    check_code(&run_in(folder, &["report", file, "-o", "files.html"]), 0);
+    let page = fs::read_to_string(folder.join("files.html")).unwrap();
+    assert!(page.contains("NOT JUDGED") && page.contains("<svg"));
+    let compared = records(&run_in(folder, &["compare", run, file, "--json"]));
+    // The file is the first point's: its quantiles are the same.
+    let quantiles = compared[0]["quantiles"].as_array().unwrap();
+    assert_eq!(compared[0]["type"], "percentile-comparison");
+    assert!(quantiles.iter().all(|it| it["baseline_ns"] == it["other_ns"]), "{quantiles:?}");
+    assert!(quantiles[0]["baseline_ns"].is_u64());
+}
+
+#[test]
+fn a_bad_file_of_percentiles_is_refused_with_its_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let heading = "Value Percentile TotalCount 1/(1-Percentile)\n";
+    let check = |text: &str, words: &[&str], expected: &str| {
+        fs::write(folder.path().join("bad.hgrm"), format!("{heading}{text}")).unwrap();
+        let output = run_in(folder.path(), words);
+        check_code(&output, 1);
+        assert!(stderr(&output).starts_with(&format!("error: {expected}")), "{}", stderr(&output));
+    };
+    let line = "bad.hgrm:3: the field TotalCount is \"many\"";
+    check("1 0.5 1\n2 1 many\n", &["report", "bad.hgrm"], line);
+    check("1 0.5 1\n2 1 many\n", &["compare", "bad.hgrm", "bad.hgrm"], line);
+    check("1 0.5 1\n", &["report", "bad.hgrm"], "bad.hgrm: the last percentile is below 1");
+    check("1 1 1\n", &["report", "bad.hgrm"], "bad.hgrm: the file does not state the unit");
 }

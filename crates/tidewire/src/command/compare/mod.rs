@@ -1,6 +1,7 @@
 //! `tidewire compare`: two runs held against each other, or a prediction against watched traffic.
 
 mod intervals;
+mod percentiles;
 mod print;
 mod source;
 
@@ -75,6 +76,11 @@ impl Run<'_> {
 }
 
 pub(crate) fn run(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
+    let has_percentiles = percentiles::are_meant(options);
+    crate::percentiles::check(options.hgrm_unit, has_percentiles)?;
+    if has_percentiles {
+        return percentiles::run(options, output);
+    }
     let sources = [&options.baseline, &options.other].map(|path| Source::find(path, output));
     match sources {
         [Source::Samples(_), Source::Samples(_)] => samples(options, output),

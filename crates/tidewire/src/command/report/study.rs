@@ -16,6 +16,7 @@ use clap::Parser as _;
 use reports::Document;
 use reports::document::Acceptance;
 use reports::glossary::Glossary;
+use reports::hgrm::read::Percentiles;
 use reports::hgrm::{self, Spectrum};
 use reports::of_study::{LEVEL, StudyRun, of_study};
 
@@ -29,13 +30,14 @@ struct Read {
 }
 
 impl Read {
-    fn run(&self) -> StudyRun<'_> {
+    fn run<'a>(&'a self, percentiles: &'a [Percentiles]) -> StudyRun<'a> {
         StudyRun {
             path: &self.path,
             results: &self.results,
             provenance: self.provenance.as_ref(),
             points: &self.points,
             judged: self.judged.clone(),
+            percentiles,
         }
     }
 }
@@ -45,17 +47,18 @@ pub(super) fn document(
     baseline: Option<&Source>,
     acceptance: Acceptance,
     glossary: &Glossary,
+    files: &[Percentiles],
 ) -> anyhow::Result<Document> {
     let reported = read(reported)?;
     let baseline = baseline.map(read).transpose()?;
-    let baseline = baseline.as_ref().map(Read::run);
-    Ok(of_study(&reported.run(), baseline.as_ref(), acceptance, glossary))
+    let baseline = baseline.as_ref().map(|read| read.run(&[]));
+    Ok(of_study(&reported.run(files), baseline.as_ref(), acceptance, glossary))
 }
 
 /// Percentiles of the times of all flows.
 pub(super) fn spectra(source: &Source) -> Result<Vec<Spectrum>, Failure> {
     let read = read(source)?;
-    Ok(hgrm::spectra(&read.run().report(), &read.results.samples))
+    Ok(hgrm::spectra(&read.run(&[]).report(), &read.results.samples))
 }
 
 fn read(source: &Source) -> Result<Read, Failure> {

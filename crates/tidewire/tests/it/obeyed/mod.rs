@@ -101,6 +101,7 @@ fn sample(option: &str, value: &str) -> String {
         ("--speed" | "--packets-scale", _) => "2",
         ("--format", _) => "csv",
         ("--keys", _) => "quit=x",
+        ("--hgrm-unit", _) => "ms",
         ("--vary", _) => "seed=1,2",
         ("--rounds", _) => "6",
         ("--keep-around", _) => "retransmission",
@@ -125,6 +126,7 @@ fn attempt(words: &[String]) -> (Output, tempfile::TempDir) {
     let path = folder.path();
     fs::write(path.join("short.toml"), SHORT).unwrap();
     fs::write(path.join("key"), "00".repeat(32)).unwrap();
+    fs::write(path.join("tail.hgrm"), "Value Percentile TotalCount\n1.5 1 1\n").unwrap();
     fs::copy(CELL, path.join("cell.pcapng")).unwrap();
     fs::copy(crate::publishers::SCD, path.join("station.scd")).unwrap();
     let kept = words.iter().any(|word| word == "kept" || word == "other");

@@ -212,6 +212,11 @@ const OTHERS: [Mode; 23] = [
     Mode { verb: "compare", base: "compare kept other", obeyed: &[JSON, QUIET] },
     Mode {
         verb: "compare",
+        base: "compare kept tail.hgrm --hgrm-unit ms",
+        obeyed: &[obeyed("--hgrm-unit", "", IsTheMode), JSON, QUIET],
+    },
+    Mode {
+        verb: "compare",
         base: "compare plant.toml cycles.pcap",
         obeyed: &[
             obeyed("--measure", "--measure 100ms", Changes),
@@ -262,6 +267,7 @@ const OTHERS: [Mode; 23] = [
             obeyed("--format", "--format md", Writes("kept/report.md")),
             obeyed("--output", "--output r.html", Writes("r.html")),
             obeyed("--hgrm", "--hgrm percentiles", Writes("percentiles")),
+            obeyed("--hgrm-unit", "--hgrm-unit ms tail.hgrm --output -", Says("tail.hgrm")),
             obeyed("--tester", "--tester Zora --output -", Says("Zora")),
             obeyed("--tested-at", "--tested-at noon --output -", Says("noon")),
             JSON,
@@ -275,6 +281,7 @@ const OTHERS: [Mode; 23] = [
             obeyed("--output", "", IsTheMode),
             obeyed("--format", "--format junit", Says("<testcase")),
             obeyed("--hgrm", "--hgrm percentiles", Writes("percentiles")),
+            obeyed("--hgrm-unit", "--hgrm-unit ms tail.hgrm", Says("tail.hgrm")),
             obeyed("--tester", "--tester Zora", Says("Zora")),
             obeyed("--tested-at", "--tested-at noon", Says("noon")),
             QUIET,
