@@ -54,6 +54,8 @@ pub enum Kind {
     WatchedLive,
     /// Compared with a paper.
     Reproduced,
+    /// Cost of each layer, predicted or measured.
+    Layers,
     /// Files of percentiles, made by any program.
     Percentiles,
 }
@@ -68,6 +70,7 @@ impl Kind {
             Self::WatchedFile => "Watched capture",
             Self::WatchedLive => "Watched port",
             Self::Reproduced => "Reproduction of a paper",
+            Self::Layers => "Cost of layers",
             Self::Percentiles => "Percentiles",
         }
     }
@@ -83,6 +86,7 @@ impl Kind {
             | Self::Measured
             | Self::WatchedFile
             | Self::WatchedLive
+            | Self::Layers
             | Self::Percentiles => "Requirements",
         }
     }

@@ -4,7 +4,8 @@
 //! samples ─ of_study ─┐              ┌─ html, with figures as SVG
 //! measures ─ of_stream ─ Document ───┼─ markdown
 //! rows ───── of_rows ─┤              ├─ junit
-//! .hgrm ─ of_percentiles ─┘          └─ github
+//! .hgrm ─ of_percentiles ─┤          └─ github
+//! layers ──── layers ─────┘
 //! ```
 //!
 //! A report is a function of its run: nothing here reads a clock, opens a file or asks a network. All text of a
@@ -19,6 +20,7 @@ pub mod glossary;
 pub mod hgrm;
 pub mod html;
 pub mod junit;
+pub mod layers;
 pub mod markdown;
 pub mod of_percentiles;
 pub mod of_rows;

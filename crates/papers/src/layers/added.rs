@@ -4,7 +4,7 @@
 //! over rounds (Student's t). A layer whose interval contains zero has no cost that this number of
 //! rounds shows.
 
-use super::fit::{Curve, LEVEL};
+use super::fit::{Curve, Fit, LEVEL};
 use super::{Operation, Service};
 use stats::interval::{self, Estimate};
 
@@ -28,6 +28,8 @@ pub struct Added {
     pub over: Option<&'static str>,
     /// Cost at each size, in rising order.
     pub sizes: Vec<AtSize>,
+    /// Line through the cost; none for fewer than two sizes.
+    pub fit: Option<Fit>,
 }
 
 /// Cost of a layer at one size.
@@ -57,9 +59,24 @@ pub fn added(curves: &[Curve]) -> Vec<Added> {
         let over = below.and_then(|below| name(below.operation));
         let sizes = curve.measurements.iter().enumerate();
         let sizes = sizes.filter_map(|(place, one)| at_size(curve, below, place, one.octets));
-        Some(Added { layer, over, sizes: sizes.collect() })
+        Some(Added { layer, over, sizes: sizes.collect(), fit: fit(curve, below) })
     };
     LAYERS.iter().filter_map(layer).collect()
+}
+
+/// Line through the differences of each round; none if the layers were not measured at the same sizes.
+fn fit(curve: &Curve, below: Option<&Curve>) -> Option<Fit> {
+    let sizes =
+        |curve: &Curve| -> Vec<usize> { curve.measurements.iter().map(|one| one.octets).collect() };
+    let Some(below) = below else { return curve.fit };
+    if sizes(below) != sizes(curve) {
+        return None;
+    }
+    let rounds = curve.medians.iter().zip(&below.medians);
+    let rounds: Vec<Vec<f64>> = rounds
+        .map(|(own, below)| own.iter().zip(below).map(|(own, below)| own - below).collect())
+        .collect();
+    Fit::of(&sizes(curve), &rounds)
 }
 
 fn at_size(curve: &Curve, below: Option<&Curve>, place: usize, octets: usize) -> Option<AtSize> {
@@ -116,6 +133,11 @@ mod tests {
         assert_eq!((octets, nanos.mean, nanos.n, end_to_end_nanos.mean), (100, 34.0, 2, 535.0));
         assert!((nanos.half_width - 50.82).abs() < 0.01, "{nanos:?}");
         assert_eq!(layers[2].sizes[1].nanos.mean, 200.0);
+        // The session adds 30 and 40, then 38 and 40: lines of 20 + 0.1 x and 36 + 0.02 x.
+        let fit = layers[1].fit.unwrap();
+        assert!((fit.intercept.mean - 28.0).abs() < 1e-9, "{fit:?}");
+        assert!((fit.slope.mean - 0.06).abs() < 1e-9, "{fit:?}");
+        assert_eq!(layers[0].fit, curves[0].fit);
         assert_eq!(layers[2].sizes[1].nanos.half_width, 0.0);
     }
 

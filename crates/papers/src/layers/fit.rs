@@ -88,7 +88,7 @@ impl Fit {
     }
 
     /// Line of these rounds, each with a median in nanoseconds for each size.
-    fn of(sizes: &[usize], rounds: &[Vec<f64>]) -> Option<Self> {
+    pub(super) fn of(sizes: &[usize], rounds: &[Vec<f64>]) -> Option<Self> {
         let x: Vec<f64> = sizes.iter().map(|octets| *octets as f64).collect();
         let points =
             |ys: &[f64]| -> Vec<(f64, f64)> { x.iter().copied().zip(ys.iter().copied()).collect() };

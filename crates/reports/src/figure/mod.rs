@@ -6,13 +6,14 @@
 //! ```
 //!
 //! The same figure gives the same octets, on every machine: the files do not record when or where
-//! they were made. A [`Matrix`] and a [`TimeDiagram`] become a sheet of shapes instead of a scene. Left out:
+//! they were made. A [`Matrix`], a [`TimeDiagram`] and a [`Stack`] become a sheet of shapes instead of a scene. Left out:
 //! logarithmic axes across, and other kinds of figures.
 
 mod canvas;
 mod matrix;
 mod scene;
 mod sheet;
+mod stack;
 mod svg;
 mod table;
 mod ticks;
@@ -21,8 +22,15 @@ mod timing;
 use crate::text::Text;
 pub use matrix::Matrix;
 use scene::Scene;
+pub use stack::{Bar, Layer, Part, Stack};
 pub use ticks::label as number;
 pub use timing::{Span, TimeDiagram};
+
+/// Fields as a line of CSV (RFC 4180), with its end.
+#[must_use]
+pub fn csv_line(fields: &[String]) -> String {
+    table::line(fields)
+}
 
 /// A figure of points and lines over one pair of axes.
 #[derive(Clone, PartialEq, Debug)]
@@ -135,6 +143,8 @@ pub enum Picture {
     Matrix(Matrix),
     /// Work and events in lanes over time.
     Times(TimeDiagram),
+    /// Parts of sums as stacked bars.
+    Stack(Stack),
 }
 
 impl Picture {
@@ -145,6 +155,7 @@ impl Picture {
             Self::Curves(figure) => svg::draw(&Scene::of(figure), place),
             Self::Matrix(matrix) => svg::draw_sheet(&matrix::sheet(matrix), place),
             Self::Times(diagram) => svg::draw_sheet(&timing::sheet(diagram), place),
+            Self::Stack(stack) => svg::draw_sheet(&stack::sheet(stack), place),
         }
     }
 
@@ -159,6 +170,10 @@ impl Picture {
             },
             Self::Matrix(matrix) => with(&matrix.caption, &matrix.reference),
             Self::Times(diagram) => with(&diagram.caption, &diagram.reference),
+            Self::Stack(stack) => match &stack.reference {
+                Some(reference) => with(&stack.caption, reference),
+                None => stack.caption.clone(),
+            },
         }
     }
 
@@ -192,6 +207,13 @@ impl Picture {
                 let spans = spans.iter_mut().chain(moments).chain(intervals);
                 spans.for_each(|span| show(&mut span.name));
             }
+            Self::Stack(stack) => {
+                show_long(&mut stack.caption);
+                let Stack { title, reference, across, upwards, unit, layers, bars, .. } = stack;
+                [title, across, upwards, unit].into_iter().chain(reference).for_each(show);
+                layers.iter_mut().for_each(|layer| show(&mut layer.name));
+                bars.iter_mut().flat_map(|bar| [&mut bar.name, &mut bar.of]).for_each(show);
+            }
         }
         picture
     }
@@ -209,6 +231,7 @@ impl Picture {
             Self::Curves(figure) => table::of(figure),
             Self::Matrix(matrix) => matrix::table(matrix),
             Self::Times(diagram) => timing::table(diagram),
+            Self::Stack(stack) => stack::table(stack),
         }
     }
 }

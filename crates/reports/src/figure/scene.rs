@@ -68,7 +68,8 @@ pub(super) enum Marker {
 }
 
 /// From the palette of Okabe and Ito (2008), those that can be seen on white.
-const COLOURS: [&str; 6] = ["#0072B2", "#D55E00", "#009E73", "#000000", "#AA4499", "#56B4E9"];
+pub(super) const COLOURS: [&str; 6] =
+    ["#0072B2", "#D55E00", "#009E73", "#000000", "#AA4499", "#56B4E9"];
 const MARKERS: [Marker; 6] = [
     Marker::Circle,
     Marker::Triangle,

@@ -32,7 +32,7 @@ pub(super) fn of_lines(lines: &[Vec<String>]) -> String {
     lines.iter().map(|fields| line(fields)).collect()
 }
 
-fn line(fields: &[String]) -> String {
+pub(super) fn line(fields: &[String]) -> String {
     let fields: Vec<String> = fields.iter().map(|field| quoted(field)).collect();
     fields.join(",") + "\r\n"
 }

@@ -31,7 +31,8 @@ pub(crate) struct MeasureLayers {
     /// Seed of the order of the sizes.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Draw the transmit times to this SVG file, and write the numbers to a CSV file next to it.
+    /// Draw the transmit times to this SVG file, and stacked bars of what each layer adds to NAME-layers.svg;
+    /// write their numbers to CSV files next to them.
     #[arg(long, value_name = "FILE")]
     pub(crate) figure: Option<PathBuf>,
 }
@@ -79,7 +80,8 @@ pub(crate) struct PredictLayers {
     /// Seed of the first round.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Draw the transmit times to this SVG file, and write the numbers to a CSV file next to it.
+    /// Draw the transmit times to this SVG file, and stacked bars of what each layer adds to NAME-layers.svg;
+    /// write their numbers to CSV files next to them.
     #[arg(long, value_name = "FILE")]
     pub(crate) figure: Option<PathBuf>,
 }

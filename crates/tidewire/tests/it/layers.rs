@@ -4,6 +4,7 @@
 use crate::{check_code, program, records, run, run_in, stderr, stdout};
 use serde_json::Value;
 use std::fs;
+use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 const FEW: [&str; 7] = ["measure", "layers", "--messages", "20", "-n", "3", "--json"];
@@ -63,6 +64,14 @@ fn every_layer_is_measured_in_process_and_drawn_with_numbers() {
     let points = csv.lines().filter(|line| line.starts_with("LLC transmit ACK+CRC,")).count();
     assert_eq!(points, 7);
     assert!(csv.starts_with("series,message size (octets),time ("), "{csv}");
+    let bars = fs::read_to_string(folder.path().join("layers-layers.svg")).unwrap();
+    assert!(bars.contains(">transport<") && bars.contains("ns/octet<"), "{bars}");
+    let csv = fs::read_to_string(folder.path().join("layers-layers.csv")).unwrap();
+    // Six layers: at each size, and the intercept and the slope of each.
+    let lines = |start: &str| csv.lines().filter(|line| line.starts_with(start)).count();
+    assert_eq!(lines("transport,at no octets,") + lines("transport,each octet,"), 2);
+    // Transport is below CASE and below MMS, each with a bar at seven sizes.
+    assert_eq!(lines("transport,"), 2 * 7 + 2);
     println!(
         "seen: in process, 1495 octets: LLC transmit {} ns, with ACK and CRC {} ns",
         median(&curves, "LLC transmit", false, false),
@@ -125,6 +134,7 @@ fn a_predicted_machine_is_repeatable_and_names_its_inputs() {
     check_code(&drawn, 0);
     let svg = fs::read_to_string(folder.path().join("layers.svg")).unwrap();
     assert!(svg.contains(", predict layers, profile ") && svg.contains(", seed "), "{svg}");
+    reported(folder.path(), &records, &stdout(&json));
     let text = stdout(&run(&few));
     assert!(text.contains("put in, and so no prediction: "), "{text}");
     let unknown = run(&["predict", "layers", "--profile", "vax"]);
@@ -228,4 +238,25 @@ fn every_layer_is_measured_over_veth() {
         median(&curves, "MAC transmit", false, false),
         median(&curves, "LLC end to end", true, true),
     );
+}
+
+/// The report of records has the cost that the records have, and a figure.
+fn reported(folder: &Path, records: &[Value], text: &str) {
+    fs::write(folder.join("layers.ndjson"), text).unwrap();
+    let report = |name: &str| run_in(folder, &["report", name, "--format", "md", "-o", "-"]);
+    let page = report("layers.ndjson");
+    check_code(&page, 0);
+    let layer = records.iter().find(|it| it["layer"] == "LLC").unwrap();
+    let slope = layer["fit"]["slope_ns_per_octet"]["mean"].as_f64().unwrap();
+    assert!(stdout(&page).contains(&format!("{slope:.0} ± ")), "{slope} in {}", stdout(&page));
+    check_code(&run_in(folder, &["report", "layers.ndjson"]), 0);
+    let page = fs::read_to_string(folder.join("layers-report.html")).unwrap();
+    assert!(page.contains("<svg") && page.contains("Time that each layer adds"), "{page}");
+    // A record that is no layer is an error with its line.
+    let line = text.lines().position(|line| line.contains("\"type\":\"layer\"")).unwrap() + 1;
+    let broken = text.replace("\"adds_to\"", "\"adds\"").replace("\"sizes\"", "\"size\"");
+    fs::write(folder.join("broken.ndjson"), broken).unwrap();
+    let refused = report("broken.ndjson");
+    check_code(&refused, 1);
+    assert!(stderr(&refused).contains(&format!("line {line}: ")), "{}", stderr(&refused));
 }

@@ -19,7 +19,8 @@ use papers::layers::added::added;
 use papers::layers::fit::Curve;
 use papers::layers::live::{self, Findings, LARGEST, LayersError, Over, Pair, Plan};
 use papers::layers::{Operation, Service};
-use std::path::Path;
+use reports::layers::{self, LayerCost};
+use std::path::{Path, PathBuf};
 
 /// Curves, and notes on all of them.
 pub(super) struct Study {
@@ -81,12 +82,18 @@ pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Resul
     Ok(if found.complete { Exit::Ok } else { Exit::Interrupted })
 }
 
-/// Records of what each layer adds.
-fn record_layers(study: &Study, output: &Output) -> std::io::Result<()> {
-    added(&study.curves).iter().try_for_each(|layer| output.record(&record::layer(layer)))
+/// Cost of each layer, from below.
+fn costs(study: &Study) -> Vec<LayerCost> {
+    added(&study.curves).iter().map(record::cost).collect()
 }
 
-/// Draws the figure, if requested, and prints its path. Its metadata name the source of the study.
+/// Records of what each layer adds.
+fn record_layers(study: &Study, output: &Output) -> std::io::Result<()> {
+    costs(study).into_iter().try_for_each(|cost| output.record(&record::Layer { cost }))
+}
+
+/// Draws the figure, if requested, and next to it that of the layers, and prints their paths. Their metadata name the
+/// source of the study.
 fn draw_to(
     study: &Study,
     source: &str,
@@ -97,7 +104,19 @@ fn draw_to(
     figure::write(&figure::Picture::Curves(draw::transmit(study)), source, path)?;
     let table = figure::table_path(path);
     output.remark(format_args!("{} and {} written", path.display(), table.display()));
+    if let Some(stack) = layers::stack(&costs(study), &study.title) {
+        let path = stack_path(path);
+        figure::write(&figure::Picture::Stack(stack), source, &path)?;
+        let table = figure::table_path(&path);
+        output.remark(format_args!("{} and {} written", path.display(), table.display()));
+    }
     Ok(())
+}
+
+/// Path of the figure of the layers: `at-layers.svg` next to `at.svg`.
+fn stack_path(path: &Path) -> PathBuf {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!("{name}-layers.svg"))
 }
 
 /// Reads how much is to be measured.

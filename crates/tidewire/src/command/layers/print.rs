@@ -53,7 +53,7 @@ fn layers(study: &Study) -> Table {
     let middle = sizes.iter().map(|size| (size.as_str(), Align::Right));
     let columns = ends("layer").chain(ends("adds to")).chain(middle);
     let mut table = Table::of(columns.chain(core::iter::once(("n", Align::Right))));
-    for Added { layer, over, sizes } in &layers {
+    for Added { layer, over, sizes, fit: _ } in &layers {
         let at =
             |place: &usize| sizes.get(*place).map_or_else(String::new, |it| estimate(it.nanos));
         let n = sizes.first().map_or_else(String::new, |it| it.nanos.n.to_string());

@@ -4,6 +4,8 @@ use papers::layers::Measurement;
 use papers::layers::added::{Added, AtSize};
 use papers::layers::fit::{Basis, Curve, Fit, LEVEL};
 use papers::layers::live::{Findings, Pair, Plan};
+use reports::layers::{CostAtSize, LayerCost, Mean};
+use serde::Serialize;
 use serde_json::{Value, json};
 use stats::interval::Estimate;
 use wire::time::nanos;
@@ -38,22 +40,38 @@ pub(super) fn curve(curve: &Curve, source: &str) -> Value {
     })
 }
 
+/// NDJSON record of a layer.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "layer")]
+pub(super) struct Layer {
+    #[serde(flatten)]
+    pub(super) cost: LayerCost,
+}
+
 /// Cost of a layer at every size.
-pub(super) fn layer(added: &Added) -> Value {
-    let Added { layer, over, sizes } = added;
-    let size = |one: &AtSize| {
-        json!({
-            "octets": one.octets,
-            "adds_ns": estimate(one.nanos),
-            "end_to_end_ns": estimate(one.end_to_end_nanos),
-        })
+pub(super) fn cost(added: &Added) -> LayerCost {
+    let Added { layer, over, sizes, fit } = added;
+    let size = |one: &AtSize| CostAtSize {
+        octets: one.octets as u64,
+        adds_ns: mean(one.nanos),
+        end_to_end_ns: mean(one.end_to_end_nanos),
     };
-    json!({
-        "type": "layer",
-        "layer": layer,
-        "adds_to": over,
-        "sizes": sizes.iter().map(size).collect::<Vec<_>>(),
-    })
+    let line = |fit: Fit| reports::layers::Line {
+        intercept_ns: mean(fit.intercept),
+        slope_ns_per_octet: mean(fit.slope),
+        is_line: fit.is_doubtful().map(|is_doubtful| !is_doubtful),
+    };
+    LayerCost {
+        layer: (*layer).to_owned(),
+        adds_to: over.map(str::to_owned),
+        fit: fit.map(line),
+        sizes: sizes.iter().map(size).collect(),
+    }
+}
+
+fn mean(estimate: Estimate) -> Mean {
+    let Estimate { mean, half_width, level, n } = estimate;
+    Mean { mean, half_width: Some(half_width).filter(|it| it.is_finite()), level, n }
 }
 
 fn fit(fit: &Fit) -> Value {

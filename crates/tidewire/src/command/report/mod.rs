@@ -171,10 +171,11 @@ fn document(
             return Err(Failure::usage(message).with_fix(fix).into());
         }
         Records::Measures => records::of_measures(reported, baseline, acceptance, &glossary)?,
-        Records::Rows if baseline.is_some() => {
-            let failure = Failure::usage("a reproduction is compared with its paper alone");
-            return Err(failure.with_fix("name one run").into());
+        Records::Rows | Records::Layers if baseline.is_some() => {
+            let message = "a reproduction and costs of layers are not compared with another run";
+            return Err(Failure::usage(message).with_fix("name one run").into());
         }
+        Records::Layers => records::of_layers(reported, acceptance, &glossary)?,
         Records::Rows => records::of_reproduction(reported, acceptance, &glossary)?,
     })
 }

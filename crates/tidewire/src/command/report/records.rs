@@ -6,6 +6,7 @@ use crate::interrupt;
 use reports::Document;
 use reports::document::Acceptance;
 use reports::glossary::Glossary;
+use reports::layers::{self, LayersRun};
 use reports::of_rows::{Rows, of_rows};
 use reports::of_stream::{Measures, of_stream};
 use reports::provenance::Provenance;
@@ -34,6 +35,16 @@ pub(super) fn of_reproduction(
     let rows = Rows::read(open(reported)?).map_err(|error| unreadable(reported, &error))?;
     let provenance = provenance(reported)?;
     Ok(of_rows(&rows, provenance.as_ref(), acceptance, glossary))
+}
+
+/// The report of the cost of layers.
+pub(super) fn of_layers(
+    reported: &Source,
+    acceptance: Acceptance,
+    glossary: &Glossary,
+) -> Result<Document, Failure> {
+    let run = LayersRun::read(open(reported)?).map_err(|error| unreadable(reported, &error))?;
+    Ok(layers::of_layers(&run, &reported.path.to_string_lossy(), acceptance, glossary))
 }
 
 fn measures(source: &Source) -> Result<Measures, Failure> {

@@ -24,6 +24,8 @@ pub(super) enum Records {
     Measures,
     /// Rows of reproduce.
     Rows,
+    /// Layers of measure layers and predict layers.
+    Layers,
 }
 
 /// A run.
@@ -104,6 +106,7 @@ fn first(path: &Path) -> std::io::Result<Option<Records>> {
         Some("sample" | "end") => Some(Records::Samples),
         Some("stream") => Some(Records::Measures),
         Some("paper") => Some(Records::Rows),
+        Some("layers") => Some(Records::Layers),
         _ => None,
     })
 }
