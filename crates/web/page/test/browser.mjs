@@ -144,6 +144,87 @@ test("a table is searched and sorted by keyboard alone", async () => {
   await ended;
 });
 
+/** Presses a key and waits until the cursor of the first chart reads another value. */
+async function press(page, key) {
+  const reading = page.locator(".reading").first();
+  const before = await reading.textContent();
+  await page.keyboard.press(key);
+  await page.waitForFunction((before) => document.querySelector(".reading").textContent !== before, before);
+  return reading.textContent();
+}
+
+test("the keyboard moves the cursors of charts, zooms, and turns series off", async () => {
+  const cell = join(root, "captures/cell.pcapng");
+  const { child, url, ended } = await start("watch", "-r", cell, "--web");
+  const { page, wrong } = await open(url);
+  await page.waitForFunction(() => document.body.textContent.includes("complete"));
+  // All points are in the table, 20 on a page.
+  await page.click(".values summary");
+  const times = await page.$$eval(".values tbody tr", (rows) => rows.map((row) => row.cells[0].textContent));
+  const counts = await page.$$eval(".values tbody tr", (rows) => rows.map((row) => row.cells[1].textContent));
+  assert.ok(times.length > 3 && times.length <= 20, times.join());
+  await page.focus(".plot");
+  assert.equal(await page.getAttribute(".reading", "aria-live"), "polite");
+  const told = (place) => `${times[place]} s: TPDUs ${counts[place]}, retransmitted DTs `;
+  for (const [key, place] of [["Home", 0], ["ArrowRight", 1], ["ArrowRight", 2], ["ArrowLeft", 1]]) {
+    const reading = await press(page, key);
+    assert.ok(reading.startsWith(told(place)), `${key}: ${reading}, not ${told(place)}`);
+  }
+  await shoot(page, "chart-keys");
+  // A series that is turned off is drawn, read and listed no more.
+  const toggle = page.locator(".toggles button", { hasText: "retransmitted DTs" });
+  await toggle.focus();
+  await page.keyboard.press("Space");
+  assert.equal(await toggle.getAttribute("aria-pressed"), "false");
+  await page.waitForFunction(() => !document.querySelector(".reading").textContent.includes("retransmitted"));
+  assert.equal(await page.locator(".values thead th").count(), 2);
+  await page.keyboard.press("Enter");
+  await page.focus(".plot");
+  await press(page, "Escape");
+  assert.equal(await page.textContent(".reading"), "");
+  assert.deepEqual(await violations(page), []);
+  assert.deepEqual(wrong, []);
+  child.kill("SIGTERM");
+  await ended;
+});
+
+test("the charts of a connection have their cursors at one time, and zoom by keyboard", async () => {
+  // Both sides of its connections send DTs, so that each has a chart.
+  const folder = mkdtempSync(join(tmpdir(), "page-"));
+  const both = join(folder, "both.pcapng");
+  spawnSync(program, ["predict", "substation", "--no-save", "--capture", both]);
+  const { child, url, ended } = await start("watch", "-r", both, "--web");
+  const { page, wrong } = await open(url);
+  await page.waitForFunction(() => document.body.textContent.includes("complete"));
+  await page.click("#connections td button >> nth=0");
+  await page.waitForFunction(() => document.querySelectorAll("#connection .plot canvas").length === 2);
+  await page.focus("#connection .plot");
+  await press(page, "Home");
+  await press(page, "ArrowRight");
+  await page.waitForFunction(() => {
+    const [one, other] = [...document.querySelectorAll("#connection .reading")].map((it) => it.textContent);
+    return one !== "" && other !== "";
+  });
+  const lefts = await page.$$eval("#connection .u-cursor-x", (all) => all.map((it) => it.style.transform));
+  assert.equal(lefts.length, 2);
+  assert.ok(lefts[0].startsWith("translate(") && lefts[0] !== "translate(-10px, 0px)", lefts.join());
+  // A zoom draws other points, and 0 all of them again.
+  const drawn = () => page.$eval("#connection .plot canvas", (canvas) => canvas.toDataURL());
+  const before = await drawn();
+  await page.keyboard.press("+");
+  await page.waitForTimeout(200);
+  assert.notEqual(await drawn(), before);
+  await shoot(page, "connection-keys");
+  await page.keyboard.press("0");
+  await page.waitForTimeout(200);
+  assert.equal(await drawn(), before);
+  assert.deepEqual(await violations(page), []);
+  assert.deepEqual(wrong, []);
+  child.kill("SIGTERM");
+  await ended;
+  rmSync(folder, { recursive: true });
+});
+
 test("without scripts the page is tables", async () => {
   const { child, url, ended } = await start("watch", "-r", capture, "--web");
   const { page, wrong } = await open(url, { javaScriptEnabled: false });
