@@ -507,6 +507,9 @@ pub(crate) struct MonitorOptions {
     /// Key bindings, such as "quit=x,pause=p"; `tidewire help screens` has the list.
     #[arg(long, value_name = "KEYS", requires = "screen")]
     pub(crate) keys: Option<String>,
+    /// Print the key bindings, with those of --keys, and end.
+    #[arg(long, requires = "screen", conflicts_with = "plain")]
+    pub(crate) print_keys: bool,
     /// Colours of the screen; the variable NO_COLOR turns them off.
     #[arg(long, value_enum, default_value = "auto", requires = "screen")]
     pub(crate) theme: crate::tui::Theme,

@@ -29,6 +29,19 @@ mod shelf;
 mod snapshot;
 mod tables;
 
+use records::state::Model;
+
 pub use progress::{Line, Ongoing, Progress, Sheet, Stage};
 pub use server::{Reach, Server};
 pub use shelf::{Shelf, StoredRun};
+
+/// A table of the page with its headings: `connections`, `hosts`, `delays`, `events`, `services`, `streams` or
+/// `transactions`. Counts are in full, and times in nanoseconds. `None` if it has no rows, or if there is no such table.
+#[must_use]
+pub fn table(model: &Model, id: &str) -> Option<Vec<Vec<String>>> {
+    let panel = panels::panels(model).into_iter().find(|panel| panel.id == id)?;
+    let heading = panel.columns.iter().map(|column| column.title.to_owned()).collect();
+    let cell = |panel::Cell(value, text): panel::Cell| value.map_or(text, |it| it.to_string());
+    let rows = panel.rows.into_iter().map(|row| row.cells.into_iter().map(cell).collect());
+    Some([heading].into_iter().chain(rows).collect())
+}

@@ -88,6 +88,12 @@ pub(crate) struct Show {
     /// Replay speed, as a multiple of the file's own, such as 10 or 10x; without it all at once.
     #[arg(long, visible_alias = "replay", value_name = "N")]
     pub(crate) speed: Option<String>,
+    /// Key bindings, such as "quit=x,pause=p"; `tidewire help screens` has the list.
+    #[arg(long, value_name = "KEYS")]
+    pub(crate) keys: Option<String>,
+    /// Print the key bindings, with those of --keys, and end.
+    #[arg(long, conflicts_with_all = ["plain", "web"])]
+    pub(crate) print_keys: bool,
     /// Colours of the screen; the variable NO_COLOR turns them off.
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) theme: crate::tui::Theme,

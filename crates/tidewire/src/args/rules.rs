@@ -226,14 +226,18 @@ const RULES: [Rule; 21] = [
         fix: "--screen monitor, or --filter \"from MAC\"",
     },
     Rule {
-        applies: |cli| watches(cli, |it| is_in_lines(cli, it)),
+        applies: |cli| watches(cli, |it| is_in_lines(cli, it) && !it.monitor.print_keys),
         options: &["theme", "symbols", "keys", "packets_scale", "bits_scale"],
         reason: "no effect on lines and records, because nothing is drawn",
         fix: "leave out --plain and --json, or leave this out",
     },
     Rule {
-        applies: |cli| matches!(&cli.verb, Verb::Show(show) if show.plain || cli.json || show.page.web.is_some()),
-        options: &["theme", "symbols"],
+        applies: |cli| {
+            let in_lines =
+                |it: &super::measuring::Show| it.plain || cli.json || it.page.web.is_some();
+            matches!(&cli.verb, Verb::Show(show) if in_lines(show) && !show.print_keys)
+        },
+        options: &["theme", "symbols", "keys"],
         reason: "no effect on lines and records, because nothing is drawn",
         fix: "leave out --plain and --json, or leave this out",
     },

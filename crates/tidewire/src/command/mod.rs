@@ -26,6 +26,7 @@ mod reporter;
 mod reproduce;
 mod scenarios;
 mod schema;
+mod screen_keys;
 mod selftest;
 mod serve;
 mod shell;

@@ -2,21 +2,27 @@
 
 use super::pace::{self, Pace};
 use super::page::LivePage;
+use super::screen_keys;
 use crate::args::measuring::Show;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Output};
 use crate::stream::Lines;
 use crate::threaded_reader::Pipe;
-use crate::tui::{self, Keys, Look, Page, Shared, Start, Surroundings};
+use crate::tui::{self, Look, Page, Shared, Start, Surroundings};
 use records::state::Model;
 use records::{Reader, Record};
 use std::io::{self, BufRead, BufReader, IsTerminal as _};
+use std::path::{Path, PathBuf};
 use wire::time::Instant;
 
 type Stream = Reader<Box<dyn BufRead + Send>>;
 
 pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
+    if options.print_keys {
+        return screen_keys::print(options.keys.as_deref(), output);
+    }
+    let keys = screen_keys::read(options.keys.as_deref())?;
     let speed = options.speed.as_deref().map(pace::speed).transpose()?.flatten();
     let is_plain =
         options.plain || output.json || options.page.web.is_some() || !io::stdout().is_terminal();
@@ -40,10 +46,18 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
         samples: None,
         bars: None,
         page: Page::Overview,
-        keys: Keys::new("").expect("the default keys have no conflict"),
+        keys,
         look: Look::new(options.theme, options.symbols, &Surroundings::of_process()),
+        folder: folder(options),
     };
     tui::show(start, reading)
+}
+
+/// Folder of exported screens: that of a run whose records are shown, or else the current one.
+fn folder(options: &Show) -> PathBuf {
+    let of_file = options.file.as_deref().and_then(Path::parent);
+    let of_run = of_file.filter(|folder| folder.join("run.json").is_file());
+    of_run.map_or_else(|| PathBuf::from("."), Path::to_owned)
 }
 
 /// Prints a stream as lines or records. After an interrupt a pipe is still read to the writer's end record; a

@@ -43,15 +43,14 @@ impl Canvas {
         self.terminal.draw(picture).map(drop)
     }
 
-    /// Draws one picture, and returns its text: a line for each row, without the blanks at its end.
-    pub(crate) fn text(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> io::Result<String> {
-        let drawn = self.terminal.draw(picture)?;
-        Ok(text_of(drawn.buffer))
+    /// Draws one picture, and returns its cells.
+    pub(crate) fn cells(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> io::Result<Buffer> {
+        Ok(self.terminal.draw(picture)?.buffer.clone())
     }
 }
 
-/// Text of a picture.
-fn text_of(buffer: &Buffer) -> String {
+/// Text of a picture: a line for each row, without the blanks at its end.
+pub(super) fn text_of(buffer: &Buffer) -> String {
     let rows = buffer.content.chunks(usize::from(buffer.area.width).max(1));
     let mut text = String::new();
     for row in rows {

@@ -48,6 +48,8 @@ pub(super) struct Controls {
     /// Place of the interval that is shown alone, the oldest kept having place 0.
     pub(super) past: Option<usize>,
     pub(super) is_help_shown: bool,
+    /// Result of the last export, until the next key.
+    pub(super) exported: Option<String>,
     /// Connection that is shown in depth.
     pub(super) chosen: Option<u32>,
     /// Settings of the monitor; none without frames to sample.
@@ -75,6 +77,7 @@ impl Controls {
             is_paused: false,
             past: None,
             is_help_shown: false,
+            exported: None,
             chosen: None,
             bars,
         }
@@ -100,7 +103,7 @@ impl Controls {
         if let Some(prompt) = self.prompt.take() {
             return self.type_on(prompt, key.code);
         }
-        self.complaint = None;
+        (self.complaint, self.exported) = (None, None);
         let action = self.keys.action(key, self.scope());
         if core::mem::take(&mut self.is_help_shown)
             && !matches!(action, Some(Action::Quit | Action::Keep))
@@ -146,6 +149,7 @@ impl Controls {
                 let is_rows = self.scope() == Scope::Rows;
                 self.prompt = Some(if is_rows { self.filter.clone() } else { String::new() });
             }
+            Action::Export => return Effect::Export,
             Action::NextPage => self.turn(1),
             Action::PreviousPage => self.turn(self.pages().len() - 1),
             Action::Longer

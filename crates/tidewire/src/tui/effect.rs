@@ -18,6 +18,8 @@ pub(super) enum Effect {
     Filter(Filter),
     /// Restarts average and peak.
     Restart,
+    /// Writes the screen to files.
+    Export,
     /// Leaves the screen.
     Quit,
     /// Leaves the screen, and writes its contents to the terminal.

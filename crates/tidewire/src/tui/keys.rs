@@ -3,6 +3,7 @@
 
 use core::fmt;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use serde::Serialize;
 
 /// Action of a key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -17,6 +18,8 @@ pub(crate) enum Action {
     Help,
     /// Prompt for a filter.
     Filter,
+    /// Write the page to files.
+    Export,
     /// Turn to the next page.
     NextPage,
     /// Turn to the previous page.
@@ -115,7 +118,7 @@ const fn known(
 }
 
 /// Every action, the most important first.
-const ACTIONS: [Known; 33] = [
+const ACTIONS: [Known; 34] = [
     known(Action::Quit, Scope::Every, "quit", "quit", &["q"]),
     known(Action::Keep, Scope::Every, "keep", "quit, keep screen", &["Q"]),
     known(Action::Pause, Scope::Every, "pause", "pause, go on", &["space"]),
@@ -147,6 +150,7 @@ const ACTIONS: [Known; 33] = [
     known(Action::ScreenDown, Scope::Rows, "screen-down", "a screen down", &["pgdn", "f"]),
     known(Action::First, Scope::Rows, "first", "to the first row", &["home", "g"]),
     known(Action::Last, Scope::Rows, "last", "to the last row", &["end", "G"]),
+    known(Action::Export, Scope::Every, "export", "write to files", &["e"]),
     known(Action::NextPage, Scope::Every, "page-forward", "next page", &["tab"]),
     known(Action::PreviousPage, Scope::Every, "page-back", "previous page", &["backtab"]),
 ];
@@ -269,6 +273,20 @@ impl Bound {
     }
 }
 
+/// NDJSON record of an action with its keys.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(tag = "type", rename = "key-binding")]
+pub(crate) struct Binding {
+    /// Action as `--keys` names it.
+    pub(crate) action: &'static str,
+    /// Its description.
+    pub(crate) what: &'static str,
+    /// Pages on which it has an effect: `all`, `monitor` or `measures`.
+    pub(crate) pages: &'static str,
+    /// Its keys.
+    pub(crate) keys: Vec<String>,
+}
+
 /// Keys of an action.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Assigned {
@@ -335,8 +353,8 @@ impl Keys {
         self.0.iter().find(has_key).map(|of| of.action)
     }
 
-    /// Returns every action of a scope, the most important first. The two ways to quit are one entry, so that
-    /// all fit the smallest screen.
+    /// Returns every action of a scope, the most important first. The two ways to quit are one entry, and the two to turn
+    /// pages, so that all fit the smallest screen.
     pub(super) fn list(&self, scope: Scope) -> Vec<Bound> {
         let mut listed = self.each(scope);
         if let [quit, keep, ..] = listed.as_mut_slice() {
@@ -344,7 +362,27 @@ impl Keys {
             quit.what = keep.what;
             listed.remove(1);
         }
+        if let [.., forward, back] = listed.as_mut_slice() {
+            forward.keys = format!("{} {}", forward.keys, back.keys);
+            forward.what = "next, previous page";
+            listed.pop();
+        }
         listed
+    }
+
+    /// Returns every action with its pages, the most important first.
+    pub(crate) fn all(&self) -> Vec<Binding> {
+        let binding = |(known, of): (Known, &Assigned)| Binding {
+            action: known.name,
+            what: known.what,
+            pages: match known.scope {
+                Scope::Every => "all",
+                Scope::Bars => "monitor",
+                Scope::Rows => "measures",
+            },
+            keys: of.keys.iter().map(ToString::to_string).collect(),
+        };
+        ACTIONS.into_iter().zip(&self.0).map(binding).collect()
     }
 
     fn each(&self, scope: Scope) -> Vec<Bound> {

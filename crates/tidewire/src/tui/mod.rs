@@ -18,9 +18,11 @@ mod canvas;
 mod controls;
 mod draw;
 mod effect;
+mod export;
 mod keys;
 mod monitor;
 mod page;
+mod picture;
 mod screen;
 mod shared;
 mod terminal;
@@ -39,6 +41,7 @@ pub(crate) use terminal::check_screen;
 pub(crate) use theme::{Look, Surroundings, Symbols, Theme};
 
 use records::state::Model;
+use std::path::PathBuf;
 
 /// Contents and initial settings of the screen.
 pub(crate) struct Start {
@@ -53,4 +56,6 @@ pub(crate) struct Start {
     pub(crate) keys: Keys,
     /// Colours and signs.
     pub(crate) look: Look,
+    /// Folder of exported screens.
+    pub(crate) folder: PathBuf,
 }

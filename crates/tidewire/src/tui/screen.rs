@@ -1,9 +1,10 @@
 //! The loop of the screen: draws and reads keys until the operator leaves.
 
-use super::canvas::Canvas;
+use super::canvas::{Canvas, text_of};
 use super::controls::{Controls, Shown};
 use super::draw;
 use super::effect::Effect;
+use super::export;
 use super::monitor::{Interval, Snapshot};
 use super::page::Page;
 use super::terminal::Session;
@@ -14,10 +15,12 @@ use crate::exit::Exit;
 use crate::interrupt;
 use core::time::Duration;
 use live::clock;
+use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{self as terminal_event, Event, KeyEventKind};
 use ratatui::layout::Rect;
 use records::state::Model;
 use std::io::{self, Write as _};
+use std::path::PathBuf;
 use std::thread::JoinHandle;
 
 /// Minimum time between two redraws.
@@ -69,6 +72,8 @@ struct Screen {
     past: Option<Box<Model>>,
     controls: Controls,
     look: Look,
+    /// Folder of exported screens.
+    folder: PathBuf,
     /// Interval and number of samples at the last redraw of the monitor.
     drawn: Option<(Interval, u64)>,
     /// Samples that ended between two redraws and had none of their own.
@@ -77,10 +82,10 @@ struct Screen {
 
 impl Screen {
     fn new(start: Start) -> Self {
-        let Start { model, samples, bars, page, keys, look } = start;
+        let Start { model, samples, bars, page, keys, look, folder } = start;
         let controls = Controls::new(page, keys, bars);
         let (frozen, past, drawn) = (None, None, None);
-        Self { model, samples, frozen, past, controls, look, drawn, skipped: 0 }
+        Self { model, samples, frozen, past, controls, look, folder, drawn, skipped: 0 }
     }
 
     /// Draws and applies keys until the operator leaves, or an interrupt ends it.
@@ -98,8 +103,12 @@ impl Screen {
             match self.read_key(&view, seen.as_ref(), room)? {
                 Effect::Quit => return Ok(Left::Quit),
                 Effect::Keep => {
-                    let text = canvas.text(|frame| draw::draw(frame, &view, &self.look))?;
-                    return Ok(Left::Keeping(text));
+                    let cells = canvas.cells(|frame| draw::draw(frame, &view, &self.look))?;
+                    return Ok(Left::Keeping(text_of(&cells)));
+                }
+                Effect::Export => {
+                    let cells = canvas.cells(|frame| draw::draw(frame, &view, &self.look))?;
+                    self.controls.exported = Some(self.export(&view, seen.as_ref(), &cells));
                 }
                 Effect::Interrupt => return Ok(Left::Interrupted),
                 effect => self.apply(effect),
@@ -169,6 +178,20 @@ impl Screen {
         Ok(Effect::None)
     }
 
+    /// Writes the screen to files, and returns the result in words.
+    fn export(&self, view: &View, seen: Option<&Snapshot>, cells: &Buffer) -> String {
+        let page = self.controls.page;
+        let written = self.of_shown(|model| {
+            export::export(export::Shown { page, view, model, seen }, cells, &self.folder)
+        });
+        let folder = self.folder.display();
+        match written {
+            Ok(names) if self.folder.as_os_str() == "." => format!("written: {names}"),
+            Ok(names) => format!("written: {folder}/{names}"),
+            Err(error) => format!("cannot write into {folder}: {error}"),
+        }
+    }
+
     fn apply(&mut self, effect: Effect) {
         match effect {
             Effect::Interval(interval) => self.order(|samples| samples.set_interval(interval)),
@@ -180,7 +203,7 @@ impl Screen {
                 self.step();
             }
             Effect::Step => self.step(),
-            Effect::None | Effect::Quit | Effect::Keep | Effect::Interrupt => {}
+            Effect::None | Effect::Export | Effect::Quit | Effect::Keep | Effect::Interrupt => {}
         }
     }
 

@@ -168,6 +168,9 @@ fn footer(controls: &Controls) -> Footer {
             controls.complaint.as_ref().map(|what| format!("  ({what})")).unwrap_or_default();
         return Footer::Prompt(format!("filter: {prompt}_{complaint}"));
     }
+    if let Some(exported) = &controls.exported {
+        return Footer::Prompt(exported.clone());
+    }
     if controls.is_help_shown {
         return Footer::Prompt("any key goes back".to_owned());
     }

@@ -20,6 +20,7 @@ mod transit;
 use super::measuring::Measuring;
 use super::page::LivePage;
 use super::reporter::{Reporter, SideOutputs, conclude};
+use super::screen_keys;
 
 use crate::args::source::FrameSource;
 use crate::args::{Screen, Watch};
@@ -60,6 +61,9 @@ fn target(watch: &Watch) -> Result<Target, Failure> {
 
 /// Runs with the source that the options name, or else the first interface that is up.
 pub(crate) fn begin(mut watch: Watch, output: &Output) -> anyhow::Result<Exit> {
+    if watch.monitor.print_keys {
+        return screen_keys::print(watch.monitor.keys.as_deref(), output);
+    }
     let _demo = if watch.demo { Some(choice::demo(&mut watch)?) } else { None };
     if !watch.source.read.is_empty() || watch.source.interface.is_some() {
         return run(&watch, output);

@@ -7,12 +7,13 @@ use crate::args::{MonitorOptions, Screen, Watch};
 use crate::command::measuring::Measuring;
 use crate::command::pace;
 use crate::command::reporter::{Reporter, conclude};
+use crate::command::screen_keys;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Output};
 use crate::quantity;
 use crate::tui::{
-    self, Bars, Gather, Growth, Interval, Keys, Look, Page, Scales, Shared, Start, Surroundings,
+    self, Bars, Gather, Growth, Interval, Look, Page, Scales, Shared, Start, Surroundings,
 };
 use bench::scenario::{Rate, Span};
 use core::time::Duration;
@@ -38,8 +39,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
         return Err(failure.with_fix("--plain --json writes a record per sample").into());
     }
     let bars = bars(watch)?;
-    let keys = Keys::new(options.keys.as_deref().unwrap_or_default())
-        .map_err(|bad| Failure::usage(format!("--keys: {bad}")))?;
+    let keys = screen_keys::read(options.keys.as_deref())?;
     let mut measuring = Measuring::of(&watch.measuring)?;
     if watch.measuring.report.is_none() {
         measuring.spans.report = REPORT.min(measuring.settings.interval);
@@ -75,6 +75,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
         page: if is_monitor { Page::Monitor } else { Page::Overview },
         keys,
         look: Look::new(options.theme, options.symbols, &Surroundings::of_process()),
+        folder: PathBuf::from("."),
     };
     let exit = tui::show(start, meter);
     if !output.quiet {

@@ -270,6 +270,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--packets-scale", "", ShownBy(DRAWN)),
             obeyed("--bits-scale", "", ShownBy(DRAWN)),
             obeyed("--keys", "", ShownBy(DRAWN)),
+            obeyed("--print-keys", "--print-keys", Says("page-forward")),
             obeyed("--theme", "", ShownBy(DRAWN)),
             obeyed("--symbols", "", ShownBy(DRAWN)),
             obeyed("--json", "--json", Says("--json has no screen")),
@@ -316,6 +317,8 @@ pub(super) const STREAMS: [Mode; 6] = [
         base: "show stream.ndjson",
         obeyed: &[
             obeyed("--plain", "", ShownBy(DRAWN)),
+            obeyed("--keys", "", ShownBy(DRAWN)),
+            obeyed("--print-keys", "--print-keys", Says("page-forward")),
             obeyed("--speed", "--speed nought", Says("--speed")),
             obeyed("--theme", "", ShownBy(DRAWN)),
             obeyed("--symbols", "", ShownBy(DRAWN)),

@@ -142,7 +142,7 @@ const PREDICT: [Mode; 4] = [
     },
 ];
 
-const OTHERS: [Mode; 23] = [
+const OTHERS: [Mode; 24] = [
     Mode {
         verb: "serve mms",
         base: "serve mms --over iso-tcp://127.0.0.1:0 --time '100 ms'",

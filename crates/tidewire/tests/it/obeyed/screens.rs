@@ -1,7 +1,7 @@
 //! Options of screens change what is drawn on a terminal.
 
 use crate::export::CELL;
-use crate::{program, run_in};
+use crate::{check_code, program, records, run, run_in, stderr, stdout};
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -30,6 +30,15 @@ impl Drawn {
 ///
 /// Intermediate screens are not looked at: they depend on the time that the capture takes to be read.
 fn drawn(folder: &Path, line: &str, keys: &str, until: &str) -> Drawn {
+    drawn_with(folder, line, keys, "", until)
+}
+
+/// Like [`drawn`], with keys that are sent once the capture is at its end.
+fn drawn_later(folder: &Path, line: &str, keys: &str, until: &str) -> Drawn {
+    drawn_with(folder, line, "", keys, until)
+}
+
+fn drawn_with(folder: &Path, line: &str, keys: &str, later: &str, until: &str) -> Drawn {
     let words: Vec<String> = super::words(line).iter().map(|word| format!("'{word}'")).collect();
     let tidewire = env!("CARGO_BIN_EXE_tidewire");
     let shell = format!("stty cols 80 rows 24; exec '{tidewire}' {}", words.join(" "));
@@ -50,12 +59,17 @@ fn drawn(folder: &Path, line: &str, keys: &str, until: &str) -> Drawn {
     let mut terminal = vt100::Parser::new(24, 80, 0);
     let mut drawn = Drawn { screen: String::new(), octets: String::new(), left: String::new() };
     let mut buffer = [0; 4_096];
-    while !(drawn.has(until) && ENDS.iter().any(|end| drawn.screen.contains(end))) {
+    let is_at_end = |drawn: &Drawn| ENDS.iter().any(|end| drawn.screen.contains(end));
+    let mut later = Some(later).filter(|keys| !keys.is_empty());
+    while !(drawn.has(until) && is_at_end(&drawn)) {
         let count = output.read(&mut buffer).unwrap_or(0);
         assert!(count > 0, "{line}: ended without {until:?}:\n{}", drawn.screen);
         terminal.process(&buffer[..count]);
         drawn.screen = terminal.screen().contents();
         drawn.octets += &String::from_utf8_lossy(&buffer[..count]);
+        if let Some(keys) = later.take_if(|_| is_at_end(&drawn)) {
+            input.write_all(keys.as_bytes()).unwrap();
+        }
     }
     // One of them is the key that ends it.
     let _ = input.write_all(b"qx");
@@ -111,6 +125,7 @@ fn options_of_screens_change_what_is_drawn() {
     let show = "show stream.ndjson";
     check(show, "", "38;5;1;", "--theme dark", "38;5;9;");
     check(show, "5", "█", "--symbols ascii", "##");
+    check(show, "", "q quit", "--keys quit=x", "x quit");
     check(show, "", "38;5;1;", "--plain", "595 frames, the last after");
     let measures = "watch -r cell.pcapng --screen measures";
     check(measures, "", "38;5;1;", "--theme dark", "38;5;9;");
@@ -138,4 +153,46 @@ fn options_of_screens_change_what_is_drawn() {
     let only_aks = drawn(folder.path(), &format!("{monitor} --only 'ak_*'"), "4", "[4");
     assert!(!only_aks.has("%"), "{}", only_aks.screen);
     check(monitor, "3", "00:02", "--top 1", "others");
+}
+
+#[test]
+fn a_key_writes_the_screen_to_files_that_replace_none() {
+    if !has_script() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::copy(CELL, path.join("cell.pcapng")).unwrap();
+    fs::write(path.join("tidewire-conn-1.txt"), "mine").unwrap();
+    let line = "watch -r cell.pcapng --screen measures --speed max";
+    let written = drawn_later(path, line, "2e", "written: tidewire-conn-2.{svg,csv,txt}");
+    assert!(written.has("02:00:00:00:00:03"), "{}", written.screen);
+    let read = |name: &str| fs::read_to_string(path.join(name)).unwrap();
+    assert_eq!(read("tidewire-conn-1.txt"), "mine");
+    let (text, csv) = (read("tidewire-conn-2.txt"), read("tidewire-conn-2.csv"));
+    assert!(text.contains("[2 conn.]") || text.contains("[2conn.]"), "{text}");
+    assert!(csv.starts_with("from,to,user,state,TPDUs,DTs,retx,"), "{csv}");
+    // All of the connection's DTs are in the table: 4 of 122 were retransmitted.
+    assert!(csv.contains(",246,122,4,"), "{csv}");
+    assert!(read("tidewire-conn-2.svg").contains("02:00:00:00:00:03"));
+}
+
+#[test]
+fn printed_keys_are_those_in_force() {
+    let keys =
+        |changes: &str| run(&["watch", "--screen", "measures", "--print-keys", "--keys", changes]);
+    let line = |output: &std::process::Output, action: &str| {
+        let text = stdout(output);
+        let line = text.lines().find(|line| line.trim_start().starts_with(action)).unwrap();
+        line.split_whitespace().take(3).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(line(&keys("pause=p,previous=P"), "pause"), "pause p all");
+    assert_eq!(line(&keys("earlier=z"), "earlier"), "earlier z measures");
+    let conflict = keys("quit=e");
+    check_code(&conflict, 2);
+    assert!(stderr(&conflict).contains("the key e would both quit and export"), "{conflict:?}");
+    let shown = run(&["show", "--print-keys", "--keys", "quit=x", "--json"]);
+    check_code(&shown, 0);
+    let quit = records(&shown).into_iter().find(|it| it["action"] == "quit").unwrap();
+    assert_eq!((quit["keys"][0].as_str(), quit["pages"].as_str()), (Some("x"), Some("all")));
 }
