@@ -24,8 +24,8 @@ use records::findings::quoted;
 use records::quantity::{counted, span};
 use std::collections::BTreeSet;
 
-/// Confidence level of all intervals.
-pub const LEVEL: f64 = 0.95;
+pub use crate::study::LEVEL;
+
 /// Rows of a table.
 const MOST_ROWS: usize = 60;
 /// Requirements that are listed, the worst first.

@@ -7,8 +7,7 @@
 
 use crate::figure::{Axis, Figure, Mark, Point, Scale, Series};
 use crate::hgrm::read::Percentiles;
-use crate::of_study::LEVEL;
-use crate::study::{Summed, summed};
+use crate::study::{LEVEL, Summed, summed};
 use bench::analysis::{PointReport, Report, Unit};
 use bench::sample::{Distribution, FlowSample, Origin, Sample};
 use records::quantity::{Scale as Shown, counted, level, scale, span};
@@ -416,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_one_share_have_a_band_of_no_width_whatever_their_lengths() {
+    fn runs_of_one_share_have_a_band_of_no_width() {
         let points = steps(&of_runs(&[(9, 1), (90, 10)]), 1.0);
         let (low, high) = points[2].interval.unwrap();
         assert!((low - 0.1).abs() < 1e-12 && (high - 0.1).abs() < 1e-12, "{low} {high}");

@@ -17,6 +17,9 @@ use crate::text::Text;
 use bench::verdict::Verdict as Decided;
 use std::collections::BTreeMap;
 
+/// Confidence level of all intervals.
+pub const LEVEL: f64 = 0.95;
+
 /// Settings of a point, in one line.
 #[must_use]
 pub fn settings(settings: &BTreeMap<String, String>) -> String {

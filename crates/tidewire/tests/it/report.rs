@@ -409,7 +409,7 @@ fn read_again(folder: &Path, run: &Path) {
     let run = run.to_str().unwrap();
     let drawn = run_in(folder, &["report", run, file, "--format", "md", "-o", "-"]);
     check_code(&drawn, 0);
-    assert!(stdout(&drawn).contains("From files of percentiles"), "{}", stdout(&drawn));
+    assert!(stdout(&drawn).contains("Files of percentiles"), "{}", stdout(&drawn));
     check_code(&run_in(folder, &["report", file, "-o", "files.html"]), 0);
     let page = fs::read_to_string(folder.join("files.html")).unwrap();
     assert!(page.contains("NOT JUDGED") && page.contains("<svg"));

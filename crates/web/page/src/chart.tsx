@@ -106,6 +106,11 @@ function place(chart: uPlot, at: { left: number; top: number }): void {
   (chart.setCursor as Place)(at, true, true);
 }
 
+/** Shows a span at once, so that places can be asked for; uPlot alone waits for the next task. */
+function show(chart: uPlot, span: Span): void {
+  chart.batch(() => chart.setScale("x", span));
+}
+
 /** Point nearest to a time. */
 function nearest(seconds: number[], at: number): number {
   let best = 0;
@@ -161,7 +166,7 @@ export function Chart(props: Props) {
     if (chart === null) return;
     const span = zoom.current;
     chart.setData(data, span === null);
-    if (span !== null) chart.setScale("x", span);
+    if (span !== null) show(chart, span);
     if (held.current !== null) moveTo(nearest(seconds, held.current));
   }, [seconds.length, about]);
 
@@ -175,7 +180,7 @@ export function Chart(props: Props) {
     if (at < min || at > max) {
       // A cursor that leaves a zoomed chart takes its span along.
       const by = at < min ? at - min : at - max;
-      chart.setScale("x", { min: min + by, max: max + by });
+      show(chart, { min: min + by, max: max + by });
     }
     place(chart, { left: chart.valToPos(at, "x"), top: HEIGHT / 3 });
   };
@@ -187,7 +192,7 @@ export function Chart(props: Props) {
     const width = Math.min(last - first, Math.max(least, (max - min) * factor));
     const middle = seconds[cursor ?? -1] ?? (min + max) / 2;
     const start = Math.max(first, Math.min(last - width, middle - width / 2));
-    chart.setScale("x", { min: start, max: start + width });
+    show(chart, { min: start, max: start + width });
     if (cursor !== null) moveTo(cursor);
   };
   const leave = () => {

@@ -214,6 +214,14 @@ test("the charts of a connection have their cursors at one time, and zoom by key
   await page.keyboard.press("+");
   await page.waitForTimeout(200);
   assert.notEqual(await drawn(), before);
+  // The line of the cursor goes through the points that it reads.
+  const places = await page.$$eval("#connection .plot >> nth=0", ([plot]) =>
+    [".u-cursor-x", ".u-cursor-pt"].map((name) => {
+      const { left, width } = plot.querySelector(name).getBoundingClientRect();
+      return left + width / 2;
+    }),
+  );
+  assert.ok(Math.abs(places[0] - places[1]) < 2, places.join());
   await shoot(page, "connection-keys");
   await page.keyboard.press("0");
   await page.waitForTimeout(200);
