@@ -400,7 +400,7 @@ pub(crate) struct Serve {
 }
 
 /// Options of `watch` that conflict with the measurement of transits.
-const NOT_OF_TRANSITS: [&str; 26] = [
+const NOT_OF_TRANSITS: [&str; 27] = [
     "stamps",
     "expect",
     "write_scenario",
@@ -410,6 +410,7 @@ const NOT_OF_TRANSITS: [&str; 26] = [
     "after",
     "keep_most",
     "screen",
+    "print_keys",
     "metrics",
     "web",
     "follow",
