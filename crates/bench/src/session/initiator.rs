@@ -29,7 +29,7 @@ use stack::tp4;
 use stack::transport::Transport;
 use std::collections::BTreeMap;
 use wire::addr::Mac;
-use wire::control::report::{Arrival, ON_A_PAGE, Page};
+use wire::control::report::{Arrival, Page};
 use wire::control::{Counts, Limits, ReceivePolicy, Refusal, Role, SAP, text};
 use wire::time::{Instant, nanos};
 
