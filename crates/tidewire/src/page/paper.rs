@@ -52,9 +52,12 @@ impl PaperState {
         self.course.lock().sheet.rows.extend(rows);
     }
 
-    /// Shows these rows in place of the earlier ones.
-    pub(crate) fn replace(&self, rows: Vec<Line>) {
-        self.course.lock().sheet.rows = rows;
+    /// Notes how much of the work is done, and shows the rows that it has made, in place of the earlier
+    /// ones: no page has one without the other.
+    pub(crate) fn replace(&self, done: u64, of: u64, rows: Vec<Line>) {
+        let mut course = self.course.lock();
+        (course.done, course.of) = (done, of);
+        course.sheet.rows = rows;
     }
 
     /// Notes the end, with the result in a sentence or the reason for an early end.

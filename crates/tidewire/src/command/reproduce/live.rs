@@ -217,8 +217,7 @@ fn measure(rounds: &mut Rounds, work: Work<'_>, output: &Output) -> anyhow::Resu
     let Work { medium, page, stop } = work;
     let show = |rounds: &Rounds, done: usize| {
         if let Some(page) = page {
-            page.state().advance(done as u64, rounds.orders.len() as u64);
-            page.state().replace(shown::trials(rounds));
+            page.state().replace(done as u64, rounds.orders.len() as u64, shown::trials(rounds));
         }
     };
     show(rounds, 0);
