@@ -51,7 +51,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) by_helper: bool,
     pub(crate) times: Times,
     /// Clock of the stamps; none for that of the interface where it stamps every frame. The helper
-    /// has the kernel's.
+    /// has the kernel's, and is not used where those of the interface are asked for.
     pub(crate) stamps: Option<Stamps>,
 }
 
@@ -115,7 +115,9 @@ impl Listener {
                 rest: None,
                 is_down: false,
             }))),
-            Err(error @ PortError::NotPermitted { .. }) if is_there => {
+            Err(error @ PortError::NotPermitted { .. })
+                if is_there && wanted.stamps != Some(Stamps::Hardware) =>
+            {
                 match Helper::open(&helper, wanted) {
                     Ok(helper) => Ok(Self::Helper(Box::new(helper))),
                     Err(failure) if failure.is_permission() => {

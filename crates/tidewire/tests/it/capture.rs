@@ -362,10 +362,14 @@ fn without_the_right_the_helper_listens_and_a_remark_says_so() {
         fs::set_permissions(&copy, fs::Permissions::from_mode(mode)).unwrap();
     }
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let mut child = program("setpriv")
-        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
-        .arg(folder.path().join("tidewire"))
-        .args(["watch", "-i", "lo", "--json", "--filter", &format!("port {port}")])
+    let without_right = || {
+        let mut command = program("setpriv");
+        command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
+        command.arg(folder.path().join("tidewire")).args(["watch", "-i", "lo", "--json"]);
+        command
+    };
+    let mut child = without_right()
+        .args(["--filter", &format!("port {port}")])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -387,6 +391,9 @@ fn without_the_right_the_helper_listens_and_a_remark_says_so() {
         said,
         "listening on lo through tidewire-tap, with stamps of the kernel; Ctrl-C ends it"
     );
+    // The helper has the kernel's stamps, and takes no order for others.
+    let refused = without_right().args(["--stamps", "hardware"]).output().unwrap();
+    check_code(&refused, 5);
     connect_in_vain(port, 4);
     interrupt(child.id());
     let output = child.wait_with_output().unwrap();
