@@ -37,15 +37,15 @@ afterEach(async () => {
   for (const context of browser.contexts()) await context.close();
 });
 
-/** Declares a test that fails when it has not ended after three times that. */
-const test = (name, body) => declare(name, { timeout: 3 * patience }, body);
+/** Declares a test that fails when it has not ended after five times that. */
+const test = (name, body) => declare(name, { timeout: 5 * patience }, body);
 
 /**
- * Starts `tidewire` with these arguments and waits for the URL that it prints. What the browser does has
- * the processors first, which a sweep would keep busy.
+ * Starts `tidewire` with these arguments and waits for the URL that it prints. The browser has more of
+ * the processors, which a sweep would keep busy.
  */
 async function start(...args) {
-  const child = spawn("nice", ["-n", "19", program, ...args], { stdio: ["pipe", "pipe", "pipe"] });
+  const child = spawn("nice", ["-n", "5", program, ...args], { stdio: ["pipe", "pipe", "pipe"] });
   started.add(child);
   let [told, out] = ["", ""];
   child.stdout.on("data", (octets) => (out += octets));
