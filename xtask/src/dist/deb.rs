@@ -11,7 +11,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-const POSTINST: &str = include_str!("postinst.sh");
+/// Script that runs after the files are placed.
+pub(super) const POSTINST: &str = include_str!("postinst.sh");
 
 /// Makes the package; skipped without `dpkg-deb`.
 pub(super) fn make(release: &Release, built: &Built<'_>) -> Result<(), String> {
@@ -33,7 +34,8 @@ pub(super) fn make(release: &Release, built: &Built<'_>) -> Result<(), String> {
     Ok(())
 }
 
-fn place(folder: &Path, entry: &Entry) -> std::io::Result<()> {
+/// Writes a file of a package below a folder.
+pub(super) fn place(folder: &Path, entry: &Entry) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let path = folder.join(&entry.path);
     if let Some(parent) = path.parent() {
@@ -43,7 +45,12 @@ fn place(folder: &Path, entry: &Entry) -> std::io::Result<()> {
     fs::set_permissions(&path, fs::Permissions::from_mode(entry.mode))
 }
 
-fn entries(release: &Release, built: &Built<'_>) -> Result<Vec<Entry>, String> {
+/// Files that a package places on a system, with the folder of zsh's completions by the system's custom.
+pub(super) fn files(
+    release: &Release,
+    built: &Built<'_>,
+    of_zsh: &str,
+) -> Result<Vec<Entry>, String> {
     let mut entries = Vec::new();
     for (name, octets) in &built.programs {
         entries.push(Entry::file(format!("usr/bin/{name}"), 0o755, octets.clone()));
@@ -52,8 +59,8 @@ fn entries(release: &Release, built: &Built<'_>) -> Result<Vec<Entry>, String> {
         let path = format!("usr/share/man/man1/{name}.gz");
         entries.push(Entry::file(path, 0o644, archive::gzip(octets)?));
     }
-    let folders =
-        ["bash-completion/completions", "zsh/vendor-completions", "fish/vendor_completions.d"];
+    let of_zsh = format!("zsh/{of_zsh}");
+    let folders = ["bash-completion/completions", &of_zsh, "fish/vendor_completions.d"];
     for ((name, octets), folder) in built.documents.completions.iter().zip(folders) {
         entries.push(Entry::file(format!("usr/share/{folder}/{name}"), 0o644, octets.clone()));
     }
@@ -62,6 +69,11 @@ fn entries(release: &Release, built: &Built<'_>) -> Result<Vec<Entry>, String> {
     entries.push(Entry::file(format!("{documents}/changelog.gz"), 0o644, changes));
     let copyright = [release.read("LICENSE-MIT")?, release.read("LICENSE-APACHE")?].join(&b'\n');
     entries.push(Entry::file(format!("{documents}/copyright"), 0o644, copyright));
+    Ok(entries)
+}
+
+fn entries(release: &Release, built: &Built<'_>) -> Result<Vec<Entry>, String> {
+    let mut entries = files(release, built, "vendor-completions")?;
     let octets = entries.iter().filter_map(|it| it.octets.as_ref()).map(Vec::len).sum::<usize>();
     let control = control(&release.version, built.architecture.packaged, octets.div_ceil(1024));
     entries.push(Entry::file("DEBIAN/control", 0o644, control.into_bytes()));

@@ -9,7 +9,9 @@ pub(crate) mod architecture;
 mod archive;
 mod deb;
 mod image;
+mod rpm;
 mod sbom;
+pub(crate) mod signature;
 mod wheel;
 
 use crate::{cargo, output};
@@ -85,13 +87,15 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
                 let built = Built { architecture, programs, documents };
                 archive(&release, &built)?;
                 deb::make(&release, &built)?;
+                rpm::make(&release, &built)?;
                 image::make(&release, &built)?;
                 sbom::make(&release, &target)?;
                 wheel::make(&release, &built)?;
             }
         }
     }
-    sums(&release)
+    sums(&release)?;
+    signature::make(&release)
 }
 
 fn named(what: &str, error: &dyn core::fmt::Display) -> String {

@@ -46,18 +46,24 @@ pub(super) fn check(release: &Release, place: &Path) -> Result<String, Outcome> 
     dpkg(place, "--install", &package.to_string_lossy())?;
     capable(place)?;
     dpkg(place, "--purge", "tidewire")?;
-    for path in ["usr/bin/tidewire", "usr/bin/tidewire-tap", "usr/share/man/man1/tidewire.1.gz"] {
-        if place.join(path).exists() {
-            return Err(Outcome::Failed(format!("{path} stays after its removal")));
-        }
-    }
+    removed(place)?;
     Ok(format!(
         "{name} is installed, tried, installed again and removed; its group alone may listen"
     ))
 }
 
+/// No file of the package is left.
+pub(super) fn removed(place: &Path) -> Result<(), Outcome> {
+    for path in ["usr/bin/tidewire", "usr/bin/tidewire-tap", "usr/share/man/man1/tidewire.1.gz"] {
+        if place.join(path).exists() {
+            return Err(Outcome::Failed(format!("{path} stays after its removal")));
+        }
+    }
+    Ok(())
+}
+
 /// The files that dpkg and groupadd expect.
-fn system(place: &Path) -> std::io::Result<()> {
+pub(super) fn system(place: &Path) -> std::io::Result<()> {
     for folder in ["etc", "dev", "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/log"] {
         fs::create_dir_all(place.join(folder))?;
     }
@@ -77,7 +83,7 @@ fn dpkg(place: &Path, action: &str, what: &str) -> Result<String, String> {
 }
 
 /// Every user has the program; only members of the group listen.
-fn tried(root: &Root<'_>, place: &Path, release: &Release) -> Result<(), Outcome> {
+pub(super) fn tried(root: &Root<'_>, place: &Path, release: &Release) -> Result<(), Outcome> {
     smoke(&root.by(USER, USER), "/usr/bin/tidewire", release)?;
     let group = capable(place)?;
     let listen = ["/usr/bin/tidewire", "capture", "-i", "lo", "--tap", "-t", "100ms", "-w", "-"];
@@ -90,7 +96,7 @@ fn tried(root: &Root<'_>, place: &Path, release: &Release) -> Result<(), Outcome
 }
 
 /// Checks owner, mode and capability of the helper; returns the number of its group.
-fn capable(place: &Path) -> Result<u32, String> {
+pub(super) fn capable(place: &Path) -> Result<u32, String> {
     let groups = fs::read_to_string(place.join("etc/group")).map_err(|error| error.to_string())?;
     let line = groups.lines().find_map(|line| line.strip_prefix("tidewire:"));
     let group = line.and_then(|line| line.split(':').nth(1)?.parse().ok());

@@ -8,10 +8,11 @@ mod deb;
 mod image;
 mod other;
 mod roots;
+mod rpm;
 
 use crate::ci::python::{Trouble, notebooks};
 use crate::dist::architecture::Architecture;
-use crate::dist::{Release, names, sha256};
+use crate::dist::{Release, names, sha256, signature};
 use crate::output;
 use roots::{Root, fresh};
 use std::fs;
@@ -69,8 +70,10 @@ pub(crate) fn run(root: &Path, is_kept: bool) -> Result<(), String> {
     fresh(&place)?;
     let mut results = Results::default();
     results.check("sums", sums(&release));
+    results.check("signature", signed(&release));
     results.check("archive", archive(&release, &place.join("archive")));
     results.check("deb", deb::check(&release, &place.join("deb")));
+    results.check("rpm", rpm::check(&release, &place.join("rpm")));
     results.check("image", image::check(&release, &place.join("image")));
     results.check("wheel", wheel(&release, &place.join("wheel")));
     for architecture in Architecture::all() {
@@ -140,7 +143,7 @@ fn sums(release: &Release) -> Result<String, Outcome> {
     let list = fs::read_to_string(release.path(&name)).map_err(|error| error.to_string())?;
     let mut seen = 0;
     for name in names(&release.folder).unwrap_or_default() {
-        if name == "SHA256SUMS" {
+        if name.starts_with("SHA256SUMS") {
             continue;
         }
         let octets = fs::read(release.path(&name)).map_err(|error| error.to_string())?;
@@ -150,6 +153,14 @@ fn sums(release: &Release) -> Result<String, Outcome> {
         seen += 1;
     }
     Ok(format!("{seen} files are as listed"))
+}
+
+/// The sums are signed with the key that was named.
+fn signed(release: &Release) -> Result<String, Outcome> {
+    let key = std::env::var_os(signature::KEY)
+        .ok_or_else(|| Outcome::Skipped(format!("{} names no key", signature::KEY)))?;
+    signature::verify(&release.path("SHA256SUMS"), Path::new(&key))?;
+    Ok("the sums are signed, and the signature is that of the key".to_owned())
 }
 
 /// The programs run where nothing else is.

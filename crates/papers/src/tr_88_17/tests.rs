@@ -6,6 +6,11 @@ use crate::published::row::Kind;
 use crate::published::verdict::{Role, Verdict};
 use bench::profile::{Profile, built_in};
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+/// Rows at every tier, which several tests look at.
+static TIERS: LazyLock<Vec<AtTier>> =
+    LazyLock::new(|| tiers(&mut Context::new(&built_in(PROFILE).unwrap(), options())).unwrap());
 
 fn options() -> Options {
     Options { seed: 1, messages: 3, monitor: None }
@@ -84,8 +89,7 @@ fn a_row_is_an_input_from_its_tier_on() {
 
 #[test]
 fn every_model_returns_its_inputs_at_every_tier() {
-    let mut context = context("delays");
-    for tier in tiers(&mut context).unwrap() {
+    for tier in TIERS.iter() {
         let missed = tier.outcomes.iter().filter(|outcome| outcome.verdict == Verdict::InputMissed);
         let missed: Vec<&str> = missed.map(|outcome| outcome.row.id.as_str()).collect();
         assert_eq!(missed, [""; 0], "tier {}", tier.name);
@@ -114,9 +118,7 @@ fn eot_on_each_message_equals_a_window_of_one_to_the_digit() {
 
 #[test]
 fn eight_predictions_agree_at_tier_rates() {
-    let mut context = context("rates");
-    let tiers = tiers(&mut context).unwrap();
-    let rates = tiers.iter().find(|tier| tier.name == SHOWN).unwrap();
+    let rates = TIERS.iter().find(|tier| tier.name == SHOWN).unwrap();
     let verdict = |id: &str| {
         rates.outcomes.iter().find(|outcome| outcome.row.id == id).map(|it| it.verdict).unwrap()
     };
@@ -137,10 +139,8 @@ fn eight_predictions_agree_at_tier_rates() {
 #[test]
 fn figures_name_the_points_that_are_inputs() {
     let mut context = context("rates");
-    let outcomes = tiers(&mut context).unwrap().swap_remove(1).outcomes;
-    context.tier = 1;
     let mut plots = figures::all(&mut context, "n = 1.", true).unwrap();
-    plot::state_inputs(&mut plots, &outcomes);
+    plot::state_inputs(&mut plots, &TIERS[context.tier].outcomes);
     let observed = |number| {
         let plot = plots.iter().find(|plot| plot.number == number).unwrap();
         plot.observed.as_str()

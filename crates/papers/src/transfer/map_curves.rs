@@ -180,10 +180,10 @@ mod tests {
     fn nine_figures_come_from_45_trials_with_eot_obeyed() {
         // CASE with EOT on each, on the last, transport and datalink, and the delay; nine sizes each.
         assert_eq!(trials().len(), 5 * 9);
-        let plan = Plan { rounds: 5, messages: 20, volume_octets: None, seed: 1 };
+        let plan = Plan { rounds: 2, messages: 20, volume_octets: None, seed: 1 };
         let setup = Setup::live(plan.messages, false, plan.seed).of_map();
         let mut rounds = Rounds::with(plan, setup, trials());
-        for round in 0..5 {
+        for round in 0..2 {
             let mut simulate =
                 |point: &bench::scenario::Point| Ok::<_, Infallible>(run(point, "", 0).unwrap());
             rounds.carry_out(round, &mut simulate).unwrap();

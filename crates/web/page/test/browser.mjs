@@ -138,6 +138,23 @@ test("light and dark, wide and narrow, without a violation of accessibility", as
   await ended;
 });
 
+test("nothing moves by itself where less motion is wanted", async () => {
+  const { child, url, ended } = await start("watch", "-r", capture, "--web");
+  for (const [reducedMotion, scrolling] of [["reduce", "auto"], ["no-preference", "smooth"]]) {
+    const { page, context } = await open(url, { reducedMotion });
+    await page.waitForSelector("#streams");
+    const found = await page.evaluate(() => {
+      const moving = [...document.querySelectorAll("*")].filter((it) => getComputedStyle(it).transitionDuration !== "0s");
+      const animations = document.getAnimations().length + moving.length;
+      return [getComputedStyle(document.documentElement).scrollBehavior, animations];
+    });
+    assert.deepEqual(found, [scrolling, 0]);
+    await context.close();
+  }
+  child.kill("SIGTERM");
+  await ended;
+});
+
 test("a table is searched and sorted by keyboard alone", async () => {
   const { child, url, ended } = await start("watch", "-r", capture, "--web");
   const { page, wrong } = await open(url);
