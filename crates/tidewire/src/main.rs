@@ -28,6 +28,7 @@ mod port_options;
 mod quantity;
 mod record_folder;
 mod report;
+mod running_delay;
 mod runs;
 mod scenario_choice;
 mod scl_file;

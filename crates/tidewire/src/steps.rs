@@ -1,6 +1,8 @@
 //! Progress of a command: a bar on a terminal, and elsewhere a line for each tenth.
 
 use crate::output::Output;
+use crate::running_delay::RunningDelay;
+use bench::sample::Sample;
 use core::time::Duration;
 use indicatif::{ProgressBar, ProgressStyle};
 use live::clock;
@@ -18,6 +20,7 @@ pub(crate) struct Steps<'a> {
     done: u64,
     of: u64,
     bar: ProgressBar,
+    delay: RunningDelay,
     began: Instant,
     /// Time of the last update within a single run.
     updated: Instant,
@@ -36,7 +39,8 @@ impl<'a> Steps<'a> {
         // Otherwise the bar would appear only after the first run.
         bar.tick();
         let began = clock::now();
-        Self { what, done: 0, of, bar, began, updated: began, output }
+        let delay = RunningDelay::default();
+        Self { what, done: 0, of, bar, delay, began, updated: began, output }
     }
 
     /// Number of messages sent so far in a single run. May be called often.
@@ -62,6 +66,15 @@ impl<'a> Steps<'a> {
         self.bar.suspend(print)
     }
 
+    /// One more run is done; the bar shows its delay.
+    pub(crate) fn run(&mut self, sample: &Sample) {
+        if self.of > 1 && self.output.draws_progress() {
+            self.delay.take(sample);
+            self.bar.set_message(self.delay.told().unwrap_or_default());
+        }
+        self.step();
+    }
+
     /// One more is done.
     pub(crate) fn step(&mut self) {
         self.done += 1;
@@ -80,10 +93,45 @@ impl<'a> Steps<'a> {
     }
 }
 
+/// Progress of runs on a terminal: a bar, and below it the delay so far.
+pub(crate) struct RunBar {
+    bar: ProgressBar,
+    delay: RunningDelay,
+}
+
+impl RunBar {
+    /// A bar, or none that is drawn.
+    pub(crate) fn new(runs: u64, is_drawn: bool) -> Self {
+        let bar = if is_drawn { bar(runs) } else { ProgressBar::hidden() };
+        Self { bar, delay: RunningDelay::default() }
+    }
+
+    /// One more run is made.
+    pub(crate) fn run(&mut self, sample: &Sample) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        self.delay.take(sample);
+        self.bar.set_message(self.delay.told().unwrap_or_default());
+        self.bar.inc(1);
+    }
+
+    /// The bar itself, to make it longer while runs are made.
+    pub(crate) fn handle(&self) -> ProgressBar {
+        self.bar.clone()
+    }
+
+    /// The bar goes away.
+    pub(crate) fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}
+
 /// Progress bar of runs, on a terminal.
 pub(crate) fn bar(runs: u64) -> ProgressBar {
-    let style = ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} to go")
-        .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style =
+        ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} to go\n{wide_msg}")
+            .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(runs).with_style(style)
 }
 

@@ -292,8 +292,9 @@ fn every_run(
             let (name, peer) = match against {
                 Against::Nobody => {
                     let sample = local::measure(point, &hash, replication, stop);
-                    recording.sample(sample.map_err(port_options::explain)?)?;
-                    steps.step();
+                    let sample = sample.map_err(port_options::explain)?;
+                    steps.run(&sample);
+                    recording.sample(sample)?;
                     continue;
                 }
                 Against::Station(_, peer) => (peer.to_string(), *peer),
@@ -331,8 +332,8 @@ fn every_run(
                 }
                 tell(&name, &measured, output)
             })?;
+            steps.run(&measured.sample);
             recording.sample(measured.sample)?;
-            steps.step();
         }
     }
     Ok(())

@@ -14,14 +14,13 @@ use crate::output_file::{self, Created, Placing};
 use crate::page::{self, StudyPage, StudyState};
 use crate::runs::{self, Findings, LEVEL, Making, Outcome, Recording};
 use crate::scenario_choice::{self, Chosen, Purpose};
-use crate::steps::bar;
+use crate::steps::RunBar;
 use crate::{figure, host, paired_differences, plot, quantity};
 use anyhow::Context;
 use bench::run::{self, Ended, Goal, Look, Made, Plan, RunError, Watch};
 use bench::sample::{Origin, Sample};
 use bench::scenario::{Point, Share};
 use core::ops::ControlFlow;
-use indicatif::ProgressBar;
 use reports::sweep;
 use std::fs;
 use std::io::{self, BufWriter, IsTerminal as _};
@@ -215,9 +214,12 @@ fn remark(ended: &Ended, options: &Predict, output: &Output) {
         }
     ));
     if !ended.imprecise.is_empty() {
-        let (points, most) = (ended.imprecise.len(), options.until.at_most);
+        let points = ended.imprecise.len() as u64;
+        let (are, most) = (if points == 1 { "is" } else { "are" }, options.until.at_most);
         output.remark(format_args!(
-            "{points} points are less precise than --precision after {most} runs (--at-most)"
+            "{} {are} less precise than --precision after {} (--at-most)",
+            quantity::counted(points, "point"),
+            quantity::counted(most, "run"),
         ));
     }
 }
@@ -268,11 +270,11 @@ fn predict(
     // Records on a terminal show how far it is, and a bar would run into them.
     let has_records = output.json && io::stdout().is_terminal();
     let draws = output.draws_progress() && !has_records;
-    let bar = if draws { bar(runs.len() as u64) } else { ProgressBar::hidden() };
-    let page = recording.page();
+    let mut bar = RunBar::new(runs.len() as u64, draws);
+    let (longer, page) = (bar.handle(), recording.page());
     let mut written = Ok(());
     let each = |sample: Sample| {
-        bar.inc(1);
+        bar.run(&sample);
         written = recording.sample(sample);
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
@@ -281,12 +283,12 @@ fn predict(
         Some(goal) => run::run_until(study, plan, goal, made, stop, each, |look| {
             let more = run::next_look(look.replications, goal.at_most) - look.replications;
             let more = look.open as u64 * more;
-            bar.inc_length(more);
+            longer.inc_length(more);
             page.iter().for_each(|page| page.plan_more(more));
         })
         .map(Some),
     };
-    bar.finish_and_clear();
+    bar.end();
     let ended = ended?;
     written?;
     Ok(ended)

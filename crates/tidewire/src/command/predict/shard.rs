@@ -7,13 +7,12 @@ use crate::host;
 use crate::output::{self, Output};
 use crate::runs::{Making, Recording, words};
 use crate::scenario_choice::Chosen;
-use crate::steps::bar;
+use crate::steps::RunBar;
 use bench::folder;
 use bench::run::{self, Made, Plan, Rounds, Shard, all_runs};
 use bench::sample::Sample;
 use bench::scenario::Study;
 use core::ops::ControlFlow;
-use indicatif::ProgressBar;
 use records::findings::quoted;
 use reports::of_study::command_line;
 use std::path::Path;
@@ -57,20 +56,16 @@ pub(super) fn make(
     let Part { shard, made, mut recording } = part;
     let all = all_of_round(chosen, options)?;
     let runs = shard.runs(&all, chosen.study.scenario().seed);
-    let bar = if output.draws_progress() && !output.json {
-        bar(runs.len() as u64)
-    } else {
-        ProgressBar::hidden()
-    };
+    let mut bar = RunBar::new(runs.len() as u64, output.draws_progress() && !output.json);
     let (mut written, mut finished) = (Ok(()), 0);
     let each = |sample: Sample| {
-        bar.inc(1);
+        bar.run(&sample);
         finished += usize::from(sample.complete);
         written = recording.sample(sample);
         if written.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     let result = run::run_these(&chosen.study, &runs, &made, host::cores(), stop, each);
-    bar.finish_and_clear();
+    bar.end();
     let interrupted = stop.load(Ordering::Relaxed);
     let reason = match &result {
         Err(error) => Some(error.to_string()),
