@@ -63,6 +63,23 @@ struct Rest {
     frames: u32,
 }
 
+/// Fill of a ring at one moment. A full ring drops frames.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fill {
+    /// Blocks that wait to be read.
+    pub waiting: u32,
+    /// Blocks of the ring.
+    pub blocks: u32,
+}
+
+impl Fill {
+    /// Returns the share of the blocks that wait to be read, from 0 to 1.
+    #[must_use]
+    pub fn share(self) -> f64 {
+        f64::from(self.waiting) / f64::from(self.blocks.max(1))
+    }
+}
+
 /// Reader's side of a ring.
 #[derive(Debug)]
 pub(crate) struct Ring {
@@ -113,6 +130,16 @@ impl Ring {
                 }
             }
         }
+    }
+
+    /// Returns the blocks that wait to be read, the one being read included.
+    pub(crate) fn fill(&self) -> Fill {
+        let waits = |block: &usize| {
+            let status = self.memory.word(block * BLOCK_OCTETS + STATUS_AT);
+            status.load(Ordering::Relaxed) & libc::TP_STATUS_USER != 0
+        };
+        let waiting = (0..self.blocks).filter(waits).count();
+        Fill { waiting: waiting as u32, blocks: self.blocks as u32 }
     }
 
     /// Takes the next frame, if there is one.

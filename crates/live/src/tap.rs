@@ -10,6 +10,7 @@ pub use crate::hardware_clock::Stamps;
 use crate::hardware_clock::{Hardware, HardwareClock, HardwareStamps};
 use crate::interface::{Interface, in_namespace, raw_socket};
 use crate::port::{PortError, Stamp, Wait};
+pub use crate::ring::Fill;
 use crate::ring::Ring;
 use crate::socket::{Received, Socket};
 use std::io;
@@ -286,6 +287,12 @@ impl Tap {
     pub fn waiting(&mut self) -> Result<u64, PortError> {
         let received = self.statistics()?.received;
         Ok(received.saturating_sub(self.taken))
+    }
+
+    /// Fill of the ring at this moment; none where frames come one by one.
+    #[must_use]
+    pub fn fill(&self) -> Option<Fill> {
+        self.ring.as_ref().map(Ring::fill)
     }
 
     /// Kernel counters since the tap was opened.

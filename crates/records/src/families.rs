@@ -35,8 +35,8 @@ impl Format {
     }
 }
 
-/// Frames received and lost.
-#[derive(Clone, Copy, Default, Debug)]
+/// State of the meter itself.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
 pub struct Health {
     /// Frames that the meter received.
     pub frames: u64,
@@ -46,6 +46,8 @@ pub struct Health {
     pub processor: Duration,
     /// Maximum error of the clock of this host; none if nothing sets the clock.
     pub clock_error: Option<Duration>,
+    /// Share of the kernel's ring that waits to be read, from 0 to 1; none without a ring of this process.
+    pub ring_fill: Option<f64>,
 }
 
 /// All exported values at one moment.
@@ -67,7 +69,7 @@ pub struct Snapshot {
     pub hosts: Vec<Host>,
     /// Streams of cyclic data, and requests and replies.
     pub followed: Followed,
-    /// Frames received and dropped.
+    /// State of the meter itself.
     pub health: Health,
 }
 
@@ -198,6 +200,14 @@ fn health(text: &mut Text, of: &Snapshot) {
     );
     if let Some(error) = of.health.clock_error {
         text.sample("clock_error_seconds", &[], error.as_secs_f64());
+    }
+    text.family(
+        "ring_fill_ratio",
+        "gauge",
+        "Share of the kernel's ring of frames that waits to be read, where there is one.",
+    );
+    if let Some(fill) = of.health.ring_fill {
+        text.sample("ring_fill_ratio", &[], fill);
     }
     text.counter("oddities", "What was not as it should be.");
     for (class, what, times) in of.oddities.iter() {

@@ -486,8 +486,8 @@ pub(crate) struct MonitorOptions {
     /// Draw on the terminal, beginning with the live monitor or with the measures; keys turn to other pages.
     #[arg(long, value_enum, conflicts_with = "web")]
     pub(crate) screen: Option<Screen>,
-    /// Write lines instead of drawing: for logs and screen readers.
-    #[arg(long, requires = "screen")]
+    /// Write lines instead of drawing, as without --screen: for logs and screen readers.
+    #[arg(long)]
     pub(crate) plain: bool,
     /// Show only frames from this station in the monitor.
     #[arg(long, value_name = "MAC", requires = "screen")]
@@ -506,10 +506,10 @@ pub(crate) struct MonitorOptions {
     #[arg(long, visible_alias = "replay", value_name = "N", requires = "screen")]
     pub(crate) speed: Option<String>,
     /// Key bindings, such as "quit=x,pause=p"; `tidewire help screens` has the list.
-    #[arg(long, value_name = "KEYS", requires = "screen")]
+    #[arg(long, value_name = "KEYS")]
     pub(crate) keys: Option<String>,
     /// Print the key bindings, with those of --keys, and end.
-    #[arg(long, requires = "screen", conflicts_with = "plain")]
+    #[arg(long, conflicts_with = "plain")]
     pub(crate) print_keys: bool,
     /// Colours of the screen; the variable NO_COLOR turns them off.
     #[arg(long, value_enum, default_value = "auto", requires = "screen")]

@@ -85,6 +85,11 @@ pub(crate) fn install_with(first: fn(), second: fn()) -> anyhow::Result<&'static
     Ok(&STOP)
 }
 
+/// Stops the work as a first interrupt does.
+pub(crate) fn request() {
+    STOP.store(true, Ordering::SeqCst);
+}
+
 /// True after an interrupt.
 pub(crate) fn requested() -> bool {
     STOP.load(Ordering::SeqCst)

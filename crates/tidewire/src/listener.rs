@@ -8,7 +8,7 @@ use live::clock::{self, Correlation};
 use live::hardware_clock::HardwareStamps;
 use live::interface::{Interface, Kind};
 use live::port::{PortError, Wait};
-use live::tap::{Collection, Sighting, Stamps, Tap, TapParams};
+use live::tap::{Collection, Fill, Sighting, Stamps, Tap, TapParams};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -201,6 +201,14 @@ impl Listener {
             offset_seconds: 0,
             leaves_out_data: false,
             statistics: self.statistics(),
+        }
+    }
+
+    /// Share of the kernel's ring that waits to be read, from 0 to 1; none where the helper reads it.
+    pub(crate) fn ring_fill(&self) -> Option<f64> {
+        match self {
+            Self::Own(own) => own.tap.fill().map(Fill::share),
+            Self::Helper(_) => None,
         }
     }
 

@@ -12,6 +12,9 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
+/// File of the records of `watch`.
+pub(crate) const MEASURES: &str = "measures.ndjson";
+
 /// A run folder that is being written. An error is reported at its end; what runs goes on.
 #[derive(Debug)]
 pub(crate) struct RecordFolder {

@@ -4,7 +4,7 @@ use crate::namespace::{INTERFACE, Namespaces, params};
 use crate::{A, B, C, frame};
 use live::clock;
 use live::port::{AfPacket, Port, Wait};
-use live::tap::{Collection, Stamps, Statistics, Tap, TapParams};
+use live::tap::{Collection, Fill, Stamps, Statistics, Tap, TapParams};
 use stack::station::{Frame, Transmission};
 use std::time::Duration;
 use wire::addr::Mac;
@@ -95,6 +95,28 @@ fn a_ring_delivers_the_same_frames_as_single_reads() {
         .collect();
     assert_eq!(found[0], expected);
     assert_eq!(found[1], expected);
+}
+
+#[test]
+fn a_ring_tells_how_many_of_its_blocks_wait() {
+    let Some(namespaces) = Namespaces::make() else { return };
+    namespaces.up();
+    let [a, b] = &namespaces.names;
+    let mut sender = sender(a);
+    // Neighbour discovery does not pass the filter.
+    let mut tap = Tap::open(&tap(b, "from 02:00:00:00:00:01")).unwrap();
+    // 4 MiB in blocks of 256 KiB.
+    assert_eq!(tap.fill(), Some(Fill { waiting: 0, blocks: 16 }));
+    sender.send(&frame(B, A, 0xFE, 7)).unwrap();
+    tap.wait(soon()).unwrap();
+    assert_eq!(tap.fill(), Some(Fill { waiting: 1, blocks: 16 }));
+    assert_eq!(tap.fill().unwrap().share(), 1.0 / 16.0);
+    assert!(tap.receive(soon()).unwrap().is_some());
+    // Looking for the next frame gives the block back.
+    assert!(tap.receive(clock::now()).unwrap().is_none());
+    assert_eq!(tap.fill(), Some(Fill { waiting: 0, blocks: 16 }));
+    let single = TapParams { collection: Collection::OneByOne, ..self::tap(b, "all") };
+    assert_eq!(Tap::open(&single).unwrap().fill(), None);
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub(crate) struct Export {
     #[arg(long, value_name = "FOLDER", conflicts_with = "screen")]
     pub(crate) parquet: Option<PathBuf>,
     /// Write a run folder into this folder: the records of --json, for tidewire report.
-    #[arg(short, long, value_name = "FOLDER", conflicts_with = "screen")]
+    #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     /// Write a scenario of what was seen to this file, which must not exist yet: each stream of cyclic data
     /// and each poller is a flow, and tidewire predict FILE simulates it.

@@ -31,7 +31,7 @@ const PRINTS: &str = "no effect with --print-scenario, which makes no run";
 const NAME_A_PEER: &str = "name a peer (--to MAC -i IF) that runs `tidewire serve`";
 
 /// All rules, verb by verb.
-const RULES: [Rule; 21] = [
+const RULES: [Rule; 22] = [
     Rule {
         applies: |cli| prints_report(cli),
         options: &["json"],
@@ -206,15 +206,19 @@ const RULES: [Rule; 21] = [
             "hosts",
             "follow",
             "expect",
+            "output",
         ],
         reason: "no effect with --screen monitor in lines, which are samples only",
         fix: "--sample, or --screen measures",
     },
     Rule {
-        applies: |cli| watches(cli, |it| it.monitor.screen == Some(Screen::Monitor)),
+        applies: |cli| {
+            let is_monitor = |it: &Watch| it.monitor.screen == Some(Screen::Monitor);
+            watches(cli, |it| is_monitor(it) && it.export.output.is_none())
+        },
         options: &["channel"],
         reason: "no effect on a screen, which shows no metrics of the channel",
-        fix: "leave out --screen",
+        fix: "leave out --screen, or keep a run (--output)",
     },
     Rule {
         applies: |cli| {
@@ -230,6 +234,12 @@ const RULES: [Rule; 21] = [
         options: &["theme", "symbols", "keys", "packets_scale", "bits_scale"],
         reason: "no effect on lines and records, because nothing is drawn",
         fix: "leave out --plain and --json, or leave this out",
+    },
+    Rule {
+        applies: |cli| watches(cli, |it| it.monitor.screen.is_none() && !it.monitor.print_keys),
+        options: &["keys"],
+        reason: "no effect without --screen",
+        fix: "add --screen, or --print-keys to see the keys",
     },
     Rule {
         applies: |cli| {
@@ -332,7 +342,7 @@ const LIVE: [Rule; 4] = [
 /// Pairs of an option and the option that it needs to have an effect.
 ///
 /// clap does not require an option that conflicts with a given one: `--class` with `-i` would pass.
-const NEEDS: [(&str, &str); 21] = [
+const NEEDS: [(&str, &str); 19] = [
     ("class", "over"),
     ("foreign_peer", "over"),
     ("allow_public", "over"),
@@ -345,13 +355,11 @@ const NEEDS: [(&str, &str); 21] = [
     ("web_anywhere", "web"),
     ("full", "annotate"),
     ("anonymize_key", "anonymize"),
-    ("plain", "screen"),
     ("speed", "screen"),
     ("from_station", "screen"),
     ("to_station", "screen"),
     ("packets_scale", "screen"),
     ("bits_scale", "screen"),
-    ("keys", "screen"),
     ("theme", "screen"),
     ("symbols", "screen"),
 ];

@@ -15,6 +15,7 @@ use crate::stream::Lines;
 use crate::tui::{Gather, SampleLines, Shared};
 use bench::verdict::Verdict;
 use core::time::Duration;
+use live::clock;
 use meter::Report;
 use meter::oddity::{Class, Oddities};
 use records::families::Health;
@@ -26,6 +27,8 @@ use records::{Finding, Head, Item, Plant, Record, Recorder, Subset};
 use std::io;
 use wire::time::Instant;
 
+/// Time between two looks at the state of the meter for a screen.
+const HEALTH_EVERY: Duration = Duration::from_millis(500);
 /// Age that a frame may have when it leaves a pipe.
 const PIPE_LAG: Duration = Duration::from_millis(500);
 
@@ -55,12 +58,16 @@ pub(super) struct Reporter<'a> {
     has_failed: bool,
     /// True if frames are missing, which weakens verdicts.
     is_missing: bool,
+    /// True if no frame could be read: a total of zeros would look like a measurement.
+    has_no_frames: bool,
     /// True if the last interval is over.
     is_over: bool,
     /// True if the records of a whole connection are under way, not those of a report.
     is_of_whole: bool,
     /// Records as lines of NDJSON that are not yet written.
     lines: Vec<u8>,
+    /// Time at which the screen gets the state of the meter again.
+    health_at: Instant,
 }
 
 /// Octets of records that are written together, while more are due at the same time.
@@ -73,8 +80,10 @@ pub(super) struct SideOutputs {
     pub(super) exporter: Option<Exporter>,
     /// Live page, which shows all reports.
     pub(super) page: Option<LivePage>,
-    /// True if reports within an interval are those of the page alone.
+    /// True if reports within an interval are those of the page or the screen alone.
     pub(super) hides_reports: bool,
+    /// True if samples of sequence numbers are those of the screen alone.
+    pub(super) hides_samples: bool,
     /// Files.
     pub(super) export: Export,
     /// Requirements to judge.
@@ -85,6 +94,18 @@ pub(super) struct SideOutputs {
     pub(super) folder: Option<RecordFolder>,
     /// Streams and pollers for a scenario.
     pub(super) plant: Option<Plant>,
+}
+
+/// Run of a screen that is kept, with the records that it would have without a screen.
+pub(super) struct KeptRun {
+    /// Head of the records.
+    pub(super) head: Head,
+    /// Run folder, if one is written.
+    pub(super) folder: Option<RecordFolder>,
+    /// True if reports within an interval are those of the screen alone.
+    pub(super) hides_reports: bool,
+    /// True if samples of sequence numbers are those of the screen alone.
+    pub(super) hides_samples: bool,
 }
 
 /// Destination of records.
@@ -130,6 +151,19 @@ impl<'a> Reporter<'a> {
         Self { samples: Some(samples), ..Self::to(To::Screen(model), only, speed) }
     }
 
+    /// Keeps the records in a run folder too, if there is one.
+    pub(super) fn keeping(self, run: KeptRun) -> Self {
+        let KeptRun { head, folder: Some(mut folder), hides_reports, hides_samples } = run else {
+            return self;
+        };
+        folder.measures(&Record::Stream(head.clone()));
+        let findings = Some(Findings::new(&head));
+        let folder = Some(folder);
+        let side_outputs =
+            SideOutputs { folder, hides_reports, hides_samples, ..self.side_outputs };
+        Self { findings, side_outputs, ..self }
+    }
+
     /// Prints the samples of the monitor as lines.
     pub(super) fn of_samples(
         output: &'a Output,
@@ -152,9 +186,11 @@ impl<'a> Reporter<'a> {
             fail_on: None,
             has_failed: false,
             is_missing: false,
+            has_no_frames: false,
             is_over: false,
             is_of_whole: false,
             lines: Vec::new(),
+            health_at: Instant::ZERO,
         }
     }
 
@@ -207,6 +243,9 @@ impl<'a> Reporter<'a> {
         }
         while let Some(item) = recorder.take() {
             self.note(&item, recorder)?;
+            if self.has_no_frames && matches!(item, Item::Total(_)) {
+                continue;
+            }
             let record = Record::of(&item, &self.only);
             if !self.is_of_page_alone(&item) {
                 self.put(&item, &record)?;
@@ -240,7 +279,7 @@ impl<'a> Reporter<'a> {
         Ok(())
     }
 
-    /// True of a report within an interval that only the page asked for.
+    /// True of a report within an interval, or a sample, that only the page or the screen asked for.
     fn is_of_page_alone(&mut self, item: &Item) -> bool {
         let is_of_report = match item {
             Item::Interval(_) | Item::HostInterval(_) | Item::ConnectionInterval(_) => {
@@ -265,7 +304,8 @@ impl<'a> Reporter<'a> {
             | Item::Total(_)
             | Item::End(_) => false,
         };
-        self.side_outputs.hides_reports && is_of_report && !self.is_over
+        let is_of_screen = self.side_outputs.hides_samples && matches!(item, Item::Sample(_));
+        is_of_screen || self.side_outputs.hides_reports && is_of_report && !self.is_over
     }
 
     /// The streams and pollers for a scenario.
@@ -456,8 +496,16 @@ impl<'a> Reporter<'a> {
         export.interval(report);
     }
 
-    /// Publishes the counts on request or when they are due.
+    /// Publishes the counts on request or when they are due, and the state of the meter to a screen.
     pub(super) fn publish(&mut self, recorder: &Recorder, health: impl FnOnce() -> Health) {
+        if let (To::Screen(_), Some(samples)) = (&self.to, &self.samples) {
+            let now = clock::now();
+            if now >= self.health_at {
+                self.health_at = now + HEALTH_EVERY;
+                samples.lock().note_health(health(), now);
+            }
+            return;
+        }
         if let Some(exporter) = &mut self.side_outputs.exporter
             && exporter.wants()
         {
@@ -479,7 +527,9 @@ impl Reporter<'_> {
         let folder = self.side_outputs.folder.take()?;
         match &self.to {
             To::Output(output, _) => folder.finish(output).err(),
-            To::Screen(_) | To::Samples(_) => None,
+            // The summary names the folder, after the screen.
+            To::Screen(_) => folder.finish(&Output { json: false, quiet: true }).err(),
+            To::Samples(_) => None,
         }
     }
 
@@ -518,11 +568,12 @@ pub(super) fn conclude(
     };
     let has_dropped = recorder.collected().dropped().is_some_and(|dropped| dropped > 0);
     teller.is_missing = failure.is_some() || has_dropped;
+    teller.has_no_frames = failure.is_some() && recorder.frames() == 0;
     let oddities = recorder.finish(is_cut, error);
     let is_early = teller.remark_on_early_frames(recorder, &oddities);
     teller.is_missing |= is_early;
     teller.tell(recorder)?;
-    if failure.is_some() && recorder.frames() == 0 {
+    if teller.has_no_frames {
         teller.discard_folder();
     }
     let no_folder = teller.end_folder();

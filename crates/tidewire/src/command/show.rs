@@ -7,9 +7,11 @@ use crate::args::measuring::Show;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Output};
+use crate::record_folder::MEASURES as RECORDS;
+use crate::runs;
 use crate::stream::Lines;
 use crate::threaded_reader::Pipe;
-use crate::tui::{self, Look, Page, Shared, Start, Surroundings};
+use crate::tui::{self, Kept, Look, Page, Shared, Start, Surroundings};
 use records::state::Model;
 use records::{Reader, Record};
 use std::io::{self, BufRead, BufReader, IsTerminal as _};
@@ -30,7 +32,8 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
         return plain(options, speed, output);
     }
     tui::check_screen()?;
-    let (name, from) = open(options)?;
+    let file = file(options, output);
+    let (name, from) = open(file.as_deref())?;
     let (reader, head) =
         Reader::open(from).map_err(|error| Failure::failed(format!("{name}: {error}")))?;
     let model = Shared::new(Model::new(head));
@@ -42,20 +45,26 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
         })
     });
     let start = Start {
-        model,
+        model: model.clone(),
         samples: None,
         bars: None,
         page: Page::Overview,
         keys,
         look: Look::new(options.theme, options.symbols, &Surroundings::of_process()),
-        folder: folder(options),
+        folder: folder(file.as_deref()),
+        keeps_run: false,
     };
-    tui::show(start, reading)
+    let exit = tui::show(start, reading);
+    if !output.quiet {
+        let kept = file.map_or(Kept::Passed, Kept::File);
+        tui::print_summary(&model, None, &kept, output)?;
+    }
+    exit
 }
 
 /// Folder of exported screens: that of a run whose records are shown, or else the current one.
-fn folder(options: &Show) -> PathBuf {
-    let of_file = options.file.as_deref().and_then(Path::parent);
+fn folder(file: Option<&Path>) -> PathBuf {
+    let of_file = file.and_then(Path::parent);
     let of_run = of_file.filter(|folder| folder.join("run.json").is_file());
     of_run.map_or_else(|| PathBuf::from("."), Path::to_owned)
 }
@@ -64,7 +73,8 @@ fn folder(options: &Show) -> PathBuf {
 /// file is not read further.
 fn plain(options: &Show, speed: Option<f64>, output: &Output) -> anyhow::Result<Exit> {
     output::install_interrupts()?;
-    let (name, from) = open(options)?;
+    let file = file(options, output);
+    let (name, from) = open(file.as_deref())?;
     let (reader, head) = match Reader::open(from) {
         Ok(opened) => opened,
         Err(_) if interrupt::requested() => return Ok(Exit::Interrupted),
@@ -73,7 +83,7 @@ fn plain(options: &Show, speed: Option<f64>, output: &Output) -> anyhow::Result<
     let page = LivePage::open(&options.page, head.clone(), output)?;
     output.record(&Record::Stream(head.clone()))?;
     let mut lines = Lines::new(head);
-    let reads_on = is_standard(options) && speed.is_none();
+    let reads_on = file.is_none() && speed.is_none();
     let exit = read(reader, &name, speed, |record| {
         let goes_on = reads_on || !interrupt::requested();
         if goes_on {
@@ -86,7 +96,7 @@ fn plain(options: &Show, speed: Option<f64>, output: &Output) -> anyhow::Result<
         Ok(goes_on)
     });
     if let Some(page) = page {
-        page.close(!is_standard(options), output);
+        page.close(file.is_some(), output);
     }
     if interrupt::requested() { Ok(Exit::Interrupted) } else { exit }
 }
@@ -132,18 +142,31 @@ fn span(record: &Record) -> Option<(Instant, Instant)> {
     Some((Instant::from_nanos(start), Instant::from_nanos(start.saturating_add(length))))
 }
 
-/// True if the stream comes from standard input.
-fn is_standard(options: &Show) -> bool {
-    options.file.as_deref().is_none_or(|file| file.as_os_str() == "-")
+/// Returns the file that is read; none for standard input. A run folder stands for the records in it, and a folder of
+/// runs for the latest.
+fn file(options: &Show, output: &Output) -> Option<PathBuf> {
+    let path = options.file.as_deref().filter(|file| file.as_os_str() != "-")?;
+    if !path.is_dir() {
+        return Some(path.to_owned());
+    }
+    let folder = runs::latest(path, runs::Kept::Any, output);
+    let records = folder.join(RECORDS);
+    Some(if records.is_file() { records } else { folder })
 }
 
 /// Input, and its name in messages.
-fn open(options: &Show) -> Result<(String, Box<dyn BufRead + Send>), Failure> {
-    let Some(file) = options.file.as_deref().filter(|_| !is_standard(options)) else {
+fn open(file: Option<&Path>) -> Result<(String, Box<dyn BufRead + Send>), Failure> {
+    let Some(file) = file else {
         let from = BufReader::new(Pipe::lasting(io::stdin()));
         return Ok(("standard input".to_owned(), Box::new(from)));
     };
     let name = file.display().to_string();
+    if file.is_dir() {
+        let failure = Failure::failed(format!("{name}: a folder without {RECORDS}"));
+        let fix =
+            "name a folder of `watch -o`; `tidewire report` shows those of predict and measure";
+        return Err(failure.with_fix(fix));
+    }
     let opened = interrupt::open(file)
         .map_err(|error| Failure::failed(format!("cannot open {name}: {error}")))?;
     Ok((name, Box::new(BufReader::new(opened))))

@@ -5,6 +5,8 @@
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::buffer::{Buffer, Cell};
+use ratatui::crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate};
+use ratatui::crossterm::{execute, queue};
 use ratatui::layout::{Rect, Size};
 use ratatui::{Frame, Terminal, TerminalOptions, Viewport};
 use std::io::{self, BufWriter, Stdout};
@@ -38,9 +40,11 @@ impl Canvas {
         Ok(area)
     }
 
-    /// Draws one picture.
+    /// Draws one picture, which a terminal that knows synchronized output (mode 2026) shows at once.
     pub(crate) fn draw(&mut self, picture: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.terminal.draw(picture).map(drop)
+        queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        self.terminal.draw(picture)?;
+        execute!(self.terminal.backend_mut(), EndSynchronizedUpdate)
     }
 
     /// Draws one picture, and returns its cells.

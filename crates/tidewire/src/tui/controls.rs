@@ -52,6 +52,8 @@ pub(super) struct Controls {
     pub(super) exported: Option<String>,
     /// Connection that is shown in depth.
     pub(super) chosen: Option<u32>,
+    /// Host whose connections are listed; those of all if none.
+    pub(super) host: Option<String>,
     /// Settings of the monitor; none without frames to sample.
     pub(super) bars: Option<Bars>,
 }
@@ -60,7 +62,8 @@ impl Controls {
     /// Returns the selection of what is shown.
     pub(super) fn choice(&self) -> Choice<'_> {
         let Self { page, sort, filter, chosen, .. } = self;
-        Choice { page: *page, sort: *sort, filter, chosen: *chosen }
+        let host = self.host.as_deref();
+        Choice { page: *page, sort: *sort, filter, chosen: *chosen, host, state: None }
     }
 
     /// Returns the initial settings on a page.
@@ -79,6 +82,7 @@ impl Controls {
             is_help_shown: false,
             exported: None,
             chosen: None,
+            host: None,
             bars,
         }
     }
@@ -238,16 +242,16 @@ impl Controls {
 
     fn turn_to(&mut self, page: Page) {
         if page != self.page {
-            (self.page, self.cursor) = (page, 0);
+            (self.page, self.cursor, self.host) = (page, 0, None);
             self.before.clear();
         }
     }
 
     fn open(&mut self, sheet: &Sheet) {
         let Some(row) = sheet.rows.get(self.cursor) else { return };
-        let to = if row.connection.is_some() { Some(Page::One) } else { row.page };
-        let Some(page) = to else { return };
+        let Some(page) = row.opens() else { return };
         self.chosen = row.connection.or(self.chosen);
+        self.host = row.host.clone().or(self.host.take());
         self.before.push((self.page, self.cursor));
         (self.page, self.cursor) = (page, 0);
     }
@@ -255,6 +259,7 @@ impl Controls {
     fn leave(&mut self) {
         if let Some((page, cursor)) = self.before.pop() {
             (self.page, self.cursor) = (page, cursor);
+            self.host = self.host.take().filter(|_| page != Page::Hosts);
         } else if self.filter.is_empty() {
             self.turn_to(Page::Overview);
         } else {

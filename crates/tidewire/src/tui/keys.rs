@@ -117,6 +117,9 @@ const fn known(
     Known { action, scope, name, what, keys }
 }
 
+/// Name of the action that opens a row.
+pub(super) const OPEN: &str = "open";
+
 /// Every action, the most important first.
 const ACTIONS: [Known; 34] = [
     known(Action::Quit, Scope::Every, "quit", "quit", &["q"]),
@@ -137,7 +140,7 @@ const ACTIONS: [Known; 34] = [
     known(Action::FewerBits, Scope::Bars, "fewer-bits", "bit scale down", &["{"]),
     known(Action::MoreBits, Scope::Bars, "more-bits", "bit scale up", &["}"]),
     known(Action::Restart, Scope::Bars, "restart", "reset statistics", &["r"]),
-    known(Action::Open, Scope::Rows, "open", "details of the row", &["enter"]),
+    known(Action::Open, Scope::Rows, OPEN, "details of the row", &["enter"]),
     known(Action::Leave, Scope::Rows, "leave", "back, or no filter", &["esc"]),
     known(Action::Sort, Scope::Rows, "sort", "sort connections", &["s"]),
     known(Action::Earlier, Scope::Rows, "earlier", "pause, an earlier interval", &["["]),

@@ -20,11 +20,13 @@ mod draw;
 mod effect;
 mod export;
 mod keys;
+mod losses;
 mod monitor;
 mod page;
 mod picture;
 mod screen;
 mod shared;
+mod summary;
 mod terminal;
 mod text;
 mod theme;
@@ -32,11 +34,13 @@ mod view;
 
 pub(crate) use keys::Keys;
 pub(crate) use monitor::{
-    Bars, Gather, Growth, Interval, KEPT_SAMPLES, SampleLines, Scales, summary,
+    Bars, Gather, Growth, Interval, KEPT_SAMPLES, SampleLines, Scales,
+    summary as summary_of_samples,
 };
 pub(crate) use page::Page;
 pub(crate) use screen::show;
 pub(crate) use shared::Shared;
+pub(crate) use summary::{Kept, print as print_summary};
 pub(crate) use terminal::check_screen;
 pub(crate) use theme::{Look, Surroundings, Symbols, Theme};
 
@@ -58,4 +62,6 @@ pub(crate) struct Start {
     pub(crate) look: Look,
     /// Folder of exported screens.
     pub(crate) folder: PathBuf,
+    /// True if a run folder is written, whose end is awaited when the operator leaves.
+    pub(crate) keeps_run: bool,
 }

@@ -27,12 +27,13 @@ use std::thread::JoinHandle;
 const REDRAW: Duration = Duration::from_millis(100);
 
 /// Shows pages until the operator leaves, and returns the result of the thread that fills them if it
-/// has ended. An operator who leaves earlier gets no verdict, and a silent source is not waited for.
+/// has ended. An operator who leaves earlier gets no verdict, and a silent source is not waited for, unless a run
+/// is kept: then the source is stopped as by an interrupt.
 pub(crate) fn show(
     start: Start,
     filling: JoinHandle<anyhow::Result<Exit>>,
 ) -> anyhow::Result<Exit> {
-    let model = start.model.clone();
+    let (model, keeps_run) = (start.model.clone(), start.keeps_run);
     let session = Session::begin()?;
     let left = Screen::new(start).show();
     drop(session);
@@ -40,11 +41,19 @@ pub(crate) fn show(
     if let Left::Keeping(text) = &left {
         io::stdout().write_all(text.as_bytes())?;
     }
-    if left == Left::Interrupted || interrupt::requested() {
-        return Ok(Exit::Interrupted);
+    let is_interrupted = left == Left::Interrupted || interrupt::requested();
+    let is_over = filling.is_finished();
+    if keeps_run && !is_over {
+        interrupt::request();
     }
-    if filling.is_finished() {
-        return filling.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+    // The end of a run is written before the process ends.
+    let ended = (keeps_run || is_over)
+        .then(|| filling.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    match ended {
+        Some(Err(error)) if keeps_run || !is_interrupted => return Err(error),
+        _ if is_interrupted => return Ok(Exit::Interrupted),
+        Some(ended) if is_over => return ended,
+        Some(_) | None => {}
     }
     // Dropped frames are in no measure, so none of the measures is valid.
     let has_dropped = model.lock().dropped().is_some_and(|dropped| dropped > 0);
@@ -82,7 +91,7 @@ struct Screen {
 
 impl Screen {
     fn new(start: Start) -> Self {
-        let Start { model, samples, bars, page, keys, look, folder } = start;
+        let Start { model, samples, bars, page, keys, look, folder, .. } = start;
         let controls = Controls::new(page, keys, bars);
         let (frozen, past, drawn) = (None, None, None);
         Self { model, samples, frozen, past, controls, look, folder, drawn, skipped: 0 }
@@ -90,7 +99,7 @@ impl Screen {
 
     /// Draws and applies keys until the operator leaves, or an interrupt ends it.
     fn show(&mut self) -> io::Result<Left> {
-        let mut canvas = Canvas::new()?;
+        let (mut canvas, mut drawn) = (Canvas::new()?, None);
         while !interrupt::requested() {
             let area = canvas.area()?;
             let room = match self.controls.page {
@@ -99,7 +108,11 @@ impl Screen {
             };
             let seen = self.seen(room);
             let view = self.view(seen.as_ref(), area);
-            canvas.draw(|frame| draw::draw(frame, &view, &self.look))?;
+            // A slow line gets octets only where something changed.
+            if drawn.as_ref() != Some(&(area, view.clone())) {
+                canvas.draw(|frame| draw::draw(frame, &view, &self.look))?;
+                drawn = Some((area, view.clone()));
+            }
             match self.read_key(&view, seen.as_ref(), room)? {
                 Effect::Quit => return Ok(Left::Quit),
                 Effect::Keep => {

@@ -1,10 +1,11 @@
 //! Contents of the screen as plain data.
 
 use super::controls::Controls;
-use super::keys::Bound;
-use super::monitor::Snapshot;
+use super::keys::{Bound, OPEN};
+use super::losses::Losses;
 use super::monitor::chart::{self, Charts, WIDE_COLUMNS};
-use super::page::{self, Page, Room, Sheet};
+use super::monitor::{MeterState, Snapshot};
+use super::page::{self, Choice, Page, Room, Sheet};
 use super::theme::Look;
 use crate::output::printable;
 use crate::quantity;
@@ -14,6 +15,9 @@ use records::state::Model;
 
 /// Header, tabs, description of rows, and keys.
 const FIXED_ROWS: usize = 4;
+
+/// Columns of the source that stay before words of losses of zero do.
+const LEAST_SOURCE: usize = 12;
 
 /// Contents of the screen.
 #[derive(Clone, PartialEq, Debug)]
@@ -78,15 +82,18 @@ impl View {
         let (header, body) = match of_monitor.filter(|_| controls.page == Page::Monitor) {
             Some((seen, bars)) => {
                 let charts = Charts::of(seen, bars, columns, skipped);
-                (chart::header(seen, bars, columns), Body::Charts(Box::new(charts)))
+                let losses = Losses { dropped: seen.dropped, ..Losses::of(model) };
+                (chart::header(seen, bars, losses, columns), Body::Charts(Box::new(charts)))
             }
             None => {
-                let rows = Rows::of(model, controls, area, look);
+                let state = seen.and_then(|seen| seen.health);
+                let rows = Rows::of(model, state, controls, area, look);
                 (header(model, controls, columns), Body::Rows(rows))
             }
         };
         let body = if controls.is_help_shown { Body::Help(help(controls, columns)) } else { body };
-        Self { header, tabs: tabs(controls, columns), body, footer: footer(controls) }
+        let footer = footer(controls, &body);
+        Self { header, tabs: tabs(controls, columns), body, footer }
     }
 
     /// Returns the page, if it is of rows.
@@ -107,10 +114,17 @@ impl View {
 }
 
 impl Rows {
-    fn of(model: &Model, controls: &Controls, area: Rect, look: &Look) -> Self {
+    fn of(
+        model: &Model,
+        state: Option<MeterState>,
+        controls: &Controls,
+        area: Rect,
+        look: &Look,
+    ) -> Self {
         let rows = usize::from(area.height).saturating_sub(FIXED_ROWS);
         let room = Room { columns: area.width.into(), rows, symbols: look.symbols };
-        let sheet = page::sheet(model, controls.choice(), room);
+        let choice = Choice { state, ..controls.choice() };
+        let sheet = page::sheet(model, choice, room);
         let fitting = rows.saturating_sub(usize::from(sheet.heading.is_some()));
         let cursor = controls.cursor.min(sheet.rows.len().saturating_sub(1));
         // The marked row stays visible, and the last row stays at the bottom.
@@ -138,10 +152,14 @@ fn header(model: &Model, controls: &Controls, columns: usize) -> [String; 2] {
         (None, _) => String::new(),
     };
     let frames = quantity::counted(model.frames(), "frame");
-    // Of a port; a capture records it at its end, if at all.
-    let dropped = model.dropped().map_or_else(String::new, |lost| format!("{lost} dropped  "));
-    let right = format!("{which}{length}  {frames}  {dropped}{state} ");
     let source = printable(model.head.source.clone());
+    let needed = source.chars().count().min(LEAST_SOURCE);
+    // Frames dropped on a port are known at once; a capture records them at its end, if at all.
+    let [all, above_zero] = Losses::of(model)
+        .words()
+        .map(|losses| format!("{which}{length}  {frames}  {losses}{state} "));
+    let fits = |right: &String| right.chars().count() + 2 + needed <= columns;
+    let right = Some(all).filter(fits).unwrap_or(above_zero);
     let room = columns.saturating_sub(right.chars().count().min(columns) + 2);
     [format!(" {}", back(&source, room)), right]
 }
@@ -162,7 +180,7 @@ fn tabs(controls: &Controls, columns: usize) -> String {
     [named, narrow].into_iter().find(fits).unwrap_or(numbers)
 }
 
-fn footer(controls: &Controls) -> Footer {
+fn footer(controls: &Controls, body: &Body) -> Footer {
     if let Some(prompt) = &controls.prompt {
         let complaint =
             controls.complaint.as_ref().map(|what| format!("  ({what})")).unwrap_or_default();
@@ -174,7 +192,12 @@ fn footer(controls: &Controls) -> Footer {
     if controls.is_help_shown {
         return Footer::Prompt("any key goes back".to_owned());
     }
-    Footer::Keys(bound(controls).map(|of| format!("{} {}", of.first(), of.name)).collect())
+    let has_details = match body {
+        Body::Rows(rows) => rows.sheet.rows.iter().any(|row| row.opens().is_some()),
+        Body::Help(_) | Body::Charts(_) => false,
+    };
+    let bound = bound(controls).filter(|of| has_details || of.name != OPEN);
+    Footer::Keys(bound.map(|of| format!("{} {}", of.first(), of.name)).collect())
 }
 
 fn help(controls: &Controls, columns: usize) -> Vec<String> {
@@ -187,7 +210,7 @@ fn help(controls: &Controls, columns: usize) -> Vec<String> {
 
 /// Returns the keys of the page, the most important first.
 fn bound(controls: &Controls) -> impl Iterator<Item = Bound> {
-    let keys = if controls.bars.is_some() { "0-9 m" } else { "1-9 m" };
+    let keys = if controls.bars.is_some() { "0-9 mcr" } else { "1-9 mcr" };
     let numbers = Bound { keys: keys.to_owned(), name: "page", what: "turn to a page" };
     let mut keys = controls.keys.list(controls.scope());
     keys.insert(1.min(keys.len()), numbers);

@@ -1,6 +1,6 @@
 //! `watch --metrics`: scraped over plain TCP, checked by Prometheus' own tool.
 
-use crate::watch::{capture, data};
+use crate::watch::{capture, data, may_listen};
 use crate::{check_code, command, run, stderr};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
@@ -62,6 +62,25 @@ impl Watched {
     pub(crate) fn scrape(&self, accept: &str) -> (String, String) {
         self.ask(&format!("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n"))
     }
+}
+
+#[test]
+fn a_port_tells_how_full_its_ring_is_and_a_file_has_none() {
+    let fill = |watched: &Watched| -> Option<f64> {
+        let (_, body) = watched.scrape("text/plain");
+        assert!(body.contains("# TYPE tidewire_ring_fill_ratio gauge\n"), "{body}");
+        let prefix = "tidewire_ring_fill_ratio ";
+        let value = body.lines().find_map(|line| line.strip_prefix(prefix))?;
+        Some(value.parse().unwrap())
+    };
+    assert_eq!(fill(&Watched::start()), None);
+    if !may_listen() {
+        println!("skipped: no CAP_NET_RAW");
+        return;
+    }
+    let port = command(&["watch", "-i", "lo", "--metrics", "127.0.0.1:0"]);
+    let fill = fill(&Watched::begin(port, None)).unwrap();
+    assert!((0.0..=1.0).contains(&fill), "{fill}");
 }
 
 /// The number of clock_nanosleep(2) on x86-64, as `/proc/PID/syscall` writes it for a thread that sleeps.

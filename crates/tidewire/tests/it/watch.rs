@@ -390,7 +390,7 @@ fn without_a_source_the_first_interface_that_is_up_is_heard() {
     // The loopback of a new namespace is down; w0 is up.
     let heard = namespaces.command(0, &["watch", "-t", "100 ms"]).output().unwrap();
     check_code(&heard, 0);
-    assert!(stderr(&heard).contains("listening on w0, the first interface that is up"));
+    assert!(stderr(&heard).starts_with("source: w0, the first interface that is up"));
     // A veth has no clock, so that its frames have the kernel's stamps.
     assert!(stderr(&heard).contains("listening on w0 with stamps of the kernel; Ctrl-C ends it"));
     let arguments = ["watch", "-i", "w0", "--stamps", "hardware"];

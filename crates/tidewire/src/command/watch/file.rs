@@ -168,24 +168,14 @@ impl Passing<'_> {
                         counts_at = at + COUNTS_EVERY;
                         recorder.note_collected(counted(&before, capture));
                     }
-                    teller.publish(recorder, || Health {
-                        frames: recorder.frames(),
-                        dropped_by_kernel: recorder.collected().dropped(),
-                        processor: clock::processor(),
-                        clock_error: clock::wall_error(),
-                    });
+                    teller.publish(recorder, || health(recorder));
                     frames.end(Stage::Output);
                 }
                 Ok(None) => break,
                 // A request for metrics may arrive while no frames come.
                 Err(CaptureError::Unreadable { kind: io::ErrorKind::WouldBlock, .. }) => {
                     teller.pass_silence(recorder)?;
-                    teller.publish(recorder, || Health {
-                        frames: recorder.frames(),
-                        dropped_by_kernel: recorder.collected().dropped(),
-                        processor: clock::processor(),
-                        clock_error: clock::wall_error(),
-                    });
+                    teller.publish(recorder, || health(recorder));
                 }
                 // A pipe closed because of an interrupt only appears truncated.
                 Err(_) if interrupt::requested() => break,
@@ -193,6 +183,17 @@ impl Passing<'_> {
             }
         }
         Ok(None)
+    }
+}
+
+/// Returns the state of a meter that reads no port.
+pub(super) fn health(recorder: &Recorder) -> Health {
+    Health {
+        frames: recorder.frames(),
+        dropped_by_kernel: recorder.collected().dropped(),
+        processor: clock::processor(),
+        clock_error: clock::wall_error(),
+        ring_fill: None,
     }
 }
 

@@ -93,6 +93,7 @@ pub(super) fn meter(
             dropped_by_kernel: listener.dropped(),
             processor: clock::processor(),
             clock_error: clock::wall_error(),
+            ring_fill: listener.ring_fill(),
         });
     }
     if heard.failure.is_none() {

@@ -29,7 +29,7 @@ use crate::metrics::Exporter;
 use crate::output::{self, Output};
 use crate::output_file::{self, Inputs, Placing};
 use crate::quantity;
-use crate::record_folder::RecordFolder;
+use crate::record_folder::{MEASURES, RecordFolder};
 use crate::scenario_choice;
 use crate::store::{DATA_IS_KEPT, Target};
 use bench::scenario::Span;
@@ -75,7 +75,7 @@ pub(crate) fn begin(mut watch: Watch, output: &Output) -> anyhow::Result<Exit> {
         return choice::list("no interface is up but the loopback", output);
     };
     output::say(format_args!(
-        "listening on {interface}, the first interface that is up (-i names another)"
+        "source: {interface}, the first interface that is up (-i names another)"
     ));
     watch.source.interface = Some(interface);
     run(&watch, output).or_else(|error| {
@@ -116,6 +116,7 @@ fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         exporter: exporter(watch, &measuring.settings, output)?,
         page: LivePage::open(&watch.page, head(watch, &measuring), output)?,
         hides_reports: watch.page.web.is_some() && watch.measuring.report.is_none(),
+        hides_samples: false,
         export: exports(watch, &measuring, target.clone(), output)?,
         requirements: Requirements::new(&watch.export.require).reporting_early(goes_on(watch)),
         fail_on: watch.export.fail_on,
@@ -200,7 +201,7 @@ fn folder(watch: &Watch) -> Result<Option<RecordFolder>, Failure> {
     }
     let title = source(watch).source;
     let port = watch.source.interface.as_deref();
-    RecordFolder::create(root, "watch", &title, "measures.ndjson", port).map(Some)
+    RecordFolder::create(root, "watch", &title, MEASURES, port).map(Some)
 }
 
 /// Returns the duration of listening, if given; checks that the options for the source of frames

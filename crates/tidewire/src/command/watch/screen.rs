@@ -1,23 +1,27 @@
 //! `tidewire watch --screen`: collection, measurement and display in one process. The frames pass
 //! once, through one meter, which feeds the monitor and the pages of measures.
 
-use super::{Captures, FramePipeline, captures, expect, file, head, live_port, port, source};
+use super::{
+    Captures, FramePipeline, captures, expect, file, folder, head, live_port, port, source,
+};
 use crate::args::measuring::{MONITOR_BITS_SCALE, MONITOR_PACKETS_SCALE, MONITOR_SAMPLE};
 use crate::args::{MonitorOptions, Screen, Watch};
 use crate::command::measuring::Measuring;
 use crate::command::pace;
-use crate::command::reporter::{Reporter, conclude};
+use crate::command::reporter::{KeptRun, Reporter, conclude};
 use crate::command::screen_keys;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Output};
 use crate::quantity;
 use crate::tui::{
-    self, Bars, Gather, Growth, Interval, Look, Page, Scales, Shared, Start, Surroundings,
+    self, Bars, Gather, Growth, Interval, Kept, Look, Page, Scales, Shared, Start, Surroundings,
 };
 use bench::scenario::{Rate, Span};
 use core::time::Duration;
+use live::clock;
 use meter::Settings;
+use records::families::Health;
 use records::state::Model;
 use records::{Details, Recorder, Spans};
 use std::path::PathBuf;
@@ -41,6 +45,12 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     let bars = bars(watch)?;
     let keys = screen_keys::read(options.keys.as_deref())?;
     let mut measuring = Measuring::of(&watch.measuring)?;
+    let mut run = KeptRun {
+        head: head(watch, &measuring),
+        folder: None,
+        hides_reports: watch.measuring.report.is_none(),
+        hides_samples: watch.measuring.sample.is_none(),
+    };
     if watch.measuring.report.is_none() {
         measuring.spans.report = REPORT.min(measuring.settings.interval);
     }
@@ -49,6 +59,9 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     let feed = Feed::of(watch, listen)?;
     tui::check_screen()?;
     feed.check()?;
+    run.folder = folder(watch)?;
+    let path = run.folder.as_ref().map(|folder| folder.path().to_owned());
+    let kept = path.map_or(Kept::Nowhere, Kept::Run);
     let samples = Shared::new(Gather::new(name(watch), bars.interval, shown(watch)));
     let model = Shared::new(Model::new(head(watch, &measuring)));
     let meter = {
@@ -56,7 +69,8 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
         let has_names = !watch.export.anonymize;
         std::thread::spawn(move || {
             let teller =
-                Reporter::on_screen(model, samples.clone(), measuring.only.clone(), feed.speed);
+                Reporter::on_screen(model, samples.clone(), measuring.only.clone(), feed.speed)
+                    .keeping(run);
             let mut recorder = measuring.recorder();
             if !has_names {
                 recorder.leave_out_names();
@@ -69,17 +83,18 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     };
     let is_monitor = options.screen == Some(Screen::Monitor);
     let start = Start {
-        model,
+        model: model.clone(),
         samples: Some(samples.clone()),
         bars: Some(bars),
         page: if is_monitor { Page::Monitor } else { Page::Overview },
         keys,
         look: Look::new(options.theme, options.symbols, &Surroundings::of_process()),
         folder: PathBuf::from("."),
+        keeps_run: kept != Kept::Nowhere,
     };
     let exit = tui::show(start, meter);
     if !output.quiet {
-        tui::summary(&samples.lock(), output)?;
+        tui::print_summary(&model, Some(&samples), &kept, output)?;
     }
     exit
 }
@@ -101,7 +116,8 @@ pub(super) fn print_samples(
     let teller = Reporter::of_samples(output, samples.clone(), feed.speed);
     let exit = feed.pass(recorder, samples.clone(), teller);
     if !output.quiet {
-        tui::summary(&samples.lock(), output)?;
+        let lines = tui::summary_of_samples(&samples.lock());
+        lines.iter().try_for_each(|line| output.line(line))?;
     }
     exit
 }
@@ -132,8 +148,10 @@ impl Feed {
             }
         };
         let Captures { paths, follow } = captures(watch);
-        // The monitor shows a part of the network; its events are those of the whole.
-        let filter = watch.source.filter.clone().filter(|_| !is_monitor);
+        // The monitor shows a part of the network; its events are those of the whole, unless a run is kept, which has
+        // the frames of the filter.
+        let is_kept = watch.export.output.is_some();
+        let filter = watch.source.filter.clone().filter(|_| !is_monitor || is_kept);
         let (port, paths) = (port(watch), paths.to_vec());
         Ok(Self { port, paths, follow, listen, filter, speed })
     }
@@ -172,6 +190,9 @@ impl Feed {
                 &QUIET,
             )?,
         };
+        // What a short capture cost is known at its end only.
+        let health = Health { ring_fill: None, ..file::health(&recorder) };
+        samples.lock().note_health(health, clock::now());
         let is_interrupted = interrupt::requested();
         let failure = ended.failure.as_ref().map(ToString::to_string);
         let error = failure.clone().or_else(|| is_interrupted.then(|| "interrupted".to_owned()));
@@ -188,7 +209,9 @@ impl Feed {
 /// Returns the name of the source in the first line of the monitor, which has little room.
 fn name(watch: &Watch) -> String {
     let last = match watch.source.read.as_slice() {
-        [path] if path.as_os_str() != "-" && !watch.monitor.plain => path.file_name(),
+        [path] if path.as_os_str() != "-" && !watch.monitor.plain && !watch.demo => {
+            path.file_name()
+        }
         _ => None,
     };
     last.map_or_else(|| source(watch).source, |last| last.to_string_lossy().into_owned())

@@ -293,3 +293,29 @@ fn next_and_previous_go_around() {
     assert_eq!(neighbour(&[3, 5, 9], None, false), Some(9));
     assert_eq!(neighbour(&[], Some(1), true), None);
 }
+
+#[test]
+fn a_host_opens_its_connections_and_each_of_them_its_details() {
+    let mut controls = controls(Page::Hosts);
+    let row = Row { host: Some("10.0.0.1".to_owned()), ..Row::default() };
+    let hosts = Sheet { rows: vec![row], ..Sheet::default() };
+    let press_on = |controls: &mut Controls, sheet: &Sheet, code| {
+        let sheet = Some(sheet);
+        let shown = Shown { sheet, rows: 10, ids: &[3], intervals: 3, seen: None, room: 10 };
+        controls.press(&KeyEvent::from(code), &shown);
+        (controls.page, controls.host.clone(), controls.chosen)
+    };
+    let host = Some("10.0.0.1".to_owned());
+    let enter = KeyCode::Enter;
+    let of_host = (Page::Connections, host.clone(), None);
+    assert_eq!(press_on(&mut controls, &hosts, enter), of_host);
+    assert_eq!(press_on(&mut controls, &sheet(), enter), (Page::One, host.clone(), Some(1)));
+    let esc = KeyCode::Esc;
+    assert_eq!(press_on(&mut controls, &sheet(), esc), (Page::Connections, host, Some(1)));
+    assert_eq!(press_on(&mut controls, &sheet(), esc), (Page::Hosts, None, Some(1)));
+    // Page 2 has the connections of all hosts.
+    press_on(&mut controls, &hosts, enter);
+    press_on(&mut controls, &sheet(), KeyCode::Char('3'));
+    let all = press_on(&mut controls, &sheet(), KeyCode::Char('2'));
+    assert_eq!(all, (Page::Connections, None, Some(1)));
+}

@@ -260,3 +260,41 @@ fn single_intervals_are_named_and_add_up_to_the_whole() {
         drawn(&each[1], &Controls { is_paused: true, past: Some(1), ..on(page) }, (80, 24));
     }
 }
+
+#[test]
+fn the_connections_of_a_host_are_those_with_an_end_there() {
+    let model = cell();
+    let rows = |host: Option<&str>| {
+        let controls = Controls { host: host.map(str::to_owned), ..on(Page::Connections) };
+        let view = view(&model, &controls, (80, 24), &look(Theme::Mono));
+        let sheet = view.sheet().unwrap();
+        let ends = |id: &u32| model.connections[id].identity.as_ref().unwrap().ends.clone();
+        let ids = sheet.rows.iter().filter_map(|row| row.connection);
+        (ids.map(|id| ends(&id)).collect::<Vec<_>>(), sheet.about.clone())
+    };
+    let (all, _) = rows(None);
+    let host = "02:00:00:00:00:02";
+    let (of_host, about) = rows(Some(host));
+    assert!(!of_host.is_empty() && of_host.len() < all.len(), "{of_host:?} of {all:?}");
+    assert!(of_host.iter().all(|ends| ends.iter().any(|end| end == host)), "{of_host:?}");
+    let plural = if of_host.len() == 1 { "" } else { "s" };
+    assert!(
+        about.starts_with(&format!("{} connection{plural} of {host}", of_host.len())),
+        "{about}"
+    );
+    assert_eq!(rows(Some("02:00:00:00:00:99")).0.len(), 0);
+}
+
+#[test]
+fn enter_is_named_only_where_a_row_opens() {
+    let model = cell();
+    let names_open = |page| {
+        let view = view(&model, &on(page), (200, 24), &look(Theme::Mono));
+        let Footer::Keys(keys) = view.footer else { panic!("no keys") };
+        keys.iter().any(|key| key == "enter open")
+    };
+    assert!(names_open(Page::Hosts) && names_open(Page::Connections));
+    assert!(
+        !names_open(Page::Tpdus) && !names_open(Page::Streams) && !names_open(Page::Transactions)
+    );
+}

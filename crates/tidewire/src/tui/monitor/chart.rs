@@ -5,6 +5,7 @@ use super::gather::{Delays, Snapshot};
 use super::sample::{Count, Rates};
 use crate::output::printable;
 use crate::quantity::{self, significant};
+use crate::tui::losses::Losses;
 use bench::scenario::Span;
 use core::time::Duration;
 use records::calendar;
@@ -61,18 +62,23 @@ impl Charts {
 
 /// Returns source and filter for the left; for the right time and state, in as many words as leave
 /// the left complete.
-pub(in crate::tui) fn header(seen: &Snapshot, bars: &Bars, columns: usize) -> [String; 2] {
+pub(in crate::tui) fn header(
+    seen: &Snapshot,
+    bars: &Bars,
+    losses: Losses,
+    columns: usize,
+) -> [String; 2] {
     let left = printable(format!("{}  filter: {}", seen.name, seen.filter));
-    // A narrow screen has room for losses only.
-    let dropped = seen.dropped.filter(|lost| *lost > 0 || columns >= WIDE_COLUMNS);
-    let dropped = dropped.map_or_else(String::new, |lost| format!("{lost} dropped  "));
-    let taken = left.chars().count() + dropped.chars().count();
+    // A narrow screen has room for losses above zero only.
+    let [all, above_zero] = losses.words();
+    let losses = if columns >= WIDE_COLUMNS { all } else { above_zero };
+    let taken = left.chars().count() + losses.chars().count();
     let room = columns.saturating_sub(taken + 2);
     let words = match bars.until {
         Some(until) => {
             let at = clock(until.min(seen.elapsed));
-            let goes_on = format!("PAUSED at {at}, recording goes on");
-            [goes_on, format!("PAUSED at {at}"), "PAUSED".to_owned()]
+            let goes_on = format!("PAUSED {at}, recording");
+            [goes_on, format!("PAUSED {at}"), "PAUSED".to_owned()]
         }
         None => {
             let mut day = calendar::time_of_day(seen.origin.unwrap_or_default() + seen.elapsed);
@@ -84,7 +90,7 @@ pub(in crate::tui) fn header(seen: &Snapshot, bars: &Bars, columns: usize) -> [S
     };
     let [.., shortest] = &words;
     let right = words.iter().find(|words| words.chars().count() <= room).unwrap_or(shortest);
-    [left, format!("{dropped}{right}")]
+    [left, format!("{losses}{right}")]
 }
 
 fn charts(seen: &Snapshot, scales: Scales, is_wide: bool) -> [Chart; 2] {
@@ -187,19 +193,21 @@ mod tests {
         gather.begin(Instant::ZERO);
         gather.advance(Instant::from_nanos(83_000_000_000));
         let seen = gather.snapshot(Window { samples: 10, until: None });
+        let losses = Losses { dropped: Some(0), ..Losses::default() };
         let mut right = |columns, until| {
             bars.until = until;
-            let [left, right] = header(&seen, &bars, columns);
+            let [left, right] = header(&seen, &bars, losses, columns);
             // 4 + 2 + 8 + 22 columns.
             assert_eq!(left, "eth1  filter: from 02:02:02:02:02:02");
             right
         };
-        assert_eq!(right(80, None), "00:01:23Z  0:01:23.0  live");
+        assert_eq!(right(80, None), "0 dropped, 0 unassigned  0:01:23.0  live");
         assert_eq!(right(60, None), "0:01:23.0  live");
         assert_eq!(right(40, None), "live");
         let at = Some(Duration::from_secs(2));
-        assert_eq!(right(80, at), "PAUSED at 0:00:02.0, recording goes on");
-        assert_eq!(right(60, at), "PAUSED at 0:00:02.0");
+        assert_eq!(right(80, at), "0 dropped, 0 unassigned  PAUSED 0:00:02.0");
+        assert_eq!(right(120, at), "0 dropped, 0 unassigned  PAUSED 0:00:02.0, recording");
+        assert_eq!(right(60, at), "PAUSED 0:00:02.0");
         assert_eq!(right(40, at), "PAUSED");
     }
 

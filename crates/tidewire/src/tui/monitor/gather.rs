@@ -9,6 +9,7 @@ use super::sample::{Count, Interval, Rates, Ring, Statistics, TICK};
 use core::time::Duration;
 use meter::observation::{DelayKind, Observation};
 use meter::{Remarks, Report};
+use records::families::Health;
 use std::collections::VecDeque;
 use wire::capture::Record as Frame;
 use wire::dissect::levels;
@@ -88,6 +89,19 @@ pub(in crate::tui) struct Snapshot {
     pub(in crate::tui) frames: u64,
     /// Frames dropped, which are in no sample; none if it is unknown.
     pub(in crate::tui) dropped: Option<u64>,
+    /// State of the meter itself; none before it is known.
+    pub(in crate::tui) health: Option<MeterState>,
+}
+
+/// State of the meter itself at the last look, and what it was at worst.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct MeterState {
+    /// State at the last look.
+    pub(crate) now: Health,
+    /// Share of a processor that the meter took between the last two looks, from 0 to 1; none before the second.
+    pub(crate) load: Option<f64>,
+    /// Greatest fill of the ring at any look, from 0 to 1.
+    pub(crate) fullest: Option<f64>,
 }
 
 /// Gathers samples.
@@ -98,6 +112,9 @@ pub(crate) struct Gather {
     state: &'static str,
     is_over: bool,
     dropped: Option<u64>,
+    health: Option<MeterState>,
+    /// Time of the last look at the state of the meter, on the clock of this host.
+    health_at: Instant,
     origin: Option<Instant>,
     filter: Filter,
     interval: Interval,
@@ -127,6 +144,8 @@ impl Gather {
             state: "playing",
             is_over: false,
             dropped: None,
+            health: None,
+            health_at: Instant::ZERO,
             origin: None,
             filter,
             interval,
@@ -200,6 +219,19 @@ impl Gather {
             self.tell(format!("{more} frames were dropped: they are in no sample"));
         }
         self.dropped = dropped.or(self.dropped);
+    }
+
+    /// Notes the state of the meter itself at this time on the clock of this host.
+    pub(crate) fn note_health(&mut self, now: Health, at: Instant) {
+        let before = self.health;
+        let load = before.and_then(|before| {
+            let took = now.processor.saturating_sub(before.now.processor).as_secs_f64();
+            let passed = at.since(self.health_at).as_secs_f64();
+            (passed > 0.0).then(|| took / passed)
+        });
+        let fullest = before.and_then(|before| before.fullest);
+        let fullest = fullest.into_iter().chain(now.ring_fill).reduce(f64::max);
+        (self.health, self.health_at) = (Some(MeterState { now, load, fullest }), at);
     }
 
     /// Returns the number of dropped frames; none if it is unknown.
@@ -415,6 +447,7 @@ impl Gather {
             notices,
             frames: self.frames,
             dropped: self.dropped,
+            health: self.health,
         }
     }
 }

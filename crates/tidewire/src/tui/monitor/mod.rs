@@ -16,32 +16,33 @@ mod notices;
 mod sample;
 
 pub(crate) use controls::{Bars, Growth, Scales};
-pub(crate) use gather::{Gather, KEPT_SAMPLES};
+pub(crate) use gather::{Gather, KEPT_SAMPLES, MeterState};
 pub(super) use gather::{Snapshot, Window};
 pub(crate) use lines::SampleLines;
 pub(crate) use sample::Interval;
 
-use crate::output::Output;
 use crate::quantity;
 
-/// Prints the summary: time, frames, rates and delays.
-pub(crate) fn summary(gather: &Gather, output: &Output) -> std::io::Result<()> {
+/// Returns the summary: time, frames, rates and delays.
+pub(crate) fn summary(gather: &Gather) -> [String; 4] {
     let seen = gather.snapshot(Window { samples: usize::MAX, until: None });
     let dropped = gather.dropped().filter(|dropped| *dropped > 0);
     let dropped =
         dropped.map(|dropped| format!(", {dropped} more dropped on their way")).unwrap_or_default();
     let amount = chart::amount;
-    output.line(format_args!(
-        "{}: {} in {}{dropped}; filter: {}",
-        seen.name,
-        quantity::counted(seen.frames, "frame"),
-        chart::clock(seen.elapsed),
-        seen.filter,
-    ))?;
     let (average, peak) = (seen.average, seen.peak);
     let packets = (amount(average.packets), amount(peak.packets));
-    output.line(format_args!("  packets/s: average {}, peak {}", packets.0, packets.1))?;
     let bits = (amount(average.bits), amount(peak.bits));
-    output.line(format_args!("  bit/s: average {}, peak {}", bits.0, bits.1))?;
-    output.line(format_args!("  {}", lines::told(&seen.delays)))
+    [
+        format!(
+            "{}: {} in {}{dropped}; filter: {}",
+            seen.name,
+            quantity::counted(seen.frames, "frame"),
+            chart::clock(seen.elapsed),
+            seen.filter,
+        ),
+        format!("  packets/s: average {}, peak {}", packets.0, packets.1),
+        format!("  bit/s: average {}, peak {}", bits.0, bits.1),
+        format!("  {}", lines::told(&seen.delays)),
+    ]
 }

@@ -1,10 +1,12 @@
 //! Connections, one per row.
 
+use super::matrix::host_of;
 use super::{Choice, Room, Row, Sheet, counted, percent, short};
 use crate::quantity;
 use records::findings::Grade;
 use records::state::event::ends;
 use records::state::{Figures, Known, Model};
+use records::{Identity, shortened};
 
 /// Sort keys of connections, in descending order.
 pub(in crate::tui) const SORTS: [&str; 6] =
@@ -14,7 +16,7 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
     let mut rows: Vec<(Size, Row)> = model
         .connections
         .iter()
-        .filter(|(_, known)| known.identity.is_some())
+        .filter(|(_, known)| known.identity.as_ref().is_some_and(|it| is_of(it, choice.host)))
         .map(|(id, known)| {
             let figures = Figures::of(known);
             (size(&figures, choice.sort, known, *id), row(*id, known, &figures, room))
@@ -24,7 +26,9 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
     let sorted = SORTS.get(choice.sort).copied().unwrap_or_default();
     let gone = if model.gone > 0 { format!(", {} more let go", model.gone) } else { String::new() };
     let all = counted(rows.len() as u64, "connection");
-    let about = format!("{all}{gone}; by {sorted} (s), Enter for one");
+    let of_host =
+        choice.host.map_or_else(String::new, |host| format!(" of {}", shortened(host, 24)));
+    let about = format!("{all}{of_host}{gone}; by {sorted} (s), Enter for one");
     let width = ends_columns(room);
     let heading = format!(
         "   {:<width$} {:<7} {:<8} {:>6} {:>6} {:>6} {:>7} {:>7}",
@@ -32,6 +36,11 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
     );
     let rows = rows.into_iter().map(|(_, row)| row).collect();
     Sheet { about, heading: Some(heading), rows }
+}
+
+/// Returns true for a connection with an end at this host; for each connection if none is given.
+fn is_of(identity: &Identity, host: Option<&str>) -> bool {
+    host.is_none_or(|host| identity.ends.iter().any(|end| end == host || host_of(end) == host))
 }
 
 /// Sort value: the greater first, then the lower number.
@@ -94,5 +103,5 @@ fn row(id: u32, known: &Known, figures: &Figures, room: Room) -> Row {
         delay.replace(' ', ""),
         reply.replace(' ', ""),
     );
-    Row { text, grade, connection: Some(id), page: None }
+    Row { text, grade, connection: Some(id), ..Row::default() }
 }

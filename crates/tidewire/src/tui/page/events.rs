@@ -2,11 +2,12 @@
 
 use super::{Room, Row, Sheet, clock, counted};
 use crate::quantity;
+use crate::tui::monitor::MeterState;
 use meter::registry::Measure;
 use records::calendar;
 use records::findings::Grade;
 use records::state::Model;
-use wire::time::Instant;
+use wire::time::{Instant, nanos};
 
 /// Returns the events, the latest first.
 pub(super) fn events(model: &Model, _room: Room) -> Sheet {
@@ -59,8 +60,28 @@ fn losses(model: &Model) -> [Row; 5] {
     ]
 }
 
+/// Returns the state of the meter itself: processor time, queue and clock.
+fn of_meter(state: &MeterState) -> Vec<String> {
+    let MeterState { now, load, fullest } = state;
+    let percent = |share: f64| format!("{} %", quantity::significant(share * 100.0, 2));
+    let took = quantity::span(nanos(now.processor));
+    let load = load.map_or_else(String::new, |load| format!(", {} of a processor", percent(load)));
+    let clock = match now.clock_error {
+        Some(error) => format!("within {} of UTC", quantity::span(nanos(error))),
+        None => "nothing sets the clock of this host: its error is not known".to_owned(),
+    };
+    let mut lines = vec![format!("   meter      {took} of processor time{load}")];
+    if let Some(fullest) = fullest {
+        let now =
+            now.ring_fill.map_or_else(String::new, |fill| format!("{} full, ", percent(fill)));
+        lines.push(format!("   ring       {now}at most {} so far", percent(*fullest)));
+    }
+    lines.push(format!("   clock      {clock}"));
+    lines
+}
+
 /// Returns the losses during collection, and the settings of the measurement.
-pub(super) fn capture(model: &Model) -> Sheet {
+pub(super) fn capture(model: &Model, meter: Option<MeterState>) -> Sheet {
     let head = &model.head;
     let start = calendar::rfc_3339(Instant::from_nanos(model.start_ns()));
     let state = match &model.end {
@@ -86,6 +107,7 @@ pub(super) fn capture(model: &Model) -> Sheet {
         Row::default(),
     ];
     rows.extend(losses(model));
+    rows.extend(meter.iter().flat_map(of_meter).map(Row::plain));
     rows.push(Row::default());
     let oddities = model.oddities();
     if oddities.0.is_empty() {
@@ -100,11 +122,15 @@ pub(super) fn capture(model: &Model) -> Sheet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::monitor::{Gather, Interval, Window};
     use crate::tui::page::fed::fed;
+    use core::time::Duration;
+    use records::families::Health;
     use records::{Collection, Record};
+    use wire::filter::Filter;
 
     fn check(model: &Model, expected: &[&str]) {
-        let rows = capture(model).rows;
+        let rows = capture(model, None).rows;
         for line in expected {
             assert!(rows.iter().any(|row| row.text == *line), "{line:?} is not in {rows:?}");
         }
@@ -143,5 +169,41 @@ mod tests {
                  1 times; every count is too low",
             ],
         );
+    }
+
+    #[test]
+    fn the_meter_tells_its_own_time_queue_and_clock() {
+        let second = Instant::from_nanos(1_000_000_000);
+        let interval = Interval::new(Duration::from_secs(1)).unwrap();
+        let mut gather = Gather::new("eth1".to_owned(), interval, Filter::all());
+        let health = |millis, fill| Health {
+            processor: Duration::from_millis(millis),
+            clock_error: Some(Duration::from_micros(1_200)),
+            ring_fill: fill,
+            ..Health::default()
+        };
+        let told = |gather: &Gather| {
+            let seen = gather.snapshot(Window { samples: 1, until: None });
+            of_meter(&seen.health.unwrap())
+        };
+        gather.note_health(health(10, Some(0.5)), second);
+        let first = [
+            "   meter      10.0 ms of processor time",
+            "   ring       50 % full, at most 50 % so far",
+            "   clock      within 1.20 ms of UTC",
+        ];
+        assert_eq!(told(&gather), first);
+        // 250 ms within a second.
+        gather.note_health(health(260, Some(0.25)), second + Duration::from_secs(1));
+        let later = [
+            "   meter      260 ms of processor time, 25 % of a processor",
+            "   ring       25 % full, at most 50 % so far",
+            "   clock      within 1.20 ms of UTC",
+        ];
+        assert_eq!(told(&gather), later);
+        let unset = Health { clock_error: None, ..health(0, None) };
+        let lines = of_meter(&MeterState { now: unset, load: None, fullest: None });
+        let unknown = "   clock      nothing sets the clock of this host: its error is not known";
+        assert_eq!(lines, ["   meter      0 ns of processor time", unknown]);
     }
 }

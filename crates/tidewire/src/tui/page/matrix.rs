@@ -59,7 +59,7 @@ pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
 }
 
 /// Returns the host of an end, without its port.
-fn host_of(end: &str) -> &str {
+pub(super) fn host_of(end: &str) -> &str {
     if let Some((host, _)) = end.strip_prefix('[').and_then(|end| end.split_once(']')) {
         return host;
     }

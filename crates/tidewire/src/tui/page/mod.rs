@@ -8,12 +8,13 @@ mod events;
 #[cfg(test)]
 pub(in crate::tui) mod fed;
 mod matrix;
-mod overview;
+pub(in crate::tui) mod overview;
 mod services;
 mod streams;
 mod transactions;
 mod volumes;
 
+use super::monitor::MeterState;
 use super::theme::Symbols;
 use records::findings::Grade;
 pub(super) use records::quantity::{counted_short as counted, short};
@@ -108,9 +109,20 @@ pub(super) struct Row {
     /// Connection that Enter opens.
     pub(super) connection: Option<u32>,
     pub(super) page: Option<Page>,
+    /// Host whose connections Enter opens.
+    pub(super) host: Option<String>,
 }
 
 impl Row {
+    /// Returns the page that Enter opens, if there is one.
+    pub(super) const fn opens(&self) -> Option<Page> {
+        match self {
+            Self { connection: Some(_), .. } => Some(Page::One),
+            Self { host: Some(_), .. } => Some(Page::Connections),
+            Self { page, .. } => *page,
+        }
+    }
+
     fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
@@ -144,6 +156,10 @@ pub(super) struct Choice<'a> {
     pub(super) filter: &'a str,
     /// Connection that is shown in depth.
     pub(super) chosen: Option<u32>,
+    /// Host whose connections are listed; those of all if none.
+    pub(super) host: Option<&'a str>,
+    /// State of the meter, if it is in this process.
+    pub(super) state: Option<MeterState>,
 }
 
 /// Returns the rows of the selected page.
@@ -158,7 +174,7 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
         Page::Matrix => matrix::sheet(model, room),
         Page::One => connection::sheet(model, choice, room),
         Page::Events => events::events(model, room),
-        Page::Capture => events::capture(model),
+        Page::Capture => events::capture(model, choice.state),
         Page::Services => services::sheet(model, room),
         Page::Streams => streams::sheet(model, room),
         Page::Transactions => transactions::sheet(model, room),

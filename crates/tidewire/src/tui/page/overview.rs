@@ -47,6 +47,7 @@ fn finding(found: &Finding) -> Vec<Row> {
         grade,
         connection: found.connection,
         page: Some(page_of(found.topic)),
+        host: None,
     };
     let text = format!("{} {}", found.grade.sign(), found.text);
     let mut rows = vec![lead(text, Some(found.grade))];
@@ -85,7 +86,7 @@ fn figures(measures: &Counts) -> Vec<String> {
 
 /// Formats a delay, if it occurred. Quantiles of intervals cannot be added, so there are none until
 /// the total is reported.
-fn delay(measures: &Counts, of: DelayKind) -> Option<String> {
+pub(in crate::tui) fn delay(measures: &Counts, of: DelayKind) -> Option<String> {
     let (name, n) = (of.label(), measures.count(of.count()));
     let mean = measures.count(of.total()).checked_div(n)?;
     let quantiles = [("p50", of.p50()), ("p99", of.p99()), ("max", of.maximum())];

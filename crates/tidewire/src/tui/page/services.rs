@@ -92,7 +92,7 @@ fn service(of: &Services, it: &Service, room: Room) -> Row {
         time(it.response_p99_ns),
         time(it.response_max_ns),
     );
-    Row { text, grade, connection: Some(of.id), page: None }
+    Row { text, grade, connection: Some(of.id), ..Row::default() }
 }
 
 /// Row of an association that was refused or aborted.
@@ -102,7 +102,7 @@ fn ended(of: &Services, room: Room) -> Option<Row> {
     let columns = room.columns.saturating_sub(14 + cause.chars().count());
     let ends = shortened_ends(&of.ends, columns.clamp(11, 60));
     let text = format!("{} {} {ends}: {cause}", Grade::Look.sign(), of.state);
-    Some(Row { text, grade, connection: Some(of.id), page: None })
+    Some(Row { text, grade, connection: Some(of.id), ..Row::default() })
 }
 
 /// Row of a control block.

@@ -56,7 +56,7 @@ fn row(it: &CyclicStream, room: Room) -> Row {
         time(it.worst_allowed_ns),
         time(it.late_max_ns),
     );
-    Row { text, grade, connection: None, page: None }
+    Row { text, grade, ..Row::default() }
 }
 
 /// Row of what only some protocols have; none of the others.
@@ -84,7 +84,7 @@ fn special(it: &CyclicStream) -> Option<Row> {
         words.push(format!("{} repeat old data", counted(extra.stalled, "frame")));
     }
     let text = shortened(&format!("     {}", words.join("; ")), 80);
-    (!words.is_empty()).then_some(Row { text, grade: None, connection: None, page: None })
+    (!words.is_empty()).then_some(Row::plain(text))
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ fn row(it: &Transactions, room: Room) -> Row {
         time(it.response_max_ns),
         time(it.period_p50_ns),
     );
-    Row { text, grade, connection: None, page: None }
+    Row { text, grade, ..Row::default() }
 }
 
 #[cfg(test)]

@@ -33,7 +33,7 @@ pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
                     .map_or_else(|| "-".to_owned(), |p99| span(p99).replace(' ', "")),
             );
             let order = (Slowness::of_values(sent), sum([tpdus_of(sent), tpdus_of(received)]));
-            (order, Row { text, grade, ..Row::default() })
+            (order, Row { text, grade, host: host.map(str::to_owned), ..Row::default() })
         })
         .collect();
     rows.sort_by_key(|(order, _)| Reverse(*order));
@@ -42,7 +42,7 @@ pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
         "host", "sent", "octets", "retx", "recvd", "octets", "conn.", "reply"
     );
     let about = format!(
-        "{}, the slowest replies (p99) first; TPDUs and data octets",
+        "{}, the slowest replies (p99) first; Enter for connections",
         counted(rows.len() as u64, "host")
     );
     Sheet { about, heading: Some(heading), rows: rows.into_iter().map(|(_, row)| row).collect() }

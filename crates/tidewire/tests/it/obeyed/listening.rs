@@ -11,6 +11,9 @@ const STAMPS: &str = "watch::without_a_source_the_first_interface_that_is_up_is_
 const PAGE: &str = "page::the_page_has_the_numbers_of_the_records";
 const DRAWN: &str = "obeyed::screens::options_of_screens_change_what_is_drawn";
 
+const PLAIN: &str = "obeyed::screens::lines_are_what_comes_without_a_screen";
+const KEPT: &str = "obeyed::screens::a_screen_keeps_the_records_that_lines_do_and_its_last_line_names_their_folder";
+
 pub(super) const WATCH: [Mode; 7] = [
     Mode {
         verb: "watch",
@@ -69,6 +72,8 @@ pub(super) const WATCH: [Mode; 7] = [
             ),
             obeyed("--anonymize-key", "--anonymize --anonymize-key short.toml", Says("short.toml")),
             obeyed("--screen", "--screen monitor --plain", Changes),
+            obeyed("--plain", "", ShownBy(PLAIN)),
+            obeyed("--print-keys", "--print-keys", Says("page-forward")),
             JSON,
             QUIET,
         ],
@@ -121,6 +126,7 @@ pub(super) const WATCH: [Mode; 7] = [
         verb: "watch",
         base: "watch -r cell.pcapng --far cell.pcapng",
         obeyed: &[
+            obeyed("--plain", "", ShownBy(PLAIN)),
             obeyed("--read", "", IsTheMode),
             obeyed("--far", "", IsTheMode),
             obeyed("--filter", "--filter 'from 02:00:00:00:00:01'", Changes),
@@ -179,6 +185,8 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--anonymize", "", ShownBy("anonymize")),
             obeyed("--anonymize-key", "--anonymize --anonymize-key none", Says("none")),
             obeyed("--screen", "--screen monitor", Says("--plain")),
+            obeyed("--plain", "", ShownBy(PLAIN)),
+            obeyed("--print-keys", "--print-keys", Says("page-forward")),
             obeyed("--json", "--json", Says("\"type\":")),
             QUIET,
         ],
@@ -237,6 +245,8 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--anonymize", "--anonymize --annotate a.pcapng", Hushes("02:00:00:00:00:01")),
             obeyed("--anonymize-key", "--anonymize --anonymize-key short.toml", Says("short.toml")),
             obeyed("--screen", "--screen monitor --plain", Changes),
+            obeyed("--plain", "", ShownBy(PLAIN)),
+            obeyed("--print-keys", "--print-keys", Says("page-forward")),
             QUIET,
         ],
     },
@@ -264,6 +274,8 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--sizes", "", ShownBy(DRAWN)),
             obeyed("--only", "", ShownBy(DRAWN)),
             obeyed("--top", "", ShownBy(DRAWN)),
+            obeyed("--output", "", ShownBy(KEPT)),
+            obeyed("--channel", "", ShownBy(KEPT)),
             obeyed("--from-station", "", ShownBy(DRAWN)),
             obeyed("--to-station", "", ShownBy(DRAWN)),
             obeyed("--speed", "--speed nought", Says("--speed")),

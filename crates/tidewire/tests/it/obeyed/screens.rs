@@ -4,7 +4,7 @@ use crate::export::CELL;
 use crate::{check_code, program, records, run, run_in, stderr, stdout};
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 /// Words of the screens when the whole capture has been read: of the monitor, of the pages, and of `--plain`.
@@ -30,15 +30,23 @@ impl Drawn {
 ///
 /// Intermediate screens are not looked at: they depend on the time that the capture takes to be read.
 fn drawn(folder: &Path, line: &str, keys: &str, until: &str) -> Drawn {
-    drawn_with(folder, line, keys, "", until)
+    drawn_with(folder, line, [keys, ""], until, &ENDS)
 }
 
 /// Like [`drawn`], with keys that are sent once the capture is at its end.
 fn drawn_later(folder: &Path, line: &str, keys: &str, until: &str) -> Drawn {
-    drawn_with(folder, line, "", keys, until)
+    drawn_with(folder, line, ["", keys], until, &ENDS)
 }
 
-fn drawn_with(folder: &Path, line: &str, keys: &str, later: &str, until: &str) -> Drawn {
+/// Screen of a command line with a text, with keys that are sent at first and keys that are sent once a text of `ends` is
+/// on the screen.
+fn drawn_with(
+    folder: &Path,
+    line: &str,
+    [keys, later]: [&str; 2],
+    until: &str,
+    ends: &[&str],
+) -> Drawn {
     let words: Vec<String> = super::words(line).iter().map(|word| format!("'{word}'")).collect();
     let tidewire = env!("CARGO_BIN_EXE_tidewire");
     let shell = format!("stty cols 80 rows 24; exec '{tidewire}' {}", words.join(" "));
@@ -59,7 +67,7 @@ fn drawn_with(folder: &Path, line: &str, keys: &str, later: &str, until: &str) -
     let mut terminal = vt100::Parser::new(24, 80, 0);
     let mut drawn = Drawn { screen: String::new(), octets: String::new(), left: String::new() };
     let mut buffer = [0; 4_096];
-    let is_at_end = |drawn: &Drawn| ENDS.iter().any(|end| drawn.screen.contains(end));
+    let is_at_end = |drawn: &Drawn| ends.iter().any(|end| drawn.screen.contains(end));
     let mut later = Some(later).filter(|keys| !keys.is_empty());
     while !(drawn.has(until) && is_at_end(&drawn)) {
         let count = output.read(&mut buffer).unwrap_or(0);
@@ -101,11 +109,89 @@ fn a_kept_screen_stays_on_the_terminal() {
     fs::copy(CELL, folder.path().join("cell.pcapng")).unwrap();
     let line = "watch -r cell.pcapng --screen measures";
     let quit = drawn(folder.path(), line, "", "q quit");
-    assert!(!quit.left.contains("TPDUs 595"), "{}", quit.left);
+    // Each picture begins and ends synchronized output (mode 2026).
+    let [begins, ends] =
+        ["\u{1b}[?2026h", "\u{1b}[?2026l"].map(|of| quit.octets.matches(of).count());
+    assert!(begins > 0 && begins - ends <= 1, "{begins} and {ends}");
+    let delays = "acknowledgement mean 10.5 ms  p50 10.1 ms";
+    assert!(quit.screen.contains(delays) && !quit.left.contains(delays), "{}", quit.left);
     // The key that ends it keeps the screen here.
     let kept = drawn(folder.path(), &format!("{line} --keys quit=Q,keep=q"), "", "Q quit");
-    let counts = "TPDUs 595  DT 293";
-    assert!(kept.screen.contains(counts) && kept.left.contains(counts), "{}", kept.left);
+    assert!(kept.screen.contains(delays) && kept.left.contains(delays), "{}", kept.left);
+}
+
+/// The only run folder in a folder, and its records.
+fn records_of(root: &Path) -> (PathBuf, String) {
+    let runs: Vec<PathBuf> = fs::read_dir(root).unwrap().map(|it| it.unwrap().path()).collect();
+    let [run] = runs.as_slice() else { panic!("{runs:?}") };
+    (run.clone(), fs::read_to_string(run.join("measures.ndjson")).unwrap())
+}
+
+#[test]
+fn a_screen_keeps_the_records_that_lines_do_and_its_last_line_names_their_folder() {
+    if !has_script() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::copy(CELL, path.join("cell.pcapng")).unwrap();
+    let options = "--measure '2 s' --channel '2 Mbit/s' --filter 'from 02:00:00:00:00:01'";
+    let arguments = format!("watch -r cell.pcapng {options} -o lines");
+    check_code(&run_in(path, &super::words(&arguments)), 0);
+    let (_, of_lines) = records_of(&path.join("lines"));
+    for screen in ["measures", "monitor"] {
+        let line = format!("watch -r cell.pcapng {options} --speed max --screen {screen}");
+        let shown = drawn(path, &format!("{line} -o {screen}"), "", "q quit");
+        let (run, of_screen) = records_of(&path.join(screen));
+        assert_eq!(of_screen, of_lines, "{screen}");
+        let left: Vec<&str> = shown.left.trim().lines().collect();
+        let name = run.file_name().unwrap().to_str().unwrap();
+        assert_eq!(left.len(), 6, "{}", shown.left);
+        assert_eq!(left[5], format!("  run folder: {screen}/{name}"));
+        let line = format!("watch -r cell.pcapng --speed max --screen {screen}");
+        let without = drawn(path, &line, "", "q quit").left;
+        assert!(
+            without.trim().ends_with("no run was kept: -o runs keeps one, for tidewire report")
+        );
+    }
+    // A folder of runs stands for the records of the latest.
+    let shown = drawn(path, "show measures", "", "all there is").left;
+    let (run, _) = records_of(&path.join("measures"));
+    let run = run.strip_prefix(path).unwrap().display();
+    assert_eq!(shown.trim().lines().last().unwrap(), format!("  records: {run}/measures.ndjson"));
+    let empty = run_in(path, &["show", ".", "--plain"]);
+    check_code(&empty, 1);
+    let said = "a folder without measures.ndjson\n  fix: name a folder of `watch -o`";
+    assert!(stderr(&empty).contains(said), "{}", stderr(&empty));
+}
+
+#[test]
+fn an_operator_who_leaves_early_has_the_records_up_to_then() {
+    if !has_script() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::copy(CELL, path.join("cell.pcapng")).unwrap();
+    // Five seconds of frames, which would take more than an hour.
+    let line = "watch -r cell.pcapng --screen monitor --speed 0.001 -o runs";
+    drawn_with(path, line, ["", ""], "q quit", &["playing"]);
+    let (_, records) = records_of(&path.join("runs"));
+    let end: serde_json::Value = serde_json::from_str(records.lines().last().unwrap()).unwrap();
+    assert_eq!((&end["type"], &end["complete"]), (&"end".into(), &false.into()));
+    assert_eq!(end["error"], "interrupted");
+    assert!(end["frames"].as_u64().unwrap() < 595, "{end}");
+}
+
+#[test]
+fn the_built_in_capture_has_its_name_on_every_page() {
+    if !has_script() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let shown = drawn(folder.path(), "watch --demo --screen monitor --speed max", "", "  over");
+    assert!(shown.screen.starts_with("the built-in capture  filter: all"), "{}", shown.screen);
+    assert!(shown.left.trim().starts_with("the built-in capture: 595 frames"), "{}", shown.left);
 }
 
 #[test]
@@ -179,8 +265,8 @@ fn a_key_writes_the_screen_to_files_that_replace_none() {
 
 #[test]
 fn printed_keys_are_those_in_force() {
-    let keys =
-        |changes: &str| run(&["watch", "--screen", "measures", "--print-keys", "--keys", changes]);
+    // No source, and no screen, is needed to print them.
+    let keys = |changes: &str| run(&["watch", "--print-keys", "--keys", changes]);
     let line = |output: &std::process::Output, action: &str| {
         let text = stdout(output);
         let line = text.lines().find(|line| line.trim_start().starts_with(action)).unwrap();
@@ -195,4 +281,15 @@ fn printed_keys_are_those_in_force() {
     check_code(&shown, 0);
     let quit = records(&shown).into_iter().find(|it| it["action"] == "quit").unwrap();
     assert_eq!((quit["keys"][0].as_str(), quit["pages"].as_str()), (Some("x"), Some("all")));
+}
+
+#[test]
+fn lines_are_what_comes_without_a_screen() {
+    let [lines, plain] = [&[][..], &["--plain"]]
+        .map(|more| stdout(&run(&[&["watch", "-r", CELL, "--measure", "2 s"], more].concat())));
+    assert!(lines.contains("595 frames"), "{lines}");
+    assert_eq!(lines, plain);
+    let keys = run(&["watch", "-r", CELL, "--keys", "quit=x"]);
+    check_code(&keys, 2);
+    assert!(stderr(&keys).contains("--keys: no effect without --screen"), "{}", stderr(&keys));
 }

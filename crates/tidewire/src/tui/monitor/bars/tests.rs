@@ -66,6 +66,7 @@ fn snapshot(samples: usize) -> Snapshot {
         ],
         frames: 5_821,
         dropped: Some(0),
+        health: None,
     }
 }
 
@@ -145,12 +146,12 @@ fn frozen_is_shown_and_a_prompt_replaces_the_keys() {
     let keys = [KeyCode::Char(' '), KeyCode::Char('/'), KeyCode::Char('x'), KeyCode::Enter];
     let paused = signs(&buffer(80, 24, &keys, &look));
     let lines: Vec<&str> = paused.lines().collect();
-    assert!(lines[0].ends_with("PAUSED at 0:01:40.0, recording goes on|"), "{paused}");
+    assert!(lines[0].ends_with("PAUSED 0:01:40.0, recording|"), "{paused}");
     let prompt = "|filter: x_  (column 1: not expected: \"x\"; expected a condition";
     assert!(lines[23].starts_with(prompt), "{paused}");
     // The narrow screen has the word as well.
     let narrow = signs(&buffer(40, 12, &keys[..1], &look));
-    assert!(narrow.lines().next().unwrap().ends_with("PAUSED at 0:01:40.0|"), "{narrow}");
+    assert!(narrow.lines().next().unwrap().ends_with("PAUSED 0:01:40.0|"), "{narrow}");
 }
 
 #[test]
