@@ -109,8 +109,8 @@ pub(crate) fn choose_with(
         study.set_seed(seed);
     }
     let points = counted(study.points.len() as u64, "point");
-    let runs = study.scenario().replications;
-    details::detail(format_args!("scenario {file}: {points}, {runs} runs of each"));
+    let runs = counted(study.scenario().replications, "run");
+    details::detail(format_args!("scenario {file}: {points}, {runs} of each"));
     for named in study.files() {
         details::detail(format_args!(
             "file {} of the scenario: {} octets",

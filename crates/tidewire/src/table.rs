@@ -74,14 +74,7 @@ impl fmt::Display for Table {
     /// Indented by two, columns two apart, nothing behind the last word of a line. In a table wider than a
     /// terminal the first cell of a row has a line of its own, and a last column of words is wrapped.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut widths = vec![0; self.columns.len()];
-        for (place, row) in self.rows.iter().enumerate() {
-            let counted = row.len() - usize::from(self.remarks.contains(&place));
-            for (width, cell) in widths.iter_mut().zip(&row[..counted]) {
-                *width = (*width).max(cell.chars().count());
-            }
-        }
-        let is_wide = widths.iter().map(|width| width + GAP).sum::<usize>() > COLUMNS;
+        let (widths, is_wide) = (self.widths(), self.is_wide());
         let is_label = self.columns.len() > 2 && self.columns[0] == Align::Left;
         let is_folded = is_wide && is_label && widths[0] > SHORT;
         for place in 0..self.rows.len() {
@@ -95,6 +88,23 @@ impl fmt::Display for Table {
 }
 
 impl Table {
+    /// True if its lines are wider than a terminal, unless they are wrapped.
+    pub(crate) fn is_wide(&self) -> bool {
+        self.widths().iter().map(|width| width + GAP).sum::<usize>() > COLUMNS
+    }
+
+    /// Width of each column.
+    fn widths(&self) -> Vec<usize> {
+        let mut widths = vec![0; self.columns.len()];
+        for (place, row) in self.rows.iter().enumerate() {
+            let counted = row.len() - usize::from(self.remarks.contains(&place));
+            for (width, cell) in widths.iter_mut().zip(&row[..counted]) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        widths
+    }
+
     /// A row as text; folded, below a line with its first cell unless that is empty.
     fn line(&self, place: usize, widths: &[usize], is_wide: bool, is_folded: bool) -> String {
         let row = &self.rows[place];

@@ -176,6 +176,12 @@ fn interfaces() -> Vec<Check> {
     }
 }
 
+/// True if no device and no peer is behind an interface: it exists in software only.
+fn is_virtual(interface: &Interface) -> bool {
+    let folder = Path::new("/sys/class/net").join(&interface.name);
+    interface.kind == Kind::Wire && folder.is_dir() && !folder.join("device").exists()
+}
+
 fn interface(interface: &Interface) -> Check {
     let Interface { name, is_up, has_link, rate, kind, .. } = interface;
     let kind = match kind {
@@ -186,6 +192,8 @@ fn interface(interface: &Interface) -> Check {
     let rate = rate.map_or_else(|| "rate unknown".to_owned(), |rate| rate.to_string());
     let says = |state: &str| format!("interface {name}: {kind}, {state}, {rate}");
     match (is_up, has_link) {
+        // Such as ifb0 and dummy0, which are down until a program needs them.
+        (false, _) if is_virtual(interface) => Check::new(Status::Ok, says("down, virtual")),
         (false, _) => Check::new(Status::Warn, says("down"))
             .fix(format!("sudo ip link set {} up", permission::quoted(name))),
         (true, false) => Check::new(Status::Warn, says("up, no link")),

@@ -110,7 +110,11 @@ fn make_all(checks: &[Check], output: &Output) -> anyhow::Result<Exit> {
         };
         failed += usize::from(status == "fail");
         output.record(&Record { name, status, what: &what })?;
-        output.line(wrapped(&format!("{status:7}  {name:11}  "), &what))?;
+        let (what, fix) = what.split_once('\n').unwrap_or((&what, ""));
+        output.line(wrapped(&format!("{status:7}  {name:11}  "), what))?;
+        if !fix.is_empty() {
+            output.line(wrapped(&format!("{:22}", ""), fix.trim()))?;
+        }
     }
     let error = (failed > 0).then(|| format!("{} failed", counted(failed as u64, "check")));
     output.record(&Line::End(End { complete: true, error: error.clone() }))?;

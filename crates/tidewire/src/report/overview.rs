@@ -26,6 +26,22 @@ pub(super) fn overview(report: &Report) -> Option<String> {
             columns.push((group.name, deadline));
         }
     }
+    let caption = "missed deadlines and mean times of all points (never: by theory)";
+    let mut tables = Vec::new();
+    let mut rest = columns.as_slice();
+    while !rest.is_empty() {
+        // As many columns as a terminal has room for.
+        let fits = |count: &usize| *count == 1 || !table(report, &keys, &rest[..*count]).is_wide();
+        let fitting = (1..=rest.len()).rev().find(fits).unwrap_or(1);
+        let (shown, more) = rest.split_at(fitting);
+        tables.push(table(report, &keys, shown).to_string());
+        rest = more;
+    }
+    Some(format!("{caption}\n{}", tables.join("\n\n")))
+}
+
+/// Some columns of the table.
+fn table(report: &Report, keys: &BTreeSet<&String>, columns: &[(&str, u64)]) -> Table {
     let last_parts: Vec<&str> = keys.iter().map(|key| last_part(key)).collect();
     let heading = last_parts.join(", ");
     let named = columns.iter().map(|(name, deadline)| named(name, *deadline));
@@ -41,8 +57,7 @@ pub(super) fn overview(report: &Report) -> Option<String> {
             keys.iter().filter_map(|key| point.settings.get(*key)).map(String::as_str).collect();
         table.add(core::iter::once(label.join(", ")).chain(columns.iter().map(cell)).collect());
     }
-    let caption = "missed deadlines and mean times of all points (never: by theory)";
-    Some(format!("{caption}\n{table}"))
+    table
 }
 
 /// Heading of a flow's column: `control, 10 ms`.
@@ -111,6 +126,30 @@ mod tests {
         // 129 octets with preamble, at 10 Mbit/s: 103.2 us, and a delay of 5 us or 2 ms.
         assert!(rows[0].starts_with("medium") && rows[0].ends_with("trip, 1 ms"), "{found}");
         assert!(rows[1].ends_with("none, 108 us") && rows[2].ends_with("all, 2.10 ms"), "{found}");
+    }
+
+    #[test]
+    fn columns_beyond_a_terminal_go_into_more_tables() {
+        let text = "version = 1\ntitle = \"t\"\nstop = { after = \"100 ms\" }\n\
+             medium = { kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\" }\n\
+             stations = { count = 2, prefix = \"s\" }\n";
+        let flow = |number: u64| {
+            format!(
+                "[[flow]]\nname = \"status-of-cell-{number}\"\nfrom = \"s-1\"\nto = \"s-2\"\n\
+                 service = \"datagram\"\npattern = {{ kind = \"cyclic\", period = \"10 ms\" }}\n\
+                 size = \"100 B\"\ndeadline = \"1 ms\"\nstart = \"0 s\"\n"
+            )
+        };
+        let medium = "{ kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"2 ms\" }";
+        let flows: String = (1..=6).map(flow).collect();
+        let text = format!("{text}{flows}[vary]\nmedium = [{medium}, {medium}]\n");
+        let study = scenario::load(&text, "a.toml").unwrap_or_else(|error| panic!("{error}"));
+        let samples: Vec<_> = study.points.iter().map(|it| run(it, "-", 0).unwrap()).collect();
+        let found = overview(&analyse(&samples, 0.95).with_groups(&study.points)).unwrap();
+        assert!(found.lines().all(|line| line.chars().count() <= 80), "{found}");
+        assert!((1..=6).all(|it| found.contains(&format!("status-of-cell-{it}, 1 ms"))), "{found}");
+        let headings = found.lines().filter(|line| line.trim().starts_with("medium")).count();
+        assert!((2..6).contains(&headings), "{found}");
     }
 
     #[test]

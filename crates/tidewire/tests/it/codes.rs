@@ -223,3 +223,31 @@ fn a_mistake_in_an_option_has_a_caret_and_a_topic_of_help() {
     assert!(filter.contains("\n  hosst 1\n  ^^^^^\n"), "{filter}");
     assert_eq!(filter.matches('^').count(), 5, "{filter}");
 }
+
+#[test]
+fn a_capture_that_cannot_be_read_has_no_total_of_zeros() {
+    let output = run(&["watch", "-r", "nowhere.pcap", "--json"]);
+    check_code(&output, 1);
+    let kinds: Vec<String> =
+        records(&output).iter().map(|it| it["type"].as_str().unwrap().to_owned()).collect();
+    assert!(kinds.iter().all(|kind| kind != "total"), "{kinds:?}");
+    assert_eq!(kinds.last().unwrap(), "end");
+}
+
+#[test]
+fn a_watched_run_is_not_made_anew_but_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let watch = ["watch", "-r", crate::export::CELL, "-o", "runs"];
+    check_code(&run_in(folder.path(), &watch), 0);
+    let path = std::fs::read_dir(folder.path().join("runs")).unwrap().next().unwrap().unwrap();
+    let path = path.path().display().to_string();
+    let again = run_in(folder.path(), &["rerun", &path]);
+    check_code(&again, 2);
+    let said = stderr(&again);
+    assert!(said.contains("was watched: a network repeats nothing"), "{said}");
+    assert!(said.contains(&format!("tidewire show {path} shows it again")), "{said}");
+    // The fix works.
+    let shown = run_in(folder.path(), &["show", &path, "--plain"]);
+    check_code(&shown, 0);
+    assert!(stdout(&shown).contains("595 frames"), "{}", stdout(&shown));
+}

@@ -6,6 +6,7 @@ use crate::args::rerun::Rerun;
 use crate::exit::{Exit, Failure};
 use crate::host;
 use crate::output::{self, Output};
+use crate::record_folder::MEASURES;
 use crate::runs::{self, Kept};
 use crate::steps::bar;
 use bench::folder;
@@ -32,6 +33,13 @@ struct Record<'a> {
 
 pub(crate) fn run(rerun: &Rerun, output: &Output) -> anyhow::Result<Exit> {
     let folder = &runs::latest(&rerun.run, Kept::Samples, output);
+    if folder.join(MEASURES).is_file() {
+        let message = format!("{} was watched: a network repeats nothing", folder.display());
+        let (path, again) = (folder.display(), "tidewire show");
+        let fix =
+            format!("{again} {path} shows it again, and tidewire report {path} writes a page");
+        return Err(Failure::usage(message).with_fix(fix).into());
+    }
     let provenance = folder::provenance(folder)?;
     let results = folder::read(folder)?;
     if let Some(sample) = results.samples.first()
