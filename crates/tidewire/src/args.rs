@@ -486,7 +486,7 @@ pub(crate) struct MonitorOptions {
     /// Draw on the terminal, beginning with the live monitor or with the measures; keys turn to other pages.
     #[arg(long, value_enum, conflicts_with = "web")]
     pub(crate) screen: Option<Screen>,
-    /// Write lines instead of drawing, as without --screen: for logs and screen readers.
+    /// Write lines instead of drawing: for logs and screen readers.
     #[arg(long)]
     pub(crate) plain: bool,
     /// Show only frames from this station in the monitor.

@@ -12,7 +12,7 @@ use crate::output::{self, Output};
 use crate::quantity::counted;
 use crate::record_folder::RecordFolder;
 use crate::stream::Lines;
-use crate::tui::{Gather, SampleLines, Shared};
+use crate::tui::{Gather, SampleLines, Shared, Tempo};
 use bench::verdict::Verdict;
 use core::time::Duration;
 use live::clock;
@@ -146,9 +146,9 @@ impl<'a> Reporter<'a> {
         model: Shared<Model>,
         samples: Shared<Gather>,
         only: Subset,
-        speed: Option<f64>,
+        tempo: Option<Tempo>,
     ) -> Self {
-        Self { samples: Some(samples), ..Self::to(To::Screen(model), only, speed) }
+        Self { samples: Some(samples), ..Self::to(To::Screen(model), only, tempo) }
     }
 
     /// Keeps the records in a run folder too, if there is one.
@@ -168,16 +168,16 @@ impl<'a> Reporter<'a> {
     pub(super) fn of_samples(
         output: &'a Output,
         samples: Shared<Gather>,
-        speed: Option<f64>,
+        tempo: Option<Tempo>,
     ) -> Self {
         let to = To::Samples(Box::new(SampleLines::new(output)));
-        Self { samples: Some(samples), ..Self::to(to, Subset::default(), speed) }
+        Self { samples: Some(samples), ..Self::to(to, Subset::default(), tempo) }
     }
 
-    fn to(to: To<'a>, only: Subset, speed: Option<f64>) -> Self {
+    fn to(to: To<'a>, only: Subset, tempo: Option<Tempo>) -> Self {
         Self {
             to,
-            pace: speed.map(Pace::new),
+            pace: tempo.map(Pace::new),
             samples: None,
             only,
             side_outputs: SideOutputs::default(),
@@ -207,17 +207,22 @@ impl<'a> Reporter<'a> {
     /// Waits until a frame is due on a screen, and sends the records that are due before it.
     pub(super) fn wait(&mut self, at: Instant, recorder: &mut Recorder) -> io::Result<()> {
         let Some(pace) = &mut self.pace else { return Ok(()) };
-        let pace = *pace.begun(at);
-        while !pace.wait(at) {
-            self.pass(recorder, pace.reached().min(at))?;
+        pace.begin(at);
+        while let Some(pace) = &mut self.pace {
+            if pace.wait(at) {
+                break;
+            }
+            let reached = pace.reached().min(at);
+            self.pass(recorder, reached)?;
         }
         Ok(())
     }
 
     /// Advances the time while no frame comes from a pipe, if its frames have a pace.
     pub(super) fn pass_silence(&mut self, recorder: &mut Recorder) -> io::Result<()> {
-        let Some(pace) = self.pace else { return Ok(()) };
-        self.pass(recorder, pace.reached().saturating_sub(PIPE_LAG))
+        let Some(pace) = &self.pace else { return Ok(()) };
+        let reached = pace.reached();
+        self.pass(recorder, reached.saturating_sub(PIPE_LAG))
     }
 
     /// Advances the time to at least `now`, and sends the records that are due.

@@ -11,7 +11,7 @@ use crate::record_folder::MEASURES as RECORDS;
 use crate::runs;
 use crate::stream::Lines;
 use crate::threaded_reader::Pipe;
-use crate::tui::{self, Kept, Look, Page, Shared, Start, Surroundings};
+use crate::tui::{self, Kept, Look, Page, Shared, Start, Surroundings, Tempo};
 use records::state::Model;
 use records::{Reader, Record};
 use std::io::{self, BufRead, BufReader, IsTerminal as _};
@@ -26,10 +26,11 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
     }
     let keys = screen_keys::read(options.keys.as_deref())?;
     let speed = options.speed.as_deref().map(pace::speed).transpose()?.flatten();
+    let tempo = speed.map(Tempo::new);
     let is_plain =
         options.plain || output.json || options.page.web.is_some() || !io::stdout().is_terminal();
     if is_plain {
-        return plain(options, speed, output);
+        return plain(options, tempo, output);
     }
     tui::check_screen()?;
     let file = file(options, output);
@@ -38,20 +39,24 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
         Reader::open(from).map_err(|error| Failure::failed(format!("{name}: {error}")))?;
     let model = Shared::new(Model::new(head));
     let to = model.clone();
+    let played = tempo.clone();
     let reading = std::thread::spawn(move || {
-        read(reader, &name, speed, |record| {
+        read(reader, &name, played, |record| {
             to.lock().take(record);
             Ok(!interrupt::requested())
         })
     });
+    let around = Surroundings::of_process();
     let start = Start {
         model: model.clone(),
         samples: None,
         bars: None,
         page: Page::Overview,
         keys,
-        look: Look::new(options.theme, options.symbols, &Surroundings::of_process()),
+        look: Look::new(options.theme, options.symbols, &around),
+        redraw: around.redraw(),
         folder: folder(file.as_deref()),
+        tempo,
         keeps_run: false,
     };
     let exit = tui::show(start, reading);
@@ -71,7 +76,7 @@ fn folder(file: Option<&Path>) -> PathBuf {
 
 /// Prints a stream as lines or records. After an interrupt a pipe is still read to the writer's end record; a
 /// file is not read further.
-fn plain(options: &Show, speed: Option<f64>, output: &Output) -> anyhow::Result<Exit> {
+fn plain(options: &Show, tempo: Option<Tempo>, output: &Output) -> anyhow::Result<Exit> {
     output::install_interrupts()?;
     let file = file(options, output);
     let (name, from) = open(file.as_deref())?;
@@ -83,8 +88,8 @@ fn plain(options: &Show, speed: Option<f64>, output: &Output) -> anyhow::Result<
     let page = LivePage::open(&options.page, head.clone(), output)?;
     output.record(&Record::Stream(head.clone()))?;
     let mut lines = Lines::new(head);
-    let reads_on = file.is_none() && speed.is_none();
-    let exit = read(reader, &name, speed, |record| {
+    let reads_on = file.is_none() && tempo.is_none();
+    let exit = read(reader, &name, tempo, |record| {
         let goes_on = reads_on || !interrupt::requested();
         if goes_on {
             output.record(&record)?;
@@ -105,10 +110,10 @@ fn plain(options: &Show, speed: Option<f64>, output: &Output) -> anyhow::Result<
 fn read(
     mut reader: Stream,
     name: &str,
-    speed: Option<f64>,
+    tempo: Option<Tempo>,
     mut tell: impl FnMut(Record) -> io::Result<bool>,
 ) -> anyhow::Result<Exit> {
-    let mut pace = speed.map(Pace::new);
+    let mut pace = tempo.map(Pace::new);
     let mut exit = Exit::Ok;
     loop {
         let record = match reader.next_record() {
@@ -118,7 +123,7 @@ fn read(
             Err(error) => return Err(Failure::failed(format!("{name}: {error}")).into()),
         };
         if let (Some(pace), Some((start, end))) = (&mut pace, span(&record)) {
-            pace.begun(start);
+            pace.begin(start);
             while !pace.wait(end) {}
         }
         if let Record::End(end) = &record

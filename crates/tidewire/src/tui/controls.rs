@@ -154,6 +154,8 @@ impl Controls {
                 self.prompt = Some(if is_rows { self.filter.clone() } else { String::new() });
             }
             Action::Export => return Effect::Export,
+            Action::Slower => return Effect::Slower,
+            Action::Faster => return Effect::Faster,
             Action::NextPage => self.turn(1),
             Action::PreviousPage => self.turn(self.pages().len() - 1),
             Action::Longer

@@ -18,6 +18,10 @@ pub(super) enum Effect {
     Filter(Filter),
     /// Restarts average and peak.
     Restart,
+    /// Halves the speed of a replay.
+    Slower,
+    /// Doubles it.
+    Faster,
     /// Writes the screen to files.
     Export,
     /// Leaves the screen.

@@ -20,6 +20,10 @@ pub(crate) enum Action {
     Filter,
     /// Write the page to files.
     Export,
+    /// Halve the speed of a replay.
+    Slower,
+    /// Double it.
+    Faster,
     /// Turn to the next page.
     NextPage,
     /// Turn to the previous page.
@@ -121,7 +125,7 @@ const fn known(
 pub(super) const OPEN: &str = "open";
 
 /// Every action, the most important first.
-const ACTIONS: [Known; 34] = [
+const ACTIONS: [Known; 36] = [
     known(Action::Quit, Scope::Every, "quit", "quit", &["q"]),
     known(Action::Keep, Scope::Every, "keep", "quit, keep screen", &["Q"]),
     known(Action::Pause, Scope::Every, "pause", "pause, go on", &["space"]),
@@ -154,6 +158,8 @@ const ACTIONS: [Known; 34] = [
     known(Action::First, Scope::Rows, "first", "to the first row", &["home", "g"]),
     known(Action::Last, Scope::Rows, "last", "to the last row", &["end", "G"]),
     known(Action::Export, Scope::Every, "export", "write to files", &["e"]),
+    known(Action::Slower, Scope::Every, "slower", "replay slower", &["<", "comma"]),
+    known(Action::Faster, Scope::Every, "faster", "replay faster", &[">", "."]),
     known(Action::NextPage, Scope::Every, "page-forward", "next page", &["tab"]),
     known(Action::PreviousPage, Scope::Every, "page-back", "previous page", &["backtab"]),
 ];
@@ -357,7 +363,7 @@ impl Keys {
     }
 
     /// Returns every action of a scope, the most important first. The two ways to quit are one entry, and the two to turn
-    /// pages, so that all fit the smallest screen.
+    /// pages and to change the speed, so that all fit the smallest screen.
     pub(super) fn list(&self, scope: Scope) -> Vec<Bound> {
         let mut listed = self.each(scope);
         if let [quit, keep, ..] = listed.as_mut_slice() {
@@ -365,6 +371,8 @@ impl Keys {
             quit.what = keep.what;
             listed.remove(1);
         }
+        merge(&mut listed, ["slower", "faster"], "speed", "replay speed");
+        merge(&mut listed, ["shorter", "longer"], "interval", "shorter, longer interval");
         if let [.., forward, back] = listed.as_mut_slice() {
             forward.keys = format!("{} {}", forward.keys, back.keys);
             forward.what = "next, previous page";
@@ -395,6 +403,17 @@ impl Keys {
         };
         let all = ACTIONS.into_iter().zip(&self.0);
         all.filter(|(known, _)| known.scope.meets(scope)).map(bound).collect()
+    }
+}
+
+/// Makes one entry of two that follow each other, with the first key of each.
+fn merge(listed: &mut Vec<Bound>, both: [&str; 2], name: &'static str, what: &'static str) {
+    let is_first = |pair: &[Bound]| pair.iter().map(|of| of.name).eq(both);
+    let Some(place) = listed.windows(2).position(is_first) else { return };
+    let second = listed.remove(place + 1);
+    if let Some(first) = listed.get_mut(place) {
+        first.keys = format!("{} {}", first.first(), second.first());
+        (first.name, first.what) = (name, what);
     }
 }
 

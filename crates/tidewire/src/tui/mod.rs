@@ -27,6 +27,7 @@ mod picture;
 mod screen;
 mod shared;
 mod summary;
+mod tempo;
 mod terminal;
 mod text;
 mod theme;
@@ -41,9 +42,11 @@ pub(crate) use page::Page;
 pub(crate) use screen::show;
 pub(crate) use shared::Shared;
 pub(crate) use summary::{Kept, print as print_summary};
+pub(crate) use tempo::{GREATEST as FASTEST, LEAST as SLOWEST, Tempo};
 pub(crate) use terminal::check_screen;
 pub(crate) use theme::{Look, Surroundings, Symbols, Theme};
 
+use core::time::Duration;
 use records::state::Model;
 use std::path::PathBuf;
 
@@ -60,8 +63,12 @@ pub(crate) struct Start {
     pub(crate) keys: Keys,
     /// Colours and signs.
     pub(crate) look: Look,
+    /// Least time between two pictures without a key.
+    pub(crate) redraw: Duration,
     /// Folder of exported screens.
     pub(crate) folder: PathBuf,
+    /// Speed of a replay; none where everything is shown at once, or as it comes.
+    pub(crate) tempo: Option<Tempo>,
     /// True if a run folder is written, whose end is awaited when the operator leaves.
     pub(crate) keeps_run: bool,
 }

@@ -10,9 +10,10 @@ use super::page::Page;
 use super::terminal::Session;
 use super::theme::Look;
 use super::view::{Contents, View};
-use super::{Gather, Shared, Start};
+use super::{Gather, Shared, Start, Tempo};
 use crate::exit::Exit;
 use crate::interrupt;
+use crate::quantity;
 use core::time::Duration;
 use live::clock;
 use ratatui::buffer::Buffer;
@@ -22,9 +23,6 @@ use records::state::Model;
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::thread::JoinHandle;
-
-/// Minimum time between two redraws.
-const REDRAW: Duration = Duration::from_millis(100);
 
 /// Shows pages until the operator leaves, and returns the result of the thread that fills them if it
 /// has ended. An operator who leaves earlier gets no verdict, and a silent source is not waited for, unless a run
@@ -81,8 +79,12 @@ struct Screen {
     past: Option<Box<Model>>,
     controls: Controls,
     look: Look,
+    /// Least time between two pictures without a key.
+    redraw: Duration,
     /// Folder of exported screens.
     folder: PathBuf,
+    /// Speed of a replay.
+    tempo: Option<Tempo>,
     /// Interval and number of samples at the last redraw of the monitor.
     drawn: Option<(Interval, u64)>,
     /// Samples that ended between two redraws and had none of their own.
@@ -91,10 +93,22 @@ struct Screen {
 
 impl Screen {
     fn new(start: Start) -> Self {
-        let Start { model, samples, bars, page, keys, look, folder, .. } = start;
+        let Start { model, samples, bars, page, keys, look, redraw, folder, tempo, .. } = start;
         let controls = Controls::new(page, keys, bars);
         let (frozen, past, drawn) = (None, None, None);
-        Self { model, samples, frozen, past, controls, look, folder, drawn, skipped: 0 }
+        Self {
+            model,
+            samples,
+            frozen,
+            past,
+            controls,
+            look,
+            redraw,
+            folder,
+            tempo,
+            drawn,
+            skipped: 0,
+        }
     }
 
     /// Draws and applies keys until the operator leaves, or an interrupt ends it.
@@ -175,7 +189,7 @@ impl Screen {
         seen: Option<&Snapshot>,
         room: usize,
     ) -> io::Result<Effect> {
-        let due = clock::now() + REDRAW;
+        let due = clock::now() + self.redraw;
         while terminal_event::poll(due.since(clock::now()))? {
             let Event::Key(key) = terminal_event::read()? else { return Ok(Effect::None) };
             if key.kind == KeyEventKind::Release {
@@ -216,8 +230,19 @@ impl Screen {
                 self.step();
             }
             Effect::Step => self.step(),
+            Effect::Slower => self.replay_at(0.5),
+            Effect::Faster => self.replay_at(2.0),
             Effect::None | Effect::Export | Effect::Quit | Effect::Keep | Effect::Interrupt => {}
         }
+    }
+
+    /// Changes the speed of a replay, and tells it until the next key.
+    fn replay_at(&mut self, times: f64) {
+        let told = match &self.tempo {
+            Some(tempo) => format!("replay at {}x", quantity::trimmed(tempo.multiply(times), 6)),
+            None => "no replay: --speed N shows a file at N times its own speed".to_owned(),
+        };
+        self.controls.exported = Some(told);
     }
 
     fn order(&self, order: impl FnOnce(&mut Gather)) {

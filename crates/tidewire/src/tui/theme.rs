@@ -4,6 +4,7 @@
 //! readable. Colour is never the only carrier of information.
 
 use clap::ValueEnum;
+use core::time::Duration;
 use ratatui::style::{Color, Modifier, Style};
 
 /// Colours by background.
@@ -41,6 +42,8 @@ pub(crate) struct Surroundings {
     pub(crate) colours: Option<String>,
     /// The first set of LC_ALL, LC_CTYPE and LANG.
     pub(crate) locale: Option<String>,
+    /// True if the terminal is at the other end of an SSH connection (SSH_CONNECTION or SSH_TTY is set).
+    pub(crate) is_remote: bool,
 }
 
 impl Surroundings {
@@ -51,7 +54,13 @@ impl Surroundings {
             no_color: variable("NO_COLOR").is_some(),
             colours: variable("COLORFGBG"),
             locale: ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable),
+            is_remote: ["SSH_CONNECTION", "SSH_TTY"].into_iter().find_map(variable).is_some(),
         }
+    }
+
+    /// Returns the least time between two pictures without a key: over SSH there are at most four a second.
+    pub(crate) fn redraw(&self) -> Duration {
+        Duration::from_millis(if self.is_remote { 250 } else { 100 })
     }
 }
 
@@ -139,7 +148,7 @@ mod tests {
 
     fn look(theme: Theme, no_color: bool, colours: Option<&str>) -> Look {
         let colours = colours.map(str::to_owned);
-        let around = Surroundings { no_color, colours, locale: None };
+        let around = Surroundings { no_color, colours, ..Surroundings::default() };
         Look::new(theme, Symbols::Blocks, &around)
     }
 
@@ -241,11 +250,20 @@ mod tests {
     fn blocks_are_drawn_where_the_locale_can_show_them() {
         let symbols = |locale: Option<&str>| {
             let locale = locale.map(str::to_owned);
-            let around = Surroundings { no_color: false, colours: None, locale };
+            let around = Surroundings { locale, ..Surroundings::default() };
             Look::new(Theme::Auto, Symbols::Auto, &around).symbols
         };
         assert_eq!(symbols(Some("en_US.UTF-8")), Symbols::Blocks);
         assert_eq!(symbols(Some("C.utf8")), Symbols::Blocks);
         assert_eq!((symbols(Some("C")), symbols(None)), (Symbols::Ascii, Symbols::Ascii));
+    }
+
+    #[test]
+    fn over_ssh_there_are_at_most_four_pictures_a_second() {
+        let pictures = |is_remote| {
+            let redraw = Surroundings { is_remote, ..Surroundings::default() }.redraw();
+            Duration::from_secs(1).as_millis() / redraw.as_millis()
+        };
+        assert_eq!([true, false].map(pictures), [4, 10]);
     }
 }

@@ -16,6 +16,7 @@ use crate::output::{self, Output};
 use crate::quantity;
 use crate::tui::{
     self, Bars, Gather, Growth, Interval, Kept, Look, Page, Scales, Shared, Start, Surroundings,
+    Tempo,
 };
 use bench::scenario::{Rate, Span};
 use core::time::Duration;
@@ -64,13 +65,18 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     let kept = path.map_or(Kept::Nowhere, Kept::Run);
     let samples = Shared::new(Gather::new(name(watch), bars.interval, shown(watch)));
     let model = Shared::new(Model::new(head(watch, &measuring)));
+    let tempo = feed.tempo.clone();
     let meter = {
         let (model, samples) = (model.clone(), samples.clone());
         let has_names = !watch.export.anonymize;
         std::thread::spawn(move || {
-            let teller =
-                Reporter::on_screen(model, samples.clone(), measuring.only.clone(), feed.speed)
-                    .keeping(run);
+            let teller = Reporter::on_screen(
+                model,
+                samples.clone(),
+                measuring.only.clone(),
+                feed.tempo.clone(),
+            )
+            .keeping(run);
             let mut recorder = measuring.recorder();
             if !has_names {
                 recorder.leave_out_names();
@@ -82,14 +88,17 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
         })
     };
     let is_monitor = options.screen == Some(Screen::Monitor);
+    let around = Surroundings::of_process();
     let start = Start {
         model: model.clone(),
         samples: Some(samples.clone()),
         bars: Some(bars),
         page: if is_monitor { Page::Monitor } else { Page::Overview },
         keys,
-        look: Look::new(options.theme, options.symbols, &Surroundings::of_process()),
+        look: Look::new(options.theme, options.symbols, &around),
+        redraw: around.redraw(),
         folder: PathBuf::from("."),
+        tempo,
         keeps_run: kept != Kept::Nowhere,
     };
     let exit = tui::show(start, meter);
@@ -113,7 +122,7 @@ pub(super) fn print_samples(
     let feed = Feed::of(watch, listen)?;
     feed.check()?;
     let samples = Shared::new(Gather::new(name(watch), interval, shown(watch)));
-    let teller = Reporter::of_samples(output, samples.clone(), feed.speed);
+    let teller = Reporter::of_samples(output, samples.clone(), feed.tempo.clone());
     let exit = feed.pass(recorder, samples.clone(), teller);
     if !output.quiet {
         let lines = tui::summary_of_samples(&samples.lock());
@@ -131,7 +140,7 @@ struct Feed {
     /// Filter before the meter.
     filter: Option<Filter>,
     /// Multiple of a capture's own speed; none reads as fast as possible.
-    speed: Option<f64>,
+    tempo: Option<Tempo>,
 }
 
 impl Feed {
@@ -147,13 +156,14 @@ impl Feed {
                 (is_monitor && !options.plain && watch.source.interface.is_none()).then_some(1.0)
             }
         };
+        let tempo = speed.map(Tempo::new);
         let Captures { paths, follow } = captures(watch);
         // The monitor shows a part of the network; its events are those of the whole, unless a run is kept, which has
         // the frames of the filter.
         let is_kept = watch.export.output.is_some();
         let filter = watch.source.filter.clone().filter(|_| !is_monitor || is_kept);
         let (port, paths) = (port(watch), paths.to_vec());
-        Ok(Self { port, paths, follow, listen, filter, speed })
+        Ok(Self { port, paths, follow, listen, filter, tempo })
     }
 
     /// Reports errors of the source before the terminal is taken over.

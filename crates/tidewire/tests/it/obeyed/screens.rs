@@ -293,3 +293,24 @@ fn lines_are_what_comes_without_a_screen() {
     check_code(&keys, 2);
     assert!(stderr(&keys).contains("--keys: no effect without --screen"), "{}", stderr(&keys));
 }
+
+#[test]
+fn keys_change_the_speed_of_a_replay() {
+    if !has_script() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::copy(CELL, path.join("cell.pcapng")).unwrap();
+    check_code(&run_in(path, &super::words("watch -r cell.pcapng --measure '1 s' -o runs")), 0);
+    // Five seconds of frames would take more than an hour: keys make them take no time.
+    let faster = ">".repeat(25);
+    let line = "watch -r cell.pcapng --screen monitor --speed 0.001";
+    let shown = drawn_with(path, line, [&faster, ""], "  over", &ENDS);
+    assert!(shown.screen.contains("595 ") || shown.left.contains("595 frames"), "{}", shown.left);
+    let shown = drawn_with(path, "show runs --speed 0.001", [&faster, ""], "all there is", &ENDS);
+    assert!(shown.screen.contains("595 frames"), "{}", shown.screen);
+    let slower = drawn_with(path, line, ["", "<"], "replay at 0.001x", &["playing"]);
+    assert!(slower.screen.contains("replay at 0.001x"), "{}", slower.screen);
+    drawn_later(path, "show runs", "<", "no replay: --speed N");
+}
