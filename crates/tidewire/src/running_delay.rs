@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn another_point_starts_anew_and_a_run_that_was_interrupted_does_not_count() {
+    fn each_point_starts_anew_and_interrupted_runs_do_not_count() {
         let mut samples = runs(2, "200 ms");
         samples[1].point = 1;
         assert!(told(&samples).ends_with("n = 1)"));

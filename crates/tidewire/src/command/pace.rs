@@ -99,7 +99,9 @@ mod tests {
         pace.follow_tempo(second(103));
         // Six seconds at twice the speed, then three at its own.
         assert_eq!(pace.reached_at(second(106)), second(9));
-        (0..40).for_each(|_| drop(tempo.multiply(2.0)));
+        for _ in 0..40 {
+            tempo.multiply(2.0);
+        }
         assert_eq!(tempo.speed(), FASTEST);
     }
 }

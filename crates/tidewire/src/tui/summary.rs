@@ -107,7 +107,7 @@ mod tests {
     use crate::tui::page::fed::fed;
 
     #[test]
-    fn records_without_samples_have_six_lines_and_the_place_of_the_records() {
+    fn records_without_samples_have_six_lines_too() {
         let measures = [("dt_tpdus", 100), ("dt_retransmissions", 20), ("tpdus", 210)];
         let model = fed(&measures, &[("truncated: user data", 9)], Some(3), 300);
         let lines = lines(&model, None, &Kept::File(PathBuf::from("a/measures.ndjson")));

@@ -16,13 +16,14 @@ use core::ops::ControlFlow;
 use indicatif::ProgressBar;
 use records::quantity::counted;
 use serde::Serialize;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 
 /// The record of NDJSON.
 #[derive(Serialize)]
 #[serde(tag = "type", rename = "rerun")]
 struct Record<'a> {
-    folder: &'a std::path::Path,
+    folder: &'a Path,
     /// Runs that are the same.
     same: u64,
     /// The first that is not: point and repetition.
@@ -31,15 +32,21 @@ struct Record<'a> {
     digest: &'a str,
 }
 
+/// Refuses a folder of `watch`, and says how to see it again.
+fn refuse_watched(folder: &Path) -> Result<(), Failure> {
+    if !folder.join(MEASURES).is_file() {
+        return Ok(());
+    }
+    let path = folder.display();
+    let message = format!("{path} was watched: a network repeats nothing");
+    let fix =
+        format!("tidewire show {path} shows it again, and tidewire report {path} writes a page");
+    Err(Failure::usage(message).with_fix(fix))
+}
+
 pub(crate) fn run(rerun: &Rerun, output: &Output) -> anyhow::Result<Exit> {
     let folder = &runs::latest(&rerun.run, Kept::Samples, output);
-    if folder.join(MEASURES).is_file() {
-        let message = format!("{} was watched: a network repeats nothing", folder.display());
-        let (path, again) = (folder.display(), "tidewire show");
-        let fix =
-            format!("{again} {path} shows it again, and tidewire report {path} writes a page");
-        return Err(Failure::usage(message).with_fix(fix).into());
-    }
+    refuse_watched(folder)?;
     let provenance = folder::provenance(folder)?;
     let results = folder::read(folder)?;
     if let Some(sample) = results.samples.first()

@@ -113,10 +113,10 @@ fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         captures(watch).refuse_unreadable()?;
     }
     let outputs = SideOutputs {
+        hides_samples: false,
         exporter: exporter(watch, &measuring.settings, output)?,
         page: LivePage::open(&watch.page, head(watch, &measuring), output)?,
         hides_reports: watch.page.web.is_some() && watch.measuring.report.is_none(),
-        hides_samples: false,
         export: exports(watch, &measuring, target.clone(), output)?,
         requirements: Requirements::new(&watch.export.require).reporting_early(goes_on(watch)),
         fail_on: watch.export.fail_on,
@@ -140,9 +140,7 @@ fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         recorder.expect_publishers(expectation);
     }
     let mut frames = FramePipeline::new(watch, &target, output)?;
-    if watch.export.full {
-        output.remark(DATA_IS_KEPT);
-    }
+    remark_on_data(watch, output);
     let heard = match port(watch) {
         None => file::meter(captures(watch), &mut recorder, &mut frames, &mut teller, output)?,
         Some(port) => {
@@ -160,6 +158,13 @@ fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     }
     let exit = exit?;
     unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
+}
+
+/// Warns that user data is kept, if it is.
+fn remark_on_data(watch: &Watch, output: &Output) {
+    if watch.export.full {
+        output.remark(DATA_IS_KEPT);
+    }
 }
 
 /// The collector of streams and pollers, if a scenario is written; its file must not exist yet.

@@ -12,7 +12,7 @@ const PAGE: &str = "page::the_page_has_the_numbers_of_the_records";
 const DRAWN: &str = "obeyed::screens::options_of_screens_change_what_is_drawn";
 
 const PLAIN: &str = "obeyed::screens::lines_are_what_comes_without_a_screen";
-const KEPT: &str = "obeyed::screens::a_screen_keeps_the_records_that_lines_do_and_its_last_line_names_their_folder";
+const KEPT: &str = "obeyed::screens::a_screen_keeps_the_records_that_lines_would";
 
 pub(super) const WATCH: [Mode; 7] = [
     Mode {

@@ -128,7 +128,7 @@ fn records_of(root: &Path) -> (PathBuf, String) {
 }
 
 #[test]
-fn a_screen_keeps_the_records_that_lines_do_and_its_last_line_names_their_folder() {
+fn a_screen_keeps_the_records_that_lines_would() {
     if !has_script() {
         return;
     }
