@@ -5,7 +5,7 @@ use crate::host;
 use crate::output::Output;
 use bench::{PROGRAM_VERSION, folder};
 use live::clock;
-use records::{Record, calendar};
+use records::{Head, Record, calendar};
 use reports::provenance::Provenance;
 use serde::Serialize;
 use std::fs::{self, File};
@@ -27,6 +27,18 @@ pub(crate) struct RecordFolder {
     records: u64,
     /// Folder of runs that was made for this one.
     made_root: Option<PathBuf>,
+}
+
+/// Run of a screen that is kept, with the records that it would have without a screen.
+pub(crate) struct KeptRun {
+    /// Head of the records.
+    pub(crate) head: Head,
+    /// Run folder, if one is written.
+    pub(crate) folder: Option<RecordFolder>,
+    /// True if reports within an interval are those of the screen alone.
+    pub(crate) hides_reports: bool,
+    /// True if samples of sequence numbers are those of the screen alone.
+    pub(crate) hides_samples: bool,
 }
 
 impl RecordFolder {

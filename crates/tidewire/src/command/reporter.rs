@@ -10,7 +10,7 @@ use crate::interrupt;
 use crate::metrics::Exporter;
 use crate::output::{self, Output};
 use crate::quantity::counted;
-use crate::record_folder::RecordFolder;
+use crate::record_folder::{KeptRun, RecordFolder};
 use crate::stream::Lines;
 use crate::tui::{Gather, SampleLines, Shared, Tempo};
 use bench::verdict::Verdict;
@@ -58,7 +58,7 @@ pub(super) struct Reporter<'a> {
     has_failed: bool,
     /// True if frames are missing, which weakens verdicts.
     is_missing: bool,
-    /// True if no frame could be read: a total of zeros would look like a measurement.
+    /// True if no frame could be read, so that a total would be zeros.
     has_no_frames: bool,
     /// True if the last interval is over.
     is_over: bool,
@@ -94,18 +94,6 @@ pub(super) struct SideOutputs {
     pub(super) folder: Option<RecordFolder>,
     /// Streams and pollers for a scenario.
     pub(super) plant: Option<Plant>,
-}
-
-/// Run of a screen that is kept, with the records that it would have without a screen.
-pub(super) struct KeptRun {
-    /// Head of the records.
-    pub(super) head: Head,
-    /// Run folder, if one is written.
-    pub(super) folder: Option<RecordFolder>,
-    /// True if reports within an interval are those of the screen alone.
-    pub(super) hides_reports: bool,
-    /// True if samples of sequence numbers are those of the screen alone.
-    pub(super) hides_samples: bool,
 }
 
 /// Destination of records.
@@ -221,8 +209,8 @@ impl<'a> Reporter<'a> {
     /// Advances the time while no frame comes from a pipe, if its frames have a pace.
     pub(super) fn pass_silence(&mut self, recorder: &mut Recorder) -> io::Result<()> {
         let Some(pace) = &self.pace else { return Ok(()) };
-        let reached = pace.reached();
-        self.pass(recorder, reached.saturating_sub(PIPE_LAG))
+        let reached = pace.reached().saturating_sub(PIPE_LAG);
+        self.pass(recorder, reached)
     }
 
     /// Advances the time to at least `now`, and sends the records that are due.

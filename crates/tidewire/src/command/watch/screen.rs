@@ -8,12 +8,13 @@ use crate::args::measuring::{MONITOR_BITS_SCALE, MONITOR_PACKETS_SCALE, MONITOR_
 use crate::args::{MonitorOptions, Screen, Watch};
 use crate::command::measuring::Measuring;
 use crate::command::pace;
-use crate::command::reporter::{KeptRun, Reporter, conclude};
+use crate::command::reporter::{Reporter, conclude};
 use crate::command::screen_keys;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Output};
 use crate::quantity;
+use crate::record_folder::KeptRun;
 use crate::tui::{
     self, Bars, Gather, Growth, Interval, Kept, Look, Page, Scales, Shared, Start, Surroundings,
     Tempo,
