@@ -66,6 +66,10 @@ const SEARCHES: [Search; 6] = [
 
 /// Name of the search that is no test: every target in `fuzz/fuzz_targets`.
 const FUZZ: &str = "fuzz";
+/// Name of the search that runs all tests without a network.
+const OFFLINE: &str = "offline";
+/// What the tests run in: only the loopback interface is there.
+const ALONE: &str = "ip link set lo up && exec cargo test --workspace --offline --no-fail-fast";
 
 /// Options of the command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -101,7 +105,7 @@ fn wanted(options: &[&str]) -> Result<Wanted, String> {
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    SEARCHES.iter().map(|search| search.name).chain(std::iter::once(FUZZ))
+    SEARCHES.iter().map(|search| search.name).chain([OFFLINE, FUZZ])
 }
 
 /// Runs all searches, or the one of this name.
@@ -117,11 +121,27 @@ pub(crate) fn run(root: &Path, options: &[&str]) -> Result<(), String> {
             failed.push(search.name.to_owned());
         }
     }
+    if runs(OFFLINE) {
+        println!("== {OFFLINE}: all tests, with the loopback interface alone");
+        if !offline(root) {
+            failed.push(OFFLINE.to_owned());
+        }
+    }
     if runs(FUZZ) {
         fuzz(root, wanted.minutes, &mut failed);
     }
     println!("== summary\n   {} failed", failed.len());
     if failed.is_empty() { Ok(()) } else { Err(format!("failed: {}", failed.join(", "))) }
+}
+
+/// Runs all tests where no other host can be reached; crates are fetched before.
+fn offline(root: &Path) -> bool {
+    let mut alone = Command::new("unshare");
+    alone.current_dir(root).arg("--net");
+    if !succeeds(Command::new("unshare").args(["--net", "true"])) {
+        alone.arg("--map-root-user");
+    }
+    succeeds(&mut cargo(root, &["fetch", "--locked"])) && succeeds(alone.args(["sh", "-c", ALONE]))
 }
 
 fn succeeds(command: &mut Command) -> bool {
@@ -183,7 +203,7 @@ mod tests {
         for (options, complaint) in [
             (
                 ["--only", "swarms"],
-                "no such search: swarms (there are swarm, explore, scripts, cases, advise, case, fuzz)",
+                "no such search: swarms (there are swarm, explore, scripts, cases, advise, case, offline, fuzz)",
             ),
             (["--minutes", "ten"], "not minutes: ten"),
             (["--hours", "1"], "no such option: --hours"),
