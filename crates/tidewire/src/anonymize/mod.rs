@@ -2,10 +2,12 @@
 //!
 //! Crypto-PAn (J. Xu, J. Fan, M. H. Ammar, S. B. Moon, "Prefix-preserving IP address
 //! anonymization", ICNP 2002) over AES-128: if two addresses share exactly their first n bits, so
-//! do their pseudonyms. IP addresses are mapped as published; MAC addresses and NSAPs in the same
-//! way, each with its own pad. Kept are: of a MAC address the group bit and the local bit, and
-//! group addresses whole; of an NSAP the first octet, which identifies its format, and the last,
-//! its selector. An attacker with some original addresses learns as many bits of their neighbours:
+//! do their pseudonyms. IP addresses are mapped as published, but for the bits that tell unicast from
+//! multicast; MAC addresses and NSAPs in the same way, each with its own pad. Kept are: of an IPv4
+//! address its class (RFC 791, 3.2; multicast: RFC 1112, 4), of an IPv6 address the bits of its first
+//! octet up to the first that is zero (multicast: RFC 4291, 2.7); of a MAC address the group bit and
+//! the local bit, and group addresses whole; of an NSAP the first octet, which identifies its format,
+//! and the last, its selector. An attacker with some original addresses learns as many bits of their neighbours:
 //! the price of keeping subnets distinguishable.
 //!
 //! Encryption by the crate `aes`: small, portable, and maintained by the RustCrypto group.
@@ -92,8 +94,14 @@ impl Key {
 }
 
 impl Names for Key {
+    /// Keeps the leading ones and the first zero: of four bits in IPv4, of eight in IPv6. These bits
+    /// are those of unicast or multicast, and which of them are kept depends on kept bits alone, so
+    /// common prefixes keep their length.
     fn internet(&self, address: &mut [u8]) {
-        self.map(Realm::Internet, address, |_| false);
+        let first = address.first().copied().unwrap_or(0);
+        let class_bits = if address.len() == 4 { 4 } else { 8 };
+        let kept = class_bits.min(first.leading_ones() as usize + 1);
+        self.map(Realm::Internet, address, |bit| bit < kept);
     }
 
     /// Keeps a group address, and one that is all zeros.
@@ -135,7 +143,7 @@ mod tests {
             ("192.102.249.13", "252.138.62.131"),
         ] {
             let mut octets = raw.parse::<Ipv4Addr>().unwrap().octets();
-            key.internet(&mut octets);
+            key.map(Realm::Internet, &mut octets, |_| false);
             assert_eq!(Ipv4Addr::from(octets).to_string(), expected, "{raw}");
         }
         // From the documentation of the Python implementation yacryptopan, with the same key.
@@ -145,8 +153,47 @@ mod tests {
             ("2001:db8::1", "4401:2bc:603f:d91d:27f:ff8e:e6f1:dc1e"),
         ] {
             let mut octets = raw.parse::<Ipv6Addr>().unwrap().octets();
-            key.internet(&mut octets);
+            key.map(Realm::Internet, &mut octets, |_| false);
             assert_eq!(Ipv6Addr::from(octets).to_string(), expected, "{raw}");
+        }
+    }
+
+    #[test]
+    fn unicast_stays_unicast_and_multicast_multicast() {
+        // Keys that differ, since a key may map an address into its class by chance.
+        for nth in 0..64 {
+            let key = Key::new([nth; SECRET_OCTETS]);
+            for (first, ones) in
+                [(10, 0), (127, 0), (172, 1), (192, 2), (224, 3), (239, 3), (240, 4)]
+            {
+                let mut octets = [first, 0, 0, 1];
+                key.internet(&mut octets);
+                assert_eq!(octets[0].leading_ones().min(4), ones, "{first} as {octets:?}");
+            }
+            for raw in ["fe80::1", "fd00::1", "2001:db8::1", "ff02::1"] {
+                let mut octets = raw.parse::<Ipv6Addr>().unwrap().octets();
+                let is_multicast = octets[0] == 0xFF;
+                key.internet(&mut octets);
+                assert_eq!(octets[0] == 0xFF, is_multicast, "{raw} as {octets:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn kept_classes_leave_common_prefixes_as_long() {
+        let key = Key::new(SECRET);
+        let addresses: Vec<[u8; 4]> = (0..=255).map(|first| [first, 1, 2, 3]).collect();
+        let map = |address: &[u8; 4]| {
+            let mut mapped = *address;
+            key.internet(&mut mapped);
+            mapped
+        };
+        let mapped: Vec<[u8; 4]> = addresses.iter().map(map).collect();
+        assert!(mapped != addresses);
+        for (one, new) in addresses.iter().zip(&mapped) {
+            for (other, renewed) in addresses.iter().zip(&mapped) {
+                assert_eq!(common(one, other), common(new, renewed), "{one:?} {other:?}");
+            }
         }
     }
 
