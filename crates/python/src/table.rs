@@ -131,6 +131,12 @@ impl Table {
         self.batch.num_rows()
     }
 
+    /// True for the name of a column.
+    fn __contains__(&self, name: &Bound<'_, PyAny>) -> bool {
+        let name = name.extract::<String>();
+        name.is_ok_and(|name| self.batch.column_by_name(&name).is_some())
+    }
+
     /// A column as a list, in which a missing value is None; of times, nanoseconds since 1970.
     fn __getitem__<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let array = self.batch.column_by_name(name);

@@ -92,6 +92,9 @@ class Studies(unittest.TestCase):
             (point["point"], flow["name"], it["name"], it["mean"], it["n"])
             for point in report["points"] for flow in point["flows"] for it in flow["quantities"]
         ]
+        self.assertIn("n", runs.results)
+        self.assertNotIn("no-such-column", runs.results)
+        self.assertNotIn(1, runs.results)
         results = runs.results.to_dict()
         columns = ("point", "flow", "quantity", "mean", "n")
         self.assertEqual(list(zip(*(results[name] for name in columns))), found)

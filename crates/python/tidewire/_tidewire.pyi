@@ -10,6 +10,8 @@ class Table:
     def columns(self) -> list[str]:
         """Names of the columns."""
     def __len__(self) -> int: ...
+    def __contains__(self, name: object) -> bool:
+        """True for the name of a column."""
     def __getitem__(self, name: str) -> list[Any]:
         """A column as a list, in which a missing value is None; of times, nanoseconds since 1970."""
     def to_dict(self) -> dict[str, list[Any]]:
