@@ -109,10 +109,14 @@ pub struct PointReport {
     pub point: usize,
     /// Settings of the point.
     pub settings: BTreeMap<String, String>,
-    /// Number of replications.
+    /// Number of replications in the results.
     pub replications: u64,
-    /// Number of replications that did not run to their end.
+    /// Number of these that did not run to their end: all of them or none.
     pub incomplete: u64,
+    /// Number of further replications that did not run to their end. They are in no result, because
+    /// others did.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub left_out: u64,
     /// True if several replications are identical to the last octet because nothing in the scenario
     /// is random. All results are then those of one run, which has no interval.
     pub deterministic: bool,
@@ -333,11 +337,22 @@ pub fn analyse(samples: &[Sample], level: f64) -> Report {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 fn point_report<'a>(point: usize, mut samples: Vec<&'a Sample>, level: f64) -> PointReport {
     // The last bits of a mean depend on the order, which must not depend on threads.
     samples.sort_by_key(|sample| sample.replication);
+    let mut incomplete = samples.iter().filter(|sample| !sample.complete).count() as u64;
+    let mut left_out = 0;
+    // A run that was interrupted has fewer messages, so its rates and longest times are lower.
+    if incomplete < samples.len() as u64 {
+        (left_out, incomplete) = (incomplete, 0);
+        samples.retain(|sample| sample.complete);
+    }
     let (replications, seeds) = (samples.len() as u64, seeds(&samples));
-    let incomplete = samples.iter().filter(|sample| !sample.complete).count() as u64;
     let deterministic = are_copies(&samples);
     if deterministic {
         samples.truncate(1);
@@ -369,6 +384,7 @@ fn point_report<'a>(point: usize, mut samples: Vec<&'a Sample>, level: f64) -> P
         replications,
         seeds,
         incomplete,
+        left_out,
         deterministic,
         flows,
         assumptions: None,

@@ -40,6 +40,20 @@ fn a_mean_over_replications_has_a_t_interval() {
 }
 
 #[test]
+fn an_interrupted_run_is_in_no_mean() {
+    let mut interrupted = samples(&[1.0, 3.0, 100.0]);
+    interrupted[2].complete = false;
+    let point = &analyse(&interrupted, 0.95).points[0];
+    let found = point.flows[0].quantity("delay.mean").unwrap();
+    assert_eq!((found.mean, found.n), (2.0, 2));
+    assert_eq!((point.replications, point.incomplete, point.left_out), (2, 0, 1));
+    // Without another run it is all that there is.
+    let point = &analyse(&interrupted[2..], 0.95).points[0];
+    assert_eq!(point.flows[0].quantity("delay.mean").unwrap().mean, 100.0);
+    assert_eq!((point.replications, point.incomplete, point.left_out), (1, 1, 0));
+}
+
+#[test]
 fn the_order_of_samples_does_not_matter() {
     let mut shuffled = samples(&[0.1, 0.2, 0.3, 0.7]);
     let sorted = analyse(&shuffled, 0.95);

@@ -1,6 +1,7 @@
 //! Notes on the numbers of a point: starts at random, failures, services, changes of a ring.
 
 use bench::analysis::{FlowReport, PointReport};
+use records::quantity::counted;
 
 /// Notes on the worst alignment of the flows in the runs.
 fn starts(point: &PointReport) -> Vec<String> {
@@ -55,6 +56,11 @@ pub fn notes(point: &PointReport) -> Vec<String> {
     if point.incomplete > 0 {
         let (some, all) = (point.incomplete, point.replications);
         notes.push(format!("{some} of {all} runs did not run to their end"));
+    }
+    if point.left_out > 0 {
+        let (runs, are) =
+            (counted(point.left_out, "run"), if point.left_out == 1 { "is" } else { "are" });
+        notes.push(format!("{runs} that did not run to the end {are} left out"));
     }
     notes.extend(starts(point));
     notes.extend(ring(point));
