@@ -52,6 +52,8 @@ pub struct Definition {
     pub unit: &'static str,
     /// Number of its equation in the paper.
     pub equation: u8,
+    /// Page of the equation in the paper; two where the text of the paper does not show the break.
+    pub page: &'static str,
     /// Equation, in names of the measures.
     pub formula: &'static str,
     /// Limits of its interpretation.
@@ -68,7 +70,16 @@ pub struct Metric {
     pub value: Option<f64>,
 }
 
+/// Module that computes the metrics.
+pub const MODULE: &str = module_path!();
+
 impl Definition {
+    /// Equation and page of the paper that defines it.
+    #[must_use]
+    pub fn source(&self) -> String {
+        format!("NBSIR 85-3104, equation {}, {}", self.equation, self.page)
+    }
+
     /// Value of this metric; none if the denominator is zero, or if the tap cannot see the layer of
     /// the metric.
     #[must_use]
@@ -170,6 +181,7 @@ pub static METRICS: [Definition; 13] = [
         name: "link information throughput",
         unit: "bit/s",
         equation: 1,
+        page: "page 18",
         formula: "8 x npdu_octets / seconds",
         cannot_tell: "how fast the link could go: it counts what was offered, not what was \
                       possible",
@@ -180,6 +192,7 @@ pub static METRICS: [Definition; 13] = [
         name: "transport information throughput",
         unit: "bit/s",
         equation: 2,
+        page: "page 20",
         formula: "8 x tpdu_information_octets / seconds",
         cannot_tell: "whether the data was delivered: data sent once and lost counts too",
         quotient: |terms| (8.0 * information_octets(terms), terms.length.as_secs_f64()),
@@ -189,6 +202,7 @@ pub static METRICS: [Definition; 13] = [
         name: "channel utilisation",
         unit: "1",
         equation: 3,
+        page: "page 20",
         formula: "8 x lpdu_octets / (seconds x channel rate)",
         cannot_tell: "how long the medium was busy: preamble, pad, FCS, gaps, collisions and \
                       frames that are no LPDUs are left out",
@@ -199,6 +213,7 @@ pub static METRICS: [Definition; 13] = [
         name: "channel efficiency",
         unit: "1",
         equation: 4,
+        page: "pages 21 to 22",
         formula: "8 x tpdu_information_octets / (seconds x channel rate)",
         cannot_tell: "whether a low value comes from an idle network or from a wasteful one",
         quotient: |terms| (8.0 * information_octets(terms), capacity_bits(terms)),
@@ -208,6 +223,7 @@ pub static METRICS: [Definition; 13] = [
         name: "link protocol efficiency",
         unit: "1",
         equation: 5,
+        page: "pages 21 to 22",
         formula: "npdu_octets / lpdu_octets",
         cannot_tell: "anything beyond the mean length of frames while the link header is fixed",
         quotient: |terms| (npdu_octets(terms), lpdu_octets(terms)),
@@ -217,6 +233,7 @@ pub static METRICS: [Definition; 13] = [
         name: "network protocol efficiency",
         unit: "1",
         equation: 6,
+        page: "pages 21 to 22",
         formula: "tpdu_total_octets / npdu_octets",
         cannot_tell: "why octets are missing above: NPDUs that carry no TPDUs, segments and TPDUs \
                       that are discarded lower it as headers do",
@@ -227,6 +244,7 @@ pub static METRICS: [Definition; 13] = [
         name: "transport protocol efficiency",
         unit: "1",
         equation: 7,
+        page: "pages 21 to 22",
         formula: "tpdu_information_octets / tpdu_total_octets",
         cannot_tell: "headers, acknowledgements and retransmissions apart",
         quotient: |terms| (information_octets(terms), tpdu_octets(terms)),
@@ -236,6 +254,7 @@ pub static METRICS: [Definition; 13] = [
         name: "combined protocol efficiency",
         unit: "1",
         equation: 9,
+        page: "page 23",
         formula: "tpdu_information_octets / lpdu_octets",
         cannot_tell: "which layer is to blame; E_L, E_N and E_T, whose product it is, do",
         quotient: |terms| (information_octets(terms), lpdu_octets(terms)),
@@ -245,6 +264,7 @@ pub static METRICS: [Definition; 13] = [
         name: "original DTs to all TPDUs",
         unit: "1",
         equation: 14,
+        page: "page 25",
         formula: "(dt_tpdus - dt_retransmissions) / tpdus",
         cannot_tell: "the cost of expedited data: an ED counts as one of all TPDUs, never as \
                       data; nor what a TPDU costs its host",
@@ -255,6 +275,7 @@ pub static METRICS: [Definition; 13] = [
         name: "original DTs to original AKs",
         unit: "1",
         equation: 13,
+        page: "pages 23 to 24",
         formula: "(dt_tpdus - dt_retransmissions) / (ak_tpdus - ak_retransmissions)",
         cannot_tell: "withheld acknowledgements from taut flow control: over many hosts the two \
                       cancel each other",
@@ -268,6 +289,7 @@ pub static METRICS: [Definition; 13] = [
         name: "retransmitted DTs to all DTs",
         unit: "1",
         equation: 15,
+        page: "page 25",
         formula: "dt_retransmissions / dt_tpdus",
         cannot_tell: "loss: a DT lost before this point is not seen twice, one sent again too \
                       early is; and many small DTs hide that large ones are lost",
@@ -281,6 +303,7 @@ pub static METRICS: [Definition; 13] = [
         name: "retransmitted AKs to all AKs",
         unit: "1",
         equation: 16,
+        page: "page 26",
         formula: "ak_retransmissions / ak_tpdus",
         cannot_tell: "the four uses of AKs apart: window timers of idle connections raise it as \
                       confirmations do",
@@ -294,6 +317,7 @@ pub static METRICS: [Definition; 13] = [
         name: "mean data field of an original DT",
         unit: "octet",
         equation: 17,
+        page: "page 26",
         formula: "tpdu_information_octets / (dt_tpdus - dt_retransmissions)",
         cannot_tell: "the spread of sizes; and data in CR, CC, DR and ED counts above the line \
                       only",

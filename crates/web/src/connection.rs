@@ -75,16 +75,16 @@ fn properties(identity: &Identity, known: &Known) -> Vec<(&'static str, String)>
 fn sides(identity: &Identity, known: &Known) -> Panel {
     let columns = vec![
         Column::text("sent by", "side"),
-        Column::number("TPDUs", "transport PDUs"),
-        Column::number("DTs", "data PDUs"),
-        Column::number("retx", "retransmitted data PDUs"),
-        Column::number("AKs", "acknowledgements"),
-        Column::number("octets", "octets of user data"),
-        Column::number("closed", "time for which it had no credit"),
-        Column::number("beyond", "data PDUs beyond its credit"),
-        Column::number("AK mean", "mean time until its data PDUs were acknowledged"),
-        Column::number("replies", "replies that it sent"),
-        Column::number("reply max", "its greatest response time"),
+        Column::measure("TPDUs", Measure::Tpdus),
+        Column::measure("DTs", Measure::DtTpdus),
+        Column::measure("retx", Measure::DtRetransmissions),
+        Column::measure("AKs", Measure::AkTpdus),
+        Column::measure("octets", Measure::TpduDataOctets),
+        Column::measure("closed", DelayKind::ClosedWindow.total()),
+        Column::measure("beyond", Measure::DtIntoClosedWindow),
+        Column::measure("AK mean", DelayKind::Acknowledgement.total()),
+        Column::measure("replies", DelayKind::Response.count()),
+        Column::measure("reply max", DelayKind::Response.maximum()),
     ];
     let directions = known.directions();
     let rows = directions.iter().zip(&identity.ends).map(|(sent, end)| side(end, sent)).collect();

@@ -1,5 +1,6 @@
 //! A table of the page as plain data.
 
+use meter::registry::Measure;
 use records::findings::Grade;
 use records::quantity;
 use serde::Serialize;
@@ -53,6 +54,11 @@ impl Column {
     /// Column of texts.
     pub(crate) const fn text(title: &'static str, help: &'static str) -> Self {
         Self { title, help, is_number: false }
+    }
+
+    /// Column of the counts of a measure, with its definition in `tidewire help metrics`.
+    pub(crate) fn measure(title: &'static str, measure: Measure) -> Self {
+        Self::number(title, measure.help())
     }
 
     /// Column of numbers.

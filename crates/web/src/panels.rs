@@ -2,11 +2,12 @@
 
 use crate::panel::{Cell, Column, Panel, Row};
 use core::cmp::Reverse;
+use meter::metric::METRICS;
 use meter::observation::DelayKind;
 use meter::registry::{KindCount, Measure};
 use records::calendar;
 use records::findings::{Grade, is_bad_share};
-use records::quantity::{counted, short};
+use records::quantity::{counted, short, significant};
 use records::state::{Figures, Known, Model};
 use records::{
     CyclicStream, Identity, Publisher, Replies, Service, Services, Transactions, of_all_kinds, sum,
@@ -29,6 +30,7 @@ pub(crate) fn panels(model: &Model) -> Vec<Panel> {
         services(model),
         hosts(model),
         delays(model),
+        metrics(model),
         events(model),
     ];
     all.into_iter().filter(|panel| !panel.rows.is_empty()).collect()
@@ -223,13 +225,13 @@ fn connections(model: &Model) -> Panel {
         Column::text("to", "side that was asked"),
         Column::text("user", "protocol above the transport"),
         Column::text("state", "state, or the kind of its end"),
-        Column::number("TPDUs", "transport PDUs of both sides"),
-        Column::number("DTs", "data PDUs of both sides"),
-        Column::number("retx", "data PDUs that were retransmitted"),
-        Column::number("closed", "time for which a receiver gave no credit"),
-        Column::number("AK mean", "mean time from a data PDU to its acknowledgement"),
-        Column::number("reply p99", "99th percentile of the response times"),
-        Column::number("reply max", "greatest response time"),
+        Column::measure("TPDUs", Measure::Tpdus),
+        Column::measure("DTs", Measure::DtTpdus),
+        Column::measure("retx", Measure::DtRetransmissions),
+        Column::measure("closed", DelayKind::ClosedWindow.total()),
+        Column::measure("AK mean", DelayKind::Acknowledgement.total()),
+        Column::measure("reply p99", DelayKind::Response.p99()),
+        Column::measure("reply max", DelayKind::Response.maximum()),
     ];
     let rows = rows.into_iter().take(MOST_ROWS).map(|(_, row)| row).collect();
     Panel { id: "connections", title: "Connections", about, columns, rows }
@@ -274,9 +276,9 @@ fn services(model: &Model) -> Panel {
         Column::number("answers", "responses and errors"),
         Column::number("failed", "errors, refused accesses, rejects and requests without answer"),
         Column::number("open", "requests outstanding"),
-        Column::number("p50", "median response time"),
-        Column::number("p99", "99th percentile of the response times"),
-        Column::number("max", "greatest response time"),
+        Column::measure("p50", DelayKind::MmsResponse.p50()),
+        Column::measure("p99", DelayKind::MmsResponse.p99()),
+        Column::measure("max", DelayKind::MmsResponse.maximum()),
     ];
     let rows = found.into_iter().take(MOST_ROWS).map(|(of, it)| service(of.id, it)).collect();
     Panel { id: "services", title: "Services", about, columns, rows }
@@ -326,14 +328,14 @@ fn hosts(model: &Model) -> Panel {
     let about = format!("{}, the busiest first{cut}", counted(rows.len() as u64, "host"));
     let columns = vec![
         Column::text("host", "address"),
-        Column::number("sent", "TPDUs sent"),
-        Column::number("received", "TPDUs received"),
-        Column::number("octets", "octets of user data sent"),
-        Column::number("retx", "data PDUs that it sent again"),
-        Column::number("replies", "replies to requests"),
-        Column::number("mean", "mean response time"),
-        Column::number("p99", "99th percentile of its response times"),
-        Column::number("max", "its greatest response time"),
+        Column::measure("sent", Measure::Tpdus),
+        Column::measure("received", Measure::Tpdus),
+        Column::measure("octets", Measure::TpduDataOctets),
+        Column::measure("retx", Measure::DtRetransmissions),
+        Column::measure("replies", DelayKind::Response.count()),
+        Column::measure("mean", DelayKind::Response.total()),
+        Column::measure("p99", DelayKind::Response.p99()),
+        Column::measure("max", DelayKind::Response.maximum()),
     ];
     let rows = rows.into_iter().take(MOST_ROWS).map(|(_, row)| row).collect();
     Panel { id: "hosts", title: "Hosts", about, columns, rows }
@@ -365,6 +367,40 @@ fn delays(model: &Model) -> Panel {
     ];
     let about = "of all connections".to_owned();
     Panel { id: "delays", title: "Delays", about, columns, rows: rows.collect() }
+}
+
+/// The metrics of the whole, or until the total is known those of the latest interval, with the text
+/// of `tidewire help metrics`.
+fn metrics(model: &Model) -> Panel {
+    let total = model.total.as_ref().map(|it| &it.metrics);
+    let latest = model.latest.as_ref().map(|it| &it.metrics);
+    let values = total.or(latest);
+    let rows = METRICS.iter().filter_map(|metric| {
+        let value = values?.get(metric.symbol)?;
+        let unit = if metric.unit == "1" { "" } else { metric.unit };
+        let cells = vec![
+            Cell::text(metric.symbol),
+            Cell::text(metric.name),
+            Cell::text(value.map_or_else(|| "n/a".to_owned(), |value| significant(value, 3))),
+            Cell::text(unit),
+            Cell::text(format!("= {}", metric.formula)),
+            Cell::text(format!("Cannot tell {}.", metric.cannot_tell)),
+            Cell::text(metric.source()),
+        ];
+        Some(Row::new(None, cells))
+    });
+    let columns = vec![
+        Column::text("metric", "symbol in NBSIR 85-3104"),
+        Column::text("name", "name of the metric"),
+        Column::text("value", "n/a where it would divide by zero"),
+        Column::text("unit", "none of a ratio"),
+        Column::text("formula", "in names of the measures, which tidewire help metrics defines"),
+        Column::text("limits", "limits of its interpretation"),
+        Column::text("source", "equation and page of the paper"),
+    ];
+    let about = if total.is_some() { "of the whole" } else { "of the latest interval" };
+    let about = about.to_owned();
+    Panel { id: "metrics", title: "Metrics", about, columns, rows: rows.collect() }
 }
 
 fn events(model: &Model) -> Panel {

@@ -38,7 +38,7 @@ pub(crate) struct Snapshot {
     pub totals: Vec<(&'static str, u64)>,
     /// Tables that have rows.
     pub panels: Vec<Panel>,
-    /// Rates so far, in moments of equal length.
+    /// Rates so far.
     pub course: Course,
 }
 
@@ -60,8 +60,8 @@ pub(crate) struct Finding {
 /// Rates over the whole measurement.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub(crate) struct Course {
-    /// Length of a moment in seconds.
-    pub seconds: f64,
+    /// End of each moment in seconds from the beginning.
+    pub seconds: Vec<f64>,
     /// TPDUs per second, the greatest of each moment.
     pub tpdus: Vec<f64>,
     /// Retransmitted DTs per second, the greatest of each moment.
@@ -166,9 +166,8 @@ fn totals(model: &Model) -> Vec<(&'static str, u64)> {
 
 fn course(model: &Model) -> Course {
     let moments = model.course.moments();
-    let seconds = model.length_ns() as f64 / 1e9 / moments.len().max(1) as f64;
     Course {
-        seconds,
+        seconds: moments.iter().map(|moment| moment.until_ns as f64 / 1e9).collect(),
         tpdus: moments.iter().map(|moment| moment.tpdus_per_second).collect(),
         again: moments.iter().map(|moment| moment.again_per_second).collect(),
     }

@@ -361,7 +361,9 @@ impl Model {
             return;
         }
         let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
+        let until = interval.start_ns.saturating_add(interval.length_ns);
         self.course.push(Moment {
+            until_ns: until.saturating_sub(self.start_ns()),
             tpdus_per_second: rate(now.1, before.1),
             again_per_second: rate(now.2, before.2),
         });

@@ -7,6 +7,8 @@ const MOMENTS: usize = 600;
 /// One point of the course: the greatest rates of one or several reports.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Moment {
+    /// End of the last of these reports, in nanoseconds since the first interval began.
+    pub until_ns: u64,
     /// TPDUs per second.
     pub tpdus_per_second: f64,
     /// Retransmitted DTs per second.
@@ -16,6 +18,7 @@ pub struct Moment {
 impl Moment {
     fn max(self, other: Self) -> Self {
         Self {
+            until_ns: self.until_ns.max(other.until_ns),
             tpdus_per_second: self.tpdus_per_second.max(other.tpdus_per_second),
             again_per_second: self.again_per_second.max(other.again_per_second),
         }
@@ -70,13 +73,18 @@ mod tests {
         let mut course = Course::new();
         for report in 0..5_000_u32 {
             let again_per_second = if report == 3 { 7.0 } else { 0.0 };
-            course.push(Moment { tpdus_per_second: f64::from(report), again_per_second });
+            course.push(Moment {
+                until_ns: u64::from(report) + 1,
+                tpdus_per_second: f64::from(report),
+                again_per_second,
+            });
         }
         // 600, 1,200, 2,400 and 4,800 reports fill the moments available by then: a moment finally
         // stands for 16 reports, and 5,000 are 312 times 16 and 8 more.
         let moments = course.moments();
         assert_eq!((moments.len(), course.reports, course.in_last), (313, 16, 8));
-        assert_eq!(moments[0], Moment { tpdus_per_second: 15.0, again_per_second: 7.0 });
+        let first = Moment { until_ns: 16, tpdus_per_second: 15.0, again_per_second: 7.0 };
+        assert_eq!(moments[0], first);
         assert_eq!(moments[311].tpdus_per_second, 4_991.0);
         assert_eq!(moments[312].tpdus_per_second, 4_999.0);
         assert!(moments[1..].iter().all(|moment| moment.again_per_second == 0.0));

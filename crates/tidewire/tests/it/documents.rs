@@ -31,8 +31,12 @@ fn the_help_on_metrics_has_every_definition_of_the_meter() {
     for metric in &METRICS {
         let unit = if metric.unit == "1" { String::new() } else { format!(", {}", metric.unit) };
         let expected = format!(
-            "{} {}{unit} = {} Cannot tell {}.",
-            metric.symbol, metric.name, metric.formula, metric.cannot_tell
+            "{} {}{unit} = {} Cannot tell {}. {}; meter::metric",
+            metric.symbol,
+            metric.name,
+            metric.formula,
+            metric.cannot_tell,
+            metric.source()
         );
         assert!(text.contains(&expected), "{expected}");
     }
@@ -66,13 +70,13 @@ fn the_scenario_shown_in_the_help_is_one() {
     assert_eq!((study.points.len(), study.warnings.len()), (9, 0));
 }
 
-fn topic(name: &str) -> String {
+pub(crate) fn topic(name: &str) -> String {
     let output = run(&["help", name]);
     check_code(&output, 0);
     stdout(&output)
 }
 
-fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -147,6 +147,55 @@ fn the_page_has_the_numbers_of_the_records() {
     assert!(!tables.contains("<script"), "{tables}");
 }
 
+/// Snapshot of a page whose capture was read to its end.
+fn snapshot_at_the_end() -> serde_json::Value {
+    let mut served = Served::start(&["watch", "-r", CELL]);
+    let out = BufReader::new(served.child.stdout.take().unwrap());
+    // The process lives on, so its output has no end yet.
+    assert_eq!(out.lines().take(plain().len()).count(), plain().len());
+    let snapshot = served.snapshot();
+    assert_eq!(snapshot["state"], "complete");
+    snapshot
+}
+
+#[test]
+fn rates_stand_at_the_ends_of_their_reports() {
+    let snapshot = snapshot_at_the_end();
+    let course = &snapshot["course"];
+    // Frames come for six seconds: five reports of a second, and one of the rest of the interval of
+    // ten seconds.
+    assert_eq!(course["seconds"], serde_json::json!([1.0, 2.0, 3.0, 4.0, 5.0, 10.0]));
+    assert_eq!(course["tpdus"].as_array().unwrap().len(), 6);
+}
+
+#[test]
+fn column_titles_and_metrics_have_the_text_of_the_help() {
+    let snapshot = snapshot_at_the_end();
+    let help = crate::documents::one_line(&crate::documents::topic("metrics"));
+    let panel = |id: &str| {
+        let panels = snapshot["panels"].as_array().unwrap();
+        panels.iter().find(|panel| panel["id"] == id).unwrap()
+    };
+    let of_measures = [("connections", 7), ("hosts", 8)];
+    for (id, expected) in of_measures {
+        let columns = panel(id)["columns"].as_array().unwrap();
+        let numbers = columns.iter().filter(|it| it["is_number"] == true);
+        let helps: Vec<&str> = numbers.map(|it| it["help"].as_str().unwrap()).collect();
+        assert_eq!(helps.len(), expected, "{id}: {helps:?}");
+        for text in helps {
+            assert!(help.contains(text), "{id}: {text}");
+        }
+    }
+    let rows = panel("metrics")["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 13);
+    for row in rows {
+        let cell = |place: usize| row["cells"][place][1].as_str().unwrap();
+        for text in [cell(1), cell(4), cell(5), cell(6)] {
+            assert!(help.contains(text), "{}: {text}", cell(0));
+        }
+    }
+}
+
 #[test]
 fn only_the_bearer_of_the_token_gets_an_answer() {
     let served = Served::start(&["watch", "-r", CELL]);

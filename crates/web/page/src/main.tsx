@@ -130,7 +130,6 @@ function More({ finding, snapshot, onConnection }: MoreProps) {
 function Rates({ snapshot }: { snapshot: Snapshot }) {
   const { seconds, tpdus, again } = snapshot.course;
   if (tpdus.length < 2) return null;
-  const at = tpdus.map((_, place) => (place + 1) * seconds);
   const figure = (value: number) => value.toPrecision(3).replace(/\.?0+$/, "");
   const most = Math.max(...tpdus);
   const now = tpdus[tpdus.length - 1] ?? 0;
@@ -139,7 +138,7 @@ function Rates({ snapshot }: { snapshot: Snapshot }) {
       title="TPDUs and retransmitted DTs per second"
       unit="per second"
       about={`TPDUs per second: now ${figure(now)}, at most ${figure(most)}; retransmitted DTs per second: at most ${figure(Math.max(...again))}`}
-      seconds={at}
+      seconds={seconds}
       series={[
         { name: "TPDUs", colour: "--blue", values: tpdus },
         { name: "retransmitted DTs", colour: "--orange", dash: [6, 3], values: again },

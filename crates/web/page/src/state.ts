@@ -47,7 +47,7 @@ export interface Snapshot {
   findings: Finding[];
   totals: [string, number][];
   panels: Panel[];
-  course: { seconds: number; tpdus: number[]; again: number[] };
+  course: { seconds: number[]; tpdus: number[]; again: number[] };
 }
 
 export interface Trace {

@@ -1,7 +1,7 @@
 //! The lists in `help metrics`: metrics and measures as their registries define them.
 
 use bench::paragraph::wrapped;
-use meter::metric::{Definition, METRICS};
+use meter::metric::{Definition, METRICS, MODULE};
 use meter::observation::DelayKind;
 use meter::registry::{
     Count, DelayStatistic, KindCount, Measure, NANOSECONDS, SizeBound, SizeCount,
@@ -21,7 +21,10 @@ fn metrics() -> String {
         let Definition { symbol, name, unit, formula, cannot_tell, .. } = definition;
         let unit = if *unit == "1" { String::new() } else { format!(", {unit}") };
         let limit = wrapped("          ", &format!("Cannot tell {cannot_tell}."));
-        format!("    {symbol:<5} {name}{unit}\n          = {formula}\n{limit}\n")
+        let source = format!("{}; {MODULE}", definition.source());
+        format!(
+            "    {symbol:<5} {name}{unit}\n          = {formula}\n{limit}\n          {source}\n"
+        )
     };
     METRICS.iter().map(entry).collect()
 }
