@@ -1,4 +1,4 @@
-//! Files of figures: SVG, and the numbers as CSV next to it.
+//! Files of figures: SVG, the numbers as CSV next to it, and on request a Vega-Lite specification.
 //!
 //! The same figure gives the same octets, on every machine: the files do not record when or where they
 //! were made.
@@ -12,24 +12,40 @@ pub(crate) use reports::figure::{
 };
 use std::path::{Path, PathBuf};
 
+/// Further form of a figure.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub(crate) enum Emit {
+    // No doc comment: it would give each option of the help a paragraph.
+    VegaLite,
+}
+
 /// Path of the numbers of a figure: next to it, with the ending `.csv`.
 pub(crate) fn table_path(path: &Path) -> PathBuf {
     path.with_extension("csv")
 }
 
-/// Writes a figure as SVG, and its numbers as CSV next to it. The metadata of the SVG name the program and
-/// the source, such as a scenario with its hash.
+/// Writes a figure as SVG, its numbers as CSV next to it, and the form that is wanted too. The metadata of
+/// the SVG name the program and the source, such as a scenario with its hash.
 ///
 /// # Errors
 /// A usage error where the name does not end in `.svg`, and a failure where a file cannot be written.
-pub(crate) fn write(picture: &Picture, source: &str, path: &Path) -> Result<(), Failure> {
+pub(crate) fn write(
+    picture: &Picture,
+    source: &str,
+    path: &Path,
+    emit: Option<Emit>,
+) -> Result<(), Failure> {
     check(path)?;
     let save = |path: &Path, text: &str| {
         output_file::write(path, text.as_bytes())
             .map_err(|error| Failure::cannot_write(path, &error))
     };
     save(path, &picture.svg(Place::File(&format!("{PROGRAM}, {source}"))))?;
-    save(&table_path(path), &picture.csv())
+    save(&table_path(path), &picture.csv())?;
+    match emit {
+        Some(Emit::VegaLite) => save(&path.with_extension("vl.json"), &picture.vega_lite()),
+        None => Ok(()),
+    }
 }
 
 /// Checks before a measurement that a figure can be written under this name.
@@ -69,7 +85,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("layers.svg");
         let both = || {
-            write(&example(), "paper x", &path).unwrap();
+            write(&example(), "paper x", &path, None).unwrap();
             (fs::read(&path).unwrap(), fs::read(table_path(&path)).unwrap())
         };
         let first = both();
@@ -82,7 +98,7 @@ mod tests {
 
     #[test]
     fn only_svg_files_are_written() {
-        let failure = write(&example(), "paper x", Path::new("layers.png")).unwrap_err();
+        let failure = write(&example(), "paper x", Path::new("layers.png"), None).unwrap_err();
         let expected =
             "layers.png does not end in .svg\n  fix: figures are SVG: --figure layers.svg";
         assert_eq!(failure.to_string(), expected);

@@ -1,8 +1,9 @@
-//! Figures as plain data, and their files: SVG, and the numbers as CSV.
+//! Figures as plain data, and their files: SVG, the numbers as CSV, and Vega-Lite.
 //!
 //! ```text
 //!   Figure ─▶ Scene: ranges, colours, marks ─▶ SVG
-//!        └──▶ table of its points ─▶ CSV
+//!        ├──▶ table of its points ─▶ CSV
+//!        └──▶ specification of Vega-Lite
 //! ```
 //!
 //! The same figure gives the same octets, on every machine: the files do not record when or where
@@ -18,6 +19,7 @@ mod svg;
 mod table;
 mod ticks;
 mod timing;
+mod vega;
 
 use crate::text::Text;
 pub use matrix::Matrix;
@@ -222,6 +224,12 @@ impl Picture {
     #[must_use]
     pub fn csv(&self) -> String {
         table::of_lines(&self.table())
+    }
+
+    /// The figure as a Vega-Lite specification (version 5) with its numbers.
+    #[must_use]
+    pub fn vega_lite(&self) -> String {
+        vega::specification(self)
     }
 
     /// Its numbers as lines of fields, the heading first.

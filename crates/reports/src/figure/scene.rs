@@ -101,10 +101,7 @@ impl Scene {
     /// Chooses everything that the figure leaves open.
     pub(super) fn of(figure: &Figure) -> Self {
         let points = || figure.series.iter().flat_map(|series| &series.points);
-        let is_logarithmic = match figure.scale {
-            Some(scale) => scale == Scale::Logarithmic,
-            None => is_logarithmic(figure),
-        };
+        let is_logarithmic = is_logarithmic(figure);
         let least = points().map(|point| point.y).fold(f64::INFINITY, f64::min);
         let ends = |point: &Point| {
             let (low, high) = point.interval.unwrap_or((point.y, point.y));
@@ -159,8 +156,13 @@ fn lies_under(one: &super::Series, over: &super::Series, y: &Range) -> bool {
     one.style_group != over.style_group && one.points.len() > 1 && one.points.iter().all(is_covered)
 }
 
+/// True if the figure wants a logarithmic axis upwards, or leaves it open and one series would lie flat beneath another.
+pub(super) fn is_logarithmic(figure: &Figure) -> bool {
+    figure.scale.map_or_else(|| would_lie_flat(figure), |scale| scale == Scale::Logarithmic)
+}
+
 /// True if no value is zero or below, and one series would lie flat beneath another.
-fn is_logarithmic(figure: &Figure) -> bool {
+fn would_lie_flat(figure: &Figure) -> bool {
     let finite = |series: &super::Series| -> Vec<f64> {
         series.points.iter().map(|point| point.y).filter(|y| y.is_finite()).collect()
     };
@@ -171,7 +173,7 @@ fn is_logarithmic(figure: &Figure) -> bool {
 }
 
 /// Label of an axis; numbers without a unit need none.
-fn label(axis: &Axis) -> String {
+pub(super) fn label(axis: &Axis) -> String {
     if axis.unit == "1" { axis.name.clone() } else { format!("{} ({})", axis.name, axis.unit) }
 }
 

@@ -1,5 +1,6 @@
 //! Options of `measure layers` and `predict layers`.
 
+use crate::figure::Emit;
 use clap::Args;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -35,6 +36,9 @@ pub(crate) struct MeasureLayers {
     /// write their numbers to CSV files next to them.
     #[arg(long, value_name = "FILE")]
     pub(crate) figure: Option<PathBuf>,
+    /// Write each figure in this form too: NAME.vl.json, a specification of Vega-Lite 5 with the numbers.
+    #[arg(long, value_name = "FORM", requires = "figure")]
+    pub(crate) emit: Option<Emit>,
 }
 
 /// Extent of a measurement.
@@ -84,4 +88,7 @@ pub(crate) struct PredictLayers {
     /// write their numbers to CSV files next to them.
     #[arg(long, value_name = "FILE")]
     pub(crate) figure: Option<PathBuf>,
+    /// Write each figure in this form too: NAME.vl.json, a specification of Vega-Lite 5 with the numbers.
+    #[arg(long, value_name = "FORM", requires = "figure")]
+    pub(crate) emit: Option<Emit>,
 }

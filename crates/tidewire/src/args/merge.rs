@@ -1,5 +1,6 @@
 //! Options of `merge`.
 
+use crate::figure::Emit;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -18,6 +19,9 @@ pub(crate) struct Merge {
     /// Draw the results of a sweep into this folder: SVG, each with its numbers as CSV.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figure: Option<PathBuf>,
+    /// Write each figure in this form too: NAME.vl.json, a specification of Vega-Lite 5 with the numbers.
+    #[arg(long, value_name = "FORM", requires = "figure")]
+    pub(crate) emit: Option<Emit>,
     /// Draw the results of a sweep in plain characters too.
     #[arg(long)]
     pub(crate) plot: bool,

@@ -1,6 +1,7 @@
 //! Options of `predict`.
 
 use super::{RunOptions, layers, page::PageOptions, shard::ShardOptions};
+use crate::figure::Emit;
 use bench::scenario::{MOST_REPLICATIONS, Setting, Values};
 use clap::{ArgGroup, Args, Subcommand};
 use std::path::PathBuf;
@@ -54,6 +55,9 @@ pub(crate) struct Predict {
     /// Draw the results of a sweep into this folder: SVG, each with its numbers as CSV.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figure: Option<PathBuf>,
+    /// Write each figure in this form too: NAME.vl.json, a specification of Vega-Lite 5 with the numbers.
+    #[arg(long, value_name = "FORM", requires = "figure")]
+    pub(crate) emit: Option<Emit>,
     /// Draw the results of a sweep in plain characters too.
     #[arg(long)]
     pub(crate) plot: bool,

@@ -1,6 +1,7 @@
 //! Options of `reproduce`.
 
 use super::{PortOptions, page::PageOptions};
+use crate::figure::Emit;
 use clap::{Args, ValueEnum};
 use papers::transfer::rounds::FEWEST_ROUNDS;
 use std::ffi::OsString;
@@ -24,6 +25,9 @@ pub(crate) struct Reproduce {
     /// Draw the paper's figures into this folder too, as SVG with their numbers as CSV.
     #[arg(long, value_name = "FOLDER", requires = "paper")]
     pub(crate) figures: Option<PathBuf>,
+    /// Write each figure in this form too: NAME.vl.json, a specification of Vega-Lite 5 with the numbers.
+    #[arg(long, value_name = "FORM", requires = "figures")]
+    pub(crate) emit: Option<Emit>,
     /// Write a run folder into this folder: the records of --format ndjson, for tidewire report.
     #[arg(short, long, value_name = "FOLDER", requires = "paper", conflicts_with = "live")]
     pub(crate) output: Option<PathBuf>,

@@ -247,7 +247,8 @@ fn show(
         }
         if let Some(folder) = &options.figure {
             let path = folder.join(format!("{name}.svg"));
-            figure::write(&figure::Picture::Curves(drawn.clone()), &source, &path)?;
+            let picture = figure::Picture::Curves(drawn.clone());
+            figure::write(&picture, &source, &path, options.emit)?;
             output.remark(format_args!("figure: {}", path.display()));
         }
     }

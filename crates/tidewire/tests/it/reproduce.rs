@@ -56,12 +56,17 @@ fn inputs_are_never_successes_and_come_out_again() {
 #[test]
 fn figures_have_their_numbers_and_name_the_inputs() {
     let folder = tempfile::tempdir().unwrap();
-    check_code(&run_in(folder.path(), &[&PAPER[..], &["--figures", "drawn"]].concat()), 0);
+    let draw = ["--figures", "drawn", "--emit", "vega-lite"];
+    check_code(&run_in(folder.path(), &[&PAPER[..], &draw].concat()), 0);
     for number in ["3a", "3b", "4", "5", "6", "7", "8a", "8b", "9a", "9b"] {
         let path = folder.path().join(format!("drawn/tr-88-08-figure-{number}.svg"));
         let svg = fs::read_to_string(&path).unwrap();
         assert!(svg.contains("<svg") && svg.contains("Seed 1."), "figure {number}");
-        assert!(path.with_extension("csv").exists(), "figure {number}");
+        let rows = fs::read_to_string(path.with_extension("csv")).unwrap().lines().count() - 1;
+        let text = fs::read_to_string(path.with_extension("vl.json")).unwrap();
+        let specification: Value = serde_json::from_str(&text).unwrap();
+        let values = specification["data"]["values"].as_array().unwrap();
+        assert_eq!(values.len(), rows, "figure {number}");
     }
 }
 
@@ -241,7 +246,8 @@ fn case_is_measured_in_rounds_within_this_process() {
 fn check_live(paper: &str, expected: &[&str]) -> Vec<Value> {
     let folder = tempfile::tempdir().unwrap();
     let line = ["reproduce", paper, "--live", "-n", "20", "--seed", "3", "--json"];
-    let output = run_in(folder.path(), &[&line[..], &["--figures", "drawn"]].concat());
+    let draw = ["--figures", "drawn", "--emit", "vega-lite"];
+    let output = run_in(folder.path(), &[&line[..], &draw].concat());
     check_code(&output, 0);
     let lines = records(&output);
     let of_type = |name| lines.iter().filter(move |line| line["type"] == name);
@@ -288,6 +294,7 @@ fn check_live(paper: &str, expected: &[&str]) -> Vec<Value> {
         let svg = fs::read_to_string(&path).unwrap();
         assert!(svg.contains("measured live") && svg.contains("93.75"), "figure {number}");
         assert!(!svg.contains("(input)"), "nothing measured is an input");
+        assert!(path.with_extension("vl.json").exists(), "figure {number}");
     }
     assert_eq!(lines.last().unwrap()["type"], "end");
     lines

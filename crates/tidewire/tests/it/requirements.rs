@@ -140,7 +140,8 @@ fn an_interrupted_sweep_is_finished_to_the_same_octets() {
 fn a_sweep_is_drawn_as_figures_with_tables_and_on_the_terminal() {
     let folder = folder();
     let arguments = ["predict", "sizes.toml", "--no-save", "--figure", "drawn", "--plot"];
-    let output = run_in(folder.path(), &arguments);
+    let emit = ["--emit", "vega-lite"];
+    let output = run_in(folder.path(), &[&arguments[..], &emit].concat());
     check_code(&output, 0);
     let said = stdout(&output);
     assert!(said.contains("flow.status.size (B)"), "{said}");
@@ -156,6 +157,14 @@ fn a_sweep_is_drawn_as_figures_with_tables_and_on_the_terminal() {
     );
     assert!(lines[1].starts_with("status,200,0,0,0.04") && lines[1].ends_with(",75"), "{table}");
     assert_eq!(lines.len(), 3);
+    let specification = fs::read_to_string(drawn.join("miss.vl.json")).unwrap();
+    let specification: serde_json::Value = serde_json::from_str(&specification).unwrap();
+    let value = &specification["data"]["values"][0];
+    assert_eq!(
+        (&value["series"], &value["x"], &value["n"]),
+        (&"status".into(), &200.0.into(), &75.into())
+    );
+    assert_eq!(specification["encoding"]["x"]["title"], "flow.status.size (B)");
     // A study with a single point has nothing to draw.
     let output = run(&["predict", "status-short", "--no-save", "--plot"]);
     check_code(&output, 0);

@@ -82,6 +82,9 @@ fn shards_together_are_the_octets_of_one_machine() {
         reports.push(stdout(&output));
     }
     assert!(reports.windows(2).all(|pair| pair[0] == pair[1]));
+    let draw = ["merge", "parts-3", "-o", "drawn-runs", "--figure", "drawn", "--emit", "vega-lite"];
+    check_code(&run_in(here, &draw), 0);
+    assert!(here.join("drawn/mean.vl.json").exists() && here.join("drawn/mean.svg").exists());
     let output = run_in(here, &["compare", "whole", "merged-8"]);
     check_code(&output, 0);
     let output = run_in(here, &["report", "merged-8", "--format", "md", "-o", "report.md"]);

@@ -10,6 +10,7 @@ pub(super) use predicted::predict;
 use crate::args::layers::{Extent, MeasureLayers};
 use crate::busy::Host;
 use crate::exit::{Exit, Failure};
+use crate::figure::Emit;
 use crate::output::{self, Output};
 use crate::{figure, port_options};
 use bench::sample::{End, Line};
@@ -76,7 +77,8 @@ pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Resul
     }
     record_layers(&study, output)?;
     print::tell(&study, output)?;
-    draw_to(&study, "measure layers", options.figure.as_deref(), output)?;
+    let figures = options.figure.as_deref().map(|path| Figures { path, emit: options.emit });
+    draw_to(&study, "measure layers", figures, output)?;
     let error = (!found.complete).then(|| "interrupted".to_owned());
     output.record(&Line::End(End { complete: found.complete, error }))?;
     Ok(if found.complete { Exit::Ok } else { Exit::Interrupted })
@@ -92,21 +94,30 @@ fn record_layers(study: &Study, output: &Output) -> std::io::Result<()> {
     costs(study).into_iter().try_for_each(|cost| output.record(&record::Layer { cost }))
 }
 
+/// Figures that are wanted.
+#[derive(Clone, Copy, Debug)]
+struct Figures<'a> {
+    /// File of the first.
+    path: &'a Path,
+    /// Further form of each.
+    emit: Option<Emit>,
+}
+
 /// Draws the figure, if requested, and next to it that of the layers, and prints their paths. Their metadata name the
 /// source of the study.
 fn draw_to(
     study: &Study,
     source: &str,
-    path: Option<&Path>,
+    figures: Option<Figures<'_>>,
     output: &Output,
 ) -> Result<(), Failure> {
-    let Some(path) = path else { return Ok(()) };
-    figure::write(&figure::Picture::Curves(draw::transmit(study)), source, path)?;
+    let Some(Figures { path, emit }) = figures else { return Ok(()) };
+    figure::write(&figure::Picture::Curves(draw::transmit(study)), source, path, emit)?;
     let table = figure::table_path(path);
     output.remark(format_args!("{} and {} written", path.display(), table.display()));
     if let Some(stack) = layers::stack(&costs(study), &study.title) {
         let path = stack_path(path);
-        figure::write(&figure::Picture::Stack(stack), source, &path)?;
+        figure::write(&figure::Picture::Stack(stack), source, &path, emit)?;
         let table = figure::table_path(&path);
         output.remark(format_args!("{} and {} written", path.display(), table.display()));
     }

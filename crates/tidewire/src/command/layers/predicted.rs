@@ -50,7 +50,8 @@ pub(crate) fn predict(options: &PredictLayers, output: &Output) -> anyhow::Resul
     record_layers(&study, output)?;
     print::tell(&study, output)?;
     let source = format!("predict layers, profile {}, seed {}", options.profile, options.seed);
-    super::draw_to(&study, &source, options.figure.as_deref(), output)?;
+    let figures = options.figure.as_deref().map(|path| super::Figures { path, emit: options.emit });
+    super::draw_to(&study, &source, figures, output)?;
     output.record(&Line::End(End { complete: true, error: None }))?;
     Ok(Exit::Ok)
 }

@@ -139,6 +139,7 @@ fn study(first: &Found, merge: &Merge, output: &Output) -> anyhow::Result<(Predi
     whole.shards = shard::ShardOptions::default();
     whole.run.output.clone_from(&merge.output);
     whole.figure.clone_from(&merge.figure);
+    whole.emit = merge.emit;
     whole.plot = merge.plot;
     whole.differences.clone_from(&merge.differences);
     let mut chosen = scenario_of(&first.path, &first.provenance, &whole, output)?;

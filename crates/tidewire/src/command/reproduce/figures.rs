@@ -1,7 +1,7 @@
 //! Figures of a paper as SVG files, each with a file of its numbers.
 
 use crate::exit::Failure;
-use crate::figure::{self, Axis, Figure, Mark, Matrix, Picture, Series, Span, TimeDiagram};
+use crate::figure::{self, Axis, Emit, Figure, Mark, Matrix, Picture, Series, Span, TimeDiagram};
 use papers::published::diagram::{self, Interval};
 use papers::published::plot::{Curve, Plot, Point, Published, Style};
 use papers::published::{Paper, Reproduction};
@@ -34,6 +34,8 @@ pub(super) struct Drawing<'a> {
     pub(super) seed: u64,
     /// Source of the numbers.
     pub(super) origin: Origin,
+    /// Further form of each figure.
+    pub(super) emit: Option<Emit>,
 }
 
 /// Draws all figures; the files written.
@@ -45,7 +47,12 @@ pub(super) fn draw(
     let mut drawn = Vec::with_capacity(plots.len());
     for plot in plots {
         let path = drawing.path(folder, plot.number);
-        figure::write(&Picture::Curves(figure(drawing, plot)), &drawing.source(), &path)?;
+        figure::write(
+            &Picture::Curves(figure(drawing, plot)),
+            &drawing.source(),
+            &path,
+            drawing.emit,
+        )?;
         drawn.push(path);
     }
     Ok(drawn)
@@ -60,12 +67,22 @@ pub(super) fn draw_all(
     let mut drawn = Vec::new();
     for diagram in &reproduction.time_diagrams {
         let path = drawing.path(folder, diagram.number);
-        figure::write(&Picture::Times(time_diagram(drawing, diagram)), &drawing.source(), &path)?;
+        figure::write(
+            &Picture::Times(time_diagram(drawing, diagram)),
+            &drawing.source(),
+            &path,
+            drawing.emit,
+        )?;
         drawn.push(path);
     }
     for matrix in &reproduction.matrices {
         let path = drawing.path(folder, matrix.number);
-        figure::write(&Picture::Matrix(matrix_of(drawing, matrix)), &drawing.source(), &path)?;
+        figure::write(
+            &Picture::Matrix(matrix_of(drawing, matrix)),
+            &drawing.source(),
+            &path,
+            drawing.emit,
+        )?;
         drawn.push(path);
     }
     drawn.extend(draw(drawing, &reproduction.plots, folder)?);
@@ -259,7 +276,7 @@ mod tests {
                 Published::Point(Point { x: 1.0, y: 2.2, low: 2.1, high: 2.3, observations: 0 }),
             ],
         };
-        let drawing = Drawing { paper: &PAPERS[0], seed: 3, origin: Origin::Modelled };
+        let drawing = Drawing { paper: &PAPERS[0], seed: 3, origin: Origin::Modelled, emit: None };
         let measured = figure(&Drawing { origin: Origin::Measured, ..drawing }, &plot);
         assert_eq!(measured.caption, "Means of n = 7. Seed 3.");
         assert_eq!(measured.series[0].name, "MAC", "nothing measured is an input");

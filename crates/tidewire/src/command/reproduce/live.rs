@@ -174,7 +174,8 @@ pub(super) fn run(
     let plots = experiments.plots(&rounds, &observed).map_err(failed)?;
     tell(&request, &rounds, &plots, output)?;
     if let Some(folder) = &arguments.figures {
-        let drawing = Drawing { paper, seed: plan.seed, origin: Origin::Measured };
+        let emit = arguments.emit;
+        let drawing = Drawing { paper, seed: plan.seed, origin: Origin::Measured, emit };
         for path in figures::draw(&drawing, &plots, folder)? {
             output.remark(format_args!("{} written", path.display()));
         }

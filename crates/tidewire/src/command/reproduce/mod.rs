@@ -70,8 +70,12 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
     let Some(reproduction) = carry_out(&mut report)? else { return report.interrupted() };
     let drawn = match &arguments.figures {
         Some(folder) => {
-            let drawing =
-                Drawing { paper: &paper, seed: options.seed, origin: figures::Origin::Modelled };
+            let drawing = Drawing {
+                paper: &paper,
+                seed: options.seed,
+                origin: figures::Origin::Modelled,
+                emit: arguments.emit,
+            };
             figures::draw_all(&drawing, &reproduction, folder)?
         }
         None => Vec::new(),

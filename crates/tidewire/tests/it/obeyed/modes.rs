@@ -7,6 +7,8 @@ use super::{Mode, Obeyed, obeyed, papers};
 
 const PEER: &str = "advise::what_a_peer_decides_is_not_tried_against_it_and_said";
 
+const SHARDS: &str = "shards::shards_together_are_the_octets_of_one_machine";
+const SWEEP: &str = "requirements::a_sweep_is_drawn_as_figures_with_tables_and_on_the_terminal";
 const BRIDGE: &str = "transit::streams_wait_at_a_slow_bridge_as_long_as_they_must";
 pub(super) const KEEP: &str = "predict::the_oldest_runs_go_where_their_number_is_limited";
 
@@ -69,6 +71,7 @@ const PREDICT: [Mode; 4] = [
             obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
             obeyed("--capture-senders", "", ShownBy(BRIDGE)),
             obeyed("--figure", "--figure drawn", Writes("drawn")),
+            obeyed("--emit", "", ShownBy(SWEEP)),
             obeyed("--plot", "--plot", Says("no key varies")),
             obeyed("--differences", "--differences medium", Says("medium")),
             obeyed("--require", "--require 'miss(status) < 1 %'", Says("miss(status) < 1 %")),
@@ -136,6 +139,7 @@ const PREDICT: [Mode; 4] = [
             obeyed("--rounds", "--rounds 2", Changes),
             obeyed("--seed", "--seed 7", Changes),
             obeyed("--figure", "--figure f.svg", Writes("f.svg")),
+            obeyed("--emit", "--figure f.svg --emit vega-lite", Writes("f.vl.json")),
             JSON,
             QUIET,
         ],
@@ -254,6 +258,7 @@ const OTHERS: [Mode; 24] = [
         obeyed: &[
             obeyed("--output", "--output out", Writes("out")),
             obeyed("--figure", "--figure drawn", Writes("drawn")),
+            obeyed("--emit", "", ShownBy(SHARDS)),
             obeyed("--plot", "--plot", Says("no key varies")),
             obeyed("--differences", "--differences nosuch", Says("nosuch")),
             JSON,

@@ -9,6 +9,8 @@ const ROUNDS: &str = "reproduce::experiments_are_measured_in_rounds_within_this_
 const ROUNDS_OVER_VETH: &str = "wires::the_experiments_of_tr_88_04_run_between_two_namespaces";
 const LIVE_PORTS: &str = "reproduce::the_port_of_a_live_reproduction_is_opened";
 
+/// Test of the files of figures.
+const FIGURES: &str = "reproduce::figures_have_their_numbers_and_name_the_inputs";
 const LIVE_PAGE: &str = "page_of_runs::the_page_of_a_live_reproduction_has_its_trials";
 
 /// Modes of `reproduce`.
@@ -21,6 +23,7 @@ pub(super) const REPRODUCE: [Mode; 5] = [
             obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
             obeyed("--web-anywhere", "--web 0.0.0.0:0 --web-anywhere", Says("page at http://0")),
             obeyed("--figures", "--figures drawn", Writes("drawn")),
+            obeyed("--emit", "", ShownBy(FIGURES)),
             obeyed("--output", "--output runs", Writes("runs")),
             obeyed("--format", "--format csv", Changes),
             obeyed("--seed", "--json --seed 7", Says("\"seed\":\"7\"")),
@@ -36,6 +39,11 @@ pub(super) const REPRODUCE: [Mode; 5] = [
             obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
             obeyed("--web-anywhere", "--web 0.0.0.0:0 --web-anywhere", Says("page at http://0")),
             obeyed("--figures", "--figures drawn", Writes("drawn")),
+            obeyed(
+                "--emit",
+                "--figures drawn --emit vega-lite",
+                Writes("drawn/nbsir-85-3104-figure-connectivity.vl.json"),
+            ),
             obeyed("--output", "--output runs", Writes("runs")),
             obeyed("--format", "--format csv", Changes),
             obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
@@ -64,6 +72,7 @@ pub(super) const REPRODUCE: [Mode; 5] = [
             obeyed("--rounds", "", ShownBy(ROUNDS_OVER_VETH)),
             obeyed("--format", "--format csv", Says("--figures FOLDER")),
             obeyed("--figures", "--figures drawn", Writes("drawn")),
+            obeyed("--emit", "", ShownBy(ROUNDS)),
             obeyed(
                 "--capture",
                 "",
@@ -95,6 +104,7 @@ pub(super) const REPRODUCE: [Mode; 5] = [
             obeyed("--rounds", "", ShownBy(ROUNDS_OVER_VETH)),
             obeyed("--format", "", ShownBy(ROUNDS)),
             obeyed("--figures", "", ShownBy(ROUNDS)),
+            obeyed("--emit", "", ShownBy(ROUNDS)),
             obeyed("--runs", "", ShownBy(ROUNDS)),
             obeyed("--seed", "", ShownBy(ROUNDS)),
             obeyed("--json", "", ShownBy(ROUNDS)),
