@@ -55,7 +55,7 @@ pub use ends::{end_name, ending_name, ends_name};
 pub use import::{Imported, import};
 pub use item::Item;
 pub use named::{Named, sum};
-pub use origin::Origin;
+pub use origin::{DEMO, Origin};
 pub use plant::Plant;
 pub use publishers::{Expectation, Publisher, PublisherState, PublisherTotals, Publishers};
 pub use read::{Entry, Reader, Unreadable};

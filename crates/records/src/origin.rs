@@ -12,7 +12,7 @@ pub struct Origin {
 }
 
 /// File name of the capture that is part of the program, as commands name it.
-pub(crate) const DEMO: &str = "--demo";
+pub const DEMO: &str = "--demo";
 
 impl Origin {
     /// Origin of the capture that is part of the program.

@@ -12,6 +12,8 @@ pub struct Document {
     pub title: Text,
     /// Verdict, and its reason in a sentence.
     pub verdict: Verdict,
+    /// Next steps: distance from a limit, runs that are needed, a command to try.
+    pub next: Vec<Text>,
     /// The numbers that decided it, at most [`MOST_NUMBERS`].
     pub numbers: Vec<Number>,
     /// The run in a sentence or two.

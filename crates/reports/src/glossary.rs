@@ -68,7 +68,9 @@ impl Glossary {
         }
         for word in &words {
             if let Some(metric) = METRICS.iter().find(|metric| metric.symbol == *word) {
-                let text = format!("{}, {} = {}", metric.name, metric.symbol, metric.formula);
+                let source = metric.source();
+                let text =
+                    format!("{}, {} = {} ({source})", metric.name, metric.symbol, metric.formula);
                 found.insert((*word).to_owned(), text);
             }
             if let Some(measure) = Measure::from_name(word) {

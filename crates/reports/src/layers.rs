@@ -154,6 +154,7 @@ pub fn of_layers(
         kind: Kind::Layers,
         title: Text::from(title),
         verdict: Verdict { grade, word: word.into(), reason: Text::long(reason) },
+        next: Vec::new(),
         numbers: Vec::new(),
         about: Text::long(format!(
             "{rounds} rounds of {messages} messages of each operation at each size. A layer adds the time from user \

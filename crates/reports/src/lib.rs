@@ -22,6 +22,7 @@ pub mod html;
 pub mod junit;
 pub mod layers;
 pub mod markdown;
+mod next;
 pub mod of_percentiles;
 pub mod of_rows;
 pub mod of_stream;

@@ -21,6 +21,11 @@ pub fn markdown(document: &Document) -> String {
         cells.map(|cell| escaped(cell.as_str())).to_vec()
     });
     table(&mut text, &["deciding number", "value", "spread", "count"], numbers);
+    if !document.next.is_empty() {
+        line(&mut text, "What to try next:");
+        let steps = document.next.iter().map(|step| format!("- {}", escaped(step.as_str())));
+        line(&mut text, &steps.collect::<Vec<_>>().join("\n"));
+    }
     line(&mut text, &escaped(about.as_str()));
     acceptance(&mut text, document);
     section(&mut text, &format!("{} and evidence", kind.claims()));

@@ -29,6 +29,7 @@ pub fn of_percentiles(
         kind: Kind::Percentiles,
         title: Text::from(names.join(", ")),
         verdict: Verdict { grade: Grade::Note, word: "NOT JUDGED".into(), reason },
+        next: Vec::new(),
         numbers: Vec::new(),
         about: Text::long(format!(
             "{times} times in {}. The files state neither runs nor deadlines, so nothing is judged and \

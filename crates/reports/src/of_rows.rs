@@ -216,6 +216,7 @@ pub fn of_rows(
         kind: Kind::Reproduced,
         title: Text::from(&rows.paper.title),
         verdict: rows.verdict(),
+        next: Vec::new(),
         numbers: rows.numbers(),
         about: Text::long(rows.about()),
         acceptance,

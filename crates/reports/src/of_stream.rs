@@ -12,6 +12,7 @@ use crate::document::{
     Acceptance, Comparison, Document, Fact, Finding, Grade, Kind, Requirement, Table, Verdict,
 };
 use crate::glossary::Glossary;
+use crate::next;
 use crate::of_study::{command_line, grade};
 use crate::provenance::Provenance;
 use crate::series::{Series, Span};
@@ -179,6 +180,7 @@ impl Measures {
         let Some(files) = &self.head.files else { return format!("port {}", self.head.source) };
         let name = |file: &String| match file.as_str() {
             "-" => "standard input".to_owned(),
+            records::DEMO => "the built-in capture".to_owned(),
             file => Path::new(file)
                 .file_name()
                 .map_or_else(|| file.to_owned(), |name| name.to_string_lossy().into_owned()),
@@ -202,6 +204,7 @@ pub fn of_stream(
         kind: if measures.is_live() { Kind::WatchedLive } else { Kind::WatchedFile },
         title: Text::from(measures.name()),
         verdict: concluded(measures),
+        next: next::of_stream(&measures.outcomes, &measures.findings),
         numbers: numbers::of(measures),
         about: Text::long(about(measures)),
         acceptance,

@@ -14,7 +14,7 @@ use crate::study::{
     deadline, interval, notes, settings, share, spans, summed, told, verdict, verdict_words,
 };
 use crate::text::Text;
-use crate::{of_percentiles, sweep, tail};
+use crate::{next, of_percentiles, sweep, tail};
 use bench::analysis::{PointReport, Report, analyse};
 use bench::folder::{Provenance, Results};
 use bench::sample::Origin;
@@ -91,6 +91,7 @@ pub fn of_study(
         },
         title: Text::from(&report.title),
         verdict: concluded(&report, &judged),
+        next: next::of_study(run, &report, &judged),
         numbers,
         about: Text::long(about(run, &report)),
         acceptance,

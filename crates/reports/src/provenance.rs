@@ -17,6 +17,31 @@ pub struct Provenance {
     pub started: String,
     /// Properties of the machine.
     pub host: BTreeMap<String, String>,
+    /// Captures that were read, in that order; none of a port.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub captures: Vec<ReadCapture>,
+}
+
+/// Capture from which the records were made.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ReadCapture {
+    /// Name of the file as it was given, or `standard input`.
+    pub file: String,
+    /// Octets of the file as it is stored, compressed if it is; of a stream the octets that were read.
+    pub octets: u64,
+    /// SHA-256 of these octets in hexadecimal; `None` if an interrupt or an error ended the hashing.
+    pub sha256: Option<String>,
+}
+
+impl ReadCapture {
+    fn fact(&self) -> Fact {
+        let sha256 = match &self.sha256 {
+            Some(sha256) => format!("SHA-256 {sha256}"),
+            None => "not hashed".to_owned(),
+        };
+        let octets = self.octets;
+        Fact::new(format!("capture {}", self.file), format!("{octets} octets, {sha256}"))
+    }
 }
 
 impl Provenance {
@@ -27,6 +52,7 @@ impl Provenance {
             Fact::new("program", format!("tidewire {}", self.program_version)),
         ];
         facts.extend(self.host.iter().map(|(name, value)| Fact::new(name, value)));
+        facts.extend(self.captures.iter().map(ReadCapture::fact));
         facts
     }
 }

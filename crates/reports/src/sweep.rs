@@ -77,7 +77,8 @@ const KINDS: [Kind; 3] = [
 /// The first of two quantities that a flow has.
 fn quantity(flow: &FlowReport, names: [&str; 2]) -> Option<Found> {
     let found = names.iter().find_map(|name| flow.quantity(name))?;
-    let interval = found.half_width.map(|half| (found.mean - half, found.mean + half));
+    // No time is negative, as in the tables.
+    let interval = found.half_width.map(|half| ((found.mean - half).max(0.0), found.mean + half));
     Some((found.mean, interval, found.n))
 }
 

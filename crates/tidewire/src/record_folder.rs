@@ -6,7 +6,7 @@ use crate::output::Output;
 use bench::{PROGRAM_VERSION, folder};
 use live::clock;
 use records::{Head, Record, calendar};
-use reports::provenance::Provenance;
+use reports::provenance::{Provenance, ReadCapture};
 use serde::Serialize;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
@@ -19,6 +19,7 @@ pub(crate) const MEASURES: &str = "measures.ndjson";
 #[derive(Debug)]
 pub(crate) struct RecordFolder {
     path: PathBuf,
+    provenance: Provenance,
     out: BufWriter<File>,
     failed: Option<io::Error>,
     /// Line under way.
@@ -61,15 +62,15 @@ impl RecordFolder {
             program_version: PROGRAM_VERSION.to_owned(),
             host: host::facts().into_iter().chain(port.map(host::port)).collect(),
             started: started.clone(),
+            captures: Vec::new(),
         };
         let made_root = (!root.exists()).then(|| root.to_owned());
         let make = || -> io::Result<Self> {
             let path = folder::make(root, &format!("{started}-{}", folder::plain(name)))?;
-            let mut text = serde_json::to_string_pretty(&provenance)?;
-            text.push('\n');
-            fs::write(path.join("run.json"), text)?;
+            write_provenance(&path, &provenance)?;
             let out = BufWriter::new(File::create_new(path.join(file))?);
-            Ok(Self { path, out, failed: None, line: Vec::new(), records: 0, made_root })
+            let (failed, line) = (None, Vec::new());
+            Ok(Self { path, provenance, out, failed, line, records: 0, made_root })
         };
         make().map_err(|error| Failure::no_folder(root, &error))
     }
@@ -110,6 +111,11 @@ impl RecordFolder {
         }
     }
 
+    /// Notes a capture whose frames are in the records.
+    pub(crate) fn note_read(&mut self, capture: ReadCapture) {
+        self.provenance.captures.push(capture);
+    }
+
     /// Removes the folder.
     pub(crate) fn discard(mut self) {
         self.records = 0;
@@ -121,6 +127,9 @@ impl RecordFolder {
     /// The first error in writing.
     pub(crate) fn finish(mut self, output: &Output) -> Result<(), Failure> {
         self.flush();
+        if self.failed.is_none() && !self.provenance.captures.is_empty() {
+            self.failed = write_provenance(&self.path, &self.provenance).err();
+        }
         match self.failed.take() {
             Some(error) => Err(Failure::cannot_write(&self.path, &error)),
             None => {
@@ -129,6 +138,15 @@ impl RecordFolder {
             }
         }
     }
+}
+
+/// Writes `run.json`. It is replaced as a whole, so that a reader never sees a part.
+fn write_provenance(folder: &Path, provenance: &Provenance) -> io::Result<()> {
+    let mut text = serde_json::to_string_pretty(provenance)?;
+    text.push('\n');
+    let part = folder.join("run.json.part");
+    fs::write(&part, text)?;
+    fs::rename(part, folder.join("run.json"))
 }
 
 impl Drop for RecordFolder {

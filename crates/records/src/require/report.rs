@@ -92,6 +92,12 @@ impl Outcome {
         Some(format!("{low} to {high}{level}"))
     }
 
+    /// Limit of the requirement, in its base unit; none of a text that is no requirement.
+    #[must_use]
+    pub fn limit(&self) -> Option<f64> {
+        self.requirement.parse::<Wanted>().ok().map(|wanted| wanted.limit)
+    }
+
     /// Formats a number in the unit of the requirement.
     #[must_use]
     pub fn told(&self, number: f64) -> String {

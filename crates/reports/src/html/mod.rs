@@ -2,7 +2,7 @@
 
 pub(crate) mod parts;
 
-use crate::document::{Acceptance, Document, Fact, Grade, Illustration, Number, Verdict};
+use crate::document::{Acceptance, Document, Fact, Grade, Illustration};
 use crate::figure::Place;
 use crate::text::Text;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -41,7 +41,7 @@ pub fn html(document: &Document) -> String {
                     h1 { (title) }
                 }
                 main {
-                    (self::verdict(verdict, &document.numbers))
+                    (self::verdict(document))
                     section aria-labelledby="about" {
                         h2 id="about" { "The run" }
                         p { (document.about) }
@@ -78,7 +78,8 @@ const fn class(grade: Grade) -> &'static str {
     }
 }
 
-fn verdict(verdict: &Verdict, numbers: &[Number]) -> Markup {
+fn verdict(document: &Document) -> Markup {
+    let Document { verdict, next, numbers, .. } = document;
     html! {
         section.verdict.(class(verdict.grade)) aria-labelledby="verdict" {
             h2 id="verdict" { (verdict.word) }
@@ -94,6 +95,10 @@ fn verdict(verdict: &Verdict, numbers: &[Number]) -> Markup {
                         }
                     }
                 }
+            }
+            @if !next.is_empty() {
+                h3 { "What to try next" }
+                ul { @for step in next { li { (step) } } }
             }
         }
     }

@@ -126,11 +126,22 @@ fn warm_up(run: &StudyRun<'_>) -> Check {
 
 fn spread(report: &Report) -> Check {
     let name = "repetition";
-    let least = report.points.iter().map(|point| point.replications).min().unwrap_or(0);
-    if report.points.iter().any(|point| point.deterministic) {
+    let random = report.points.iter().filter(|point| !point.deterministic);
+    let least = random.map(|point| point.replications).min().unwrap_or(0);
+    let (of, same) =
+        (report.points.len(), report.points.iter().filter(|it| it.deterministic).count());
+    if same == of && same > 0 {
         let text = "nothing in the scenario is random, so that runs are copies of one: there are no \
                     intervals";
         return check(name, Grade::Note, text);
+    }
+    if same > 0 {
+        let text = format!(
+            "at {same} of {of} points nothing is random, so that runs are copies of one, without \
+             intervals; at least {} of each other point",
+            counted(least, "independent run")
+        );
+        return check(name, if least > 1 { Grade::Pass } else { Grade::Open }, text);
     }
     match least {
         0 | 1 => check(name, Grade::Open, "one run of a point: its mean has no interval over runs"),

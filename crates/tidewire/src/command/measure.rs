@@ -64,7 +64,7 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
              faults; --fault at both ends makes faults",
         ),
         Against::Server(..) => output.remark(format_args!(
-            "over TCP the transport is class {}{}, and TCP recovers losses: T1 has no effect",
+            "over TCP the transport is class {}{}, and TCP recovers losses",
             measure.class,
             if is_tame { "" } else { ", without the scenario's background and faults" },
         )),

@@ -24,6 +24,7 @@ use records::require::Requirements;
 use records::state::Model;
 use records::tables::{publishers, rows, streams, transactions};
 use records::{Finding, Head, Item, Plant, Record, Recorder, Subset};
+use reports::provenance::ReadCapture;
 use std::io;
 use wire::time::Instant;
 
@@ -508,6 +509,18 @@ impl<'a> Reporter<'a> {
 }
 
 impl Reporter<'_> {
+    /// True if a run folder is written, which names the captures that were read.
+    pub(super) const fn keeps_folder(&self) -> bool {
+        self.side_outputs.folder.is_some()
+    }
+
+    /// Notes a capture that was read in the run folder.
+    pub(super) fn note_read(&mut self, capture: ReadCapture) {
+        if let Some(folder) = &mut self.side_outputs.folder {
+            folder.note_read(capture);
+        }
+    }
+
     /// Removes the run folder: nothing was metered.
     fn discard_folder(&mut self) {
         if let Some(folder) = self.side_outputs.folder.take() {

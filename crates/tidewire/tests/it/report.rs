@@ -4,7 +4,7 @@ use crate::annotated_port::{send, watching};
 use crate::predict::only_run;
 use crate::watch::data;
 use crate::wires::Namespaces;
-use crate::{check_code, interrupt, records, run_in, stderr, stdout};
+use crate::{check_code, command, interrupt, records, run_in, stderr, stdout};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -158,6 +158,87 @@ fn a_watched_capture_shows_what_its_records_say() {
     let other = fs::read_to_string(folder.path().join("mms-report.html")).unwrap();
     let numbers = |page: &str| page.split("</ul>").next().unwrap().to_owned();
     assert_eq!(numbers(&other), numbers(&page));
+}
+
+#[test]
+fn a_watched_run_keeps_the_digest_of_each_capture_that_it_read() {
+    // By `sha256sum captures/cell.pcapng captures/mms.pcapng`.
+    const OF_CELL: &str = "27690b579585187d8a26f492df01d2cfc0c9b425ca5314038cd61f8c3c819f8c";
+    const OF_MMS: &str = "9be4e23de1782e7cac015ae38dd2b4443c5852be7f55dd80f4dae965821c7681";
+    let folder = tempfile::tempdir().unwrap();
+    let captures = |run: &Path| {
+        let text = fs::read_to_string(run.join("run.json")).unwrap();
+        serde_json::from_str::<serde_json::Value>(&text).unwrap()["captures"].clone()
+    };
+    let entry = |file: &str, of: &str, sha256: &str| {
+        let octets = fs::metadata(of).unwrap().len();
+        serde_json::json!({ "file": file, "octets": octets, "sha256": sha256 })
+    };
+    let run = made(folder.path(), &["watch", "-r", CELL, "-r", MMS], 0);
+    let both = serde_json::json!([entry(CELL, CELL, OF_CELL), entry(MMS, MMS, OF_MMS)]);
+    assert_eq!(captures(&run), both);
+    assert!(page(folder.path(), &run).contains(&format!("octets, SHA-256 {OF_CELL}")));
+    // A stream is hashed as it is read.
+    let piped = folder.path().join("piped");
+    let output = command(&["watch", "-r", "-", "-o", piped.to_str().unwrap()])
+        .stdin(fs::File::open(CELL).unwrap())
+        .output()
+        .unwrap();
+    check_code(&output, 0);
+    let expected = serde_json::json!([entry("standard input", CELL, OF_CELL)]);
+    assert_eq!(captures(&only_run(&piped)), expected);
+}
+
+/// Steps that a page proposes under its verdict.
+fn steps(page: &str) -> Vec<&str> {
+    let list = page.split("What to try next</h3><ul>").nth(1).unwrap().split("</ul>").next();
+    list.unwrap().split("<li>").skip(1).map(|it| it.trim_end_matches("</li>")).collect()
+}
+
+#[test]
+fn a_verdict_says_what_to_try_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let require = ["watch", "-r", MMS, "--require", "response.p99(mms.read) < 20 ms"];
+    let watched = page(folder.path(), &made(folder.path(), &require, 3));
+    // 96.5 ms, as in the README, are 4.825 times 20 ms.
+    let first = steps(&watched)[0];
+    assert!(first.ends_with("mms.read is 4.8 times its limit."), "{first}");
+    assert!(steps(&watched)[1].contains("See: tidewire watch -r"), "{watched}");
+    let fails = folder.path().join("fails");
+    fs::create_dir(&fails).unwrap();
+    let require = ["predict", "status-csma", "--require", "miss(status) < 1 %"];
+    let failed = page(&fails, &made(&fails, &require, 3));
+    let [off, holds, advise] = steps(&failed)[..] else { panic!("{:?}", steps(&failed)) };
+    assert!(off.contains(" times its limit where background.load = 60 %."), "{off}");
+    assert!(holds.starts_with("It holds where background.load = "), "{holds}");
+    assert!(advise.contains("tidewire advise ") && advise.ends_with("/scenario.toml"));
+    // Nothing is random without background traffic, and everything with it.
+    assert!(failed.contains("points nothing is random, so that runs are copies of one, without"));
+    // With few runs intervals are wide: those of times end at zero, in figures as in tables.
+    let few = folder.path().join("few");
+    fs::create_dir(&few).unwrap();
+    let few = page(&few, &made(&few, &["predict", "status-csma", "-n", "2"], 0));
+    let figures: Vec<&str> = few.split("<figure>").skip(1).collect();
+    let negative = |cell: &str| cell.starts_with(|c: char| c.is_ascii_digit());
+    let is_negative = |it: &&str| it.split(">-").skip(1).any(negative);
+    assert!(figures.len() > 1 && !figures.iter().any(is_negative));
+    let open = folder.path().join("open");
+    fs::create_dir(&open).unwrap();
+    let require = ["predict", "status-short", "--require", "miss(status) < 0.1 %"];
+    let undecided = page(&open, &made(&open, &require, 4));
+    let [needed] = steps(&undecided)[..] else { panic!("{:?}", steps(&undecided)) };
+    assert!(needed.contains(" needs about ") && needed.contains("--until-decided"), "{needed}");
+}
+
+#[test]
+fn the_built_in_capture_has_its_name_in_a_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = made(folder.path(), &["watch", "--demo"], 0);
+    let page = page(folder.path(), &run);
+    assert!(page.contains("<h1>the built-in capture</h1>"), "{page}");
+    // Commands have the option.
+    let is_option = |before: &str| before.ends_with("tidewire watch ");
+    assert!(page.split("--demo").take(page.matches("--demo").count()).all(is_option));
 }
 
 #[test]

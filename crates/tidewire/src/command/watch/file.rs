@@ -1,6 +1,7 @@
 //! Capture files, including growing ones, or a capture on standard input.
 
 use super::annotate::Frame;
+use super::digest::{self, StreamDigest};
 use super::frames::FramePipeline;
 use super::stages::Stage;
 use crate::args::source::FrameSource;
@@ -92,7 +93,9 @@ pub(crate) fn meter(
             break;
         }
         let patience = Arc::new(AtomicU64::new(ENDLESS));
-        let found = match open_waiting(path, is_growing, output, Some(&patience)) {
+        let digest = teller.keeps_folder().then(StreamDigest::default);
+        let opening = Opening { patience: Some(&patience), digest: digest.as_ref() };
+        let found = match open_waiting(path, is_growing, output, &opening) {
             Ok(mut capture) => {
                 if !capture.is_packed() {
                     patience.store(nanos(LOOK_UP), Ordering::Relaxed);
@@ -103,6 +106,9 @@ pub(crate) fn meter(
                 frames.count(capture.interfaces());
                 remark_on_links(&capture, &name(path), output);
                 before = counted(&before, &capture);
+                if let Some(digest) = &digest {
+                    teller.note_read(digest::of_read(path, digest));
+                }
                 found
             }
             Err(error) => Some(error),
@@ -283,20 +289,46 @@ pub(crate) fn open(path: &Path, output: &Output) -> Result<Capture, Failure> {
 
 /// Opens a capture that may still be growing.
 pub(crate) fn open_as(path: &Path, is_growing: bool, output: &Output) -> Result<Capture, Failure> {
-    open_waiting(path, is_growing, output, None)
+    open_waiting(path, is_growing, output, &Opening::default())
 }
 
-/// Like [`open_as`]. With a patience, a capture that stays silent for that many nanoseconds reports
-/// that it would block, and continues afterwards.
+/// Settings of how a capture is opened.
+#[derive(Default)]
+struct Opening<'a> {
+    /// Silence in nanoseconds after which a capture reports that it would block, and continues
+    /// afterwards.
+    patience: Option<&'a Arc<AtomicU64>>,
+    /// Hash of a stream's octets, which cannot be read a second time.
+    digest: Option<&'a StreamDigest>,
+}
+
+impl Opening<'_> {
+    /// Opens a stream written by another process.
+    fn piped(&self, from: impl Read + Send + 'static) -> Result<Capture, CaptureError> {
+        self.stream(match self.patience {
+            None => Pipe::new(from),
+            Some(patience) => Pipe::interruptible(from, Arc::clone(patience)),
+        })
+    }
+
+    fn stream(&self, from: impl Read + Send + 'static) -> Result<Capture, CaptureError> {
+        match self.digest {
+            None => Capture::open(from),
+            Some(digest) => Capture::open(digest.of(from)),
+        }
+    }
+}
+
+/// Like [`open_as`], with these settings.
 fn open_waiting(
     path: &Path,
     is_growing: bool,
     output: &Output,
-    patience: Option<&Arc<AtomicU64>>,
+    opening: &Opening<'_>,
 ) -> Result<Capture, Failure> {
     let name = name(path);
     let opened = if path.as_os_str() == "-" {
-        Capture::open(piped(io::stdin(), patience))
+        opening.piped(io::stdin())
     } else {
         let file = interrupt::open(path)
             .map_err(|error| Failure::failed(format!("cannot open {name}: {error}")))?;
@@ -304,8 +336,10 @@ fn open_waiting(
             Ok(about) if about.is_dir() => {
                 return Err(Failure::failed(format!("{name} is a folder, not a capture")));
             }
-            Ok(about) if !about.is_file() => Capture::open(piped(file, patience)),
-            _ if is_growing => Capture::open(Growing { file, patience: patience.cloned() }),
+            Ok(about) if !about.is_file() => opening.piped(file),
+            _ if is_growing => {
+                opening.stream(Growing { file, patience: opening.patience.cloned() })
+            }
             // Rows on a terminal show the progress, and a bar would mix with them.
             Ok(about)
                 if about.len() >= WORTH_A_BAR_OCTETS
@@ -322,14 +356,6 @@ fn open_waiting(
         }
     };
     opened.map_err(|error| Failure::failed(format!("{name}: {error}")))
-}
-
-/// Opens a stream written by another process, with a patience as in [`open_waiting`].
-fn piped(from: impl Read + Send + 'static, patience: Option<&Arc<AtomicU64>>) -> Pipe {
-    match patience {
-        None => Pipe::new(from),
-        Some(patience) => Pipe::interruptible(from, Arc::clone(patience)),
-    }
 }
 
 /// Returns true for standard input, a named pipe or the like, and false for a regular file.

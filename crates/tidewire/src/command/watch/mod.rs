@@ -4,6 +4,7 @@
 mod annotate;
 mod around;
 mod choice;
+mod digest;
 mod events;
 mod expect;
 pub(super) mod export;
