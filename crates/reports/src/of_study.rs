@@ -1,6 +1,7 @@
 //! Report of a study: a predicted or measured run with its samples.
 
 mod checks;
+mod next;
 mod numbers;
 
 use crate::difference;
@@ -14,7 +15,7 @@ use crate::study::{
     deadline, interval, notes, settings, share, spans, summed, told, verdict, verdict_words,
 };
 use crate::text::Text;
-use crate::{next, of_percentiles, sweep, tail};
+use crate::{of_percentiles, sweep, tail};
 use bench::analysis::{PointReport, Report, analyse};
 use bench::folder::{Provenance, Results};
 use bench::sample::Origin;

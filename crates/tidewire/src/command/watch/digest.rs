@@ -1,6 +1,5 @@
 //! SHA-256 of each capture that was read, for the run folder.
 
-use super::file::name;
 use crate::interrupt;
 use reports::provenance::ReadCapture;
 use sha2::{Digest as _, Sha256};
@@ -24,12 +23,12 @@ impl Hash {
         self.octets += octets.len() as u64;
     }
 
-    fn end(self, path: &Path) -> ReadCapture {
+    fn end(self, name: String) -> ReadCapture {
         let mut sha256 = String::with_capacity(64);
         for octet in self.hash.finalize() {
             write!(sha256, "{octet:02x}").expect("a string takes all text");
         }
-        ReadCapture { file: name(path), octets: self.octets, sha256: Some(sha256) }
+        ReadCapture { file: name, octets: self.octets, sha256: Some(sha256) }
     }
 }
 
@@ -67,14 +66,16 @@ impl<R: Read> Read for Hashed<R> {
 
 /// Digest of a capture that has been read: of a stream as it was read, of a file as it is now, in a
 /// second pass. Without a digest if the file cannot be read again, or if an interrupt ends the pass.
-pub(super) fn of_read(path: &Path, stream: &StreamDigest) -> ReadCapture {
+pub(super) fn of_read(path: &Path, name: String, stream: &StreamDigest) -> ReadCapture {
     let hash = stream.take();
     if hash.octets > 0 {
-        return hash.end(path);
+        return hash.end(name);
     }
     let octets = path.metadata().map_or(0, |about| about.len());
-    let not_hashed = ReadCapture { file: name(path), octets, sha256: None };
-    of_file(path).map_or(not_hashed, |hash| hash.end(path))
+    match of_file(path) {
+        Some(hash) => hash.end(name),
+        None => ReadCapture { file: name, octets, sha256: None },
+    }
 }
 
 /// Hash of a file; none of one that cannot be read to its end.

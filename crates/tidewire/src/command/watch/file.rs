@@ -107,7 +107,7 @@ pub(crate) fn meter(
                 remark_on_links(&capture, &name(path), output);
                 before = counted(&before, &capture);
                 if let Some(digest) = &digest {
-                    teller.note_read(digest::of_read(path, digest));
+                    teller.note_read(digest::of_read(path, name(path), digest));
                 }
                 found
             }
