@@ -590,13 +590,11 @@ pub(super) fn conclude(
         (None, false, _) if verdict == Some(Verdict::Fail) || teller.has_failed => {
             Exit::RequirementNotMet
         }
-        (None, false, _) if verdict == Some(Verdict::Undecided) => Exit::Undecided,
+        (None, false, _) if is_early || verdict == Some(Verdict::Undecided) => Exit::Undecided,
         // What was dropped is in no measure, so none of them is valid.
         (None, false, Some(1..)) => Exit::Undecided,
-        (None, false, _) if is_early => Exit::Undecided,
         (None, false, _) => Exit::Ok,
     };
-    let unwritten = teller.side_outputs.export.take_failure();
-    let unwritten = unwritten.or(no_folder);
+    let unwritten = teller.side_outputs.export.take_failure().or(no_folder);
     unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
 }

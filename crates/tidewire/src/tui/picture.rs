@@ -14,19 +14,31 @@ const TEXT: &str = "#d4d4d4";
 
 /// Returns the cells as an SVG document.
 pub(super) fn svg(buffer: &Buffer, title: &str) -> String {
+    document(buffer, title, &cells(buffer))
+}
+
+/// SVG document of the size of a screen, with what is drawn within it. Browsers keep blanks by the style,
+/// other programs by the attribute of XML.
+pub(super) fn document(buffer: &Buffer, title: &str, drawn: &str) -> String {
     let (columns, rows) = (usize::from(buffer.area.width), usize::from(buffer.area.height));
-    let (width, height) = (columns * WIDTH, rows * HEIGHT);
-    let mut svg = format!(
+    format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{}\" height=\"{}\" role=\"img\" \
          font-family=\"monospace\" font-size=\"13\">\n\
          <title>{}</title>\n\
+         <style>text{{white-space:pre}}</style>\n\
          <rect width=\"100%\" height=\"100%\" rx=\"6\" fill=\"{GROUND}\"/>\n\
-         <g transform=\"translate({WIDTH} {WIDTH})\" xml:space=\"preserve\">\n",
-        width + 2 * WIDTH,
-        height + 2 * WIDTH,
+         <g transform=\"translate({WIDTH} {WIDTH})\" xml:space=\"preserve\">\n\
+         {drawn}</g>\n</svg>\n",
+        columns * WIDTH + 2 * WIDTH,
+        rows * HEIGHT + 2 * WIDTH,
         escaped(title),
-    );
-    for (row, cells) in buffer.content.chunks(columns.max(1)).enumerate() {
+    )
+}
+
+/// Elements of the cells, line by line.
+pub(super) fn cells(buffer: &Buffer) -> String {
+    let mut svg = String::new();
+    for (row, cells) in buffer.content.chunks(usize::from(buffer.area.width).max(1)).enumerate() {
         let mut column = 0;
         for run in cells.chunk_by(|one, next| style(one) == style(next)) {
             let Some(first) = run.first() else { continue };
@@ -48,7 +60,6 @@ pub(super) fn svg(buffer: &Buffer, title: &str) -> String {
             let _ = writeln!(svg, "<text {place} fill=\"{ink}\"{weight}>{text}</text>");
         }
     }
-    svg.push_str("</g>\n</svg>\n");
     svg
 }
 
