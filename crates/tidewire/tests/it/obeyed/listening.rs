@@ -118,6 +118,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--sizes", "--sizes 64,128 --json", Says("[64,128]")),
             obeyed("--only", "--only 'dt_*'", Changes),
             obeyed("--expect", "--expect station.scd", Says("7 declared publishers seen")),
+            obeyed("--output", "--output out", Writes("out")),
             JSON,
             QUIET,
         ],
