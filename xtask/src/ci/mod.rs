@@ -112,9 +112,10 @@ fn lint(root: &Path, summary: &mut Summary) {
     format_and_tidy("lint", root, summary);
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     summary.command("lint", &mut cargo(root, &clippy));
-    // This feature is built alone only in CI; the tests are built with it.
-    let clippy = ["clippy", "-p", "tidewire", "--all-targets"];
-    let with_feature = [&clippy[..], &["--features", "parquet", "--", "-D", "warnings"]].concat();
+    // The tests are built with this feature. The workspace has the features of the dependencies that
+    // the first check had, so that they are not checked again.
+    let clippy = ["clippy", "--workspace", "--all-targets", "--features", "tidewire/parquet"];
+    let with_feature = [&clippy[..], &["--", "-D", "warnings"]].concat();
     summary.command("lint", &mut cargo(root, &with_feature));
     let mut doc = cargo(root, &["doc", "--workspace", "--no-deps"]);
     summary.command("lint", doc.env("RUSTDOCFLAGS", "-D warnings"));
