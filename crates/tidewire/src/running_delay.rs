@@ -78,13 +78,16 @@ impl Flow {
         }
     }
 
-    /// Returns the mean of a quantile over runs with its interval; of all runs together, without one, if there are too few
-    /// runs, too few messages in a run, or only copies of one run.
+    /// Returns the mean of a quantile over runs with its interval; of all runs together, marked as without one, if there are
+    /// too few runs, too few messages in a run, or only copies of one run.
     fn quantile(&self, share: f64, of_runs: &Summary) -> String {
         let estimate = interval::mean(of_runs, LEVEL).filter(|it| it.half_width > 0.0);
         match (estimate, self.all.quantile(share)) {
             (Some(estimate), _) => quantity::estimate(Unit::Nanoseconds, estimate),
-            (None, Some(of_all)) => value(Unit::Nanoseconds, of_all.as_nanos() as f64),
+            (None, Some(of_all)) => {
+                let of_all = value(Unit::Nanoseconds, of_all.as_nanos() as f64);
+                format!("{of_all} (no interval)")
+            }
             (None, None) => "-".to_owned(),
         }
     }
@@ -137,6 +140,7 @@ mod tests {
         let short = told(&runs(3, "200 ms"));
         let (median, p99) = short.split_once(", p99 ").unwrap();
         assert!(median.contains('±') && !p99.contains('±'), "{short}");
+        assert!(p99.contains(" (no interval) (95 %, n = 3)"), "{short}");
     }
 
     #[test]
