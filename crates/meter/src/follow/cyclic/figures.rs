@@ -13,9 +13,26 @@ pub(super) struct Start {
 }
 
 impl Start {
-    pub(super) fn new(report: &StreamReport, missing: u64, period: &Period) -> Self {
-        let late_and_early = period.distributions().cloned().map(Box::new);
-        Self { figures: StreamFigures::of(report, missing), late_and_early }
+    fn new(figures: StreamFigures, period: &Period) -> Self {
+        Self { figures, late_and_early: period.distributions().cloned().map(Box::new) }
+    }
+
+    /// Begins an interval of a stream. The start of one that has had no frame since stays, so that
+    /// distributions are copied as often as they change.
+    pub(super) fn begin(
+        start: &mut Option<Box<Self>>,
+        report: &StreamReport,
+        missing: u64,
+        period: &Period,
+    ) {
+        let figures = StreamFigures::of(report, missing);
+        let has_distributions = period.distributions().is_some();
+        let is_there = |start: &Self| {
+            start.figures == figures && start.late_and_early.is_some() == has_distributions
+        };
+        if !start.as_deref().is_some_and(is_there) {
+            *start = Some(Box::new(Self::new(figures, period)));
+        }
     }
 }
 
@@ -51,7 +68,7 @@ pub(super) fn since(
 
 impl Meter {
     /// Begins an interval of streams of cyclic data: [`StreamReport::in_interval`] counts from now. A
-    /// call copies the distributions of all streams.
+    /// call copies the distributions of streams that had frames since the last one.
     pub fn begin_stream_interval(&mut self) {
         self.cyclic.begin_interval();
     }

@@ -409,8 +409,7 @@ impl Cyclic {
         for place in self.slab.places() {
             let Some(stream) = self.slab.get_mut(place) else { continue };
             let missing = stream.counts().order.missing;
-            let start = figures::Start::new(&stream.report, missing, &stream.period);
-            stream.start = Some(Box::new(start));
+            figures::Start::begin(&mut stream.start, &stream.report, missing, &stream.period);
         }
     }
 
