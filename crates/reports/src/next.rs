@@ -4,22 +4,38 @@ use crate::text::Text;
 use bench::verdict::Verdict;
 use records::Finding;
 use records::quantity::significant;
-use records::require::Outcome;
+use records::require::{Outcome, OutcomeFinding};
 
 /// Most steps of a report.
 pub(crate) const MOST_STEPS: usize = 3;
 
-/// Distance from the limit as a share of it: `12 % above its limit`.
-pub(crate) fn of_limit(found: f64, limit: f64) -> Option<String> {
+/// A value that does not meet its limit, with its distance as a share of the limit: `12 % above its limit`.
+pub(crate) fn of_limit(found: f64, limit: f64) -> String {
     if limit <= 0.0 || found.total_cmp(&limit).is_eq() {
-        return None;
+        return format!("{}, where its limit is {}", significant(found, 3), significant(limit, 3));
     }
     let share = (found - limit).abs() / limit;
-    Some(match (found > limit, found >= 2.0 * limit) {
+    match (found > limit, found >= 2.0 * limit) {
         (_, true) => format!("{} times its limit", significant(found / limit, 2)),
         (true, false) => format!("{} % above its limit", significant(share * 100.0, 2)),
         (false, false) => format!("{} % below its limit", significant(share * 100.0, 2)),
-    })
+    }
+}
+
+/// Why a requirement is not met by a host, a connection, a stream or the whole.
+fn unmet(finding: &OutcomeFinding, limit: Option<f64>) -> String {
+    let OutcomeFinding { of, found, verdict, because, .. } = finding;
+    let name = of.as_deref().unwrap_or("the whole");
+    match (verdict, found, limit) {
+        (Verdict::Fail, Some(found), Some(limit)) => {
+            format!("{name} is {}", of_limit(*found, limit))
+        }
+        (Verdict::Fail, ..) => format!("{name} does not meet it"),
+        _ if because.is_empty() => {
+            format!("{name} is not decided by this capture: a longer one may")
+        }
+        _ => format!("{name} is not decided: {because}"),
+    }
 }
 
 /// Steps after a watched capture or port.
@@ -28,20 +44,9 @@ pub(crate) fn of_stream(outcomes: &[Outcome], findings: &[Finding]) -> Vec<Text>
     let of = |verdict| outcomes.iter().find(|it| it.verdict == verdict);
     if let Some(outcome) = of(Verdict::Fail).or_else(|| of(Verdict::Undecided)) {
         let worst = outcome.findings.iter().find(|it| it.verdict == outcome.verdict);
-        steps.extend(worst.and_then(|it| {
-            let name = it.of.as_deref().unwrap_or("the whole");
-            let limit = outcome.limit()?;
-            let beyond = of_limit(it.found?, limit).filter(|_| it.verdict == Verdict::Fail);
-            let open = || {
-                let because = Some(&it.because).filter(|because| !because.is_empty());
-                because.map_or_else(
-                    || "not decided by this capture: a longer one may".to_owned(),
-                    |because| format!("not decided: {because}"),
-                )
-            };
-            let words = beyond.unwrap_or_else(open);
-            Some(format!("{}: {name} is {words}.", outcome.requirement))
-        }));
+        steps.extend(
+            worst.map(|it| format!("{}: {}.", outcome.requirement, unmet(it, outcome.limit()))),
+        );
     }
     let worst = findings.iter().find(|it| it.grade == "wrong");
     let worst = worst.or_else(|| findings.iter().find(|it| it.grade == "look"));

@@ -75,16 +75,24 @@ fn properties(identity: &Identity, known: &Known) -> Vec<(&'static str, String)>
 fn sides(identity: &Identity, known: &Known) -> Panel {
     let columns = vec![
         Column::text("sent by", "side"),
-        Column::measure("TPDUs", Measure::Tpdus),
-        Column::measure("DTs", Measure::DtTpdus),
-        Column::measure("retx", Measure::DtRetransmissions),
-        Column::measure("AKs", Measure::AkTpdus),
-        Column::measure("octets", Measure::TpduDataOctets),
-        Column::measure("closed", DelayKind::ClosedWindow.total()),
-        Column::measure("beyond", Measure::DtIntoClosedWindow),
-        Column::measure("AK mean", DelayKind::Acknowledgement.total()),
-        Column::measure("replies", DelayKind::Response.count()),
-        Column::measure("reply max", DelayKind::Response.maximum()),
+        Column::measure("TPDUs", "sent by this side", Measure::Tpdus),
+        Column::measure("DTs", "data PDUs", Measure::DtTpdus),
+        Column::measure("retx", "retransmitted data PDUs", Measure::DtRetransmissions),
+        Column::measure("AKs", "acknowledgements", Measure::AkTpdus),
+        Column::measure("octets", "octets of user data", Measure::TpduDataOctets),
+        Column::measure(
+            "closed",
+            "time for which it had no credit",
+            DelayKind::ClosedWindow.total(),
+        ),
+        Column::measure("beyond", "data PDUs beyond its credit", Measure::DtIntoClosedWindow),
+        Column::measure(
+            "AK mean",
+            "mean time until its data PDUs were acknowledged",
+            DelayKind::Acknowledgement.total(),
+        ),
+        Column::measure("replies", "replies that it sent", DelayKind::Response.count()),
+        Column::measure("reply max", "its greatest response time", DelayKind::Response.maximum()),
     ];
     let directions = known.directions();
     let rows = directions.iter().zip(&identity.ends).map(|(sent, end)| side(end, sent)).collect();

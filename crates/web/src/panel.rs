@@ -4,6 +4,7 @@ use meter::registry::Measure;
 use records::findings::Grade;
 use records::quantity;
 use serde::Serialize;
+use std::borrow::Cow;
 use wire::printable::bounded;
 
 /// Most characters of a text; names come from captures and may be long.
@@ -25,12 +26,12 @@ pub(crate) struct Panel {
 }
 
 /// Column of a table.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub(crate) struct Column {
     /// Heading.
     pub title: &'static str,
     /// Meaning, shown on request.
-    pub help: &'static str,
+    pub help: Cow<'static, str>,
     /// True of numbers, which are aligned to the right.
     pub is_number: bool,
 }
@@ -53,17 +54,17 @@ pub(crate) struct Cell(pub(crate) Option<u64>, pub(crate) String);
 impl Column {
     /// Column of texts.
     pub(crate) const fn text(title: &'static str, help: &'static str) -> Self {
-        Self { title, help, is_number: false }
+        Self { title, help: Cow::Borrowed(help), is_number: false }
     }
 
-    /// Column of the counts of a measure, with its definition in `tidewire help metrics`.
-    pub(crate) fn measure(title: &'static str, measure: Measure) -> Self {
-        Self::number(title, measure.help())
+    /// Column of what a row has of a measure, with the definition in `tidewire help metrics`.
+    pub(crate) fn measure(title: &'static str, what: &str, measure: Measure) -> Self {
+        Self { title, help: format!("{what}: {}", measure.help()).into(), is_number: true }
     }
 
     /// Column of numbers.
     pub(crate) const fn number(title: &'static str, help: &'static str) -> Self {
-        Self { title, help, is_number: true }
+        Self { title, help: Cow::Borrowed(help), is_number: true }
     }
 }
 

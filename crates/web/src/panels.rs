@@ -225,13 +225,25 @@ fn connections(model: &Model) -> Panel {
         Column::text("to", "side that was asked"),
         Column::text("user", "protocol above the transport"),
         Column::text("state", "state, or the kind of its end"),
-        Column::measure("TPDUs", Measure::Tpdus),
-        Column::measure("DTs", Measure::DtTpdus),
-        Column::measure("retx", Measure::DtRetransmissions),
-        Column::measure("closed", DelayKind::ClosedWindow.total()),
-        Column::measure("AK mean", DelayKind::Acknowledgement.total()),
-        Column::measure("reply p99", DelayKind::Response.p99()),
-        Column::measure("reply max", DelayKind::Response.maximum()),
+        Column::measure("TPDUs", "transport PDUs of both sides", Measure::Tpdus),
+        Column::measure("DTs", "data PDUs of both sides", Measure::DtTpdus),
+        Column::measure("retx", "data PDUs that were retransmitted", Measure::DtRetransmissions),
+        Column::measure(
+            "closed",
+            "time for which a receiver gave no credit",
+            DelayKind::ClosedWindow.total(),
+        ),
+        Column::measure(
+            "AK mean",
+            "mean time from a data PDU to its acknowledgement",
+            DelayKind::Acknowledgement.total(),
+        ),
+        Column::measure(
+            "reply p99",
+            "99th percentile of the response times",
+            DelayKind::Response.p99(),
+        ),
+        Column::measure("reply max", "greatest response time", DelayKind::Response.maximum()),
     ];
     let rows = rows.into_iter().take(MOST_ROWS).map(|(_, row)| row).collect();
     Panel { id: "connections", title: "Connections", about, columns, rows }
@@ -276,9 +288,13 @@ fn services(model: &Model) -> Panel {
         Column::number("answers", "responses and errors"),
         Column::number("failed", "errors, refused accesses, rejects and requests without answer"),
         Column::number("open", "requests outstanding"),
-        Column::measure("p50", DelayKind::MmsResponse.p50()),
-        Column::measure("p99", DelayKind::MmsResponse.p99()),
-        Column::measure("max", DelayKind::MmsResponse.maximum()),
+        Column::measure("p50", "median response time", DelayKind::MmsResponse.p50()),
+        Column::measure(
+            "p99",
+            "99th percentile of the response times",
+            DelayKind::MmsResponse.p99(),
+        ),
+        Column::measure("max", "greatest response time", DelayKind::MmsResponse.maximum()),
     ];
     let rows = found.into_iter().take(MOST_ROWS).map(|(of, it)| service(of.id, it)).collect();
     Panel { id: "services", title: "Services", about, columns, rows }
@@ -328,14 +344,14 @@ fn hosts(model: &Model) -> Panel {
     let about = format!("{}, the busiest first{cut}", counted(rows.len() as u64, "host"));
     let columns = vec![
         Column::text("host", "address"),
-        Column::measure("sent", Measure::Tpdus),
-        Column::measure("received", Measure::Tpdus),
-        Column::measure("octets", Measure::TpduDataOctets),
-        Column::measure("retx", Measure::DtRetransmissions),
-        Column::measure("replies", DelayKind::Response.count()),
-        Column::measure("mean", DelayKind::Response.total()),
-        Column::measure("p99", DelayKind::Response.p99()),
-        Column::measure("max", DelayKind::Response.maximum()),
+        Column::measure("sent", "TPDUs sent", Measure::Tpdus),
+        Column::measure("received", "TPDUs received", Measure::Tpdus),
+        Column::measure("octets", "octets of user data sent", Measure::TpduDataOctets),
+        Column::measure("retx", "data PDUs that it sent again", Measure::DtRetransmissions),
+        Column::measure("replies", "replies to requests", DelayKind::Response.count()),
+        Column::measure("mean", "mean response time", DelayKind::Response.total()),
+        Column::measure("p99", "99th percentile of its response times", DelayKind::Response.p99()),
+        Column::measure("max", "its greatest response time", DelayKind::Response.maximum()),
     ];
     let rows = rows.into_iter().take(MOST_ROWS).map(|(_, row)| row).collect();
     Panel { id: "hosts", title: "Hosts", about, columns, rows }

@@ -95,10 +95,10 @@ pub(super) fn table(matrix: &Matrix) -> Vec<Vec<String>> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    fn example() -> Matrix {
+    pub(in crate::figure) fn example() -> Matrix {
         Matrix {
             title: "Connections from host to host".to_owned(),
             caption: "Of 1 s.".to_owned(),

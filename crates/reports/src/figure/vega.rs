@@ -239,17 +239,7 @@ mod tests {
 
     #[test]
     fn a_matrix_and_a_diagram_have_a_value_for_each_cell_and_span() {
-        let matrix = Matrix {
-            title: "Connections".to_owned(),
-            caption: "Of 1 s.".to_owned(),
-            reference: "section IV".to_owned(),
-            row: "calling host".to_owned(),
-            column: "called host".to_owned(),
-            counted: "connections".to_owned(),
-            names: ["A", "B"].map(str::to_owned).to_vec(),
-            counts: vec![vec![0, 12], vec![3, 0]],
-        };
-        let made = read(&Picture::Matrix(matrix));
+        let made = read(&Picture::Matrix(crate::figure::matrix::tests::example()));
         let expected = json!({ "row": "A", "column": "B", "count": 12 });
         assert_eq!(made["data"]["values"][1], expected);
         let span = |name: &str, begin, end| Span { lane: 0, name: name.to_owned(), begin, end };

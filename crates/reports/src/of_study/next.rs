@@ -42,7 +42,7 @@ pub(super) fn of_study(run: &StudyRun<'_>, report: &Report, judged: &[Judged]) -
 /// Distance from the limit as a share of it: `12 % above its limit`.
 fn beyond(judged: &Judged) -> Option<String> {
     let requirement: Requirement = judged.requirement.parse().ok()?;
-    of_limit(judged.found?, requirement.limit)
+    Some(of_limit(judged.found?, requirement.limit))
 }
 
 /// Point of a sweep, in words.

@@ -183,8 +183,13 @@ fn column_titles_and_metrics_have_the_text_of_the_help() {
         let helps: Vec<&str> = numbers.map(|it| it["help"].as_str().unwrap()).collect();
         assert_eq!(helps.len(), expected, "{id}: {helps:?}");
         for text in helps {
-            assert!(help.contains(text), "{id}: {text}");
+            let (what, definition) = text.split_once(": ").unwrap();
+            assert!(help.contains(definition), "{id}, {what}: {definition}");
         }
+        // Columns of one measure, such as what a host sent and received, tell what differs.
+        let distinct: std::collections::BTreeSet<_> =
+            columns.iter().map(|it| &it["help"]).map(|it| it.as_str()).collect();
+        assert_eq!(distinct.len(), columns.len(), "{id}");
     }
     let rows = panel("metrics")["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 13);

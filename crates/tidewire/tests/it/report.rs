@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const CELL: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng");
+const CYCLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cycles.pcap");
 const MMS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/mms.pcapng");
 
 /// Makes a run in this folder, and returns its path.
@@ -204,6 +205,19 @@ fn a_verdict_says_what_to_try_next() {
     let first = steps(&watched)[0];
     assert!(first.ends_with("mms.read is 4.8 times its limit."), "{first}");
     assert!(steps(&watched)[1].contains("See: tidewire watch -r"), "{watched}");
+    // No share of a limit of zero.
+    let none = folder.path().join("none");
+    fs::create_dir(&none).unwrap();
+    let require = ["watch", "-r", CYCLES, "--require", "missing(*) == 0"];
+    let missed = page(&none, &made(&none, &require, 3));
+    let first = steps(&missed)[0];
+    assert!(first.ends_with("02:00:00:00:00:02/8002 is 1, where its limit is 0."), "{first}");
+    // A reply that did not come has no time.
+    let silent = folder.path().join("silent");
+    fs::create_dir(&silent).unwrap();
+    let require = ["watch", "-r", CELL, "--require", "response.p99(host) < 1 ms"];
+    let open = page(&silent, &made(&silent, &require, 4));
+    assert!(steps(&open)[0].contains(" is not decided: "), "{}", steps(&open)[0]);
     let fails = folder.path().join("fails");
     fs::create_dir(&fails).unwrap();
     let require = ["predict", "status-csma", "--require", "miss(status) < 1 %"];
