@@ -12,7 +12,7 @@ pub(crate) const MOST_STEPS: usize = 3;
 /// A value that does not meet its limit, with its distance as a share of the limit: `12 % above its limit`.
 pub(crate) fn of_limit(found: f64, limit: f64) -> String {
     if limit <= 0.0 || found.total_cmp(&limit).is_eq() {
-        return format!("{}, where its limit is {}", significant(found, 3), significant(limit, 3));
+        return format!("{found}, where its limit is {limit}");
     }
     let share = (found - limit).abs() / limit;
     match (found > limit, found >= 2.0 * limit) {
