@@ -44,9 +44,11 @@ pub(crate) fn of_stream(outcomes: &[Outcome], findings: &[Finding]) -> Vec<Text>
     let of = |verdict| outcomes.iter().find(|it| it.verdict == verdict);
     if let Some(outcome) = of(Verdict::Fail).or_else(|| of(Verdict::Undecided)) {
         let worst = outcome.findings.iter().find(|it| it.verdict == outcome.verdict);
-        steps.extend(
-            worst.map(|it| format!("{}: {}.", outcome.requirement, unmet(it, outcome.limit()))),
+        let why = worst.map_or_else(
+            || "this capture has nothing that could be judged".to_owned(),
+            |it| unmet(it, outcome.limit()),
         );
+        steps.push(format!("{}: {why}.", outcome.requirement));
     }
     let worst = findings.iter().find(|it| it.grade == "wrong");
     let worst = worst.or_else(|| findings.iter().find(|it| it.grade == "look"));
