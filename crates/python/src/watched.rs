@@ -216,7 +216,7 @@ fn meter(
 fn take(recorder: &mut Recorder, tables: &mut Tables, findings: &mut Findings) {
     while let Some(item) = recorder.take() {
         tables.take(&item);
-        findings.take(&Record::of(&item, &Subset::default()));
+        findings.take(Record::of(&item, &Subset::default()));
     }
 }
 

@@ -295,7 +295,7 @@ impl Baseline {
     fn replies(&mut self, told: &mut [Done], meter: &Meter, end: IntervalEnd) {
         let mut serials: Vec<u32> = told.iter().map(|done| done.connection.serial).collect();
         serials.sort_unstable();
-        let mut now: BTreeMap<u32, [Distribution; 2]> =
+        let now: BTreeMap<u32, [Distribution; 2]> =
             serials.iter().copied().zip(meter.replied_by(&serials)).collect();
         for done in told {
             let Connection { serial, .. } = done.connection;
@@ -309,14 +309,19 @@ impl Baseline {
             done.replied = [0, 1].map(|side: usize| replied[side].since(&before[side]).summary());
         }
         if end.is_over {
-            // Connections that were silent for an interval are known in the next one.
-            let room = MOST_REPLIED.saturating_sub(now.len());
-            let silent = core::mem::take(&mut self.replied);
-            let silent = silent.into_iter().filter(|(serial, _)| !now.contains_key(serial));
-            let silent: Vec<_> = silent.take(room).collect();
-            now.extend(silent);
-            self.replied = now;
+            self.keep_replies(now);
         }
+    }
+
+    /// Makes these response times those at the start of the interval, and keeps those of connections
+    /// that were silent, up to the limit.
+    fn keep_replies(&mut self, now: BTreeMap<u32, [Distribution; 2]>) {
+        let serials: Vec<u32> = now.keys().copied().collect();
+        self.replied.extend(now);
+        let over = self.replied.len().saturating_sub(MOST_REPLIED);
+        let silent = self.replied.keys().rev().filter(|it| serials.binary_search(it).is_err());
+        let forgotten: Vec<u32> = silent.take(over).copied().collect();
+        forgotten.iter().for_each(|serial| _ = self.replied.remove(serial));
     }
 
     /// Begins another interval at `now`, without a report of the one before.

@@ -166,14 +166,14 @@ impl Findings {
     }
 
     /// Adds a record of the whole measurement; records of intervals are ignored.
-    pub fn take(&mut self, record: &Record) {
+    pub fn take(&mut self, record: Record) {
         use Record::{
             Connection, ControlBlocks, CyclicStream, End, Host, Publishers, Services, Total,
             Transactions,
         };
         // The associations of a connection follow it; those of an interval come before the whole.
         let is_whole = |id: &u32| self.model.connections.contains_key(id);
-        let is_of_the_whole = match record {
+        let is_of_the_whole = match &record {
             Services(of) => is_whole(&of.id),
             ControlBlocks(of) => is_whole(&of.id),
             Publishers(of) => of.complete,
@@ -181,7 +181,7 @@ impl Findings {
             _ => false,
         };
         if is_of_the_whole {
-            self.model.take(record.clone());
+            self.model.take(record);
         }
     }
 

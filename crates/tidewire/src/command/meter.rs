@@ -1,7 +1,8 @@
 //! `tidewire meter`: captures in, the stream of measures out. Nothing is ever sent.
 
 use super::measuring::Measuring;
-use super::reporter::{Reporter, SideOutputs, conclude};
+use super::reporter::{Reporter, conclude};
+use super::side_outputs::SideOutputs;
 use super::watch;
 use crate::args::measuring::Meter;
 use crate::exit::Exit;

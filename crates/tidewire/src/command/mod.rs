@@ -31,6 +31,7 @@ mod selftest;
 mod serve;
 mod shell;
 mod show;
+mod side_outputs;
 pub(crate) mod watch;
 mod web;
 

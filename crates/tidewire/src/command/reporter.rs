@@ -2,15 +2,14 @@
 
 use super::pace::Pace;
 use super::page::LivePage;
-use super::watch::export::Export;
+use super::side_outputs::SideOutputs;
 use super::watch::require;
 use crate::args::export::FailOn;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
-use crate::metrics::Exporter;
 use crate::output::{self, Output};
 use crate::quantity::counted;
-use crate::record_folder::{KeptRun, RecordFolder};
+use crate::record_folder::KeptRun;
 use crate::stream::Lines;
 use crate::tui::{Gather, SampleLines, Shared, Tempo};
 use bench::verdict::Verdict;
@@ -20,7 +19,6 @@ use meter::Report;
 use meter::oddity::{Class, Oddities};
 use records::families::Health;
 use records::findings::Findings;
-use records::require::Requirements;
 use records::state::Model;
 use records::tables::{publishers, rows, streams, transactions};
 use records::{Finding, Head, Item, Plant, Record, Recorder, Subset};
@@ -73,29 +71,6 @@ pub(super) struct Reporter<'a> {
 
 /// Octets of records that are written together, while more are due at the same time.
 const TOGETHER_OCTETS: usize = 1 << 16;
-
-/// Outputs of findings in addition to printing.
-#[derive(Default)]
-pub(super) struct SideOutputs {
-    /// Exporter of metrics.
-    pub(super) exporter: Option<Exporter>,
-    /// Live page, which shows all reports.
-    pub(super) page: Option<LivePage>,
-    /// True if reports within an interval are those of the page or the screen alone.
-    pub(super) hides_reports: bool,
-    /// True if samples of sequence numbers are those of the screen alone.
-    pub(super) hides_samples: bool,
-    /// Files.
-    pub(super) export: Export,
-    /// Requirements to judge.
-    pub(super) requirements: Requirements,
-    /// Finding from which on the exit code is 3.
-    pub(super) fail_on: Option<FailOn>,
-    /// Run folder.
-    pub(super) folder: Option<RecordFolder>,
-    /// Streams and pollers for a scenario.
-    pub(super) plant: Option<Plant>,
-}
 
 /// Destination of records.
 enum To<'a> {
@@ -241,23 +216,42 @@ impl<'a> Reporter<'a> {
                 continue;
             }
             let record = Record::of(&item, &self.only);
-            if !self.is_of_page_alone(&item) {
+            let is_put = !self.is_of_page_alone(&item);
+            if is_put {
                 self.put(&item, &record)?;
             }
-            match (&self.to, &self.side_outputs.page) {
-                (To::Screen(model), _) => model.lock().take(record),
-                (_, Some(page)) => page.take(record),
-                (To::Output(..) | To::Samples(_), None) => {}
+            // That of the end was judged before it was written.
+            if is_put && self.findings.is_some() && !matches!(item, Item::End(_)) {
+                if self.has_model() {
+                    self.show(record.clone());
+                }
+                self.judge(&item, record);
+            } else {
+                self.show(record);
             }
         }
         self.write_lines()?;
         self.tell_samples(recorder)
     }
 
+    /// True if a screen or a page shows the records.
+    const fn has_model(&self) -> bool {
+        matches!(self.to, To::Screen(_)) || self.side_outputs.page.is_some()
+    }
+
+    /// Gives a record to the screen or the page, if there is one.
+    fn show(&self, record: Record) {
+        match (&self.to, &self.side_outputs.page) {
+            (To::Screen(model), _) => model.lock().take(record),
+            (_, Some(page)) => page.take(record),
+            (To::Output(..) | To::Samples(_), None) => {}
+        }
+    }
+
     /// Prints a record and saves it, with the findings and the verdict where it is the end.
     fn put(&mut self, item: &Item, record: &Record) -> io::Result<()> {
         let is_end = matches!(item, Item::End(_));
-        let findings = self.judge(item, record);
+        let findings = if is_end { self.concluded(item, record) } else { Vec::new() };
         self.save(&findings, record);
         for finding in self.shown(findings) {
             self.write(&Record::Finding(finding))?;
@@ -331,20 +325,18 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// Judges the whole once its end is known: findings, the worst first; none before.
-    fn judge(&mut self, item: &Item, record: &Record) -> Vec<Finding> {
-        let Some(findings) = &mut self.findings else { return Vec::new() };
-        // Those of the whole judge all measures, whichever of them are reported.
-        match item {
-            _ if self.only.patterns().is_some() => {
-                findings.take(&Record::of(item, &Subset::default()))
-            }
-            _ => findings.take(record),
-        }
-        if !matches!(item, Item::End(_)) {
-            return Vec::new();
-        }
-        findings.records()
+    /// Adds a record to those of the whole that are judged: all measures, whichever of them are
+    /// reported.
+    fn judge(&mut self, item: &Item, record: Record) {
+        let Some(findings) = &mut self.findings else { return };
+        let is_whole = self.only.patterns().is_none();
+        findings.take(if is_whole { record } else { Record::of(item, &Subset::default()) });
+    }
+
+    /// Findings of the whole, the worst first, with its last record.
+    fn concluded(&mut self, item: &Item, end: &Record) -> Vec<Finding> {
+        self.judge(item, end.clone());
+        self.findings.as_ref().map(Findings::records).unwrap_or_default()
     }
 
     /// Findings to print: if quiet, those that fail.

@@ -117,7 +117,7 @@ impl Lines {
             }
             Record::Connection(connection) => {
                 self.ended = Some(connection.connection.id);
-                self.busiest.add((**connection).clone());
+                self.busiest.add(connection);
                 Vec::new()
             }
             Record::Finding(finding) => {
@@ -126,7 +126,7 @@ impl Lines {
             }
             Record::Host(host) => {
                 self.slowest.add(host);
-                self.hosts.add(host.clone());
+                self.hosts.add(host);
                 Vec::new()
             }
             Record::End(end) => self.end(end),

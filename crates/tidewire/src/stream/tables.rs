@@ -49,30 +49,42 @@ const NOTABLE: [Measure; 20] = [
     Measure::TcpCopies,
 ];
 
+/// TPDUs of both sides of a connection.
+fn of_both(Connection { directions, .. }: &Connection) -> u64 {
+    sum(directions.iter().map(tpdus))
+}
+
 /// The connections with most TPDUs of all reported.
 pub(super) struct Busiest {
     kept: Vec<Connection>,
     all: u64,
+    /// Number of TPDUs below which a connection is not among them.
+    least: u64,
 }
 
 impl Busiest {
     /// Creates an empty list.
     pub(super) const fn new() -> Self {
-        Self { kept: Vec::new(), all: 0 }
+        Self { kept: Vec::new(), all: 0, least: 0 }
     }
 
     /// Adds a connection.
-    pub(super) fn add(&mut self, connection: Connection) {
+    pub(super) fn add(&mut self, connection: &Connection) {
         self.all += 1;
-        self.kept.push(connection);
+        if of_both(connection) < self.least {
+            return;
+        }
+        self.kept.push(connection.clone());
         if self.kept.len() >= KEPT {
             self.sort();
+            self.least = self.kept.last().map_or(0, of_both);
         }
     }
 
     fn sort(&mut self) {
-        self.kept.sort_by_cached_key(|Connection { connection, directions, .. }| {
-            (u64::MAX - sum(directions.iter().map(tpdus)), connection.start_ns(), connection.id)
+        self.kept.sort_by_cached_key(|known| {
+            let Connection { connection, .. } = known;
+            (u64::MAX - of_both(known), connection.start_ns(), connection.id)
         });
         self.kept.truncate(SHOWN);
     }
@@ -247,24 +259,35 @@ impl SlowestHosts {
     }
 }
 
+/// TPDUs that a host sent and received.
+fn of_both_ways(Host { sent, received, .. }: &Host) -> u64 {
+    sum([tpdus(sent), tpdus(received)])
+}
+
 /// The hosts that sent and received most of all reported.
 pub(super) struct BusiestHosts {
     kept: Vec<Host>,
     all: u64,
+    /// Number of TPDUs below which a host is not among them.
+    least: u64,
 }
 
 impl BusiestHosts {
     /// Creates an empty list.
     pub(super) const fn new() -> Self {
-        Self { kept: Vec::new(), all: 0 }
+        Self { kept: Vec::new(), all: 0, least: 0 }
     }
 
     /// Adds a host.
-    pub(super) fn add(&mut self, host: Host) {
+    pub(super) fn add(&mut self, host: &Host) {
         self.all += 1;
-        self.kept.push(host);
+        if of_both_ways(host) < self.least {
+            return;
+        }
+        self.kept.push(host.clone());
         if self.kept.len() >= KEPT {
             self.sort();
+            self.least = self.kept.last().map_or(0, of_both_ways);
         }
     }
 
@@ -274,9 +297,7 @@ impl BusiestHosts {
     }
 
     fn sort(&mut self) {
-        self.kept.sort_by_cached_key(|Host { host, sent, received, .. }| {
-            (u64::MAX - sum([tpdus(sent), tpdus(received)]), host.clone())
-        });
+        self.kept.sort_by_cached_key(|known| (u64::MAX - of_both_ways(known), known.host.clone()));
         self.kept.truncate(SHOWN);
     }
 

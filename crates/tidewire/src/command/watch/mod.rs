@@ -20,8 +20,9 @@ mod transit;
 
 use super::measuring::Measuring;
 use super::page::LivePage;
-use super::reporter::{Reporter, SideOutputs, conclude};
+use super::reporter::{Reporter, conclude};
 use super::screen_keys;
+use super::side_outputs::SideOutputs;
 
 use crate::args::source::FrameSource;
 use crate::args::{Screen, Watch};
