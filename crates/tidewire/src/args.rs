@@ -400,7 +400,7 @@ pub(crate) struct Serve {
 }
 
 /// Options of `watch` that conflict with the measurement of transits.
-const NOT_OF_TRANSITS: [&str; 27] = [
+const NOT_OF_TRANSITS: [&str; 28] = [
     "stamps",
     "expect",
     "write_scenario",
@@ -427,6 +427,7 @@ const NOT_OF_TRANSITS: [&str; 27] = [
     "annotate",
     "events",
     "require",
+    "fail_fast",
     "output",
 ];
 

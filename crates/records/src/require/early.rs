@@ -5,6 +5,7 @@ use super::wanted::{Scope, Subject};
 use super::{Judged, Requirements, both, report, seen_of};
 use crate::calendar;
 use bench::verdict::Verdict;
+use core::fmt::{self, Display, Formatter};
 use meter::measure::Measures;
 use meter::registry::{Values, of_host, of_service};
 use meter::{Meter, Report};
@@ -14,6 +15,34 @@ use wire::time::Instant;
 #[derive(Default)]
 pub(crate) struct Passed {
     measures: Measures,
+}
+
+/// A requirement that has failed permanently before the end.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EarlyFailure {
+    /// Requirement as written.
+    pub requirement: String,
+    /// Host, connection or interval; none for the whole.
+    pub of: Option<String>,
+    /// Value found, in the base unit of the requirement.
+    pub found: f64,
+    /// Value found, with its unit.
+    pub found_text: String,
+    /// Time at which the failure was certain.
+    pub by: Instant,
+}
+
+impl Display for EarlyFailure {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        let Self { requirement, of, found_text, by, .. } = self;
+        let by = calendar::rfc_3339(*by);
+        let of = of.as_ref().map_or_else(String::new, |of| format!(" {of}:"));
+        write!(
+            to,
+            "requirement failed by {by}: {requirement}:{of} found {found_text}; more frames cannot \
+             change that"
+        )
+    }
 }
 
 /// Value that violates a requirement permanently.
@@ -30,17 +59,16 @@ impl Requirements {
         self
     }
 
-    /// Returns a line for each requirement that has permanently failed by the end of an interval,
-    /// once. If frames are missing (`has_dropped`), only counts beyond an upper limit are certain.
+    /// Returns each requirement that has permanently failed by the end of an interval, once. If frames are missing (`has_dropped`), only counts beyond an upper limit are certain.
     pub fn failed_early(
         &mut self,
         report: &Report,
         meter: &Meter,
         has_dropped: bool,
-    ) -> Vec<String> {
+    ) -> Vec<EarlyFailure> {
         let Some(passed) = &mut self.passed else { return Vec::new() };
         passed.measures.add(&report.measures);
-        let mut lines = Vec::new();
+        let mut failures = Vec::new();
         for judged in self.judged.iter_mut().filter(|judged| !judged.is_reported) {
             let is_count = matches!(judged.wanted.subject, Subject::Count(_));
             if has_dropped && !(is_count && judged.wanted.relation.is_upper()) {
@@ -59,10 +87,10 @@ impl Requirements {
                     | Scope::Streams(_)
                     | Scope::Transactions(_) => meter.last().map_or(end, |last| last.max(end)),
                 };
-                lines.push(line(judged, &refuted, by));
+                failures.push(failure(judged, refuted, by));
             }
         }
-        lines
+        failures
     }
 }
 
@@ -126,12 +154,8 @@ fn refuted(judged: &Judged, passed: &Measures, meter: &Meter) -> Option<Refuted>
     }
 }
 
-fn line(judged: &Judged, Refuted { of, found }: &Refuted, by: Instant) -> String {
-    let by = calendar::rfc_3339(by);
-    let of = of.as_ref().map_or_else(String::new, |of| format!(" {of}:"));
-    format!(
-        "requirement failed by {by}: {}:{of} found {}; more frames cannot change that",
-        judged.wanted.text,
-        report::value(&judged.wanted, *found),
-    )
+fn failure(judged: &Judged, Refuted { of, found }: Refuted, by: Instant) -> EarlyFailure {
+    let requirement = judged.wanted.text.clone();
+    let found_text = report::value(&judged.wanted, found);
+    EarlyFailure { requirement, of, found, found_text, by }
 }

@@ -10,6 +10,7 @@ mod streams;
 mod transactions;
 mod wanted;
 
+pub use early::EarlyFailure;
 pub use report::{Outcome, OutcomeFinding};
 pub use wanted::Wanted;
 

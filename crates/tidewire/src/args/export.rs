@@ -104,6 +104,10 @@ pub(crate) struct Export {
         conflicts_with = "screen"
     )]
     pub(crate) fail_on: Option<FailOn>,
+    /// End with 3 at the end of the first interval in which a requirement fails for certain. What was seen by
+    /// then is kept, and the results are printed.
+    #[arg(long, help_heading = "Requirements", requires = "require", conflicts_with = "screen")]
+    pub(crate) fail_fast: bool,
     /// Pseudonymise addresses and drop user data in all output, the capture of --annotate included.
     #[arg(long, help_heading = "Anonymity", conflicts_with = "screen")]
     pub(crate) anonymize: bool,

@@ -19,6 +19,7 @@ use meter::Report;
 use meter::oddity::{Class, Oddities};
 use records::families::Health;
 use records::findings::Findings;
+use records::require::EarlyFailure;
 use records::state::Model;
 use records::tables::{publishers, rows, streams, transactions};
 use records::{Finding, Head, Item, Plant, Record, Recorder, Subset};
@@ -55,6 +56,10 @@ pub(super) struct Reporter<'a> {
     fail_on: Option<FailOn>,
     /// True if there was such a finding.
     has_failed: bool,
+    /// True if a requirement has failed permanently before the end.
+    has_failed_early: bool,
+    /// Permanent failures that are not yet taken.
+    failed_early: Vec<EarlyFailure>,
     /// True if frames are missing, which weakens verdicts.
     is_missing: bool,
     /// True if no frame could be read, so that a total would be zeros.
@@ -149,6 +154,8 @@ impl<'a> Reporter<'a> {
             findings: None,
             fail_on: None,
             has_failed: false,
+            has_failed_early: false,
+            failed_early: Vec::new(),
             is_missing: false,
             has_no_frames: false,
             is_over: false,
@@ -480,6 +487,18 @@ impl<'a> Reporter<'a> {
         let failed = requirements.failed_early(report, recorder.meter(), has_dropped);
         failed.iter().for_each(output::say);
         export.interval(report);
+        self.has_failed_early |= !failed.is_empty();
+        self.failed_early.extend(failed);
+    }
+
+    /// Takes the requirements that have failed permanently since the last call.
+    pub(super) fn take_failed_early(&mut self) -> Vec<EarlyFailure> {
+        core::mem::take(&mut self.failed_early)
+    }
+
+    /// True if a failure ends the run before its frames do.
+    pub(super) const fn is_enough(&self) -> bool {
+        self.side_outputs.fails_fast && self.has_failed_early
     }
 
     /// Publishes the counts on request or when they are due, and the state of the meter to a screen.

@@ -25,6 +25,8 @@ pub(super) struct SideOutputs {
     pub(super) requirements: Requirements,
     /// Finding from which on the exit code is 3.
     pub(super) fail_on: Option<FailOn>,
+    /// True if the first permanent failure of a requirement ends the run.
+    pub(super) fails_fast: bool,
     /// Run folder.
     pub(super) folder: Option<RecordFolder>,
     /// Streams and pollers for a scenario.

@@ -178,3 +178,40 @@ fn a_requirement_that_fails_for_good_is_reported_before_the_end() {
     let output = watch(&[0, 1, 1, 2], &["--require", "dt_retransmissions == 0"]);
     assert!(!stderr(&output).contains("requirement failed by"), "{}", stderr(&output));
 }
+
+#[test]
+fn the_first_interval_that_fails_ends_the_run_on_request() {
+    let folder = tempfile::tempdir().unwrap();
+    let seconds = [(0, 0), (1, 1), (2, 1), (12, 2), (25, 3), (35, 4)];
+    let frames = seconds.map(|(second, number)| (second * SECOND, data(number)));
+    fs::write(folder.path().join("a.pcap"), capture(&frames)).unwrap();
+    let watch = |requirement: &str, more: &[&str]| {
+        let words = ["watch", "-r", "a.pcap", "--json", "--require", requirement];
+        run_in(folder.path(), &[&words[..], more].concat())
+    };
+    let dts_of = |output: &Output| {
+        let records = records(output);
+        assert_eq!(records.last().unwrap()["complete"], json!(true));
+        records.iter().find(|it| it["type"] == "total").unwrap()["measures"]["dt_tpdus"].clone()
+    };
+    // DT 1 is retransmitted in the first 10 s; the frame at 12 s shows that they are over.
+    let fast = ["--fail-fast", "--events", "e.ndjson"];
+    let output = watch("dt_retransmissions == 0", &fast);
+    check_code(&output, 3);
+    assert_eq!(dts_of(&output), json!(4));
+    assert!(stderr(&output).contains("ended by --fail-fast"), "{}", stderr(&output));
+    let events = fs::read_to_string(folder.path().join("e.ndjson")).unwrap();
+    let last: Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+    let failed = json!({
+        "type": "event", "frame": 4, "at_ns": 10 * SECOND, "event": "requirement-failed",
+        "requirement": "dt_retransmissions == 0", "of": null, "found": 1.0,
+    });
+    assert_eq!(last, failed);
+    // Without the option, and with a requirement that holds, all frames are metered.
+    let whole = watch("dt_retransmissions == 0", &[]);
+    check_code(&whole, 3);
+    assert_eq!(dts_of(&whole), json!(6));
+    let held = watch("dt_retransmissions < 2", &fast);
+    check_code(&held, 0);
+    assert_eq!(dts_of(&held), json!(6));
+}

@@ -11,6 +11,7 @@ use meter::observation::{
     DelayKind, Ending, MmsEvent, MmsOutcome, Observation, Order, Step, StreamEvent, Tpdu,
 };
 use meter::oddity::Class;
+use records::require::EarlyFailure;
 use serde::Serialize;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -37,6 +38,21 @@ struct Record<'a> {
     oddity: Option<&'a str>,
     /// Octet at which decoding stopped.
     offset: Option<usize>,
+}
+
+/// A requirement that has failed permanently, as NDJSON.
+#[derive(Serialize)]
+#[serde(tag = "type", rename = "event")]
+struct FailureRecord<'a> {
+    /// Number of frames so far.
+    frame: u64,
+    at_ns: u64,
+    event: &'static str,
+    requirement: &'a str,
+    /// Host, connection or interval; none for the whole.
+    of: Option<&'a str>,
+    /// Value in the base unit of the requirement.
+    found: f64,
 }
 
 /// Names of all events.
@@ -120,6 +136,25 @@ impl Events {
         }
     }
 
+    /// Writes a requirement that has failed permanently.
+    pub(super) fn write_failure(&mut self, failure: &EarlyFailure) {
+        if self.failure.is_some() {
+            return;
+        }
+        let EarlyFailure { requirement, of, found, by, .. } = failure;
+        let written = self.line(&FailureRecord {
+            frame: self.frames,
+            at_ns: by.as_nanos(),
+            event: "requirement-failed",
+            requirement,
+            of: of.as_deref(),
+            found: *found,
+        });
+        if let Err(error) = written {
+            self.give_up(&error);
+        }
+    }
+
     /// Stops writing, and records the reason.
     fn give_up(&mut self, error: &io::Error) {
         let failure = Failure::cannot_write(&self.path, error);
@@ -153,7 +188,7 @@ impl Events {
         (event, tpdu, for_ns): Note,
         odd: Option<(&str, Option<Malformed>)>,
     ) -> io::Result<()> {
-        let record = Record {
+        self.line(&Record {
             frame: self.frames,
             at_ns: frame.at.as_nanos(),
             from: from.as_deref(),
@@ -163,8 +198,11 @@ impl Events {
             for_ns,
             oddity: odd.map(|(name, _)| name),
             offset: odd.and_then(|(_, fault)| Some(fault?.offset)),
-        };
-        let line = serde_json::to_string(&record)? + "\n";
+        })
+    }
+
+    fn line(&mut self, record: &impl Serialize) -> io::Result<()> {
+        let line = serde_json::to_string(record)? + "\n";
         match self.out.write_all(line.as_bytes()) {
             Err(error) if error.kind() == io::ErrorKind::TimedOut => {
                 self.unread += 1;

@@ -89,7 +89,7 @@ pub(crate) fn meter(
 ) -> anyhow::Result<CaptureEnd> {
     let (mut failure, mut before) = (None, Statistics::default());
     for (path, is_growing) in captures.each() {
-        if interrupt::requested() || recorder.is_done() {
+        if interrupt::requested() || recorder.is_done() || teller.is_enough() {
             break;
         }
         let patience = Arc::new(AtomicU64::new(ENDLESS));
@@ -123,7 +123,7 @@ pub(crate) fn meter(
              valid"
         ));
     }
-    let is_cut = failure.is_some() || interrupt::requested();
+    let is_cut = failure.is_some() || interrupt::requested() || teller.is_enough();
     Ok(CaptureEnd { failure, is_cut })
 }
 
@@ -156,7 +156,7 @@ impl Passing<'_> {
         let (mut counts_at, mut has_begun) = (Instant::ZERO, false);
         // A stream written by another process ends by itself, or soon after an interrupt.
         let is_stream = is_stream(path);
-        while (is_stream || !interrupt::requested()) && !recorder.is_done() {
+        while (is_stream || !interrupt::requested()) && !recorder.is_done() && !teller.is_enough() {
             let passed = if !has_begun {
                 first(capture, recorder, frames, teller)?
             } else if has_nothing_else {
@@ -169,6 +169,7 @@ impl Passing<'_> {
                     has_begun = true;
                     if recorder.has_found() || teller.prints_samples() {
                         teller.tell(recorder)?;
+                        frames.note_failures(teller);
                     }
                     if at >= counts_at {
                         counts_at = at + COUNTS_EVERY;
@@ -181,6 +182,7 @@ impl Passing<'_> {
                 // A request for metrics may arrive while no frames come.
                 Err(CaptureError::Unreadable { kind: io::ErrorKind::WouldBlock, .. }) => {
                     teller.pass_silence(recorder)?;
+                    frames.note_failures(teller);
                     teller.publish(recorder, || health(recorder));
                 }
                 // A pipe closed because of an interrupt only appears truncated.

@@ -6,6 +6,7 @@ use super::events::Events;
 use super::stages::{Stage, Stages};
 use crate::anonymize::Key;
 use crate::args::Watch;
+use crate::command::reporter::Reporter;
 use crate::exit::Failure;
 use crate::output::Output;
 use crate::secret;
@@ -198,6 +199,14 @@ impl FramePipeline {
         }
         if let Some(around) = &mut self.around {
             around.write(frame, kept, &self.remarks);
+        }
+    }
+
+    /// Writes the requirements that have failed permanently to the file of events.
+    pub(super) fn note_failures(&mut self, teller: &mut Reporter<'_>) {
+        let failures = teller.take_failed_early();
+        if let Some(events) = &mut self.events {
+            failures.iter().for_each(|failure| events.write_failure(failure));
         }
     }
 

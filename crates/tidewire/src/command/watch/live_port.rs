@@ -58,7 +58,7 @@ pub(super) fn meter(
     let mut counts_at = clock::now() + COUNTS_EVERY;
     loop {
         let now = clock::now();
-        let is_enough = interrupt::requested() || recorder.is_done();
+        let is_enough = interrupt::requested() || recorder.is_done() || teller.is_enough();
         if !is_over && (is_enough || end.is_some_and(|end| now >= end)) {
             is_over = true;
             listener.stop();
@@ -87,6 +87,7 @@ pub(super) fn meter(
             frames.count(&[listener.described(interface)]);
         }
         teller.tell(recorder)?;
+        frames.note_failures(teller);
         let metered = recorder.frames();
         teller.publish(recorder, || Health {
             frames: metered,

@@ -120,8 +120,10 @@ fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         page: LivePage::open(&watch.page, head(watch, &measuring), output)?,
         hides_reports: watch.page.web.is_some() && watch.measuring.report.is_none(),
         export: exports(watch, &measuring, target.clone(), output)?,
-        requirements: Requirements::new(&watch.export.require).reporting_early(goes_on(watch)),
+        requirements: Requirements::new(&watch.export.require)
+            .reporting_early(goes_on(watch) || watch.export.fail_fast),
         fail_on: watch.export.fail_on,
+        fails_fast: watch.export.fail_fast,
         folder: folder(watch)?,
         plant: plant(watch)?,
     };
@@ -149,6 +151,10 @@ fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
             live_port::meter(&port, listen, &mut recorder, &mut frames, &mut teller, output)?
         }
     };
+    frames.note_failures(&mut teller);
+    if teller.is_enough() {
+        output.remark("ended by --fail-fast: later frames are in no measure");
+    }
     let unwritten = frames.finish();
     let exit = conclude(heard, &mut recorder, &mut teller);
     frames.report_stages(&recorder, output);

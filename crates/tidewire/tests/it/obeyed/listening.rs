@@ -11,6 +11,8 @@ const STAMPS: &str = "watch::without_a_source_the_first_interface_that_is_up_is_
 const PAGE: &str = "page::the_page_has_the_numbers_of_the_records";
 const DRAWN: &str = "obeyed::screens::options_of_screens_change_what_is_drawn";
 
+const FAST: &str = "watch_require::the_first_interval_that_fails_ends_the_run_on_request";
+
 const PLAIN: &str = "obeyed::screens::lines_are_what_comes_without_a_screen";
 const KEPT: &str = "obeyed::screens::a_screen_keeps_the_records_that_lines_would";
 
@@ -65,6 +67,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--output", "--output runs", Writes("runs")),
             obeyed("--require", "--require 'R_RD(host) < 1 %'", Says("R_RD(host) < 1 %")),
             obeyed("--fail-on", "", ShownBy("slowest::a_finding_is_an_exit_code_on_request")),
+            obeyed("--fail-fast", "", ShownBy(FAST)),
             obeyed(
                 "--anonymize",
                 "--anonymize --annotate a.pcapng --json",
@@ -183,6 +186,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--output", "", ShownBy("report::a_live_port_leaves_a_run_that_is_reported")),
             obeyed("--require", "", ShownBy("watch_require")),
             obeyed("--fail-on", "", ShownBy("slowest::a_finding_is_an_exit_code_on_request")),
+            obeyed("--fail-fast", "", ShownBy(FAST)),
             obeyed("--anonymize", "", ShownBy("anonymize")),
             obeyed("--anonymize-key", "--anonymize --anonymize-key none", Says("none")),
             obeyed("--screen", "--screen monitor", Says("--plain")),
@@ -243,6 +247,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--output", "--output runs", Writes("runs")),
             obeyed("--require", "--require 'R_RD(host) < 1 %'", Says("R_RD(host) < 1 %")),
             obeyed("--fail-on", "", ShownBy("slowest::a_finding_is_an_exit_code_on_request")),
+            obeyed("--fail-fast", "", ShownBy(FAST)),
             obeyed("--anonymize", "--anonymize --annotate a.pcapng", Hushes("02:00:00:00:00:01")),
             obeyed("--anonymize-key", "--anonymize --anonymize-key short.toml", Says("short.toml")),
             obeyed("--screen", "--screen monitor --plain", Changes),
