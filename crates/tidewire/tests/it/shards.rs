@@ -157,6 +157,14 @@ fn parts_of_another_study_are_refused_by_what_differs() {
     let file = only_run(&here.join("changed")).join("samples.ndjson");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, text.replacen("\"sent\":1", "\"sent\":2", 1)).unwrap();
+    let cell = crate::export::CELL;
+    check_code(&run_in(here, &["watch", "-q", "-r", cell, "-o", "watched"]), 0);
+    let watched = only_run(&here.join("watched"));
+    for folder in [watched.to_str().unwrap(), "watched"] {
+        let output = run_in(here, &["merge", folder]);
+        check_code(&output, 2);
+        assert!(stderr(&output).contains("is a run of watch: merge joins"), "{}", stderr(&output));
+    }
     let output = run_in(here, &["merge", "one", "changed"]);
     check_code(&output, 1);
     assert!(stderr(&output).contains("differ in the run of point 0"), "{}", stderr(&output));
