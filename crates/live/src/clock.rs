@@ -59,6 +59,12 @@ pub fn processor() -> Duration {
     Duration::from_nanos(read(libc::CLOCK_THREAD_CPUTIME_ID))
 }
 
+/// Processor time that all threads of the process have used, those that have ended included.
+#[must_use]
+pub fn processor_of_process() -> Duration {
+    Duration::from_nanos(read(libc::CLOCK_PROCESS_CPUTIME_ID))
+}
+
 /// Wall-clock time since the Unix epoch, for names of runs and for capture files.
 #[must_use]
 pub fn wall() -> Duration {
@@ -245,6 +251,19 @@ mod tests {
         sleep_until(due);
         assert!(now() >= due);
         sleep_until(Instant::ZERO);
+    }
+
+    #[test]
+    fn the_processor_time_of_a_process_includes_threads_that_have_ended() {
+        let (own, all) = (processor(), processor_of_process());
+        let work = || {
+            let began = processor();
+            while processor() - began < Duration::from_millis(20) {}
+        };
+        std::thread::spawn(work).join().unwrap();
+        // The other thread worked for 20 ms, and this one waited.
+        assert!(processor_of_process() - all >= Duration::from_millis(20));
+        assert!(processor() - own < Duration::from_millis(20));
     }
 
     #[test]

@@ -19,14 +19,14 @@ pub(crate) fn begin(options: &LogOptions) -> Begun {
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     detail(format_args!("tidewire {}: {}", bench::PROGRAM_VERSION, words.join(" ")));
-    Begun { at: clock::now(), processor: clock::processor() }
+    Begun { at: clock::now(), processor: clock::processor_of_process() }
 }
 
 /// Prints the number of the messages that were left out, and the time that the command took.
 pub(crate) fn end(begun: &Begun, exit_code: u8) {
     log::left_out().into_iter().for_each(output::say);
     let took = clock::now().since(begun.at);
-    let processor = clock::processor().saturating_sub(begun.processor);
+    let processor = clock::processor_of_process().saturating_sub(begun.processor);
     detail(format_args!("exit code {exit_code} after {took:.1?}, {processor:.1?} of a processor"));
 }
 
