@@ -215,11 +215,14 @@ fn remark(ended: &Ended, options: &Predict, output: &Output) {
     ));
     if !ended.imprecise.is_empty() {
         let points = ended.imprecise.len() as u64;
-        let (are, most) = (if points == 1 { "is" } else { "are" }, options.until.at_most);
+        let are = if points == 1 { "is" } else { "are" };
+        // An interrupt ends the runs before the most that were permitted.
+        let is_most = replications >= options.until.at_most;
         output.remark(format_args!(
-            "{} {are} less precise than --precision after {} (--at-most)",
+            "{} {are} less precise than --precision after {}{}",
             quantity::counted(points, "point"),
-            quantity::counted(most, "run"),
+            quantity::counted(replications, "run"),
+            if is_most { " (--at-most)" } else { "" },
         ));
     }
 }
