@@ -15,6 +15,7 @@ use bench::session::local;
 use bench::{expected, folder, scenario, scenarios};
 use core::sync::atomic::AtomicBool;
 use live::clock;
+use live::interface::Interface;
 use live::tap::Stamps;
 use serde::Serialize;
 use std::net::UdpSocket;
@@ -105,6 +106,9 @@ fn make_all(checks: &[Check], output: &Output) -> anyhow::Result<Exit> {
     for Check { name, make } in checks {
         let (status, what) = match make() {
             Outcome::Pass(what) => ("pass", what),
+            Outcome::Fail(what) if !what.contains('\n') && loopback_is_down() => {
+                ("fail", format!("{what}\nfix: sudo ip link set {LOOPBACK} up"))
+            }
             Outcome::Fail(what) => ("fail", what),
             Outcome::Skipped(why) => ("skipped", why),
         };
@@ -125,6 +129,12 @@ fn make_all(checks: &[Check], output: &Output) -> anyhow::Result<Exit> {
             Err(Failure::failed(error).with_fix(fix).into())
         }
     }
+}
+
+/// True if the loopback is there and down, so that nothing is sent to this host.
+fn loopback_is_down() -> bool {
+    let all = Interface::all().unwrap_or_default();
+    all.iter().any(|it| it.name == LOOPBACK && !it.is_up)
 }
 
 /// Compares the results of scenarios with those of every other machine.
