@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn the_processor_time_of_a_process_includes_threads_that_have_ended() {
+    fn processor_time_of_a_process_includes_ended_threads() {
         let (own, all) = (processor(), processor_of_process());
         let work = || {
             let began = processor();

@@ -1,5 +1,6 @@
 //! Statistics of frame collection: losses that no measure of the meter can show.
 
+use super::record::{End, Interval};
 use serde::{Deserialize, Serialize};
 use wire::capture::Statistics;
 
@@ -57,6 +58,22 @@ impl Collection {
         let accepted = self.accepted.map(|came| format!("{came} past its filter"));
         let delivered = self.delivered.map(|came| format!("{came} handed over"));
         [received, accepted, delivered].into_iter().flatten().collect()
+    }
+}
+
+impl Interval {
+    /// Returns the statistics of frame collection, as far as the record has them.
+    pub fn collected(&self) -> Collection {
+        let dropped_by_kernel = self.dropped_by_kernel;
+        self.collection.unwrap_or(Collection { dropped_by_kernel, ..Collection::default() })
+    }
+}
+
+impl End {
+    /// Returns the statistics of frame collection, as far as the record has them.
+    pub fn collected(&self) -> Collection {
+        let dropped_by_kernel = self.dropped_by_kernel;
+        self.collection.unwrap_or(Collection { dropped_by_kernel, ..Collection::default() })
     }
 }
 

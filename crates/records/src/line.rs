@@ -51,6 +51,9 @@ fn interval(it: &Interval, line: &mut Vec<u8>) -> serde_json::Result<()> {
     object.counts("measures", measures);
     object.metrics("metrics", metrics)?;
     object.field("oddities", oddities)?;
+    if let Some(histograms) = &it.histograms {
+        object.field("histograms", histograms)?;
+    }
     object.end();
     Ok(())
 }

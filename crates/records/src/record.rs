@@ -4,6 +4,7 @@
 //! names that they do not recognise.
 
 use super::ends::{end_name, ending_name};
+use super::histograms::Histograms;
 use super::item::{self, Item};
 use super::origin::Origin;
 use super::responses::{Responses, is_without_responses};
@@ -182,6 +183,9 @@ pub struct Interval {
     pub metrics: Named<Option<f64>>,
     /// Oddities by class and name.
     pub oddities: Named<u64>,
+    /// Distributions of delays, if requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histograms: Option<Histograms>,
 }
 
 /// A host in an interval.
@@ -241,6 +245,9 @@ pub struct Total {
     pub measures: Counts,
     /// Metrics of NBSIR 85-3104 by symbol; none for a division by zero.
     pub metrics: Named<Option<f64>>,
+    /// Distributions of delays, if requested.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub histograms: Option<Histograms>,
 }
 
 /// A host in all intervals.
@@ -368,22 +375,6 @@ pub struct End {
     pub error: Option<String>,
 }
 
-impl Interval {
-    /// Returns the statistics of frame collection, as far as the record has them.
-    pub fn collected(&self) -> Collection {
-        let dropped_by_kernel = self.dropped_by_kernel;
-        self.collection.unwrap_or(Collection { dropped_by_kernel, ..Collection::default() })
-    }
-}
-
-impl End {
-    /// Returns the statistics of frame collection, as far as the record has them.
-    pub fn collected(&self) -> Collection {
-        let dropped_by_kernel = self.dropped_by_kernel;
-        self.collection.unwrap_or(Collection { dropped_by_kernel, ..Collection::default() })
-    }
-}
-
 impl Record {
     /// Converts an item of a recorder, with the measures that are reported.
     pub fn of(item: &Item, only: &Subset) -> Self {
@@ -412,6 +403,7 @@ impl Record {
                 length_ns: nanos(total.length),
                 measures: measures(total, only),
                 metrics: metrics(&total.metrics),
+                histograms: None,
             }),
             Item::Connection(known) => {
                 let directions = known.directions.each_ref();
@@ -486,6 +478,7 @@ fn interval_record(interval: &item::Interval, only: &Subset) -> Interval {
         measures: measures(report, only),
         metrics: metrics(&report.metrics),
         oddities: oddities(&report.oddities),
+        histograms: None,
     }
 }
 

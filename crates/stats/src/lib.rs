@@ -8,6 +8,7 @@
 pub mod batches;
 pub mod compare;
 mod counts;
+pub mod hdr;
 pub mod histogram;
 pub mod interval;
 mod memo;

@@ -400,7 +400,7 @@ pub(crate) struct Serve {
 }
 
 /// Options of `watch` that conflict with the measurement of transits.
-const NOT_OF_TRANSITS: [&str; 28] = [
+const NOT_OF_TRANSITS: [&str; 29] = [
     "stamps",
     "expect",
     "write_scenario",
@@ -428,6 +428,7 @@ const NOT_OF_TRANSITS: [&str; 28] = [
     "events",
     "require",
     "fail_fast",
+    "hdr",
     "output",
 ];
 
@@ -452,7 +453,7 @@ pub(crate) struct Watch {
         conflicts_with_all = NOT_OF_TRANSITS)]
     pub(crate) far_interface: Option<String>,
     /// Serve the counts to Prometheus over HTTP at this address, such as 127.0.0.1:9464.
-    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "screen")]
+    #[arg(long, value_name = "ADDRESS:PORT")]
     pub(crate) metrics: Option<std::net::SocketAddr>,
     /// Let other hosts read --metrics; it has neither encryption nor passwords.
     #[arg(long, requires = "metrics")]

@@ -53,6 +53,11 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
+    /// Exit code that it leads to.
+    pub(crate) const fn exit(&self) -> Exit {
+        self.exit
+    }
+
     /// It could not be done.
     pub(crate) fn failed(message: impl Into<String>) -> Self {
         Self {

@@ -44,6 +44,12 @@ pub(crate) fn record(error: &anyhow::Error, output: &Output) {
     end(message, output);
 }
 
+/// Writes the record of a failure whose `end` record follows.
+pub(crate) fn before_end(failure: &Failure, output: &Output) {
+    let (exit, message, help) = (failure.exit().code(), failure.message(), failure.fix());
+    write(&Record { exit, file: None, line: None, column: None, message, help }, output);
+}
+
 /// Writes the `end` record of a command that an error has ended.
 fn end(message: &str, output: &Output) {
     let line = message.lines().next().unwrap_or_default().trim_end_matches(':');

@@ -172,6 +172,12 @@ impl Distribution {
         Times { count: self.count, total_ns: self.total_ns, max_ns: self.max_ns }
     }
 
+    /// Least value and count of each class that has values, ascending. A class is exact below 256 ns, then at most
+    /// 1/128 of its values wide.
+    pub fn classes(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.classes.classes().into_iter().map(|(class, count)| (class.lower_edge(), count))
+    }
+
     /// Mean, in nanoseconds; none if there are no values.
     #[must_use]
     pub const fn mean_ns(&self) -> Option<u64> {

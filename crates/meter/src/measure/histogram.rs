@@ -25,7 +25,7 @@ const NO_ROW: u32 = u32::MAX / 2;
 /// Class of a value: its row, and its leading eight bits. Only the first row has values of fewer
 /// bits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Class {
+pub(super) struct Class {
     row: u8,
     leading: u8,
 }
@@ -38,7 +38,7 @@ impl Class {
     }
 
     /// Least value of the class.
-    const fn lower_edge(self) -> u64 {
+    pub(super) const fn lower_edge(self) -> u64 {
         (self.leading as u64) << self.row
     }
 
@@ -251,7 +251,7 @@ impl Histogram {
     }
 
     /// Classes with values and their counts, ascending.
-    fn classes(&self) -> Vec<(Class, u64)> {
+    pub(super) fn classes(&self) -> Vec<(Class, u64)> {
         let mut classes: Vec<(Class, u64)> = self.each().collect();
         classes.sort_unstable();
         classes.dedup_by(|next, kept| {

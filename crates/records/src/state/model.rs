@@ -131,7 +131,11 @@ impl Model {
     }
 
     /// Applies a record.
-    pub fn take(&mut self, record: Record) {
+    pub fn take(&mut self, mut record: Record) {
+        // The history of intervals has no use for histograms, which may be long.
+        if let Record::Interval(interval) = &mut record {
+            interval.histograms = None;
+        }
         self.remember(&record);
         match record {
             Record::Stream(_)

@@ -42,6 +42,10 @@ pub(crate) struct MeasuringOptions {
     /// --parquet, which take metrics such as R_RD too; all are counted.
     #[arg(long, value_name = "NAMES")]
     pub(crate) only: Option<Subset>,
+    /// Add the distribution of each delay to the records of intervals and of the total, as a histogram of
+    /// HdrHistogram (version 2, compressed, base64).
+    #[arg(long)]
+    pub(crate) hdr: bool,
     /// Hosts, and connections, with a record of their own in each interval; the others are summed.
     #[arg(long, value_name = "N", default_value_t = 20,
         value_parser = clap::builder::RangedU64ValueParser::<usize>::new().range(0..=1_000))]

@@ -97,6 +97,7 @@ const RULES: [Rule; 22] = [
             "channel",
             "sizes",
             "only",
+            "hdr",
             "top",
             "connections",
             "hosts",
@@ -260,7 +261,7 @@ fn prints_report(cli: &Cli) -> bool {
 }
 
 /// Rules of `watch` on the form of its output.
-const FORMS: [Rule; 4] = [
+const FORMS: [Rule; 7] = [
     Rule {
         applies: |cli| {
             let measures = |it: &Watch| it.monitor.screen == Some(Screen::Measures);
@@ -278,6 +279,24 @@ const FORMS: [Rule; 4] = [
         options: &["top"],
         reason: "no effect on lines, which show no single hosts and connections",
         fix: "add --json or --output FOLDER, or use --screen measures",
+    },
+    Rule {
+        applies: |cli| watches(cli, |it| it.monitor.screen.is_some()),
+        options: &["metrics", "metrics_anywhere"],
+        reason: "no effect with --screen, which serves no metrics",
+        fix: "leave out --screen; a second tidewire watch can draw it meanwhile",
+    },
+    Rule {
+        applies: |cli| watches(cli, |it| it.monitor.screen.is_some()),
+        options: &["hdr"],
+        reason: "no effect with --screen, which shows no histograms",
+        fix: "leave out one of the two",
+    },
+    Rule {
+        applies: |cli| watches(cli, |it| !cli.json && it.export.output.is_none()),
+        options: &["hdr"],
+        reason: "no effect on lines, which show no histograms",
+        fix: "add --json or --output FOLDER",
     },
     Rule {
         applies: |cli| watches(cli, |it| !cli.json && !has_classes(it)),

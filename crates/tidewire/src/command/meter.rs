@@ -23,7 +23,8 @@ pub(crate) fn run(options: &Meter, output: &Output) -> anyhow::Result<Exit> {
     let standard_input = [PathBuf::from("-")];
     let files = if options.files.is_empty() { &standard_input } else { options.files.as_slice() };
     let head = measuring.head(Origin::files(files, watch::name_of));
-    let mut teller = Reporter::begin(output, head, measuring.only.clone(), SideOutputs::default())?;
+    let outputs = SideOutputs { histograms: options.measuring.hdr, ..SideOutputs::default() };
+    let mut teller = Reporter::begin(output, head, measuring.only.clone(), outputs)?;
     let mut recorder = measuring.recorder();
     let mut frames = watch::FramePipeline::default();
     let captures = watch::Captures { paths: files, follow: false };

@@ -1,22 +1,22 @@
 //! Output that `watch` and `meter` share: results of a recorder, to all their destinations.
 
+mod conclusion;
+
+pub(super) use conclusion::{CaptureEnd, conclude};
+
 use super::pace::Pace;
 use super::page::LivePage;
 use super::side_outputs::SideOutputs;
 use super::watch::require;
 use crate::args::export::FailOn;
-use crate::exit::{Exit, Failure};
-use crate::interrupt;
+use crate::exit::Failure;
 use crate::output::{self, Output};
-use crate::quantity::counted;
 use crate::record_folder::KeptRun;
 use crate::stream::Lines;
 use crate::tui::{Gather, SampleLines, Shared, Tempo};
-use bench::verdict::Verdict;
 use core::time::Duration;
 use live::clock;
 use meter::Report;
-use meter::oddity::{Class, Oddities};
 use records::families::Health;
 use records::findings::Findings;
 use records::require::EarlyFailure;
@@ -31,14 +31,6 @@ use wire::time::Instant;
 const HEALTH_EVERY: Duration = Duration::from_millis(500);
 /// Age that a frame may have when it leaves a pipe.
 const PIPE_LAG: Duration = Duration::from_millis(500);
-
-/// End of the frames.
-pub(super) struct CaptureEnd {
-    /// Failure that stopped them, if any.
-    pub(super) failure: Option<Failure>,
-    /// True if the last interval ends with the frames: of a live port, and of an interrupted source.
-    pub(super) is_cut: bool,
-}
 
 /// Prints the results of a recorder as records or lines, and serves them as metrics.
 pub(super) struct Reporter<'a> {
@@ -223,6 +215,10 @@ impl<'a> Reporter<'a> {
                 continue;
             }
             let record = Record::of(&item, &self.only);
+            let record = match self.side_outputs.histograms {
+                true => record.with_histograms(&item, &self.only),
+                false => record,
+            };
             let is_put = !self.is_of_page_alone(&item);
             if is_put {
                 self.put(&item, &record)?;
@@ -549,63 +545,4 @@ impl Reporter<'_> {
             To::Samples(_) => None,
         }
     }
-
-    /// Warns of frames that are in no measure because they are earlier than the first. Returns true if their
-    /// share shows captures out of order. With `--start` early frames are
-    /// expected, and samples count them: there is no warning.
-    fn remark_on_early_frames(&self, recorder: &Recorder, oddities: &Oddities) -> bool {
-        let early = oddities.get(Class::Time, "frame before the origin");
-        if early == 0 || recorder.settings().origin.is_some() || self.prints_samples() {
-            return false;
-        }
-        if let To::Output(output, _) = &self.to {
-            let (frames, are) = (counted(early, "frame"), if early == 1 { "is" } else { "are" });
-            output.remark(format_args!(
-                "warning: {frames} of {} {are} earlier than the first, and in no measure: captures \
-                 must be given in order of time",
-                recorder.frames()
-            ));
-        }
-        early.saturating_mul(100) >= recorder.frames()
-    }
-}
-
-/// Writes the last interval, the total and the end.
-pub(super) fn conclude(
-    heard: CaptureEnd,
-    recorder: &mut Recorder,
-    teller: &mut Reporter<'_>,
-) -> anyhow::Result<Exit> {
-    let CaptureEnd { failure, is_cut } = heard;
-    let is_interrupted = interrupt::requested();
-    let error = match (&failure, is_interrupted) {
-        (Some(failure), _) => Some(failure.to_string()),
-        (None, true) => Some("interrupted".to_owned()),
-        (None, false) => None,
-    };
-    let has_dropped = recorder.collected().dropped().is_some_and(|dropped| dropped > 0);
-    teller.is_missing = failure.is_some() || has_dropped;
-    teller.has_no_frames = failure.is_some() && recorder.frames() == 0;
-    let oddities = recorder.finish(is_cut, error);
-    let is_early = teller.remark_on_early_frames(recorder, &oddities);
-    teller.is_missing |= is_early;
-    teller.tell(recorder)?;
-    if teller.has_no_frames {
-        teller.discard_folder();
-    }
-    let no_folder = teller.end_folder();
-    let verdict = teller.side_outputs.requirements.verdict();
-    let exit = match (failure, is_interrupted, recorder.collected().dropped()) {
-        (_, true, _) => Exit::Interrupted,
-        (Some(failure), ..) => return Err(failure.into()),
-        (None, false, _) if verdict == Some(Verdict::Fail) || teller.has_failed => {
-            Exit::RequirementNotMet
-        }
-        (None, false, _) if is_early || verdict == Some(Verdict::Undecided) => Exit::Undecided,
-        // What was dropped is in no measure, so none of them is valid.
-        (None, false, Some(1..)) => Exit::Undecided,
-        (None, false, _) => Exit::Ok,
-    };
-    let unwritten = teller.side_outputs.export.take_failure().or(no_folder);
-    unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
 }

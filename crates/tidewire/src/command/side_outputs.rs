@@ -27,6 +27,8 @@ pub(super) struct SideOutputs {
     pub(super) fail_on: Option<FailOn>,
     /// True if the first permanent failure of a requirement ends the run.
     pub(super) fails_fast: bool,
+    /// True if records have the distributions of delays.
+    pub(super) histograms: bool,
     /// Run folder.
     pub(super) folder: Option<RecordFolder>,
     /// Streams and pollers for a scenario.

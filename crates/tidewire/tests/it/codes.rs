@@ -251,3 +251,22 @@ fn a_watched_run_is_not_made_anew_but_shown() {
     check_code(&shown, 0);
     assert!(stdout(&shown).contains("595 frames"), "{}", stdout(&shown));
 }
+
+#[test]
+fn a_missing_capture_has_an_error_record_before_the_end() {
+    let output = run(&["watch", "-r", "missing.pcap", "--json"]);
+    check_code(&output, 1);
+    let records = records(&output);
+    let [_, error, end] = &records[..] else { panic!("{records:?}") };
+    assert_eq!((&error["type"], &error["exit"]), (&"error".into(), &1.into()));
+    assert!(error["message"].as_str().unwrap().starts_with("cannot open missing.pcap"));
+    assert_eq!((&end["type"], &end["error"]), (&"end".into(), &error["message"]));
+}
+
+#[test]
+fn metrics_of_a_screen_are_refused_with_a_way_out() {
+    let output = run(&["watch", "--demo", "--screen", "measures", "--metrics", "127.0.0.1:0"]);
+    check_code(&output, 2);
+    let text = stderr(&output);
+    assert!(text.contains("--metrics: no effect with --screen") && text.contains("fix:"), "{text}");
+}

@@ -302,3 +302,37 @@ fn what_a_capture_says_was_lost_is_told_wherever_it_is_metered() {
                 the interface, the ring full 1 times";
     assert!(lines.contains(last), "{lines}");
 }
+
+#[test]
+fn histograms_of_intervals_add_up_to_that_of_the_total() {
+    let output = run(&["meter", "--measure", "500ms", "--hdr", cell().to_str().unwrap()]);
+    check_code(&output, 0);
+    let schema: Value = serde_json::from_str(&stdout(&run(&["meter", "--schema"]))).unwrap();
+    let records = records(&output);
+    let classes = |record: &Value| {
+        let text = record["histograms"]["ack_delay"].as_str();
+        text.map(|text| stats::hdr::decode(text).unwrap()).unwrap_or_default()
+    };
+    let count = |record: &Value| classes(record).iter().map(|(_, times)| times).sum::<u64>();
+    let mut sum = std::collections::BTreeMap::new();
+    let intervals = of_type(&records, "interval");
+    assert!(intervals.len() > 3);
+    for interval in intervals {
+        conforms(interval, &schema, &schema).unwrap();
+        assert_eq!(count(interval), interval["measures"]["ack_delays"].as_u64().unwrap());
+        for (value, times) in classes(interval) {
+            *sum.entry(value).or_insert(0) += times;
+        }
+    }
+    let total = of_type(&records, "total")[0];
+    conforms(total, &schema, &schema).unwrap();
+    assert_eq!(sum.into_iter().collect::<Vec<_>>(), classes(total));
+    assert!(count(total) > 100);
+    // Delays that were not seen, and those that are not reported, are absent.
+    assert_eq!(total["histograms"].get("response"), None);
+    let cell = cell();
+    let only = ["meter", "--hdr", "--only", "set_up_max", cell.to_str().unwrap()];
+    let records = self::records(&run(&only));
+    let total = of_type(&records, "total")[0];
+    assert!(total["histograms"]["set_up"].is_string() && count(total) == 0);
+}

@@ -25,6 +25,7 @@ pub(crate) fn fed(
         measures: Counts::named(measures).unwrap(),
         metrics: Named::default(),
         oddities: named(oddities),
+        histograms: None,
     }));
     model
 }
@@ -58,6 +59,7 @@ fn interval(index: u64, complete: bool, dts: u64) -> Record {
         measures: Counts::named(&[("dt_tpdus", dts)]).unwrap(),
         metrics: Named::default(),
         oddities: Named::default(),
+        histograms: None,
     })
 }
 

@@ -123,6 +123,7 @@ fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         requirements: Requirements::new(&watch.export.require)
             .reporting_early(goes_on(watch) || watch.export.fail_fast),
         fail_on: watch.export.fail_on,
+        histograms: watch.measuring.hdr,
         fails_fast: watch.export.fail_fast,
         folder: folder(watch)?,
         plant: plant(watch)?,

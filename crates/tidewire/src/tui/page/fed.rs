@@ -36,6 +36,7 @@ pub(in crate::tui) fn fed(
         measures: Counts::named(measures).unwrap(),
         metrics: Named::default(),
         oddities: Named(oddities),
+        histograms: None,
     }));
     model
 }
