@@ -114,20 +114,7 @@ fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     if watch.export.writes_files() {
         captures(watch).refuse_unreadable()?;
     }
-    let outputs = SideOutputs {
-        hides_samples: false,
-        exporter: exporter(watch, &measuring.settings, output)?,
-        page: LivePage::open(&watch.page, head(watch, &measuring), output)?,
-        hides_reports: watch.page.web.is_some() && watch.measuring.report.is_none(),
-        export: exports(watch, &measuring, target.clone(), output)?,
-        requirements: Requirements::new(&watch.export.require)
-            .reporting_early(goes_on(watch) || watch.export.fail_fast),
-        fail_on: watch.export.fail_on,
-        histograms: watch.measuring.hdr,
-        fails_fast: watch.export.fail_fast,
-        folder: folder(watch)?,
-        plant: plant(watch)?,
-    };
+    let outputs = side_outputs(watch, &measuring, &target, output)?;
     if !output.json && !watch.export.keeps_records() && outputs.page.is_none() {
         // Lines do not show hosts and connections of each interval.
         measuring.details.top = 0;
@@ -167,6 +154,29 @@ fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
     }
     let exit = exit?;
     unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
+}
+
+/// Opens the outputs in addition to printing.
+fn side_outputs(
+    watch: &Watch,
+    measuring: &Measuring,
+    target: &Target,
+    output: &Output,
+) -> Result<SideOutputs, Failure> {
+    Ok(SideOutputs {
+        hides_samples: false,
+        exporter: exporter(watch, &measuring.settings, output)?,
+        page: LivePage::open(&watch.page, head(watch, measuring), output)?,
+        hides_reports: watch.page.web.is_some() && watch.measuring.report.is_none(),
+        export: exports(watch, measuring, target.clone(), output)?,
+        requirements: Requirements::new(&watch.export.require)
+            .reporting_early(goes_on(watch) || watch.export.fail_fast),
+        fail_on: watch.export.fail_on,
+        histograms: watch.measuring.hdr,
+        fails_fast: watch.export.fail_fast,
+        folder: folder(watch)?,
+        plant: plant(watch)?,
+    })
 }
 
 /// Warns that user data is kept, if it is.
