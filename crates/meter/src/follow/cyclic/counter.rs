@@ -10,11 +10,15 @@
 //! it ahead is no loss: the sender counts anew.
 //!
 //! Definition: a number is missing if a higher one arrived, by up to fifteen sixteenths of the modulus;
-//! it is taken back out if it arrives late, by up to 63 steps. Bias: losses of a
-//! whole modulus are not seen.
+//! it is taken back out if it arrives late, by up to a sixteenth of the modulus, or of a sequence by up
+//! to seven eighths of it. Bias: losses of a whole modulus are not seen; `missing` forgets runs of
+//! numbers if more than 64 are open.
 
+use super::missing::Missing;
 use super::numbers::Order;
 
+/// Steps by which a number that arrived before comes again; one further behind can begin a new count.
+const REPEATED: u64 = 63;
 /// Advances from which the step is learnt.
 const LEARNT_FROM: usize = 16;
 /// Modulus of a counter of two octets.
@@ -47,9 +51,10 @@ pub(super) struct Counter {
     step: Option<u32>,
     /// Advances before the step is learnt.
     advances: Vec<u32>,
-    /// Bit n is set if the number n steps before the last one arrived, or came before the first.
-    arrived: u64,
-    /// Last number far behind.
+    /// Steps from the first number to the last one.
+    place: u64,
+    missing: Missing,
+    /// Last number far behind that is not missing.
     rival: Option<u32>,
     pub(super) order: Order,
 }
@@ -70,7 +75,8 @@ impl Counter {
             modulus,
             step,
             advances: Vec::new(),
-            arrived: u64::MAX,
+            place: 0,
+            missing: Missing::default(),
             rival: None,
             order: Order::default(),
         }
@@ -136,26 +142,29 @@ impl Counter {
         self.modulus.unwrap_or(WHOLE)
     }
 
-    /// Adds a number that is not ahead of the last one. A single one far behind is old; a second one
-    /// that goes on from it shows that the publisher counts anew.
+    /// Adds a number that is not ahead of the last one. It is late if it is missing. A single one far
+    /// behind that is not missing is old; a second one that goes on from it shows that the publisher
+    /// counts anew.
     fn old(&mut self, number: u32, behind: u32) {
         let step = self.step.unwrap_or(1);
-        let bit = 1_u64.checked_shl(behind / step).filter(|_| behind.is_multiple_of(step));
-        if let Some(bit) = bit {
-            if self.arrived & bit != 0 {
-                self.order.repeated += 1;
-            } else {
-                self.arrived |= bit;
+        if behind.is_multiple_of(step) {
+            let steps = u64::from(behind / step);
+            if self.place.checked_sub(steps).is_some_and(|place| self.missing.take(place)) {
                 self.order.missing -= 1;
                 self.order.out_of_order += 1;
+                return;
             }
-            return;
+            if steps <= REPEATED {
+                self.order.repeated += 1;
+                return;
+            }
         }
         let goes_on = |rival: u32| number > rival && number - rival <= 63 * step;
         if self.rival.is_some_and(goes_on) {
             self.order.backwards -= 1;
             self.order.restarts += 1;
-            (self.last, self.rival, self.arrived) = (number, None, u64::MAX);
+            self.missing.clear();
+            (self.last, self.rival, self.place) = (number, None, 0);
         } else {
             self.order.backwards += 1;
             self.rival = Some(number);
@@ -172,12 +181,15 @@ impl Counter {
         };
         // Most frames follow the one before.
         if advance == step {
-            self.arrived = self.arrived << 1 | 1;
+            self.place += 1;
             return true;
         }
         let steps = steps(advance, step);
-        self.arrived = self.arrived.checked_shl(steps).unwrap_or(0) | 1;
-        self.order.missing += u64::from(steps - 1);
+        if steps > 1 {
+            self.missing.add(self.place + 1, steps - 1);
+            self.order.missing += u64::from(steps - 1);
+        }
+        self.place += u64::from(steps);
         false
     }
 
@@ -236,6 +248,32 @@ mod tests {
         let counter = counted(Rule::Samples, [7, 8, 11, 9, 9, 12, 12, 13]);
         let expected = Order { missing: 1, out_of_order: 1, repeated: 2, ..Order::default() };
         assert_eq!(counter.order, expected);
+    }
+
+    #[test]
+    fn frames_that_a_switch_held_for_more_than_64_numbers_are_late() {
+        // A queue held 50 frames, of which the tenth was lost, until another had sent 70.
+        let late = (1_000..1_050_u16).filter(|n| *n != 1_010);
+        let numbers = (0..1_000).chain(1_050..1_120).chain(late).chain(1_120..1_300);
+        let expected = Order { missing: 1, out_of_order: 49, ..Order::default() };
+        for rule in [Rule::Samples, Rule::Cycles, Rule::Sequence(WHOLE)] {
+            assert_eq!(counted(rule, numbers.clone()).order, expected, "{rule:?}");
+        }
+        // Cycles of 1 ms, each 32 units of the counter.
+        let cycles = numbers.map(|n| n.wrapping_mul(32));
+        assert_eq!(counted(Rule::Cycles, cycles).order, expected);
+    }
+
+    #[test]
+    fn a_new_count_among_missing_numbers_is_followed() {
+        let numbers = (0..200_u16).chain(300..500).chain(50..120);
+        let order = counted(Rule::Sequence(WHOLE), numbers).order;
+        assert_eq!(order, Order { missing: 100, restarts: 1, ..Order::default() });
+        // The first three are taken for late frames.
+        let numbers = (0..200_u16).chain(300..500).chain(297..420);
+        let order = counted(Rule::Sequence(WHOLE), numbers).order;
+        let expected = Order { missing: 97, out_of_order: 3, restarts: 1, ..Order::default() };
+        assert_eq!(order, expected);
     }
 
     #[test]

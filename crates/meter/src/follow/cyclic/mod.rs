@@ -25,6 +25,7 @@ mod ethercat;
 mod extra;
 mod figures;
 mod frame;
+mod missing;
 mod more;
 mod numbers;
 mod period;
