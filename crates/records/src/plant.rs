@@ -269,7 +269,8 @@ impl Flows {
     /// Writes the identity of a stream.
     fn published(&mut self, flow: &Flow) {
         let keys = &flow.stream;
-        let numbers = [("appid", keys.appid), ("frame-id", keys.frame_id)];
+        let numbers =
+            [("appid", keys.appid), ("ethertype", keys.ethertype), ("frame-id", keys.frame_id)];
         for (key, number) in numbers.into_iter().filter_map(|(key, it)| Some((key, it?))) {
             self.text += &format!("{key} = {number:#06x}\n");
         }

@@ -377,7 +377,11 @@ impl<'a> Identity<'a> {
         let (number, name) = match &publication.content {
             Content::Goose(goose) => (goose.appid, goose.control_block.clone()),
             Content::SampledValues(sampled) => (sampled.appid, sampled.identifier.clone()),
-            Content::Cyclic(cyclic) => (cyclic.frame_id, String::new()),
+            Content::Cyclic(cyclic) if cyclic.ethertype == PROFINET => {
+                (cyclic.frame_id, String::new())
+            }
+            // No meter follows them, and receivers know them by their stamp.
+            Content::Cyclic(_) => (0, flow.name.clone()),
         };
         let group = publication.group;
         let to = group.is_none().then_some(flow.to.as_str());

@@ -2,7 +2,8 @@
 //!
 //! GOOSE, Sampled Values and PROFINET become flows of their kind, whose frames `watch` follows again:
 //! with their identity, length, tag, period and number of frames. A lost frame counts, because its
-//! publisher sent it. Streams of other protocols become datagrams of LLC with frames of the same length.
+//! publisher sent it. Streams of other protocols become cyclic data of an EtherType for experiments:
+//! frames of the same length, tag, period and jitter, which `watch` does not follow.
 
 use crate::cyclic::CyclicStream;
 use bench::scenario::{
@@ -16,12 +17,8 @@ use wire::printable::is_printable;
 const HEADER_OCTETS: u64 = 14;
 /// Octets of a tag of 802.1Q.
 const TAG_OCTETS: u64 = 4;
-/// Octets of the LLC header of a datagram.
-const LLC_OCTETS: u64 = 3;
-/// Octets of the stamp that each message carries.
-const STAMP_OCTETS: u64 = 16;
-/// Longest message in one frame.
-const MOST_OCTETS: u64 = 1_497;
+/// EtherType of streams that the scenario has no kind for: Local Experimental 1 of IEEE 802.
+const EXPERIMENTAL: u64 = 0x88B5;
 /// Longest data behind an EtherType.
 const MOST_DATA_OCTETS: u64 = 1_500;
 /// Longest gocbRef or svID.
@@ -39,7 +36,7 @@ const UNKNOWN_NS: u64 = 1_000_000_000;
 pub(super) struct Watched {
     pub(super) stream: CyclicStream,
     retransmissions: Option<Retransmissions>,
-    /// Quantiles of the deviations from the period; empty if all are zero, or the protocol has no table.
+    /// Quantiles of the deviations from the period; empty if all are zero, or without a period.
     jitter: Vec<JitterQuantile>,
 }
 
@@ -95,7 +92,7 @@ impl Watched {
 
     /// Table of the deviations that were measured; none if all are zero.
     fn jitter(&self, report: &StreamReport) -> Vec<JitterQuantile> {
-        let is_cyclic = matches!(self.protocol(), Some(Service::SampledValues | Service::Cyclic));
+        let is_cyclic = self.service() != Service::Goose;
         let deviates = report.quantiles.iter().any(|it| it.deviation_ns != 0);
         let quantile = |it: &DeviationQuantile| JitterQuantile {
             share: Share(it.share),
@@ -105,14 +102,17 @@ impl Watched {
         quantiles.map(quantile).collect()
     }
 
-    fn protocol(&self) -> Option<Service> {
-        let is = |protocol: Protocol| self.stream.protocol == protocol.name();
-        if is(Protocol::Goose) {
-            Some(Service::Goose)
-        } else if is(Protocol::SampledValues) {
-            Some(Service::SampledValues)
+    fn is_of(&self, protocol: Protocol) -> bool {
+        self.stream.protocol == protocol.name()
+    }
+
+    fn service(&self) -> Service {
+        if self.is_of(Protocol::Goose) {
+            Service::Goose
+        } else if self.is_of(Protocol::SampledValues) {
+            Service::SampledValues
         } else {
-            is(Protocol::ProfinetRt).then_some(Service::Cyclic)
+            Service::Cyclic
         }
     }
 
@@ -126,15 +126,7 @@ impl Watched {
         let start = of_nanos(stream.first_ns.saturating_sub(origin_ns));
         let deadline = self.deadline();
         let priority = stream.priority.map(u64::from);
-        let Some(service) = self.protocol() else {
-            // Switches add a tag to each frame of LLC.
-            let around = HEADER_OCTETS + TAG_OCTETS + LLC_OCTETS;
-            let message = stream.longest_octets.saturating_sub(around);
-            let size = Size(message.clamp(STAMP_OCTETS, MOST_OCTETS));
-            let flow = Flow::new(name, ends, Service::Datagram, cyclic, size);
-            let priority = Some(priority.unwrap_or_default());
-            return Flow { priority, deadline, start: Start::At(start), ..flow };
-        };
+        let service = self.service();
         let pattern = if service == Service::Goose { self.retransmission() } else { cyclic };
         let flow = Flow::new(name, ends, service, pattern, Size(data_octets.min(MOST_DATA_OCTETS)));
         let stream = self.published(service, origin_ns);
@@ -146,7 +138,8 @@ impl Watched {
     /// Time that each frame allows until the next: what the publisher states, or three periods.
     fn deadline(&self) -> Option<Span> {
         let stream = &self.stream;
-        let is_learnt = matches!(self.protocol(), Some(Service::SampledValues | Service::Cyclic));
+        let is_learnt =
+            [Protocol::SampledValues, Protocol::ProfinetRt].into_iter().any(|it| self.is_of(it));
         let allowed_ns = match stream.allowed_ns {
             1.. if is_learnt => self.period_ns().saturating_mul(PERIODS_ALLOWED),
             stated => stated,
@@ -186,7 +179,9 @@ impl Watched {
                 let samples = (2..=MOST_SAMPLES).contains(&samples).then_some(samples);
                 Published { appid: number, sv_id: name, revision, samples, ..common }
             }
-            _ => Published { frame_id: number, ..common },
+            _ if self.is_of(Protocol::ProfinetRt) => Published { frame_id: number, ..common },
+            // The station gets the frames, also those of groups that switches keep to a link.
+            _ => Published { ethertype: Some(EXPERIMENTAL), destination: None, ..common },
         }
     }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use wire::capture::Capture;
 
 fn shipped(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../captures").join(name)
@@ -255,6 +256,64 @@ fn the_jitter_of_a_sender_comes_back() {
     let first = fs::read(predicted(folder, &text)).unwrap();
     assert!(first == fs::read(predicted(folder, &text)).unwrap());
     assert!(first != fs::read(predicted(folder, &text.replace("seed = 1", "seed = 2"))).unwrap());
+}
+
+/// Frames of this EtherType below a tag: of each its length, the tag, and its time in nanoseconds.
+fn tagged(capture: &Path, ethertype: u16) -> Vec<(usize, [u8; 2], u64)> {
+    let mut capture = Capture::open(fs::File::open(capture).unwrap()).unwrap();
+    let mut frames = Vec::new();
+    while let Some(record) = capture.next().unwrap() {
+        if record.octets[12..14] == [0x81, 0] && record.octets[16..18] == ethertype.to_be_bytes() {
+            let tag = [record.octets[14], record.octets[15]];
+            frames.push((record.octets.len(), tag, record.at.as_nanos()));
+        }
+    }
+    frames
+}
+
+#[test]
+fn streams_of_other_protocols_keep_length_tag_and_jitter() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // Two writer groups of UADP in one VLAN; frames of the first are up to 300 us behind their place.
+    let frame = |group: u8, n: u32| {
+        let head = [1, 0, 0x5E, 0, 0, 9, 2, 0, 0, 0, 0, 2, 0x81, 0, 0xE0, 5, 0xB6, 0x2C];
+        let [high, low] = (n as u16).to_be_bytes();
+        let message = [0xB1, 0x21, 7, 0, 0x09, group, 0, low, high];
+        [&head[..], &message, &[0; 60]].concat()
+    };
+    let mut draw = 1_u64;
+    let frames = (0..800_u32).flat_map(|n| {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let late_us = ((draw >> 33) % 300) as u32;
+        [(n * 1_000 + late_us, frame(1, n)), (n * 1_000 + 500, frame(2, n))]
+    });
+    let seen = folder.join("seen.pcap");
+    crate::cyclic::write(&seen, frames);
+    let text = write_scenario(folder, &seen);
+    for line in ["ethertype = 0x88b5", "vlan = 5", "priority = 7", "messages = 800"] {
+        assert_eq!(text.lines().filter(|found| *found == line).count(), 2, "{line}\n{text}");
+    }
+    assert_eq!(text.matches("\njitter = [").count(), 1, "{text}");
+    let [before, after] =
+        [(seen, 0xB62C), (predicted(folder, &text), 0x88B5)].map(|(of, kind)| tagged(&of, kind));
+    let shapes = |of: &[(usize, [u8; 2], u64)]| -> Vec<_> {
+        of.iter().map(|(octets, tag, _)| (*octets, *tag)).collect()
+    };
+    assert_eq!(shapes(&before), shapes(&after));
+    // As for streams that come back, the period is within 1 %.
+    let lasted = |of: &[(usize, [u8; 2], u64)]| of.last().unwrap().2 - of[0].2;
+    assert!(lasted(&before).abs_diff(lasted(&after)) < lasted(&before) / 100);
+    let far = |of: &[(usize, [u8; 2], u64)]| {
+        // The streams alternate.
+        let gaps = of.windows(3).map(|three| three[2].2 - three[0].2);
+        gaps.filter(|gap| gap.abs_diff(1_000_000) > 100_000).count()
+    };
+    let without: Vec<_> = text.lines().filter(|line| !line.starts_with("jitter")).collect();
+    let steady = tagged(&predicted(folder, &without.join("\n")), 0x88B5);
+    println!("seen: {} gaps far from the period, {} again", far(&before), far(&after));
+    assert!(far(&after).abs_diff(far(&before)) < far(&before) / 4, "the table is drawn from");
+    assert_eq!(far(&steady), 0);
 }
 
 #[test]

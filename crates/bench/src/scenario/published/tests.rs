@@ -102,6 +102,19 @@ fn keys_and_patterns_of_streams_are_checked_at_their_place() {
 }
 
 #[test]
+fn two_streams_of_an_experimental_ethertype_arrive_apart() {
+    let second = "[[flow]]\nname = \"g\"\nfrom = \"s-1\"\nto = \"s-2\"\nethertype = 0x88b5";
+    let fast = CYCLIC.replace("2 ms", "1 ms");
+    let both = format!("{CYCLIC}\nethertype = 0x88b5\n{second}\nstart = \"0 s\"\n{fast}");
+    let study = load(&text(SWITCH, &both), "a.toml").unwrap();
+    let flows = run(&study.points[0], "", 0).unwrap().flows;
+    let counts: Vec<_> = flows.iter().map(|flow| (flow.sent, flow.delivered)).collect();
+    assert_eq!(counts, [(500, 500), (1_000, 1_000)]);
+    let profinet = both.replace("ethertype = 0x88b5\n", "");
+    check_error(&profinet, "frames of \"f\" have the same identity");
+}
+
+#[test]
 fn a_goose_of_known_changes_has_a_bound_and_floods_every_port() {
     let bound = |flow: &str, other: &str| {
         let text = format!("{}\n{other}", text(SWITCH, flow));
