@@ -12,7 +12,7 @@
 //! Definition: a number is missing if a higher one arrived, by up to fifteen sixteenths of the modulus;
 //! it is taken back out if it arrives late, by up to a sixteenth of the modulus, or of a sequence by up
 //! to seven eighths of it. Bias: losses of a whole modulus are not seen; `missing` forgets runs of
-//! numbers if more than 64 are open.
+//! numbers if more than 32 are open.
 
 use super::missing::Missing;
 use super::numbers::Order;

@@ -1,13 +1,13 @@
 //! Numbers of a stream that did not arrive, so that a late one is known.
 //!
 //! Numbers are kept as runs, by their place: the number of steps from the first number of the stream. A
-//! stream without losses keeps none. Bias: if more than 64 runs are open, the oldest is dropped, and its
+//! stream without losses keeps none. Bias: if more than 32 runs are open, the oldest is dropped, and its
 //! numbers stay missing even if they arrive.
 
 use std::collections::VecDeque;
 
 /// Maximum number of runs kept.
-const RUNS: usize = 64;
+const RUNS: usize = 32;
 
 /// Neighbouring numbers that are missing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
