@@ -44,8 +44,8 @@ pub use follow::association::{
     ServiceReport, Source,
 };
 pub use follow::cyclic::{
-    Answers, DeviationQuantile, Deviations, Extra, Gaps, Labels, Order, Pairs, Protocol,
-    Retransmissions, SenderClock, Station, StreamFigures, StreamKey, StreamReport, Worst,
+    Answers, ChangedStreams, DeviationQuantile, Deviations, Extra, Gaps, Labels, Order, Pairs,
+    Protocol, Retransmissions, SenderClock, Station, StreamFigures, StreamKey, StreamReport, Worst,
 };
 pub use follow::transactions::{
     Extremes, PollingClient, TransactionCounts, TransactionFigures, TransactionKey,

@@ -1,11 +1,12 @@
 //! Streams of cyclic data: their record.
 
 use crate::findings::Grade;
-use crate::item;
+use crate::item::{self, FollowedStream};
 use crate::stream_extra::StreamExtra;
 use core::cmp::Ordering;
 use meter::{Gaps, Order, Protocol, StreamFigures, StreamReport, Worst};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 use wire::time::Instant;
 
 /// Share of the period from which a frame is far late. A network for PROFINET is commonly accepted
@@ -207,26 +208,25 @@ impl StreamInterval {
 impl CyclicStreams {
     /// Converts an item of the recorder.
     pub(crate) fn of(item: &item::CyclicStreams) -> Self {
-        let figures = item.followed.iter().map(|it| CyclicStream::figures(&it.report, it.until));
-        let figures: Vec<CyclicStream> = figures.collect();
         let mut totals = item.ended;
-        figures.iter().for_each(|stream| totals.add(stream));
-        let each = worst(&figures, item.top).into_iter().filter_map(|place| {
-            let item::CyclicStream { report, until, has_names } = item.followed.get(place)?;
-            let stream = CyclicStream::of(report, *until, *has_names);
-            let in_interval = StreamInterval::of(report, &stream);
-            Some((stream, in_interval))
+        item.followed.iter().for_each(|it| totals.add(&it.figures));
+        let each = worst(&item.followed, item.top).into_iter().map(|it| {
+            let stream = it.figures.named(&it.report, item.has_names);
+            let in_interval = StreamInterval::of(&it.report, &stream);
+            (stream, in_interval)
         });
         let (worst, in_interval) = each.unzip();
         Self { index: item.index, totals, worst, in_interval }
     }
 }
 
-/// Places of the `top` worst streams, in order; the first among equals.
-fn worst(all: &[CyclicStream], top: usize) -> Vec<usize> {
-    let mut places: Vec<usize> = (0..all.len()).collect();
-    let order =
-        |one: &usize, other: &usize| all[*one].worse(&all[*other]).then_with(|| one.cmp(other));
+/// The `top` worst streams, in order; the first among equals.
+fn worst(all: &[Arc<FollowedStream>], top: usize) -> Vec<&FollowedStream> {
+    let mut places: Vec<(usize, &FollowedStream)> =
+        all.iter().map(AsRef::as_ref).enumerate().collect();
+    let order = |one: &(usize, &FollowedStream), other: &(usize, &FollowedStream)| {
+        one.1.figures.worse(&other.1.figures).then_with(|| one.0.cmp(&other.0))
+    };
     if let Some(last) = top.checked_sub(1)
         && top < places.len()
     {
@@ -234,7 +234,7 @@ fn worst(all: &[CyclicStream], top: usize) -> Vec<usize> {
     }
     places.truncate(top);
     places.sort_unstable_by(order);
-    places
+    places.into_iter().map(|(_, stream)| stream).collect()
 }
 
 /// Sums over all streams.
@@ -313,17 +313,22 @@ impl CyclicTotals {
 impl CyclicStream {
     /// Converts a report of the meter; `until` is the time up to which it measured.
     pub(crate) fn of(report: &StreamReport, until: Instant, has_names: bool) -> Self {
+        Self::figures(report, until).named(report, has_names)
+    }
+
+    /// The record of figures of this report with ends and name.
+    fn named(&self, report: &StreamReport, has_names: bool) -> Self {
         let name = String::from_utf8_lossy(&report.key.name).into_owned();
         Self {
             source: report.key.source.to_string(),
             destination: report.key.destination.to_string(),
             name: (has_names && !name.is_empty()).then_some(name),
-            ..Self::figures(report, until)
+            ..self.clone()
         }
     }
 
-    /// The same without ends and name, which take most of the time.
-    fn figures(report: &StreamReport, until: Instant) -> Self {
+    /// Record without ends and name, which take most of the time.
+    pub(crate) fn figures(report: &StreamReport, until: Instant) -> Self {
         let Order { missing, out_of_order, repeated, backwards, restarts, .. } = report.order;
         let Gaps { count, total_ns, min_ns, max_ns } = report.gaps;
         let Worst { gap_ns, allowed_ns, at } = report.worst;

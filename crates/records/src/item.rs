@@ -1,6 +1,6 @@
 //! Results of a recorder as plain data of the meter, before they become records.
 
-use crate::{CyclicTotals, Publisher, Publishers, TransactionTotals};
+use crate::{CyclicStream as Record, CyclicTotals, Publisher, Publishers, TransactionTotals};
 use meter::measure::{Summary, Traffic};
 use meter::oddity::Oddities;
 use meter::user::User;
@@ -63,12 +63,22 @@ pub struct CyclicStream {
     pub has_names: bool,
 }
 
+/// Stream of cyclic data that is followed.
+#[derive(Clone, Debug)]
+pub struct FollowedStream {
+    pub report: StreamReport,
+    /// Its record without ends and name.
+    pub(crate) figures: Record,
+}
+
 /// Streams of cyclic data so far.
 #[derive(Clone, Debug)]
 pub struct CyclicStreams {
     pub index: Option<u64>,
-    /// Streams that are followed.
-    pub followed: Vec<CyclicStream>,
+    /// Streams that are followed, in the order of their keys.
+    pub followed: Vec<Arc<FollowedStream>>,
+    /// True if names are reported.
+    pub has_names: bool,
     /// Sums over streams that ended.
     pub ended: CyclicTotals,
     /// Number of streams reported individually.

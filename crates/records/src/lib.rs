@@ -24,6 +24,7 @@ mod cyclic;
 mod ends;
 pub mod families;
 pub mod findings;
+mod followed_streams;
 mod histograms;
 mod import;
 mod item;

@@ -7,6 +7,7 @@
 
 use super::associations;
 use super::baseline::Baseline;
+use super::followed_streams::FollowedStreams;
 use super::item::{
     CyclicStream, CyclicStreams, End, Interval, Item, Place, Sample, TransactionsInterval,
 };
@@ -83,6 +84,8 @@ pub struct Recorder {
     collected: Statistics,
     left_out: Option<u64>,
     intervals: u64,
+    /// Streams of cyclic data that are followed.
+    followed_streams: FollowedStreams,
     /// Sums over streams of cyclic data that ended.
     ended_streams: CyclicTotals,
     /// Sums over functions of units that ended.
@@ -114,6 +117,7 @@ impl Recorder {
             collected: Statistics::default(),
             left_out: None,
             intervals: 0,
+            followed_streams: FollowedStreams::default(),
             ended_streams: CyclicTotals::default(),
             ended_transactions: TransactionTotals::default(),
             has_names: true,
@@ -270,22 +274,24 @@ impl Recorder {
 
     /// Queues the streams of cyclic data so far, if there are any.
     fn tell_streams(&mut self, index: Option<u64>) {
-        let followed = self.meter.each_stream();
-        if followed.is_empty()
+        let changed = self.meter.take_changed_streams();
+        self.followed_streams.update(changed, self.meter.last());
+        if self.followed_streams.is_empty()
             && self.ended_streams == CyclicTotals::default()
             && self.expectation.is_none()
         {
             return;
         }
-        let followed: Vec<_> = followed.into_iter().map(|report| self.stream(report)).collect();
         let (ended, top) = (self.ended_streams, self.details.top);
         if let Some(expectation) = &self.expectation {
-            let publishers = expectation.so_far(&followed, self.watched(), index, top);
+            let followed = self.followed_streams.reports();
+            let publishers = expectation.so_far(followed, self.watched(), index, top);
             self.items.push_back(Item::Publishers(Box::new(publishers)));
         }
         self.items.push_back(Item::CyclicStreams(Box::new(CyclicStreams {
             index,
-            followed,
+            followed: self.followed_streams.each(),
+            has_names: self.has_names,
             ended,
             top,
         })));

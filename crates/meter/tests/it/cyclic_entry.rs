@@ -1,7 +1,8 @@
 //! Entry point of the fuzz target: streams of cyclic data from octets, with invariants checked.
 
 use core::time::Duration;
-use meter::{Meter, Protocol, Settings, StreamReport};
+use meter::{Meter, Protocol, Settings, StreamKey, StreamReport};
+use std::collections::BTreeMap;
 use wire::dissect::Link;
 use wire::ethercat::{self, Datagram};
 use wire::sampled_values::{Asdu, Pdu};
@@ -192,6 +193,7 @@ fn message(step: &[u8; STEP]) -> ptp::Pdu {
 pub(crate) fn cyclic(script: &[u8]) {
     let mut meter = Meter::new(Settings::every(Duration::from_secs(1)));
     let (mut at, mut frames) = (0_u64, 0_u64);
+    let mut known = BTreeMap::new();
     for step in script.chunks_exact(STEP) {
         let step: &[u8; STEP] = step.try_into().unwrap();
         let mut octets = marked(step);
@@ -206,9 +208,26 @@ pub(crate) fn cyclic(script: &[u8]) {
         meter.observe(Instant::from_nanos(at), Link::Ethernet, &octets, octets.len());
         frames += 1;
         while meter.take_stream().is_some() {}
+        if frames.is_multiple_of(8) {
+            follow_changes(&mut meter, &mut known);
+        }
+        if frames.is_multiple_of(24) {
+            meter.begin_stream_interval();
+        }
     }
+    follow_changes(&mut meter, &mut known);
     meter.finish();
     meter.each_stream().iter().for_each(|report| check(report, frames));
+}
+
+/// Checks that all reports follow from those that changed.
+fn follow_changes(meter: &mut Meter, known: &mut BTreeMap<StreamKey, StreamReport>) {
+    let changed = meter.take_changed_streams();
+    if changed.are_all {
+        known.clear();
+    }
+    known.extend(changed.reports.into_iter().map(|report| (report.key.clone(), report)));
+    assert!(known.values().eq(&meter.each_stream()), "a stream changed and has no mark");
 }
 
 fn check(report: &StreamReport, frames: u64) {

@@ -18,7 +18,6 @@ mod difference;
 mod pairing;
 
 use crate::findings::Grade;
-use crate::item;
 use crate::named::Named;
 use declared::{Declared, NANOS_PER_MS};
 pub(crate) use difference::Field;
@@ -220,15 +219,15 @@ impl Expectation {
     }
 
     /// Publishers so far, with the `top` worst ones.
-    pub(crate) fn so_far(
-        &self,
-        followed: &[item::CyclicStream],
+    pub(crate) fn so_far<'a>(
+        &'a self,
+        followed: impl Iterator<Item = &'a StreamReport>,
         watched: Watched,
         index: Option<u64>,
         top: usize,
     ) -> Publishers {
         let mut seen: BTreeMap<&StreamKey, &StreamReport> = self.ended.iter().collect();
-        let followed = followed.iter().map(|it| &it.report).filter(|it| is_publisher(it));
+        let followed = followed.filter(|it| is_publisher(it));
         seen.extend(followed.map(|it| (&it.key, it)));
         let judged = self.judge(seen.into_values().collect(), watched);
         let worst = worst(&judged, top).into_iter().map(|it| it.record(self)).collect();

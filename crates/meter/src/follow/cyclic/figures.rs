@@ -2,7 +2,6 @@
 
 use super::period::{Deviations, Period};
 use super::report::{StreamFigures, StreamReport};
-use crate::Meter;
 use crate::measure::Distribution;
 
 /// Figures at the start of an interval.
@@ -18,21 +17,23 @@ impl Start {
     }
 
     /// Begins an interval of a stream. The start of one that has had no frame since stays, so that
-    /// distributions are copied as often as they change.
+    /// distributions are copied as often as they change. Returns true if it is new.
     pub(super) fn begin(
         start: &mut Option<Box<Self>>,
         report: &StreamReport,
         missing: u64,
         period: &Period,
-    ) {
+    ) -> bool {
         let figures = StreamFigures::of(report, missing);
         let has_distributions = period.distributions().is_some();
         let is_there = |start: &Self| {
             start.figures == figures && start.late_and_early.is_some() == has_distributions
         };
-        if !start.as_deref().is_some_and(is_there) {
+        let is_new = !start.as_deref().is_some_and(is_there);
+        if is_new {
             *start = Some(Box::new(Self::new(figures, period)));
         }
+        is_new
     }
 }
 
@@ -63,13 +64,5 @@ pub(super) fn since(
         gaps: now.gaps.saturating_sub(before.gaps),
         gap_total_ns: now.gap_total_ns.saturating_sub(before.gap_total_ns),
         deviations,
-    }
-}
-
-impl Meter {
-    /// Begins an interval of streams of cyclic data: [`StreamReport::in_interval`] counts from now. A
-    /// call copies the distributions of streams that had frames since the last one.
-    pub fn begin_stream_interval(&mut self) {
-        self.cyclic.begin_interval();
     }
 }

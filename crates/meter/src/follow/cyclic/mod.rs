@@ -37,6 +37,7 @@ mod report;
 mod retransmission;
 mod station;
 mod together;
+mod tracked;
 
 pub use clock::SenderClock;
 pub use extra::{Answers, Extra};
@@ -51,6 +52,8 @@ pub use report::{Gaps, Labels, StreamFigures, StreamKey, StreamReport, Worst};
 use retransmission::Intervals;
 pub use retransmission::Retransmissions;
 pub use station::Station;
+pub use tracked::ChangedStreams;
+use tracked::Tracked;
 
 use super::Follower;
 use crate::lru_slab::{LruSlab, Place};
@@ -183,7 +186,7 @@ struct Stream {
 /// Streams followed.
 #[derive(Clone, Debug)]
 pub(crate) struct Cyclic {
-    slab: LruSlab<Stream>,
+    slab: LruSlab<Tracked>,
     index: HashTable<Place>,
     state: FixedState,
     ended: VecDeque<StreamReport>,
@@ -194,6 +197,8 @@ pub(crate) struct Cyclic {
     repeats: Repeats,
     /// Places for numbers of PRP and HSR, of all nodes.
     remembered: usize,
+    /// True if a stream was removed since the changed ones were taken.
+    has_removed: bool,
     /// True once measuring ended.
     is_over: bool,
 }
@@ -401,16 +406,8 @@ impl Cyclic {
             requests: BTreeMap::new(),
             repeats: Repeats::default(),
             remembered: 0,
+            has_removed: false,
             is_over: false,
-        }
-    }
-
-    /// Begins an interval: figures of the interval count from now.
-    pub(crate) fn begin_interval(&mut self) {
-        for place in self.slab.places() {
-            let Some(stream) = self.slab.get_mut(place) else { continue };
-            let missing = stream.counts().order.missing;
-            figures::Start::begin(&mut stream.start, &stream.report, missing, &stream.period);
         }
     }
 
@@ -428,6 +425,7 @@ impl Cyclic {
 
     fn remove(&mut self, place: Place) -> Option<StreamReport> {
         let stream = self.slab.remove(place)?;
+        self.has_removed = true;
         self.remembered -= stream.making.as_ref().map_or(0, |making| making.pairing.places());
         let report = stream.last_report();
         let hash = report.key.hash(&self.state);
@@ -538,7 +536,7 @@ impl Cyclic {
     }
 
     fn insert(&mut self, hash: u64, stream: Stream, at: Instant) -> Place {
-        let place = self.slab.insert(stream, at);
+        let place = self.slab.insert(Tracked::new(stream), at);
         let Self { slab, index, state, .. } = self;
         index.insert_unique(hash, place, |place| {
             slab.get(*place).map_or(0, |stream| stream.report.key.hash(state))

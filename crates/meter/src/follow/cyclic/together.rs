@@ -5,7 +5,7 @@ use super::ethercat::{Sent, Way};
 use super::extra::record;
 use super::frame::{Detail, Frame, Number, PairKey, Part, Sending};
 use super::ptp::Effect;
-use super::{Cyclic, DETAILED, Protocol, Stream};
+use super::{Cyclic, DETAILED, Protocol, Stream, Tracked};
 use crate::follow::transactions::SetUp;
 use crate::lru_slab::{Handle, LruSlab};
 use crate::observation::StreamEvent;
@@ -252,7 +252,7 @@ impl Cyclic {
 }
 
 /// Counts a frame that did not come back.
-fn lost(slab: &mut LruSlab<Stream>, sent: Sent) {
+fn lost(slab: &mut LruSlab<Tracked>, sent: Sent) {
     if let Some((stream, _)) = slab.valid(sent.stream) {
         stream.making.get_or_insert_default().lost += 1;
     }
