@@ -2,7 +2,6 @@
 //! of an end of a TCP connection (socket).
 
 use core::fmt;
-use core::hash::{Hash, Hasher};
 use core::net::Ipv6Addr;
 use core::str::FromStr;
 
@@ -156,21 +155,12 @@ impl fmt::Debug for Nsap {
 }
 
 /// End of a TCP connection (RFC 9293: a socket): an internet address and a port.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Socket {
     /// Address; an IPv4 address in its mapped form (RFC 4291 2.5.5.2).
     pub address: Ipv6Addr,
     /// Port.
     pub port: u16,
-}
-
-impl Hash for Socket {
-    /// Hashes an address as one number, which is faster than as octets.
-    #[inline]
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        state.write_u128(self.address.to_bits());
-        state.write_u16(self.port);
-    }
 }
 
 impl fmt::Display for Socket {
