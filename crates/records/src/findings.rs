@@ -167,21 +167,25 @@ impl Findings {
 
     /// Adds a record of the whole measurement; records of intervals are ignored.
     pub fn take(&mut self, record: Record) {
+        if self.judges(&record) {
+            self.model.take(record);
+        }
+    }
+
+    /// Returns true for a record of the whole measurement.
+    pub fn judges(&self, record: &Record) -> bool {
         use Record::{
             Connection, ControlBlocks, CyclicStream, End, Host, Publishers, Services, Total,
             Transactions,
         };
         // The associations of a connection follow it; those of an interval come before the whole.
         let is_whole = |id: &u32| self.model.connections.contains_key(id);
-        let is_of_the_whole = match &record {
+        match record {
             Services(of) => is_whole(&of.id),
             ControlBlocks(of) => is_whole(&of.id),
             Publishers(of) => of.complete,
             Total(_) | Connection(_) | CyclicStream(_) | Transactions(_) | Host(_) | End(_) => true,
             _ => false,
-        };
-        if is_of_the_whole {
-            self.model.take(record);
         }
     }
 

@@ -59,7 +59,8 @@ impl Requirements {
         self
     }
 
-    /// Returns each requirement that has permanently failed by the end of an interval, once. If frames are missing (`has_dropped`), only counts beyond an upper limit are certain.
+    /// Returns each requirement that has permanently failed by the end of an interval, once. If frames
+    /// are missing (`has_dropped`), only counts beyond an upper limit are certain.
     pub fn failed_early(
         &mut self,
         report: &Report,

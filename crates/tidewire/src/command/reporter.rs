@@ -224,14 +224,15 @@ impl<'a> Reporter<'a> {
                 self.put(&item, &record)?;
             }
             // That of the end was judged before it was written.
-            if is_put && self.findings.is_some() && !matches!(item, Item::End(_)) {
-                if self.has_model() {
-                    self.show(record.clone());
-                }
-                self.judge(&item, record);
-            } else {
+            let is_judged = self.findings.as_ref().is_some_and(|it| it.judges(&record));
+            if !is_put || !is_judged || matches!(item, Item::End(_)) {
                 self.show(record);
+                continue;
             }
+            if self.has_model() {
+                self.show(record.clone());
+            }
+            self.judge(&item, record);
         }
         self.write_lines()?;
         self.tell_samples(recorder)
