@@ -168,6 +168,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let stations = scenario.all_stations();
     let background = scenario.background.as_ref().map_or(0, |b| b.stations);
     let total = stations.len() + usize::try_from(background).unwrap_or(0);
+    let addresses = addresses(&stations, total);
     let named = stations.iter().map(|station| {
         let machine = scenario.machine_of(station).cloned();
         (station.name.clone(), station.position, machine)
@@ -181,12 +182,13 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
     let mut mms = users_of_mms(scenario);
     let mut places: Vec<Place> = named
         .chain(others)
+        .zip(addresses)
         .enumerate()
-        .map(|(index, (name, position, profile))| Place {
+        .map(|(index, ((name, position, profile), address))| Place {
             host: HostParams {
-                address: address_of(&stations, index),
+                address,
                 transport: scenario.transport_on(lsdu_octets),
-                network: scenario.network.params(address_of(&stations, index), lsdu_octets),
+                network: scenario.network.params(address, lsdu_octets),
                 last_reference: Stream::named(seed, &format!("station/{name}/reference"))
                     .below(0x1_0000) as u16,
                 accepts: true,
@@ -198,7 +200,7 @@ pub fn lay_out(scenario: &Scenario, seed: u64) -> Layout {
             mms: mms.remove(name.as_str()),
             tcp: on_tcp.contains(name.as_str()).then(|| {
                 let mut stream = Stream::named(seed, &format!("station/{name}/sequence"));
-                tcp_of(address_of(&stations, index), stream.below(1 << 32) as u32)
+                tcp_of(address, stream.below(1 << 32) as u32)
             }),
             name,
             profile,
@@ -349,10 +351,21 @@ pub fn patience(scenario: &Scenario) -> Duration {
     deadlines.map(|span| span.0).fold(scenario.transport.l.0, Duration::max)
 }
 
-/// Address of a station by its index in the layout: its own, or the local one of its index.
-fn address_of(stations: &[Station], index: usize) -> Mac {
-    let own = stations.get(index).and_then(|station| station.address);
-    own.map_or_else(|| address(index), |own| own.0)
+/// Addresses of `total` stations, of which `stations` come first: a station's own, or the local one of its
+/// index. Where another station has that as its own, it is the next local one that none has.
+fn addresses(stations: &[Station], total: usize) -> Vec<Mac> {
+    let own: BTreeSet<Mac> = stations.iter().filter_map(|it| Some(it.address?.0)).collect();
+    let mut next = total;
+    let mut free = |index: usize| {
+        let mut local = address(index);
+        while own.contains(&local) {
+            local = address(next);
+            next += 1;
+        }
+        local
+    };
+    let own_of = |index: usize| stations.get(index).and_then(|it| it.address);
+    (0..total).map(|index| own_of(index).map_or_else(|| free(index), |own| own.0)).collect()
 }
 
 /// Local address of a station by its index in the layout.
@@ -376,6 +389,16 @@ mod tests {
         let scenario = study.scenario().clone();
         let layout = lay_out(&scenario, seed_of(&scenario, 0));
         (scenario, layout)
+    }
+
+    #[test]
+    fn no_station_has_the_address_of_another() {
+        let study = scenario::load(scenarios::get("status-csma").unwrap().text, "a.toml").unwrap();
+        let mut stations = study.scenario().all_stations();
+        stations = [0, 1, 0, 1].map(|index: usize| stations[index].clone()).to_vec();
+        stations[0].address = Some(scenario::Address(Mac::local(2)));
+        stations[2].address = Some(scenario::Address(Mac::local(5)));
+        assert_eq!(addresses(&stations, 5), [2, 6, 5, 4, 7].map(Mac::local));
     }
 
     #[test]

@@ -17,7 +17,7 @@ use stack::host::MESSAGE_FLOWS;
 use stack::llc::type3;
 use stack::load::LEAST_OCTETS;
 use stack::profile::Framing;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use wire::crc16::CHECK_OCTETS;
 use wire::time::nanos;
 
@@ -121,7 +121,7 @@ impl Checker<'_> {
             self.problems.push(problem.help("add [[station]] tables, or [stations] with a count"));
             return;
         }
-        let mut names = BTreeSet::new();
+        let (mut names, mut addresses) = (BTreeSet::new(), BTreeMap::new());
         let numbered = (1..=grouped.min(MOST_STATIONS)).filter_map(|i| {
             scenario.stations.as_ref().map(|group| format!("{}-{i}", group.prefix))
         });
@@ -133,6 +133,12 @@ impl Checker<'_> {
                 self.error(&path, "a station needs a name");
             } else if !names.insert(station.name.clone()) {
                 self.error(&path, format!("there are two stations \"{}\"", station.name));
+            }
+            if let Some(address) = station.address
+                && let Some(other) = addresses.insert(address.0, &station.name)
+            {
+                let message = format!("{} is the address of station \"{other}\"", address.0);
+                self.error(&format!("station.{index}.address"), message);
             }
             if let Some((length, medium)) = scenario.medium.length()
                 && station.position.is_some_and(|position| position > length)

@@ -85,6 +85,9 @@ fn keys_and_patterns_of_streams_are_checked_at_their_place() {
     check_error(&format!("{CYCLIC}\nethertype = 0x88b5\nframe-id = 0x8001"), "have a FrameID");
     check_error(&format!("{CYCLIC}\nframe-id = 0x80"), "have FrameIDs from");
     check_error(&CYCLIC.replace("46 B", "45 B"), "at least 46 B");
+    let other = "[[station]]\nname = \"s-3\"\naddress = \"02:5e:00:00:00:01\"";
+    let both = format!("{CYCLIC}\n{other}\n{}", other.replace("s-3", "s-4"));
+    check_error(&both, "02:5e:00:00:00:01 is the address of station \"s-3\"");
     let datagram = "service = \"datagram\"\nsize = \"46 B\"\nappid = 1\n\
                     pattern = { kind = \"cyclic\", period = \"2 ms\" }";
     check_error(datagram, "\"goose\", \"sampled-values\" have `appid`");
