@@ -403,6 +403,7 @@ impl CyclicStream {
                 Some(Protocol::Avtp) => "subtype",
                 Some(Protocol::Powerlink | Protocol::Prp | Protocol::Hsr) => "node",
                 Some(Protocol::SomeIp) => "message",
+                Some(Protocol::Load) => "flow",
                 Some(Protocol::Goose | Protocol::SampledValues) | None => "APPID",
             };
             format!("{number} {:04x}", self.identifier)

@@ -29,6 +29,8 @@ pub enum Cyclic {
     Powerlink,
     /// SOME/IP, over UDP.
     SomeIp,
+    /// Test load of tidewire.
+    Load,
     /// Parallel redundancy (PRP, IEC 62439-3): frames of which a node sends one on each of two LANs.
     Prp,
     /// Seamless redundancy (HSR, IEC 62439-3): frames that a node sends in both directions of a ring.
@@ -37,7 +39,7 @@ pub enum Cyclic {
 
 impl Cyclic {
     /// All protocols.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Goose,
         Self::SampledValues,
         Self::ProfinetRt,
@@ -49,6 +51,7 @@ impl Cyclic {
         Self::CcLink,
         Self::Powerlink,
         Self::SomeIp,
+        Self::Load,
         Self::Prp,
         Self::Hsr,
     ];
@@ -68,6 +71,7 @@ impl Cyclic {
             Self::CcLink => "CC-Link",
             Self::Powerlink => "POWERLINK",
             Self::SomeIp => "SOME/IP",
+            Self::Load => "LOAD",
             Self::Prp => "PRP",
             Self::Hsr => "HSR",
         }

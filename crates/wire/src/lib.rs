@@ -40,6 +40,7 @@ pub mod ipv6;
 pub mod is_is;
 pub mod leaf;
 pub mod llc;
+pub mod load;
 pub mod mac;
 pub mod mms;
 pub mod modbus;

@@ -6,8 +6,8 @@
 use crate::addr::Sap;
 use crate::leaf::Leaf;
 use crate::{
-    avtp, clnp, es_is, ethercat, goose, is_is, powerlink, profinet, prp, ptp, sampled_values, tcp,
-    uadp,
+    avtp, clnp, es_is, ethercat, goose, is_is, load, powerlink, profinet, prp, ptp, sampled_values,
+    tcp, uadp,
 };
 
 /// Protocol that an EtherType stands for.
@@ -47,7 +47,7 @@ pub(crate) enum OverInternet {
 /// EtherTypes of MPLS with unicast and multicast labels (RFC 3032, RFC 5332).
 pub(crate) const MPLS_TYPES: [u16; 2] = [0x8847, 0x8848];
 
-const TYPES: [(u16, OverType); 13] = [
+const TYPES: [(u16, OverType); 14] = [
     (0x0800, OverType::Internet),
     (0x86DD, OverType::Internet),
     (MPLS_TYPES[0], OverType::Mpls),
@@ -55,6 +55,7 @@ const TYPES: [(u16, OverType); 13] = [
     (0x8892, OverType::Leaf(&profinet::LEAF)),
     (0x88A4, OverType::Leaf(&ethercat::LEAF)),
     (0x88AB, OverType::Leaf(&powerlink::LEAF)),
+    (load::ETHERTYPE, OverType::Leaf(&load::LEAF)),
     (0x88B8, OverType::Leaf(&goose::LEAF)),
     (0x88BA, OverType::Leaf(&sampled_values::LEAF)),
     (0x88F7, OverType::Leaf(&ptp::LEAF)),

@@ -2,8 +2,8 @@
 //!
 //! GOOSE, Sampled Values and PROFINET become flows of their kind, whose frames `watch` follows again:
 //! with their identity, length, tag, period and number of frames. A lost frame counts, because its
-//! publisher sent it. Streams of other protocols become cyclic data of an EtherType for experiments:
-//! frames of the same length, tag, period and jitter, which `watch` does not follow.
+//! publisher sent it. Streams of other protocols become test load: frames of the same length, tag, period
+//! and jitter, which `watch` follows as such.
 
 use crate::cyclic::CyclicStream;
 use bench::scenario::{
@@ -17,8 +17,6 @@ use wire::printable::is_printable;
 const HEADER_OCTETS: u64 = 14;
 /// Octets of a tag of 802.1Q.
 const TAG_OCTETS: u64 = 4;
-/// EtherType of streams that the scenario has no kind for: Local Experimental 1 of IEEE 802.
-const EXPERIMENTAL: u64 = 0x88B5;
 /// Longest data behind an EtherType.
 const MOST_DATA_OCTETS: u64 = 1_500;
 /// Longest gocbRef or svID.
@@ -27,7 +25,7 @@ const LONGEST_NAME: usize = 129;
 pub(crate) const MOST_VLAN: u16 = 4_094;
 /// Most samples in a frame that a scenario sends.
 pub(crate) const MOST_SAMPLES: u64 = 16;
-/// Periods that a frame of SV or PROFINET allows until the next.
+/// Periods that a frame of SV, PROFINET or test load allows until the next.
 const PERIODS_ALLOWED: u64 = 3;
 /// Interval of a publisher of GOOSE of which one frame was seen.
 const UNKNOWN_NS: u64 = 1_000_000_000;
@@ -138,8 +136,8 @@ impl Watched {
     /// Time that each frame allows until the next: what the publisher states, or three periods.
     fn deadline(&self) -> Option<Span> {
         let stream = &self.stream;
-        let is_learnt =
-            [Protocol::SampledValues, Protocol::ProfinetRt].into_iter().any(|it| self.is_of(it));
+        let learnt = [Protocol::SampledValues, Protocol::ProfinetRt, Protocol::Load];
+        let is_learnt = learnt.into_iter().any(|it| self.is_of(it));
         let allowed_ns = match stream.allowed_ns {
             1.. if is_learnt => self.period_ns().saturating_mul(PERIODS_ALLOWED),
             stated => stated,
@@ -181,7 +179,10 @@ impl Watched {
             }
             _ if self.is_of(Protocol::ProfinetRt) => Published { frame_id: number, ..common },
             // The station gets the frames, also those of groups that switches keep to a link.
-            _ => Published { ethertype: Some(EXPERIMENTAL), destination: None, ..common },
+            _ => {
+                let ethertype = Some(u64::from(wire::load::ETHERTYPE));
+                Published { ethertype, destination: None, ..common }
+            }
         }
     }
 

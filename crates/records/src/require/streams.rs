@@ -101,7 +101,7 @@ const COUNTS: [(&str, Quantity); 11] = [
 ];
 
 /// Words of protocols.
-const PROTOCOLS: [(&str, Protocol); 13] = [
+const PROTOCOLS: [(&str, Protocol); 14] = [
     ("goose", Protocol::Goose),
     ("sv", Protocol::SampledValues),
     ("profinet", Protocol::ProfinetRt),
@@ -113,6 +113,7 @@ const PROTOCOLS: [(&str, Protocol); 13] = [
     ("cc-link", Protocol::CcLink),
     ("powerlink", Protocol::Powerlink),
     ("someip", Protocol::SomeIp),
+    ("load", Protocol::Load),
     ("prp", Protocol::Prp),
     ("hsr", Protocol::Hsr),
 ];

@@ -5,6 +5,7 @@
 //!   GOOSE   APPID ... IECGoosePdu, allData { OCTET STRING = message }   padding
 //!   SV      APPID ... savPdu, first ASDU's sample = message             padding
 //!   8892    FrameID, message, CycleCounter, DataStatus, TransferStatus
+//!   88b5    mark, message
 //!   other   message
 //! ```
 //!
@@ -21,7 +22,7 @@ use wire::addr::Mac;
 use wire::ber::{self, Writer};
 use wire::mac;
 use wire::time::{Instant, nanos};
-use wire::{goose, profinet, sampled_values};
+use wire::{goose, load, profinet, sampled_values};
 
 /// EtherType of GOOSE.
 pub const GOOSE: u16 = 0x88B8;
@@ -278,16 +279,23 @@ impl SampledValues {
 impl Cyclic {
     /// Octets around a message.
     const fn around(&self) -> usize {
-        if self.ethertype == PROFINET { AROUND_DATA } else { 0 }
+        match self.ethertype {
+            PROFINET => AROUND_DATA,
+            load::ETHERTYPE => load::MARK.len(),
+            _ => 0,
+        }
     }
 
     fn frame(&self, stamp: &Stamp, message: usize) -> Vec<u8> {
-        if self.ethertype != PROFINET {
-            return tsdu(stamp, message).to_vec();
+        let message = tsdu(stamp, message);
+        if self.ethertype == load::ETHERTYPE {
+            return [&load::MARK, &*message].concat();
+        } else if self.ethertype != PROFINET {
+            return message.to_vec();
         }
-        let mut frame = Vec::with_capacity(message + AROUND_DATA);
+        let mut frame = Vec::with_capacity(message.len() + AROUND_DATA);
         frame.extend(self.frame_id.to_be_bytes());
-        frame.extend_from_slice(&tsdu(stamp, message));
+        frame.extend_from_slice(&message);
         let cycles =
             u128::from(nanos(self.period)) * u128::from(stamp.sequence) / u128::from(CYCLE_NS);
         frame.extend((cycles as u16).to_be_bytes());
@@ -313,6 +321,7 @@ pub fn message(ethertype: u16, data: &[u8]) -> Option<&[u8]> {
             let pdu = profinet::Pdu::decode(data).ok()?;
             matches!(pdu.kind, profinet::Kind::Cyclic(_)).then_some(pdu.data)
         }
+        load::ETHERTYPE => data.strip_prefix(&load::MARK),
         _ => Some(data),
     }
 }

@@ -314,6 +314,11 @@ fn streams_of_other_protocols_keep_length_tag_and_jitter() {
     println!("seen: {} gaps far from the period, {} again", far(&before), far(&after));
     assert!(far(&after).abs_diff(far(&before)) < far(&before) / 4, "the table is drawn from");
     assert_eq!(far(&steady), 0);
+    // What stands for them is followed, and comes back as itself.
+    let (_, seen, differences) = trip(&predicted(folder, &text));
+    assert_eq!(differences, Vec::<String>::new());
+    let sent: Vec<_> = seen.iter().map(|(name, it)| (name[..6].to_owned(), it.0)).collect();
+    assert_eq!(sent, [("\"LOAD\"".to_owned(), 800), ("\"LOAD\"".to_owned(), 800)]);
 }
 
 #[test]

@@ -24,7 +24,9 @@ use wire::dissect::{Alone, Datagram, Link, cyclic_of_type};
 pub use wire::leaf::Cyclic as Protocol;
 use wire::mac::{self, Tag};
 use wire::profinet::{self, Kind};
-use wire::{avtp, cc_link, cip_io, ethercat, goose, powerlink, ptp, sampled_values, someip, uadp};
+use wire::{
+    avtp, cc_link, cip_io, ethercat, goose, load, powerlink, ptp, sampled_values, someip, uadp,
+};
 
 /// Octets of the longest name that is made here.
 const NAME_OCTETS: usize = 64;
@@ -283,6 +285,10 @@ impl<'a> Frame<'a> {
             Protocol::Powerlink => {
                 let pdu = powerlink::Pdu::decode(octets);
                 pdu.is_ok_and(|pdu| self.of_powerlink(&pdu, each))
+            }
+            Protocol::Load => {
+                let pdu = load::Pdu::decode(octets).ok().flatten();
+                pdu.map(|pdu| self.of_load(&pdu, each)).is_some()
             }
             // Marks of frames, not frames: `redundancy`.
             Protocol::Prp | Protocol::Hsr => false,

@@ -1,4 +1,4 @@
-//! Frames of UADP, AVTP, CC-Link IE Field Basic, POWERLINK and SOME/IP.
+//! Frames of UADP, AVTP, CC-Link IE Field Basic, POWERLINK, SOME/IP and test load.
 //!
 //! | | stream | number | allowed until the next frame | state |
 //! |---|---|---|---|---|
@@ -7,13 +7,14 @@
 //! | CC-Link | group, request or response | frameSequenceNo | of requests the timeout | end code |
 //! | POWERLINK | message, node | none: PReq has its PRes | three periods | |
 //! | SOME/IP | service, method, type | session, unless it is zero | three periods | return code |
+//! | test load | flow | number | three periods | |
 
 use super::clock::Stamp;
 use super::counter::{Rule, WHOLE};
 use super::frame::{Detail, Frame, Name, Number, PairKey, Part, Protocol, Sending};
 use wire::powerlink::Kind;
 use wire::someip::{self, Kind as Message};
-use wire::{avtp, cc_link, powerlink, uadp};
+use wire::{avtp, cc_link, load, powerlink, uadp};
 
 /// Longest time between requests of CC-Link that is believed: ten minutes.
 const MOST_ALLOWED_MS: u32 = 600_000;
@@ -79,6 +80,17 @@ impl Frame<'_> {
             state: Some(end_code.into()),
             is_invalid: end_code != 0,
             detail: Detail::Sent(&sending),
+            ..self
+        });
+    }
+
+    /// The lower 16 bits of the number show all losses but those of 65,536 frames.
+    pub(super) fn of_load(self, pdu: &load::Pdu, mut each: impl FnMut(Frame<'_>)) {
+        let stamp = Some(Stamp { nanos: pdu.planned_ns, is_short: false });
+        each(Frame {
+            identifier: pdu.flow.into(),
+            number: Number::Counter(Rule::Sequence(WHOLE), pdu.sequence as u16),
+            detail: Detail::Sent(&Sending { stamp, part: None }),
             ..self
         });
     }
