@@ -1,12 +1,10 @@
 //! Streams of cyclic data: their record.
 
 use crate::findings::Grade;
-use crate::item::{self, FollowedStream};
 use crate::stream_extra::StreamExtra;
-use core::cmp::Ordering;
+use core::cmp::{Ordering, Reverse};
 use meter::{Gaps, Order, Protocol, StreamFigures, StreamReport, Worst};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 use wire::time::Instant;
 
 /// Share of the period from which a frame is far late. A network for PROFINET is commonly accepted
@@ -178,7 +176,7 @@ pub struct StreamInterval {
 
 impl StreamInterval {
     /// Figures of a report, whose stream has this record.
-    fn of(report: &StreamReport, stream: &CyclicStream) -> Self {
+    pub(crate) fn of(report: &StreamReport, stream: &CyclicStream) -> Self {
         let StreamFigures { frames, missing, silences, gaps, gap_total_ns, deviations } =
             report.in_interval;
         let (late, early) = (deviations.map(|both| both.late), deviations.map(|both| both.early));
@@ -203,38 +201,6 @@ impl StreamInterval {
             early_max_ns: early.map(|of| of.max_ns),
         }
     }
-}
-
-impl CyclicStreams {
-    /// Converts an item of the recorder.
-    pub(crate) fn of(item: &item::CyclicStreams) -> Self {
-        let mut totals = item.ended;
-        item.followed.iter().for_each(|it| totals.add(&it.figures));
-        let each = worst(&item.followed, item.top).into_iter().map(|it| {
-            let stream = it.figures.named(&it.report, item.has_names);
-            let in_interval = StreamInterval::of(&it.report, &stream);
-            (stream, in_interval)
-        });
-        let (worst, in_interval) = each.unzip();
-        Self { index: item.index, totals, worst, in_interval }
-    }
-}
-
-/// The `top` worst streams, in order; the first among equals.
-fn worst(all: &[Arc<FollowedStream>], top: usize) -> Vec<&FollowedStream> {
-    let mut places: Vec<(usize, &FollowedStream)> =
-        all.iter().map(AsRef::as_ref).enumerate().collect();
-    let order = |one: &(usize, &FollowedStream), other: &(usize, &FollowedStream)| {
-        one.1.figures.worse(&other.1.figures).then_with(|| one.0.cmp(&other.0))
-    };
-    if let Some(last) = top.checked_sub(1)
-        && top < places.len()
-    {
-        places.select_nth_unstable_by(last, order);
-    }
-    places.truncate(top);
-    places.sort_unstable_by(order);
-    places.into_iter().map(|(_, stream)| stream).collect()
 }
 
 /// Sums over all streams.
@@ -283,31 +249,74 @@ pub struct CyclicTotals {
     pub lone: u64,
 }
 
+/// Number of sums over streams.
+const SUMS: usize = 17;
+
 impl CyclicTotals {
+    /// Sums, in the order of [`CyclicStream::parts`].
+    const fn sums(&mut self) -> [&mut u64; SUMS] {
+        [
+            &mut self.streams,
+            &mut self.silent_at_end,
+            &mut self.frames,
+            &mut self.missing,
+            &mut self.gaps,
+            &mut self.silences,
+            &mut self.state_changes,
+            &mut self.missed_states,
+            &mut self.simulated,
+            &mut self.invalid,
+            &mut self.far_late,
+            &mut self.low_working_counters,
+            &mut self.not_returned,
+            &mut self.unanswered,
+            &mut self.grandmaster_changes,
+            &mut self.stalled,
+            &mut self.lone,
+        ]
+    }
+
     /// Adds a stream; sums saturate.
     pub(crate) fn add(&mut self, stream: &CyclicStream) {
-        for (sum, more) in [
-            (&mut self.streams, 1),
-            (&mut self.silent_at_end, stream.silent_at_end.into()),
-            (&mut self.frames, stream.frames),
-            (&mut self.missing, stream.missing),
-            (&mut self.gaps, stream.gaps),
-            (&mut self.silences, stream.silences),
-            (&mut self.state_changes, stream.state_changes),
-            (&mut self.missed_states, stream.missed_states),
-            (&mut self.simulated, stream.simulated),
-            (&mut self.invalid, stream.invalid),
-            (&mut self.far_late, stream.is_far_late().into()),
-            (&mut self.low_working_counters, stream.extra.low_working_counters),
-            (&mut self.not_returned, stream.not_returned()),
-            (&mut self.unanswered, stream.unanswered_requests()),
-            (&mut self.grandmaster_changes, stream.extra.grandmaster_changes),
-            (&mut self.stalled, stream.extra.stalled),
-            (&mut self.lone, stream.extra.lone()),
-        ] {
+        for (sum, more) in self.sums().into_iter().zip(stream.parts()) {
             *sum = sum.saturating_add(more);
         }
     }
+}
+
+/// Sums from which streams are subtracted again. They do not overflow: the meter follows fewer than 2^64
+/// streams.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Sums([u128; SUMS]);
+
+impl Sums {
+    /// Adds a stream.
+    pub(crate) fn add(&mut self, stream: &CyclicStream) {
+        self.0.iter_mut().zip(stream.parts()).for_each(|(sum, more)| *sum += u128::from(more));
+    }
+
+    /// Subtracts a stream that was added.
+    pub(crate) fn subtract(&mut self, stream: &CyclicStream) {
+        self.0.iter_mut().zip(stream.parts()).for_each(|(sum, less)| *sum -= u128::from(less));
+    }
+
+    /// Adds these sums to totals, which saturate.
+    pub(crate) fn and(&self, mut totals: CyclicTotals) -> CyclicTotals {
+        for (sum, more) in totals.sums().into_iter().zip(self.0) {
+            *sum = sum.saturating_add(u64::try_from(more).unwrap_or(u64::MAX));
+        }
+        totals
+    }
+}
+
+/// Badness of a stream: the worst is the least.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Badness {
+    is_silent: Reverse<bool>,
+    is_low: Reverse<bool>,
+    /// Bits of the share that the worst gap used, in the order of [`f64::total_cmp`].
+    used: Reverse<i64>,
+    missing: Reverse<u64>,
 }
 
 impl CyclicStream {
@@ -317,7 +326,7 @@ impl CyclicStream {
     }
 
     /// The record of figures of this report with ends and name.
-    fn named(&self, report: &StreamReport, has_names: bool) -> Self {
+    pub(crate) fn named(&self, report: &StreamReport, has_names: bool) -> Self {
         let name = String::from_utf8_lossy(&report.key.name).into_owned();
         Self {
             source: report.key.source.to_string(),
@@ -469,16 +478,45 @@ impl CyclicStream {
         if is_bad { Some(Grade::Bad) } else { is_odd.then_some(Grade::Look) }
     }
 
+    /// Parts of a stream in the sums of [`CyclicTotals`].
+    fn parts(&self) -> [u64; SUMS] {
+        [
+            1,
+            self.silent_at_end.into(),
+            self.frames,
+            self.missing,
+            self.gaps,
+            self.silences,
+            self.state_changes,
+            self.missed_states,
+            self.simulated,
+            self.invalid,
+            self.is_far_late().into(),
+            self.extra.low_working_counters,
+            self.not_returned(),
+            self.unanswered_requests(),
+            self.extra.grandmaster_changes,
+            self.extra.stalled,
+            self.extra.lone(),
+        ]
+    }
+
+    pub(crate) fn badness(&self) -> Badness {
+        let bits = self.used().unwrap_or(0.0).to_bits() as i64;
+        // Of a negative number all bits but the sign are inverted.
+        let used = bits ^ (bits >> 63) & i64::MAX;
+        Badness {
+            is_silent: Reverse(self.silent_at_end),
+            is_low: Reverse(self.extra.low_working_counters > 0),
+            used: Reverse(used),
+            missing: Reverse(self.missing),
+        }
+    }
+
     /// Orders streams, the worst first: silent at the end, then those with a working counter too low, then
     /// by the share of time that the worst gap used, then by missing frames.
     pub fn worse(&self, other: &Self) -> Ordering {
-        let used = |it: &Self| it.used().unwrap_or(0.0);
-        let by_end = other.silent_at_end.cmp(&self.silent_at_end);
-        let is_low = |it: &Self| it.extra.low_working_counters > 0;
-        by_end
-            .then_with(|| is_low(other).cmp(&is_low(self)))
-            .then_with(|| used(other).total_cmp(&used(self)))
-            .then_with(|| other.missing.cmp(&self.missing))
+        self.badness().cmp(&other.badness())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Results of a recorder as plain data of the meter, before they become records.
 
-use crate::{CyclicStream as Record, CyclicTotals, Publisher, Publishers, TransactionTotals};
+use crate::followed_streams::FollowedStream;
+use crate::{CyclicTotals, Publisher, Publishers, StreamInterval, TransactionTotals};
 use meter::measure::{Summary, Traffic};
 use meter::oddity::Oddities;
 use meter::user::User;
@@ -63,26 +64,29 @@ pub struct CyclicStream {
     pub has_names: bool,
 }
 
-/// Stream of cyclic data that is followed.
-#[derive(Clone, Debug)]
-pub struct FollowedStream {
-    pub report: StreamReport,
-    /// Its record without ends and name.
-    pub(crate) figures: Record,
-}
-
 /// Streams of cyclic data so far.
 #[derive(Clone, Debug)]
 pub struct CyclicStreams {
     pub index: Option<u64>,
-    /// Streams that are followed, in the order of their keys.
-    pub followed: Vec<Arc<FollowedStream>>,
+    /// Sums over all streams, those that ended among them.
+    pub totals: CyclicTotals,
+    /// The worst streams that are followed, in order.
+    pub worst: Vec<Arc<FollowedStream>>,
     /// True if names are reported.
     pub has_names: bool,
-    /// Sums over streams that ended.
-    pub ended: CyclicTotals,
-    /// Number of streams reported individually.
-    pub top: usize,
+}
+
+impl CyclicStreams {
+    /// Converts the item to a record.
+    pub(crate) fn record(&self) -> crate::CyclicStreams {
+        let each = self.worst.iter().map(|it| {
+            let stream = it.figures().named(it.report(), self.has_names);
+            let in_interval = StreamInterval::of(it.report(), &stream);
+            (stream, in_interval)
+        });
+        let (worst, in_interval) = each.unzip();
+        crate::CyclicStreams { index: self.index, totals: self.totals, worst, in_interval }
+    }
 }
 
 /// Transactions so far, and in the interval.

@@ -415,7 +415,7 @@ impl Record {
                 let stream = CyclicStream::of(&of.report, of.until, of.has_names);
                 Self::CyclicStream(Box::new(stream))
             }
-            Item::CyclicStreams(of) => Self::CyclicStreams(Box::new(CyclicStreams::of(of))),
+            Item::CyclicStreams(of) => Self::CyclicStreams(Box::new(of.record())),
             Item::Publishers(of) => Self::Publishers(of.clone()),
             Item::Publisher(of) => Self::Publisher(of.clone()),
             Item::Transactions(of) => Self::Transactions(Box::new(Transactions::of(of))),

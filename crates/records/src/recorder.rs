@@ -290,10 +290,9 @@ impl Recorder {
         }
         self.items.push_back(Item::CyclicStreams(Box::new(CyclicStreams {
             index,
-            followed: self.followed_streams.each(),
+            totals: self.followed_streams.totals(ended),
+            worst: self.followed_streams.worst(top),
             has_names: self.has_names,
-            ended,
-            top,
         })));
     }
 

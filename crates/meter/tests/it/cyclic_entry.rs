@@ -226,6 +226,7 @@ fn follow_changes(meter: &mut Meter, known: &mut BTreeMap<StreamKey, StreamRepor
     if changed.are_all {
         known.clear();
     }
+    changed.removed.iter().for_each(|key| drop(known.remove(key)));
     known.extend(changed.reports.into_iter().map(|report| (report.key.clone(), report)));
     assert!(known.values().eq(&meter.each_stream()), "a stream changed and has no mark");
 }

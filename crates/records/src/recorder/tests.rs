@@ -528,10 +528,7 @@ fn the_worst_few_are_the_first_of_all() {
                 Some((both.concat(), Vec::new()))
             }
             Item::CyclicStreams(of) => {
-                // The worst one of this capture is the first by its key.
-                let mut of = of.clone();
-                of.followed.reverse();
-                let record = super::super::CyclicStreams::of(&of);
+                let record = of.record();
                 assert!(record.worst.len() <= top);
                 Some((Vec::new(), record.worst))
             }

@@ -53,7 +53,7 @@ use retransmission::Intervals;
 pub use retransmission::Retransmissions;
 pub use station::Station;
 pub use tracked::ChangedStreams;
-use tracked::Tracked;
+use tracked::Streams;
 
 use super::Follower;
 use crate::lru_slab::{LruSlab, Place};
@@ -186,7 +186,7 @@ struct Stream {
 /// Streams followed.
 #[derive(Clone, Debug)]
 pub(crate) struct Cyclic {
-    slab: LruSlab<Tracked>,
+    slab: Streams,
     index: HashTable<Place>,
     state: FixedState,
     ended: VecDeque<StreamReport>,
@@ -197,8 +197,6 @@ pub(crate) struct Cyclic {
     repeats: Repeats,
     /// Places for numbers of PRP and HSR, of all nodes.
     remembered: usize,
-    /// True if a stream was removed since the changed ones were taken.
-    has_removed: bool,
     /// True once measuring ended.
     is_over: bool,
 }
@@ -396,7 +394,7 @@ impl Cyclic {
     /// Follows at most `maximum` streams.
     pub(crate) fn new(maximum: usize, silence_nanos: u64, seed: u64) -> Self {
         Self {
-            slab: LruSlab::expiring(maximum, silence_nanos),
+            slab: Streams::new(LruSlab::expiring(maximum, silence_nanos)),
             index: HashTable::new(),
             state: FixedState::with_seed(seed),
             ended: VecDeque::new(),
@@ -406,7 +404,6 @@ impl Cyclic {
             requests: BTreeMap::new(),
             repeats: Repeats::default(),
             remembered: 0,
-            has_removed: false,
             is_over: false,
         }
     }
@@ -425,7 +422,6 @@ impl Cyclic {
 
     fn remove(&mut self, place: Place) -> Option<StreamReport> {
         let stream = self.slab.remove(place)?;
-        self.has_removed = true;
         self.remembered -= stream.making.as_ref().map_or(0, |making| making.pairing.places());
         let report = stream.last_report();
         let hash = report.key.hash(&self.state);
@@ -536,7 +532,7 @@ impl Cyclic {
     }
 
     fn insert(&mut self, hash: u64, stream: Stream, at: Instant) -> Place {
-        let place = self.slab.insert(Tracked::new(stream), at);
+        let place = self.slab.insert(stream, at);
         let Self { slab, index, state, .. } = self;
         index.insert_unique(hash, place, |place| {
             slab.get(*place).map_or(0, |stream| stream.report.key.hash(state))

@@ -5,9 +5,9 @@ use super::ethercat::{Sent, Way};
 use super::extra::record;
 use super::frame::{Detail, Frame, Number, PairKey, Part, Sending};
 use super::ptp::Effect;
-use super::{Cyclic, DETAILED, Protocol, Stream, Tracked};
+use super::{Cyclic, DETAILED, Protocol, Stream, Streams};
 use crate::follow::transactions::SetUp;
-use crate::lru_slab::{Handle, LruSlab};
+use crate::lru_slab::Handle;
 use crate::observation::StreamEvent;
 use crate::oddity::{Class, Oddities};
 use wire::time::Instant;
@@ -80,7 +80,7 @@ impl Cyclic {
                 }
                 let before = self.requests.insert(key, now).filter(|_| is_numberless(key));
                 let before = before.and_then(|it| self.slab.valid(it.stream));
-                if let Some((stream, _)) = before {
+                if let Some(stream) = before {
                     stream.making.get_or_insert_default().lost += 1;
                 }
             }
@@ -104,7 +104,7 @@ impl Cyclic {
         if took_ns > REQUEST_NS {
             return;
         }
-        if let Some((stream, _)) = self.slab.valid(stream) {
+        if let Some(stream) = self.slab.valid(stream) {
             let making = stream.making.get_or_insert_default();
             record(&mut making.round_trips, took_ns, has_room);
         }
@@ -155,12 +155,12 @@ impl Cyclic {
                 }
                 // A connection that was closed is not silent.
                 for place in self.slab.places() {
-                    let Some(stream) = self.slab.get_mut(place) else { continue };
+                    let Some(stream) = self.slab.get(place) else { continue };
                     let key = &stream.report.key;
                     if key.protocol == Protocol::CipIo
                         && closed.contains(&(key.source, key.identifier))
                     {
-                        stream.report.allowed_ns = 0;
+                        self.slab.at(place).report.allowed_ns = 0;
                     }
                 }
             }
@@ -179,7 +179,7 @@ impl Cyclic {
         let has_room = self.index.len() <= DETAILED;
         if let Way::Back(ends) = self.masters.way(frame, pdu, index) {
             let sent = self.masters.back(ends, index, at);
-            let stream = sent.and_then(|sent| Some((sent, self.slab.valid(sent.stream)?.0)));
+            let stream = sent.and_then(|sent| Some((sent, self.slab.valid(sent.stream)?)));
             let Some((sent, stream)) = stream else {
                 return oddities.count(Class::Meter, "EtherCAT frame back that was not seen out");
             };
@@ -234,7 +234,7 @@ impl Cyclic {
         let own = self.slab.handle(place);
         let slab = &mut self.slab;
         let is_followed = self.ports.add(at, pdu, own, |stream, effect| {
-            if let Some((stream, _)) = slab.valid(stream) {
+            if let Some(stream) = slab.valid(stream) {
                 stream.effect(effect, has_room);
             }
         });
@@ -252,8 +252,8 @@ impl Cyclic {
 }
 
 /// Counts a frame that did not come back.
-fn lost(slab: &mut LruSlab<Tracked>, sent: Sent) {
-    if let Some((stream, _)) = slab.valid(sent.stream) {
+fn lost(slab: &mut Streams, sent: Sent) {
+    if let Some(stream) = slab.valid(sent.stream) {
         stream.making.get_or_insert_default().lost += 1;
     }
 }
