@@ -2,7 +2,7 @@
 
 use super::{Named, Record, Subset};
 use crate::item::Item;
-use meter::measure::Distribution;
+use meter::measure::{Delays, Distribution};
 use meter::registry::{DelayStatistic, Measure};
 use meter::{Report, observation::DelayKind};
 
@@ -15,6 +15,11 @@ pub type Histograms = Named<String>;
 pub fn delay_name(kind: DelayKind) -> String {
     let name = Measure::Delay(kind, DelayStatistic::Maximum).to_string();
     name.trim_end_matches("_max_ns").to_owned()
+}
+
+/// Names of all kinds of delays, in the order of their measures.
+pub fn delay_names() -> impl Iterator<Item = String> {
+    Delays::default().each().map(|(kind, _)| delay_name(kind)).into_iter()
 }
 
 impl Record {

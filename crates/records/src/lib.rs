@@ -54,7 +54,7 @@ pub use collection::Collection;
 pub use counts::Counts;
 pub use cyclic::{CyclicStream, CyclicStreams, CyclicTotals, StreamInterval};
 pub use ends::{end_name, ending_name, ends_name};
-pub use histograms::{Histograms, delay_name};
+pub use histograms::{Histograms, delay_name, delay_names};
 pub use import::{Imported, import};
 pub use item::Item;
 pub use named::{Named, sum};

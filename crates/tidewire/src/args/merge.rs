@@ -7,10 +7,11 @@ use std::path::PathBuf;
 /// `merge`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire predict my.toml --shard 1/2 -o parts     on one machine\n  tidewire predict my.toml --shard 2/2 -o parts     on another\n  tidewire merge parts                              the whole study\n\nThe samples of the merged folder are those of a run of the whole study, octet for\noctet. Parts of another scenario, seed or version are refused, and missing ones named."
+    after_help = "Examples:\n  tidewire predict my.toml --shard 1/2 -o parts     on one machine\n  tidewire predict my.toml --shard 2/2 -o parts     on another\n  tidewire merge parts                              the whole study\n\nThe samples of the merged folder are those of a run of the whole study, octet for\noctet. Parts of another scenario, seed or version are refused, and missing ones named.\n\n  tidewire merge monday tuesday     delays of two runs of watch --hdr as one"
 )]
 pub(crate) struct Merge {
-    /// Folders of shards, or folders that hold them.
+    /// Folders of shards, or folders that hold them; or runs of watch --hdr, as folders or as files of records,
+    /// whose histograms are added.
     #[arg(required = true, value_name = "FOLDER")]
     pub(crate) folders: Vec<PathBuf>,
     /// Folder for run folders.

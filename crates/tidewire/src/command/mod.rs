@@ -13,6 +13,7 @@ mod layers;
 mod measure;
 mod measuring;
 mod memory;
+mod merge;
 mod meter;
 mod mms;
 mod offered;
@@ -66,7 +67,7 @@ pub(crate) fn run(cli: Cli) -> anyhow::Result<Exit> {
         Verb::Dissect(dissect) => dissect::run(&dissect, &output),
         Verb::Calibrate(options) => mms::calibrate(&options, &output),
         Verb::Compare(compare) => compare::run(&compare, &output),
-        Verb::Merge(merge) => predict::merge::run(&merge, &output),
+        Verb::Merge(merge) => merge::run(&merge, &output),
         Verb::Rerun(rerun) => predict::rerun::run(&rerun, &output),
         Verb::Report(report) => report::run(&report, &output),
         Verb::Web(options) => web::run(&options, &output),

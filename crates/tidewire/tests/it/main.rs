@@ -38,6 +38,7 @@ mod link;
 mod log;
 mod long_segments;
 mod lossy_file;
+mod merged_histograms;
 mod metrics;
 mod mms;
 mod mms_flows;

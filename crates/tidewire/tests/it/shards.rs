@@ -163,7 +163,10 @@ fn parts_of_another_study_are_refused_by_what_differs() {
     for folder in [watched.to_str().unwrap(), "watched"] {
         let output = run_in(here, &["merge", folder]);
         check_code(&output, 2);
-        assert!(stderr(&output).contains("is a run of watch: merge joins"), "{}", stderr(&output));
+        assert!(stderr(&output).contains("watch again with --hdr"), "{}", stderr(&output));
+        let output = run_in(here, &["merge", folder, "one"]);
+        check_code(&output, 2);
+        assert!(stderr(&output).contains("and one has none"), "{}", stderr(&output));
     }
     let output = run_in(here, &["merge", "one", "changed"]);
     check_code(&output, 1);

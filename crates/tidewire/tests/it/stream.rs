@@ -169,7 +169,7 @@ fn metered(octets: Vec<u8>, options: &[&str]) -> Vec<Value> {
     records(&output)
 }
 
-fn of_type<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
+pub(crate) fn of_type<'a>(records: &'a [Value], kind: &str) -> Vec<&'a Value> {
     records.iter().filter(|record| record["type"] == kind).collect()
 }
 

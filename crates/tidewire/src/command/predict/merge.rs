@@ -7,7 +7,6 @@ use crate::args::merge::Merge;
 use crate::args::{Predict, shard};
 use crate::exit::{Exit, Failure};
 use crate::output::{self, Output};
-use crate::record_folder::MEASURES;
 use crate::runs::{self, Findings, Kept, Making, Recording};
 use crate::scenario_choice::Chosen;
 use bench::folder::{self, Part, Provenance};
@@ -66,7 +65,6 @@ fn find(folders: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
     for folder in folders {
         let below = runs::below(folder, Kept::Samples);
         match below.is_empty() {
-            true if holds_measures(folder) => return Err(no_study(folder).into()),
             true if folder.join("run.json").is_file() => {
                 paths.insert(folder.clone());
             }
@@ -86,21 +84,6 @@ fn find(folders: &[PathBuf]) -> anyhow::Result<Vec<Found>> {
         Ok(Found { path, provenance, options, samples, is_complete: results.end.complete })
     };
     paths.into_iter().map(read).collect()
-}
-
-/// True for a run folder of `watch`, or a folder of such.
-fn holds_measures(folder: &Path) -> bool {
-    let runs = runs::below(folder, Kept::Any);
-    folder.join(MEASURES).is_file() || runs.iter().any(|run| run.join(MEASURES).is_file())
-}
-
-fn no_study(folder: &Path) -> Failure {
-    let folder = folder.display();
-    let message = format!("{folder} is a run of watch: merge joins the shards of a prediction");
-    Failure::usage(message).with_fix(
-        "tidewire compare A B compares two runs of watch; tidewire meter A.pcap B.pcap meters several \
-         captures as one run",
-    )
 }
 
 /// Makes sure that two folders are of one study.

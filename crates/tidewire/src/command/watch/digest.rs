@@ -34,11 +34,11 @@ impl Hash {
 
 /// Hash of a stream, which is read once: of the octets that were read.
 #[derive(Clone, Default)]
-pub(super) struct StreamDigest(Arc<Mutex<Hash>>);
+pub(in crate::command) struct StreamDigest(Arc<Mutex<Hash>>);
 
 impl StreamDigest {
     /// The stream, whose octets are hashed as they are read.
-    pub(super) fn of<R: Read>(&self, from: R) -> impl Read + use<R> {
+    pub(in crate::command) fn of<R: Read>(&self, from: R) -> impl Read + use<R> {
         Hashed { from, digest: self.clone() }
     }
 
@@ -66,7 +66,7 @@ impl<R: Read> Read for Hashed<R> {
 
 /// Digest of a capture that has been read: of a stream as it was read, of a file as it is now, in a
 /// second pass. Without a digest if the file cannot be read again, or if an interrupt ends the pass.
-pub(super) fn of_read(path: &Path, name: String, stream: &StreamDigest) -> ReadCapture {
+pub(in crate::command) fn of_read(path: &Path, name: String, stream: &StreamDigest) -> ReadCapture {
     let hash = stream.take();
     if hash.octets > 0 {
         return hash.end(name);

@@ -4,7 +4,7 @@
 mod annotate;
 mod around;
 mod choice;
-mod digest;
+pub(super) mod digest;
 mod events;
 mod expect;
 pub(super) mod export;
