@@ -37,8 +37,10 @@ pub(crate) enum Subject {
     Samples,
     /// The record of predict, measure and merge that follows the samples.
     Report,
-    /// The record of compare.
+    /// The records of compare: of two studies, and of files of percentiles.
     Compare,
+    /// The record of merge for runs of watch --hdr.
+    Histograms,
     /// Records of watch and meter.
     Measures,
     /// Scenario files, in the form that editors read.

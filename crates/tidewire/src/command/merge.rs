@@ -1,6 +1,6 @@
 //! `tidewire merge`: shards of a study as the study, or histograms of runs of `watch` as one histogram.
 
-mod histograms;
+pub(super) mod histograms;
 
 use super::predict;
 use crate::args::merge::Merge;

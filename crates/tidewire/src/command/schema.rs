@@ -1,6 +1,7 @@
 //! `tidewire schema`: JSON Schemas of outputs and of scenario files.
 
-use super::compare;
+use super::compare::{self, percentiles};
+use super::merge;
 use crate::args::shell::{Schema, Subject};
 use crate::exit::Exit;
 use crate::failure;
@@ -18,7 +19,14 @@ pub(crate) fn run(options: &Schema, output: &Output) -> anyhow::Result<Exit> {
         Subject::Measures => serde_json::from_str(&records::json_schema())?,
         Subject::Samples => named(of::<Line>(), "samples"),
         Subject::Report => named(record::<runs::Record<'static>>("report"), "report"),
-        Subject::Compare => named(record::<compare::Record<'static>>("comparison"), "compare"),
+        Subject::Compare => {
+            let studies = record::<compare::Record<'static>>("comparison");
+            let files = record::<percentiles::Record<'static>>("percentile-comparison");
+            named(any([studies, files]), "compare")
+        }
+        Subject::Histograms => {
+            named(record::<merge::histograms::Record<'static>>("merged-histograms"), "histograms")
+        }
         Subject::Result => {
             let error = record::<failure::Record<'static>>("error");
             let report = record::<runs::Record<'static>>("report");
@@ -58,7 +66,7 @@ fn named(mut schema: Value, name: &str) -> Value {
 }
 
 /// Schema of any of several records; their definitions have different names.
-fn any(schemas: [Value; 3]) -> Value {
+fn any<const N: usize>(schemas: [Value; N]) -> Value {
     let mut definitions = Map::new();
     let mut forms = Vec::new();
     for mut schema in schemas {

@@ -1,6 +1,7 @@
 //! Histograms of several runs of `watch --hdr`: their sum is that of one run over all frames.
 
 use crate::export::CELL;
+use crate::json_schema::conforms;
 use crate::stream::of_type;
 use crate::{check_code, records, run_in, stderr, stdout};
 use serde_json::Value;
@@ -51,6 +52,8 @@ fn histograms_of_parts_add_up_to_that_of_the_whole() {
     let [merged, end] = &records(&output)[..] else { panic!("{}", stdout(&output)) };
     assert_eq!(lines(&only_run(&here.join("merged")).join("histograms.ndjson"))[0], *merged);
     assert_eq!(end["complete"], true);
+    let schema = records(&run_in(here, &["schema", "histograms", "--json"])).remove(0);
+    conforms(merged, &schema, &schema).unwrap();
     let delays = merged["delays"].as_array().unwrap();
     assert_eq!(delays.len(), whole["histograms"].as_object().unwrap().len());
     for delay in delays {

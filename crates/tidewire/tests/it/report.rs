@@ -513,6 +513,8 @@ fn read_again(folder: &Path, run: &Path) {
     // The file is the first point's: its quantiles are the same.
     let quantiles = compared[0]["quantiles"].as_array().unwrap();
     assert_eq!(compared[0]["type"], "percentile-comparison");
+    let schema = crate::records(&crate::run(&["schema", "compare", "--json"])).remove(0);
+    crate::json_schema::conforms(&compared[0], &schema, &schema).unwrap();
     assert!(quantiles.iter().all(|it| it["baseline_ns"] == it["other_ns"]), "{quantiles:?}");
     assert!(quantiles[0]["baseline_ns"].is_u64());
 }

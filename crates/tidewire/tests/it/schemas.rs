@@ -123,6 +123,7 @@ fn each_schema_has_a_name_with_its_version() {
         ("samples", "tidewire.samples/1"),
         ("report", "tidewire.report/1"),
         ("compare", "tidewire.compare/1"),
+        ("histograms", "tidewire.histograms/1"),
         ("scenario", "tidewire.scenario/1"),
     ] {
         assert_eq!(schema(of)["$id"], id);

@@ -1,7 +1,7 @@
 //! `tidewire compare`: two runs held against each other, or a prediction against watched traffic.
 
 mod intervals;
-mod percentiles;
+pub(crate) mod percentiles;
 mod print;
 mod source;
 

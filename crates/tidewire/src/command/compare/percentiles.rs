@@ -18,6 +18,7 @@ use reports::hgrm::spectra;
 use reports::of_percentiles::QUANTILES;
 use reports::of_study::LEVEL;
 use reports::study::settings;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,15 +36,17 @@ struct Times {
 }
 
 /// NDJSON record of two distributions.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename = "percentile-comparison")]
-struct Record<'a> {
+#[schemars(rename = "PercentileComparisonRecord")]
+pub(crate) struct Record<'a> {
     baseline: About<'a>,
     other: About<'a>,
     quantiles: Vec<Quantile>,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DistributionSide")]
 struct About<'a> {
     path: &'a Path,
     settings: &'a BTreeMap<String, String>,
@@ -53,7 +56,7 @@ struct About<'a> {
     count: u64,
 }
 
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Quantile {
     share: f64,
     baseline_ns: Option<u64>,

@@ -14,6 +14,7 @@ use crate::table::{Align, Table};
 use bench::sample::{End as LastEnd, Line};
 use records::{Head, Histograms, Reader, Record as Measure, Total, delay_names};
 use reports::provenance::{Provenance, ReadCapture};
+use schemars::JsonSchema;
 use serde::Serialize;
 use stats::hdr::Sum;
 use std::fs::File;
@@ -42,7 +43,7 @@ struct Selection {
 }
 
 /// Run in the record of the merge.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct About {
     path: PathBuf,
     source: String,
@@ -63,16 +64,17 @@ struct Delay {
 }
 
 /// NDJSON record of the merge.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename = "merged-histograms")]
-struct Record<'a> {
+#[schemars(rename = "MergedHistogramsRecord")]
+pub(crate) struct Record<'a> {
     folder: &'a Path,
     parts: Vec<&'a About>,
     delays: Vec<Merged<'a>>,
 }
 
 /// Sum of the distributions of a delay, in nanoseconds. Values are edges of classes, at most 0.8 % wide.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct Merged<'a> {
     delay: &'a str,
     /// Number of runs that have this delay.
