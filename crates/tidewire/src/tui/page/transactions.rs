@@ -21,7 +21,7 @@ pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
         short(unanswered),
         counted(exceptions, "exception"),
     );
-    let rows = model.transactions.iter().map(|it| row(it, room)).collect();
+    let rows = model.transactions.iter().flat_map(|it| rows(it, room)).collect();
     Sheet { about, heading: Some(heading(room)), rows }
 }
 
@@ -38,6 +38,25 @@ fn heading(room: Room) -> String {
     )
 }
 
+/// Function in its column: its number alone if the name does not fit.
+fn function(it: &Transactions, width: usize) -> String {
+    let label = it.function_label();
+    if label.chars().count() <= width { label } else { it.function.to_string() }
+}
+
+/// Rows of a function. If its name does not fit into its column, the name has a row of its own behind it.
+fn rows(it: &Transactions, room: Room) -> Vec<Row> {
+    let row = row(it, room);
+    let name = it.function_name.as_ref();
+    let name = name.filter(|_| it.function_label().chars().count() > function_columns(room));
+    let name = name.map(|name| {
+        let indent = 3 + SERVER_COLUMNS + 1;
+        let name = shortened(name, room.columns.saturating_sub(indent).max(9));
+        Row { grade: row.grade, ..Row::plain(format!("{:indent$}{name}", "")) }
+    });
+    [row].into_iter().chain(name).collect()
+}
+
 fn row(it: &Transactions, room: Room) -> Row {
     let grade = it.grade();
     let time =
@@ -48,7 +67,7 @@ fn row(it: &Transactions, room: Room) -> Row {
         grade.map_or("  ", Grade::sign),
         shortened(&it.server, SERVER_COLUMNS),
         it.unit,
-        it.function_front(width),
+        function(it, width),
         short(it.replies),
         short(it.exceptions.saturating_add(it.unanswered)),
         time(it.response_p50_ns),
@@ -102,8 +121,9 @@ mod tests {
             sheet.about,
             "2 functions, 240 requests, 3 without a reply, 0 exceptions; the slowest first"
         );
-        let [first, second] = &sheet.rows[..] else { panic!("{}", sheet.rows.len()) };
-        assert!(first.text.starts_with("!! 192.168.100.200     7 3 read"), "{}", first.text);
+        let [first, name, second, _] = &sheet.rows[..] else { panic!("{}", sheet.rows.len()) };
+        assert!(first.text.starts_with("!! 192.168.100.200     7 3  "), "{}", first.text);
+        assert_eq!(name.text.trim_start(), "read holding registers");
         assert!(first.text.ends_with("   3  5.00ms   209ms   209ms   1.00s"), "{}", first.text);
         assert_eq!((first.grade, second.grade), (Some(Grade::Bad), None));
         let heading = sheet.heading.unwrap();
