@@ -159,14 +159,14 @@ pub struct Service {
     pub outstanding: u64,
     /// Sum of the response times.
     pub response_total_ns: u64,
-    /// Least response time.
-    pub response_min_ns: u64,
-    /// Median response time.
-    pub response_p50_ns: u64,
-    /// 99th percentile of the response times.
-    pub response_p99_ns: u64,
-    /// Greatest response time.
-    pub response_max_ns: u64,
+    /// Least response time; none without answers.
+    pub response_min_ns: Option<u64>,
+    /// Median response time; likewise.
+    pub response_p50_ns: Option<u64>,
+    /// 99th percentile of the response times; likewise.
+    pub response_p99_ns: Option<u64>,
+    /// Greatest response time; likewise.
+    pub response_max_ns: Option<u64>,
     /// Failures by name.
     pub failures: Named<u64>,
 }
@@ -226,12 +226,12 @@ pub struct Block {
     pub intervals: u64,
     /// Sum of these times.
     pub interval_total_ns: u64,
-    /// Least time.
-    pub interval_min_ns: u64,
-    /// Median time.
-    pub interval_p50_ns: u64,
-    /// Greatest time.
-    pub interval_max_ns: u64,
+    /// Least time; none before the second report.
+    pub interval_min_ns: Option<u64>,
+    /// Median time; likewise.
+    pub interval_p50_ns: Option<u64>,
+    /// Greatest time; likewise.
+    pub interval_max_ns: Option<u64>,
 }
 
 impl Service {
@@ -291,6 +291,7 @@ impl Services {
 
 fn service(of: &ServiceReport, server: String) -> Service {
     let Summary { count, total_ns, min_ns, p50_ns, p99_ns, max_ns } = of.responses;
+    let time = |nanos| (count > 0).then_some(nanos);
     let failures = of.failures.iter().take(MOST_FAILURES);
     let named = failures.map(|it| (failure_name(it.failure).into(), it.times));
     Service {
@@ -304,10 +305,10 @@ fn service(of: &ServiceReport, server: String) -> Service {
         unanswered: of.unanswered,
         outstanding: of.outstanding,
         response_total_ns: total_ns,
-        response_min_ns: min_ns,
-        response_p50_ns: p50_ns,
-        response_p99_ns: p99_ns,
-        response_max_ns: max_ns,
+        response_min_ns: time(min_ns),
+        response_p50_ns: time(p50_ns),
+        response_p99_ns: time(p99_ns),
+        response_max_ns: time(max_ns),
         failures: Named(named.collect()),
     }
 }
@@ -319,15 +320,16 @@ impl ControlBlocks {
         let ends = ends(item.ends);
         let block = |block: &ControlBlock| {
             let Summary { count, total_ns, min_ns, p50_ns, max_ns, .. } = block.intervals;
+            let time = |nanos| (count > 0).then_some(nanos);
             Block {
                 name: item.has_names.then(|| block.name.clone()),
                 server: end(&ends, block.server),
                 reports: block.reports,
                 intervals: count,
                 interval_total_ns: total_ns,
-                interval_min_ns: min_ns,
-                interval_p50_ns: p50_ns,
-                interval_max_ns: max_ns,
+                interval_min_ns: time(min_ns),
+                interval_p50_ns: time(p50_ns),
+                interval_max_ns: time(max_ns),
             }
         };
         let control_blocks = report.control_blocks.iter().map(block).collect();
@@ -372,4 +374,21 @@ pub fn cause_name(cause: Cause) -> String {
         text += &known.map_or_else(String::new, |name| format!(" ({name})"));
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_service_without_answers_has_no_response_times() {
+        let times = |of: &ServiceReport| {
+            let it = service(of, String::new());
+            [it.response_min_ns, it.response_p50_ns, it.response_p99_ns, it.response_max_ns]
+        };
+        let mut of = ServiceReport::nothing(meter::service::Service::OTHER);
+        assert_eq!(times(&of), [None; 4]);
+        of.responses = Summary { count: 1, ..of.responses };
+        assert_eq!(times(&of), [Some(0); 4]);
+    }
 }

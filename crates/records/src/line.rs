@@ -164,10 +164,10 @@ fn service(it: &Service, object: &mut Object<'_>) -> serde_json::Result<()> {
     object.number(b",\"unanswered\":", *unanswered);
     object.number(b",\"outstanding\":", *outstanding);
     object.number(b",\"response_total_ns\":", *response_total_ns);
-    object.number(b",\"response_min_ns\":", *response_min_ns);
-    object.number(b",\"response_p50_ns\":", *response_p50_ns);
-    object.number(b",\"response_p99_ns\":", *response_p99_ns);
-    object.number(b",\"response_max_ns\":", *response_max_ns);
+    object.number_or_null(b",\"response_min_ns\":", *response_min_ns);
+    object.number_or_null(b",\"response_p50_ns\":", *response_p50_ns);
+    object.number_or_null(b",\"response_p99_ns\":", *response_p99_ns);
+    object.number_or_null(b",\"response_max_ns\":", *response_max_ns);
     if failures.0.is_empty() {
         object.name("failures");
         object.line.extend_from_slice(b"{}");
@@ -197,9 +197,9 @@ fn block(it: &Block, object: &mut Object<'_>) -> serde_json::Result<()> {
     object.number(b",\"reports\":", *reports);
     object.number(b",\"intervals\":", *intervals);
     object.number(b",\"interval_total_ns\":", *interval_total_ns);
-    object.number(b",\"interval_min_ns\":", *interval_min_ns);
-    object.number(b",\"interval_p50_ns\":", *interval_p50_ns);
-    object.number(b",\"interval_max_ns\":", *interval_max_ns);
+    object.number_or_null(b",\"interval_min_ns\":", *interval_min_ns);
+    object.number_or_null(b",\"interval_p50_ns\":", *interval_p50_ns);
+    object.number_or_null(b",\"interval_max_ns\":", *interval_max_ns);
     Ok(())
 }
 
@@ -236,6 +236,15 @@ impl<'a> Object<'a> {
     fn number(&mut self, name: &[u8], value: u64) {
         self.line.extend_from_slice(name);
         push_number(value, self.line);
+    }
+
+    /// Adds a number, or null, under such a name.
+    fn number_or_null(&mut self, name: &[u8], value: Option<u64>) {
+        self.line.extend_from_slice(name);
+        match value {
+            Some(value) => push_number(value, self.line),
+            None => self.line.extend_from_slice(b"null"),
+        }
     }
 
     /// Adds a text, which needs an escape only if a station has chosen it.
@@ -434,9 +443,9 @@ mod tests {
             reports: 10,
             intervals: 9,
             interval_total_ns: u64::MAX,
-            interval_min_ns: 0,
-            interval_p50_ns: 1,
-            interval_max_ns: 256,
+            interval_min_ns: None,
+            interval_p50_ns: Some(1),
+            interval_max_ns: Some(256),
         };
         let names =
             ["", "IED1/LLN0$BR$one", "a\"b", "a\\b", "tab\t", "\u{1f}\u{7f}", "Schütz", "\u{2028}"];

@@ -301,7 +301,7 @@ fn services(model: &Model) -> Panel {
 }
 
 fn service(id: u32, it: &Service) -> Row {
-    let time = |nanos| if it.answers == 0 { Cell::none() } else { Cell::span(nanos) };
+    let time = |nanos: Option<u64>| Cell::optional_span(nanos.filter(|_| it.answers > 0));
     let cells = vec![
         Cell::text(&it.service),
         Cell::text(&it.server),

@@ -46,11 +46,13 @@ impl Judge<'_> {
     }
 
     fn slowest_service(&mut self) {
-        let slowest = self
-            .most(|service| if service.answers >= ENOUGH { service.response_p99_ns } else { 0 });
+        let slowest = self.most(|service| {
+            let p99_ns = service.response_p99_ns.filter(|_| service.answers >= ENOUGH);
+            p99_ns.unwrap_or(0)
+        });
         let Some((of, service)) = slowest else { return };
-        let [p50, p99, max] =
-            [service.response_p50_ns, service.response_p99_ns, service.response_max_ns].map(span);
+        let times = [service.response_p50_ns, service.response_p99_ns, service.response_max_ns];
+        let [Some(p50), Some(p99), Some(max)] = times.map(|nanos| nanos.map(span)) else { return };
         let Service { service: name, server, answers, .. } = service;
         let text = format!("{name} is the slowest service of {server}: p99 {p99}, max {max}");
         let ends = shortened_ends(&of.ends, ENDS_COLUMNS);
@@ -155,7 +157,8 @@ impl Judge<'_> {
         else {
             return;
         };
-        let [p50, max] = [block.interval_p50_ns, block.interval_max_ns].map(span);
+        let times = [block.interval_p50_ns, block.interval_max_ns];
+        let [Some(p50), Some(max)] = times.map(|nanos| nanos.map(span)) else { return };
         let name = block.name.as_deref().unwrap_or("a control block");
         let text = format!("reports of {name} came late: {max} after the one before, median {p50}");
         let detail =
@@ -168,9 +171,12 @@ impl Judge<'_> {
 
 /// True for regular reports, whose median is near the mean, with a long pause.
 fn is_late(block: &Block) -> bool {
-    let Block { intervals, interval_total_ns, interval_p50_ns, interval_max_ns, .. } = block;
+    let Block { intervals, interval_total_ns, .. } = block;
+    let (Some(p50_ns), Some(max_ns)) = (block.interval_p50_ns, block.interval_max_ns) else {
+        return false;
+    };
     let mean = interval_total_ns.checked_div(*intervals).unwrap_or(0);
     *intervals >= REGULAR
-        && interval_p50_ns.saturating_mul(5) >= mean.saturating_mul(4)
-        && *interval_max_ns >= interval_p50_ns.saturating_mul(2)
+        && p50_ns.saturating_mul(5) >= mean.saturating_mul(4)
+        && max_ns >= p50_ns.saturating_mul(2)
 }

@@ -112,13 +112,14 @@ fn services(measures: &Measures) -> Option<Candidate> {
     let worst = measures.services.worst();
     let it = &worst.rows.first().filter(|row| row.0.answers > 0)?.0;
     let grade = if it.unanswered > 0 { Grade::Fail } else { Grade::Note };
-    let spread = format!("p50 {}, max {}", span(it.response_p50_ns), span(it.response_max_ns));
+    let [p50, p99, max] = [it.response_p50_ns?, it.response_p99_ns?, it.response_max_ns?].map(span);
+    let spread = format!("p50 {p50}, max {max}");
     let count = format!(
         "{} at {}, n = {} answers of {} requests",
         it.service, it.server, it.answers, it.requests
     );
     let name = "response.p99 of the slowest MMS service".to_owned();
-    let number = number(grade, name, span(it.response_p99_ns), [spread, count]);
+    let number = number(grade, name, p99, [spread, count]);
     Some(Candidate { words: &["mms"], number })
 }
 

@@ -183,7 +183,7 @@ impl ServiceRow {
 }
 
 impl Row for ServiceRow {
-    type Key = (bool, u64, u64);
+    type Key = (bool, Option<u64>, Option<u64>);
     const HEADS: &'static [&'static str] = &[
         "service",
         "server",
@@ -205,8 +205,9 @@ impl Row for ServiceRow {
         let Service { rejects, unanswered, .. } = self.0;
         let counts = [*requests, *errors, *failed_accesses, rejects, unanswered];
         let times = [self.0.response_p50_ns, self.0.response_p99_ns, self.0.response_max_ns];
+        let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), span);
         let words = [service.clone(), server.clone()].into_iter();
-        words.chain(counts.map(|it| it.to_string())).chain(times.map(span)).collect()
+        words.chain(counts.map(|it| it.to_string())).chain(times.map(time)).collect()
     }
 }
 

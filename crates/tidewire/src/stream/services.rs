@@ -62,7 +62,10 @@ impl SlowestServices {
             ("max", Align::Right),
         ]);
         for it in &self.kept {
-            let span = |nanos| if it.answers > 0 { quantity::span(nanos) } else { "-".to_owned() };
+            let span = |nanos: Option<u64>| {
+                let nanos = nanos.filter(|_| it.answers > 0);
+                nanos.map_or_else(|| "-".to_owned(), quantity::span)
+            };
             table.row([
                 shortened(&it.service, SERVICE_COLUMNS),
                 shortened(&it.server, SERVER_COLUMNS),
@@ -126,15 +129,17 @@ impl BusiestBlocks {
             ("max", Align::Right),
         ]);
         for it in &self.kept {
-            let span =
-                |nanos| if it.intervals > 0 { quantity::span(nanos) } else { "-".to_owned() };
+            let time = |nanos: Option<u64>| {
+                let nanos = nanos.filter(|_| it.intervals > 0);
+                nanos.map_or_else(|| "-".to_owned(), quantity::span)
+            };
             table.row([
                 shortened(it.name.as_deref().unwrap_or("a control block"), BLOCK_COLUMNS),
                 shortened(&it.server, SERVER_COLUMNS),
                 it.reports.to_string(),
-                span(it.interval_total_ns.checked_div(it.intervals).unwrap_or(0)),
-                span(it.interval_p50_ns),
-                span(it.interval_max_ns),
+                time(it.interval_total_ns.checked_div(it.intervals)),
+                time(it.interval_p50_ns),
+                time(it.interval_max_ns),
             ]);
         }
         let mut text = table.to_string();
@@ -158,9 +163,9 @@ mod tests {
             reports,
             intervals: reports - 1,
             interval_total_ns: (reports - 1) * 500_000_000,
-            interval_min_ns: 500_000_000,
-            interval_p50_ns: 500_000_000,
-            interval_max_ns: 900_000_000,
+            interval_min_ns: (reports > 1).then_some(500_000_000),
+            interval_p50_ns: (reports > 1).then_some(500_000_000),
+            interval_max_ns: (reports > 1).then_some(900_000_000),
         };
         let mut blocks = BusiestBlocks::new();
         assert_eq!(blocks.table(), None);

@@ -75,9 +75,9 @@ fn server_columns(room: Room) -> usize {
 
 fn service(of: &Services, it: &Service, room: Room) -> Row {
     let (failures, grade) = (it.failed(), it.grade());
-    let time = |nanos| match it.answers {
-        0 => "-".to_owned(),
-        _ => span(nanos).replace(' ', ""),
+    let time = |nanos: Option<u64>| {
+        let nanos = nanos.filter(|_| it.answers > 0);
+        nanos.map_or_else(|| "-".to_owned(), |it| span(it).replace(' ', ""))
     };
     let width = server_columns(room);
     let text = format!(
@@ -110,10 +110,11 @@ fn block(id: u32, it: &Block, room: Room) -> Row {
     let name = it.name.as_deref().unwrap_or("a control block");
     let name = shortened(name, room.columns.saturating_sub(52).max(12));
     let reports = counted(it.reports, "report");
-    let text = match it.interval_total_ns.checked_div(it.intervals) {
+    let mean = it.interval_total_ns.checked_div(it.intervals);
+    let text = match mean.zip(it.interval_max_ns) {
         None => format!("   {name}: {reports}"),
-        Some(mean) => {
-            let [mean, max] = [mean, it.interval_max_ns].map(span);
+        Some((mean, max)) => {
+            let [mean, max] = [mean, max].map(span);
             format!("   {name}: {reports}, interval mean {mean}, max {max}")
         }
     };
@@ -139,10 +140,10 @@ mod tests {
             unanswered: 0,
             outstanding: 1,
             response_total_ns: 50_000_000,
-            response_min_ns: 500_000,
-            response_p50_ns: 1_000_000,
-            response_p99_ns: p99_ns,
-            response_max_ns: p99_ns,
+            response_min_ns: Some(500_000),
+            response_p50_ns: Some(1_000_000),
+            response_p99_ns: Some(p99_ns),
+            response_max_ns: Some(p99_ns),
             failures: Named::default(),
         }
     }
