@@ -1,16 +1,17 @@
 //! Writer for slow readers: it waits for a full pipe, but after an interrupt no longer than
 //! [`PATIENCE`].
 //!
-//! Not held to that: a write for which others that write to the same pipe take the room at the same
-//! moment. A second interrupt ends the process even so.
+//! Between the look for room and the write another thread or process may take the room of the same pipe. A
+//! write to a pipe therefore never waits in the kernel, if that has `RWF_NOWAIT` for pipes (Linux 6.4). For
+//! others a second interrupt ends the process.
 
 use crate::interrupt::{self, LOOK_UP};
 use core::time::Duration;
 use live::clock;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
+use rustix::io::{Errno, ReadWriteFlags, pwritev2};
 use std::fs::{File, Metadata};
-use std::io::{self, StdoutLock, Write};
+use std::io::{self, IoSlice, StdoutLock, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 use std::sync::LazyLock;
@@ -18,6 +19,8 @@ use wire::time::Instant;
 
 /// For how long a reader may take nothing after an interrupt.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(2);
+/// Time between two tries to write where others write to the same pipe.
+const RETRY: Duration = Duration::from_millis(1);
 /// Octets that Linux takes whole if it reports room: a page of a pipe (pipe(7), `PIPE_BUF`).
 const PIECE_OCTETS: usize = 4_096;
 /// Device number of `/dev/null` on Linux: major 1, minor 3.
@@ -90,16 +93,27 @@ impl<W: Write + AsFd> Write for Patient<W> {
         if self.is_plain {
             return self.to.write(octets);
         }
-        if self.has_given_up || !await_room(&self.to)? {
-            self.has_given_up = true;
-            let why = format!("nothing was read for {} s after the interrupt", PATIENCE.as_secs());
-            return Err(io::Error::new(io::ErrorKind::TimedOut, why));
-        }
         let piece = octets.get(..PIECE_OCTETS).unwrap_or(octets);
-        let taken = self.to.write(piece)?;
-        // What has a buffer hands on what there was room for.
-        self.to.flush()?;
-        Ok(taken)
+        let mut interrupted = None;
+        while !self.has_given_up && await_room(&self.to, &mut interrupted)? {
+            match write_at_once(&self.to, piece) {
+                // Another writer took the room.
+                Err(Errno::AGAIN) if has_patience(&mut interrupted) => {
+                    clock::sleep_until(clock::now() + RETRY);
+                }
+                Err(Errno::AGAIN) => break,
+                Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL) => {
+                    let taken = self.to.write(piece)?;
+                    // What has a buffer hands on what there was room for.
+                    self.to.flush()?;
+                    return Ok(taken);
+                }
+                taken => return Ok(taken?),
+            }
+        }
+        self.has_given_up = true;
+        let why = format!("nothing was read for {} s after the interrupt", PATIENCE.as_secs());
+        Err(io::Error::new(io::ErrorKind::TimedOut, why))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -118,23 +132,34 @@ fn wait(to: &impl AsFd, longest: Duration) -> Result<usize, Errno> {
     poll(&mut [PollFd::new(to, PollFlags::OUT)], Some(&longest))
 }
 
+/// Writes what there is room for, without a buffer. Fails with `AGAIN` instead of waiting for room, and
+/// with `OPNOTSUPP` where the kernel can only wait.
+fn write_at_once(to: &impl AsFd, octets: &[u8]) -> Result<usize, Errno> {
+    pwritev2(to, &[IoSlice::new(octets)], u64::MAX, ReadWriteFlags::NOWAIT)
+}
+
 /// Waits for room, or for the reader to close. Returns false if nothing was read for [`PATIENCE`] after an
 /// interrupt.
-fn await_room(to: &impl AsFd) -> io::Result<bool> {
-    let mut interrupted: Option<Instant> = None;
+fn await_room(to: &impl AsFd, interrupted: &mut Option<Instant>) -> io::Result<bool> {
     loop {
         match wait(to, LOOK_UP) {
             Ok(0) | Err(Errno::INTR) => {}
             Ok(_) => return Ok(true),
             Err(error) => return Err(error.into()),
         }
-        if interrupt::requested() {
-            let now = clock::now();
-            if now.since(*interrupted.get_or_insert(now)) >= PATIENCE {
-                return Ok(false);
-            }
+        if !has_patience(interrupted) {
+            return Ok(false);
         }
     }
+}
+
+/// False from [`PATIENCE`] on after an interrupt, whose time is noted at the first call behind it.
+fn has_patience(interrupted: &mut Option<Instant>) -> bool {
+    if !interrupt::requested() {
+        return true;
+    }
+    let now = clock::now();
+    now.since(*interrupted.get_or_insert(now)) < PATIENCE
 }
 
 #[cfg(test)]
@@ -150,6 +175,18 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         assert_eq!([takes_all(&null), takes_all(&file)], [true; 2]);
         assert_eq!([takes_all(&pipe), takes_all(&zero)], [false; 2]);
+    }
+
+    #[test]
+    fn a_write_at_once_does_not_wait_for_room() {
+        let (mut reader, mut writer) = io::pipe().unwrap();
+        rustix::pipe::fcntl_setpipe_size(&writer, PIECE_OCTETS).unwrap();
+        writer.write_all(&[1; PIECE_OCTETS]).unwrap();
+        let full = write_at_once(&writer, &[2; PIECE_OCTETS]);
+        assert!(matches!(full, Err(Errno::AGAIN | Errno::OPNOTSUPP)), "{full:?}");
+        reader.read_exact(&mut [0; PIECE_OCTETS]).unwrap();
+        let taken = write_at_once(&writer, &[2; PIECE_OCTETS]);
+        assert!(matches!(taken, Ok(PIECE_OCTETS) | Err(Errno::OPNOTSUPP)), "{taken:?}");
     }
 
     #[test]
