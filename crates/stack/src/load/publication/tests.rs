@@ -73,6 +73,14 @@ fn frames_of_each_length_hold_a_message() {
 }
 
 #[test]
+fn test_load_has_its_stamp_behind_a_mark() {
+    let data = cyclic(wire::load::ETHERTYPE).data(&stamp(9), &TURN, 60);
+    let Stamp { flow, sequence, planned, .. } = stamp(9);
+    let pdu = wire::load::Pdu { flow: flow.0, sequence, planned_ns: planned.as_nanos() };
+    assert_eq!(wire::load::Pdu::decode(&data), Ok(Some(pdu)));
+}
+
+#[test]
 fn goose_states_its_numbers_and_allows_two_intervals() {
     let Content::Goose(params) = goose(None) else { unreachable!() };
     let publication = Publication { group: None, tag: None, content: goose(None), jitter: None };
