@@ -301,16 +301,15 @@ fn services(model: &Model) -> Panel {
 }
 
 fn service(id: u32, it: &Service) -> Row {
-    let time = |nanos: Option<u64>| Cell::optional_span(nanos.filter(|_| it.answers > 0));
     let cells = vec![
         Cell::text(&it.service),
         Cell::text(&it.server),
         Cell::count(it.answers),
         Cell::count(it.failed()),
         Cell::count(it.outstanding),
-        time(it.response_p50_ns),
-        time(it.response_p99_ns),
-        time(it.response_max_ns),
+        Cell::optional_span(it.response_p50_ns),
+        Cell::optional_span(it.response_p99_ns),
+        Cell::optional_span(it.response_max_ns),
     ];
     Row::new(it.grade(), cells).of_connection(id)
 }

@@ -331,7 +331,8 @@ impl Faults {
 pub struct Station {
     /// Its name, to which flows refer; `ied-{1..12}` is a group of twelve.
     pub name: String,
-    /// Its MAC address in a simulation; a local one, by its place in the list, if not given.
+    /// Its MAC address in a simulation; if not given, a local one by its place in the list that no other
+    /// station has.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub address: Option<Address>,

@@ -62,10 +62,7 @@ impl SlowestServices {
             ("max", Align::Right),
         ]);
         for it in &self.kept {
-            let span = |nanos: Option<u64>| {
-                let nanos = nanos.filter(|_| it.answers > 0);
-                nanos.map_or_else(|| "-".to_owned(), quantity::span)
-            };
+            let span = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), quantity::span);
             table.row([
                 shortened(&it.service, SERVICE_COLUMNS),
                 shortened(&it.server, SERVER_COLUMNS),
@@ -129,10 +126,7 @@ impl BusiestBlocks {
             ("max", Align::Right),
         ]);
         for it in &self.kept {
-            let time = |nanos: Option<u64>| {
-                let nanos = nanos.filter(|_| it.intervals > 0);
-                nanos.map_or_else(|| "-".to_owned(), quantity::span)
-            };
+            let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), quantity::span);
             table.row([
                 shortened(it.name.as_deref().unwrap_or("a control block"), BLOCK_COLUMNS),
                 shortened(&it.server, SERVER_COLUMNS),

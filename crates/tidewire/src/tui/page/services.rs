@@ -76,8 +76,7 @@ fn server_columns(room: Room) -> usize {
 fn service(of: &Services, it: &Service, room: Room) -> Row {
     let (failures, grade) = (it.failed(), it.grade());
     let time = |nanos: Option<u64>| {
-        let nanos = nanos.filter(|_| it.answers > 0);
-        nanos.map_or_else(|| "-".to_owned(), |it| span(it).replace(' ', ""))
+        nanos.map_or_else(|| "-".to_owned(), |nanos| span(nanos).replace(' ', ""))
     };
     let width = server_columns(room);
     let text = format!(
