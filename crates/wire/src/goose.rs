@@ -4,8 +4,8 @@
 //! APPID | length | reserved 1, 2 | 61 IECGoosePdu: 80 gocbRef .. 8A numDatSetEntries, AB allData
 //! ```
 //!
-//! Left out: the values of the data set (they are kept), the security field behind the PDU, and the
-//! routable form over UDP.
+//! Left out: the values of the data set (they are kept), and the security field behind the PDU. The form
+//! over UDP is in [`crate::routable`].
 
 use crate::ber::{Reader, Tag, Text, Writer};
 use crate::leaf::{Cyclic, Leaf};
@@ -110,7 +110,16 @@ impl<'a> Pdu<'a> {
         let length = usize::from(header.u16("GOOSE length")?);
         let reserved = [header.u16("reserved 1")?, header.u16("reserved 2")?];
         let body = octets.get(HEADER_OCTETS..length).ok_or(at_length)?;
-        let mut body = Reader::at(body, HEADER_OCTETS);
+        Self::of_body(appid, reserved, Reader::at(body, HEADER_OCTETS))
+    }
+
+    /// Decodes the `IECGoosePdu` of a PDU with this header.
+    #[inline]
+    pub(crate) fn of_body(
+        appid: u16,
+        reserved: [u16; 2],
+        mut body: Reader<'a>,
+    ) -> Result<Self, Malformed> {
         let mut reader = body.expect("goosePdu", GOOSE_PDU)?.reader();
         let mut pdu = Self { appid, reserved, ..Self::empty() };
         pdu.control_block = reader.expect("gocbRef", Tag::primitive(0))?.content;

@@ -57,6 +57,7 @@ pub mod prp;
 pub mod ptp;
 pub mod read;
 pub mod rewrite;
+pub mod routable;
 pub mod s7;
 pub mod sampled_values;
 pub mod session;

@@ -11,7 +11,8 @@
 //! The length of savPdu counts, not that of the header: there are merging units whose header leaves
 //! out four octets.
 //!
-//! Left out: the values of the sample (they are kept), refrTm, smpMod, and the routable form over UDP.
+//! Left out: the values of the sample (they are kept), refrTm and smpMod. The form over UDP is in
+//! [`crate::routable`].
 
 use crate::ber::{Reader, Tag, Text, Writer};
 use crate::leaf::{Cyclic, Leaf};
@@ -84,8 +85,17 @@ impl<'a> Pdu<'a> {
         let appid = header.u16("APPID")?;
         header.u16("SV length")?;
         let reserved = [header.u16("reserved 1")?, header.u16("reserved 2")?];
-        let mut reader =
-            Reader::at(header.rest(), HEADER_OCTETS).expect("savPdu", SAV_PDU)?.reader();
+        Self::of_body(appid, reserved, Reader::at(header.rest(), HEADER_OCTETS))
+    }
+
+    /// Decodes the savPdu of a PDU with this header.
+    #[inline]
+    pub(crate) fn of_body(
+        appid: u16,
+        reserved: [u16; 2],
+        mut body: Reader<'a>,
+    ) -> Result<Self, Malformed> {
+        let mut reader = body.expect("savPdu", SAV_PDU)?.reader();
         let stated = reader.expect("noASDU", Tag::primitive(0))?.unsigned("noASDU")?;
         reader.optional("security", Tag::constructed(1))?;
         let asdus = reader.expect("seqASDU", Tag::constructed(2))?;

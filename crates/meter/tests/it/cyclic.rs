@@ -19,11 +19,14 @@ use wire::goose;
 use wire::time::Instant;
 
 /// Fields of tshark, one value for each.
-const FIELDS: [&str; 8] = [
+const FIELDS: [&str; 11] = [
     "frame.time_epoch",
     "eth.src",
     "eth.dst",
+    "ip.src",
+    "ip.dst",
     "goose.appid",
+    "rgoose.appid",
     "goose.gocbRef",
     "goose.stNum",
     "goose.sqNum",
@@ -41,16 +44,18 @@ pub(crate) fn nanos(epoch: &str) -> u64 {
 /// Streams of a capture by publisher, group, APPID and name; none without tshark.
 fn by_tshark(path: &Path) -> Option<BTreeMap<String, Frames>> {
     let mut tshark = Command::new("tshark");
-    tshark.args(["-Y", "goose && goose.stNum", "-T", "fields"]);
+    tshark.args(["-Y", "(goose || r-goose) && goose.stNum", "-T", "fields"]);
     tshark.args(FIELDS.iter().flat_map(|field| ["-e", field]));
     let output = tshark.arg("-r").arg(path).stderr(Stdio::null()).output().ok()?;
     let mut streams = BTreeMap::<String, Frames>::new();
     for line in String::from_utf8(output.stdout).unwrap().lines() {
-        let [at, source, group, appid, name, state, sequence, allowed] =
-            line.split('\t').collect::<Vec<_>>()[..]
-        else {
+        let values = line.split('\t').collect::<Vec<_>>();
+        let [at, source, group, from, to, appid, routable, ..] = values[..] else {
             panic!("{line}");
         };
+        let [name, state, sequence, allowed] = values[7..] else { panic!("{line}") };
+        let [source, group, appid] =
+            if from.is_empty() { [source, group, appid] } else { [from, to, routable] };
         let [state, sequence, allowed] =
             [state, sequence, allowed].map(|number| number.parse().unwrap());
         let key = format!("{source} {group} {appid} {name}");
@@ -123,6 +128,9 @@ fn streams_of_goose_are_those_of_tshark() {
         let mut ours = streams(&path);
         ours.retain(|report| report.key.protocol == Protocol::Goose);
         assert_eq!(ours.len(), theirs.len(), "{name}");
+        let over_udp = |report: &&StreamReport| matches!(report.key.source, Station::Internet(_));
+        let routable = usize::from(name == "Routable-GOOSE.pcap");
+        assert_eq!(ours.iter().filter(over_udp).count(), routable, "{name}");
         for report in &ours {
             let frames = &theirs[&key(report)];
             let gaps = || frames.windows(2).map(|pair| (pair[1][0] - pair[0][0], pair[0][3]));
@@ -143,6 +151,7 @@ fn streams_of_goose_are_those_of_tshark() {
     }
     assert_eq!(silences["gooseind1_7.pcap"], 2);
     assert_eq!(silences["goose_trace.pcap"], 15);
+    assert!(silences.contains_key("Routable-GOOSE.pcap"));
 }
 
 /// Frame of a publisher.

@@ -292,9 +292,11 @@ fn state(
     }
 }
 
-/// True for a stream of GOOSE or Sampled Values.
+/// True for a stream of GOOSE or Sampled Values on Ethernet; the file describes no routable ones.
 fn is_publisher(report: &StreamReport) -> bool {
-    matches!(report.key.protocol, Protocol::Goose | Protocol::SampledValues)
+    let StreamKey { protocol, source, .. } = &report.key;
+    matches!(protocol, Protocol::Goose | Protocol::SampledValues)
+        && matches!(source, Station::Lan(_))
 }
 
 /// The `top` worst publishers, and the first in each state and with each difference, which findings name.

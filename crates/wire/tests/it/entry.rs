@@ -11,7 +11,8 @@ use wire::dissect::{Layer, Link, NoNsdu, dissect, dissect_cut, levels};
 use wire::tpkt;
 use wire::{
     avtp, cc_link, cip_io, clnp, encapsulation, enip, es_is, ethercat, goose, ipv4, ipv6, is_is,
-    llc, mac, mpls, powerlink, profinet, prp, ptp, sampled_values, snap, someip, tcp, tp, uadp,
+    llc, mac, mpls, powerlink, profinet, prp, ptp, routable, sampled_values, snap, someip, tcp, tp,
+    uadp,
 };
 
 /// Compressed files expand; this number of records is enough.
@@ -136,6 +137,7 @@ fn internet(octets: &[u8]) {
     }
     let _ = avtp::Pdu::decode(octets).map(|pdu| pdu.map(|pdu| pdu.to_string()));
     let _ = uadp::Pdu::decode(octets).map(|pdu| pdu.to_string());
+    let _ = routable::Pdu::decode(octets).map(|pdu| pdu.payloads().count());
     let _ = powerlink::Pdu::decode(octets).map(|pdu| pdu.to_string());
     let _ = prp::Marked::of(octets, true).map(|marked| marked.plain());
     let _ = prp::Supervision::decode(octets).map(|pdu| pdu.to_string());

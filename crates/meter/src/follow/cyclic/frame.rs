@@ -24,6 +24,7 @@ use wire::dissect::{Alone, Datagram, Link, cyclic_of_type};
 pub use wire::leaf::Cyclic as Protocol;
 use wire::mac::{self, Tag};
 use wire::profinet::{self, Kind};
+use wire::routable::{self, Payload};
 use wire::{
     avtp, cc_link, cip_io, ethercat, goose, load, powerlink, ptp, sampled_values, someip, uadp,
 };
@@ -424,22 +425,49 @@ impl<'a> Frame<'a> {
     /// Decodes a datagram of UDP that a frame of `octets` carried, and calls `each` if it holds cyclic
     /// data. Returns false, without a call, if it does not.
     pub(crate) fn each_of_datagram(
-        frame: Datagram<'a>,
+        datagram: Datagram<'a>,
         octets: u64,
         tag: Option<Tag>,
         each: impl FnMut(Frame<'_>),
     ) -> bool {
-        let Datagram { source, destination, octets: data, missing_octets } = frame;
-        let Some(protocol) = protocol_of(&frame) else { return false };
+        let Datagram { source, destination, octets: data, missing_octets } = datagram;
         let ends = [destination, source].map(|end| Station::Internet(end.address));
-        let frame = Frame { protocol, ends, tag, octets, ..Self::EMPTY };
-        frame.each_in(data, missing_octets == 0, each)
+        let frame = Frame { ends, tag, octets, ..Self::EMPTY };
+        if is_routable(&datagram) {
+            return frame.each_routable(data, each);
+        }
+        let Some(protocol) = protocol_of(&datagram) else { return false };
+        Frame { protocol, ..frame }.each_in(data, missing_octets == 0, each)
+    }
+
+    /// Calls `each` for the PDUs of GOOSE and the samples in a session PDU of IEC 61850 over UDP, up to one
+    /// that is malformed; returns false, without a call, if it has none.
+    fn each_routable(self, octets: &'a [u8], mut each: impl FnMut(Frame<'_>)) -> bool {
+        let Ok(session) = routable::Pdu::decode(octets) else { return false };
+        let mut is_any = false;
+        for payload in session.payloads().map_while(Result::ok) {
+            is_any |= match payload {
+                Payload::Goose(pdu) => {
+                    each(Frame { protocol: Protocol::Goose, ..self }.of_goose(&pdu));
+                    true
+                }
+                Payload::SampledValues(pdu) => {
+                    Frame { protocol: Protocol::SampledValues, ..self }.each_sample(&pdu, &mut each)
+                }
+            };
+        }
+        is_any
     }
 }
 
 /// True if a datagram may hold cyclic data.
 pub(crate) fn is_for(datagram: &Datagram<'_>) -> bool {
-    protocol_of(datagram).is_some()
+    is_routable(datagram) || protocol_of(datagram).is_some()
+}
+
+/// True if a datagram may hold routable GOOSE or Sampled Values.
+fn is_routable(datagram: &Datagram<'_>) -> bool {
+    datagram.destination.port == routable::PORT && routable::is_session(datagram.octets)
 }
 
 /// Protocol of a datagram, by its port; of SOME/IP, which has none, by its headers.
