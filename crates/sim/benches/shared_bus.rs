@@ -15,10 +15,14 @@
 //! `cargo bench -p tidewire-sim --bench shared_bus`; `TIDEWIRE_SECONDS=1000` simulates that many
 //! seconds in each round.
 
+#[path = "../../stack/benches/host_loop/mod.rs"]
+mod host_loop;
+
 use bytes::Bytes;
 use core::cmp::Reverse;
 use core::hint::black_box;
 use core::time::Duration;
+use host_loop::HostLoop;
 use sim::medium::csma_cd::{CsmaCd, Params, Statistics};
 use sim::world::World;
 use stack::machine::Deadline;
@@ -221,7 +225,9 @@ fn main() -> Result<(), Failed> {
     let peer = compile(Path::new(env!("CARGO_TARGET_TMPDIR")));
     let (mut our_rounds, mut their_rounds, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let (mut statistics, mut events) = (Statistics::default(), 0);
+    let mut host = HostLoop::new();
     for _ in 0..ROUNDS {
+        host.run();
         let (round, counted) = ours(seconds, &data)?;
         statistics = counted;
         if let Ok(program) = &peer {
@@ -260,5 +266,6 @@ fn main() -> Result<(), Failed> {
         }
         Err(missing) => println!("ns-3      not run: {missing}"),
     }
+    host.print();
     Ok(())
 }

@@ -9,7 +9,10 @@
 //! `-- class4 "no checksum"` runs one row of it once.
 #![expect(clippy::unwrap_used, reason = "a benchmark stops at what it did not expect")]
 
+mod host_loop;
+
 use bytes::Bytes;
+use host_loop::HostLoop;
 use kcp::Kcp;
 use rustix::time::{ClockId, clock_gettime};
 use smoltcp::iface::{Config, Interface, SocketSet};
@@ -355,9 +358,10 @@ const TASKS: [Task; 8] = [
     Task { name: "100 octets, checksum, copied", checksum: true, copies: true, ..WITH_KCP },
 ];
 
-fn compared(task: Task) {
+fn compared(task: Task, host: &mut HostLoop) {
     let (mut ours, mut theirs, mut ratios, mut back) = (vec![], vec![], vec![], [0.0; 2]);
     for _ in 0..ROUNDS {
+        host.run();
         let own = class4(task);
         let other = match task.peer {
             Peer::Tcp => tcp(task.checksum),
@@ -394,5 +398,7 @@ fn main() {
     }
     println!("thread CPU time per segment, median [least to most] of {ROUNDS} rounds;");
     println!("after each, packets returned per segment; last, ratio of class 4 to its peer\n");
-    TASKS.into_iter().for_each(compared);
+    let mut host = HostLoop::new();
+    TASKS.into_iter().for_each(|task| compared(task, &mut host));
+    host.print();
 }

@@ -15,6 +15,8 @@
 //! program. Without it the benchmark builds one by `cargo build --profile dist -p tidewire`.
 
 mod copies;
+#[path = "../../../stack/benches/host_loop/mod.rs"]
+mod host_loop;
 mod process;
 #[path = "../readers/mod.rs"]
 #[expect(dead_code, reason = "the loop at fixed offsets is for generated captures")]
@@ -23,6 +25,7 @@ mod table;
 
 use copies::{Addresses, Source};
 use core::time::Duration;
+use host_loop::HostLoop;
 use process::Program;
 use readers::cost;
 use readers::loops::decoded;
@@ -137,6 +140,7 @@ fn measure(
     file: &Foreign,
     folder: &Path,
     least: u64,
+    host: &mut HostLoop,
 ) -> Result<Option<Figures>, Failed> {
     let source = Path::new(CAPTURES).join(file.source);
     let Ok(capture) = File::open(source) else {
@@ -160,7 +164,10 @@ fn measure(
         total.measures.traffic.connections.established,
     );
     let rounds = (0..ROUNDS)
-        .map(|round| programs.round(file, &path, PEER_ROUNDS.contains(&round)))
+        .map(|round| {
+            host.run();
+            programs.round(file, &path, PEER_ROUNDS.contains(&round))
+        })
         .collect::<Result<Vec<_>, _>>()?;
     Ok(Some(Figures { name: file.name, frames, rounds }))
 }
@@ -175,10 +182,11 @@ fn main() -> Result<(), Failed> {
     let told = std::env::args().skip(1).find(|word| !word.starts_with("--")).map(PathBuf::from);
     let folder = told.as_deref().unwrap_or(folder.path());
     let programs = Programs::find()?;
-    let mut figures = Vec::new();
+    let (mut figures, mut host) = (Vec::new(), HostLoop::new());
     for file in files() {
-        figures.extend(measure(&programs, &file, folder, least)?);
+        figures.extend(measure(&programs, &file, folder, least, &mut host)?);
     }
     table::print(&figures);
+    host.print();
     Ok(())
 }

@@ -12,6 +12,8 @@
 mod alone;
 mod bare;
 mod host;
+#[path = "../../../stack/benches/host_loop/mod.rs"]
+mod host_loop;
 #[expect(dead_code, reason = "only the tests of this crate take the wire down")]
 #[path = "../../tests/it/namespace.rs"]
 mod namespace;
@@ -25,6 +27,7 @@ mod xdp;
 use bare::{Bare, Batches, Udp};
 use core::time::Duration;
 use host::pin;
+use host_loop::HostLoop;
 use live::clock;
 use live::port::{PortError, Stamp};
 use namespace::{INTERFACE, Namespaces};
@@ -171,14 +174,18 @@ fn ratios(ours: &[f64], others: &[f64]) -> Vec<f64> {
     ours.iter().zip(others).map(|(ours, other)| ours / other).collect()
 }
 
-/// Rounds of several programs, alternating.
+/// Rounds of several programs, alternating; prints how fast the host was before each round.
 fn in_turns(rounds: usize, programs: &mut [&mut dyn FnMut() -> f64]) -> Vec<Vec<f64>> {
     let mut figures = vec![Vec::new(); programs.len()];
+    let mut host = HostLoop::new();
     for _ in 0..rounds {
+        host.run();
         for (program, figures) in programs.iter_mut().zip(&mut figures) {
             figures.push(program());
         }
     }
+    println!();
+    host.print();
     figures
 }
 
