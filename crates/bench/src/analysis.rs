@@ -98,6 +98,9 @@ pub struct Report {
     pub title: String,
     /// Confidence level of all its intervals.
     pub level: f64,
+    /// Noise of the host that measured; `None` if simulated or unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_noise_ns: Option<u64>,
     /// Results of each point, in order.
     pub points: Vec<PointReport>,
 }
@@ -181,6 +184,9 @@ pub struct FlowReport {
     pub longest_response_ns: Option<u64>,
     /// Probability that a message, or its answer, misses its deadline.
     pub missed: Option<Probability>,
+    /// Messages that are as near to the deadline as the noise of the host; `None` without noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub near_deadline: Option<NearDeadline>,
     /// Probability that a message is lost.
     pub lost: Probability,
     /// Messages sent, over all replications.
@@ -279,6 +285,16 @@ pub struct PooledQuantile {
 /// Shares of the reported pooled quantiles.
 pub const POOLED: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
+/// Messages of a flow, or answers to its requests, whose times are as near to the deadline as the
+/// noise of the host. Times have three digits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, JsonSchema)]
+pub struct NearDeadline {
+    /// Number of those that met it.
+    pub met: u64,
+    /// Number of those that missed it.
+    pub missed: u64,
+}
+
 /// Estimate of a probability.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Probability {
@@ -333,6 +349,7 @@ pub fn analyse(samples: &[Sample], level: f64) -> Report {
     Report {
         title: samples.first().map(|sample| sample.title.clone()).unwrap_or_default(),
         level,
+        host_noise_ns: None,
         points: points.into_iter().map(|(point, of)| point_report(point, of, level)).collect(),
     }
 }
@@ -498,6 +515,7 @@ fn flow_report(name: &str, flows: &[FlowSample], level: f64) -> FlowReport {
         longest_delay_ns: flows.iter().filter_map(|it| it.delay.max_ns).max(),
         longest_response_ns: flows.iter().filter_map(|it| it.response.max_ns).max(),
         missed,
+        near_deadline: None,
         lost,
         sent: sum(|flow| flow.sent),
         not_taken: sum(|flow| flow.not_taken),

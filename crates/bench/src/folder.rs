@@ -79,7 +79,17 @@ pub struct UsedProfile {
     pub copy: Option<String>,
 }
 
+/// Key of [`Provenance::host`]: latest wake of the measuring program before its runs.
+pub const LATEST_WAKE: &str = "latest_wake_ns";
+
 impl Provenance {
+    /// Noise of the host that measured: its latest wake before the runs. `None` if it was not
+    /// recorded, as for simulated runs.
+    #[must_use]
+    pub fn host_noise_ns(&self) -> Option<u64> {
+        self.host.get(LATEST_WAKE)?.parse().ok()
+    }
+
     /// Profiles, titles and SCL files of a run folder.
     #[must_use]
     pub fn copies(&self, folder: &Path) -> Files {

@@ -18,6 +18,7 @@ pub mod layout;
 pub mod medium;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "used by sessions"))]
 pub mod mms;
+pub mod noise;
 pub mod paragraph;
 pub mod profile;
 pub mod run;

@@ -6,13 +6,16 @@
 //! Clopper and Pearson for all messages together, widened to Student's over runs if messages of one
 //! run miss together. A quantile for which single runs are too short is pooled over all messages,
 //! with the interval of its order statistics. That no message ever exceeds a limit can be refuted
-//! by runs, but only shown by a theoretical bound.
+//! by runs, but only shown by a theoretical bound. A limit that is within the noise of the host
+//! that measured ([`crate::noise`]) leaves a requirement undecided, however narrow its interval is.
 
-use crate::analysis::{Confidence, FlowReport, PointReport, Probability, Report, share_interval};
+use crate::analysis::{
+    Confidence, FlowReport, PointReport, Probability, Report, Unit, share_interval,
+};
 use crate::scenario::{Point, Requirement, Subject, means};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use stats::interval::{Interval, mean};
+use stats::interval::{Interval, mean, proportion};
 
 /// Maximum number of further runs that is reported.
 const MOST_RUNS: u64 = 1_000_000;
@@ -66,6 +69,9 @@ pub struct Judged {
     pub more_runs: Option<u64>,
     /// Reason for the verdict in words; empty if the interval is the reason.
     pub because: &'static str,
+    /// Noise of the host that measured, if it is the reason why there is no verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host_noise_ns: Option<u64>,
     /// True if the flow starts at random in each run, so that the runs may not include the worst
     /// alignment.
     #[serde(skip_serializing_if = "core::ops::Not::not")]
@@ -89,7 +95,13 @@ pub fn judge(report: &Report, points: &[Point]) -> Vec<Judged> {
                     .is_none_or(|name| means(name, &flow.name, flow.group.as_deref()))
             };
             for flow in found.flows.iter().filter(of) {
-                judged.extend(judge_flow(requirement, flow, found, report.level));
+                let one = judge_flow(requirement, flow, found, report.level);
+                judged.extend(one.map(|mut judged| {
+                    if let Some(noise_ns) = report.host_noise_ns {
+                        weigh_noise(&mut judged, requirement, flow, noise_ns);
+                    }
+                    judged
+                }));
             }
         }
     }
@@ -125,6 +137,7 @@ fn judge_flow(
         verdict: Verdict::Undecided,
         more_runs: None,
         because: "",
+        host_noise_ns: None,
         random_start: flow.random_start,
         bound_ns: flow.bound_ns,
     };
@@ -313,6 +326,43 @@ fn share(
             judged.more_runs = further(runs, times);
             return;
         }
+    }
+}
+
+/// Withdraws a verdict that the noise of the host could turn, and an expectation that more runs
+/// would decide if the result itself is within the noise. A proof from theory stands.
+fn weigh_noise(judged: &mut Judged, requirement: &Requirement, flow: &FlowReport, noise_ns: u64) {
+    let Some(found) = judged.found else { return };
+    let is_proven = judged.verdict == Verdict::Pass && judged.level >= 1.0;
+    let is_open = judged.verdict == Verdict::Undecided;
+    if is_proven || (is_open && judged.more_runs.is_none()) {
+        return;
+    }
+    let noise = noise_ns as f64;
+    let (low, high) = match is_open {
+        true => (found, found),
+        false => (judged.low.unwrap_or(found), judged.high.unwrap_or(found)),
+    };
+    let (low, high) = match (requirement.subject, flow.missed.zip(flow.near_deadline)) {
+        (Subject::Miss, Some((missed, near))) => {
+            let trials = missed.trials;
+            let least = missed.events.saturating_sub(near.missed);
+            let most = missed.events.saturating_add(near.met).min(trials);
+            let of = |events| proportion(events, trials, judged.level);
+            let (least, most) = (of(least), of(most));
+            match is_open {
+                true => (least.share().unwrap_or(found), most.share().unwrap_or(found)),
+                false => (low.min(least.interval.low), high.max(most.interval.high)),
+            }
+        }
+        (subject, _) if subject.unit() == Unit::Nanoseconds => (low - noise, high + noise),
+        // Losses and throughput are no times.
+        _ => return,
+    };
+    if verdict_of(requirement, low, high) == Verdict::Undecided {
+        (judged.verdict, judged.more_runs) = (Verdict::Undecided, None);
+        judged.because = "the limit is within the noise of the host that measured";
+        judged.host_noise_ns = Some(noise_ns);
     }
 }
 

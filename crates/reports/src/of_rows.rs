@@ -398,7 +398,11 @@ impl Rows {
             Some(cut) => check("complete", Grade::Fail, cut),
         };
         let (clock, noise) = if self.paper.live {
-            let wake = self.paper.host.get("latest_wake_ns").and_then(|it| it.parse::<u64>().ok());
+            let wake = self
+                .paper
+                .host
+                .get(bench::folder::LATEST_WAKE)
+                .and_then(|it| it.parse::<u64>().ok());
             let wake = wake.map_or_else(
                 || "not recorded".to_owned(),
                 |it| {

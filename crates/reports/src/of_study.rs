@@ -62,7 +62,11 @@ impl StudyRun<'_> {
     #[must_use]
     pub fn report(&self) -> Report {
         let bounded: &[Point] = if self.origin() == Origin::Predicted { self.points } else { &[] };
-        analyse(&self.results.samples, LEVEL).with_groups(self.points).with_bounds(bounded)
+        let noise_ns = self.provenance.and_then(Provenance::host_noise_ns);
+        analyse(&self.results.samples, LEVEL)
+            .with_groups(self.points)
+            .with_bounds(bounded)
+            .with_host_noise(&self.results.samples, noise_ns)
     }
 }
 
@@ -83,7 +87,7 @@ pub fn of_study(
     let report = run.report();
     let baseline = baseline.map(|run| Baseline { run, report: run.report() });
     let judged = run.judged.clone().unwrap_or_else(|| judge(&report, run.points));
-    let checks = checks::of(run, &report);
+    let checks = checks::of(run, &report, &judged);
     let numbers = numbers::of(&report, &judged);
     let mut document = Document {
         kind: match run.origin() {

@@ -4,6 +4,7 @@
 //! and sleeps a few times; the results go into `run.json`, with a warning where they matter.
 
 use crate::{host, quantity};
+use bench::folder::LATEST_WAKE;
 use bench::scenario::{Scenario, Study};
 use live::clock;
 use std::collections::BTreeMap;
@@ -20,9 +21,8 @@ const LATE: Duration = Duration::from_millis(1);
 /// Share of a deadline that a late wake may take unnoticed.
 const NOTICED: f64 = 0.1;
 
-/// Keys of a run folder's facts about its host.
+/// Key of a run folder's facts about its host.
 pub(crate) const LOAD: &str = "load";
-pub(crate) const LATEST_WAKE: &str = "latest_wake_ns";
 
 /// State of a host at the time of the query.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -85,6 +85,8 @@ pub(crate) struct Findings<'a> {
     pub(crate) points: &'a [Point],
     /// True if they were simulated, so that bounds from theory are printed with them.
     pub(crate) is_predicted: bool,
+    /// Noise of the host that measured, in nanoseconds; none of simulated runs.
+    pub(crate) host_noise_ns: Option<u64>,
     /// Requirements that looks at growing data judged; those of the scenario are judged by the report
     /// where there are none.
     pub(crate) judged: Option<Vec<Judged>>,
@@ -250,7 +252,9 @@ impl<'a> Recording<'a> {
         let bounded: &[Point] = if findings.is_predicted { findings.points } else { &[] };
         let (report, utilisation) = {
             let samples = samples.lock();
-            (analyse(&samples, LEVEL), Utilisation::of(&samples))
+            let report = analyse(&samples, LEVEL);
+            let report = report.with_host_noise(&samples, findings.host_noise_ns);
+            (report, Utilisation::of(&samples))
         };
         let report = report.with_groups(findings.points).with_bounds(bounded);
         let profiles = findings.machines();

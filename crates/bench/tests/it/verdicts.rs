@@ -3,7 +3,7 @@
 use crate::{QUIET, study};
 use bench::analysis::analyse;
 use bench::run::{Ended, Goal, Made, Plan, run_all, run_until};
-use bench::sample::Sample;
+use bench::sample::{Origin, Sample};
 use bench::scenario::{Start, Study, load};
 use bench::verdict::{Judged, Verdict, judge, level_of_look, worst};
 use core::ops::ControlFlow;
@@ -189,4 +189,58 @@ fn copies_of_one_run_decide_nothing() {
     assert_eq!(judge_with(Start::Together), (true, Verdict::Undecided, None));
     // With random starts they are ten separate runs: none of 500 is at most 0.0074.
     assert_eq!(judge_with(Start::Random), (false, Verdict::Pass, None));
+}
+
+/// Verdict on a measurement of 500 messages by a host with this noise, its number of further runs, and
+/// the noise if it is the reason. Every message takes 183,633 ns.
+fn measured(require: &str, runs: u64, noise_ns: u64) -> (Verdict, Option<u64>, Option<u64>) {
+    let mut study = on_bus(require);
+    study.points[0].scenario.replications = runs;
+    let mut samples = samples(&study, 2);
+    samples.iter_mut().for_each(|sample| sample.source = Origin::Measured);
+    // Runs on a real host differ, so they are no copies of one run.
+    samples.iter_mut().zip(0..).for_each(|(sample, n)| sample.ended_at_ns += n);
+    let report = analyse(&samples, 0.95).with_host_noise(&samples, Some(noise_ns));
+    let [judged] = &judge(&report, &study.points)[..] else { panic!("one requirement") };
+    (judged.verdict, judged.more_runs, judged.host_noise_ns)
+}
+
+#[test]
+fn a_limit_within_the_noise_of_the_host_decides_nothing() {
+    let open = |noise| (Verdict::Undecided, None, Some(noise));
+    // The limit is 6,367 ns above the mean, the median and the longest.
+    for quantity in ["delay.mean", "delay.p50", "delay.p99"] {
+        let require = format!("{quantity}(status) < 190 us");
+        assert_eq!(measured(&require, 10, 6_000), (Verdict::Pass, None, None), "{require}");
+        assert_eq!(measured(&require, 10, 7_000), open(7_000), "{require}");
+    }
+    // And 3,633 ns below it.
+    for quantity in ["delay.mean", "delay.max"] {
+        let require = format!("{quantity}(status) < 180 us");
+        assert_eq!(measured(&require, 10, 3_000), (Verdict::Fail, None, None), "{require}");
+        assert_eq!(measured(&require, 10, 4_000), open(4_000), "{require}");
+    }
+    // One run has no interval. More runs would decide only if the limit is beyond the noise.
+    let mean = "delay.mean(status) < 190 us";
+    assert_eq!(measured(mean, 1, 6_000), (Verdict::Undecided, Some(1), None));
+    assert_eq!(measured(mean, 1, 7_000), open(7_000));
+    // A share of losses is no time.
+    let lost = "lost(status) < 1 %";
+    assert_eq!(measured(lost, 10, 1_000_000), (Verdict::Pass, None, None));
+}
+
+#[test]
+fn messages_within_the_noise_of_their_deadline_decide_nothing() {
+    // The deadline is 1 ms, which is 816 us from every delay.
+    let miss = "miss(status) < 1 %";
+    assert_eq!(measured(miss, 10, 815_000), (Verdict::Pass, None, None));
+    assert_eq!(measured(miss, 10, 818_000), (Verdict::Undecided, None, Some(818_000)));
+}
+
+#[test]
+fn simulated_runs_have_no_noise() {
+    let study = on_bus("delay.mean(status) < 190 us");
+    let samples = samples(&study, 2);
+    let report = analyse(&samples, 0.95).with_host_noise(&samples, Some(1_000_000));
+    assert_eq!(report, analyse(&samples, 0.95));
 }

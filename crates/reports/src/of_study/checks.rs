@@ -4,7 +4,9 @@ use super::StudyRun;
 use crate::document::{Check, Grade};
 use crate::text::Text;
 use bench::analysis::Report;
+use bench::folder::LATEST_WAKE;
 use bench::sample::{FlowSample, Origin};
+use bench::verdict::Judged;
 use records::quantity::{counted, span};
 
 /// Part of the shortest deadline that a late wake of the host may take.
@@ -13,8 +15,15 @@ const NOTICED: f64 = 0.1;
 const BUSY: f64 = 0.7;
 
 /// All checks.
-pub(super) fn of(run: &StudyRun<'_>, report: &Report) -> Vec<Check> {
-    vec![completeness(run), drops(run, report), clock(run), host(run), warm_up(run), spread(report)]
+pub(super) fn of(run: &StudyRun<'_>, report: &Report, judged: &[Judged]) -> Vec<Check> {
+    vec![
+        completeness(run),
+        drops(run, report),
+        clock(run),
+        host(run, judged),
+        warm_up(run),
+        spread(report),
+    ]
 }
 
 fn check(name: &'static str, grade: Grade, text: impl AsRef<str>) -> Check {
@@ -72,14 +81,14 @@ fn clock(run: &StudyRun<'_>) -> Check {
     check(name, Grade::Note, "the ends have two clocks: one-way delays are not known")
 }
 
-fn host(run: &StudyRun<'_>) -> Check {
+fn host(run: &StudyRun<'_>, judged: &[Judged]) -> Check {
     let name = "host noise";
     if run.origin() == Origin::Predicted {
         return check(name, Grade::Pass, "simulated: this host has no effect on the numbers");
     }
     let facts = run.provenance.map(|provenance| &provenance.host);
     let number = |key: &str| -> Option<f64> { facts?.get(key)?.parse().ok() };
-    let (Some(wake), load) = (number("latest_wake_ns"), number("load")) else {
+    let (Some(wake), load) = (number(LATEST_WAKE), number("load")) else {
         return check(name, Grade::Note, "not recorded");
     };
     let flows = run.results.samples.iter().flat_map(|sample| &sample.flows);
@@ -102,7 +111,13 @@ fn host(run: &StudyRun<'_>) -> Check {
     if is_busy {
         text += ". The host was busy: delays include waiting for other programs";
     }
-    check(name, if is_late || is_busy { Grade::Open } else { Grade::Pass }, text)
+    let open = judged.iter().filter(|judged| judged.host_noise_ns.is_some()).count();
+    if open > 0 {
+        let requirements = counted(open as u64, "requirement");
+        text += &format!(". Undecided, because the limit is within that time: {requirements}");
+    }
+    let is_noisy = is_late || is_busy || open > 0;
+    check(name, if is_noisy { Grade::Open } else { Grade::Pass }, text)
 }
 
 fn warm_up(run: &StudyRun<'_>) -> Check {

@@ -3,7 +3,7 @@
 
 use super::StudyRun;
 use crate::next::{MOST_STEPS, of_limit};
-use crate::study::settings;
+use crate::study::{because, settings};
 use crate::text::Text;
 use bench::analysis::Report;
 use bench::sample::Origin;
@@ -76,7 +76,8 @@ fn search(run: &StudyRun<'_>) -> String {
 
 /// Runs that would decide a requirement, or the reason why runs cannot.
 fn undecided(run: &StudyRun<'_>, report: &Report, open: &Judged) -> String {
-    let Judged { requirement, flow, because, .. } = open;
+    let Judged { requirement, flow, .. } = open;
+    let because = because(open);
     let place = place(open, report);
     let made = report.points.iter().find(|it| it.point == open.point).map(|it| it.replications);
     match (open.more_runs, made) {
@@ -89,6 +90,10 @@ fn undecided(run: &StudyRun<'_>, report: &Report, open: &Judged) -> String {
             let runs = counted(all, "run");
             format!("{requirement} of {flow}{place} needs about {runs}: {how}")
         }
+        _ if open.host_noise_ns.is_some() => format!(
+            "{requirement} of {flow}{place} is nearer to its limit than the noise of the host \
+             ({because}): measure when less runs on it, tidewire doctor."
+        ),
         _ if because.is_empty() => format!(
             "{requirement} of {flow}{place} is so near to its limit that a million runs would not \
              decide it: move the limit, or change the scenario."

@@ -2,7 +2,7 @@
 
 use super::grade;
 use crate::document::{Grade, MOST_NUMBERS, Number};
-use crate::study::{interval, told};
+use crate::study::{because, interval, told};
 use crate::text::Text;
 use bench::analysis::{FlowReport, PointReport, PooledQuantile, Report};
 use bench::scenario::{Requirement, Subject};
@@ -55,7 +55,8 @@ fn most_telling(report: &Report) -> Option<(&PointReport, &FlowReport)> {
 
 fn of_requirement(judged: &Judged, report: &Report, name: Text) -> Number {
     let found = judged.found.map_or_else(|| "n/a".to_owned(), |found| told(judged, found));
-    let spread = match (judged.because, interval(judged)) {
+    let because = because(judged);
+    let spread = match (because.as_ref(), interval(judged)) {
         ("", interval) => interval,
         (because, interval) if interval.is_empty() => because.to_owned(),
         (because, interval) => format!("{interval}; {because}"),

@@ -2,9 +2,10 @@
 
 use super::{Met, Summed};
 use bench::analysis::{FlowReport, PointReport, PooledQuantile, Probability, Unit};
-use bench::scenario::Requirement;
+use bench::scenario::{Requirement, Subject};
 use bench::verdict::{Judged, Verdict};
 use records::quantity::{self, level};
+use std::borrow::Cow;
 
 /// The longest in theory; a dash where there is none.
 #[must_use]
@@ -127,7 +128,7 @@ pub fn interval(judged: &Judged) -> String {
 #[must_use]
 pub fn verdict(judged: &Judged) -> String {
     let word = judged.verdict.word();
-    match (judged.verdict, judged.more_runs, judged.because) {
+    match (judged.verdict, judged.more_runs, because(judged).as_ref()) {
         (Verdict::Undecided, Some(1), _) => format!("{word}: about 1 more run would decide"),
         (Verdict::Undecided, Some(more), _) => {
             format!("{word}: about {more} more runs would decide")
@@ -138,4 +139,20 @@ pub fn verdict(judged: &Judged) -> String {
         (_, _, "") => word.to_owned(),
         (_, _, because) => format!("{word} ({because})"),
     }
+}
+
+/// Reason for a verdict; empty if the interval is the reason. Where the noise of the host is, the
+/// reason has the numbers that show it.
+#[must_use]
+pub fn because(judged: &Judged) -> Cow<'static, str> {
+    let requirement = judged.requirement.parse::<Requirement>();
+    let (Some(noise_ns), Some(found), Ok(requirement)) =
+        (judged.host_noise_ns, judged.found, requirement)
+    else {
+        return Cow::Borrowed(judged.because);
+    };
+    let (found, limit) = (told(judged, found), told(judged, requirement.limit));
+    let noise = quantity::span(noise_ns);
+    let place = if requirement.subject == Subject::Miss { " around the deadline" } else { "" };
+    format!("found {found}, limit {limit}, host noise {noise}{place}").into()
 }

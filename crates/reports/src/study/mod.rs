@@ -6,7 +6,7 @@ mod groups;
 mod met;
 mod notes;
 
-pub use cells::{bound, deadline, interval, quantile, share, spans, told, verdict};
+pub use cells::{because, bound, deadline, interval, quantile, share, spans, told, verdict};
 pub use difference::{apart, paired, shown};
 pub use groups::{Summed, lines, summed};
 pub use met::Met;

@@ -240,7 +240,14 @@ fn carry_out(
         output.remark(format_args!("warning: {warning}"));
     }
     let all = chosen.study.points.iter().map(|point| point.scenario.replications).sum();
-    let plan = page::Plan { verb: "measure", runs: all, may_grow: false, is_predicted: false };
+    let host_noise_ns = Some(nanos(host.latest_wake()));
+    let plan = page::Plan {
+        verb: "measure",
+        runs: all,
+        may_grow: false,
+        is_predicted: false,
+        host_noise_ns,
+    };
     let page = StudyPage::open(&measure.page, || StudyState::new(&chosen.study, plan), output)?;
     let port = measure.port.interface.as_deref().or(measure.port.xdp.as_deref());
     let making = Making::here(host.facts().into_iter().chain(port.map(host::port)).collect());
@@ -260,6 +267,7 @@ fn carry_out(
     let findings = Findings {
         points: &chosen.study.points,
         is_predicted: false,
+        host_noise_ns,
         judged: None,
         differences: None,
     };

@@ -105,7 +105,8 @@ fn open(chosen: &Chosen, options: &Predict, output: &Output) -> Result<Option<St
     let may_grow = options.until.until_decided || options.until.precision.is_some();
     let state = || {
         let runs = shard::all_of(&chosen.study, options).len() as u64;
-        let plan = page::Plan { verb: "predict", runs, may_grow, is_predicted: true };
+        let plan =
+            page::Plan { verb: "predict", runs, may_grow, is_predicted: true, host_noise_ns: None };
         StudyState::new(&chosen.study, plan)
     };
     StudyPage::open(&options.page, state, output)
@@ -161,7 +162,8 @@ fn carry_out(
     let judged = ended.as_ref().map(|ended| ended.judged.clone());
     let points = &chosen.study.points;
     let differences = options.differences.as_deref();
-    let findings = Findings { points, is_predicted: true, judged, differences };
+    let findings =
+        Findings { points, is_predicted: true, host_noise_ns: None, judged, differences };
     let outcome = recording.end(reason, findings)?;
     if let Some(ended) = &ended {
         remark(ended, options, output);

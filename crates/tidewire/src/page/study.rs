@@ -44,6 +44,8 @@ pub(crate) struct Plan {
     pub(crate) may_grow: bool,
     /// True if they are simulated, so that bounds from theory are shown.
     pub(crate) is_predicted: bool,
+    /// Noise of the host that measures, in nanoseconds; none of simulated runs.
+    pub(crate) host_noise_ns: Option<u64>,
 }
 
 /// State of a study.
@@ -184,6 +186,7 @@ impl StudyState {
         let report = Report {
             title: self.title.clone(),
             level: LEVEL,
+            host_noise_ns: self.plan.host_noise_ns,
             points: points.clone().map(|it| it.report.clone()).collect(),
         };
         let judged = match &ended {
@@ -198,7 +201,7 @@ impl StudyState {
         let bounded: &[Point] = if self.plan.is_predicted { &self.points } else { &[] };
         let of =
             |level: f64| analyse(samples, level).with_groups(&self.points).with_bounds(bounded);
-        let report = of(LEVEL);
+        let report = of(LEVEL).with_host_noise(samples, self.plan.host_noise_ns);
         let runs = samples.iter().filter(|sample| sample.complete).count() as u64;
         let first = self.points.get(samples.first()?.point)?.scenario.replications;
         let judged = match (runs >= first, self.plan.may_grow) {

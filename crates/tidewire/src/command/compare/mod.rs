@@ -14,7 +14,7 @@ use crate::runs::{self, Kept, LEVEL};
 use crate::table::{Align, Table};
 use bench::analysis::{Report, analyse};
 use bench::compare::{Compared, Comparison, Difference, compare};
-use bench::folder::{self, Results};
+use bench::folder::{self, LATEST_WAKE, Results};
 use bench::paragraph::wrapped;
 use bench::sample::{End, Line, Origin};
 use reports::study::{apart, paired, settings, shown};
@@ -70,7 +70,7 @@ impl Run<'_> {
             complete: self.results.end.complete,
             error: self.results.end.error.as_deref(),
             host_load: self.host.get(busy::LOAD).and_then(|load| load.parse().ok()),
-            host_latest_wake_ns: self.host.get(busy::LATEST_WAKE).and_then(|it| it.parse().ok()),
+            host_latest_wake_ns: self.host.get(LATEST_WAKE).and_then(|it| it.parse().ok()),
         }
     }
 }

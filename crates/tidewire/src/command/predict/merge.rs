@@ -230,8 +230,13 @@ fn another_round(
     let next = rounds.runs().len();
     let reason = format!("round {number} of its runs is not made yet");
     let judged = Some(rounds.end().judged);
-    let findings =
-        Findings { points: &chosen.study.points, is_predicted: true, judged, differences: None };
+    let findings = Findings {
+        points: &chosen.study.points,
+        is_predicted: true,
+        host_noise_ns: None,
+        judged,
+        differences: None,
+    };
     let outcome = recording.end(Some(reason), findings)?;
     let command = with_shard(&first.provenance.command, "K/N", outcome.folder.as_deref());
     output.remark(format_args!(
