@@ -127,6 +127,8 @@ pub struct Held {
     pub pairs: usize,
     /// Octets of TCP streams that wait for earlier octets, and of their segments.
     pub stream_octets: usize,
+    /// Numbers of frames of cyclic data that wait: at most 131,072.
+    pub numbers: usize,
 }
 
 /// State from which names of TPDUs are made.
@@ -195,6 +197,7 @@ impl Transit {
                 let seen = &mut |observation| known.in_stream(tap, &observation, pairing);
                 return streams[tap as usize].observe(at, &piece, seen);
             }
+            Err(NoNsdu::Datagram(datagram)) => return publishers.datagram(tap, at, datagram),
             Ok(_) | Err(_) => return,
         };
         let Known { hosts, namer } = known;
@@ -239,6 +242,7 @@ impl Transit {
             hosts: self.known.hosts.count(),
             pairs: readings.kept_one_by_one() + recent,
             stream_octets: self.streams.iter().map(Located::held_octets).sum(),
+            numbers: self.publishers.waiting(),
         }
     }
 

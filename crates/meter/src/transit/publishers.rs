@@ -1,33 +1,64 @@
 //! One-way transit of the frames of cyclic data between two taps, stream by stream.
 //!
-//! Definition: a frame is recognised at the other tap by its stream and its number: stNum and sqNum, or
-//! the counter of its protocol. Its transit is the difference of the two stamps. A frame that the other
-//! tap does not see within 500 ms is alone, so that a counter that rolls over is not taken for a copy: the
-//! shortest, smpCnt of SV, does so after a second. Bias: with two clocks their difference is part of each
-//! transit; of copies at a tap the first is matched, and others are alone. Left out: EtherCAT, PTP,
-//! datagrams, and frames without a number.
+//! Definition: a frame is recognised at the other tap by its stream and its number (`numbered`). Its transit
+//! is the difference of the two stamps, of up to 450 ms either way. A number that comes again at a tap within
+//! twice that time is repeated, and none of its frames is matched, because nothing tells which of them the
+//! other tap saw: so a lost frame never gives the transit of another. A frame directly behind one with its
+//! number, within 1 ms and an eighth of the gap before, is a copy of a mirror port or of PRP: it is repeated
+//! too, and the first is matched. smpCnt of SV, which comes again after a second, is not repeated.
 //!
-//! Memory is bounded: frames of further streams are counted, and a stream whose frames do not reach the
-//! other tap keeps the last ones.
+//! Bias: with two clocks their difference is part of each transit. Left out: frames without a number, which
+//! are counted. A device of EtherCAT changes the frame that passes it, and a bridge of 802.1AS sends messages
+//! of its own: such frames are not matched across it.
+//!
+//! Memory is bounded: frames of further streams are counted, and the frame that has waited for longest makes
+//! room for another.
 
 use super::Tap;
-use crate::follow::cyclic::{Frame, Numbered, StreamKey};
+use crate::follow::cyclic::{
+    COPY_NS, COPY_SHARE, EARLY_COPY_NS, Frame, Numbered, StreamKey, is_for,
+};
 use crate::measure::{Distribution, Summary};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
+use wire::dissect::Datagram;
+use wire::prp::{Marked, may_be_marked};
 use wire::time::Instant;
 
-/// Longest transit; copies further apart are not matched.
-const LONGEST_NS: u64 = 500_000_000;
+/// Longest transit.
+const LONGEST_NS: u64 = 450_000_000;
+/// Time within which a number that comes again at a tap is repeated. If it came again later, and the first
+/// frame were lost, the second would be further than the longest transit from either, by clocks that are up
+/// to as much apart.
+const AGAIN_NS: u64 = 2 * LONGEST_NS;
 /// Maximum number of streams.
 const STREAMS: usize = 4_096;
-/// Maximum number of frames of a stream that wait for the other tap.
-const WAITING: usize = 4_096;
+/// Maximum number of numbers that wait.
+pub(super) const WAITING: usize = 1 << 17;
 
-/// Frame that waits for the other tap.
+/// Number of a frame of a stream.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Key {
+    /// Place of the stream.
+    stream: u32,
+    number: u64,
+}
+
+/// Frame that may still be matched.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct Sighting {
+    /// Time of the frame at each tap.
+    at: [Option<Instant>; 2],
+    is_repeated: bool,
+    due: Instant,
+}
+
+/// Last frame of a stream at a tap that is no copy.
+#[derive(Clone, Copy, Debug)]
+struct Last {
     number: u64,
     at: Instant,
+    /// Time within which a frame with its number is a copy.
+    copy_ns: u64,
 }
 
 /// Stream in the making.
@@ -35,20 +66,27 @@ struct Waiting {
 struct OfStream {
     frames: [u64; 2],
     alone: [u64; 2],
-    waiting: [VecDeque<Waiting>; 2],
+    repeated: [u64; 2],
+    unnumbered: [u64; 2],
+    last: [Option<Last>; 2],
     /// Near to far, and far to near.
     transits: [Distribution; 2],
 }
 
-/// Transits of a stream.
+/// Transits of a stream. At each tap a frame is matched, or one of those that are alone, repeated or
+/// unnumbered.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StreamTransit {
     /// Identity.
     pub key: StreamKey,
     /// Frames at each tap.
     pub frames: [u64; 2],
-    /// Frames at each tap that the other did not see within 500 ms.
+    /// Frames at each tap that the other did not see within 450 ms.
     pub alone: [u64; 2],
+    /// Copies at each tap, and frames of which the number came again at a tap within 900 ms.
+    pub repeated: [u64; 2],
+    /// Frames at each tap without a number.
+    pub unnumbered: [u64; 2],
     /// Transits from near to far, and from far to near.
     pub ways: [Summary; 2],
 }
@@ -56,48 +94,55 @@ pub struct StreamTransit {
 /// Streams at both taps.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Publishers {
-    streams: BTreeMap<StreamKey, OfStream>,
+    places: BTreeMap<StreamKey, u32>,
+    streams: Vec<OfStream>,
+    waiting: BTreeMap<Key, Sighting>,
+    /// The same, by the time at which they are settled.
+    due: BTreeSet<(Instant, Key)>,
     left_out: u64,
 }
 
-impl OfStream {
-    fn observe(&mut self, tap: Tap, now: Waiting) {
-        let (own, other) = (tap as usize, tap.other() as usize);
-        self.frames[own] += 1;
-        self.expire(now.at);
-        let place = self.waiting[other].iter().position(|it| it.number == now.number);
-        let Some(first) = place.and_then(|place| self.waiting[other].remove(place)) else {
-            if self.waiting[own].len() == WAITING {
-                self.waiting[own].pop_front();
-                self.alone[own] += 1;
+impl Last {
+    /// True if a frame with this number at this time is a copy; else it takes the place of the last one.
+    fn is_copied(last: &mut Option<Self>, number: u64, at: Instant) -> bool {
+        let copy_ns = match last {
+            None => EARLY_COPY_NS,
+            Some(last) => {
+                let gap_ns = at.as_nanos().saturating_sub(last.at.as_nanos());
+                let is_same = last.number == number;
+                if is_same && gap_ns <= last.copy_ns {
+                    return true;
+                }
+                // A number that stands still has no copies.
+                if is_same { 0 } else { COPY_NS.min(gap_ns / COPY_SHARE) }
             }
-            self.waiting[own].push_back(now);
-            return;
         };
-        // With two clocks the frames of the taps come in any order.
-        let (near, far) = match tap {
-            Tap::Near => (now.at, first.at),
-            Tap::Far => (first.at, now.at),
-        };
-        match far.as_nanos().checked_sub(near.as_nanos()) {
-            Some(there) => self.transits[0].record_nanos(there),
-            None => self.transits[1].record_nanos(near.nanos_since(far)),
-        }
+        *last = Some(Self { number, at, copy_ns });
+        false
     }
+}
 
-    /// Gives up frames that have waited for too long.
-    fn expire(&mut self, now: Instant) {
-        let least_ns = now.as_nanos().saturating_sub(LONGEST_NS);
-        for (waiting, alone) in self.waiting.iter_mut().zip(&mut self.alone) {
-            while waiting.pop_front_if(|it| it.at.as_nanos() < least_ns).is_some() {
-                *alone += 1;
+impl OfStream {
+    /// Counts a frame of which no number came again.
+    fn settle(&mut self, sighting: &Sighting) {
+        let Sighting { at, is_repeated: false, .. } = sighting else { return };
+        if let [Some(near), Some(far)] = at {
+            let (way, from, to) = if near <= far { (0, near, far) } else { (1, far, near) };
+            let took_ns = to.nanos_since(*from);
+            if took_ns <= LONGEST_NS {
+                self.transits[way].record_nanos(took_ns);
+                return;
             }
+        }
+        for (alone, at) in self.alone.iter_mut().zip(at) {
+            *alone += u64::from(at.is_some());
         }
     }
 }
 
 impl Publishers {
-    /// Processes a frame at a tap; returns false if it holds no cyclic data.
+    /// Processes a frame of Ethernet at a tap; returns false if it holds no cyclic data, or a datagram with
+    /// some.
     pub(super) fn observe(
         &mut self,
         tap: Tap,
@@ -105,102 +150,127 @@ impl Publishers {
         octets: &[u8],
         original: usize,
     ) -> bool {
-        let Self { streams, left_out } = self;
-        Frame::each(octets, original, |frame| {
-            let Some(Numbered { key, number }) = Numbered::of(&frame) else { return };
-            let now = Waiting { number, at };
-            if streams.len() < STREAMS || streams.contains_key(&key) {
-                streams.entry(key).or_default().observe(tap, now);
-            } else {
-                *left_out += 1;
+        let missing_octets = original.saturating_sub(octets.len());
+        let marked = || Marked::of(octets, missing_octets == 0);
+        match may_be_marked(octets).then(marked).flatten() {
+            Some(marked) => {
+                let plain = marked.plain();
+                let original = plain.len() + missing_octets;
+                Frame::each(&plain, original, |frame| self.frame(tap, at, &frame))
             }
-        })
+            None => Frame::each(octets, original, |frame| self.frame(tap, at, &frame)),
+        }
+    }
+
+    /// Processes a datagram of UDP at a tap.
+    pub(super) fn datagram(&mut self, tap: Tap, at: Instant, datagram: Datagram<'_>) {
+        if is_for(&datagram) {
+            Frame::each_of_datagram(datagram, 0, None, |frame| self.frame(tap, at, &frame));
+        }
+    }
+
+    fn frame(&mut self, tap: Tap, at: Instant, frame: &Frame<'_>) {
+        let Some(Numbered { key, number }) = Numbered::of(frame) else { return };
+        let Some(place) = self.place(key) else {
+            self.left_out += 1;
+            return;
+        };
+        let Some(stream) = self.streams.get_mut(place as usize) else { return };
+        let own = tap as usize;
+        stream.frames[own] += 1;
+        match number {
+            None => stream.unnumbered[own] += 1,
+            Some(number) if Last::is_copied(&mut stream.last[own], number, at) => {
+                stream.repeated[own] += 1;
+            }
+            Some(number) => self.numbered(tap, at, Key { stream: place, number }),
+        }
+    }
+
+    /// Place of a stream, new if need be; none if there is no room for it.
+    fn place(&mut self, key: StreamKey) -> Option<u32> {
+        if let Some(place) = self.places.get(&key) {
+            return Some(*place);
+        }
+        if self.streams.len() == STREAMS {
+            return None;
+        }
+        let place = self.streams.len() as u32;
+        self.streams.push(OfStream::default());
+        self.places.insert(key, place);
+        Some(place)
+    }
+
+    fn numbered(&mut self, tap: Tap, now: Instant, key: Key) {
+        self.settle_due(now);
+        let due = Instant::from_nanos(now.as_nanos().saturating_add(AGAIN_NS));
+        let own = tap as usize;
+        let Some(sighting) = self.waiting.get_mut(&key) else {
+            if self.waiting.len() == WAITING {
+                self.settle_first();
+            }
+            let mut at = [None; 2];
+            at[own] = Some(now);
+            self.waiting.insert(key, Sighting { at, is_repeated: false, due });
+            self.due.insert((due, key));
+            return;
+        };
+        let first = &mut sighting.at[own];
+        if first.is_none() && !sighting.is_repeated {
+            *first = Some(now);
+            return;
+        }
+        // Whatever comes within the time from here on may belong to this frame or to an earlier one.
+        self.due.remove(&(sighting.due, key));
+        sighting.due = due.max(sighting.due);
+        self.due.insert((sighting.due, key));
+        let Some(stream) = self.streams.get_mut(key.stream as usize) else { return };
+        stream.repeated[own] += 1;
+        if !core::mem::replace(&mut sighting.is_repeated, true) {
+            for (repeated, at) in stream.repeated.iter_mut().zip(sighting.at) {
+                *repeated += u64::from(at.is_some());
+            }
+        }
+    }
+
+    /// Settles what has waited for long enough.
+    fn settle_due(&mut self, now: Instant) {
+        while self.due.first().is_some_and(|(due, _)| *due < now) {
+            self.settle_first();
+        }
+    }
+
+    /// Settles what has waited for longest.
+    fn settle_first(&mut self) {
+        let Some((_, key)) = self.due.pop_first() else { return };
+        let Some(sighting) = self.waiting.remove(&key) else { return };
+        if let Some(stream) = self.streams.get_mut(key.stream as usize) {
+            stream.settle(&sighting);
+        }
+    }
+
+    /// Number of numbers that wait.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting.len()
     }
 
     /// The streams in the order of their keys, and the number of frames of streams beyond the limit.
-    pub(super) fn finish(self) -> (Vec<StreamTransit>, u64) {
-        let told = |(key, stream): (StreamKey, OfStream)| {
-            let OfStream { frames, mut alone, waiting, transits } = stream;
-            for (alone, waiting) in alone.iter_mut().zip(&waiting) {
-                *alone += waiting.len() as u64;
-            }
+    pub(super) fn finish(mut self) -> (Vec<StreamTransit>, u64) {
+        while !self.due.is_empty() {
+            self.settle_first();
+        }
+        let Self { places, streams, left_out, .. } = self;
+        let told = |(key, place): (StreamKey, u32)| {
+            let stream = streams.get(place as usize)?;
+            let OfStream { frames, alone, repeated, unnumbered, transits, .. } = stream;
             let ways = transits.each_ref().map(Distribution::summary);
-            StreamTransit { key, frames, alone, ways }
+            let [frames, alone, repeated, unnumbered] =
+                [frames, alone, repeated, unnumbered].map(|counts| *counts);
+            Some(StreamTransit { key, frames, alone, repeated, unnumbered, ways })
         };
-        (self.streams.into_iter().map(told).collect(), self.left_out)
+        (places.into_iter().filter_map(told).collect(), left_out)
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Frame of PROFINET RT with this counter.
-    fn frame(counter: u16) -> Vec<u8> {
-        let mut frame = vec![2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0x92, 0x80, 1];
-        frame.extend([0; 40]);
-        frame.extend(counter.to_be_bytes());
-        frame.extend([0x35, 0]);
-        frame
-    }
-
-    fn at(micros: u64) -> Instant {
-        Instant::from_nanos(micros * 1_000)
-    }
-
-    /// Observes frames, each at a tap at a time in microseconds, and returns the only stream.
-    fn found(frames: impl IntoIterator<Item = (Tap, u64, u16)>) -> StreamTransit {
-        let mut publishers = Publishers::default();
-        for (tap, micros, counter) in frames {
-            let octets = frame(counter);
-            assert!(publishers.observe(tap, at(micros), &octets, octets.len()));
-        }
-        let (streams, left_out) = publishers.finish();
-        let [stream] = &streams[..] else { panic!("{streams:?}") };
-        assert_eq!(left_out, 0);
-        stream.clone()
-    }
-
-    #[test]
-    fn a_frame_is_found_at_the_other_tap_by_its_number() {
-        // Each of 5,000 takes 100 us, one of a hundred 400 us, so that it is overtaken; one of a
-        // thousand is lost. The counter rolls over each 2,048 frames.
-        let each = (0..5_000_u64).flat_map(|n| {
-            let (sent, counter) = (n * 1_000, (n * 32) as u16);
-            let took = if n % 100 == 7 { 1_400 } else { 100 };
-            let arrives = (n % 1_000 != 500).then_some((Tap::Far, sent + took, counter));
-            [Some((Tap::Near, sent, counter)), arrives].into_iter().flatten()
-        });
-        let mut all: Vec<_> = each.collect();
-        all.sort_by_key(|(_, micros, _)| *micros);
-        let stream = found(all);
-        assert_eq!((stream.frames, stream.alone), ([5_000, 4_995], [5, 0]));
-        let [there, back] = stream.ways;
-        assert_eq!((there.count, there.min_ns, there.max_ns), (4_995, 100_000, 1_400_000));
-        assert!((100_000..=100_800).contains(&there.p50_ns), "{there:?}");
-        assert_eq!(back, Summary::default());
-    }
-
-    #[test]
-    fn a_frame_that_goes_back_and_one_too_late_are_told_apart() {
-        let back = found([(Tap::Far, 10, 0), (Tap::Near, 60, 0)]);
-        assert_eq!((back.ways[0].count, back.ways[1].max_ns), (0, 50_000));
-        let late = found([(Tap::Near, 0, 0), (Tap::Far, 500_001, 0)]);
-        assert_eq!((late.alone, late.ways[0].count), ([1, 1], 0));
-        // Read in another order, as two captures are.
-        let other = found([(Tap::Far, 90, 32), (Tap::Near, 20, 32)]);
-        assert_eq!((other.ways[0].max_ns, other.alone), (70_000, [0; 2]));
-    }
-
-    #[test]
-    fn frames_that_never_arrive_take_bounded_memory() {
-        let mut publishers = Publishers::default();
-        for n in 0..20_000_u64 {
-            let octets = frame(n as u16);
-            publishers.observe(Tap::Near, at(n), &octets, octets.len());
-        }
-        let stream = publishers.streams.values().next().unwrap();
-        assert_eq!(stream.waiting[0].len(), WAITING);
-        assert_eq!(stream.alone[0] + stream.waiting[0].len() as u64, 20_000);
-    }
-}
+mod tests;

@@ -39,10 +39,9 @@ fn frame(step: &[u8; STEP]) -> Vec<u8> {
                 entries: 0,
                 data: &[],
             };
-            if publisher & 8 != 0 {
-                return datagram(102, &session(&pdu.encode()));
-            }
-            [head(0x88B8), pdu.encode()].concat()
+            let octets = pdu.encode();
+            let is_routed = publisher & 8 != 0;
+            if is_routed { routed(&octets) } else { [head(0x88B8), octets].concat() }
         }
         1 => {
             let asdu = |n: u16| Asdu {
@@ -89,13 +88,14 @@ fn frame(step: &[u8; STEP]) -> Vec<u8> {
     }
 }
 
-/// Session PDU of routable GOOSE, from a PDU in its form on Ethernet.
-fn session(pdu: &[u8]) -> Vec<u8> {
+/// Datagram of routable GOOSE, from a PDU in its form on Ethernet.
+fn routed(pdu: &[u8]) -> Vec<u8> {
     let (header, body) = pdu.split_at(goose::HEADER_OCTETS);
     let length = (body.len() as u16).to_be_bytes();
     let item = [&[0x81, header[4] >> 7, header[0], header[1]], &length[..], body].concat();
     let front = [1, 0x40, 0xA1, 23, 0x80, 21, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2];
-    [&front[..], &[0; 11], &(item.len() as u32).to_be_bytes(), &item].concat()
+    let session = [&front[..], &[0; 11], &(item.len() as u32).to_be_bytes(), &item].concat();
+    datagram(102, &session)
 }
 
 /// The frame of a step, or one of the two that a node of PRP or HSR makes of it.

@@ -76,6 +76,15 @@ pub(super) enum Part {
     OneAnswer(PairKey),
 }
 
+impl Part {
+    /// Identity of the request.
+    pub(super) const fn key(self) -> PairKey {
+        match self {
+            Self::Request(key) | Self::Answer(key) | Self::OneAnswer(key) => key,
+        }
+    }
+}
+
 /// Identity of a request.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct PairKey {

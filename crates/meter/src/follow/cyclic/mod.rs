@@ -27,6 +27,7 @@ mod figures;
 mod frame;
 mod missing;
 mod more;
+mod numbered;
 mod numbers;
 mod period;
 mod ptp;
@@ -43,11 +44,11 @@ pub use clock::SenderClock;
 pub use extra::{Answers, Extra};
 pub use frame::Protocol;
 pub(crate) use frame::{Frame, is_for};
+pub(crate) use numbered::Numbered;
 pub use numbers::Order;
 pub use period::Deviations;
 pub use quantiles::DeviationQuantile;
 pub use redundancy::Pairs;
-pub(crate) use report::Numbered;
 pub use report::{Gaps, Labels, StreamFigures, StreamKey, StreamReport, Worst};
 use retransmission::Intervals;
 pub use retransmission::Retransmissions;
@@ -79,11 +80,11 @@ use wire::time::Instant;
 /// Longest name that is kept, in octets: that of an object reference (IEC 61850-7-2).
 const NAME_OCTETS: usize = 129;
 /// Longest time within which a frame with the same numbers is a copy.
-const COPY_NS: u64 = 1_000_000;
+pub(crate) const COPY_NS: u64 = 1_000_000;
 /// Share of the period within which it is one.
-const COPY_SHARE: u64 = 8;
+pub(crate) const COPY_SHARE: u64 = 8;
 /// Time within which it is one before the period is learnt, of a protocol that has one.
-const EARLY_COPY_NS: u64 = 25_000;
+pub(crate) const EARLY_COPY_NS: u64 = 25_000;
 /// Periods that a frame allows until the next, where it states no time.
 const PERIODS_ALLOWED: u64 = 3;
 /// Frames from which the step of the stamps is learnt.

@@ -2,8 +2,8 @@
 
 use super::NAME_OCTETS;
 use super::extra::Extra;
-use super::frame::{Detail, Frame, Number, Protocol};
-use super::numbers::{Numbers, Order};
+use super::frame::Protocol;
+use super::numbers::Order;
 use super::period::Deviations;
 use super::quantiles::DeviationQuantile;
 use super::station::Station;
@@ -27,33 +27,6 @@ pub struct StreamKey {
     /// gocbRef or svID, at most 129 octets of it; process data of EtherCAT; message and port of PTP; empty
     /// for PROFINET and CIP I/O.
     pub name: Box<[u8]>,
-}
-
-/// Frame of a stream, by which it is found at another tap.
-pub(crate) struct Numbered {
-    pub(crate) key: StreamKey,
-    pub(crate) number: u64,
-}
-
-impl Numbered {
-    /// Stream and number of a frame; none of protocols without numbers, of those whose frames others
-    /// complete, and for further samples of a frame.
-    pub(crate) fn of(frame: &Frame<'_>) -> Option<Self> {
-        let number = match frame.number {
-            Number::OfState(Numbers { state, sequence }) => {
-                u64::from(state) << 32 | u64::from(sequence)
-            }
-            Number::Counter(_, number) => number.into(),
-            Number::Index(_) => return None,
-        };
-        if frame.is_continued || !matches!(frame.detail, Detail::None) {
-            return None;
-        }
-        let [destination, source] = frame.ends;
-        let (protocol, identifier) = (frame.protocol, frame.identifier);
-        let name = frame.name.get(..NAME_OCTETS).unwrap_or(frame.name).into();
-        Some(Self { key: StreamKey { protocol, source, destination, identifier, name }, number })
-    }
 }
 
 /// Gaps between frames, in nanoseconds.

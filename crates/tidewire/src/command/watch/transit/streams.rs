@@ -20,7 +20,7 @@ fn label(stream: &StreamTransit) -> String {
 
 /// The record of a stream.
 pub(super) fn record(stream: &StreamTransit) -> Value {
-    let StreamTransit { key, frames, alone, ways } = stream;
+    let StreamTransit { key, frames, alone, repeated, unnumbered, ways } = stream;
     let [there, back] = ways.map(|way| {
         let Summary { count, total_ns, min_ns, p50_ns, p99_ns, max_ns } = way;
         let mean_ns = total_ns.checked_div(count)?;
@@ -35,8 +35,24 @@ pub(super) fn record(stream: &StreamTransit) -> Value {
         "type": "transit-stream", "protocol": key.protocol.name(),
         "source": key.source.to_string(), "destination": key.destination.to_string(),
         "identifier": key.identifier, "name": name, "frames": frames, "alone": alone,
-        "there": there, "back": back,
+        "repeated": repeated, "unnumbered": unnumbered, "there": there, "back": back,
     })
+}
+
+/// Says which frames could not be matched, and why.
+fn unmatched(streams: &[StreamTransit]) -> Vec<String> {
+    let sum = |of: fn(&StreamTransit) -> [u64; 2]| {
+        streams.iter().map(of).fold([0_u64; 2], |[near, far], [a, b]| [near + a, far + b])
+    };
+    let why = [
+        (sum(|it| it.repeated), "are copies, or have a number that came again within 0.9 s"),
+        (sum(|it| it.unnumbered), "have no number"),
+    ];
+    let told = why.into_iter().filter(|(frames, _)| *frames != [0; 2]);
+    told.map(|([near, far], why)| {
+        format!("Not matched: {near} frames at the near tap and {far} at the far one, which {why}.")
+    })
+    .collect()
 }
 
 /// Prints the streams, the one with the highest 99th percentile first.
@@ -68,6 +84,9 @@ pub(super) fn print(
         }
     }
     output.line(table)?;
+    for sentence in unmatched(streams) {
+        output.line(wrapped("", &sentence))?;
+    }
     if beyond > 0 {
         let text = format!("{beyond} frames of further streams were not matched.");
         output.line(wrapped("", &text))?;
