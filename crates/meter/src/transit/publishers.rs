@@ -273,4 +273,6 @@ impl Publishers {
 }
 
 #[cfg(test)]
+mod kinds;
+#[cfg(test)]
 mod tests;
