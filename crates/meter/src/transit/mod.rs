@@ -197,7 +197,9 @@ impl Transit {
                 let seen = &mut |observation| known.in_stream(tap, &observation, pairing);
                 return streams[tap as usize].observe(at, &piece, seen);
             }
-            Err(NoNsdu::Datagram(datagram)) => return publishers.datagram(tap, at, datagram),
+            Err(NoNsdu::Datagram(datagram)) => {
+                return publishers.datagram(tap, at, octets, original_octets, datagram);
+            }
             Ok(_) | Err(_) => return,
         };
         let Known { hosts, namer } = known;

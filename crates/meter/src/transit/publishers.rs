@@ -4,8 +4,9 @@
 //! is the difference of the two stamps, of up to 450 ms either way. A number that comes again at a tap within
 //! twice that time is repeated, and none of its frames is matched, because nothing tells which of them the
 //! other tap saw: so a lost frame never gives the transit of another. A frame directly behind one with its
-//! number, within 1 ms and an eighth of the gap before, is a copy of a mirror port or of PRP: it is repeated
-//! too, and the first is matched. smpCnt of SV, which comes again after a second, is not repeated.
+//! number, within 1 ms and an eighth of the gap before, is a copy of a mirror port: it is repeated too, and
+//! the first is matched. smpCnt of SV, which comes again after a second, is not repeated. The two frames of
+//! PRP or HSR have a number for each LAN or direction, so that one is never taken for the other.
 //!
 //! Bias: with two clocks their difference is part of each transit. Left out: frames without a number, which
 //! are counted. A device of EtherCAT changes the frame that passes it, and a bridge of 802.1AS sends messages
@@ -19,9 +20,11 @@ use crate::follow::cyclic::{
     COPY_NS, COPY_SHARE, EARLY_COPY_NS, Frame, Numbered, StreamKey, is_for,
 };
 use crate::measure::{Distribution, Summary};
+use core::hash::BuildHasher as _;
+use foldhash::fast::FixedState;
 use std::collections::{BTreeMap, BTreeSet};
 use wire::dissect::Datagram;
-use wire::prp::{Marked, may_be_marked};
+use wire::prp::{Lan, Marked, may_be_marked};
 use wire::time::Instant;
 
 /// Longest transit.
@@ -102,6 +105,21 @@ pub(super) struct Publishers {
     left_out: u64,
 }
 
+/// Frame that passes a tap.
+#[derive(Clone, Copy, Debug)]
+struct Passing {
+    tap: Tap,
+    at: Instant,
+    /// LAN or direction of a frame of PRP or HSR.
+    lan: Option<Lan>,
+}
+
+/// Mark of PRP or HSR of a frame; none if it has none.
+fn mark(octets: &[u8], original: usize) -> Option<Marked<'_>> {
+    let is_whole = octets.len() >= original;
+    may_be_marked(octets).then(|| Marked::of(octets, is_whole)).flatten()
+}
+
 impl Last {
     /// True if a frame with this number at this time is a copy; else it takes the place of the last one.
     fn is_copied(last: &mut Option<Self>, number: u64, at: Instant) -> bool {
@@ -150,26 +168,36 @@ impl Publishers {
         octets: &[u8],
         original: usize,
     ) -> bool {
-        let missing_octets = original.saturating_sub(octets.len());
-        let marked = || Marked::of(octets, missing_octets == 0);
-        match may_be_marked(octets).then(marked).flatten() {
+        let marked = mark(octets, original);
+        let passing = Passing { tap, at, lan: marked.map(|marked| marked.lan) };
+        match marked {
             Some(marked) => {
                 let plain = marked.plain();
-                let original = plain.len() + missing_octets;
-                Frame::each(&plain, original, |frame| self.frame(tap, at, &frame))
+                let original = plain.len() + original.saturating_sub(octets.len());
+                Frame::each(&plain, original, |frame| self.frame(passing, &frame))
             }
-            None => Frame::each(octets, original, |frame| self.frame(tap, at, &frame)),
+            None => Frame::each(octets, original, |frame| self.frame(passing, &frame)),
         }
     }
 
-    /// Processes a datagram of UDP at a tap.
-    pub(super) fn datagram(&mut self, tap: Tap, at: Instant, datagram: Datagram<'_>) {
+    /// Processes a datagram of UDP at a tap, in a frame of these octets.
+    pub(super) fn datagram(
+        &mut self,
+        tap: Tap,
+        at: Instant,
+        octets: &[u8],
+        original: usize,
+        datagram: Datagram<'_>,
+    ) {
         if is_for(&datagram) {
-            Frame::each_of_datagram(datagram, 0, None, |frame| self.frame(tap, at, &frame));
+            let lan = mark(octets, original).map(|marked| marked.lan);
+            let passing = Passing { tap, at, lan };
+            Frame::each_of_datagram(datagram, 0, None, |frame| self.frame(passing, &frame));
         }
     }
 
-    fn frame(&mut self, tap: Tap, at: Instant, frame: &Frame<'_>) {
+    fn frame(&mut self, passing: Passing, frame: &Frame<'_>) {
+        let Passing { tap, at, lan } = passing;
         let Some(Numbered { key, number }) = Numbered::of(frame) else { return };
         let Some(place) = self.place(key) else {
             self.left_out += 1;
@@ -178,12 +206,16 @@ impl Publishers {
         let Some(stream) = self.streams.get_mut(place as usize) else { return };
         let own = tap as usize;
         stream.frames[own] += 1;
-        match number {
-            None => stream.unnumbered[own] += 1,
-            Some(number) if Last::is_copied(&mut stream.last[own], number, at) => {
-                stream.repeated[own] += 1;
-            }
-            Some(number) => self.numbered(tap, at, Key { stream: place, number }),
+        let Some(number) = number else {
+            stream.unnumbered[own] += 1;
+            return;
+        };
+        let of_lan = |lan: Lan| FixedState::with_seed(1).hash_one((number, lan == Lan::B));
+        let number = lan.map_or(number, of_lan);
+        if Last::is_copied(&mut stream.last[own], number, at) {
+            stream.repeated[own] += 1;
+        } else {
+            self.numbered(tap, at, Key { stream: place, number });
         }
     }
 
