@@ -27,6 +27,8 @@ pub enum Observation {
     Segment(Segment),
     /// Transport PDU.
     Tpdu(Tpdu),
+    /// Place of the TPDU before it, which belongs to a known connection.
+    Placed(Placed),
     /// Step of a transport connection without a TPDU.
     Step(Step),
     /// Delay between two events.
@@ -231,6 +233,22 @@ impl Tpdu {
     pub fn finished(&self) -> &[u64] {
         self.finished_octets.get(..self.finished_tsdus as usize).unwrap_or_default()
     }
+}
+
+/// Place of a TPDU in its connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Placed {
+    /// Number of the connection, as in its reports.
+    pub connection: u32,
+    /// Side that sent it: 0 or 1, as in the reports of its connection.
+    pub side: usize,
+    /// TPDU-NR, YR-TU-NR or EDTPDU-NR (ISO 8073 13.7 to 13.11); none for TPDUs of other kinds,
+    /// and in class 0.
+    pub number: Option<u32>,
+    /// Modulus of this number.
+    pub modulus: u32,
+    /// CDT of a CR, CC, AK or RJ.
+    pub credit: Option<u16>,
 }
 
 /// Role of an AK (ISO 8073 12.2.3.8).

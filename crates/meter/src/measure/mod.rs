@@ -106,7 +106,7 @@ impl Measures {
             Observation::Span(..) | Observation::AmbiguousResponse => {
                 self.delays.observe(observation)
             }
-            Observation::WindowClosed | Observation::Stream(_) => {}
+            Observation::WindowClosed | Observation::Stream(_) | Observation::Placed(_) => {}
             Observation::Mms(event) => {
                 self.mms.observe(event);
                 self.delays.mms(event);

@@ -49,19 +49,19 @@ use crate::fast::RecentSides;
 use crate::host::Hosts;
 use crate::lru_slab::Place;
 use crate::measure::{Traffic, Waits};
-use crate::observation::{Observation, Step, Tpdu};
+use crate::observation::{Observation, Placed, Step, Tpdu};
 use crate::oddity::Class;
 use connection::{Connection, End};
 use core::time::Duration;
 use counter_store::CounterStore;
-use side::other;
+use side::{Side, other};
 use std::collections::VecDeque;
 use table::{Found, Key, Removed, Table};
 use transfer::{DtFields, Sent};
 use tsdu::Open;
 use wire::read::Malformed;
 use wire::time::{Instant, nanos};
-use wire::tp::{self, Checksum, Kind, Pdu, Raw, Reference};
+use wire::tp::{self, Checksum, Format, Kind, Pdu, Raw, Reference};
 
 /// Evicted connections kept until they are taken.
 const MAXIMUM_EVICTED: usize = 4_096;
@@ -270,6 +270,9 @@ impl Tracker {
         };
         tpdu.unassigned = from.is_none();
         self.count(passage, from, &tpdu, sink);
+        if let Some((place, side)) = from {
+            sink.witness(|| Observation::Placed(placed(self.table.get(place).serial, side, pdu)));
+        }
         Ok(())
     }
 
@@ -412,6 +415,22 @@ impl Tracker {
         }
         Some((place, side))
     }
+}
+
+/// Place of a TPDU that this side of a connection sent.
+fn placed(connection: u32, side: Side, pdu: &Pdu<'_>) -> Placed {
+    let numbered = |format: Format, number| (Some((format, number)), None);
+    let (number, credit) = match pdu {
+        Pdu::Cr(open) | Pdu::Cc(open) => (None, Some(u16::from(open.credit))),
+        Pdu::Dt(dt) => numbered(dt.format, dt.number),
+        Pdu::Ed(ed) => numbered(ed.format, ed.number),
+        Pdu::Ea(ea) => numbered(ea.format, ea.number),
+        Pdu::Ak(ak) | Pdu::Rj(ak) => (Some((ak.format, ak.next)), Some(ak.credit)),
+        Pdu::Dr(_) | Pdu::Dc(_) | Pdu::Er(_) => (None, None),
+    };
+    let number = number.filter(|(format, _)| *format != Format::Class0);
+    let modulus = number.map_or(1, |(format, _)| format.modulus());
+    Placed { connection, side, number: number.map(|(_, number)| number), modulus, credit }
 }
 
 /// True if a TPDU is malformed whatever follows the octets that are there: its length indicator is

@@ -3,7 +3,7 @@
 use crate::every_capture::captures;
 use core::time::Duration;
 use meter::measure::Measures;
-use meter::observation::Observation;
+use meter::observation::{Observation, Placed};
 use meter::oddity::{Class, Oddities};
 use meter::{Meter, Remarks, Settings};
 use std::fs::File;
@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use wire::capture::Capture;
 use wire::dissect::Link;
 use wire::time::Instant;
+use wire::tp::Kind;
 
 /// Meters a capture with and without remarks, and compares the sum; returns the number of
 /// observations.
@@ -25,6 +26,7 @@ fn check(path: &Path) -> usize {
         silent.observe(at, record.link, octets, original);
         meter.observe_remarking(at, record.link, octets, original, &mut remarks);
         remarks.observations.iter().for_each(|observation| sum.observe(observation));
+        check_places(&remarks.observations, &path.display());
         oddities.merge(&remarks.oddities);
         observations += remarks.observations.len();
     }
@@ -48,6 +50,71 @@ fn check(path: &Path) -> usize {
     let (total, alone) = (meter.finish(), silent.finish());
     assert_eq!((total.measures, total.oddities), (alone.measures, alone.oddities), "{name}");
     observations
+}
+
+/// Behind each TPDU of a known connection stands its place, and behind no other.
+fn check_places(observations: &[Observation], name: &impl std::fmt::Display) {
+    for (nth, observation) in observations.iter().enumerate() {
+        let before = nth.checked_sub(1).and_then(|nth| observations.get(nth));
+        match (observation, observations.get(nth + 1)) {
+            (Observation::Tpdu(tpdu), next) => {
+                let is_placed = matches!(next, Some(Observation::Placed(_)));
+                assert_eq!(is_placed, !tpdu.unassigned, "{name}: {tpdu:?}");
+            }
+            (Observation::Placed(_), _) => {
+                assert!(matches!(before, Some(Observation::Tpdu(_))), "{name}: {before:?}");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Places of the TPDUs of a capture, with their kinds.
+fn places(path: &Path) -> Vec<(Kind, Placed)> {
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(7)));
+    let (mut remarks, mut places, mut kind) = (Remarks::default(), Vec::new(), None);
+    let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
+    while let Ok(Some(record)) = capture.next() {
+        let (octets, original) = (record.octets, record.original_octets);
+        meter.observe_remarking(record.at, record.link, octets, original, &mut remarks);
+        for observation in &remarks.observations {
+            match observation {
+                Observation::Tpdu(tpdu) => kind = Some(tpdu.kind),
+                Observation::Placed(placed) => places.push((kind.unwrap(), *placed)),
+                _ => {}
+            }
+        }
+    }
+    places
+}
+
+#[test]
+fn places_of_tpdus_have_their_connection_side_number_and_credit() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng");
+    let places = places(Path::new(path));
+    let of = |number| places.iter().filter(move |(_, it)| it.connection == number);
+    let place = |side, number: Option<u32>, credit| Placed {
+        connection: 1,
+        side,
+        number,
+        // The CR asks for the extended formats (0x42).
+        modulus: if number.is_some() { 1 << 31 } else { 1 },
+        credit,
+    };
+    // Frames 1, 4, 6, 7, 11 and 14 as tshark 4.0.17 decodes them.
+    let first: Vec<(Kind, Placed)> = of(1).take(6).copied().collect();
+    let expected = [
+        (Kind::Cr, place(0, None, Some(15))),
+        (Kind::Cc, place(1, None, Some(15))),
+        (Kind::Ak, place(0, Some(0), Some(15))),
+        (Kind::Dt, place(0, Some(0), None)),
+        (Kind::Ak, place(1, Some(1), Some(15))),
+        (Kind::Dt, place(0, Some(1), None)),
+    ];
+    assert_eq!(first, expected);
+    // tshark has 149 DTs from 02:00:00:00:00:02, 122 from :03 and 22 from :01, each in one connection.
+    let dts = |number| of(number).filter(|(kind, _)| *kind == Kind::Dt).count();
+    assert_eq!([1, 2, 3].map(dts), [149, 122, 22]);
 }
 
 #[test]

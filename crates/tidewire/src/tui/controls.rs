@@ -63,7 +63,15 @@ impl Controls {
     pub(super) fn choice(&self) -> Choice<'_> {
         let Self { page, sort, filter, chosen, .. } = self;
         let host = self.host.as_deref();
-        Choice { page: *page, sort: *sort, filter, chosen: *chosen, host, state: None }
+        Choice {
+            page: *page,
+            sort: *sort,
+            filter,
+            chosen: *chosen,
+            host,
+            state: None,
+            passed: None,
+        }
     }
 
     /// Returns the initial settings on a page.
@@ -236,7 +244,7 @@ impl Controls {
 
     fn turn(&mut self, by: usize) {
         let pages = self.pages();
-        let place = pages.iter().position(|page| *page == self.page).unwrap_or(0);
+        let place = pages.iter().position(|page| *page == self.page.tab()).unwrap_or(0);
         if let Some(page) = pages.iter().cycle().nth(place + by) {
             self.turn_to(*page);
         }

@@ -23,6 +23,7 @@ mod keys;
 mod losses;
 mod monitor;
 mod page;
+mod passed;
 mod picture;
 mod screen;
 mod shared;

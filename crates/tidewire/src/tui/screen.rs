@@ -7,6 +7,7 @@ use super::effect::Effect;
 use super::export;
 use super::monitor::{Interval, Snapshot};
 use super::page::Page;
+use super::passed::{Newest, Passed};
 use super::terminal::Session;
 use super::theme::Look;
 use super::view::{Contents, View};
@@ -75,6 +76,8 @@ struct Screen {
     samples: Option<Shared<Gather>>,
     /// Model shown while the display is frozen.
     frozen: Option<Box<Model>>,
+    /// TPDUs listed while the display is frozen.
+    frozen_newest: Option<Box<Newest>>,
     /// The earlier interval that is shown alone.
     past: Option<Box<Model>>,
     controls: Controls,
@@ -95,11 +98,12 @@ impl Screen {
     fn new(start: Start) -> Self {
         let Start { model, samples, bars, page, keys, look, redraw, folder, tempo, .. } = start;
         let controls = Controls::new(page, keys, bars);
-        let (frozen, past, drawn) = (None, None, None);
+        let (frozen, frozen_newest, past, drawn) = (None, None, None, None);
         Self {
             model,
             samples,
             frozen,
+            frozen_newest,
             past,
             controls,
             look,
@@ -121,7 +125,8 @@ impl Screen {
                 _ => 0,
             };
             let seen = self.seen(room);
-            let view = self.view(seen.as_ref(), area);
+            let passed = self.passed();
+            let view = self.view(seen.as_ref(), passed.as_deref(), area);
             // A slow line gets octets only where something changed.
             if drawn.as_ref() != Some(&(area, view.clone())) {
                 canvas.draw(|frame| draw::draw(frame, &view, &self.look))?;
@@ -158,6 +163,16 @@ impl Screen {
         Some(seen)
     }
 
+    /// Copies the TPDUs to list; none without frames.
+    fn passed(&self) -> Option<Vec<Passed>> {
+        let mut samples = self.samples.as_ref()?.lock();
+        let chosen = self.controls.chosen.filter(|_| self.controls.page == Page::Passed);
+        let newest = samples.newest()?;
+        newest.list(chosen);
+        let newest = self.frozen_newest.as_deref().unwrap_or(newest);
+        Some(chosen.map_or_else(Vec::new, |chosen| newest.of(chosen)))
+    }
+
     /// Counts samples without a redraw of their own. A frozen screen needs none.
     fn count_skipped(&mut self, seen: &Snapshot) {
         let before = self.drawn.replace((seen.interval, seen.end));
@@ -171,9 +186,9 @@ impl Screen {
         }
     }
 
-    fn view(&self, seen: Option<&Snapshot>, area: Rect) -> View {
+    fn view(&self, seen: Option<&Snapshot>, passed: Option<&[Passed]>, area: Rect) -> View {
         let of = |model: &Model| {
-            let contents = Contents { model, seen, skipped: self.skipped };
+            let contents = Contents { model, seen, skipped: self.skipped, passed };
             View::of(contents, &self.controls, area, &self.look)
         };
         match self.past.as_deref().or(self.frozen.as_deref()) {
@@ -227,6 +242,7 @@ impl Screen {
             Effect::Pause => {
                 let is_paused = self.controls.is_paused;
                 self.frozen = is_paused.then(|| Box::new(self.model.lock().clone()));
+                self.frozen_newest = self.newest().filter(|_| is_paused);
                 self.step();
             }
             Effect::Step => self.step(),
@@ -234,6 +250,11 @@ impl Screen {
             Effect::Faster => self.replay_at(2.0),
             Effect::None | Effect::Export | Effect::Quit | Effect::Keep | Effect::Interrupt => {}
         }
+    }
+
+    /// Copies the newest TPDUs, if they are kept.
+    fn newest(&self) -> Option<Box<Newest>> {
+        self.samples.as_ref()?.lock().newest().map(|newest| Box::new(newest.clone()))
     }
 
     /// Changes the speed of a replay, and tells it until the next key.

@@ -3,9 +3,10 @@
 use super::controls::Controls;
 use super::keys::{Bound, OPEN};
 use super::losses::Losses;
+use super::monitor::Snapshot;
 use super::monitor::chart::{self, Charts, WIDE_COLUMNS};
-use super::monitor::{MeterState, Snapshot};
 use super::page::{self, Choice, Page, Room, Sheet};
+use super::passed::Passed;
 use super::theme::Look;
 use crate::output::printable;
 use crate::quantity;
@@ -71,12 +72,14 @@ pub(super) struct Contents<'a> {
     pub(super) seen: Option<&'a Snapshot>,
     /// Samples skipped between two redraws.
     pub(super) skipped: u64,
+    /// Newest TPDUs of the chosen connection, the oldest first; none without frames.
+    pub(super) passed: Option<&'a [Passed]>,
 }
 
 impl View {
     /// Creates the view of a page on a screen of this size.
     pub(super) fn of(contents: Contents<'_>, controls: &Controls, area: Rect, look: &Look) -> Self {
-        let Contents { model, seen, skipped } = contents;
+        let Contents { model, seen, skipped, .. } = contents;
         let columns = usize::from(area.width);
         let of_monitor = seen.zip(controls.bars.as_ref());
         let (header, body) = match of_monitor.filter(|_| controls.page == Page::Monitor) {
@@ -86,8 +89,7 @@ impl View {
                 (chart::header(seen, bars, losses, columns), Body::Charts(Box::new(charts)))
             }
             None => {
-                let state = seen.and_then(|seen| seen.health);
-                let rows = Rows::of(model, state, controls, area, look);
+                let rows = Rows::of(contents, controls, area, look);
                 (header(model, controls, columns), Body::Rows(rows))
             }
         };
@@ -114,16 +116,12 @@ impl View {
 }
 
 impl Rows {
-    fn of(
-        model: &Model,
-        state: Option<MeterState>,
-        controls: &Controls,
-        area: Rect,
-        look: &Look,
-    ) -> Self {
+    fn of(contents: Contents<'_>, controls: &Controls, area: Rect, look: &Look) -> Self {
+        let Contents { model, seen, passed, .. } = contents;
+        let state = seen.and_then(|seen| seen.health);
         let rows = usize::from(area.height).saturating_sub(FIXED_ROWS);
         let room = Room { columns: area.width.into(), rows, symbols: look.symbols };
-        let choice = Choice { state, ..controls.choice() };
+        let choice = Choice { state, passed, ..controls.choice() };
         let sheet = page::sheet(model, choice, room);
         let fitting = rows.saturating_sub(usize::from(sheet.heading.is_some()));
         let cursor = controls.cursor.min(sheet.rows.len().saturating_sub(1));
@@ -167,7 +165,7 @@ fn header(model: &Model, controls: &Controls, columns: usize) -> [String; 2] {
 /// Returns the pages by number, with as much of their names as fits; the current one in brackets.
 fn tabs(controls: &Controls, columns: usize) -> String {
     let told = |of: fn(char, &str) -> String| {
-        let tabs = controls.pages().iter().map(|page| match *page == controls.page {
+        let tabs = controls.pages().iter().map(|page| match *page == controls.page.tab() {
             true => format!("[{} {}]", page.key(), page.name()),
             false => of(page.key(), page.name()),
         });

@@ -248,7 +248,7 @@ fn ends_of(frame: &Frame<'_>) -> [Option<String>; 2] {
 /// Returns the notable parts of an observation.
 fn notes(observation: &Observation) -> Vec<Note> {
     match observation {
-        Observation::Lpdu { .. } | Observation::Npdu { .. } => Vec::new(),
+        Observation::Lpdu { .. } | Observation::Npdu { .. } | Observation::Placed(_) => Vec::new(),
         Observation::Segment(segment) => match segment.order {
             Order::Again => vec![("tcp-segment-again", None, None)],
             Order::Copy => vec![("mirror-copy", None, None)],

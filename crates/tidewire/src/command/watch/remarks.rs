@@ -39,7 +39,7 @@ pub(super) fn line(remarks: &Remarks, fault: Option<Malformed>) -> String {
 /// Describes an observation; none for lower layers and for normal events.
 pub(super) fn observation(observation: &Observation) -> Option<String> {
     match observation {
-        Observation::Lpdu { .. } | Observation::Npdu { .. } => None,
+        Observation::Lpdu { .. } | Observation::Npdu { .. } | Observation::Placed(_) => None,
         Observation::Segment(Segment { order, .. }) => order_words(*order).map(str::to_owned),
         Observation::Tpdu(seen) => Some(tpdu(seen)),
         // An oddity reports it.

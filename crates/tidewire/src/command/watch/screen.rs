@@ -64,7 +64,8 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     run.folder = folder(watch)?;
     let path = run.folder.as_ref().map(|folder| folder.path().to_owned());
     let kept = path.map_or(Kept::Nowhere, Kept::Run);
-    let samples = Shared::new(Gather::new(name(watch), bars.interval, shown(watch)));
+    let samples = Gather::new(name(watch), bars.interval, shown(watch)).with_tpdus();
+    let samples = Shared::new(samples);
     let model = Shared::new(Model::new(head(watch, &measuring)));
     let tempo = feed.tempo.clone();
     let meter = {

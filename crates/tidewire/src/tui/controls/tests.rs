@@ -319,3 +319,35 @@ fn a_host_opens_its_connections_and_each_of_them_its_details() {
     let all = press_on(&mut controls, &sheet(), KeyCode::Char('2'));
     assert_eq!(all, (Page::Connections, None, Some(1)));
 }
+
+#[test]
+fn enter_leads_from_a_connection_to_its_tpdus_and_esc_back() {
+    let mut controls = controls(Page::Connections);
+    let enter = |controls: &mut Controls, row: Row| {
+        let sheet = Sheet { rows: vec![row], ..Sheet::default() };
+        let shown = Shown {
+            sheet: Some(&sheet),
+            rows: 10,
+            ids: &[3, 5, 9],
+            intervals: 0,
+            seen: None,
+            room: 10,
+        };
+        controls.press(&KeyEvent::from(KeyCode::Enter), &shown);
+        (controls.page, controls.chosen)
+    };
+    let row = Row { connection: Some(5), ..Row::default() };
+    assert_eq!(enter(&mut controls, row.clone()), (Page::One, Some(5)));
+    let row = Row { page: Some(Page::Passed), ..row };
+    assert_eq!(enter(&mut controls, row), (Page::Passed, Some(5)));
+    press(&mut controls, KeyCode::Char('n'));
+    assert_eq!((controls.page, controls.chosen), (Page::Passed, Some(9)));
+    press(&mut controls, KeyCode::Esc);
+    assert_eq!(controls.page, Page::One);
+    press(&mut controls, KeyCode::Esc);
+    assert_eq!(controls.page, Page::Connections);
+    // The list stands in the place of its connection's page among the pages.
+    controls.page = Page::Passed;
+    press(&mut controls, KeyCode::Tab);
+    assert_eq!(controls.page, Page::Events);
+}

@@ -5,11 +5,12 @@ use crate::stream::hostile;
 use crate::tui::controls::Controls;
 use crate::tui::keys::Keys;
 use crate::tui::page::Page;
+use crate::tui::passed::{Newest, Passed};
 use crate::tui::view::Contents;
 use crate::tui::{Bars, Growth, Interval, Scales, Surroundings, Symbols, Theme};
 use core::time::Duration;
-use meter::Settings;
 use meter::registry::Measure;
+use meter::{Meter, Remarks, Settings};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use records::Origin;
@@ -65,8 +66,63 @@ fn drawn(model: &Model, controls: &Controls, size: (u16, u16)) -> String {
 }
 
 fn view(model: &Model, controls: &Controls, size: (u16, u16), look: &Look) -> View {
-    let contents = Contents { model, seen: None, skipped: 0 };
+    let contents = Contents { model, seen: None, skipped: 0, passed: None };
     View::of(contents, controls, Rect::new(0, 0, size.0, size.1), look)
+}
+
+/// Returns the newest TPDUs of the capture of a cell.
+fn newest() -> Newest {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng"));
+    let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(2)));
+    let (mut newest, mut remarks) = (Newest::default(), Remarks::default());
+    while let Some(frame) = capture.next().unwrap() {
+        let (octets, original) = (frame.octets, frame.original_octets);
+        meter.observe_remarking(frame.at, frame.link, octets, original, &mut remarks);
+        newest.observe(&remarks);
+    }
+    newest
+}
+
+/// Returns the view of a page of a screen that has frames.
+fn view_of_tpdus(passed: &[Passed], controls: &Controls, size: (u16, u16)) -> View {
+    let contents = Contents { model: &cell(), seen: None, skipped: 0, passed: Some(passed) };
+    View::of(contents, controls, Rect::new(0, 0, size.0, size.1), &look(Theme::Mono))
+}
+
+#[test]
+fn tpdus_of_a_connection_are_listed_the_latest_first() {
+    let (newest, look) = (newest(), look(Theme::Mono));
+    let passed = newest.of(1);
+    let controls = Controls { chosen: Some(1), ..on(Page::Passed) };
+    let view = view_of_tpdus(&passed, &controls, (80, 24));
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+    terminal.draw(|frame| draw(frame, &view, &look)).unwrap();
+    insta::assert_snapshot!("list", terminal.backend().to_string());
+    // As many DTs as the page of the connection counts: 149, of which 1 is a retransmission.
+    let rows = &view.sheet().unwrap().rows;
+    let of = |words: &str| rows.iter().filter(|row| row.text.contains(words)).count();
+    assert_eq!((of(" > DT "), of("retransmission")), (149, 1));
+    for columns in [40, 60, 80, 120] {
+        let view = view_of_tpdus(&passed, &controls, (columns, 24));
+        let sheet = view.sheet().unwrap();
+        let longest = sheet.rows.iter().map(|row| row.text.chars().count()).max();
+        assert!(longest <= Some(usize::from(columns.max(51))), "{longest:?} of {columns}");
+    }
+    let filtered = Controls { filter: "RETRANS".to_owned(), ..controls };
+    assert_eq!(view_of_tpdus(&passed, &filtered, (80, 24)).sheet().unwrap().rows.len(), 1);
+}
+
+#[test]
+fn a_connection_opens_its_tpdus_only_where_there_are_frames() {
+    let opens = |view: View| {
+        let rows = &view.sheet().unwrap().rows;
+        rows.iter().all(|row| (row.opens(), row.connection) == (Some(Page::Passed), Some(1)))
+    };
+    assert!(opens(view_of_tpdus(&[], &on(Page::One), (80, 24))));
+    assert!(!opens(view(&cell(), &on(Page::One), (80, 24), &look(Theme::Mono))));
+    let without = drawn(&cell(), &on(Page::Passed), (80, 24));
+    assert!(without.contains("only watch has TPDUs"), "{without}");
 }
 
 /// Pages of measures.

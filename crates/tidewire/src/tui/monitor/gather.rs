@@ -6,6 +6,7 @@
 
 use super::notices::{Notice, Notices};
 use super::sample::{Count, Interval, Rates, Ring, Statistics, TICK};
+use crate::tui::passed::Newest;
 use core::time::Duration;
 use meter::observation::{DelayKind, Observation};
 use meter::{Remarks, Report};
@@ -134,6 +135,8 @@ pub(crate) struct Gather {
     delays: VecDeque<(u64, Duration)>,
     notices: Notices,
     frames: u64,
+    /// Newest TPDUs; none if no screen lists them.
+    newest: Option<Newest>,
 }
 
 impl Gather {
@@ -160,7 +163,18 @@ impl Gather {
             delays: VecDeque::new(),
             notices: Notices::default(),
             frames: 0,
+            newest: None,
         }
+    }
+
+    /// Keeps the newest TPDUs too.
+    pub(crate) fn with_tpdus(self) -> Self {
+        Self { newest: Some(Newest::default()), ..self }
+    }
+
+    /// Returns the newest TPDUs; none if they are not kept.
+    pub(in crate::tui) const fn newest(&mut self) -> Option<&mut Newest> {
+        self.newest.as_mut()
     }
 
     /// Sets the origin of time to `now`, unless it is set: a port is captured from then on.
@@ -181,6 +195,9 @@ impl Gather {
             self.in_tick = self.in_tick.plus(packet);
         }
         self.keep_delays(frame, remarks);
+        if let Some(newest) = &mut self.newest {
+            newest.observe(remarks);
+        }
     }
 
     /// Keeps the acknowledgement delays that a frame ended, if the filter accepts the stations of

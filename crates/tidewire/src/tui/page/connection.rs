@@ -1,7 +1,7 @@
 //! One connection in depth: its ends, the times of its states, the counts of each side, its services
 //! of MMS, and sequence numbers and credit over time.
 
-use super::{Choice, Room, Row, Sheet, clock, percent, services, short};
+use super::{Choice, Page, Room, Row, Sheet, clock, percent, services, short};
 use crate::quantity;
 use meter::observation::DelayKind;
 use meter::registry::{KindCount, Measure};
@@ -17,12 +17,13 @@ const MARGIN: usize = 9;
 const CHART_ROWS: usize = 5;
 
 pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
-    let chosen = choice.chosen.and_then(|id| Some((id, model.connections.get(&id)?)));
-    let Some((id, known)) = chosen.or_else(|| busiest(model)) else {
-        return Sheet { about: "no connection has been seen".to_owned(), ..Sheet::default() };
+    let Some((id, known)) = shown(model, choice.chosen) else {
+        return Sheet { about: NONE.to_owned(), ..Sheet::default() };
     };
     let Some(identity) = &known.identity else { return Sheet::default() };
-    let about = format!("connection {id} of {} (n, p: next, previous)", model.connections.len());
+    let opens = if choice.passed.is_some() { "enter: its TPDUs; " } else { "" };
+    let of = model.connections.len();
+    let about = format!("connection {id} of {of} ({opens}n, p: next, previous)");
     let mut rows = who(identity);
     rows.push(Row::plain(states(identity)));
     let directions = known.directions();
@@ -46,7 +47,22 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
     if rows.iter().all(|row| row.text != LEGEND) {
         rows.push(Row::plain("   no numbers to draw: its class has none, or none was seen"));
     }
+    // Enter opens the list on each row: the page is of one connection.
+    if choice.passed.is_some() {
+        for row in &mut rows {
+            (row.connection, row.page) = (Some(id), Some(Page::Passed));
+        }
+    }
     Sheet { about, heading: None, rows }
+}
+
+/// Description of a page without a connection.
+pub(super) const NONE: &str = "no connection has been seen";
+
+/// Returns the connection that is shown: the chosen one, or else the busiest.
+pub(super) fn shown(model: &Model, chosen: Option<u32>) -> Option<(u32, &Known)> {
+    let chosen = chosen.and_then(|id| Some((id, model.connections.get(&id)?)));
+    chosen.or_else(|| busiest(model))
 }
 
 /// Legend of the charts.

@@ -9,12 +9,14 @@ mod events;
 pub(in crate::tui) mod fed;
 mod matrix;
 pub(in crate::tui) mod overview;
+mod passed;
 mod services;
 mod streams;
 mod transactions;
 mod volumes;
 
 use super::monitor::MeterState;
+use super::passed::Passed;
 use super::theme::Symbols;
 use records::findings::Grade;
 pub(super) use records::quantity::{counted_short as counted, short};
@@ -51,10 +53,12 @@ pub(crate) enum Page {
     Streams,
     /// Requests and replies.
     Transactions,
+    /// TPDUs of one connection. It has no number: it is opened from the page of its connection.
+    Passed,
 }
 
 impl Page {
-    /// All pages, in the order of their numbers.
+    /// All pages with a number, in their order.
     pub(super) const ALL: [Self; 13] = [
         Self::Monitor,
         Self::Overview,
@@ -87,7 +91,13 @@ impl Page {
             Self::Services => "MMS",
             Self::Streams => "cyclic",
             Self::Transactions => "requests",
+            Self::Passed => "list",
         }
+    }
+
+    /// Returns the page whose tab stands for it.
+    pub(super) const fn tab(self) -> Self {
+        if let Self::Passed = self { Self::One } else { self }
     }
 
     /// Returns its key: its number, or a letter beyond 9.
@@ -96,6 +106,7 @@ impl Page {
             Self::Services => 'm',
             Self::Streams => 'c',
             Self::Transactions => 'r',
+            Self::Passed => Self::One.key(),
             numbered => (b'0' + numbered as u8) as char,
         }
     }
@@ -117,9 +128,10 @@ impl Row {
     /// Returns the page that Enter opens, if there is one.
     pub(super) const fn opens(&self) -> Option<Page> {
         match self {
+            Self { page: Some(page), .. } => Some(*page),
             Self { connection: Some(_), .. } => Some(Page::One),
             Self { host: Some(_), .. } => Some(Page::Connections),
-            Self { page, .. } => *page,
+            Self { .. } => None,
         }
     }
 
@@ -160,6 +172,8 @@ pub(super) struct Choice<'a> {
     pub(super) host: Option<&'a str>,
     /// State of the meter, if it is in this process.
     pub(super) state: Option<MeterState>,
+    /// Newest TPDUs of the chosen connection, the oldest first; none without frames.
+    pub(super) passed: Option<&'a [Passed]>,
 }
 
 /// Returns the rows of the selected page.
@@ -178,6 +192,7 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
         Page::Services => services::sheet(model, room),
         Page::Streams => streams::sheet(model, room),
         Page::Transactions => transactions::sheet(model, room),
+        Page::Passed => passed::sheet(model, choice, room),
     };
     let is_list = matches!(
         choice.page,
@@ -187,6 +202,7 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
             | Page::Services
             | Page::Streams
             | Page::Transactions
+            | Page::Passed
     );
     if is_list && !choice.filter.is_empty() {
         let filter = choice.filter.to_lowercase();

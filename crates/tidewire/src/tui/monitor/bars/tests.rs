@@ -85,7 +85,7 @@ fn buffer(columns: u16, rows: u16, keys: &[KeyCode], look: &Look) -> Buffer {
         controls.press(&KeyEvent::from(*key), &shown);
     }
     let model = fed(&[], &[], None, 0);
-    let contents = Contents { model: &model, seen: Some(&seen), skipped: 7 };
+    let contents = Contents { model: &model, seen: Some(&seen), skipped: 7, passed: None };
     let view = View::of(contents, &controls, Rect::new(0, 0, columns, rows), look);
     let mut terminal = Terminal::new(TestBackend::new(columns, rows)).unwrap();
     terminal.draw(|frame| draw::draw(frame, &view, look)).unwrap();
