@@ -140,17 +140,22 @@ impl Last {
     }
 }
 
+impl Sighting {
+    /// Time from one tap to the other; none of a frame that one tap alone saw.
+    fn took_ns(&self) -> Option<u64> {
+        let [Some(near), Some(far)] = self.at else { return None };
+        Some(near.as_nanos().abs_diff(far.as_nanos()))
+    }
+}
+
 impl OfStream {
     /// Counts a frame of which no number came again.
     fn settle(&mut self, sighting: &Sighting) {
         let Sighting { at, is_repeated: false, .. } = sighting else { return };
-        if let [Some(near), Some(far)] = at {
-            let (way, from, to) = if near <= far { (0, near, far) } else { (1, far, near) };
-            let took_ns = to.nanos_since(*from);
-            if took_ns <= LONGEST_NS {
-                self.transits[way].record_nanos(took_ns);
-                return;
-            }
+        if let Some(took_ns) = sighting.took_ns() {
+            let [near, far] = at;
+            self.transits[usize::from(far < near)].record_nanos(took_ns);
+            return;
         }
         for (alone, at) in self.alone.iter_mut().zip(at) {
             *alone += u64::from(at.is_some());
@@ -241,15 +246,16 @@ impl Publishers {
             if self.waiting.len() == WAITING {
                 self.settle_first();
             }
-            let mut at = [None; 2];
-            at[own] = Some(now);
-            self.waiting.insert(key, Sighting { at, is_repeated: false, due });
-            self.due.insert((due, key));
+            self.wait(own, now, key);
             return;
         };
         let first = &mut sighting.at[own];
         if first.is_none() && !sighting.is_repeated {
             *first = Some(now);
+            if sighting.took_ns().is_some_and(|took_ns| took_ns > LONGEST_NS) {
+                // The other tap saw an earlier frame.
+                self.begin_again(own, now, key);
+            }
             return;
         }
         // Whatever comes within the time from here on may belong to this frame or to an earlier one.
@@ -263,6 +269,26 @@ impl Publishers {
                 *repeated += u64::from(at.is_some());
             }
         }
+    }
+
+    /// Settles the frame that the other tap saw, and lets that of this tap wait.
+    fn begin_again(&mut self, own: usize, now: Instant, key: Key) {
+        let Some(mut before) = self.waiting.remove(&key) else { return };
+        self.due.remove(&(before.due, key));
+        before.at[own] = None;
+        if let Some(stream) = self.streams.get_mut(key.stream as usize) {
+            stream.settle(&before);
+        }
+        self.wait(own, now, key);
+    }
+
+    /// Lets a frame wait, of whose number none does.
+    fn wait(&mut self, own: usize, now: Instant, key: Key) {
+        let due = Instant::from_nanos(now.as_nanos().saturating_add(AGAIN_NS));
+        let mut at = [None; 2];
+        at[own] = Some(now);
+        self.waiting.insert(key, Sighting { at, is_repeated: false, due });
+        self.due.insert((due, key));
     }
 
     /// Settles what has waited for long enough.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::draw::Draw;
 
 /// Frame of PROFINET RT with this counter.
 fn frame(counter: u16) -> Vec<u8> {
@@ -81,6 +82,50 @@ fn a_lost_frame_does_not_give_the_transit_of_its_successor() {
     let again =
         again.map(|(micros, counter)| [Tap::Near, Tap::Far].map(|tap| (tap, micros, counter)));
     assert_eq!(found(again.concat()).ways[0].count, 2);
+}
+
+#[test]
+fn every_transit_is_that_of_one_frame() {
+    // Whatever the period, the modulus and the difference of the clocks; the far tap misses frames.
+    let (mut draw, mut repeating) = (Draw(2_026), 0);
+    for _ in 0..400 {
+        let period = u64::from(50 + draw.below(20_000));
+        let modulus = 1 + u64::from(draw.below(300));
+        let later = u64::from(draw.below(800_000));
+        let mut frames = Vec::new();
+        for n in 0..400 {
+            let (sent, counter) = (1_000_000 + n * period, (n % modulus) as u16);
+            frames.push((Tap::Near, sent, counter));
+            if draw.below(20) > 0 {
+                frames.push((Tap::Far, sent + later - 400_000, counter));
+            }
+        }
+        frames.sort_by_key(|(_, micros, _)| *micros);
+        let stream = found(frames);
+        let apart_ns = later.abs_diff(400_000) * 1_000;
+        for way in stream.ways.iter().filter(|way| way.count > 0) {
+            assert_eq!(
+                (way.min_ns, way.max_ns),
+                (apart_ns, apart_ns),
+                "{period} {modulus} {later}"
+            );
+        }
+        let matched = stream.ways[0].count + stream.ways[1].count;
+        for tap in [0, 1] {
+            let apart = stream.alone[tap] + stream.repeated[tap] + stream.unnumbered[tap];
+            assert_eq!(stream.frames[tap], matched + apart);
+        }
+        if modulus * period > 900_000 {
+            assert_eq!(
+                (stream.alone[1], stream.repeated),
+                (0, [0; 2]),
+                "{period} {modulus} {later}"
+            );
+        } else {
+            repeating += u32::from(stream.repeated[0] > 0);
+        }
+    }
+    assert!((100..300).contains(&repeating), "{repeating}");
 }
 
 #[test]
