@@ -448,6 +448,10 @@ pub(crate) struct Watch {
     /// With --interface it must be "-": the other capture arrives on standard input while the port is read.
     #[arg(long, value_name = "FILE", conflicts_with_all = NOT_OF_TRANSITS)]
     pub(crate) far: Option<PathBuf>,
+    /// The stamps of both captures are of one clock: of a simulated network, or of the host that captured at
+    /// both taps. Each transit is then right as it stands, also where traffic goes one way only.
+    #[arg(long, requires = "far", conflicts_with = "interface")]
+    pub(crate) one_clock: bool,
     /// With --interface: measure one-way transits between that port and this one, by one clock.
     #[arg(long, value_name = "IF", requires = "interface", conflicts_with = "far",
         conflicts_with_all = NOT_OF_TRANSITS)]

@@ -63,7 +63,9 @@ pub enum Tap {
 }
 
 impl Tap {
-    const fn other(self) -> Self {
+    /// The other one of the two.
+    #[must_use]
+    pub const fn other(self) -> Self {
         match self {
             Self::Near => Self::Far,
             Self::Far => Self::Near,

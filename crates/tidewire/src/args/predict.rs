@@ -48,8 +48,8 @@ pub(crate) struct Predict {
     /// Write the frames of the first run to this pcapng file too.
     #[arg(long, value_name = "FILE")]
     pub(crate) capture: Option<PathBuf>,
-    /// With --capture: write the frames of the same run as they leave their stations to this file, for
-    /// tidewire watch -r FILE --far CAPTURE. On switches, and without faults.
+    /// With --capture: write the frames of the same run as they leave their stations to this file, to
+    /// compare the two (tidewire help metrics). On switches, and without faults.
     #[arg(long, value_name = "FILE", requires = "capture")]
     pub(crate) capture_senders: Option<PathBuf>,
     /// Draw the results of a sweep into this folder: SVG, each with its numbers as CSV.

@@ -106,6 +106,32 @@ fn streams_wait_at_a_slow_bridge_as_long_as_they_must() {
     assert!(!folder.path().join("f").exists());
 }
 
+/// Every message of a simulated network passes its sender first, whichever way it goes.
+#[test]
+fn one_clock_of_a_simulated_network_gives_transits_of_every_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let both = ["--capture", "far.pcapng", "--capture-senders", "near.pcapng"];
+    let predict = [&["predict", "substation", "-n", "1", "--no-save"], &both[..]].concat();
+    check_code(&run_in(folder.path(), &predict), 0);
+    let taps = ["watch", "-r", "near.pcapng", "--far", "far.pcapng"];
+    let found = |more: &[&str]| {
+        let output = run_in(folder.path(), &[&taps, more, &["--json"]].concat());
+        check_code(&output, 0);
+        records(&output).into_iter().find(|it| it["type"] == "transit").unwrap()
+    };
+    let by_two = found(&[]);
+    assert_eq!((&by_two["course"], &by_two["one_clock"]), (&"broken".into(), &false.into()));
+    let by_one = found(&["--one-clock"]);
+    assert_eq!((&by_one["one_clock"], &by_one["clock_was_set"]), (&true.into(), &json!(null)));
+    let counts = |name: &str| by_one["tpdus"][usize::from(name == "far")].as_u64().unwrap();
+    assert!(counts("near") > 1_000 && counts("near") == counts("far"), "{by_one}");
+    assert_eq!((&by_one["there"]["count"], &by_one["back"]), (&by_one["tpdus"][0], &json!(null)));
+    assert!(by_one["there"]["min_ns"].as_u64().is_some_and(|least| least > 10_000), "{by_one}");
+    let filtered = found(&["--one-clock", "--filter", "tpdu dt"]);
+    assert!(filtered["there"]["count"].as_u64() < by_one["there"]["count"].as_u64());
+    assert_eq!(filtered["tpdus"][0], filtered["tpdus"][1]);
+}
+
 #[test]
 fn two_captures_give_clock_offset_and_transits_each_way() {
     let folder = tempfile::tempdir().unwrap();

@@ -134,6 +134,7 @@ pub(super) const WATCH: [Mode; 7] = [
             obeyed("--read", "", IsTheMode),
             obeyed("--far", "", IsTheMode),
             obeyed("--filter", "--filter 'from 02:00:00:00:00:01'", Changes),
+            obeyed("--one-clock", "--one-clock", Changes),
             JSON,
             QUIET,
         ],

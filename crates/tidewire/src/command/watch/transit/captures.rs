@@ -1,7 +1,7 @@
 //! Two captures read in parallel, the one that is behind first; no frame is stored.
 
 use super::tap::Source;
-use super::{open, told};
+use super::{LONGEST, open, told};
 use crate::args::Watch;
 use crate::exit::Failure;
 use crate::interrupt;
@@ -40,6 +40,9 @@ pub(super) fn run(
     taps: [Source; 2],
     output: &Output,
 ) -> Result<([Source; 2], Found), Failure> {
+    if watch.one_clock {
+        return Ok(by_one_clock(taps));
+    }
     let can_reopen = [watch.source.read.first(), watch.far.as_ref()]
         .into_iter()
         .all(|path| path.is_some_and(|path| path.as_os_str() != "-"));
@@ -57,6 +60,29 @@ pub(super) fn run(
         }
     }
     Ok((best.taps, best.found))
+}
+
+/// Reads both captures in the order of their stamps.
+fn by_one_clock(mut taps: [Source; 2]) -> ([Source; 2], Found) {
+    let mut transit = Transit::new(Stamps::OneClock { longest: LONGEST }, Limits::USUAL);
+    while !interrupt::requested() {
+        taps.iter_mut().for_each(|source| source.look(Instant::ZERO));
+        let due = match taps.each_ref().map(Source::next_at) {
+            [Some(near), Some(far)] if far < near => Tap::Far,
+            [Some(_), _] => Tap::Near,
+            [None, Some(_)] => Tap::Far,
+            // What a filter passed over was no frame: the next may be one.
+            [None, None] if taps.iter().any(Source::is_silent) => continue,
+            [None, None] => break,
+        };
+        // The other may have an older frame behind those that a filter passed over.
+        if taps[due.other() as usize].is_silent() {
+            continue;
+        }
+        taps[due as usize].hand_over(due, (Instant::ZERO, Instant::MAX), &mut transit);
+    }
+    let found = told(&taps, transit);
+    (taps, found)
 }
 
 /// Returns the offset to try next, if any.

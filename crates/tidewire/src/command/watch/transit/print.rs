@@ -18,7 +18,9 @@ pub(super) struct Taps {
     pub(super) names: [String; 2],
     /// FramePipeline lost during collection, as far as they were counted.
     pub(super) dropped: [Option<u64>; 2],
-    /// With one clock for both, the number of times it was set meanwhile.
+    /// One clock stamped at both.
+    pub(super) has_one_clock: bool,
+    /// If it is that of this host, the number of times it was set meanwhile.
     pub(super) clock_was_set: Option<u64>,
 }
 
@@ -44,8 +46,7 @@ pub(super) fn tell(
     if output.json {
         return Ok(());
     }
-    let has_one_clock = taps.clock_was_set.is_some();
-    streams::print(streams, *beyond_streams, has_one_clock, output)?;
+    streams::print(streams, *beyond_streams, taps.has_one_clock, output)?;
     if matching.tpdus == [0; 2] && !streams.is_empty() {
         return losses(taps).map_or(Ok(()), |sentence| output.line(wrapped("", &sentence)));
     }
@@ -112,6 +113,13 @@ fn sentences(taps: &Taps, clocks: &Clocks) -> Vec<String> {
     if let Some(times) = taps.clock_was_set {
         return of_one_clock(times);
     }
+    if taps.has_one_clock {
+        return vec![
+            "By --one-clock the stamps of both captures are of one clock: each transit is the \
+             difference of two of them."
+                .to_owned(),
+        ];
+    }
     let mut sentences = match clocks.course {
         Course::Broken { near_ns } => vec![of_broken(near_ns)],
         Course::Steady | Course::Changing => of_two_clocks(clocks),
@@ -170,7 +178,7 @@ fn of_broken(near_ns: u64) -> String {
     format!(
         "No offset that drifts by less than {} in a million explains the times: a clock was set, or \
          copies were taken for others, shortly before {at} by the near clock. Cut both captures \
-         there, and compare the parts.",
+         there, and compare the parts; or add --one-clock if one clock stamped both.",
         significant(MOST_SKEW * 1e6, 3)
     )
 }
@@ -229,7 +237,7 @@ fn way_record(way: Option<Way>) -> Value {
 }
 
 fn record(taps: &Taps, matching: &Matching, clocks: Option<&Clocks>) -> Value {
-    let Taps { names, dropped, clock_was_set } = taps;
+    let Taps { names, dropped, has_one_clock, clock_was_set } = taps;
     let bounded = |bounded: Option<Bounded>| {
         bounded.map(|Bounded { value, least, most }| {
             json!({
@@ -245,7 +253,7 @@ fn record(taps: &Taps, matching: &Matching, clocks: Option<&Clocks>) -> Value {
     };
     let of_clocks = json!({
         "type": "transit", "taps": names, "dropped_by_kernel": dropped,
-        "one_clock": clock_was_set.is_some(), "clock_was_set": clock_was_set,
+        "one_clock": has_one_clock, "clock_was_set": clock_was_set,
         "unplaced": clocks.map_or(0, |clocks| clocks.unplaced),
         "course": course, "broken_at_ns": broken_at,
         "offset_ns": bounded(clocks.and_then(|clocks| clocks.offset_ns)),
