@@ -78,7 +78,8 @@ pub(crate) struct Cli {
     /// Write the result to standard output as NDJSON, one record a line.
     #[arg(long, global = true, display_order = LAST)]
     pub(crate) json: bool,
-    /// Print no progress, remarks and findings: only results, errors and failed requirements.
+    /// Print no progress, remarks and findings: only results, errors, failed requirements and addresses of
+    /// pages.
     #[arg(short, long, global = true, display_order = LAST)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -450,7 +451,7 @@ pub(crate) struct Watch {
     pub(crate) far: Option<PathBuf>,
     /// The stamps of both captures are of one clock: of a simulated network, or of the host that captured at
     /// both taps. Each transit is then right as it stands, also where traffic goes one way only.
-    #[arg(long, requires = "far", conflicts_with = "interface")]
+    #[arg(long, requires = "far", conflicts_with = "interface", conflicts_with_all = NOT_OF_TRANSITS)]
     pub(crate) one_clock: bool,
     /// With --interface: measure one-way transits between that port and this one, by one clock.
     #[arg(long, value_name = "IF", requires = "interface", conflicts_with = "far",

@@ -3,7 +3,7 @@
 use crate::args::page::PageOptions;
 use crate::exit::Failure;
 use crate::interrupt;
-use crate::output::Output;
+use crate::output::{Output, say};
 use crate::page;
 use crate::tui::Shared;
 use core::time::Duration;
@@ -36,7 +36,7 @@ impl LivePage {
         let model = Shared::new(Model::new(head));
         let server = Server::start(at, reach, model.state())
             .map_err(|error| Failure::failed(format!("cannot serve a page at {at}: {error}")))?;
-        output.remark(format_args!("page at {}", server.url()));
+        say(format_args!("page at {}", server.url()));
         page::warn(reach, output);
         Ok(Some(Self { model, server }))
     }

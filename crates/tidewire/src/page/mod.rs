@@ -8,7 +8,7 @@ pub(crate) use study::{Plan, StudyPage, StudyState};
 
 use crate::args::page::PageOptions;
 use crate::exit::Failure;
-use crate::output::Output;
+use crate::output::{Output, say};
 use core::time::Duration;
 use records::findings::quoted;
 use std::net::SocketAddr;
@@ -88,7 +88,7 @@ impl<T: Ongoing> Page<T> {
         let state = Arc::new(state());
         let server = Server::of_progress(at, reach, Arc::clone(&state) as Arc<dyn Ongoing>)
             .map_err(|error| Failure::failed(format!("cannot serve a page at {at}: {error}")))?;
-        output.remark(format_args!("page at {}", server.url()));
+        say(format_args!("page at {}", server.url()));
         warn(reach, output);
         Ok(Some(Self { state, server }))
     }

@@ -260,6 +260,14 @@ fn clients_that_ask_nothing_give_way_to_one_that_asks() {
     drop((silent, slow));
 }
 
+/// Its token stands nowhere else.
+#[test]
+fn a_quiet_command_prints_the_address_of_its_page() {
+    for verb in [&["watch", "-r", CELL][..], &["predict", "status-short", "--no-save"]] {
+        assert!(Served::start(&[verb, &["--quiet"]].concat()).get("/").0.contains(" 200 "));
+    }
+}
+
 #[test]
 fn other_hosts_need_permission() {
     let output = run(&["watch", "-r", CELL, "--web", "0.0.0.0:0"]);
