@@ -223,7 +223,7 @@ impl FlowReport {
     fn without_intervals(mut self) -> Self {
         self.within = None;
         for quantile in self.delay_pooled.iter_mut().chain(&mut self.response_pooled) {
-            quantile.interval_ns = None;
+            (quantile.interval_ns, quantile.least_ns) = (None, None);
         }
         for probability in self.missed.iter_mut().chain([&mut self.lost]) {
             (probability.low, probability.high) = (0.0, 1.0);
@@ -278,6 +278,9 @@ pub struct PooledQuantile {
     pub value_ns: u64,
     /// Its interval, if there are enough values to bound it on both sides.
     pub interval_ns: Option<(u64, u64)>,
+    /// Lower end alone, if there are enough values for it but not for the upper end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub least_ns: Option<u64>,
     /// Number of values.
     pub count: u64,
 }
@@ -567,12 +570,13 @@ fn pooled<'a>(
     POOLED
         .iter()
         .filter_map(|share| {
+            let interval = all.quantile_interval(*share, level);
+            let least = all.quantile_least(*share, level).filter(|_| interval.is_none());
             Some(PooledQuantile {
                 share: *share,
                 value_ns: nanos(all.quantile(*share)?),
-                interval_ns: all
-                    .quantile_interval(*share, level)
-                    .map(|(low, high)| (nanos(low), nanos(high))),
+                interval_ns: interval.map(|(low, high)| (nanos(low), nanos(high))),
+                least_ns: least.map(nanos),
                 count: all.count(),
             })
         })

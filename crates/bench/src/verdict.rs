@@ -5,7 +5,8 @@
 //! and fails if the whole interval lies on the wrong side. The interval of a share is that of
 //! Clopper and Pearson for all messages together, widened to Student's over runs if messages of one
 //! run miss together. A quantile for which single runs are too short is pooled over all messages,
-//! with the interval of its order statistics. That no message ever exceeds a limit can be refuted
+//! with the interval of its order statistics; with too few messages for the upper end, the lower end
+//! alone can refute it. That no message ever exceeds a limit can be refuted
 //! by runs, but only shown by a theoretical bound. A limit that is within the noise of the host
 //! that measured ([`crate::noise`]) leaves a requirement undecided, however narrow its interval is.
 
@@ -241,6 +242,14 @@ fn pooled(
         // The maximum of n messages bounds a quantile q from above if q^n is below the tail.
         None => {
             judged.because = "too few messages to bound it";
+            if let Some(least_ns) = quantile.least_ns {
+                // Any value from the lower end on may be the quantile.
+                judged.low = Some(least_ns as f64);
+                judged.verdict = verdict_of(requirement, least_ns as f64, f64::INFINITY);
+            }
+            if judged.verdict != Verdict::Undecided {
+                judged.because = "";
+            }
             let tail = (1.0 - judged.level) / 2.0;
             (tail.ln() / quantile.share.ln()).ceil() / quantile.count as f64
         }

@@ -113,6 +113,21 @@ impl Histogram {
         self.at_rank(rank)
     }
 
+    /// Lower end of [`Histogram::quantile_interval`], which is above the true quantile with probability
+    /// `(1 - level) / 2` at most. It exists with fewer spans than the upper end of a high quantile.
+    #[must_use]
+    pub fn quantile_least(&self, share: f64, level: f64) -> Option<Duration> {
+        self.at_rank(self.rank_of_least(share, level).filter(|rank| *rank > 0)?)
+    }
+
+    /// Rank of the lower end, from 1; zero if even the least span may be above the quantile.
+    fn rank_of_least(&self, share: f64, level: f64) -> Option<u64> {
+        let n = self.count();
+        let tail = (1.0 - level) / 2.0;
+        // Ranks count from 1. X(l) > q has probability P(B <= l - 1).
+        first_rank(n, |rank| binomial_below(rank + 1, n, share) > tail)
+    }
+
     /// Confidence interval of the quantile, from the order statistics: for independent spans, the
     /// number below the true quantile is binomial. `None` if there are too few spans to bound it on
     /// both sides.
@@ -120,8 +135,8 @@ impl Histogram {
     pub fn quantile_interval(&self, share: f64, level: f64) -> Option<(Duration, Duration)> {
         let n = self.count();
         let tail = (1.0 - level) / 2.0;
-        // Ranks count from 1. X(l) > q has probability P(B <= l - 1), X(u) < q has P(B >= u).
-        let low = first_rank(n, |rank| binomial_below(rank + 1, n, share) > tail)?;
+        let low = self.rank_of_least(share, level)?;
+        // X(u) < q has probability P(B >= u).
         let high = first_rank(n, |rank| binomial_below(rank, n, share) >= 1.0 - tail)?;
         if low == 0 || high > n {
             return None;
@@ -257,6 +272,12 @@ mod tests {
         assert_eq!(micros(1, 500).quantile_interval(0.999, 0.95), None);
         assert!(micros(1, 500).quantile_interval(0.9, 0.95).is_some());
         assert_eq!(Histogram::new().quantile_interval(0.5, 0.95), None);
+        // Three or more of 500 lie beyond 99.9 % with 1.4 %, two or more with 9 %: X(498) is the lower end.
+        let least = micros(1, 500).quantile_least(0.999, 0.95).unwrap();
+        assert!((498_000..498_500).contains(&least.as_nanos()), "{least:?}");
+        assert_eq!(micros(1, 1).quantile_least(0.5, 0.95), None);
+        let (low, _) = micros(1, 500).quantile_interval(0.9, 0.95).unwrap();
+        assert_eq!(micros(1, 500).quantile_least(0.9, 0.95), Some(low));
     }
 
     #[test]

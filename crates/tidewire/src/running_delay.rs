@@ -1,10 +1,11 @@
-//! Delay of the runs so far, for the line below a progress bar: median and 99th percentile of the slowest flow of the
+//! Delay of the runs so far, for the lines below a progress bar: median and 99th percentile of the slowest flow of the
 //! point under way, with their intervals over runs.
 
 use crate::quantity::{self, value};
 use crate::runs::LEVEL;
 use bench::analysis::Unit;
 use bench::sample::{Distribution, Sample};
+use core::time::Duration;
 use stats::histogram::Histogram;
 use stats::interval;
 use stats::summary::Summary;
@@ -28,14 +29,22 @@ pub(crate) struct RunningDelay {
 struct Flow {
     is_answered: bool,
     all: Histogram,
+    /// Times of the first run.
+    first: Distribution,
+    /// A later run had other times: the runs are no copies of one.
+    differ: bool,
     /// Quantiles of each run that has enough values, in the order of [`SHOWN`].
     of_runs: [Summary; 2],
 }
 
 impl RunningDelay {
-    /// Adds a run. The first of another point starts anew.
+    /// Adds a run. The first of a later point starts anew; runs of earlier ones that end after it do not
+    /// count.
     pub(crate) fn take(&mut self, sample: &Sample) {
-        if sample.point != self.point {
+        if sample.point < self.point {
+            return;
+        }
+        if sample.point > self.point {
             *self = Self { point: sample.point, ..Self::default() };
         }
         if !sample.complete {
@@ -51,8 +60,8 @@ impl RunningDelay {
         }
     }
 
-    /// Returns the delay of the slowest flow in words; none before there is one.
-    pub(crate) fn told(&self) -> Option<String> {
+    /// Returns the delay of the slowest flow in words, on two lines; none before there is one.
+    pub(crate) fn told(&self) -> Option<[String; 2]> {
         let slowness = |flow: &Flow| flow.all.quantile(0.99);
         let slowest = self.flows.iter().max_by_key(|(_, flow)| slowness(flow));
         let (name, flow) = slowest.filter(|(_, flow)| !flow.all.is_empty())?;
@@ -63,12 +72,16 @@ impl RunningDelay {
             .map(|((share, label), of_runs)| format!("{label} {}", flow.quantile(share, of_runs)));
         let (told, runs) = (told.collect::<Vec<_>>().join(", "), self.runs);
         let level = quantity::level(LEVEL);
-        Some(format!("{name}: {what} {told} ({level}, n = {runs})"))
+        Some([format!("{name}: {what}, {level}, n = {runs}"), told])
     }
 }
 
 impl Flow {
     fn add(&mut self, spans: &Distribution) {
+        match self.all.is_empty() {
+            true => self.first = spans.clone(),
+            false => self.differ |= *spans != self.first,
+        }
         self.all.merge(&spans.histogram());
         for ((share, _), of_runs) in SHOWN.into_iter().zip(&mut self.of_runs) {
             let has_enough = spans.count as f64 * (1.0 - share) >= FEWEST_BEYOND - 1e-9;
@@ -78,17 +91,23 @@ impl Flow {
         }
     }
 
-    /// Returns the mean of a quantile over runs with its interval; of all runs together, marked as without one, if there are
-    /// too few runs, too few messages in a run, or only copies of one run.
+    /// Returns the mean of a quantile over runs with its interval. If single runs have too few messages, it is the
+    /// quantile of all runs together, with the interval of its order statistics or the lower end of it; of one run
+    /// and of its copies without an interval.
     fn quantile(&self, share: f64, of_runs: &Summary) -> String {
         let estimate = interval::mean(of_runs, LEVEL).filter(|it| it.half_width > 0.0);
-        match (estimate, self.all.quantile(share)) {
-            (Some(estimate), _) => quantity::estimate(Unit::Nanoseconds, estimate),
-            (None, Some(of_all)) => {
-                let of_all = value(Unit::Nanoseconds, of_all.as_nanos() as f64);
-                format!("{of_all} (no interval)")
-            }
-            (None, None) => "-".to_owned(),
+        if let Some(estimate) = estimate {
+            return quantity::estimate(Unit::Nanoseconds, estimate);
+        }
+        let shown = |span: Duration| value(Unit::Nanoseconds, span.as_nanos() as f64);
+        let Some(of_all) = self.all.quantile(share).map(shown) else { return "-".to_owned() };
+        let of_many = Some(&self.all).filter(|_| self.differ);
+        if let Some((low, high)) = of_many.and_then(|all| all.quantile_interval(share, LEVEL)) {
+            return format!("{of_all} ({} to {})", shown(low), shown(high));
+        }
+        match of_many.and_then(|all| all.quantile_least(share, LEVEL)) {
+            Some(least) => format!("{of_all} (at least {})", shown(least)),
+            None => format!("{of_all} (no interval)"),
         }
     }
 }
@@ -113,7 +132,7 @@ mod tests {
         (0..runs).map(|number| run(&study.points[0], "-", number).unwrap()).collect()
     }
 
-    fn told(samples: &[Sample]) -> String {
+    fn told(samples: &[Sample]) -> [String; 2] {
         let mut running = RunningDelay::default();
         samples.iter().for_each(|sample| running.take(sample));
         running.told().unwrap()
@@ -130,24 +149,39 @@ mod tests {
         };
         let expected = format!("p50 {}, p99 {}", of("delay.p50"), of("delay.p99"));
         assert!(expected.matches(" ± ").count() == 2, "{expected}");
-        assert_eq!(told(&samples), format!("trip: delay {expected} (95 %, n = 4)"));
+        assert_eq!(told(&samples), ["trip: delay, 95 %, n = 4".to_owned(), expected]);
     }
 
     #[test]
-    fn without_enough_runs_or_messages_there_is_no_interval() {
-        assert!(!told(&runs(1, "4 s")).contains('±'));
+    fn quantiles_of_short_runs_are_those_of_all_together() {
+        let [_, alone] = told(&runs(1, "4 s"));
+        assert_eq!(alone.matches(" (no interval)").count(), 2, "{alone}");
         // 200 messages have two beyond the 99th percentile, and a hundred beyond the median.
-        let short = told(&runs(3, "200 ms"));
+        let samples = runs(3, "200 ms");
+        let [_, short] = told(&samples);
         let (median, p99) = short.split_once(", p99 ").unwrap();
         assert!(median.contains('±') && !p99.contains('±'), "{short}");
-        assert!(p99.contains(" (no interval) (95 %, n = 3)"), "{short}");
+        let report = analyse(&samples, LEVEL);
+        let pooled = &report.points[0].flows[0].delay_pooled;
+        let pooled = pooled.iter().find(|it| it.share.total_cmp(&0.99).is_eq()).unwrap();
+        let shown = |nanos: u64| value(Unit::Nanoseconds, nanos as f64);
+        let (low, high) = pooled.interval_ns.unwrap();
+        let expected = format!("{} ({} to {})", shown(pooled.value_ns), shown(low), shown(high));
+        assert_eq!(p99, expected);
+        // Of 200 messages only the lower end exists, and of copies of a run nothing.
+        let [few, copies] = [runs(2, "100 ms"), vec![samples[0].clone(); 3]].map(|it| told(&it));
+        assert!(few[1].contains(" (at least "), "{few:?}");
+        assert_eq!(copies[1].matches(" (no interval)").count(), 2, "{copies:?}");
     }
 
     #[test]
     fn each_point_starts_anew_and_interrupted_runs_do_not_count() {
         let mut samples = runs(2, "200 ms");
         samples[1].point = 1;
-        assert!(told(&samples).ends_with("n = 1)"));
+        assert!(told(&samples)[0].ends_with("n = 1"));
+        samples.reverse();
+        assert!(told(&samples)[0].ends_with("n = 1"));
+        samples.reverse();
         samples[1] = Sample { complete: false, point: 0, ..samples[1].clone() };
         assert_eq!(told(&samples), told(&samples[..1]));
         assert_eq!(RunningDelay::default().told(), None);

@@ -70,7 +70,7 @@ impl<'a> Steps<'a> {
     pub(crate) fn run(&mut self, sample: &Sample) {
         if self.of > 1 && self.output.draws_progress() {
             self.delay.take(sample);
-            self.bar.set_message(self.delay.told().unwrap_or_default());
+            show(&self.bar, &self.delay);
         }
         self.step();
     }
@@ -112,7 +112,7 @@ impl RunBar {
             return;
         }
         self.delay.take(sample);
-        self.bar.set_message(self.delay.told().unwrap_or_default());
+        show(&self.bar, &self.delay);
         self.bar.inc(1);
     }
 
@@ -127,11 +127,19 @@ impl RunBar {
     }
 }
 
+/// Shows the delay so far below the bar.
+fn show(bar: &ProgressBar, delay: &RunningDelay) {
+    let [of, values] = delay.told().unwrap_or_default();
+    bar.set_prefix(of);
+    bar.set_message(values);
+}
+
 /// Progress bar of runs, on a terminal.
 pub(crate) fn bar(runs: u64) -> ProgressBar {
-    let style =
-        ProgressStyle::with_template("{bar:40} {pos} of {len} runs, {eta} to go\n{wide_msg}")
-            .unwrap_or_else(|_| ProgressStyle::default_bar());
+    let style = ProgressStyle::with_template(
+        "{bar:40} {pos} of {len} runs, {eta} to go\n{prefix}\n{wide_msg}",
+    )
+    .unwrap_or_else(|_| ProgressStyle::default_bar());
     ProgressBar::new(runs).with_style(style)
 }
 

@@ -87,6 +87,10 @@ fn far_quantiles_are_pooled_over_runs_if_one_is_too_short() {
     // 0.999^n falls below 0.025 at 3,688 messages: 74 runs.
     let farther = judged(&on_bus("delay.p99.9(status) < 1 ms"));
     assert_eq!((farther.verdict, farther.more_runs), (Verdict::Undecided, Some(64)));
+    // The lower end of its interval exists before, the third longest of 500, and refutes less.
+    let refuted = judged(&on_bus("delay.p99.9(status) < 180 us"));
+    assert_eq!((refuted.verdict, refuted.because, refuted.high), (Verdict::Fail, "", None));
+    assert!(refuted.low.is_some_and(|low| (low / 183_633.0 - 1.0).abs() < 2e-3), "{refuted:?}");
     let no_answers = judged(&on_bus("response.p99(status) < 1 ms"));
     assert_eq!((no_answers.verdict, no_answers.found), (Verdict::Undecided, None));
 }

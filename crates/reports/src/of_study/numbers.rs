@@ -136,10 +136,11 @@ fn of_flow(point: &PointReport, flow: &FlowReport, report: &Report) -> Vec<Numbe
         numbers.push(number(format!("{} later than {deadline}", flow.name), value, spread, count));
     }
     if let Some(found) = quantiles.iter().find(|it| it.share.total_cmp(&0.99).is_eq()) {
-        let spread = found.interval_ns.map_or_else(
-            || "no interval: too few messages, or copies of one run".to_owned(),
-            |(low, high)| format!("{} to {}, {confidence}", span(low), span(high)),
-        );
+        let spread = match (found.interval_ns, found.least_ns) {
+            (Some((low, high)), _) => format!("{} to {}, {confidence}", span(low), span(high)),
+            (None, Some(least)) => format!("at least {}, {confidence}", span(least)),
+            (None, None) => "no interval: too few messages, or copies of one run".to_owned(),
+        };
         let name = format!("{kind}.p99 of {}", flow.name);
         numbers.push(number(name, span(found.value_ns), spread, messages.clone()));
     }

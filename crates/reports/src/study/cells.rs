@@ -120,7 +120,8 @@ pub fn interval(judged: &Judged) -> String {
             }
         }
         (None, Some(high)) => format!("at most {}", told(judged, high)),
-        (Some(_) | None, None) => String::new(),
+        (Some(low), None) => format!("at least {}, {}", told(judged, low), level(judged.level)),
+        (None, None) => String::new(),
     }
 }
 
