@@ -23,6 +23,7 @@ pub use subject::{Stations, Subject};
 
 use core::cmp::Ordering;
 use run::Row;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -45,7 +46,7 @@ pub struct Comparison {
 }
 
 /// Comparison of a stream or poller.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct Compared {
     /// Its identity, as it was watched.
     pub subject: Subject,
@@ -63,7 +64,8 @@ pub struct Compared {
 }
 
 /// Value outside the predicted range.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ValueOutside")]
 pub struct Worst {
     /// Quantity.
     pub quantity: Quantity,
@@ -77,7 +79,8 @@ pub struct Worst {
 }
 
 /// Range of values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "RangeOfValues")]
 pub struct Range {
     /// Number of intervals.
     pub n: u64,
@@ -90,7 +93,8 @@ pub struct Range {
 }
 
 /// A quantity over all whole intervals.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "ComparedQuantity")]
 pub struct OfQuantity {
     /// Quantity.
     pub quantity: Quantity,
@@ -107,7 +111,7 @@ pub struct OfQuantity {
 }
 
 /// Interval that was watched, next to the predicted one.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct ComparedInterval {
     /// Start of the interval.
     pub start_ns: u64,
@@ -120,7 +124,7 @@ pub struct ComparedInterval {
 }
 
 /// Value in an interval.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
 pub struct ComparedValue {
     /// Quantity.
     pub quantity: Quantity,

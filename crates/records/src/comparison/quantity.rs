@@ -2,12 +2,14 @@
 
 use crate::{ConnectionInterval, Counts, StreamInterval, Transactions};
 use meter::registry::{Count, Measure};
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Quantity of a stream or poller in an interval.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(rename = "QuantityOfInterval")]
 pub enum Quantity {
     /// Frames of a stream.
     Frames,

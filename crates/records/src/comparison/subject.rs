@@ -3,12 +3,14 @@
 use crate::{CyclicStream, StreamInterval, Transactions};
 use core::fmt;
 use core::net::SocketAddr;
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Stream of cyclic data, function of a server, or connection that polls.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
+#[schemars(rename = "StreamOrPoller")]
 pub enum Subject {
     /// Stream of cyclic data.
     Stream {

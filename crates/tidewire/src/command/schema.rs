@@ -1,6 +1,6 @@
 //! `tidewire schema`: JSON Schemas of outputs and of scenario files.
 
-use super::compare::{self, percentiles};
+use super::compare::{self, percentiles, print};
 use super::merge;
 use crate::args::shell::{Schema, Subject};
 use crate::exit::Exit;
@@ -22,7 +22,10 @@ pub(crate) fn run(options: &Schema, output: &Output) -> anyhow::Result<Exit> {
         Subject::Compare => {
             let studies = record::<compare::Record<'static>>("comparison");
             let files = record::<percentiles::Record<'static>>("percentile-comparison");
-            named(any([studies, files]), "compare")
+            let sides = record::<print::Head<'static>>("interval-comparison");
+            let interval = record::<print::Interval<'static>>("compared-interval");
+            let stream = record::<print::Stream<'static>>("compared-stream");
+            named(any([studies, files, sides, interval, stream]), "compare")
         }
         Subject::Histograms => {
             named(record::<merge::histograms::Record<'static>>("merged-histograms"), "histograms")

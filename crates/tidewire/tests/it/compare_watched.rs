@@ -1,6 +1,7 @@
 //! `compare` of a prediction with watched traffic: each change of the traffic is found in its interval.
 
 use crate::cyclic::write;
+use crate::schemas::{check, schema};
 use crate::{check_code, records, run_in, stderr, stdout};
 use serde_json::{Value, json};
 use std::fs;
@@ -33,6 +34,7 @@ fn compare(folder: &Path, words: &[&str]) -> (Value, Vec<Value>) {
     let all = records(&output);
     assert_eq!(all[0]["type"], "interval-comparison", "{}", all[0]);
     assert_eq!(all.last().unwrap()["complete"], true);
+    check(&all[..all.len() - 1], &schema("compare"));
     let of = |kind: &str| -> Vec<Value> {
         all.iter().filter(|record| record["type"] == kind).cloned().collect()
     };
@@ -145,6 +147,7 @@ fn a_poller_is_found_by_its_stations() {
     let output = run_in(folder.path(), &words);
     check_code(&output, 0);
     let all = records(&output);
+    check(&all[..all.len() - 1], &schema("compare"));
     let streams: Vec<_> = all.iter().filter(|it| it["type"] == "compared-stream").collect();
     assert_eq!(streams.len(), 3, "{}", stdout(&output));
     // README: the device .13 is the slowest, with 146 ms; it comes first.

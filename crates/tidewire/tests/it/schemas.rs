@@ -9,7 +9,7 @@ use std::fs;
 /// A line of an older version: fields may be added, and are never removed or changed.
 const OLDER: &str = include_str!("kept/samples-1.ndjson");
 
-fn schema(of: &str) -> Value {
+pub(crate) fn schema(of: &str) -> Value {
     let output = run(&["schema", of]);
     check_code(&output, 0);
     let schema: Value = serde_json::from_str(&stdout(&output)).unwrap();
@@ -48,7 +48,7 @@ fn written(record: &Value, found: &mut BTreeSet<String>) {
 }
 
 #[track_caller]
-fn check(records: &[Value], schema: &Value) {
+pub(crate) fn check(records: &[Value], schema: &Value) {
     let mut names = BTreeSet::new();
     known(schema, &mut names);
     for record in records {

@@ -2,7 +2,7 @@
 
 mod intervals;
 pub(crate) mod percentiles;
-mod print;
+pub(crate) mod print;
 mod source;
 
 use crate::args::Compare;

@@ -9,6 +9,7 @@ use records::comparison::{
     Compared, ComparedInterval, ComparedValue, Comparison, OfQuantity, Quantity, Range, Subject,
     Worst,
 };
+use schemars::JsonSchema;
 use serde::Serialize;
 use std::io;
 use std::path::Path;
@@ -28,9 +29,10 @@ pub(super) struct Sides<'a> {
 }
 
 /// NDJSON record of both sides.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename = "interval-comparison")]
-struct Head<'a> {
+#[schemars(rename = "HeadRecord")]
+pub(crate) struct Head<'a> {
     predicted: &'a Path,
     watched: &'a Path,
     measure_ns: u64,
@@ -41,18 +43,20 @@ struct Head<'a> {
 }
 
 /// NDJSON record of an interval of a stream.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename = "compared-interval")]
-struct Interval<'a> {
+#[schemars(rename = "IntervalRecord")]
+pub(crate) struct Interval<'a> {
     subject: &'a Subject,
     #[serde(flatten)]
     interval: &'a ComparedInterval,
 }
 
 /// NDJSON record of a stream.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 #[serde(tag = "type", rename = "compared-stream")]
-struct Stream<'a> {
+#[schemars(rename = "StreamRecord")]
+pub(crate) struct Stream<'a> {
     #[serde(flatten)]
     stream: &'a Compared,
 }
