@@ -7,6 +7,7 @@ use crate::output::Output;
 use crate::quantity;
 use bench::scenario::{Rate, Span};
 use core::time::Duration;
+use live::interface::Interface;
 use meter::Settings;
 use meter::measure::{BOUNDS_OCTETS, NO_BOUND_OCTETS};
 use records::calendar;
@@ -25,12 +26,19 @@ pub(super) struct Measuring {
     pub(super) only: Subset,
 }
 
+/// Rate of the link of a port; 10 Mbit/s if it has none, and of captures.
+fn rate_of(port: Option<&str>) -> BitRate {
+    // A port that is not there is refused where it is opened.
+    let rate = port.and_then(|port| Interface::named(port).ok()?.rate);
+    rate.unwrap_or(BitRate::mbps(10))
+}
+
 impl Measuring {
-    /// Settings of the command line.
+    /// Settings of the command line, for this port or for captures.
     ///
     /// # Errors
     /// An option value that is not valid.
-    pub(super) fn of(options: &MeasuringOptions) -> Result<Self, Failure> {
+    pub(super) fn of(options: &MeasuringOptions, port: Option<&str>) -> Result<Self, Failure> {
         let span = |name: &str, text: &Option<String>| {
             let span = text.as_deref().map(|text| {
                 let Span(span) = quantity::option(name, text)?;
@@ -62,7 +70,7 @@ impl Measuring {
             origin,
             maximum_connections: options.connections.unwrap_or(defaults.maximum_connections),
             maximum_hosts: options.hosts.unwrap_or(defaults.maximum_hosts),
-            channel: channel.map_or(BitRate::mbps(10), |Rate(channel)| channel),
+            channel: channel.map_or_else(|| rate_of(port), |Rate(channel)| channel),
             bounds_octets: bounds(&options.sizes)?,
             ..defaults
         };

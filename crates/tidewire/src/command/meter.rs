@@ -16,7 +16,7 @@ pub(crate) fn run(options: &Meter, output: &Output) -> anyhow::Result<Exit> {
         std::io::stdout().lock().write_all(json_schema().as_bytes())?;
         return Ok(Exit::Ok);
     }
-    let measuring = Measuring::of(&options.measuring)?;
+    let measuring = Measuring::of(&options.measuring, None)?;
     output::install_interrupts()?;
     Measuring::announce_memory(&options.measuring, output);
     let output = &Output { json: true, quiet: output.quiet };

@@ -71,8 +71,11 @@ fn check_down_and_up(more: &[&str]) {
     interrupt(watching.child.id());
     let output = watching.child.wait_with_output().unwrap();
     check_code(&output, 130);
-    let end = records(&output).pop().unwrap();
+    let all = records(&output);
+    let end = all.last().unwrap();
     assert_eq!((&end["type"], &end["frames"]), (&"end".into(), &1.into()), "{end}");
+    // The driver reports 10 Gbit/s for a veth.
+    assert_eq!(all[0]["channel_bits_per_second"], 10_000_000_000_u64, "{}", all[0]);
 }
 
 #[test]

@@ -107,7 +107,7 @@ fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         }
         Some(Screen::Measures) | None => {}
     }
-    let mut measuring = Measuring::of(&watch.measuring)?;
+    let mut measuring = Measuring::of(&watch.measuring, watch.source.interface.as_deref())?;
     output::install_interrupts()?;
     let expectation = expect::read(&watch.export)?;
     let target = target(watch)?;

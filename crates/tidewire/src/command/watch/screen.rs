@@ -46,7 +46,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     }
     let bars = bars(watch)?;
     let keys = screen_keys::read(options.keys.as_deref())?;
-    let mut measuring = Measuring::of(&watch.measuring)?;
+    let mut measuring = Measuring::of(&watch.measuring, watch.source.interface.as_deref())?;
     let mut run = KeptRun {
         head: head(watch, &measuring),
         folder: None,
