@@ -15,7 +15,7 @@ use core::fmt;
 /// Octets of APPID, length and the reserved fields.
 pub const HEADER_OCTETS: usize = 8;
 /// Tag of the `IECGoosePdu`.
-const GOOSE_PDU: Tag = Tag(0x61);
+pub(crate) const GOOSE_PDU: Tag = Tag(0x61);
 /// Bit of the first reserved field: the frame is simulated (Edition 2).
 const SIMULATED: u16 = 0x8000;
 

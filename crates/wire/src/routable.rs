@@ -48,6 +48,33 @@ pub enum Payload<'a> {
     SampledValues(sampled_values::Pdu<'a>),
 }
 
+/// Encodes the session PDU with this number for PDUs of GOOSE or of Sampled Values, each as it stands behind
+/// the EtherType on Ethernet. It has no key, initialisation vector and signature.
+#[must_use]
+pub fn encode(number: u32, pdus: &[&[u8]]) -> Vec<u8> {
+    let (mut session, mut payload) = (SESSIONS[1], Vec::new());
+    for pdu in pdus {
+        let (header, body) = pdu.split_at_checked(goose::HEADER_OCTETS).unwrap_or((pdu, &[]));
+        let is_goose = body.first().is_some_and(|tag| u32::from(*tag) == goose::GOOSE_PDU.0);
+        if is_goose {
+            session = SESSIONS[0];
+        }
+        let [appid_high, appid_low, _, _, simulation, ..] = header else { continue };
+        let kind = if is_goose { GOOSE } else { SAMPLED_VALUES };
+        payload.extend([kind, simulation >> 7, *appid_high, *appid_low]);
+        payload.extend((body.len() as u16).to_be_bytes());
+        payload.extend_from_slice(body);
+    }
+    // SPDU length, number, version and security; the SPDU length counts what follows it.
+    const HEADER: u8 = 4 + 4 + 2 + 6 + 4 + 1;
+    let spdu = (payload.len() as u32).wrapping_add(u32::from(HEADER));
+    let front = [UNIT_DATA[0], UNIT_DATA[1], session, HEADER + 2, COMMON_HEADER, HEADER];
+    let version = 2_u16.to_be_bytes();
+    let lengths = [spdu.to_be_bytes(), number.to_be_bytes()].concat();
+    let payload_length = (payload.len() as u32).to_be_bytes();
+    [&front[..], &lengths, &version, &[0; 6], &[0; 4], &[0], &payload_length, &payload].concat()
+}
+
 /// True if a datagram to [`PORT`] begins as one with GOOSE or Sampled Values does.
 #[must_use]
 pub fn is_session(octets: &[u8]) -> bool {
@@ -199,6 +226,20 @@ mod tests {
             assert_eq!(first, goose);
             assert_eq!((second.appid, second.asdus().next().unwrap()), (0x4000, Ok(asdu)));
         }
+    }
+
+    #[test]
+    fn a_session_is_encoded_as_devices_do() {
+        // A device sent this front before 152 octets of payload.
+        let front = [1, 0x40, 0xA1, 0x17, 0x80, 0x15, 0, 0, 0, 0xAD, 0, 0, 0x96, 0x46, 0, 2];
+        let front = [&front[..], &[0; 11], &[0, 0, 0, 0x98, 0x81, 1, 0x30, 1, 0, 0x92]].concat();
+        let body = [&[0x61, 0x81, 0x8F][..], &[0; 0x8F]].concat();
+        let pdu = [&[0x30, 1, 0, 0x9A, 0x80, 0, 0, 0], &body[..]].concat();
+        assert_eq!(encode(0x9646, &[&pdu]), [front, body].concat());
+        let samples = sampled_values::Pdu::encode(0x4000, [0; 2], &[]);
+        let octets = encode(1, &[&samples, &samples]);
+        assert_eq!(octets[2], 0xA2);
+        assert_eq!(Pdu::decode(&octets).unwrap().payload.len(), 2 * (samples.len() - 2));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use wire::dissect::Link;
 use wire::ethercat::{self, Datagram};
 use wire::sampled_values::{Asdu, Pdu};
 use wire::time::Instant;
-use wire::{cip_io, goose, ptp};
+use wire::{cip_io, goose, ptp, routable};
 
 /// Octets of a step of the script: kind, publisher, time since the last frame, number, state, octet
 /// that is changed.
@@ -88,14 +88,9 @@ fn frame(step: &[u8; STEP]) -> Vec<u8> {
     }
 }
 
-/// Datagram of routable GOOSE, from a PDU in its form on Ethernet.
+/// Datagram of routable GOOSE.
 fn routed(pdu: &[u8]) -> Vec<u8> {
-    let (header, body) = pdu.split_at(goose::HEADER_OCTETS);
-    let length = (body.len() as u16).to_be_bytes();
-    let item = [&[0x81, header[4] >> 7, header[0], header[1]], &length[..], body].concat();
-    let front = [1, 0x40, 0xA1, 23, 0x80, 21, 0, 0, 0, 0, 0, 0, 0, 1, 0, 2];
-    let session = [&front[..], &[0; 11], &(item.len() as u32).to_be_bytes(), &item].concat();
-    datagram(102, &session)
+    datagram(routable::PORT, &routable::encode(2, &[pdu]))
 }
 
 /// The frame of a step, or one of the two that a node of PRP or HSR makes of it.

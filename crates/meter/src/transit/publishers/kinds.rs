@@ -6,6 +6,7 @@ use wire::dissect::Link;
 use wire::ethercat::{self, Datagram};
 use wire::goose;
 use wire::ptp::{self, Kind};
+use wire::routable;
 use wire::sampled_values::{self, Asdu};
 use wire::time::Instant;
 
@@ -72,17 +73,6 @@ fn profinet(n: u64, _: Tap) -> Vec<u8> {
     ethernet(0x8892, &[&[0x80, 1], &[0; 40][..], &[high, low, 0x35, 0]].concat())
 }
 
-/// Session PDU around a PDU in its form on Ethernet.
-fn session(kind: u8, n: u64, pdu: &[u8]) -> Vec<u8> {
-    let (header, body) = pdu.split_at(goose::HEADER_OCTETS);
-    let length = (body.len() as u16).to_be_bytes();
-    let item = [&[0x80 | kind, 0, header[0], header[1]], &length[..], body].concat();
-    let number = (n as u32).to_be_bytes();
-    let front = [&[1, 0x40, 0xA0 | kind, 23, 0x80, 21, 0, 0, 0, 0][..], &number, &[0, 2]];
-    let length = (item.len() as u32).to_be_bytes();
-    udp(102, &[&front.concat()[..], &[0; 11], &length, &item].concat())
-}
-
 fn routable_goose(n: u64, _: Tap) -> Vec<u8> {
     let pdu = goose::Pdu {
         appid: 1,
@@ -100,7 +90,7 @@ fn routable_goose(n: u64, _: Tap) -> Vec<u8> {
         entries: 0,
         data: &[],
     };
-    session(1, n, &pdu.encode())
+    udp(routable::PORT, &routable::encode(n as u32, &[&pdu.encode()]))
 }
 
 fn routable_samples(n: u64, _: Tap) -> Vec<u8> {
@@ -113,7 +103,8 @@ fn routable_samples(n: u64, _: Tap) -> Vec<u8> {
         rate: None,
         sample: &[0; 8],
     };
-    session(2, n, &sampled_values::Pdu::encode(0x4000, [0; 2], &[asdu]))
+    let pdu = sampled_values::Pdu::encode(0x4000, [0; 2], &[asdu]);
+    udp(routable::PORT, &routable::encode(n as u32, &[&pdu]))
 }
 
 /// Message of PTP. At the far tap it has the correction of a transparent clock.
