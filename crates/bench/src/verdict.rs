@@ -6,9 +6,9 @@
 //! Clopper and Pearson for all messages together, widened to Student's over runs if messages of one
 //! run miss together. A quantile for which single runs are too short is pooled over all messages,
 //! with the interval of its order statistics; with too few messages for the upper end, the lower end
-//! alone can refute it. That no message ever exceeds a limit can be refuted
-//! by runs, but only shown by a theoretical bound. A limit that is within the noise of the host
-//! that measured ([`crate::noise`]) leaves a requirement undecided, however narrow its interval is.
+//! alone can decide. That no message ever exceeds a limit can be refuted by runs, but only shown by
+//! a theoretical bound. A limit that is within the noise of the host that measured
+//! ([`crate::noise`]) leaves a requirement undecided, however narrow its interval is.
 
 use crate::analysis::{
     Confidence, FlowReport, PointReport, Probability, Report, Unit, share_interval,

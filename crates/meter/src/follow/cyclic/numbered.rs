@@ -23,7 +23,7 @@ use super::report::StreamKey;
 use core::hash::BuildHasher as _;
 use foldhash::fast::FixedState;
 
-/// Octets of a number behind the time of its frame.
+/// Bits of a counter below the time of its frame.
 const NUMBER_BITS: u32 = 16;
 
 /// Frame of a stream.
