@@ -127,6 +127,14 @@ fn one_clock_of_a_simulated_network_gives_transits_of_every_way() {
     assert!(counts("near") > 1_000 && counts("near") == counts("far"), "{by_one}");
     assert_eq!((&by_one["there"]["count"], &by_one["back"]), (&by_one["tpdus"][0], &json!(null)));
     assert!(by_one["there"]["min_ns"].as_u64().is_some_and(|least| least > 10_000), "{by_one}");
+    // A capture with the frames of the first one once more behind them goes back in time.
+    let file = |name: &str| folder.path().join(name);
+    let mut twice = fs::read(file("near.pcapng")).unwrap();
+    twice.extend_from_within(..);
+    fs::write(file("twice.pcapng"), twice).unwrap();
+    let back = ["watch", "-r", "twice.pcapng", "--far", "far.pcapng", "--one-clock"];
+    let said = stderr(&run_in(folder.path(), &back));
+    assert!(said.contains("with an earlier time than one before"), "{said}");
     let filtered = found(&["--one-clock", "--filter", "tpdu dt"]);
     assert!(filtered["there"]["count"].as_u64() < by_one["there"]["count"].as_u64());
     assert_eq!(filtered["tpdus"][0], filtered["tpdus"][1]);

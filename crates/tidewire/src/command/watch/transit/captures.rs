@@ -6,6 +6,7 @@ use crate::args::Watch;
 use crate::exit::Failure;
 use crate::interrupt;
 use crate::output::Output;
+use crate::quantity::counted;
 use core::time::Duration;
 use meter::transit::clock::{Clocks, Course};
 use meter::transit::{Found, Limits, Stamps, Tap, Transit};
@@ -41,7 +42,7 @@ pub(super) fn run(
     output: &Output,
 ) -> Result<([Source; 2], Found), Failure> {
     if watch.one_clock {
-        return Ok(by_one_clock(taps));
+        return Ok(by_one_clock(taps, output));
     }
     let can_reopen = [watch.source.read.first(), watch.far.as_ref()]
         .into_iter()
@@ -62,9 +63,10 @@ pub(super) fn run(
     Ok((best.taps, best.found))
 }
 
-/// Reads both captures in the order of their stamps.
-fn by_one_clock(mut taps: [Source; 2]) -> ([Source; 2], Found) {
+/// Reads both captures in the order of their stamps, and warns of frames that are not in this order.
+fn by_one_clock(mut taps: [Source; 2], output: &Output) -> ([Source; 2], Found) {
     let mut transit = Transit::new(Stamps::OneClock { longest: LONGEST }, Limits::USUAL);
+    let (mut last, mut earlier) = (Instant::ZERO, 0_u64);
     while !interrupt::requested() {
         taps.iter_mut().for_each(|source| source.look(Instant::ZERO));
         let due = match taps.each_ref().map(Source::next_at) {
@@ -79,7 +81,18 @@ fn by_one_clock(mut taps: [Source; 2]) -> ([Source; 2], Found) {
         if taps[due.other() as usize].is_silent() {
             continue;
         }
-        taps[due as usize].hand_over(due, (Instant::ZERO, Instant::MAX), &mut transit);
+        let source = &mut taps[due as usize];
+        let at = source.next_at().unwrap_or(last);
+        earlier += u64::from(at < last);
+        last = last.max(at);
+        source.hand_over(due, (Instant::ZERO, Instant::MAX), &mut transit);
+    }
+    if earlier > 0 {
+        let frames = counted(earlier, "frame");
+        output.remark(format_args!(
+            "warning: {frames} with an earlier time than one before in the same capture: --one-clock takes frames \
+             in the order of their times, and may not match these"
+        ));
     }
     let found = told(&taps, transit);
     (taps, found)
