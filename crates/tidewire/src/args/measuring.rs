@@ -32,8 +32,8 @@ pub(crate) struct MeasuringOptions {
     /// Begin of the first interval (RFC 3339); without it the time of the first frame.
     #[arg(long, value_name = "TIME")]
     pub(crate) start: Option<String>,
-    /// Channel capacity R, for U_C and E_C. Without it the rate of the port's link as its driver reports it,
-    /// and 10 Mbit/s of captures and other ports.
+    /// Channel capacity R, for U_C and E_C. Without it the link rate that a port's driver reports, or 10 Mbit/s
+    /// for captures and for ports without one.
     #[arg(long, value_name = "RATE")]
     pub(crate) channel: Option<String>,
     /// Largest size of each size class in octets, such as 64,128,1024; up to nine.
