@@ -5,9 +5,6 @@
 //! two damaged octets whose changes cancel out modulo 255 in both sums, which depends on their
 //! distance.
 
-#[cfg(target_arch = "x86_64")]
-mod avx2;
-
 /// The two running sums, reduced modulo 255.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Fletcher {
@@ -50,7 +47,7 @@ impl Fletcher {
 
     fn add_many(&mut self, octets: &[u8]) {
         #[cfg(target_arch = "x86_64")]
-        if let Some((c0, c1)) = avx2::add((self.c0, self.c1), octets) {
+        if let Some((c0, c1)) = cpu::fletcher::add((self.c0, self.c1), octets) {
             *self = Self { c0, c1 };
             return;
         }

@@ -3,6 +3,7 @@
 //! One file per protocol. Each decodes octets into a borrowed `Pdu<'_>`, encodes it back, and
 //! prints it on one line. Nothing here keeps state, reads a clock or calls the operating system,
 //! and nothing panics on any input.
+#![forbid(unsafe_code)]
 #![deny(clippy::indexing_slicing)]
 
 // Tests shared with `tests/it` refer to this crate by name.

@@ -6,8 +6,9 @@ use crate::{cargo, output};
 use std::path::Path;
 use std::process::Command;
 
-/// Crates that must build without an operating system: floors 0 to 2 except `live`.
-const PURE: [&str; 6] = [
+/// Crates that must build without an operating system: floors 0 to 3 except `live`.
+const PURE: [&str; 7] = [
+    "tidewire-cpu",
     "tidewire-wire",
     "tidewire-stats",
     "tidewire-scl",

@@ -1,9 +1,7 @@
 //! Software prefetch for captures mapped into memory: frame headers are too far apart for the
 //! processor's own prefetcher.
-#![cfg_attr(
-    target_arch = "x86_64",
-    expect(unsafe_code, reason = "the instruction takes a pointer; it reads nothing")
-)]
+
+use cpu::prefetch;
 
 /// Prefetch distance: about ten frames of 400 octets. Metering them takes longer than a memory
 /// access.
@@ -26,20 +24,8 @@ impl Ahead {
             self.octets = at;
         }
         while self.octets < goal {
-            fetch(octets, self.octets);
+            prefetch::line_of(octets, self.octets);
             self.octets += LINE_OCTETS;
         }
     }
 }
-
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn fetch(octets: &[u8], at: usize) {
-    use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    // SAFETY: a prefetch has no visible effect and cannot fault, whatever the pointer.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(octets.as_ptr().wrapping_add(at).cast()) };
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn fetch(_: &[u8], _: usize) {}

@@ -1,5 +1,5 @@
-//! Fletcher's sums, 32 octets at a time, on processors with AVX2. `super` has the portable
-//! equivalent, against which a test compares it.
+//! Fletcher's sums, 32 octets at a time, on processors with AVX2. `wire::checksum` has the portable
+//! equivalent, and a test there compares the two.
 #![expect(unsafe_code, reason = "whether the processor has AVX2 is known only at run time")]
 
 use core::arch::x86_64::{
@@ -16,8 +16,10 @@ const LANES: usize = 1 << LOG_LANES;
 /// 2, and 32 times that still fits into 32 bits.
 const CHUNKS: usize = 128;
 
-/// Returns the sums `c0` and `c1` after `octets`, modulo 255; `None` if the processor has no AVX2.
-pub(super) fn add(sums: (u32, u32), octets: &[u8]) -> Option<(u32, u32)> {
+/// Fletcher's sums `c0` (of the octets) and `c1` (of the values of `c0`), each modulo 255, continued
+/// over `octets` (ISO 8073 annex B). `None` if the processor has no AVX2.
+#[must_use]
+pub fn add(sums: (u32, u32), octets: &[u8]) -> Option<(u32, u32)> {
     // SAFETY: the function is called only where its instructions exist.
     std::arch::is_x86_feature_detected!("avx2").then(|| unsafe { add_chunks(sums, octets) })
 }
