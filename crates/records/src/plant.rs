@@ -30,6 +30,8 @@ use wire::printable::Printable;
 pub(crate) const MOST_FLOWS: usize = 1_000;
 /// Octets of the stamp that each message carries.
 pub(crate) const STAMP_OCTETS: u64 = 16;
+/// Longest name of the flow of a stream, in characters: a number fits behind it.
+const LONGEST_FLOW: usize = 56;
 /// Station that stands for all members of groups.
 pub(crate) const SUBSCRIBERS: &str = "subscribers";
 /// Rates of links, in Mbit/s.
@@ -79,6 +81,8 @@ pub struct Plant {
     pollers: Vec<Poller>,
     /// Clients that do not poll.
     others: u64,
+    /// Streams that their publisher sends to itself.
+    to_themselves: u64,
     left_out: u64,
 }
 
@@ -93,7 +97,11 @@ impl Plant {
                     && self.has_room() =>
             {
                 let stream = CyclicStream::of(&of.report, of.until, of.has_names);
-                self.streams.push(Watched::new(stream, &of.report));
+                if stream.source == stream.destination {
+                    self.to_themselves += 1;
+                } else {
+                    self.streams.push(Watched::new(stream, &of.report));
+                }
             }
             Item::Connection(connection) => {
                 let poller = Poller::of_connection(connection);
@@ -160,6 +168,10 @@ impl Plant {
                 "# Without flows: {others} of functions of servers, whose requests are not periodic or mostly unanswered.\n"
             );
         }
+        if self.to_themselves > 0 {
+            let streams = counted(self.to_themselves, "stream");
+            text += &format!("# Without flows: {streams} that a station sends to itself.\n");
+        }
         if flows.stations.contains(SUBSCRIBERS) {
             text += "# The station \"subscribers\" gets all frames to groups, as each port of a switch that does not filter them.\n";
         }
@@ -192,9 +204,10 @@ pub(crate) struct Flows {
 impl Flows {
     fn stream(&mut self, watched: &Watched, span: &Seen) {
         let stream = &watched.stream;
-        let protocol = stream.protocol.to_lowercase().replace(' ', "-");
-        let name = self.name(&format!("{protocol}-{:04x}", stream.identifier));
-        let to = if is_group(&stream.destination) { SUBSCRIBERS } else { &stream.destination };
+        // The frames of other flows carry the name of the stream.
+        let own = stream.name.as_deref().filter(|_| watched.becomes_load());
+        let name = self.name(&stream_flow(&stream.protocol, stream.identifier, own));
+        let to = receiver(&stream.destination);
         let flow = watched.flow(name, to, span.origin_ns);
         self.stream_flow(&about(watched), &flow, stream.longest_octets);
         self.text += &format!("start = \"{}\"\n", decimal(Span(flow.start.earliest())));
@@ -349,6 +362,22 @@ impl Flows {
 /// Refuses a scenario that `predict` would refuse.
 pub(crate) fn check(text: &str) -> Result<(), String> {
     bench::scenario::load(text, "scenario").map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// Name of the flow of a stream; further streams of one name get a number behind it. `name` is that of
+/// the stream, if its frames do not carry it.
+pub(crate) fn stream_flow(protocol: &str, identifier: u32, name: Option<&str>) -> String {
+    let mut flow = format!("{protocol}-{identifier:04x}");
+    if let Some(name) = name {
+        flow.push('-');
+        flow.extend(name.chars().map(|it| if it.is_ascii_graphic() { it } else { '-' }));
+    }
+    flow.to_lowercase().replace(' ', "-").chars().take(LONGEST_FLOW).collect()
+}
+
+/// Station that gets the frames to a destination.
+pub(crate) fn receiver(destination: &str) -> &str {
+    if is_group(destination) { SUBSCRIBERS } else { destination }
 }
 
 /// True for a group address, as text.

@@ -149,9 +149,9 @@ pub fn compare(predicted: &[Run], watched: &Run) -> Comparison {
     let of_runs: BTreeSet<&Subject> = runs.iter().flat_map(|run| run.subjects()).collect();
     let of_watched: BTreeSet<&Subject> = watched.subjects().collect();
     let mut twins = twins(&of_runs, &of_watched);
-    // Connections of all runs have the same names.
+    // Flows have the same names in all runs.
     if let Some(run) = runs.first() {
-        twins.extend(polls(&of_watched, run));
+        twins.extend(stand_ins(&of_watched, run));
     }
     let pairs = twins.iter().map(|(seen, known)| Pair { runs: &runs, known, watched, seen });
     let mut each: Vec<Compared> = pairs.map(|pair| pair.compare()).collect();
@@ -206,9 +206,12 @@ fn twins<'a>(
     twins
 }
 
-/// The predicted twins of functions that were watched: the connections of the flows that poll them.
-fn polls<'a>(watched: &BTreeSet<&'a Subject>, run: &'a Run) -> Vec<(&'a Subject, &'a Subject)> {
-    watched.iter().filter_map(|seen| Some((*seen, run.poller_of(seen)?))).collect()
+/// The predicted twins of what a scenario has in another protocol: for a function the connection of the
+/// flow that polls it, for a stream that no scenario sends as it is the test load in its place.
+fn stand_ins<'a>(watched: &BTreeSet<&'a Subject>, run: &'a Run) -> Vec<(&'a Subject, &'a Subject)> {
+    let twin =
+        |seen: &&'a Subject| Some((*seen, run.poller_of(seen).or_else(|| run.load_of(seen))?));
+    watched.iter().filter_map(twin).collect()
 }
 
 /// A stream or poller on both sides.

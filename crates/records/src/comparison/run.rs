@@ -5,6 +5,7 @@ use super::quantity::{self, Values};
 use super::subject::{Pollers, Stations, Subject};
 use crate::{Interval, Record};
 use bench::scenario::Scenario;
+use meter::Protocol;
 use std::collections::BTreeMap;
 
 /// Maximum number of values of intervals; what is beyond is counted.
@@ -158,6 +159,18 @@ impl Run {
         let is_one_each = all.len() == flows && !self.flows.are_several(function);
         let (subject, _) = all.get(place).filter(|_| is_one_each)?;
         self.rows.contains_key(*subject).then_some(*subject)
+    }
+
+    /// The stream of test load that stands for a stream of another protocol.
+    pub(super) fn load_of(&self, stream: &Subject) -> Option<&Subject> {
+        let number = self.flows.load_of(stream)?;
+        let is_it = |subject: &&Subject| match subject {
+            Subject::Stream { protocol, identifier, .. } => {
+                protocol == Protocol::Load.name() && *identifier == number
+            }
+            _ => false,
+        };
+        self.rows.keys().find(is_it)
     }
 
     /// Values of a subject in each of its intervals.

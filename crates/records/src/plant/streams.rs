@@ -104,6 +104,11 @@ impl Watched {
         self.stream.protocol == protocol.name()
     }
 
+    /// True if test load stands for it.
+    pub(super) fn becomes_load(&self) -> bool {
+        self.service() == Service::Cyclic && !self.is_of(Protocol::ProfinetRt)
+    }
+
     fn service(&self) -> Service {
         if self.is_of(Protocol::Goose) {
             Service::Goose

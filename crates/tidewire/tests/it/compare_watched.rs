@@ -215,6 +215,52 @@ fn functions_are_matched_with_the_flows_that_poll_them() {
     }
 }
 
+/// Message `n` of a writer group of UADP.
+fn uadp(group: u8, n: u32) -> Vec<u8> {
+    let head = [1, 0, 0x5E, 0, 0, 9, 2, 0, 0, 0, 0, 2, 0xB6, 0x2C];
+    let [high, low] = (n as u16).to_be_bytes();
+    let message = [0xB1, 0x21, 7, 0, 0x09, group, 0, low, high];
+    [&head[..], &message, &[0; 60]].concat()
+}
+
+#[test]
+fn streams_are_matched_with_the_test_load_in_their_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let frames = |lost: Option<(u8, u32)>| {
+        let all = (0..1_000).flat_map(|n| [(1, n), (2, n)]);
+        let all = all.filter(move |it| Some(*it) != lost);
+        all.map(|(group, n)| (n * 1_000 + u32::from(group) * 300, uadp(group, n)))
+    };
+    let seen = folder.join("seen.pcap");
+    write(&seen, frames(None));
+    let watch = ["watch", "-q", "-r", "seen.pcap", "--write-scenario", "plant.toml"];
+    check_code(&run_in(folder, &watch), 0);
+    // Both have one publisher, one group of receivers, and the test load of one station.
+    write(&seen, frames(Some((2, 420))));
+    let compared = |predicted: &str| {
+        let output = run_in(folder, &["compare", predicted, "seen.pcap", "-n", "1", "--json"]);
+        check_code(&output, 0);
+        records(&output)
+    };
+    let all = compared("plant.toml");
+    let only = json!([all[0]["only_predicted"], all[0]["only_watched"]]);
+    assert_eq!(only, json!([[], []]), "{}", all[0]);
+    let streams: Vec<_> = all.iter().filter(|it| it["type"] == "compared-stream").collect();
+    let outcome = |of: &&Value| {
+        let name = of["subject"]["name"].as_str().unwrap().to_owned();
+        (name, of["judged"].as_u64().unwrap(), of["within"].as_u64().unwrap())
+    };
+    let outcomes: Vec<_> = streams.iter().map(outcome).collect();
+    assert_eq!(outcomes, [("7/2/0".to_owned(), 10, 9), ("7/1/0".to_owned(), 10, 10)]);
+    // A flow of another name stands for nothing.
+    let text = fs::read_to_string(folder.join("plant.toml")).unwrap();
+    fs::write(folder.join("other.toml"), text.replace("7/1/0", "7/3/0")).unwrap();
+    let head = &compared("other.toml")[0];
+    assert_eq!(head["only_watched"][0]["name"], "7/1/0", "{head}");
+    assert_eq!(head["only_predicted"][0]["protocol"], "LOAD", "{head}");
+}
+
 #[test]
 fn two_sides_without_a_stream_in_common_are_refused() {
     let folder = plant();

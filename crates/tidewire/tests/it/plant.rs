@@ -322,6 +322,21 @@ fn streams_of_other_protocols_keep_length_tag_and_jitter() {
 }
 
 #[test]
+fn a_stream_that_a_station_sends_to_itself_has_no_flow() {
+    let folder = tempfile::tempdir().unwrap();
+    let frame = |to: u8, n: u32| {
+        let head = [2, 0, 0, 0, 0, to, 2, 0, 0, 0, 0, 2, 0xB6, 0x2C];
+        let [high, low] = (n as u16).to_be_bytes();
+        [&head[..], &[0xB1, 0x21, 7, 0, 0x09, 1, 0, low, high], &[0; 60]].concat()
+    };
+    let seen = folder.path().join("seen.pcap");
+    crate::cyclic::write(&seen, (0..900).map(|n| (n * 1_000, frame(1 + (n % 2) as u8, n / 2))));
+    let text = write_scenario(folder.path(), &seen);
+    assert!(text.contains("# Without flows: 1 stream that a station sends to itself.\n"), "{text}");
+    assert_eq!(text.matches("[[flow]]").count(), 1, "{text}");
+}
+
+#[test]
 fn a_scenario_is_not_written_over_one() {
     let folder = tempfile::tempdir().unwrap();
     write_scenario(folder.path(), &shipped("cycles.pcap"));
