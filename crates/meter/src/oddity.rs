@@ -14,7 +14,8 @@ pub enum Class {
     Foreign,
     /// Octets missing from the capture.
     Truncated,
-    /// TPDUs that belong to no known connection; counted under their kind.
+    /// TPDUs that belong to no known connection, counted under their kind; octets of a stream with TPKTs
+    /// that belong to none, by which data is missing for the layers above.
     Unassigned,
     /// Violations by transport entities, and signs that TPDUs were missed.
     Transport,

@@ -47,10 +47,10 @@ pub(super) struct Partial {
     kept: Vec<u8>,
     /// Length of the packet; zero while unknown.
     packet_octets: usize,
-    /// Octets received of it.
+    /// Octets of it that have passed.
     seen_octets: usize,
-    /// True if some of them were not captured.
-    is_cut: bool,
+    /// Those of them that were not captured.
+    missing_octets: usize,
     /// True if it is no TPKT, and is skipped.
     is_foreign: bool,
 }
@@ -77,6 +77,8 @@ pub(super) enum Event {
     LostStep,
     /// Synchronisation restored: the next packet begins here.
     FoundStep,
+    /// Number of octets that belong to no packet.
+    Outside(usize),
     /// PDU of another protocol between packets.
     ForeignPdu,
     /// TLS started.
@@ -156,8 +158,12 @@ impl Framer {
                 State::InStep => octets = self.packet(octets, is_mixed, found),
                 State::Unknown(_) if tpkt::is_front(octets) => return self.begin(octets, 0, false),
                 State::Unknown(_) | State::OutOfStep => {
-                    let Some(place) = step(octets) else { return self.try_again(is_known_back) };
+                    let place = step(octets);
                     let was_known = self.state == State::OutOfStep;
+                    if was_known {
+                        leave_out(place.unwrap_or(octets.len()), found);
+                    }
+                    let Some(place) = place else { return self.try_again(is_known_back) };
                     self.state = State::InStep;
                     let event = if was_known { Event::FoundStep } else { Event::Recognised };
                     found(Found::Event(event));
@@ -185,7 +191,7 @@ impl Framer {
             return self.lose(found);
         };
         partial.seen_octets += skipped_octets;
-        partial.is_cut = true;
+        partial.missing_octets += skipped_octets;
         // If the front of the TPDU is among them, it cannot be read.
         if partial.seen_octets == partial.packet_octets {
             self.finish(0, found);
@@ -201,7 +207,9 @@ impl Framer {
     }
 
     fn lose(&mut self, found: &mut dyn FnMut(Found<'_>)) {
-        self.partial = None;
+        if let Some(partial) = self.partial.take() {
+            leave_out(partial.seen_octets - partial.missing_octets, found);
+        }
         if self.state == State::InStep {
             self.state = State::OutOfStep;
             found(Found::Event(Event::LostStep));
@@ -261,7 +269,8 @@ impl Framer {
         };
         if !mixed || length < 3 {
             self.lose(found);
-            // These octets may precede the next header.
+            // The octets behind the first may hold the next header.
+            leave_out(1, found);
             return octets.get(1..).unwrap_or_default();
         }
         found(Found::Event(Event::ForeignPdu));
@@ -287,7 +296,7 @@ impl Framer {
         let mut kept = Vec::with_capacity(room);
         kept.extend_from_slice(front);
         let seen_octets = octets.len();
-        let partial = Partial { kept, packet_octets, seen_octets, is_cut: false, is_foreign };
+        let partial = Partial { kept, packet_octets, seen_octets, missing_octets: 0, is_foreign };
         self.partial = Some(Box::new(partial));
     }
 
@@ -333,7 +342,7 @@ impl Framer {
         }
         let octets = partial.kept.get(tpkt::HEADER_OCTETS..).unwrap_or_default();
         let missing_octets = partial.packet_octets - tpkt::HEADER_OCTETS - octets.len();
-        let (is_cut, end) = (partial.is_cut, self.next.wrapping_sub(behind as u32));
+        let (is_cut, end) = (partial.missing_octets > 0, self.next.wrapping_sub(behind as u32));
         found(Found::Packet(Packet { octets, missing_octets, is_cut, end }));
     }
 }
@@ -363,6 +372,13 @@ fn ends_or_goes_on(octets: &[u8]) -> bool {
     let Ok(header) = Header::decode(octets) else { return false };
     let behind = octets.get(usize::from(header.packet_octets)..);
     behind.is_some_and(|behind| behind.is_empty() || tpkt::is_believable(behind))
+}
+
+/// Notes octets that belong to no packet.
+fn leave_out(octets: usize, found: &mut dyn FnMut(Found<'_>)) {
+    if octets > 0 {
+        found(Found::Event(Event::Outside(octets)));
+    }
 }
 
 #[cfg(test)]
@@ -440,7 +456,9 @@ mod tests {
     fn missing_octets_beyond_a_packet_lose_synchronisation() {
         let (first, last) = (packet(&[1; 100]), packet(&[2; 5]));
         let pieces = [Ok(&first[..20]), Err(90), Ok(&[9; 40][..]), Ok(&last[..])];
-        let expected = ["Recognised", "LostStep", "FoundStep", "8+0"];
+        // Of the first packet 20 octets had come.
+        let outside = ["Outside(20)", "LostStep", "Outside(40)"];
+        let expected = [&["Recognised"], &outside[..], &["FoundStep", "8+0"]].concat();
         assert_eq!(found(&pieces, false), expected);
         // Within a segment a header counts if its packet ends with the segment.
         let behind = [&[9; 40][..], &last].concat();
@@ -448,7 +466,7 @@ mod tests {
         assert_eq!(found(&pieces, false), expected);
         let cut_off = &behind[..behind.len() - 1];
         let pieces = [Ok(&first[..20]), Err(90), Ok(cut_off)];
-        assert_eq!(found(&pieces, false), ["Recognised", "LostStep"]);
+        assert_eq!(found(&pieces, false), ["Recognised", "Outside(20)", "LostStep", "Outside(51)"]);
     }
 
     #[test]
@@ -505,14 +523,17 @@ mod tests {
             let lines = found(&[Ok(&cr), Ok(&[octets, &next].concat())], mixed);
             lines[2..].join(" ")
         };
+        // The octets before the next packet are counted, each once.
+        let outside =
+            |octets: usize| format!("LostStep Outside(1) Outside({}) FoundStep 4+0", octets - 1);
         assert_eq!(behind(&[0x44, 3, 9], true), "ForeignPdu 4+0");
-        assert_eq!(behind(&[0x44, 3, 9], false), "LostStep FoundStep 4+0");
+        assert_eq!(behind(&[0x44, 3, 9], false), outside(3));
         // Too short; and with low bits that RDP does not use.
-        assert_eq!(behind(&[0x44, 2], true), "LostStep FoundStep 4+0");
-        assert_eq!(behind(&[0x45, 3, 9], true), "LostStep FoundStep 4+0");
-        assert_eq!(behind(&[0x45, 0x80, 3], true), "LostStep FoundStep 4+0");
+        assert_eq!(behind(&[0x44, 2], true), outside(2));
+        assert_eq!(behind(&[0x45, 3, 9], true), outside(3));
+        assert_eq!(behind(&[0x45, 0x80, 3], true), outside(3));
         // Packet of version 3 with a valid reserved octet and an invalid length.
-        assert_eq!(behind(&[3, 0, 0, 2], false), "LostStep FoundStep 4+0");
+        assert_eq!(behind(&[3, 0, 0, 2], false), outside(4));
     }
 
     #[test]
@@ -524,9 +545,11 @@ mod tests {
         }
         // Four octets like a header, with an impossible length.
         let pieces = [Ok(&stream[..8]), Ok(&[3, 0, 0, 2][..])];
-        assert_eq!(found(&pieces, false), ["Recognised", "4+0", "LostStep"]);
+        let outside = ["LostStep", "Outside(1)", "Outside(3)"];
+        assert_eq!(found(&pieces, false), [&["Recognised", "4+0"], &outside[..]].concat());
         // Two octets that begin nothing, then a packet.
         let pieces = [Ok(&stream[..8]), Ok(&[9, 9][..]), Ok(&stream[..8])];
-        assert_eq!(found(&pieces, false), ["Recognised", "4+0", "LostStep", "FoundStep", "4+0"]);
+        let outside = ["LostStep", "Outside(1)", "Outside(1)", "FoundStep", "4+0"];
+        assert_eq!(found(&pieces, false), [&["Recognised", "4+0"], &outside[..]].concat());
     }
 }

@@ -435,6 +435,10 @@ fn with_sink(
                     tracker.interrupt(passage);
                     (Class::Transport, "TPKT stream lost its step")
                 }
+                Event::Outside(octets) => {
+                    let octets = octets as u64;
+                    return sink.oddities.add(Class::Unassigned, "octets outside of TPKTs", octets);
+                }
                 Event::FoundStep => (Class::Transport, "TPKT stream found its step"),
                 Event::ForeignPdu => (Class::Foreign, "RDP fast-path PDU"),
                 Event::Tls => (Class::Foreign, "TLS in place of TPKT"),
