@@ -8,6 +8,8 @@ pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod export;
 pub(crate) mod layers;
+#[cfg(test)]
+mod lint;
 pub(crate) mod log;
 pub(crate) mod measuring;
 pub(crate) mod merge;
@@ -530,7 +532,7 @@ pub(crate) struct MonitorOptions {
 #[derive(Args, Debug)]
 #[command(
     group = ArgGroup::new("source").required(true).args(["read", "hex"]),
-    after_help = "Examples:\n  tidewire dissect -r plant.pcapng -n 5             the first five frames\n  tcpdump -i eth1 -c 1 -w - | tidewire dissect -r -\n  tidewire dissect 0200000000020200000000010009fefe03000463010102"
+    after_help = "Examples:\n  tidewire dissect -r plant.pcapng -c 5             the first five frames\n  tcpdump -i eth1 -c 1 -w - | tidewire dissect -r -\n  tidewire dissect 0200000000020200000000010009fefe03000463010102"
 )]
 pub(crate) struct Dissect {
     /// Read this capture; "-" is standard input.
@@ -539,7 +541,7 @@ pub(crate) struct Dissect {
     /// One Ethernet frame in hexadecimal, without FCS.
     pub(crate) hex: Option<String>,
     /// Stop after this many frames.
-    #[arg(short = 'n', long, value_name = "N", conflicts_with = "hex")]
+    #[arg(short, long, value_name = "N", conflicts_with = "hex")]
     pub(crate) count: Option<u64>,
 }
 

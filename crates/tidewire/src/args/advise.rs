@@ -26,8 +26,8 @@ pub(crate) struct Advise {
     /// Limit of the runs of a setting; without it 12, or 192 for a setting that may still be more
     /// than 5 % better than the advice (with --live: 12).
     #[arg(short = 'n', long, value_name = "N",
-          value_parser = clap::value_parser!(u16).range(2..=1_000))]
-    pub(crate) runs: Option<u16>,
+          value_parser = clap::value_parser!(u64).range(2..=1_000))]
+    pub(crate) runs: Option<u64>,
     /// Seed, instead of the scenario's.
     #[arg(long)]
     pub(crate) seed: Option<u64>,

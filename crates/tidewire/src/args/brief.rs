@@ -57,7 +57,7 @@ const COMMON: [Common; 14] = [
     common("predict", &["scenario", "seed", "runs", "output", "vary", "require"]),
     common("measure", &["scenario", "to", "interface", "load", "messages", "time", "require"]),
     common("serve", &["interface", "udp", "over", "fault", "runs", "time"]),
-    common("relay", &["here", "there", "fault", "only", "capture", "time"]),
+    common("relay", &["here", "there", "fault", "tpdus", "capture", "time"]),
     common("watch", &["read", "interface", "time", "web", "measure", "require", "screen"]),
     common("meter", &["files", "measure", "report", "only", "intervals"]),
     common("show", &["file", "plain", "speed", "web"]),

@@ -30,6 +30,6 @@ pub(crate) struct Capture {
         value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) keep: Option<u64>,
     /// Stop after this many frames.
-    #[arg(short = 'n', long, value_name = "N")]
+    #[arg(short, long, value_name = "N")]
     pub(crate) count: Option<u64>,
 }

@@ -56,7 +56,7 @@ pub(crate) struct Extent {
     #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) messages: u64,
     /// Rounds through all sizes; intervals are over rounds.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u64).range(2..=10_000))]
     pub(crate) rounds: u64,
 }
 
@@ -79,7 +79,7 @@ pub(crate) struct PredictLayers {
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub(crate) messages: u64,
     /// Rounds through all sizes, each with the next seed.
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(2..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u64).range(2..=10_000))]
     pub(crate) rounds: u64,
     /// Seed of the first round.
     #[arg(long, default_value_t = 1)]

@@ -27,7 +27,7 @@ pub(crate) struct MeasuringOptions {
     #[arg(long, value_name = "TIME")]
     pub(crate) sample: Option<String>,
     /// Stop after N measurement intervals.
-    #[arg(short = 'n', long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) intervals: Option<u64>,
     /// Begin of the first interval (RFC 3339); without it the time of the first frame.
     #[arg(long, value_name = "TIME")]
@@ -36,9 +36,9 @@ pub(crate) struct MeasuringOptions {
     /// for captures and for ports without one.
     #[arg(long, value_name = "RATE")]
     pub(crate) channel: Option<String>,
-    /// Largest size of each size class in octets, such as 64,128,1024; up to nine.
+    /// Largest size of each size class, such as 64,128,1024; up to nine.
     #[arg(long, value_name = "SIZES", value_delimiter = ',')]
-    pub(crate) sizes: Vec<u64>,
+    pub(crate) sizes: Vec<String>,
     /// Report only these measures, such as "dt_*,ack_delay_*", also as columns of --csv, --zeek and
     /// --parquet, which take metrics such as R_RD too; all are counted.
     #[arg(long, value_name = "NAMES")]
@@ -65,7 +65,7 @@ pub(crate) struct MeasuringOptions {
 /// `meter`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire meter plant.pcapng > plant.ndjson\n  tcpdump -i eth1 -U -w - | tidewire meter --measure 2min | tidewire show\n  tidewire meter --only \"dt_*\" --sizes 64,512 -n 3 a.pcap b.pcap\n\n`tidewire help stream` explains the records; --schema prints their JSON Schema."
+    after_help = "Examples:\n  tidewire meter plant.pcapng > plant.ndjson\n  tcpdump -i eth1 -U -w - | tidewire meter --measure 2min | tidewire show\n  tidewire meter --only \"dt_*\" --sizes 64,512 --intervals 3 a.pcap b.pcap\n\n`tidewire help stream` explains the records; --schema prints their JSON Schema."
 )]
 pub(crate) struct Meter {
     /// Captures (pcap or pcapng, also .gz and .zst), in order of time; without them standard input.

@@ -30,10 +30,10 @@ pub(crate) struct MeasureMms {
     #[arg(long, value_name = "PATH", requires = "file")]
     pub(crate) save: Option<PathBuf>,
     /// Report control block to enable for --reporting, as domain/name; it has to be in --allow-write.
-    #[arg(long = "report-block", alias = "report", value_name = "BLOCK")]
-    pub(crate) report: Option<Item>,
+    #[arg(long, value_name = "BLOCK")]
+    pub(crate) report_block: Option<Item>,
     /// Time for which reports are received.
-    #[arg(long, value_name = "TIME", default_value = "10 s", requires = "report")]
+    #[arg(long, value_name = "TIME", default_value = "10 s", requires = "report_block")]
     pub(crate) reporting: String,
     /// Item that may be written; may be given more than once. A variable is written with the value that it
     /// has. Control and settings ($CO$, $SP$, $SG$, $SE$) are never written.

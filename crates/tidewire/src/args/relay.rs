@@ -22,14 +22,8 @@ pub(crate) struct Relay {
     #[arg(long, value_enum, default_value = "both", requires = "fault")]
     pub(crate) way: Ways,
     /// Limit the faults to frames with these TPDUs over LLC: dt, ak, cr, cc, dr, dc, ed, ea, rj or er.
-    #[arg(
-        long = "tpdus",
-        alias = "only",
-        value_name = "TPDU,...",
-        value_delimiter = ',',
-        requires = "fault"
-    )]
-    pub(crate) only: Vec<String>,
+    #[arg(long, value_name = "TPDU,...", value_delimiter = ',', requires = "fault")]
+    pub(crate) tpdus: Vec<String>,
     /// Seed of the faults.
     #[arg(long, value_name = "SEED", default_value_t = 1, requires = "fault")]
     pub(crate) seed: u64,

@@ -32,7 +32,7 @@ pub(crate) struct Reproduce {
     #[arg(short, long, value_name = "FOLDER", requires = "paper", conflicts_with = "live")]
     pub(crate) output: Option<PathBuf>,
     /// Tap of --capture: the LAN, or a test centre's boundary between transport and network.
-    #[arg(long, alias = "tap", value_enum, default_value = "lan", requires = "capture")]
+    #[arg(long, value_enum, default_value = "lan", requires = "capture")]
     pub(crate) capture_at: TapPlace,
     /// Format of the result; without it text, or NDJSON with --json.
     #[arg(long, value_enum, requires = "paper")]

@@ -14,7 +14,7 @@ pub(crate) struct ShardOptions {
     #[arg(long, value_name = "K/N", conflicts_with_all = ["capture", "figure", "plot", "differences", "no_save", "keep_runs", "web"])]
     pub(crate) shard: Option<Wanted>,
     /// With --until-decided or --precision: make the round of runs that follows those in this merged folder.
-    #[arg(long, alias = "after", value_name = "FOLDER", requires_all = ["shard", "growing"])]
+    #[arg(long, value_name = "FOLDER", requires_all = ["shard", "growing"])]
     pub(crate) after_runs: Option<PathBuf>,
     /// Print a script that makes this many shards as a Slurm array and merges them, and stop.
     #[arg(long, value_name = "N", conflicts_with_all = NOT_OF_SCRIPTS, value_parser = clap::value_parser!(u64).range(1..))]

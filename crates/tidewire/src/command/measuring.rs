@@ -4,6 +4,7 @@ use super::memory;
 use crate::args::measuring::MeasuringOptions;
 use crate::exit::Failure;
 use crate::output::Output;
+use crate::port_options;
 use crate::quantity;
 use bench::scenario::{Rate, Span};
 use core::time::Duration;
@@ -102,10 +103,13 @@ impl Measuring {
 }
 
 /// The bounds of the classes of sizes.
-fn bounds(sizes: &[u64]) -> Result<[u64; 9], Failure> {
-    if sizes.is_empty() {
+fn bounds(texts: &[String]) -> Result<[u64; 9], Failure> {
+    if texts.is_empty() {
         return Ok(BOUNDS_OCTETS);
     }
+    let size = |text: &String| port_options::size("--sizes", text.trim());
+    let sizes = texts.iter().map(size).collect::<Result<Vec<_>, _>>()?;
+    let sizes: Vec<u64> = sizes.into_iter().map(|octets| octets as u64).collect();
     let is_ascending = sizes.is_sorted_by(|a, b| a < b);
     let is_bounded = sizes.last().is_some_and(|last| *last < NO_BOUND_OCTETS);
     if sizes.len() > BOUNDS_OCTETS.len() || !is_ascending || !is_bounded {
@@ -113,6 +117,6 @@ fn bounds(sizes: &[u64]) -> Result<[u64; 9], Failure> {
         return Err(failure.with_fix("--sizes 64,128,256,512,1024"));
     }
     let mut bounds = [NO_BOUND_OCTETS; 9];
-    bounds.iter_mut().zip(sizes).for_each(|(bound, size)| *bound = *size);
+    bounds.iter_mut().zip(&sizes).for_each(|(bound, size)| *bound = *size);
     Ok(bounds)
 }

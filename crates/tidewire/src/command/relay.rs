@@ -83,7 +83,7 @@ fn open(options: &Options) -> anyhow::Result<Relay> {
     };
     let faults = [there, back].map(|befalls| faults.clone().filter(|_| befalls));
     let interfaces = [options.here.clone(), options.there.clone()];
-    let selection = selection(&options.only)?;
+    let selection = selection(&options.tpdus)?;
     relay::open(interfaces, faults, selection, options.seed).map_err(port_options::explain)
 }
 
@@ -96,7 +96,7 @@ fn selection(only: &[String]) -> Result<Selection, Failure> {
             Kind::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name.trim()));
         let names = Kind::ALL.map(|kind| kind.name().to_lowercase()).join(", ");
         found.ok_or_else(|| {
-            Failure::usage(format!("--only: no TPDU {name:?}")).with_fix(format!("one of {names}"))
+            Failure::usage(format!("--tpdus: no TPDU {name:?}")).with_fix(format!("one of {names}"))
         })
     };
     Ok(Selection::Tpdus(only.iter().map(kind).collect::<Result<_, _>>()?))

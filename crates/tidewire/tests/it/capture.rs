@@ -176,7 +176,7 @@ fn a_filter_leaves_frames_out_and_a_number_ends_it() {
     };
     assert_eq!(run(&["--filter", "tpdu dt"]), [5, 0]);
     assert_eq!(run(&["--filter", "tpdu ak"]), [0, 5]);
-    assert_eq!(run(&["-n", "2"]), [2, 0]);
+    assert_eq!(run(&["-c", "2"]), [2, 0]);
 }
 
 #[test]
@@ -269,7 +269,7 @@ fn a_growing_file_is_followed_until_an_interrupt() {
     let path = folder.path().join("a.pcap");
     // In the middle of the second frame.
     fs::write(&path, &whole[..24 + 16 + 128 + 40]).unwrap();
-    let mut child = command(&["capture", "--follow", "-n", "4", "-r", path.to_str().unwrap()])
+    let mut child = command(&["capture", "--follow", "-c", "4", "-r", path.to_str().unwrap()])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -312,7 +312,7 @@ fn connect_in_vain(port: u16, times: u32) {
 
 #[test]
 fn what_is_heard_live_goes_on_into_a_meter_elsewhere() {
-    let Some((mut child, port)) = listening(&["-n", "6"]) else { return };
+    let Some((mut child, port)) = listening(&["-c", "6"]) else { return };
     let mut meter = command(&["watch", "-r", "-", "--json"])
         .stdin(Stdio::from(child.stdout.take().unwrap()))
         .stdout(Stdio::piped())

@@ -44,7 +44,7 @@ fn frames_of_a_capture_are_numbered_and_timed_from_the_first() {
     let octets =
         capture(&[(5_000_000_000, data(0)), (5_250_000_000, data(1)), (6_000_000_000, data(2))]);
     fs::write(folder.path().join("a.pcap"), &octets).unwrap();
-    let output = run_in(folder.path(), &["dissect", "-r", "a.pcap", "-n", "2"]);
+    let output = run_in(folder.path(), &["dissect", "-r", "a.pcap", "-c", "2"]);
     check_code(&output, 0);
     let text = stdout(&output);
     let heads: Vec<&str> = text.lines().filter(|line| !line.starts_with(' ')).collect();

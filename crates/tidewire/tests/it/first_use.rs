@@ -45,7 +45,7 @@ fn reports_fit_a_terminal() {
         &["predict", "substation", "--no-save"],
         &["predict", "status-short", "--no-save", "-n", "1"],
         &["predict", "ncc84", "--no-save", "-n", "1"],
-        &["predict", "layers", "--messages", "2", "-n", "2"],
+        &["predict", "layers", "--messages", "2", "--rounds", "2"],
         &["predict", "status-short", "--no-save", "--require", "delay.max(status) < 20 ms"],
         &["scenarios", "list"],
         &["reproduce"],

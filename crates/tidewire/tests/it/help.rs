@@ -167,9 +167,7 @@ fn an_option_means_the_same_in_every_verb() {
         let values: Vec<&str> = all("value").into_iter().collect();
         let is_known = OTHER_VALUES.contains(&(option.as_str(), &values.join(" ")));
         assert!(values.len() == 1 || is_known, "{option}: {values:?}");
-        // Where -n is the number of runs, rounds have no letter.
-        let is_rounds = option == "--rounds";
-        assert!(all("short").len() == 1 || is_rounds, "{option}: {:?}", all("short"));
+        assert_eq!(all("short").len(), 1, "{option}: {:?}", all("short"));
         // An option that a verb has only to refuse it means nothing.
         let about = all("about");
         let about: BTreeSet<&&str> = about.iter().filter(|it| !it.starts_with("Refused")).collect();

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-const FEW: [&str; 7] = ["measure", "layers", "--messages", "20", "-n", "3", "--json"];
+const FEW: [&str; 7] = ["measure", "layers", "--messages", "20", "--rounds", "3", "--json"];
 
 /// The curves of an output that ended well; each has the sizes and counts that were asked for.
 #[track_caller]
@@ -81,7 +81,8 @@ fn every_layer_is_measured_in_process_and_drawn_with_numbers() {
 
 #[test]
 fn the_text_says_what_the_numbers_cannot_tell() {
-    let output = run(&["measure", "layers", "--messages", "3", "-n", "2", "--sizes", "64,1 kB"]);
+    let output =
+        run(&["measure", "layers", "--messages", "3", "--rounds", "2", "--sizes", "64,1 kB"]);
     check_code(&output, 0);
     let text = stdout(&output);
     assert!(
@@ -116,7 +117,7 @@ fn what_cannot_be_measured_is_said_before_anything_is_sent() {
 
 #[test]
 fn a_predicted_machine_is_repeatable_and_names_its_inputs() {
-    let few = ["predict", "layers", "--messages", "4", "-n", "2", "--sizes", "100,1000,2041"];
+    let few = ["predict", "layers", "--messages", "4", "--rounds", "2", "--sizes", "100,1000,2041"];
     let json = run(&[&few[..], &["--json"]].concat());
     check_code(&json, 0);
     assert_eq!(json.stdout, run(&[&few[..], &["--json"]].concat()).stdout);
@@ -146,7 +147,8 @@ fn a_predicted_machine_is_repeatable_and_names_its_inputs() {
 
 #[test]
 fn the_first_table_says_what_each_layer_adds() {
-    let output = run(&["measure", "layers", "--messages", "5", "-n", "3", "--sizes", "64,700"]);
+    let output =
+        run(&["measure", "layers", "--messages", "5", "--rounds", "3", "--sizes", "64,700"]);
     check_code(&output, 0);
     let text = stdout(&output);
     let rows: Vec<Vec<&str>> = text
@@ -165,7 +167,7 @@ fn the_first_table_says_what_each_layer_adds() {
         ["MMS", "session"],
     ];
     assert_eq!(rows, expected, "{text}");
-    let json = run(&["measure", "layers", "--messages", "5", "-n", "3", "--json"]);
+    let json = run(&["measure", "layers", "--messages", "5", "--rounds", "3", "--json"]);
     let layers: Vec<Value> =
         records(&json).into_iter().filter(|record| record["type"] == "layer").collect();
     assert_eq!(layers.len(), 6);
@@ -177,7 +179,8 @@ fn the_first_table_says_what_each_layer_adds() {
 
 #[test]
 fn layers_of_a_front_end_are_predicted_from_their_tasks() {
-    let options = ["--profile", "mvme372", "--messages", "4", "-n", "2", "--sizes", "16,1000"];
+    let options =
+        ["--profile", "mvme372", "--messages", "4", "--rounds", "2", "--sizes", "16,1000"];
     let output = run(&[&["predict", "layers"][..], &options, &["--json"]].concat());
     check_code(&output, 0);
     let records = records(&output);

@@ -111,7 +111,7 @@ fn named_items_are_read_and_a_missing_one_is_a_failure() {
 fn reports_arrive_at_once_and_then_every_period() {
     let server = Server::start(&[]);
     let block = "FEEDLD0/LLN0$RP$urcb01";
-    let more = ["--report", block, "--allow-write", block, "--reporting", "2500 ms"];
+    let more = ["--report-block", block, "--allow-write", block, "--reporting", "2500 ms"];
     let found = measure(&server, &more);
     let reports = &found["reports"];
     // The general interrogation, and two integrity periods of one second.
@@ -359,8 +359,8 @@ fn nothing_is_written_without_leave_and_control_never() {
         check_code(&output, 2);
         assert!(stderr(&output).contains(reason), "{}", stderr(&output));
     };
-    refused(&["--report", "LD/LLN0$RP$urcb01"], "--allow-write 'LD/LLN0$RP$urcb01'");
-    refused(&["--report", "LD/LLN0$ST$Mod"], "no report control block");
+    refused(&["--report-block", "LD/LLN0$RP$urcb01"], "--allow-write 'LD/LLN0$RP$urcb01'");
+    refused(&["--report-block", "LD/LLN0$ST$Mod"], "no report control block");
     for constraint in ["CO", "SP", "SG", "SE"] {
         let item = format!("LD/GGIO1${constraint}$SPCSO1$Oper$ctlVal");
         refused(&["--allow-write", &item], "is not written");

@@ -41,7 +41,7 @@ fn the_log_of_a_relay_agrees_with_meters_and_stations() {
     let [log_path, sent_path, received_path] =
         [&log, &sent, &received].map(|path| path.display().to_string());
     let fault = "loss=2%,duplicate=1%";
-    let options = ["--fault", fault, "--way", "there", "--only", "DT", "--log", &log_path];
+    let options = ["--fault", fault, "--way", "there", "--tpdus", "DT", "--log", &log_path];
     let mut relay = left.command(1, &[&["relay", "w0", "w1", "--json"], &options[..]].concat());
     let mut relay = relay.stdout(Stdio::piped()).spawn().unwrap();
     let mut told = BufReader::new(relay.stdout.take().unwrap()).lines();
@@ -189,8 +189,8 @@ fn a_relay_refuses_one_file_for_its_log_and_its_capture() {
 #[test]
 fn a_relay_says_what_is_wrong_with_its_options() {
     let cases = [
-        (&["relay", "a", "b", "--only", "dt"][..], 2),
-        (&["relay", "lo", "lo", "--fault", "loss=1%", "--only", "xy"], 2),
+        (&["relay", "a", "b", "--tpdus", "dt"][..], 2),
+        (&["relay", "lo", "lo", "--fault", "loss=1%", "--tpdus", "xy"], 2),
         (&["relay", "a", "b", "--fault", "loss=2"], 2),
         (&["relay", "lo", "lo"], 1),
     ];

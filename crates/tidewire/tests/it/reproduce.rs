@@ -390,7 +390,7 @@ fn traffic_of_nbsir_85_3104_is_written_at_both_taps() {
     // The tap cannot see them.
     assert!(centre_total["lpdus"].is_null() && centre_total["npdus"].is_null());
     assert!(compared > 150, "{compared}");
-    let line = run(&["dissect", "-r", centre.to_str().unwrap(), "-n", "1"]);
+    let line = run(&["dissect", "-r", centre.to_str().unwrap(), "-c", "1"]);
     assert!(stdout(&line).contains("TP CR"), "{}", stdout(&line));
 }
 

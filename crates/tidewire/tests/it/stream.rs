@@ -196,7 +196,7 @@ fn reports_have_the_counts_since_the_interval_began() {
 
 #[test]
 fn measuring_stops_after_so_many_intervals() {
-    let records = metered(one_each(&[0, 5, 10, 15, 20, 25]), &["-n", "2"]);
+    let records = metered(one_each(&[0, 5, 10, 15, 20, 25]), &["--intervals", "2"]);
     assert_eq!(of_type(&records, "interval").len(), 2);
     let total = of_type(&records, "total")[0];
     assert_eq!((&total["intervals"], &total["length_ns"]), (&2.into(), &(20 * SECOND).into()));
@@ -207,7 +207,7 @@ fn measuring_stops_after_so_many_intervals() {
 
 #[test]
 fn reports_obey_the_subset_of_measures_and_the_size_bounds() {
-    let options = ["--only", "dt_tpdus*,tpdus", "--sizes", "64,100"];
+    let options = ["--only", "dt_tpdus*,tpdus", "--sizes", "64 B,100"];
     let records = metered(one_each(&[0]), &options);
     let interval = of_type(&records, "interval")[0];
     let expected = serde_json::json!({ "tpdus": 1, "dt_tpdus": 1, "dt_tpdus_to_64_octets": 0,
@@ -240,7 +240,7 @@ fn options_that_make_no_sense_say_so() {
     check_refused(&["--sizes", "64,32"], "--sizes: up to nine sizes, each greater");
     check_refused(&["--sizes", "1,2,3,4,5,6,7,8,9,10"], "--sizes: up to nine");
     check_refused(&["--only", "dtt"], "no measure \"dtt\"");
-    check_refused(&["-n", "0"], "invalid value '0'");
+    check_refused(&["--intervals", "0"], "invalid value '0'");
     check_refused(&["--top", "1001"], "invalid value '1001'");
 }
 

@@ -274,7 +274,7 @@ fn an_interrupted_reproduction_keeps_its_capture() {
     serving.wait().unwrap();
     check_code(&output, 130);
     assert_eq!(records(&output).last().unwrap()["complete"], false);
-    let frames = run(&["dissect", "-r", capture.to_str().unwrap(), "-n", "20"]);
+    let frames = run(&["dissect", "-r", capture.to_str().unwrap(), "-c", "20"]);
     check_code(&frames, 0);
     assert!(stdout(&frames).contains("\n20: "), "{}", stdout(&frames));
 }

@@ -90,7 +90,10 @@ fn keeps_profiles(chosen: &Chosen, path: &Path) -> Result<(), Failure> {
 /// The most repetitions of one setting, and of one that is in play.
 fn repetitions(options: &Advise) -> (usize, usize) {
     match options.runs {
-        Some(runs) => (usize::from(runs), usize::from(runs)),
+        Some(runs) => {
+            let runs = usize::try_from(runs).unwrap_or(usize::MAX);
+            (runs, runs)
+        }
         None if options.live => (REPETITIONS, REPETITIONS),
         None => (REPETITIONS, REPETITIONS_IN_PLAY),
     }

@@ -42,7 +42,7 @@ pub(crate) fn measure(options: &MeasureMms, output: &Output) -> anyhow::Result<E
 
 fn inquiry(options: &MeasureMms) -> anyhow::Result<Inquiry> {
     check_writable(&options.allow_write)?;
-    if let Some(block) = &options.report {
+    if let Some(block) = &options.report_block {
         check_report(block, &options.allow_write)?;
     }
     let period = options.period.as_deref();
@@ -62,7 +62,7 @@ fn inquiry(options: &MeasureMms) -> anyhow::Result<Inquiry> {
         items: options.item.clone(),
         list: options.dataset.clone(),
         file: options.file.clone(),
-        report: options.report.clone(),
+        report: options.report_block.clone(),
         reporting: quantity::option::<Span>("--reporting", &options.reporting)?.0,
         writable: options.allow_write.clone(),
         outstanding: options.outstanding.clone(),
@@ -82,11 +82,11 @@ fn check_writable(items: &[Item]) -> Result<(), Failure> {
 /// To enable reports is to write to the server, so the block has to be named twice.
 fn check_report(block: &Item, writable: &[Item]) -> Result<(), Failure> {
     if !matches!(block.constraint(), Some("RP" | "BR")) {
-        let message = format!("--report {block}: no report control block, of $RP$ or $BR$");
+        let message = format!("--report-block {block}: no report control block, of $RP$ or $BR$");
         return Err(Failure::usage(message).with_fix("name one, as in LD0/LLN0$RP$urcb01"));
     }
     if !writable.contains(block) {
-        let message = format!("--report {block} writes to the server, to enable the reports");
+        let message = format!("--report-block {block} writes to the server, to enable the reports");
         return Err(Failure::usage(message).with_fix(format!("add --allow-write '{block}'")));
     }
     Ok(())

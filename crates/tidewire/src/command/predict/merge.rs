@@ -189,7 +189,7 @@ fn nothing_is_missing(all: &[(usize, u64)], made: &Made, parts: &[Found]) -> Res
 
 /// The command line of a shard as that of another one.
 fn with_shard(command: &[String], shard: &str, after: Option<&Path>) -> String {
-    let mut words = without(command, &["--shard", "--after", "--after-runs"]);
+    let mut words = without(command, &["--shard", "--after-runs"]);
     words.extend(["--shard".to_owned(), shard.to_owned()]);
     if let Some(after) = after {
         words.extend(["--after-runs".to_owned(), after.to_string_lossy().into_owned()]);
@@ -199,9 +199,8 @@ fn with_shard(command: &[String], shard: &str, after: Option<&Path>) -> String {
 
 /// Provenance of the merged folder.
 fn making(parts: &[Found]) -> Making {
-    let command = parts
-        .first()
-        .map(|part| without(&part.provenance.command, &["--shard", "--after", "--after-runs"]));
+    let command =
+        parts.first().map(|part| without(&part.provenance.command, &["--shard", "--after-runs"]));
     let of = |found: &Found| {
         let Provenance { shard, started, host, .. } = &found.provenance;
         let own = Part { shard: *shard, started: started.clone(), host: host.clone() };
