@@ -33,5 +33,6 @@ pub mod study;
 pub mod sweep;
 pub mod tail;
 pub mod text;
+pub mod tool;
 
 pub use document::Document;

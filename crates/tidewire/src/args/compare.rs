@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `compare`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire compare predicted measured        the latest runs of two folders\n  tidewire compare plant.toml plant.pcapng   a capture with its prediction\n  tidewire compare plant.pcapng watched      a capture with a folder of watch\n  tidewire compare before.hgrm after.hgrm    two files of percentiles"
+    after_help = "Examples:\n  tidewire compare predicted measured        the latest runs of two folders\n  tidewire compare plant.toml plant.pcapng   a capture with its prediction\n  tidewire compare plant.pcapng watched      a capture with a folder of watch\n  tidewire compare before.hgrm after.hgrm    two files of percentiles\n  tidewire compare measured iperf3.json      a result of another tool"
 )]
 pub(crate) struct Compare {
     /// Baseline: a run folder, or a folder of runs, whose latest is used. With watched traffic the prediction:

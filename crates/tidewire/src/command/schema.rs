@@ -1,6 +1,6 @@
 //! `tidewire schema`: JSON Schemas of outputs and of scenario files.
 
-use super::compare::{self, percentiles, print};
+use super::compare::{self, percentiles, print, throughput};
 use super::merge;
 use crate::args::shell::{Schema, Subject};
 use crate::exit::Exit;
@@ -22,10 +22,11 @@ pub(crate) fn run(options: &Schema, output: &Output) -> anyhow::Result<Exit> {
         Subject::Compare => {
             let studies = record::<compare::Record<'static>>("comparison");
             let files = record::<percentiles::Record<'static>>("percentile-comparison");
+            let tools = record::<throughput::Record<'static>>("tool-comparison");
             let sides = record::<print::Head<'static>>("interval-comparison");
             let interval = record::<print::Interval<'static>>("compared-interval");
             let stream = record::<print::Stream<'static>>("compared-stream");
-            named(any([studies, files, sides, interval, stream]), "compare")
+            named(any([studies, files, tools, sides, interval, stream]), "compare")
         }
         Subject::Histograms => {
             named(record::<merge::histograms::Record<'static>>("merged-histograms"), "histograms")

@@ -11,6 +11,7 @@ mod codes;
 #[cfg(feature = "parquet")]
 mod columnar;
 mod compare;
+mod compare_tools;
 mod compare_watched;
 mod cyclic;
 mod cyclic_clocks;

@@ -4,6 +4,8 @@ mod intervals;
 pub(crate) mod percentiles;
 pub(crate) mod print;
 mod source;
+pub(crate) mod throughput;
+mod tool;
 
 use crate::args::Compare;
 use crate::busy;
@@ -76,10 +78,12 @@ impl Run<'_> {
 }
 
 pub(crate) fn run(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
-    let has_percentiles = percentiles::are_meant(options);
-    crate::percentiles::check(options.hgrm_unit, has_percentiles)?;
-    if has_percentiles {
+    crate::percentiles::check(options.hgrm_unit, percentiles::are_files(options))?;
+    if percentiles::are_meant(options) && !throughput::is_meant(options) {
         return percentiles::run(options, output);
+    }
+    if throughput::is_meant(options) {
+        return throughput::run(options, output);
     }
     let sources = [&options.baseline, &options.other].map(|path| Source::find(path, output));
     match sources {
@@ -112,7 +116,10 @@ fn samples(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
 }
 
 fn read(path: &Path) -> Result<Run<'_>, Failure> {
-    let advice = "give a folder that tidewire predict or tidewire measure wrote";
+    let advice = match path.is_file() {
+        true => tool::READS,
+        false => "give a folder that tidewire predict or tidewire measure wrote",
+    };
     let results =
         folder::read(path).map_err(|error| Failure::failed(error.to_string()).with_fix(advice))?;
     if results.samples.is_empty() {
