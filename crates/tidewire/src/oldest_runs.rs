@@ -8,13 +8,16 @@ use crate::output::Output;
 use std::fs::{self, File};
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// Files of records, of which a run folder has one.
 const RECORDS: [&str; 3] = ["samples.ndjson", "measures.ndjson", "rows.ndjson"];
 /// Octets at the end of a file that hold its last record, if that is an end.
 const TAIL_OCTETS: i64 = 4_096;
+/// Begin of a name: the time at which a run began, in whole seconds.
+const TIME: &str = "0000-00-00T00-00-00-";
 
-/// Removes the oldest ended ones of these run folders, until `keep` are left; `made` stays.
+/// Removes the oldest ended ones of these run folders, until `keep` are left; `made`, which is one of them, stays.
 ///
 /// # Errors
 /// A folder that cannot be removed.
@@ -24,12 +27,12 @@ pub(crate) fn remove(
     made: &Path,
     output: &Output,
 ) -> Result<(), Failure> {
-    let found = found.into_iter();
-    let mut ended: Vec<PathBuf> = found.filter(|path| has_time(path) && has_ended(path)).collect();
-    // Names begin with times, so that the oldest come first.
-    ended.sort_unstable();
-    let more = ended.len().saturating_sub(keep.max(1));
-    for old in ended.iter().take(more).filter(|path| *path != made) {
+    let others = found.into_iter().filter(|path| path != made);
+    let mut ended: Vec<PathBuf> = others.filter(|path| has_time(path) && has_ended(path)).collect();
+    // Within a second the number behind a name says nothing: that of a removed run is given again.
+    ended.sort_by_cached_key(|path| (began(path), written(path), path.clone()));
+    let more = (ended.len() + 1).saturating_sub(keep.max(1));
+    for old in ended.iter().take(more) {
         fs::remove_dir_all(old).map_err(|error| {
             Failure::failed(format!("--keep-runs: cannot remove {}: {error}", old.display()))
         })?;
@@ -40,13 +43,28 @@ pub(crate) fn remove(
 
 /// True of a name that begins with a time: `2026-01-01T10-00-00-`.
 fn has_time(path: &Path) -> bool {
-    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let pattern = b"0000-00-00T00-00-00-";
+    let name = name(path);
+    let pattern = TIME.as_bytes();
     let is_alike = |(octet, pattern): (u8, &u8)| match pattern {
         b'0' => octet.is_ascii_digit(),
         other => octet == *other,
     };
     name.len() > pattern.len() && name.bytes().zip(pattern).all(is_alike)
+}
+
+/// Second in which a run began.
+fn began(path: &Path) -> String {
+    name(path).chars().take(TIME.len()).collect()
+}
+
+/// Time at which the records of a run were last written; none where the system does not say.
+fn written(path: &Path) -> Option<SystemTime> {
+    let of = |name: &&str| fs::metadata(path.join(name)).ok()?.modified().ok();
+    RECORDS.iter().filter_map(of).max()
+}
+
+fn name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
 }
 
 /// True of a run whose last record is an end.
@@ -88,8 +106,31 @@ mod tests {
         remove(all(), 2, &third, &output).unwrap();
         let are_there = [&first, &second, &third, &under_way, &foreign].map(|path| path.exists());
         assert_eq!(are_there, [false, true, true, true, true]);
-        // The run that was just made stays, whatever its name.
+        // The run that was just made stays, whatever its name, and the number holds.
         remove(vec![third.clone(), second.clone()], 1, &second, &output).unwrap();
-        assert!(second.exists() && third.exists());
+        assert_eq!((second.exists(), third.exists()), (true, false));
+    }
+
+    #[test]
+    fn runs_of_one_second_go_in_the_order_of_their_ends() {
+        let root = tempfile::tempdir().unwrap();
+        let make = |name: &str, ended_s: u64| {
+            let path = root.path().join(format!("2026-01-01T10-00-00-a{name}"));
+            fs::create_dir(&path).unwrap();
+            fs::write(path.join("run.json"), "{}").unwrap();
+            let records = path.join("samples.ndjson");
+            fs::write(&records, "{\"type\":\"end\",\"complete\":true}\n").unwrap();
+            let ended = SystemTime::UNIX_EPOCH + core::time::Duration::from_secs(ended_s);
+            File::options().write(true).open(&records).unwrap().set_modified(ended).unwrap();
+            path
+        };
+        // The first name was given again, to the fourth run.
+        let (second, third, fourth) = (make("-2", 2), make("-3", 3), make("", 4));
+        let output = Output { json: true, quiet: true };
+        remove(vec![fourth.clone(), second.clone(), third.clone()], 2, &fourth, &output).unwrap();
+        assert_eq!([&second, &third, &fourth].map(|path| path.exists()), [false, true, true]);
+        let fifth = make("-2", 5);
+        remove(vec![fourth.clone(), fifth.clone(), third.clone()], 2, &fifth, &output).unwrap();
+        assert_eq!([&third, &fourth, &fifth].map(|path| path.exists()), [false, true, true]);
     }
 }
