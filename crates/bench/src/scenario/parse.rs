@@ -18,10 +18,21 @@ use toml::de::DeValue;
 /// The longest time for a run whose length is counted in messages.
 const LONGEST_RUN: Span = Span(Duration::from_secs(600));
 
+/// Version of the format. Files of another version would mean something else, so none is assumed.
+fn version(fields: &mut Fields<'_, '_>, problems: &mut Vec<Problem>) -> Option<u64> {
+    let version = fields.optional("version", problems);
+    if version.is_none() && fields.value("version").is_none() {
+        let problem = Problem::error(fields.span(), "missing key `version`".to_owned());
+        problems
+            .push(problem.help(format!("add `version = {VERSION}`, the format of this program")));
+    }
+    version
+}
+
 /// Reads a document in which `vary` has been carried out already.
 pub(super) fn scenario(document: &Placed<'_>, problems: &mut Vec<Problem>) -> Option<Scenario> {
     let mut fields = Fields::of(document, problems)?;
-    let version = fields.required("version", problems);
+    let version = version(&mut fields, problems);
     if let Some(version) = version
         && version != VERSION
     {
