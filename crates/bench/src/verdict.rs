@@ -7,11 +7,13 @@
 //! run miss together. A quantile for which single runs are too short is pooled over all messages,
 //! with the interval of its order statistics; with too few messages for the upper end, the lower end
 //! alone can decide. That no message ever exceeds a limit can be refuted by runs, but only shown by
-//! a theoretical bound. A limit that is within the noise of the host that measured
+//! a theoretical bound. Copies of one run have no interval: where the scenario draws nothing at random
+//! ([`Scenario::draws`](crate::scenario::Scenario::draws)), their number is exact and decides; where it
+//! could have drawn something else, it decides nothing. A limit that is within the noise of the host that measured
 //! ([`crate::noise`]) leaves a requirement undecided, however narrow its interval is.
 
 use crate::analysis::{
-    Confidence, FlowReport, PointReport, Probability, Report, Unit, share_interval,
+    Confidence, FlowReport, PointReport, PooledQuantile, Probability, Report, Unit, share_interval,
 };
 use crate::scenario::{Point, Requirement, Subject, means};
 use schemars::JsonSchema;
@@ -61,7 +63,7 @@ pub struct Judged {
     pub low: Option<f64>,
     /// Upper end of its interval.
     pub high: Option<f64>,
-    /// Confidence level of the interval; 1 if theory decided.
+    /// Confidence level of the interval; 1 if theory decided, or a number that is exact.
     pub level: f64,
     /// Verdict.
     pub verdict: Verdict,
@@ -88,6 +90,8 @@ pub fn judge(report: &Report, points: &[Point]) -> Vec<Judged> {
     let mut judged = Vec::new();
     for found in &report.points {
         let Some(point) = points.get(found.point) else { continue };
+        let is_exact = found.deterministic && !point.scenario.draws(&found.counts);
+        let runs = Runs { point: found, is_exact };
         for requirement in &point.scenario.require {
             let of = |flow: &&FlowReport| {
                 requirement
@@ -96,7 +100,7 @@ pub fn judge(report: &Report, points: &[Point]) -> Vec<Judged> {
                     .is_none_or(|name| means(name, &flow.name, flow.group.as_deref()))
             };
             for flow in found.flows.iter().filter(of) {
-                let one = judge_flow(requirement, flow, found, report.level);
+                let one = judge_flow(requirement, flow, runs, report.level);
                 judged.extend(one.map(|mut judged| {
                     if let Some(noise_ns) = report.host_noise_ns {
                         weigh_noise(&mut judged, requirement, flow, noise_ns);
@@ -120,15 +124,23 @@ pub fn worst(judged: &[Judged]) -> Verdict {
     }
 }
 
+/// Runs of a point.
+#[derive(Clone, Copy)]
+struct Runs<'a> {
+    point: &'a PointReport,
+    /// True if all are copies of one run because the scenario draws nothing at random.
+    is_exact: bool,
+}
+
 /// Judges one flow; `None` if `*` matches a flow that has no such quantity.
 fn judge_flow(
     requirement: &Requirement,
     flow: &FlowReport,
-    point: &PointReport,
+    runs: Runs<'_>,
     level: f64,
 ) -> Option<Judged> {
     let mut judged = Judged {
-        point: point.point,
+        point: runs.point.point,
         flow: flow.name.clone(),
         requirement: requirement.text.clone(),
         found: None,
@@ -143,27 +155,22 @@ fn judge_flow(
         bound_ns: flow.bound_ns,
     };
     let is_told = match requirement.subject {
-        Subject::Miss => miss(&mut judged, requirement, flow, point),
+        Subject::Miss => miss(&mut judged, requirement, flow, runs),
         Subject::Lost => {
-            share(&mut judged, requirement, &flow.lost, ShareOf { flow, name: "lost", point });
+            share(&mut judged, requirement, &flow.lost, ShareOf { flow, name: "lost", runs });
             true
         }
         Subject::LongestDelay => longest(&mut judged, requirement, flow, flow.longest_delay_ns),
         Subject::LongestResponse => {
             longest(&mut judged, requirement, flow, flow.longest_response_ns)
         }
-        Subject::Mean(name) => quantity(&mut judged, requirement, flow, name, point),
+        Subject::Mean(name) => quantity(&mut judged, requirement, flow, name, runs),
     };
     (is_told || requirement.flow.is_some()).then_some(judged)
 }
 
 /// Judges the share of missed deadlines; returns `false` for a flow without a deadline.
-fn miss(
-    judged: &mut Judged,
-    requirement: &Requirement,
-    flow: &FlowReport,
-    point: &PointReport,
-) -> bool {
+fn miss(judged: &mut Judged, requirement: &Requirement, flow: &FlowReport, runs: Runs<'_>) -> bool {
     let Some(missed) = &flow.missed else {
         judged.because = "the flow has no deadline, or no clock to check it";
         return false;
@@ -176,7 +183,7 @@ fn miss(
         (judged.level, judged.because) = (1.0, "theory: the bound is within the deadline");
         judged.verdict = Verdict::Pass;
     } else {
-        share(judged, requirement, missed, ShareOf { flow, name: "missed", point });
+        share(judged, requirement, missed, ShareOf { flow, name: "missed", runs });
     }
     true
 }
@@ -187,14 +194,15 @@ fn quantity(
     requirement: &Requirement,
     flow: &FlowReport,
     name: &str,
-    point: &PointReport,
+    Runs { point, is_exact }: Runs<'_>,
 ) -> bool {
     let runs = point.replications;
     let found = flow.quantity(name);
     if point.deterministic {
-        judged.found = found.map(|found| found.mean);
-        judged.because = COPIES;
-        return found.is_some();
+        let pooled = || far_quantile(flow, name).map(|quantile| quantile.value_ns as f64);
+        judged.found = found.map(|found| found.mean).or_else(pooled);
+        copies(judged, requirement, is_exact);
+        return judged.found.is_some();
     }
     let Some(found) = found else { return pooled(judged, requirement, flow, name, runs) };
     judged.found = Some(found.mean);
@@ -214,7 +222,30 @@ fn quantity(
 }
 
 /// Reason why copies of one run decide nothing.
-const COPIES: &str = "deterministic: one run, which samples nothing; let flows start at random";
+const COPIES: &str =
+    "all runs are copies: what the scenario draws at random did not occur in them; make more";
+/// Reason for a verdict by copies of one run.
+const EXACT: &str =
+    "deterministic: exact, no interval; other alignments: let flows start at random";
+
+/// Judges what copies of one run found: exactly, if no run of the scenario can differ from it.
+fn copies(judged: &mut Judged, requirement: &Requirement, is_exact: bool) {
+    match judged.found {
+        Some(found) if is_exact => {
+            (judged.level, judged.because) = (1.0, EXACT);
+            judged.verdict = verdict_of(requirement, found, found);
+        }
+        _ => judged.because = COPIES,
+    }
+}
+
+/// Quantile of this name over all messages, if there is one.
+fn far_quantile<'a>(flow: &'a FlowReport, name: &str) -> Option<&'a PooledQuantile> {
+    let of = if name.starts_with("response.") { &flow.response_pooled } else { &flow.delay_pooled };
+    let percent = name.split_once(".p").and_then(|(_, percent)| percent.parse::<f64>().ok());
+    let is_it = |share: f64| percent.is_some_and(|percent| (share * 100.0 - percent).abs() < 1e-9);
+    of.iter().find(|quantile| is_it(quantile.share))
+}
 
 /// Judges a quantile pooled over all runs, for which single runs are too short; returns whether
 /// there is one.
@@ -226,10 +257,7 @@ fn pooled(
     runs: u64,
 ) -> bool {
     judged.because = "too few messages to decide it";
-    let of = if name.starts_with("response.") { &flow.response_pooled } else { &flow.delay_pooled };
-    let percent = name.split_once(".p").and_then(|(_, percent)| percent.parse::<f64>().ok());
-    let is_it = |share: f64| percent.is_some_and(|percent| (share * 100.0 - percent).abs() < 1e-9);
-    let Some(quantile) = of.iter().find(|quantile| is_it(quantile.share)) else { return false };
+    let Some(quantile) = far_quantile(flow, name) else { return false };
     let value = quantile.value_ns as f64;
     judged.found = Some(value);
     let times = match quantile.interval_ns {
@@ -297,7 +325,7 @@ fn longest(
 struct ShareOf<'a> {
     flow: &'a FlowReport,
     name: &'static str,
-    point: &'a PointReport,
+    runs: Runs<'a>,
 }
 
 /// Judges a share of all messages.
@@ -305,7 +333,7 @@ fn share(
     judged: &mut Judged,
     requirement: &Requirement,
     probability: &Probability,
-    ShareOf { flow, name, point }: ShareOf<'_>,
+    ShareOf { flow, name, runs: Runs { point, is_exact } }: ShareOf<'_>,
 ) {
     let (Probability { events, trials, .. }, runs) = (*probability, point.replications);
     if trials == 0 {
@@ -314,7 +342,7 @@ fn share(
     }
     judged.found = Some(events as f64 / trials as f64);
     if point.deterministic {
-        judged.because = COPIES;
+        copies(judged, requirement, is_exact);
         return;
     }
     let level = judged.level;

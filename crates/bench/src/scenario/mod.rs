@@ -6,6 +6,7 @@
 
 mod architecture;
 pub(crate) mod carriage;
+mod chance;
 mod check;
 mod costs;
 mod directory;
