@@ -68,7 +68,10 @@ fn main() -> ExitCode {
             }
             match pointer::of_value(&error) {
                 Some(text) => output::say(text),
-                None => drop(error.print()),
+                None => {
+                    drop(error.print());
+                    pointer::of_capture(&error, std::env::args().nth(1)).map(output::say);
+                }
             }
             code
         }

@@ -34,6 +34,20 @@ pub(crate) fn topic(option: &str) -> Option<&'static str> {
     })
 }
 
+/// Advice for a capture that was given without `-r`; none for other errors.
+pub(crate) fn of_capture(error: &clap::Error, verb: Option<String>) -> Option<String> {
+    let is_read = verb.is_some_and(|verb| verb == "watch" || verb == "capture");
+    if !is_read || error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let word = error.get(ContextKind::InvalidArg)?.to_string();
+    match word.as_str() {
+        "-" => Some("  fix: -r - reads a capture from standard input".to_owned()),
+        word if word.starts_with('-') => None,
+        word => Some(format!("  fix: -r {} reads a capture", Printable(word))),
+    }
+}
+
 /// An error of clap about the value of an option: its text, the place, and the topic of help; none for
 /// other errors.
 pub(crate) fn of_value(error: &clap::Error) -> Option<String> {

@@ -53,7 +53,7 @@ const fn common(verb: &'static str, arguments: &'static [&'static str]) -> Commo
 }
 
 /// Verbs whose options do not all fit one screen.
-const COMMON: [Common; 14] = [
+const COMMON: [Common; 15] = [
     common("predict", &["scenario", "seed", "runs", "output", "vary", "require"]),
     common("measure", &["scenario", "to", "interface", "load", "messages", "time", "require"]),
     common("serve", &["interface", "udp", "over", "fault", "runs", "time"]),
@@ -65,6 +65,7 @@ const COMMON: [Common; 14] = [
     common("calibrate", &["over", "foreign_peer", "profile", "item", "messages"]),
     common("advise", &["scenario", "objective", "budget", "time", "write", "live"]),
     common("reproduce", &["paper", "figures", "output", "runs", "web", "live"]),
+    common("predict layers", &["profile", "sizes", "messages", "rounds", "figure"]),
     common("measure layers", &["interface", "peer_interface", "udp", "udp_peer", "rounds"]),
     common("measure mms", &["over", "foreign_peer", "item", "outstanding", "messages"]),
     common("serve mms", &["scl", "ied", "files", "over", "time"]),

@@ -66,6 +66,13 @@ pub(crate) const MORE_SIZES: &str = "64,256,512,1024,1536,2041";
 /// `predict layers`
 #[derive(Args, Debug)]
 #[command(
+    // Obeyed always: experiments of layers write no run folder.
+    arg(
+        clap::Arg::new("no_save")
+            .long("no-save")
+            .action(clap::ArgAction::SetTrue)
+            .help("Write no run folder; experiments of layers never write one")
+    ),
     after_help = "Examples:\n  tidewire predict layers --profile pc-pronet\n  tidewire predict layers --profile at-pronet --figure at.svg\n  tidewire predict layers --profile mvme372 --sizes 16,512,1000"
 )]
 pub(crate) struct PredictLayers {

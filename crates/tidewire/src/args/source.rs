@@ -1,5 +1,6 @@
 //! Source of frames: captures or a live port, and a filter.
 
+use bench::scenario::{NotAQuantity, Span};
 use clap::{Args, ValueEnum};
 use live::tap::Stamps;
 use std::path::PathBuf;
@@ -20,6 +21,11 @@ impl From<StampOption> for Stamps {
     }
 }
 
+/// Checks a time when it is read, so that a missing unit is reported before a conflict of options.
+fn time(text: &str) -> Result<String, NotAQuantity> {
+    text.parse::<Span>().map(|_| text.to_owned())
+}
+
 /// Source of frames of `watch` and `capture`.
 #[derive(Args, Debug)]
 pub(crate) struct FrameSource {
@@ -33,7 +39,7 @@ pub(crate) struct FrameSource {
     #[arg(short, long, value_name = "IF")]
     pub(crate) interface: Option<String>,
     /// Time to listen.
-    #[arg(short, long, value_name = "TIME")]
+    #[arg(short, long, value_name = "TIME", value_parser = time)]
     pub(crate) time: Option<String>,
     /// Listen through tidewire-tap, which has no other right, even if this program may listen itself.
     #[arg(long)]

@@ -61,7 +61,10 @@ pub(crate) fn run(options: &Dissect, output: &Output) -> anyhow::Result<Exit> {
             capture(path, options.count.unwrap_or(u64::MAX), output)?
         }
         (None, Some(hex)) => {
-            let octets = octets(hex)?;
+            let octets = octets(hex).map_err(|failure| match Path::new(hex).is_file() {
+                true => failure.with_fix(format!("tidewire dissect -r {hex} reads the file")),
+                false => failure,
+            })?;
             let original_octets = octets.len();
             let link = Link::Ethernet;
             let frame = Frame { number: 1, at: None, link, octets: &octets, original_octets };

@@ -375,6 +375,12 @@ fn tell(peer: &str, measured: &initiator::Measured, output: &Output) -> anyhow::
         counts.damaged,
         if is_exact(measured) { ": exact" } else { "" },
     ))?;
+    let judged: u64 = measured.sample.flows.iter().map(|flow| flow.sent).sum();
+    if let Some(others @ 1..) = sent.checked_sub(judged) {
+        output.line(format_args!(
+            "  {others} of them are in no result below: sent in the warm-up or after the measured time"
+        ))?;
+    }
     let bits = counts.octets as f64 * 8.0 / measured.took.as_secs_f64().max(1e-9);
     output.line(format_args!(
         "  in {}, {}; T1 ran out {} times, {} of {} DTs were retransmitted",

@@ -49,7 +49,11 @@ pub(super) fn offered(scenario: &Scenario) -> Offered {
     let busiest = links.iter().map(|(station, [out, back])| (station, out.max(*back)));
     let busiest = busiest.max_by(|one, other| one.1.total_cmp(&other.1));
     let (station, share) = busiest.map_or(("", 0.0), |(station, share)| (*station, share));
-    Offered { frames_per_second, share, of: format!("the link of {}", Printable(station)) }
+    let of = match links.len() {
+        0..=2 => "the link between the two stations".to_owned(),
+        _ => format!("the link of {}", Printable(station)),
+    };
+    Offered { frames_per_second, share, of }
 }
 
 /// Frames per second of a flow's messages and answers, if it has a fixed rate.

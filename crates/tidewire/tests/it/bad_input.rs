@@ -104,3 +104,21 @@ fn a_standard_output_that_takes_no_more_is_named() {
         assert!(said.contains(expected), "{arguments:?}: {said}");
     }
 }
+
+#[test]
+fn a_capture_without_its_option_is_answered_with_it() {
+    for (words, fix) in [
+        (&["watch", "-"][..], "fix: -r - reads a capture from standard input"),
+        (&["capture", "a.pcapng", "-w", "b.pcapng"], "fix: -r a.pcapng reads a capture"),
+        (&["dissect", CELL], "fix: tidewire dissect -r "),
+        // The missing unit is an error of its own, whatever else is wrong.
+        (&["watch", "--demo", "-t", "10"], "the unit is missing"),
+    ] {
+        let output = run(words);
+        check_code(&output, 2);
+        assert!(stderr(&output).contains(fix), "{words:?}: {}", stderr(&output));
+    }
+    for words in [&["watch", "--nosuch"][..], &["dissect", "02zz"]] {
+        assert!(!stderr(&run(words)).contains("-r "), "{words:?}");
+    }
+}

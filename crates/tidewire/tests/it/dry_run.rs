@@ -69,4 +69,7 @@ fn a_plan_has_frames_the_share_of_the_medium_and_a_size() {
     for part in ["frames    at least ", "% of the link of ", "writes    nothing"] {
         assert!(of_links.contains(part), "{part}: {of_links}");
     }
+    let line = "measure --to 02:00:00:00:00:07 -i lo --load cyclic --period 10ms -t 4s --dry-run";
+    let of_two = stdout(&run_in(folder.path(), &words(line)));
+    assert!(of_two.contains("% of the link between the"), "{of_two}");
 }

@@ -131,7 +131,7 @@ const PREDICT: [Mode; 4] = [
     },
     Mode {
         verb: "predict layers",
-        base: "predict layers",
+        base: "predict layers --no-save",
         obeyed: &[
             obeyed("--profile", "--profile at-pronet", Changes),
             obeyed("--sizes", "--sizes 64,128", Changes),
@@ -140,6 +140,7 @@ const PREDICT: [Mode; 4] = [
             obeyed("--seed", "--seed 7", Changes),
             obeyed("--figure", "--figure f.svg", Writes("f.svg")),
             obeyed("--emit", "--figure f.svg --emit vega-lite", Writes("f.vl.json")),
+            obeyed("--no-save", "", IsTheMode),
             JSON,
             QUIET,
         ],
