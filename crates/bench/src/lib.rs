@@ -16,6 +16,7 @@ pub mod expected;
 pub mod folder;
 pub mod layout;
 pub mod medium;
+pub mod messages;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "used by sessions"))]
 pub mod mms;
 pub mod noise;

@@ -70,7 +70,9 @@ fn main() -> ExitCode {
                 Some(text) => output::say(text),
                 None => {
                     drop(error.print());
-                    pointer::of_capture(&error, std::env::args().nth(1)).map(output::say);
+                    if let Some(fix) = pointer::of_capture(&error, std::env::args().nth(1)) {
+                        output::say(fix);
+                    }
                 }
             }
             code

@@ -300,7 +300,7 @@ pub fn predicted(
             let index = next.fetch_add(1, Ordering::Relaxed);
             let Some(trial) = trials.get(index) else { break };
             let is_interrupted = || stop.load(Ordering::Relaxed);
-            let mut watch = Watch { tap: None, is_interrupted: &is_interrupted };
+            let mut watch = Watch { tap: None, is_interrupted: &is_interrupted, messages: None };
             made.push((index, run_watched(&trial.point, "", trial.replication, &mut watch)));
         }
         made

@@ -19,6 +19,7 @@ use crate::collect::{Clocks, Collector, Watched};
 use crate::counters::{add_messaging, add_network, add_tcp, add_transport};
 use crate::layout::{Layout, collector, lay_out, patience, seed_of};
 use crate::medium::{Site, Visitor};
+use crate::messages::{self, Messages};
 use crate::profile::Profile;
 use crate::sample::{Occupied, Origin, Sample};
 use crate::scenario::{self, Faults, Point};
@@ -68,6 +69,8 @@ pub struct Watch<'a> {
     pub tap: Option<&'a mut dyn FnMut(&Passage)>,
     /// Called from time to time; returns whether to stop.
     pub is_interrupted: &'a dyn Fn() -> bool,
+    /// Receives every message of the flows, those of the warm-up too, each when it is complete.
+    pub messages: Option<messages::Sink<'a>>,
 }
 
 /// Tap that converts the passages seen by a [`Watch`] to frames as in a capture file: those of a
@@ -82,7 +85,7 @@ pub fn tap(medium: &scenario::Medium) -> Tap {
 /// # Errors
 /// Fails if the scenario was not checked, or a protocol machine acts without end.
 pub fn run(point: &Point, scenario_hash: &str, replication: u64) -> Result<Sample, RunError> {
-    let mut watch = Watch { tap: None, is_interrupted: &|| false };
+    let mut watch = Watch { tap: None, is_interrupted: &|| false, messages: None };
     run_watched(point, scenario_hash, replication, &mut watch)
 }
 
@@ -144,7 +147,7 @@ pub fn run_on(
     for place in layout.places.iter_mut().take(stations) {
         place.profile = Some(machine.clone());
     }
-    let watch = &mut Watch { tap: None, is_interrupted: &|| false };
+    let watch = &mut Watch { tap: None, is_interrupted: &|| false, messages: None };
     run_laid_out(point, scenario_hash, replication, layout, Observer::of_medium(watch))
 }
 
@@ -242,12 +245,31 @@ fn simulate<M: Medium>(
     simulate_on(World::new(medium, plain(places))?, names, point, watched, watch)
 }
 
-/// Takes the records of all stations.
-fn collect<M: Medium, S: Hosted>(world: &mut World<M, S>, collector: &mut Collector) {
-    for station in world.stations_mut() {
-        while let Some(record) = station.host_mut().record() {
-            collector.record(&record);
+/// Destinations of records.
+struct Destinations<'a, 'w> {
+    collector: Collector,
+    messages: Option<(Messages, &'a mut messages::Sink<'w>)>,
+}
+
+impl Destinations<'_, '_> {
+    /// Takes the records of all stations.
+    fn collect<M: Medium, S: Hosted>(&mut self, world: &mut World<M, S>) {
+        for station in world.stations_mut() {
+            while let Some(record) = station.host_mut().record() {
+                self.collector.record(&record);
+                if let Some((messages, sink)) = &mut self.messages {
+                    messages.record(&record, sink);
+                }
+            }
         }
+    }
+
+    /// Passes on what is not complete, and returns the collector.
+    fn finish(self) -> Collector {
+        if let Some((messages, sink)) = self.messages {
+            messages.finish(sink);
+        }
+        self.collector
     }
 }
 
@@ -261,14 +283,18 @@ fn simulate_on<M: Medium, S: Hosted>(
 ) -> Result<Ran, RunError> {
     let scenario = &point.scenario;
     world.set_observed(watch.tap.is_some());
-    let mut collector = collector(scenario, watched, Instant::ZERO, Clocks::Shared);
+    let messages = Messages::new(&watched);
+    let mut to = Destinations {
+        collector: collector(scenario, watched, Instant::ZERO, Clocks::Shared),
+        messages: watch.messages.as_mut().map(|sink| (messages, sink)),
+    };
     let until = Instant::ZERO + scenario.stop.after.0;
     let patience = patience(scenario);
     let mut end = until + patience;
     let (mut now, mut is_over, mut complete) = (Instant::ZERO, false, true);
     // Records decide the end of a run only if its flows are limited. If not, many stations are
     // visited less often than once in a slice.
-    let slices = if collector.is_limited() { 1 } else { 1 + world.stations().len() / 64 };
+    let slices = if to.collector.is_limited() { 1 } else { 1 + world.stations().len() / 64 };
     let mut left = slices;
     while now < end {
         if (watch.is_interrupted)() {
@@ -285,20 +311,21 @@ fn simulate_on<M: Medium, S: Hosted>(
         left -= 1;
         if left == 0 || now >= until {
             left = slices;
-            collect(&mut world, &mut collector);
+            to.collect(&mut world);
         }
         if now >= until {
-            collector.end_warmup();
-            if collector.is_settled() {
+            to.collector.end_warmup();
+            if to.collector.is_settled() {
                 break;
             }
-        } else if !is_over && collector.is_over() {
+        } else if !is_over && to.collector.is_over() {
             // Everything was sent; the last datagrams may still be under way.
             is_over = true;
             end = end.min(now + patience);
         }
     }
-    collect(&mut world, &mut collector);
+    to.collect(&mut world);
+    let collector = to.finish();
     let mut counts = BTreeMap::new();
     world.medium().counts(&mut |name, count| {
         counts.insert(name.to_owned(), count);

@@ -71,7 +71,7 @@ pub fn run_these(
         if let Some(sample) = made.get(&(point, replication)) {
             return Some(Ok(sample.clone()));
         }
-        let mut watch = Watch { tap: None, is_interrupted: &is_interrupted };
+        let mut watch = Watch { tap: None, is_interrupted: &is_interrupted, messages: None };
         Some(run_watched(study.points.get(point)?, &scenario_hash, replication, &mut watch))
     };
     let mut told = Ok(());

@@ -219,7 +219,8 @@ fn an_interrupted_run_is_incomplete_and_keeps_its_results() {
         asked.set(asked.get() + 1);
         asked.get() > 4
     };
-    let mut watch = Watch { tap: Some(&mut |_| frames += 1), is_interrupted: &is_interrupted };
+    let mut watch =
+        Watch { tap: Some(&mut |_| frames += 1), is_interrupted: &is_interrupted, messages: None };
     let sample = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
     assert!(!sample.complete);
     // Four slices of 50 ms: due at 0, 20, ..., 200 ms; the last is on the wire when the run stops.
@@ -234,7 +235,11 @@ fn a_tap_does_not_change_the_run() {
         let ideal = "{ kind = \"ideal\", rate = \"10 Mbit/s\", delay = \"5 us\" }";
         let study = study(&at_once().replace(ideal, &bus), &[]);
         let (mut frames, is_interrupted) = (0, || false);
-        let mut watch = Watch { tap: Some(&mut |_| frames += 1), is_interrupted: &is_interrupted };
+        let mut watch = Watch {
+            tap: Some(&mut |_| frames += 1),
+            is_interrupted: &is_interrupted,
+            messages: None,
+        };
         let observed = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
         let unobserved = run(&study.points[0], "hash", 0).unwrap();
         assert!(unobserved.counts.contains_key("medium.carried-ns"), "{kind} is a bus");

@@ -69,6 +69,7 @@ fn reads_the_same(study: &Study) {
             }
         }),
         is_interrupted: &|| false,
+        messages: None,
     };
     let sample = run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
     let mut capture = Capture::open(Cursor::new(writer.into_inner())).unwrap();
@@ -115,6 +116,7 @@ fn a_run_its_capture_and_its_live_replay_are_metered_alike() {
             }
         }),
         is_interrupted: &|| false,
+        messages: None,
     };
     run_watched(&study.points[0], "hash", 0, &mut watch).unwrap();
     let mut capture = Capture::open(Cursor::new(writer.into_inner())).unwrap();

@@ -127,6 +127,7 @@ impl Stations {
                 }
             }),
             is_interrupted: &|| false,
+            messages: None,
         };
         let sample = run_watched(point, "", repetition, &mut watch)
             .map_err(|error| Unavailable(format!("the scenario {NAME}: {error}")))?;

@@ -68,6 +68,7 @@ fn samples(seed: u64) -> Result<Vec<Sample>, Unavailable> {
             }
         }),
         is_interrupted: &|| false,
+        messages: None,
     };
     run_watched(point, "", 0, &mut watch)
         .map_err(|error| Unavailable(format!("the scenario {NAME}: {error}")))?;

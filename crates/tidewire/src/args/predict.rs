@@ -27,7 +27,7 @@ pub(crate) struct Predict {
     /// Go on with an interrupted run folder, with the options of its own command line. Name no scenario:
     /// the folder has it.
     #[arg(long, value_name = "FOLDER", conflicts_with_all = ["scenario", "seed", "runs", "repetition", "capture",
-        "capture_senders", "figure", "plot", "differences", "vary", "constraint", "require", "until_decided", "precision",
+        "capture_senders", "each_message", "figure", "plot", "differences", "vary", "constraint", "require", "until_decided", "precision",
         "at_most", "output", "no_save", "keep_runs", "print_scenario", "dry_run", "shard", "after_runs", "print_slurm",
         "print_parallel"])]
     pub(crate) resume: Option<PathBuf>,
@@ -52,6 +52,11 @@ pub(crate) struct Predict {
     /// compare the two (tidewire help metrics). On switches, and without faults.
     #[arg(long, value_name = "FILE", requires = "capture")]
     pub(crate) capture_senders: Option<PathBuf>,
+    /// Write a row for each message of each run to this file: .csv, or .parquet in a build with the feature
+    /// `parquet`. The runs are made once more for it, one by one.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["until_decided", "precision", "shard", "print_slurm",
+        "print_parallel"])]
+    pub(crate) each_message: Option<PathBuf>,
     /// Draw the results of a sweep into this folder: SVG, each with its numbers as CSV.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figure: Option<PathBuf>,

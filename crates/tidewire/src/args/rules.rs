@@ -54,6 +54,7 @@ const RULES: [Rule; 22] = [
         applies: |cli| matches!(&cli.verb, Verb::Predict(it) if it.run.print_scenario),
         options: &[
             "capture",
+            "each_message",
             "figure",
             "plot",
             "differences",

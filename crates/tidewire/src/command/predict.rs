@@ -1,6 +1,7 @@
 //! `tidewire predict`: simulates a scenario.
 
 mod again;
+mod each_message;
 mod job;
 pub(crate) mod merge;
 pub(crate) mod rerun;
@@ -54,6 +55,7 @@ pub(crate) fn run(options: &Predict, output: &Output) -> anyhow::Result<Exit> {
     goal(options)?;
     prepare(options)?;
     captures(&chosen, options, stop)?;
+    each_message::write(&chosen, options, stop)?;
     let page = open(&chosen, options, output)?;
     let making = Making::here(host::facts());
     let recording = Recording::begin(&chosen, &options.run, making, output)?.on(page);
@@ -94,6 +96,7 @@ fn plan(chosen: &Chosen, options: &Predict, output: &Output) -> anyhow::Result<E
             .into_iter()
             .chain(options.capture.clone())
             .chain(options.capture_senders.clone())
+            .chain(options.each_message.clone())
             .chain(options.figure.clone())
             .collect(),
     };
@@ -363,6 +366,7 @@ fn capture(
             }
         }),
         is_interrupted: &|| stop.load(Ordering::Relaxed),
+        messages: None,
     };
     run_watched(point, "", repetition, &mut watch)
         .map_err(|error| Failure::failed(format!("the first run cannot be made: {error}")))?;

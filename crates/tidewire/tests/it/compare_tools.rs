@@ -105,7 +105,7 @@ fn a_log_of_sockperf_has_round_trips_and_their_halves() {
 }
 
 #[test]
-fn a_bad_result_of_another_tool_is_refused_with_its_field_and_line() {
+fn a_bad_result_of_another_tool_is_refused_with_its_line() {
     let folder = made();
     let write = |text: &str| fs::write(folder.path().join("bad"), text).unwrap();
     let check = |text: &str, code: i32, expected: &str| {

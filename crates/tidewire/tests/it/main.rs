@@ -22,6 +22,7 @@ mod dissect;
 mod doctor;
 mod documents;
 mod dry_run;
+mod each_message;
 mod examples;
 mod export;
 mod findings;

@@ -238,7 +238,8 @@ impl Export {
     }
 }
 
-fn lines(file: File) -> BufWriter<WholeLines> {
+/// Writer of a file of whole lines.
+pub(in crate::command) fn lines(file: File) -> BufWriter<WholeLines> {
     BufWriter::new(WholeLines::new(file))
 }
 

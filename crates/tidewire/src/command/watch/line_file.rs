@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 /// A file written from its beginning until a write fails. Writes to a pipe or device with a file
 /// name wait for its reader, up to a limit.
-pub(super) struct WholeLines {
+pub(in crate::command) struct WholeLines {
     file: Patient<File>,
     /// Octets written, and the number of them up to the last end of a line.
     octets: u64,

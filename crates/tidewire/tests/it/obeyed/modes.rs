@@ -70,6 +70,7 @@ const PREDICT: [Mode; 4] = [
             ),
             obeyed("--capture", "--capture c.pcapng", Writes("c.pcapng")),
             obeyed("--capture-senders", "", ShownBy(BRIDGE)),
+            obeyed("--each-message", "--each-message m.csv", Writes("m.csv")),
             obeyed("--figure", "--figure drawn", Writes("drawn")),
             obeyed("--emit", "", ShownBy(SWEEP)),
             obeyed("--plot", "--plot", Says("no key varies")),
