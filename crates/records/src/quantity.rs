@@ -2,6 +2,7 @@
 
 use bench::analysis::{Found, Unit};
 use bench::sample::Within;
+use stats::histogram::has_quantile;
 use stats::interval::Estimate;
 
 /// A display unit and its size in base units.
@@ -67,6 +68,12 @@ pub fn counted(count: u64, what: &str) -> String {
 /// Formats a duration to three digits in the unit that suits it.
 pub fn span(nanos: u64) -> String {
     value(Unit::Nanoseconds, nanos as f64)
+}
+
+/// Formats the quantile of this share of `count` durations; `n/a` if they are too few for it.
+pub fn quantile(share: f64, count: u64, nanos: Option<u64>) -> String {
+    let nanos = nanos.filter(|_| has_quantile(count, share));
+    nanos.map_or_else(|| "n/a".to_owned(), span)
 }
 
 /// Formats a count in at most six columns.

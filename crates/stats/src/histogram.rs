@@ -174,6 +174,13 @@ impl Histogram {
     }
 }
 
+/// Returns true if at least one of `count` values may be above the quantile of this share: 100 for
+/// 99 %, 1,000 for 99.9 %. With fewer the quantile is the maximum, and no estimate of a tail.
+#[must_use]
+pub fn has_quantile(count: u64, share: f64) -> bool {
+    (1.0 - share) * count as f64 >= 1.0 - 1e-9
+}
+
 /// Returns the smallest rank from 0 to n + 1 at which a monotonic condition becomes true.
 fn first_rank(n: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut low, mut high) = (0, n.checked_add(1)?);
@@ -209,6 +216,17 @@ impl FromIterator<Duration> for Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quantile_needs_a_value_above_it() {
+        for (share, least) in [(0.5, 2), (0.9, 10), (0.99, 100), (0.999, 1_000)] {
+            assert_eq!(
+                [least - 1, least].map(|n| has_quantile(n, share)),
+                [false, true],
+                "{share}"
+            );
+        }
+    }
 
     fn micros(from: u64, to: u64) -> Histogram {
         (from..=to).map(Duration::from_micros).collect()

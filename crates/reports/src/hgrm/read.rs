@@ -7,6 +7,7 @@
 use bench::analysis::Unit;
 use core::fmt;
 use records::quantity::value;
+use stats::histogram::has_quantile;
 use std::collections::BTreeMap;
 
 /// Most octets of a file.
@@ -72,8 +73,7 @@ impl Percentiles {
     #[must_use]
     pub fn quantile(&self, share: f64) -> Option<u64> {
         let count = self.count();
-        // The time at the share is one of the file where at least one time is above it.
-        if share < 1.0 && (1.0 - share) * (count as f64) < 1.0 - 1e-9 {
+        if share < 1.0 && !has_quantile(count, share) {
             return None;
         }
         let needed = (share * count as f64 - 1e-6).ceil() as u64;

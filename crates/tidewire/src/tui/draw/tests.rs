@@ -1,13 +1,17 @@
 mod picture;
 
 use super::*;
+use crate::quantity;
 use crate::stream::hostile;
 use crate::tui::controls::Controls;
 use crate::tui::keys::Keys;
+use crate::tui::monitor::Window;
 use crate::tui::page::Page;
 use crate::tui::passed::{Newest, Passed};
 use crate::tui::view::Contents;
-use crate::tui::{Bars, Growth, Interval, Scales, Surroundings, Symbols, Theme};
+use crate::tui::{
+    Bars, Gather, Growth, Interval, Scales, Surroundings, Symbols, Theme, summary_of_samples,
+};
 use core::time::Duration;
 use meter::registry::Measure;
 use meter::{Meter, Remarks, Settings};
@@ -19,6 +23,7 @@ use records::{Details, Head, Reader, Record, Recorder, Spans, Subset};
 use std::fs::File;
 use std::path::Path;
 use wire::capture::Capture;
+use wire::filter::Filter;
 
 fn look(theme: Theme) -> Look {
     Look::new(theme, Symbols::Blocks, &Surroundings::default())
@@ -82,6 +87,31 @@ fn newest() -> Newest {
         newest.observe(&remarks);
     }
     newest
+}
+
+/// Returns the samples of the capture of a cell.
+fn samples_of_cell() -> Gather {
+    let path = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../captures/cell.pcapng"));
+    let mut capture = Capture::open(File::open(path).unwrap()).unwrap();
+    let mut meter = Meter::new(Settings::every(Duration::from_secs(2)));
+    let interval = Interval::new(Duration::from_millis(500)).unwrap();
+    let mut gather = Gather::new("cell.pcapng".to_owned(), interval, Filter::all());
+    let mut remarks = Remarks::default();
+    while let Some(frame) = capture.next().unwrap() {
+        let (octets, original) = (frame.octets, frame.original_octets);
+        meter.observe_remarking(frame.at, frame.link, octets, original, &mut remarks);
+        gather.observe(&frame, &remarks);
+    }
+    gather
+}
+
+/// Draws contents on a screen of 80 columns.
+fn screen_of(contents: Contents<'_>, controls: &Controls) -> String {
+    let look = look(Theme::Mono);
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+    let view = View::of(contents, controls, Rect::new(0, 0, 80, 24), &look);
+    terminal.draw(|frame| draw(frame, &view, &look)).unwrap();
+    terminal.backend().to_string()
 }
 
 /// Returns the view of a page of a screen that has frames.
@@ -294,6 +324,42 @@ fn screens_show_the_values_of_the_stream() {
     assert!(overview.contains("5 of 293 DTs were retransmitted, 1.7 %"), "{overview}");
     let both: u64 = model.connections.values().map(|known| known.both(Measure::DtTpdus)).sum();
     assert_eq!(both, 293, "its connections have all of them");
+}
+
+/// Returns the numbers behind `p50`, `p99`, `max` and `n` in the line of AK delays.
+fn delay_figures(text: &str) -> Vec<String> {
+    let has_delays = |line: &&str| line.contains("p99 ");
+    let is_of_aks = |line: &&str| line.contains("AK delay") || line.contains("acknowledgement");
+    let line = text.lines().filter(has_delays).find(is_of_aks).unwrap_or_else(|| panic!("{text}"));
+    let words: Vec<&str> = line.split([' ', ',', '"']).filter(|word| !word.is_empty()).collect();
+    let behind = |name: &str| {
+        let at = words.iter().position(|word| *word == name).unwrap_or_else(|| panic!("{line}"));
+        let unit = if name == "n" { "" } else { words[at + 2] };
+        format!("{} {unit}", words[at + 1])
+    };
+    ["p50", "p99", "max", "n"].map(behind).into()
+}
+
+#[test]
+fn pages_summary_and_record_have_the_same_digits() {
+    let (model, mut gather) = (cell(), samples_of_cell());
+    gather.finish();
+    let window = Window { samples: 1_000, until: None };
+    let (seen, controls) = (gather.snapshot(window), on(Page::Monitor));
+    let contents = Contents { seen: Some(&seen), model: &model, skipped: 0, passed: None };
+    let screen = screen_of(contents, &controls);
+    let measures = &model.total.as_ref().unwrap().measures;
+    let record = serde_json::to_value(measures).unwrap();
+    let of = |name: &str| record[format!("ack_delay{name}")].as_u64().unwrap();
+    let [p50, p99, max] = ["_p50_ns", "_p99_ns", "_max_ns"].map(|name| quantity::span(of(name)));
+    let of_record = vec![p50, p99, max, format!("{} ", of("s"))];
+    assert_eq!(delay_figures(&screen), of_record, "page 0: {screen}");
+    let overview = drawn(&model, &on(Page::Overview), (80, 24));
+    assert_eq!(delay_figures(&overview), of_record, "page 1: {overview}");
+    let summary = summary_of_samples(&gather).join("\n");
+    assert_eq!(delay_figures(&summary), of_record, "{summary}");
+    // The sum has classes of 1/128, so that a second computation would show other digits.
+    assert_eq!(of_record[1], "60.2 ms");
 }
 
 #[test]

@@ -1,15 +1,16 @@
 //! Contents of the monitor as plain data: every word and the length of every bar.
 
 use super::controls::{Bars, Scales};
-use super::gather::{Delays, Snapshot};
+use super::gather::Snapshot;
+use super::lines::quantiles;
 use super::sample::{Count, Rates};
 use crate::output::printable;
-use crate::quantity::{self, significant};
+use crate::quantity::significant;
 use crate::tui::losses::Losses;
 use bench::scenario::Span;
 use core::time::Duration;
+use meter::measure::Summary as Delays;
 use records::calendar;
-use wire::time::nanos;
 
 /// Width below which the screen has fewer words.
 pub(in crate::tui) const WIDE_COLUMNS: usize = 72;
@@ -116,18 +117,14 @@ fn charts(seen: &Snapshot, scales: Scales, is_wide: bool) -> [Chart; 2] {
 }
 
 fn delays(delays: &Delays, skipped: u64, is_wide: bool) -> String {
-    let span = |span: Option<Duration>| {
-        span.map_or_else(|| "n/a".to_owned(), |span| quantity::span(nanos(span)))
-    };
-    let Delays { count, median, p99, longest } = delays;
-    let (median, p99, longest) = (span(*median), span(*p99), span(*longest));
+    let ([median, p99, longest], count) = (quantiles(delays), delays.count);
     if is_wide {
         format!(
             "AK delay  p50 {median}  p99 {p99}  max {longest}  n {count}    \
              redraws skipped {skipped}"
         )
     } else {
-        let [count, skipped] = [*count as f64, skipped as f64].map(amount);
+        let [count, skipped] = [count as f64, skipped as f64].map(amount);
         format!("AK p50 {median} p99 {p99} n {count} skip {skipped}")
     }
 }

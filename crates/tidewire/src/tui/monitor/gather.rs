@@ -8,6 +8,7 @@ use super::notices::{Notice, Notices};
 use super::sample::{Count, Interval, Rates, Ring, Statistics, TICK};
 use crate::tui::passed::Newest;
 use core::time::Duration;
+use meter::measure::{Distribution, Summary as Delays};
 use meter::observation::{DelayKind, Observation};
 use meter::{Remarks, Report};
 use records::families::Health;
@@ -28,8 +29,6 @@ const KEPT_DELAYS: usize = 65_536;
 const SHOWN_NOTICES: usize = 64;
 /// Notice at the end of the frames.
 const NOTHING_MORE: &str = "nothing more comes";
-/// Minimum number of delays for a 99th percentile.
-const LEAST_FOR_P99: usize = 100;
 
 /// Requested part of the history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,19 +37,6 @@ pub(in crate::tui) struct Window {
     pub(in crate::tui) samples: usize,
     /// End of the last sample, since the start; the newest sample if none.
     pub(in crate::tui) until: Option<Duration>,
-}
-
-/// Percentiles of a number of delays, each an order statistic.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Delays {
-    /// Number of delays.
-    pub(crate) count: usize,
-    /// Median: the least value that half of them do not exceed.
-    pub(crate) median: Option<Duration>,
-    /// 99th percentile: the least value that 99 % of them do not exceed; none for fewer than 100.
-    pub(crate) p99: Option<Duration>,
-    /// Maximum.
-    pub(crate) longest: Option<Duration>,
 }
 
 /// Gathered data of the requested window, as plain data.
@@ -82,7 +68,7 @@ pub(in crate::tui) struct Snapshot {
     pub(in crate::tui) average: Rates,
     /// Maximum rates of these samples.
     pub(in crate::tui) peak: Rates,
-    /// Acknowledgement delays that ended within the window.
+    /// Acknowledgement delays that ended within the window, as the meter sums them up.
     pub(in crate::tui) delays: Delays,
     /// Notices up to the end of the window, oldest first.
     pub(in crate::tui) notices: Vec<Notice>,
@@ -131,8 +117,10 @@ pub(crate) struct Gather {
     /// First tick of the statistics: samples that begin earlier are left out.
     since_tick: u64,
     statistics: Statistics,
-    /// Tick in which each delay ended, and its length.
+    /// Tick in which each of the latest delays ended, and its length.
     delays: VecDeque<(u64, Duration)>,
+    /// All delays since the filter was set.
+    all_delays: Distribution,
     notices: Notices,
     frames: u64,
     /// Newest TPDUs; none if no screen lists them.
@@ -161,6 +149,7 @@ impl Gather {
             since_tick: 0,
             statistics: Statistics::default(),
             delays: VecDeque::new(),
+            all_delays: Distribution::default(),
             notices: Notices::default(),
             frames: 0,
             newest: None,
@@ -221,6 +210,7 @@ impl Gather {
                 self.delays.pop_front();
             }
             self.delays.push_back((self.tick, span));
+            self.all_delays.record(span);
         }
     }
 
@@ -350,6 +340,7 @@ impl Gather {
         self.samples.restart(self.tick / self.interval.ticks());
         self.latest = None;
         self.delays.clear();
+        self.all_delays = Distribution::default();
         self.restart();
         self.tell(told);
     }
@@ -413,18 +404,14 @@ impl Gather {
         // Ticks never decrease, so those of a window are contiguous.
         let first = self.delays.partition_point(|(tick, _)| *tick < ticks.start);
         let end = self.delays.partition_point(|(tick, _)| *tick < ticks.end);
-        let mut spans: Vec<Duration> =
-            self.delays.range(first..end.max(first)).map(|(_, span)| *span).collect();
-        spans.sort_unstable();
-        let count = spans.len();
-        let percentile =
-            |percent: usize| spans.get((count * percent).div_ceil(100).saturating_sub(1)).copied();
-        Delays {
-            count,
-            median: percentile(50),
-            p99: percentile(99).filter(|_| count >= LEAST_FOR_P99),
-            longest: spans.last().copied(),
-        }
+        let mut within = Distribution::default();
+        self.delays.range(first..end.max(first)).for_each(|(_, span)| within.record(*span));
+        within.summary()
+    }
+
+    /// Returns all delays since the filter was set.
+    pub(super) fn all_delays(&self) -> Delays {
+        self.all_delays.summary()
     }
 
     /// Returns the snapshot of a window.

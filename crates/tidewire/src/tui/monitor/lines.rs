@@ -1,15 +1,16 @@
 //! The monitor as lines: one per sampling interval, for logs and screen readers. Also as NDJSON.
 
 use super::chart::amount;
-use super::gather::{Delays, Gather};
+use super::gather::Gather;
 use super::sample::{Count, Rates, Statistics};
 use crate::output::Output;
 use crate::quantity;
 use bench::paragraph::wrapped;
 use bench::scenario::Span;
-use core::time::Duration;
+use meter::measure::Summary as Delays;
 use records::calendar;
 use serde::Serialize;
+use stats::histogram::has_quantile;
 use std::io;
 use wire::time::nanos;
 
@@ -163,10 +164,10 @@ impl<'a> SampleLines<'a> {
             peak_packets_per_second: peak.packets,
             average_bits_per_second: average.bits,
             peak_bits_per_second: peak.bits,
-            acknowledgement_delays: delays.count as u64,
-            acknowledgement_delay_p50_ns: delays.median.map(nanos),
-            acknowledgement_delay_p99_ns: delays.p99.map(nanos),
-            acknowledgement_delay_max_ns: delays.longest.map(nanos),
+            acknowledgement_delays: delays.count,
+            acknowledgement_delay_p50_ns: (delays.count > 0).then_some(delays.p50_ns),
+            acknowledgement_delay_p99_ns: has_quantile(delays.count, 0.99).then_some(delays.p99_ns),
+            acknowledgement_delay_max_ns: (delays.count > 0).then_some(delays.max_ns),
         })
     }
 
@@ -195,13 +196,18 @@ fn columns([time, rates @ ..]: [&str; 7]) -> String {
 
 /// Describes acknowledgement delays in words.
 pub(super) fn told(delays: &Delays) -> String {
-    let span = |span: Option<Duration>| {
-        span.map_or_else(|| "n/a".to_owned(), |span| quantity::span(nanos(span)))
-    };
-    let Delays { count, median, p99, longest } = delays;
-    if *count == 0 {
+    if delays.count == 0 {
         return "no AK delay".to_owned();
     }
-    let (median, p99, longest) = (span(*median), span(*p99), span(*longest));
-    format!("AK delay p50 {median}, p99 {p99}, max {longest}, n {count}")
+    let [p50, p99, max] = quantiles(delays);
+    format!("AK delay p50 {p50}, p99 {p99}, max {max}, n {}", delays.count)
+}
+
+/// Formats median, 99th percentile and maximum; `n/a` for each that needs more delays.
+pub(super) fn quantiles(delays: &Delays) -> [String; 3] {
+    let Delays { count, p50_ns, p99_ns, max_ns, .. } = *delays;
+    let max = if count == 0 { "n/a".to_owned() } else { quantity::span(max_ns) };
+    let [p50, p99] = [(0.5, p50_ns), (0.99, p99_ns)]
+        .map(|(share, nanos)| quantity::quantile(share, count, Some(nanos)));
+    [p50, p99, max]
 }

@@ -43,6 +43,6 @@ pub(crate) fn summary(gather: &Gather) -> [String; 4] {
         ),
         format!("  packets/s: average {}, peak {}", packets.0, packets.1),
         format!("  bit/s: average {}, peak {}", bits.0, bits.1),
-        format!("  {}", lines::told(&seen.delays)),
+        format!("  {}", lines::told(&gather.all_delays())),
     ]
 }

@@ -4,7 +4,6 @@ use super::*;
 use crate::tui::controls::{Controls, Shown};
 use crate::tui::draw;
 use crate::tui::keys::{Keys, Scope};
-use crate::tui::monitor::gather::Delays;
 use crate::tui::monitor::notices::Notice;
 use crate::tui::monitor::sample::{Count, Rates};
 use crate::tui::monitor::{Bars, Growth, Interval, Scales, Snapshot};
@@ -13,6 +12,7 @@ use crate::tui::page::fed::fed;
 use crate::tui::theme::{Surroundings, Theme};
 use crate::tui::view::{Contents, View};
 use core::time::Duration;
+use meter::measure::Summary as Delays;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
@@ -55,9 +55,10 @@ fn snapshot(samples: usize) -> Snapshot {
         peak: Rates { packets: 120.0, bits: 960_000.0 },
         delays: Delays {
             count: 412,
-            median: Some(Duration::from_micros(1_230)),
-            p99: Some(Duration::from_micros(61_500)),
-            longest: Some(Duration::from_micros(121_700)),
+            p50_ns: 1_230_000,
+            p99_ns: 61_500_000,
+            max_ns: 121_700_000,
+            ..Delays::default()
         },
         notices: vec![
             notice(1, "3 connections established"),

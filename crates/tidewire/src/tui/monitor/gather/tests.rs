@@ -211,21 +211,20 @@ fn a_look_back_shows_the_samples_up_to_its_end() {
 }
 
 #[test]
-fn percentiles_are_order_statistics_of_the_window() {
+fn percentiles_of_the_window_are_those_of_the_meters_distribution() {
     let mut gather = gather(100);
     // 1 to 200 ms, in any order, half of them in each of two samples.
-    let spans = (0..200_u64).map(|n| 1 + n * 77 % 200);
-    gather.delays = spans.zip(0..).map(|(s, n)| (n / 10, Duration::from_millis(s))).collect();
-    let delays = gather.delays(0, 2);
-    let expected = |millis| Some(Duration::from_millis(millis));
-    assert_eq!((delays.count, delays.median), (200, expected(100)));
-    assert_eq!((delays.p99, delays.longest), (expected(198), expected(200)));
-    // The first 99 of them: too few for a 99th percentile.
-    gather.delays.truncate(99);
-    let delays = gather.delays(0, 1);
-    assert_eq!((delays.count, delays.p99), (99, None));
-    assert!(delays.median.is_some());
-    assert_eq!(gather.delays(1, 2), Delays::default());
+    let spans = (0..200_u64).map(|n| Duration::from_millis(1 + n * 77 % 200));
+    gather.delays = spans.clone().zip(0..).map(|(span, n)| (n / 10, span)).collect();
+    let mut expected = Distribution::default();
+    spans.clone().for_each(|span| expected.record(span));
+    assert_eq!(gather.delays(0, 2), expected.summary());
+    // A class is at most 1/128 wide.
+    assert!((198_000_000..199_600_000).contains(&expected.summary().p99_ns));
+    let mut first = Distribution::default();
+    spans.take(100).for_each(|span| first.record(span));
+    assert_eq!(gather.delays(0, 1), first.summary());
+    assert_eq!(gather.delays(2, 3), Delays::default());
 }
 
 /// Returns an LLC UI frame with the inactive network layer between two stations.
@@ -238,7 +237,7 @@ fn of_transport(from: u8, to: u8, tpdu: &[u8]) -> Vec<u8> {
 }
 
 /// Returns the delays under a filter of a DT from A at 10 ms, which B acknowledges at 25 ms.
-fn delays(filter: &str) -> (usize, Option<Duration>) {
+fn delays(filter: &str) -> (u64, u64) {
     let mut gather = Gather::new("a.pcap".to_owned(), every(100), filter.parse().unwrap());
     let (mut recorder, mut remarks) = (recorder(), Remarks::default());
     // The CC is of class 4, from B, whose reference is 0x0b0b, to the reference 0x0a0a of A.
@@ -252,17 +251,17 @@ fn delays(filter: &str) -> (usize, Option<Duration>) {
         gather.observe(&captured(at, &octets), &remarks);
     }
     gather.finish();
-    let Delays { count, longest, .. } = gather.delays(0, 1);
-    (count, longest)
+    let Delays { count, max_ns, .. } = gather.delays(0, 1);
+    (count, max_ns)
 }
 
 #[test]
 fn a_delay_counts_if_the_filter_accepts_the_stations_of_its_dt() {
-    let found = (1, Some(Duration::from_millis(15)));
+    let found = (1, 15_000_000);
     assert_eq!(delays("all"), found);
     assert_eq!(delays("from 02:00:00:00:00:01"), found);
     assert_eq!(delays("to 02:00:00:00:00:02"), found);
-    assert_eq!(delays("from 02:00:00:00:00:02"), (0, None));
+    assert_eq!(delays("from 02:00:00:00:00:02"), (0, 0));
 }
 
 #[test]
@@ -273,4 +272,6 @@ fn kept_delays_are_bounded() {
     let observations = vec![span; KEPT_DELAYS + 10];
     gather.observe(&captured(0, &ak), &Remarks { observations, ..Remarks::default() });
     assert_eq!(gather.delays.len(), KEPT_DELAYS);
+    // The summary has them all.
+    assert_eq!(gather.all_delays().count, KEPT_DELAYS as u64 + 10);
 }
