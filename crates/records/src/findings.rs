@@ -372,10 +372,10 @@ impl Judge<'_> {
         let slowest = hosts.max_by(|a, b| a.0.cmp(&b.0).then(b.1.cmp(a.1)));
         if let Some((_, host, replies)) = slowest {
             let span = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), quantity::span);
-            let [p50, p99, max, mean] =
-                [replies.p50_ns, replies.p99_ns, Some(replies.max_ns), replies.mean_ns].map(span);
+            let [p50, mean] = [replies.p50_ns, replies.mean_ns].map(span);
             let n = replies.count;
-            let text = format!("{host} replies slowest: p99 {p99}, max {max}");
+            let longest = quantity::longest(n, replies.p99_ns.unwrap_or(0), replies.max_ns);
+            let text = format!("{host} replies slowest: {longest}");
             self.push(Grade::Note, 1.0, Topic::Hosts, text);
             if let Some(finding) = self.found.last_mut() {
                 finding.detail = Some(format!("{host}: mean {mean}, p50 {p50}, n {n}"));

@@ -70,10 +70,20 @@ pub fn span(nanos: u64) -> String {
     value(Unit::Nanoseconds, nanos as f64)
 }
 
+/// Returns the quantile of this share of `count` values, if they are enough for it.
+pub fn enough<T>(share: f64, count: u64, value: Option<T>) -> Option<T> {
+    value.filter(|_| has_quantile(count, share))
+}
+
 /// Formats the quantile of this share of `count` durations; `n/a` if they are too few for it.
 pub fn quantile(share: f64, count: u64, nanos: Option<u64>) -> String {
-    let nanos = nanos.filter(|_| has_quantile(count, share));
-    nanos.map_or_else(|| "n/a".to_owned(), span)
+    enough(share, count, nanos).map_or_else(|| "n/a".to_owned(), span)
+}
+
+/// Formats the 99th percentile of `count` durations, if they are enough for it, and the maximum: `p99 7.00 ms, max 9.00 ms`.
+pub fn longest(count: u64, p99_ns: u64, max_ns: u64) -> String {
+    let p99 = enough(0.99, count, Some(p99_ns)).map(|p99| format!("p99 {}, ", span(p99)));
+    format!("{}max {}", p99.unwrap_or_default(), span(max_ns))
 }
 
 /// Formats a count in at most six columns.

@@ -22,6 +22,11 @@ pub(crate) fn set(options: &LogOptions) {
     LIMIT.store(options.log_limit, Ordering::Relaxed);
 }
 
+/// True if messages are records.
+pub(crate) fn is_json() -> bool {
+    IS_JSON.load(Ordering::Relaxed)
+}
+
 /// True if details are wanted.
 pub(crate) fn is_verbose() -> bool {
     IS_VERBOSE.load(Ordering::Relaxed)
@@ -42,7 +47,7 @@ pub(crate) fn line(message: String) -> Option<String> {
     if is_beyond_limit(&message) {
         return None;
     }
-    if !IS_JSON.load(Ordering::Relaxed) {
+    if !is_json() {
         return Some(message);
     }
     let text = message.trim();

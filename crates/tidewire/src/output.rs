@@ -3,6 +3,7 @@
 use crate::interrupt;
 use crate::interruptible_writer::{self, PATIENCE, Patient};
 use crate::log;
+use bench::paragraph::wrapped;
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal};
@@ -97,6 +98,15 @@ impl Output {
     pub(crate) fn remark(&self, remark: impl Display) {
         if !self.quiet {
             say(remark);
+        }
+    }
+
+    /// Prints a warning to standard error, unless quiet: on a terminal in lines that fit it.
+    pub(crate) fn warn(&self, warning: &str) {
+        if log::is_json() {
+            self.remark(format_args!("warning: {warning}"));
+        } else {
+            self.remark(wrapped("warning: ", warning));
         }
     }
 

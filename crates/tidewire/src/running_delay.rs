@@ -6,7 +6,7 @@ use crate::runs::LEVEL;
 use bench::analysis::Unit;
 use bench::sample::{Distribution, Sample};
 use core::time::Duration;
-use stats::histogram::Histogram;
+use stats::histogram::{Histogram, has_quantile};
 use stats::interval;
 use stats::summary::Summary;
 use std::collections::BTreeMap;
@@ -100,7 +100,8 @@ impl Flow {
             return quantity::estimate(Unit::Nanoseconds, estimate);
         }
         let shown = |span: Duration| value(Unit::Nanoseconds, span.as_nanos() as f64);
-        let Some(of_all) = self.all.quantile(share).map(shown) else { return "-".to_owned() };
+        let of_all = self.all.quantile(share).filter(|_| has_quantile(self.all.count(), share));
+        let Some(of_all) = of_all.map(shown) else { return "n/a".to_owned() };
         let of_many = Some(&self.all).filter(|_| self.differ);
         if let Some((low, high)) = of_many.and_then(|all| all.quantile_interval(share, LEVEL)) {
             return format!("{of_all} ({} to {})", shown(low), shown(high));

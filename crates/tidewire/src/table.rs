@@ -70,18 +70,33 @@ impl Table {
     }
 }
 
+/// Layout of a table.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// Blanks between two columns.
+    gap: usize,
+    is_wide: bool,
+    /// True if the first cell of a row has a line of its own.
+    is_folded: bool,
+}
+
 impl fmt::Display for Table {
     /// Indented by two, columns two apart, nothing behind the last word of a line. In a table wider than a
-    /// terminal the first cell of a row has a line of its own, and a last column of words is wrapped.
+    /// terminal the first cell of a row has a line of its own, and a last column of words is wrapped. If the
+    /// first cells are short, columns of numbers are one apart instead, as long as that is enough.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (widths, is_wide) = (self.widths(), self.is_wide());
         let is_label = self.columns.len() > 2 && self.columns[0] == Align::Left;
-        let is_folded = is_wide && is_label && widths[0] > SHORT;
+        let is_last_wrapped = self.columns.last() == Some(&Align::Left);
+        let is_close = is_wide && is_label && !is_last_wrapped && widths[0] <= SHORT;
+        let width = 1 + widths.iter().map(|width| width + 1).sum::<usize>();
+        let is_folded = is_wide && is_label && (widths[0] > SHORT || is_close && width > COLUMNS);
+        let layout = Layout { gap: if is_close { 1 } else { GAP }, is_wide, is_folded };
         for place in 0..self.rows.len() {
             if place > 0 {
                 f.write_str("\n")?;
             }
-            f.write_str(&self.line(place, &widths, is_wide, is_folded))?;
+            f.write_str(&self.line(place, &widths, layout))?;
         }
         Ok(())
     }
@@ -106,14 +121,15 @@ impl Table {
     }
 
     /// A row as text; folded, below a line with its first cell unless that is empty.
-    fn line(&self, place: usize, widths: &[usize], is_wide: bool, is_folded: bool) -> String {
+    fn line(&self, place: usize, widths: &[usize], layout: Layout) -> String {
+        let Layout { gap, is_wide, is_folded } = layout;
         let row = &self.rows[place];
         let is_remark = self.remarks.contains(&place);
         let (mut above, mut line) = (String::new(), String::new());
         for (column, cell) in row.iter().enumerate() {
             let (width, align) = (widths[column], self.columns[column]);
             let is_last = column + 1 == row.len();
-            line.push_str("  ");
+            line.push_str(&" ".repeat(if column == 0 { GAP } else { gap }));
             if is_folded && column == 0 {
                 if !cell.is_empty() {
                     above = format!("{line}{cell}\n");
@@ -170,6 +186,28 @@ mod tests {
              alarm\n    lost   0 of 5"
         );
         assert_eq!(table.to_string(), expected);
+    }
+
+    #[test]
+    fn numbers_below_short_names_come_nearer_to_stay_on_a_terminal() {
+        let columns = ["", "min", "p50", "p99", "max"].map(|name| (name, Align::Right));
+        let row = |flow: &str, mean: &str| {
+            let times = ["delay", mean, "4.06 ms", "4.06 ms", "4.06 ms"].map(str::to_owned);
+            [flow.to_owned()].into_iter().chain(times).collect::<Vec<_>>()
+        };
+        let lines = |flow: &str, mean: &str| {
+            let mut table = Table::of([("flow", Align::Left)].into_iter().chain(columns));
+            table.add(row(flow, mean));
+            table.to_string()
+        };
+        // 2 + 4 + 5 + 42 + 3 x 7 columns, and two or one between any two of the six.
+        let mean = "m".repeat(42);
+        let expected = format!("  poll delay {mean} 4.06 ms 4.06 ms 4.06 ms");
+        assert_eq!(lines("poll", &mean).lines().last(), Some(expected.as_str()));
+        for mean in ["m".repeat(43), "m".repeat(47)] {
+            let folded = lines("poll", &mean);
+            assert!(folded.lines().all(|line| line.chars().count() <= COLUMNS), "{folded}");
+        }
     }
 
     #[test]

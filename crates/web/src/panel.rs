@@ -99,6 +99,11 @@ impl Cell {
         nanos.map_or_else(Self::none, Self::span)
     }
 
+    /// Quantile of this share of `count` times, if they are enough for it.
+    pub(crate) fn quantile(share: f64, count: u64, nanos: Option<u64>) -> Self {
+        Self::optional_span(quantity::enough(share, count, nanos))
+    }
+
     /// No value.
     pub(crate) fn none() -> Self {
         Self(None, "–".to_owned())

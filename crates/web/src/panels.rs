@@ -129,7 +129,7 @@ fn stream(it: &CyclicStream) -> Row {
         Cell::optional_span(it.worst_gap_ns),
         Cell::optional_span(it.worst_allowed_ns),
         Cell::optional_span(it.period_ns),
-        Cell::optional_span(it.late_p99_ns),
+        Cell::quantile(0.99, it.late_gaps.unwrap_or(0), it.late_p99_ns),
         Cell::optional_span(it.late_max_ns),
         Cell::optional_span(it.stamp_step_ns),
         Cell::optional_span(it.extra.round_trip_max_ns),
@@ -192,10 +192,10 @@ fn function(it: &Transactions) -> Row {
         Cell::count(it.exceptions),
         Cell::count(it.unanswered),
         Cell::count(it.retries),
-        Cell::optional_span(it.response_p50_ns),
-        Cell::optional_span(it.response_p99_ns),
+        Cell::quantile(0.5, it.responses, it.response_p50_ns),
+        Cell::quantile(0.99, it.responses, it.response_p99_ns),
         Cell::optional_span(it.response_max_ns),
-        Cell::optional_span(it.period_p50_ns),
+        Cell::quantile(0.5, it.periods, it.period_p50_ns),
         Cell::optional_span(it.period_max_ns),
     ];
     Row::new(it.grade(), cells)
@@ -268,7 +268,7 @@ fn connection(id: u32, known: &Known, identity: &Identity, figures: &Figures) ->
         Cell::count(figures.again),
         closed,
         Cell::optional_span(figures.delay_ns),
-        Cell::optional_span(figures.replies.p99_ns),
+        Cell::quantile(0.99, figures.replies.count, figures.replies.p99_ns),
         Cell::optional_span(replies),
     ];
     Row::new(figures.grade(), cells).of_connection(id)
@@ -307,8 +307,8 @@ fn service(id: u32, it: &Service) -> Row {
         Cell::count(it.answers),
         Cell::count(it.failed()),
         Cell::count(it.outstanding),
-        Cell::optional_span(it.response_p50_ns),
-        Cell::optional_span(it.response_p99_ns),
+        Cell::quantile(0.5, it.answers, it.response_p50_ns),
+        Cell::quantile(0.99, it.answers, it.response_p99_ns),
         Cell::optional_span(it.response_max_ns),
     ];
     Row::new(it.grade(), cells).of_connection(id)
@@ -331,7 +331,7 @@ fn hosts(model: &Model) -> Panel {
                 Cell::count(again),
                 Cell::count(replies.count),
                 Cell::optional_span(replies.mean_ns),
-                Cell::optional_span(replies.p99_ns),
+                Cell::quantile(0.99, replies.count, replies.p99_ns),
                 Cell::optional_span(max),
             ];
             let order = (severity(grade), Reverse(sum([tpdus(sent), tpdus(received)])));

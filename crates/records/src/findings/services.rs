@@ -2,7 +2,7 @@
 //! refused or aborted; reports that come late.
 
 use super::{ENDS_COLUMNS, Grade, Judge, Topic, graded, share};
-use crate::quantity::{self, span};
+use crate::quantity::{self, longest, span};
 use crate::{Block, ENOUGH, Service, Services, shortened_ends};
 use meter::observation::DelayKind;
 use meter::registry::Measure;
@@ -52,9 +52,10 @@ impl Judge<'_> {
         });
         let Some((of, service)) = slowest else { return };
         let times = [service.response_p50_ns, service.response_p99_ns, service.response_max_ns];
-        let [Some(p50), Some(p99), Some(max)] = times.map(|nanos| nanos.map(span)) else { return };
+        let [Some(p50), Some(p99), Some(max)] = times else { return };
         let Service { service: name, server, answers, .. } = service;
-        let text = format!("{name} is the slowest service of {server}: p99 {p99}, max {max}");
+        let (p50, longest) = (span(p50), longest(*answers, p99, max));
+        let text = format!("{name} is the slowest service of {server}: {longest}");
         let ends = shortened_ends(&of.ends, ENDS_COLUMNS);
         let most = of.most_outstanding;
         let detail = format!("{ends}: p50 {p50}, n {answers}, at most {most} outstanding");

@@ -2,7 +2,7 @@
 //! retries, ambiguous replies.
 
 use super::{Grade, Judge, Topic, graded, share};
-use crate::quantity::{counted, span};
+use crate::quantity::{counted, longest, span};
 use crate::{ENOUGH, TransactionTotals, Transactions};
 
 /// Function of a device in words.
@@ -68,9 +68,8 @@ impl Judge<'_> {
         }
         let Transactions { server, unit, responses, protocol, .. } = slowest;
         let text = format!(
-            "{server} unit {unit} is the slowest {protocol} device: p99 {}, max {}",
-            span(p99),
-            span(max)
+            "{server} unit {unit} is the slowest {protocol} device: {}",
+            longest(*responses, p99, max)
         );
         let detail =
             format!("function {}: p50 {}, n {responses}", slowest.function_label(), span(p50));

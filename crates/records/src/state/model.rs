@@ -38,6 +38,8 @@ pub struct Model {
     sum: Counts,
     oddities: Named<u64>,
     frames: u64,
+    /// Number of complete intervals.
+    intervals: u64,
     start_ns: Option<u64>,
     /// All intervals, once reported.
     pub total: Option<Total>,
@@ -70,12 +72,34 @@ pub struct Model {
     pub course: Course,
     /// Values of the last report within an interval, so that the course counts nothing twice.
     accumulated: (u64, u64, u64),
+    /// What the last report added to the course.
+    latest_part: Part,
     /// Events, the latest last.
     pub events: Events,
     /// The latest intervals that are over.
     pub history: History,
     /// Number of the connection whose record of the whole came last.
     whole: Option<u32>,
+}
+
+/// What a report added: its time since the first interval began, and its counts.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    from_ns: u64,
+    until_ns: u64,
+    tpdus: u64,
+    again: u64,
+}
+
+impl Part {
+    /// Rates of a part that ends at `until_ns`. A tenth of its length is the least time that they are over: a frame just
+    /// behind the begin makes no rate.
+    fn moment(self, until_ns: u64) -> Moment {
+        let least_ns = self.until_ns.saturating_sub(self.from_ns) / 10;
+        let length_ns = until_ns.saturating_sub(self.from_ns).max(least_ns).max(1);
+        let rate = |count: u64| count as f64 * 1e9 / length_ns as f64;
+        Moment { until_ns, tpdus_per_second: rate(self.tpdus), again_per_second: rate(self.again) }
+    }
 }
 
 impl Model {
@@ -107,6 +131,7 @@ impl Model {
             sum: Counts::default(),
             oddities: Named::default(),
             frames: 0,
+            intervals: 0,
             start_ns: None,
             total: None,
             end: None,
@@ -124,6 +149,7 @@ impl Model {
             hosts: BTreeMap::new(),
             course: Course::new(),
             accumulated: (0, 0, 0),
+            latest_part: Part::default(),
             events: Events::default(),
             history: History::default(),
             whole: None,
@@ -197,6 +223,7 @@ impl Model {
                     self.streams.sort_by(CyclicStream::worse);
                 }
                 self.conclude_transactions();
+                self.end_course(&end);
                 self.events.end(&end, self.until_ns());
                 self.end = Some(end);
             }
@@ -286,6 +313,16 @@ impl Model {
         self.end.as_ref().map_or(frames, |end| end.frames)
     }
 
+    /// Returns the number of complete intervals.
+    pub const fn intervals(&self) -> u64 {
+        self.intervals
+    }
+
+    /// Returns true once there is an interval, or a report of one.
+    pub const fn has_begun(&self) -> bool {
+        self.latest.is_some()
+    }
+
     /// Returns the number of frames dropped during collection.
     pub fn dropped(&self) -> Option<u64> {
         let latest = self.latest.as_ref().and_then(|latest| latest.dropped_by_kernel);
@@ -347,6 +384,7 @@ impl Model {
             self.sum.add(&interval.measures);
             self.oddities.add(&interval.oddities);
             self.frames = self.frames.saturating_add(interval.frames);
+            self.intervals = self.intervals.saturating_add(interval.intervals);
         }
         self.events.interval(self.latest.as_ref(), &interval, until);
         self.latest = Some(interval);
@@ -359,18 +397,28 @@ impl Model {
             interval.measures.count(Measure::DtRetransmissions),
         );
         let before = self.accumulated;
-        let seconds = now.0.saturating_sub(before.0) as f64 / 1e9;
         self.accumulated = if interval.complete { (0, 0, 0) } else { now };
-        if seconds <= 0.0 {
+        if now.0 <= before.0 {
             return;
         }
-        let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / seconds;
-        let until = interval.start_ns.saturating_add(interval.length_ns);
-        self.course.push(Moment {
-            until_ns: until.saturating_sub(self.start_ns()),
-            tpdus_per_second: rate(now.1, before.1),
-            again_per_second: rate(now.2, before.2),
-        });
+        let start_ns = interval.start_ns.saturating_sub(self.start_ns());
+        let part = Part {
+            from_ns: start_ns.saturating_add(before.0),
+            until_ns: start_ns.saturating_add(now.0),
+            tpdus: now.1.saturating_sub(before.1),
+            again: now.2.saturating_sub(before.2),
+        };
+        self.course.push(part.moment(part.until_ns));
+        self.latest_part = part;
+    }
+
+    /// Ends the course where the frames end: the last interval has its full length, also where a capture ends within it.
+    fn end_course(&mut self, end: &End) {
+        let Some(heard) = end.heard_until_ns else { return };
+        let (part, heard) = (self.latest_part, heard.saturating_sub(self.start_ns()));
+        if part.from_ns < heard && heard < part.until_ns {
+            self.course.shorten(part.moment(heard));
+        }
     }
 
     fn host(&mut self, host: HostInterval) {

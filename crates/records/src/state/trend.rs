@@ -32,17 +32,25 @@ pub struct Course {
     /// Number of reports that a moment stands for, and that the last moment holds so far.
     reports: u64,
     in_last: u64,
+    /// Greatest rates of the last moment without its latest report.
+    before_latest: Moment,
 }
 
 impl Course {
     /// Creates a course without moments.
     pub(crate) const fn new() -> Self {
-        Self { moments: Vec::new(), reports: 1, in_last: 0 }
+        Self {
+            moments: Vec::new(),
+            reports: 1,
+            in_last: 0,
+            before_latest: Moment { until_ns: 0, tpdus_per_second: 0.0, again_per_second: 0.0 },
+        }
     }
 
     /// Adds a report.
     pub fn push(&mut self, report: Moment) {
         if let Some(last) = self.moments.last_mut().filter(|_| self.in_last < self.reports) {
+            self.before_latest = *last;
             *last = last.max(report);
             self.in_last += 1;
             return;
@@ -55,7 +63,15 @@ impl Course {
             self.reports *= 2;
         }
         self.moments.push(report);
+        self.before_latest = Moment::default();
         self.in_last = 1;
+    }
+
+    /// Replaces the latest report by one that ends earlier.
+    pub(crate) fn shorten(&mut self, report: Moment) {
+        if let Some(last) = self.moments.last_mut() {
+            *last = self.before_latest.max(report);
+        }
     }
 
     /// Returns the moments from the beginning to now.

@@ -8,7 +8,7 @@ use bench::verdict::Verdict;
 use meter::observation::DelayKind;
 use meter::registry::Measure;
 use records::findings::{is_bad_share, is_closed_long};
-use records::quantity::{counted, level, significant, span};
+use records::quantity::{self, counted, level, significant, span};
 use records::require::{Outcome, OutcomeFinding};
 use stats::interval::proportion;
 
@@ -86,25 +86,29 @@ fn number(grade: Grade, name: String, value: String, [spread, count]: [String; 2
     Number { name, value, spread, count, grade }
 }
 
+/// Name and text of the 99th percentile of `count` durations, or of the maximum if they are too few.
+fn far(count: u64, p99_ns: u64, max_ns: u64) -> (&'static str, String) {
+    match quantity::enough(0.99, count, Some(p99_ns)) {
+        Some(p99_ns) => ("p99", span(p99_ns)),
+        None => ("max", span(max_ns)),
+    }
+}
+
 fn replies(measures: &Measures) -> Option<Candidate> {
     let worst = measures.hosts.worst();
     let slowest = worst.rows.first().filter(|row| row.replies.count > 0)?;
     let replies = slowest.replies;
-    let p99 = replies.p99_ns?;
+    let (what, value) = far(replies.count, replies.p99_ns?, replies.max_ns);
     let mean = replies.mean_ns.map_or_else(String::new, span);
-    let p50 = replies.p50_ns.map_or_else(String::new, span);
+    let p50 = quantity::quantile(0.5, replies.count, replies.p50_ns);
     let spread = format!("mean {mean}, p50 {p50}, max {}", span(replies.max_ns));
     let count = format!(
         "{}, n = {}",
         slowest.host,
         counted(replies.count, "reply").replace("replys", "replies")
     );
-    let number = number(
-        Grade::Note,
-        "response.p99 of the slowest host".to_owned(),
-        span(p99),
-        [spread, count],
-    );
+    let number =
+        number(Grade::Note, format!("response.{what} of the slowest host"), value, [spread, count]);
     Some(Candidate { words: &["response"], number })
 }
 
@@ -112,23 +116,28 @@ fn services(measures: &Measures) -> Option<Candidate> {
     let worst = measures.services.worst();
     let it = &worst.rows.first().filter(|row| row.0.answers > 0)?.0;
     let grade = if it.unanswered > 0 { Grade::Fail } else { Grade::Note };
-    let [p50, p99, max] = [it.response_p50_ns?, it.response_p99_ns?, it.response_max_ns?].map(span);
+    let max_ns = it.response_max_ns?;
+    let (what, value) = far(it.answers, it.response_p99_ns?, max_ns);
+    let p50 = quantity::quantile(0.5, it.answers, it.response_p50_ns);
+    let max = span(max_ns);
     let spread = format!("p50 {p50}, max {max}");
     let count = format!(
         "{} at {}, n = {} answers of {} requests",
         it.service, it.server, it.answers, it.requests
     );
-    let name = "response.p99 of the slowest MMS service".to_owned();
-    let number = number(grade, name, p99, [spread, count]);
+    let name = format!("response.{what} of the slowest MMS service");
+    let number = number(grade, name, value, [spread, count]);
     Some(Candidate { words: &["mms"], number })
 }
 
 fn functions(measures: &Measures) -> Option<Candidate> {
     let worst = measures.functions.worst();
     let it = &worst.rows.first()?.0;
-    let (p50, p99) = (it.response_p50_ns?, it.response_p99_ns?);
+    let max_ns = it.response_max_ns?;
+    let (what, value) = far(it.responses, it.response_p99_ns?, max_ns);
+    let p50 = quantity::quantile(0.5, it.responses, it.response_p50_ns);
     let grade = if it.unanswered > 0 { Grade::Fail } else { Grade::Note };
-    let spread = format!("p50 {}, max {}", span(p50), span(it.response_max_ns?));
+    let spread = format!("p50 {p50}, max {}", span(max_ns));
     let count = format!(
         "{} function {}, n = {} replies to {} requests",
         it.device(),
@@ -136,8 +145,8 @@ fn functions(measures: &Measures) -> Option<Candidate> {
         it.replies,
         it.requests
     );
-    let name = format!("response.p99 of the slowest {} device", it.protocol);
-    let number = number(grade, name, span(p99), [spread, count]);
+    let name = format!("response.{what} of the slowest {} device", it.protocol);
+    let number = number(grade, name, value, [spread, count]);
     Some(Candidate { words: &["modbus", "unanswered", "exceptions", "retries"], number })
 }
 
@@ -156,7 +165,7 @@ fn streams(measures: &Measures) -> Option<Candidate> {
                 "{} % of the period of {}; late p99 {}; {} missing",
                 significant(late as f64 * 100.0 / period.max(1) as f64, 3),
                 span(period),
-                it.late_p99_ns.map_or_else(String::new, span),
+                quantity::quantile(0.99, it.late_gaps.unwrap_or(0), it.late_p99_ns),
                 it.missing
             ),
         ),

@@ -6,7 +6,7 @@ use core::cmp::Reverse;
 use meter::observation::DelayKind;
 use meter::registry::Measure;
 use records::associations::Service;
-use records::quantity::span;
+use records::quantity::{self, span};
 use records::{Connection, CyclicStream, Host, Replies, Slowness, Transactions, sum, tpdus};
 
 /// A row with a key; the greatest key is the worst.
@@ -104,9 +104,15 @@ impl Row for HostRow {
         let Replies { count, mean_ns, p50_ns, p99_ns, max_ns, ambiguous } = self.replies;
         let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), span);
         let max = time(Some(max_ns).filter(|_| count > 0));
+        let [p50_ns, p99_ns] = of_enough(count, p50_ns, p99_ns);
         let [mean, p50, p99] = [mean_ns, p50_ns, p99_ns].map(time);
         vec![self.host.clone(), count.to_string(), mean, p50, p99, max, ambiguous.to_string()]
     }
+}
+
+/// Median and 99th percentile, each if `count` values are enough for it.
+fn of_enough(count: u64, p50: Option<u64>, p99: Option<u64>) -> [Option<u64>; 2] {
+    [(0.5, p50), (0.99, p99)].map(|(share, value)| quantity::enough(share, count, value))
 }
 
 /// Retransmissions and closed windows of a connection.
@@ -204,7 +210,9 @@ impl Row for ServiceRow {
         let Service { service, server, requests, errors, failed_accesses, .. } = &self.0;
         let Service { rejects, unanswered, .. } = self.0;
         let counts = [*requests, *errors, *failed_accesses, rejects, unanswered];
-        let times = [self.0.response_p50_ns, self.0.response_p99_ns, self.0.response_max_ns];
+        let [p50_ns, p99_ns] =
+            of_enough(self.0.answers, self.0.response_p50_ns, self.0.response_p99_ns);
+        let times = [p50_ns, p99_ns, self.0.response_max_ns];
         let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), span);
         let words = [service.clone(), server.clone()].into_iter();
         words.chain(counts.map(|it| it.to_string())).chain(times.map(time)).collect()
@@ -240,7 +248,9 @@ impl Row for FunctionRow {
         let it = &self.0;
         let time = |nanos: Option<u64>| nanos.map_or_else(|| "-".to_owned(), span);
         let counts = [it.requests, it.replies, it.exceptions, it.unanswered, it.retries];
-        let times = [it.response_p50_ns, it.response_p99_ns, it.response_max_ns, it.period_p50_ns];
+        let [p50_ns, p99_ns] = of_enough(it.responses, it.response_p50_ns, it.response_p99_ns);
+        let period_ns = quantity::enough(0.5, it.periods, it.period_p50_ns);
+        let times = [p50_ns, p99_ns, it.response_max_ns, period_ns];
         let words = [it.server.clone(), it.unit.to_string(), it.function_label()].into_iter();
         words.chain(counts.map(|it| it.to_string())).chain(times.map(time)).collect()
     }
@@ -291,6 +301,7 @@ impl Row for StreamRow {
         let CyclicStream { frames, missing, silences, gap_max_ns, .. } = self.0;
         let CyclicStream { period_ns, late_p99_ns, late_max_ns, early_max_ns, .. } = self.0;
         let counts = [frames, missing, silences].map(|it| it.to_string());
+        let late_p99_ns = quantity::enough(0.99, self.0.late_gaps.unwrap_or(0), late_p99_ns);
         let times = [Some(gap_max_ns), period_ns, late_p99_ns, late_max_ns, early_max_ns].map(time);
         let extra = &self.0.extra;
         let special = [

@@ -7,7 +7,7 @@ use crate::text::Text;
 use bench::analysis::{FlowReport, PointReport, PooledQuantile, Report};
 use bench::scenario::{Requirement, Subject};
 use bench::verdict::{Judged, Verdict};
-use records::quantity::{counted, level, mean, span};
+use records::quantity::{self, counted, level, mean, span};
 
 /// The numbers of the worst requirements, then those of the flow that matters most.
 pub(super) fn of(report: &Report, judged: &[Judged]) -> Vec<Number> {
@@ -125,8 +125,8 @@ fn of_flow(point: &PointReport, flow: &FlowReport, report: &Report) -> Vec<Numbe
     if let Some(missed) = flow.missed.filter(|missed| missed.trials > 0) {
         let deadline = flow.deadline_ns.map_or_else(String::new, span);
         let value = format!("{} of {}", missed.events, missed.trials);
-        let high = records::quantity::significant(missed.high, 2);
-        let low = records::quantity::significant(missed.low, 2);
+        let high = quantity::significant(missed.high, 2);
+        let low = quantity::significant(missed.low, 2);
         let spread = match (point.deterministic, missed.events) {
             (true, _) => "one run has no interval".to_owned(),
             (false, 0) => format!("share at most {high}, {confidence}"),
@@ -142,11 +142,12 @@ fn of_flow(point: &PointReport, flow: &FlowReport, report: &Report) -> Vec<Numbe
             (None, None) => "no interval: too few messages, or copies of one run".to_owned(),
         };
         let name = format!("{kind}.p99 of {}", flow.name);
-        numbers.push(number(name, span(found.value_ns), spread, messages.clone()));
+        let value = quantity::quantile(0.99, found.count, Some(found.value_ns));
+        numbers.push(number(name, value, spread, messages.clone()));
     }
     if let Some(found) = flow.quantity(&format!("{kind}.mean")) {
         let sd = flow.quantity(&format!("{kind}.sd"));
-        let sd = sd.map(|sd| format!("sd of a run {}", records::quantity::value(sd.unit, sd.mean)));
+        let sd = sd.map(|sd| format!("sd of a run {}", quantity::value(sd.unit, sd.mean)));
         let name = format!("{kind}.mean of {}", flow.name);
         let level =
             if found.half_width.is_some() { format!(", {confidence}") } else { String::new() };

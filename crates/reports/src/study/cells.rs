@@ -40,11 +40,14 @@ pub fn spans(flow: &FlowReport, kind: &str, pooled: &[PooledQuantile]) -> [Strin
     ]
 }
 
-/// Pooled quantile of this share; `n/a` if the flow has none.
+/// Pooled quantile of this share; `n/a` if the flow has none, or too few messages for it.
 #[must_use]
 pub fn quantile(pooled: &[PooledQuantile], share: f64) -> String {
     let found = pooled.iter().find(|quantile| quantile.share.total_cmp(&share).is_eq());
-    found.map_or_else(|| "n/a".to_owned(), |quantile| quantity::span(quantile.value_ns))
+    found.map_or_else(
+        || "n/a".to_owned(),
+        |found| quantity::quantile(share, found.count, Some(found.value_ns)),
+    )
 }
 
 /// Events of trials with the interval of their share.

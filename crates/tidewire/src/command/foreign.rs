@@ -103,12 +103,13 @@ fn spread(name: &str, histogram: &Histogram, output: &Output) -> anyhow::Result<
     if histogram.is_empty() {
         return Ok(());
     }
-    let at = |share| quantity::span(histogram.quantile(share).map_or(0, nanos));
+    let at =
+        |share| quantity::quantile(share, histogram.count(), histogram.quantile(share).map(nanos));
     Ok(output.line(format_args!(
         "  {name:9} p50 {}  p99 {}  max {}  (n = {})",
         at(0.5),
         at(0.99),
-        at(1.0),
+        quantity::span(histogram.max().map_or(0, nanos)),
         histogram.count()
     ))?)
 }

@@ -237,7 +237,7 @@ fn carry_out(
 ) -> anyhow::Result<Exit> {
     let host = Host::look();
     for warning in host.warnings_for(&chosen.study) {
-        output.remark(format_args!("warning: {warning}"));
+        output.warn(&warning);
     }
     let all = chosen.study.points.iter().map(|point| point.scenario.replications).sum();
     let host_noise_ns = Some(nanos(host.latest_wake()));

@@ -103,13 +103,14 @@ fn print(served: &Served, output: &Output) -> anyhow::Result<()> {
         ))?;
     }
     if served.delay.count() > 0 {
-        let at = |share| served.delay.quantile(share).map_or(0, nanos);
+        let delay = &served.delay;
+        let at = |share| quantity::quantile(share, delay.count(), delay.quantile(share).map(nanos));
         output.line(format_args!(
             "  one-way delay, same clock: p50 {}  p99 {}  max {}  (n = {})",
-            quantity::span(at(0.5)),
-            quantity::span(at(0.99)),
-            quantity::span(at(1.0)),
-            served.delay.count(),
+            at(0.5),
+            at(0.99),
+            quantity::span(delay.max().map_or(0, nanos)),
+            delay.count(),
         ))?;
     }
     let bits = counts.octets as f64 * 8.0 / took.as_secs_f64().max(1e-9);

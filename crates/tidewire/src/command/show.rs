@@ -3,15 +3,19 @@
 use super::pace::{self, Pace};
 use super::page::LivePage;
 use super::screen_keys;
-use crate::args::measuring::Show;
+use crate::args::measuring::{MONITOR_BITS_SCALE, MONITOR_PACKETS_SCALE, Show};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Output};
+use crate::quantity;
 use crate::record_folder::MEASURES as RECORDS;
 use crate::runs;
 use crate::stream::Lines;
 use crate::threaded_reader::Pipe;
-use crate::tui::{self, Kept, Look, Page, Shared, Start, Surroundings, Tempo};
+use crate::tui::{
+    self, Bars, Gather, Growth, Kept, Look, Page, Scales, Shared, Start, Surroundings, Tempo,
+};
+use bench::scenario::Rate;
 use records::state::Model;
 use records::{Reader, Record};
 use std::io::{self, BufRead, BufReader, IsTerminal as _};
@@ -37,20 +41,29 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
     let (name, from) = open(file.as_deref())?;
     let (reader, head) =
         Reader::open(from).map_err(|error| Failure::failed(format!("{name}: {error}")))?;
-    let model = Shared::new(Model::new(head));
-    let to = model.clone();
+    let samples = Gather::of_records(&head);
+    let bars = samples.as_ref().map(bars).transpose()?;
+    let (model, samples) = (Shared::new(Model::new(head)), samples.map(Shared::new));
+    let (to, bars_to) = (model.clone(), samples.clone());
     let played = tempo.clone();
     let reading = std::thread::spawn(move || {
-        read(reader, &name, played, |record| {
+        let exit = read(reader, &name, played, |record| {
+            if let Some(samples) = &bars_to {
+                samples.lock().take(&record);
+            }
             to.lock().take(record);
             Ok(!interrupt::requested())
-        })
+        });
+        if let Some(samples) = &bars_to {
+            samples.lock().conclude(exit.as_ref().err().map(ToString::to_string));
+        }
+        exit
     });
     let around = Surroundings::of_process();
     let start = Start {
         model: model.clone(),
-        samples: None,
-        bars: None,
+        samples,
+        bars,
         page: Page::Overview,
         keys,
         look: Look::new(options.theme, options.symbols, &around),
@@ -61,10 +74,42 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
     };
     let exit = tui::show(start, reading);
     if !output.quiet {
+        let intervals = match &model.lock() {
+            all if all.end.is_some() => Some(all.intervals()),
+            _ => file.as_deref().and_then(intervals),
+        };
         let kept = file.map_or(Kept::Passed, Kept::File);
-        tui::print_summary(&model, None, &kept, output)?;
+        tui::print_summary(&model, tui::Source::Records { intervals }, &kept, output)?;
     }
     exit
+}
+
+/// Settings of the monitor for these samples.
+fn bars(samples: &Gather) -> Result<Bars, Failure> {
+    let Rate(bits) = quantity::option("--bits-scale", MONITOR_BITS_SCALE)?;
+    Ok(Bars {
+        interval: samples.interval(),
+        scales: Scales { packets: MONITOR_PACKETS_SCALE, bits: bits.bits_per_second() as f64 },
+        growth: Growth { packets: true, bits: true },
+        until: None,
+    })
+}
+
+/// Counts the complete intervals of a file, of which a replay may have shown a part; none if it cannot be read to its
+/// end, or an interrupt ends the count.
+fn intervals(file: &Path) -> Option<u64> {
+    let (_, from) = open(Some(file)).ok()?;
+    let (mut reader, head) = Reader::open(from).ok()?;
+    let mut all = Model::new(head);
+    while let Some(record) = reader.next_record().ok()? {
+        if interrupt::requested() {
+            return None;
+        }
+        if matches!(record, Record::Interval(_)) {
+            all.take(record);
+        }
+    }
+    Some(all.intervals())
 }
 
 /// Folder of exported screens: that of a run whose records are shown, or else the current one.
@@ -122,8 +167,9 @@ fn read(
             Err(_) if interrupt::requested() => return Ok(Exit::Interrupted),
             Err(error) => return Err(Failure::failed(format!("{name}: {error}")).into()),
         };
-        if let (Some(pace), Some((start, end))) = (&mut pace, span(&record)) {
-            pace.begin(start);
+        if let (Some(pace), Some(end)) = (&mut pace, end(&record)) {
+            // The first is due at once: until its end a replay would have nothing to show.
+            pace.begin(end);
             while !pace.wait(end) {}
         }
         if let Record::End(end) = &record
@@ -137,14 +183,14 @@ fn read(
     }
 }
 
-/// Begin and end of the time that a record covers, if it has one.
-fn span(record: &Record) -> Option<(Instant, Instant)> {
+/// End of the time that a record covers, if it has one.
+fn end(record: &Record) -> Option<Instant> {
     let (start, length) = match record {
         Record::Sample(sample) => (sample.start_ns, sample.length_ns),
         Record::Interval(interval) => (interval.start_ns, interval.length_ns),
         _ => return None,
     };
-    Some((Instant::from_nanos(start), Instant::from_nanos(start.saturating_add(length))))
+    Some(Instant::from_nanos(start.saturating_add(length)))
 }
 
 /// Returns the file that is read; none for standard input. A run folder stands for the records in it, and a folder of

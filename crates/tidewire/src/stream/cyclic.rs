@@ -1,6 +1,6 @@
 //! Streams of cyclic data as a table of 80 columns, the worst first.
 
-use crate::quantity::span;
+use crate::quantity::{enough, span};
 use crate::table::{Align, Table};
 use core::fmt::Write as _;
 use records::{CyclicStream, shortened};
@@ -112,8 +112,8 @@ impl WorstStreams {
             table.row([
                 shortened(&it.label(), NAME_COLUMNS),
                 time(it.period_ns),
-                time(it.late_p50_ns),
-                time(it.late_p99_ns),
+                time(enough(0.5, it.late_gaps.unwrap_or(0), it.late_p50_ns)),
+                time(enough(0.99, it.late_gaps.unwrap_or(0), it.late_p99_ns)),
                 time(it.late_max_ns),
                 time(it.early_max_ns),
                 it.lateness()
@@ -146,13 +146,14 @@ impl WorstStreams {
         let mut is_empty = true;
         for it in self.special.iter().filter(|it| it.extra.answered.is_some()) {
             is_empty = false;
+            let answered = it.extra.answered.unwrap_or(0);
             let count = |count: Option<u64>| count.unwrap_or(0).to_string();
             table.row([
                 shortened(&it.label(), NAME_COLUMNS),
                 count(it.extra.answered),
                 count(it.extra.unanswered),
-                time(it.extra.round_trip_p50_ns),
-                time(it.extra.round_trip_p99_ns),
+                time(enough(0.5, answered, it.extra.round_trip_p50_ns)),
+                time(enough(0.99, answered, it.extra.round_trip_p99_ns)),
                 time(it.extra.round_trip_max_ns),
                 it.extra.low_working_counters.to_string(),
             ]);
@@ -183,7 +184,7 @@ impl WorstStreams {
             table.row([
                 shortened(&it.label(), NAME_COLUMNS),
                 stamps.to_string(),
-                time(it.extra.transit_late_p99_ns),
+                time(enough(0.99, stamps, it.extra.transit_late_p99_ns)),
                 time(it.extra.transit_late_max_ns),
                 drift.unwrap_or_else(|| "-".to_owned()),
                 it.extra.clock_steps.unwrap_or(0).to_string(),
@@ -210,14 +211,15 @@ impl WorstStreams {
         for it in self.special.iter().filter(|it| it.extra.on_a.is_some()) {
             is_empty = false;
             let count = |count: Option<u64>| count.unwrap_or(0).to_string();
+            let pairs = it.extra.on_a.unwrap_or(0).saturating_sub(it.extra.lone_a.unwrap_or(0));
             table.row([
                 it.source.clone(),
                 count(it.extra.on_a),
                 count(it.extra.on_b),
                 count(it.extra.lone_a),
                 count(it.extra.lone_b),
-                time(it.extra.skew_p50_ns),
-                time(it.extra.skew_p99_ns),
+                time(enough(0.5, pairs, it.extra.skew_p50_ns)),
+                time(enough(0.99, pairs, it.extra.skew_p99_ns)),
                 time(it.extra.skew_max_ns),
             ]);
         }

@@ -68,8 +68,8 @@ impl SlowestServices {
                 shortened(&it.server, SERVER_COLUMNS),
                 it.answers.to_string(),
                 sum([it.errors, it.failed_accesses, it.rejects, it.unanswered]).to_string(),
-                span(it.response_p50_ns),
-                span(it.response_p99_ns),
+                span(quantity::enough(0.5, it.answers, it.response_p50_ns)),
+                span(quantity::enough(0.99, it.answers, it.response_p99_ns)),
                 span(it.response_max_ns),
             ]);
         }
@@ -132,7 +132,7 @@ impl BusiestBlocks {
                 shortened(&it.server, SERVER_COLUMNS),
                 it.reports.to_string(),
                 time(it.interval_total_ns.checked_div(it.intervals)),
-                time(it.interval_p50_ns),
+                time(quantity::enough(0.5, it.intervals, it.interval_p50_ns)),
                 time(it.interval_max_ns),
             ]);
         }

@@ -240,8 +240,8 @@ impl SlowestHosts {
                 shortened(host.as_deref().unwrap_or("others"), HOST_COLUMNS),
                 replies.count.to_string(),
                 span(replies.mean_ns),
-                span(replies.p50_ns),
-                span(replies.p99_ns),
+                span(quantity::enough(0.5, replies.count, replies.p50_ns)),
+                span(quantity::enough(0.99, replies.count, replies.p99_ns)),
                 span(Some(replies.max_ns).filter(|_| replies.count > 0)),
                 replies.ambiguous.to_string(),
             ]);

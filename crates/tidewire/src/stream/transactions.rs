@@ -1,6 +1,6 @@
 //! Requests and replies as a table of 80 columns, the slowest functions first.
 
-use crate::quantity::span;
+use crate::quantity::{enough, span};
 use crate::table::{Align, Table};
 use core::fmt::Write as _;
 use records::{ENOUGH, Transactions, shortened};
@@ -65,8 +65,8 @@ impl SlowestFunctions {
                 it.function_front(FUNCTION_COLUMNS),
                 it.replies.to_string(),
                 it.exceptions.saturating_add(it.unanswered).to_string(),
-                time(it.response_p50_ns),
-                time(it.response_p99_ns),
+                time(enough(0.5, it.responses, it.response_p50_ns)),
+                time(enough(0.99, it.responses, it.response_p99_ns)),
                 time(it.response_max_ns),
             ]);
         }

@@ -10,7 +10,6 @@ use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Modifier, Style};
-use records::findings::Grade;
 
 /// Minimum width of a usable screen.
 pub(super) const LEAST_COLUMNS: u16 = 40;
@@ -93,10 +92,7 @@ fn sheet(buffer: &mut Buffer, area: Rect, view: &Rows, look: &Look) {
         line += 1;
     }
     for (place, of) in view.sheet.rows.iter().enumerate().skip(view.first).take(view.fitting) {
-        let mut style = match of.grade {
-            Some(Grade::Bad) => look.notices,
-            Some(Grade::Look | Grade::Note) | None => Style::new(),
-        };
+        let mut style = look.of_grade(of.grade);
         if place == view.cursor {
             style = style.add_modifier(Modifier::REVERSED);
             buffer.set_style(row(area, line), style);

@@ -5,6 +5,7 @@ use super::controls::{Controls, Shown};
 use super::draw;
 use super::effect::Effect;
 use super::export;
+use super::monitor::replayed;
 use super::monitor::{Interval, Snapshot};
 use super::page::Page;
 use super::passed::{Newest, Passed};
@@ -151,9 +152,12 @@ impl Screen {
 
     /// Copies the samples to show.
     fn seen(&mut self, room: usize) -> Option<Snapshot> {
+        let window = self.controls.bars.as_ref()?.look(room);
+        let mut seen = self.samples.as_ref()?.lock().snapshot(window);
+        if seen.is_of_records && self.controls.page == Page::Monitor {
+            self.of_shown(|model| add_events(&mut seen, model));
+        }
         let bars = self.controls.bars.as_mut()?;
-        let window = bars.look(room);
-        let seen = self.samples.as_ref()?.lock().snapshot(window);
         if self.controls.page == Page::Monitor {
             bars.grow(&seen);
             self.count_skipped(&seen);
@@ -293,4 +297,12 @@ impl Screen {
             None => self.of_all(inspect),
         }
     }
+}
+
+/// Adds the events of the records to the notices of a snapshot, up to the end of its window.
+fn add_events(seen: &mut Snapshot, model: &Model) {
+    let end = seen.interval.times(seen.first + seen.samples.len() as u64);
+    let events = replayed::events(model, seen.origin.unwrap_or_default());
+    seen.notices.extend(events.into_iter().filter(|event| event.at <= end));
+    seen.notices.sort_by_key(|notice| notice.at);
 }

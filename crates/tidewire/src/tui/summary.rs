@@ -1,7 +1,7 @@
 //! Summary of a screen on the terminal after it: six lines, of which the last names the run or the way to keep one.
 
 use super::monitor;
-use super::page::overview::delay;
+use super::page::overview::{NONE_YET, delay};
 use super::{Gather, Shared};
 use crate::output::Output;
 use crate::quantity;
@@ -38,39 +38,56 @@ impl Kept {
     }
 }
 
-/// Prints the summary of a screen with these records and, if frames were sampled, samples.
+/// What a screen showed: samples of frames, or records.
+#[derive(Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// Samples of frames.
+    Samples(&'a Shared<Gather>),
+    /// Records, and the number of complete intervals of them all, if it is known.
+    Records { intervals: Option<u64> },
+}
+
+/// Prints the summary of a screen with this model.
 ///
 /// # Errors
 /// Those of standard output.
 pub(crate) fn print(
     model: &Shared<Model>,
-    samples: Option<&Shared<Gather>>,
+    source: Source<'_>,
     kept: &Kept,
     output: &Output,
 ) -> io::Result<()> {
-    let of_samples = samples.map(|samples| monitor::summary(&samples.lock()));
+    // The two are not locked at once.
+    let of_samples = match source {
+        Source::Samples(samples) => Ok(monitor::summary(&samples.lock())),
+        Source::Records { intervals } => Err(intervals),
+    };
     lines(&model.lock(), of_samples, kept).iter().try_for_each(|line| output.line(line))
 }
 
-fn lines(model: &Model, of_samples: Option<[String; 4]>, kept: &Kept) -> [String; 6] {
-    let [a, b, c, d] = of_samples.unwrap_or_else(|| of_records(model));
+/// Returns the lines with those of samples, or with the number of all intervals of records.
+fn lines(model: &Model, samples: Result<[String; 4], Option<u64>>, kept: &Kept) -> [String; 6] {
+    let [a, b, c, d] = samples.unwrap_or_else(|intervals| of_records(model, intervals));
     [a, b, c, d, judged(model), kept.line()]
 }
 
 /// Returns what samples would tell, as far as records without frames have it.
-fn of_records(model: &Model) -> [String; 4] {
+fn of_records(model: &Model, intervals: Option<u64>) -> [String; 4] {
     let measures = model.measures();
     let count = |of: Measure| measures.count(of);
     let dropped = model.dropped().filter(|dropped| *dropped > 0);
     let dropped = dropped.map(|it| format!(", {it} more dropped on their way")).unwrap_or_default();
     let frames = quantity::counted(model.frames(), "frame");
+    let shown = intervals.map_or_else(String::new, |all| {
+        format!("; {} of {} shown", model.intervals(), quantity::counted(all, "interval"))
+    });
     let told = |of: DelayKind| {
         let told = delay(&measures, of).unwrap_or_else(|| format!("{}: none", of.label()));
         format!("  {told}")
     };
     [
         format!(
-            "{}: {frames} in {}{dropped}",
+            "{}: {frames} in {}{dropped}{shown}",
             model.head.source,
             quantity::span(model.length_ns())
         ),
@@ -88,6 +105,9 @@ fn of_records(model: &Model) -> [String; 4] {
 
 /// Returns the main counts, and how many findings there are.
 fn judged(model: &Model) -> String {
+    if !model.has_begun() {
+        return format!("  {NONE_YET}: there are no findings");
+    }
     let measures = model.measures();
     let found = findings(model);
     let of = |grade| found.iter().filter(|finding| finding.grade == grade).count();
@@ -110,11 +130,12 @@ mod tests {
     fn records_without_samples_have_six_lines_too() {
         let measures = [("dt_tpdus", 100), ("dt_retransmissions", 20), ("tpdus", 210)];
         let model = fed(&measures, &[("truncated: user data", 9)], Some(3), 300);
-        let lines = lines(&model, None, &Kept::File(PathBuf::from("a/measures.ndjson")));
+        let kept = Kept::File(PathBuf::from("a/measures.ndjson"));
+        let lines = lines(&model, Err(Some(3)), &kept);
         assert_eq!(
             lines,
             [
-                "a.pcap: 300 frames in 1.00 s, 3 more dropped on their way",
+                "a.pcap: 300 frames in 1.00 s, 3 more dropped on their way; 1 of 3 intervals shown",
                 "  connections: 0 found under way, 0 established, 0 refused, 0 ended",
                 "  acknowledgement: none",
                 "  response: none",
@@ -122,5 +143,13 @@ mod tests {
                 "  records: a/measures.ndjson",
             ]
         );
+    }
+
+    #[test]
+    fn a_replay_that_ends_before_its_first_interval_has_no_findings() {
+        let model = Model::new(fed(&[], &[], None, 0).head);
+        let [first, .., judged, _] = lines(&model, Err(Some(3)), &Kept::Passed);
+        assert_eq!(first, "a.pcap: 0 frames in 0 ns; 0 of 3 intervals shown");
+        assert_eq!(judged, "  no interval has come yet: there are no findings");
     }
 }

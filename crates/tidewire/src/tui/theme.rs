@@ -6,6 +6,7 @@
 use clap::ValueEnum;
 use core::time::Duration;
 use ratatui::style::{Color, Modifier, Style};
+use records::findings::Grade;
 
 /// Colours by background.
 #[derive(ValueEnum, Clone, Copy, PartialEq, Eq, Debug)]
@@ -120,6 +121,14 @@ impl Look {
             titles: plain.add_modifier(Modifier::REVERSED),
             keys: plain.fg(keys),
             symbols,
+        }
+    }
+
+    /// Returns the style of a row with this grade.
+    pub(super) const fn of_grade(&self, grade: Option<Grade>) -> Style {
+        match grade {
+            Some(Grade::Bad) => self.notices,
+            Some(Grade::Look | Grade::Note) | None => Style::new(),
         }
     }
 

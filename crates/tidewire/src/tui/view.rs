@@ -79,13 +79,16 @@ pub(super) struct Contents<'a> {
 impl View {
     /// Creates the view of a page on a screen of this size.
     pub(super) fn of(contents: Contents<'_>, controls: &Controls, area: Rect, look: &Look) -> Self {
-        let Contents { model, seen, skipped, .. } = contents;
+        let Contents { model, seen, .. } = contents;
         let columns = usize::from(area.width);
         let of_monitor = seen.zip(controls.bars.as_ref());
         let (header, body) = match of_monitor.filter(|_| controls.page == Page::Monitor) {
             Some((seen, bars)) => {
-                let charts = Charts::of(seen, bars, columns, skipped);
-                let losses = Losses { dropped: seen.dropped, ..Losses::of(model) };
+                let rows = usize::from(area.height).saturating_sub(FIXED_ROWS - 1);
+                let room = Room { columns, rows, symbols: look.symbols };
+                let charts = Charts::of(contents, seen, bars, room);
+                let of_model = Losses::of(model);
+                let losses = Losses { dropped: seen.dropped.or(of_model.dropped), ..of_model };
                 (chart::header(seen, bars, losses, columns), Body::Charts(Box::new(charts)))
             }
             None => {

@@ -256,3 +256,30 @@ fn a_past_interval_has_its_own_services_and_the_last_all() {
     let past = model.past(0).unwrap();
     assert_eq!((found(&past), past.associations[&1].set_up_ns), ((2, 3), Some(5)));
 }
+
+/// Returns the course of two intervals of 5 s, each with 50 TPDUs, of which frames were heard until this time.
+fn course_until(heard_ns: u64) -> Vec<(u64, f64)> {
+    const SECOND: u64 = 1_000_000_000;
+    let mut model = Model::new(head(None));
+    for index in [0, 1] {
+        let Record::Interval(of) = interval(index, true, 0) else { unreachable!() };
+        let measures = Counts::named(&[("tpdus", 50)]).unwrap();
+        let (start_ns, length_ns) = (index * 5 * SECOND, 5 * SECOND);
+        model.take(Record::Interval(Interval { start_ns, length_ns, measures, ..of }));
+    }
+    let end = r#"{"type":"end","complete":true,"frames":9,"oddities":{},"dropped_by_kernel":null,"error":null}"#;
+    let Record::End(end) = serde_json::from_str(end).unwrap() else { unreachable!() };
+    model.take(Record::End(End { heard_until_ns: Some(heard_ns), ..end }));
+    let moments = model.course.moments().iter();
+    moments.map(|it| (it.until_ns / (SECOND / 10), it.tpdus_per_second)).collect()
+}
+
+#[test]
+fn the_course_ends_with_the_last_frame() {
+    const SECOND: u64 = 1_000_000_000;
+    // 50 TPDUs in 5 s; in the second interval within 2.5 s.
+    assert_eq!(course_until(7_500_000_000), [(50, 10.0), (75, 20.0)]);
+    assert_eq!(course_until(10 * SECOND), [(50, 10.0), (100, 10.0)]);
+    // A tenth of the interval is the least time of a rate.
+    assert_eq!(course_until(5 * SECOND + 100_000_000), [(50, 10.0), (51, 100.0)]);
+}

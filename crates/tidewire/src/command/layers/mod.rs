@@ -57,7 +57,7 @@ pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Resul
     let mut pair = Pair::open(&over(options)?, options.max_frames).map_err(explain)?;
     announce(&pair, &plan, options.max_frames, output);
     for warning in Host::look().warnings() {
-        output.remark(format_args!("warning: {warning}"));
+        output.warn(&warning);
     }
     let bar = if output.draws_progress() { bar(plan.rounds) } else { ProgressBar::hidden() };
     let measured = live::measure(&mut pair, &plan, stop, &mut || bar.inc(1));

@@ -6,9 +6,11 @@ use crate::quantity::{self, significant};
 use crate::table::{Align, Table};
 use bench::analysis::Unit;
 use bench::paragraph::wrapped;
+use core::time::Duration;
 use papers::layers::Measurement;
 use papers::layers::added::{Added, added};
 use papers::layers::fit::{Basis, Curve, Fit};
+use stats::histogram::{Histogram, has_quantile};
 use stats::interval::Estimate;
 use std::io;
 use wire::time::nanos;
@@ -113,14 +115,19 @@ fn sizes(study: &Study) -> Table {
                 service,
                 octets.to_string(),
                 times.count().to_string(),
-                span(times.quantile(0.5)),
-                span(times.quantile(0.99)),
+                span(quantile(times, 0.5)),
+                span(quantile(times, 0.99)),
                 span(times.max()),
                 span(*processor),
             ]);
         }
     }
     table
+}
+
+/// Quantile of this share, if there are enough times for it.
+fn quantile(times: &Histogram, share: f64) -> Option<Duration> {
+    times.quantile(share).filter(|_| has_quantile(times.count(), share))
 }
 
 /// Least, middle and greatest of this number of sizes.

@@ -8,7 +8,7 @@ use crate::command::watch::digest::{self, StreamDigest};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::Output;
-use crate::quantity::span;
+use crate::quantity::{self, span};
 use crate::record_folder::{MEASURES, RecordFolder};
 use crate::table::{Align, Table};
 use bench::sample::{End as LastEnd, Line};
@@ -277,6 +277,9 @@ fn print(record: &Record<'_>, output: &Output) -> io::Result<()> {
     let mut table = Table::of([("delay", Align::Left)].into_iter().chain(names));
     for delay in &record.delays {
         let Merged { delay, parts, count, min_ns, p50_ns, p99_ns, p999_ns, max_ns, .. } = delay;
+        let far = [(0.5, p50_ns), (0.99, p99_ns), (0.999, p999_ns)];
+        let [p50_ns, p99_ns, p999_ns] =
+            &far.map(|(share, nanos)| quantity::enough(share, *count, *nanos));
         let values = [min_ns, p50_ns, p99_ns, p999_ns, max_ns]
             .map(|nanos| nanos.map_or_else(|| "n/a".to_owned(), span));
         let counts = [(*delay).to_owned(), parts.to_string(), count.to_string()];

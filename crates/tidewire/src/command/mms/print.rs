@@ -86,7 +86,8 @@ fn print_rung(rung: &Rung, before: Option<&Rung>, output: &Output) -> anyhow::Re
         let missing = if missing.is_empty() { "  not measured" } else { &missing };
         return Ok(output.line(format_args!("  {:18} {:>6}{missing}", rung.name, 0))?);
     }
-    let [min, p50, p99, max] = spread(&rung.times).map(quantity::span);
+    let ([min, .., max], [p50, p99]) =
+        (spread(&rung.times).map(quantity::span), quantiles(&rung.times));
     let change = difference(rung, before).map_or_else(String::new, |change| {
         let sign = if change < 0 { '-' } else { '+' };
         format!("{sign}{}", quantity::span(change.unsigned_abs()))
@@ -107,7 +108,7 @@ fn print_pipelining(pipelining: &Pipelining, output: &Output) -> anyhow::Result<
     let Some(rate) = pipelining.rate() else {
         return Ok(output.line(format_args!("  {name:18} no request was answered"))?);
     };
-    let [_, p50, p99, _] = spread(times).map(quantity::span);
+    let [p50, p99] = quantiles(times);
     Ok(output.line(format_args!(
         "  {name:18} {rate:.0} requests/s within bursts, response p50 {p50}, p99 {p99}  (n = {answered})"
     ))?)
@@ -185,6 +186,13 @@ fn print_reports(reports: &Reports, output: &Output) -> anyhow::Result<()> {
         Some(reason) => Ok(output.line(format_args!("    not enabled: {reason}"))?),
         None => Ok(()),
     }
+}
+
+/// Median and 99th percentile in words; `n/a` if the times are too few.
+fn quantiles(times: &Histogram) -> [String; 2] {
+    let [_, p50, p99, _] = spread(times);
+    let of = |(share, nanos)| quantity::quantile(share, times.count(), Some(nanos));
+    [(0.5, p50), (0.99, p99)].map(of)
 }
 
 /// Minimum, median, 99th percentile and maximum in nanoseconds.

@@ -146,7 +146,7 @@ pub(super) fn run(
     };
     let host = Host::look();
     for warning in host.warnings() {
-        output.remark(format_args!("warning: {warning}"));
+        output.warn(&warning);
     }
     let experiments = Experiments::of(paper);
     let state = || PaperState::new(paper.title, "round", shown::trials_sheet());

@@ -105,7 +105,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     };
     let exit = tui::show(start, meter);
     if !output.quiet {
-        tui::print_summary(&model, Some(&samples), &kept, output)?;
+        tui::print_summary(&model, tui::Source::Samples(&samples), &kept, output)?;
     }
     exit
 }

@@ -408,6 +408,19 @@ fn the_connections_of_a_host_are_those_with_an_end_there() {
 }
 
 #[test]
+fn a_row_of_the_list_and_the_page_that_it_opens_have_one_number() {
+    let model = cell();
+    let of = |controls: &Controls| view(&model, controls, (80, 24), &look(Theme::Mono));
+    let list = of(&on(Page::Connections));
+    // Its retransmissions put the second connection first.
+    let first = &list.sheet().unwrap().rows[0];
+    assert!(first.text.starts_with("!!  2 "), "{}", first.text);
+    let page = of(&Controls { chosen: first.connection, ..on(Page::One) });
+    let about = &page.sheet().unwrap().about;
+    assert!(about.starts_with("connection no 2, 3 in all"), "{about}");
+}
+
+#[test]
 fn enter_is_named_only_where_a_row_opens() {
     let model = cell();
     let names_open = |page| {

@@ -1,10 +1,11 @@
 //! Draws the monitor from plain data; computes no measure and never blocks.
 //!
 //! From top to bottom, as in TR-88-08: notices, packets per second, bits per second, each chart above
-//! its line of figures, and the line with the names of the figures; then the delays, which that
-//! monitor could not show.
+//! its line of figures, and the line with the names of the figures; then what that monitor could not
+//! show: delays, TPDUs by kind, and the busiest connections.
 
 use super::chart::{Chart, Charts};
+use crate::tui::page::Sheet;
 use crate::tui::text::{put, row};
 use crate::tui::theme::{Look, Symbols};
 use ratatui::buffer::Buffer;
@@ -23,8 +24,13 @@ const BRAILLE: u32 = 0x2800;
 
 /// Draws the monitor.
 pub(in crate::tui) fn draw(buffer: &mut Buffer, area: Rect, view: &Charts, look: &Look) {
+    let below = rows_of(&view.digest).min(area.height);
+    let (area, below) = (
+        Rect { height: area.height - below, ..area },
+        Rect { y: area.bottom() - below, height: below, ..area },
+    );
     let rows = area.height.saturating_sub(FIXED_ROWS);
-    let told = (area.height / 3).saturating_sub(2).max(1);
+    let told = (area.height / 4).saturating_sub(2).max(1);
     let chart = rows.saturating_sub(told) / 2;
     let told = rows - 2 * chart;
     notices(buffer, Rect { height: told, ..area }, &view.notices, look);
@@ -38,6 +44,25 @@ pub(in crate::tui) fn draw(buffer: &mut Buffer, area: Rect, view: &Charts, look:
     buffer.set_style(titles, look.titles);
     fields(buffer, titles, &view.titles, look.titles);
     put(buffer, area, area.height - 1, &view.delays, Style::new());
+    digest(buffer, below, &view.digest, look);
+}
+
+/// Rows that a digest takes.
+fn rows_of(digest: &Sheet) -> u16 {
+    let heading = usize::from(digest.heading.is_some());
+    let about = usize::from(!digest.about.is_empty());
+    u16::try_from(about + heading + digest.rows.len()).unwrap_or(u16::MAX)
+}
+
+/// Draws the line of the mix, and below it the busiest connections.
+fn digest(buffer: &mut Buffer, area: Rect, digest: &Sheet, look: &Look) {
+    put(buffer, area, 0, &digest.about, look.figures);
+    if let Some(heading) = &digest.heading {
+        put(buffer, area, 1, heading, look.keys);
+    }
+    for (of, line) in digest.rows.iter().zip(2..) {
+        put(buffer, area, line, &of.text, look.of_grade(of.grade));
+    }
 }
 
 /// Writes five texts in five columns of equal width.

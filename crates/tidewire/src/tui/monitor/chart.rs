@@ -5,12 +5,16 @@ use super::gather::Snapshot;
 use super::lines::quantiles;
 use super::sample::{Count, Rates};
 use crate::output::printable;
-use crate::quantity::significant;
+use crate::quantity::{self, significant};
 use crate::tui::losses::Losses;
+use crate::tui::page::overview::delay;
+use crate::tui::page::{Room, Sheet, digest};
+use crate::tui::view::Contents;
 use bench::scenario::Span;
 use core::time::Duration;
 use meter::measure::Summary as Delays;
-use records::calendar;
+use meter::observation::DelayKind;
+use records::{Counts, calendar};
 
 /// Width below which the screen has fewer words.
 pub(in crate::tui) const WIDE_COLUMNS: usize = 72;
@@ -26,6 +30,8 @@ pub(in crate::tui) struct Charts {
     pub(super) titles: [String; 5],
     /// Acknowledgement delays and skipped redraws.
     pub(super) delays: String,
+    /// TPDUs by kind, and the busiest connections.
+    pub(super) digest: Sheet,
 }
 
 /// A bar chart and its line of figures.
@@ -38,10 +44,16 @@ pub(super) struct Chart {
 }
 
 impl Charts {
-    /// Returns the charts of a snapshot for a screen of this width; redraws of `skipped` samples
-    /// were skipped.
-    pub(in crate::tui) fn of(seen: &Snapshot, bars: &Bars, columns: usize, skipped: u64) -> Self {
-        let is_wide = columns >= WIDE_COLUMNS;
+    /// Returns the charts of a snapshot, with what the model has below them, for a body of this size;
+    /// redraws of `skipped` samples were skipped.
+    pub(in crate::tui) fn of(
+        contents: Contents<'_>,
+        seen: &Snapshot,
+        bars: &Bars,
+        room: Room,
+    ) -> Self {
+        let Contents { model, skipped, .. } = contents;
+        let is_wide = room.columns >= WIDE_COLUMNS;
         Self {
             notices: seen
                 .notices
@@ -56,7 +68,12 @@ impl Charts {
                 Span(seen.interval.span()).to_string(),
                 if is_wide { "full scale" } else { "full" }.to_owned(),
             ],
-            delays: delays(&seen.delays, skipped, is_wide),
+            delays: match seen.is_of_records {
+                true => delay(&model.measures(), DelayKind::Acknowledgement)
+                    .unwrap_or_else(|| "no AK delay".to_owned()),
+                false => delays(&seen.delays, &model.measures(), Form { skipped, is_wide }),
+            },
+            digest: digest(model, room),
         }
     }
 }
@@ -69,7 +86,10 @@ pub(in crate::tui) fn header(
     losses: Losses,
     columns: usize,
 ) -> [String; 2] {
-    let left = printable(format!("{}  filter: {}", seen.name, seen.filter));
+    let left = match seen.is_of_records {
+        true => printable(format!("{}  records", seen.name)),
+        false => printable(format!("{}  filter: {}", seen.name, seen.filter)),
+    };
     // A narrow screen has room for losses above zero only.
     let [all, above_zero] = losses.words();
     let losses = if columns >= WIDE_COLUMNS { all } else { above_zero };
@@ -110,13 +130,36 @@ fn charts(seen: &Snapshot, scales: Scales, is_wide: bool) -> [Chart; 2] {
         ],
     };
     let packets = if is_wide { "packets/s" } else { "pkt/s" };
+    let bits = if seen.has_lpdus_alone { "LPDU bit/s" } else { "bit/s" };
     [
         chart(|rates| rates.packets, scales.packets, packets),
-        chart(|rates| rates.bits, scales.bits, "bit/s"),
+        chart(|rates| rates.bits, scales.bits, bits),
     ]
 }
 
-fn delays(delays: &Delays, skipped: u64, is_wide: bool) -> String {
+/// Form of the line of delays.
+#[derive(Clone, Copy)]
+struct Form {
+    skipped: u64,
+    is_wide: bool,
+}
+
+/// Returns the acknowledgement delays on the screen; where there are none, as of class 0, the response times of the whole.
+fn delays(delays: &Delays, measures: &Counts, form: Form) -> String {
+    let Form { skipped, is_wide } = form;
+    let responses = DelayKind::Response;
+    let n = measures.count(responses.count());
+    if delays.count == 0 && n > 0 {
+        let of = |share, nanos| quantity::quantile(share, n, measures.get(nanos));
+        let [p50, p99] = [of(0.5, responses.p50()), of(0.99, responses.p99())];
+        let max = quantity::span(measures.count(responses.maximum()));
+        return match is_wide {
+            true => format!(
+                "response  p50 {p50}  p99 {p99}  max {max}  n {n}    redraws skipped {skipped}"
+            ),
+            false => format!("resp. p50 {p50} max {max} n {}", amount(n as f64)),
+        };
+    }
     let ([median, p99, longest], count) = (quantiles(delays), delays.count);
     if is_wide {
         format!(

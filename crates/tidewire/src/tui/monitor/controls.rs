@@ -41,6 +41,8 @@ pub(crate) struct Bars {
 impl Bars {
     /// Raises growing full-scale values until every bar on the screen fits.
     pub(in crate::tui) fn grow(&mut self, seen: &Snapshot) {
+        // The interval of records stays whatever was asked for.
+        self.interval = seen.interval;
         let Scales { packets, bits } = longest(seen);
         if self.growth.packets {
             self.scales.packets = self.scales.packets.max(packets);

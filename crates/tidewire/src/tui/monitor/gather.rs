@@ -5,6 +5,7 @@
 //! [`Snapshot`], which is plain data.
 
 use super::notices::{Notice, Notices};
+use super::replayed::Kept;
 use super::sample::{Count, Interval, Rates, Ring, Statistics, TICK};
 use crate::tui::passed::Newest;
 use core::time::Duration;
@@ -78,6 +79,10 @@ pub(in crate::tui) struct Snapshot {
     pub(in crate::tui) dropped: Option<u64>,
     /// State of the meter itself; none before it is known.
     pub(in crate::tui) health: Option<MeterState>,
+    /// True if the samples are those of records: there are no frames, and no delays of a window.
+    pub(in crate::tui) is_of_records: bool,
+    /// True if the octets are those of LPDUs alone.
+    pub(in crate::tui) has_lpdus_alone: bool,
 }
 
 /// State of the meter itself at the last look, and what it was at worst.
@@ -125,6 +130,8 @@ pub(crate) struct Gather {
     frames: u64,
     /// Newest TPDUs; none if no screen lists them.
     newest: Option<Newest>,
+    /// Records that the samples are made of; none of frames.
+    kept: Option<Kept>,
 }
 
 impl Gather {
@@ -153,7 +160,18 @@ impl Gather {
             notices: Notices::default(),
             frames: 0,
             newest: None,
+            kept: None,
         }
+    }
+
+    /// Makes samples of these records instead of frames.
+    pub(super) fn replaying(self, kept: Kept) -> Self {
+        Self { kept: Some(kept), ..self }
+    }
+
+    /// Returns the records that the samples are made of.
+    pub(super) const fn kept(&self) -> Option<Kept> {
+        self.kept
     }
 
     /// Keeps the newest TPDUs too.
@@ -187,6 +205,15 @@ impl Gather {
         if let Some(newest) = &mut self.newest {
             newest.observe(remarks);
         }
+    }
+
+    /// Adds the sample of a record that begins at `start`.
+    pub(super) fn replay(&mut self, start: Instant, length: Duration, count: Count) {
+        self.origin.get_or_insert(start);
+        self.reach(start);
+        self.frames = self.frames.saturating_add(count.packets);
+        self.in_tick = self.in_tick.plus(count);
+        self.reach(start + length);
     }
 
     /// Keeps the acknowledgement delays that a frame ended, if the filter accepts the stations of
@@ -303,12 +330,15 @@ impl Gather {
     }
 
     /// Returns the sampling interval.
-    pub(super) const fn interval(&self) -> Interval {
+    pub(crate) const fn interval(&self) -> Interval {
         self.interval
     }
 
     /// Sets the sampling interval, and rebuilds the samples from the ticks kept.
     pub(in crate::tui) fn set_interval(&mut self, interval: Interval) {
+        if self.kept.is_some() {
+            return self.tell("the sampling interval stays: it is that of the records".to_owned());
+        }
         let length = interval.ticks();
         self.interval = interval;
         let (first, end) = (self.ticks.first().div_ceil(length), self.tick / length);
@@ -329,6 +359,9 @@ impl Gather {
     /// Sets the filter, and discards the samples of the previous one. Once no more frames come, the
     /// filter stays, because no samples would replace them.
     pub(in crate::tui) fn set_filter(&mut self, filter: Filter) {
+        if self.kept.is_some() {
+            return self.tell("the filter stays: records have no frames".to_owned());
+        }
         if self.is_over {
             return self.tell(format!("the filter stays: {NOTHING_MORE}"));
         }
@@ -452,6 +485,8 @@ impl Gather {
             frames: self.frames,
             dropped: self.dropped,
             health: self.health,
+            is_of_records: self.kept.is_some(),
+            has_lpdus_alone: self.kept == Some(Kept::Intervals),
         }
     }
 }

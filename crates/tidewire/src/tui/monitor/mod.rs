@@ -13,6 +13,7 @@ pub(super) mod controls;
 mod gather;
 mod lines;
 mod notices;
+pub(super) mod replayed;
 mod sample;
 
 pub(crate) use controls::{Bars, Growth, Scales};

@@ -54,6 +54,12 @@ impl Interval {
         (is_whole && (1..=LONGEST_TICKS).contains(&ticks)).then_some(Self(ticks))
     }
 
+    /// Returns the interval of records, which may be longer; none if it is not a whole number of ticks.
+    pub(super) fn of_records(span: Duration) -> Option<Self> {
+        let (span, tick) = (nanos(span), nanos(TICK));
+        (span >= tick && span.is_multiple_of(tick)).then_some(Self(span / tick))
+    }
+
     /// Returns the length in ticks.
     pub(super) const fn ticks(self) -> u64 {
         self.0

@@ -23,7 +23,7 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
     let Some(identity) = &known.identity else { return Sheet::default() };
     let opens = if choice.passed.is_some() { "enter: its TPDUs; " } else { "" };
     let of = model.connections.len();
-    let about = format!("connection {id} of {of} ({opens}n, p: next, previous)");
+    let about = format!("connection no {id}, {of} in all ({opens}n, p: next, previous)");
     let mut rows = who(identity);
     rows.push(Row::plain(states(identity)));
     let directions = known.directions();

@@ -6,20 +6,24 @@ use crate::quantity;
 use records::findings::Grade;
 use records::state::event::ends;
 use records::state::{Figures, Known, Model};
-use records::{Identity, shortened};
+use records::{Identity, Replies, shortened};
 
 /// Sort keys of connections, in descending order.
 pub(in crate::tui) const SORTS: [&str; 6] =
     ["trouble", "DTs", "retx", "closed", "AK delay", "reply p99"];
 
+/// Place of the number of DTs among [`SORTS`].
+pub(super) const BY_DTS: usize = 1;
+
 pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
+    let widths = Widths::of(model, room);
     let mut rows: Vec<(Size, Row)> = model
         .connections
         .iter()
         .filter(|(_, known)| known.identity.as_ref().is_some_and(|it| is_of(it, choice.host)))
         .map(|(id, known)| {
             let figures = Figures::of(known);
-            (size(&figures, choice.sort, known, *id), row(*id, known, &figures, room))
+            (size(&figures, choice.sort, known, *id), row(*id, known, &figures, widths))
         })
         .collect();
     rows.sort_by(|(a, _), (b, _)| b.cmp(a));
@@ -29,10 +33,10 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
     let of_host =
         choice.host.map_or_else(String::new, |host| format!(" of {}", shortened(host, 24)));
     let about = format!("{all}{of_host}{gone}; by {sorted} (s), Enter for one");
-    let width = ends_columns(room);
+    let Widths { number, ends } = widths;
     let heading = format!(
-        "   {:<width$} {:<7} {:<8} {:>6} {:>6} {:>6} {:>7} {:>7}",
-        "from>to", "user", "state", "DTs", "retx", "closed", "AK mean", "reply"
+        "   {:>number$} {:<ends$} {:<7} {:<8} {:>6} {:>6} {:>6} {:>7} {:>7}",
+        "no", "from>to", "user", "state", "DTs", "retx", "closed", "AK mean", "reply"
     );
     let rows = rows.into_iter().map(|(_, row)| row).collect();
     Sheet { about, heading: Some(heading), rows }
@@ -77,24 +81,37 @@ fn in_short(outcome: &str) -> &str {
     }
 }
 
-/// Returns the columns left for the two ends.
-fn ends_columns(room: Room) -> usize {
-    room.columns.saturating_sub(3 + 1 + 8 + 9 + 7 + 7 + 7 + 8 + 8).clamp(11, 60)
+/// Columns of the number of a connection, by which records and page 7 name it, and of its two ends.
+#[derive(Clone, Copy)]
+struct Widths {
+    number: usize,
+    ends: usize,
 }
 
-fn row(id: u32, known: &Known, figures: &Figures, room: Room) -> Row {
+impl Widths {
+    fn of(model: &Model, room: Room) -> Self {
+        let greatest = model.connections.last_key_value().map_or(0, |(id, _)| *id);
+        let number = greatest.to_string().len().max(2);
+        let others = 3 + number + 1 + 1 + 8 + 9 + 7 + 7 + 7 + 8 + 8;
+        Self { number, ends: room.columns.saturating_sub(others).clamp(11, 60) }
+    }
+}
+
+fn row(id: u32, known: &Known, figures: &Figures, widths: Widths) -> Row {
     let Some(identity) = &known.identity else { return Row::default() };
-    let width = ends_columns(room);
+    let Widths { number, ends: width } = widths;
     let grade = figures.grade();
     let sign = grade.map_or("  ", Grade::sign);
     let closed = match figures.closed_ns {
         0 => "-".to_owned(),
         nanos => quantity::span(nanos).replace(' ', ""),
     };
-    let reply = figures.replies.p99_ns.map_or_else(|| "-".to_owned(), quantity::span);
+    let Replies { count, p99_ns, .. } = figures.replies;
+    let reply =
+        quantity::enough(0.99, count, p99_ns).map_or_else(|| "-".to_owned(), quantity::span);
     let delay = figures.delay_ns.map_or_else(|| "-".to_owned(), quantity::span);
     let text = format!(
-        "{sign} {:<width$} {:<7} {:<8} {:>6} {:>6} {closed:>6} {:>7} {:>7}",
+        "{sign} {id:>number$} {:<width$} {:<7} {:<8} {:>6} {:>6} {closed:>6} {:>7} {:>7}",
         ends(identity, width),
         identity.user,
         in_short(&figures.outcome),

@@ -4,6 +4,7 @@
 
 mod connection;
 mod connections;
+mod digest;
 mod events;
 #[cfg(test)]
 pub(in crate::tui) mod fed;
@@ -23,6 +24,7 @@ pub(super) use records::quantity::{counted_short as counted, short};
 use records::state::Model;
 
 pub(super) use connections::SORTS;
+pub(super) use digest::digest;
 
 /// A page.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -10,16 +10,20 @@ use records::findings::{Finding, Grade, Topic, findings};
 use records::state::Model;
 use records::state::Moment;
 
+/// Description of the page before the first interval.
+pub(in crate::tui) const NONE_YET: &str = "no interval has come yet";
+
 pub(super) fn sheet(model: &Model, room: Room) -> Sheet {
     let measures = model.measures();
     let found = findings(model);
     let of = |grade| found.iter().filter(|finding| finding.grade == grade).count();
     let about = match (of(Grade::Bad), of(Grade::Look)) {
+        _ if !model.has_begun() => NONE_YET.to_owned(),
         (0, _) => "nothing is plainly wrong".to_owned(),
         (bad, look) => format!("what is wrong (!!) and what may be (!): {bad} and {look}"),
     };
     let mut rows: Vec<Row> = found.iter().flat_map(finding).collect();
-    if found.is_empty() {
+    if found.is_empty() && model.has_begun() {
         let tpdus = short(measures.count(Measure::Tpdus));
         rows.push(Row::plain(format!("   nothing odd was seen in {tpdus} TPDUs")));
     }
@@ -85,17 +89,21 @@ fn figures(measures: &Counts) -> Vec<String> {
 }
 
 /// Formats a delay, if it occurred. Quantiles of intervals cannot be added, so there are none until
-/// the total is reported.
+/// the total is reported; one that needs more delays is `n/a`.
 pub(in crate::tui) fn delay(measures: &Counts, of: DelayKind) -> Option<String> {
     let (name, n) = (of.label(), measures.count(of.count()));
     let mean = measures.count(of.total()).checked_div(n)?;
-    let quantiles = [("p50", of.p50()), ("p99", of.p99()), ("max", of.maximum())];
-    let told = quantiles.map(|(name, measure)| (name, measures.get(measure)));
-    let told: String = [("mean", Some(mean))]
-        .into_iter()
-        .chain(told)
-        .filter_map(|(name, nanos)| Some(format!("{name} {:>7}  ", quantity::span(nanos?))))
-        .collect();
+    let quantile =
+        |share, measure| Some(quantity::quantile(share, n, Some(measures.get(measure)?)));
+    let told: String = [
+        ("mean", Some(quantity::span(mean))),
+        ("p50", quantile(0.5, of.p50())),
+        ("p99", quantile(0.99, of.p99())),
+        ("max", measures.get(of.maximum()).map(quantity::span)),
+    ]
+    .into_iter()
+    .filter_map(|(name, text)| Some(format!("{name} {:>7}  ", text?)))
+    .collect();
     Some(format!("{name:15} {told}n {}", short(n)))
 }
 

@@ -26,8 +26,9 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
     };
     let of = model.connections.len();
     let number = counted(passed.len() as u64, "TPDU");
-    let about =
-        format!("connection {id} of {of}: {number}, the latest first (n, p: next, previous)");
+    let about = format!(
+        "connection no {id}, {of} in all: {number}, the latest first (n, p: next, previous)"
+    );
     let heading = format!(
         "   {:TIME$}      {:>10} {:>6} {:>7}  mark",
         "time (UTC)", "number", "credit", "octets"

@@ -1,7 +1,7 @@
 //! Services of MMS by their response times, then associations that failed, then control blocks.
 
 use super::{Room, Row, Sheet, counted, short};
-use crate::quantity::span;
+use crate::quantity::{enough, span};
 use records::findings::Grade;
 use records::state::Model;
 use records::{Block, Service, Services, shortened, shortened_ends};
@@ -87,8 +87,8 @@ fn service(of: &Services, it: &Service, room: Room) -> Row {
         short(it.answers),
         short(failures),
         short(it.outstanding),
-        time(it.response_p50_ns),
-        time(it.response_p99_ns),
+        time(enough(0.5, it.answers, it.response_p50_ns)),
+        time(enough(0.99, it.answers, it.response_p99_ns)),
         time(it.response_max_ns),
     );
     Row { text, grade, connection: Some(of.id), ..Row::default() }
@@ -131,8 +131,8 @@ mod tests {
         Service {
             service: name.to_owned(),
             server: "10.0.0.2:102".to_owned(),
-            requests: 50,
-            answers: 50,
+            requests: 150,
+            answers: 150,
             errors,
             failed_accesses: 0,
             rejects: 0,

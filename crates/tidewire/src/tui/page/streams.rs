@@ -1,7 +1,7 @@
 //! Streams of cyclic data so far, the worst first.
 
 use super::{Room, Row, Sheet, counted, short};
-use crate::quantity::span;
+use crate::quantity::{enough, span};
 use records::findings::Grade;
 use records::state::Model;
 use records::{CyclicStream, CyclicTotals, shortened};
@@ -65,14 +65,16 @@ fn special(it: &CyclicStream) -> Option<Row> {
     let extra = &it.extra;
     let mut words = Vec::new();
     if let (Some(answered), Some(max_ns)) = (extra.answered, extra.round_trip_max_ns) {
-        let (p99, max) = (time(extra.round_trip_p99_ns), span(max_ns));
+        let p99 = time(enough(0.99, answered, extra.round_trip_p99_ns));
+        let max = span(max_ns);
         words.push(format!("{} answered, p99 {p99}, max {max}", short(answered)));
     }
     if extra.low_working_counters > 0 {
         words.push(format!("WKC low {}", short(extra.low_working_counters)));
     }
     if extra.stamps.is_some() {
-        let late = [extra.transit_late_p99_ns, extra.transit_late_max_ns].map(time);
+        let p99 = enough(0.99, extra.stamps.unwrap_or(0), extra.transit_late_p99_ns);
+        let late = [p99, extra.transit_late_max_ns].map(time);
         words.push(format!("transit late p99 {}, max {}", late[0], late[1]));
     }
     if let Some(grandmaster) = &extra.grandmaster {

@@ -1,7 +1,7 @@
 //! Requests and replies so far, or in a past interval, the slowest functions first.
 
 use super::{Room, Row, Sheet, counted, short};
-use crate::quantity::span;
+use crate::quantity::{enough, span};
 use records::findings::Grade;
 use records::state::Model;
 use records::{TransactionTotals, Transactions, shortened};
@@ -70,10 +70,10 @@ fn row(it: &Transactions, room: Room) -> Row {
         function(it, width),
         short(it.replies),
         short(it.exceptions.saturating_add(it.unanswered)),
-        time(it.response_p50_ns),
-        time(it.response_p99_ns),
+        time(enough(0.5, it.responses, it.response_p50_ns)),
+        time(enough(0.99, it.responses, it.response_p99_ns)),
         time(it.response_max_ns),
-        time(it.period_p50_ns),
+        time(enough(0.5, it.periods, it.period_p50_ns)),
     );
     Row { text, grade, ..Row::default() }
 }

@@ -1,7 +1,7 @@
 //! Volume of traffic by host, by kind of TPDU, and by size.
 
 use super::{Room, Row, Sheet, bar, counted, percent, short};
-use crate::quantity::span;
+use crate::quantity::{enough, span};
 use core::cmp::Reverse;
 use meter::registry::{KindCount, Measure, SizeBound, SizeCount};
 use records::findings::{Grade, is_bad_share};
@@ -18,6 +18,7 @@ pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
             let (dts, again) =
                 (sent.count(Measure::DtTpdus), sent.count(Measure::DtRetransmissions));
             let grade = is_bad_share(again, dts).then_some(Grade::Bad);
+            let replies = Replies::of(sent);
             let text = format!(
                 "{} {:<width$} {:>7} {:>8} {:>6} {:>7} {:>8} {:>6} {:>7}",
                 grade.map_or("  ", Grade::sign),
@@ -28,8 +29,7 @@ pub(super) fn hosts(model: &Model, room: Room) -> Sheet {
                 short(tpdus_of(received)),
                 short(of_all_kinds(received, KindCount::DataOctets)),
                 short(sum([sent, received].map(|way| way.count(Measure::TransportConnections)))),
-                Replies::of(sent)
-                    .p99_ns
+                enough(0.99, replies.count, replies.p99_ns)
                     .map_or_else(|| "-".to_owned(), |p99| span(p99).replace(' ', "")),
             );
             let order = (Slowness::of_values(sent), sum([tpdus_of(sent), tpdus_of(received)]));

@@ -3,7 +3,7 @@
 use super::streams;
 use crate::interrupt;
 use crate::output::Output;
-use crate::quantity::significant;
+use crate::quantity::{enough, significant};
 use crate::table::{Align, Table};
 use bench::paragraph::wrapped;
 use meter::transit::clock::{Bounded, Clocks, Course, MOST_SKEW, Way};
@@ -94,13 +94,14 @@ fn ways(clocks: &Clocks) -> Table {
             continue;
         };
         let ms = |nanos: i64| significant(nanos as f64 / 1e6, 3);
+        let none = || "n/a".to_owned();
         table.row([
             name.to_owned(),
             count.to_string(),
             ms(least_ns),
             ms(mean_ns),
-            ms(median_ns),
-            ms(p99_ns),
+            enough(0.5, count, Some(median_ns)).map_or_else(none, ms),
+            enough(0.99, count, Some(p99_ns)).map_or_else(none, ms),
             ms(most_ns),
             "ms".to_owned(),
         ]);

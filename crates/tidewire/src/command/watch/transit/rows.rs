@@ -2,7 +2,7 @@
 
 use super::print::with_matching;
 use crate::output::Output;
-use crate::quantity::significant;
+use crate::quantity::{enough, significant};
 use core::time::Duration;
 use meter::transit::clock::Way;
 use meter::transit::{Found, Transit};
@@ -81,8 +81,12 @@ fn row(index: u64, start: Instant, found: &Found) -> String {
     let milliseconds = Instant::from_nanos(start.as_nanos() / 1_000_000 * 1_000_000);
     let us = |nanos: i64| significant(nanos as f64 / 1e3, 3);
     let of = |way: Option<Way>| {
-        let times = way.map(|way| [way.median_ns, way.p99_ns, way.most_ns].map(us));
-        let [median, p99, most] = times.unwrap_or_else(|| ["-"; 3].map(str::to_owned));
+        let quantile = |share, of: fn(&Way) -> i64| {
+            let nanos = way.and_then(|way| enough(share, way.count, Some(of(&way))));
+            nanos.map_or_else(|| "-".to_owned(), us)
+        };
+        let [median, p99] = [quantile(0.5, |way| way.median_ns), quantile(0.99, |way| way.p99_ns)];
+        let most = way.map_or_else(|| "-".to_owned(), |way| us(way.most_ns));
         format!("{median:>8} {p99:>6} {most:>6}")
     };
     let [there, back] = clocks.as_ref().map_or([None; 2], |clocks| clocks.ways).map(of);
@@ -103,9 +107,11 @@ mod tests {
     #[test]
     fn a_line_has_its_numbers_below_their_names_and_fits_a_terminal() {
         let reading = |near_ns, difference_ns| Reading { near_ns, difference_ns, ends: [0, 1] };
-        // Forward 1.18 us and 28 ms, return 999 ms.
-        let mut readings = Readings::of_one(10);
-        for (near_ns, difference_ns) in [(0, 1_180), (1, 28_000_000), (2, -999_000_000)] {
+        // Forward 50 times 1.18 us and 50 times 28 ms, return 99 times 999 ms: too few for a 99th percentile.
+        let mut readings = Readings::of_one(1_000);
+        let differences = [(50, 1_180), (50, 28_000_000), (99, -999_000_000)];
+        let each = differences.into_iter().flat_map(|(n, of)| core::iter::repeat_n(of, n));
+        for (near_ns, difference_ns) in (0..).zip(each) {
             readings.push(reading(near_ns, difference_ns));
         }
         let matching = Matching { matched: 123_456, unmatched: [12, 3], ..Matching::default() };
@@ -115,7 +121,7 @@ mod tests {
         let expected = [
             "                             alone at     near to far, us       far to near, us",
             "     start (UTC)  matched  near  far     p50    p99    max     p50    p99    max",
-            "  17 01:02:03.456  123456    12    3    1.18  28000  28000  999000 999000 999000",
+            "  17 01:02:03.456  123456    12    3    1.18  28000  28000  999000      - 999000",
         ];
         let row = row(17, start, &found);
         assert_eq!([HEADING[0], HEADING[1], &row], expected);

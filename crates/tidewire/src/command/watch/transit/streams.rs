@@ -1,7 +1,7 @@
 //! Transits of streams of cyclic data between two taps: a table, and records.
 
 use crate::output::Output;
-use crate::quantity::span;
+use crate::quantity::{enough, span};
 use crate::table::{Align, Table};
 use bench::paragraph::wrapped;
 use core::cmp::Reverse;
@@ -77,8 +77,11 @@ pub(super) fn print(
         let ways = ways.filter(|(way, back)| way.count > 0 || back.is_empty());
         for (way, back) in ways {
             let Summary { count, min_ns, p50_ns, p99_ns, max_ns, .. } = *way;
-            let times = [min_ns, p50_ns, p99_ns, max_ns];
-            let times = times.map(|nanos| if count > 0 { span(nanos) } else { "-".to_owned() });
+            let [p50_ns, p99_ns] =
+                [(0.5, p50_ns), (0.99, p99_ns)].map(|(share, ns)| enough(share, count, Some(ns)));
+            let [min_ns, max_ns] = [min_ns, max_ns].map(|nanos| (count > 0).then_some(nanos));
+            let times = [min_ns, p50_ns, p99_ns, max_ns]
+                .map(|nanos| nanos.map_or_else(|| "-".to_owned(), span));
             let head = [label(stream) + back, near.clone(), far.clone(), count.to_string()];
             table.add(head.into_iter().chain(times).collect());
         }

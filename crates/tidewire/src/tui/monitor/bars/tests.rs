@@ -68,6 +68,8 @@ fn snapshot(samples: usize) -> Snapshot {
         frames: 5_821,
         dropped: Some(0),
         health: None,
+        is_of_records: false,
+        has_lpdus_alone: false,
     }
 }
 
