@@ -314,3 +314,19 @@ fn keys_change_the_speed_of_a_replay() {
     assert!(slower.screen.contains("replay at 0.001x"), "{}", slower.screen);
     drawn_later(path, "show runs", "<", "no replay: --speed N");
 }
+
+#[test]
+fn a_replay_begins_with_its_first_interval_and_has_bars() {
+    if !has_script() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::copy(CELL, path.join("cell.pcapng")).unwrap();
+    check_code(&run_in(path, &super::words("watch -r cell.pcapng --measure '2 s' -o runs")), 0);
+    // The second interval would come after more than half an hour.
+    let line = "show runs --speed 0.001";
+    let shown = drawn_with(path, line, ["0", ""], "TPDUs 212:", &["playing"]);
+    assert!(shown.screen.contains("LPDU bit/s"), "{}", shown.screen);
+    assert!(shown.left.contains("; 1 of 3 intervals shown"), "{}", shown.left);
+}
