@@ -526,6 +526,10 @@ pub(crate) struct MonitorOptions {
     /// Characters that draw the bars.
     #[arg(long, value_enum, default_value = "auto", requires = "screen")]
     pub(crate) symbols: crate::tui::Symbols,
+    /// Rate of the line to the terminal, such as "9600 bit/s" of a serial line, which the screen does not exceed; an
+    /// octet takes 10 bits.
+    #[arg(long, value_name = "RATE", requires = "screen")]
+    pub(crate) terminal_rate: Option<String>,
 }
 
 /// `dissect`

@@ -105,6 +105,10 @@ pub(crate) struct Show {
     /// Characters that draw the bars.
     #[arg(long, value_enum, default_value = "auto")]
     pub(crate) symbols: crate::tui::Symbols,
+    /// Rate of the line to the terminal, such as "9600 bit/s" of a serial line, which the screen does not exceed; an
+    /// octet takes 10 bits.
+    #[arg(long, value_name = "RATE")]
+    pub(crate) terminal_rate: Option<String>,
     #[command(flatten)]
     pub(crate) page: super::page::PageOptions,
 }

@@ -233,7 +233,7 @@ const RULES: [Rule; 22] = [
     },
     Rule {
         applies: |cli| watches(cli, |it| is_in_lines(cli, it) && !it.monitor.print_keys),
-        options: &["theme", "symbols", "keys", "packets_scale", "bits_scale"],
+        options: &["theme", "symbols", "terminal_rate", "keys", "packets_scale", "bits_scale"],
         reason: "no effect on lines and records, because nothing is drawn",
         fix: "leave out --plain and --json, or leave this out",
     },
@@ -249,7 +249,7 @@ const RULES: [Rule; 22] = [
                 |it: &super::measuring::Show| it.plain || cli.json || it.page.web.is_some();
             matches!(&cli.verb, Verb::Show(show) if in_lines(show) && !show.print_keys)
         },
-        options: &["theme", "symbols", "keys"],
+        options: &["theme", "symbols", "terminal_rate", "keys"],
         reason: "no effect on lines and records, because nothing is drawn",
         fix: "leave out --plain and --json, or leave this out",
     },
@@ -362,7 +362,7 @@ const LIVE: [Rule; 4] = [
 /// Pairs of an option and the option that it needs to have an effect.
 ///
 /// clap does not require an option that conflicts with a given one: `--class` with `-i` would pass.
-const NEEDS: [(&str, &str); 19] = [
+const NEEDS: [(&str, &str); 20] = [
     ("class", "over"),
     ("foreign_peer", "over"),
     ("allow_public", "over"),
@@ -382,6 +382,7 @@ const NEEDS: [(&str, &str); 19] = [
     ("bits_scale", "screen"),
     ("theme", "screen"),
     ("symbols", "screen"),
+    ("terminal_rate", "screen"),
 ];
 
 /// Refuses an option that was given where it has no effect.

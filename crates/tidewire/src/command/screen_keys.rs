@@ -1,9 +1,12 @@
-//! Key bindings of the screens: `--keys` and `--print-keys`.
+//! Options of all screens: `--keys`, `--print-keys` and `--terminal-rate`.
 
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::quantity;
 use crate::table::{Align, Table};
 use crate::tui::Keys;
+use bench::scenario::Rate;
+use wire::units::BitRate;
 
 /// Returns the bindings with the changes of `--keys`.
 ///
@@ -12,6 +15,15 @@ use crate::tui::Keys;
 pub(super) fn read(changes: Option<&str>) -> Result<Keys, Failure> {
     Keys::new(changes.unwrap_or_default())
         .map_err(|bad| Failure::usage(format!("--keys: {bad}")).with_fix("tidewire help screens"))
+}
+
+/// Returns the rate of the line to the terminal; none without `--terminal-rate`.
+///
+/// # Errors
+/// A usage error on a text that is no rate.
+pub(super) fn line(rate: Option<&str>) -> Result<Option<BitRate>, Failure> {
+    let rate = rate.map(|rate| quantity::option::<Rate>("--terminal-rate", rate)).transpose()?;
+    Ok(rate.map(|Rate(rate)| rate))
 }
 
 /// Prints the bindings with the changes of `--keys`.

@@ -29,6 +29,7 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
         return screen_keys::print(options.keys.as_deref(), output);
     }
     let keys = screen_keys::read(options.keys.as_deref())?;
+    let line = screen_keys::line(options.terminal_rate.as_deref())?;
     let speed = options.speed.as_deref().map(pace::speed).transpose()?.flatten();
     let tempo = speed.map(Tempo::new);
     let is_plain =
@@ -67,10 +68,11 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
         page: Page::Overview,
         keys,
         look: Look::new(options.theme, options.symbols, &around),
-        redraw: around.redraw(),
+        line,
         folder: folder(file.as_deref()),
         tempo,
         keeps_run: false,
+        meters_frames: false,
     };
     let exit = tui::show(start, reading);
     if !output.quiet {

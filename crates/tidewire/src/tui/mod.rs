@@ -20,6 +20,7 @@ mod draw;
 mod effect;
 mod export;
 mod keys;
+mod line;
 mod losses;
 mod monitor;
 mod page;
@@ -47,9 +48,9 @@ pub(crate) use tempo::{GREATEST as FASTEST, LEAST as SLOWEST, Tempo};
 pub(crate) use terminal::check_screen;
 pub(crate) use theme::{Look, Surroundings, Symbols, Theme};
 
-use core::time::Duration;
 use records::state::Model;
 use std::path::PathBuf;
+use wire::units::BitRate;
 
 /// Contents and initial settings of the screen.
 pub(crate) struct Start {
@@ -64,12 +65,15 @@ pub(crate) struct Start {
     pub(crate) keys: Keys,
     /// Colours and signs.
     pub(crate) look: Look,
-    /// Least time between two pictures without a key.
-    pub(crate) redraw: Duration,
+    /// Rate of the line to the terminal; none without a limit.
+    pub(crate) line: Option<BitRate>,
     /// Folder of exported screens.
     pub(crate) folder: PathBuf,
     /// Speed of a replay; none where everything is shown at once, or as it comes.
     pub(crate) tempo: Option<Tempo>,
     /// True if a run folder is written, whose end is awaited when the operator leaves.
     pub(crate) keeps_run: bool,
+    /// True if frames are metered: their last report is awaited for a short time when the operator leaves, so that the
+    /// summary has measures and samples of the same frames.
+    pub(crate) meters_frames: bool,
 }

@@ -5,6 +5,7 @@ use super::controls::{Controls, Shown};
 use super::draw;
 use super::effect::Effect;
 use super::export;
+use super::line::Line;
 use super::monitor::replayed;
 use super::monitor::{Interval, Snapshot};
 use super::page::Page;
@@ -14,7 +15,7 @@ use super::theme::Look;
 use super::view::{Contents, View};
 use super::{Gather, Shared, Start, Tempo};
 use crate::exit::Exit;
-use crate::interrupt;
+use crate::interrupt::{self, LOOK_UP};
 use crate::quantity;
 use core::time::Duration;
 use live::clock;
@@ -26,6 +27,9 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::thread::JoinHandle;
 
+/// Longest wait for the last report of frames that come from a pipe without an end.
+const LAST_REPORT: Duration = Duration::from_millis(500);
+
 /// Shows pages until the operator leaves, and returns the result of the thread that fills them if it
 /// has ended. An operator who leaves earlier gets no verdict, and a silent source is not waited for, unless a run
 /// is kept: then the source is stopped as by an interrupt.
@@ -34,6 +38,7 @@ pub(crate) fn show(
     filling: JoinHandle<anyhow::Result<Exit>>,
 ) -> anyhow::Result<Exit> {
     let (model, keeps_run) = (start.model.clone(), start.keeps_run);
+    let meters_frames = start.meters_frames;
     let session = Session::begin()?;
     let left = Screen::new(start).show();
     drop(session);
@@ -43,8 +48,14 @@ pub(crate) fn show(
     }
     let is_interrupted = left == Left::Interrupted || interrupt::requested();
     let is_over = filling.is_finished();
-    if keeps_run && !is_over {
+    if !is_over && (keeps_run || meters_frames) {
         interrupt::request();
+    }
+    if !is_over && meters_frames {
+        let latest = clock::now() + LAST_REPORT;
+        while !filling.is_finished() && clock::now() < latest {
+            clock::sleep_until((clock::now() + LOOK_UP).min(latest));
+        }
     }
     // The end of a run is written before the process ends.
     let ended = (keeps_run || is_over)
@@ -83,8 +94,7 @@ struct Screen {
     past: Option<Box<Model>>,
     controls: Controls,
     look: Look,
-    /// Least time between two pictures without a key.
-    redraw: Duration,
+    line: Line,
     /// Folder of exported screens.
     folder: PathBuf,
     /// Speed of a replay.
@@ -97,7 +107,7 @@ struct Screen {
 
 impl Screen {
     fn new(start: Start) -> Self {
-        let Start { model, samples, bars, page, keys, look, redraw, folder, tempo, .. } = start;
+        let Start { model, samples, bars, page, keys, look, line, folder, tempo, .. } = start;
         let controls = Controls::new(page, keys, bars);
         let (frozen, frozen_newest, past, drawn) = (None, None, None, None);
         Self {
@@ -108,7 +118,7 @@ impl Screen {
             past,
             controls,
             look,
-            redraw,
+            line: Line::new(line),
             folder,
             tempo,
             drawn,
@@ -129,8 +139,10 @@ impl Screen {
             let passed = self.passed();
             let view = self.view(seen.as_ref(), passed.as_deref(), area);
             // A slow line gets octets only where something changed.
-            if drawn.as_ref() != Some(&(area, view.clone())) {
-                canvas.draw(|frame| draw::draw(frame, &view, &self.look))?;
+            let began = clock::now();
+            if self.line.is_free(began) && drawn.as_ref() != Some(&(area, view.clone())) {
+                let octets = canvas.draw(|frame| draw::draw(frame, &view, &self.look))?;
+                self.line.sent(octets, [began, clock::now()]);
                 drawn = Some((area, view.clone()));
             }
             match self.read_key(&view, seen.as_ref(), room)? {
@@ -208,7 +220,7 @@ impl Screen {
         seen: Option<&Snapshot>,
         room: usize,
     ) -> io::Result<Effect> {
-        let due = clock::now() + self.redraw;
+        let due = self.line.next(clock::now());
         while terminal_event::poll(due.since(clock::now()))? {
             let Event::Key(key) = terminal_event::read()? else { return Ok(Effect::None) };
             if key.kind == KeyEventKind::Release {

@@ -4,7 +4,6 @@
 //! readable. Colour is never the only carrier of information.
 
 use clap::ValueEnum;
-use core::time::Duration;
 use ratatui::style::{Color, Modifier, Style};
 use records::findings::Grade;
 
@@ -43,8 +42,6 @@ pub(crate) struct Surroundings {
     pub(crate) colours: Option<String>,
     /// The first set of LC_ALL, LC_CTYPE and LANG.
     pub(crate) locale: Option<String>,
-    /// True if the terminal is at the other end of an SSH connection (SSH_CONNECTION or SSH_TTY is set).
-    pub(crate) is_remote: bool,
 }
 
 impl Surroundings {
@@ -55,13 +52,7 @@ impl Surroundings {
             no_color: variable("NO_COLOR").is_some(),
             colours: variable("COLORFGBG"),
             locale: ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(variable),
-            is_remote: ["SSH_CONNECTION", "SSH_TTY"].into_iter().find_map(variable).is_some(),
         }
-    }
-
-    /// Returns the least time between two pictures without a key: over SSH there are at most four a second.
-    pub(crate) fn redraw(&self) -> Duration {
-        Duration::from_millis(if self.is_remote { 250 } else { 100 })
     }
 }
 
@@ -265,14 +256,5 @@ mod tests {
         assert_eq!(symbols(Some("en_US.UTF-8")), Symbols::Blocks);
         assert_eq!(symbols(Some("C.utf8")), Symbols::Blocks);
         assert_eq!((symbols(Some("C")), symbols(None)), (Symbols::Ascii, Symbols::Ascii));
-    }
-
-    #[test]
-    fn over_ssh_there_are_at_most_four_pictures_a_second() {
-        let pictures = |is_remote| {
-            let redraw = Surroundings { is_remote, ..Surroundings::default() }.redraw();
-            Duration::from_secs(1).as_millis() / redraw.as_millis()
-        };
-        assert_eq!([true, false].map(pictures), [4, 10]);
     }
 }

@@ -46,6 +46,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     }
     let bars = bars(watch)?;
     let keys = screen_keys::read(options.keys.as_deref())?;
+    let line = screen_keys::line(options.terminal_rate.as_deref())?;
     let mut measuring = Measuring::of(&watch.measuring, watch.source.interface.as_deref())?;
     let mut run = KeptRun {
         head: head(watch, &measuring),
@@ -98,10 +99,11 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
         page: if is_monitor { Page::Monitor } else { Page::Overview },
         keys,
         look: Look::new(options.theme, options.symbols, &around),
-        redraw: around.redraw(),
+        line,
         folder: PathBuf::from("."),
         tempo,
         keeps_run: kept != Kept::Nowhere,
+        meters_frames: true,
     };
     let exit = tui::show(start, meter);
     if !output.quiet {
