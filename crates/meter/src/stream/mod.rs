@@ -40,6 +40,8 @@ use wire::tcp;
 use wire::time::{Instant, nanos};
 use wire::tp::Reference;
 
+/// Oddity of octets that belong to no packet.
+const LEFT: (Class, &str) = (Class::Unassigned, "octets outside of TPKTs");
 /// Limit of octets held beyond gaps, of all streams.
 const HELD_OCTETS: isize = 16 << 20;
 
@@ -435,10 +437,7 @@ fn with_sink(
                     tracker.interrupt(passage);
                     (Class::Transport, "TPKT stream lost its step")
                 }
-                Event::Outside(octets) => {
-                    let octets = octets as u64;
-                    return sink.oddities.add(Class::Unassigned, "octets outside of TPKTs", octets);
-                }
+                Event::Outside(octets) => return sink.oddities.add(LEFT.0, LEFT.1, octets as u64),
                 Event::FoundStep => (Class::Transport, "TPKT stream found its step"),
                 Event::ForeignPdu => (Class::Foreign, "RDP fast-path PDU"),
                 Event::Tls => (Class::Foreign, "TLS in place of TPKT"),
