@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn there_are_four_pictures_a_second_and_fewer_where_writing_takes_long() {
+    fn slow_writing_makes_fewer_than_four_pictures_a_second() {
         let pictures = |took: u64| {
             let mut line = Line::new(None);
             let (mut now, mut pictures) = (millis(0), 0);

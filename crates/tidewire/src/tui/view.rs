@@ -86,7 +86,7 @@ impl View {
             Some((seen, bars)) => {
                 let rows = usize::from(area.height).saturating_sub(FIXED_ROWS - 1);
                 let room = Room { columns, rows, symbols: look.symbols };
-                let charts = Charts::of(contents, seen, bars, room);
+                let charts = Charts::of(model, seen, bars, room, contents.skipped);
                 let of_model = Losses::of(model);
                 let losses = Losses { dropped: seen.dropped.or(of_model.dropped), ..of_model };
                 (chart::header(seen, bars, losses, columns), Body::Charts(Box::new(charts)))

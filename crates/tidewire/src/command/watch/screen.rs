@@ -63,8 +63,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     tui::check_screen()?;
     feed.check()?;
     run.folder = folder(watch)?;
-    let path = run.folder.as_ref().map(|folder| folder.path().to_owned());
-    let kept = path.map_or(Kept::Nowhere, Kept::Run);
+    let kept = run.folder.as_ref().map_or(Kept::Nowhere, |it| Kept::Run(it.path().to_owned()));
     let samples = Gather::new(name(watch), bars.interval, shown(watch)).with_tpdus();
     let samples = Shared::new(samples);
     let model = Shared::new(Model::new(head(watch, &measuring)));

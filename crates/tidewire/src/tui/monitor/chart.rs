@@ -2,18 +2,17 @@
 
 use super::controls::{Bars, Scales};
 use super::gather::Snapshot;
-use super::lines::quantiles;
 use super::sample::{Count, Rates};
 use crate::output::printable;
 use crate::quantity::{self, significant};
 use crate::tui::losses::Losses;
 use crate::tui::page::overview::delay;
 use crate::tui::page::{Room, Sheet, digest};
-use crate::tui::view::Contents;
 use bench::scenario::Span;
 use core::time::Duration;
 use meter::measure::Summary as Delays;
 use meter::observation::DelayKind;
+use records::state::Model;
 use records::{Counts, calendar};
 
 /// Width below which the screen has fewer words.
@@ -47,12 +46,12 @@ impl Charts {
     /// Returns the charts of a snapshot, with what the model has below them, for a body of this size;
     /// redraws of `skipped` samples were skipped.
     pub(in crate::tui) fn of(
-        contents: Contents<'_>,
+        model: &Model,
         seen: &Snapshot,
         bars: &Bars,
         room: Room,
+        skipped: u64,
     ) -> Self {
-        let Contents { model, skipped, .. } = contents;
         let is_wide = room.columns >= WIDE_COLUMNS;
         Self {
             notices: seen
@@ -170,6 +169,15 @@ fn delays(delays: &Delays, measures: &Counts, form: Form) -> String {
         let [count, skipped] = [count as f64, skipped as f64].map(amount);
         format!("AK p50 {median} p99 {p99} n {count} skip {skipped}")
     }
+}
+
+/// Formats median, 99th percentile and maximum; `n/a` for each that needs more delays.
+pub(super) fn quantiles(delays: &Delays) -> [String; 3] {
+    let Delays { count, p50_ns, p99_ns, max_ns, .. } = *delays;
+    let max = if count == 0 { "n/a".to_owned() } else { quantity::span(max_ns) };
+    let [p50, p99] = [(0.5, p50_ns), (0.99, p99_ns)]
+        .map(|(share, nanos)| quantity::quantile(share, count, Some(nanos)));
+    [p50, p99, max]
 }
 
 /// Formats a number to three digits with the prefix that suits it: `58`, `0.25`, `39.2k`.

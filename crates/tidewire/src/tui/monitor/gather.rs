@@ -5,7 +5,6 @@
 //! [`Snapshot`], which is plain data.
 
 use super::notices::{Notice, Notices};
-use super::replayed::Kept;
 use super::sample::{Count, Interval, Rates, Ring, Statistics, TICK};
 use crate::tui::passed::Newest;
 use core::time::Duration;
@@ -30,6 +29,15 @@ const KEPT_DELAYS: usize = 65_536;
 const SHOWN_NOTICES: usize = 64;
 /// Notice at the end of the frames.
 const NOTHING_MORE: &str = "nothing more comes";
+
+/// Kind of the records that samples are made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::tui) enum Kept {
+    /// Samples.
+    Samples,
+    /// Measurement intervals.
+    Intervals,
+}
 
 /// Requested part of the history.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,10 +1,9 @@
 //! The monitor as lines: one per sampling interval, for logs and screen readers. Also as NDJSON.
 
-use super::chart::amount;
+use super::chart::{amount, quantiles};
 use super::gather::Gather;
 use super::sample::{Count, Rates, Statistics};
 use crate::output::Output;
-use crate::quantity;
 use bench::paragraph::wrapped;
 use bench::scenario::Span;
 use meter::measure::Summary as Delays;
@@ -201,13 +200,4 @@ pub(super) fn told(delays: &Delays) -> String {
     }
     let [p50, p99, max] = quantiles(delays);
     format!("AK delay p50 {p50}, p99 {p99}, max {max}, n {}", delays.count)
-}
-
-/// Formats median, 99th percentile and maximum; `n/a` for each that needs more delays.
-pub(super) fn quantiles(delays: &Delays) -> [String; 3] {
-    let Delays { count, p50_ns, p99_ns, max_ns, .. } = *delays;
-    let max = if count == 0 { "n/a".to_owned() } else { quantity::span(max_ns) };
-    let [p50, p99] = [(0.5, p50_ns), (0.99, p99_ns)]
-        .map(|(share, nanos)| quantity::quantile(share, count, Some(nanos)));
-    [p50, p99, max]
 }

@@ -4,7 +4,7 @@
 //! complete measurement intervals stand for samples: their packets are all frames, their bits those of LPDUs alone, because
 //! records of intervals have no others. The sampling interval is that of the records, which nothing can divide.
 
-use super::gather::Gather;
+use super::gather::{Gather, Kept};
 use super::notices::Notice;
 use super::sample::{Count, Interval};
 use core::time::Duration;
@@ -13,15 +13,6 @@ use records::state::Model;
 use records::{Head, Record};
 use wire::filter::Filter;
 use wire::time::Instant;
-
-/// Kind of the records that samples are made of.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::tui) enum Kept {
-    /// Samples.
-    Samples,
-    /// Measurement intervals.
-    Intervals,
-}
 
 /// Returns the records that have samples, and their length; none if that is no multiple of 10 ms, or if the records of
 /// intervals have no octets.

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_low_screen_and_traffic_without_tpdus_leave_the_room_to_the_bars() {
+    fn a_low_screen_and_traffic_without_tpdus_have_no_digest() {
         let model = fed(&[("tpdus", 210), ("dt_tpdus", 100)], &[], None, 300);
         assert_eq!(digest(&model, room(80, 9)), Sheet::default());
         assert_eq!(digest(&fed(&[], &[], None, 300), room(80, 21)), Sheet::default());

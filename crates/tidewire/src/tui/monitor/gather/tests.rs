@@ -211,7 +211,7 @@ fn a_look_back_shows_the_samples_up_to_its_end() {
 }
 
 #[test]
-fn percentiles_of_the_window_are_those_of_the_meters_distribution() {
+fn percentiles_of_a_window_are_those_of_the_meter() {
     let mut gather = gather(100);
     // 1 to 200 ms, in any order, half of them in each of two samples.
     let spans = (0..200_u64).map(|n| Duration::from_millis(1 + n * 77 % 200));
