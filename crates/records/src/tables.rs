@@ -3,6 +3,8 @@
 #[cfg(feature = "parquet")]
 pub mod columnar;
 pub mod comma;
+#[cfg(feature = "arrow")]
+pub mod ipc;
 pub mod publishers;
 pub mod rows;
 pub mod streams;
@@ -13,5 +15,7 @@ pub mod zeek;
 #[cfg(feature = "parquet")]
 pub use columnar::Columnar;
 pub use comma::Comma;
+#[cfg(feature = "arrow")]
+pub use ipc::Ipc;
 pub use table::{Cell, Column, Kind, Layout, Sheet};
 pub use zeek::Log;

@@ -112,9 +112,10 @@ fn lint(root: &Path, summary: &mut Summary) {
     format_and_tidy("lint", root, summary);
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     summary.command("lint", &mut cargo(root, &clippy));
-    // The tests are built with this feature. The workspace has the features of the dependencies that
+    // The tests are built with these features. The workspace has the features of the dependencies that
     // the first check had, so that they are not checked again.
-    let clippy = ["clippy", "--workspace", "--all-targets", "--features", "tidewire/parquet"];
+    let clippy =
+        ["clippy", "--workspace", "--all-targets", "--features", "tidewire/arrow,tidewire/parquet"];
     let with_feature = [&clippy[..], &["--", "-D", "warnings"]].concat();
     summary.command("lint", &mut cargo(root, &with_feature));
     let mut doc = cargo(root, &["doc", "--workspace", "--no-deps"]);
@@ -179,7 +180,12 @@ fn deny(root: &Path, summary: &mut Summary) {
 }
 
 fn test(root: &Path, summary: &mut Summary) {
-    run_tests(&["--workspace", "--features", "tidewire/parquet"], "test", root, summary);
+    run_tests(
+        &["--workspace", "--features", "tidewire/arrow,tidewire/parquet"],
+        "test",
+        root,
+        summary,
+    );
 }
 
 fn quick(root: &Path, summary: &mut Summary) {

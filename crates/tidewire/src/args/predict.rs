@@ -52,8 +52,8 @@ pub(crate) struct Predict {
     /// compare the two (tidewire help metrics). On switches, and without faults.
     #[arg(long, value_name = "FILE", requires = "capture")]
     pub(crate) capture_senders: Option<PathBuf>,
-    /// Write a row for each message of each run to this file: .csv, or .parquet in a build with the feature
-    /// `parquet`. The runs are made once more for it, one by one.
+    /// Write a row for each message of each run to this file: .csv, or .arrow and .parquet in builds with the
+    /// features of these names. The runs are made once more for it, one by one.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["until_decided", "precision", "shard", "print_slurm",
         "print_parallel"])]
     pub(crate) each_message: Option<PathBuf>,

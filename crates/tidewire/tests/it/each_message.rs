@@ -51,9 +51,10 @@ fn rows_of_messages_add_up_to_the_samples() {
     let mut compared = 0;
     for sample in records(&output).iter().filter(|it| it["type"] == "sample") {
         for flow in sample["flows"].as_array().unwrap() {
+            let [point, repetition] = ["point", "replication"].map(|key| sample[key].to_string());
             let is_of = |row: &&Row| {
-                row["point"] == sample["point"].to_string()
-                    && row["repetition"] == sample["replication"].to_string()
+                row["point"] == point
+                    && row["repetition"] == repetition
                     && row["flow"] == flow["name"].as_str().unwrap()
                     // Later messages are sent too, and not judged.
                     && row["due_ns"].parse::<u64>().unwrap() < 500_000_000
@@ -111,6 +112,40 @@ fn messages_as_parquet_are_those_of_csv() {
     assert!(expected.len() > 1_400 && found == expected);
 }
 
+/// The table of Arrow holds the cells of the table of CSV.
+#[cfg(feature = "arrow")]
+#[test]
+fn messages_as_arrow_are_those_of_csv() {
+    use arrow_array::cast::AsArray as _;
+    use arrow_array::types::UInt64Type;
+    use arrow_array::{Array as _, ArrayRef};
+    use arrow_ipc::reader::FileReader;
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a.toml"), SCENARIO).unwrap();
+    for file in ["m.csv", "m.arrow"] {
+        let line = ["predict", "a.toml", "--no-save", "-q", "--each-message", file];
+        check_code(&run_in(folder.path(), &line), 0);
+    }
+    let text = |column: &ArrayRef, row: usize| match column.as_primitive_opt::<UInt64Type>() {
+        _ if column.is_null(row) => String::new(),
+        Some(counts) => counts.value(row).to_string(),
+        None => column.as_string::<i32>().value(row).to_owned(),
+    };
+    let file = fs::File::open(folder.path().join("m.arrow")).unwrap();
+    let mut found: Vec<Row> = Vec::new();
+    for batch in FileReader::try_new(file, None).unwrap() {
+        let batch = batch.unwrap();
+        let names: Vec<String> =
+            batch.schema().fields().iter().map(|it| it.name().clone()).collect();
+        found.extend((0..batch.num_rows()).map(|row| {
+            let cells = names.iter().cloned().zip(batch.columns());
+            cells.map(|(name, column)| (name, text(column, row))).collect()
+        }));
+    }
+    let expected = rows(&fs::read_to_string(folder.path().join("m.csv")).unwrap());
+    assert!(expected.len() > 1_400 && found == expected);
+}
+
 #[test]
 fn a_table_of_messages_of_no_known_form_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -121,7 +156,13 @@ fn a_table_of_messages_of_no_known_form_is_refused() {
         assert!(stderr(&output).contains(expected), "{}", stderr(&output));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     };
-    refused("m.txt", "m.txt: no form of table\n  fix: a name that ends in .csv or .parquet");
+    refused(
+        "m.txt",
+        "m.txt: no form of table\n  fix: a name that ends in .csv, .arrow or .parquet",
+    );
+    if cfg!(not(feature = "arrow")) {
+        refused("m.arrow", "this tidewire writes no Arrow\n  fix: build tidewire with its feature");
+    }
     if cfg!(not(feature = "parquet")) {
         refused(
             "m.parquet",

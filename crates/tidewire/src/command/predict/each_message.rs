@@ -14,9 +14,11 @@ use bench::messages::Message;
 use bench::run::{self, Watch};
 #[cfg(feature = "parquet")]
 use records::tables::Columnar;
+#[cfg(feature = "arrow")]
+use records::tables::Ipc;
 use records::tables::{Cell, Comma, Kind, Layout, Sheet};
 use std::fs::File;
-#[cfg(feature = "parquet")]
+#[cfg(any(feature = "arrow", feature = "parquet"))]
 use std::io::BufWriter;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,10 +80,22 @@ fn form(path: &Path) -> Result<Begin, Failure> {
     let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     match ending {
         "csv" => Ok(|file| Box::new(Comma::new(lines(file)))),
+        "arrow" => arrow(),
         "parquet" => columnar(),
         _ => Err(Failure::usage(format!("--each-message {}: no form of table", path.display()))
-            .with_fix("a name that ends in .csv or .parquet")),
+            .with_fix("a name that ends in .csv, .arrow or .parquet")),
     }
+}
+
+#[cfg(feature = "arrow")]
+fn arrow() -> Result<Begin, Failure> {
+    Ok(|file| Box::new(Ipc::new(BufWriter::new(file))))
+}
+
+#[cfg(not(feature = "arrow"))]
+fn arrow() -> Result<Begin, Failure> {
+    let fix = "build tidewire with its feature `arrow`, or name a file that ends in .csv";
+    Err(Failure::usage("--each-message: this tidewire writes no Arrow").with_fix(fix))
 }
 
 #[cfg(feature = "parquet")]
