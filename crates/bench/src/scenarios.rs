@@ -18,7 +18,7 @@ impl BuiltIn {
 }
 
 /// All of them, in display order.
-pub const ALL: [BuiltIn; 19] = [
+pub const ALL: [BuiltIn; 28] = [
     BuiltIn { name: "status-csma", text: include_str!("../../../scenarios/status-csma.toml") },
     BuiltIn { name: "status-short", text: include_str!("../../../scenarios/status-short.toml") },
     BuiltIn { name: "ring", text: include_str!("../../../scenarios/ring.toml") },
@@ -50,6 +50,39 @@ pub const ALL: [BuiltIn; 19] = [
     },
     BuiltIn { name: "bulk", text: include_str!("../../../scenarios/bulk.toml") },
     BuiltIn { name: "ncc84", text: include_str!("../../../scenarios/ncc84.toml") },
+    BuiltIn {
+        name: "nbs-1986-status",
+        text: include_str!("../../../scenarios/nbs-1986-status.toml"),
+    },
+    BuiltIn {
+        name: "nbs-1986-constant-rate",
+        text: include_str!("../../../scenarios/nbs-1986-constant-rate.toml"),
+    },
+    BuiltIn {
+        name: "nbs-1986-maximum-rate",
+        text: include_str!("../../../scenarios/nbs-1986-maximum-rate.toml"),
+    },
+    BuiltIn {
+        name: "tr-88-04-delay",
+        text: include_str!("../../../scenarios/tr-88-04-delay.toml"),
+    },
+    BuiltIn {
+        name: "tr-88-04-throughput",
+        text: include_str!("../../../scenarios/tr-88-04-throughput.toml"),
+    },
+    BuiltIn {
+        name: "tr-88-08-messages",
+        text: include_str!("../../../scenarios/tr-88-08-messages.toml"),
+    },
+    BuiltIn {
+        name: "tr-88-17-services",
+        text: include_str!("../../../scenarios/tr-88-17-services.toml"),
+    },
+    BuiltIn { name: "tr-88-17-case", text: include_str!("../../../scenarios/tr-88-17-case.toml") },
+    BuiltIn {
+        name: "tr-88-17-case-delay",
+        text: include_str!("../../../scenarios/tr-88-17-case-delay.toml"),
+    },
 ];
 
 /// Returns the scenario of this name.

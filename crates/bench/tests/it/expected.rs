@@ -66,6 +66,15 @@ tables! {
     forty_stations_gives_its_table: "forty-stations",
     bulk_gives_its_table: "bulk",
     ncc84_gives_its_table: "ncc84",
+    nbs_1986_status_gives_its_table: "nbs-1986-status",
+    nbs_1986_constant_rate_gives_its_table: "nbs-1986-constant-rate",
+    nbs_1986_maximum_rate_gives_its_table: "nbs-1986-maximum-rate",
+    tr_88_04_delay_gives_its_table: "tr-88-04-delay",
+    tr_88_04_throughput_gives_its_table: "tr-88-04-throughput",
+    tr_88_08_messages_gives_its_table: "tr-88-08-messages",
+    tr_88_17_services_gives_its_table: "tr-88-17-services",
+    tr_88_17_case_gives_its_table: "tr-88-17-case",
+    tr_88_17_case_delay_gives_its_table: "tr-88-17-case-delay",
 }
 
 #[test]

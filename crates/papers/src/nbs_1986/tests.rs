@@ -8,6 +8,8 @@ use crate::published::row::Kind;
 use crate::published::verdict::Role;
 use crate::published::{Stopped, listed};
 use bench::profile::{self, Profile};
+use bench::scenario::{self, Point, Scenario};
+use bench::scenarios;
 use std::collections::BTreeMap;
 
 #[test]
@@ -299,3 +301,33 @@ const CHEAP: [&str; 14] = [
     "receive",
     "acknowledgement",
 ];
+
+/// Points of a built-in scenario.
+fn points(name: &str) -> Vec<Point> {
+    let built_in = scenarios::get(name).unwrap();
+    scenario::load(built_in.text, name).unwrap().points
+}
+
+#[test]
+fn built_in_scenarios_are_the_cells_of_the_figures() {
+    for (name, experiment) in [
+        ("nbs-1986-status", Experiment::Status),
+        ("nbs-1986-constant-rate", Experiment::ConstantRate),
+        ("nbs-1986-maximum-rate", Experiment::MaximumRate),
+    ] {
+        let cells = loads().flat_map(|load| Net::ALL.map(|net| cell(experiment, net, load)));
+        let points = points(name);
+        assert_eq!(points.len(), cells.clone().count());
+        for (point, cell) in points.into_iter().zip(cells) {
+            let made = cell.point(&built_in(), TRIALS, 1).unwrap().scenario;
+            let found = point.scenario;
+            let profile = found.stations.as_ref().and_then(|it| it.profile.clone()).unwrap();
+            assert_eq!(profile.as_str(), "nbs-1986");
+            // A figure adds the machine later, and makes its own sweep and number of runs.
+            let (title, stations) = (made.title.clone(), made.stations.clone());
+            let (vary, machines) = (made.vary.clone(), made.machines.clone());
+            let found = Scenario { title, stations, vary, machines, replications: 1, ..found };
+            assert_eq!(found, made, "{name}: {cell:?}");
+        }
+    }
+}

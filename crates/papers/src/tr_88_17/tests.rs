@@ -5,6 +5,8 @@ use crate::published::listed;
 use crate::published::row::Kind;
 use crate::published::verdict::{Role, Verdict};
 use bench::profile::{Profile, built_in};
+use bench::scenario::{self, Eot, Point, Scenario, Service};
+use bench::scenarios;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -149,4 +151,44 @@ fn figures_name_the_points_that_are_inputs() {
     assert_eq!(observed("3"), "n = 1. Points at 16 octets were calibrated on.");
     assert_eq!(observed("7"), "n = 1. Points at 1000 octets were calibrated on.");
     assert_eq!(observed("10"), "n = 1.");
+}
+
+#[test]
+fn built_in_scenarios_are_the_trials_of_the_figures() {
+    let case = |point: &Point| match point.scenario.flows[0].eot {
+        Some(Eot::Each) => Carrier::CaseEach,
+        _ => Carrier::CaseLast,
+    };
+    let service = |point: &Point| match point.scenario.flows[0].service {
+        Service::Class4 => Carrier::Transport,
+        _ => Carrier::Datalink,
+    };
+    type Of = fn(&Point) -> Carrier;
+    let rates = [("tr-88-17-services", service as Of), ("tr-88-17-case", case as Of)];
+    let mut pairs: Vec<(Point, Trial)> = Vec::new();
+    let octets = |point: &Point| point.scenario.flows[0].size.0 as usize;
+    for (name, carrier) in rates {
+        let of = points(name).into_iter();
+        pairs.extend(of.map(|it| (it.clone(), Trial::rate(carrier(&it), octets(&it)))));
+    }
+    let delays = points("tr-88-17-case-delay").into_iter();
+    pairs.extend(delays.map(|it| (it.clone(), Trial::delay(octets(&it)))));
+    assert_eq!(pairs.len(), 12 + 12 + 6);
+    for (Point { scenario: found, .. }, trial) in pairs {
+        let options = Options { messages: 200, ..options() };
+        let made = context::point(&trial, &options).unwrap().scenario;
+        let profile = found.stations.as_ref().and_then(|it| it.profile.clone()).unwrap();
+        assert_eq!(profile.as_str(), PROFILE);
+        // A figure adds the machine later, and makes its own sweep.
+        let (title, stations) = (made.title.clone(), made.stations.clone());
+        let (vary, machines) = (made.vary.clone(), made.machines.clone());
+        let found = Scenario { title, stations, vary, machines, constraint: None, ..found };
+        assert_eq!(found, made, "{trial:?}");
+    }
+}
+
+/// Points of a built-in scenario.
+fn points(name: &str) -> Vec<Point> {
+    let built_in = scenarios::get(name).unwrap();
+    scenario::load(built_in.text, name).unwrap().points
 }

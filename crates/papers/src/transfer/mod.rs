@@ -377,6 +377,7 @@ fn throughput(sample: &Sample) -> Option<Value> {
 mod tests {
     use super::*;
     use bench::run::run;
+    use bench::scenarios;
 
     #[test]
     fn every_trial_is_a_scenario_that_runs_without_a_warning() {
@@ -394,6 +395,35 @@ mod tests {
                     let sample = run(&study.points[0], "", 0).unwrap();
                     assert!(way.read(&trial, &sample).unwrap().value > 0.0, "{trial:?}");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn built_in_scenarios_are_the_trials_of_tr_88_04() {
+        for (name, question, messages) in [
+            ("tr-88-04-delay", Question::Delay, 50),
+            ("tr-88-04-throughput", Question::Throughput, 500),
+        ] {
+            let built_in = scenarios::get(name).unwrap();
+            let study = scenario::load(built_in.text, name).unwrap();
+            assert_eq!(study.points.len(), 12);
+            for Point { scenario: found, .. } in study.points {
+                let flow = &found.flows[0];
+                let service = match flow.service {
+                    scenario::Service::Datagram => Service::Datalink,
+                    _ => Service::Transport,
+                };
+                let trial = Trial::new(service, question, flow.size.0 as usize);
+                let made = Setup::simulated(messages, 0, 1).scenario(&trial, messages);
+                // A figure adds the machine later, and makes its own sweep.
+                let (title, stations) = (made.title.clone(), made.stations.clone());
+                let (vary, machines) = (made.vary.clone(), made.machines.clone());
+                assert_eq!(
+                    Scenario { title, stations, vary, machines, ..found },
+                    made,
+                    "{trial:?}"
+                );
             }
         }
     }
