@@ -4,8 +4,10 @@
 //! one seed draw the same random numbers (common random numbers), so they are compared in pairs. In
 //! other cases means are compared by Welch's method. Quantiles and shares are those of all messages
 //! together, so that each message counts the same, with intervals that are no narrower than those
-//! over runs. A difference is significant if its interval excludes zero. Bias: of a hundred
-//! comparisons at 95 % about five show a difference that does not exist.
+//! over runs. A difference is significant if its interval excludes zero. A difference of times that is
+//! no greater than the noise of the host that measured one of them decides nothing: another run may
+//! turn it round. Bias: of a hundred comparisons at 95 % about five show a difference that does not
+//! exist.
 
 use crate::analysis::{FlowReport, Found, PointReport, Report, Unit};
 use core::fmt;
@@ -89,6 +91,8 @@ pub enum Verdict {
     NoDifferenceShown,
     /// There is no interval: a study has a single replication.
     Undecided,
+    /// The times differ by no more than the noise of the host that measured them.
+    WithinHostNoise,
 }
 
 impl fmt::Display for Verdict {
@@ -98,6 +102,7 @@ impl fmt::Display for Verdict {
             Self::Higher => "higher",
             Self::NoDifferenceShown => "no difference shown",
             Self::Undecided => "undecided: too few replications",
+            Self::WithinHostNoise => "undecided: within host noise",
         })
     }
 }
@@ -112,12 +117,27 @@ pub fn compare(first: &Report, second: &Report, level: f64) -> Comparison {
         let lonely = these.points.iter().filter(|point| twin(point, others).is_none());
         lonely.map(|point| point.settings.clone()).collect()
     };
-    let points = first
-        .points
-        .iter()
-        .filter_map(|point| twin(point, second).map(|other| compare_points(point, &other, level)))
-        .collect();
+    let noise_ns = first.host_noise_ns.max(second.host_noise_ns).unwrap_or(0);
+    let compare = |point: &PointReport| {
+        let other = twin(point, second)?;
+        Some(compare_points(point, &other, level).with_host_noise(noise_ns))
+    };
+    let points = first.points.iter().filter_map(compare).collect();
     Comparison { level, points, only_first: only(first, second), only_second: only(second, first) }
+}
+
+impl PointComparison {
+    /// Takes the verdict from each difference of times that is no greater than this noise.
+    fn with_host_noise(mut self, noise_ns: u64) -> Self {
+        for it in &mut self.differences {
+            let is_decided = matches!(it.verdict, Verdict::Lower | Verdict::Higher);
+            let is_time = it.unit == Unit::Nanoseconds;
+            if is_decided && is_time && it.difference.abs() <= noise_ns as f64 {
+                it.verdict = Verdict::WithinHostNoise;
+            }
+        }
+        self
+    }
 }
 
 /// Compares two points at this confidence level, whatever their settings.

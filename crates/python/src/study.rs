@@ -531,7 +531,10 @@ fn make(
 #[pyfunction]
 pub(crate) fn read(path: PathBuf) -> PyResult<Runs> {
     let results = folder::read(&path).map_err(|error| PyOSError::new_err(error.to_string()))?;
-    Ok(Runs::of(results.samples, None, None))
+    let noise_ns = folder::provenance(&path).ok().and_then(|it| it.host_noise_ns());
+    let mut runs = Runs::of(results.samples, None, None);
+    runs.report = runs.report.with_host_noise(&runs.samples, noise_ns);
+    Ok(runs)
 }
 
 /// Names of the built-in scenarios.

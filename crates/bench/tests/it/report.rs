@@ -131,6 +131,23 @@ fn a_difference_is_the_second_less_the_first() {
 }
 
 #[test]
+fn times_within_the_noise_of_the_host_do_not_differ() {
+    let (first, second) = (report(&[1.0, 2.0, 3.0]), report(&[11.0, 12.0, 13.0]));
+    let verdict = |noise_ns: Option<u64>, noise_of_second: Option<u64>| {
+        let with = |report: &Report, noise_ns| Report { host_noise_ns: noise_ns, ..report.clone() };
+        let (first, second) = (with(&first, noise_ns), with(&second, noise_of_second));
+        let comparison = compare(&first, &second, 0.95);
+        let all = &comparison.points[0].differences;
+        all.iter().find(|d| d.quantity == "delay.mean").unwrap().verdict
+    };
+    // They differ by 10 ns.
+    assert_eq!(verdict(Some(9), Some(9)), Verdict::Higher);
+    assert_eq!(verdict(Some(9), Some(10)), Verdict::WithinHostNoise);
+    assert_eq!(verdict(Some(10), None), Verdict::WithinHostNoise);
+    assert_eq!(Verdict::WithinHostNoise.to_string(), "undecided: within host noise");
+}
+
+#[test]
 fn replications_of_one_seed_are_compared_pair_by_pair() {
     // Differences 10, 11 and 12: 11 +- t(2) sqrt(1/3) = 4.3027 x 0.57735 = 2.484. The second has
     // the pairs in another order.

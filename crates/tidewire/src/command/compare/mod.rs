@@ -16,7 +16,7 @@ use crate::runs::{self, Kept, LEVEL};
 use crate::table::{Align, Table};
 use bench::analysis::{Report, analyse};
 use bench::compare::{Compared, Comparison, Difference, compare};
-use bench::folder::{self, LATEST_WAKE, Results};
+use bench::folder::{self, LATEST_WAKE, Provenance, Results};
 use bench::paragraph::wrapped;
 use bench::sample::{End, Line, Origin};
 use reports::study::{apart, paired, settings, shown};
@@ -126,8 +126,9 @@ fn read(path: &Path) -> Result<Run<'_>, Failure> {
         let why = format!("{} holds no samples", path.display());
         return Err(Failure::failed(why).with_fix(advice));
     }
-    let report = analyse(&results.samples, LEVEL);
     let provenance = folder::provenance(path).ok();
+    let noise_ns = provenance.as_ref().and_then(Provenance::host_noise_ns);
+    let report = analyse(&results.samples, LEVEL).with_host_noise(&results.samples, noise_ns);
     if let Some(shard) = provenance.as_ref().and_then(|provenance| provenance.shard) {
         return Err(runs::is_a_part(path, shard));
     }
