@@ -140,6 +140,11 @@ fn a_bad_result_of_another_tool_is_refused_with_its_line() {
     for part in [".hgrm", "iperf3 -J", "sockperf --full-log", "captures"] {
         assert!(text.contains(part), "{part}: {text}");
     }
+    let cell = crate::examples::root().join("captures/cell.pcapng").display().to_string();
+    for file in ["a.txt", "b.log"] {
+        let words = ["compare", &cell, file];
+        refused(folder.path(), &words, 1, "is watched traffic, which is not held");
+    }
     refused(folder.path(), &["compare", "a.txt", "b.log"], 2, "b.log has delays of messages alone");
     refused(folder.path(), &["compare", "a.txt", "made", "--each-interval"], 2, "watched traffic");
 }

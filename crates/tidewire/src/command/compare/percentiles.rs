@@ -3,16 +3,14 @@
 //!
 //! A file states neither runs nor their spread, so no difference has an interval and no verdict is given.
 
-use super::tool::{READS, format, malformed, text};
+use super::tool::{self, READS, format, malformed, text};
 use crate::args::compare::Compare;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::percentiles;
 use crate::quantity::{span, trimmed};
-use crate::runs::{self, Kept};
 use crate::table::{Align, Table};
 use bench::analysis::analyse;
-use bench::folder;
 use bench::paragraph::wrapped;
 use bench::sample::{End, Line};
 use reports::hgrm::read::Percentiles;
@@ -133,9 +131,7 @@ fn side(path: &Path, options: &Compare, output: &Output) -> Result<Vec<Times>, F
     if format(path) == Some(Format::Sockperf) {
         return log(path, output);
     }
-    let fail = |error: String| Failure::failed(error).with_fix(READS);
-    let path = runs::latest(path, Kept::Samples, output);
-    let results = folder::read(&path).map_err(|error| fail(error.to_string()))?;
+    let results = tool::other_side(path, output)?;
     let report = analyse(&results.samples, LEVEL);
     let times: Result<Vec<Times>, _> = spectra(&report, &results.samples)
         .into_iter()
@@ -151,6 +147,7 @@ fn side(path: &Path, options: &Compare, output: &Output) -> Result<Vec<Times>, F
             })
         })
         .collect();
+    let fail = |error: String| Failure::failed(error).with_fix(READS);
     let times = times.map_err(|error: reports::hgrm::read::Malformed| fail(error.to_string()))?;
     if times.is_empty() {
         return Err(fail(format!("{} holds no times of messages", path.display())));

@@ -2,15 +2,14 @@
 //!
 //! A result is one test. Its intervals depend on each other, so that no difference has an interval of confidence.
 
-use super::tool::{READS, format, malformed, text};
+use super::tool::{self, READS, format, malformed, text};
 use crate::args::Compare;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::quantity::{trimmed, value};
-use crate::runs::{self, Kept, LEVEL};
+use crate::runs::LEVEL;
 use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, Unit, analyse};
-use bench::folder;
 use bench::paragraph::wrapped;
 use bench::sample::{End, Line};
 use reports::study::settings;
@@ -182,9 +181,7 @@ fn sides(path: &Path, output: &Output) -> Result<Vec<Side>, Failure> {
         None if crate::percentiles::is_file(path) => return Err(delays(path)),
         None => {}
     }
-    let fail = |error: String| Failure::failed(error).with_fix(READS);
-    let path = runs::latest(path, Kept::Samples, output);
-    let results = folder::read(&path).map_err(|error| fail(error.to_string()))?;
+    let results = tool::other_side(path, output)?;
     let report = analyse(&results.samples, LEVEL);
     let flows =
         report.points.iter().flat_map(|point| point.flows.iter().map(move |it| (point, it)));
@@ -198,7 +195,8 @@ fn sides(path: &Path, output: &Output) -> Result<Vec<Side>, Failure> {
         })
         .collect();
     if sides.is_empty() {
-        return Err(fail(format!("{} holds no samples", path.display())));
+        let message = format!("{} holds no samples", path.display());
+        return Err(Failure::failed(message).with_fix(READS));
     }
     Ok(sides)
 }

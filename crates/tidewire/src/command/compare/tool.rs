@@ -1,7 +1,11 @@
 //! Files of other tools, known by their content: what they are, and their text.
 
+use super::source::Source;
 use crate::exit::Failure;
 use crate::interrupt;
+use crate::output::Output;
+use crate::runs::{self, Kept};
+use bench::folder::{self, Results};
 use reports::tool::{Format, HEAD_OCTETS, MOST_OCTETS};
 use std::io::Read as _;
 use std::path::Path;
@@ -20,6 +24,21 @@ pub(super) fn format(path: &Path) -> Option<Format> {
     let file = interrupt::open(path).ok()?;
     file.take(HEAD_OCTETS as u64).read_to_end(&mut head).ok()?;
     Format::of(&head)
+}
+
+/// Samples of predict or measure, which a result of another tool is held against.
+///
+/// # Errors
+/// Watched traffic, or samples that cannot be read.
+pub(super) fn other_side(path: &Path, output: &Output) -> Result<Results, Failure> {
+    if let Source::Capture(path) | Source::Measures(path) = Source::find(path, output) {
+        let path = path.display();
+        let message = format!("{path} is watched traffic, which is not held against other tools");
+        let fix = "name a run of predict or measure; watched traffic is compared with a scenario";
+        return Err(Failure::failed(message).with_fix(fix));
+    }
+    let path = runs::latest(path, Kept::Samples, output);
+    folder::read(&path).map_err(|error| Failure::failed(error.to_string()).with_fix(READS))
 }
 
 /// Text of a file.
