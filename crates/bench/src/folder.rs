@@ -333,13 +333,24 @@ fn write_copy(copy: &Path, octets: &[u8]) -> io::Result<()> {
     fs::write(copy, octets)
 }
 
-/// Creates a new folder, with the first name of this form that does not exist.
+/// Creates a new folder of this name, or with a number behind it that is greater than any there, so that
+/// folders of one name are in the order in which they were made, also after old ones were removed.
 ///
 /// # Errors
-/// Errors of the system, and `AlreadyExists` if a thousand folders have the name.
+/// Errors of the system, and `AlreadyExists` if a thousand others made the same name meanwhile.
 pub fn make(root: &Path, name: &str) -> io::Result<PathBuf> {
     fs::create_dir_all(root)?;
-    for number in 1..1_000 {
+    let number_of = |other: &str| match other.strip_prefix(name)? {
+        "" => Some(1),
+        number => number.strip_prefix('-')?.parse::<u64>().ok(),
+    };
+    let mut greatest = 0;
+    for other in fs::read_dir(root)? {
+        let number = other?.file_name().to_str().and_then(number_of);
+        greatest = greatest.max(number.unwrap_or(0));
+    }
+    let first = greatest.saturating_add(1);
+    for number in first..=first.saturating_add(999) {
         let name = if number == 1 { name.to_owned() } else { format!("{name}-{number}") };
         let path = root.join(name);
         match fs::create_dir(&path) {
@@ -433,6 +444,16 @@ mod tests {
     use crate::scenario::ModelFile;
     use crate::scenario::Source;
     use crate::titles::{Entries, TitlesFile};
+
+    #[test]
+    fn names_are_not_given_again() {
+        let root = tempfile::tempdir().unwrap();
+        let made = |name: &str| make(root.path(), name).unwrap().file_name().unwrap().to_owned();
+        assert_eq!(["a", "a", "a-b", "a"].map(made), ["a", "a-2", "a-b", "a-3"]);
+        fs::remove_dir(root.path().join("a")).unwrap();
+        fs::remove_dir(root.path().join("a-2")).unwrap();
+        assert_eq!(["a", "b"].map(made), ["a-4", "b"]);
+    }
 
     fn sample(replication: u64) -> Sample {
         Sample {

@@ -29,8 +29,7 @@ pub(crate) fn remove(
 ) -> Result<(), Failure> {
     let others = found.into_iter().filter(|path| path != made);
     let mut ended: Vec<PathBuf> = others.filter(|path| has_time(path) && has_ended(path)).collect();
-    // Within a second the number behind a name says nothing: that of a removed run is given again.
-    ended.sort_by_cached_key(|path| (began(path), written(path), path.clone()));
+    sort(&mut ended);
     let more = (ended.len() + 1).saturating_sub(keep.max(1));
     for old in ended.iter().take(more) {
         fs::remove_dir_all(old).map_err(|error| {
@@ -39,6 +38,15 @@ pub(crate) fn remove(
         output.remark(format_args!("removed by --keep-runs: {}", old.display()));
     }
     Ok(())
+}
+
+/// Sorts run folders, the earliest first: by the second in which they began and, within a second, by the last record;
+/// others by their names.
+pub(crate) fn sort(folders: &mut [PathBuf]) {
+    folders.sort_by_cached_key(|path| {
+        let time = has_time(path).then(|| (began(path), written(path)));
+        (time, path.clone())
+    });
 }
 
 /// True of a name that begins with a time: `2026-01-01T10-00-00-`.
@@ -109,6 +117,26 @@ mod tests {
         // The run that was just made stays, whatever its name, and the number holds.
         remove(vec![third.clone(), second.clone()], 1, &second, &output).unwrap();
         assert_eq!((second.exists(), third.exists()), (true, false));
+    }
+
+    #[test]
+    fn runs_of_one_second_are_in_the_order_of_their_records() {
+        let root = tempfile::tempdir().unwrap();
+        let make = |name: &str, written_s: u64| {
+            let path = root.path().join(name);
+            fs::create_dir(&path).unwrap();
+            let records = File::create(path.join("samples.ndjson")).unwrap();
+            let written = SystemTime::UNIX_EPOCH + core::time::Duration::from_secs(written_s);
+            records.set_modified(written).unwrap();
+            path
+        };
+        let second = "2026-01-01T10-00-00-a";
+        let later = make("2026-01-01T10-00-01-a", 1);
+        let tenth = make(&format!("{second}-10"), 10);
+        let [ninth, first] = [make(&format!("{second}-9"), 9), make(second, 2)];
+        let mut all = [&later, &tenth, &first, &ninth].map(Clone::clone);
+        sort(&mut all);
+        assert_eq!(all, [first, ninth, tenth, later]);
     }
 
     #[test]

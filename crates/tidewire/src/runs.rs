@@ -339,7 +339,7 @@ pub(crate) fn below(folder: &Path, kept: Kept) -> Vec<PathBuf> {
     }
     let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
     let mut found: Vec<PathBuf> = paths.filter(|path| kept.is_in(path)).collect();
-    found.sort_unstable();
+    oldest_runs::sort(&mut found);
     found
 }
 
