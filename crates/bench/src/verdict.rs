@@ -208,7 +208,8 @@ fn quantity(
     judged.found = Some(found.mean);
     if let Some(estimate) = mean(&found.values, judged.level) {
         let Interval { low, high } = estimate.interval();
-        decide(judged, requirement, (low, high));
+        // No quantity is negative.
+        decide(judged, requirement, (low.max(0.0), high));
         if judged.verdict == Verdict::Undecided {
             let apart = (requirement.limit - estimate.mean).abs();
             let times = (estimate.half_width / apart).powi(2);
