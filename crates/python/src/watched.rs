@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyOSError, PyValueError};
 use pyo3::prelude::*;
 use records::findings::Findings;
 use records::tables::{Cell, Kind, Layout, rows, streams, transactions};
-use records::{Details, Finding, Head, Item, Origin, Record, Recorder, Spans, Subset};
+use records::{Details, Finding, Head, Item, Origin, Record, Recorder, Spans, Stamps, Subset};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -208,6 +208,7 @@ fn meter(
     let mut collected = Statistics::default();
     capture.interfaces().iter().for_each(|interface| collected.add(&interface.statistics));
     recorder.note_collected(collected);
+    recorder.note_stamps(Stamps::of_capture(capture.interfaces()));
     recorder.finish(stop.load(Ordering::Relaxed), None);
     take(&mut recorder, &mut tables, &mut findings);
     Ok(Metered { tables, findings: findings.records(), frames })

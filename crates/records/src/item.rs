@@ -1,7 +1,7 @@
 //! Results of a recorder as plain data of the meter, before they become records.
 
 use crate::followed_streams::FollowedStream;
-use crate::{CyclicTotals, Publisher, Publishers, StreamInterval, TransactionTotals};
+use crate::{CyclicTotals, Publisher, Publishers, Stamps, StreamInterval, TransactionTotals};
 use meter::measure::{Summary, Traffic};
 use meter::oddity::Oddities;
 use meter::user::User;
@@ -131,6 +131,8 @@ pub struct Interval {
     pub frames: u64,
     /// Statistics of frame collection since measuring began.
     pub collected: Statistics,
+    /// Time stamps of the frames so far; none if they are not known.
+    pub stamps: Option<Stamps>,
 }
 
 /// Activity of a host in an interval.
@@ -208,6 +210,8 @@ pub struct End {
     /// Frames that a filter left out; none where there is no filter.
     pub left_out: Option<u64>,
     pub collected: Statistics,
+    /// Time stamps of the frames; none if they are not known.
+    pub stamps: Option<Stamps>,
     pub oddities: Oddities,
     pub error: Option<String>,
 }

@@ -36,7 +36,7 @@ impl Record {
 
 fn interval(it: &Interval, line: &mut Vec<u8>) -> serde_json::Result<()> {
     let Interval { index, intervals, start_ns, length_ns, complete, frames, .. } = it;
-    let Interval { dropped_by_kernel, collection, measures, metrics, oddities, .. } = it;
+    let Interval { dropped_by_kernel, collection, stamps, measures, metrics, oddities, .. } = it;
     let mut object = Object::begin("interval", line);
     object.field("index", index)?;
     object.field("intervals", intervals)?;
@@ -47,6 +47,9 @@ fn interval(it: &Interval, line: &mut Vec<u8>) -> serde_json::Result<()> {
     object.field("dropped_by_kernel", dropped_by_kernel)?;
     if let Some(collection) = collection {
         object.field("collection", collection)?;
+    }
+    if let Some(stamps) = stamps {
+        object.field("stamps", stamps)?;
     }
     object.counts("measures", measures);
     object.metrics("metrics", metrics)?;

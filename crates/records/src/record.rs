@@ -10,7 +10,7 @@ use super::origin::Origin;
 use super::responses::{Responses, is_without_responses};
 use super::{
     Collection, ControlBlocks, Counts, CyclicStream, CyclicStreams, Named, Publisher, Publishers,
-    SCHEMA, Services, ServicesInterval, Subset, Transactions, TransactionsInterval,
+    SCHEMA, Services, ServicesInterval, Stamps, Subset, Transactions, TransactionsInterval,
 };
 use meter::measure::{Traffic, Transport};
 use meter::metric::{Metric, ratios};
@@ -177,6 +177,9 @@ pub struct Interval {
     /// Losses during collection, as far as they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<Collection>,
+    /// Source and resolution of the time stamps; absent if they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamps: Option<Stamps>,
     /// Measures of the network.
     pub measures: Counts,
     /// Metrics of NBSIR 85-3104 by symbol; none for a division by zero.
@@ -371,6 +374,9 @@ pub struct End {
     /// Losses during collection, as far as they are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<Collection>,
+    /// Source and resolution of the time stamps; absent if they are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stamps: Option<Stamps>,
     /// Reason for an early end.
     pub error: Option<String>,
 }
@@ -441,6 +447,7 @@ impl Record {
                 oddities: oddities(&end.oddities),
                 dropped_by_kernel: end.collected.dropped(),
                 collection: Collection::of(&end.collected),
+                stamps: end.stamps,
                 error: end.error.clone(),
             }),
         }
@@ -465,7 +472,7 @@ fn sample_record(sample: &item::Sample) -> Sample {
 }
 
 fn interval_record(interval: &item::Interval, only: &Subset) -> Interval {
-    let item::Interval { report, is_over, frames, collected } = interval;
+    let item::Interval { report, is_over, frames, collected, stamps } = interval;
     Interval {
         index: report.index,
         intervals: report.intervals,
@@ -475,6 +482,7 @@ fn interval_record(interval: &item::Interval, only: &Subset) -> Interval {
         frames: *frames,
         dropped_by_kernel: collected.dropped(),
         collection: Collection::of(collected),
+        stamps: *stamps,
         measures: measures(report, only),
         metrics: metrics(&report.metrics),
         oddities: oddities(&report.oddities),

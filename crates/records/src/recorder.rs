@@ -14,7 +14,7 @@ use super::item::{
 use super::publishers::{Expectation, Watched};
 use super::ranking::Ranking;
 use super::slowest::Slowness;
-use super::{CyclicStream as StreamRecord, CyclicTotals, TransactionTotals};
+use super::{CyclicStream as StreamRecord, CyclicTotals, Stamps, TransactionTotals};
 use core::cmp::Reverse;
 use core::time::Duration;
 use meter::metric::{Basis, metrics};
@@ -82,6 +82,7 @@ pub struct Recorder {
     heard: Instant,
     sampled: Sample,
     collected: Statistics,
+    stamps: Option<Stamps>,
     left_out: Option<u64>,
     intervals: u64,
     /// Streams of cyclic data that are followed.
@@ -115,6 +116,7 @@ impl Recorder {
             heard: nothing,
             sampled: Sample { start: nothing, end: nothing, frames: 0, octets: 0, places: vec![] },
             collected: Statistics::default(),
+            stamps: None,
             left_out: None,
             intervals: 0,
             followed_streams: FollowedStreams::default(),
@@ -173,6 +175,11 @@ impl Recorder {
     /// Notes the statistics of frame collection since measuring began.
     pub const fn note_collected(&mut self, collected: Statistics) {
         self.collected = collected;
+    }
+
+    /// Notes the source and resolution of the time stamps so far; none if they are not known.
+    pub const fn note_stamps(&mut self, stamps: Option<Stamps>) {
+        self.stamps = stamps;
     }
 
     /// Notes the number of frames that a filter left out; none where there is no filter.
@@ -447,8 +454,8 @@ impl Recorder {
         if is_over {
             self.frames_before = self.frames;
         }
-        let collected = self.collected;
-        let told = Interval { report, is_over, frames, collected };
+        let (collected, stamps) = (self.collected, self.stamps);
+        let told = Interval { report, is_over, frames, collected, stamps };
         self.items.push_back(Item::Interval(Box::new(told)));
     }
 
@@ -522,6 +529,7 @@ impl Recorder {
             heard_until: last,
             left_out: self.left_out,
             collected,
+            stamps: self.stamps,
             oddities: oddities_of_all,
             error,
         }));

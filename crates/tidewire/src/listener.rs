@@ -9,6 +9,7 @@ use live::hardware_clock::HardwareStamps;
 use live::interface::{Interface, Kind};
 use live::port::{PortError, Wait};
 use live::tap::{Collection, Fill, Sighting, Stamps, Tap, TapParams};
+use records::StampClock;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -138,6 +139,17 @@ impl Listener {
                 Stamps::Hardware => " with stamps of its own clock",
             },
             Self::Helper(_) => " through tidewire-tap, with stamps of the kernel",
+        }
+    }
+
+    /// Clock that stamps the frames.
+    pub(crate) const fn stamp_clock(&self) -> StampClock {
+        match self {
+            Self::Own(own) => match own.stamps {
+                Stamps::Kernel => StampClock::Kernel,
+                Stamps::Hardware => StampClock::Interface,
+            },
+            Self::Helper(_) => StampClock::Kernel,
         }
     }
 

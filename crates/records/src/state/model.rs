@@ -10,7 +10,7 @@ use super::trend::{Course, Moment};
 use crate::{
     Collection, ConnectionInterval, ControlBlocks, Counts, CyclicStream, CyclicStreams,
     CyclicTotals, End, Head, HostInterval, Interval, Named, Publishers, Record, Sample, Services,
-    ServicesInterval, Total, TransactionTotals, Transactions, TransactionsInterval,
+    ServicesInterval, Stamps, Total, TransactionTotals, Transactions, TransactionsInterval,
 };
 use meter::registry::Measure;
 use std::collections::BTreeMap;
@@ -333,6 +333,12 @@ impl Model {
     pub fn collected(&self) -> Collection {
         let latest = self.latest.as_ref().map(Interval::collected);
         self.end.as_ref().map(End::collected).or(latest).unwrap_or_default()
+    }
+
+    /// Returns the source and resolution of the time stamps; none if they are not known.
+    pub fn stamps(&self) -> Option<Stamps> {
+        let latest = self.latest.as_ref().and_then(|latest| latest.stamps);
+        self.end.as_ref().map_or(latest, |end| end.stamps)
     }
 
     /// Returns all measures since the beginning: those of the total once it is reported.

@@ -124,10 +124,8 @@ impl WorstStreams {
     }
 
     /// Returns the step of the stamps from which the times of the streams are; none without streams.
-    pub(super) fn stamps(&self, are_of_port: bool) -> Option<String> {
-        let source = if are_of_port { "kernel" } else { "capture" };
-        let step = span(self.step_ns?);
-        Some(format!("  times: stamps of the {source}, in steps of {step}"))
+    pub(super) fn steps(&self) -> Option<String> {
+        Some(format!("in steps of {}", span(self.step_ns?)))
     }
 
     /// Returns the answers to frames of these streams: EtherCAT frames that came back, and responses of

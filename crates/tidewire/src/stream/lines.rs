@@ -192,6 +192,7 @@ impl Lines {
         let last = self.last(end).unwrap_or_default();
         let said = format!("{frames}{none}{last}{left_out}{dropped}");
         lines.push(format!("\n{}", wrapped("", &said)));
+        lines.extend(self.stamps(end));
         // Last, where they stay visible: the slowest device and the findings.
         lines.extend(self.slowest.table().map(|table| format!("\n{table}")));
         lines.extend(self.streams.table().map(|table| format!("\n{table}")));
@@ -202,8 +203,7 @@ impl Lines {
             WorstStreams::redundancy,
         ];
         let times: Vec<_> = times.into_iter().filter_map(|of| of(&mut self.streams)).collect();
-        let stamps = self.streams.stamps(self.head.files.is_none()).filter(|_| !times.is_empty());
-        let times = times.into_iter().chain(stamps).chain(self.streams.grandmasters());
+        let times = times.into_iter().chain(self.streams.grandmasters());
         lines.extend(times.map(|table| format!("\n{table}")));
         lines.extend(self.functions.table().map(|table| format!("\n{table}")));
         lines.extend(self.services.table().map(|table| format!("\n{table}")));
@@ -217,6 +217,14 @@ impl Lines {
 }
 
 impl Lines {
+    /// Returns the source and resolution of the time stamps, and the steps that streams show; none
+    /// if neither is known.
+    fn stamps(&self, end: &End) -> Option<String> {
+        let stated = end.stamps.map(|stamps| stamps.to_string());
+        let known: Vec<String> = stated.into_iter().chain(self.streams.steps()).collect();
+        (!known.is_empty()).then(|| wrapped("", &format!("times: {}", known.join(", "))))
+    }
+
     /// Returns the time of the last frame, where intervals continue after it: rates cover all of
     /// them.
     fn last(&self, end: &End) -> Option<String> {

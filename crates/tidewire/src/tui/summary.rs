@@ -1,4 +1,4 @@
-//! Summary of a screen on the terminal after it: six lines, of which the last names the run or the way to keep one.
+//! Summary of a screen on the terminal after it; its last line names the run or the way to keep one.
 
 use super::monitor;
 use super::page::overview::{NONE_YET, delay};
@@ -66,9 +66,18 @@ pub(crate) fn print(
 }
 
 /// Returns the lines with those of samples, or with the number of all intervals of records.
-fn lines(model: &Model, samples: Result<[String; 4], Option<u64>>, kept: &Kept) -> [String; 6] {
-    let [a, b, c, d] = samples.unwrap_or_else(|intervals| of_records(model, intervals));
-    [a, b, c, d, judged(model), kept.line()]
+fn lines(model: &Model, samples: Result<[String; 4], Option<u64>>, kept: &Kept) -> Vec<String> {
+    let is_of_samples = samples.is_ok();
+    let mut lines = samples.unwrap_or_else(|intervals| of_records(model, intervals)).to_vec();
+    if is_of_samples {
+        // Samples have the delays of acknowledgements only.
+        let responses = delay(&model.measures(), DelayKind::Response);
+        lines.extend(responses.map(|told| format!("  {told}")));
+    }
+    lines.push(judged(model));
+    lines.extend(model.stamps().map(|stamps| format!("  times: {stamps}")));
+    lines.push(kept.line());
+    lines
 }
 
 /// Returns what samples would tell, as far as records without frames have it.
@@ -125,6 +134,7 @@ fn judged(model: &Model) -> String {
 mod tests {
     use super::*;
     use crate::tui::page::fed::fed;
+    use records::{StampClock, Stamps};
 
     #[test]
     fn records_without_samples_have_six_lines_too() {
@@ -146,9 +156,32 @@ mod tests {
     }
 
     #[test]
+    fn response_times_and_stamps_follow_the_lines_of_samples() {
+        let measures = [
+            ("responses", 3),
+            ("response_total_ns", 9_000_000),
+            ("response_p50_ns", 2_000_000),
+            ("response_max_ns", 4_000_000),
+        ];
+        let mut model = fed(&measures, &[], None, 30);
+        model.latest.as_mut().unwrap().stamps = Some(Stamps::of_port(StampClock::Kernel));
+        let samples = ["a", "b", "c", "no AK delay"].map(str::to_owned);
+        let lines = lines(&model, Ok(samples), &Kept::Nowhere);
+        let [_, _, _, "no AK delay", response, _, stamps, _] =
+            lines.iter().map(String::as_str).collect::<Vec<_>>()[..]
+        else {
+            panic!("{lines:?}")
+        };
+        assert!(response.starts_with("  response") && response.ends_with("n 3"), "{response}");
+        assert!(response.contains("max 4.00 ms"), "{response}");
+        assert_eq!(stamps, "  times: stamps of the kernel, resolution 1 ns");
+    }
+
+    #[test]
     fn a_replay_that_ends_before_its_first_interval_has_no_findings() {
         let model = Model::new(fed(&[], &[], None, 0).head);
-        let [first, .., judged, _] = lines(&model, Err(Some(3)), &Kept::Passed);
+        let lines = lines(&model, Err(Some(3)), &Kept::Passed);
+        let [first, .., judged, _] = lines.as_slice() else { panic!("{lines:?}") };
         assert_eq!(first, "a.pcap: 0 frames in 0 ns; 0 of 3 intervals shown");
         assert_eq!(judged, "  no interval has come yet: there are no findings");
     }

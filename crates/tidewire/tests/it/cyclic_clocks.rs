@@ -118,7 +118,12 @@ fn a_device_that_does_not_answer_comes_first() {
     assert_eq!(findings[0]["evidence"], "10:00:00:00:00:01 LRW 00010000: 4 of 200");
     let lines = String::from_utf8(run(&["watch", "-r", &path]).stdout).unwrap();
     assert!(lines.contains("1 frame of EtherCAT did not come back"), "{lines}");
-    assert!(lines.contains("times: stamps of the capture, in steps of 10.0 us"), "{lines}");
+    assert!(
+        lines.contains(
+            "times: stamps of the capture, resolution 1 us by its header, in steps of 10.0 us"
+        ),
+        "{lines}"
+    );
     let row = lines.lines().skip_while(|line| !line.contains("answers to")).nth(1).unwrap();
     assert!(row.contains("LRW 00010000       200    1") && row.ends_with("  4"), "{row}");
     assert!(lines.lines().all(|line| line.chars().count() <= 80), "{lines}");

@@ -15,8 +15,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use live::clock;
 use live::mapped::{self, MappedFile};
 use meter::Content;
-use records::Recorder;
 use records::families::Health;
+use records::{Recorder, Stamps};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read};
@@ -87,7 +87,7 @@ pub(crate) fn meter(
     teller: &mut Reporter<'_>,
     output: &Output,
 ) -> anyhow::Result<CaptureEnd> {
-    let (mut failure, mut before) = (None, Statistics::default());
+    let (mut failure, mut before) = (None, Before::default());
     for (path, is_growing) in captures.each() {
         if interrupt::requested() || recorder.is_done() || teller.is_enough() {
             break;
@@ -105,7 +105,7 @@ pub(crate) fn meter(
                 let found = passing.pass(recorder, frames, teller)?;
                 frames.count(capture.interfaces());
                 remark_on_links(&capture, &name(path), output);
-                before = counted(&before, &capture);
+                before = before.with(&capture);
                 if let Some(digest) = &digest {
                     teller.note_read(digest::of_read(path, name(path), digest));
                 }
@@ -115,9 +115,9 @@ pub(crate) fn meter(
         };
         failure = failure.or(found);
     }
-    recorder.note_collected(before);
+    before.note(recorder);
     recorder.note_left_out(frames.left_out());
-    if let Some(dropped @ 1..) = before.dropped() {
+    if let Some(dropped @ 1..) = before.collected.dropped() {
         output.remark(format_args!(
             "warning: {dropped} frames were dropped when this was captured: the measures are not \
              valid"
@@ -127,19 +127,35 @@ pub(crate) fn meter(
     Ok(CaptureEnd { failure, is_cut })
 }
 
-/// Sums the counters of earlier captures and of this one.
-fn counted(before: &Statistics, capture: &Capture) -> Statistics {
-    let mut sum = *before;
-    capture.interfaces().iter().for_each(|interface| sum.add(&interface.statistics));
-    sum
+/// Statements of the captures read so far about their collection.
+#[derive(Clone, Copy, Default)]
+struct Before {
+    collected: Statistics,
+    stamps: Option<Stamps>,
+}
+
+impl Before {
+    /// Returns the counters of earlier captures and of this one, and the coarser time stamps.
+    fn with(mut self, capture: &Capture) -> Self {
+        let interfaces = capture.interfaces();
+        interfaces.iter().for_each(|interface| self.collected.add(&interface.statistics));
+        let stamps = Stamps::of_capture(interfaces).map(|of| of.coarser(self.stamps));
+        self.stamps = stamps.or(self.stamps);
+        self
+    }
+
+    fn note(&self, recorder: &mut Recorder) {
+        recorder.note_collected(self.collected);
+        recorder.note_stamps(self.stamps);
+    }
 }
 
 /// A capture being read.
 struct Passing<'a> {
     capture: &'a mut Capture,
     path: &'a Path,
-    /// Collection counters of the captures before it.
-    before: Statistics,
+    /// Statements of the captures before it.
+    before: Before,
 }
 
 impl Passing<'_> {
@@ -173,7 +189,7 @@ impl Passing<'_> {
                     }
                     if at >= counts_at {
                         counts_at = at + COUNTS_EVERY;
-                        recorder.note_collected(counted(&before, capture));
+                        before.with(capture).note(recorder);
                     }
                     teller.publish(recorder, || health(recorder));
                     frames.end(Stage::Output);

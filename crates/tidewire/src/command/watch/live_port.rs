@@ -11,8 +11,8 @@ use bench::scenario::Span;
 use core::time::Duration;
 use live::clock::{self, Correlation};
 use live::tap::Stamps;
-use records::Recorder;
 use records::families::Health;
+use records::{Recorder, Stamps as StampsOfFrames};
 use wire::capture::{Record, SNAP_OCTETS};
 use wire::filter::Filter;
 
@@ -47,6 +47,7 @@ pub(super) fn meter(
             return Ok(heard);
         }
     };
+    recorder.note_stamps(Some(StampsOfFrames::of_port(listener.stamp_clock())));
     let (interface, through) = (&port.interface, listener.through());
     output.remark(format_args!("listening on {interface}{through}; Ctrl-C ends it"));
     // Intervals use the time of day; the monotonic clock schedules them.

@@ -60,8 +60,20 @@ fn losses(model: &Model) -> [Row; 5] {
     ]
 }
 
-/// Returns the state of the meter itself: processor time, queue and clock.
-fn of_meter(state: &MeterState) -> Vec<String> {
+/// Returns the source, resolution and clock of the time stamps.
+fn of_stamps(model: &Model) -> Vec<Row> {
+    let mut lines = Vec::new();
+    if let Some(stamps) = model.stamps() {
+        lines.push(format!("   times      {stamps}"));
+    }
+    if model.head.files.is_some() {
+        lines.push("   clock      that of the capturing host: its error is not known".to_owned());
+    }
+    lines.into_iter().map(Row::plain).collect()
+}
+
+/// Returns the state of the meter itself: processor time, queue, and on a port the clock of this host.
+fn of_meter(state: &MeterState, is_port: bool) -> Vec<String> {
     let MeterState { now, load, fullest } = state;
     let percent = |share: f64| format!("{} %", quantity::significant(share * 100.0, 2));
     let took = quantity::span(nanos(now.processor));
@@ -76,7 +88,7 @@ fn of_meter(state: &MeterState) -> Vec<String> {
             now.ring_fill.map_or_else(String::new, |fill| format!("{} full, ", percent(fill)));
         lines.push(format!("   ring       {now}at most {} so far", percent(*fullest)));
     }
-    lines.push(format!("   clock      {clock}"));
+    lines.extend(is_port.then(|| format!("   clock      {clock}")));
     lines
 }
 
@@ -107,7 +119,9 @@ pub(super) fn capture(model: &Model, meter: Option<MeterState>) -> Sheet {
         Row::default(),
     ];
     rows.extend(losses(model));
-    rows.extend(meter.iter().flat_map(of_meter).map(Row::plain));
+    let is_port = head.files.is_none();
+    rows.extend(meter.iter().flat_map(|state| of_meter(state, is_port)).map(Row::plain));
+    rows.extend(of_stamps(model));
     rows.push(Row::default());
     let oddities = model.oddities();
     if oddities.0.is_empty() {
@@ -126,7 +140,7 @@ mod tests {
     use crate::tui::page::fed::fed;
     use core::time::Duration;
     use records::families::Health;
-    use records::{Collection, Record};
+    use records::{Collection, Record, StampClock, Stamps};
     use wire::filter::Filter;
 
     fn check(model: &Model, expected: &[&str]) {
@@ -184,7 +198,7 @@ mod tests {
         };
         let told = |gather: &Gather| {
             let seen = gather.snapshot(Window { samples: 1, until: None });
-            of_meter(&seen.health.unwrap())
+            of_meter(&seen.health.unwrap(), true)
         };
         gather.note_health(health(10, Some(0.5)), second);
         let first = [
@@ -202,8 +216,25 @@ mod tests {
         ];
         assert_eq!(told(&gather), later);
         let unset = Health { clock_error: None, ..health(0, None) };
-        let lines = of_meter(&MeterState { now: unset, load: None, fullest: None });
+        let state = MeterState { now: unset, load: None, fullest: None };
+        let lines = of_meter(&state, true);
         let unknown = "   clock      nothing sets the clock of this host: its error is not known";
         assert_eq!(lines, ["   meter      0 ns of processor time", unknown]);
+        assert_eq!(of_meter(&state, false), ["   meter      0 ns of processor time"]);
+    }
+
+    #[test]
+    fn a_capture_states_its_stamps_and_not_the_clock_of_this_host() {
+        let mut model = fed(&[], &[], None, 100);
+        let unknown = "   clock      that of the capturing host: its error is not known";
+        let told = |model: &Model| of_stamps(model).into_iter().map(|row| row.text);
+        assert!(told(&model).eq([unknown]), "an older stream has no stamps");
+        let mut latest = model.latest.take().unwrap();
+        latest.stamps = Some(Stamps { clock: StampClock::Capture, resolution_ns: 1_000 });
+        model.take(Record::Interval(latest));
+        let stamps = "   times      stamps of the capture, resolution 1 us by its header";
+        assert!(told(&model).eq([stamps, unknown]));
+        model.head.files = None;
+        assert!(told(&model).eq([stamps]));
     }
 }

@@ -33,6 +33,7 @@ pub(in crate::tui) fn fed(
         frames,
         dropped_by_kernel,
         collection: None,
+        stamps: None,
         measures: Counts::named(measures).unwrap(),
         metrics: Named::default(),
         oddities: Named(oddities),
