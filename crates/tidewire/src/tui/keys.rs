@@ -123,6 +123,8 @@ const fn known(
 
 /// Name of the action that opens a row.
 pub(super) const OPEN: &str = "open";
+/// Name of the action that sorts connections.
+pub(super) const SORT: &str = "sort";
 
 /// Every action, the most important first.
 const ACTIONS: [Known; 36] = [
@@ -146,7 +148,7 @@ const ACTIONS: [Known; 36] = [
     known(Action::Restart, Scope::Bars, "restart", "reset statistics", &["r"]),
     known(Action::Open, Scope::Rows, OPEN, "details of the row", &["enter"]),
     known(Action::Leave, Scope::Rows, "leave", "back, or no filter", &["esc"]),
-    known(Action::Sort, Scope::Rows, "sort", "sort connections", &["s"]),
+    known(Action::Sort, Scope::Rows, SORT, "sort connections", &["s"]),
     known(Action::Earlier, Scope::Rows, "earlier", "pause, an earlier interval", &["["]),
     known(Action::Later, Scope::Rows, "later", "a later interval", &["]"]),
     known(Action::Next, Scope::Rows, "next", "next connection", &["n"]),

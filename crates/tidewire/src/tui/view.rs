@@ -1,7 +1,7 @@
 //! Contents of the screen as plain data.
 
 use super::controls::Controls;
-use super::keys::{Bound, OPEN};
+use super::keys::{Bound, OPEN, SORT};
 use super::losses::Losses;
 use super::monitor::Snapshot;
 use super::monitor::chart::{self, Charts, WIDE_COLUMNS};
@@ -197,7 +197,9 @@ fn footer(controls: &Controls, body: &Body) -> Footer {
         Body::Rows(rows) => rows.sheet.rows.iter().any(|row| row.opens().is_some()),
         Body::Help(_) | Body::Charts(_) => false,
     };
-    let bound = bound(controls).filter(|of| has_details || of.name != OPEN);
+    let is_sorted = controls.page == Page::Connections;
+    let bound = bound(controls)
+        .filter(|of| (has_details || of.name != OPEN) && (is_sorted || of.name != SORT));
     Footer::Keys(bound.map(|of| format!("{} {}", of.first(), of.name)).collect())
 }
 

@@ -140,7 +140,10 @@ fn tpdus_of_a_connection_are_listed_the_latest_first() {
         assert!(longest <= Some(usize::from(columns.max(51))), "{longest:?} of {columns}");
     }
     let filtered = Controls { filter: "RETRANS".to_owned(), ..controls };
-    assert_eq!(view_of_tpdus(&passed, &filtered, (80, 24)).sheet().unwrap().rows.len(), 1);
+    let view = view_of_tpdus(&passed, &filtered, (80, 24));
+    assert_eq!(view.sheet().unwrap().rows.len(), 1);
+    let about = &view.sheet().unwrap().about;
+    assert!(about.starts_with("only those with \"RETRANS\": no 1 of 3 connections"), "{about}");
 }
 
 #[test]

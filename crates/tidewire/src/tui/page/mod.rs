@@ -209,7 +209,8 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
     if is_list && !choice.filter.is_empty() {
         let filter = choice.filter.to_lowercase();
         sheet.rows.retain(|row| row.text.to_lowercase().contains(&filter));
-        sheet.about = format!("{}; only those with {:?}", sheet.about, choice.filter);
+        // In front, because a narrow screen cuts the end.
+        sheet.about = format!("only those with {:?}: {}", choice.filter, sheet.about);
     }
     sheet
 }

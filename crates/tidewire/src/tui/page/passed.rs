@@ -27,7 +27,8 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
     let of = model.connections.len();
     let number = counted(passed.len() as u64, "TPDU");
     let about = format!(
-        "connection no {id}, {of} in all: {number}, the latest first (n, p: next, previous)"
+        "no {id} of {}: {number}, the latest first (n, p: next, previous)",
+        counted(of as u64, "connection"),
     );
     let heading = format!(
         "   {:TIME$}      {:>10} {:>6} {:>7}  mark",

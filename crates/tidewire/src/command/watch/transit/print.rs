@@ -135,9 +135,23 @@ fn sentences(taps: &Taps, clocks: &Clocks) -> Vec<String> {
     sentences
 }
 
+/// Formats a value and its bounds times `factor`, to `digits` significant digits, and to more where the bounds need
+/// them: to two digits of their difference.
+fn bounded(of: Bounded, factor: f64, digits: usize) -> [String; 3] {
+    let difference = ((of.most - of.least) * factor).abs();
+    let decimals = match difference > 0.0 {
+        true => (1.0 - difference.log10().floor()).clamp(0.0, 9.0) as usize,
+        false => 0,
+    };
+    [of.value, of.least, of.most].map(|it| {
+        let usual = significant(it * factor, digits);
+        let has = usual.split_once('.').map_or(0, |(_, fraction)| fraction.len());
+        if has < decimals { format!("{:.decimals$}", it * factor) } else { usual }
+    })
+}
+
 fn of_two_clocks(clocks: &Clocks) -> Vec<String> {
     let ms = |nanos: f64| significant(nanos / 1e6, 4);
-    let parts = |skew: f64| significant(skew * 1e6, 3);
     let (Some(offset), Some(skew), Some(error)) = (clocks.offset_ns, clocks.skew, clocks.error_ns)
     else {
         return vec![
@@ -146,17 +160,13 @@ fn of_two_clocks(clocks: &Clocks) -> Vec<String> {
                 .to_owned(),
         ];
     };
+    let (offset, skew) = (bounded(offset, 1e-6, 4), bounded(skew, 1e6, 3));
     let is_steady = clocks.course == Course::Steady;
     let on_average = if is_steady { "" } else { "on the average " };
     let mut sentences = vec![format!(
         "The far clock is {} ms ahead ({} to {}) in the middle of the capture and {on_average}{} in \
          a million faster ({} to {}).",
-        ms(offset.value),
-        ms(offset.least),
-        ms(offset.most),
-        parts(skew.value),
-        parts(skew.least),
-        parts(skew.most)
+        offset[0], offset[1], offset[2], skew[0], skew[1], skew[2],
     )];
     if !is_steady {
         sentences.push(
@@ -280,4 +290,22 @@ pub(super) fn with_matching(
         record.append(&mut more);
     }
     record
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check([value, least, most]: [f64; 3], expected: [&str; 3]) {
+        assert_eq!(bounded(Bounded { value, least, most }, 1e-6, 4), expected);
+    }
+
+    #[test]
+    fn bounds_of_an_offset_differ_however_large_it_is() {
+        // Nanoseconds in, milliseconds out; the bounds are 0.004 ms apart.
+        let expected = ["-2250.0010", "-2250.0030", "-2249.9990"];
+        check([-2_250_001_000.0, -2_250_003_000.0, -2_249_999_000.0], expected);
+        check([-1_110.0, -5_110.0, 2_812.0], ["-0.001110", "-0.005110", "0.002812"]);
+        check([5e6, 5e6, 5e6], ["5.000", "5.000", "5.000"]);
+    }
 }
