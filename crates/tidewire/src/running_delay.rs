@@ -31,6 +31,8 @@ struct Flow {
     all: Histogram,
     /// Times of the first run.
     first: Distribution,
+    /// Runs that had times.
+    runs: u64,
     /// A later run had other times: the runs are no copies of one.
     differ: bool,
     /// Quantiles of each run that has enough values, in the order of [`SHOWN`].
@@ -72,7 +74,9 @@ impl RunningDelay {
             .map(|((share, label), of_runs)| format!("{label} {}", flow.quantile(share, of_runs)));
         let (told, runs) = (told.collect::<Vec<_>>().join(", "), self.runs);
         let level = quantity::level(LEVEL);
-        Some([format!("{name}: {what}, {level}, n = {runs}"), told])
+        let point =
+            if self.point > 0 { format!(", point {}", self.point + 1) } else { String::new() };
+        Some([format!("{name}: {what}, {level}, n = {runs}{point}"), told])
     }
 }
 
@@ -82,6 +86,7 @@ impl Flow {
             true => self.first = spans.clone(),
             false => self.differ |= *spans != self.first,
         }
+        self.runs += u64::from(spans.count > 0);
         self.all.merge(&spans.histogram());
         for ((share, _), of_runs) in SHOWN.into_iter().zip(&mut self.of_runs) {
             let has_enough = spans.count as f64 * (1.0 - share) >= FEWEST_BEYOND - 1e-9;
@@ -93,7 +98,7 @@ impl Flow {
 
     /// Returns the mean of a quantile over runs with its interval. If single runs have too few messages, it is the
     /// quantile of all runs together, with the interval of its order statistics or the lower end of it; of one run
-    /// and of its copies without an interval.
+    /// and of its copies without an interval. Copies of one run are named.
     fn quantile(&self, share: f64, of_runs: &Summary) -> String {
         let estimate = interval::mean(of_runs, LEVEL).filter(|it| it.half_width > 0.0);
         if let Some(estimate) = estimate {
@@ -108,6 +113,7 @@ impl Flow {
         }
         match of_many.and_then(|all| all.quantile_least(share, LEVEL)) {
             Some(least) => format!("{of_all} (at least {})", shown(least)),
+            None if self.runs > 1 && !self.differ => format!("{of_all} (copies of one run)"),
             None => format!("{of_all} (no interval)"),
         }
     }
@@ -172,16 +178,16 @@ mod tests {
         // Of 200 messages only the lower end exists, and of copies of a run nothing.
         let [few, copies] = [runs(2, "100 ms"), vec![samples[0].clone(); 3]].map(|it| told(&it));
         assert!(few[1].contains(" (at least "), "{few:?}");
-        assert_eq!(copies[1].matches(" (no interval)").count(), 2, "{copies:?}");
+        assert_eq!(copies[1].matches(" (copies of one run)").count(), 2, "{copies:?}");
     }
 
     #[test]
     fn each_point_starts_anew_and_interrupted_runs_do_not_count() {
         let mut samples = runs(2, "200 ms");
         samples[1].point = 1;
-        assert!(told(&samples)[0].ends_with("n = 1"));
+        assert!(told(&samples)[0].ends_with("n = 1, point 2"));
         samples.reverse();
-        assert!(told(&samples)[0].ends_with("n = 1"));
+        assert!(told(&samples)[0].ends_with("n = 1, point 2"));
         samples.reverse();
         samples[1] = Sample { complete: false, point: 0, ..samples[1].clone() };
         assert_eq!(told(&samples), told(&samples[..1]));

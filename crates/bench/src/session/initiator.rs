@@ -7,6 +7,7 @@ use super::local::from_origin;
 use super::party::{Party, reference_at};
 use super::policy::of as policy_of;
 use super::report::{FETCH_AGAIN, FETCHES, PATIENCE, most_kept, reading_time};
+use super::so_far::SoFar;
 use super::streams;
 use super::way::Way;
 use crate::collect::{Clocks, Collector};
@@ -73,8 +74,8 @@ pub struct Order<'a> {
     pub to_groups: bool,
     /// Ends everything early, with the results so far.
     pub stop: &'a AtomicBool,
-    /// Called from time to time with the number of messages handed over.
-    pub progress: &'a mut dyn FnMut(u64),
+    /// Called from time to time with the course so far.
+    pub progress: &'a mut dyn FnMut(&SoFar),
 }
 
 /// Course of a measurement that is over.
@@ -89,7 +90,7 @@ struct Course {
 /// Measurement in progress.
 struct Initiator<'a, 'b> {
     nonce: u64,
-    sent: u64,
+    so_far: SoFar,
     /// Messages of each flow that were sent.
     load: BTreeMap<FlowId, Sent>,
     carrier: &'a mut dyn Carrier,
@@ -169,7 +170,7 @@ pub(super) fn carry_out(
     let party = Party::new(host, control);
     let nonce = carrier.unpredictable()? as u64;
     let load = BTreeMap::new();
-    let mut initiator = Initiator { nonce, sent: 0, load, carrier, party, order };
+    let mut initiator = Initiator { nonce, so_far: SoFar::default(), load, carrier, party, order };
     let numbers = flows.iter().map(|flow| flow.id.0.saturating_add(1));
     let limits = initiator.open(numbers.max().unwrap_or(0))?;
     initiator.check_rate(limits)?;
@@ -201,7 +202,7 @@ pub(super) fn carry_out(
     initiator.carrier.disagree();
     collector.end_warmup();
     let transport = initiator.party.host.transport().counters();
-    let sent = initiator.sent;
+    let sent = initiator.so_far.sent;
     let ((complete, peer), failure) = match counted {
         Ok((_, Counts { delivered, .. })) if delivered > sent => {
             let peer = initiator.carrier.name_of(initiator.order.peer);
@@ -216,7 +217,7 @@ pub(super) fn carry_out(
     let sample =
         initiator.sample(collector, &transport, told, Course { origin, seed, complete, took });
     let peer = initiator.with_files(peer);
-    let sent = initiator.sent;
+    let sent = initiator.so_far.sent;
     Ok(Measured { sample, sent, peer, each: arrived, limits, transport, took, failure })
 }
 
@@ -321,7 +322,7 @@ impl Initiator<'_, '_> {
         collector: &mut Collector,
         origin: Instant,
     ) -> (Result<bool, SessionError>, Duration) {
-        let Self { carrier, party, order, sent, load, .. } = self;
+        let Self { carrier, party, order, so_far, load, .. } = self;
         let scenario = &order.point.scenario;
         let until = origin + scenario.stop.after.0;
         let (mut winding_up, mut last) = (false, origin);
@@ -329,19 +330,19 @@ impl Initiator<'_, '_> {
         let end = until + patience(scenario);
         let stopped = carrier.run(party, end, order.stop, &mut |party, now| {
             while let Some(record) = party.host.record() {
-                if let Event::Sent { sequence, .. } = record.event {
-                    *sent += 1;
-                    if let Some(flow) = load.get_mut(&record.flow) {
-                        flow.behind = flow.behind.max(sequence.saturating_add(1));
-                    }
+                if let Event::Sent { sequence, .. } = record.event
+                    && let Some(flow) = load.get_mut(&record.flow)
+                {
+                    flow.behind = flow.behind.max(sequence.saturating_add(1));
                 }
                 if is_of_load(&record, load) {
                     confirm(&record, load);
+                    so_far.take(&record);
                     last = last.max(record.at);
                     collector.record(&record);
                 }
             }
-            progress(*sent);
+            progress(so_far);
             if now >= until && !winding_up {
                 winding_up = true;
                 party.host.wind_up(now);
@@ -464,7 +465,9 @@ impl Initiator<'_, '_> {
         match (flows.as_mut_slice(), told.counts) {
             // The peer confirmed each file, and its counts have none.
             ([_], _) if self.load.values().all(|sent| sent.is_file) => {}
-            ([flow], Some(peer)) => of_single(flow, peer, (!told.each).then_some(self.sent), took),
+            ([flow], Some(peer)) => {
+                of_single(flow, peer, (!told.each).then_some(self.so_far.sent), took)
+            }
             (flows, _) if !told.each => {
                 let unknown = self.load.values().map(|sent| !sent.is_file);
                 let flows = flows.iter_mut().zip(unknown).filter(|(_, is_unknown)| *is_unknown);

@@ -19,8 +19,11 @@ pub mod relay;
 mod report;
 pub mod responder;
 pub mod script;
+mod so_far;
 mod streams;
 pub mod way;
+
+pub use so_far::SoFar;
 
 use live::port::PortError;
 use wire::control::{Limits, ReceivePolicy};

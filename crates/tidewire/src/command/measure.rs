@@ -9,7 +9,7 @@ use crate::output_file::Inputs;
 use crate::page::{self, StudyPage, StudyState};
 use crate::runs::{self, Findings, Making, Recording};
 use crate::scenario_choice::{self, Chosen, Purpose};
-use crate::steps::Steps;
+use crate::steps::{Length, Steps};
 use crate::{host, interrupt, port_options, quantity};
 use bench::analysis::Unit;
 use bench::medium::{Ideal, Medium};
@@ -19,7 +19,7 @@ use bench::scenario::{
 };
 use bench::session::iso_tcp::{End, IsoWay};
 use bench::session::way::{Way, udp_station};
-use bench::session::{initiator, local};
+use bench::session::{SoFar, initiator, local};
 use core::time::Duration;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -309,9 +309,10 @@ fn every_run(
                 Against::Server(way) => (way.name().to_owned(), Mac::default()),
             };
             let page = recording.page();
-            let progress = &mut |sent| {
-                steps.sent(sent);
-                page.iter().for_each(|page| page.sent(sent));
+            steps.begin_run(length(&point.scenario));
+            let progress = &mut |so_far: &SoFar| {
+                steps.under_way(so_far);
+                page.iter().for_each(|page| page.sent(so_far.sent));
             };
             let scenario_hash = &hash;
             let order = initiator::Order {
@@ -345,6 +346,19 @@ fn every_run(
         }
     }
     Ok(())
+}
+
+/// Returns the length of a run. Messages end it early if every flow has a number of them.
+fn length(scenario: &Scenario) -> Length {
+    let messages = |flow: &Flow| match flow.pattern {
+        Pattern::Bulk { total: Some(total) } => Some(total.0.div_ceil(flow.size.0.max(1))),
+        _ => flow.messages,
+    };
+    Length {
+        time: scenario.stop.after.0,
+        messages: scenario.flows.iter().map(messages).sum(),
+        is_answered: scenario.flows.iter().any(|flow| flow.pattern.is_answered()),
+    }
 }
 
 /// Warning of a peer that did not report the arrival of each message.

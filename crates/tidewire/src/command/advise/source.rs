@@ -9,7 +9,7 @@ use bench::advise::{Objective, Part, Trial, predicted};
 use bench::sample::Sample;
 use bench::scenario::{Faults, Flow, Point, Scenario, Span};
 use bench::session::way::Way;
-use bench::session::{initiator, local};
+use bench::session::{SoFar, initiator, local};
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use indicatif::ProgressBar;
@@ -124,7 +124,8 @@ impl<'a> Source<'a> {
         };
         let mut samples = Vec::new();
         for Trial { point, replication, .. } in trials {
-            let (scenario_hash, replication, progress) = ("", *replication, &mut |_| {});
+            let (scenario_hash, replication) = ("", *replication);
+            let progress = &mut |_: &SoFar| {};
             let order = initiator::Order {
                 point,
                 scenario_hash,

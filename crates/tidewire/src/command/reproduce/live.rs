@@ -17,7 +17,7 @@ use bench::paragraph::wrapped;
 use bench::sample::{End, Line, Sample};
 use bench::scenario::Point;
 use bench::session::way::Way;
-use bench::session::{initiator, local};
+use bench::session::{SoFar, initiator, local};
 use core::time::Duration;
 use papers::published::plot::{Plot, Point as Spot};
 use papers::published::{Paper, Unavailable};
@@ -247,7 +247,7 @@ fn carry_out(point: &Point, medium: &mut Medium, stop: &AtomicBool) -> anyhow::R
         }
         Medium::Port(way, peer) => (way, *peer),
     };
-    let progress = &mut |_| {};
+    let progress = &mut |_: &SoFar| {};
     let order = initiator::Order {
         point,
         scenario_hash: "",
