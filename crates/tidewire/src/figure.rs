@@ -10,6 +10,7 @@ use reports::figure::Place;
 pub(crate) use reports::figure::{
     Axis, Figure, Mark, Matrix, Picture, Point, Series, Span, TimeDiagram, number,
 };
+use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Further form of a figure.
@@ -48,14 +49,26 @@ pub(crate) fn write(
     }
 }
 
-/// Checks before a measurement that a figure can be written under this name.
+/// Makes the folder of figures, before a long run.
+///
+/// # Errors
+/// A usage error where the name is that of a file, and a failure where it cannot be made.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), Failure> {
+    if folder.extension().is_some_and(|ending| ending == "svg") {
+        let message = format!("--figure {}: it is a folder for several files", folder.display());
+        return Err(Failure::usage(message).with_fix("--figure drawn"));
+    }
+    fs::create_dir_all(folder).map_err(|error| Failure::no_folder(folder, &error))
+}
+
+/// Checks that a figure can be written under this name.
 ///
 /// # Errors
 /// A usage error where the name does not end in `.svg`.
 pub(crate) fn check(path: &Path) -> Result<(), Failure> {
     if path.extension().is_none_or(|ending| ending != "svg") {
         let message = format!("{} does not end in .svg", path.display());
-        return Err(Failure::usage(message).with_fix("figures are SVG: --figure layers.svg"));
+        return Err(Failure::usage(message).with_fix("figures are SVG"));
     }
     Ok(())
 }
@@ -63,7 +76,6 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
 
     fn example() -> Picture {
         let axis = |name: &str| Axis { name: name.to_owned(), unit: "ms".to_owned() };
@@ -99,8 +111,7 @@ mod tests {
     #[test]
     fn only_svg_files_are_written() {
         let failure = write(&example(), "paper x", Path::new("layers.png"), None).unwrap_err();
-        let expected =
-            "layers.png does not end in .svg\n  fix: figures are SVG: --figure layers.svg";
+        let expected = "layers.png does not end in .svg\n  fix: figures are SVG";
         assert_eq!(failure.to_string(), expected);
     }
 }

@@ -70,7 +70,9 @@ fn main() -> ExitCode {
                 Some(text) => output::say(text),
                 None => {
                     drop(error.print());
-                    if let Some(fix) = pointer::of_capture(&error, std::env::args().nth(1)) {
+                    let verb = std::env::args().nth(1);
+                    let fix = pointer::of_capture(&error, verb.clone());
+                    if let Some(fix) = fix.or_else(|| pointer::of_other_name(&error, verb)) {
                         output::say(fix);
                     }
                 }

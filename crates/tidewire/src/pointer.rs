@@ -48,6 +48,16 @@ pub(crate) fn of_capture(error: &clap::Error, verb: Option<String>) -> Option<St
     }
 }
 
+/// Advice for an option that has another name in this verb; none for other errors.
+pub(crate) fn of_other_name(error: &clap::Error, verb: Option<String>) -> Option<String> {
+    let is_calibrate = verb.is_some_and(|verb| verb == "calibrate");
+    if !is_calibrate || error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let is_profile = error.get(ContextKind::InvalidArg)?.to_string() == "--profile";
+    is_profile.then(|| "  fix: --write-profile FILE; --profile is one that is read".to_owned())
+}
+
 /// An error of clap about the value of an option: its text, the place, and the topic of help; none for
 /// other errors.
 pub(crate) fn of_value(error: &clap::Error) -> Option<String> {

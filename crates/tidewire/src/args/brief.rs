@@ -62,7 +62,7 @@ const COMMON: [Common; 15] = [
     common("meter", &["files", "measure", "report", "only", "intervals"]),
     common("show", &["file", "plain", "speed", "web"]),
     common("capture", &["read", "interface", "time", "filter", "write", "rotate"]),
-    common("calibrate", &["over", "foreign_peer", "profile", "item", "messages"]),
+    common("calibrate", &["over", "foreign_peer", "write_profile", "item", "messages"]),
     common("advise", &["scenario", "objective", "budget", "time", "write", "live"]),
     common("reproduce", &["paper", "figures", "output", "runs", "web", "live"]),
     common("predict layers", &["profile", "sizes", "messages", "rounds", "figure"]),
@@ -146,9 +146,13 @@ fn of_verb(verb: Command, name: &str) -> Command {
             format!("`tidewire {name} --help` has all options: {more} more, and --json, -q, -v")
         }
     };
-    // Longer than a line, and not to be broken.
+    // Longer than a line, and not broken by clap.
     let verb = match name {
         "measure" => verb.override_usage("tidewire measure [OPTIONS] [SCENARIO]"),
+        "calibrate" => verb.override_usage(
+            "tidewire calibrate [OPTIONS] --over <URL> --foreign-peer\n                          \
+             --write-profile <FILE>",
+        ),
         _ => verb,
     };
     let has_verbs = verb.has_subcommands() && common.is_some();

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 /// `calibrate`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire calibrate --over iso-tcp://10.0.0.7 --foreign-peer --profile ied.toml\n  tidewire profiles show ied.toml                   the costs, with errors\n  tidewire predict my.toml                          which names it\n\nA scenario names the file: profile = \"ied.toml\" (`tidewire help mms`)."
+    after_help = "Examples:\n  tidewire calibrate --over iso-tcp://s1 --foreign-peer --write-profile s1.toml\n  tidewire profiles show s1.toml                    the costs, with errors\n  tidewire predict my.toml                          which names it\n\nA scenario names the file: profile = \"s1.toml\" (`tidewire help mms`)."
 )]
 pub(crate) struct Calibrate {
     /// Address of the MMS server, such as iso-tcp://127.0.0.1:10102; the default port is 102.
@@ -18,7 +18,7 @@ pub(crate) struct Calibrate {
     pub(crate) foreign_peer: bool,
     /// Profile to write; must not exist yet.
     #[arg(long, value_name = "FILE")]
-    pub(crate) profile: PathBuf,
+    pub(crate) write_profile: PathBuf,
     /// Variable to read, as domain/name; may be given more than once. The first is part of the calibration,
     /// all together are held out. Without it up to five are chosen from the names of the server.
     #[arg(long, value_name = "ITEM")]

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// `measure layers`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire measure layers                           on a LAN within this process\n  tidewire measure layers -i eth1 --peer-interface eth2\n  tidewire measure layers --figure layers.svg            and its picture\n  tidewire measure layers --udp 127.0.0.1:0 --udp-peer 127.0.0.1:0\n\n`tidewire help layers` explains the operations and the limits of the numbers."
+    after_help = "Examples:\n  tidewire measure layers                           on a LAN within this process\n  tidewire measure layers -i eth1 --peer-interface eth2\n  tidewire measure layers --figure drawn                 and its figures\n  tidewire measure layers --udp 127.0.0.1:0 --udp-peer 127.0.0.1:0\n\n`tidewire help layers` explains the operations and the limits of the numbers."
 )]
 pub(crate) struct MeasureLayers {
     /// Send 802.3 frames on this interface (needs CAP_NET_RAW).
@@ -32,9 +32,9 @@ pub(crate) struct MeasureLayers {
     /// Seed of the order of the sizes.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Draw the transmit times to this SVG file, and stacked bars of what each layer adds to NAME-layers.svg;
-    /// write their numbers to CSV files next to them.
-    #[arg(long, value_name = "FILE")]
+    /// Draw figures into this folder, SVG and CSV: transmit.svg has the transmit times, layers.svg stacked bars
+    /// of what each layer adds.
+    #[arg(long, value_name = "FOLDER")]
     pub(crate) figure: Option<PathBuf>,
     /// Write each figure in this form too: NAME.vl.json, a specification of Vega-Lite 5 with the numbers.
     #[arg(long, value_name = "FORM", requires = "figure")]
@@ -73,7 +73,7 @@ pub(crate) const MORE_SIZES: &str = "64,256,512,1024,1536,2041";
             .action(clap::ArgAction::SetTrue)
             .help("Write no run folder; experiments of layers never write one")
     ),
-    after_help = "Examples:\n  tidewire predict layers --profile pc-pronet\n  tidewire predict layers --profile at-pronet --figure at.svg\n  tidewire predict layers --profile mvme372 --sizes 16,512,1000"
+    after_help = "Examples:\n  tidewire predict layers --profile pc-pronet\n  tidewire predict layers --profile at-pronet --figure drawn\n  tidewire predict layers --profile mvme372 --sizes 16,512,1000"
 )]
 pub(crate) struct PredictLayers {
     /// The machine: pc-pronet, at-pronet, mvme372, ideal and others, or a profile file.
@@ -91,9 +91,9 @@ pub(crate) struct PredictLayers {
     /// Seed of the first round.
     #[arg(long, default_value_t = 1)]
     pub(crate) seed: u64,
-    /// Draw the transmit times to this SVG file, and stacked bars of what each layer adds to NAME-layers.svg;
-    /// write their numbers to CSV files next to them.
-    #[arg(long, value_name = "FILE")]
+    /// Draw figures into this folder, SVG and CSV: transmit.svg has the transmit times, layers.svg stacked bars
+    /// of what each layer adds.
+    #[arg(long, value_name = "FOLDER")]
     pub(crate) figure: Option<PathBuf>,
     /// Write each figure in this form too: NAME.vl.json, a specification of Vega-Lite 5 with the numbers.
     #[arg(long, value_name = "FORM", requires = "figure")]

@@ -6,9 +6,8 @@ use clap::{Arg, ArgAction, Command, CommandFactory as _};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Options whose value is read in two ways, each with the reason.
-const VALUES: [(&str, &str); 4] = [
+const VALUES: [(&str, &str); 3] = [
     ("format", "forms of a report are documents, those of the rows of a paper are tables"),
-    ("profile", "read by predict layers, which takes built-in names too; calibrate writes a file"),
     ("read", "dissect takes one capture; watch and capture take several, one after the other"),
     ("require", "requirements of flows in runs, and of measures of watched traffic"),
 ];

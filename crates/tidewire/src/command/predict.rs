@@ -23,7 +23,6 @@ use bench::sample::{Origin, Sample};
 use bench::scenario::{Point, Share};
 use core::ops::ControlFlow;
 use reports::sweep;
-use std::fs;
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -139,8 +138,7 @@ fn choose(
 /// Makes sure before a long run that its figures can be drawn.
 fn prepare(options: &Predict) -> anyhow::Result<()> {
     let Some(folder) = &options.figure else { return Ok(()) };
-    figure::check(&folder.join("figure.svg"))?;
-    fs::create_dir_all(folder).map_err(|error| Failure::no_folder(folder, &error).into())
+    Ok(figure::make_folder(folder)?)
 }
 
 /// Makes every missing run, and prints the report of all.

@@ -109,17 +109,13 @@ fn experiments_explain_their_options() {
 }
 
 /// Options whose verbs take different kinds of values.
-const OTHER_VALUES: [(&str, &str); 3] = [
-    // A picture, or a folder of them.
-    ("--figure", "FILE FOLDER"),
+const OTHER_VALUES: [(&str, &str); 1] = [
     // A report is one file; runs and pages are folders.
     ("--output", "FILE FOLDER"),
-    // The name of a built-in profile, or a file.
-    ("--profile", "FILE NAME"),
 ];
 
 /// Words that the descriptions of an option have in all verbs, if they are not alike up to the first point.
-const MEANINGS: [(&str, &str); 29] = [
+const MEANINGS: [(&str, &str); 28] = [
     ("--allow-write", "may"),
     ("--called", "Called TSAP-ID"),
     ("--capture", "pcapng file"),
@@ -136,7 +132,6 @@ const MEANINGS: [(&str, &str); 29] = [
     ("--output", "folder"),
     ("--over", "iso-tcp"),
     ("--period", "Time from one"),
-    ("--profile", "rofile"),
     ("--read", "Read"),
     ("--require", "equire"),
     ("--rounds", "Rounds"),

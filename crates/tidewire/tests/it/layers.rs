@@ -52,21 +52,21 @@ fn median(curves: &[Value], operation: &str, acknowledgement: bool, crc: bool) -
 #[test]
 fn every_layer_is_measured_in_process_and_drawn_with_numbers() {
     let folder = tempfile::tempdir().unwrap();
-    let output = run_in(folder.path(), &[&FEW[..], &["--figure", "layers.svg"]].concat());
+    let output = run_in(folder.path(), &[&FEW[..], &["--figure", "drawn"]].concat());
     let curves = curves(&output, &[64, 256, 512, 768, 1024, 1280, 1495]);
     // Two below LLC; transmit, receive and end to end with four choices of services; four above LLC. No
     // PHY here.
     assert_eq!(curves.len(), 18);
-    let svg = fs::read_to_string(folder.path().join("layers.svg")).unwrap();
+    let svg = fs::read_to_string(folder.path().join("drawn/transmit.svg")).unwrap();
     assert!(svg.starts_with("<svg ") && svg.contains("LLC transmit ACK+CRC<"), "{svg}");
     assert!(svg.contains(", measure layers</metadata>"), "{svg}");
-    let csv = fs::read_to_string(folder.path().join("layers.csv")).unwrap();
+    let csv = fs::read_to_string(folder.path().join("drawn/transmit.csv")).unwrap();
     let points = csv.lines().filter(|line| line.starts_with("LLC transmit ACK+CRC,")).count();
     assert_eq!(points, 7);
     assert!(csv.starts_with("series,message size (octets),time ("), "{csv}");
-    let bars = fs::read_to_string(folder.path().join("layers-layers.svg")).unwrap();
+    let bars = fs::read_to_string(folder.path().join("drawn/layers.svg")).unwrap();
     assert!(bars.contains(">transport<") && bars.contains("ns/octet<"), "{bars}");
-    let csv = fs::read_to_string(folder.path().join("layers-layers.csv")).unwrap();
+    let csv = fs::read_to_string(folder.path().join("drawn/layers.csv")).unwrap();
     // Six layers: at each size, and the intercept and the slope of each.
     let lines = |start: &str| csv.lines().filter(|line| line.starts_with(start)).count();
     assert_eq!(lines("transport,at no octets,") + lines("transport,each octet,"), 2);
@@ -103,7 +103,7 @@ fn what_cannot_be_measured_is_said_before_anything_is_sent() {
         (&["--sizes", "64,1496"], "1 to 1495 octets"),
         (&["--sizes", "0,64"], "1 to 1495 octets"),
         (&["--sizes", "64,x"], "--sizes"),
-        (&["--figure", "layers.png"], ".svg"),
+        (&["--figure", "layers.svg"], "a folder"),
         (&["-i", "eth0"], "--peer-interface"),
         (&["-i", "lo", "--peer-interface", "lo"], "its own peer"),
         (&["--udp", "192.0.2.1:0", "--udp-peer", "127.0.0.1:0"], "loopback"),
@@ -131,9 +131,9 @@ fn a_predicted_machine_is_repeatable_and_names_its_inputs() {
     let longest = physical["sizes"][2]["p50_ns"].as_u64().unwrap();
     assert!((1_632_800..1_650_000).contains(&longest), "{longest}");
     let folder = tempfile::tempdir().unwrap();
-    let drawn = run_in(folder.path(), &[&few[..], &["--figure", "layers.svg"]].concat());
+    let drawn = run_in(folder.path(), &[&few[..], &["--figure", "drawn"]].concat());
     check_code(&drawn, 0);
-    let svg = fs::read_to_string(folder.path().join("layers.svg")).unwrap();
+    let svg = fs::read_to_string(folder.path().join("drawn/transmit.svg")).unwrap();
     assert!(svg.contains(", predict layers, profile ") && svg.contains(", seed "), "{svg}");
     reported(folder.path(), &records, &stdout(&json));
     let text = stdout(&run(&few));

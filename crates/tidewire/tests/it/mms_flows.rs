@@ -224,7 +224,7 @@ fn a_server_is_calibrated() {
             "--over",
             &server.url,
             "--foreign-peer",
-            "--profile",
+            "--write-profile",
             profile.to_str().unwrap(),
             "--rounds",
             "3",

@@ -21,7 +21,7 @@ use papers::layers::fit::Curve;
 use papers::layers::live::{self, Findings, LARGEST, LayersError, Over, Pair, Plan};
 use papers::layers::{Operation, Service};
 use reports::layers::{self, LayerCost};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Curves, and notes on all of them.
 pub(super) struct Study {
@@ -49,8 +49,8 @@ pub(super) struct Missing {
 
 /// Makes the experiment on this host.
 pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Result<Exit> {
-    if let Some(path) = &options.figure {
-        figure::check(path)?;
+    if let Some(folder) = &options.figure {
+        figure::make_folder(folder)?;
     }
     let plan = plan(&options.extent, options.seed)?;
     let stop = output::install_interrupts()?;
@@ -77,7 +77,7 @@ pub(crate) fn measure(options: &MeasureLayers, output: &Output) -> anyhow::Resul
     }
     record_layers(&study, output)?;
     print::tell(&study, output)?;
-    let figures = options.figure.as_deref().map(|path| Figures { path, emit: options.emit });
+    let figures = options.figure.as_deref().map(|folder| Figures { folder, emit: options.emit });
     draw_to(&study, "measure layers", figures, output)?;
     let error = (!found.complete).then(|| "interrupted".to_owned());
     output.record(&Line::End(End { complete: found.complete, error }))?;
@@ -97,37 +97,32 @@ fn record_layers(study: &Study, output: &Output) -> std::io::Result<()> {
 /// Figures that are wanted.
 #[derive(Clone, Copy, Debug)]
 struct Figures<'a> {
-    /// File of the first.
-    path: &'a Path,
+    /// Folder for them.
+    folder: &'a Path,
     /// Further form of each.
     emit: Option<Emit>,
 }
 
-/// Draws the figure, if requested, and next to it that of the layers, and prints their paths. Their metadata name the
-/// source of the study.
+/// Draws the transmit times, if requested, and the costs of the layers, and prints their paths. Their metadata name
+/// the source of the study.
 fn draw_to(
     study: &Study,
     source: &str,
     figures: Option<Figures<'_>>,
     output: &Output,
 ) -> Result<(), Failure> {
-    let Some(Figures { path, emit }) = figures else { return Ok(()) };
-    figure::write(&figure::Picture::Curves(draw::transmit(study)), source, path, emit)?;
-    let table = figure::table_path(path);
-    output.remark(format_args!("{} and {} written", path.display(), table.display()));
-    if let Some(stack) = layers::stack(&costs(study), &study.title) {
-        let path = stack_path(path);
-        figure::write(&figure::Picture::Stack(stack), source, &path, emit)?;
+    let Some(Figures { folder, emit }) = figures else { return Ok(()) };
+    let times = figure::Picture::Curves(draw::transmit(study));
+    let stack = layers::stack(&costs(study), &study.title).map(figure::Picture::Stack);
+    let drawn = [("transmit.svg", Some(times)), ("layers.svg", stack)];
+    for (name, picture) in drawn {
+        let Some(picture) = picture else { continue };
+        let path = folder.join(name);
+        figure::write(&picture, source, &path, emit)?;
         let table = figure::table_path(&path);
         output.remark(format_args!("{} and {} written", path.display(), table.display()));
     }
     Ok(())
-}
-
-/// Path of the figure of the layers: `at-layers.svg` next to `at.svg`.
-fn stack_path(path: &Path) -> PathBuf {
-    let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!("{name}-layers.svg"))
 }
 
 /// Reads how much is to be measured.

@@ -16,8 +16,8 @@ use serde_json::json;
 
 /// Makes the experiment on two machines of a profile.
 pub(crate) fn predict(options: &PredictLayers, output: &Output) -> anyhow::Result<Exit> {
-    if let Some(path) = &options.figure {
-        figure::check(path)?;
+    if let Some(folder) = &options.figure {
+        figure::make_folder(folder)?;
     }
     let profile = profiles::find(&options.profile)?.profile;
     let longest = most_octets(Operation::LlcTransmit, Service { acknowledgement: true, crc: true });
@@ -50,7 +50,8 @@ pub(crate) fn predict(options: &PredictLayers, output: &Output) -> anyhow::Resul
     record_layers(&study, output)?;
     print::tell(&study, output)?;
     let source = format!("predict layers, profile {}, seed {}", options.profile, options.seed);
-    let figures = options.figure.as_deref().map(|path| super::Figures { path, emit: options.emit });
+    let figures =
+        options.figure.as_deref().map(|folder| super::Figures { folder, emit: options.emit });
     super::draw_to(&study, &source, figures, output)?;
     output.record(&Line::End(End { complete: true, error: None }))?;
     Ok(Exit::Ok)

@@ -45,8 +45,8 @@ fn waited() -> Option<Duration> {
 }
 
 pub(crate) fn run(options: &Calibrate, output: &Output) -> anyhow::Result<Exit> {
-    if options.profile.symlink_metadata().is_ok() {
-        let message = format!("{} exists and is not overwritten", options.profile.display());
+    if options.write_profile.symlink_metadata().is_ok() {
+        let message = format!("{} exists and is not overwritten", options.write_profile.display());
         return Err(Failure::usage(message).with_fix("name another file").into());
     }
     let inquiry = inquiry(options)?;
@@ -60,12 +60,12 @@ pub(crate) fn run(options: &Calibrate, output: &Output) -> anyhow::Result<Exit> 
     let costs = calibrate::fit(&rounds).map_err(failed)?;
     let held_out = calibrate::held_out(&costs, &rounds).map_err(failed)?;
     let calibration = Calibration { server: &server, costs: &costs, held_out: &held_out };
-    scenario_choice::write_new(&calibrate::text(&calibration), &options.profile)?;
+    scenario_choice::write_new(&calibrate::text(&calibration), &options.write_profile)?;
     let share = waiting.share();
     output.record(&record(&calibration, rounds.len(), share))?;
     print(&calibration, rounds.len(), share, output)?;
     if !output.quiet {
-        output.line(format_args!("{} written", options.profile.display()))?;
+        output.line(format_args!("{} written", options.write_profile.display()))?;
     }
     Ok(Exit::Ok)
 }
