@@ -54,9 +54,8 @@ pub(super) fn meter(
     let day = Correlation::read();
     let end = listen.map(|Span(listen)| clock::now() + listen);
     teller.begin_samples(day.to_wall(clock::now()));
-    let mut is_over = false;
     frames.describe(&[listener.described(interface)]);
-    let mut counts_at = clock::now() + COUNTS_EVERY;
+    let (mut is_over, mut counts_at) = (false, clock::now() + COUNTS_EVERY);
     loop {
         let now = clock::now();
         let is_enough = interrupt::requested() || recorder.is_done() || teller.is_enough();
