@@ -71,6 +71,7 @@ fn import(path: &Path, file: Option<&Path>, output: &Output) -> anyhow::Result<(
 }
 
 fn list(output: &Output) -> anyhow::Result<()> {
+    let longest = scenarios::ALL.iter().map(|built_in| built_in.name.len()).max().unwrap_or(0);
     for built_in in scenarios::ALL {
         let study = scenario::load(built_in.text, &built_in.file())?;
         let (name, scenario) = (built_in.name, study.scenario());
@@ -78,7 +79,7 @@ fn list(output: &Output) -> anyhow::Result<()> {
         let replications = scenario.replications;
         output.record(&Record::BuiltIn { name, title, points, replications })?;
         let of_points = if points == 1 { String::new() } else { format!(", {points} points") };
-        output.line(wrapped(&format!("{name:18} "), &format!("{title}{of_points}")))?;
+        output.line(wrapped(&format!("{name:longest$}  "), &format!("{title}{of_points}")))?;
     }
     Ok(())
 }
