@@ -1,7 +1,7 @@
 //! Messages of a run, one by one: from the records of both ends to a row for each message.
 //!
-//! Bias: the sender's and the receiver's records of a message are paired by its sequence number. A message that is
-//! not complete when [`MOST_OPEN`] later ones are is given up, and counts as lost.
+//! Bias: the sender's and the receiver's records of a message are paired by flow, sequence number and due time. If
+//! [`MOST_OPEN`] others are open, the message that was due first is given up, and counts as lost.
 
 use crate::collect::Watched;
 use core::time::Duration;
@@ -70,7 +70,6 @@ struct Flow {
 /// Message whose records are not all there.
 #[derive(Clone, Copy, Default)]
 struct Open {
-    due: Instant,
     sent: Option<Instant>,
     delay: Option<Duration>,
     response: Option<Duration>,
@@ -79,8 +78,11 @@ struct Open {
 /// Pairs records to messages.
 pub struct Messages {
     flows: BTreeMap<FlowId, Flow>,
-    open: BTreeMap<(FlowId, u32), Open>,
+    open: BTreeMap<Key, Open>,
 }
+
+/// Time at which a message was due, its flow, and its number in it: of open messages, the first waits longest.
+type Key = (Instant, FlowId, u32);
 
 impl Messages {
     /// Messages of these flows.
@@ -114,8 +116,8 @@ impl Messages {
             sink(&Message { flow: &flow.name, sequence, due, sent, delay, response, outcome });
             return;
         }
-        let key = (record.flow, sequence);
-        let open = self.open.entry(key).or_insert(Open { due, ..Open::default() });
+        let key = (due, record.flow, sequence);
+        let open = self.open.entry(key).or_default();
         match record.event {
             Event::Sent { .. } => open.sent = Some(at),
             // The first arrival counts; copies follow it.
@@ -134,15 +136,16 @@ impl Messages {
     }
 
     /// Passes a message on. Copies of one that was complete before are nothing that was sent.
-    fn close(&mut self, key: (FlowId, u32), sink: Sink<'_>) {
-        let (Some(open), Some(flow)) = (self.open.remove(&key), self.flows.get(&key.0)) else {
+    fn close(&mut self, key: Key, sink: Sink<'_>) {
+        let (due, flow, sequence) = key;
+        let (Some(open), Some(flow)) = (self.open.remove(&key), self.flows.get(&flow)) else {
             return;
         };
-        let Open { due, sent, delay, response } = open;
+        let Open { sent, delay, response } = open;
         let came = delay.is_some() || (!flow.has_stamps && response.is_some());
         let outcome = if came { Outcome::Delivered } else { Outcome::Lost };
         if sent.is_some() {
-            let (flow, sequence) = (flow.name.as_str(), key.1);
+            let flow = flow.name.as_str();
             sink(&Message { flow, sequence, due, sent, delay, response, outcome });
         }
     }
@@ -152,5 +155,49 @@ impl Messages {
         while let Some(key) = self.open.keys().next().copied() {
             self.close(key, &mut *sink);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watched(id: u16) -> Watched {
+        Watched {
+            id: FlowId(id),
+            name: format!("flow-{id}"),
+            is_answered: false,
+            has_stamps: true,
+            is_timed_by_sender: false,
+            is_acknowledged: false,
+            is_limited: true,
+            deadline: None,
+        }
+    }
+
+    #[test]
+    fn of_too_many_open_messages_the_one_due_first_is_given_up() {
+        let mut messages = Messages::new(&[watched(0), watched(1)]);
+        let mut seen: Vec<(String, u32, Outcome)> = Vec::new();
+        let mut sink = |it: &Message<'_>| seen.push((it.flow.to_owned(), it.sequence, it.outcome));
+        let at = |number: u32| Instant::from_nanos(u64::from(number) * 10);
+        let sent = |flow: u16, sequence: u32, due: Instant| Record {
+            at: due,
+            flow: FlowId(flow),
+            event: Event::Sent { sequence, planned: due },
+        };
+        // The second flow loses all of its messages; then one of the first, due later, arrives.
+        let most = MOST_OPEN as u32;
+        for number in 0..most {
+            messages.record(&sent(1, number, at(number)), &mut sink);
+        }
+        messages.record(&sent(0, 0, at(most)), &mut sink);
+        let came = Event::Delivered { sequence: 0, planned: at(most), sent: None, octets: 100 };
+        messages.record(&Record { at: at(most + 1), flow: FlowId(0), event: came }, &mut sink);
+        messages.finish(&mut sink);
+        let expected = |flow: &str, sequence, outcome| (flow.to_owned(), sequence, outcome);
+        assert_eq!(seen[0], expected("flow-1", 0, Outcome::Lost));
+        assert_eq!(seen[1], expected("flow-0", 0, Outcome::Delivered));
+        assert_eq!(seen.len(), MOST_OPEN + 1);
     }
 }

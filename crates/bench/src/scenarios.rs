@@ -17,72 +17,46 @@ impl BuiltIn {
     }
 }
 
+/// Scenarios with the texts of their files.
+macro_rules! built_in {
+    ($($name:literal,)*) => {
+        [$(BuiltIn {
+            name: $name,
+            text: include_str!(concat!("../../../scenarios/", $name, ".toml")),
+        }),*]
+    };
+}
+
 /// All of them, in display order.
-pub const ALL: [BuiltIn; 28] = [
-    BuiltIn { name: "status-csma", text: include_str!("../../../scenarios/status-csma.toml") },
-    BuiltIn { name: "status-short", text: include_str!("../../../scenarios/status-short.toml") },
-    BuiltIn { name: "ring", text: include_str!("../../../scenarios/ring.toml") },
-    BuiltIn { name: "ship", text: include_str!("../../../scenarios/ship.toml") },
-    BuiltIn {
-        name: "ship-prototype",
-        text: include_str!("../../../scenarios/ship-prototype.toml"),
-    },
-    BuiltIn { name: "t1s-zone", text: include_str!("../../../scenarios/t1s-zone.toml") },
-    BuiltIn {
-        name: "manufacturing-cell",
-        text: include_str!("../../../scenarios/manufacturing-cell.toml"),
-    },
-    BuiltIn { name: "control-loop", text: include_str!("../../../scenarios/control-loop.toml") },
-    BuiltIn {
-        name: "map-architectures",
-        text: include_str!("../../../scenarios/map-architectures.toml"),
-    },
-    BuiltIn { name: "file-transfer", text: include_str!("../../../scenarios/file-transfer.toml") },
-    BuiltIn { name: "titles", text: include_str!("../../../scenarios/titles.toml") },
-    BuiltIn { name: "substation", text: include_str!("../../../scenarios/substation.toml") },
-    BuiltIn { name: "process-bus", text: include_str!("../../../scenarios/process-bus.toml") },
-    BuiltIn { name: "ieds", text: include_str!("../../../scenarios/ieds.toml") },
-    BuiltIn { name: "polling", text: include_str!("../../../scenarios/polling.toml") },
-    BuiltIn { name: "plc-ring", text: include_str!("../../../scenarios/plc-ring.toml") },
-    BuiltIn {
-        name: "forty-stations",
-        text: include_str!("../../../scenarios/forty-stations.toml"),
-    },
-    BuiltIn { name: "bulk", text: include_str!("../../../scenarios/bulk.toml") },
-    BuiltIn { name: "ncc84", text: include_str!("../../../scenarios/ncc84.toml") },
-    BuiltIn {
-        name: "nbs-1986-status",
-        text: include_str!("../../../scenarios/nbs-1986-status.toml"),
-    },
-    BuiltIn {
-        name: "nbs-1986-constant-rate",
-        text: include_str!("../../../scenarios/nbs-1986-constant-rate.toml"),
-    },
-    BuiltIn {
-        name: "nbs-1986-maximum-rate",
-        text: include_str!("../../../scenarios/nbs-1986-maximum-rate.toml"),
-    },
-    BuiltIn {
-        name: "tr-88-04-delay",
-        text: include_str!("../../../scenarios/tr-88-04-delay.toml"),
-    },
-    BuiltIn {
-        name: "tr-88-04-throughput",
-        text: include_str!("../../../scenarios/tr-88-04-throughput.toml"),
-    },
-    BuiltIn {
-        name: "tr-88-08-messages",
-        text: include_str!("../../../scenarios/tr-88-08-messages.toml"),
-    },
-    BuiltIn {
-        name: "tr-88-17-services",
-        text: include_str!("../../../scenarios/tr-88-17-services.toml"),
-    },
-    BuiltIn { name: "tr-88-17-case", text: include_str!("../../../scenarios/tr-88-17-case.toml") },
-    BuiltIn {
-        name: "tr-88-17-case-delay",
-        text: include_str!("../../../scenarios/tr-88-17-case-delay.toml"),
-    },
+pub const ALL: [BuiltIn; 28] = built_in![
+    "status-csma",
+    "status-short",
+    "ring",
+    "ship",
+    "ship-prototype",
+    "t1s-zone",
+    "manufacturing-cell",
+    "control-loop",
+    "map-architectures",
+    "file-transfer",
+    "titles",
+    "substation",
+    "process-bus",
+    "ieds",
+    "polling",
+    "plc-ring",
+    "forty-stations",
+    "bulk",
+    "ncc84",
+    "nbs-1986-status",
+    "nbs-1986-constant-rate",
+    "nbs-1986-maximum-rate",
+    "tr-88-04-delay",
+    "tr-88-04-throughput",
+    "tr-88-08-messages",
+    "tr-88-17-services",
+    "tr-88-17-case",
+    "tr-88-17-case-delay",
 ];
 
 /// Returns the scenario of this name.
