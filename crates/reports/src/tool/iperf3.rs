@@ -115,9 +115,14 @@ const fn yes() -> bool {
 
 /// A number from zero to [`MOST`]; the error names its field.
 fn number<'de, D: Deserializer<'de>>(of: D, field: &str) -> Result<f64, D::Error> {
+    number_from(0.0, of, field)
+}
+
+/// A number from `least` to [`MOST`].
+fn number_from<'de, D: Deserializer<'de>>(least: f64, of: D, field: &str) -> Result<f64, D::Error> {
     let number = f64::deserialize(of)
         .map_err(|error| D::Error::custom(format!("the field {field}: {error}")))?;
-    if (0.0..=MOST).contains(&number) {
+    if (least..=MOST).contains(&number) {
         return Ok(number);
     }
     Err(D::Error::custom(format!("the field {field} is {number}, which is not in its range")))
@@ -142,7 +147,8 @@ fn mean_rtt<'de, D: Deserializer<'de>>(of: D) -> Result<Option<f64>, D::Error> {
 /// Lost datagrams. Datagrams that came late are counted as found again, so that a sum may be below zero for a
 /// moment: such a sum is none.
 fn lost_packets<'de, D: Deserializer<'de>>(of: D) -> Result<Option<f64>, D::Error> {
-    number(of, "lost_packets").map(Some)
+    let lost = number_from(-MOST, of, "lost_packets")?;
+    Ok(Some(lost).filter(|lost| *lost >= 0.0))
 }
 
 /// True if a file that begins with this text is meant as a result of iperf3.
@@ -245,6 +251,19 @@ mod tests {
             (Some(250_000.0), Some(Lost { lost: 1.0, of: 8.0 }))
         );
         assert_eq!((test.received, test.rtt_ns, test.streams), (Some(1.75e6), None, 2));
+    }
+
+    #[test]
+    fn datagrams_that_were_found_again_are_no_error() {
+        let found = UDP.replace(
+            "\"packets\": 8, \"omitted\"",
+            "\"lost_packets\": -3, \"packets\": 8, \"omitted\"",
+        );
+        assert!(found.contains("-3"));
+        assert_eq!(read(&found).unwrap().lost, Some(Lost { lost: 1.0, of: 8.0 }));
+        assert_eq!(read(&UDP.replace("packets\": 1,", "packets\": -1,")).unwrap().lost, None);
+        let error = read(&UDP.replace("packets\": 1,", "packets\": -1e19,")).unwrap_err();
+        assert!(error.contains("the field lost_packets is -1"), "{error}");
     }
 
     #[track_caller]
