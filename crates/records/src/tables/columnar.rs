@@ -193,6 +193,7 @@ impl<W: Write + Send> Sheet for Columnar<W> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::each_kind;
     use super::*;
     use parquet::file::reader::{FileReader, SerializedFileReader};
     use parquet::record::Field;
@@ -211,23 +212,7 @@ mod tests {
 
     #[test]
     fn cells_are_read_back_by_kind_and_unset_ones_as_null() {
-        let columns = [
-            ("at", Kind::Time),
-            ("took", Kind::Span),
-            ("count", Kind::Count),
-            ("port", Kind::Port),
-            ("x", Kind::Real),
-            ("who", Kind::Text),
-        ];
-        let full = vec![
-            Cell::Time(Instant::from_nanos(1_500_000_001)),
-            Cell::Nanos(7),
-            Cell::Count(u64::MAX),
-            Cell::Count(65_535),
-            Cell::Real(0.25),
-            Cell::Text("é".into()),
-        ];
-        let reader = written(&columns, &[full, vec![Cell::Unset; 6]]);
+        let reader = written(&each_kind::COLUMNS, &[each_kind::row(), vec![Cell::Unset; 6]]);
         let rows: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
         let named = |row: usize| -> Vec<(String, Field)> {
             let columns = rows[row].get_column_iter();

@@ -160,6 +160,7 @@ impl<W: Write> Sheet for Ipc<W> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::each_kind;
     use super::*;
     use arrow_array::cast::AsArray;
     use arrow_array::types::{Float64Type, TimestampNanosecondType, UInt16Type, UInt64Type};
@@ -179,23 +180,7 @@ mod tests {
 
     #[test]
     fn cells_are_read_back_by_kind_and_unset_ones_as_null() {
-        let columns = [
-            ("at", Kind::Time),
-            ("took", Kind::Span),
-            ("count", Kind::Count),
-            ("port", Kind::Port),
-            ("x", Kind::Real),
-            ("who", Kind::Text),
-        ];
-        let full = vec![
-            Cell::Time(Instant::from_nanos(1_500_000_001)),
-            Cell::Nanos(7),
-            Cell::Count(u64::MAX),
-            Cell::Count(65_535),
-            Cell::Real(0.25),
-            Cell::Text("é".into()),
-        ];
-        let batches = written(&columns, &[full, vec![Cell::Unset; 6]]);
+        let batches = written(&each_kind::COLUMNS, &[each_kind::row(), vec![Cell::Unset; 6]]);
         assert_eq!(batches.len(), 1);
         let batch = &batches[0];
         let schema = batch.schema();
