@@ -12,6 +12,7 @@ use sim::medium::token_bus::Change;
 use stack::directory::{Directory, Resolver, ResolverParams};
 use stack::host::{Host, HostParams, MmsParams, Subscriptions};
 use stack::llc::type3::{self, Priorities};
+use stack::load::jitter::Jitter;
 use stack::load::publication::{Content, Publication};
 use stack::load::{self, Absence, FlowId};
 use stack::messaging::{self, Priority};
@@ -48,13 +49,15 @@ pub struct Place {
     pub has_priorities: bool,
 }
 
-/// Streams of cyclic data of a station.
+/// Streams of cyclic data of a station, and the jitter of its flows.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Streams {
     /// Streams that its flows publish.
     pub published: BTreeMap<FlowId, Publication>,
     /// Flows whose frames it takes.
     pub subscribed: BTreeSet<FlowId>,
+    /// Jitter of its flows, of whatever service.
+    pub jitters: BTreeMap<FlowId, Jitter>,
 }
 
 impl Streams {
@@ -62,6 +65,7 @@ impl Streams {
     #[must_use]
     pub fn equip(self, mut host: Host, origin: Instant) -> Host {
         host.publish(beginning(self.published, origin));
+        self.jitters.into_iter().for_each(|(flow, jitter)| host.deviate(flow, jitter));
         if !self.subscribed.is_empty() {
             host.subscribe(Subscriptions::These(self.subscribed));
         }
@@ -247,6 +251,9 @@ fn add_flows(
             start: Instant::ZERO + start.unwrap_or(scenario.stop.after.0),
             seed: Stream::named(seed, &format!("flow/{}", flow.name)).u64(),
         });
+        if let Some(jitter) = flow.deviations() {
+            places[*from].streams.jitters.insert(id, jitter);
+        }
         if let Some(publication) = flow.publication() {
             places[*from].streams.published.insert(id, publication);
             places[*to].streams.subscribed.insert(id);

@@ -48,7 +48,7 @@ pub use follow::cyclic::{
     Protocol, Retransmissions, SenderClock, Station, StreamFigures, StreamKey, StreamReport, Worst,
 };
 pub use follow::transactions::{
-    Extremes, PollingClient, TransactionCounts, TransactionFigures, TransactionKey,
+    Extremes, PollingClient, RequestGaps, TransactionCounts, TransactionFigures, TransactionKey,
     TransactionProtocol, TransactionReport,
 };
 pub use host::{Address, ChangedHost, Host, HostKey};
@@ -464,12 +464,12 @@ impl Meter {
     /// interval, in the order of their keys.
     #[must_use]
     pub fn each_transaction(&self) -> Vec<TransactionReport> {
-        let mut all: Vec<_> = self.transactions().collect();
+        let mut all: Vec<_> = self.intervals.known_transactions().each_whole().collect();
         all.sort_by_key(|report| report.key);
-        all.into_iter().cloned().collect()
+        all
     }
 
-    /// The same in no order, without copies.
+    /// The same in no order, without copies and without the times between requests of a client.
     pub fn transactions(&self) -> impl Iterator<Item = &TransactionReport> {
         self.intervals.known_transactions().each()
     }

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! stream of cyclic data ─ its identity, period, frames, time allowed ────┐
-//! client that polls ─ its requests, mean period, mean request and reply ─┴─ [[flow]]
+//! client that polls ─ its requests, period, jitter, mean request, reply ─┴─ [[flow]]
 //! ```
 //!
 //! Links and switches do not show in frames: the scenario has one switch, for the user to change. Frames to a group go to one station, whose port carries all of them, as each
@@ -14,10 +14,10 @@ mod streams;
 use crate::cyclic::CyclicStream;
 use crate::item::Item;
 use crate::quantity::{counted, span};
-use bench::scenario::{Flow, Pattern, Span};
+use bench::scenario::{Flow, JitterQuantile, Pattern, Share, Span};
 use core::net::{IpAddr, Ipv4Addr};
 use core::time::Duration;
-use meter::Protocol;
+use meter::{DeviationQuantile, Protocol};
 use pollers::Poller;
 pub(crate) use pollers::function_flow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -225,6 +225,7 @@ impl Flows {
             self.text += &format!("priority = {priority}\n");
         }
         self.published(flow);
+        self.jitter(&flow.jitter);
         match flow.pattern {
             Pattern::Retransmission { min_time, max_time, .. } => {
                 let [min_time, max_time] = [min_time, max_time].map(decimal);
@@ -301,16 +302,20 @@ impl Flows {
         if let Some(allowed) = keys.time_allowed_to_live {
             self.text += &format!("time-allowed-to-live = \"{}\"\n", decimal(allowed));
         }
-        let quantiles: Vec<_> = keys.jitter.iter().map(|it| format!("\"{it}\"")).collect();
-        if !quantiles.is_empty() {
-            self.text += &format!("jitter = [{}]\n", quantiles.join(", "));
-        }
         for (key, spans) in [("curve", &keys.curve), ("changes", &keys.changes)] {
             let spans: Vec<_> =
                 spans.iter().map(|span| format!("\"{}\"", decimal(*span))).collect();
             if !spans.is_empty() {
                 self.text += &format!("{key} = [{}]\n", spans.join(", "));
             }
+        }
+    }
+
+    /// Writes the deviations of intervals from the period, if there are any.
+    fn jitter(&mut self, quantiles: &[JitterQuantile]) {
+        let quantiles: Vec<_> = quantiles.iter().map(|it| format!("\"{it}\"")).collect();
+        if !quantiles.is_empty() {
+            self.text += &format!("jitter = [{}]\n", quantiles.join(", "));
         }
     }
 
@@ -326,6 +331,7 @@ impl Flows {
              pattern = {{ kind = \"constant-rate-request\", period = \"{period}\", reply = \"{reply} B\" }}\n\
              size = \"{request} B\"\ndeadline = \"{period}\" # its poll period\n"
         );
+        self.jitter(poller.jitter());
         let Some(asked) = &poller.asked else {
             self.text += "start = \"random\"\n";
             return;
@@ -413,6 +419,16 @@ fn about(watched: &Watched) -> String {
         about += &format!("; {}", Printable(&crate::shortened(name, 64)));
     }
     about
+}
+
+/// Table of the deviations that were measured; empty if all are zero.
+fn jitter(quantiles: &[DeviationQuantile]) -> Vec<JitterQuantile> {
+    let deviates = quantiles.iter().any(|it| it.deviation_ns != 0);
+    let quantile = |it: &DeviationQuantile| JitterQuantile {
+        share: Share(it.share),
+        deviation_ns: it.deviation_ns,
+    };
+    quantiles.iter().filter(|_| deviates).map(quantile).collect()
 }
 
 /// A name as a string of TOML. Names are of printable characters.

@@ -4,7 +4,6 @@
 use crate::layout::Place;
 use crate::medium::{LLC_OCTETS, Medium, TokenBus};
 use core::time::Duration;
-use stack::host::HostParams;
 use stack::load::publication::{Content, Publication};
 use stack::load::{Pattern, Service};
 use stack::profile::Framing;
@@ -72,7 +71,7 @@ impl Streams {
                 let Some(to) = index_of.get(&flow.peer) else { continue };
                 match flow.service {
                     Service::Published => add_published(&mut all, station, *to, flow, places),
-                    _ => add(&mut all, station, *to, flow, &place.host),
+                    _ => add(&mut all, station, *to, flow, place),
                 }
             }
         }
@@ -145,13 +144,8 @@ pub(super) fn busy(work: impl Fn(Duration) -> Option<Duration>) -> Option<Durati
 }
 
 /// Adds the streams that a flow causes at its two stations.
-fn add(
-    all: &mut Vec<Stream>,
-    station: usize,
-    to: usize,
-    flow: &stack::load::Flow,
-    host: &HostParams,
-) {
+fn add(all: &mut Vec<Stream>, station: usize, to: usize, flow: &stack::load::Flow, sender: &Place) {
+    let host = &sender.host;
     let transport = &host.transport;
     let place = usize::from(flow.id.0);
     let priority = flow.priority.number();
@@ -194,7 +188,7 @@ fn add(
         }
         Service::Datagram => {
             let reply = flow.pattern.reply_octets();
-            let period = period(flow.pattern).filter(|_| reply.is_none());
+            let period = least_period(flow, sender).filter(|_| reply.is_none());
             all.push(of(station, to, rank, period, llc + flow.size_octets));
             if let Some(octets) = reply {
                 all.push(of(to, station, rank, None, llc + octets));
@@ -203,7 +197,7 @@ fn add(
         // Frames without LLC.
         Service::Published => {}
         Service::Message(options) => {
-            let period = period(flow.pattern).filter(|_| !options.acknowledged);
+            let period = least_period(flow, sender).filter(|_| !options.acknowledged);
             let check = if options.crc { CHECK_OCTETS } else { 0 };
             let message = of(station, to, rank + 1, period, llc + flow.size_octets + check);
             let asks = options.acknowledged && host.framing == Framing::Ieee8024Responding;
@@ -230,7 +224,7 @@ fn add_published(
     // Switches count a tag for each frame.
     let tag_octets = if publication.tag.is_some() && !is_switched { TAG_OCTETS } else { 0 };
     let priority = flow.priority.number();
-    for period in periods(flow, publication) {
+    for period in periods(flow, place, publication) {
         let cast = (publication.group.is_some() && is_switched).then_some(all.len());
         let members = (0..places.len()).filter(|it| *it != station && *it != to);
         let members = members.filter(|_| cast.is_some());
@@ -249,12 +243,13 @@ fn add_published(
 }
 
 /// Minimum times between frames of a stream: of GOOSE between retransmissions, and between changes.
-fn periods(flow: &stack::load::Flow, publication: &Publication) -> Vec<Option<Duration>> {
+fn periods(
+    flow: &stack::load::Flow,
+    sender: &Place,
+    publication: &Publication,
+) -> Vec<Option<Duration>> {
     let Content::Goose(goose) = &publication.content else {
-        let shortest =
-            |period| publication.jitter.as_ref().map_or(period, |it| it.shortest(period));
-        // Messages due at the same time are not limited in number.
-        return vec![period(flow.pattern).map(shortest).filter(|least| !least.is_zero())];
+        return vec![least_period(flow, sender)];
     };
     let plan = &goose.plan;
     let least = plan.curve.iter().copied().fold(plan.maximum, Duration::min);
@@ -267,12 +262,13 @@ fn periods(flow: &stack::load::Flow, publication: &Publication) -> Vec<Option<Du
     [Some(Some(least)), changes].into_iter().flatten().collect()
 }
 
-/// Minimum time between two messages, if there is one.
-const fn period(pattern: Pattern) -> Option<Duration> {
-    match pattern {
-        Pattern::Cyclic { period } => Some(period),
-        _ => None,
-    }
+/// Minimum time between two messages, if there is one. Messages due at the same time are not limited
+/// in number.
+fn least_period(flow: &stack::load::Flow, sender: &Place) -> Option<Duration> {
+    let Pattern::Cyclic { period } = flow.pattern else { return None };
+    let jitter = sender.streams.jitters.get(&flow.id);
+    let least = jitter.map_or(period, |jitter| jitter.shortest(period));
+    (!least.is_zero()).then_some(least)
 }
 
 #[cfg(test)]

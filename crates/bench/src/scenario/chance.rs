@@ -20,5 +20,5 @@ impl Scenario {
 
 /// True if the times of a flow's messages are drawn.
 fn is_drawn(flow: &Flow) -> bool {
-    flow.start == Start::Random || flow.pattern.is_random() || !flow.stream.jitter.is_empty()
+    flow.start == Start::Random || flow.pattern.is_random() || !flow.jitter.is_empty()
 }

@@ -7,7 +7,7 @@ use super::network::LONGEST_LIFETIME;
 use super::problem::{MOST_SHOWN, Problem, meant};
 use super::{
     Background, Flow, LLC_OCTETS, MOST_REPLICATIONS, Protocol, Scenario, Service, Share, Size,
-    Span, Start, Subject, Warmup, architecture, carriage, costs, directory, feasible, file,
+    Span, Start, Subject, Warmup, architecture, carriage, costs, directory, feasible, file, jitter,
     lockstep, published, ring_membership, servers,
 };
 use crate::medium::Site;
@@ -218,6 +218,7 @@ impl Checker<'_> {
             self.problems
                 .push(problem.help("patterns with a period: cyclic, constant-rate-request"));
         }
+        self.jitter(&path("jitter"), flow);
         if self.scenario.messages_of(flow).is_some_and(|count| count > u64::from(u32::MAX)) {
             self.error(&path("pattern"), format!("more than {} messages", u32::MAX));
         }
@@ -234,6 +235,23 @@ impl Checker<'_> {
         if flow.pattern.total().is_some() && flow.messages.is_some() {
             let message = "`total` and `messages` both say how much is sent";
             self.error(&path("messages"), message);
+        }
+    }
+
+    /// Reports a jitter that the pattern of its flow cannot have.
+    fn jitter(&mut self, place: &str, flow: &Flow) {
+        if flow.jitter.is_empty() {
+            return;
+        }
+        let complaint = match flow.pattern.period() {
+            Some(period) => jitter::complaint(&flow.jitter, period),
+            None => Some([
+                "intervals of this pattern have no jitter",
+                "patterns with a period: cyclic, constant-rate-request",
+            ]),
+        };
+        if let Some([message, help]) = complaint {
+            self.problems.push(Problem::error(place.to_owned(), message).help(help));
         }
     }
 

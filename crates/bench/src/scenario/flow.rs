@@ -1,6 +1,7 @@
 //! A flow: its sender, receiver, service and rate.
 
 use super::file::FileTransfer;
+use super::jitter::{self, JitterQuantile};
 use super::mms::MmsCall;
 use super::pattern::{is_unknown, unknown};
 use super::published::Published;
@@ -8,6 +9,7 @@ use super::{Eot, Pattern, Service, Services, Size, Span, Start};
 use schemars::JsonSchema;
 use serde::Serialize;
 use stack::load;
+use stack::load::jitter::Jitter;
 use stack::messaging::Priority;
 
 /// The messages that one station sends to another.
@@ -51,6 +53,11 @@ pub struct Flow {
     /// cyclic flow starts at random within its period, and any other flow at once.
     #[schemars(with = "Option<String>")]
     pub start: Start,
+    /// For patterns with a period: quantiles of the deviation of each interval from it, with their
+    /// shares, as in ["0 % -12 us", "50 % 0 ns", "100 % 20 us"]; none if not given.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(default)]
+    pub jitter: Vec<JitterQuantile>,
     /// The delay of each flow of a group after the start of the one before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stagger: Option<Span>,
@@ -129,6 +136,7 @@ impl Flow {
             messages: None,
             deadline: None,
             start: pattern.default_start(),
+            jitter: Vec::new(),
             stagger: None,
             priority: of_messages.then_some(0),
             eot: of_case.then_some(Eot::Last),
@@ -147,6 +155,12 @@ impl Flow {
     #[must_use]
     pub fn is_message(&self) -> bool {
         self.service == Service::Message
+    }
+
+    /// Deviations of its intervals from the period; none if it keeps it.
+    #[must_use]
+    pub fn deviations(&self) -> Option<Jitter> {
+        jitter::table(&self.jitter)
     }
 
     /// The priority of its frames. A number beyond the range saturates; a checked scenario has none.

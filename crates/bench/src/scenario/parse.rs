@@ -316,6 +316,7 @@ impl Read for Flow {
         let messages = fields.optional("messages", problems);
         let deadline = fields.optional("deadline", problems);
         let start = fields.optional("start", problems);
+        let jitter = fields.optional("jitter", problems).unwrap_or_default();
         let stagger = fields.optional("stagger", problems);
         let priority = fields.optional("priority", problems);
         let eot = fields.optional("eot", problems);
@@ -345,6 +346,7 @@ impl Read for Flow {
             messages,
             deadline,
             start: start.unwrap_or(default.start),
+            jitter,
             stagger,
             priority: priority.or(default.priority),
             eot: eot.or(default.eot),

@@ -5,7 +5,6 @@
 
 use super::carriage::is_ethernet;
 use super::fields::{Fields, Placed, Read};
-use super::jitter::{self, JitterQuantile};
 use super::problem::Problem;
 use super::quantity::{Size, Span};
 use super::{Flow, LLC_OCTETS, Pattern, Scenario, Service};
@@ -100,11 +99,6 @@ pub struct Published {
     /// For cyclic data: the EtherType; 0x8892 if not given, PROFINET.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ethertype: Option<u64>,
-    /// For Sampled Values and cyclic data: quantiles of the deviation of each interval from the period, with
-    /// their shares, as in ["0 % -12 us", "50 % 0 ns", "100 % 20 us"]; none if not given.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(default)]
-    pub jitter: Vec<JitterQuantile>,
     /// For cyclic data of PROFINET: FrameID; 0x8000 if not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_id: Option<u64>,
@@ -119,7 +113,7 @@ pub struct Published {
 }
 
 /// Keys of streams, and the services that have them.
-const KEYS: [(&str, &[Service]); 13] = [
+const KEYS: [(&str, &[Service]); 12] = [
     ("appid", &[Service::Goose, Service::SampledValues]),
     ("control-block", &[Service::Goose]),
     ("sv-id", &[Service::SampledValues]),
@@ -128,7 +122,6 @@ const KEYS: [(&str, &[Service]); 13] = [
     ("curve", &[Service::Goose]),
     ("changes", &[Service::Goose]),
     ("samples", &[Service::SampledValues]),
-    ("jitter", &[Service::SampledValues, Service::Cyclic]),
     ("ethertype", &[Service::Cyclic]),
     ("frame-id", &[Service::Cyclic]),
     ("vlan", &ALL),
@@ -157,7 +150,6 @@ impl Published {
             curve: fields.optional("curve", problems).unwrap_or_default(),
             changes: fields.optional("changes", problems).unwrap_or_default(),
             samples: fields.optional("samples", problems),
-            jitter: fields.optional("jitter", problems).unwrap_or_default(),
             ethertype: fields.optional("ethertype", problems),
             frame_id: fields.optional("frame-id", problems),
             vlan: fields.optional("vlan", problems),
@@ -266,7 +258,6 @@ impl Flow {
                 Tag { protocol: TAG, control: priority << 13 | vlan }
             }),
             content,
-            jitter: jitter::table(&keys.jitter),
         })
     }
 
@@ -489,11 +480,6 @@ fn times(flow: &Flow, at: &mut At<'_>) {
     }
     if keys.curve.iter().any(Span::is_zero) {
         at.error("curve", "an interval must be more than zero", "leave it out");
-    }
-    if let Some([message, help]) =
-        jitter::complaint(&keys.jitter, flow.pattern.period().unwrap_or_default())
-    {
-        at.error("jitter", message, help);
     }
     if keys.time_allowed_to_live.is_some_and(|span| span.is_zero()) {
         let message = "`time-allowed-to-live` must be more than zero";

@@ -189,6 +189,8 @@ pub(super) fn carry_out(
         initiator.load.insert(flow.id, Sent { is_file, ..Sent::default() });
         initiator.party.host.add(flow);
     }
+    let jitters = places.iter().flat_map(|place| place.streams.jitters.clone());
+    jitters.for_each(|(flow, jitter)| initiator.party.host.deviate(flow, jitter));
     let (ended, took) = initiator.load(&mut collector, origin);
     let counted = match ended {
         Ok(complete) => initiator.close().map(|counts| (complete, counts)),

@@ -62,8 +62,13 @@ fn what_theory_does_not_bound_says_why() {
     check(&[("flow.status.service", "class-4")], Reason::Connection);
     check(&[("faults.loss", "1 %")], Reason::Faults);
     check(&[("stations.profile", "at-pronet")], Reason::Machines);
-    // 192.8 us of every 100 us.
+    // 192.8 us of every 100 us; and with jitter of what may be due after 100 us.
     check(&[("flow.status.pattern.period", "100 us")], Reason::Load);
+    let jitter = "jitter = [\"0 % -900 us\", \"100 % 900 us\"]\n";
+    let text = format!("{}{jitter}", QUIET.replace("20 ms", "1 ms"));
+    let of = |text: &str| bounds(study(text, &[]).scenario())[0];
+    assert_eq!(of(&text), Bound::None(Reason::Load));
+    assert!(matches!(of(&text.replace(jitter, "")), Bound::Longest(_)));
     let zone = load(scenarios::get("t1s-zone").unwrap().text, "zone.toml").unwrap();
     let of = |point: usize| bounds(&zone.points[point].scenario);
     let reasons = |bounds: Vec<Bound>| -> Vec<Option<Reason>> {
@@ -79,8 +84,8 @@ fn what_theory_does_not_bound_says_why() {
     assert_eq!(reasons(of(2)), [Some(Reason::Contention); 7]);
 }
 
-/// Returns a scenario of many stations with messages and datagrams of random sizes, periods and
-/// phases, all to one of them or to their neighbours.
+/// Returns a scenario of many stations with messages and datagrams of random sizes, periods, phases and
+/// jitter, all to one of them or to their neighbours.
 fn random(medium: &str, random: &mut stats::rng::Stream, priorities: bool) -> String {
     let stations = 2 + random.below(6);
     let flows = 1 + random.below(8);
@@ -96,11 +101,13 @@ fn random(medium: &str, random: &mut stats::rng::Stream, priorities: bool) -> St
         let start = random.below(3_000);
         let priority = if priorities { random.below(8) } else { 0 };
         let service = if flow % 3 == 2 { "datagram" } else { "message" };
+        let off = random.below(period / 2);
         write!(
             text,
             "[[flow]]\nname = \"f{flow}\"\nfrom = \"s-{}\"\nto = \"s-{}\"\nservice = \"{service}\"\n\
              priority = {priority}\npattern = {{ kind = \"cyclic\", period = \"{period} us\" }}\n\
-             size = \"{size} B\"\nstart = \"{start} us\"\n",
+             size = \"{size} B\"\nstart = \"{start} us\"\n\
+             jitter = [\"0 % -{off} us\", \"100 % {off} us\"]\n",
             from + 1,
             to + 1
         )

@@ -19,6 +19,8 @@
 
 pub(crate) mod association;
 pub(crate) mod cyclic;
+mod period;
+mod quantiles;
 pub(crate) mod transactions;
 
 use wire::time::Instant;

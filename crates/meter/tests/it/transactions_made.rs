@@ -329,6 +329,37 @@ fn each_client_of_a_function_has_its_polls() {
 }
 
 #[test]
+fn times_between_requests_deviate_as_they_were_made() {
+    // Each 100 ms; from the 101st on each tenth is 20 ms late, so that the next gap is as much shorter.
+    let metered_client = |n: u16| {
+        let mut one = Connection::new((1, 40_000), 9, modbus::PORT);
+        let mut frames = Vec::new();
+        for n in 0..n {
+            let late = if n > 100 && n % 10 == 0 { 20 } else { 0 };
+            let start = u64::from(n) * 100 + late;
+            // Whichever data they are for.
+            frames.push((start, one.send(From::Client, &read(n, 1, (n % 2) as u8))));
+            frames.push((start + 30, one.send(From::Server, &values(n, 1))));
+        }
+        let meter = metered(&frames);
+        let without = meter.transactions().all(|report| report.clients[0].gaps.is_none());
+        assert!(without, "reports of intervals have no quantiles");
+        only(&meter).clients[0].clone()
+    };
+    assert_eq!(metered_client(64).gaps, None, "63 gaps");
+    let gaps = metered_client(465).gaps.unwrap();
+    assert_eq!(gaps.period_ns, 100_000_000);
+    // 400 deviations, of which 36 are late and 36 early.
+    let at = |share: u64| {
+        let mut of = gaps.quantiles.iter().rev().filter(|it| it.share <= share * 1_000_000);
+        of.next().map(|it| it.deviation_ns)
+    };
+    assert_eq!((at(0), at(89)), (Some(-20_000_000), Some(-20_000_000)));
+    assert_eq!((at(500), at(909)), (Some(0), Some(0)));
+    assert_eq!((at(960), at(1_000)), (Some(20_000_000), Some(20_000_000)));
+}
+
+#[test]
 fn bursts_of_requests_are_no_polls() {
     // Ten requests for each of two kinds of data, and one request that never recurs.
     let asked = |gap_ms: u64, apart_ms: u64| {
@@ -342,7 +373,7 @@ fn bursts_of_requests_are_no_polls() {
             (*millis, one.send(From::Client, &read(n as u16, 1, *register)))
         };
         let frames: Vec<_> = times.iter().enumerate().map(&mut request).collect();
-        let client = only(&metered(&frames)).clients[0];
+        let client = only(&metered(&frames)).clients[0].clone();
         assert_eq!((client.requests, client.polls), (21, 2));
         assert_eq!((client.judged_periods, client.regular_periods), (16, 16));
         client.is_periodic()

@@ -7,14 +7,15 @@
 //!
 //! Definitions. A poller has at least five requests, and about as many replies. The polls of a client at
 //! a function must be periodic: at least half of the times between requests for the same data are
-//! within a quarter of the one before, and it asks for them throughout, not in bursts. The period of the flow is the mean time from one request to
-//! the next, for whatever data; it is the deadline, too. Response times are in comments, because a
-//! scenario has no key for the time that a server takes.
+//! within a quarter of the one before, and it asks for them throughout, not in bursts. The period of the
+//! flow is the mean time from one request to the next, for whatever data; it is the deadline, too. From
+//! 65 requests on the deviations of these times are the jitter of the flow. Response times are in
+//! comments: a server's time would be an input of the prediction that `compare` checks.
 
 use super::{STAMP_OCTETS, of_nanos};
 use crate::ends::end_name;
 use crate::quantity::{counted, span};
-use bench::scenario::Span;
+use bench::scenario::{JitterQuantile, Span};
 use meter::{
     Connection, Extremes, PollingClient, TransactionKey, TransactionProtocol, TransactionReport,
 };
@@ -32,6 +33,8 @@ pub(super) struct Poller {
     /// Comments, the lines behind the first with their `#`.
     pub(super) about: String,
     period_ns: u64,
+    /// Deviations of the times between requests, if they were measured.
+    jitter: Vec<JitterQuantile>,
     request_octets: u64,
     reply_octets: u64,
     /// Its requests, if the times of the first and of the last are known.
@@ -66,8 +69,16 @@ impl Poller {
         let user = Printable(connection.user.name());
         let about = format!("{}: {user} over class 4 here", counted(requests, "request"));
         let name = format!("poll-{}", ends[1]);
-        let asked = None;
-        let poller = Self { ends, name, about, period_ns, request_octets, reply_octets, asked };
+        let poller = Self {
+            ends,
+            name,
+            about,
+            period_ns,
+            jitter: Vec::new(),
+            request_octets,
+            reply_octets,
+            asked: None,
+        };
         (is_answered(requests, replies) && period_ns > 0).then_some(poller)
     }
 
@@ -81,7 +92,7 @@ impl Poller {
     }
 
     fn of_client(key: &TransactionKey, of: &PollingClient) -> Option<Self> {
-        let period_ns = of.last.nanos_since(of.first) / (of.requests - 1).max(1);
+        let (period_ns, jitter) = times(of);
         if !of.is_periodic() || !is_answered(of.requests, of.replies) || period_ns == 0 {
             return None;
         }
@@ -110,6 +121,7 @@ impl Poller {
             name: function_flow(protocol.name(), &server.to_string(), unit, function),
             about,
             period_ns,
+            jitter,
             request_octets: of.request_octets / of.requests.max(1),
             reply_octets: of.reply_octets / of.replies.max(1),
             asked: Some(Asked {
@@ -125,10 +137,26 @@ impl Poller {
         of_nanos(self.period_ns)
     }
 
+    /// Deviations of the times between requests from it; empty if they were not measured.
+    pub(super) fn jitter(&self) -> &[JitterQuantile] {
+        &self.jitter
+    }
+
     /// Lengths of a request and of its reply in a scenario, whose messages have a stamp.
     pub(super) fn octets(&self) -> [u64; 2] {
         [self.request_octets, self.reply_octets].map(|it| it.max(STAMP_OCTETS))
     }
+}
+
+/// Mean time from one request to the next, and the deviations from it as far as they were measured.
+fn times(of: &PollingClient) -> (u64, Vec<JitterQuantile>) {
+    let mean_ns = of.last.nanos_since(of.first) / (of.requests - 1).max(1);
+    let jitter = of.gaps.as_ref().map(|gaps| super::jitter(&gaps.quantiles)).unwrap_or_default();
+    let earliest_ns = jitter.first().map_or(0, |first| first.deviation_ns);
+    // The sender takes the mean out of its table; no request may be earlier than by its period.
+    let Some(taken_ns) = JitterQuantile::mean_ns(&jitter) else { return (mean_ns, Vec::new()) };
+    let least_ns = u64::try_from(taken_ns.saturating_sub(earliest_ns)).unwrap_or_default();
+    (mean_ns.max(least_ns), jitter)
 }
 
 /// Name of the flow that polls a function.

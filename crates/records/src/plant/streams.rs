@@ -7,10 +7,10 @@
 
 use crate::cyclic::CyclicStream;
 use bench::scenario::{
-    Address, Flow, JitterQuantile, Pattern, Published, Service, Share, Size, Span, Start,
+    Address, Flow, JitterQuantile, Pattern, Published, Service, Size, Span, Start,
 };
 use core::time::Duration;
-use meter::{DeviationQuantile, Protocol, Retransmissions, StreamReport};
+use meter::{Protocol, Retransmissions, StreamReport};
 use wire::printable::is_printable;
 
 /// Octets of a frame before the data behind its EtherType.
@@ -90,14 +90,10 @@ impl Watched {
 
     /// Table of the deviations that were measured; none if all are zero.
     fn jitter(&self, report: &StreamReport) -> Vec<JitterQuantile> {
-        let is_cyclic = self.service() != Service::Goose;
-        let deviates = report.quantiles.iter().any(|it| it.deviation_ns != 0);
-        let quantile = |it: &DeviationQuantile| JitterQuantile {
-            share: Share(it.share),
-            deviation_ns: it.deviation_ns,
-        };
-        let quantiles = report.quantiles.iter().filter(|_| is_cyclic && deviates);
-        quantiles.map(quantile).collect()
+        match self.service() {
+            Service::Goose => Vec::new(),
+            _ => super::jitter(&report.quantiles),
+        }
     }
 
     fn is_of(&self, protocol: Protocol) -> bool {
@@ -133,7 +129,8 @@ impl Watched {
         let pattern = if service == Service::Goose { self.retransmission() } else { cyclic };
         let flow = Flow::new(name, ends, service, pattern, Size(data_octets.min(MOST_DATA_OCTETS)));
         let stream = self.published(service, origin_ns);
-        let mut flow = Flow { priority, deadline, start: Start::At(start), stream, ..flow };
+        let jitter = self.jitter.clone();
+        let mut flow = Flow { priority, deadline, start: Start::At(start), jitter, stream, ..flow };
         flow.size = flow.size.max(flow.least_size());
         flow
     }
@@ -157,7 +154,6 @@ impl Watched {
         let revision = (stream.revision != 1).then(|| u64::from(stream.revision));
         let group = stream.destination.parse().ok().map(Address);
         let common = Published {
-            jitter: self.jitter.clone(),
             vlan: stream.vlan.filter(|vlan| (1..=MOST_VLAN).contains(vlan)).map(u64::from),
             destination: group.filter(|address| address.0.is_group()),
             ..Published::default()

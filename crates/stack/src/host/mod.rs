@@ -30,7 +30,8 @@ pub use services::sockets::{CHECKED_SAP, MESSAGE_FLOWS};
 pub use services::{FilesServed, MmsParams, Subscriptions};
 
 use crate::clnp::{self, Network};
-use crate::load::{Absence, Flow, Record, Stage};
+use crate::load::jitter::Jitter;
+use crate::load::{Absence, Flow, FlowId, Record, Stage};
 use crate::machine::{Machine as _, Output};
 use crate::messaging::{self, Messaging, Priority};
 use crate::network::NetworkConnectionId;
@@ -251,6 +252,12 @@ impl Host {
     /// Adds a flow; it begins at its start time, or at once if that is past.
     pub fn add(&mut self, flow: Flow) {
         self.users.add(flow);
+    }
+
+    /// Draws the intervals of a flow from this table, before its first message. A flow whose pattern
+    /// has no period ignores it.
+    pub fn deviate(&mut self, flow: FlowId, jitter: Jitter) {
+        self.users.deviate(flow, jitter);
     }
 
     /// Stops further messages from becoming due: flows end when the messages already handed over

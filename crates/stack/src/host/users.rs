@@ -5,6 +5,7 @@ use super::services::Task;
 use super::waiting::Waiting;
 use super::work::UNCONFIRMED;
 use super::{Host, Unitdata};
+use crate::load::jitter::Jitter;
 use crate::load::{Event, Flow, FlowId, Record, Sender, Stage, Stamp};
 use crate::messaging::Priority;
 use crate::transport::Endpoint;
@@ -77,6 +78,15 @@ impl Users {
             unconfirmed: 0,
         });
         self.under_way += 1;
+    }
+
+    /// Draws the intervals of a flow from this table; no effect on flows of other hosts.
+    pub(super) fn deviate(&mut self, flow: FlowId, jitter: Jitter) {
+        let of_flow = self.places.range((flow, 0)..=(flow, usize::MAX)).next();
+        let flowing = of_flow.and_then(|(_, place)| self.flows.get_mut(*place));
+        if let Some(Flowing { sender, .. }) = flowing {
+            sender.deviate(jitter);
+        }
     }
 
     /// Flow at this place.

@@ -1,4 +1,4 @@
-//! Jitter of a sender of cyclic data: how its intervals deviate from the period.
+//! Jitter of a sender with a period: how its intervals deviate from it.
 //!
 //! ```text
 //!   period     |         |         |         |         |

@@ -13,7 +13,6 @@
 //! GOOSE and Sampled Values are marked as simulated, so that devices in operation do not use the values
 //! (IEC 61850-7-1, LPHD.Sim), and as not synchronised: their time counts from the clock of the run.
 
-use super::jitter::Jitter;
 use super::retransmission::{Retransmissions, Turn, Turns};
 use super::sender::tsdu;
 use super::{LEAST_OCTETS, Stamp};
@@ -58,8 +57,6 @@ pub struct Publication {
     pub tag: Option<mac::Tag>,
     /// Protocol and identity.
     pub content: Content,
-    /// Deviations of its sender from the period; none if it keeps it.
-    pub jitter: Option<Jitter>,
 }
 
 /// Protocol of a stream, and its identity.

@@ -134,7 +134,7 @@ impl Sender {
         self.turns = Some(Box::new(Turns::new(plan, self.flow.seed, now)));
     }
 
-    /// Draws the intervals of a cyclic pattern from this table, from its first message on.
+    /// Draws the intervals of a pattern with a period from this table, from its first message on.
     pub fn deviate(&mut self, jitter: Jitter) {
         self.intervals = Some(Box::new(Intervals::new(jitter, self.flow.seed)));
     }
@@ -206,11 +206,10 @@ impl Sender {
     /// Due time of the message after the one due at `planned`, if already determined.
     fn after(&mut self, planned: Instant) -> Option<Instant> {
         match self.flow.pattern {
-            Pattern::Cyclic { period } => {
+            Pattern::Cyclic { period } | Pattern::ConstantRateRequest { period, .. } => {
                 let interval = self.intervals.as_mut().map_or(period, |it| it.take(period));
                 Some(planned + interval)
             }
-            Pattern::ConstantRateRequest { period, .. } => Some(planned + period),
             Pattern::Poisson { mean_interval } => {
                 Some(planned + self.chance.exponential(mean_interval))
             }
@@ -407,6 +406,33 @@ mod tests {
         assert_eq!(sender.stage(), Stage::Finishing);
         assert!(!sender.is_done(), "the last message still waits");
         assert!(sender.take_lsdu(ms(65), &mut records).is_some() && sender.is_done());
+    }
+
+    #[test]
+    fn requests_at_a_constant_rate_have_the_jitter_of_their_table() {
+        use crate::load::jitter::{Quantile, WHOLE};
+        let period = Duration::from_millis(20);
+        let mut sender = sender(Pattern::ConstantRateRequest { period, reply_octets: 50 }, 1_000);
+        let quantile = |share, deviation_ns| Quantile { share, deviation_ns };
+        let table = vec![quantile(0, -2_000_000), quantile(WHOLE, 2_000_000)];
+        sender.deviate(Jitter::new(table).unwrap());
+        let mut records = VecDeque::new();
+        sender.open(ms(0));
+        for now in 0..20_100 {
+            sender.expire(ms(now), &mut records);
+            while sender.take_tsdu(ms(now), &mut records).is_some() {}
+        }
+        let planned = records.iter().filter_map(|record| match record.event {
+            Event::Sent { planned, .. } => Some(planned.as_nanos()),
+            _ => None,
+        });
+        let planned: Vec<u64> = planned.collect();
+        let mut gaps: Vec<u64> = planned.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        gaps.sort_unstable();
+        assert_eq!(gaps.len(), 999);
+        for (nth, expected) in [(99, 18_400_000), (499, 20_000_000), (899, 21_600_000)] {
+            assert!(gaps[nth].abs_diff(expected) < 60_000, "{nth}: {}", gaps[nth]);
+        }
     }
 
     #[test]

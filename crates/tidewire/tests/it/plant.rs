@@ -206,6 +206,15 @@ fn streams_of_captures_come_back_the_same() {
     }
 }
 
+/// Source of numbers at random below a limit, the same each time.
+fn draws() -> impl FnMut(u64) -> u64 {
+    let mut draw = 1_u64;
+    move |n| {
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (draw >> 33) % n
+    }
+}
+
 /// Deviations of the only stream of a capture: late p50 and p99, early p50 and p99, with its period.
 fn deviations(folder: &Path, capture: &Path) -> ([u64; 4], u64) {
     let output = run_in(folder, &["watch", "-r", capture.to_str().unwrap(), "--json"]);
@@ -223,11 +232,7 @@ fn the_jitter_of_a_sender_comes_back() {
     let folder = folder.path();
     // A frame every millisecond, each by up to 20 us off its place on the grid, one of 50 by up to 80 us
     // more: skewed to late, so that late and early ones differ.
-    let mut draw = 1_u64;
-    let mut below = |n: u64| {
-        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (draw >> 33) % n
-    };
+    let mut below = draws();
     let frames = (0..900).map(|n: u32| {
         let far = if n % 50 == 7 { below(80) } else { 0 };
         let at_us = n * 1_000 + (below(20) + far) as u32;
@@ -383,6 +388,52 @@ fn polls_of_functions_come_back_with_their_requests() {
     let flows = sample["flows"].as_array().unwrap();
     let sent: Vec<_> = flows.iter().map(|flow| flow["sent"].as_u64().unwrap()).collect();
     assert_eq!(sent, [30; 3], "{sample}");
+}
+
+#[test]
+fn the_jitter_of_a_poller_comes_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    // Each 50 ms, up to 3 ms late; each twentieth another 15 ms.
+    let mut below = draws();
+    let mut late_us = |n: u64| below(3_000) + u64::from(n % 20 == 9) * 15_000;
+    let times: Vec<u64> = (0..600).map(|n| 1_000 + n * 50_000 + late_us(n)).collect();
+    let seen = folder.join("polls.pcap");
+    crate::transactions::write(&seen, crate::transactions::polls(&times));
+    let text = write_scenario(folder, &seen);
+    assert_eq!(text.matches("\njitter = [\"0 % -").count(), 1, "{text}");
+    // Deviations of the intervals between requests from the mean, at some percentiles, and the number of
+    // those that are more than 10 ms.
+    let deviations = |times_ns: &[i64]| {
+        let mut gaps: Vec<i64> = times_ns.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        let mean = gaps.iter().sum::<i64>() / gaps.len() as i64;
+        gaps.sort_unstable();
+        let late = gaps.iter().filter(|gap| **gap - mean > 10_000_000).count();
+        ([10, 25, 50, 75, 90].map(|percent| gaps[gaps.len() * percent / 100] - mean), late)
+    };
+    let watched: Vec<i64> = times.iter().map(|at_us| *at_us as i64 * 1_000).collect();
+    let watched = deviations(&watched);
+    let sent = |text: &str| {
+        fs::write(folder.join("plant.toml"), text).unwrap();
+        let line = ["predict", "plant.toml", "-n", "1", "--no-save", "--each-message", "m.csv"];
+        check_code(&run_in(folder, &line), 0);
+        let rows = fs::read_to_string(folder.join("m.csv")).unwrap();
+        fs::remove_file(folder.join("m.csv")).unwrap();
+        let place = rows.lines().next().unwrap().split(',').position(|name| name == "due_ns");
+        let due = rows.lines().skip(1).map(|row| row.split(',').nth(place.unwrap()).unwrap());
+        due.map(|cell| cell.parse().unwrap()).collect::<Vec<i64>>()
+    };
+    let found = sent(&text);
+    assert_eq!(found.len(), 600);
+    // Between two points of the table it is linear.
+    let found = deviations(&found);
+    let is_near = |(found, late): ([i64; 5], usize)| {
+        let is_near = |(a, b): (&i64, &i64)| (a - b).abs() < 500_000;
+        found.iter().zip(&watched.0).all(is_near) && late.abs_diff(watched.1) <= 5
+    };
+    assert!(is_near(found), "{found:?}, not {watched:?}\n{text}");
+    let without: Vec<_> = text.lines().filter(|line| !line.starts_with("jitter")).collect();
+    assert!(!is_near(deviations(&sent(&without.join("\n")))), "the table has no effect");
 }
 
 #[test]

@@ -79,8 +79,27 @@ fn gateway() -> Vec<(u64, Vec<u8>)> {
     wire.frames
 }
 
+/// Polls of device 1 at these times, in microseconds, each answered after 4 ms.
+pub(crate) fn polls(times_us: &[u64]) -> Vec<(u64, Vec<u8>)> {
+    let mut wire = Wire { next: [1_000, 9_000], frames: Vec::new() };
+    wire.segment(0, false, 0x02, &[]);
+    wire.segment(300, true, 0x12, &[]);
+    for (transaction, at_us) in (0..).zip(times_us) {
+        let pdu = |data: &'static [u8]| modbus::Pdu {
+            transaction,
+            unit: 1,
+            function: 3,
+            is_exception: false,
+            data,
+        };
+        wire.request(*at_us, &pdu(&[0, 16, 0, 2]));
+        wire.reply(at_us + 4_000, &pdu(&[4, 0, 1, 0, 2]));
+    }
+    wire.frames
+}
+
 /// Writes a capture of frames, each with its time in microseconds.
-fn write(path: &Path, frames: impl IntoIterator<Item = (u64, Vec<u8>)>) {
+pub(crate) fn write(path: &Path, frames: impl IntoIterator<Item = (u64, Vec<u8>)>) {
     let mut octets = vec![0xD4, 0xC3, 0xB2, 0xA1, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0];
     octets.extend([0, 0, 1, 0, 1, 0, 0, 0]);
     for (at_us, frame) in frames {

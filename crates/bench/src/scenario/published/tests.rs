@@ -66,7 +66,7 @@ fn keys_and_patterns_of_streams_are_checked_at_their_place() {
     jitter(SV, "\"0 % 1 us\", \"100 % 0 us\"", "shares and deviations of `jitter` must ascend");
     jitter(SV, "\"0 % -251 us\", \"100 % 251 us\"", "earlier than by its period");
     jitter(SV, "\"0 % 1\", \"100 % 2 us\"", "the unit is missing");
-    jitter(GOOSE, "\"0 % 0 us\", \"100 % 2 us\"", "only flows of service");
+    jitter(GOOSE, "\"0 % 0 us\", \"100 % 2 us\"", "intervals of this pattern have no jitter");
     check_error(&GOOSE.replace("appid = 0x3001\n", ""), "missing key `appid`");
     check_error(&GOOSE.replace("0x3001", "0x13001"), "`appid` is at most 0xffff");
     check_error(

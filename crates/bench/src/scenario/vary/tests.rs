@@ -460,6 +460,7 @@ fn defaults_are_those_of_the_documents() {
         [Flow {
             name: "status".to_owned(),
             group: None,
+            jitter: Vec::new(),
             stagger: None,
             from: "s-1".to_owned(),
             to: "s-2".to_owned(),

@@ -6,7 +6,7 @@
 //! clocks since the last step, as a share of the time at the tap. Bias: a drift is part of each
 //! variation, by its share of the gap (100 us of a second at 100 ppm).
 
-use super::period::Deviations;
+use crate::follow::period::Deviations;
 use crate::measure::Distribution;
 use wire::time::Instant;
 

@@ -1,7 +1,7 @@
 //! Figures of a stream in an interval: those so far, less a copy from its start.
 
-use super::period::{Deviations, Period};
 use super::report::{StreamFigures, StreamReport};
+use crate::follow::period::{Deviations, Period};
 use crate::measure::Distribution;
 
 /// Figures at the start of an interval.

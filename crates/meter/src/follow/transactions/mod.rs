@@ -27,7 +27,7 @@ mod set_ups;
 pub use protocol::Protocol as TransactionProtocol;
 pub(crate) use protocol::Protocol;
 pub use report::{
-    Extremes, PollingClient, TransactionCounts, TransactionFigures, TransactionKey,
+    Extremes, PollingClient, RequestGaps, TransactionCounts, TransactionFigures, TransactionKey,
     TransactionReport,
 };
 pub(crate) use set_ups::{Opened, SetUp};
@@ -53,6 +53,8 @@ use wire::time::Instant;
 pub(crate) const FUNCTIONS: usize = 8_192;
 /// Maximum number of functions that ended and were not taken.
 const ENDED: usize = 4_096;
+/// Maximum number of clients whose times between requests are kept.
+const WITH_GAPS: usize = 4_096;
 /// Time between two looks for requests whose time is over.
 const LOOK_NS: u64 = 1_000_000_000;
 
@@ -140,6 +142,8 @@ struct Rows {
     index: HashTable<Place>,
     state: FixedState,
     ended: VecDeque<TransactionReport>,
+    /// Number of further clients whose times between requests may be kept.
+    room: usize,
     /// Start of the interval under way.
     interval: Instant,
 }
@@ -197,7 +201,8 @@ impl Rows {
             self.ended.pop_front();
             oddities.count(Class::Meter, "function that ended and was not reported");
         }
-        self.ended.push_back(row.report().clone());
+        self.room += row.gaps();
+        self.ended.push_back(row.whole_report());
     }
 
     /// Row that is about to change.
@@ -329,6 +334,7 @@ impl Pairing<'_> {
             row.outstanding = row.outstanding.saturating_sub(1);
             row.counts(interval).dropped += 1;
         }
+        let mut room = self.rows.room;
         let Some(row) = self.rows.at(handle) else { return };
         let counts = row.counts(interval);
         counts.requests += 1;
@@ -338,10 +344,11 @@ impl Pairing<'_> {
             Asked::New { .. } => {
                 row.outstanding += 1;
                 if let Some(asking) = asking {
-                    row.poll(interval, asking);
+                    row.poll(interval, asking, &mut room);
                 }
             }
         }
+        self.rows.room = room;
     }
 
     /// Counts a reply to each request that it acknowledges.
@@ -424,6 +431,7 @@ impl Transactions {
             index: HashTable::new(),
             state: state.clone(),
             ended: VecDeque::new(),
+            room: WITH_GAPS,
             interval: Instant::ZERO,
         };
         let (slab, index) = (LruSlab::new(connections), HashTable::new());
@@ -445,6 +453,11 @@ impl Transactions {
     /// Reports of the functions followed. One that did not change is not made again.
     pub(crate) fn each(&self) -> impl Iterator<Item = &TransactionReport> {
         self.rows.slab.iter().map(|(_, row, _)| row.report())
+    }
+
+    /// Reports of the same, with the times between the requests of each client.
+    pub(crate) fn each_whole(&self) -> impl Iterator<Item = TransactionReport> {
+        self.rows.slab.iter().map(|(_, row, _)| row.whole_report())
     }
 
     /// Takes the oldest function that was silent for long and made room for another.

@@ -2,6 +2,7 @@
 
 use super::message::NUMBERED;
 use super::protocol::Protocol;
+use crate::follow::quantiles::DeviationQuantile;
 use crate::host::Address;
 use crate::measure::Summary;
 use wire::time::Instant;
@@ -95,7 +96,7 @@ pub struct TransactionFigures {
 }
 
 /// Polls of a client at a function of a unit: requests for the same data again and again.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PollingClient {
     /// Client: the side that asks.
     pub client: Address,
@@ -121,6 +122,18 @@ pub struct PollingClient {
     pub regular_periods: u64,
     /// Response times.
     pub responses: Extremes,
+    /// Times from one request to the next, whichever data they are for; only in the report of a whole
+    /// function, and from 65 requests on.
+    pub gaps: Option<RequestGaps>,
+}
+
+/// Times from one request of a client to its next one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RequestGaps {
+    /// Median of the first 64.
+    pub period_ns: u64,
+    /// Quantiles of the deviations of the others from it, early and late together.
+    pub quantiles: Vec<DeviationQuantile>,
 }
 
 impl PollingClient {

@@ -1,9 +1,11 @@
 //! Counts and times of a function of a unit.
 
 use super::report::{
-    Extremes, PollingClient, TransactionCounts, TransactionFigures, TransactionKey,
+    Extremes, PollingClient, RequestGaps, TransactionCounts, TransactionFigures, TransactionKey,
     TransactionReport,
 };
+use crate::follow::period::Period;
+use crate::follow::quantiles;
 use crate::host::Address;
 use crate::measure::Distribution;
 use core::cell::OnceCell;
@@ -55,6 +57,62 @@ pub(super) struct Asking {
     pub(super) octets: u64,
 }
 
+/// Client, with the times between its requests.
+#[derive(Clone, Debug)]
+struct Client {
+    polling: PollingClient,
+    /// None without room for them.
+    gaps: Option<Period>,
+}
+
+impl Client {
+    const fn new(client: Address, at: Instant) -> Self {
+        let none = Extremes { count: 0, total_ns: 0, min_ns: 0, max_ns: 0 };
+        let polling = PollingClient {
+            client,
+            requests: 0,
+            request_octets: 0,
+            replies: 0,
+            reply_octets: 0,
+            first: at,
+            last: at,
+            polls: 0,
+            periods: none,
+            judged_periods: 0,
+            regular_periods: 0,
+            responses: none,
+            gaps: None,
+        };
+        Self { polling, gaps: None }
+    }
+
+    /// Counts a request for some data; `room` is the number of further clients whose gaps may be kept.
+    fn ask(&mut self, at: Instant, octets: u64, room: &mut usize) {
+        let Self { polling: of, gaps } = self;
+        if gaps.is_none() && *room > 0 {
+            *room -= 1;
+            *gaps = Some(Period::new());
+        }
+        if let Some(gaps) = gaps
+            && of.requests > 0
+        {
+            gaps.add(at.nanos_since(of.last), true);
+        }
+        of.requests += 1;
+        of.request_octets = of.request_octets.saturating_add(octets);
+        of.last = of.last.max(at);
+    }
+
+    /// Report of the whole, with the quantiles of the gaps, which take most of the time.
+    fn whole(&self) -> PollingClient {
+        let gaps = self.gaps.as_ref().and_then(|gaps| {
+            let quantiles = quantiles::table(gaps.distributions()?);
+            Some(RequestGaps { period_ns: gaps.nominal_ns()?, quantiles })
+        });
+        PollingClient { gaps, ..self.polling.clone() }
+    }
+}
+
 /// Reply to a client that polls.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Replied {
@@ -79,7 +137,7 @@ pub(super) struct Row {
     latest: Instant,
     in_latest: Sums,
     polls: Vec<Poll>,
-    clients: Vec<PollingClient>,
+    clients: Vec<Client>,
     /// Report, from when it is asked for until the function changes.
     reported: OnceCell<Box<TransactionReport>>,
 }
@@ -131,34 +189,31 @@ impl Row {
     }
 
     /// Client, which is added if there is room.
-    fn client(&mut self, client: Address, at: Instant) -> Option<&mut PollingClient> {
-        let known = self.clients.iter().position(|it| it.client == client);
+    fn client(&mut self, client: Address, at: Instant) -> Option<&mut Client> {
+        let known = self.clients.iter().position(|it| it.polling.client == client);
         let place = known.or_else(|| {
             (self.clients.len() < MOST_CLIENTS).then(|| {
-                self.clients.push(PollingClient {
-                    client,
-                    requests: 0,
-                    request_octets: 0,
-                    replies: 0,
-                    reply_octets: 0,
-                    first: at,
-                    last: at,
-                    polls: 0,
-                    periods: Extremes::default(),
-                    judged_periods: 0,
-                    regular_periods: 0,
-                    responses: Extremes::default(),
-                });
+                self.clients.push(Client::new(client, at));
                 self.clients.len() - 1
             })
         });
         self.clients.get_mut(place?)
     }
 
+    /// Known client.
+    fn known(&mut self, client: Address) -> Option<&mut PollingClient> {
+        self.clients.iter_mut().map(|it| &mut it.polling).find(|it| it.client == client)
+    }
+
+    /// Number of clients whose gaps are kept.
+    pub(super) fn gaps(&self) -> usize {
+        self.clients.iter().filter(|it| it.gaps.is_some()).count()
+    }
+
     /// Counts octets of a reply to a client that polls, and its response time if it has one; or more
     /// octets of the reply before.
     pub(super) fn replied(&mut self, client: Address, octets: u64, kind: Replied) {
-        let Some(of) = self.clients.iter_mut().find(|it| it.client == client) else { return };
+        let Some(of) = self.known(client) else { return };
         of.reply_octets = of.reply_octets.saturating_add(octets);
         match kind {
             Replied::More => {}
@@ -172,23 +227,22 @@ impl Row {
 
     /// Counts more octets of the last request of a client that polls.
     pub(super) fn asked_more(&mut self, client: Address, octets: u64) {
-        if let Some(of) = self.clients.iter_mut().find(|it| it.client == client) {
+        if let Some(of) = self.known(client) {
             of.request_octets = of.request_octets.saturating_add(octets);
         }
     }
 
-    /// Counts a request of a client for some data.
-    pub(super) fn poll(&mut self, interval: Instant, asking: Asking) {
+    /// Counts a request of a client for some data; `room` is the number of further clients whose gaps
+    /// may be kept.
+    pub(super) fn poll(&mut self, interval: Instant, asking: Asking, room: &mut usize) {
         let Asking { at, print, client, octets } = asking;
         if let Some(of) = self.client(client, at) {
-            of.requests += 1;
-            of.request_octets = of.request_octets.saturating_add(octets);
-            of.last = of.last.max(at);
+            of.ask(at, octets, room);
         }
         if let Some(known) = self.polls.iter_mut().find(|known| known.print == print) {
             let (period_ns, before_ns) = (at.nanos_since(known.last), known.period_ns);
             (known.last, known.period_ns) = (at, period_ns);
-            if let Some(of) = self.client(client, at) {
+            if let Some(of) = self.known(client) {
                 of.periods.add(period_ns);
                 of.polls += u64::from(before_ns == 0);
                 if before_ns > 0 {
@@ -212,6 +266,12 @@ impl Row {
         self.reported.get_or_init(|| Box::new(self.make_report()))
     }
 
+    /// Report of the whole, with the quantiles of the times between requests.
+    pub(super) fn whole_report(&self) -> TransactionReport {
+        let clients = self.clients.iter().map(Client::whole).collect();
+        TransactionReport { clients, ..self.report().clone() }
+    }
+
     fn make_report(&self) -> TransactionReport {
         let mut all = self.before.clone();
         all.add(&self.in_latest);
@@ -223,7 +283,7 @@ impl Row {
             all: all.figures(),
             latest: self.latest,
             in_latest: self.in_latest.figures(),
-            clients: self.clients.clone(),
+            clients: self.clients.iter().map(|it| it.polling.clone()).collect(),
         }
     }
 }

@@ -82,9 +82,6 @@ impl Host {
         if let Content::Goose(goose) = &publication.content {
             sender.retransmit(now, goose.plan.clone());
         }
-        if let Some(jitter) = &publication.jitter {
-            sender.deviate(jitter.clone());
-        }
         sender.open(now);
         let publisher = Publisher::new(publication, seed, now);
         if let Some(published) = self.published.as_deref_mut() {

@@ -83,7 +83,7 @@ fn test_load_has_its_stamp_behind_a_mark() {
 #[test]
 fn goose_states_its_numbers_and_allows_two_intervals() {
     let Content::Goose(params) = goose(None) else { unreachable!() };
-    let publication = Publication { group: None, tag: None, content: goose(None), jitter: None };
+    let publication = Publication { group: None, tag: None, content: goose(None) };
     let mut publisher = Publisher::new(publication, 1, Instant::ZERO);
     let octets = goose(None).least_octets();
     // At 0 and 1 s; a change at 1.5 s, 4 ms, 8 ms and 1 s later its retransmissions.

@@ -1,7 +1,7 @@
-//! Period of a stream, and deviations from it.
+//! Period of a stream or of a poller, and deviations from it.
 //!
 //! Definition: the period is the median of the first 64 gaps between frames that follow each other
-//! by their numbers. Behind them, the deviation of such a gap is its difference from the period; late
+//! by their numbers, or between the requests of a poller. Behind them, the deviation of such a gap is its difference from the period; late
 //! and early ones are kept apart. A gap over missing frames has no deviation: it is a silence.
 //! Bias: the clock of the tap measures the gaps, and the path to the tap is part of them.
 
@@ -21,7 +21,7 @@ pub struct Deviations {
 
 /// Period in the making, then the deviations from it.
 #[derive(Clone, Debug)]
-pub(super) enum Period {
+pub(in crate::follow) enum Period {
     /// Gaps so far.
     Learning(Vec<u64>),
     /// Learnt period and deviations; without room for distributions only the period.
@@ -30,12 +30,12 @@ pub(super) enum Period {
 
 impl Period {
     /// Begins to learn.
-    pub(super) const fn new() -> Self {
+    pub(in crate::follow) const fn new() -> Self {
         Self::Learning(Vec::new())
     }
 
     /// Learnt period.
-    pub(super) const fn nominal_ns(&self) -> Option<u64> {
+    pub(in crate::follow) const fn nominal_ns(&self) -> Option<u64> {
         match self {
             Self::Learning(_) => None,
             Self::Learnt { period_ns, .. } => Some(*period_ns),
@@ -43,7 +43,7 @@ impl Period {
     }
 
     /// Adds a gap between frames that follow each other; `has_room` for distributions.
-    pub(super) fn add(&mut self, gap_ns: u64, has_room: bool) {
+    pub(in crate::follow) fn add(&mut self, gap_ns: u64, has_room: bool) {
         match self {
             Self::Learning(gaps) => {
                 gaps.push(gap_ns);
@@ -66,7 +66,7 @@ impl Period {
     }
 
     /// Distributions of the late and the early deviations, if it has them.
-    pub(super) const fn distributions(&self) -> Option<&[Distribution; 2]> {
+    pub(in crate::follow) const fn distributions(&self) -> Option<&[Distribution; 2]> {
         match self {
             Self::Learnt { late_and_early: Some(both), .. } => Some(both),
             Self::Learnt { late_and_early: None, .. } | Self::Learning(_) => None,
@@ -74,7 +74,7 @@ impl Period {
     }
 
     /// Deviations so far; none without room for them, or before the period is learnt.
-    pub(super) fn deviations(&self) -> Option<Deviations> {
+    pub(in crate::follow) fn deviations(&self) -> Option<Deviations> {
         match self {
             Self::Learnt { late_and_early: Some(both), .. } => {
                 let [late, early] = both.each_ref().map(Distribution::summary);

@@ -1,8 +1,9 @@
 //! Quantiles of the deviations of a stream, early and late together, for a sender that repeats them.
 //!
 //! Definition: of the early and of the late deviations each the quantiles at 0, 10, 25, 50, 75, 90, 95,
-//! 99, 99.9 and 99.99 %, the greatest but one and the greatest, by nearest rank. The share is that of
-//! all deviations that are at most as late. Bias: all but the extremes are upper edges of their classes,
+//! 99, 99.9 and 99.99 %, the greatest but one and the greatest, by nearest rank. Two of them that are
+//! further apart than an eighth of the greatest have a step between them, where the values pass their
+//! middle. The share is that of all deviations that are at most as late. Bias: all but the extremes are upper edges of their classes,
 //! so that they are high by at most 0.8 %.
 
 use crate::measure::Distribution;
@@ -30,7 +31,7 @@ struct OfSide {
 }
 
 /// Table of a stream with these late and early deviations; empty without any.
-pub(super) fn table([late, early]: &[Distribution; 2]) -> Vec<DeviationQuantile> {
+pub(in crate::follow) fn table([late, early]: &[Distribution; 2]) -> Vec<DeviationQuantile> {
     let [late_count, early_count] = [late, early].map(|it| u128::from(it.count));
     let all = late_count + early_count;
     let mut table: Vec<DeviationQuantile> = Vec::new();
@@ -74,7 +75,30 @@ fn side(distribution: &Distribution) -> Vec<OfSide> {
     let nanos = distribution.max_ns;
     found.push(OfSide { part: count - 1, of: count, nanos });
     found.push(OfSide { part: 1, of: 1, nanos });
-    found
+    with_steps(&found, distribution)
+}
+
+/// The same quantiles, with a step between two that are far apart: deviations in groups stay apart.
+fn with_steps(found: &[OfSide], distribution: &Distribution) -> Vec<OfSide> {
+    let of = u128::from(distribution.count);
+    let rank = |it: &OfSide| u64::try_from((it.part * of).div_ceil(it.of)).unwrap_or(u64::MAX);
+    let mut all: Vec<OfSide> = Vec::with_capacity(found.len());
+    for pair in found.windows(2) {
+        let [before, next] = [pair[0], pair[1]];
+        all.push(before);
+        let apart_ns = next.nanos - before.nanos.min(next.nanos);
+        let ranks = [rank(&before), rank(&next)];
+        if apart_ns <= distribution.max_ns / 8 || ranks[1].saturating_sub(ranks[0]) < 2 {
+            continue;
+        }
+        let [passed] = distribution.up_to([before.nanos + apart_ns / 2]);
+        let passed = passed.clamp(ranks[0] + 1, ranks[1] - 1);
+        for nanos in distribution.at_ranks([passed, passed + 1]) {
+            all.push(OfSide { part: passed.into(), of, nanos });
+        }
+    }
+    all.extend(found.last());
+    all
 }
 
 /// The same table without points between two of the same deviation.
@@ -119,6 +143,17 @@ mod tests {
             (1_000_000_000, 700_000),
         ];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn deviations_in_two_groups_have_a_step_between_them() {
+        // 830 of up to 100 ns, and 170 of 5,000 to 5,169 ns: between the quantiles at 75 and 90 %.
+        let late = (0..830).map(|n| n % 101).chain((0..170).map(|n| 5_000 + n));
+        let table = table(&[distribution(late), Distribution::default()]);
+        let step = table.windows(2).find(|pair| pair[1].deviation_ns > 4_000).unwrap();
+        assert_eq!([step[0].share, step[1].share], [830_000_000; 2]);
+        assert_eq!(step[0].deviation_ns, 100);
+        assert!((5_000..5_040).contains(&step[1].deviation_ns), "{table:?}");
     }
 
     #[test]
