@@ -493,13 +493,10 @@ fn interval_record(interval: &item::Interval, only: &Subset) -> Interval {
 fn host_interval_record(host: &item::HostInterval, only: &Subset) -> HostInterval {
     let item::HostInterval { index, address, hosts, traffic, replied } = host;
     let metrics = of_host(traffic.each_ref());
-    let [mut sent, received] = traffic.each_ref().map(|way| {
-        let mut values = registry::of_traffic(way);
-        values.retain(|(measure, value)| {
-            !measure.is_total_of_kinds() && is_of_interval(*measure, *value)
-        });
-        values
-    });
+    let is_stated =
+        |measure: Measure, value| is_of_interval(measure, value) && !measure.is_total_of_kinds();
+    let [mut sent, received] =
+        traffic.each_ref().map(|way| registry::chosen_of_traffic(way, is_stated));
     sent.extend(registry::so_far(replied));
     let [sent, received] = [sent, received].map(|values| subset(values, only));
     let host = address.map(|address| address.to_string());
@@ -509,9 +506,13 @@ fn host_interval_record(host: &item::HostInterval, only: &Subset) -> HostInterva
 /// Returns true for a value that a record of an interval states: one of the interval, unlike the
 /// longest times of the whole, and not zero. Sequence numbers and times of day may be zero.
 fn is_of_interval(measure: Measure, value: u64) -> bool {
+    // Most values are zero.
     let is_longest =
-        measure.aggregation() == Aggregation::Maximum && measure.unit() == Unit::Nanoseconds;
-    !is_longest && (value > 0 || measure.aggregation() == Aggregation::Latest)
+        || measure.aggregation() == Aggregation::Maximum && measure.unit() == Unit::Nanoseconds;
+    match value {
+        0 => measure.aggregation() == Aggregation::Latest,
+        _ => !is_longest(),
+    }
 }
 
 fn subset(values: Values, only: &Subset) -> Counts {
@@ -577,22 +578,23 @@ fn identity(connection: &meter::Connection) -> Identity {
 /// and busiest seconds without a TPDU, are left out; of an interval, all that is zero and the longest
 /// times.
 fn direction(direction: &meter::Direction, is_whole: bool, only: &Subset) -> Direction {
-    let mut values = registry::of_direction(direction);
-    values.retain(|(measure, value)| match measure {
-        Measure::OfKind(kind, _) => direction.of(*kind).tpdus > 0,
-        Measure::OfSize(..) => *value > 0,
+    let is_sent = |measure: Measure, value: u64| match measure {
+        Measure::OfKind(kind, _) => direction.of(kind).tpdus > 0,
+        Measure::OfSize(..) => value > 0,
         Measure::Delay(..) => true,
         Measure::Count(_) | Measure::DelaySoFar(..) => {
-            (*value > 0 || !measure.is_peak()) && !measure.is_total_of_kinds()
+            (value > 0 || !measure.is_peak()) && !measure.is_total_of_kinds()
         }
-    });
-    if !is_whole {
-        values.retain(|(measure, value)| is_of_interval(*measure, *value));
-        let is_quantile = |measure: &Measure| {
-            matches!(measure.aggregation(), Aggregation::Quantile | Aggregation::Minimum)
-        };
-        values.retain(|(measure, _)| !is_quantile(measure));
-        values.extend(registry::so_far(&direction.replied));
+    };
+    if is_whole {
+        return subset(registry::chosen_of_direction(direction, is_sent), only);
     }
+    let is_quantile = |measure: Measure| {
+        matches!(measure.aggregation(), Aggregation::Quantile | Aggregation::Minimum)
+    };
+    let mut values = registry::chosen_of_direction(direction, |measure, value| {
+        is_of_interval(measure, value) && is_sent(measure, value) && !is_quantile(measure)
+    });
+    values.extend(registry::so_far(&direction.replied));
     subset(values, only)
 }

@@ -15,6 +15,28 @@ pub type Values = Vec<(Measure, u64)>;
 
 /// Room for the values of any scope, so that none is moved while they are listed.
 const MOST_VALUES: usize = 256;
+/// Room for the values of a host or a side that are not zero, of most.
+const CHOSEN_VALUES: usize = 64;
+
+/// List of the values for which a rule holds. Most values of an interval are zero, and not listed.
+struct Chosen<F> {
+    values: Values,
+    is_chosen: F,
+}
+
+impl<F: Fn(Measure, u64) -> bool> Chosen<F> {
+    fn with_room(values: usize, is_chosen: F) -> Self {
+        Self { values: Values::with_capacity(values), is_chosen }
+    }
+}
+
+impl<F: Fn(Measure, u64) -> bool> Extend<(Measure, u64)> for Chosen<F> {
+    #[inline]
+    fn extend<I: IntoIterator<Item = (Measure, u64)>>(&mut self, values: I) {
+        let Self { values: all, is_chosen } = self;
+        all.extend(values.into_iter().filter(|(measure, value)| is_chosen(*measure, *value)));
+    }
+}
 
 /// All values of the network: the rows of Table 4 of NBSIR 85-3104 first.
 #[must_use]
@@ -52,12 +74,23 @@ static ORDER: LazyLock<Vec<usize>> = LazyLock::new(|| {
 /// All values of what a host sent or received.
 #[must_use]
 pub fn of_traffic(traffic: &Traffic) -> Values {
-    let mut values = Values::with_capacity(MOST_VALUES);
+    let mut all = Values::with_capacity(MOST_VALUES);
+    list_traffic(traffic, &mut all);
+    all
+}
+
+/// Values of what a host sent or received for which the rule holds.
+pub fn chosen_of_traffic(traffic: &Traffic, is_chosen: impl Fn(Measure, u64) -> bool) -> Values {
+    let mut chosen = Chosen::with_room(CHOSEN_VALUES, is_chosen);
+    list_traffic(traffic, &mut chosen);
+    chosen.values
+}
+
+fn list_traffic(traffic: &Traffic, values: &mut impl Extend<(Measure, u64)>) {
     values.extend(Count::ALL.into_iter().filter_map(|c| Some((c.into(), c.row().host?(traffic)))));
-    of_kinds(&traffic.transport, &mut values);
-    of_waits(&traffic.waits, &mut values);
-    of_sizes(&traffic.sizes, &mut values);
-    values
+    of_kinds(&traffic.transport, values);
+    of_waits(&traffic.waits, values);
+    of_sizes(&traffic.sizes, values);
 }
 
 /// All values of what a host sent, with the distribution of its response times.
@@ -71,14 +104,28 @@ pub fn of_host(host: &Host) -> Values {
 /// All values of what one side of a connection sent.
 #[must_use]
 pub fn of_direction(direction: &Direction) -> Values {
+    let mut all = Values::with_capacity(MOST_VALUES);
+    list_direction(direction, &mut all);
+    all
+}
+
+/// Values of what one side of a connection sent for which the rule holds.
+pub fn chosen_of_direction(
+    direction: &Direction,
+    is_chosen: impl Fn(Measure, u64) -> bool,
+) -> Values {
+    let mut chosen = Chosen::with_room(CHOSEN_VALUES, is_chosen);
+    list_direction(direction, &mut chosen);
+    chosen.values
+}
+
+fn list_direction(direction: &Direction, values: &mut impl Extend<(Measure, u64)>) {
     let value = |count: Count| Some((count.into(), count.row().side?(direction)?));
-    let mut values = Values::with_capacity(MOST_VALUES);
     values.extend(Count::ALL.into_iter().filter_map(value));
-    of_kinds(&direction.transport(), &mut values);
-    of_waits(&direction.waits, &mut values);
+    of_kinds(&direction.transport(), values);
+    of_waits(&direction.waits, values);
     values.extend(whole_replies(&direction.replied));
-    of_sizes(&direction.sizes, &mut values);
-    values
+    of_sizes(&direction.sizes, values);
 }
 
 /// All values of a service of MMS. Its response times, until the last octet of the answer, have the
@@ -155,7 +202,7 @@ impl DelayStatistic {
     }
 }
 
-fn of_kinds(transport: &Transport, values: &mut Values) {
+fn of_kinds(transport: &Transport, values: &mut impl Extend<(Measure, u64)>) {
     for (kind, volume) in transport.by_kind() {
         let counts = [
             volume.tpdus,
@@ -180,7 +227,7 @@ fn of_summary(
     values.extend(statistics.iter().map(value));
 }
 
-fn of_waits(waits: &Waits, values: &mut Values) {
+fn of_waits(waits: &Waits, values: &mut impl Extend<(Measure, u64)>) {
     for (delay, Times { count, total_ns, max_ns }) in
         DelayKind::OF_HOSTS.into_iter().zip(waits.each())
     {
@@ -193,7 +240,7 @@ fn of_waits(waits: &Waits, values: &mut Values) {
     }
 }
 
-fn of_sizes(sizes: &Sizes, values: &mut Values) {
+fn of_sizes(sizes: &Sizes, values: &mut impl Extend<(Measure, u64)>) {
     let mut below = 0;
     let bounds = sizes.bounds_octets.iter().copied().chain([NO_BOUND_OCTETS]);
     for (class, bound) in sizes.classes.iter().zip(bounds) {
