@@ -322,6 +322,78 @@ fn tpdus_of_a_plant_in_tcp_take_as_long_as_they_were_made_to() {
     println!("seen: {} TPDUs in TCP, {} matched", found["tpdus"], found["matched"]);
 }
 
+/// Two taps of a capture: 10 us to 15 us lie between them, by the number of the frame, and the far one
+/// misses each 97th frame. Returns their files, and the number of the frames that it misses.
+fn apart(capture: &Path, folder: &Path) -> ([String; 2], u64) {
+    let mut capture = Capture::open(File::open(capture).unwrap()).unwrap();
+    let files = ["near.pcapng", "far.pcapng"].map(|name| folder.join(name));
+    let mut writers = files.each_ref().map(|it| Writer::new(File::create(it).unwrap()).unwrap());
+    let mut interfaces = [None; 2];
+    let (mut number, mut missed) = (0_u64, 0);
+    while let Some(Record { at, link, octets, original_octets, .. }) = capture.next().unwrap() {
+        number += 1;
+        let transit = Duration::from_nanos(10_000 + number % 5_001);
+        for (tap, at) in [(0, at), (1, at + transit)] {
+            if tap == 1 && number.is_multiple_of(97) {
+                missed += 1;
+                continue;
+            }
+            let writer = &mut writers[tap];
+            let interface =
+                *interfaces[tap].get_or_insert_with(|| writer.interface(link, "tap").unwrap());
+            writer.write(interface, at, octets, original_octets, "").unwrap();
+        }
+    }
+    (files.map(|it| it.display().to_string()), missed)
+}
+
+#[test]
+fn streams_of_each_protocol_have_the_transits_they_were_given() {
+    for (name, protocol) in [
+        ("goose/gooseind1_7.pcap", "GOOSE"),
+        ("sv/SV_Normal_Traffic.pcap", "SV"),
+        ("profinet/own-rt-cyclic.pcapng", "PROFINET RT"),
+        ("ethercat/twincat-run-ek1100-el1004.pcapng", "EtherCAT"),
+        ("enip/own-class1.pcapng", "CIP I/O"),
+        ("ptp/own-ptp4l-veth.pcapng", "PTP"),
+        ("opcua-pubsub/own-uadp.pcapng", "UADP"),
+        ("avtp/own-aaf-crf.pcapng", "AVTP"),
+        ("cclink/cclink_ief_basic_only.pcap", "CC-Link"),
+        ("powerlink/eplexample.pcap", "POWERLINK"),
+        ("prp-hsr/own-prp.pcapng", "GOOSE"),
+    ] {
+        let Some(capture) = shared("captures", &format!("cyclic/{name}")) else { return };
+        let folder = tempfile::tempdir().unwrap();
+        let ([near, far], missed) = apart(&capture, folder.path());
+        let output = run(&["watch", "-r", &near, "--far", &far, "--one-clock", "--json"]);
+        check_code(&output, 0);
+        let all = records(&output);
+        let streams = all.iter().filter(|it| it["type"] == "transit-stream");
+        let (mut matched, mut absent) = (0, 0);
+        for stream in streams {
+            assert_eq!(stream["protocol"], protocol, "{name}");
+            let pair = |key: &str| [0, 1].map(|tap| stream[key][tap].as_u64().unwrap());
+            let [near, far] = pair("frames");
+            absent += near - far;
+            let there = &stream["there"];
+            let count = there["count"].as_u64().unwrap_or(0);
+            for tap in [0, 1] {
+                let apart = ["alone", "repeated", "unnumbered"].map(|key| pair(key)[tap]);
+                let rest = pair("frames")[tap] - apart.iter().sum::<u64>();
+                assert_eq!(rest, count, "{name}: {stream}");
+            }
+            assert_eq!(pair("alone")[1], 0, "{name}: {stream}");
+            if count > 0 {
+                let [least, most] = ["min_ns", "max_ns"].map(|key| there[key].as_u64().unwrap());
+                assert!(10_000 <= least && most <= 15_000, "{name}: {stream}");
+            }
+            matched += count;
+        }
+        assert!(matched > 20 && absent == missed, "{name}: {matched}, {absent} of {missed}");
+        println!("seen: {name}, {matched} transits, {absent} frames absent of {missed}");
+    }
+}
+
 #[test]
 fn a_tcp_capture_against_itself_matches_every_tpdu_at_zero() {
     let mut seen = [0_u64; 2];
