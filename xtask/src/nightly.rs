@@ -68,7 +68,7 @@ const SEARCHES: [Search; 6] = [
 const FUZZ: &str = "fuzz";
 /// Name of the search that runs all tests without a network.
 const OFFLINE: &str = "offline";
-/// What the tests run in: only the loopback interface is there.
+/// Shell commands that run the tests where only the loopback interface is there.
 const ALONE: &str = "ip link set lo up && exec cargo test --workspace --offline --no-fail-fast";
 
 /// Options of the command line.

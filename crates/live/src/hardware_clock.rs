@@ -33,7 +33,7 @@ pub enum Stamps {
     Hardware,
 }
 
-/// Whether an interface stamps the frames that it receives, by its own clock.
+/// Ability of an interface to stamp the frames that it receives, by its own clock.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum HardwareStamps {
     /// Every frame, by the clock `/dev/ptp` and this number.

@@ -195,7 +195,7 @@ impl Plant {
 pub(crate) struct Flows {
     pub(crate) text: String,
     stations: BTreeSet<String>,
-    /// How often each name was given.
+    /// Number of times that each name was given.
     names: BTreeMap<String, u64>,
     longest_ns: u64,
     bits_per_second: f64,

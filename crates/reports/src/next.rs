@@ -22,7 +22,7 @@ pub(crate) fn of_limit(found: f64, limit: f64) -> String {
     }
 }
 
-/// Why a requirement is not met by a host, a connection, a stream or the whole.
+/// Reason for which a host, a connection, a stream or the whole does not meet a requirement.
 fn unmet(finding: &OutcomeFinding, limit: Option<f64>) -> String {
     let OutcomeFinding { of, found, verdict, because, .. } = finding;
     let name = of.as_deref().unwrap_or("the whole");

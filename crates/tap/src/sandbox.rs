@@ -13,7 +13,7 @@ use std::io::{self, Write as _};
 use std::os::fd::{AsRawFd as _, RawFd};
 
 /// User and group ID without privileges, 65534 on every Linux.
-const NOBODY: u32 = 65_534;
+const UNPRIVILEGED: u32 = 65_534;
 /// Upper bound of capability numbers.
 const MOST_CAPABILITIES: libc::c_ulong = 64;
 /// `_LINUX_CAPABILITY_VERSION_3`.
@@ -81,9 +81,9 @@ fn become_unprivileged() -> io::Result<()> {
     // SAFETY: no group is read through the pointer, since there is none.
     let groups = check(unsafe { libc::setgroups(0, ptr::null()) }.into());
     // SAFETY: takes integers only.
-    let group = check(unsafe { libc::setresgid(NOBODY, NOBODY, NOBODY) }.into());
+    let group = check(unsafe { libc::setresgid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED) }.into());
     // SAFETY: takes integers only.
-    let user = check(unsafe { libc::setresuid(NOBODY, NOBODY, NOBODY) }.into());
+    let user = check(unsafe { libc::setresuid(UNPRIVILEGED, UNPRIVILEGED, UNPRIVILEGED) }.into());
     for done in [groups, group, user] {
         match done {
             // In a user namespace there may be root alone, whose capabilities are dropped below.

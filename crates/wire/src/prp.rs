@@ -82,7 +82,7 @@ pub struct Mark {
     pub sequence: u16,
 }
 
-/// What follows a tag of HSR.
+/// Content behind a tag of HSR.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Behind<'a> {
     /// The tag.

@@ -73,7 +73,7 @@ pub(super) fn run(root: &Path, summary: &mut Summary) {
 
 /// Reason why notebooks were not run to their ends.
 pub(crate) enum Trouble {
-    /// What runs them cannot be had.
+    /// The program that runs them is not available.
     Skipped(String),
     /// A cell of one failed.
     Failed(String),

@@ -42,7 +42,7 @@ impl Architecture {
         format!("{}-linux-gnu-gcc", self.name)
     }
 
-    /// What lacks for building a target; none if nothing does.
+    /// Missing tool for building a target; none if all are there.
     pub(super) fn lack(self, target: &str) -> Option<String> {
         if !installed(target) {
             return Some(format!("no libraries for {target}: rustup target add {target}"));

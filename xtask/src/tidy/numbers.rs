@@ -1,6 +1,6 @@
-//! Numbers of the code base, for comparison between commits: lines of code, long files, long functions, language.
+//! Numbers of the code base, for comparison between commits: lines of code, long files, long functions.
 
-use super::{cycles, language};
+use super::cycles;
 use crate::tree::Tree;
 use std::collections::BTreeSet;
 
@@ -15,15 +15,11 @@ pub(super) fn print(tree: &Tree) {
     let code: usize = sources().map(|(_, text)| code_lines(text)).sum();
     let files = tree.between("", ".rs").filter(|(_, text)| text.lines().count() > LONG_FILE);
     let functions: usize = sources().map(|(_, text)| long_functions(text)).sum();
-    let language::Language { questions, dialect, long_names } = language::measure(tree);
     println!("code lines                         {code} (no comments, blank lines, tests)");
     println!("files over {LONG_FILE} lines               {}", files.count());
     println!("functions over {LONG_FUNCTION} lines            {functions}");
     println!("measures looked up by text         {}", look_ups(tree));
     println!("circles of files                   {}", cycles::circles(tree).len());
-    println!("doc comments with a question word  {questions}");
-    println!("words of the private dialect       {dialect}");
-    println!("test names over 60 letters         {}", long_names.len());
 }
 
 /// Names of measures as text in sources other than the registry: a measure that is looked up so may not exist.

@@ -14,7 +14,7 @@ pub(crate) struct Round {
     pub(crate) decoded: f64,
 }
 
-/// What all rounds on one file took.
+/// CPU times of all rounds on one file.
 pub(crate) struct Figures {
     pub(crate) name: &'static str,
     pub(crate) frames: u64,

@@ -1,4 +1,4 @@
-//! Whether a run of a scenario can differ from another by its seed.
+//! Test for randomness: can two runs of a scenario differ by their seeds?
 
 use super::{Faults, Flow, Scenario, Start};
 use std::collections::BTreeMap;

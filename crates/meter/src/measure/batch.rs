@@ -126,7 +126,7 @@ impl Batch {
         BatchKind::ALL[kind as usize]
     }
 
-    /// What it adds to counters.
+    /// Sums that it adds to counters.
     pub(crate) const fn sums(&self) -> Sums {
         let [both, tsdu, _, header_octets] = self.common.to_le_bytes();
         let (kind, tpdus) = (self.kind(), self.tpdus as u64);

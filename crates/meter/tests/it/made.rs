@@ -30,7 +30,7 @@ struct Sent {
     tpdu: Vec<u8>,
 }
 
-/// What the client and the devices send.
+/// Frames of the client and of the devices.
 struct Script {
     sent: Vec<Sent>,
     draws: Draws,

@@ -319,7 +319,7 @@ impl OfQuantity {
     }
 }
 
-/// What distances are measured by.
+/// Scale of distances.
 #[derive(Clone, Copy)]
 struct Scale {
     period_ns: u64,

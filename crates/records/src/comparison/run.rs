@@ -28,7 +28,7 @@ impl Span {
     }
 }
 
-/// What the records of the end say of a stream or poller.
+/// Counts of a stream or poller from the records of the end.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Life {
     first_ns: u64,

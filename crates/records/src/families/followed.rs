@@ -9,7 +9,7 @@ use wire::time::Instant;
 /// Number of streams, and of functions, with samples of their own.
 const MOST: usize = 20;
 
-/// What the meter follows besides connections and hosts: the worst of it, and sums.
+/// Streams and functions that the meter follows: the worst of each, and sums.
 #[derive(Clone, Default, Debug)]
 pub struct Followed {
     streams: Vec<CyclicStream>,

@@ -1,4 +1,4 @@
-//! Which stream is which declared publisher.
+//! Pairs of streams and declared publishers.
 //!
 //! In this order, each stream and each publisher once:
 //! 1. the same name (gocbRef, svID), destination and APPID;
@@ -10,7 +10,7 @@ use super::declared::Declared;
 use meter::{Protocol, Station, StreamReport};
 use std::collections::BTreeMap;
 
-/// What a pair has in common.
+/// Common part of a pair.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Key<'a> {
     protocol: Protocol,

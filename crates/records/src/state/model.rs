@@ -72,7 +72,7 @@ pub struct Model {
     pub course: Course,
     /// Values of the last report within an interval, so that the course counts nothing twice.
     accumulated: (u64, u64, u64),
-    /// What the last report added to the course.
+    /// Part of the course that the last report added.
     latest_part: Part,
     /// Events, the latest last.
     pub events: Events,
@@ -82,7 +82,7 @@ pub struct Model {
     whole: Option<u32>,
 }
 
-/// What a report added: its time since the first interval began, and its counts.
+/// Part that a report added: its time since the first interval began, and its counts.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
     from_ns: u64,

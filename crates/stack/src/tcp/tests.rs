@@ -11,7 +11,7 @@ use wire::time::Instant;
 
 const WAY: Duration = Duration::from_micros(50);
 
-/// What happens to a datagram on its way.
+/// Fate of a datagram on its way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Fate {
     Arrives,

@@ -57,7 +57,7 @@ pub(crate) fn run(measure: &Measure, output: &Output) -> anyhow::Result<Exit> {
     let scenario = chosen.study.scenario();
     let is_tame = scenario.background.is_none() && scenario.faults == Faults::NONE;
     match against {
-        Against::Nobody => {}
+        Against::NoPeer => {}
         Against::Station(..) if is_tame => {}
         Against::Station(..) => output.remark(
             "warning: a measurement against a peer leaves out the scenario's background and \
@@ -122,7 +122,7 @@ fn against(measure: &Measure) -> anyhow::Result<Against> {
     let Some(url) = &measure.port.over else {
         return Ok(match peer(&measure.port, measure.to)? {
             Some(peer) => Against::Station(Box::new(port_options::open(&measure.port, 1)?), peer),
-            None => Against::Nobody,
+            None => Against::NoPeer,
         });
     };
     if measure.to.is_some() {
@@ -134,7 +134,7 @@ fn against(measure: &Measure) -> anyhow::Result<Against> {
     Ok(Against::Server(Box::new(way)))
 }
 
-/// Whom to measure against on a LAN; `None` for the in-process LAN.
+/// Peer of a measurement on a LAN; `None` for the in-process LAN.
 pub(super) fn peer(port: &PortOptions, to: Option<Mac>) -> Result<Option<Mac>, Failure> {
     let peer = to.or_else(|| port.udp_peer.map(udp_station));
     let is_open = port.interface.is_some() || port.xdp.is_some() || port.udp.is_some();
@@ -220,9 +220,9 @@ fn set_by_options() -> BTreeMap<String, String> {
     keys.map(|(key, option)| (key.to_owned(), format!("{option}, or its default"))).into()
 }
 
-/// Whom a measurement is made against, and over what.
+/// Peer of a measurement, and the way to it.
 enum Against {
-    Nobody,
+    NoPeer,
     Station(Box<Way>, Mac),
     Server(Box<IsoWay>),
 }
@@ -257,7 +257,7 @@ fn carry_out(
     steps.end();
     let closed = match against {
         Against::Station(way, _) => way.close().map_err(port_options::explain),
-        Against::Server(_) | Against::Nobody => Ok(()),
+        Against::Server(_) | Against::NoPeer => Ok(()),
     };
     let error = result.err().or(closed.err());
     let reason = match &error {
@@ -298,7 +298,7 @@ fn every_run(
                 return Ok(());
             }
             let (name, peer) = match against {
-                Against::Nobody => {
+                Against::NoPeer => {
                     let sample = local::measure(point, &hash, replication, stop);
                     let sample = sample.map_err(port_options::explain)?;
                     steps.run(&sample);
@@ -327,7 +327,7 @@ fn every_run(
             let measured = match against {
                 Against::Server(way) => initiator::measure_iso_tcp(way, order),
                 Against::Station(way, _) => initiator::measure(way, order),
-                Against::Nobody => continue,
+                Against::NoPeer => continue,
             };
             let mut measured = measured.map_err(port_options::explain)?;
             if let Some(failure) = measured.failure.take() {

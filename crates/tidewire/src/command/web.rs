@@ -74,7 +74,7 @@ impl Shelf for Folder {
     }
 }
 
-/// What the list shows of a run; none if its run.json cannot be read.
+/// Entry of a run in the list; none if its run.json cannot be read.
 fn stored(path: &Path) -> Option<StoredRun> {
     let file = path.join("run.json");
     let about = fs::metadata(&file).ok().filter(|about| about.len() <= MOST_OCTETS);

@@ -21,7 +21,7 @@ const MOST_FILES: u32 = 9_999;
 /// Endings of the files.
 const ENDINGS: [&str; 3] = ["svg", "csv", "txt"];
 
-/// What is written.
+/// Kind of file that is written.
 #[derive(Clone, Copy)]
 pub(super) struct Shown<'a> {
     pub(super) page: Page,

@@ -28,7 +28,7 @@ pub(in crate::tui) struct Passed {
     pub(in crate::tui) marks: Marks,
 }
 
-/// What is notable of a TPDU.
+/// Notable property of a TPDU.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(in crate::tui) struct Marks {
     /// True if it was sent before; for an AK, if it carries no new information.

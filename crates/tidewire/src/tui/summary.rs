@@ -38,7 +38,7 @@ impl Kept {
     }
 }
 
-/// What a screen showed: samples of frames, or records.
+/// Content of a screen: samples of frames, or records.
 #[derive(Clone, Copy)]
 pub(crate) enum Source<'a> {
     /// Samples of frames.

@@ -42,7 +42,7 @@ fn hosts(stdout: &[u8]) -> Vec<String> {
     hosts.map(|record| record["host"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Whether an address stands among the headers of a frame of a capture: in its first 34 octets, those
+/// Returns true if an address stands among the headers of a frame of a capture: in its first 34 octets, those
 /// of Ethernet and IPv4. Behind them numbers of TPDUs may look like one.
 fn is_in_a_header(capture: &[u8], address: &[u8]) -> bool {
     let mut capture = Capture::open(std::io::Cursor::new(capture.to_vec())).unwrap();

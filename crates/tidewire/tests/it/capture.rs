@@ -31,7 +31,7 @@ fn numbered(count: u8) -> Vec<u8> {
     pcap(&frames)
 }
 
-/// What `watch` tells of a capture, but for what names its source.
+/// Records of `watch` on a capture, without those that name its source.
 fn metered(path: &Path) -> Vec<serde_json::Value> {
     let output = run_in(path.parent().unwrap(), &["watch", "--json", "-r", path.to_str().unwrap()]);
     check_code(&output, 0);
@@ -102,7 +102,7 @@ fn tpkts_are_metered_alike_from_headers_and_whole_frames() {
             }
             let (whole, alone) = (total(&path), total(&headers));
             tpdus += whole["tpdus"].as_u64().unwrap();
-            // That a stream is RDP's, with other PDUs among its TPKTs, is told by user data: without it
+            // That a stream is RDP's, with other PDUs among its TPKTs, shows in user data: without it
             // such TPKTs as they hide are met again, and TSDUs are not seen whole.
             let is_told = family != "rdp-tpkt";
             if whole == alone || (!is_told && whole["tpdus"] == alone["tpdus"]) {
@@ -285,7 +285,7 @@ fn a_growing_file_is_followed_until_an_interrupt() {
 }
 
 /// A `capture` of loopback that has said that it listens, and what it is for: attempts to connect to
-/// a port of nobody, each of which takes a SYN and an RST.
+/// a port without a listener, each of which takes a SYN and an RST.
 fn listening(more: &[&str]) -> Option<(Child, u16)> {
     if !may_listen() {
         println!("skipped: no CAP_NET_RAW");
@@ -306,7 +306,10 @@ fn listening(more: &[&str]) -> Option<(Child, u16)> {
 
 fn connect_in_vain(port: u16, times: u32) {
     for _ in 0..times {
-        assert!(TcpStream::connect(("127.0.0.1", port)).is_err(), "nobody takes the connection");
+        assert!(
+            TcpStream::connect(("127.0.0.1", port)).is_err(),
+            "no program takes the connection"
+        );
     }
 }
 
@@ -384,7 +387,7 @@ fn without_the_right_the_helper_listens_and_a_remark_says_so() {
     }
     if !said.starts_with("listening") {
         child.wait().unwrap();
-        println!("skipped: cannot run a program as root for somebody else: {said}");
+        println!("skipped: cannot run a program as root for another user: {said}");
         return;
     }
     assert_eq!(

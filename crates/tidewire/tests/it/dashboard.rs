@@ -11,7 +11,7 @@ use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How long a Prometheus server on a busy machine may take to scrape for the first time.
+/// Longest time that a Prometheus server on a busy machine may take until its first scrape.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Every query of the dashboard.

@@ -1,4 +1,4 @@
-//! What the documents say is so: examples run, lists are whole, the capture is made as it says.
+//! Documents are true: examples run, lists are whole, the capture is made as it says.
 
 use crate::examples::{self, checkout, root};
 use crate::{check_code, run, run_in, stdout};

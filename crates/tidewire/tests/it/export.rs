@@ -331,7 +331,7 @@ fn measures_are_the_same_whether_a_capture_is_annotated_or_not() {
         }
         captures += 1;
     }
-    println!("seen: {captures} captures, of which {octets} octets are told, annotated or not");
+    println!("seen: {captures} captures, of which {octets} octets in records, annotated or not");
 }
 
 #[test]

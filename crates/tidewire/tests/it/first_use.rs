@@ -1,4 +1,4 @@
-//! What a first try meets: examples that run, lines that fit a terminal, files that stay, errors with a fix.
+//! First use: examples that run, lines that fit a terminal, files that stay, errors with a fix.
 
 use crate::export::{CELL, csv};
 use crate::findings::paste;

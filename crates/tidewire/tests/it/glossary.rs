@@ -5,7 +5,7 @@ use crate::{check_code, run, stdout};
 use std::fmt::Write as _;
 use std::{env, fs};
 
-/// Where terms stand, and where their texts stand: columns of the topic.
+/// Columns of the topic at which terms and their texts begin.
 const TERM: usize = 4;
 const TEXT: usize = 20;
 /// The note on where the page comes from.

@@ -144,7 +144,7 @@ fn strangers_on_tcp_take_no_memory_and_callers_are_served() {
     serving.check();
 }
 
-/// How often a process slept of its own accord.
+/// Number of times that a process slept of its own accord.
 fn sleeps(process: &Path) -> u64 {
     let status = std::fs::read_to_string(process.join("status")).unwrap();
     let switches = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));

@@ -26,7 +26,7 @@ impl Serving {
         Self { child, lines, url }
     }
 
-    /// What it told of the session it served, at its own end.
+    /// Record of the session that it served, from its own end.
     fn session(mut self) -> Value {
         let lines = (&mut self.lines).lines();
         let records: Vec<Value> =
@@ -91,7 +91,7 @@ fn a_foreign_peer_gets_connections_and_echoes_one_at_a_time() {
     assert_eq!((&found["asked"], &found["opened"]), (&7.into(), &7.into()));
     assert_eq!((&found["setup"]["count"], &found["response"]["count"]), (&7.into(), &14.into()));
     assert_eq!((&found["class"], &found["tpdu_octets"]), (&"class 0".into(), &2_048.into()));
-    // Nobody there has agreed to load, so none is sent.
+    // No peer there has agreed to load, so none is sent.
     let load = ["--load", "bulk", "--bytes", "1MB"];
     check_code(&run(&[&arguments[..], &load].concat()), 2);
 }
@@ -107,24 +107,24 @@ fn a_server_for_tidewires_alone_refuses_foreign_peers() {
 #[test]
 fn impossible_and_remote_addresses_are_usage_errors() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let nobody = format!("iso-tcp://{free}");
+    let unused = format!("iso-tcp://{free}");
     for arguments in [
         &["serve", "--over", "127.0.0.1:4102"][..],
         &["serve", "--over", "iso-tcp://127.0.0.1:99999"],
         &["serve", "--over", "iso-tcp://0.0.0.0:0", "--foreign-peer"],
-        &["serve", "--over", &nobody, "--fault", "loss=1%"],
+        &["serve", "--over", &unused, "--fault", "loss=1%"],
         &["measure", "--over", "iso-tcp://192.0.2.1", "--foreign-peer"],
-        &["measure", "--over", &nobody, "--datagram", "--no-save"],
-        &["measure", "--over", &nobody, "--class", "1", "--no-save"],
-        &["measure", "--over", &nobody, "--foreign-peer", "--called", "xy"],
-        &["measure", "--over", &nobody, "--to", "02:00:00:00:00:01"],
+        &["measure", "--over", &unused, "--datagram", "--no-save"],
+        &["measure", "--over", &unused, "--class", "1", "--no-save"],
+        &["measure", "--over", &unused, "--foreign-peer", "--called", "xy"],
+        &["measure", "--over", &unused, "--to", "02:00:00:00:00:01"],
         &["measure", "--foreign-peer", "--udp", "127.0.0.1:0"],
     ] {
         check_code(&run(arguments), 2);
     }
-    let output = run(&["measure", "--over", &nobody, "--no-save"]);
+    let output = run(&["measure", "--over", &unused, "--no-save"]);
     check_code(&output, 1);
-    assert!(stderr(&output).contains(&format!("no answer from {nobody}")), "{}", stderr(&output));
+    assert!(stderr(&output).contains(&format!("no answer from {unused}")), "{}", stderr(&output));
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn set(namespaces: &Namespaces, state: &str) {
     must(&["-n", &namespaces.names[1], "link", "set", "w0", state]);
 }
 
-/// Whether the helper is there to listen.
+/// Returns true if the helper is there to listen.
 fn has_helper() -> bool {
     let is_there =
         Path::new(env!("CARGO_BIN_EXE_tidewire")).with_file_name("tidewire-tap").exists();

@@ -50,6 +50,6 @@ fn every_tpkt_of_a_long_segment_on_a_port_is_metered() {
     let records = records(&output);
     let total = &records.iter().find(|record| record["type"] == "total").unwrap()["measures"];
     assert_eq!(total["dt_tpdus"], 140);
-    // Its CR was not heard, so that nobody knows whether the first DT begins its TSDU.
+    // Its CR was not captured, so it is unknown whether the first DT begins its TSDU.
     assert_eq!(total["tsdus"], 139);
 }

@@ -36,7 +36,7 @@ impl Watched {
         watched
     }
 
-    /// What a command line says, and where it serves metrics.
+    /// Starts a command line, and returns the address at which it serves metrics.
     fn begin(mut of: Command, octets: Option<&[u8]>) -> Self {
         let mut child =
             of.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -151,10 +151,10 @@ fn a_growing_file_to_which_nothing_more_comes_is_told_of_whole() {
     let path = path.display().to_string();
     let arguments = ["watch", "-r", &path, "--follow", "--metrics", "127.0.0.1:0"];
     let watched = Watched::begin(command(&arguments), None);
-    // What was published before the frames were read is told at first.
+    // The first answer has the snapshot from before the frames were read.
     let told = |body: &str| body.contains("tidewire_frames_total 2\n");
     let body = (0..1_000).map(|_| watched.scrape("text/plain").1).find(|body| told(body));
-    let body = body.expect("the frames are told of");
+    let body = body.expect("the frames are in the metrics");
     assert!(body.contains("tidewire_windows_closed_now 1\n"), "{body}");
 }
 

@@ -175,7 +175,7 @@ fn options_that_make_no_sense_say_so() {
     check_refused(&["--speed", "0"], "--speed \"0\": expected from 0.001");
     check_refused(&["--speed", "NaN"], "--speed \"NaN\"");
     check_refused(&["--keys", "quit=x"], "--keys: no effect on lines");
-    check_refused(&["--from-station", "nobody"], "not an address");
+    check_refused(&["--from-station", "station-7"], "not an address");
     check_refused(&["--measure", "1 s"], "--measure");
     let output = run(&["watch", "-i", "lo", "--packets-scale", "5"]);
     check_code(&output, 2);

@@ -43,7 +43,7 @@ impl Drop for Running {
     }
 }
 
-/// A port that nobody uses now.
+/// A port that is not in use.
 fn free_port() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port().to_string()
@@ -53,7 +53,7 @@ fn peers(name: &str) -> String {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers")).join(name).display().to_string()
 }
 
-/// What our client finds out of a peer's server.
+/// Findings of our client about a peer's server.
 fn found(server: impl Fn(&str) -> Command, more: &[&str]) -> Value {
     let port = free_port();
     let mut server = Running::start(server(&port));
@@ -65,7 +65,7 @@ fn found(server: impl Fn(&str) -> Command, more: &[&str]) -> Value {
     records(&output).into_iter().find(|record| record["type"] == "foreign").unwrap()
 }
 
-/// What a peer's client says of our server, and how many messages that sent back.
+/// Output of a peer's client against our server, and the number of messages that the server sent back.
 fn served(client: impl Fn(&str) -> Command) -> (String, u64) {
     let port = free_port();
     let url = format!("iso-tcp://127.0.0.1:{port}");

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
-/// Two stations on a bus that nobody else is on, at two sizes.
+/// Two stations alone on a bus, at two sizes.
 const SIZES: &str = r#"version = 1
 title = "sizes"
 replications = 3

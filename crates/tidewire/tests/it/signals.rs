@@ -75,7 +75,7 @@ fn the_first_interrupt_ends_what_waits_for_a_fifo_to_open() {
     }
 }
 
-/// Whether a thread of a process waits in openat(2).
+/// Returns true if a thread of a process waits in openat(2).
 fn is_opening(process: u32) -> bool {
     let threads = Path::new("/proc").join(process.to_string()).join("task");
     let Ok(threads) = std::fs::read_dir(threads) else { return false };
@@ -85,7 +85,7 @@ fn is_opening(process: u32) -> bool {
     })
 }
 
-/// Whether a process ends. One that has printed that it stops, and then waits in openat(2) still, does not.
+/// Returns true if a process ends. One that has printed that it stops, and then waits in openat(2) still, does not.
 fn ends(child: &mut Child) -> bool {
     let mut waits = 0;
     while child.try_wait().unwrap().is_none() {

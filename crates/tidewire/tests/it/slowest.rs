@@ -1,4 +1,4 @@
-//! Which device is slow: the first host of records, the finding, the table, and an exit code on request.
+//! The slow device: the first host of records, the finding, the table, and an exit code on request.
 
 use crate::{check_code, records, run};
 use std::fs;

@@ -31,7 +31,7 @@ fn fed(arguments: &[&str], octets: Vec<u8>) -> Output {
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || {
-        // Whoever has enough closes its end.
+        // A reader that has enough closes its end.
         let _ = stdin.write_all(&octets);
     });
     let output = child.wait_with_output().unwrap();
@@ -263,7 +263,7 @@ fn show_says_what_is_no_stream_and_where_one_is_cut_short() {
     let cut = fed(&["show", "--plain"], cut.into_bytes());
     check_code(&cut, 1);
     assert!(stderr(&cut).contains("the stream ends without its end record"), "{}", stderr(&cut));
-    assert!(stdout(&cut).contains("intervals of 10 s"), "what was there is told");
+    assert!(stdout(&cut).contains("intervals of 10 s"), "the intervals before the cut are there");
 }
 
 #[test]

@@ -18,7 +18,7 @@ const TRANSIT: Duration = Duration::from_micros(250);
 /// By how much the far clock is ahead.
 const AHEAD: Duration = Duration::from_millis(3);
 
-/// Whether a host is at the near tap: A, B, C, E and I, who call the others.
+/// Returns true if a host is at the near tap: A, B, C, E and I, who call the others.
 const fn is_near(host: u32) -> bool {
     matches!(host, 1 | 2 | 3 | 5 | 9)
 }
@@ -250,18 +250,18 @@ fn captures_that_share_nothing_are_said_to() {
     assert!(stdout(&output).contains("no TPDU was seen at both taps"), "{}", stdout(&output));
     check_code(&run(&["watch", "-r", path, "--far", "no-such.pcapng"]), 1);
     check_code(&run(&["watch", "--far", path, "-i", "lo"]), 2);
-    // Half a file is told of after what it gave.
+    // The error of half a file follows the results of its frames.
     let octets = fs::read(path).unwrap();
     fs::write(other, &octets[..octets.len() - 5]).unwrap();
     check_code(&run(&["watch", "-r", path, "--far", other]), 1);
 }
 
-/// Whether a host of the plant lies behind the near tap: half of them do.
+/// Returns true if a host of the plant lies behind the near tap: half of them do.
 fn is_near_host(socket: Socket) -> bool {
     socket.address.octets()[15] & 1 == 1
 }
 
-/// What two taps would have seen of the TCP segments of a capture between hosts of either side, a frame
+/// Captures of two taps, made of the TCP segments of a capture between hosts of either side, a frame
 /// in fifty being missing at the far one.
 fn taps(capture: &Path, folder: &Path) -> [String; 2] {
     let mut capture = Capture::open(File::open(capture).unwrap()).unwrap();

@@ -37,7 +37,7 @@ fn interrupted(child: Child) -> Output {
     output
 }
 
-/// What a `watch` of two taps told.
+/// Record of a `watch` of two taps.
 fn transit(records: &[Value]) -> Value {
     records.iter().find(|record| record["type"] == "transit").unwrap().clone()
 }
@@ -72,7 +72,7 @@ fn number(value: &Value) -> i64 {
     value.as_f64().unwrap() as i64
 }
 
-/// What is the same at both taps, alone at one, or among copies is all that the taps saw.
+/// Frames at both taps, alone at one, and among copies add up to all that the taps saw.
 fn check_sums(found: &Value) {
     for tap in [0, 1] {
         let of = |name: &str| number(&found[name][tap]);
@@ -113,7 +113,7 @@ fn transits_through_a_relay_agree_with_its_log() {
     interrupt(by_one_clock.id());
     told.extend(of_one.map(|line| serde_json::from_str::<Value>(&line.unwrap()).unwrap()));
     assert_eq!(by_one_clock.wait().unwrap().code(), Some(130));
-    // Whoever is behind the pipe ends with what comes through it.
+    // The reader of the pipe ends with the stream in it.
     let [one, two] = [transit(&told), transit(&records(&interrupted(by_two_clocks)))];
     interrupt(far.id());
     far.wait().unwrap();

@@ -37,7 +37,7 @@ const TABLE_4: [&str; 17] = [
 /// 100 of data make 128.
 pub(crate) fn data(number: u8) -> Vec<u8> {
     let mut octets = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0, 114];
-    // Normal format, EOT set; then a parameter that nobody knows.
+    // Normal format, EOT set; then an unknown parameter.
     octets.extend([0xFE, 0xFE, 0x03, 0x00, 9, 0xF0, 2, 2, 0x80 | number, 0x55, 3, 1, 2, 3]);
     octets.extend([7; 100]);
     octets
@@ -295,7 +295,7 @@ fn a_live_port_is_heard_and_nothing_is_dropped() {
     let to = receiver.local_addr().unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut records: Vec<serde_json::Value> = Vec::new();
-    // A datagram every now and then, until three intervals are over; then it is told to stop.
+    // A datagram every now and then, until three intervals are over; then it gets a signal to stop.
     let keep = spawn_sender(sender, to);
     for line in lines {
         records.push(serde_json::from_str(&line.unwrap()).unwrap());
@@ -359,7 +359,7 @@ fn a_missing_permission_ends_with_5_and_names_the_fix() {
     assert!(said.contains("tcpdump -i lo -U -w - | tidewire watch -r -"), "{said}");
 }
 
-/// Whether this process has CAP_NET_RAW, the 13th capability.
+/// Returns true if this process has CAP_NET_RAW, the 13th capability.
 pub(crate) fn may_listen() -> bool {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let digits = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap();

@@ -1,4 +1,4 @@
-//! `watch --require` and `--events`: what must hold of what passes, and what is told as it happens.
+//! `watch --require` and `--events`: requirements on traffic, and events as they happen.
 
 use crate::watch::{capture, data};
 use crate::{check_code, command, records, run_in, stderr, stdout};
@@ -102,13 +102,13 @@ fn events_are_written_as_they_happen() {
     let stdin = child.stdin.as_mut().unwrap();
     stdin.write_all(&capture(&frames)).unwrap();
     stdin.flush().unwrap();
-    // The pipe is still open when an interval that is over is told, and so are the events of it.
+    // The pipe is still open when the record and the events of a complete interval come.
     let lines = std::io::BufReader::new(child.stdout.take().unwrap());
     let mut lines = std::io::BufRead::lines(lines).map(Result::unwrap);
     assert!(lines.any(|line| line.starts_with(r#"{"type":"interval","index":0,"#)));
     let text = fs::read_to_string(&path).unwrap();
     drop(child.stdin.take());
-    // A pipe that nobody empties would keep it waiting.
+    // A pipe without a reader would block it.
     lines.for_each(drop);
     assert!(child.wait().unwrap().success());
     let events: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

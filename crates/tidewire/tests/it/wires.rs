@@ -136,7 +136,7 @@ fn transfer(loss: &str) {
     tshark_agrees(&capture, &served);
 }
 
-/// What the meter reads from the capture is what the receiver counted.
+/// Checks that the meter's counts of the capture equal those of the receiver.
 fn meter_agrees(capture: &Path, served: &Value) {
     let path = capture.display().to_string();
     let output = run(&["watch", "-r", &path, "--measure", "60 s", "--json"]);

@@ -284,7 +284,7 @@ mod tests {
         ],
     ];
 
-    /// What `wire::mms` decodes from a TSDU, as a common PDU.
+    /// Decodes a TSDU with `wire::mms`, and returns it as a common PDU.
     fn decoded(tsdu: &[u8]) -> Common<'_> {
         let head = mms::Head::decode(tsdu).unwrap();
         assert_eq!(head.failure, None, "{tsdu:02x?}");

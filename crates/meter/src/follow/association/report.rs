@@ -163,7 +163,7 @@ pub struct ControlBlock {
     pub intervals: Summary,
 }
 
-/// What the limits of an association cost.
+/// Losses to the limits of an association.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Dropped {
     /// Outstanding requests forgotten.
@@ -207,7 +207,7 @@ pub struct AssociationReport {
     pub repeated: u64,
     /// PDUs in a context that was not proposed.
     pub in_no_context: u64,
-    /// What the limits cost.
+    /// Losses to the limits.
     pub dropped: Dropped,
     /// Services, in the order of appearance.
     pub services: Vec<ServiceReport>,

@@ -175,7 +175,7 @@ struct Stream {
     is_copying: bool,
     /// Changes of the state of protocols that do not number them.
     changes: u64,
-    /// What only some protocols have; none of the others.
+    /// State of the protocols that have more than counts; none for the others.
     making: Option<Box<Making>>,
     /// Intervals of GOOSE; none of other protocols.
     intervals: Option<Box<Intervals>>,

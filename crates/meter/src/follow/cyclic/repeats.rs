@@ -163,7 +163,7 @@ impl Repeats {
     }
 }
 
-/// What is remembered of a frame; none if it is not of a kind that repeats, or too long.
+/// Returns the entry of a frame; none if it is not of a kind that repeats, or too long.
 fn repeated(
     octets: &[u8],
     original_octets: usize,

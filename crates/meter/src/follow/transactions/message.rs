@@ -20,9 +20,9 @@ pub(super) struct Message<'a> {
     /// Value that the client chooses to tell its requests apart, and that the reply repeats.
     pub(super) identifier: u32,
     pub(super) unit: u32,
-    /// What a reply repeats of it.
+    /// Part of it that a reply repeats.
     pub(super) pair_unit: u32,
-    /// What a reply repeats of the function of its request.
+    /// Part of the function of its request that a reply repeats.
     pub(super) pair: u16,
     pub(super) function: u16,
     pub(super) is_exception: bool,

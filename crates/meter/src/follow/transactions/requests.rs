@@ -32,7 +32,7 @@ const ENDED: usize = 8;
 pub(super) struct Key {
     pub(super) identifier: u32,
     pub(super) unit: u32,
-    /// What a reply repeats of the function.
+    /// Part of the function that a reply repeats.
     pub(super) pair: u16,
 }
 

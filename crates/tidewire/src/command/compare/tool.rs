@@ -10,7 +10,7 @@ use reports::tool::{Format, HEAD_OCTETS, MOST_OCTETS};
 use std::io::Read as _;
 use std::path::Path;
 
-/// What `compare` reads, for errors.
+/// Kinds of input that `compare` reads, for errors.
 pub(super) const READS: &str = "compare reads run folders and samples of predict and measure; \
     scenarios, captures and records of watch; .hgrm files of percentiles; JSON of iperf3 -J; and \
     logs of sockperf --full-log";

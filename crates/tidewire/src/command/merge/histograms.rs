@@ -171,7 +171,7 @@ fn read(file: &Path) -> Result<(Part, Histograms), Failure> {
     Ok((Part { about, schema, only, selection }, histograms))
 }
 
-/// What the run folder of a file says of the captures that were read; nothing without a folder.
+/// Captures that were read, as the run folder of a file states them; empty without a folder.
 fn selection(file: &Path) -> Selection {
     let read = || -> io::Result<Provenance> {
         let from = File::open(file.with_file_name("run.json"))?;

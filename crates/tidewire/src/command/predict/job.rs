@@ -13,7 +13,7 @@ struct Scheduler {
     first: Known,
     /// Distance from one number to the next, if it can be set.
     step: Option<&'static str>,
-    /// How many there are.
+    /// Number of them.
     all: All,
 }
 

@@ -1,4 +1,4 @@
-//! What the records tell below the bars of the monitor: TPDUs by kind in a line, and the busiest connections. Where no
+//! Digest of the records below the bars of the monitor: TPDUs by kind in a line, and the busiest connections. Where no
 //! frame holds a TPDU, streams of cyclic data or functions of devices have the same room.
 
 use super::{Choice, Page, Room, Sheet, connections, percent, short, streams, transactions};
