@@ -197,21 +197,7 @@ impl Baseline {
         has_names: bool,
         now: Instant,
     ) -> Vec<Item> {
-        let mut ranking = HostRanking::new(index, self.top);
-        for host in meter.changed_hosts(self.start) {
-            let before = self.hosts.get(&host.key);
-            if let Some(traffic) = activity(&host, before.map(|before| &**before)) {
-                ranking.put(&host, traffic);
-            }
-        }
-        let mut items = ranking.finish(meter);
-        items.extend(self.tell_connections(
-            index,
-            meter,
-            has_names,
-            IntervalEnd { now, is_over: false },
-        ));
-        items
+        self.activities(index, meter, has_names, IntervalEnd { now, is_over: false })
     }
 
     /// Does the same, and begins another interval at `now`: hosts are visited once for both.
@@ -222,23 +208,35 @@ impl Baseline {
         has_names: bool,
         now: Instant,
     ) -> Vec<Item> {
+        let items = self.activities(index, meter, has_names, IntervalEnd { now, is_over: true });
+        self.restart(now);
+        items
+    }
+
+    /// Returns the activity of hosts and connections. If the interval `is_over`, their counts are
+    /// those at the start of the next one.
+    fn activities(
+        &mut self,
+        index: Option<u64>,
+        meter: &mut Meter,
+        has_names: bool,
+        end: IntervalEnd,
+    ) -> Vec<Item> {
         let mut ranking = HostRanking::new(index, self.top);
         for host in meter.changed_hosts(self.start) {
             let before = self.hosts.get(&host.key);
             if let Some(traffic) = activity(&host, before.map(|before| &**before)) {
                 ranking.put(&host, traffic);
             }
-            self.keep(host);
+            if end.is_over {
+                self.keep(host);
+            }
         }
-        meter.forget_changes();
+        if end.is_over {
+            meter.forget_changes();
+        }
         let mut items = ranking.finish(meter);
-        items.extend(self.tell_connections(
-            index,
-            meter,
-            has_names,
-            IntervalEnd { now, is_over: true },
-        ));
-        self.restart(now);
+        items.extend(self.tell_connections(index, meter, has_names, end));
         items
     }
 

@@ -164,14 +164,6 @@ fn requirements_on_streams_decide_the_exit_code() {
         ("missing(sv) == 0", 4, [0, 0, 0], ""),
         ("late.max(*) < 50 %", 4, [0, 0, 0], ""),
     ] {
-        let output = run(&["watch", "--json", "-r", &path, "--require", required]);
-        check_code(&output, code);
-        let records = records(&output);
-        let found = records.iter().find(|it| it["type"] == "requirement").unwrap();
-        let found_counts =
-            ["passed", "failed", "undecided"].map(|name| found[name].as_u64().unwrap());
-        assert_eq!(found_counts, counts, "{required}");
-        let first = found["findings"].get(0).map_or("", |it| it["of"].as_str().unwrap());
-        assert_eq!(first, of, "{required}");
+        crate::watch_require::check_outcome(&path, required, code, counts, of);
     }
 }

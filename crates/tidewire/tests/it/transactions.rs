@@ -202,15 +202,7 @@ fn requirements_on_devices_decide_the_exit_code() {
         // There is no such unit.
         ("retries(10.0.0.20/9) == 0", 4, [0, 0, 0], ""),
     ] {
-        let output = run(&["watch", "--json", "-r", &path, "--require", required]);
-        check_code(&output, code);
-        let records = records(&output);
-        let found = records.iter().find(|it| it["type"] == "requirement").unwrap();
-        let found_counts =
-            ["passed", "failed", "undecided"].map(|name| found[name].as_u64().unwrap());
-        assert_eq!(found_counts, counts, "{required}");
-        let first = found["findings"].get(0).map_or("", |it| it["of"].as_str().unwrap());
-        assert_eq!(first, of, "{required}");
+        crate::watch_require::check_outcome(&path, required, code, counts, of);
     }
     let wrong = run(&["watch", "-r", &path, "--require", "late.max(modbus/1) < 1 ms"]);
     assert_ne!(wrong.status.code(), Some(0));

@@ -20,6 +20,24 @@ fn watch(numbers: &[u8], more: &[&str]) -> Output {
     run_in(folder.path(), &arguments)
 }
 
+/// Checks the exit code of a requirement on a capture, the numbers of subjects that passed, failed and
+/// were undecided, and the first finding; an empty one stands for none.
+pub(crate) fn check_outcome(
+    capture: &str,
+    required: &str,
+    code: i32,
+    counts: [u64; 3],
+    first: &str,
+) {
+    let output = crate::run(&["watch", "--json", "-r", capture, "--require", required]);
+    check_code(&output, code);
+    let found = records(&output).into_iter().find(|it| it["type"] == "requirement").unwrap();
+    let found_counts = ["passed", "failed", "undecided"].map(|name| found[name].as_u64().unwrap());
+    assert_eq!(found_counts, counts, "{required}");
+    let finding = found["findings"].get(0).map_or("", |it| it["of"].as_str().unwrap());
+    assert_eq!(finding, first, "{required}");
+}
+
 #[test]
 fn requirements_end_watch_as_they_end_predict() {
     let check = |requirement: &str, code| {
