@@ -512,7 +512,7 @@ pub(crate) struct MonitorOptions {
     pub(crate) bits_scale: Option<String>,
     /// Replay speed, as a multiple of the capture's own, or "max"; without it 1 with --screen monitor, and
     /// "max" with --screen measures and --plain.
-    #[arg(long, visible_alias = "replay", value_name = "N", requires = "screen")]
+    #[arg(long, visible_alias = "replay", value_name = "N")]
     pub(crate) speed: Option<String>,
     /// Key bindings, such as "quit=x,pause=p"; `tidewire help screens` has the list.
     #[arg(long, value_name = "KEYS")]

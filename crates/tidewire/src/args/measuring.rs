@@ -81,12 +81,15 @@ pub(crate) struct Meter {
 /// `show`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire meter plant.pcapng | tidewire show\n  tidewire show plant.ndjson --speed 10\n  tidewire show plant.ndjson --plain\n\n`tidewire help screens` explains screens and keys."
+    after_help = "Examples:\n  tidewire meter plant.pcapng | tidewire show\n  tidewire show runs --screen monitor --speed 10    the latest run, bars first\n  tidewire show plant.ndjson --plain\n\n`tidewire help screens` explains screens and keys."
 )]
 pub(crate) struct Show {
     /// A stream of `meter` or `watch --json`; without it standard input.
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
+    /// Begin with the monitor (page 0) or with the measures (page 1); keys turn to other pages.
+    #[arg(long, value_enum, default_value = "measures")]
+    pub(crate) screen: super::Screen,
     /// Write lines instead of drawing: for logs and screen readers.
     #[arg(long)]
     pub(crate) plain: bool,

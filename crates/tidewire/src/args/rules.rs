@@ -5,11 +5,14 @@
 
 use super::export::Export;
 use super::reproduce::Reproduce;
-use super::{Cli, Load, Measure, MeasureExperiment, PortOptions, Screen, Verb, Watch};
+use super::{
+    Cli, Load, Measure, MeasureExperiment, MonitorOptions, PortOptions, Screen, Verb, Watch,
+};
 use crate::exit::Failure;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Command};
 use papers::published::Paper;
+use std::path::Path;
 
 /// Options without effect in a mode.
 struct Rule {
@@ -249,7 +252,7 @@ const RULES: [Rule; 22] = [
                 |it: &super::measuring::Show| it.plain || cli.json || it.page.web.is_some();
             matches!(&cli.verb, Verb::Show(show) if in_lines(show) && !show.print_keys)
         },
-        options: &["theme", "symbols", "terminal_rate", "keys"],
+        options: &["screen", "theme", "symbols", "terminal_rate", "keys"],
         reason: "no effect on lines and records, because nothing is drawn",
         fix: "leave out --plain and --json, or leave this out",
     },
@@ -400,8 +403,11 @@ pub(crate) fn check(cli: &Cli, matches: &ArgMatches, command: &Command) -> Resul
         is_known && matches.value_source(id) == Some(ValueSource::CommandLine)
     };
     let is_known = |id: &str| command.get_arguments().any(|option| option.get_id() == id);
+    refuse_replay_of_run(cli)?;
+    // show draws without --screen.
+    let is_drawn = matches!(cli.verb, Verb::Show(_));
     for (id, need) in &NEEDS {
-        if is_known(need) && is_given(id) && !is_given(need) {
+        if is_known(need) && is_given(id) && !is_given(need) && !(is_drawn && *need == "screen") {
             let message = format!("{}: no effect without {}", name(id), name(need));
             return Err(Failure::usage(message).with_fix(format!("add {}", name(need))));
         }
@@ -414,6 +420,20 @@ pub(crate) fn check(cli: &Cli, matches: &ArgMatches, command: &Command) -> Resul
         }
     }
     Ok(())
+}
+
+/// Refuses the name of a run as the speed of a replay: `show` replays runs.
+fn refuse_replay_of_run(cli: &Cli) -> Result<(), Failure> {
+    let Verb::Watch(watch) = &cli.verb else { return Ok(()) };
+    let MonitorOptions { speed: Some(run), screen, .. } = &watch.monitor else { return Ok(()) };
+    let is_run = run.contains('/') || run == "-" || Path::new(run).exists();
+    if !is_run {
+        return Ok(());
+    }
+    let screen = if *screen == Some(Screen::Monitor) { "monitor" } else { "measures" };
+    let message = format!("--replay {run:?}: watch replays a capture, and N is its speed");
+    let fix = format!("tidewire show {run} --screen {screen} --replay 1 replays a run");
+    Err(Failure::usage(message).with_fix(fix))
 }
 
 /// Name of an option on the command line.

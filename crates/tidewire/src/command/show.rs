@@ -3,6 +3,7 @@
 use super::pace::{self, Pace};
 use super::page::LivePage;
 use super::screen_keys;
+use crate::args::Screen;
 use crate::args::measuring::{MONITOR_BITS_SCALE, MONITOR_PACKETS_SCALE, Show};
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
@@ -44,6 +45,11 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
         Reader::open(from).map_err(|error| Failure::failed(format!("{name}: {error}")))?;
     let samples = Gather::of_records(&head);
     let bars = samples.as_ref().map(bars).transpose()?;
+    let page = match (options.screen, &samples) {
+        (Screen::Measures, _) => Page::Overview,
+        (Screen::Monitor, Some(_)) => Page::Monitor,
+        (Screen::Monitor, None) => return Err(no_bars(&name).into()),
+    };
     let (model, samples) = (Shared::new(Model::new(head)), samples.map(Shared::new));
     let (to, bars_to) = (model.clone(), samples.clone());
     let played = tempo.clone();
@@ -65,7 +71,7 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
         model: model.clone(),
         samples,
         bars,
-        page: Page::Overview,
+        page,
         keys,
         look: Look::new(options.theme, options.symbols, &around),
         line,
@@ -84,6 +90,13 @@ pub(crate) fn run(options: &Show, output: &Output) -> anyhow::Result<Exit> {
         tui::print_summary(&model, tui::Source::Records { intervals }, &kept, output)?;
     }
     exit
+}
+
+/// Refusal of the monitor for records that it cannot draw.
+fn no_bars(name: &str) -> Failure {
+    let message =
+        format!("--screen monitor: {name} has no samples, and --only left its octets out");
+    Failure::failed(message).with_fix("leave --screen monitor out, or meter again with --sample")
 }
 
 /// Settings of the monitor for these samples.

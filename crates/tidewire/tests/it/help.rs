@@ -115,7 +115,7 @@ const OTHER_VALUES: [(&str, &str); 1] = [
 ];
 
 /// Words that the descriptions of an option have in all verbs, if they are not alike up to the first point.
-const MEANINGS: [(&str, &str); 28] = [
+const MEANINGS: [(&str, &str); 29] = [
     ("--allow-write", "may"),
     ("--called", "Called TSAP-ID"),
     ("--capture", "pcapng file"),
@@ -136,6 +136,7 @@ const MEANINGS: [(&str, &str); 28] = [
     ("--require", "equire"),
     ("--rounds", "Rounds"),
     ("--runs", "uns"),
+    ("--screen", "keys turn to other pages"),
     ("--seed", "Seed"),
     ("--sizes", "ize"),
     ("--speed", "Replay speed"),

@@ -5,7 +5,8 @@
 //! [`Snapshot`], which is plain data.
 
 use super::notices::{Notice, Notices};
-use super::sample::{Count, Interval, Rates, Ring, Statistics, TICK};
+use super::sample::{Count, Interval, Rates, Ring, Statistics};
+use crate::quantity::agreed;
 use crate::tui::passed::Newest;
 use core::time::Duration;
 use meter::measure::{Distribution, Summary as Delays};
@@ -303,7 +304,7 @@ impl Gather {
 
     fn reach(&mut self, at: Instant) {
         let Some(origin) = self.origin else { return };
-        self.reach_tick(nanos(at.since(origin)) / nanos(TICK));
+        self.reach_tick(self.interval.tick_at(at.since(origin)));
     }
 
     fn reach_tick(&mut self, tick: u64) {
@@ -399,7 +400,7 @@ impl Gather {
 
     /// Returns the time since the origin, to the tick.
     pub(super) fn elapsed(&self) -> Duration {
-        Duration::from_nanos(nanos(TICK).saturating_mul(self.tick))
+        self.interval.begin_of(self.tick)
     }
 
     /// Returns the number of samples so far.

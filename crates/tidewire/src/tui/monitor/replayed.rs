@@ -2,7 +2,8 @@
 //!
 //! Records of samples have the frames and octets of a sampling interval, as the monitor counts them. Without them,
 //! complete measurement intervals stand for samples: their packets are all frames, their bits those of LPDUs alone, because
-//! records of intervals have no others. The sampling interval is that of the records, which nothing can divide.
+//! records of intervals have no others. The sampling interval is that of the records, of any length, which nothing can
+//! divide.
 
 use super::gather::{Gather, Kept};
 use super::notices::Notice;
@@ -14,8 +15,8 @@ use records::{Head, Record};
 use wire::filter::Filter;
 use wire::time::Instant;
 
-/// Returns the records that have samples, and their length; none if that is no multiple of 10 ms, or if the records of
-/// intervals have no octets.
+/// Returns the records that have samples, and their length; none if there are no samples and the records of intervals
+/// have no octets.
 fn kept(head: &Head) -> Option<(Kept, Interval)> {
     let of = |nanos: u64| Interval::of_records(Duration::from_nanos(nanos));
     let samples = head.sample_ns.and_then(of).map(|interval| (Kept::Samples, interval));
@@ -117,13 +118,33 @@ mod tests {
     }
 
     #[test]
-    fn samples_come_before_intervals_and_odd_lengths_have_no_bars() {
+    fn an_interval_of_no_whole_number_of_10_ms_has_its_own_bars() {
+        let mut gather = Gather::of_records(&head(10 * SECOND, Some(15_000_000))).unwrap();
+        for (number, frames) in [(0, 3), (1, 5), (3, 2)] {
+            let sample = format!(
+                r#"{{"type":"sample","start_ns":{},"length_ns":15000000,"frames":{frames},
+                "octets":{},"connections":[]}}"#,
+                7 + number * 15_000_000,
+                frames * 100,
+            );
+            gather.take(&serde_json::from_str(&sample).unwrap());
+        }
+        let seen = gather.snapshot(Window { samples: 10, until: None });
+        let packets: Vec<u64> = seen.samples.iter().map(|sample| sample.packets).collect();
+        assert_eq!((packets, seen.elapsed), (vec![3, 5, 0, 2], Duration::from_millis(60)));
+        // 10 frames in 60 ms; 500 octets in the busiest 15 ms.
+        assert_eq!(seen.average.packets.round(), 167.0);
+        assert_eq!(seen.peak.bits.round(), 266_667.0);
+        assert_eq!(gather.interval().span(), Duration::from_millis(15));
+    }
+
+    #[test]
+    fn samples_come_first_and_without_octets_there_are_no_bars() {
         let interval =
             |head| Gather::of_records(&head).map(|gather: Gather| gather.interval().span());
         let millis = Duration::from_millis;
         assert_eq!(interval(head(10 * SECOND, Some(SECOND / 10))), Some(millis(100)));
         assert_eq!(interval(head(3_600 * SECOND, None)), Some(millis(3_600_000)));
-        assert_eq!(interval(head(5_000_000, None)), None);
         let only = Some(vec!["tpdus".to_owned()]);
         assert_eq!(interval(Head { only, ..head(10 * SECOND, None) }), None);
     }

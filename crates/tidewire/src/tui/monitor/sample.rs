@@ -5,7 +5,8 @@ use std::collections::VecDeque;
 use wire::time::nanos;
 
 /// The finest sampling interval; the others are whole multiples of it.
-pub(super) const TICK: Duration = Duration::from_millis(10);
+const TICK: Duration = Duration::from_nanos(TICK_NS);
+const TICK_NS: u64 = 10_000_000;
 /// The longest sampling interval: 60 s.
 const LONGEST_TICKS: u64 = 6_000;
 /// The intervals that keys step through, in ticks.
@@ -41,9 +42,13 @@ pub(crate) struct Rates {
     pub(crate) bits: f64,
 }
 
-/// A sampling interval: from 10 ms to 60 s, a whole number of ticks.
+/// A sampling interval: from 10 ms to 60 s in whole ticks, or that of records.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Interval(u64);
+pub(crate) struct Interval {
+    ticks: u64,
+    /// Length of a tick: 10 ms, or the whole interval of records that is no multiple of it.
+    tick_ns: u64,
+}
 
 impl Interval {
     /// Returns none if the length is too short, too long, or not a whole number of ticks.
@@ -51,18 +56,35 @@ impl Interval {
         let (span, tick) = (nanos(span), nanos(TICK));
         let ticks = span / tick;
         let is_whole = span.is_multiple_of(tick);
-        (is_whole && (1..=LONGEST_TICKS).contains(&ticks)).then_some(Self(ticks))
+        (is_whole && (1..=LONGEST_TICKS).contains(&ticks)).then_some(Self::of_ticks(ticks))
     }
 
-    /// Returns the interval of records, which may be longer; none if it is not a whole number of ticks.
+    /// Returns the interval of records, which may have any length; none if it has no length.
     pub(super) fn of_records(span: Duration) -> Option<Self> {
         let (span, tick) = (nanos(span), nanos(TICK));
-        (span >= tick && span.is_multiple_of(tick)).then_some(Self(span / tick))
+        let is_whole = span.is_multiple_of(tick);
+        let it =
+            if is_whole { Self::of_ticks(span / tick) } else { Self { ticks: 1, tick_ns: span } };
+        (span > 0).then_some(it)
+    }
+
+    const fn of_ticks(ticks: u64) -> Self {
+        Self { ticks, tick_ns: TICK_NS }
     }
 
     /// Returns the length in ticks.
     pub(super) const fn ticks(self) -> u64 {
-        self.0
+        self.ticks
+    }
+
+    /// Returns the number of the tick at this time since the origin.
+    pub(super) fn tick_at(self, since: Duration) -> u64 {
+        nanos(since) / self.tick_ns
+    }
+
+    /// Returns the time from the origin to the begin of a tick.
+    pub(super) fn begin_of(self, tick: u64) -> Duration {
+        Duration::from_nanos(self.tick_ns.saturating_mul(tick))
     }
 
     /// Returns the length as a duration.
@@ -72,17 +94,17 @@ impl Interval {
 
     /// Returns the length of `count` intervals.
     pub(in crate::tui) fn times(self, count: u64) -> Duration {
-        Duration::from_nanos(nanos(TICK).saturating_mul(self.0).saturating_mul(count))
+        self.begin_of(self.ticks.saturating_mul(count))
     }
 
     /// Returns the next longer step; the longest returns itself.
     pub(super) fn longer(self) -> Self {
-        STEPS.into_iter().find(|step| *step > self.0).map_or(self, Self)
+        STEPS.into_iter().find(|step| *step > self.ticks).map_or(self, Self::of_ticks)
     }
 
     /// Returns the next shorter step; the shortest returns itself.
     pub(super) fn shorter(self) -> Self {
-        STEPS.into_iter().rev().find(|step| *step < self.0).map_or(self, Self)
+        STEPS.into_iter().rev().find(|step| *step < self.ticks).map_or(self, Self::of_ticks)
     }
 
     /// Returns the rates of a count within `samples` intervals; zero for no intervals.
@@ -194,8 +216,11 @@ mod tests {
     #[test]
     fn an_interval_lasts_from_10_ms_to_60_s_in_steps_of_10_ms() {
         let interval = |millis| Interval::new(Duration::from_millis(millis));
-        assert_eq!(interval(500), Some(Interval(50)));
-        assert_eq!((interval(10), interval(60_000)), (Some(Interval(1)), Some(Interval(6_000))));
+        assert_eq!(interval(500), Some(Interval::of_ticks(50)));
+        assert_eq!(
+            (interval(10), interval(60_000)),
+            (Some(Interval::of_ticks(1)), Some(Interval::of_ticks(6_000)))
+        );
         for millis in [0, 5, 9, 15, 60_010, 3_600_000] {
             assert_eq!(interval(millis), None, "{millis} ms");
         }
@@ -203,7 +228,7 @@ mod tests {
 
     #[test]
     fn keys_step_an_interval_up_and_down_between_its_limits() {
-        let mut interval = Interval(1);
+        let mut interval = Interval::of_ticks(1);
         let mut seen = vec![interval];
         while interval.longer() != interval {
             interval = interval.longer();
@@ -216,15 +241,18 @@ mod tests {
         });
         assert_eq!(interval.shorter(), interval);
         // A length that no key selects.
-        assert_eq!((Interval(7).shorter(), Interval(7).longer()), (Interval(5), Interval(10)));
+        assert_eq!(
+            (Interval::of_ticks(7).shorter(), Interval::of_ticks(7).longer()),
+            (Interval::of_ticks(5), Interval::of_ticks(10))
+        );
     }
 
     #[test]
     fn a_rate_is_the_count_over_the_time() {
         // 29 packets of 100 octets in 500 ms: 58 /s, 29 x 800 bit x 2.
-        let rates = Interval(50).rates(packets(29), 1);
+        let rates = Interval::of_ticks(50).rates(packets(29), 1);
         assert_eq!((rates.packets, rates.bits), (58.0, 46_400.0));
-        assert_eq!(Interval(50).rates(packets(29), 0), Rates::default());
+        assert_eq!(Interval::of_ticks(50).rates(packets(29), 0), Rates::default());
     }
 
     #[test]
@@ -247,7 +275,7 @@ mod tests {
         statistics.add(packets(10));
         statistics.add(packets(2));
         statistics.add_silent(2);
-        let (average, peak) = statistics.rates(Interval(100));
+        let (average, peak) = statistics.rates(Interval::of_ticks(100));
         // 12 packets in 4 s; the peak sample has 10.
         assert_eq!((average.packets, peak.packets), (3.0, 10.0));
         assert_eq!((average.bits, peak.bits), (2_400.0, 8_000.0));

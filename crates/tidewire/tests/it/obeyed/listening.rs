@@ -10,6 +10,7 @@ const HELPER: &str = "capture::the_helper_hears_the_same_and_is_told_when_to_end
 const STAMPS: &str = "watch::without_a_source_the_first_interface_that_is_up_is_heard";
 const PAGE: &str = "page::the_page_has_the_numbers_of_the_records";
 const DRAWN: &str = "obeyed::screens::options_of_screens_change_what_is_drawn";
+const REPLAYED: &str = "obeyed::screens::a_replay_of_a_run_may_begin_with_its_bars";
 
 const FAST: &str = "watch_require::the_first_interval_that_fails_ends_the_run_on_request";
 
@@ -344,6 +345,7 @@ pub(super) const STREAMS: [Mode; 6] = [
             obeyed("--speed", "--speed nought", Says("--speed")),
             obeyed("--theme", "", ShownBy(DRAWN)),
             obeyed("--symbols", "", ShownBy(DRAWN)),
+            obeyed("--screen", "", ShownBy(REPLAYED)),
             obeyed("--terminal-rate", "--terminal-rate nought", Says("--terminal-rate")),
             obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
             obeyed("--web-anywhere", "--web-anywhere", Says("--web")),

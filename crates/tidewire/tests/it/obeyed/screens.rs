@@ -330,3 +330,46 @@ fn a_replay_begins_with_its_first_interval_and_has_bars() {
     assert!(shown.screen.contains("LPDU bit/s"), "{}", shown.screen);
     assert!(shown.left.contains("; 1 of 3 intervals shown"), "{}", shown.left);
 }
+
+#[test]
+fn a_replay_of_a_run_may_begin_with_its_bars() {
+    if !has_script() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    fs::copy(CELL, path.join("cell.pcapng")).unwrap();
+    // No whole number of 10 ms; with 2 s the page would have at most 3 columns.
+    check_code(&run_in(path, &super::words("watch -r cell.pcapng --measure '15 ms' -o runs")), 0);
+    let shown = drawn(path, "show runs --screen monitor", "", "LPDU bit/s");
+    assert!(shown.screen.contains("15 ms"), "{}", shown.screen);
+    assert!(!shown.screen.contains("peak 0 "), "{}", shown.screen);
+    let without = run_in(path, &super::words("meter cell.pcapng --only 'dt_*'"));
+    fs::write(path.join("dts.ndjson"), without.stdout).unwrap();
+    let line = "'dts.ndjson' --screen monitor";
+    let tidewire = env!("CARGO_BIN_EXE_tidewire");
+    let shell = format!("stty cols 80 rows 24; exec '{tidewire}' show {line}");
+    let mut script = program("script");
+    script.args(["-qefc", &shell, "/dev/null"]).current_dir(path).stdin(Stdio::null());
+    let refused = script.output().unwrap();
+    assert!(stdout(&refused).contains("dts.ndjson has no samples"), "{}", stdout(&refused));
+}
+
+#[test]
+fn watch_names_the_command_that_replays_a_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    check_code(&run_in(path, &["watch", "-q", "-r", CELL, "-o", "runs"]), 0);
+    for (line, show) in [
+        ("watch --replay runs", "tidewire show runs --screen measures --replay 1 replays a run"),
+        ("watch --screen monitor --replay runs", "tidewire show runs --screen monitor --replay 1"),
+        ("watch --replay no/such.ndjson", "tidewire show no/such.ndjson"),
+    ] {
+        let output = run_in(path, &super::words(line));
+        check_code(&output, 2);
+        assert!(stderr(&output).contains(show), "{line}: {}", stderr(&output));
+    }
+    let speed = run_in(path, &["watch", "-r", CELL, "--speed", "2"]);
+    check_code(&speed, 2);
+    assert!(stderr(&speed).contains("--speed: no effect without --screen"), "{}", stderr(&speed));
+}
