@@ -43,7 +43,7 @@ pub(crate) use monitor::{
 pub(crate) use page::Page;
 pub(crate) use screen::show;
 pub(crate) use shared::Shared;
-pub(crate) use summary::{Kept, Source, print as print_summary};
+pub(crate) use summary::{Kept, NOTHING_KEPT, Source, print as print_summary};
 pub(crate) use tempo::{GREATEST as FASTEST, LEAST as SLOWEST, Tempo};
 pub(crate) use terminal::check_screen;
 pub(crate) use theme::{Look, Surroundings, Symbols, Theme};

@@ -12,6 +12,9 @@ use records::state::Model;
 use std::io;
 use std::path::PathBuf;
 
+/// Remark after a run of which nothing is left.
+pub(crate) const NOTHING_KEPT: &str = "no run was kept: -o runs keeps one, for tidewire report";
+
 /// Place of the records that a screen showed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Kept {
@@ -33,7 +36,7 @@ impl Kept {
             Self::Passed => {
                 "  records: from standard input; tidewire show FILE reads a file".into()
             }
-            Self::Nowhere => "  no run was kept: -o runs keeps one, for tidewire report".into(),
+            Self::Nowhere => format!("  {NOTHING_KEPT}"),
         }
     }
 }

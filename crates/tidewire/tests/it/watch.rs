@@ -1,5 +1,6 @@
 //! `watch` meters files, pipes and live ports, tells every interval, and always tells the end.
 
+use crate::export::CELL;
 use crate::wires::{Namespaces, must};
 use crate::{check_code, command, interrupt, program, records, run, run_in, stderr, stdout};
 use std::fs;
@@ -417,4 +418,18 @@ fn without_a_source_the_first_interface_that_is_up_is_heard() {
     assert!(text.contains("frames/s"), "{text}");
     let records = records(&namespaces.command(0, &["watch", "--json"]).output().unwrap());
     assert!(records.iter().any(|it| it["type"] == "interface" && it["name"] == "w0"));
+}
+
+#[test]
+fn a_run_that_leaves_nothing_names_the_option_that_keeps_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |more: &[&str]| {
+        let output = run_in(folder.path(), &[&["watch", "-r", CELL], more].concat());
+        check_code(&output, 0);
+        stderr(&output).matches("no run was kept: -o runs keeps one").count()
+    };
+    assert_eq!(said(&[]), 1);
+    for more in [&["-o", "runs"][..], &["--csv", "tables"], &["--json"], &["-q"]] {
+        assert_eq!(said(more), 0, "{more:?}");
+    }
 }

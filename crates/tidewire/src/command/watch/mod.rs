@@ -34,6 +34,7 @@ use crate::quantity;
 use crate::record_folder::{MEASURES, RecordFolder};
 use crate::scenario_choice;
 use crate::store::{DATA_IS_KEPT, Target};
+use crate::tui::NOTHING_KEPT;
 use bench::scenario::Span;
 use core::time::Duration;
 use meter::Settings;
@@ -153,6 +154,9 @@ fn run(watch: &Watch, output: &Output) -> anyhow::Result<Exit> {
         write_scenario(&plant, &source(watch).source, path, output)?;
     }
     let exit = exit?;
+    if !output.json && keeps_nothing(watch) {
+        output.remark(NOTHING_KEPT);
+    }
     unwritten.map_or(Ok(exit), |failure| Err(failure.into()))
 }
 
@@ -177,6 +181,12 @@ fn side_outputs(
         folder: folder(watch)?,
         plant: plant(watch)?,
     })
+}
+
+/// Returns true if nothing but lines is left of a run.
+fn keeps_nothing(watch: &Watch) -> bool {
+    let export = &watch.export;
+    export.output.is_none() && !export.writes_files() && export.write_scenario.is_none()
 }
 
 /// Warns that user data is kept, if it is.
