@@ -7,6 +7,7 @@ pub(crate) mod calibrate;
 pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod export;
+pub(crate) mod keep;
 pub(crate) mod layers;
 #[cfg(test)]
 mod lint;
@@ -179,6 +180,8 @@ pub(crate) struct Demo {
     /// Write no run folder.
     #[arg(long, conflicts_with = "output")]
     pub(crate) no_save: bool,
+    #[command(flatten)]
+    pub(crate) keep: keep::KeepOptions,
 }
 
 /// Options that `predict` and `measure` share.
@@ -196,10 +199,8 @@ pub(crate) struct RunOptions {
     /// Write no run folder.
     #[arg(long, conflicts_with = "output")]
     pub(crate) no_save: bool,
-    /// Keep this many run folders in the folder of --output: the oldest that have ended are removed.
-    #[arg(long, value_name = "N", conflicts_with = "no_save",
-        value_parser = clap::value_parser!(u64).range(1..))]
-    pub(crate) keep_runs: Option<u64>,
+    #[command(flatten)]
+    pub(crate) keep: keep::KeepOptions,
     /// Print the scenario as it would run, each value with its origin: line, option or default; and stop.
     #[arg(long)]
     pub(crate) print_scenario: bool,

@@ -2,6 +2,7 @@
 
 use crate::exit::Failure;
 use crate::host;
+use crate::oldest_runs::{Keep, Limits};
 use crate::output::Output;
 use bench::{PROGRAM_VERSION, folder};
 use live::clock;
@@ -28,6 +29,8 @@ pub(crate) struct RecordFolder {
     records: u64,
     /// Folder of runs that was made for this one.
     made_root: Option<PathBuf>,
+    /// Folder of runs with its limits, which hold when this run has ended.
+    keep: Keep,
 }
 
 /// Run of a screen that is kept, with the records that it would have without a screen.
@@ -70,9 +73,17 @@ impl RecordFolder {
             write_provenance(&path, &provenance)?;
             let out = BufWriter::new(File::create_new(path.join(file))?);
             let (failed, line) = (None, Vec::new());
-            Ok(Self { path, provenance, out, failed, line, records: 0, made_root })
+            let keep = Keep { root: root.to_owned(), limits: Limits::default() };
+            Ok(Self { path, provenance, out, failed, line, records: 0, made_root, keep })
         };
         make().map_err(|error| Failure::no_folder(root, &error))
+    }
+
+    /// Limits the run folders next to this one, once it is ended.
+    #[must_use]
+    pub(crate) fn within(mut self, limits: Limits) -> Self {
+        self.keep.limits = limits;
+        self
     }
 
     /// Path of the folder.
@@ -134,7 +145,7 @@ impl RecordFolder {
             Some(error) => Err(Failure::cannot_write(&self.path, &error)),
             None => {
                 output.remark(format_args!("run folder: {}", self.path.display()));
-                Ok(())
+                self.keep.apply(&[&self.path], output)
             }
         }
     }

@@ -2,13 +2,15 @@
 
 use crate::args::RunOptions;
 use crate::exit::{Exit, Failure};
+use crate::oldest_runs::Keep;
+pub(crate) use crate::oldest_runs::{Kept, below};
 use crate::output::Output;
 use crate::page::{self, StudyPage, StudyState};
 use crate::report::Limit;
 use crate::scenario_choice::Chosen;
 use crate::tui::Shared;
 use crate::utilisation::Utilisation;
-use crate::{details, host, oldest_runs, paired_differences, report, verdicts};
+use crate::{details, host, paired_differences, report, verdicts};
 use anyhow::Context;
 use bench::PROGRAM_VERSION;
 use bench::analysis::{Report, analyse};
@@ -38,14 +40,8 @@ pub(crate) struct Recording<'a> {
     kept: VecDeque<(usize, u64)>,
     samples: Shared<Vec<Sample>>,
     page: Option<StudyPage>,
-    /// Limit of the number of run folders, if there is one.
+    /// Limits of the folder of runs; none of runs that are resumed.
     keep: Option<Keep>,
-}
-
-/// Folder of runs, and the number of them to keep.
-struct Keep {
-    root: PathBuf,
-    runs: usize,
 }
 
 /// Making of runs: what their folder says of it in addition to the scenario.
@@ -152,11 +148,8 @@ impl<'a> Recording<'a> {
         making: Making,
         output: &'a Output,
     ) -> anyhow::Result<Self> {
+        let keep = Some(Keep { root: run.output.clone(), limits: run.keep.limits()? });
         let folder = if run.no_save { None } else { Some(create(chosen, run, making)?) };
-        let keep = run.keep_runs.map(|runs| Keep {
-            root: run.output.clone(),
-            runs: usize::try_from(runs).unwrap_or(usize::MAX),
-        });
         let samples = Shared::new(Vec::new());
         Ok(Self { output, folder, kept: VecDeque::new(), samples, page: None, keep })
     }
@@ -290,8 +283,8 @@ impl<'a> Recording<'a> {
         if let Some(path) = &path {
             output.remark(format_args!("run folder: {}", path.display()));
         }
-        if let (Some(Keep { root, runs }), Some(path)) = (&keep, &path) {
-            oldest_runs::remove(below(root, Kept::Any), *runs, path, output)?;
+        if let (Some(keep), Some(path)) = (&keep, &path) {
+            keep.apply(&[path], output)?;
         }
         if let Some(page) = page {
             page.close();
@@ -313,34 +306,6 @@ pub(crate) fn keep(
     let mut folder = create(chosen, run, Making::here(host::facts()))?;
     samples.iter().try_for_each(|sample| folder.sample(sample))?;
     finish(Some(folder), &End { complete: error.is_none(), error })
-}
-
-/// Kind of run folders.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Kept {
-    /// With samples: of predict and measure.
-    Samples,
-    /// With records of any kind.
-    Any,
-}
-
-impl Kept {
-    fn is_in(self, path: &Path) -> bool {
-        path.join("run.json").is_file()
-            && (self == Self::Any || path.join("samples.ndjson").is_file())
-    }
-}
-
-/// Run folders in a folder that is none itself, the earliest first.
-pub(crate) fn below(folder: &Path, kept: Kept) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    if kept.is_in(folder) {
-        return Vec::new();
-    }
-    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-    let mut found: Vec<PathBuf> = paths.filter(|path| kept.is_in(path)).collect();
-    oldest_runs::sort(&mut found);
-    found
 }
 
 /// The run folder itself, or the latest in a folder that `--output` named.

@@ -53,14 +53,16 @@ const fn common(verb: &'static str, arguments: &'static [&'static str]) -> Commo
 }
 
 /// Verbs whose options do not all fit one screen.
-const COMMON: [Common; 15] = [
+const COMMON: [Common; 17] = [
     common("predict", &["scenario", "seed", "runs", "output", "vary", "require"]),
     common("measure", &["scenario", "to", "interface", "load", "messages", "time", "require"]),
     common("serve", &["interface", "udp", "over", "fault", "runs", "time"]),
     common("relay", &["here", "there", "fault", "tpdus", "capture", "time"]),
     common("watch", &["read", "interface", "time", "web", "measure", "require", "screen"]),
     common("meter", &["files", "measure", "report", "only", "intervals"]),
-    common("show", &["file", "plain", "speed", "web"]),
+    common("show", &["file", "screen", "plain", "speed", "web"]),
+    common("demo", &["output", "no_save"]),
+    common("merge", &["folders", "output", "no_save", "figure", "differences"]),
     common("capture", &["read", "interface", "time", "filter", "write", "rotate"]),
     common("calibrate", &["over", "foreign_peer", "write_profile", "item", "messages"]),
     common("advise", &["scenario", "objective", "budget", "time", "write", "live"]),

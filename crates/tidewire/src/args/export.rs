@@ -1,6 +1,7 @@
 //! Options for the files and requirements of `watch`.
 
 use super::around::AroundOptions;
+use super::keep::KeepOptions;
 use clap::{ArgGroup, Args};
 use records::require::Wanted;
 use std::path::PathBuf;
@@ -67,6 +68,8 @@ pub(crate) struct Export {
     /// Write a run folder into this folder: the records of --json, for tidewire report.
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) keep: KeepOptions,
     /// Write a scenario of what was seen to this file, which must not exist yet: each stream of cyclic data
     /// and each poller is a flow, and tidewire predict FILE simulates it.
     #[arg(long, value_name = "FILE", conflicts_with = "screen")]

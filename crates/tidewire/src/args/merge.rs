@@ -1,5 +1,6 @@
 //! Options of `merge`.
 
+use super::keep::KeepOptions;
 use crate::figure::Emit;
 use clap::Args;
 use std::path::PathBuf;
@@ -7,7 +8,7 @@ use std::path::PathBuf;
 /// `merge`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Examples:\n  tidewire predict my.toml --shard 1/2 -o parts     on one machine\n  tidewire predict my.toml --shard 2/2 -o parts     on another\n  tidewire merge parts                              the whole study\n\nThe samples of the merged folder are those of a run of the whole study, octet for\noctet. Parts of another scenario, seed or version are refused, and missing ones named.\n\n  tidewire merge monday tuesday     delays of two runs of watch --hdr as one"
+    after_help = "Examples:\n  tidewire predict my.toml --shard 1/2 -o parts     on one machine\n  tidewire predict my.toml --shard 2/2 -o parts     on another\n  tidewire merge parts                              the whole study\n  tidewire merge monday tuesday                     two runs of watch --hdr -o, as one\n\nThe samples of the merged folder are those of a run of the whole study, octet for\noctet. Parts of another scenario, seed or version are refused, and missing ones named."
 )]
 pub(crate) struct Merge {
     /// Folders of shards, or folders that hold them; or runs of watch --hdr, as folders or as files of records,
@@ -17,6 +18,11 @@ pub(crate) struct Merge {
     /// Folder for run folders.
     #[arg(short, long, value_name = "FOLDER", default_value = "runs")]
     pub(crate) output: PathBuf,
+    /// Write no run folder.
+    #[arg(long, conflicts_with = "output")]
+    pub(crate) no_save: bool,
+    #[command(flatten)]
+    pub(crate) keep: KeepOptions,
     /// Draw the results of a sweep into this folder: SVG, each with its numbers as CSV.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) figure: Option<PathBuf>,

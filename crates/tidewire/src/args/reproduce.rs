@@ -1,6 +1,6 @@
 //! Options of `reproduce`.
 
-use super::{PortOptions, page::PageOptions};
+use super::{PortOptions, keep::KeepOptions, page::PageOptions};
 use crate::figure::Emit;
 use clap::{Args, ValueEnum};
 use papers::transfer::rounds::FEWEST_ROUNDS;
@@ -31,6 +31,8 @@ pub(crate) struct Reproduce {
     /// Write a run folder into this folder: the records of --format ndjson, for tidewire report.
     #[arg(short, long, value_name = "FOLDER", requires = "paper", conflicts_with = "live")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) keep: KeepOptions,
     /// Tap of --capture: the LAN, or a test centre's boundary between transport and network.
     #[arg(long, value_enum, default_value = "lan", requires = "capture")]
     pub(crate) capture_at: TapPlace,

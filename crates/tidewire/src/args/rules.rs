@@ -67,6 +67,7 @@ const RULES: [Rule; 22] = [
             "output",
             "no_save",
             "keep_runs",
+            "keep_size",
             "shard",
             "after_runs",
             "web",
@@ -85,6 +86,7 @@ const RULES: [Rule; 22] = [
             "output",
             "no_save",
             "keep_runs",
+            "keep_size",
             "web",
         ],
         reason: PRINTS,
@@ -135,6 +137,7 @@ const RULES: [Rule; 22] = [
             "output",
             "no_save",
             "keep_runs",
+            "keep_size",
             "print_scenario",
             "max_frames",
             "to",
@@ -410,6 +413,18 @@ pub(crate) fn check(cli: &Cli, matches: &ArgMatches, command: &Command) -> Resul
         if is_known(need) && is_given(id) && !is_given(need) && !(is_drawn && *need == "screen") {
             let message = format!("{}: no effect without {}", name(id), name(need));
             return Err(Failure::usage(message).with_fix(format!("add {}", name(need))));
+        }
+    }
+    let has_folder = !is_known("output") || matches.value_source("output").is_some();
+    if let Some(id) = ["keep_runs", "keep_size"].into_iter().find(|id| is_given(id)) {
+        let reason = match has_folder {
+            _ if is_given("no_save") => "no effect with --no-save, which writes no run folder",
+            false => "no effect without --output, because no run folder is written",
+            true => "",
+        };
+        if !reason.is_empty() {
+            let message = format!("{}: {reason}", name(id));
+            return Err(Failure::usage(message).with_fix("--output runs, or leave it out"));
         }
     }
     for rule in RULES.iter().chain(&FORMS).chain(&LIVE) {

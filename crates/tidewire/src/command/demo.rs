@@ -3,6 +3,7 @@
 use super::report::html_of;
 use crate::args::{Demo, RunOptions};
 use crate::exit::{Exit, Failure};
+use crate::oldest_runs::Keep;
 use crate::output::{self, Output};
 use crate::output_file::{self, Inputs};
 use crate::quantity;
@@ -22,7 +23,7 @@ use meter::{Meter, Settings};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::io::Cursor;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use wire::capture::Capture;
 
@@ -46,6 +47,7 @@ pub(crate) fn run(demo: &Demo, output: &Output) -> anyhow::Result<Exit> {
         "tidewire demo: everything runs inside this process; nothing leaves this machine\n",
     )?;
     let options = options(demo, None);
+    let folder = Keep { root: demo.output.clone(), limits: demo.keep.limits()? };
     let quiet = Output { json: false, quiet: true };
     let both = scenario_choice::choose(BOTH, &Purpose::Measure, &options, &quiet)?;
     let mut steps = Vec::new();
@@ -80,6 +82,8 @@ pub(crate) fn run(demo: &Demo, output: &Output) -> anyhow::Result<Exit> {
             folders.push(folder);
         }
         tell(&mut steps, "report", report(&folders)?, output)?;
+        let made: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+        folder.apply(&made, output)?;
     }
     verdict(&steps, output)
 }
@@ -91,7 +95,7 @@ fn options(demo: &Demo, runs: Option<u64>) -> RunOptions {
         runs,
         output: demo.output.clone(),
         no_save: demo.no_save,
-        keep_runs: None,
+        keep: demo.keep.clone(),
         print_scenario: false,
         dry_run: false,
     }

@@ -4,7 +4,7 @@ use crate::busy::Host;
 use crate::exit::Exit;
 use crate::listener::{self, Listener, Times, Wanted};
 use crate::output::Output;
-use crate::{host, permission, quantity};
+use crate::{host, oldest_runs, permission, quantity};
 use bench::paragraph::wrapped;
 use live::clock;
 use live::hardware_clock::HardwareStamps;
@@ -282,12 +282,25 @@ fn wakes(host: &Host) -> Check {
 /// Checks that run folders can be written; leaves no file behind.
 fn run_folders(runs: &Path) -> Check {
     match try_run_folders(runs) {
-        Ok(()) => {
-            Check::new(Status::Ok, format!("run folders can be written in ./{}", runs.display()))
-        }
+        Ok(()) => Check::new(
+            Status::Ok,
+            format!("run folders can be written in ./{}{}", runs.display(), kept(runs)),
+        ),
         Err(error) => {
             let what = format!("run folders cannot be written in ./{}: {error}", runs.display());
             Check::new(Status::Warn, what).fix("tidewire predict SCENARIO --output FOLDER")
+        }
+    }
+}
+
+/// Number and size of the run folders that are there, if any.
+fn kept(root: &Path) -> String {
+    match oldest_runs::count(root) {
+        (0, _) => String::new(),
+        (1, octets) => format!("; 1 is there, {}", oldest_runs::size_of(octets)),
+        (runs, octets) => {
+            let size = oldest_runs::size_of(octets);
+            format!("; {runs} are there, {size} (--keep-runs and --keep-size limit them)")
         }
     }
 }

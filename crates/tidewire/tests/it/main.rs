@@ -35,6 +35,7 @@ mod hostile;
 mod import;
 mod iso_tcp;
 mod json_schema;
+mod kept_runs;
 mod layers;
 mod link;
 mod log;

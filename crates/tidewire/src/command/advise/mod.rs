@@ -5,6 +5,7 @@ mod source;
 
 use crate::args::RunOptions;
 use crate::args::advise::Advise;
+use crate::args::keep::KeepOptions;
 use crate::exit::{Exit, Failure};
 use crate::interrupt;
 use crate::output::{self, Output};
@@ -106,7 +107,7 @@ fn run_options(options: &Advise) -> RunOptions {
         runs: None,
         output: "runs".into(),
         no_save: true,
-        keep_runs: None,
+        keep: KeepOptions::default(),
         print_scenario: false,
         dry_run: false,
     }

@@ -68,7 +68,8 @@ struct Delay {
 #[serde(tag = "type", rename = "merged-histograms")]
 #[schemars(rename = "MergedHistogramsRecord")]
 pub(crate) struct Record<'a> {
-    folder: &'a Path,
+    /// Run folder; none with --no-save.
+    folder: Option<&'a Path>,
     parts: Vec<&'a About>,
     delays: Vec<Merged<'a>>,
 }
@@ -92,6 +93,7 @@ struct Merged<'a> {
 /// Adds the histograms of these files of records.
 pub(super) fn run(files: &[PathBuf], options: &Merge, output: &Output) -> anyhow::Result<Exit> {
     refuse_options_of_studies(options)?;
+    let limits = options.keep.limits()?;
     let mut delays: Vec<Delay> =
         delay_names().map(|name| Delay { name, ..Delay::default() }).collect();
     let mut parts: Vec<Part> = Vec::new();
@@ -106,12 +108,15 @@ pub(super) fn run(files: &[PathBuf], options: &Merge, output: &Output) -> anyhow
     }
     delays.retain(|delay| delay.parts > 0);
     let title = format!("histograms of {} runs", parts.len());
-    let mut folder = RecordFolder::create(&options.output, "histograms", &title, HISTOGRAMS, None)?;
-    let path = folder.path().to_owned();
-    let record = record(&path, &parts, &delays);
+    let create = || RecordFolder::create(&options.output, "histograms", &title, HISTOGRAMS, None);
+    let mut folder = (!options.no_save).then(create).transpose()?.map(|it| it.within(limits));
+    let path = folder.as_ref().map(|folder| folder.path().to_owned());
+    let record = record(path.as_deref(), &parts, &delays);
     let end = Line::End(LastEnd { complete: true, error: None });
-    folder.record(&record);
-    folder.record(&end);
+    if let Some(folder) = &mut folder {
+        folder.record(&record);
+        folder.record(&end);
+    }
     output.record(&record)?;
     output.record(&end)?;
     print(&record, output)?;
@@ -119,7 +124,7 @@ pub(super) fn run(files: &[PathBuf], options: &Merge, output: &Output) -> anyhow
         let error = error.as_deref().unwrap_or("no reason is given");
         output.remark(format_args!("warning: {} is not complete: {error}", path.display()));
     }
-    folder.finish(output)?;
+    folder.map_or(Ok(()), |folder| folder.finish(output))?;
     Ok(Exit::Ok)
 }
 
@@ -241,7 +246,7 @@ fn add(delays: &mut [Delay], histograms: &Histograms, file: &Path) -> Result<(),
     Ok(())
 }
 
-fn record<'a>(folder: &'a Path, parts: &'a [Part], delays: &'a [Delay]) -> Record<'a> {
+fn record<'a>(folder: Option<&'a Path>, parts: &'a [Part], delays: &'a [Delay]) -> Record<'a> {
     let merged = |delay: &'a Delay| {
         let Delay { name, parts, sum } = delay;
         Merged {

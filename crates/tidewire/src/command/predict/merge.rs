@@ -138,6 +138,8 @@ fn study(first: &Found, merge: &Merge, output: &Output) -> anyhow::Result<(Predi
     let mut whole = super::again::options(&first.path, &first.provenance)?;
     whole.shards = shard::ShardOptions::default();
     whole.run.output.clone_from(&merge.output);
+    whole.run.no_save = merge.no_save;
+    whole.run.keep = merge.keep.clone();
     whole.figure.clone_from(&merge.figure);
     whole.emit = merge.emit;
     whole.plot = merge.plot;
@@ -237,12 +239,19 @@ fn another_round(
         differences: None,
     };
     let outcome = recording.end(Some(reason), findings)?;
-    let command = with_shard(&first.provenance.command, "K/N", outcome.folder.as_deref());
+    let Some(folder) = outcome.folder.as_deref() else {
+        output.remark(format_args!(
+            "undecided after {} rounds; merge without --no-save for the next round, which needs the merged folder",
+            number - 1
+        ));
+        return Ok(Exit::Undecided);
+    };
+    let command = with_shard(&first.provenance.command, "K/N", Some(folder));
     output.remark(format_args!(
         "undecided after {} rounds; round {number} has {next} runs, of which each machine makes a shard:\n  {command}\n\
          then merge again, with {} and the new shards",
         number - 1,
-        outcome.folder.as_deref().unwrap_or(Path::new("this folder")).display()
+        folder.display()
     ));
     Ok(Exit::Undecided)
 }

@@ -53,8 +53,9 @@ pub(crate) fn run(arguments: &Reproduce, output: &Output) -> anyhow::Result<Exit
     let options = Options { seed: arguments.seed, messages, monitor: Some(monitor()?) };
     let state = || PaperState::new(paper.title, "run", shown::rows_sheet());
     let page = PaperPage::open(&arguments.page, state, &output)?;
+    let limits = arguments.keep.limits()?;
     let folder = arguments.output.as_ref().map(|root| folder(root, &paper, &options));
-    let folder = folder.transpose()?;
+    let folder = folder.transpose()?.map(|folder| folder.within(limits));
     if let Some(page) = &page {
         page.state().begin(folder.as_ref().map(RecordFolder::path));
     }

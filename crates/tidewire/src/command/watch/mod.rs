@@ -235,7 +235,8 @@ fn folder(watch: &Watch) -> Result<Option<RecordFolder>, Failure> {
     }
     let title = source(watch).source;
     let port = watch.source.interface.as_deref();
-    RecordFolder::create(root, "watch", &title, MEASURES, port).map(Some)
+    let limits = watch.export.keep.limits()?;
+    Ok(Some(RecordFolder::create(root, "watch", &title, MEASURES, port)?.within(limits)))
 }
 
 /// Returns the duration of listening, if given; checks that the options for the source of frames

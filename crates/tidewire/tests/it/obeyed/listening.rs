@@ -1,7 +1,7 @@
 //! Modes of the verbs that read a port, a capture or a stream of measures.
 
 use super::Effect::{Changes, Hushes, IsTheMode, Omits, Says, ShownBy, Writes};
-use super::modes::{JSON, QUIET};
+use super::modes::{JSON, KEEP_SIZE, QUIET};
 use super::{Mode, obeyed};
 
 const PORT_IN: &str = "watch::a_live_port_is_heard_and_nothing_is_dropped";
@@ -66,6 +66,8 @@ pub(super) const WATCH: [Mode; 7] = [
                 Says("nothing was kept around"),
             ),
             obeyed("--output", "--output runs", Writes("runs")),
+            obeyed("--keep-runs", "", ShownBy(KEEP_SIZE)),
+            obeyed("--keep-size", "", ShownBy(KEEP_SIZE)),
             obeyed("--require", "--require 'R_RD(host) < 1 %'", Says("R_RD(host) < 1 %")),
             obeyed("--fail-on", "", ShownBy("slowest::a_finding_is_an_exit_code_on_request")),
             obeyed("--fail-fast", "", ShownBy(FAST)),
@@ -343,9 +345,9 @@ pub(super) const STREAMS: [Mode; 6] = [
             obeyed("--keys", "", ShownBy(DRAWN)),
             obeyed("--print-keys", "--print-keys", Says("page-forward")),
             obeyed("--speed", "--speed nought", Says("--speed")),
+            obeyed("--screen", "", ShownBy(REPLAYED)),
             obeyed("--theme", "", ShownBy(DRAWN)),
             obeyed("--symbols", "", ShownBy(DRAWN)),
-            obeyed("--screen", "", ShownBy(REPLAYED)),
             obeyed("--terminal-rate", "--terminal-rate nought", Says("--terminal-rate")),
             obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
             obeyed("--web-anywhere", "--web-anywhere", Says("--web")),

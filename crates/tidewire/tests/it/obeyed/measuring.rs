@@ -1,7 +1,7 @@
 //! Modes of `measure` and `serve`.
 
 use super::Effect::{Changes, Hushes, IsTheMode, Omits, Says, ShownBy, Writes};
-use super::modes::{JSON, KEEP, QUIET};
+use super::modes::{JSON, KEEP, KEEP_SIZE, QUIET};
 use super::{Mode, obeyed};
 
 const LIVE: &str = "wires::two_processes_measure_over_loopback_without_any_privilege";
@@ -17,6 +17,7 @@ pub(super) const MEASURE: [Mode; 14] = [
             obeyed("--output", "--output out", Writes("out")),
             obeyed("--no-save", "--no-save", Omits("runs")),
             obeyed("--keep-runs", "", ShownBy(KEEP)),
+            obeyed("--keep-size", "", ShownBy(KEEP_SIZE)),
             obeyed("--dry-run", "--dry-run", Says("dry run: no run was made")),
             obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
             obeyed("--web-anywhere", "--web 0.0.0.0:0 --web-anywhere", Says("page at http://0")),
@@ -44,6 +45,7 @@ pub(super) const MEASURE: [Mode; 14] = [
             obeyed("--output", "", ShownBy(LIVE)),
             obeyed("--no-save", "", ShownBy(LIVE)),
             obeyed("--keep-runs", "", ShownBy(KEEP)),
+            obeyed("--keep-size", "", ShownBy(KEEP_SIZE)),
             obeyed("--dry-run", "--dry-run", Says("dry run: no run was made")),
             obeyed("--web", "--web 0.0.0.0:0", Says("other hosts could open it")),
             obeyed("--web-anywhere", "--web-anywhere", Says("--web")),

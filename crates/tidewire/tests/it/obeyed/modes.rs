@@ -10,6 +10,7 @@ const PEER: &str = "advise::what_a_peer_decides_is_not_tried_against_it_and_said
 const SHARDS: &str = "shards::shards_together_are_the_octets_of_one_machine";
 const SWEEP: &str = "requirements::a_sweep_is_drawn_as_figures_with_tables_and_on_the_terminal";
 const BRIDGE: &str = "transit::streams_wait_at_a_slow_bridge_as_long_as_they_must";
+pub(super) const KEEP_SIZE: &str = "kept_runs::a_size_holds_for_every_verb_that_keeps_runs";
 pub(super) const KEEP: &str = "predict::the_oldest_runs_go_where_their_number_is_limited";
 
 /// Modes that do not end with 0: their command lines, exit codes and what they say.
@@ -56,6 +57,7 @@ const PREDICT: [Mode; 4] = [
             obeyed("--no-save", "--no-save", Omits("runs")),
             obeyed("--print-scenario", "--print-scenario", Says("[[station]]")),
             obeyed("--keep-runs", "", ShownBy(KEEP)),
+            obeyed("--keep-size", "", ShownBy(KEEP_SIZE)),
             obeyed("--dry-run", "--dry-run", Says("dry run: no run was made")),
             obeyed("--vary", "--vary flow.*.size=64B,99B", Says("flow.*.size = 99 B")),
             obeyed(
@@ -169,6 +171,8 @@ const OTHERS: [Mode; 24] = [
         obeyed: &[
             obeyed("--output", "--output out", Writes("out")),
             obeyed("--no-save", "--no-save", Omits("runs")),
+            obeyed("--keep-runs", "", ShownBy(KEEP_SIZE)),
+            obeyed("--keep-size", "", ShownBy(KEEP_SIZE)),
             obeyed("--json", "", ShownBy("demo")),
             QUIET,
         ],
@@ -259,6 +263,9 @@ const OTHERS: [Mode; 24] = [
         base: "merge kept",
         obeyed: &[
             obeyed("--output", "--output out", Writes("out")),
+            obeyed("--no-save", "--no-save", Omits("runs")),
+            obeyed("--keep-runs", "", ShownBy(KEEP_SIZE)),
+            obeyed("--keep-size", "", ShownBy(KEEP_SIZE)),
             obeyed("--figure", "--figure drawn", Writes("drawn")),
             obeyed("--emit", "", ShownBy(SHARDS)),
             obeyed("--plot", "--plot", Says("no key varies")),

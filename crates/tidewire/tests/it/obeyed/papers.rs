@@ -1,7 +1,7 @@
 //! Modes of `reproduce`, simulated and measured, and the options that each obeys.
 
 use super::Effect::{Changes, IsTheMode, Says, ShownBy, Writes};
-use super::modes::{JSON, QUIET};
+use super::modes::{JSON, KEEP_SIZE, QUIET};
 use super::{Mode, obeyed};
 
 /// Tests of measured reproductions, each of which takes minutes.
@@ -25,6 +25,8 @@ pub(super) const REPRODUCE: [Mode; 5] = [
             obeyed("--figures", "--figures drawn", Writes("drawn")),
             obeyed("--emit", "", ShownBy(FIGURES)),
             obeyed("--output", "--output runs", Writes("runs")),
+            obeyed("--keep-runs", "", ShownBy(KEEP_SIZE)),
+            obeyed("--keep-size", "", ShownBy(KEEP_SIZE)),
             obeyed("--format", "--format csv", Changes),
             obeyed("--seed", "--json --seed 7", Says("\"seed\":\"7\"")),
             obeyed("--runs", "=reproduce tr-88-08 --runs 6", Says("n = 6")),
