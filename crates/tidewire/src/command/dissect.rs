@@ -61,10 +61,7 @@ pub(crate) fn run(options: &Dissect, output: &Output) -> anyhow::Result<Exit> {
             capture(path, options.count.unwrap_or(u64::MAX), output)?
         }
         (None, Some(hex)) => {
-            let octets = octets(hex).map_err(|failure| match Path::new(hex).is_file() {
-                true => failure.with_fix(format!("tidewire dissect -r {hex} reads the file")),
-                false => failure,
-            })?;
+            let octets = octets(hex).map_err(|failure| no_octets(hex, failure))?;
             let original_octets = octets.len();
             let link = Link::Ethernet;
             let frame = Frame { number: 1, at: None, link, octets: &octets, original_octets };
@@ -157,6 +154,22 @@ fn tell(frame: &Frame<'_>, tsdus: &mut Tsdus, output: &Output) -> io::Result<()>
         tsdu.layers.iter().try_for_each(|layer| output.line(format_args!("      {layer}")))?;
     }
     fault.iter().try_for_each(|fault| output.line(format_args!("    {fault}")))
+}
+
+/// Failure of an argument that is no octets. It may be the path of a capture: it has a slash or a dot, or begins with
+/// another sign than a digit.
+fn no_octets(hex: &str, failure: Failure) -> Failure {
+    let is_digit = |c: char| c.is_ascii_hexdigit() || c.is_whitespace() || ":-".contains(c);
+    let is_hex = !hex.contains(['/', '.']) && hex.chars().next().is_none_or(is_digit);
+    let path = Path::new(hex);
+    match path.exists() {
+        true if path.is_dir() => Failure::usage(format!("{hex} is a folder"))
+            .with_fix("tidewire dissect -r FILE reads a capture"),
+        true => failure.with_fix(format!("tidewire dissect -r {hex} reads the file")),
+        false if is_hex => failure,
+        false => Failure::usage(format!("no such file, and no octets in hexadecimal: {hex:?}"))
+            .with_fix("tidewire dissect -r FILE reads a capture; octets have the digits 0 to f"),
+    }
 }
 
 /// Octets written in hexadecimal; spaces, colons and hyphens may stand between them.

@@ -1,7 +1,7 @@
 //! `dissect` prints each layer of each frame.
 
 use crate::watch::{capture, data};
-use crate::{check_code, records, run, run_in, stdout};
+use crate::{check_code, records, run, run_in, stderr, stdout};
 use std::fs;
 use wire::ber::Writer;
 use wire::dissect::Link;
@@ -23,6 +23,22 @@ fn octets_are_told_layer_by_layer() {
              CLNP inactive\n    \
              TP DT 0x0202 nr=0 eot 5 octets\n"
     );
+}
+
+#[test]
+fn a_path_that_is_not_there_is_no_octets() {
+    let folder = tempfile::tempdir().unwrap();
+    for (word, said) in [
+        ("/nonexistent/x", "no such file, and no octets in hexadecimal: \"/nonexistent/x\""),
+        ("ab.cd", "no such file"),
+        ("plant", "no such file"),
+        ("02f", "the last octet has one digit"),
+        (".", ". is a folder"),
+    ] {
+        let output = run_in(folder.path(), &["dissect", word]);
+        check_code(&output, 2);
+        assert!(stderr(&output).contains(said), "{word}: {}", stderr(&output));
+    }
 }
 
 #[test]
