@@ -9,7 +9,7 @@ mod services;
 mod transactions;
 
 use crate::origin::DEMO;
-use crate::quantity::{self, counted_short as counted, significant};
+use crate::quantity::{self, agreed, counted_short as counted, significant};
 use crate::state::Known;
 use crate::state::Model;
 use crate::state::event::{USER_DATA_CUT, ends};
@@ -258,6 +258,7 @@ impl Judge<'_> {
     }
 
     fn push(&mut self, grade: Grade, share: f64, topic: Topic, text: String) {
+        let text = agreed(&text);
         self.found.push(Finding { grade, share, text, detail: None, topic, connection: None });
     }
 

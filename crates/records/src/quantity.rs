@@ -65,6 +65,24 @@ pub fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
+/// Returns a sentence whose noun and verb agree with its count, if that is the first word and 1: `1 of 5 DTs was`.
+#[must_use]
+pub fn agreed(sentence: &str) -> String {
+    let Some(rest) = sentence.strip_prefix("1 ") else { return sentence.to_owned() };
+    let rest = match rest.split_once(' ') {
+        // The noun behind a part is that of the whole.
+        Some(("of", _)) | None => rest.to_owned(),
+        Some((noun, more)) => format!("{} {more}", noun.strip_suffix('s').unwrap_or(noun)),
+    };
+    let verbs =
+        [(" were ", " was "), (" are ", " is "), (" have ", " has "), (" carry ", " carries ")];
+    let first = verbs.into_iter().filter_map(|(many, one)| Some((rest.find(many)?, many, one)));
+    match first.min() {
+        Some((_, many, one)) => format!("1 {}", rest.replacen(many, one, 1)),
+        None => format!("1 {rest}"),
+    }
+}
+
 /// Formats a duration to three digits in the unit that suits it.
 pub fn span(nanos: u64) -> String {
     value(Unit::Nanoseconds, nanos as f64)
@@ -137,4 +155,23 @@ pub fn within(within: &Within) -> String {
     let Within { mean_ns, half_width_ns, level, batches } = *within;
     let of = Estimate { mean: mean_ns, half_width: half_width_ns, level, n: batches };
     estimate(Unit::Nanoseconds, of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_of_many_has_a_verb_in_the_singular() {
+        for (text, expected) in [
+            ("1 of 43 DTs were retransmitted", "1 of 43 DTs was retransmitted"),
+            ("2 of 43 DTs were retransmitted", "2 of 43 DTs were retransmitted"),
+            ("1 frames were dropped", "1 frame was dropped"),
+            ("1 of 9 replies have no request", "1 of 9 replies has no request"),
+            ("1 frames are earlier: are they in order?", "1 frame is earlier: are they in order?"),
+            ("11 PDUs were malformed", "11 PDUs were malformed"),
+        ] {
+            assert_eq!(agreed(text), expected);
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use crate::interrupt;
 use crate::interruptible_writer::{self, PATIENCE, Patient};
 use crate::log;
-use bench::paragraph::wrapped;
+use bench::paragraph::{COLUMNS, wrapped};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal};
@@ -147,11 +147,21 @@ fn put(lines: &[u8]) -> io::Result<()> {
 /// Prints a line to standard error, unless that is not read after an interrupt.
 pub(crate) fn say(what: impl Display) {
     if !IS_UNHEARD.load(Ordering::Relaxed) {
-        let Some(line) = log::line(what.to_string()) else { return };
+        let Some(mut line) = log::line(what.to_string()) else { return };
+        if !log::is_json() && io::stderr().is_terminal() {
+            line = fitted(&line);
+        }
         let (_, said) = Patient::new(io::stderr()).put(printable(format!("{line}\n")).as_bytes());
         let is_unheard = said.is_err_and(|error| error.kind() == io::ErrorKind::TimedOut);
         IS_UNHEARD.fetch_or(is_unheard, Ordering::Relaxed);
     }
+}
+
+/// Breaks lines that are wider than a terminal between words. Indented lines stay: most are commands to copy.
+fn fitted(text: &str) -> String {
+    let is_wide = |line: &str| line.chars().count() > COLUMNS && !line.starts_with(' ');
+    let fit = |line: &str| if is_wide(line) { wrapped("", line) } else { line.to_owned() };
+    text.split('\n').map(fit).collect::<Vec<_>>().join("\n")
 }
 
 /// Prints a line to standard error if that takes no wait.
@@ -169,4 +179,19 @@ pub(crate) fn install_interrupts() -> anyhow::Result<&'static AtomicBool> {
 /// An error of standard output, with that name in its text; its kind stays.
 fn named(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wide_sentence_is_broken_and_a_command_is_not() {
+        let command = format!("  tidewire predict --resume {}", "x".repeat(90));
+        let text = format!("{}\n{command}", "words ".repeat(20).trim_end());
+        let fitted = fitted(&text);
+        let lines: Vec<&str> = fitted.lines().collect();
+        let [first, second, last] = lines.as_slice() else { panic!("{lines:?}") };
+        assert!(first.len() <= COLUMNS && !second.starts_with(' ') && *last == command);
+    }
 }

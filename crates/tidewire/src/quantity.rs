@@ -5,8 +5,8 @@ use crate::exit::Failure;
 use bench::scenario::NotAQuantity;
 use core::str::FromStr;
 pub(crate) use records::quantity::{
-    Scale, counted, enough, estimate, level, mean, quantile, scale, significant, span, trimmed,
-    value,
+    Scale, agreed, counted, enough, estimate, level, mean, quantile, scale, significant, span,
+    trimmed, value,
 };
 
 /// Reads the value of an option, such as `"15 min"`.

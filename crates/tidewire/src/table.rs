@@ -132,7 +132,7 @@ impl Table {
             line.push_str(&" ".repeat(if column == 0 { GAP } else { gap }));
             if is_folded && column == 0 {
                 if !cell.is_empty() {
-                    above = format!("{line}{cell}\n");
+                    above = wrapped(&line, cell) + "\n";
                 }
             } else if is_remark && is_last {
                 line.push_str(cell);

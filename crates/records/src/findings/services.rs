@@ -75,7 +75,7 @@ impl Judge<'_> {
         }
         let ratio = share(all, answers.saturating_add(rejects));
         let text = format!(
-            "{all} of {answers} MMS answers are failures: {errors} errors, {rejects} rejects, \
+            "{all} of {answers} MMS requests have failed: {errors} errors, {rejects} rejects, \
              {failed} accesses"
         );
         let size = |it: &Service| crate::sum([it.errors, it.failed_accesses, it.rejects]);

@@ -53,7 +53,7 @@ fn one_in_a_hundred_is_bad() {
     check(&[("dt_tpdus", 100), ("dt_retransmissions", 1)], Grade::Bad, "1 of 100 DTs");
     check(&[("dt_tpdus", 101), ("dt_retransmissions", 1)], Grade::Look, "1 of 101 DTs");
     let refusals = [("connection_attempts", 4), ("connection_refusals", 1)];
-    check(&refusals, Grade::Bad, "1 of 4 connections were refused");
+    check(&refusals, Grade::Bad, "1 of 4 connections was refused");
     check(&[("connection_ends", 9), ("connection_abrupt_ends", 1)], Grade::Look, "1 of 9");
     check(&[("tcp_segments", 50), ("tcp_copies", 20)], Grade::Note, "20 packets came twice");
 }
@@ -157,11 +157,11 @@ fn silences_and_missing_frames_of_streams_are_found() {
         (finding.grade, finding.detail.clone().unwrap_or_default())
     };
     let worst = "02:00:00:00:00:02 IED2/LLN0$GO$gcb: 25.0 ms of 20.0 ms allowed";
-    let silence = told("1 of 198 gaps were longer than allowed");
+    let silence = told("1 of 198 gaps was longer than allowed");
     assert_eq!(silence, (Grade::Bad, worst.to_owned()));
     let silent = "02:00:00:00:00:01 IED1/LLN0$GO$gcb: 20.0 ms allowed";
     assert_eq!(told("1 of 2 streams fell silent"), (Grade::Bad, silent.to_owned()));
-    assert_eq!(told("1 of 19 changes of state were not seen").0, Grade::Bad);
+    assert_eq!(told("1 of 19 changes of state was not seen").0, Grade::Bad);
     let missing = "02:00:00:00:00:02 IED2/LLN0$GO$gcb: 2 of them";
     assert_eq!(told("2 of 202 cyclic frames are missing"), (Grade::Look, missing.to_owned()));
     assert!(!found.iter().any(|finding| finding.text.contains("is this the right tap")));

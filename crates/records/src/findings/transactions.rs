@@ -26,7 +26,7 @@ impl Judge<'_> {
         }
         if exceptions > 0 {
             let share = share(exceptions, replies);
-            let text = format!("{exceptions} of {replies} replies to requests are exceptions");
+            let text = format!("{exceptions} of {replies} requests were answered by an exception");
             self.note(graded(share), share, text, |it| it.exceptions);
         }
         if retries > 0 {

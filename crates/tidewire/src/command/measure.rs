@@ -13,6 +13,7 @@ use crate::steps::{Length, Steps};
 use crate::{host, interrupt, port_options, quantity};
 use bench::analysis::Unit;
 use bench::medium::{Ideal, Medium};
+use bench::paragraph::wrapped;
 use bench::scenario::{
     Faults, Flow, Pattern, Rate, Scenario, Service, Size, Span, Start, Station, Stop, Study,
     Transport, Warmup,
@@ -377,6 +378,15 @@ fn is_exact(measured: &initiator::Measured) -> bool {
     peer.delivered == measured.sent && peer.duplicates == 0 && peer.damaged == 0
 }
 
+/// Messages that are in no result, in words that fit a terminal.
+fn not_judged(messages: u64) -> String {
+    let are = if messages == 1 { "is" } else { "are" };
+    let text = format!(
+        "{messages} of them {are} in no result below: sent in the warm-up or after the measured time"
+    );
+    wrapped("  ", &text)
+}
+
 fn tell(peer: &str, measured: &initiator::Measured, output: &Output) -> anyhow::Result<()> {
     let sent = measured.sent;
     let counts = &measured.peer;
@@ -391,9 +401,7 @@ fn tell(peer: &str, measured: &initiator::Measured, output: &Output) -> anyhow::
     ))?;
     let judged: u64 = measured.sample.flows.iter().map(|flow| flow.sent).sum();
     if let Some(others @ 1..) = sent.checked_sub(judged) {
-        output.line(format_args!(
-            "  {others} of them are in no result below: sent in the warm-up or after the measured time"
-        ))?;
+        output.line(not_judged(others))?;
     }
     let bits = counts.octets as f64 * 8.0 / measured.took.as_secs_f64().max(1e-9);
     output.line(format_args!(
@@ -432,4 +440,18 @@ fn record(peer: &str, measured: &initiator::Measured) -> Value {
             "closed_window": transport.closed_window,
         },
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_of_messages_fits_a_terminal_and_its_verb() {
+        let one = not_judged(1);
+        assert!(one.starts_with("  1 of them is in no result below"), "{one}");
+        let more = not_judged(12_345);
+        assert!(more.starts_with("  12345 of them are in no result below"), "{more}");
+        assert!([one, more].iter().all(|it| it.lines().all(|line| line.chars().count() <= 80)));
+    }
 }

@@ -1,6 +1,7 @@
 //! Results of a study as tables: point by point and flow by flow, with their intervals.
 
 mod deadlines;
+mod labels;
 mod limit;
 mod outcomes;
 mod overview;

@@ -1,8 +1,9 @@
 //! Results of a sweep without deadlines in one table: a row for each point and flow.
 
+use super::labels::labels;
 use crate::quantity::{self, level};
 use crate::table::{Align, Table};
-use bench::analysis::{FlowReport, PointReport, Report};
+use bench::analysis::{FlowReport, Report};
 use reports::study::summed;
 use std::collections::BTreeSet;
 
@@ -22,10 +23,6 @@ fn table(report: &Report, is_repeated: bool) -> Table {
     let keys: BTreeSet<&String> = report.points.iter().flat_map(|it| it.settings.keys()).collect();
     let last_parts: Vec<&str> =
         keys.iter().map(|key| key.rsplit('.').next().unwrap_or(key)).collect();
-    let label = |point: &PointReport| -> String {
-        let values = keys.iter().filter_map(|key| point.settings.get(*key));
-        values.map(String::as_str).collect::<Vec<_>>().join(", ")
-    };
     let first = last_parts.join(", ");
     let has_flows = report.points.iter().any(|point| summed(point).len() > 1);
     let mut columns = vec![(first.as_str(), Align::Left)];
@@ -34,11 +31,11 @@ fn table(report: &Report, is_repeated: bool) -> Table {
     columns.push(("lost", Align::Right));
     columns.extend(is_repeated.then_some(("DTs again", Align::Right)));
     let mut table = Table::of(columns.into_iter());
-    for point in &report.points {
+    for (point, label) in report.points.iter().zip(labels(report, &keys)) {
         for (number, group) in summed(point).iter().enumerate() {
             let flow = group.worst();
             let of_point = |text: String| if number == 0 { text } else { String::new() };
-            let mut cells = vec![of_point(label(point))];
+            let mut cells = vec![of_point(label.clone())];
             cells.extend(has_flows.then(|| group.label()));
             cells.extend([time(flow), rate(flow), lost(flow)]);
             let again = point.counts.get(SENT_AGAIN).copied().unwrap_or(0);

@@ -1,5 +1,6 @@
 //! Deadlines of a sweep in one table: a row for each point, a column for each flow.
 
+use super::labels::labels;
 use crate::quantity::{self, value};
 use crate::table::{Align, Table};
 use bench::analysis::{FlowReport, PointReport, Probability, Report, Unit};
@@ -47,15 +48,13 @@ fn table(report: &Report, keys: &BTreeSet<&String>, columns: &[(&str, u64)]) -> 
     let named = columns.iter().map(|(name, deadline)| named(name, *deadline));
     let names: Vec<String> = core::iter::once(heading).chain(named).collect();
     let mut table = Table::of(names.iter().map(|name| (name.as_str(), Align::Left)));
-    for point in &report.points {
+    for (point, label) in report.points.iter().zip(labels(report, keys)) {
         let groups = summed(point);
         let cell = |(name, _): &(&str, u64)| {
             let group = groups.iter().find(|group| group.name == *name);
             group.map_or_else(|| "-".to_owned(), |group| cell(group, point))
         };
-        let label: Vec<&str> =
-            keys.iter().filter_map(|key| point.settings.get(*key)).map(String::as_str).collect();
-        table.add(core::iter::once(label.join(", ")).chain(columns.iter().map(cell)).collect());
+        table.add(core::iter::once(label).chain(columns.iter().map(cell)).collect());
     }
     table
 }
@@ -126,6 +125,30 @@ mod tests {
         // 129 octets with preamble, at 10 Mbit/s: 103.2 us, and a delay of 5 us or 2 ms.
         assert!(rows[0].starts_with("medium") && rows[0].ends_with("trip, 1 ms"), "{found}");
         assert!(rows[1].ends_with("none, 108 us") && rows[2].ends_with("all, 2.10 ms"), "{found}");
+    }
+
+    #[test]
+    fn a_sweep_over_media_fits_a_terminal() {
+        let medium = |kind: &str| {
+            format!("{{ kind = \"{kind}\", rate = \"10 Mbit/s\", length = \"500 m\" }}")
+        };
+        let bus = "{ kind = \"token-bus\", rate = \"10 Mbit/s\", length = \"500 m\", holding-time = \"500 us\", \
+                   classes = { class-4 = \"2 ms\", class-2 = \"2 ms\", class-0 = \"2 ms\" } }";
+        let other = bus.replace("length = \"500 m\"", "length = \"400 m\"");
+        let lines = |media: [&str; 2]| {
+            let found = of(&format!("\"medium\" = [{}]", media.join(", "))).unwrap();
+            assert!(found.lines().all(|line| line.chars().count() <= 80), "{found}");
+            let lines = found.lines().skip(2).map(|line| line.trim().to_owned());
+            lines.collect::<Vec<_>>()
+        };
+        let kinds = lines([bus, &medium("csma-cd")]);
+        assert!(
+            kinds[0].starts_with("token-bus ") && kinds[1].starts_with("csma-cd "),
+            "{kinds:?}"
+        );
+        // Kinds that do not tell them apart.
+        let buses = lines([bus, &other]);
+        assert!(buses[0].starts_with("point 1 ") && buses[1].starts_with("point 2 "), "{buses:?}");
     }
 
     #[test]

@@ -256,7 +256,7 @@ fn messages_after_the_measured_time_are_counted_by_name() {
     let text = stdout(&output);
     // Due at 0, 10, ... 190 ms, and one more at 200 ms, which ends the time.
     assert!(text.contains("  21 of 21 messages, ") && text.contains("0 of 20 ("), "{text}");
-    assert!(text.contains("  1 of them are in no result below"), "{text}");
+    assert!(text.contains("  1 of them is in no result below"), "{text}");
 }
 
 #[test]

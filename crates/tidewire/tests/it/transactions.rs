@@ -160,7 +160,7 @@ fn the_slow_device_behind_a_gateway_is_named() {
     let unanswered = finding("2 of 90 requests had no reply");
     assert_eq!(unanswered["grade"], "wrong");
     assert_eq!(unanswered["evidence"], "10.0.0.20 unit 2 function 3: 2 of them");
-    finding("1 of 88 replies to requests are exceptions");
+    finding("1 of 88 requests was answered by an exception");
     finding("10.0.0.20 unit 2 is the slowest Modbus/TCP device: max 180 ms");
 }
 

@@ -162,10 +162,11 @@ pub(super) fn run(options: &Compare, output: &Output) -> anyhow::Result<Exit> {
         output.remark(format_args!("{more} more pairs are not compared"));
     }
     output.record(&Line::End(End { complete: true, error: None }))?;
-    output.remark(
+    output.remark(wrapped(
+        "",
         "a result of iperf3 is one test, so that no difference has an interval; it has no delays of \
          single messages",
-    );
+    ));
     Ok(if has_common { Exit::Ok } else { Exit::Undecided })
 }
 

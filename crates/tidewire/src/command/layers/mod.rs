@@ -12,6 +12,7 @@ use crate::busy::Host;
 use crate::exit::{Exit, Failure};
 use crate::figure::Emit;
 use crate::output::{self, Output};
+use crate::quantity::agreed;
 use crate::{figure, port_options};
 use bench::sample::{End, Line};
 use bench::session::SessionError;
@@ -280,7 +281,8 @@ fn remarks(pair: &Pair, found: &Findings) -> Vec<String> {
     ));
     if found.lost > 0 {
         let of = found.frames;
-        remarks.push(format!("{} of {of} frames were lost; they are in no time", found.lost));
+        let lost = agreed(&format!("{} of {of} frames were lost", found.lost));
+        remarks.push(format!("{lost}, and no time has them"));
     }
     remarks
 }

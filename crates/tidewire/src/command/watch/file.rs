@@ -9,6 +9,7 @@ use crate::command::reporter::{CaptureEnd, Reporter};
 use crate::exit::Failure;
 use crate::interrupt::{self, LOOK_UP};
 use crate::output::Output;
+use crate::quantity::agreed;
 use crate::threaded_reader::Pipe;
 use bytes::Bytes;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -118,10 +119,8 @@ pub(crate) fn meter(
     before.note(recorder);
     recorder.note_left_out(frames.left_out());
     if let Some(dropped @ 1..) = before.collected.dropped() {
-        output.remark(format_args!(
-            "warning: {dropped} frames were dropped when this was captured: the measures are not \
-             valid"
-        ));
+        let dropped = agreed(&format!("{dropped} frames were dropped when this was captured"));
+        output.remark(format_args!("warning: {dropped}: the measures are not valid"));
     }
     let is_cut = failure.is_some() || interrupt::requested() || teller.is_enough();
     Ok(CaptureEnd { failure, is_cut })

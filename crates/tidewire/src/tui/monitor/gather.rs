@@ -259,7 +259,8 @@ impl Gather {
     pub(crate) fn note_dropped(&mut self, dropped: Option<u64>) {
         let more = dropped.unwrap_or(0).saturating_sub(self.dropped.unwrap_or(0));
         if more > 0 {
-            self.tell(format!("{more} frames were dropped: they are in no sample"));
+            let dropped = agreed(&format!("{more} frames were dropped"));
+            self.tell(format!("{dropped}, and no sample has them"));
         }
         self.dropped = dropped.or(self.dropped);
     }

@@ -8,6 +8,7 @@
 //! Left out: frames truncated too far by the capture, and foreign frames after the first of their
 //! kind, because most frames on most networks are foreign to a class 4 meter.
 
+use crate::quantity::agreed;
 use core::time::Duration;
 use meter::Report;
 use meter::measure::Connections;
@@ -126,7 +127,8 @@ fn sentences(counts: &Counts, foreign: &mut BTreeSet<&'static str>) -> Vec<Strin
         told.push(format!("{count} connection{plural} {what}"));
     }
     if counts.retransmissions > 0 {
-        told.push(format!("{} of {} DTs were retransmitted", counts.retransmissions, counts.dts));
+        let (again, dts) = (counts.retransmissions, counts.dts);
+        told.push(agreed(&format!("{again} of {dts} DTs were retransmitted")));
     }
     for (class, what, times) in counts.oddities.iter() {
         match class {
@@ -204,7 +206,7 @@ mod tests {
         // The capture has neither the CC nor any TPDU before DT 0.
         let under_way = "transport: connection found under way";
         let expected =
-            ["1 of 2 DTs were retransmitted", "transport: TSDU not wholly seen", under_way];
+            ["1 of 2 DTs was retransmitted", "transport: TSDU not wholly seen", under_way];
         assert_eq!(told(&notices), expected.map(|text| (0, text)));
     }
 
