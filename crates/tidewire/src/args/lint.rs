@@ -59,6 +59,33 @@ fn an_option_reads_its_value_in_one_way() {
     assert_eq!(found, excepted, "{options:#?}");
 }
 
+#[test]
+fn a_value_has_one_name_which_is_a_word() {
+    let mut names: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (verb, argument) in arguments().into_iter().filter(|(_, it)| it.get_action().takes_values())
+    {
+        for value in argument.get_value_names().unwrap_or_default() {
+            // clap derives a name from the option's where none is given.
+            assert!(!value.contains('_'), "{verb} --{}: {value}", name(&argument));
+            names.entry(name(&argument)).or_default().insert(value.to_string());
+        }
+    }
+    let all: BTreeSet<String> = names.values().flatten().cloned().collect();
+    // FORMAT next to FORM is a second name of one thing; SIZES are several of SIZE.
+    let is_second = |of: &str, value: &str| {
+        let derived = of.to_uppercase() == value;
+        let shorter = |it: &&String| {
+            it.len() > 2
+                && value.strip_prefix(it.as_str()).is_some_and(|rest| !["", "S"].contains(&rest))
+        };
+        derived && all.iter().find(shorter).is_some()
+    };
+    // The output of a report is a file, that of a run a folder of runs.
+    names.remove("output");
+    names.retain(|of, values| values.len() > 1 || values.iter().any(|it| is_second(of, it)));
+    assert!(names.is_empty(), "{names:#?}");
+}
+
 /// Type that a value is read as, and whether it may be a list; of a flag its action.
 fn way(argument: &Arg) -> String {
     if !argument.get_action().takes_values() {

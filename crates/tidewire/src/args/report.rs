@@ -15,7 +15,7 @@ pub(crate) struct Report {
     #[arg(value_name = "RUN", required = true)]
     pub(crate) runs: Vec<PathBuf>,
     /// Form of the report.
-    #[arg(long, value_enum, default_value = "html")]
+    #[arg(long, value_enum, value_name = "FORM", default_value = "html")]
     pub(crate) format: Form,
     /// Write the report to this file instead of the run's folder; "-" is standard output.
     #[arg(short, long, value_name = "FILE")]

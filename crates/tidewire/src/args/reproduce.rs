@@ -34,10 +34,10 @@ pub(crate) struct Reproduce {
     #[command(flatten)]
     pub(crate) keep: KeepOptions,
     /// Tap of --capture: the LAN, or a test centre's boundary between transport and network.
-    #[arg(long, value_enum, default_value = "lan", requires = "capture")]
+    #[arg(long, value_enum, value_name = "TAP", default_value = "lan", requires = "capture")]
     pub(crate) capture_at: TapPlace,
     /// Format of the result; without it text, or NDJSON with --json.
-    #[arg(long, value_enum, requires = "paper")]
+    #[arg(long, value_enum, value_name = "FORM", requires = "paper")]
     pub(crate) format: Option<Format>,
     /// Seed of all simulations; with --live, of the order of the trials.
     #[arg(long, default_value_t = 1, requires = "paper")]
