@@ -8,6 +8,7 @@ use crate::quantity::{counted, significant, span, value};
 use crate::scenario_choice::Chosen;
 use bench::analysis::Unit;
 use bench::layout::patience;
+use bench::medium::Medium;
 use bench::paragraph::wrapped;
 use bench::sample::{End, Line};
 use bench::scenario::{Flow, Point};
@@ -16,6 +17,7 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use wire::printable::Printable;
 use wire::time::nanos;
+use wire::units::BitRate;
 
 /// Groups of flows that are listed as lines.
 const MOST_FLOWS: usize = 12;
@@ -30,10 +32,39 @@ pub(super) struct Planned<'a> {
     pub(super) at_most: Option<u64>,
     /// True if runs take as long as they last.
     pub(super) is_real_time: bool,
+    /// Link that takes the place of the scenario's medium; none where the medium counts.
+    pub(super) link: Option<Link>,
     /// Limit of the frames that are sent, in words; none if none are.
     pub(super) limit: Option<String>,
     /// Files and folders that would be written.
     pub(super) writes: Vec<PathBuf>,
+}
+
+/// Link that is sent on.
+pub(super) struct Link {
+    /// Its name and its rate, if the rate is known.
+    pub(super) port: Option<(String, BitRate)>,
+    /// True if the rate of the medium is none of a scenario.
+    pub(super) is_assumed: bool,
+}
+
+impl Link {
+    /// Returns the load of this link instead of that of the medium, or names the rate that is assumed.
+    fn of(&self, offered: Offered, medium: &Medium) -> Offered {
+        let assumed = medium.rate().0;
+        match &self.port {
+            Some((name, rate)) => {
+                let factor = assumed.bits_per_second() as f64 / rate.bits_per_second() as f64;
+                let of = format!("the link of {}, {rate}", Printable(name));
+                Offered { share: offered.share * factor, of, ..offered }
+            }
+            None if self.is_assumed => {
+                let of = format!("{}, assumed to have {assumed}", offered.of);
+                Offered { of, ..offered }
+            }
+            None => offered,
+        }
+    }
 }
 
 /// NDJSON record of a plan.
@@ -90,7 +121,10 @@ pub(super) fn print(planned: &Planned<'_>, output: &Output) -> anyhow::Result<Ex
     let runs = u32::try_from(planned.at_most.unwrap_or(planned.runs)).unwrap_or(u32::MAX);
     let all = longest.saturating_mul(runs);
     let flows = loads(study.points.first().map(|point| &*point.scenario.flows).unwrap_or_default());
-    let offered = offered(scenario);
+    let mut offered = offered(scenario);
+    if let Some(link) = &planned.link {
+        offered = link.of(offered, &scenario.medium);
+    }
     let most_octets = most_octets(planned, runs);
     output.record(&Record {
         verb: planned.verb,
@@ -268,6 +302,32 @@ fn rate(messages: f64, bits: f64) -> String {
 mod tests {
     use super::*;
     use bench::scenario;
+
+    #[test]
+    fn a_share_is_that_of_the_link_of_a_port() {
+        let medium = Medium::Ideal(bench::medium::Ideal {
+            rate: bench::scenario::Rate(BitRate::mbps(1_000)),
+            delay: bench::scenario::Span(Duration::ZERO),
+        });
+        let offered = || Offered {
+            frames_per_second: 100.0,
+            share: 0.001,
+            of: "the link between the two stations".to_owned(),
+        };
+        let of = |link: Link| {
+            let found = link.of(offered(), &medium);
+            (found.share, found.of)
+        };
+        let port = Some(("eth1".to_owned(), BitRate::mbps(100)));
+        let known = of(Link { port: port.clone(), is_assumed: true });
+        assert_eq!(known, (0.01, "the link of eth1, 100 Mbit/s".to_owned()));
+        assert_eq!(of(Link { port, is_assumed: false }), known);
+        let unknown = of(Link { port: None, is_assumed: true });
+        let said = "the link between the two stations, assumed to have 1 Gbit/s";
+        assert_eq!(unknown, (0.001, said.to_owned()));
+        let scenario = of(Link { port: None, is_assumed: false });
+        assert_eq!(scenario, (0.001, offered().of));
+    }
 
     #[test]
     fn a_load_counts_answers_and_sums_a_group() {

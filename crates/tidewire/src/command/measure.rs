@@ -22,6 +22,7 @@ use bench::session::iso_tcp::{End, IsoWay};
 use bench::session::way::{Way, udp_station};
 use bench::session::{SoFar, initiator, local};
 use core::time::Duration;
+use live::interface::Interface;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -112,10 +113,19 @@ fn plan(measure: &Measure, chosen: &Chosen, output: &Output) -> anyhow::Result<E
         runs,
         at_most: None,
         is_real_time: true,
+        link: Some(link(measure)),
         limit: Some(limit),
         writes: folder.into_iter().chain(measure.port.capture.clone()).collect(),
     };
     dry_run::print(&planned, output)
+}
+
+/// Returns the link of the port, with its rate where the driver reports it.
+fn link(measure: &Measure) -> dry_run::Link {
+    let name = measure.port.interface.as_ref().or(measure.port.xdp.as_ref());
+    let all = Interface::all().unwrap_or_default();
+    let rate = name.and_then(|name| all.iter().find(|it| it.name == *name)?.rate);
+    dry_run::Link { port: name.cloned().zip(rate), is_assumed: measure.scenario.is_none() }
 }
 
 /// Opens what is measured over.

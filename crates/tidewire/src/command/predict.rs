@@ -90,6 +90,7 @@ fn plan(chosen: &Chosen, options: &Predict, output: &Output) -> anyhow::Result<E
         runs,
         at_most: (is_growing && shard.is_none()).then_some(at_most),
         is_real_time: false,
+        link: None,
         limit: None,
         writes: folder
             .into_iter()
