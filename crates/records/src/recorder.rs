@@ -182,6 +182,11 @@ impl Recorder {
         self.stamps = stamps;
     }
 
+    /// Returns the source and resolution of the time stamps so far, if they are known.
+    pub const fn stamps(&self) -> Option<Stamps> {
+        self.stamps
+    }
+
     /// Notes the number of frames that a filter left out; none where there is no filter.
     pub const fn note_left_out(&mut self, left_out: Option<u64>) {
         self.left_out = left_out;

@@ -37,6 +37,8 @@ fn the_capture_that_comes_along_in_lines() {
     check_code(&output, 0);
     // Where the capture lies differs from checkout to checkout.
     let text = stdout(&output).replace(cell().to_str().unwrap(), "cell.pcapng");
+    let stamps = "\n  times: stamps of the capture, resolution 1 ns by its header\n";
+    assert!(text.ends_with(stamps), "{text}");
     insta::assert_snapshot!("cell", text);
 }
 

@@ -130,6 +130,8 @@ pub(super) fn print_samples(
     if !output.quiet {
         let lines = tui::summary_of_samples(&samples.lock());
         lines.iter().try_for_each(|line| output.line(line))?;
+        let stamps = samples.lock().stamps();
+        stamps.map_or(Ok(()), |stamps| output.line(format_args!("  times: {stamps}")))?;
     }
     exit
 }
@@ -206,6 +208,7 @@ impl Feed {
         // What a short capture cost is known at its end only.
         let health = Health { ring_fill: None, ..file::health(&recorder) };
         samples.lock().note_health(health, clock::now());
+        samples.lock().note_stamps(recorder.stamps());
         let is_interrupted = interrupt::requested();
         let failure = ended.failure.as_ref().map(ToString::to_string);
         let error = failure.clone().or_else(|| is_interrupted.then(|| "interrupted".to_owned()));

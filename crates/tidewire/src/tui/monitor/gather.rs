@@ -12,6 +12,7 @@ use core::time::Duration;
 use meter::measure::{Distribution, Summary as Delays};
 use meter::observation::{DelayKind, Observation};
 use meter::{Remarks, Report};
+use records::Stamps;
 use records::families::Health;
 use std::collections::VecDeque;
 use wire::capture::Record as Frame;
@@ -141,6 +142,8 @@ pub(crate) struct Gather {
     newest: Option<Newest>,
     /// Records that the samples are made of; none of frames.
     kept: Option<Kept>,
+    /// Source and resolution of the stamps of frames, once known.
+    stamps: Option<Stamps>,
 }
 
 impl Gather {
@@ -170,6 +173,7 @@ impl Gather {
             frames: 0,
             newest: None,
             kept: None,
+            stamps: None,
         }
     }
 
@@ -281,6 +285,16 @@ impl Gather {
     /// Returns the number of dropped frames; none if it is unknown.
     pub(crate) const fn dropped(&self) -> Option<u64> {
         self.dropped
+    }
+
+    /// Notes the source and resolution of the stamps of frames.
+    pub(crate) const fn note_stamps(&mut self, stamps: Option<Stamps>) {
+        self.stamps = stamps;
+    }
+
+    /// Returns the source and resolution of the stamps of frames, if they are known.
+    pub(crate) const fn stamps(&self) -> Option<Stamps> {
+        self.stamps
     }
 
     /// Advances time to at least `now`. Does nothing before time has begun.
