@@ -4,7 +4,8 @@ use super::record::{End, Interval};
 use serde::{Deserialize, Serialize};
 use wire::capture::Statistics;
 
-/// Counts since measuring began, summed over all interfaces and captures. A count that no source
+/// Counts from the begin of measuring until the record was made, summed over all interfaces and captures; of a live port
+/// they include frames that wait in the ring, which are in a later interval. A count that no source
 /// reports is absent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize, Deserialize)]
 pub struct Collection {

@@ -3,11 +3,15 @@
 use crate::export::CELL;
 use crate::wires::{Namespaces, must};
 use crate::{check_code, command, interrupt, program, records, run, run_in, stderr, stdout};
+use live::clock;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 use wire::dissect::Link;
 use wire::time::Instant;
 
@@ -432,4 +436,37 @@ fn a_run_that_leaves_nothing_names_the_option_that_keeps_it() {
     for more in [&["-o", "runs"][..], &["--csv", "tables"], &["--json"], &["-q"]] {
         assert_eq!(said(more), 0, "{more:?}");
     }
+}
+
+#[test]
+fn no_interval_has_more_frames_than_the_kernel_accepted() {
+    if !may_listen() {
+        println!("skipped: no CAP_NET_RAW");
+        return;
+    }
+    let is_over = AtomicBool::new(false);
+    let output = thread::scope(|scope| {
+        scope.spawn(|| {
+            let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+            let at = socket.local_addr().unwrap();
+            while !is_over.load(Ordering::Relaxed) {
+                socket.send_to(b"tidewire", at).unwrap();
+                clock::sleep_until(clock::now() + Duration::from_millis(2));
+            }
+        });
+        let line = ["watch", "-i", "lo", "--json", "--measure", "200 ms", "-t", "1500 ms"];
+        let output = run(&line);
+        is_over.store(true, Ordering::Relaxed);
+        output
+    });
+    check_code(&output, 0);
+    let (mut metered, mut intervals) = (0, 0);
+    for record in records(&output).iter().filter(|it| it["type"] == "interval") {
+        let frames = record["frames"].as_u64().unwrap();
+        metered += if record["complete"] == true { frames } else { 0 };
+        let accepted = record["collection"]["accepted"].as_u64().unwrap();
+        assert!(accepted >= metered.max(frames), "{metered} metered: {record}");
+        intervals += u64::from(frames > 0);
+    }
+    assert!(intervals > 3, "{}", stdout(&output));
 }

@@ -7,13 +7,14 @@ use crate::exit::Failure;
 use crate::interrupt::{self, LOOK_UP};
 use crate::listener::{LAG, Listener, Times, Wanted};
 use crate::output::Output;
+use crate::quantity::agreed;
 use bench::scenario::Span;
 use core::time::Duration;
 use live::clock::{self, Correlation};
 use live::tap::Stamps;
 use records::families::Health;
 use records::{Recorder, Stamps as StampsOfFrames};
-use wire::capture::{Record, SNAP_OCTETS};
+use wire::capture::{Record, SNAP_OCTETS, Statistics};
 use wire::filter::Filter;
 
 /// Interval at which interface counters are written to a file.
@@ -42,10 +43,7 @@ pub(super) fn meter(
     recorder.note_left_out(frames.left_out());
     let mut listener = match open(port, frames.wanted()) {
         Ok(listener) => listener,
-        Err(failure) => {
-            heard.failure = Some(failure);
-            return Ok(heard);
-        }
+        Err(failure) => return Ok(CaptureEnd { failure: Some(failure), ..heard }),
     };
     recorder.note_stamps(Some(StampsOfFrames::of_port(listener.stamp_clock())));
     let (interface, through) = (&port.interface, listener.through());
@@ -66,6 +64,15 @@ pub(super) fn meter(
         let until = end.filter(|_| !is_over).map_or(now + LOOK_UP, |end| end.min(now + LOOK_UP));
         match listener.receive(until) {
             Ok(Some(Record { at, link, octets, original_octets, interface })) => {
+                let kept;
+                let octets = if recorder.is_due(at) {
+                    // It ends an interval, whose record has the statistics up to now.
+                    kept = octets.to_vec();
+                    note_collected(recorder, listener.statistics());
+                    &kept[..]
+                } else {
+                    octets
+                };
                 let frame = Frame { at, link, octets, original_octets, interface };
                 frames.observe(recorder, &frame);
             }
@@ -80,7 +87,7 @@ pub(super) fn meter(
             }
         }
         if recorder.is_due(day.to_wall(clock::now())) {
-            recorder.note_collected(listener.statistics());
+            note_collected(recorder, listener.statistics());
         }
         if frames.are_kept() && now >= counts_at {
             counts_at = now + COUNTS_EVERY;
@@ -100,15 +107,32 @@ pub(super) fn meter(
     if heard.failure.is_none() {
         teller.pass(recorder, day.to_wall(clock::now()))?;
     }
+    note_end(&mut listener, interface, recorder, frames, output);
+    Ok(heard)
+}
+
+/// Notes what was counted by the end, and warns of dropped frames.
+fn note_end(
+    listener: &mut Listener,
+    interface: &str,
+    recorder: &mut Recorder,
+    frames: &mut FramePipeline,
+    output: &Output,
+) {
     frames.count(&[listener.described(interface)]);
     recorder.note_left_out(frames.left_out());
-    recorder.note_collected(listener.statistics());
+    note_collected(recorder, listener.statistics());
     if let Some(dropped @ 1..) = recorder.collected().dropped() {
-        output.remark(format_args!(
-            "warning: {dropped} frames were dropped: the measures are not valid"
-        ));
+        let dropped = agreed(&format!("{dropped} frames were dropped"));
+        output.remark(format_args!("warning: {dropped}: the measures are not valid"));
     }
-    Ok(heard)
+}
+
+/// Notes the statistics of the port. A helper reports them now and then: frames that were metered have passed the
+/// kernel's filter in any case.
+fn note_collected(recorder: &mut Recorder, mut counted: Statistics) {
+    counted.accepted = counted.accepted.map(|accepted| accepted.max(recorder.frames()));
+    recorder.note_collected(counted);
 }
 
 /// Captures on the requested interface. FramePipeline are captured whole: a TCP segment may hold many
