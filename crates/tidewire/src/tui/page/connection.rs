@@ -45,7 +45,8 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
         rows.extend(chart(known, place, name, room.columns, height));
     }
     if rows.iter().all(|row| row.text != LEGEND) {
-        rows.push(Row::plain("   no numbers to draw: its class has none, or none was seen"));
+        let class = known.identity.as_ref().and_then(|it| it.class);
+        rows.extend(without_chart(class, model.head.sample_ns).map(Row::plain));
     }
     // Enter opens the list on each row: the page is of one connection.
     if choice.passed.is_some() {
@@ -54,6 +55,29 @@ pub(super) fn sheet(model: &Model, choice: Choice<'_>, room: Room) -> Sheet {
         }
     }
     Sheet { about, heading: None, rows }
+}
+
+/// Returns the reason for a connection without charts, and the remedy.
+fn without_chart(class: Option<u8>, sample_ns: Option<u64>) -> [String; 2] {
+    let (reason, remedy) = match (class, sample_ns) {
+        (Some(0), _) => (
+            "class 0 has neither numbers nor credit".to_owned(),
+            "pages m and r have its services and requests, page 8 its events",
+        ),
+        (Some(2), Some(_)) => (
+            "class 2 has numbers only with explicit flow control".to_owned(),
+            "pages m and r have its services and requests, page 8 its events",
+        ),
+        (_, None) => (
+            "the records have no samples of its numbers".to_owned(),
+            "meter again with --sample 100ms",
+        ),
+        (_, Some(_)) => (
+            "no DT and no AK with a number has been sampled so far".to_owned(),
+            "wait for its next DT, or turn to another connection (n, p)",
+        ),
+    };
+    [format!("   no chart: {reason}"), format!("     {remedy}")]
 }
 
 /// Description of a page without a connection.
@@ -238,4 +262,20 @@ fn chart(known: &Known, side: usize, name: &str, columns: usize, height: usize) 
     }
     rows.push(Row::plain(LEGEND));
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_chart_has_its_reason_and_a_remedy() {
+        let told = |class, sample_ns| without_chart(class, sample_ns).join("\n");
+        let sampled = Some(100_000_000);
+        assert!(told(None, None).ends_with("meter again with --sample 100ms"));
+        assert!(told(Some(4), sampled).contains("no DT and no AK with a number has been sampled"));
+        let class_0 = "   no chart: class 0 has neither numbers nor credit\n     pages m and r";
+        assert!(told(Some(0), sampled).starts_with(class_0));
+        assert!(told(Some(2), sampled).contains("explicit flow control"));
+    }
 }
