@@ -4,7 +4,7 @@
 //! The scenario's medium is not used: frames pass at once, and the measurement covers the machines
 //! and this host's scheduling. The scenario's faults apply to frames as they arrive.
 
-use super::SessionError;
+use super::{SessionError, SoFar};
 use crate::PROGRAM_VERSION;
 use crate::collect::{Clocks, Collector};
 use crate::counters::{add_messaging, add_network, add_transport};
@@ -22,6 +22,7 @@ use stack::load::Record;
 use stack::profile::Framing;
 use stack::station::{MacQueues, Station};
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::thread;
 use wire::time::Instant;
 
@@ -31,6 +32,8 @@ const QUEUE_FRAMES: usize = 4_096;
 const RUN_UP: Duration = Duration::from_millis(20);
 /// Interval between two checks whether all is over.
 const LOOK: Duration = Duration::from_millis(10);
+/// Interval between two reports of the counts so far.
+const TELL: Duration = Duration::from_millis(100);
 /// Time for frames still under way after all stations are done.
 const GRACE: Duration = Duration::from_millis(50);
 
@@ -54,6 +57,20 @@ pub fn measure(
     scenario_hash: &str,
     replication: u64,
     stop: &AtomicBool,
+) -> Result<Sample, SessionError> {
+    measure_with(point, scenario_hash, replication, stop, &mut |_| {})
+}
+
+/// Like [`measure`], and reports the counts so far ten times a second.
+///
+/// # Errors
+/// Those of [`measure`].
+pub fn measure_with(
+    point: &Point,
+    scenario_hash: &str,
+    replication: u64,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(&SoFar),
 ) -> Result<Sample, SessionError> {
     let scenario = &point.scenario;
     let seed = seed_of(scenario, replication);
@@ -84,23 +101,18 @@ pub fn measure(
         stations.push((host, port));
     }
     let (enough, over) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let so_far = Mutex::new(SoFar::default());
     let count = stations.len();
     let brought = thread::scope(|scope| {
         let threads: Vec<_> = stations
             .into_iter()
             .map(|(host, port)| {
-                let (enough, over) = (&enough, &over);
-                scope.spawn(move || run_station(host, port, until, enough, over))
+                let shared = Shared { enough: &enough, over: &over, so_far: &so_far };
+                scope.spawn(move || run_station(host, port, until, shared))
             })
             .collect();
-        let latest = until + patience(scenario);
-        let mut end = latest;
-        while clock::now() < end && !stop.load(Ordering::Relaxed) {
-            clock::sleep_until(clock::now() + LOOK);
-            if over.load(Ordering::Relaxed) == count && end == latest {
-                end = clock::now() + GRACE;
-            }
-        }
+        let shared = Shared { enough: &enough, over: &over, so_far: &so_far };
+        wait(until + patience(scenario), count, shared, stop, progress);
         enough.store(true, Ordering::Relaxed);
         threads.into_iter().map(|thread| thread.join()).collect::<Vec<_>>()
     });
@@ -156,21 +168,60 @@ pub(super) fn from_origin(mut flows: Vec<FlowSample>, origin: Instant) -> Vec<Fl
     flows
 }
 
+/// Waits until all stations are done, `latest` has come or `stop` is set, and reports the counts so far.
+fn wait(
+    latest: Instant,
+    stations: usize,
+    shared: Shared<'_>,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(&SoFar),
+) {
+    let (mut end, mut told_at) = (latest, clock::now());
+    while clock::now() < end && !stop.load(Ordering::Relaxed) {
+        clock::sleep_until(clock::now() + LOOK);
+        if clock::now() >= told_at + TELL {
+            told_at = clock::now();
+            shared.so_far.lock().map(|so_far| progress(&so_far)).ok();
+        }
+        if shared.over.load(Ordering::Relaxed) == stations && end == latest {
+            end = clock::now() + GRACE;
+        }
+    }
+}
+
+/// State that the threads of all stations share.
+#[derive(Clone, Copy)]
+struct Shared<'a> {
+    /// True once all stations have to stop.
+    enough: &'a AtomicBool,
+    /// Number of stations that are done.
+    over: &'a AtomicUsize,
+    /// Counts of all stations so far.
+    so_far: &'a Mutex<SoFar>,
+}
+
 /// Runs one station in its thread.
 fn run_station(
     mut host: Host,
     mut port: Box<dyn Port>,
     until: Instant,
-    enough: &AtomicBool,
-    over: &AtomicUsize,
+    shared: Shared<'_>,
 ) -> Result<Brought, SessionError> {
-    let mut records = Vec::new();
+    let Shared { enough, over, so_far } = shared;
+    let (mut records, mut told) = (Vec::new(), 0);
     let (mut was_over, mut stopped) = (false, false);
     let mut runner = Runner::new();
     let forever = Instant::MAX;
     runner.run(&mut host, &mut port, forever, enough, |host, now| {
         while let Some(record) = host.record() {
             records.push(record);
+        }
+        // A station does not wait for another one, or for the display.
+        if told < records.len()
+            && let Ok(mut so_far) = so_far.try_lock()
+        {
+            records.iter().skip(told).for_each(|record| so_far.take(record));
+            told = records.len();
         }
         // Messages due later are not judged; earlier ones may still be under way.
         if now >= until && !stopped {

@@ -4,7 +4,7 @@ use bench::scenario::{self, Point, Setting, Study, Transport, Values};
 use bench::session::initiator::{self, Measured};
 use bench::session::responder::{Responder, Served};
 use bench::session::way::{Way, WayParams, Wire, faults, udp_station};
-use bench::session::{SessionError, local};
+use bench::session::{SessionError, SoFar, local};
 use bench::titles::Entries;
 use core::sync::atomic::AtomicBool;
 use core::time::Duration;
@@ -137,6 +137,20 @@ fn a_local_run_accounts_for_every_message() {
     assert!(sample.complete && flow.done, "{flow:?}");
     assert_eq!((flow.sent, flow.delivered, flow.answered, flow.lost), (200, 200, 200, 0));
     assert_eq!((flow.delay.count, flow.response.count), (200, 200));
+}
+
+#[test]
+fn a_local_run_reports_its_counts_while_it_lasts() {
+    let study = study(
+        "pattern = { kind = \"cyclic\", period = \"10 ms\" }\nsize = \"64 B\"\nmessages = 60",
+    );
+    let mut told = Vec::new();
+    let mut progress = |so_far: &SoFar| told.push(so_far.sent);
+    let stop = AtomicBool::new(false);
+    local::measure_with(&study.points[0], "hash", 0, &stop, &mut progress).unwrap();
+    // 0.6 s, and a report ten times a second.
+    assert!(told.len() > 2 && told.is_sorted(), "{told:?}");
+    assert!(told.iter().any(|sent| (1..60).contains(sent)), "{told:?}");
 }
 
 #[test]

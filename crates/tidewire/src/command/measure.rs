@@ -310,7 +310,13 @@ fn every_run(
             }
             let (name, peer) = match against {
                 Against::NoPeer => {
-                    let sample = local::measure(point, &hash, replication, stop);
+                    let page = recording.page();
+                    steps.begin_run(length(&point.scenario));
+                    let progress = &mut |so_far: &SoFar| {
+                        steps.under_way(so_far);
+                        page.iter().for_each(|page| page.sent(so_far.sent));
+                    };
+                    let sample = local::measure_with(point, &hash, replication, stop, progress);
                     let sample = sample.map_err(port_options::explain)?;
                     steps.run(&sample);
                     recording.sample(sample)?;
