@@ -11,7 +11,6 @@ use crate::runs::{self, Findings, Making, Recording};
 use crate::scenario_choice::{self, Chosen, Purpose};
 use crate::steps::{Length, Steps};
 use crate::{host, interrupt, port_options, quantity};
-use bench::analysis::Unit;
 use bench::medium::{Ideal, Medium};
 use bench::paragraph::wrapped;
 use bench::scenario::{
@@ -419,11 +418,10 @@ fn tell(peer: &str, measured: &initiator::Measured, output: &Output) -> anyhow::
     if let Some(others @ 1..) = sent.checked_sub(judged) {
         output.line(not_judged(others))?;
     }
-    let bits = counts.octets as f64 * 8.0 / measured.took.as_secs_f64().max(1e-9);
+    // The throughput is that of the flow below: this time has the opening and the last acknowledgements too.
     output.line(format_args!(
-        "  in {}, {}; T1 ran out {} times, {} of {} DTs were retransmitted",
+        "  in {}; T1 ran out {} times, {} of {} DTs were retransmitted",
         quantity::span(nanos(measured.took)),
-        quantity::value(Unit::BitsPerSecond, bits),
         measured.transport.t1,
         measured.transport.sent_again,
         measured.transport.sent[wire::tp::Kind::Dt as usize],
