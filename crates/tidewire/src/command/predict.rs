@@ -338,6 +338,9 @@ fn captures(chosen: &Chosen, options: &Predict, stop: &AtomicBool) -> anyhow::Re
     Ok(())
 }
 
+/// Name of the interface in a capture of a simulated network.
+pub(in crate::command) const SIMULATED: &str = "simulated";
+
 /// One run with an observer.
 type RunWatched = fn(&Point, &str, u64, &mut Watch<'_>) -> Result<Sample, RunError>;
 
@@ -355,7 +358,7 @@ fn capture(
     let Created { file, pending: _pending } =
         output_file::create(path, Placing::AtTheEnd).with_context(cannot)?;
     let mut writer = Writer::new(BufWriter::new(file)).with_context(cannot)?;
-    let interface = writer.interface(Link::Ethernet, "simulated").with_context(cannot)?;
+    let interface = writer.interface(Link::Ethernet, SIMULATED).with_context(cannot)?;
     let mut written: io::Result<()> = Ok(());
     let mut tap = run::tap(&point.scenario.medium);
     let mut watch = Watch {

@@ -121,6 +121,12 @@ fn one_clock_of_a_simulated_network_gives_transits_of_every_way() {
     };
     let by_two = found(&[]);
     assert_eq!((&by_two["course"], &by_two["one_clock"]), (&"broken".into(), &false.into()));
+    // The advice comes before what only a second clock would explain.
+    let advice = "Both captures state that their network was simulated";
+    let text = stdout(&run_in(folder.path(), &taps));
+    assert!(text.starts_with(advice) && text.contains("add --one-clock"), "{text}");
+    let with = stdout(&run_in(folder.path(), &[&taps[..], &["--one-clock"]].concat()));
+    assert!(!with.contains(advice), "{with}");
     let by_one = found(&["--one-clock"]);
     assert_eq!((&by_one["one_clock"], &by_one["clock_was_set"]), (&true.into(), &json!(null)));
     let counts = |name: &str| by_one["tpdus"][usize::from(name == "far")].as_u64().unwrap();

@@ -47,6 +47,7 @@ pub(super) fn run(watch: &Watch, listen: Option<Span>, output: &Output) -> anyho
     let about = Taps {
         names: taps.each_ref().map(|source| source.name.clone()),
         dropped: taps.each_mut().map(Source::dropped),
+        are_simulated: taps.iter().all(Source::is_simulated),
         has_one_clock: watch.one_clock || clock_was_set.is_some(),
         clock_was_set,
     };

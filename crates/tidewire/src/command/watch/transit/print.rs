@@ -13,11 +13,17 @@ use serde_json::{Value, json};
 use std::io;
 use wire::time::Instant;
 
+/// Advice for two captures of a simulated network.
+const SIMULATED: &str = "Both captures state that their network was simulated, where all stations have one \
+    clock: add --one-clock, and each transit is right as it stands.";
+
 /// The near and the far tap.
 pub(super) struct Taps {
     pub(super) names: [String; 2],
     /// FramePipeline lost during collection, as far as they were counted.
     pub(super) dropped: [Option<u64>; 2],
+    /// Both captures state that their network was simulated.
+    pub(super) are_simulated: bool,
     /// One clock stamped at both.
     pub(super) has_one_clock: bool,
     /// If it is that of this host, the number of times it was set meanwhile.
@@ -45,6 +51,10 @@ pub(super) fn tell(
     output.record(&json!({ "type": "end", "complete": is_complete }))?;
     if output.json {
         return Ok(());
+    }
+    if taps.are_simulated && !taps.has_one_clock {
+        output.line(wrapped("", SIMULATED))?;
+        output.line("")?;
     }
     streams::print(streams, *beyond_streams, taps.has_one_clock, output)?;
     if matching.tpdus == [0; 2] && !streams.is_empty() {
@@ -248,7 +258,7 @@ fn way_record(way: Option<Way>) -> Value {
 }
 
 fn record(taps: &Taps, matching: &Matching, clocks: Option<&Clocks>) -> Value {
-    let Taps { names, dropped, has_one_clock, clock_was_set } = taps;
+    let Taps { names, dropped, has_one_clock, clock_was_set, are_simulated: _ } = taps;
     let bounded = |bounded: Option<Bounded>| {
         bounded.map(|Bounded { value, least, most }| {
             json!({

@@ -1,5 +1,6 @@
 //! A tap and its next frame: a capture file, a port, or a capture arriving on standard input.
 
+use super::super::super::predict::SIMULATED;
 use super::super::file;
 use super::super::live_port::{Port, open_with};
 use crate::exit::Failure;
@@ -109,6 +110,13 @@ impl Source {
         let capture = Capture::open(Pipe::patient(io::stdin(), Arc::clone(&patience)))
             .map_err(|error| Failure::failed(format!("{name}: {error}")))?;
         Ok(Self::new(name, From::Pipe(capture, patience, None), filter))
+    }
+
+    /// Returns true if the capture states that its network was simulated.
+    pub(super) fn is_simulated(&self) -> bool {
+        let From::Capture(capture) = &self.from else { return false };
+        let interfaces = capture.interfaces();
+        !interfaces.is_empty() && interfaces.iter().all(|it| it.name == SIMULATED)
     }
 
     pub(super) const fn is_port(&self) -> bool {
